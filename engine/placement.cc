@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "predicates/drainability.h"
+
 namespace ebb {
 namespace {
 
@@ -54,14 +56,36 @@ inline bool Placement::PlaceByHint(PodId pod) {
   return true;
 }
 
-// If a pod of a controller fits nowhere, the others of its shape are not tried in this attempt.
+bool Placement::AreAlike(PodShapeId a, PodShapeId b) const {
+  if (a == b) return true;
+  const PodShape& one = catalog_.shape(a);
+  const PodShape& other = catalog_.shape(b);
+  return one.spec_digest != 0 && one.spec_digest == other.spec_digest && one.labels == other.labels;
+}
+
+bool Placement::IsHopeless(PodShapeId shape) const {
+  if (hopeless_.empty() || !scan_.RowOf(shape).has_controller) return false;
+  const auto found = hopeless_.find(catalog_.shape(shape).controller.uid);
+  return found != hopeless_.end() &&
+         std::ranges::any_of(found->second, [&](PodShapeId s) { return AreAlike(s, shape); });
+}
+
+void Placement::NoteHopeless(PodShapeId shape) {
+  constexpr size_t kKindsMax = 10;
+  if (!goes_on_ || !scan_.RowOf(shape).has_controller) return;
+  const PodShape& info = catalog_.shape(shape);
+  if (IsDaemonSetPod(catalog_, info)) return;
+  std::vector<PodShapeId>& kinds = hopeless_[info.controller.uid];
+  if (kinds.size() < kKindsMax) kinds.push_back(shape);
+}
+
 inline bool Placement::PlaceByScan(PodId pod) {
   const PodShapeId shape = catalog_.shape_id(pod);
   simulation_.BeginRun(shape);
-  if (hopeless_[Index(shape)] == attempt_) return false;
+  if (IsHopeless(shape)) return false;
   const NodeId node = scan_.FindNode();
   if (node == kNoNode) {
-    if (scan_.RowOf(shape).has_controller) hopeless_[Index(shape)] = attempt_;
+    NoteHopeless(shape);
     return false;
   }
   // The next searches look at the nodes that follow.
@@ -79,8 +103,8 @@ bool Placement::OutOfTime(const Deadline& deadline) {
 
 Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_failure,
                                       const Deadline* deadline) {
-  hopeless_.resize(catalog_.pod_shapes());
-  ++attempt_;
+  hopeless_.clear();
+  goes_on_ = on_failure == OnFailure::kGoOn;
   return pod_order_ == PodOrder::kAsListed ? PlaceAsListed(pods, on_failure, deadline)
                                            : PlaceByPriority(pods, on_failure, deadline);
 }

@@ -5,8 +5,13 @@
 // then the rest search from the pointer.  Or, in PodOrder::kAsListed, pods are taken in
 // their given order, each by its hint or else by a search.
 //
+// Where a pod fitted nowhere, later pods that are alike are not tried in that attempt: those of
+// the same controller with equal labels and an equal spec (PodShape::spec_digest; where that was
+// not computed, of the same shape).  Ten kinds of pods a controller are remembered, and none of a
+// DaemonSet.
+//
 // Threads: none.
-// Source:  cluster-autoscaler simulator/scheduling/hinting_simulator.go.
+// Source:  cluster-autoscaler simulator/scheduling/hinting_simulator.go, similar_pods.go.
 
 #ifndef EBB_ENGINE_PLACEMENT_H_
 #define EBB_ENGINE_PLACEMENT_H_
@@ -15,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/deadline.h"
 #include "engine/hints.h"
 #include "engine/pass_input.h"
@@ -58,6 +64,9 @@ class Placement {
   void CutIntoGroups(std::span<const PodId> pods);
   bool PlaceByHint(PodId pod);
   bool PlaceByScan(PodId pod);
+  [[nodiscard]] bool AreAlike(PodShapeId a, PodShapeId b) const;
+  [[nodiscard]] bool IsHopeless(PodShapeId shape) const;
+  void NoteHopeless(PodShapeId shape);
   void Put(PodId pod, NodeId node);
   bool OutOfTime(const Deadline& deadline);
 
@@ -72,10 +81,9 @@ class Placement {
   std::vector<PodId> order_;    // Where pods do not come by priority.
   std::vector<size_t> groups_;  // Where each ends.
   std::vector<PodId> leftovers_;
-  // By PodShapeId: the attempt in which a pod of it, which has a controller, fitted
-  // nowhere.  Shapes of two controllers differ.
-  std::vector<uint32_t> hopeless_;
-  uint32_t attempt_ = 0;
+  // Of this attempt: by a controller's UID, shapes of which a pod fitted nowhere.
+  absl::flat_hash_map<TextId, std::vector<PodShapeId>> hopeless_;
+  bool goes_on_ = false;  // OnFailure::kGoOn.  Else no pod is tried after one like it.
 };
 
 }  // namespace ebb

@@ -13,6 +13,7 @@
 #include "engine/check_input.h"
 #include "engine/eligibility.h"
 #include "engine/hints.h"
+#include "engine/pending_holds.h"
 #include "engine/placement.h"
 #include "engine/settled_pass.h"
 #include "engine/trial.h"
@@ -112,6 +113,7 @@ class PassRun {
         memory_(memory),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
         pdbs_(catalog_),
+        holds_(snapshot, input.pending),
         shares_(snapshot, input.max_workload_share),
         rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain, pdbs_, input.now_s)),
         placement_(simulation_, memory.hints, input.pod_order),
@@ -169,7 +171,14 @@ class PassRun {
           JudgeEligibility(snapshot_, groups_, node, options_, before != nullptr,
                            !to_visit.Contains(node), input_.now_s);
       plan_.utilization[Index(node)] = verdict.utilization;
-      if (verdict.reason == UnremovableReason::kNoReason) {
+      if (const PodId holder = holds_.HolderOf(node);
+          verdict.reason == UnremovableReason::kNoReason && holder != kNoPod) {
+        plan_.keep.push_back({.node = node,
+                              .reason = UnremovableReason::kBlockedByPod,
+                              .pod = holder,
+                              .blocking_reason = BlockingPodReason::kPendingPodNotUnderstood,
+                              .pdb = {}});
+      } else if (verdict.reason == UnremovableReason::kNoReason) {
         eligible.push_back(node);
       } else {
         UnremovableNode& kept = plan_.keep.emplace_back();
@@ -331,6 +340,7 @@ class PassRun {
 
   NodeSet destinations_;
   PdbTracker pdbs_;
+  const PendingHolds holds_;
   WorkloadShares shares_;
   DrainJudge& rules_;
   Placement placement_;

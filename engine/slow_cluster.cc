@@ -139,6 +139,18 @@ std::string SlowCluster::WhyNot(PodId pod, NodeId node) {
   return std::string(WhyNotForNeighbours(shape, id, node));
 }
 
+bool SlowCluster::MayRunAsFarAsUnderstood(PodId pod, NodeId node) {
+  const PodShapeId id = catalog_.shape_id(pod);
+  const PodShape& shape = catalog_.shape(id);
+  // "spec.affinity.podAffinity: ...": a selector that the scheduler cannot parse either.
+  for (const char* field : {"spec.affinity.podAffinity: ", "spec.affinity.podAntiAffinity: ",
+                            "spec.topologySpreadConstraints: "}) {
+    if (shape.not_understood.find(field) == 0) return false;
+  }
+  return !needs_[Index(id)].storage && shape.affinity.empty() &&
+         WhyNotStatically(shape, node).empty() && WhyNotForLoad(shape, id, node).empty();
+}
+
 // --- What depends on pod and node alone ----------------------------------------
 
 bool SlowCluster::Tolerates(const Constraints& constraints, std::string_view key,

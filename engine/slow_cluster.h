@@ -66,6 +66,10 @@ class SlowCluster {
   // Why `pod`, which is not placed, may not run on `node`: "NodeResourcesFit:
   // Insufficient cpu".  Empty: it may.
   [[nodiscard]] std::string WhyNot(PodId pod, NodeId node);
+  // Whether the pod, of which something is not understood, might run there: by what it asks of
+  // the node's registration and by its requests.  A pod with storage of its own might not: whether
+  // its claims allow a node is not known here.
+  [[nodiscard]] bool MayRunAsFarAsUnderstood(PodId pod, NodeId node);
 
  private:
   // Nodes by the value that they have for one topology key.

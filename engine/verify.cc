@@ -49,6 +49,7 @@ class Replay {
     if (absl::Status s = CheckIds(); !s.ok()) return s;
     if (absl::Status s = CheckVerdicts(); !s.ok()) return s;
     for (const PodId pod : input_.evicting) Spend(pod);
+    if (absl::Status s = CheckPendingHolds(); !s.ok()) return s;
     if (absl::Status s = ReplayPacking(); !s.ok()) return s;
     if (TimeIsUp()) return part;
     part.packed = true;
@@ -337,6 +338,22 @@ class Replay {
   }
 
   // --- Placement ---------------------------------------------------------------
+
+  // A node stays that a pending pod may need of which something is not understood.  Asked before
+  // any pod is placed, when nodes have most room.
+  absl::Status CheckPendingHolds() {
+    absl::flat_hash_set<PodShapeId> seen;
+    for (const PodId pod : input_.pending) {
+      if (catalog_.shape_of(pod).not_understood.empty()) continue;
+      if (!seen.insert(catalog_.shape_id(pod)).second) continue;
+      for (const RemovableNode& removal : plan_.remove) {
+        if (!cluster_.Contains(removal.node)) continue;
+        if (!cluster_.MayRunAsFarAsUnderstood(pod, removal.node)) continue;
+        return Refuse(Name(removal.node), " goes although ", Name(pod), " may need it");
+      }
+    }
+    return absl::OkStatus();
+  }
 
   // Pending pods that found room have it, and those that must have it do.
   absl::Status ReplayPacking() {

@@ -197,7 +197,7 @@ DrainVerdict FirstOpinion(const DrainQuestion& question) {
   return kNoOpinion;
 }
 
-constexpr std::array<std::string_view, 11> kBlockingReasons = {
+constexpr std::array<std::string_view, 12> kBlockingReasons = {
     "NoReason",
     "ControllerNotFound",
     "MinReplicasReached",
@@ -209,6 +209,7 @@ constexpr std::array<std::string_view, 11> kBlockingReasons = {
     "UnexpectedError",
     "DoNotDisruptAnnotation",
     "WorkloadShareReached",
+    "PendingPodNotUnderstood",
 };
 
 }  // namespace

@@ -40,8 +40,9 @@ enum class BlockingPodReason : uint8_t {
   kNotEnoughPdb,
   kUnexpectedError,
   // ebb's own from here:
-  kDoNotDisruptAnnotation,  // The annotation is Karpenter's.
-  kWorkloadShareReached,    // PassInput::max_workload_share; no rule says it.
+  kDoNotDisruptAnnotation,   // The annotation is Karpenter's.
+  kWorkloadShareReached,     // PassInput::max_workload_share; no rule says it.
+  kPendingPodNotUnderstood,  // The pod is pending and may need the node (PendingHolds).
 };
 // "NotEnoughPdb".
 std::string_view ToString(BlockingPodReason reason);

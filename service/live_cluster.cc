@@ -55,6 +55,7 @@ class NullSink final : public AnyObjectSink {
 LiveSnapshot::Options LiveCluster::HoldingOf(const LoadOptions& options) {
   using enum LiveSnapshot::Options::UnknownNamespaces;
   return {.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff,
+          .bypassed_schedulers = options.bypassed_schedulers,
           .unknown_namespaces = options.assume_complete ? kHaveNames : kKeepPods,
           .renew_texts = true};
 }
@@ -132,6 +133,11 @@ LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId>
   cluster.counts.expendable = live_.PodsLeftOut(PodListing::kExpendable);
   cluster.counts.on_unknown_node = live_.PodsOnUnknownNodes();
   cluster.counts.first_unknown = live_.FirstPodOnUnknownNode();
+  cluster.counts.scheduling_recorded = live_.SchedulingRecorded();
+  const auto without_node = live_.PodsWithoutNode();
+  for (size_t w = 0; w < without_node.size(); ++w) {
+    cluster.counts.without_node[w] = {.pods = without_node[w].pods, .first = without_node[w].first};
+  }
   return cluster;
 }
 

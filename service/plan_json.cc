@@ -150,6 +150,10 @@ Json SummaryJson(const PlanReport& report) {
                {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
                {"byCapacityType", SharesJson("capacityType", report.by_capacity_type)},
                {"keptMostBy", KeepersJson(report.keepers)}};
+  for (const auto& [why, tally] : PodsWithoutRoom(counts)) {
+    json["pendingPods"]["withoutRoom"][std::string(why)] = {{"pods", tally.pods},
+                                                            {"first", tally.first}};
+  }
   if (report.saved_per_hour) {
     json["savedPerHour"] = *report.saved_per_hour;
     if (!context.prices->currency.empty()) json["currency"] = context.prices->currency;

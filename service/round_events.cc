@@ -337,6 +337,7 @@ class EvictedPodSink final : public ObjectSink {
     waiting.nominated_node_name = {};
     waiting.phase = "Pending";
     waiting.meta.deletion_time.reset();
+    waiting.scheduling = objects::Scheduling::kUnschedulable;
     return sink_.OnPod(waiting);
   }
   absl::Status OnNode(const objects::Node&) override { return absl::OkStatus(); }

@@ -113,13 +113,14 @@ void Visit(ScaleDownOptions& options, Fields& fields) {
 
 template <typename Fields>
 void Visit(LoadOptions& options, Fields& fields) {
-  auto& [priority_cutoff, limits, use, strict, assume_complete] = options;
+  auto& [priority_cutoff, limits, use, strict, assume_complete, bypassed] = options;
   static_cast<void>(limits);
   static_cast<void>(use);
   static_cast<void>(strict);
   fields.Integer("expendablePodsPriorityCutoff", priority_cutoff,
                  std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
   fields.Switch("assumeComplete", assume_complete);
+  fields.Texts("bypassedSchedulerNames", bypassed);
 }
 
 template <typename Fields>
@@ -146,6 +147,7 @@ class OptionsWriter {
     json_[name] = value;
   }
   void Number(const char* name, double value, double /*max*/) { json_[name] = value; }
+  void Texts(const char* name, const std::vector<std::string>& value) { json_[name] = value; }
   template <typename Enum, size_t kSize>
   void OneOf(const char* name, Enum value, const Word<Enum> (&words)[kSize]) {
     for (const Word<Enum>& word : words) {
@@ -206,6 +208,17 @@ class OptionsReader {
       return Wrong(name, absl::StrCat("is not from 0 to ", max));
     }
     value = number;
+  }
+  // A list that is missing is empty: records are older than these fields.
+  void Texts(const char* name, std::vector<std::string>& value) {
+    if (!json_.contains(name)) return;
+    const Json* const json = Find(name);
+    if (json == nullptr) return;
+    const auto is_text = [](const Json& each) { return each.is_string(); };
+    if (!json->is_array() || !std::ranges::all_of(*json, is_text)) {
+      return Wrong(name, "is not a list of texts");
+    }
+    value = json->get<std::vector<std::string>>();
   }
   template <typename Enum, size_t kSize>
   void OneOf(const char* name, Enum& value, const Word<Enum> (&words)[kSize]) {

@@ -7,7 +7,8 @@
 // The form is a JSON object, nested as the structs are and with their fields' names:
 //
 //   {"candidateOrder":"autoscaler",
-//    "load":{"expendablePodsPriorityCutoff":-10,"assumeComplete":false},
+//    "load":{"expendablePodsPriorityCutoff":-10,"assumeComplete":false,
+//            "bypassedSchedulerNames":[]},
 //    "scaleDown":{"planner":{"scaleDownUtilizationThreshold":0.5,...},...}}
 //
 // Durations are whole seconds (...Seconds), memory is bytes.  Reading and writing go over

@@ -209,6 +209,9 @@ struct PodShape {
     return counts_otherwise ? counted_requests : charge_requests;
   }
 
+  // Of a pod that is on no node: objects::Pod::spec_digest.
+  uint64_t spec_digest = 0;
+
   // What only scores read.  What the pod counts where it would be placed
   // (RequestsOf::kScoredIncoming), and on its node beside charge_requests (kScoredRunning).
   CpuAndMemory scored_incoming;
@@ -222,6 +225,9 @@ struct PodShape {
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
   // node.  Empty: all is understood.
   std::string not_understood;
+  // A field that ebb does not know, of a pod that is on no node: the scheduler does not know it
+  // either, so that room is kept for the pod as if the field were not there.
+  std::string ignored;
 };
 
 struct NodeImage {

@@ -174,6 +174,15 @@ struct PodResourceClaim {
   Text template_name;
 };
 
+// What a pod's condition PodScheduled and its spec.schedulingGates say.
+enum class Scheduling : uint8_t {
+  kNotRecorded,    // Nothing: the pod has no status, or is of a snapshot that did not keep it.
+  kUnprocessed,    // There is no such condition, or it is False and has no reason.
+  kUnschedulable,  // It is False, and its reason is Unschedulable.
+  kGated,          // Its reason is SchedulingGated, or there is no reason and gates are listed.
+  kOther,          // It is True, or has another reason.
+};
+
 struct Pod {
   ObjectMeta meta;
 
@@ -201,8 +210,12 @@ struct Pod {
   ResourceList pod_requests;       // spec.resources.requests.
   std::vector<Volume> volumes;
   std::vector<PodResourceClaim> resource_claims;
+  Text scheduler_name;  // Empty: "default-scheduler".
+  // Of a pod without a node: what the whole spec says (spec_digest.h); 0: it was not computed.
+  uint64_t spec_digest = 0;
 
   // status
+  Scheduling scheduling = Scheduling::kNotRecorded;
   Text phase;
   Text nominated_node_name;
   bool resize_infeasible = false;  // Condition PodResizePending with reason Infeasible.

@@ -268,6 +268,12 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
     write.Text(claim.template_name);
   });
   write.Text(pod.not_understood);
+  const bool on_node = !pod.node_name.empty();
+  if (!pod.not_understood.empty()) write.Number(on_node);
+  write.Number(on_node ? 0 : static_cast<int64_t>(pod.spec_digest));
+  // Whose it is says whether the pod waits for a node.
+  const bool matters = !on_node && pod.scheduling == objects::Scheduling::kUnprocessed;
+  write.Text(matters ? pod.scheduler_name : objects::Text());
 }
 
 SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
@@ -586,7 +592,8 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
                             PendingTopology& topology) {
   Symbols& symbols = *catalog.symbols_;
   PodShape shape;
-  shape.not_understood = std::string(pod.not_understood);
+  (pod.node_name.empty() ? shape.ignored : shape.not_understood) = pod.not_understood;
+  if (pod.node_name.empty()) shape.spec_digest = pod.spec_digest;
   CompileOwnership(symbols, pod, shape);
   CompileContainers(symbols, pod, shape);
   CompileClaims(catalog, pod, shape);

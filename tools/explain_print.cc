@@ -78,6 +78,29 @@ class Lines {
   std::ostream& out_;
 };
 
+// What pending pods have to do with a node that stays and has no place for its pods, or that such
+// a pod may need.
+void PrintPending(const PlanContext& context, const UnremovableNode& why, const Lines& lines) {
+  constexpr size_t kPodsShown = 3;
+  const Catalog& catalog = context.catalog();
+  if (why.blocking_reason == BlockingPodReason::kPendingPodNotUnderstood) {
+    lines.Say(fmt::format(
+        "Pending pod {} may need it: {}. ebb does not evaluate that, so that it keeps the nodes on "
+        "which the pod fits otherwise.",
+        Printable(catalog.PodName(why.pod)), Printable(catalog.shape_of(why.pod).not_understood)));
+  }
+  const std::vector<Move>& packed = context.made->plan.packed;
+  if (why.reason != UnremovableReason::kNoPlaceToMovePods || packed.empty()) return;
+  std::string names;
+  for (size_t i = 0; i < std::min(packed.size(), kPodsShown); ++i) {
+    names += (i == 0 ? "" : ", ") + Printable(catalog.PodName(packed[i].pod)) + " on node " +
+             NodeText(catalog, packed[i].to);
+  }
+  if (packed.size() > kPodsShown) names += fmt::format(", {} more", packed.size() - kPodsShown);
+  lines.Say(fmt::format("Before any node goes, the plan keeps room for {}: {}.",
+                        Count(packed.size(), "pending pod", "pending pods"), names));
+}
+
 void PrintUtilization(const PlanContext& context, const Explanation& explanation,
                       const Lines& lines) {
   const Catalog& catalog = context.catalog();
@@ -89,6 +112,7 @@ void PrintUtilization(const PlanContext& context, const Explanation& explanation
     lines.Say(fmt::format("That counts the room that the plan keeps here for {}.",
                           Count(static_cast<uint64_t>(pending), "pending pod", "pending pods")));
   }
+  if (explanation.kept != nullptr) PrintPending(context, explanation.kept->why, lines);
   if (const auto& then = explanation.utilization_at_turn) {
     lines.Say("With the pods that the plan moved here before the node's turn, it is " +
               UtilizationText(catalog, *then) +

@@ -62,6 +62,11 @@ void AddLoadingFlags(PlanCommand& command, CLI::App& app) {
       ->type_name("PRIORITY")
       ->capture_default_str()
       ->group(kInputGroup);
+  app.add_option("--bypassed-scheduler-names", command.load.bypassed_schedulers,
+                 "Keep room for pods that these schedulers have not judged yet, too")
+      ->delimiter(',')
+      ->type_name("NAME,...")
+      ->group(kInputGroup);
   AddLoadFlags(command.load, app, kInputGroup);
 }
 

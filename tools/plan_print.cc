@@ -193,6 +193,9 @@ void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out)
   if (pending > 0 && plan.termination != Termination::kNotStarted) {
     out << Wrapped(PendingText(pending, context.request->must_fit, plan), style.columns) << "\n";
   }
+  if (const std::string no_room = NoRoomText(context.cluster->counts); !no_room.empty()) {
+    out << Wrapped(no_room, style.columns) << "\n";
+  }
 }
 
 std::string GroupName(const PlanContext& context, NodeId node) {

@@ -5,8 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
+#include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +19,7 @@
 #include "service/plan_comparison.h"
 #include "service/settings_file.h"
 #include "service/what_if/patched_cluster.h"
+#include "service/what_if/strategic_merge.h"
 #include "service/what_if/what_if_file.h"
 #include "tools/compare_command.h"
 #include "tools/fail.h"
@@ -73,24 +77,44 @@ absl::StatusOr<Json> PlanOf(PlanCommand command, LoadedCluster& cluster, std::os
   return Json::parse(text.str());
 }
 
-// A field that is misspelt changes nothing, as one that no decision reads.
-absl::Status TellUnchanged(const WhatIf& what_if, const ClusterSnapshot& before,
-                           PatchedCluster& patched, std::ostream& err) {
+// A field that is misspelt changes nothing, as one that no decision reads.  Pods of one workload
+// are spoken of once.
+absl::Status TellUnchanged(const WhatIf& what_if, std::span<const ObjectPatch> patches,
+                           const ClusterSnapshot& before, PatchedCluster& patched,
+                           std::ostream& err) {
   const absl::StatusOr<std::vector<ObjectName>> unchanged = patched.Unchanged();
   if (!unchanged.ok()) return unchanged.status();
+  const absl::StatusOr<std::vector<PatchedCluster::FieldWithoutEffect>> fields =
+      patched.WithoutEffect(patches);
+  if (!fields.ok()) return fields.status();
   const auto is_unchanged = [&](const ObjectName& name) {
     return std::ranges::binary_search(*unchanged, name);
   };
-  const auto tell = [&](const ObjectName& of) {
-    PrintMessage(absl::StrCat("warning: ", what_if.file, ": ", of.Text(),
-                              ": the patch changes nothing that a decision reads"),
+  const auto tell = [&](const ObjectName& of, std::string_view what) {
+    PrintMessage(absl::StrCat("warning: ", what_if.file, ": ", of.Text(), ": ", std::string(what)),
                  err);
   };
+  const auto tell_fields = [&](const ObjectName& of, const std::set<ObjectName>& objects) {
+    std::vector<std::string> told;
+    for (const auto& [object, field] : *fields) {
+      if (!objects.contains(object) || std::ranges::find(told, field) != told.end()) continue;
+      told.push_back(field);
+      const std::string_view instead = PatchInstead(object.kind, field);
+      tell(of, absl::StrCat("no decision reads ", Printable(field),
+                            instead.empty() ? "" : "; patch ", std::string(instead)));
+    }
+    return !told.empty();
+  };
+  constexpr std::string_view kNothing = "the patch changes nothing that a decision reads";
   for (const ObjectPatch& patch : what_if.objects) {
-    if (is_unchanged(patch.of)) tell(patch.of);
+    if (!tell_fields(patch.of, {patch.of}) && is_unchanged(patch.of)) tell(patch.of, kNothing);
   }
   for (const WorkloadPatch& workload : what_if.workloads) {
-    if (std::ranges::all_of(PodsOf(workload.of, before), is_unchanged)) tell(workload.of);
+    const std::vector<ObjectName> pods = PodsOf(workload.of, before);
+    if (!tell_fields(workload.of, {pods.begin(), pods.end()}) &&
+        std::ranges::all_of(pods, is_unchanged)) {
+      tell(workload.of, kNothing);
+    }
   }
   return absl::OkStatus();
 }
@@ -116,8 +140,10 @@ absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, std::ostream&
   };
   if (!patches.ok()) return in_file(patches.status());
   if (absl::Status s = patched.Apply(*patches); !s.ok()) return in_file(s);
-  if (absl::Status s = TellUnchanged(*what_if, before->cluster.snapshot, patched, err); !s.ok())
+  if (absl::Status s = TellUnchanged(*what_if, *patches, before->cluster.snapshot, patched, err);
+      !s.ok()) {
     return s;
+  }
   LiveCluster::Version after = (*live)->Unjudged();
   // What is to be said of the input was said of the first plan; errors are told all the same.
   std::ostringstream said;

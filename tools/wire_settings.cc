@@ -91,6 +91,7 @@ absl::StatusOr<std::optional<wire::Settings>> GivenSettingsOf(const PlanCommand&
   if (!settings.ok()) return settings.status();
   const LoadOptions usual;
   if (command.load.assume_complete == usual.assume_complete &&
+      command.load.bypassed_schedulers == usual.bypassed_schedulers &&
       command.load.expendable_pods_priority_cutoff == usual.expendable_pods_priority_cutoff) {
     settings->mutable_options()->mutable_fields()->erase("load");
   }

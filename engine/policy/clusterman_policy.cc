@@ -154,9 +154,10 @@ ClustermanPod PodOf(const PolicyPod& pod, bool has_node, const ClustermanOptions
                     int64_t now_s) {
   return {.name = pod.name,
           .requests = RequestsOf(pod),
-          .phase = pod.is_running ? ClustermanPodPhase::kRunning
-                   : has_node     ? ClustermanPodPhase::kScheduled
-                                  : ClustermanPodPhase::kUnschedulable,
+          .phase = pod.is_running         ? ClustermanPodPhase::kRunning
+                   : has_node             ? ClustermanPodPhase::kScheduled
+                   : pod.is_unschedulable ? ClustermanPodPhase::kUnschedulable
+                                          : ClustermanPodPhase::kOther,
           .is_daemonset = pod.is_daemonset,
           .age_s = static_cast<double>(now_s) - static_cast<double>(pod.created_s),
           .safe_to_evict = Find(pod.annotations, options.safe_to_evict_key),

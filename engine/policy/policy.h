@@ -67,6 +67,9 @@ struct PolicyPod {
   std::vector<PolicyContainer> containers{};
   PolicyResources overhead{};
   bool is_running = true;  // False: pending, even if it has a node.
+  // Of a pod without a node: the scheduler found no place for it.  False: it is gated, or not
+  // judged.
+  bool is_unschedulable = true;
   bool is_daemonset = false;
   int64_t created_s = 0;
   std::map<std::string, std::string> node_selector{};

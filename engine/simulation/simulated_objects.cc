@@ -65,6 +65,8 @@ size_t SimulatedObjects::TemplateOf(const objects::Pod& pod) {
   own.meta.creation_time = 0;
   own.meta.deletion_time.reset();
   own.node_name = own.nominated_node_name = own.phase = {};
+  own.scheduling = objects::Scheduling::kNotRecorded;
+  own.spec_digest = 0;  // It is that of pods without a node.
   std::string packed = PackObject(&own);
   const auto [it, is_new] = templates_by_bytes_.try_emplace(packed, templates_.size());
   if (is_new) {
@@ -222,6 +224,8 @@ objects::Pod SimulatedObjects::PodAsIs(size_t number) const {
   if (pod.state == SimulatedPod::State::kTerminating) object.meta.deletion_time = pod.deletion_s;
   if (pod.node != kNone) object.node_name = nodes_[pod.node].name;
   object.phase = pod.node == kNone ? "Pending" : "Running";
+  object.scheduling =
+      pod.node == kNone ? objects::Scheduling::kUnschedulable : objects::Scheduling::kOther;
   return object;
 }
 

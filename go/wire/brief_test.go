@@ -75,6 +75,11 @@ func moreOfAPod(random *rand.Rand, pod *v1.Pod) {
 	if random.IntN(10) == 0 {
 		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodResizePending, Reason: v1.PodReasonInfeasible})
 	}
+	if random.IntN(3) == 0 {
+		reasons := []string{"", v1.PodReasonUnschedulable, v1.PodReasonSchedulingGated, v1.PodReasonSchedulerError}
+		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodScheduled,
+			Status: v1.ConditionFalse, Reason: reasons[random.IntN(len(reasons))]})
+	}
 	for i := range pod.Spec.Containers {
 		for j := range pod.Spec.Containers[i].Ports {
 			if random.IntN(2) == 0 {

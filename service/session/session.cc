@@ -121,7 +121,7 @@ absl::StatusOr<RoundOptions> ParseOptionsOf(const google::protobuf::Struct& give
 
 bool SameLoad(const LoadOptions& a, const LoadOptions& b) {
   return a.expendable_pods_priority_cutoff == b.expendable_pods_priority_cutoff &&
-         a.assume_complete == b.assume_complete;
+         a.assume_complete == b.assume_complete && a.bypassed_schedulers == b.bypassed_schedulers;
 }
 
 bool SaysHowToLoad(const wire::Settings& settings) {
@@ -194,6 +194,7 @@ Session::Session(std::string name, const SessionOptions& options)
 LiveSnapshot::Options Session::HoldingOf(const LoadOptions& load) const {
   if (!options_.as_given) return LiveCluster::HoldingOf(load);
   return {.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
+          .bypassed_schedulers = load.bypassed_schedulers,
           .keep_ended_pods = true,
           .unknown_namespaces = LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels,
           .renew_texts = true};

@@ -65,6 +65,8 @@ PolicyPod PodOf(const objects::Pod& pod) {
                .owner = {},
                .overhead = Resources(pod.overhead),
                .is_running = pod.phase == "Running",
+               .is_unschedulable = pod.scheduling == objects::Scheduling::kUnschedulable ||
+                                   pod.scheduling == objects::Scheduling::kNotRecorded,
                .created_s = pod.meta.creation_time,
                .node_selector = MapOf(pod.node_selector),
                .affinity = Affinity(pod),

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -119,6 +120,63 @@ std::vector<Candidate> PlaceCandidates(const Catalog& catalog, const PlanReport:
   return candidates;
 }
 
+bool IsHeldByPending(const PlanReport::Keeper& keeper) {
+  return BlockingPodReasonOf(keeper.reason) == BlockingPodReason::kPendingPodNotUnderstood;
+}
+
+// One for each workload with pending pods: room is kept for them on nodes that stay, or they are
+// not understood and may need such nodes.
+std::vector<Candidate> PendingCandidates(const PlanReport& report) {
+  const LoadedCluster& cluster = *report.context.cluster;
+  const Catalog& catalog = report.context.catalog();
+  std::vector<bool> is_kept(catalog.nodes());
+  for (const PlanReport::Kept& kept : report.keep) is_kept[Index(kept.why.node)] = true;
+  std::vector<bool> keeps(catalog.pods());
+  for (const Move& move : report.context.made->plan.packed) {
+    keeps[Index(move.pod)] = is_kept[Index(move.to)];
+  }
+  struct Waiting {
+    std::vector<PodId> pods;
+    std::set<NodeId> nodes;
+    bool held = false;  // Its pods are not understood.
+  };
+  std::map<WorkloadKey, Waiting> workloads;
+  // Those before are displaced, and run.
+  const size_t displaced = std::min(report.context.request->must_fit, cluster.pending.size());
+  for (const PodId pod : std::span(cluster.pending).subspan(displaced)) {
+    const bool held = !catalog.shape_of(pod).not_understood.empty();
+    if (!keeps[Index(pod)] && !held) continue;
+    Waiting& waiting = workloads[KeyOfWorkload(WorkloadOf(catalog, pod))];
+    waiting.pods.push_back(pod);
+    waiting.held |= held;
+  }
+  for (const Move& move : report.context.made->plan.packed) {
+    const auto found = workloads.find(KeyOfWorkload(WorkloadOf(catalog, move.pod)));
+    if (found != workloads.end() && keeps[Index(move.pod)]) found->second.nodes.insert(move.to);
+  }
+  std::vector<Candidate> candidates;
+  for (const auto& [key, waiting] : workloads) {
+    Candidate& candidate = candidates.emplace_back();
+    candidate.blocker.kind = std::get<0>(key);
+    candidate.blocker.namespace_name = std::get<1>(key);
+    candidate.blocker.name = std::get<2>(key);
+    candidate.blocker.reason =
+        waiting.held ? ToString(BlockingPodReason::kPendingPodNotUnderstood) : "RoomForPendingPods";
+    candidate.blocker.keeps = waiting.nodes.size();
+    for (const PlanReport::Keeper& keeper : report.keepers) {
+      if (IsHeldByPending(keeper) && KeyOfWorkload(keeper) == key) {
+        candidate.blocker.keeps += keeper.nodes;
+      }
+    }
+    candidate.blocker.change =
+        fmt::format("without its {}", Count(waiting.pods.size(), "pending pod", "pending pods"));
+    for (const PodId pod : waiting.pods) {
+      candidate.remedy.objects.push_back(PodIsGated(NameOfPod(catalog, pod)));
+    }
+  }
+  return candidates;
+}
+
 // What keeps nodes and is no pod's.
 std::vector<Candidate> NodeCandidates(const PlanReport& report) {
   const Catalog& catalog = report.context.catalog();
@@ -214,8 +272,10 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
   if (std::optional<Candidate> share = ShareCandidate(report)) {
     candidates.push_back(*std::move(share));
   }
+  std::ranges::move(PendingCandidates(report), std::back_inserter(candidates));
   for (size_t k = 0; k < report.keepers.size(); ++k) {
     const PlanReport::Keeper& keeper = report.keepers[k];
+    if (IsHeldByPending(keeper)) continue;
     const std::vector<PodId>& its_pods = pods.at(KeyOfWorkload(keeper));
     if (IsShare(keeper)) {
       // It counts for the flag.

@@ -79,6 +79,13 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
     case kBlockedByPod: {
       const UnremovableNode& why = explanation_.kept->why;
       const bool is_share = why.blocking_reason == BlockingPodReason::kWorkloadShareReached;
+      if (why.blocking_reason == BlockingPodReason::kPendingPodNotUnderstood) {
+        const ObjectName pod = NameOfPod(report_.context.catalog(), why.pod);
+        ladders.push_back({{.what = "pending " + pod.Text() + " does not wait for a node",
+                            .objects = {PodIsGated(pod)},
+                            .adjust = {}}});
+        break;
+      }
       if (why.pdb || is_share) ladders.push_back(TriedFirst());
       ladders.push_back(why.pdb    ? BudgetMore(*why.pdb)
                         : is_share ? LargerShare()

@@ -22,7 +22,8 @@ struct ObjectName {
 
 struct ObjectPatch {
   ObjectName of;
-  // A JSON merge patch of the object (RFC 7386): what it names is set, null takes a field away.
+  // A strategic merge patch of the object (strategic_merge.h): what it names is set, null takes a
+  // field away, containers and the like are found by their names.
   std::string merge = "{}";
   bool gone = false;  // The object is taken away; `merge` is nothing then.
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/printable.h"
+#include "service/what_if/strategic_merge.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/write_objects.h"
 
@@ -74,6 +75,19 @@ class FindingSink final : public AnyObjectSink {
   Aside aside_;  // Of the object that comes next.
 };
 
+bool IsOnNode(const Json& pod) { return !TextAt(pod, "/spec/nodeName"_json_pointer).empty(); }
+
+// Of a pod that is taken off its node: the scheduler looks for another.
+void MakeWait(Json& pod) {
+  Json& conditions = pod["status"]["conditions"];
+  Json others = Json::array();
+  for (const Json& condition : conditions) {
+    if (condition.value("type", "") != "PodScheduled") others.push_back(condition);
+  }
+  others.push_back({{"type", "PodScheduled"}, {"status", "False"}, {"reason", "Unschedulable"}});
+  conditions = std::move(others);
+}
+
 // Whether a pod of the name is held and in no plan.
 bool IsLeftOut(LiveCluster& cluster, const ObjectName& name) {
   objects::Pod pod;
@@ -100,7 +114,9 @@ absl::Status PatchedCluster::Find(std::span<const ObjectName> names) {
   std::string list;
   for (const ObjectName& name : sink.missing()) {
     absl::StrAppend(&list, list.empty() ? "" : ", ", Printable(name.Text()),
-                    IsLeftOut(cluster_, name) ? " (it has ended, or is expendable)" : "");
+                    IsLeftOut(cluster_, name)   ? " (it has ended, or is expendable)"
+                    : name.kind == "Deployment" ? " (patch its pods, under workloads)"
+                                                : "");
   }
   return absl::NotFoundError(absl::StrCat("not in the cluster: ", list));
 }
@@ -136,7 +152,11 @@ absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
     }
     const auto [place, is_new] = changed.try_emplace(patch.of);
     if (is_new) place->second = Json::parse(*object);
-    place->second.merge_patch(merge);
+    const bool ran = IsOnNode(place->second);
+    if (const std::string wrong = StrategicMerge(merge, place->second); !wrong.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(Printable(patch.of.Text()), ": ", wrong));
+    }
+    if (ran && !IsOnNode(place->second)) MakeWait(place->second);
   }
   batch_.Clear();
   for (const auto& [name, object] : changed) {
@@ -171,6 +191,24 @@ absl::StatusOr<std::vector<ObjectName>> PatchedCluster::Unchanged() {
     }
   }
   return unchanged;
+}
+
+absl::StatusOr<std::vector<PatchedCluster::FieldWithoutEffect>> PatchedCluster::WithoutEffect(
+    std::span<const ObjectPatch> patches) {
+  std::map<ObjectName, absl::StatusOr<std::string>> now;
+  FindingSink sink({patched_.begin(), patched_.end()}, now);
+  if (absl::Status s = cluster_.Export(sink); !s.ok()) return s;
+  std::vector<FieldWithoutEffect> all;
+  for (const ObjectPatch& patch : patches) {
+    const auto found = now.find(patch.of);
+    if (patch.gone || found == now.end() || !found->second.ok()) continue;
+    for (std::string& field :
+         FieldsWithoutEffect(Json::parse(patch.merge), Json::parse(*objects_.at(patch.of)),
+                             Json::parse(*found->second))) {
+      all.push_back({.of = patch.of, .field = std::move(field)});
+    }
+  }
+  return all;
 }
 
 void PatchedCluster::Undo() {

@@ -6,7 +6,8 @@
 //   patched.Undo();
 //
 // Objects are changed as JSON, in the form of the Kubernetes API, with the fields that a decision
-// reads: a patch of other fields is accepted and changes no plan.
+// reads: a patch of other fields is accepted and changes no plan (WithoutEffect).  A pod whose
+// spec.nodeName is taken away waits for a node.
 //
 // Cost:    Find(): one pass over all objects of the cluster, for names that it does not know yet.
 //          Apply() and Undo(): a reading of each object that is patched; docs/live.md.
@@ -52,6 +53,14 @@ class PatchedCluster {
   // Of the objects that are patched those that are as they were: the patch sets what was there, or
   // fields that no decision reads; sorted.  One pass over all objects.
   [[nodiscard]] absl::StatusOr<std::vector<ObjectName>> Unchanged();
+  // Fields of patches that no decision reads, and of which no part has an effect.
+  struct FieldWithoutEffect {
+    ObjectName of;
+    std::string field;  // "spec.maxUnavailable"
+  };
+  // In the order of the patches.  One pass over all objects.
+  [[nodiscard]] absl::StatusOr<std::vector<FieldWithoutEffect>> WithoutEffect(
+      std::span<const ObjectPatch> patches);
   // Puts back what was patched.  A node that was gone comes back as the last of the nodes.
   void Undo();
 

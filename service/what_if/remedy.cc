@@ -120,6 +120,14 @@ ObjectPatch PodMayMove(const ObjectName& pod) {
   return {.of = pod, .merge = WithAnnotations(annotations)};
 }
 
+// It is not taken away, so that it keeps its place among the pending pods.
+ObjectPatch PodIsGated(const ObjectName& pod) {
+  const Json condition = {
+      {"type", "PodScheduled"}, {"status", "False"}, {"reason", "SchedulingGated"}};
+  const Json merge = {{"status", {{"conditions", Json::array({condition})}}}};
+  return {.of = pod, .merge = merge.dump()};
+}
+
 ObjectPatch NodeMayGo(const std::string& node) {
   const Json annotations = {{"cluster-autoscaler.kubernetes.io/scale-down-disabled", nullptr},
                             {"karpenter.sh/do-not-disrupt", nullptr},

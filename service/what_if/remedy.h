@@ -78,6 +78,9 @@ ObjectPatch BudgetAllows(const Catalog& catalog, PdbId pdb, int64_t disruptions)
 // The pod is annotated as safe to evict, and no annotation of Karpenter's keeps it.
 ObjectPatch PodMayMove(const ObjectName& pod);
 
+// The pod, which has no node, does not wait for one: it is gated.
+ObjectPatch PodIsGated(const ObjectName& pod);
+
 // No annotation keeps the node.
 ObjectPatch NodeMayGo(const std::string& node);
 

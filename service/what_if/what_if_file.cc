@@ -70,11 +70,21 @@ std::string ReadObject(const YAML::Node& node, ObjectPatch& patch) {
   return "";
 }
 
-std::string ReadRequests(const YAML::Node& node, std::map<std::string, std::string>& requests) {
-  if (!node.IsMap() || node.size() == 0) return "is not a map of quantities";
+// Quantities by resource, or, by a container's name, such a map.
+std::string ReadRequests(const YAML::Node& node, WorkloadPatch& workload) {
+  constexpr const char* kWrong = "is neither a map of quantities nor one of such maps by container";
+  const auto quantities = [](const YAML::Node& map, WorkloadPatch::Requests& requests) {
+    for (const auto& field : map) {
+      if (!field.first.IsScalar() || !field.second.IsScalar()) return false;
+      requests[field.first.Scalar()] = field.second.Scalar();
+    }
+    return map.size() > 0;
+  };
+  if (!node.IsMap() || node.size() == 0) return kWrong;
   for (const auto& field : node) {
-    if (!field.first.IsScalar() || !field.second.IsScalar()) return "is not a map of quantities";
-    requests[field.first.Scalar()] = field.second.Scalar();
+    if (!field.second.IsMap()) return quantities(node, workload.requests) ? "" : kWrong;
+    if (!field.first.IsScalar()) return kWrong;
+    if (!quantities(field.second, workload.of_containers[field.first.Scalar()])) return kWrong;
   }
   return "";
 }
@@ -92,7 +102,7 @@ absl::Status ReadWorkload(const std::string& file, const std::string& where, con
       {"requests",
        [&](const YAML::Node& value, WorkloadPatch& to) {
          changes = true;
-         return ReadRequests(value, to.requests);
+         return ReadRequests(value, to);
        }},
       {"patch",
        [&](const YAML::Node& value, WorkloadPatch& to) -> std::string {
@@ -156,21 +166,58 @@ absl::Status Read(const YAML::Node& root, WhatIf& what_if) {
   return absl::OkStatus();
 }
 
-// The pod's patch with the requests of its one container.
+// "web, proxy", of containers that have a name.
+std::string NamesOf(const Json& containers) {
+  std::string names;
+  for (const Json& container : containers) {
+    absl::StrAppend(&names, names.empty() ? "" : ", ", Printable(TextIn(container, "name")));
+  }
+  return names;
+}
+
+// The pod's patch with the requests of its containers.
 absl::StatusOr<std::string> WithRequests(const WorkloadPatch& workload, const ObjectName& pod,
                                          const std::string& object) {
   Json merge = Json::parse(workload.merge);
-  if (workload.requests.empty()) return merge.dump();
-  Json containers = Json::parse(object).value("/spec/containers"_json_pointer, Json::array());
-  if (containers.size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Printable(pod.Text()), ": has ", containers.size(),
-                     " containers; requests are of pods with one, patch the object instead"));
+  const Json spec = Json::parse(object).value("spec", Json::object());
+  const Json containers = spec.value("containers", Json::array());
+  const auto wrong = [&](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat(Printable(pod.Text()), ": ", parts...));
+  };
+  std::map<std::string, WorkloadPatch::Requests> of_containers = workload.of_containers;
+  if (!workload.requests.empty()) {
+    if (containers.size() != 1) {
+      return wrong("has ", containers.size(),
+                   " containers; requests name them: requests: {NAME: ", "{cpu: ...}}, of ",
+                   NamesOf(containers));
+    }
+    const std::string name = TextIn(containers[0], "name");
+    if (name.empty()) {  // Written by hand: the whole list stands for it.
+      Json container = containers[0];
+      for (const auto& [resource, quantity] : workload.requests) {
+        container["resources"]["requests"][resource] = quantity;
+      }
+      merge["spec"]["containers"] = {{{"$patch", "replace"}}, std::move(container)};
+      return merge.dump();
+    }
+    of_containers[name] = workload.requests;
   }
-  for (const auto& [resource, quantity] : workload.requests) {
-    containers[0]["resources"]["requests"][resource] = quantity;
+  for (const auto& [name, requests] : of_containers) {
+    const auto has = [&](const char* list) {
+      const Json all = spec.value(list, Json::array());
+      return std::ranges::any_of(all, [&](const Json& c) { return TextIn(c, "name") == name; });
+    };
+    const char* const list = has("containers") ? "containers" : "initContainers";
+    if (!has(list)) {
+      return wrong("requests: it has no container ", Printable(name), "; it has ",
+                   NamesOf(containers));
+    }
+    Json container = {{"name", name}};
+    for (const auto& [resource, quantity] : requests) {
+      container["resources"]["requests"][resource] = quantity;
+    }
+    merge["spec"][list].push_back(std::move(container));
   }
-  merge["spec"]["containers"] = std::move(containers);
   return merge.dump();
 }
 
@@ -225,7 +272,7 @@ absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,
     for (const ObjectName& pod : pods) {
       const std::string* const object = patched.Object(pod);
       absl::StatusOr<std::string> merge =
-          WithRequests(workload, pod, object == nullptr ? "{}" : *object);
+          object == nullptr ? workload.merge : WithRequests(workload, pod, *object);
       if (!merge.ok()) return merge.status();
       patches.push_back({.of = pod, .merge = *std::move(merge)});
     }

@@ -1,6 +1,6 @@
 // What-if files: changes to plan with, as YAML (`ebb plan --what-if FILE`).
 //
-//   objects:                          # merge patches (RFC 7386) of objects that are there
+//   objects:                          # strategic merge patches (strategic_merge.h) of objects
 //   - kind: PodDisruptionBudget
 //     metadata: {namespace: shop, name: db}
 //     status: {disruptionsAllowed: 3}
@@ -11,7 +11,8 @@
 //   - kind: Deployment
 //     namespace: shop
 //     name: web
-//     requests: {cpu: 500m, memory: 1Gi}  # of its one container
+//     requests: {cpu: 500m, memory: 1Gi}  # of its one container; of several by their names:
+//                                         # {web: {cpu: 500m}, proxy: {cpu: 100m}}
 //     patch: {metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "true"}}}
 //   options:                          # flags of `ebb plan`
 //     scale-down-utilization-threshold: 0.6
@@ -34,9 +35,11 @@
 namespace ebb {
 
 struct WorkloadPatch {
-  ObjectName of;                                // "Deployment", a controller or "Pod".
-  std::string merge = "{}";                     // Of each of its pods.
-  std::map<std::string, std::string> requests;  // Quantities by resource.
+  ObjectName of;                                        // "Deployment", a controller or "Pod".
+  std::string merge = "{}";                             // Of each of its pods.
+  using Requests = std::map<std::string, std::string>;  // Quantities by resource.
+  Requests requests;                                    // Of its one container.
+  std::map<std::string, Requests> of_containers;        // By the container's name.
 };
 
 struct WhatIf {
@@ -54,7 +57,8 @@ absl::StatusOr<WhatIf> ParseWhatIf(const std::string& name, const std::string& y
 std::vector<ObjectName> PodsOf(const ObjectName& workload, const ClusterSnapshot& snapshot);
 
 // All patches of objects, those of workloads as patches of their pods that run in `snapshot`.
-// Errors: NotFound: a workload without pods; InvalidArgument: requests of several containers.
+// Errors: NotFound: a workload without pods; InvalidArgument: requests of several containers
+// without their names, or of one that its pods do not have.
 absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,
                                                    const ClusterSnapshot& snapshot,
                                                    PatchedCluster& patched);

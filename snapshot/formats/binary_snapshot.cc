@@ -34,7 +34,7 @@ using objects::Text;
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "store the new field here");
 static_assert(sizeof(objects::Node) == 312, "store the new field here");
-static_assert(sizeof(objects::Pod) == 736, "store the new field here");
+static_assert(sizeof(objects::Pod) == 768, "store the new field here");
 #endif
 
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);
@@ -325,6 +325,8 @@ class Encoder {
   }
 
   void PutPodConstraints(const objects::Pod& from, wire::Pod& to) {
+    to.set_scheduler_name(Id(from.scheduler_name));
+    to.set_spec_digest(from.spec_digest);
     Put(from.node_selector, *to.mutable_node_selector());
     to.set_has_node_selector(from.has_node_selector);
     if (!from.required_node_affinity.nil) {
@@ -359,6 +361,7 @@ class Encoder {
     to.set_phase(Id(from.phase));
     to.set_nominated_node_name(Id(from.nominated_node_name));
     to.set_resize_infeasible(from.resize_infeasible);
+    to.set_scheduling(static_cast<uint32_t>(from.scheduling));
     for (const objects::ContainerStatus& status : from.container_statuses) {
       wire::ContainerStatus& each = *to.add_container_statuses();
       each.set_name(Id(status.name));
@@ -701,6 +704,8 @@ class Decoder {
   }
 
   void GetPodConstraints(const wire::Pod& from, objects::Pod& to) {
+    to.scheduler_name = At(from.scheduler_name());
+    to.spec_digest = from.spec_digest();
     Get(from.node_selector(), to.node_selector);
     to.has_node_selector = from.has_node_selector();
     if (from.has_required_node_affinity()) {
@@ -734,6 +739,9 @@ class Decoder {
     to.phase = At(from.phase());
     to.nominated_node_name = At(from.nominated_node_name());
     to.resize_infeasible = from.resize_infeasible();
+    // A later ebb may know more than this one: what it says is as if it were not recorded.
+    constexpr auto kLast = static_cast<uint32_t>(objects::Scheduling::kOther);
+    if (from.scheduling() <= kLast) to.scheduling = objects::Scheduling(from.scheduling());
     for (const wire::ContainerStatus& each : from.container_statuses()) {
       objects::ContainerStatus& status = to.container_statuses.emplace_back();
       status.name = At(each.name());

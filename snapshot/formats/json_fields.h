@@ -35,6 +35,7 @@
 #include "snapshot/formats/field_problem.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/formats/spec_digest.h"
 #include "snapshot/quantity.h"
 
 namespace ebb {
@@ -198,6 +199,14 @@ class JsonFields : public FieldProblem {
     }
     seconds = *parsed;
     return true;
+  }
+
+  // What a pod's spec says as a whole.
+  static uint64_t SpecDigest(std::string_view spec) { return DigestOfJsonSpec(spec); }
+  // The object from a value on.
+  Text From(const Value& value) const {
+    const size_t at = tokens_[value.token_];
+    return {begin_ + at, size_ - at};
   }
 
   // Whether the text is no JSON, where all else would be a wrong field.

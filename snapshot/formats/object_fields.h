@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -45,6 +46,13 @@ using objects::KeyValues;
 using objects::ResourceList;
 using objects::Text;
 
+// The reason of a condition PodScheduled that ebb writes for a pod of which it does not know
+// whether it has one (write_objects.cc).
+constexpr Text kNotRecordedReason = "NotRecorded";
+
+// What ebb writes beside a spec of which it kept only a part (write_objects.cc).
+constexpr Text kDigestAnnotation = "ebb/spec-digest";
+
 // Members of a PodSpec that no filter reads, in order.  One that is neither here
 // nor read below may be a constraint that we do not know.
 constexpr auto kHarmlessPodSpec = std::to_array<Text>({
@@ -65,9 +73,7 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
     "priorityClassName",
     "readinessGates",
     "runtimeClassName",  // Its restrictions are merged into the pod on admission.
-    "schedulerName",
-    "schedulingGates",
-    "schedulingGroup",  // Gang scheduling: no part of the autoscaler's simulation.
+    "schedulingGroup",   // Gang scheduling: no part of the autoscaler's simulation.
     "securityContext",
     "serviceAccount",
     "serviceAccountName",
@@ -199,7 +205,7 @@ std::vector<T> Emptied(std::vector<T>& vector) {
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "empty the new field here");
 static_assert(sizeof(objects::Node) == 312, "empty the new field here");
-static_assert(sizeof(objects::Pod) == 736, "empty the new field here");
+static_assert(sizeof(objects::Pod) == 768, "empty the new field here");
 #endif
 
 void Renew(objects::ObjectMeta& meta) {
@@ -232,7 +238,9 @@ void Renew(objects::NodeSelector& selector) {
 void Renew(objects::Pod& pod) {
   Renew(pod.meta);
   pod.node_name = pod.restart_policy = pod.phase = pod.nominated_node_name = {};
-  pod.not_understood = {};
+  pod.not_understood = pod.scheduler_name = {};
+  pod.scheduling = objects::Scheduling::kNotRecorded;
+  pod.spec_digest = 0;
   pod.priority.reset();
   pod.termination_grace_period_s.reset();
   pod.host_network = pod.has_node_selector = pod.has_pod_resources = false;
@@ -390,7 +398,10 @@ class ObjectFields {
   bool ContainerStatuses(Value& value, std::vector<objects::ContainerStatus>& statuses);
   bool Volume(Value& value, objects::Volume& volume);
   bool VolumeSource(Value& value, objects::Volume& volume);
-  bool ResizeCondition(Value& value);
+  bool Condition(Value& value);
+  objects::Scheduling SchedulingOf(Text status, Text reason);
+  void JudgeScheduling();
+  void DigestSpec();
   bool ResourceClaimStatus(Key key, Value& value);
   void NameMadeClaims();
 
@@ -427,6 +438,12 @@ class ObjectFields {
   std::string not_understood_;
   std::vector<objects::PodResourceClaim> made_claims_;  // status.resourceClaimStatuses.
   std::vector<objects::ContainerStatus> init_statuses_;
+  // Of the pod at hand.
+  Text spec_;                              // From its spec on.
+  std::string_view written_digest_;        // kDigestAnnotation's.
+  bool has_gates_ = false;                 // spec.schedulingGates
+  bool has_scheduled_ = false;             // Condition PodScheduled.
+  bool not_recorded_ = false;              // That condition is kNotRecordedReason's.
   std::vector<ResourceList> spare_lists_;  // Containers of earlier objects, for their memory.
 };
 
@@ -478,6 +495,8 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
   not_understood_.clear();
   made_claims_.clear();
   init_statuses_.clear();
+  has_gates_ = has_scheduled_ = not_recorded_ = false;
+  spec_ = written_digest_ = {};
   if (!(this->*rule.read)()) return FieldError(rule.kind, place);
   if (!CheckNames()) return FieldError(rule.kind, place);
   meta_->namespace_name = NamespaceAsRead(meta_->namespace_name, rule.namespaced);
@@ -486,8 +505,10 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
     // Behind the others, in whichever order the two lists came.
     std::move(init_statuses_.begin(), init_statuses_.end(),
               std::back_inserter(pod_->container_statuses));
+    JudgeScheduling();
     pod_->not_understood = batch_->texts.Copy(not_understood_);
     if (place.on_node.has_value()) pod_->node_name = *place.on_node;
+    if (pod_->node_name.empty()) DigestSpec();
   }
   batch_->Add(rule.type, rule.kind, aside_);
 }
@@ -642,6 +663,7 @@ bool ObjectFields<Fields>::Annotations(Value& value, KeyValues& map) {
   return fields_.Members(value, [&](Text key, Value& text) {
     // The whole object once more, as text; nothing reads it.
     if (key == "kubectl.kubernetes.io/last-applied-configuration") return true;
+    if (key == kDigestAnnotation) return fields_.String(text, written_digest_);
     return fields_.String(text, map.emplace_back(objects::KeyValue{key, {}}).value);
   }) && KeepLast(map, &objects::KeyValue::key);
 }
@@ -820,7 +842,10 @@ bool ObjectFields<Fields>::ReadPod() {
   meta_ = &pod_->meta;
   return EachPart([this](Key key, Value& value) {
     if (key == "metadata") return Meta(value, pod_->meta);
-    if (key == "spec") return PodSpec(value);
+    if (key == "spec") {
+      spec_ = fields_.From(value);
+      return PodSpec(value);
+    }
     if (key == "status") return PodStatus(value);
     return true;
   });
@@ -860,6 +885,10 @@ bool ObjectFields<Fields>::PodSpec(Value& value) {
     if (key == "initContainers") return Containers(member, pod_->init_containers);
     if (key == "hostNetwork") return fields_.Bool(member, pod_->host_network);
     if (key == "hostUsers") return fields_.Bool(member, pod_->host_users.emplace());
+    if (key == "schedulerName") return fields_.String(member, pod_->scheduler_name);
+    if (key == "schedulingGates") {
+      return fields_.Elements(member, [this](Value&) { return has_gates_ = true; });
+    }
     if (key == "overhead") return Resources(member, pod_->overhead);
     if (key == "resources") {
       return fields_.Members(member, [this](Key part, Value& list) {
@@ -1136,7 +1165,7 @@ bool ObjectFields<Fields>::PodStatus(Value& value) {
     if (key == "containerStatuses") return ContainerStatuses(member, pod_->container_statuses);
     if (key == "initContainerStatuses") return ContainerStatuses(member, init_statuses_);
     if (key == "conditions") {
-      return fields_.Elements(member, [this](Value& each) { return ResizeCondition(each); });
+      return fields_.Elements(member, [this](Value& each) { return Condition(each); });
     }
     if (key == "allocatedResources") return Resources(member, pod_->pod_allocated);
     if (key == "resourceClaimStatuses" || key == "extendedResourceClaimStatus") {
@@ -1178,16 +1207,60 @@ void ObjectFields<Fields>::NameMadeClaims() {
 }
 
 template <typename Fields>
-bool ObjectFields<Fields>::ResizeCondition(Value& value) {
+objects::Scheduling ObjectFields<Fields>::SchedulingOf(Text status, Text reason) {
+  not_recorded_ = reason == kNotRecordedReason;
+  if (not_recorded_) return objects::Scheduling::kNotRecorded;
+  if (status != "False") return objects::Scheduling::kOther;
+  if (reason.empty()) return objects::Scheduling::kUnprocessed;
+  if (reason == "Unschedulable") return objects::Scheduling::kUnschedulable;
+  return reason == "SchedulingGated" ? objects::Scheduling::kGated : objects::Scheduling::kOther;
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::Condition(Value& value) {
   Text type;
   Text reason;
+  Text status;
   const bool read = fields_.Members(value, [&](Key key, Value& member) {
     if (key == "type") return fields_.String(member, type);
     if (key == "reason") return fields_.String(member, reason);
+    if (key == "status") return fields_.String(member, status);
     return true;
   });
   if (type == "PodResizePending" && reason == "Infeasible") pod_->resize_infeasible = true;
+  // Of several conditions of a type the first counts (GetPodCondition).
+  if (type == "PodScheduled" && !has_scheduled_) {
+    has_scheduled_ = true;
+    pod_->scheduling = SchedulingOf(status, reason);
+  }
   return read;
+}
+
+// Only pods of one controller are ever alike.
+template <typename Fields>
+void ObjectFields<Fields>::DigestSpec() {
+  if (std::ranges::none_of(pod_->meta.owners, &objects::OwnerReference::controller)) return;
+  uint64_t written = 0;
+  const char* const end = written_digest_.data() + written_digest_.size();
+  if (!written_digest_.empty() &&
+      std::from_chars(written_digest_.data(), end, written, 16).ec == std::errc()) {
+    pod_->spec_digest = written;
+  } else if (!spec_.empty()) {
+    pod_->spec_digest = Fields::SpecDigest(spec_);
+  }
+}
+
+// Without the condition it is the gates that tell, which the API server turns into one.
+template <typename Fields>
+void ObjectFields<Fields>::JudgeScheduling() {
+  objects::Scheduling& scheduling = pod_->scheduling;
+  const bool is_recorded = has_scheduled_ || !pod_->phase.empty();
+  if (is_recorded && scheduling == objects::Scheduling::kNotRecorded && !not_recorded_) {
+    scheduling = objects::Scheduling::kUnprocessed;
+  }
+  const bool is_open = scheduling == objects::Scheduling::kNotRecorded ||
+                       scheduling == objects::Scheduling::kUnprocessed;
+  if (has_gates_ && is_open) scheduling = objects::Scheduling::kGated;
 }
 
 // Only a status with resources changes what a pod is charged.

@@ -39,6 +39,7 @@
 #include "snapshot/formats/field_problem.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/proto_schema.h"
+#include "snapshot/formats/spec_digest.h"
 #include "snapshot/quantity.h"
 
 namespace ebb {
@@ -191,6 +192,11 @@ class ProtoFields : public FieldProblem {
     seconds = read;
     return true;
   }
+
+  // What a pod's spec says as a whole.
+  static uint64_t SpecDigest(std::string_view spec) { return DigestOfProtoSpec(spec); }
+  // The bytes of a message.
+  static Text From(const Value& value) { return TextOf(value); }
 
   // Wrong bytes are a problem of the field in which they stand.
   static constexpr bool malformed() { return false; }

@@ -19,7 +19,7 @@ using objects::Text;
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "write the new field here");
 static_assert(sizeof(objects::Node) == 312, "write the new field here");
-static_assert(sizeof(objects::Pod) == 736, "write the new field here");
+static_assert(sizeof(objects::Pod) == 768, "write the new field here");
 #endif
 
 // Sets what is not absent.
@@ -278,6 +278,7 @@ Json PodSpec(const objects::Pod& pod) {
   Put(json, "terminationGracePeriodSeconds", pod.termination_grace_period_s);
   Put(json, "hostNetwork", pod.host_network);
   Put(json, "hostUsers", pod.host_users);
+  Put(json, "schedulerName", pod.scheduler_name);
   if (pod.has_node_selector) json["nodeSelector"] = Map(pod.node_selector);
   Put(json, "affinity", Affinity(pod));
   Put(json, "tolerations", Tolerations(pod.tolerations));
@@ -297,6 +298,33 @@ Json PodSpec(const objects::Pod& pod) {
   return json;
 }
 
+// The condition PodScheduled that is read as what the pod has.
+void PutScheduled(const objects::Pod& pod, Json& status) {
+  const auto put = [&](const char* value, const char* reason) {
+    Json condition = {{"type", "PodScheduled"}, {"status", value}};
+    if (*reason != '\0') condition["reason"] = reason;
+    status["conditions"].push_back(std::move(condition));
+  };
+  switch (pod.scheduling) {
+    case objects::Scheduling::kNotRecorded:
+      // Without a phase, nothing says so.  Of a pod on a node nothing reads it.
+      if (!pod.phase.empty() && pod.node_name.empty()) put("Unknown", "NotRecorded");
+      break;
+    case objects::Scheduling::kUnprocessed:
+      if (pod.phase.empty()) put("False", "");
+      break;
+    case objects::Scheduling::kUnschedulable:
+      put("False", "Unschedulable");
+      break;
+    case objects::Scheduling::kGated:
+      put("False", "SchedulingGated");
+      break;
+    case objects::Scheduling::kOther:
+      put("True", "");
+      break;
+  }
+}
+
 Json PodStatus(const objects::Pod& pod) {
   Json json = Json::object();
   Put(json, "phase", pod.phase);
@@ -305,6 +333,7 @@ Json PodStatus(const objects::Pod& pod) {
     json["conditions"].push_back(
         {{"type", "PodResizePending"}, {"status", "True"}, {"reason", "Infeasible"}});
   }
+  PutScheduled(pod, json);
   for (const objects::ContainerStatus& status : pod.container_statuses) {
     Json each = Json::object();
     Put(each, "name", status.name);
@@ -537,6 +566,11 @@ absl::Status ObjectWriter::OnPod(const objects::Pod& pod) {
                      ": ebb does not know this field and cannot write it; write a .pb snapshot"));
   }
   Json json = Object("v1", "Pod", pod.meta);
+  // What is left of the spec does not tell pods apart that differ in the rest.
+  if (pod.spec_digest != 0) {
+    json["metadata"]["annotations"]["ebb/spec-digest"] =
+        absl::StrCat(absl::Hex(pod.spec_digest, absl::kZeroPad16));
+  }
   json["spec"] = PodSpec(pod);
   json["status"] = PodStatus(pod);
   return Write(ToText(format_, json));

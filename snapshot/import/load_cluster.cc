@@ -9,7 +9,108 @@
 #include "base/text.h"
 
 namespace ebb {
-ClusterLoader::ClusterLoader(LoadOptions options) : options_(options) {}
+namespace {
+
+// What a plan says of pods that wait for no node, and of those that it may misjudge.
+struct WaitWords {
+  PodWait wait;
+  std::string_view json;
+  const char* one;   // "1 pod ..."
+  const char* many;  // "2 pods ..."
+};
+constexpr WaitWords kWaitWords[] = {
+    {PodWait::kGated, "gated", "pod with scheduling gates", "pods with scheduling gates"},
+    {PodWait::kBeingDeleted, "beingDeleted", "pod without a node that is being deleted",
+     "pods without a node that are being deleted"},
+    {PodWait::kUnprocessed, "unprocessed", "pod that no scheduler has judged yet",
+     "pods that no scheduler has judged yet"},
+    {PodWait::kOther, "other", "pod without a node that is not marked as unschedulable",
+     "pods without a node that are not marked as unschedulable"},
+};
+
+std::string Examples(const PodTally& tally) {
+  return absl::StrCat(" (", Printable(tally.first), tally.pods > 1 ? ", ...)" : ")");
+}
+
+// A selector that does not parse: the scheduler fails on it too, so that no node takes the pod.
+bool SchedulerFailsOn(std::string_view not_understood) {
+  return not_understood.starts_with("spec.topologySpreadConstraints: ") ||
+         not_understood.starts_with("spec.affinity.podAffinity: ") ||
+         not_understood.starts_with("spec.affinity.podAntiAffinity: ");
+}
+
+// Pending pods of which a text of the shape says something, in order.
+template <typename Text>
+PodTally Tally(const LoadedCluster& cluster, Text&& text) {
+  PodTally tally;
+  const Catalog& catalog = cluster.snapshot.catalog();
+  for (const PodId pod : cluster.pending) {
+    const std::string_view what = text(catalog.shape_of(pod));
+    if (what.empty() || tally.pods++ > 0) continue;
+    tally.first = absl::StrCat(catalog.PodName(pod), ": ", Absl(what));
+  }
+  return tally;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string_view, PodTally>> PodsWithoutRoom(const LoadCounts& counts) {
+  std::vector<std::pair<std::string_view, PodTally>> all;
+  for (const WaitWords& words : kWaitWords) {
+    const PodTally& tally = counts.without_node[static_cast<size_t>(words.wait)];
+    if (tally.pods == 0 || TakesRoom(words.wait, counts.scheduling_recorded)) continue;
+    all.emplace_back(words.json, tally);
+  }
+  return all;
+}
+
+void WarnOfNotRecorded(const LoadCounts& counts, std::vector<InputWarning>& warnings) {
+  PodTally all = counts.without_node[static_cast<size_t>(PodWait::kNotRecorded)];
+  if (!counts.scheduling_recorded) {
+    const PodTally& more = counts.without_node[static_cast<size_t>(PodWait::kUnprocessed)];
+    if (all.pods == 0) all.first = more.first;
+    all.pods += more.pods;
+  }
+  if (all.pods == 0) return;
+  warnings.push_back(
+      {"PodsWithoutConditions",
+       absl::StrCat("room is kept for ", Count(all.pods, "pod", "pods"), " without a node although",
+                    " the input does not say whether ", all.pods > 1 ? "they wait" : "it waits",
+                    " for one (condition PodScheduled): ", Printable(all.first),
+                    all.pods > 1 ? ", ..." : ""),
+       "kubectl get pods -A -o json"});
+}
+
+void WarnOfPending(const LoadedCluster& cluster, std::vector<InputWarning>& warnings) {
+  using Text = std::string_view;
+  const auto warn = [&](const char* code, const PodTally& pods, const std::string& what) {
+    if (pods.pods == 0) return;
+    warnings.push_back(
+        {code, absl::StrCat(what, ": ", Printable(pods.first), pods.pods > 1 ? ", ..." : ""), ""});
+  };
+  const PodTally ignored =
+      Tally(cluster, [](const PodShape& shape) -> Text { return shape.ignored; });
+  warn("PendingPodsWithUnknownFields", ignored,
+       absl::StrCat("room is kept for ", Count(ignored.pods, "pending pod", "pending pods"),
+                    " as if ", ignored.pods > 1 ? "they" : "it",
+                    " did not have a field that ebb does not know"));
+  const PodTally odd = Tally(cluster, [](const PodShape& shape) -> Text {
+    return SchedulerFailsOn(shape.not_understood) ? Text() : Text(shape.not_understood);
+  });
+  warn("PendingPodsNotUnderstood", odd,
+       absl::StrCat(Count(odd.pods, "pending pod has", "pending pods have"),
+                    " a constraint that ebb does not evaluate, and ",
+                    odd.pods > 1 ? "keep" : "keeps", " the nodes that ",
+                    odd.pods > 1 ? "they" : "it", " may need"));
+  const PodTally failing = Tally(cluster, [](const PodShape& shape) -> Text {
+    return SchedulerFailsOn(shape.not_understood) ? Text(shape.not_understood) : Text();
+  });
+  warn("PendingPodsNotUnderstood", failing,
+       absl::StrCat("no room is kept for ", Count(failing.pods, "pending pod", "pending pods"),
+                    " with a selector that does not parse, on which the scheduler fails too"));
+}
+
+ClusterLoader::ClusterLoader(LoadOptions options) : options_(std::move(options)) {}
 
 void ClusterLoader::Saw(const objects::ObjectRef& object) {
   newest_time_ = std::max(newest_time_, objects::NewestTimeOf(object));
@@ -36,10 +137,21 @@ absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
     last_namespace_ = std::string(pod.meta.namespace_name);
     namespaces_of_pods_.insert(last_namespace_);
   }
-  if (absl::Status added = builder_.AddPod(pod); !added.ok()) return added;
-  if (pod.node_name.empty() && !pod.nominated_node_name.empty()) {
-    nominated_.insert(PodId{static_cast<uint32_t>(builder_.wanted_nodes().size() - 1)});
+  counts_.scheduling_recorded |= HasScheduledCondition(pod.scheduling);
+  if (IsNominationVoid(pod)) {
+    objects::Pod deleted = pod;
+    deleted.nominated_node_name = {};
+    return AddPod(deleted);
   }
+  return AddPod(pod);
+}
+
+absl::Status ClusterLoader::AddPod(const objects::Pod& pod) {
+  if (absl::Status added = builder_.AddPod(pod); !added.ok()) return added;
+  if (!pod.node_name.empty()) return absl::OkStatus();
+  const PodId id{static_cast<uint32_t>(builder_.wanted_nodes().size() - 1)};
+  if (!pod.nominated_node_name.empty()) nominated_.insert(id);
+  waits_.emplace(id, WaitOf(pod, options_.bypassed_schedulers));
   return absl::OkStatus();
 }
 
@@ -96,7 +208,10 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
     if (cluster.snapshot.NodeOf(pod) != kNoNode) continue;
     // A nomination to a node that is gone is void: the pod waits for a place like others.
     if (wanted[p] == kNoText || nominated_.contains(pod)) {
-      cluster.pending.push_back(pod);
+      const PodWait wait = waits_.at(pod);
+      PodTally& tally = cluster.counts.without_node[static_cast<size_t>(wait)];
+      if (tally.pods++ == 0) tally.first = catalog.PodName(pod);
+      if (TakesRoom(wait, cluster.counts.scheduling_recorded)) cluster.pending.push_back(pod);
     } else if (cluster.counts.on_unknown_node++ == 0) {
       cluster.counts.first_unknown =
           absl::StrCat(catalog.PodName(pod), " on ", Absl(catalog.Text(wanted[p])));
@@ -113,6 +228,17 @@ std::string LeftOutText(const LoadCounts& counts) {
                     Count(counts.expendable, "expendable pod", "expendable pods"));
   }
   return text;
+}
+
+std::string NoRoomText(const LoadCounts& counts) {
+  std::string text;
+  for (const WaitWords& words : kWaitWords) {
+    const PodTally& tally = counts.without_node[static_cast<size_t>(words.wait)];
+    if (tally.pods == 0 || TakesRoom(words.wait, counts.scheduling_recorded)) continue;
+    absl::StrAppend(&text, text.empty() ? "No room is kept for " : ", ",
+                    Count(tally.pods, words.one, words.many), Examples(tally));
+  }
+  return text.empty() ? text : text + ".";
 }
 
 absl::Status CheckNodesAndPods(const LoadedCluster& cluster) {
@@ -136,7 +262,10 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
   const LoadCounts& counts = cluster.counts;
   // This does not depend on what the input lacks.
-  if (options.use == InputUse::kPlan) WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
+  if (options.use == InputUse::kPlan) {
+    WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
+    WarnOfPending(cluster, cluster.warnings);
+  }
   if (options.assume_complete) return absl::OkStatus();
   if (counts.on_unknown_node > 0) {
     cluster.warnings.push_back(
@@ -146,6 +275,7 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
                       counts.on_unknown_node > 1 ? ", ..." : ""),
          "kubectl get nodes -o json"});
   }
+  WarnOfNotRecorded(counts, cluster.warnings);
   return watch.Judge(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings);
 }
 

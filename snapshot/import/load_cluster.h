@@ -7,8 +7,10 @@
 //   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
 //
 // Left out: pods that have ended or are expendable (listed_pods.h).
-// Kept without a node: pods that are pending, and pods whose node is not in the
-// input; the latter are counted, since a dump that lacks nodes is often a mistake.
+// Kept without a node: pods that wait for one (LoadedCluster::pending); pods that do not, as they
+// are gated, being deleted or not judged by the scheduler yet (WaitOf), which are counted; and
+// pods whose node is not in the input, which are counted too, since a dump that lacks nodes is
+// often a mistake.
 //
 // Errors:  those of SnapshotBuilder; a cluster without nodes.
 // Doubt:   what the input seems to lack becomes LoadedCluster.warnings (completeness.h).
@@ -20,11 +22,15 @@
 #ifndef EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_
 #define EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -45,6 +51,15 @@ struct LoadOptions {
   InputUse use = InputUse::kPlan;
   bool strict = false;           // Whoever loads fails if there are warnings: CheckStrict().
   bool assume_complete = false;  // The input is all there is; nothing is judged.
+  // As --bypassed-scheduler-names: room is kept for pods that these have not judged yet.
+  std::vector<std::string> bypassed_schedulers = {};
+};
+
+// How many pods, and "namespace/name" of the first.
+struct PodTally {
+  uint64_t pods = 0;
+  std::string first;
+  friend bool operator==(const PodTally&, const PodTally&) = default;
 };
 
 // Pods and other objects that a plan does not rest on.
@@ -53,13 +68,18 @@ struct LoadCounts {
   uint64_t expendable = 0;
   uint64_t on_unknown_node = 0;
   std::string first_unknown;  // "namespace/name on node", of the first such pod.
+  // Pods without a node by whether they wait for one: of those for which room is kept,
+  // kNotRecorded and (where no pod has the condition PodScheduled) kUnprocessed.
+  std::array<PodTally, kPodWaits> without_node = {};
+  bool scheduling_recorded = false;  // Some pod has the condition PodScheduled.
   ImportStats input;
 };
 
 struct LoadedCluster {
   ClusterSnapshot snapshot;
-  std::vector<PodId> pending;  // Pods without a node, in the order of the input.
-  int64_t newest_time = 0;     // The latest time that an object carries, Unix seconds.
+  // Pods that wait for a node (TakesRoom), in the order of the input.
+  std::vector<PodId> pending;
+  int64_t newest_time = 0;  // The latest time that an object carries, Unix seconds.
   LoadCounts counts;
   std::vector<InputWarning> warnings;  // What cannot be told from the input.
 };
@@ -93,6 +113,7 @@ class ClusterLoader : public ObjectSink {
 
  private:
   void Saw(const objects::ObjectRef& object);
+  absl::Status AddPod(const objects::Pod& pod);
   absl::Status AddUnknownNamespaces();
 
   LoadOptions options_;
@@ -102,11 +123,17 @@ class ClusterLoader : public ObjectSink {
   absl::flat_hash_set<std::string> namespaces_;          // That have an object.
   absl::flat_hash_set<std::string> namespaces_of_pods_;  // Where all is assumed to be there.
   std::string last_namespace_;
-  absl::flat_hash_set<PodId> nominated_;  // Without a node but the one they are nominated to.
+  absl::flat_hash_set<PodId> nominated_;       // Without a node but the one they are nominated to.
+  absl::flat_hash_map<PodId, PodWait> waits_;  // Of pods without a node.
 };
+
+// Pods without a node for which no room is kept, by why: pairs of a word for JSON and the pods.
+std::vector<std::pair<std::string_view, PodTally>> PodsWithoutRoom(const LoadCounts& counts);
 
 // "7 pods that have ended and 1 expendable pod": what the counts say was left out; empty: nothing.
 std::string LeftOutText(const LoadCounts& counts);
+// "No room is kept for 1 pod with scheduling gates (ns/name)."; empty: there are none.
+std::string NoRoomText(const LoadCounts& counts);
 
 // Reads all inputs into one cluster.
 absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,

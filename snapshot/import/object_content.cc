@@ -12,7 +12,7 @@ namespace ebb::objects {
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(ObjectMeta) == 144, "hash the new field here");
 static_assert(sizeof(Node) == 312, "hash the new field here");
-static_assert(sizeof(Pod) == 736, "hash the new field here");
+static_assert(sizeof(Pod) == 768, "hash the new field here");
 #endif
 
 template <typename H>
@@ -120,7 +120,8 @@ H AbslHashValue(H h, const Pod& o) {
                     o.resource_claims, o.phase, o.nominated_node_name, o.resize_infeasible,
                     o.container_statuses, o.has_pod_status_resources, Map(o.pod_status_requests),
                     Map(o.pod_allocated), o.not_understood, o.preferred_nodes, o.preferred_affinity,
-                    o.preferred_anti_affinity);
+                    o.preferred_anti_affinity, o.node_name.empty() ? o.scheduling : Scheduling(),
+                    o.node_name.empty() ? o.scheduler_name : Text(), o.spec_digest);
 }
 template <typename H>
 H AbslHashValue(H h, const NodeCondition& o) {

@@ -240,8 +240,10 @@ int64_t LiveSnapshot::NewestTime() {
 // --- Pods -----------------------------------------------------------------------------------
 
 void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObjects older) {
-  const SnapshotBuilder::NamedPod named =
+  SnapshotBuilder::NamedPod named =
       SnapshotBuilder::NameOf(pod, *symbols_, SnapshotBuilder::Texts::kHeld);
+  const bool is_void = IsNominationVoid(pod) && !options_.keep_ended_pods;
+  if (is_void) named.wanted_node = kNoText;
   const auto [it, is_new] = pods_by_name_.try_emplace({named.namespace_name, named.name}, kNobody);
   if (is_new) {
     if (free_pods_.empty()) {
@@ -265,9 +267,10 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   std::string expendable = listing == PodListing::kExpendable ? PackObject(&pod) : "";
   HeldPod& held = pods_[place];
   held.version = version;
-  const bool is_nominated = pod.node_name.empty() && !pod.nominated_node_name.empty();
+  const bool is_nominated = pod.node_name.empty() && !pod.nominated_node_name.empty() && !is_void;
+  const PodWait wait = WaitOf(pod, options_.bypassed_schedulers);
   if (!is_new && held.shape == shape && held.listing == listing && held.named == named &&
-      held.is_nominated == is_nominated &&
+      held.is_nominated == is_nominated && held.scheduling == pod.scheduling && held.wait == wait &&
       (listing != PodListing::kExpendable || expendable_.at(place) == expendable)) {
     ++counts_.unchanged;
     ReleaseName(named);
@@ -285,9 +288,15 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   held.listing = listing;
   held.has_uid = !pod.meta.uid.empty();
   held.is_nominated = is_nominated;
+  held.scheduling = pod.scheduling;
+  held.wait = wait;
   if (listing == PodListing::kExpendable) expendable_.emplace(place, std::move(expendable));
   Enter(place);
   StandAgain(place, before);
+}
+
+bool LiveSnapshot::HasCondition(const HeldPod& held) {
+  return HasScheduledCondition(held.scheduling);
 }
 
 LiveSnapshot::Standing LiveSnapshot::StandingOf(const HeldPod& held) const {
@@ -390,6 +399,7 @@ void LiveSnapshot::Enter(uint32_t place) {
     ++left_out_[static_cast<size_t>(held.listing)];
     return;
   }
+  if (HasCondition(held)) ++pods_with_condition_;
   HeldShape& shape = shapes_[Index(held.shape)];
   if (shape.pods++ == 0) --dead_shapes_;
   if (stale_) return;
@@ -424,6 +434,7 @@ void LiveSnapshot::Leave(uint32_t place) {
     if (held.listing == PodListing::kExpendable) expendable_.erase(place);
     return;
   }
+  if (HasCondition(held)) --pods_with_condition_;
   HeldShape& shape = shapes_[Index(held.shape)];
   if (--shape.pods == 0) {
     ++dead_shapes_;
@@ -719,13 +730,31 @@ std::vector<PodId> LiveSnapshot::Pending() {
   (void)Snapshot();
   std::vector<uint32_t> places;
   for (const auto& [wanted, place] : unplaced_) {
-    if (IsPending(pods_[place])) places.push_back(place);
+    const HeldPod& held = pods_[place];
+    if (IsPending(held) && TakesRoom(held.wait, SchedulingRecorded())) places.push_back(place);
   }
   std::ranges::sort(places, {}, [this](uint32_t place) { return pods_[place].order; });
   std::vector<PodId> pending;
   pending.reserve(places.size());
   for (const uint32_t place : places) pending.push_back(pods_[place].id);
   return pending;
+}
+
+std::array<LiveSnapshot::WithoutNode, kPodWaits> LiveSnapshot::PodsWithoutNode() {
+  (void)Snapshot();
+  std::array<WithoutNode, kPodWaits> all;
+  std::array<const HeldPod*, kPodWaits> first{};
+  for (const auto& [wanted, place] : unplaced_) {
+    const HeldPod& held = pods_[place];
+    if (!IsPending(held)) continue;
+    const auto w = static_cast<size_t>(held.wait);
+    ++all[w].pods;
+    if (first[w] == nullptr || held.order < first[w]->order) first[w] = &held;
+  }
+  for (size_t w = 0; w < kPodWaits; ++w) {
+    if (first[w] != nullptr) all[w].first = catalog_->PodName(first[w]->id);
+  }
+  return all;
 }
 
 // A nomination to a node that is gone is void: the pod waits for a place like others.
@@ -783,6 +812,7 @@ void LiveSnapshot::NamePod(const HeldPod& held, objects::Pod& like) const {
   like.meta.deletion_time = named.deletion_time;
   like.node_name = held.is_nominated ? "" : wanted_node;
   like.nominated_node_name = held.is_nominated ? wanted_node : "";
+  like.scheduling = held.scheduling;
 }
 
 absl::Status LiveSnapshot::Export(ObjectSink& sink) {

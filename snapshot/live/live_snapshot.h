@@ -154,8 +154,10 @@ class LiveSnapshot {
  public:
   struct Options {
     int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff;
-    // Pods that have ended are in the snapshot too: for callers whose source has dropped those
-    // that take no room.
+    // As --bypassed-scheduler-names (WaitOf).
+    std::vector<std::string> bypassed_schedulers = {};
+    // Pods that have ended are in the snapshot too, and so are nominated pods that are being
+    // deleted: for callers whose source has dropped those that take no room.
     bool keep_ended_pods = false;
     // What is taken of a namespace that pods are in and that is not there, when a term asks for
     // labels of namespaces.
@@ -189,8 +191,16 @@ class LiveSnapshot {
   // Take().  It and copies of it are valid until then: their catalog changes.  What is to outlive
   // that is a Branch().
   [[nodiscard]] ClusterSnapshot& Snapshot();
-  // Pods without a node, in the order in which they came.
+  // Pods that wait for a node (TakesRoom), in the order in which they came.
   [[nodiscard]] std::vector<PodId> Pending();
+  // Pods on no node whose node is not missing, by whether they wait for one.
+  struct WithoutNode {
+    uint64_t pods = 0;
+    std::string first;  // "namespace/name" of the one that came first.
+  };
+  [[nodiscard]] std::array<WithoutNode, kPodWaits> PodsWithoutNode();
+  // Whether some pod that is in the snapshot has the condition PodScheduled.
+  [[nodiscard]] bool SchedulingRecorded() const { return pods_with_condition_ > 0; }
   // Pods whose node is not there.
   [[nodiscard]] size_t PodsOnUnknownNodes();
   // "namespace/name on node" of the one that came first; empty: there is none.
@@ -250,6 +260,8 @@ class LiveSnapshot {
     PodId id = kNoPod;  // kNoPod: nor while the snapshot is stale.
     bool has_uid = false;
     bool is_nominated = false;  // named.wanted_node is where it may run, not where it runs.
+    objects::Scheduling scheduling = objects::Scheduling::kNotRecorded;
+    PodWait wait = PodWait::kNotRecorded;  // Where it is on no node.
     uint64_t version = 0;
     uint64_t order = 0;
   };
@@ -286,6 +298,7 @@ class LiveSnapshot {
   [[nodiscard]] PodsByName::const_iterator FindName(const objects::ObjectMeta& meta) const;
   PodShapeId ShapeOf(const objects::Pod& pod);
   [[nodiscard]] static bool IsPending(const HeldPod& unplaced);
+  [[nodiscard]] static bool HasCondition(const HeldPod& held);
   // Where a pod stands among those of its node; kNoNode: on none.
   struct Standing {
     NodeId node = kNoNode;
@@ -331,8 +344,9 @@ class LiveSnapshot {
 
   HeldObjects objects_;
   std::vector<HeldPod> pods_;
-  std::vector<uint32_t> free_pods_;                        // Places in pods_ that hold none.
-  std::array<size_t, 3> left_out_{};                       // By PodListing.
+  std::vector<uint32_t> free_pods_;   // Places in pods_ that hold none.
+  uint64_t pods_with_condition_ = 0;  // Of those that have a shape: condition PodScheduled.
+  std::array<size_t, 3> left_out_{};  // By PodListing.
   absl::flat_hash_map<uint32_t, std::string> expendable_;  // Whole, packed, by place in pods_.
   PodsByName pods_by_name_;                                // Places in pods_.
 

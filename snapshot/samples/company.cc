@@ -350,6 +350,7 @@ absl::Status CompanyCluster::MakeDaemonPod(const DaemonSet& set, const std::stri
   pod.containers[0].requests = {{"cpu", set.cpu_milli}, {"memory", set.memory_bytes}};
   pod.volumes = {VolumeOf("host", "hostPath")};
   pod.phase = "Running";
+  pod.scheduling = objects::Scheduling::kOther;
   return sink_.OnPod(pod);
 }
 
@@ -600,6 +601,7 @@ absl::Status CompanyCluster::MakePod(const App& app, int64_t index, Text node, T
   Equip(app, pod);
   pod.node_name = node;
   pod.phase = phase;
+  pod.scheduling = node.empty() ? objects::Scheduling::kUnschedulable : objects::Scheduling::kOther;
   pod.priority = app.priority;
   return sink_.OnPod(pod);
 }

@@ -644,6 +644,90 @@ TEST_F(PlannerTest, PackedPodCountsAsUseOfItsNodeAndMayHaveToMove) {
             "b: waiting>a");
 }
 
+// A pod with a claim of devices, which ebb does not evaluate.
+Pod AsksForDevices(std::string_view name) {
+  return Pod(name).Cpu(500).With([](objects::Pod& pod) {
+    pod.resource_claims.push_back({.name = "gpu", .claim_name = "mine", .template_name = {}});
+  });
+}
+
+// Symptom: no room was kept for such a pod, and the last node that it could run on went.
+TEST_F(PlannerTest, APendingPodThatIsNotUnderstoodKeepsTheNodesThatItMayNeed) {
+  Use(Shared()
+          .Add(Node("a").Label("gpu", "yes"))
+          .Add(Node("b"))
+          .Add(Node("small").Label("gpu", "yes").Cpu(400))
+          .Add(AsksForDevices("waiting").NodeSelector("gpu", "yes"))
+          .Add(AsksForDevices("runs").On("b").Cpu(1)));
+  const std::vector<PodId> pending = PodsNamed(snapshot_, {"waiting"});
+  const Plan plan = Pass({"a", "small"}, [&](PassInput& in) { in.pending = pending; });
+  EXPECT_TRUE(plan.packed.empty());
+  EXPECT_EQ(Removals(snapshot_, plan), "small:");
+  ASSERT_EQ(plan.keep.size(), 1u);
+  EXPECT_EQ(plan.keep[0].reason, UnremovableReason::kBlockedByPod);
+  EXPECT_EQ(plan.keep[0].blocking_reason, BlockingPodReason::kPendingPodNotUnderstood);
+  EXPECT_EQ(plan.keep[0].pod, pending[0]);
+}
+
+// Pods of one controller: each fits only beside "leader", which comes after the first.
+Pod Follower(std::string_view name, uint64_t digest) {
+  return Pod(name)
+      .Label("app", "follows")
+      .Near("zone", test::Select("app", "leads"))
+      .With([&](objects::Pod& pod) {
+        pod.spec_digest = digest;
+        pod.meta.uid = name;
+      });
+}
+std::string Packed(const ClusterSnapshot& snapshot, const Plan& plan) {
+  std::string names;
+  for (const auto& [pod, to] : plan.packed) {
+    names += std::string(names.empty() ? "" : " ") +
+             std::string(snapshot.catalog().Text(snapshot.catalog().pod(pod).name));
+  }
+  return names;
+}
+
+TEST_F(PlannerTest, PodsThatAreAlikeToTheAutoscalerAreNotTriedAgain) {
+  const auto packed = [&](const Pod& first, const Pod& second) {
+    Cluster cluster = Shared();
+    cluster.Add(Node("a").Label("zone", "z")).Add(first);
+    cluster.Add(Pod("leader").Label("app", "leads")).Add(second);
+    Use(cluster);
+    Restart();
+    const std::vector<PodId> pending = PodsNamed(snapshot_, {"f1", "leader", "f2"});
+    return Packed(snapshot_, Pass({"a"}, [&](PassInput& in) { in.pending = pending; }));
+  };
+  EXPECT_EQ(packed(Follower("f1", 7), Follower("f2", 7)), "leader");
+  EXPECT_EQ(packed(Follower("f1", 7), Follower("f2", 8)), "leader f2");
+  // Annotations make no difference, labels do.
+  EXPECT_EQ(packed(Follower("f1", 7), Follower("f2", 7).SafeToEvict("true")), "leader");
+  EXPECT_EQ(packed(Follower("f1", 7), Follower("f2", 7).Label("more", "1")), "leader f2");
+  // Nor are they alike without a controller, or as a DaemonSet's.
+  EXPECT_EQ(packed(Follower("f1", 7).OwnedByNobody(), Follower("f2", 7).OwnedByNobody()),
+            "leader f2");
+  EXPECT_EQ(packed(Follower("f1", 7).DaemonSet(), Follower("f2", 7).DaemonSet()), "leader f2");
+}
+
+TEST_F(PlannerTest, OfEachControllerTenKindsOfPodsAreRemembered) {
+  Cluster cluster = Shared();
+  cluster.Add(Node("a").Label("zone", "z"));
+  const std::vector<std::string> names = {"k0", "k1", "k2", "k3", "k4", "k5",
+                                          "k6", "k7", "k8", "k9", "k10"};
+  std::vector<std::string_view> order;
+  for (size_t i = 0; i < names.size(); ++i) {
+    cluster.Add(Follower(names[i], i + 1));
+    order.push_back(names[i]);
+  }
+  cluster.Add(Pod("leader").Label("app", "leads"));
+  cluster.Add(Follower("like-tenth", 10)).Add(Follower("like-eleventh", 11));
+  order.insert(order.end(), {"leader", "like-tenth", "like-eleventh"});
+  Use(cluster);
+  const std::vector<PodId> pending = PodsNamed(snapshot_, order);
+  EXPECT_EQ(Packed(snapshot_, Pass({"a"}, [&](PassInput& in) { in.pending = pending; })),
+            "leader like-eleventh");
+}
+
 // Symptom: the state file was damaged by the second hint, and no later round could be made.
 TEST_F(PlannerTest, OfPodsWithOneUidOneHintIsKept) {
   Use(Nodes(Shared(), {"a", "b", "c"})

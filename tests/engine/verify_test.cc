@@ -513,6 +513,21 @@ Case LeaderAndFollower(int32_t priority_of_leader,
   return c;
 }
 
+TEST(VerifyTest, RefusesToRemoveANodeThatAPendingPodMayNeed) {
+  const auto verdict = [](int64_t cpu) {
+    Case c(Cluster().Add(Node("a")).Add(Node("b")).Add(
+        Pod("waits").Cpu(cpu).With([](objects::Pod& pod) {
+          pod.resource_claims.push_back({.name = "gpu", .claim_name = "mine", .template_name = {}});
+        })));
+    c.pending = {c.P("waits")};
+    c.Remove("a", {});
+    return c.Verdict();
+  };
+  EXPECT_THAT(verdict(100),
+              HasSubstr("node \"a\" goes although pod \"default/waits\" may need it"));
+  EXPECT_EQ(verdict(100'000), "ok") << "it fits nowhere";
+}
+
 TEST(VerifyTest, RefusesAFollowerBeforeItsLeader) {
   EXPECT_EQ(LeaderAndFollower(10, {{"leader", "b"}, {"follower", "b"}}).Verdict(), "ok");
   EXPECT_THAT(LeaderAndFollower(10, {{"follower", "b"}, {"leader", "b"}}).Verdict(),

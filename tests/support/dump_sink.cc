@@ -12,7 +12,7 @@ using objects::Text;
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "spell out the new field here");
 static_assert(sizeof(objects::Node) == 312, "spell out the new field here");
-static_assert(sizeof(objects::Pod) == 736, "spell out the new field here");
+static_assert(sizeof(objects::Pod) == 768, "spell out the new field here");
 #endif
 
 // Appends " name=value" for what is set.  Texts are bracketed, so that no value
@@ -153,6 +153,9 @@ void PutVolumes(const objects::Pod& pod, Line& line) {
 void PutStatus(const objects::Pod& pod, Line& line) {
   line.Put("phase", pod.phase).Put("nominated", pod.nominated_node_name);
   line.Put("infeasible", pod.resize_infeasible);
+  if (pod.scheduling != objects::Scheduling::kNotRecorded) {
+    line.Put("scheduling", static_cast<int64_t>(pod.scheduling));
+  }
   for (const objects::ContainerStatus& each : pod.container_statuses) {
     line.Put("status", each.name).Put("has", each.has_resources);
     line.Put("requests", each.requests).Put("allocated", each.allocated);
@@ -300,6 +303,7 @@ absl::Status DumpSink::OnPod(const objects::Pod& pod) {
   }
   PutStatus(pod, line);
   line.Put("not_understood", pod.not_understood);
+  line.Put("scheduler", pod.scheduler_name);
   lines_.push_back(line.text());
   return absl::OkStatus();
 }

@@ -177,6 +177,9 @@ objects::Node& LiveTwin::DrawNode(const RawCluster& from) {
 objects::Pod& LiveTwin::DrawPod(const RawCluster& from) {
   static const std::vector<objects::Text> kPhases = {"Running", "Running", "Running", "Pending",
                                                      "Succeeded"};
+  static const std::vector<objects::Scheduling> kScheduling = {
+      objects::Scheduling::kUnprocessed, objects::Scheduling::kUnschedulable,
+      objects::Scheduling::kGated, objects::Scheduling::kOther};
   objects::Pod& pod = *pods_.emplace_back(std::make_unique<objects::Pod>(dice_.Of(from.pods)));
   if (dice_.Percent(80)) {
     pod.meta.owners = {{"apps/v1", "ReplicaSet", "rs", "rs", true}};
@@ -187,6 +190,8 @@ objects::Pod& LiveTwin::DrawPod(const RawCluster& from) {
   if (uids_ == Uids::kUnique) pod.meta.uid = {};
   pod.meta.creation_time = 900'000 + dice_.Below(3);
   if (dice_.Percent(5)) pod.priority = dice_.Percent(50) ? -20 : 10;
+  if (dice_.Percent(20)) pod.scheduling = dice_.Of(kScheduling);
+  if (dice_.Percent(20)) pod.scheduler_name = "custom";
   return pod;
 }
 

@@ -83,8 +83,14 @@ PlannerTwin::Attempt PlannerTwin::Place(ClusterSnapshot& snapshot, std::span<con
   };
   std::map<int32_t, std::vector<PodId>, std::greater<>> by_priority;
   for (const PodId pod : pods) by_priority[catalog.shape_of(pod).priority].push_back(pod);
-  // Pods of one controller and one shape: where one failed the others do.
-  std::set<std::pair<std::string, PodShapeId>> hopeless;
+  // By controller: pods that failed.  Others like them do too.
+  std::map<std::string, std::vector<PodId>> hopeless;
+  const auto alike = [&](PodId a, PodId b) {
+    const PodShape& one = catalog.shape_of(a);
+    const PodShape& two = catalog.shape_of(b);
+    if (one.spec_digest == 0) return catalog.shape_id(a) == catalog.shape_id(b);
+    return one.spec_digest == two.spec_digest && one.labels == two.labels;
+  };
   for (const auto& [priority, group] : by_priority) {
     std::vector<PodId> leftovers;
     for (const PodId pod : group) {
@@ -100,17 +106,20 @@ PlannerTwin::Attempt PlannerTwin::Place(ClusterSnapshot& snapshot, std::span<con
     }
     for (const PodId pod : leftovers) {
       const PodShape& shape = catalog.shape_of(pod);
-      const std::pair similar(std::string(catalog.Text(shape.controller.uid)),
-                              catalog.shape_id(pod));
+      std::vector<PodId>& failed = hopeless[std::string(catalog.Text(shape.controller.uid))];
+      const bool is_like_one =
+          shape.has_controller &&
+          std::ranges::any_of(failed, [&](PodId other) { return alike(pod, other); });
       NodeId node = kNoNode;
-      if (!shape.has_controller || !hopeless.contains(similar)) {
-        node = Search(snapshot, shape, destinations);
-      }
+      if (!is_like_one) node = Search(snapshot, shape, destinations);
       if (node != kNoNode) {
         put(pod, node);
         continue;
       }
-      if (shape.has_controller) hopeless.insert(similar);
+      if (shape.has_controller && !IsDaemonSetPod(catalog, shape) && !is_like_one &&
+          failed.size() < 10) {
+        failed.push_back(pod);
+      }
       if (attempt.first_failed == kNoPod) attempt.first_failed = pod;
       if (stop_group) break;
     }
@@ -141,6 +150,23 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
     return plan;
   };
 
+  // Nodes that a pending pod may need of which something is not understood, and which: as far as
+  // the filters go that read pod and node alone, and its requests.
+  std::map<NodeId, PodId> held;
+  for (const PodId pod : input.pending) {
+    PodShape understood = catalog.shape_of(pod);
+    if (PreFilter(start, understood).filter != Filter::kNotUnderstood) continue;
+    understood.not_understood.clear();
+    if (!PreFilter(start, understood).fits) continue;
+    for (const NodeId node : List(start)) {
+      bool fits = StaticFits(start, understood, node);
+      for (const FilterVerdict& verdict : ExplainEach(start, understood, node)) {
+        if (verdict.filter == Filter::kNodeResourcesFit) fits = fits && verdict.fits;
+      }
+      if (fits) held.try_emplace(node, pod);
+    }
+  }
+
   plan.packed =
       Place(snapshot, input.pending, /*stop_group=*/false, snapshot.alive(), pending_hints_).moves;
   for (size_t i = 0; i < std::min(input.must_fit, input.pending.size()); ++i) {
@@ -155,7 +181,13 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
     const bool recently = before != unremovable_.end();
     const Eligibility verdict =
         JudgeEligibility(snapshot, groups, node, options_, recently, false, input.now_s);
-    if (verdict.reason == UnremovableReason::kNoReason) {
+    if (verdict.reason == UnremovableReason::kNoReason && held.contains(node)) {
+      plan.keep.push_back({.node = node,
+                           .reason = UnremovableReason::kBlockedByPod,
+                           .pod = held.at(node),
+                           .blocking_reason = BlockingPodReason::kPendingPodNotUnderstood,
+                           .pdb = {}});
+    } else if (verdict.reason == UnremovableReason::kNoReason) {
       eligible.push_back(node);
     } else {
       UnremovableNode& kept = plan.keep.emplace_back();

@@ -171,6 +171,8 @@ class Maker {
     pod.meta.uid = pod.meta.name;
     if (storage_) MakeVolumes(pod);
     if (preferences_) MakePreferences(pod);
+    // Without a draw.  0: it was not computed.
+    if (pod.node_name.empty()) pod.spec_digest = p % 3;
     return pod;
   }
 

@@ -59,8 +59,11 @@ def pod(name, on, cpu="500m", safe=True):
     spec = {"containers": [{"name": "main", "resources": {"requests": {"cpu": cpu}}}]}
     if on:
         spec["nodeName"] = on
+    scheduled = {"type": "PodScheduled", "status": "True"}
+    if not on:
+        scheduled |= {"status": "False", "reason": "Unschedulable"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec,
-            "status": {"phase": "Running" if on else "Pending"}}
+            "status": {"phase": "Running" if on else "Pending", "conditions": [scheduled]}}
 
 
 def deleting(now_s):
@@ -369,6 +372,64 @@ class ExplainTest(EbbTest):
         self.assertEqual([(p["name"], p.get("pending")) for p in pods],
                          [("p", None), ("new", True)])
 
+    def test_room_is_kept_for_the_pods_that_the_autoscaler_counts(self):
+        # Room for `new` keeps the empty node.
+        def plan(change, *flags):
+            new = pod("new", "", cpu="3")
+            change(new)
+            dump = self.dump([node("a"), node("full"), pod("p", "full", cpu="3500m"), new])
+            return self.ebb_json("plan", dump, *flags), self.ebb("plan", dump, *flags)[0]
+
+        def condition(new, **fields):
+            new["status"]["conditions"] = [{"type": "PodScheduled", "status": "False"} | fields]
+
+        def gated(new):
+            new["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+            condition(new, reason="SchedulingGated")
+
+        def new_of(scheduler):
+            def change(new):
+                new["spec"]["schedulerName"] = scheduler
+                del new["status"]["conditions"]
+            return change
+        kept = {"total": 1, "placed": 1}
+
+        def without(why):
+            return {"total": 0, "placed": 0, "withoutRoom": {why: {"pods": 1, "first": "default/new"}}}
+        for change, flags, pending in [
+                (lambda new: None, [], kept),
+                (gated, [], without("gated")),
+                (lambda new: new["metadata"].update(deletionTimestamp=START), [], without("beingDeleted")),
+                (new_of("default-scheduler"), [], without("unprocessed")),
+                (new_of("custom"), ["--bypassed-scheduler-names=default-scheduler"], without("unprocessed")),
+                (new_of("custom"), ["--bypassed-scheduler-names=x,custom"], kept),
+                (lambda new: condition(new, reason="SchedulerError"), [], without("other")),
+                (lambda new: new.pop("status"), [], kept)]:
+            made, text = plan(change, *flags)
+            self.assertEqual(made["summary"]["pendingPods"], pending)
+            self.assertEqual([each["node"] for each in made["remove"]], [] if pending == kept else ["a"])
+            self.assertEqual("No room is kept for 1 pod" in text, pending != kept)
+        self.assertIn("No room is kept for 1 pod with scheduling gates (default/new).", plan(gated)[1])
+        codes = [each["code"] for each in plan(lambda new: new.pop("status"))[0]["summary"]["warnings"]]
+        self.assertIn("PodsWithoutConditions", codes)
+
+    def test_a_pending_pod_that_is_not_understood_keeps_the_nodes_that_it_may_need(self):
+        devices = pod("devices", "", cpu="3")
+        devices["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "mine"}]
+        dump = self.dump([node("a"), node("b"), node("small", cpu="1"), devices])
+        plan = self.ebb_json("plan", dump)
+        self.assertEqual([each["node"] for each in plan["remove"]], ["small"])
+        self.assertEqual([each["blockingPod"]["reason"] for each in plan["keep"]],
+                         ["PendingPodNotUnderstood"] * 2)
+        text = self.ebb("plan", dump, "--explain", "a")[0]
+        self.assertIn("Pending pod default/devices may need it: spec.resourceClaims", text)
+        self.assertRegex(self.ebb("blockers", dump)[0], r"Pod default/devices +PendingPodNotUnderstood +2 ")
+        odd = pod("odd", "", cpu="3")
+        odd["spec"]["cosmicPlacement"] = {}
+        plan = self.ebb_json("plan", self.dump([node("a"), node("b"), odd]))
+        self.assertEqual(plan["summary"]["pendingPods"], {"total": 1, "placed": 1})
+        self.assertIn("PendingPodsWithUnknownFields", [each["code"] for each in plan["summary"]["warnings"]])
+
     def test_a_pod_nominated_to_a_node_that_is_gone_is_pending(self):
         waits = pod("waits", "", cpu="3")
         waits["status"]["nominatedNodeName"] = "gone"
@@ -616,7 +677,7 @@ options: {scale-down-utilization-threshold: 0.2}
 workloads:
 - {kind: ReplicaSet, namespace: default, name: rs, patch: {metadata: {anotations: {x: y}}}}
 """)
-        self.assertIn("misspelt.yaml: ReplicaSet default/rs: the patch changes nothing that a",
+        self.assertIn("misspelt.yaml: ReplicaSet default/rs: no decision reads metadata.anotations",
                       self.ebb(*words, misspelt)[1])
         for text, error in [("options: {nodez: 3}", "options.nodez: is no flag of a plan"),
                             ("options: {threads: x}", "options: --threads"),
@@ -629,6 +690,15 @@ workloads:
             self.assertIn(error, err)
         self.ebb("plan", self.cluster, "--what-if", file, "-o", "csv", code=2)
         self.ebb("plan", self.cluster, "--what-if", file, "--explain", "a", code=2)
+
+    def test_a_what_if_names_fields_that_no_decision_reads(self):
+        file = self.write("w.yaml", """
+objects:
+- {kind: PodDisruptionBudget, metadata: {namespace: default, name: web}, spec: {maxUnavailable: 3}}
+""")
+        err = self.ebb("plan", self.cluster, "--assume-complete", "--now", START, "--what-if", file)[1]
+        self.assertIn("PodDisruptionBudget default/web: no decision reads spec.maxUnavailable; "
+                      "patch status.disruptionsAllowed", err)
 
     def test_options_of_a_what_if_go_with_the_flags_of_the_command(self):
         budget = self.write("w.yaml", "options: {budget: 2s, max-evictions: 5}")

@@ -65,13 +65,13 @@ var (
 	writtenOfPodSpec = []string{
 		"Volumes", "Containers", "RestartPolicy", "TerminationGracePeriodSeconds", "NodeSelector", "NodeName",
 		"HostNetwork", "Affinity", "InitContainers", "Tolerations", "Priority", "Overhead",
-		"TopologySpreadConstraints", "HostUsers", "ResourceClaims", "Resources",
+		"TopologySpreadConstraints", "HostUsers", "ResourceClaims", "Resources", "SchedulerName", "SchedulingGates",
 	}
 	harmlessOfPodSpec = []string{
 		"ActiveDeadlineSeconds", "AutomountServiceAccountToken", "DNSConfig", "DNSPolicy", "EnableServiceLinks",
 		"EphemeralContainers", "HostAliases", "HostIPC", "HostPID", "Hostname", "HostnameOverride", "ImagePullSecrets",
-		"OS", "PreemptionPolicy", "PriorityClassName", "ReadinessGates", "RuntimeClassName", "SchedulerName",
-		"SchedulingGates", "SchedulingGroup", "SecurityContext", "DeprecatedServiceAccount", "ServiceAccountName",
+		"OS", "PreemptionPolicy", "PriorityClassName", "ReadinessGates", "RuntimeClassName",
+		"SchedulingGroup", "SecurityContext", "DeprecatedServiceAccount", "ServiceAccountName",
 		"SetHostnameAsFQDN", "ShareProcessNamespace", "Subdomain", "WorkloadRef",
 	}
 	unknownOfPodSpec = unknownFields(reflect.TypeFor[v1.PodSpec](), writtenOfPodSpec, harmlessOfPodSpec)

@@ -339,7 +339,7 @@ func TestLeavesOutWhatIsLarge(t *testing.T) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{lastApplied: "large", "a": ""},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "large"}}},
 		Spec: v1.PodSpec{Containers: []v1.Container{{Image: "large", Env: []v1.EnvVar{{Name: "large"}},
-			Ports: []v1.ContainerPort{{ContainerPort: 80, Name: "large"}}}}, SchedulerName: "large"},
+			Ports: []v1.ContainerPort{{ContainerPort: 80, Name: "large"}}}}},
 		Status: v1.PodStatus{Conditions: []v1.PodCondition{{Message: "large"}}, ContainerStatuses: []v1.ContainerStatus{{Image: "large"}}}}
 	if data := written(t, pod); bytes.Contains(data, []byte("large")) || len(data) > 30 {
 		t.Errorf("%d bytes: %q", len(data), data)

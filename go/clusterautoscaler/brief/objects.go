@@ -61,6 +61,7 @@ func (w *Writer) podSpec(field int, spec *v1.PodSpec) {
 		w.requests(40, spec.Resources.Requests)
 	}
 	backwards(spec.ResourceClaims, func(claim *v1.PodResourceClaim) { w.whole(39, claim) })
+	backwards(spec.SchedulingGates, func(gate *v1.PodSchedulingGate) { w.whole(38, gate) })
 	w.optionalFlag(37, spec.HostUsers)
 	backwards(spec.TopologySpreadConstraints, func(each *v1.TopologySpreadConstraint) { w.whole(33, each) })
 	w.resources(32, spec.Overhead)
@@ -69,6 +70,7 @@ func (w *Writer) podSpec(field int, spec *v1.PodSpec) {
 	}
 	backwards(spec.Tolerations, func(toleration *v1.Toleration) { w.whole(22, toleration) })
 	backwards(spec.InitContainers, func(container *v1.Container) { w.container(20, container) })
+	w.text(19, spec.SchedulerName)
 	if spec.Affinity != nil {
 		w.whole(18, spec.Affinity)
 	}
@@ -164,13 +166,15 @@ func (w *Writer) podStatus(field int, status *v1.PodStatus) {
 	w.close(field, end)
 }
 
-// Only a pending resize that is infeasible counts.
+// Only a pending resize that is infeasible counts, and whether the scheduler found a place.
 func (w *Writer) podCondition(condition *v1.PodCondition) {
-	if condition.Type != v1.PodResizePending || condition.Reason != v1.PodReasonInfeasible {
+	infeasible := condition.Type == v1.PodResizePending && condition.Reason == v1.PodReasonInfeasible
+	if !infeasible && condition.Type != v1.PodScheduled {
 		return
 	}
 	end := w.at
 	w.text(5, condition.Reason)
+	w.text(2, string(condition.Status))
 	w.text(1, string(condition.Type))
 	w.close(2, end)
 }

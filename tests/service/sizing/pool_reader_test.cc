@@ -120,5 +120,25 @@ TEST_F(PoolReaderTest, PodsThatWaitAreOfThePoolThatTheyAskFor) {
   EXPECT_EQ(waiting({.name = "batch", .nodes = {{"pool", "batch"}}}), Names{});
 }
 
+TEST(PoolReaderPodsTest, ThoseThatAreGatedOrNotJudgedAreNotUnschedulable) {
+  using enum objects::Scheduling;
+  PoolReader reader;
+  for (const auto& [name, scheduling] :
+       {std::pair("unschedulable", kUnschedulable), std::pair("unknown", kNotRecorded),
+        std::pair("gated", kGated), std::pair("new", kUnprocessed)}) {
+    objects::Pod pod;
+    pod.meta.namespace_name = "shop";
+    pod.meta.name = name;
+    pod.phase = "Pending";
+    pod.scheduling = scheduling;
+    ASSERT_TRUE(reader.OnPod(pod).ok());
+  }
+  std::vector<std::string> unschedulable;
+  for (const PolicyPod& pod : reader.Observe({.name = "any", .is_default = true}).pending) {
+    if (pod.is_unschedulable) unschedulable.push_back(pod.name);
+  }
+  EXPECT_EQ(unschedulable, (std::vector<std::string>{"shop/unschedulable", "shop/unknown"}));
+}
+
 }  // namespace
 }  // namespace ebb::pool_reader_test

@@ -61,7 +61,10 @@ TEST(WhatIfFileTest, WhatIsWrongIsToldWithItsPlace) {
   EXPECT_THAT(ErrorOf("workloads: [{kind: Deployment, namespace: n, name: x}]"),
               HasSubstr("has neither requests nor patch"));
   EXPECT_THAT(ErrorOf("workloads: [{kind: Job, namespace: n, name: x, requests: {}}]"),
-              HasSubstr("requests: is not a map of quantities"));
+              HasSubstr("requests: is neither a map of quantities"));
+  EXPECT_THAT(ErrorOf("workloads: [{kind: Job, namespace: n, name: x, requests: {web: {cpu: 1}, "
+                      "memory: 1Gi}}]"),
+              HasSubstr("requests: is neither a map of quantities nor one of such maps"));
   EXPECT_THAT(ErrorOf("options: [x]"), HasSubstr("options: is not a map"));
 }
 
@@ -73,7 +76,8 @@ class WorkloadPatchTest : public ::testing::Test {
     const Node node("a");
     Put(&node.raw);
     for (const char* name : {"p0", "p1"}) {
-      const Pod pod = Pod(name).On("a").Cpu(500);
+      Pod pod = Pod(name).On("a").Cpu(500);
+      pod.raw.containers[0].name = "web";
       Put(&pod.raw);
     }
   }
@@ -123,7 +127,26 @@ TEST_F(WorkloadPatchTest, RequestsOfSeveralContainersAreNotGuessed) {
               "workloads: [{kind: ReplicaSet, namespace: default, name: rs, requests: {cpu: 1}}]")
               .status()
               .message()),
-      HasSubstr("Pod default/p2: has 2 containers"));
+      HasSubstr("Pod default/p2: has 2 containers; requests name them"));
+}
+
+TEST_F(WorkloadPatchTest, RequestsAreOfContainersByTheirNames) {
+  for (const char* name : {"p0", "p1"}) {
+    Pod pod = Pod(name).On("a").Cpu(500);
+    pod.raw.containers[0].name = "web";
+    pod.raw.containers.push_back(pod.raw.containers[0]);
+    pod.raw.containers[1].name = "proxy";
+    Put(&pod.raw);
+  }
+  const std::string of = "workloads: [{kind: ReplicaSet, namespace: default, name: rs, requests: ";
+  const auto patches = Patches(of + "{web: {cpu: 100m}}}]");
+  ASSERT_TRUE(patches.ok()) << patches.status();
+  PatchedCluster patched(live_);
+  ASSERT_TRUE(patched.Apply(*patches).ok());
+  EXPECT_EQ(live_.Snapshot().Free(kCpu, NodeId{0}), 4000 - 2 * (100 + 500)) << "the other's stay";
+  patched.Undo();
+  EXPECT_THAT(std::string(Patches(of + "{wbe: {cpu: 1}}}]").status().message()),
+              HasSubstr("requests: it has no container wbe; it has web, proxy"));
 }
 
 }  // namespace

@@ -179,6 +179,49 @@ TEST(PatchedClusterTest, WhatAPatchLeavesAsItWasIsTold) {
   EXPECT_THAT(*unchanged, ElementsAre(PodName("web"), budget));
 }
 
+TEST(PatchedClusterTest, FieldsThatNoDecisionReadsAreNamed) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100));
+  planned.Add(Budget("web").Matching("app", "web").Allows(0));
+  PatchedCluster patched(planned.live());
+  const ObjectName budget{
+      .kind = "PodDisruptionBudget", .namespace_name = "default", .name = "web"};
+  const std::vector<ObjectPatch> patches = {
+      {.of = budget, .merge = R"({"spec": {"maxUnavailable": 3}})"},
+      {.of = PodName("web"), .merge = R"({"spec": {"dnsPolicy": "None", "priority": 3}})"}};
+  ASSERT_TRUE(patched.Apply(patches).ok());
+  const auto fields = patched.WithoutEffect(patches);
+  ASSERT_TRUE(fields.ok()) << fields.status();
+  ASSERT_EQ(fields->size(), 2u);
+  EXPECT_EQ((*fields)[0].of, budget);
+  EXPECT_EQ((*fields)[0].field, "spec.maxUnavailable");
+  EXPECT_EQ((*fields)[1].field, "spec.dnsPolicy");
+}
+
+TEST(PatchedClusterTest, APodThatIsTakenOffItsNodeWaits) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).With(
+      [](objects::Pod& pod) { pod.scheduling = objects::Scheduling::kOther; }));
+  PatchedCluster patched(planned.live());
+  const ObjectPatch patch{.of = PodName("web"), .merge = R"({"spec": {"nodeName": null}})"};
+  ASSERT_TRUE(patched.Apply({&patch, 1}).ok());
+  EXPECT_EQ(planned.live().Here().pending.size(), 1u);
+  patched.Undo();
+  EXPECT_EQ(planned.live().Here().pending.size(), 0u);
+}
+
+TEST(BlockersTest, PendingPodsForWhichRoomIsKeptAreNamed) {
+  TwoNodes planned;
+  planned.Add(Pod("surge").Cpu(2400));
+  const Blockers found = planned.AllBlockers();
+  const auto surge =
+      std::ranges::find(found.blockers, std::string("RoomForPendingPods"), &Blocker::reason);
+  ASSERT_NE(surge, found.blockers.end());
+  EXPECT_EQ(surge->keeps, 1u);
+  EXPECT_EQ(surge->change, "without its 1 pending pod");
+  EXPECT_EQ(surge->gained, 1);
+}
+
 TEST(PatchedClusterTest, WhatIsNotThereIsNamed) {
   TwoNodes planned;
   PatchedCluster patched(planned.live());

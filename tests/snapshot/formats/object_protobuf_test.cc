@@ -189,6 +189,19 @@ std::vector<KindCase> Kinds() {
   };
 }
 
+TEST(ProtobufObjectTest, TheConditionPodScheduledSaysWhetherAPodWaits) {
+  const std::string phase = Sub(1, "Pending");
+  const auto condition = [](std::string_view status, std::string_view reason) {
+    return Sub(2, Sub(1, "PodScheduled") + Sub(2, status) + Sub(5, reason));
+  };
+  EXPECT_THAT(Read(Pod(Sub(19, "custom"), phase)), HasSubstr(" scheduling=1"));
+  EXPECT_THAT(Read(Pod(Sub(19, "custom"), phase)), HasSubstr(" scheduler=[custom]"));
+  EXPECT_THAT(Read(Pod("", phase + condition("False", "Unschedulable"))),
+              HasSubstr(" scheduling=2"));
+  EXPECT_THAT(Read(Pod(Sub(38, Sub(1, "gate")), phase)), HasSubstr(" scheduling=3"));
+  EXPECT_THAT(Read(Pod("", phase + condition("True", ""))), HasSubstr(" scheduling=4"));
+}
+
 TEST(ProtobufObjectTest, EachKindIsReadByItsPublishedNumbersWithAndWithoutEnvelope) {
   for (const KindCase& each : Kinds()) {
     EXPECT_EQ(Read(Enveloped(each.api_version, each.kind, each.object)), each.line);

@@ -395,6 +395,42 @@ TEST(ReadJsonTest, WhatRestrictsAPodIsRead) {
       "affinity=[Ignore] taints=[Honor]");
 }
 
+// Numbered as objects::Scheduling.
+TEST(ReadJsonTest, TheConditionPodScheduledSaysWhetherAPodWaits) {
+  const auto scheduling = [](const std::string& spec, const std::string& status) {
+    DumpSink sink;
+    ImportStats stats;
+    const std::string json = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":)" +
+                             spec + R"(,"status":)" + status + "}";
+    EXPECT_TRUE(ReadJson("x", json, false, sink, stats).ok()) << json;
+    const std::string line(sink.lines().at(0));
+    const size_t at = line.find("scheduling=");
+    return at == std::string::npos ? '0' : line[at + 11];
+  };
+  const auto condition = [](const std::string& rest) {
+    return R"({"phase":"Pending","conditions":[{"type":"Ready","status":"False"},)"
+           R"({"type":"PodScheduled",)" +
+           rest + "}]}";
+  };
+  EXPECT_EQ(scheduling("{}", "{}"), '0');
+  EXPECT_EQ(scheduling("{}", R"({"phase":"Pending"})"), '1');
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"False")")), '1');
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"False","reason":"Unschedulable")")), '2');
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"True","reason":"Unschedulable")")), '4');
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"False","reason":"SchedulingGated")")), '3');
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"False","reason":"SchedulerError")")), '4');
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"True")")), '4');
+  const std::string gates = R"({"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}]})";
+  EXPECT_EQ(scheduling(gates, "{}"), '3');
+  EXPECT_EQ(scheduling(gates, R"({"phase":"Pending"})"), '3');
+  EXPECT_EQ(scheduling(gates, condition(R"("status":"False","reason":"Unschedulable")")), '2');
+  EXPECT_EQ(scheduling(R"({"schedulingGates":[]})", R"({"phase":"Pending"})"), '1');
+  EXPECT_EQ(scheduling("{}", R"({"conditions":[{"type":"PodScheduled","status":"False",
+      "reason":"Unschedulable"},{"type":"PodScheduled","status":"True"}]})"),
+            '2')
+      << "the first counts";
+}
+
 TEST(ReadJsonTest, VolumesKeepTheirSourceAndWhatTellsThemApart) {
   EXPECT_EQ(PodLine(R"({"volumes":[{"name":"a","emptyDir":{"medium":"Memory","sizeLimit":"1Gi"}},
       {"hostPath":{"path":"/"},"name":"b"},{"name":"c","persistentVolumeClaim":{"claimName":"cl","readOnly":true}},

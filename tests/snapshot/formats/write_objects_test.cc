@@ -47,6 +47,33 @@ TEST(WriteObjectsTest, ReadingBackANodeGivesAllThatItSpecifies) {
   }
 }
 
+TEST(WriteObjectsTest, ReadingBackAPodGivesWhatItsConditionPodScheduledSaid) {
+  using enum objects::Scheduling;
+  for (const auto scheduling : {kNotRecorded, kUnprocessed, kUnschedulable, kGated, kOther}) {
+    for (const char* phase : {"", "Pending"}) {
+      test::Pod pod("p");
+      pod.raw.scheduling = scheduling;
+      pod.raw.phase = phase;
+      pod.raw.scheduler_name = "custom";
+      pod.raw.spec_digest = 0xabc;
+      DumpSink given;
+      ASSERT_TRUE(given.OnPod(pod.raw).ok());
+      std::string text;
+      ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
+        text += bytes;
+        return absl::OkStatus();
+      });
+      ASSERT_TRUE(writer.OnPod(pod.raw).ok());
+      ASSERT_TRUE(writer.Finish().ok());
+      EXPECT_THAT(text, ::testing::HasSubstr("0000000000000abc"));
+      DumpSink read;
+      ImportStats stats;
+      ASSERT_TRUE(ReadJson("x", text, false, read, stats).ok());
+      EXPECT_EQ(read.lines(), given.lines());
+    }
+  }
+}
+
 TEST(WriteObjectsTest, ReadingBackAControllerOfEachKindGivesTheSame) {
   using enum objects::ControllerKind;
   for (const auto kind : {kReplicationController, kReplicaSet, kStatefulSet, kDaemonSet, kJob}) {

@@ -64,6 +64,92 @@ TEST(ClusterLoaderTest, PodsWithoutANodeWaitInTheOrderOfTheInputAndThoseOfUnknow
   EXPECT_EQ(cluster.counts.first_unknown, "default/lost on x");
 }
 
+// A pod without a node, and what its condition PodScheduled says.
+Pod Waiting(std::string_view name, objects::Scheduling scheduling,
+            std::string_view scheduler = "default-scheduler") {
+  return Pod(name).Phase("Pending").With([&](objects::Pod& pod) {
+    pod.scheduling = scheduling;
+    pod.scheduler_name = scheduler;
+  });
+}
+
+TEST(ClusterLoaderTest, RoomIsKeptForPodsThatTheSchedulerFoundNoPlaceFor) {
+  using enum objects::Scheduling;
+  const std::vector<Pod> pods = {
+      Waiting("unschedulable", kUnschedulable, "custom"),
+      Waiting("gated", kGated),
+      Waiting("new", kUnprocessed),
+      Waiting("new-custom", kUnprocessed, "custom"),
+      Waiting("unnamed", kUnprocessed, ""),
+      Waiting("error", kOther),
+      Waiting("unknown", kNotRecorded),
+      Waiting("going", kUnschedulable).DeletedAt(100),
+      Waiting("nominated-going", kUnschedulable).DeletedAt(100).With([](objects::Pod& pod) {
+        pod.nominated_node_name = "a";
+      }),
+      Waiting("nominated", kUnprocessed).With([](objects::Pod& pod) {
+        pod.nominated_node_name = "a";
+      }),
+      Waiting("void", kUnschedulable).With([](objects::Pod& pod) {
+        pod.nominated_node_name = "gone";
+      })};
+  LoadedCluster cluster = Loaded({Node("a")}, pods);
+  EXPECT_THAT(PendingOf(cluster),
+              ElementsAre("default/unschedulable", "default/unknown", "default/void"));
+  EXPECT_EQ(cluster.snapshot.placed_pods(), 1u) << "the nominated one that stays";
+  EXPECT_EQ(NoRoomText(cluster.counts),
+            "No room is kept for 1 pod with scheduling gates (default/gated), 2 pods without a "
+            "node that are being deleted (default/going, ...), 3 pods that no scheduler has judged "
+            "yet (default/new, ...), 1 pod without a node that is not marked as unschedulable "
+            "(default/error).");
+  LoadOptions options;
+  options.bypassed_schedulers = {"custom"};
+  cluster = Loaded({Node("a")}, pods, options);
+  EXPECT_THAT(PendingOf(cluster), ElementsAre("default/unschedulable", "default/new-custom",
+                                              "default/unknown", "default/void"));
+  options.bypassed_schedulers = {"default-scheduler"};
+  cluster = Loaded({Node("a")}, pods, options);
+  EXPECT_THAT(PendingOf(cluster),
+              ElementsAre("default/unschedulable", "default/new", "default/unnamed",
+                          "default/unknown", "default/void"));
+}
+
+TEST(ClusterLoaderTest, WhereStatusesWereStrippedRoomIsKept) {
+  using enum objects::Scheduling;
+  // No pod has the condition, not even those that run.
+  LoadedCluster cluster =
+      Loaded({Node("a")}, {Waiting("w", kUnprocessed), Waiting("g", kNotRecorded)});
+  EXPECT_THAT(PendingOf(cluster), ElementsAre("default/w", "default/g"));
+  EXPECT_EQ(NoRoomText(cluster.counts), "");
+  const auto warnings = [&] {
+    cluster.warnings.clear();
+    LoadOptions options;
+    EXPECT_TRUE(JudgeInput(InputWatch(), {}, options, cluster).ok());
+    std::vector<std::string> of;
+    for (const InputWarning& warning : cluster.warnings) {
+      if (warning.code == "PodsWithoutConditions") of.push_back(warning.message);
+    }
+    return of;
+  };
+  EXPECT_THAT(warnings(),
+              ElementsAre("room is kept for 2 pods without a node although the input does not say "
+                          "whether they wait for one (condition PodScheduled): default/g, ..."));
+  cluster = Loaded({Node("a")}, {Waiting("w", kUnprocessed),
+                                 Pod("runs").On("a").With([](auto& p) { p.scheduling = kOther; })});
+  EXPECT_THAT(PendingOf(cluster), ElementsAre());
+  EXPECT_THAT(warnings(), ElementsAre());
+}
+
+TEST(ClusterLoaderTest, APendingPodOfAnUnknownFieldIsPlacedAsIfItHadNone) {
+  const auto odd = [](objects::Pod& pod) { pod.not_understood = "spec.cosmic"; };
+  const LoadedCluster cluster =
+      Loaded({Node("a")}, {Pod("waits").With(odd), Pod("runs").On("a").With(odd)});
+  const Catalog& catalog = cluster.snapshot.catalog();
+  EXPECT_EQ(catalog.shape(catalog.shape_id(PodId{0})).not_understood, "");
+  EXPECT_EQ(catalog.shape(catalog.shape_id(PodId{0})).ignored, "spec.cosmic");
+  EXPECT_EQ(catalog.shape(catalog.shape_id(PodId{1})).not_understood, "spec.cosmic");
+}
+
 TEST(ClusterLoaderTest, TheNewestTimeIsThatOfAnyObject) {
   const auto newest = [](auto put) {
     ClusterLoader loader;
