@@ -1053,10 +1053,7 @@ absl::StatusOr<wire::PlanChange> Session::PlanChanges(const wire::PlanInput& inp
     told = std::move(now);
     return absl::OkStatus();
   };
-  absl::Status s = WithReport(input, std::nullopt, tell);
-  // Who has a plan waits for the next one.
-  if (absl::IsUnavailable(s) && told.told) return absl::FailedPreconditionError(s.message());
-  if (!s.ok()) return s;
+  if (absl::Status s = WithReport(input, std::nullopt, tell); !s.ok()) return s;
   return change;
 }
 

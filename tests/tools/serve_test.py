@@ -767,6 +767,23 @@ class WholeTest(ServeTest):
                 changes=put(namespace("kube-system", "uid-two")), resync_begins=True)])))
         self.assertEqual(self.removed(), ["a"])
 
+    def test_a_watcher_waits_for_the_end_of_a_later_resync(self):
+        batches, replies = self.feed(*CLUSTER)
+        batches.put(pb.SyncRequest(resync_ends=True))
+        next(replies)
+        watch = self.stub.WatchPlans(pb.WatchPlansCall(min_interval_ms=1), timeout=WAIT_S)
+        self.assertEqual(next(watch).remove_count, 1)
+        # A node has come since; its pod is still to come.
+        batches.put(pb.SyncRequest(changes=CLUSTER + put(node("new")), resync_begins=True))
+        next(replies)
+        with self.refused(Code.UNAVAILABLE, "has brought new nodes"):
+            self.removed()
+        batches.put(pb.SyncRequest(changes=put(pod("r", "new", cpu="3500m")), resync_ends=True))
+        next(replies)
+        news = next(watch)
+        self.assertIn("new", [json.loads(each)["node"] for each in news.keeps])
+        watch.cancel()
+
     def test_watches_that_broke_are_told(self):
         batches, replies = self.feed(*CLUSTER)
         watches = [pb.BrokenWatch(kind="Pod", since=NOW)]

@@ -405,8 +405,6 @@ TEST_F(SessionFeedTest, BatchesAfterAResyncThatBrokeOffAreAnswered) {
 TEST_F(SessionFeedTest, ALaterResyncIsWaitedForOnceItBringsNewNodes) {
   ASSERT_TRUE(Resync().ok());
   const uint64_t feeder = session_->BeginFeed();
-  Session::ToldPlan told;
-  ASSERT_TRUE(session_->PlanChanges(Call().input(), told).ok());
   const uint64_t resync = session_->BeginResync();
   ASSERT_TRUE(PutInResync(resync, {NodeJson("a"), NodeJson("b")}).ok());
   EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
@@ -414,9 +412,6 @@ TEST_F(SessionFeedTest, ALaterResyncIsWaitedForOnceItBringsNewNodes) {
   const absl::Status waits = session_->Plan(Call(), std::nullopt).status();
   EXPECT_EQ(waits.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(waits.message()), HasSubstr("has brought new nodes"));
-  // Who follows the plans goes on following.
-  EXPECT_EQ(session_->PlanChanges(Call().input(), told).status().code(),
-            absl::StatusCode::kFailedPrecondition);
   // It breaks off: what only it has brought is gone, and all else is as it was.
   session_->DropResync(resync);
   EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
