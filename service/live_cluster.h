@@ -82,6 +82,10 @@ class LiveCluster {
   [[nodiscard]] size_t Nodes() const { return live_.Nodes(); }
   [[nodiscard]] size_t Pods() const { return live_.Pods(); }
   [[nodiscard]] bool Holds(const objects::ObjectRef& object) { return live_.Holds(object); }
+  // "" where it is not held.
+  [[nodiscard]] std::string_view UidOfNamespace(std::string_view name) {
+    return live_.UidOfNamespace(name);
+  }
 
   // --- The cluster as it is now ------------------------------------------------
 

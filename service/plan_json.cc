@@ -180,12 +180,23 @@ Json SummaryJson(const PlanReport& report) {
     }
   }
   if (context.trials) json["trials"] = TrialsJson(*context.trials);
+  if (context.session) json["session"] = SessionJson(*context.session);
   const std::vector<InputWarning>& warnings = context.cluster->warnings;
   if (!warnings.empty()) json["warnings"] = InputWarningsJson(warnings);
   return json;
 }
 
 }  // namespace
+
+Json SessionJson(const PlanSession& session) {
+  Json json = {{"name", session.name}, {"asOf", FormatRfc3339(session.as_of_s)}};
+  if (session.not_fed_since_s) json["notFedSince"] = FormatRfc3339(*session.not_fed_since_s);
+  if (!session.cluster_uid.empty()) json["clusterUid"] = session.cluster_uid;
+  for (const auto& [kind, since_s] : session.broken_watches) {
+    json["brokenWatches"].push_back({{"kind", kind}, {"since", FormatRfc3339(since_s)}});
+  }
+  return json;
+}
 
 Json PodNameJson(const Catalog& catalog, PodId pod) {
   return {{"namespace", catalog.Text(catalog.shape_of(pod).namespace_name)},

@@ -16,6 +16,7 @@ inline constexpr std::string_view kPlanApiVersion = "ebb/v1alpha1";
 nlohmann::ordered_json PlanJson(const PlanReport& report);
 
 // What explanations say in the same words.
+nlohmann::ordered_json SessionJson(const PlanSession& session);
 nlohmann::ordered_json PodNameJson(const Catalog& catalog, PodId pod);
 nlohmann::ordered_json UtilizationJson(const Catalog& catalog, const Utilization& utilization);
 // Name, group, and what a bill asks for.

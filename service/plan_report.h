@@ -71,6 +71,15 @@ struct PlanBound {
   }
 };
 
+// As of when a daemon's cluster is that was planned for.  Times are Unix seconds.
+struct PlanSession {
+  std::string name;
+  int64_t as_of_s = 0;
+  std::optional<int64_t> not_fed_since_s;                       // Absent: a client feeds it.
+  std::string cluster_uid;                                      // "": not known.
+  std::vector<std::pair<std::string, int64_t>> broken_watches;  // Kinds, and since when.
+};
+
 struct PlanContext {
   const LoadedCluster* cluster;  // As it was loaded: before the plan.
   const NodeGroups* groups;
@@ -78,10 +87,11 @@ struct PlanContext {
   const PlanResult* made;
   const NodePrices* prices = nullptr;  // Null: nobody gave any.
   std::optional<PlanSearch> search = std::nullopt;
-  std::optional<PlanBound> bound = std::nullopt;    // Absent: it is not known.
-  std::optional<PlanTrials> trials = std::nullopt;  // Absent: it was not tried out.
-  double pass_s = 0;                                // How long the passes took.
-  double verify_s = 0;                              // 0: verified within a pass.
+  std::optional<PlanBound> bound = std::nullopt;      // Absent: it is not known.
+  std::optional<PlanTrials> trials = std::nullopt;    // Absent: it was not tried out.
+  std::optional<PlanSession> session = std::nullopt;  // Absent: of a dump.
+  double pass_s = 0;                                  // How long the passes took.
+  double verify_s = 0;                                // 0: verified within a pass.
 
   [[nodiscard]] const Catalog& catalog() const { return cluster->snapshot.catalog(); }
 };

@@ -1,16 +1,22 @@
 #include "tools/remote.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/figures.h"
 #include "base/printable.h"
 #include "service/clock.h"
 #include "service/daemon/client.h"
@@ -24,6 +30,7 @@
 #include "snapshot/import/completeness.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/fail.h"
+#include "tools/progress.h"
 #include "tools/round_command.h"
 #include "tools/views.h"
 #include "tools/wire_settings.h"
@@ -114,6 +121,9 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
       input.set_settings_over_session(true);
     }
   }
+  if (const auto max_age = command.at_server.MaxAgeSeconds()) {
+    input.set_max_age_seconds(*max_age);
+  }
   if (!command.now.empty()) input.set_now(*ParseRfc3339(command.now));
   if (const auto limit = command.ScaleDownLimit()) input.set_max_scale_down_parallelism(*limit);
   if (command.max_workload_share < 1) input.set_max_workload_share(command.max_workload_share);
@@ -134,6 +144,51 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
     input.set_time_limit_seconds(std::max(left, 1e-9));
   }
   return absl::OkStatus();
+}
+
+// The session, where it is being filled.
+std::optional<wire::SessionStatus> FillingSession(PlannerClient& client,
+                                                  const std::string& session) {
+  const absl::StatusOr<wire::StatusReply> status = client.Status();
+  if (!status.ok()) return std::nullopt;
+  for (const wire::SessionStatus& each : status->sessions()) {
+    if (each.session() == session && each.fill() == wire::SessionStatus::FILLING) return each;
+  }
+  return std::nullopt;
+}
+
+std::string FillingText(const wire::SessionStatus& session) {
+  return fmt::format("session {} is being filled: {} so far, with {} and {}",
+                     Printable(session.session()), Count(session.objects(), "object", "objects"),
+                     Count(session.nodes(), "node", "nodes"), Count(session.pods(), "pod", "pods"));
+}
+
+// What `ask` answers, once the session is no longer being filled; after --wait, why there is none.
+template <typename Ask>
+auto AskWhole(PlannerClient& client, const ServerFlags& flags, std::ostream& err, Ask ask)
+    -> decltype(ask()) {
+  constexpr auto kLookEvery = std::chrono::milliseconds(100);
+  const auto wait = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(flags.WaitSeconds()));
+  const auto end = Clock::now() + wait;
+  std::optional<Progress> progress;
+  while (true) {
+    auto reply = ask();
+    if (!absl::IsUnavailable(reply.status()) || Clock::now() >= end) return reply;
+    const std::optional<wire::SessionStatus> filling = FillingSession(client, flags.session);
+    if (filling && !progress) {
+      PrintMessage(
+          fmt::format("{}; waits for it up to {} (--wait)", FillingText(*filling), flags.wait),
+          err);
+      err.flush();
+      progress.emplace();
+    }
+    // Unavailable for another reason, or whole meanwhile.
+    if (!filling) return progress ? ask() : reply;
+    progress->Say(FillingText(*filling));
+    std::this_thread::sleep_for(
+        std::min<Clock::duration>(kLookEvery, std::max<Clock::duration>(end - Clock::now(), {})));
+  }
 }
 
 // As the command says it of a cluster of its own.
@@ -172,7 +227,8 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
     *call.mutable_view() = view;
     if (view.format() == wire::View::WIDE) call.mutable_view()->set_format(wire::View::TABLE);
     for (const std::string& node : command.explain) call.add_nodes(node);
-    const absl::StatusOr<wire::ViewReply> reply = (*client)->Explain(call);
+    const absl::StatusOr<wire::ViewReply> reply =
+        AskWhole(**client, command.at_server, err, [&] { return (*client)->Explain(call); });
     if (!reply.ok()) return Fail(OfExplain(reply.status()), err);
     const std::vector<InputWarning> warnings = WarningsOf(*reply);
     PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
@@ -183,7 +239,8 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   wire::PlanCall call;
   *call.mutable_input() = std::move(input);
   *call.mutable_view() = view;
-  const absl::StatusOr<wire::PlanReply> reply = (*client)->Plan(call);
+  const absl::StatusOr<wire::PlanReply> reply =
+      AskWhole(**client, command.at_server, err, [&] { return (*client)->Plan(call); });
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<InputWarning> warnings = WarningsOf(*reply);
   PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
@@ -232,7 +289,11 @@ int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream
   for (const std::string& pod : command.pods) call.add_pods(pod);
   call.set_node(command.node);
   *call.mutable_view() = ViewOf(command.output, /*all_rows=*/true, OutputTerminal());
-  const absl::StatusOr<wire::ViewReply> reply = (*client)->Filter(call);
+  if (const auto max_age = command.at_server.MaxAgeSeconds()) {
+    call.set_max_age_seconds(*max_age);
+  }
+  const absl::StatusOr<wire::ViewReply> reply =
+      AskWhole(**client, command.at_server, err, [&] { return (*client)->Filter(call); });
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<InputWarning> warnings = WarningsOf(*reply);
   if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) {

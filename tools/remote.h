@@ -4,6 +4,9 @@
 // Without, the question is about the cluster that is there, with the session's settings unless
 // some flag says otherwise.
 //
+// While the session is being filled (its first resync has not ended) the command waits for
+// --wait at most, says so on standard error, and then fails.
+//
 // The exit code: as that of the command without --server.
 
 #ifndef EBB_TOOLS_REMOTE_H_

@@ -71,7 +71,34 @@ void AddByteLimit(CLI::App& app, const std::string& name, uint64_t& value,
 
 using Json = nlohmann::ordered_json;
 
-Json SessionJson(const wire::SessionStatus& session) {
+const char* FillWord(const wire::SessionStatus& session) {
+  switch (session.fill()) {
+    case wire::SessionStatus::FILLING:
+      return "filling";
+    case wire::SessionStatus::MAYBE_INCOMPLETE:
+      return "maybeIncomplete";
+    case wire::SessionStatus::WHOLE:
+      return "whole";
+    default:
+      return "empty";
+  }
+}
+
+// "whole, fed", "filling since 2026-06-01T12:00:00Z".
+std::string ClusterText(const wire::SessionStatus& session) {
+  std::string text = session.fill() == wire::SessionStatus::MAYBE_INCOMPLETE ? "may be incomplete"
+                                                                             : FillWord(session);
+  if (session.has_filling_since()) {
+    return text + " since " + FormatRfc3339(session.filling_since());
+  }
+  if (session.feeds() > 0) return text + ", fed";
+  if (session.has_not_fed_since()) {
+    text += ", not fed since " + FormatRfc3339(session.not_fed_since());
+  }
+  return text;
+}
+
+Json StatusOf(const wire::SessionStatus& session) {
   Json json = {{"session", session.session()},
                {"version", session.version()},
                {"nodes", session.nodes()},
@@ -84,7 +111,18 @@ Json SessionJson(const wire::SessionStatus& session) {
                {"rebuilds", session.rebuilds()},
                {"plans", session.plans()},
                {"rounds", session.rounds()},
-               {"callsWaiting", session.calls_waiting()}};
+               {"callsWaiting", session.calls_waiting()},
+               {"fill", FillWord(session)},
+               {"objects", session.objects()},
+               {"feeds", session.feeds()}};
+  if (session.has_filling_since()) {
+    json["fillingSince"] = FormatRfc3339(session.filling_since());
+  }
+  if (session.has_as_of()) json["asOf"] = FormatRfc3339(session.as_of());
+  if (session.has_not_fed_since()) {
+    json["notFedSince"] = FormatRfc3339(session.not_fed_since());
+  }
+  if (!session.cluster_uid().empty()) json["clusterUid"] = session.cluster_uid();
   if (session.has_last_plan_version()) {
     json["lastPlan"] = {{"version", session.last_plan_version()},
                         {"removes", session.last_plan_removes()},
@@ -102,7 +140,7 @@ Json StatusJson(const wire::VersionReply& version, const wire::StatusReply& stat
                {"residentBytes", status.resident_bytes()},
                {"sessions", Json::array()}};
   for (const wire::SessionStatus& session : status.sessions()) {
-    json["sessions"].push_back(SessionJson(session));
+    json["sessions"].push_back(StatusOf(session));
   }
   return json;
 }
@@ -255,7 +293,7 @@ int ServeCommand::Status(std::ostream& out, std::ostream& err) const {
   if (status->sessions().empty()) return 0;
   out << "\n";
   Table table({"SESSION", "VERSION", "NODES", "PODS", "ROUNDS", "PLANS", "LAST PLAN", "REMOVES",
-               "WAITING", "REBUILDS"});
+               "WAITING", "REBUILDS", "CLUSTER"});
   for (const wire::SessionStatus& each : status->sessions()) {
     const bool planned = each.has_last_plan_version();
     table.AddRow({each.session(), WithCommas(each.version()), WithCommas(each.nodes()),
@@ -265,7 +303,8 @@ int ServeCommand::Status(std::ostream& out, std::ostream& err) const {
                                         each.last_plan_seconds() * 1e3)
                           : "",
                   planned ? WithCommas(each.last_plan_removes()) : "",
-                  WithCommas(each.calls_waiting()), WithCommas(each.rebuilds())});
+                  WithCommas(each.calls_waiting()), WithCommas(each.rebuilds()),
+                  ClusterText(each)});
   }
   table.Print(out);
   return 0;

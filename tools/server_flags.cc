@@ -1,7 +1,9 @@
 #include "tools/server_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 
+#include "snapshot/formats/duration.h"
 #include "tools/flag_values.h"
 
 namespace ebb {
@@ -20,6 +22,36 @@ void ServerFlags::AddTo(CLI::App& app) {
       ->needs("--server")
       ->capture_default_str()
       ->group(group);
+  app.add_option("--wait", wait,
+                 "While the session is being filled (its first resync has not ended), wait up to "
+                 "so long for its cluster, then fail; 0s: fail at once")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->needs("--server")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--max-age", max_age,
+                 "Fail where the session's cluster is as of a time longer ago, as after the client "
+                 "that fed it has gone (default: only warn)")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->needs("--server")
+      ->group(group);
+}
+
+namespace {
+
+double SecondsOf(const std::string& duration) {
+  return std::chrono::duration<double>(*ParseDuration(duration)).count();
+}
+
+}  // namespace
+
+double ServerFlags::WaitSeconds() const { return SecondsOf(wait); }
+
+std::optional<double> ServerFlags::MaxAgeSeconds() const {
+  if (max_age.empty()) return std::nullopt;
+  return SecondsOf(max_age);
 }
 
 }  // namespace ebb

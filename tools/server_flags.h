@@ -1,8 +1,9 @@
-// --server and --session: ask a daemon (`ebb serve`) instead of planning here.
+// --server, --session, --wait, --max-age: ask a daemon (`ebb serve`) instead of planning here.
 
 #ifndef EBB_TOOLS_SERVER_FLAGS_H_
 #define EBB_TOOLS_SERVER_FLAGS_H_
 
+#include <optional>
 #include <string>
 
 namespace CLI {
@@ -14,7 +15,12 @@ namespace ebb {
 struct ServerFlags {
   std::string server;  // "unix:PATH"; empty: no daemon is asked.
   std::string session = "default";
+  std::string wait = "20s";  // For the session's first resync.
+  std::string max_age;       // Empty: any.
 
+  // Seconds.  REQUIRES: flags that were parsed.
+  [[nodiscard]] double WaitSeconds() const;
+  [[nodiscard]] std::optional<double> MaxAgeSeconds() const;
   [[nodiscard]] bool active() const { return !server.empty(); }
   void AddTo(CLI::App& app);
 };

@@ -29,12 +29,14 @@
 #include "snapshot/formats/duration.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/read_json.h"
+#include "snapshot/formats/rfc3339.h"
 #include "snapshot/formats/watch_stream.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/live/change_batch.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
+#include "tools/wall_clock.h"
 
 namespace ebb {
 namespace {
@@ -45,7 +47,8 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kRefusedShown = 10;
 constexpr size_t kBytesShown = 300;
 
-// Where events never pause, a plan is made after so many quiet times.
+// Where events never pause, a plan is made after so many quiet times.  A watch from which nothing
+// came for as long shows a kind without objects.
 constexpr int kQuietTimesMax = 10;
 
 // Cut between characters.
@@ -77,6 +80,28 @@ class WatchedFile {
   [[nodiscard]] bool is_regular() const { return is_regular_; }
   WatchStream& stream() { return stream_; }
 
+  // kubectl prints the objects that are there, each as ADDED, and then what changes.  The list is
+  // over once anything but ADDED came, or nothing for the quiet time after an event, or nothing at
+  // all for kQuietTimesMax of them.
+  void OnEvent(WatchEvent::Type type) {
+    if (is_silent()) list_is_over_ = false;  // It begins only now.
+    last_event_ = Clock::now();
+    list_is_over_ |= type != WatchEvent::Type::kAdded;
+  }
+  void OnKind(std::string_view kind) { kinds_.emplace(kind); }
+  [[nodiscard]] bool is_silent() const { return !last_event_; }
+  // How long until the first list is over if nothing comes; 0: it is.
+  [[nodiscard]] Clock::duration UntilListIsOver(Clock::duration quiet_time) {
+    if (list_is_over_ || ended_) return Clock::duration::zero();
+    const auto over =
+        last_event_ ? *last_event_ + quiet_time : opened_ + kQuietTimesMax * quiet_time;
+    const auto left = std::max(over - Clock::now(), Clock::duration::zero());
+    list_is_over_ = left == Clock::duration::zero();
+    return left;
+  }
+  // "Pod, Node"; empty: no event came.
+  [[nodiscard]] const std::set<std::string>& kinds() const { return kinds_; }
+
   // Gives what there is to the stream.
   absl::Status ReadSome() {
     std::array<char, 1 << 16> bytes;
@@ -98,6 +123,10 @@ class WatchedFile {
   bool is_regular_ = false;
   bool ended_ = false;
   WatchStream stream_;
+  const Clock::time_point opened_ = Clock::now();
+  std::optional<Clock::time_point> last_event_;
+  bool list_is_over_ = false;
+  std::set<std::string> kinds_;  // That came.
 };
 
 absl::StatusOr<std::unique_ptr<WatchedFile>> Open(const std::string& name, size_t bytes_max) {
@@ -132,7 +161,10 @@ class Watch {
       }
       if (!event->has_value()) return;
       ++events_;
-      if (const absl::Status s = Take(**event); !s.ok()) {
+      file.OnEvent((*event)->type);
+      const absl::Status s = Take(**event);
+      for (const Change& change : batch_.changes()) file.OnKind(objects::KindOf(change.object));
+      if (!s.ok()) {
         Refuse(file,
                {s.code(), fmt::format("line {}: {}", (*event)->line, std::string(s.message()))});
       }
@@ -158,8 +190,8 @@ class Watch {
 
   void OnEnd(const WatchedFile& file, bool others_go_on) {
     if (file.is_regular() || !others_go_on) return;
-    ended_.push_back(Printable(file.name()));
-    PrintMessage("warning: " + EndOf(ended_.back()), err_);
+    ended_.push_back(EndOf(file));
+    PrintMessage("warning: " + ended_.back(), err_);
   }
 
   // What the plans to come are to be warned of.
@@ -177,16 +209,18 @@ class Watch {
                        "kubectl --output-watch-events",
                        Count(bare_, "object", "objects")));
     }
-    if (goes_on && !ended_.empty()) {
-      warn("WatchEnded", EndOf(ended_.front()));
-    }
+    if (!goes_on) return;
+    for (const std::string& end : ended_) warn("WatchEnded", end);
   }
 
  private:
-  static std::string EndOf(const std::string& name) {
-    return fmt::format(
-        "{} has ended, and later changes of it are not seen; start all watches and ebb again",
-        name);
+  static std::string EndOf(const WatchedFile& file) {
+    std::string kinds;
+    for (const std::string& kind : file.kinds()) kinds += (kinds.empty() ? "" : ", ") + kind;
+    return fmt::format("{} has ended at {}, and {}; start all watches and ebb again",
+                       Printable(file.name()), FormatRfc3339(WallClock::Now()),
+                       kinds.empty() ? "no event had come of it"
+                                     : "later changes of " + Printable(kinds) + " are not seen");
   }
 
   absl::Status Take(const WatchEvent& event) {
@@ -233,7 +267,7 @@ class Watch {
   uint64_t events_ = 0;
   uint64_t refused_ = 0;
   uint64_t bare_ = 0;               // Objects without an event.
-  std::vector<std::string> ended_;  // Names.
+  std::vector<std::string> ended_;  // What is said of each.
   std::string first_refused_;
   std::set<std::string> told_;
 };
@@ -262,7 +296,8 @@ class WatchRun {
       files_.push_back(*std::move(file));
     }
     while (!files_.empty()) {
-      if (!WaitForEvents()) Plan();
+      if (WaitForEvents()) continue;
+      UntilNextListIsOver() == Clock::duration::zero() ? Plan() : TellWaiting();
     }
     if (HasNews()) Plan();
     return why_not_.ok() ? exit_code_ : Fail(why_not_, err_);
@@ -284,9 +319,44 @@ class WatchRun {
 
   [[nodiscard]] bool HasNews() const { return planned_at_ != watch_.news(); }
 
+  // How long until the first list of one more watch is over if nothing comes; 0: all are.  Half a
+  // cluster looks like one with room.
+  [[nodiscard]] Clock::duration UntilNextListIsOver() {
+    Clock::duration left{};
+    for (const auto& file : files_) {
+      const auto of_file = file->UntilListIsOver(Milliseconds(quiet_time_));
+      if (of_file == Clock::duration::zero() && file->is_silent() && !file->ended() &&
+          silent_.insert(file->name()).second) {
+        PrintMessage(
+            fmt::format("nothing has come from {} yet: it counts as a kind without objects",
+                        Printable(file->name())),
+            err_);
+      }
+      if (of_file == Clock::duration::zero()) continue;
+      left = left == Clock::duration::zero() ? of_file : std::min(left, of_file);
+    }
+    return left;
+  }
+
+  // Once, as long as no plan was made.
+  void TellWaiting() {
+    if (std::exchange(told_waiting_, true)) return;
+    for (const auto& file : files_) {
+      if (file->UntilListIsOver(Milliseconds(quiet_time_)) == Clock::duration::zero()) continue;
+      PrintMessage(
+          fmt::format("waits for the first list of {} before it plans", Printable(file->name())),
+          err_);
+      return;
+    }
+  }
+
   // How long to wait for events: for ever where there is nothing to plan for.
   [[nodiscard]] int TimeoutMilliseconds() {
     if (!HasNews()) return -1;
+    if (const auto left = UntilNextListIsOver(); left > Clock::duration::zero()) {
+      return static_cast<int>(std::min<int64_t>(std::chrono::ceil<Milliseconds>(left).count(),
+                                                std::numeric_limits<int>::max()));
+    }
     const auto now = Clock::now();
     if (!news_since_) news_since_ = now;
     const int64_t so_far = std::chrono::duration_cast<Milliseconds>(now - *news_since_).count();
@@ -353,6 +423,8 @@ class WatchRun {
   LiveCluster cluster_;
   Watch watch_;
   std::vector<std::unique_ptr<WatchedFile>> files_;  // Those that have not ended.
+  std::set<std::string> silent_;                     // Names of those of which that was said.
+  bool told_waiting_ = false;
   uint64_t plans_ = 0;
   const int64_t quiet_time_;                     // Milliseconds.
   std::optional<uint64_t> planned_at_;           // Watch::news() of the last try.

@@ -244,13 +244,13 @@ class HttpPages::Impl {
     }
     response.set_chunked_content_provider(
         "text/event-stream",
-        [this, session = *session, last = std::optional<std::pair<uint64_t, int64_t>>()](
-            size_t, httplib::DataSink& sink) mutable {
+        [this, session = *session, last = std::string()](size_t, httplib::DataSink& sink) mutable {
           const wire::SessionStatus status = session->Status();
-          const std::pair<uint64_t, int64_t> now{status.version(), status.rounds()};
+          const std::string now = absl::StrCat(status.version(), " ", status.rounds(), " ",
+                                               status.fill(), " ", status.feeds());
           if (last != now) {
             last = now;
-            const std::string event = absl::StrCat("data: ", now.first, "\n\n");
+            const std::string event = absl::StrCat("data: ", status.version(), "\n\n");
             return sink.write(event.data(), event.size());
           }
           std::unique_lock lock(mutex_);

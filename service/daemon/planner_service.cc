@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/time_range.h"
 #include "base/version.h"
 #include "service/clock.h"
 #include "service/plan_json.h"
@@ -219,6 +220,7 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
       session_ = part_.session();
       told_.SetSession(Sessions::NameOf(session_));
       if (part_.has_settings()) settings_ = std::move(*part_.mutable_settings());
+      cluster_uid_ = part_.cluster_uid();
       const auto there = sessions_.Find(session_);
       if (there.ok()) batches_at_first_ = (*there)->Batches();
     } else if (!part_.session().empty() &&
@@ -256,7 +258,8 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
                           "the cluster changed while the dump was sent; nothing was loaded"));
                     };
                   }
-                  auto loaded = session.Load(dump_, settings_ ? &*settings_ : nullptr);
+                  auto loaded =
+                      session.Load(dump_, settings_ ? &*settings_ : nullptr, cluster_uid_);
                   if (loaded.ok()) *reply_ = *loaded;
                   return [this, status = loaded.status()] { End(status); };
                 },
@@ -280,8 +283,34 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
   std::string session_;
   uint64_t batches_at_first_ = 0;  // The session's, when the first part came.
   std::optional<wire::Settings> settings_;
+  std::string cluster_uid_;
   std::string dump_;
 };
+
+// What a message says beside its changes, which are many.
+wire::SyncRequest WithoutChanges(const wire::SyncRequest& request) {
+  wire::SyncRequest message;
+  message.set_resync_begins(request.resync_begins());
+  message.set_resync_ends(request.resync_ends());
+  message.set_cluster_uid(request.cluster_uid());
+  message.set_whole(request.whole());
+  if (request.has_broken_watches()) *message.mutable_broken_watches() = request.broken_watches();
+  return message;
+}
+
+absl::Status CheckBrokenWatches(const wire::BrokenWatches& broken) {
+  constexpr int kWatchesMax = 1000;
+  if (broken.watches_size() > kWatchesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("broken_watches: has more than ", kWatchesMax));
+  }
+  for (int i = 0; i < broken.watches_size(); ++i) {
+    if (broken.watches(i).kind().empty() || !IsTime(broken.watches(i).since())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("broken_watches[", i, "]: needs a kind, and a time of the years 1 to 9999"));
+    }
+  }
+  return absl::OkStatus();
+}
 
 // Sync: reads a batch, posts it, and reads the next one while it is taken.
 class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::SyncReply>,
@@ -304,10 +333,10 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     told_.CountMessage();
     std::unique_ptr<ChangeBatch> batch = FreeBatch();
     absl::Status read = Begin();
+    if (read.ok()) read = CheckBrokenWatches(request_.broken_watches());
     if (read.ok()) read = PutChanges(request_.changes(), *batch);
     if (!read.ok()) return Fail(read);
-    const bool begins = request_.resync_begins();
-    const bool ends = request_.resync_ends();
+    const auto message = std::make_shared<const wire::SyncRequest>(WithoutChanges(request_));
     // Until this batch is posted it counts as being read: an earlier one that is told meanwhile
     // must not read the next one, which would take request_'s place and might be posted first.
     {
@@ -316,8 +345,8 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
       ++at_work_;
     }
     auto shared = std::shared_ptr<ChangeBatch>(std::move(batch));
-    thread_->Post({.run = [this, shared, begins, ends](Session& session) -> SessionCall::Tell {
-                     return Take(session, shared, begins, ends);
+    thread_->Post({.run = [this, shared, message](Session& session) -> SessionCall::Tell {
+                     return Take(session, *shared, *message);
                    },
                    .refuse =
                        [this](const absl::Status& why) {
@@ -393,35 +422,19 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
   }
 
   // On the session's thread.
-  SessionCall::Tell Take(Session& session, const std::shared_ptr<ChangeBatch>& batch, bool begins,
-                         bool ends) {
+  SessionCall::Tell Take(Session& session, const ChangeBatch& batch,
+                         const wire::SyncRequest& message) {
     {
       const std::lock_guard lock(mutex_);
       if (!failed_.ok()) return [this] { Told(std::nullopt); };
     }
     wire::SyncReply reply;
-    if (begins) {
-      if (resync_) session.DropResync(*resync_);
-      resync_ = session.BeginResync();
-    }
-    absl::Status taken = absl::OkStatus();
-    if (ends && !resync_) {
-      taken = absl::InvalidArgumentError("resync_ends: none has begun in this stream");
-    } else if (ends && !session.InResync(*resync_)) {
-      taken = absl::AbortedError("resync_ends: the cluster was loaded anew since it began");
-    } else {
-      // What a resync names is how things are.
-      taken = session.Take(*batch, resync_ ? OlderObjects::kTake : OlderObjects::kPassOver);
-    }
-    if (taken.ok() && ends) {
-      const absl::StatusOr<uint64_t> deleted = session.EndResync(*resync_);
-      taken = deleted.status();
-      if (deleted.ok()) {
-        reply.set_deleted_by_resync(*deleted);
-        if (!feeds_) session.BeginFeed();
-        feeds_ = true;
+    absl::Status taken = TakeMessage(session, batch, message, reply);
+    if (taken.ok()) {
+      if (message.has_broken_watches()) broken_ = message.broken_watches();
+      if (feeder_ && (message.has_broken_watches() || message.resync_ends())) {
+        session.SetBrokenWatches(*feeder_, broken_);
       }
-      resync_.reset();
     }
     if (!taken.ok()) {
       return [this, taken] {
@@ -434,6 +447,38 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     }
     reply.set_version(session.version());
     return [this, reply] { Told(reply); };
+  }
+
+  // On the session's thread.
+  absl::Status TakeMessage(Session& session, const ChangeBatch& batch,
+                           const wire::SyncRequest& message, wire::SyncReply& reply) {
+    // Nothing of another cluster's message is taken.
+    absl::Status taken = session.CheckCluster(message.cluster_uid(), batch);
+    if (!taken.ok()) return taken;
+    if (message.resync_begins()) {
+      if (resync_) session.DropResync(*resync_);
+      resync_ = session.BeginResync();
+    }
+    if (message.resync_ends() && !resync_) {
+      return absl::InvalidArgumentError("resync_ends: none has begun in this stream");
+    }
+    const bool resync_is_over = resync_ && !session.InResync(*resync_);
+    if (message.resync_ends() && resync_is_over) {
+      return absl::AbortedError("resync_ends: the cluster was loaded anew since it began");
+    }
+    // What a resync names is how things are.
+    taken = session.Take(batch, resync_is_over ? std::nullopt : resync_);
+    if (!taken.ok()) return taken;
+    session.KeepToCluster(message.cluster_uid());
+    if (message.resync_ends()) {
+      const absl::StatusOr<uint64_t> deleted = session.EndResync(*resync_);
+      resync_.reset();
+      if (!deleted.ok()) return deleted.status();
+      reply.set_deleted_by_resync(*deleted);
+    }
+    if (message.whole()) session.SayWhole();
+    if (!feeder_ && (message.resync_ends() || message.whole())) feeder_ = session.BeginFeed();
+    return absl::OkStatus();
   }
 
   // A batch is done.
@@ -471,14 +516,14 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     Finish(ToGrpc(status));
   }
   // Before the client is told that its stream has ended: what it asks next finds it gone.  No batch
-  // is at work and none will be, so the session's thread leaves resync_ and feeds_ alone.  A
+  // is at work and none will be, so the session's thread leaves resync_ and feeder_ alone.  A
   // session that refuses was closed.
   void Leave() {
-    if (!resync_ && !feeds_) return;
+    if (!resync_ && !feeder_) return;
     thread_->Post(
-        {.run = [resync = resync_, feeds = feeds_](Session& session) -> SessionCall::Tell {
+        {.run = [resync = resync_, feeder = feeder_](Session& session) -> SessionCall::Tell {
            if (resync) session.DropResync(*resync);
-           if (feeds) session.EndFeed();
+           if (feeder) session.EndFeed(*feeder);
            return nullptr;
          },
          .refuse = [](const absl::Status&) {},
@@ -493,7 +538,8 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
   std::shared_ptr<SessionThread> thread_;
   // Of the session's thread:
   std::optional<uint64_t> resync_;  // That goes on.
-  bool feeds_ = false;              // One has ended.
+  std::optional<uint64_t> feeder_;  // One has ended, or the client said that the cluster is whole.
+  wire::BrokenWatches broken_;      // The client's last ones.
 
   std::mutex mutex_;
   bool reading_ = true;
@@ -520,6 +566,10 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
     if (!thread.ok()) return End(thread.status());
     if (request.input().has_now()) {
       return End(absl::InvalidArgumentError("input.now: plans that are watched are of the clock"));
+    }
+    if (request.input().has_max_age_seconds()) {
+      return End(absl::InvalidArgumentError(
+          "input.max_age_seconds: WatchPlans takes none; each message says as of when it is"));
     }
     auto watcher = std::make_unique<PlanWatcher>();
     watcher->input = request.input();
@@ -641,6 +691,7 @@ class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
  private:
   absl::Status Make(Session& session) {
     parts_.emplace_back().set_version(session.version());
+    *parts_.back().mutable_freshness() = session.Freshness();
     return session.Export([this](std::string_view bytes) {
       std::string* part = parts_.back().mutable_snapshot();
       if (part->size() + bytes.size() > kExportPartBytes) {

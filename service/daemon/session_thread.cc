@@ -145,11 +145,17 @@ Clock::time_point SessionThread::Tell() {
     std::rotate(due, due + 1, watchers_.end());
     const std::unique_ptr<PlanWatcher>& watcher = watchers_.back();
     const bool first = watcher->looked_at == 0;
+    const bool was_fed = watcher->told.is_fed;
     watcher->looked_at = session_->revision();
     watcher->next_look = Clock::now() + watcher->min_interval;
-    const auto change = session_->PlanChanges(watcher->input, watcher->told);
+    auto change = session_->PlanChanges(watcher->input, watcher->told);
+    // A watcher that was taken waits for the end of a resync, as for nodes.
+    if (!first && absl::IsUnavailable(change.status())) {
+      change = absl::FailedPreconditionError(change.status().message());
+    }
     const bool news = !change.ok() || change->whole() || change->removes_size() > 0 ||
-                      change->keeps_size() > 0 || change->gone_nodes_size() > 0;
+                      change->keeps_size() > 0 || change->gone_nodes_size() > 0 ||
+                      watcher->told.is_fed != was_fed;
     if (news || first) watcher->send(change);
   }
   for (const auto& watcher : watchers_) {

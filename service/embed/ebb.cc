@@ -196,6 +196,7 @@ absl::StatusOr<std::unique_ptr<ebb_cluster>> NewCluster(uint32_t abi_version,
   auto made = std::make_unique<ebb_cluster>();
   std::string name = "cluster";
   made->options.clock_s = ClockSeconds;
+  made->options.host_fills = true;
   if (given != nullptr) {
     if (given->name != nullptr) name = given->name;
     if (given->state_folder != nullptr) made->options.state_folder = given->state_folder;

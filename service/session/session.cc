@@ -31,6 +31,7 @@
 #include "service/session/wire_sizing.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/rfc3339.h"
 
 namespace ebb {
 namespace {
@@ -47,6 +48,20 @@ std::string KeyOfObject(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
   return absl::StrCat(Absl(objects::KindOf(object)), " ", Absl(meta.namespace_name), "/",
                       Absl(meta.name));
+}
+
+bool IsNode(const Change& change) {
+  return std::holds_alternative<const objects::Node*>(change.object);
+}
+
+// The UID of the namespace kube-system, which is that of the cluster; "": it is not put.
+std::string_view ClusterUidOf(const ChangeBatch& batch) {
+  for (const Change& change : batch.changes()) {
+    if (change.type != Change::Type::kPut) continue;
+    const auto* const space = std::get_if<const objects::Namespace*>(&change.object);
+    if (space != nullptr && (*space)->meta.name == "kube-system") return (*space)->meta.uid;
+  }
+  return "";
 }
 
 // Names the objects that it is handed and that are not in `named`, for their deletion.
@@ -189,7 +204,8 @@ absl::Status CheckSessionName(std::string_view name) {
 Session::Session(std::string name, const SessionOptions& options)
     : name_(std::move(name)),
       options_(options),
-      cluster_(NewCluster({.assume_complete = options.as_given})) {}
+      cluster_(NewCluster({.assume_complete = options.as_given})),
+      feed_(name_) {}
 
 LiveSnapshot::Options Session::HoldingOf(const LoadOptions& load) const {
   if (!options_.as_given) return LiveCluster::HoldingOf(load);
@@ -229,7 +245,17 @@ wire::SessionStatus Session::Status() {
     status.set_last_plan_seconds(last_plan_seconds_);
   }
   status.mutable_ignored_kinds()->insert(ignored_.begin(), ignored_.end());
-  status.set_feeds(feeds_);
+  status.set_feeds(feed_.feeders());
+  // The numbers of both enums are the same.
+  status.set_fill(static_cast<wire::SessionStatus::Fill>(feed_.fill()));
+  if (const auto since_s = feed_.filling_since_s()) status.set_filling_since(*since_s);
+  status.set_objects(cluster_->Objects());
+  status.set_cluster_uid(feed_.cluster_uid());
+  const FeedAge age = feed_.At(ClockS());
+  if (age.not_fed_since_s && cluster_->Objects() > 0) {
+    status.set_as_of(age.as_of_s);
+    status.set_not_fed_since(*age.not_fed_since_s);
+  }
   return status;
 }
 
@@ -328,31 +354,130 @@ absl::Status Session::CheckRoom(std::span<const Change> changes) {
                                                    options_.objects_max));
 }
 
-absl::Status Session::Take(const ChangeBatch& batch, OlderObjects older) {
+int64_t Session::ClockS() const { return options_.clock_s == nullptr ? 0 : options_.clock_s(); }
+
+absl::Status Session::Take(const ChangeBatch& batch, std::optional<uint64_t> resync) {
   if (absl::Status s = CheckRoom(batch.changes()); !s.ok()) return s;
+  if (absl::Status s = CheckCluster("", batch); !s.ok()) return s;
+  absl::flat_hash_set<std::string> new_nodes;
+  if (resync && feed_.is_whole()) new_nodes = NewNodes(batch);
+  const OlderObjects older = resync ? OlderObjects::kTake : OlderObjects::kPassOver;
   if (absl::Status s = cluster_->Take(batch.changes(), older); !s.ok()) return s;
   for (const auto& [kind, count] : batch.ignored()) {
     if (ignored_.size() < ChangeBatch::kIgnoredKindsMax || ignored_.contains(kind))
       ignored_[kind] += count;
   }
-  for (auto& [unused, named] : resyncs_) {
-    for (const Change& change : batch.changes()) {
-      if (change.type == Change::Type::kPut) {
-        named.insert(KeyOfObject(change.object));
-      } else {
-        named.erase(KeyOfObject(change.object));
-      }
-    }
-  }
+  NoteInResyncs(batch, resync);
+  if (resync) resyncs_.at(*resync).new_nodes.insert(new_nodes.begin(), new_nodes.end());
+  NoteNodesBrought();
+  feed_.OnBatch(ClockS(), resync.has_value(), !resyncs_.empty());
+  feed_.KeepTo(ClusterUidOf(batch));
   ++batches_;
   Changed();
   return absl::OkStatus();
 }
 
+absl::flat_hash_set<std::string> Session::NewNodes(const ChangeBatch& batch) const {
+  absl::flat_hash_set<std::string> nodes;
+  for (const Change& change : batch.changes()) {
+    if (change.type == Change::Type::kPut && IsNode(change) && !cluster_->Holds(change.object)) {
+      nodes.emplace(objects::MetaOf(change.object).name);
+    }
+  }
+  return nodes;
+}
+
+// A node that another client puts, or that is deleted, is no longer that of a resync alone.
+void Session::NoteInResyncs(const ChangeBatch& batch, std::optional<uint64_t> of) {
+  for (auto& [number, resync] : resyncs_) {
+    for (const Change& change : batch.changes()) {
+      const bool put = change.type == Change::Type::kPut;
+      const std::string key = KeyOfObject(change.object);
+      put ? static_cast<void>(resync.named.insert(key))
+          : static_cast<void>(resync.named.erase(key));
+      if (IsNode(change) && (!put || number != of)) {
+        resync.new_nodes.erase(std::string(objects::MetaOf(change.object).name));
+      }
+    }
+  }
+}
+
+void Session::NoteNodesBrought() {
+  std::optional<int64_t> since_s;
+  for (const auto& [unused, resync] : resyncs_) {
+    if (resync.new_nodes.empty()) continue;
+    since_s = std::min(since_s.value_or(resync.since_s), resync.since_s);
+  }
+  feed_.SetBringsNodes(since_s);
+}
+
+absl::Status Session::CheckCluster(std::string_view cluster_uid, const ChangeBatch& batch) {
+  if (options_.host_fills) return absl::OkStatus();
+  // A session of which nothing is left is free for any cluster.
+  if (cluster_->Objects() == 0 && feed_.feeders() == 0 && resyncs_.empty()) feed_.ForgetCluster();
+  const std::string_view of_batch = ClusterUidOf(batch);
+  if (!cluster_uid.empty() && !of_batch.empty() && cluster_uid != of_batch) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cluster_uid: is ", Printable(cluster_uid),
+        ", and Namespace kube-system of the message has the UID ", Printable(of_batch)));
+  }
+  if (absl::Status s = feed_.CheckCluster(cluster_uid); !s.ok()) return s;
+  return feed_.CheckCluster(of_batch);
+}
+
 uint64_t Session::BeginResync() {
-  filling_ = filling_ || cluster_->Objects() == 0;
-  resyncs_.try_emplace(++last_resync_);
+  feed_.OnResync(ClockS(), cluster_->Objects() == 0);
+  resyncs_.try_emplace(++last_resync_, Resync{.since_s = ClockS(), .named = {}, .new_nodes = {}});
   return last_resync_;
+}
+
+void Session::DropResync(uint64_t resync) {
+  const auto dropped = resyncs_.find(resync);
+  if (dropped == resyncs_.end()) return;
+  ChangeBatch deletions;
+  for (const std::string& node : dropped->second.new_nodes) {
+    deletions.Delete(*ChangeBatch::NamesOf("Node"), "", node, "");
+  }
+  resyncs_.erase(dropped);
+  // A deletion by name is never refused.
+  if (!deletions.changes().empty() && cluster_->Take(deletions.changes()).ok()) {
+    NoteInResyncs(deletions, std::nullopt);
+    Changed();
+  }
+  NoteNodesBrought();
+  ++revision_;
+}
+
+void Session::SayWhole() {
+  feed_.OnWhole(ClockS());
+  answers_.clear();
+  page_.reset();
+  ++revision_;
+}
+
+uint64_t Session::BeginFeed() {
+  answers_.clear();
+  page_.reset();
+  ++revision_;
+  return feed_.Begin();
+}
+
+void Session::EndFeed(uint64_t feeder) {
+  feed_.End(feeder, ClockS());
+  answers_.clear();
+  page_.reset();
+  ++revision_;
+}
+
+void Session::SetBrokenWatches(uint64_t feeder, const wire::BrokenWatches& watches) {
+  std::vector<BrokenWatch> broken;
+  for (const wire::BrokenWatch& each : watches.watches()) {
+    broken.push_back({.kind = each.kind(), .since_s = each.since()});
+  }
+  feed_.SetBroken(feeder, std::move(broken));
+  answers_.clear();
+  page_.reset();
+  ++revision_;
 }
 
 absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
@@ -361,18 +486,20 @@ absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
     return absl::AbortedError("the resync is over: the cluster was loaded anew");
   }
   ChangeBatch deletions;
-  MissingSink missing(named->second, deletions);
+  MissingSink missing(named->second.named, deletions);
   if (absl::Status s = cluster_->ExportAll(missing); !s.ok()) return s;
   const uint64_t before = cluster_->counts().deleted;
   if (absl::Status s = cluster_->Take(deletions.changes()); !s.ok()) return s;
   resyncs_.erase(named);
-  filling_ = false;
+  NoteNodesBrought();
+  feed_.OnWhole(ClockS());
   Changed();
   return cluster_->counts().deleted - before;
 }
 
-absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump,
-                                              const wire::Settings* settings) {
+absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump, const wire::Settings* settings,
+                                              std::string_view cluster_uid) {
+  if (absl::Status s = CheckCluster(cluster_uid, ChangeBatch()); !s.ok()) return s;
   std::optional<Effective> effective;
   if (settings != nullptr) {
     absl::StatusOr<Effective> parsed = Parse(*settings);
@@ -394,10 +521,14 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump,
                                                      ", and --max-objects is ",
                                                      options_.objects_max));
   }
+  const std::string of_dump((*loaded)->UidOfNamespace("kube-system"));
+  if (absl::Status s = CheckDumpIsOf(cluster_uid, of_dump); !s.ok()) return s;
   cluster_ = *std::move(loaded);
   if (effective) settings_ = *std::move(effective);
   resyncs_.clear();
-  filling_ = false;
+  feed_.OnLoad(ClockS());
+  if (feed_.feeders() == 0) feed_.ForgetCluster();
+  feed_.KeepTo(cluster_uid.empty() ? std::string_view(of_dump) : cluster_uid);
   Changed();
   wire::LoadReply reply;
   reply.set_version(version_);
@@ -406,7 +537,68 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump,
   return reply;
 }
 
+// What goes on being fed may not become another cluster.
+absl::Status Session::CheckDumpIsOf(std::string_view cluster_uid, std::string_view of_dump) const {
+  if (options_.host_fills) return absl::OkStatus();
+  if (!cluster_uid.empty() && !of_dump.empty() && cluster_uid != of_dump) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cluster_uid: is ", Printable(cluster_uid),
+                     ", and Namespace kube-system of the dump has the UID ", Printable(of_dump)));
+  }
+  const bool is_fed = feed_.feeders() > 0 || !resyncs_.empty();
+  return is_fed ? feed_.CheckCluster(of_dump) : absl::OkStatus();
+}
+
 // --- Answers -------------------------------------------------------------------------
+
+absl::Status Session::CheckAnswers(std::optional<double> max_age_seconds) const {
+  if (options_.host_fills) return absl::OkStatus();
+  const SessionFeed::Counts counts{
+      .objects = cluster_->Objects(), .nodes = cluster_->Nodes(), .pods = cluster_->Pods()};
+  if (absl::Status s = feed_.CheckWhole(counts); !s.ok()) return s;
+  return feed_.CheckAge(max_age_seconds, ClockS());
+}
+
+absl::Status Session::CheckAnswers(const wire::PlanInput& input) const {
+  return CheckAnswers(input.has_max_age_seconds() ? std::optional(input.max_age_seconds())
+                                                  : std::nullopt);
+}
+
+std::optional<PlanSession> Session::AgeForPlans() const {
+  if (options_.host_fills || !feed_.TellsAge(ClockS())) return std::nullopt;
+  const FeedAge age = feed_.At(ClockS());
+  PlanSession session{.name = name_,
+                      .as_of_s = age.as_of_s,
+                      .not_fed_since_s = age.not_fed_since_s,
+                      .cluster_uid = feed_.cluster_uid(),
+                      .broken_watches = {}};
+  for (const BrokenWatch& watch : age.broken) {
+    session.broken_watches.emplace_back(watch.kind, watch.since_s);
+  }
+  return session;
+}
+
+wire::Freshness Session::Freshness() const {
+  wire::Freshness freshness;
+  if (options_.host_fills) return freshness;
+  const FeedAge age = feed_.At(ClockS());
+  freshness.set_as_of(age.as_of_s);
+  if (age.not_fed_since_s) freshness.set_not_fed_since(*age.not_fed_since_s);
+  freshness.set_cluster_uid(feed_.cluster_uid());
+  for (const BrokenWatch& watch : age.broken) {
+    wire::BrokenWatch& broken = *freshness.add_broken_watches();
+    broken.set_kind(watch.kind);
+    broken.set_since(watch.since_s);
+  }
+  return freshness;
+}
+
+void Session::AddFeedWarnings(LoadedCluster& cluster) const {
+  if (options_.host_fills) return;
+  for (InputWarning& warning : feed_.WarningsAt(ClockS())) {
+    cluster.warnings.push_back(std::move(warning));
+  }
+}
 
 namespace {
 
@@ -542,6 +734,7 @@ absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clo
 absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                                const Deadline* cancelled,
                                const std::function<absl::Status(const PlanContext&)>& tell) {
+  if (absl::Status s = CheckAnswers(input); !s.ok()) return s;
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
@@ -555,6 +748,7 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   const Catalog& catalog = cluster.snapshot.catalog();
   if (absl::Status s = CheckMinimums(catalog, (*settings)->groups); !s.ok()) return s;
   AddGroupWarnings(catalog, (*settings)->groups, cluster.warnings);
+  AddFeedWarnings(cluster);
   for (const wire::Warning& each : input.warnings()) {
     cluster.warnings.push_back(
         {Printable(each.code()), Printable(each.message()), Printable(each.command())});
@@ -596,6 +790,7 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
                .prices = hourly,
                .search = searched ? std::optional(found->search) : std::nullopt,
                .bound = found->bound,
+               .session = AgeForPlans(),
                .pass_s = pass_s,
                .verify_s = SecondsSince(passes_start) - pass_s});
 }
@@ -650,6 +845,7 @@ void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
 absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
                                               std::optional<Clock::time_point> end,
                                               const Deadline* cancelled) {
+  if (absl::Status s = CheckAnswers(call.input()); !s.ok()) return s;
   // An answer is for one second, as the plan tells its time.
   wire::PlanCall question = call;
   if (!question.input().has_now()) {
@@ -658,7 +854,11 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
   }
   question.mutable_input()->clear_session();
   question.mutable_input()->clear_min_version();
-  const std::string key = question.SerializeAsString();
+  const wire::Freshness freshness = Freshness();
+  // What is said of the cluster's age changes with time alone.
+  const size_t said = feed_.WarningsAt(ClockS()).size() + (feed_.TellsAge(ClockS()) ? 1 : 0);
+  const std::string key =
+      absl::StrCat(question.SerializeAsString(), " ", freshness.SerializeAsString(), " ", said);
   for (const auto& [asked, answer] : answers_) {
     if (asked == key) return answer;
   }
@@ -667,6 +867,7 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
   const auto tell = [&](const PlanContext& context) -> absl::Status {
     cut = context.made->plan.termination == Termination::kDeadline;
     reply.set_version(version_);
+    if (!options_.host_fills) *reply.mutable_freshness() = freshness;
     PutFigures(context, reply);
     return PutView(context, call.view(), options_.printers, reply);
   };
@@ -695,6 +896,7 @@ template <typename Reply, typename Write>
 absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
                                         std::optional<Clock::time_point> end, Write write) {
   if (absl::Status s = RefuseSearch(call.input(), "Pass"); !s.ok()) return s;
+  if (absl::Status s = CheckAnswers(call.input()); !s.ok()) return s;
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
   if (!settings.ok()) return settings.status();
@@ -730,8 +932,9 @@ absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
 absl::StatusOr<wire::PassReply> Session::Pass(const wire::PassCall& call,
                                               std::optional<Clock::time_point> end) {
   return MakePass<wire::PassReply>(
-      call, end, [](const Catalog& catalog, const ebb::Plan& plan, wire::PassReply& reply) {
+      call, end, [this](const Catalog& catalog, const ebb::Plan& plan, wire::PassReply& reply) {
         WritePassPlan(catalog, plan, reply.mutable_plan());
+        if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
       });
 }
 
@@ -763,6 +966,7 @@ absl::StatusOr<wire::ViewReply> Session::Explain(const wire::ExplainCall& call,
     PutWarnings(report.context.cluster->warnings, reply);
     reply.set_left_out(LeftOutText(report.context.cluster->counts));
     reply.set_removes(report.remove.size());
+    if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
     return absl::OkStatus();
   };
   if (absl::Status s = WithReport(call.input(), end, tell); !s.ok()) return s;
@@ -773,11 +977,17 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
   if (call.pods().empty()) return absl::InvalidArgumentError("pods: names none");
   const bool table = call.view().format() == wire::View::TABLE && options_.printers != nullptr;
   if (!table && call.view().format() != wire::View::JSON) return NoSuchView(call.view(), "Filter");
+  if (absl::Status s = CheckAnswers(
+          call.has_max_age_seconds() ? std::optional(call.max_age_seconds()) : std::nullopt);
+      !s.ok()) {
+    return s;
+  }
   absl::StatusOr<LoadedCluster> cluster = cluster_->JudgedLatelyHere();
   if (!cluster.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("session ", name_, ": ", cluster.status().message()));
   }
+  AddFeedWarnings(*cluster);
   ClusterSnapshot& snapshot = cluster->snapshot;
   std::optional<NodeId> only;
   if (!call.node().empty()) {
@@ -809,6 +1019,7 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
   reply.set_text(table ? text : IndentedJson(Json{{"results", results}}));
   PutWarnings(cluster->warnings, reply);
   reply.set_left_out(LeftOutText(cluster->counts));
+  if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
   return reply;
 }
 
@@ -819,6 +1030,7 @@ absl::StatusOr<wire::PlanChange> Session::PlanChanges(const wire::PlanInput& inp
     const Json plan = PlanJson(report);
     ToldPlan now;
     now.told = true;
+    now.is_fed = feed_.feeders() > 0;
     for (const Json& node : plan["remove"]) now.removes[node["node"]] = CompactJson(node);
     for (const Json& node : plan["keep"]) now.keeps[node["node"]] = CompactJson(node);
     const auto differs = [](const auto& before, const auto& entry) {
@@ -840,6 +1052,7 @@ absl::StatusOr<wire::PlanChange> Session::PlanChanges(const wire::PlanInput& inp
     change.set_now(report.context.request->now_s);
     change.set_whole(!told.told);
     change.set_remove_count(report.remove.size());
+    if (!options_.host_fills) *change.mutable_freshness() = Freshness();
     told = std::move(now);
     return absl::OkStatus();
   };
@@ -848,6 +1061,7 @@ absl::StatusOr<wire::PlanChange> Session::PlanChanges(const wire::PlanInput& inp
 }
 
 absl::Status Session::Export(const std::function<absl::Status(std::string_view)>& write) {
+  if (absl::Status s = CheckAnswers(); !s.ok()) return s;
   BinarySnapshotWriter writer(write);
   if (absl::Status s = cluster_->ExportAll(writer); !s.ok()) return s;
   return writer.Finish();
@@ -903,13 +1117,12 @@ absl::Status Session::OpenDriver() {
   return absl::OkStatus();
 }
 
-// A round over half a cluster would find nodes empty whose pods are still to come.
 absl::Status Session::CheckMayMakeRound(const wire::RoundCall& call) const {
-  if (filling_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("session ", name_, ": is being filled: no resync has ended yet"));
-  }
-  if (call.needs_feed() && feeds_ == 0) {
+  // Loops that act on rounds go by this code.
+  const absl::Status answers = CheckAnswers(call.input());
+  if (absl::IsUnavailable(answers)) return absl::FailedPreconditionError(answers.message());
+  if (!answers.ok()) return answers;
+  if (call.needs_feed() && feed_.feeders() == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "session ", name_, ": nobody feeds it: no Sync stream is open that has ended a resync"));
   }
@@ -1022,6 +1235,7 @@ absl::StatusOr<RoundSource> Session::SourceOf(const wire::RoundCall& call, Round
     if (absl::Status s = CheckMinimums(catalog, told.groups); !s.ok()) return s;
   }
   AddGroupWarnings(catalog, told.groups, source->cluster.warnings);
+  AddFeedWarnings(source->cluster);
   if (absl::Status s = LeaveAlone(call.left_alone(), catalog, told); !s.ok()) {
     return s;
   }
@@ -1074,6 +1288,7 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
     return As(absl::StatusCode::kInternal, s);
   }
   reply.set_version(version_);
+  if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
   PutRoundData(round, source->cluster, reply);
   PutWarnings(source->cluster.warnings, reply);
   for (const std::string& line : source->log) reply.add_log(Printable(line));
@@ -1152,6 +1367,9 @@ absl::StatusOr<std::string> Session::PageJson() {
   };
   if (absl::Status s = WithReport(wire::PlanInput(), std::nullopt, tell); !s.ok()) return s;
   page["version"] = version_;
+  if (const FeedAge age = feed_.At(ClockS()); age.not_fed_since_s) {
+    page["notFedSince"] = FormatRfc3339(*age.not_fed_since_s);
+  }
   page["timers"] = Json::array();
   if (driver_ != nullptr && driver_->before()) {
     for (const auto& timer : driver_->before()->timers) {

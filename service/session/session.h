@@ -37,6 +37,7 @@
 #include "service/round_driver.h"
 #include "service/round_settings.h"
 #include "service/session/actuation_log.h"
+#include "service/session/session_feed.h"
 #include "service/wire/planner.pb.h"
 #include "snapshot/live/change_batch.h"
 
@@ -65,6 +66,9 @@ struct SessionOptions {
   // labels: what changes tell is meant as it is.  Dumps are read as ever, and nothing is taken to
   // be missing.
   bool as_given = false;
+  // The program that has the session fills it itself and knows how far it is: nothing is refused or
+  // warned of for that, and any cluster's changes are taken.
+  bool host_fills = false;
   uint64_t objects_max = 5'000'000;
   size_t object_bytes_max = ChangeBatch::kObjectBytesMax;
   uint64_t dump_bytes_max = uint64_t{4} << 30;  // As it is sent, and unpacked.
@@ -103,25 +107,46 @@ class Session {
 
   // --- Changes ---------------------------------------------------------------
 
-  // All of the batch, or nothing.
-  absl::Status Take(const ChangeBatch& batch, OlderObjects older = OlderObjects::kPassOver);
+  // All of the batch, or nothing.  `resync`: it is of that one, and says how things are: objects
+  // are taken even where a higher version is held.  REQUIRES: that one is open. Errors: also
+  // FailedPrecondition: it has the namespace kube-system of another cluster.
+  absl::Status Take(const ChangeBatch& batch, std::optional<uint64_t> resync = std::nullopt);
   // From here on what is put is noted, until the resync ends or is dropped.  Returns its number.
   // There may be several at once: none knows of the others.
   uint64_t BeginResync();
-  // Deletes what was not put since, by whomever.  Returns how many objects that were.
+  // Deletes every object that was not put since BeginResync().  Returns how many objects that were.
   // Errors: Aborted, it is over.
   absl::StatusOr<uint64_t> EndResync(uint64_t resync);
-  void DropResync(uint64_t resync) { resyncs_.erase(resync); }
-  // Who feeds: a stream that has ended a resync goes on telling what changes, until it ends.
-  void BeginFeed() { ++feeds_; }
-  void EndFeed() { --feeds_; }
+  // Deletes the nodes that this resync alone has brought to a whole cluster: their pods are still
+  // to come.  All else stays.
+  void DropResync(uint64_t resync);
   // Whether the resync is still open.  Load() ends all resyncs.
   [[nodiscard]] bool InResync(uint64_t resync) const { return resyncs_.contains(resync); }
+  // A client says that the session has all of the cluster now.
+  void SayWhole();
 
-  absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings);
+  // A stream that has ended a resync keeps the cluster up to date, until it ends.  Returns its
+  // number.
+  uint64_t BeginFeed();
+  void EndFeed(uint64_t feeder);
+  // The feeder's watches that are broken now.
+  void SetBrokenWatches(uint64_t feeder, const wire::BrokenWatches& watches);
+
+  // Which cluster a feeder is of; "": it does not say.
+  // Errors: FailedPrecondition: the session, or `batch`, is of another one.
+  absl::Status CheckCluster(std::string_view cluster_uid, const ChangeBatch& batch);
+  void KeepToCluster(std::string_view cluster_uid) { feed_.KeepTo(cluster_uid); }
+
+  // `cluster_uid`: as LoadRequest's.
+  absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings,
+                                       std::string_view cluster_uid = "");
 
   // --- Answers ---------------------------------------------------------------
+  // Each is Unavailable while the session is being filled (session_feed.h), a round
+  // FailedPrecondition.
 
+  // As of when the cluster is.
+  [[nodiscard]] wire::Freshness Freshness() const;
   // `end`: of the time that the call has.  `cancelled`: ends a search for a better plan, which then
   // answers with the best so far; null: nothing does.
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call,
@@ -148,6 +173,7 @@ class Session {
     std::map<std::string, std::string> removes;
     std::map<std::string, std::string> keeps;
     bool told = false;
+    bool is_fed = false;
   };
   // What a plan says otherwise than `told`, which becomes that plan.
   absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, ToldPlan& told);
@@ -192,6 +218,22 @@ class Session {
   [[nodiscard]] std::string StateFile() const;
   absl::Status OpenDriver();
   absl::Status CheckMayMakeRound(const wire::RoundCall& call) const;
+  // That questions may be answered, about a cluster of that age.
+  absl::Status CheckAnswers(std::optional<double> max_age_seconds = std::nullopt) const;
+  absl::Status CheckAnswers(const wire::PlanInput& input) const;
+  // What an answer says of the session; absent: nothing.
+  [[nodiscard]] std::optional<PlanSession> AgeForPlans() const;
+  // What an answer warns of beside what the cluster lacks.
+  void AddFeedWarnings(LoadedCluster& cluster) const;
+  // That a dump may take the cluster's place.  `cluster_uid`: as its sender says; `of_dump`: as it
+  // says itself.
+  [[nodiscard]] absl::Status CheckDumpIsOf(std::string_view cluster_uid,
+                                           std::string_view of_dump) const;
+  // Nodes of the batch that are not held.
+  [[nodiscard]] absl::flat_hash_set<std::string> NewNodes(const ChangeBatch& batch) const;
+  void NoteInResyncs(const ChangeBatch& batch, std::optional<uint64_t> of);
+  void NoteNodesBrought();
+  [[nodiscard]] int64_t ClockS() const;
   // That an earlier process made.
   int64_t RoundsBefore();
   void Changed();
@@ -205,13 +247,15 @@ class Session {
   uint64_t batches_ = 0;
   uint64_t plans_ = 0;
   std::map<std::string, uint64_t> ignored_;
-  // What was put since each resync began, by its number.
-  std::map<uint64_t, absl::flat_hash_set<std::string>> resyncs_;
+  struct Resync {
+    int64_t since_s = 0;
+    absl::flat_hash_set<std::string> named;  // What was put since it began.
+    // Names of nodes that it alone has brought to a whole cluster.
+    absl::flat_hash_set<std::string> new_nodes;
+  };
+  std::map<uint64_t, Resync> resyncs_;  // By number.
   uint64_t last_resync_ = 0;
-  // A resync began while there was nothing, and none has ended since: nodes may be there whose
-  // pods are still to come.
-  bool filling_ = false;
-  uint64_t feeds_ = 0;
+  SessionFeed feed_;
 
   std::unique_ptr<Planner> passes_;  // Null: no pass yet.
   std::shared_ptr<Symbols> passes_symbols_;

@@ -2804,7 +2804,9 @@ class WatchTest(EbbTest):
                     with open(pipes[0], "wb", buffering=0) as ends:
                         ends.write("".join(map(self.event, SMALL)).encode())
                         self.assertTrue(any("plan 1" in line for line in child.stderr))
-                    self.assertTrue(any("one has ended" in line for line in child.stderr))
+                    self.assertTrue(any(re.search(
+                        "one has ended at 20.*Z, and later changes of Node, Pod are not seen", line)
+                        for line in child.stderr))
                     self.assertTrue(any("plan 2" in line for line in child.stderr))
                     goes_on.write(b"")
                 child.communicate()
@@ -2812,6 +2814,38 @@ class WatchTest(EbbTest):
                 giving_up.cancel()
                 child.kill()
         self.assertEqual(child.returncode, 1)
+
+    # Symptom: of a cluster whose pods' watch was slower than that of its nodes all nodes could go.
+    def test_no_plan_is_made_before_the_first_list_of_each_watch_is_over(self):
+        pipes = [self.path("nodes"), self.path("pods"), self.path("budgets")]
+        for pipe in pipes:
+            os.mkfifo(pipe)
+        flags = [word for pipe in pipes for word in ("--watch-file", pipe)]
+        with subprocess.Popen([EBB, "plan", *flags, "--watch-quiet-time", "500ms", "-o", "name",
+                               *self.WHOLE], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as child:
+            giving_up = threading.Timer(120, child.kill)
+            giving_up.start()
+            try:
+                with open(pipes[0], "wb", buffering=0) as nodes, \
+                        open(pipes[1], "wb", buffering=0) as pods, \
+                        open(pipes[2], "wb", buffering=0):
+                    nodes.write("".join(map(self.event, SMALL[:4])).encode())
+                    # The nodes' watch has been quiet for long enough, and nothing came of pods.
+                    line = child.stderr.readline()
+                    self.assertRegex(line, "waits for the first list of .*(pods|budgets)")
+                    pods.write("".join(map(self.event, SMALL[4:])).encode())
+                    # A kind without objects shows nothing at all.
+                    line = child.stderr.readline()
+                    self.assertRegex(line, "nothing has come from .*budgets yet")
+                    self.assertIn("plan 1: 5 events", child.stderr.readline())
+                out, err = child.communicate()
+            finally:
+                giving_up.cancel()
+                child.kill()
+        self.assertEqual(child.returncode, 0, err)
+        self.assertEqual(out.split("\n\n")[0].strip(),
+                         self.plan_over_dump(SMALL, "-o", "name", *self.WHOLE).strip())
 
     def test_a_watch_goes_with_no_state(self):
         err = self.ebb("plan", "--watch-file", self.events(SMALL), "--state", self.path("s.db"),

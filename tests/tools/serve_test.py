@@ -489,7 +489,12 @@ class SyncTest(ServeTest):
             batches.put(pb.SyncRequest(changes=[pb.Change(put_json=b"{")] * (i % 3)))
             channel.close()
             batches.put(None)
-        self.apply()
+        # The last resync has been given up when batches alone fill the session.
+        while True:
+            self.apply()
+            status = self.stub.Status(pb.StatusRequest(session="default")).sessions[0]
+            if status.fill == pb.SessionStatus.MAYBE_INCOMPLETE:
+                break
         self.assertEqual(self.removed(), ["a"])
 
     def test_dump_is_about_one_session(self):
@@ -564,6 +569,232 @@ class SyncTest(ServeTest):
 CODES = {Code.OK, Code.INVALID_ARGUMENT, Code.NOT_FOUND, Code.FAILED_PRECONDITION,
          Code.RESOURCE_EXHAUSTED, Code.DEADLINE_EXCEEDED, Code.INTERNAL,
          Code.UNIMPLEMENTED}
+
+
+def namespace(name, uid):
+    return json.dumps({"apiVersion": "v1", "kind": "Namespace",
+                       "metadata": {"name": name, "uid": uid}}).encode()
+
+
+class WholeTest(ServeTest):
+    """Who fills a session, whether its cluster is whole, and how old it is."""
+
+    def feed(self, *changes, session="default", **fields):
+        """Begins a resync; returns the stream's messages and replies."""
+        batches = Batches()
+        replies = self.stub.Sync(batches)
+        self.addCleanup(batches.put, None)
+        batches.put(pb.SyncRequest(session=session, changes=changes, resync_begins=True, **fields))
+        next(replies)
+        return batches, replies
+
+    def end(self, batches, replies):
+        """The stream has ended when this returns, and the session knows."""
+        batches.put(None)
+        self.assertEqual(list(replies), [])
+
+    def status(self, session="default"):
+        return self.stub.Status(pb.StatusRequest(session=session)).sessions[0]
+
+    def warnings(self, session="default"):
+        reply = self.stub.Plan(pb.PlanCall(input=pb.PlanInput(session=session)))
+        return {each.code: each.message for each in reply.warnings
+                if each.code.startswith("Session")}
+
+    def questions(self):
+        of = pb.PlanInput(session="default", now=NOW)
+        return {
+            "Plan": lambda: self.stub.Plan(pb.PlanCall(input=of)),
+            "Explain": lambda: self.stub.Explain(pb.ExplainCall(input=of, nodes=["a"])),
+            "Pass": lambda: self.stub.Pass(pb.PassCall(input=of)),
+            "Filter": lambda: self.stub.Filter(pb.FilterCall(pods=["default/p"])),
+            "WatchPlans": lambda: next(self.stub.WatchPlans(pb.WatchPlansCall(), timeout=WAIT_S)),
+            "Export": lambda: next(self.stub.Export(pb.ExportCall()))}
+
+    # Symptom: of a cluster whose pods were still to come every node could go.
+    def test_no_question_is_answered_before_the_first_resync_has_ended(self):
+        batches, replies = self.feed(*CLUSTER[:4])
+        for call, ask in self.questions().items():
+            with self.subTest(call), self.refused(
+                    Code.UNAVAILABLE, "session default: is being filled since",
+                    "4 objects so far, with 2 nodes and 1 pod"):
+                ask()
+        with self.refused(Code.FAILED_PRECONDITION, "is being filled"):
+            self.stub.Round(pb.RoundCall())
+        status = self.status()
+        self.assertEqual((status.fill, status.objects), (pb.SessionStatus.FILLING, 4))
+        batches.put(pb.SyncRequest(changes=CLUSTER[4:], resync_ends=True))
+        next(replies)
+        for call, ask in self.questions().items():
+            with self.subTest(call):
+                self.assertFalse(ask().freshness.HasField("not_fed_since"))
+        self.assertEqual(self.removed(), ["a"])
+        self.assertEqual(self.status().fill, pb.SessionStatus.WHOLE)
+        self.assertEqual(self.warnings(), {})
+
+    def test_a_first_resync_that_broke_off_is_waited_for_still(self):
+        self.end(*self.feed(*CLUSTER[:4]))
+        with self.refused(Code.UNAVAILABLE, "is being filled"):
+            self.removed()
+
+    def command(self, *words, **popen):
+        return subprocess.Popen([EBB, *words, "--server", f"unix:{self.server.socket}"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen)
+
+    def test_the_command_waits_for_the_first_resync_or_fails(self):
+        batches, replies = self.feed(*CLUSTER[:4])
+        for words in (("plan", "-o", "name"), ("plan", "--explain", "a"),
+                      ("filter", "--pod", "default/p")):
+            with self.command(*words, "--wait", "0s") as child:
+                out, err = child.communicate(timeout=WAIT_S)
+            self.assertEqual((child.returncode, out), (1, ""), words)
+            self.assertIn("is being filled", err)
+        with self.command("serve", "status") as child:
+            self.assertIn("filling since", child.communicate(timeout=WAIT_S)[0])
+        with self.command("plan", "-o", "name", "--wait", "1h", "--exit-code") as child:
+            self.assertIn("4 objects so far, with 2 nodes and 1 pod; waits for it up to 1h",
+                          child.stderr.readline())
+            batches.put(pb.SyncRequest(changes=CLUSTER[4:], resync_ends=True))
+            next(replies)
+            out, _ = child.communicate(timeout=WAIT_S)
+            self.assertEqual((child.returncode, out), (10, "node/a\n"))
+
+    def test_a_load_in_parts_is_answered_about_once_it_is_whole(self):
+        self.apply(put(node("old"), pod("r", "old")), session="default")
+        dump = b"\n".join([node("a"), node("b"), REPLICA_SET, pod("p", "a"), pod("q", "b")])
+        for session, before in (("default", lambda: self.assertEqual(self.removed(), [])),
+                                ("new", None)):
+            parts = Batches()
+            call = self.stub.Load.future(parts)
+            parts.put(pb.LoadRequest(session=session, dump=dump[:len(dump) // 2]))
+            while parts.taken < 1:
+                time.sleep(0.001)
+            if before:
+                before()
+            else:
+                with self.refused(Code.NOT_FOUND):
+                    self.removed(session=session)
+            parts.put(pb.LoadRequest(dump=dump[len(dump) // 2:]))
+            parts.put(None)
+            self.assertEqual(call.result(WAIT_S).nodes, 2)
+            self.assertEqual(self.removed(session=session), ["a"])
+            self.assertEqual(self.warnings(session), {})
+
+    def test_a_session_that_batches_fill_is_answered_with_a_warning(self):
+        self.apply()
+        self.assertEqual(list(self.warnings()), ["SessionMaybeIncomplete"])
+        self.assertEqual(self.status().fill, pb.SessionStatus.MAYBE_INCOMPLETE)
+        list(self.stub.Sync(iter([pb.SyncRequest(whole=True)])))
+        self.assertNotIn("SessionMaybeIncomplete", self.warnings())
+        self.assertEqual(self.status().fill, pb.SessionStatus.WHOLE)
+
+    # Symptom: the feeder had gone, and answers did not say that they were old.
+    def test_answers_say_since_when_no_client_feeds_the_session(self):
+        batches, replies = self.feed(*CLUSTER)
+        batches.put(pb.SyncRequest(resync_ends=True))
+        next(replies)
+        watch = self.stub.WatchPlans(pb.WatchPlansCall(min_interval_ms=1), timeout=WAIT_S)
+        self.assertFalse(next(watch).freshness.HasField("not_fed_since"))
+        before = int(time.time())
+        self.end(batches, replies)
+        self.assertGreaterEqual(next(watch).freshness.not_fed_since, before)
+        watch.cancel()
+        for call, ask in self.questions().items():
+            with self.subTest(call):
+                freshness = ask().freshness
+                self.assertGreaterEqual(freshness.not_fed_since, before)
+                self.assertEqual(freshness.as_of, freshness.not_fed_since)
+        self.assertIn("no client feeds it since 20", self.warnings()["SessionNotFed"])
+        self.assertIn("notFedSince", self.plan()["summary"]["session"])
+        self.assertGreaterEqual(self.status().not_fed_since, before)
+        with self.command("plan", "-o", "name") as child:
+            self.assertIn("warning: session default: no client feeds it since",
+                          child.communicate(timeout=WAIT_S)[1])
+        # It grows too old.
+        while True:
+            with self.command("plan", "-o", "name", "--max-age", "1s") as child:
+                out, err = child.communicate(timeout=WAIT_S)
+            if child.returncode != 0:
+                break
+        self.assertEqual((child.returncode, out), (1, ""))
+        self.assertRegex(err, "its cluster is as of 20.*and at most 1 s are asked for; no client")
+        of = pb.PlanInput(max_age_seconds=1)
+        for ask in (lambda: self.stub.Plan(pb.PlanCall(input=of)),
+                    lambda: self.stub.Pass(pb.PassCall(input=of)),
+                    lambda: self.stub.Round(pb.RoundCall(input=of)),
+                    lambda: self.stub.Filter(pb.FilterCall(pods=["default/p"],
+                                                           max_age_seconds=1))):
+            with self.refused(Code.FAILED_PRECONDITION, "at most 1 s"):
+                ask()
+        with self.refused(Code.INVALID_ARGUMENT, "max_age_seconds"):
+            next(self.stub.WatchPlans(pb.WatchPlansCall(input=of), timeout=WAIT_S))
+
+    # Symptom: the resync of another cluster's feeder deleted all objects of the first.
+    def test_a_feeder_of_another_cluster_is_refused(self):
+        batches, replies = self.feed(*CLUSTER, cluster_uid="uid-one")
+        batches.put(pb.SyncRequest(resync_ends=True))
+        next(replies)
+        version = self.status().version
+        others = put(node("x"), pod("y", "x"))
+        for request in (
+                pb.SyncRequest(changes=others, resync_begins=True, cluster_uid="uid-two"),
+                pb.SyncRequest(changes=put(namespace("kube-system", "uid-two")) + others,
+                               resync_begins=True, resync_ends=True)):
+            with self.refused(Code.FAILED_PRECONDITION, "uid-one", "uid-two"):
+                list(self.stub.Sync(iter([request])))
+        with self.refused(Code.FAILED_PRECONDITION, "uid-one", "uid-two"):
+            self.stub.Load(iter([pb.LoadRequest(dump=b"{}", cluster_uid="uid-two")]))
+        with self.refused(Code.FAILED_PRECONDITION, "uid-one", "uid-two"):
+            self.apply(put(namespace("kube-system", "uid-two")))
+        status = self.status()
+        self.assertEqual((status.version, status.nodes, status.cluster_uid),
+                         (version, 2, "uid-one"))
+        self.assertEqual(self.removed(), ["a"])
+        # A second one of the same cluster may feed too.
+        second, of_second = self.feed(*CLUSTER, cluster_uid="uid-one")
+        second.put(pb.SyncRequest(resync_ends=True))
+        self.assertEqual(next(of_second).deleted_by_resync, 0)
+        self.assertEqual(self.status().feeds, 2)
+
+    def test_a_cluster_is_known_by_its_namespace_too(self):
+        space = put(namespace("kube-system", "uid-one"))
+        batches, replies = self.feed(*space, *CLUSTER)
+        batches.put(pb.SyncRequest(resync_ends=True))
+        next(replies)
+        self.assertEqual(self.status().cluster_uid, "uid-one")
+        with self.refused(Code.FAILED_PRECONDITION, "uid-one", "uid-two"):
+            list(self.stub.Sync(iter([pb.SyncRequest(
+                changes=put(namespace("kube-system", "uid-two")), resync_begins=True)])))
+        self.assertEqual(self.removed(), ["a"])
+
+    def test_a_watcher_waits_for_the_end_of_a_later_resync(self):
+        batches, replies = self.feed(*CLUSTER)
+        batches.put(pb.SyncRequest(resync_ends=True))
+        next(replies)
+        watch = self.stub.WatchPlans(pb.WatchPlansCall(min_interval_ms=1), timeout=WAIT_S)
+        self.assertEqual(next(watch).remove_count, 1)
+        # A node has come since; its pod is still to come.
+        batches.put(pb.SyncRequest(changes=CLUSTER + put(node("new")), resync_begins=True))
+        next(replies)
+        with self.refused(Code.UNAVAILABLE, "has brought new nodes"):
+            self.removed()
+        batches.put(pb.SyncRequest(changes=put(pod("r", "new", cpu="3500m")), resync_ends=True))
+        next(replies)
+        news = next(watch)
+        self.assertIn("new", [json.loads(each)["node"] for each in news.keeps])
+        watch.cancel()
+
+    def test_watches_that_broke_are_told(self):
+        batches, replies = self.feed(*CLUSTER)
+        watches = [pb.BrokenWatch(kind="Pod", since=NOW)]
+        batches.put(pb.SyncRequest(resync_ends=True,
+                                   broken_watches=pb.BrokenWatches(watches=watches)))
+        next(replies)
+        self.assertIn("does not see changes of Pod since 2026-06-01T12:00:00Z",
+                      self.warnings()["SessionWatchBroken"])
+        batches.put(pb.SyncRequest(broken_watches=pb.BrokenWatches()))
+        next(replies)
+        self.assertEqual(self.warnings(), {})
 
 
 def wrong_values(field):

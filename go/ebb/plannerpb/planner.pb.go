@@ -8,6 +8,19 @@
 //            refused; other calls answer NOT_FOUND.
 // Versions:  a session counts the batches that it took, from 1.  They are lost with the daemon:
 //            a client that is answered NOT_FOUND after a restart sends its cluster again.
+// Whole:     a question is answered about a whole cluster only.  A Load makes the session's cluster
+//            whole, and so does the end of a resync.  From the beginning of a session's first resync
+//            to its end, questions are answered with UNAVAILABLE; so they are while a later resync
+//            is open that has brought nodes which the session did not have, as their pods are still to
+//            come.  A session that batches of changes alone have filled is answered, with the
+//            warning SessionMaybeIncomplete, until a client says that it is whole
+//            (SyncRequest.whole).
+// Age:       each answer says as of when the cluster is (Freshness).  When the last stream that fed
+//            the session has ended, answers warn of it (SessionNotFed), and max_age_seconds refuses
+//            them.
+// Clusters:  a session keeps to one cluster, known by the UID of its namespace kube-system: as
+//            a feeder names it (cluster_uid), or as the object itself says.  What belongs to another
+//            cluster is refused with FAILED_PRECONDITION; the message has both UIDs.
 // Times:     Unix seconds.  Durations: seconds, unless named otherwise.
 // Deadlines: a call's deadline bounds the planner too, which then answers with a shorter plan.
 //
@@ -15,13 +28,16 @@
 //   INVALID_ARGUMENT     what was sent breaks a rule; the message names object and field.
 //   NOT_FOUND            no such session, node or pod.
 //   FAILED_PRECONDITION  the session's cluster allows no plan: it has no nodes, or is no whole
-//                        cluster; or rounds are asked of a daemon without a state folder, or
-//                        the state file is damaged or another cluster's.
+//                        cluster; or it is older than max_age_seconds; or a feeder is of another
+//                        cluster than the session; or rounds are asked of a daemon without a state
+//                        folder, or before the first resync has ended, or the state file is damaged
+//                        or another cluster's.
 //   RESOURCE_EXHAUSTED   a limit of the daemon; the message says which, and its flag if it has
 //                        one.  That a message is too large (--max-message) gRPC tells.
 //   ABORTED              the session was closed, a resync met a Load, or the state file changed
 //                        meanwhile.
-//   UNAVAILABLE          the daemon ends.
+//   UNAVAILABLE          the daemon ends; or the session is being filled, and the message says how
+//                        far that is: Plan, Explain, WatchPlans, Pass, Filter and Export.
 //   INTERNAL             a state file cannot be written.
 // A call that ends with an error has changed nothing; of Sync, the batch that was refused.
 //
@@ -100,6 +116,58 @@ func (PodOrder) EnumDescriptor() ([]byte, []int) {
 	return file_planner_proto_rawDescGZIP(), []int{0}
 }
 
+type SessionStatus_Fill int32
+
+const (
+	SessionStatus_EMPTY            SessionStatus_Fill = 0
+	SessionStatus_FILLING          SessionStatus_Fill = 1 // Questions are answered with UNAVAILABLE.
+	SessionStatus_MAYBE_INCOMPLETE SessionStatus_Fill = 2 // Changes filled it, and no client has said that it is whole.
+	SessionStatus_WHOLE            SessionStatus_Fill = 3
+)
+
+// Enum value maps for SessionStatus_Fill.
+var (
+	SessionStatus_Fill_name = map[int32]string{
+		0: "EMPTY",
+		1: "FILLING",
+		2: "MAYBE_INCOMPLETE",
+		3: "WHOLE",
+	}
+	SessionStatus_Fill_value = map[string]int32{
+		"EMPTY":            0,
+		"FILLING":          1,
+		"MAYBE_INCOMPLETE": 2,
+		"WHOLE":            3,
+	}
+)
+
+func (x SessionStatus_Fill) Enum() *SessionStatus_Fill {
+	p := new(SessionStatus_Fill)
+	*p = x
+	return p
+}
+
+func (x SessionStatus_Fill) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SessionStatus_Fill) Descriptor() protoreflect.EnumDescriptor {
+	return file_planner_proto_enumTypes[1].Descriptor()
+}
+
+func (SessionStatus_Fill) Type() protoreflect.EnumType {
+	return &file_planner_proto_enumTypes[1]
+}
+
+func (x SessionStatus_Fill) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SessionStatus_Fill.Descriptor instead.
+func (SessionStatus_Fill) EnumDescriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{9, 0}
+}
+
 type View_Format int32
 
 const (
@@ -145,11 +213,11 @@ func (x View_Format) String() string {
 }
 
 func (View_Format) Descriptor() protoreflect.EnumDescriptor {
-	return file_planner_proto_enumTypes[1].Descriptor()
+	return file_planner_proto_enumTypes[2].Descriptor()
 }
 
 func (View_Format) Type() protoreflect.EnumType {
-	return &file_planner_proto_enumTypes[1]
+	return &file_planner_proto_enumTypes[2]
 }
 
 func (x View_Format) Number() protoreflect.EnumNumber {
@@ -158,7 +226,7 @@ func (x View_Format) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use View_Format.Descriptor instead.
 func (View_Format) EnumDescriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{18, 0}
+	return file_planner_proto_rawDescGZIP(), []int{21, 0}
 }
 
 type Search_Objective int32
@@ -191,11 +259,11 @@ func (x Search_Objective) String() string {
 }
 
 func (Search_Objective) Descriptor() protoreflect.EnumDescriptor {
-	return file_planner_proto_enumTypes[2].Descriptor()
+	return file_planner_proto_enumTypes[3].Descriptor()
 }
 
 func (Search_Objective) Type() protoreflect.EnumType {
-	return &file_planner_proto_enumTypes[2]
+	return &file_planner_proto_enumTypes[3]
 }
 
 func (x Search_Objective) Number() protoreflect.EnumNumber {
@@ -204,7 +272,7 @@ func (x Search_Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Search_Objective.Descriptor instead.
 func (Search_Objective) EnumDescriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{21, 0}
+	return file_planner_proto_rawDescGZIP(), []int{24, 0}
 }
 
 type VersionRequest struct {
@@ -692,14 +760,21 @@ type SessionStatus struct {
 	Plans          uint64                 `protobuf:"varint,11,opt,name=plans,proto3" json:"plans,omitempty"`       // That were made, not those answered from memory.
 	Rounds         int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`     // Of the state file; 0: none yet.
 	// Of the last plan.
-	LastPlanVersion *uint64           `protobuf:"varint,13,opt,name=last_plan_version,json=lastPlanVersion,proto3,oneof" json:"last_plan_version,omitempty"`
-	LastPlanRemoves uint64            `protobuf:"varint,14,opt,name=last_plan_removes,json=lastPlanRemoves,proto3" json:"last_plan_removes,omitempty"`
-	LastPlanSeconds float64           `protobuf:"fixed64,15,opt,name=last_plan_seconds,json=lastPlanSeconds,proto3" json:"last_plan_seconds,omitempty"`
-	CallsWaiting    uint64            `protobuf:"varint,16,opt,name=calls_waiting,json=callsWaiting,proto3" json:"calls_waiting,omitempty"`
-	IgnoredKinds    map[string]uint64 `protobuf:"bytes,17,rep,name=ignored_kinds,json=ignoredKinds,proto3" json:"ignored_kinds,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // Objects that decide nothing, by kind.
-	Feeds           uint64            `protobuf:"varint,18,opt,name=feeds,proto3" json:"feeds,omitempty"`                                                                                                             // Sync streams that are open and have ended a resync.
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	LastPlanVersion *uint64            `protobuf:"varint,13,opt,name=last_plan_version,json=lastPlanVersion,proto3,oneof" json:"last_plan_version,omitempty"`
+	LastPlanRemoves uint64             `protobuf:"varint,14,opt,name=last_plan_removes,json=lastPlanRemoves,proto3" json:"last_plan_removes,omitempty"`
+	LastPlanSeconds float64            `protobuf:"fixed64,15,opt,name=last_plan_seconds,json=lastPlanSeconds,proto3" json:"last_plan_seconds,omitempty"`
+	CallsWaiting    uint64             `protobuf:"varint,16,opt,name=calls_waiting,json=callsWaiting,proto3" json:"calls_waiting,omitempty"`
+	IgnoredKinds    map[string]uint64  `protobuf:"bytes,17,rep,name=ignored_kinds,json=ignoredKinds,proto3" json:"ignored_kinds,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // Objects that decide nothing, by kind.
+	Feeds           uint64             `protobuf:"varint,18,opt,name=feeds,proto3" json:"feeds,omitempty"`                                                                                                             // Sync streams that are open and have ended a resync.
+	Fill            SessionStatus_Fill `protobuf:"varint,19,opt,name=fill,proto3,enum=ebb.v1alpha1.SessionStatus_Fill" json:"fill,omitempty"`
+	FillingSince    *int64             `protobuf:"varint,20,opt,name=filling_since,json=fillingSince,proto3,oneof" json:"filling_since,omitempty"` // Where FILLING: when the resync began.
+	Objects         uint64             `protobuf:"varint,21,opt,name=objects,proto3" json:"objects,omitempty"`                                     // That are held.
+	// The answers' Freshness.  Both absent: a client feeds the session.
+	AsOf          *int64 `protobuf:"varint,22,opt,name=as_of,json=asOf,proto3,oneof" json:"as_of,omitempty"`
+	NotFedSince   *int64 `protobuf:"varint,23,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"`
+	ClusterUid    string `protobuf:"bytes,24,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"` // "": not known.
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SessionStatus) Reset() {
@@ -858,19 +933,233 @@ func (x *SessionStatus) GetFeeds() uint64 {
 	return 0
 }
 
+func (x *SessionStatus) GetFill() SessionStatus_Fill {
+	if x != nil {
+		return x.Fill
+	}
+	return SessionStatus_EMPTY
+}
+
+func (x *SessionStatus) GetFillingSince() int64 {
+	if x != nil && x.FillingSince != nil {
+		return *x.FillingSince
+	}
+	return 0
+}
+
+func (x *SessionStatus) GetObjects() uint64 {
+	if x != nil {
+		return x.Objects
+	}
+	return 0
+}
+
+func (x *SessionStatus) GetAsOf() int64 {
+	if x != nil && x.AsOf != nil {
+		return *x.AsOf
+	}
+	return 0
+}
+
+func (x *SessionStatus) GetNotFedSince() int64 {
+	if x != nil && x.NotFedSince != nil {
+		return *x.NotFedSince
+	}
+	return 0
+}
+
+func (x *SessionStatus) GetClusterUid() string {
+	if x != nil {
+		return x.ClusterUid
+	}
+	return ""
+}
+
+// How fresh an answer is.
+type Freshness struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster is as it was then.  While a client feeds the session that is the time of the answer,
+	// or when the first of its broken watches broke; else when the last client stopped feeding
+	// it, or, where none did, when the last batch or dump was taken.
+	AsOf          int64          `protobuf:"varint,1,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	NotFedSince   *int64         `protobuf:"varint,2,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"` // Absent: a client feeds the session.
+	ClusterUid    string         `protobuf:"bytes,3,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`             // "": not known.
+	BrokenWatches []*BrokenWatch `protobuf:"bytes,4,rep,name=broken_watches,json=brokenWatches,proto3" json:"broken_watches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Freshness) Reset() {
+	*x = Freshness{}
+	mi := &file_planner_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Freshness) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Freshness) ProtoMessage() {}
+
+func (x *Freshness) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Freshness.ProtoReflect.Descriptor instead.
+func (*Freshness) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Freshness) GetAsOf() int64 {
+	if x != nil {
+		return x.AsOf
+	}
+	return 0
+}
+
+func (x *Freshness) GetNotFedSince() int64 {
+	if x != nil && x.NotFedSince != nil {
+		return *x.NotFedSince
+	}
+	return 0
+}
+
+func (x *Freshness) GetClusterUid() string {
+	if x != nil {
+		return x.ClusterUid
+	}
+	return ""
+}
+
+func (x *Freshness) GetBrokenWatches() []*BrokenWatch {
+	if x != nil {
+		return x.BrokenWatches
+	}
+	return nil
+}
+
+// Changes of the kind are not seen since then.
+type BrokenWatch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // "Pod".
+	Since         int64                  `protobuf:"varint,2,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BrokenWatch) Reset() {
+	*x = BrokenWatch{}
+	mi := &file_planner_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BrokenWatch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BrokenWatch) ProtoMessage() {}
+
+func (x *BrokenWatch) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BrokenWatch.ProtoReflect.Descriptor instead.
+func (*BrokenWatch) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *BrokenWatch) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *BrokenWatch) GetSince() int64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+type BrokenWatches struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Watches       []*BrokenWatch         `protobuf:"bytes,1,rep,name=watches,proto3" json:"watches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BrokenWatches) Reset() {
+	*x = BrokenWatches{}
+	mi := &file_planner_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BrokenWatches) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BrokenWatches) ProtoMessage() {}
+
+func (x *BrokenWatches) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BrokenWatches.ProtoReflect.Descriptor instead.
+func (*BrokenWatches) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *BrokenWatches) GetWatches() []*BrokenWatch {
+	if x != nil {
+		return x.Watches
+	}
+	return nil
+}
+
 type LoadRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"` // In the first message.
 	Dump    []byte                 `protobuf:"bytes,2,opt,name=dump,proto3" json:"dump,omitempty"`       // The next part of it.
 	// In the first message; absent: the session's stay.
-	Settings      *Settings `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
+	Settings *Settings `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
+	// In the first message: the UID of the cluster's namespace kube-system.  Refused where the session
+	// is of another cluster.  "": the dump may be of any cluster, unless a client feeds the session.
+	ClusterUid    string `protobuf:"bytes,4,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LoadRequest) Reset() {
 	*x = LoadRequest{}
-	mi := &file_planner_proto_msgTypes[10]
+	mi := &file_planner_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -882,7 +1171,7 @@ func (x *LoadRequest) String() string {
 func (*LoadRequest) ProtoMessage() {}
 
 func (x *LoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[10]
+	mi := &file_planner_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -895,7 +1184,7 @@ func (x *LoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadRequest.ProtoReflect.Descriptor instead.
 func (*LoadRequest) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{10}
+	return file_planner_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LoadRequest) GetSession() string {
@@ -919,6 +1208,13 @@ func (x *LoadRequest) GetSettings() *Settings {
 	return nil
 }
 
+func (x *LoadRequest) GetClusterUid() string {
+	if x != nil {
+		return x.ClusterUid
+	}
+	return ""
+}
+
 type LoadReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -930,7 +1226,7 @@ type LoadReply struct {
 
 func (x *LoadReply) Reset() {
 	*x = LoadReply{}
-	mi := &file_planner_proto_msgTypes[11]
+	mi := &file_planner_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -942,7 +1238,7 @@ func (x *LoadReply) String() string {
 func (*LoadReply) ProtoMessage() {}
 
 func (x *LoadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[11]
+	mi := &file_planner_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -955,7 +1251,7 @@ func (x *LoadReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReply.ProtoReflect.Descriptor instead.
 func (*LoadReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{11}
+	return file_planner_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LoadReply) GetVersion() uint64 {
@@ -995,7 +1291,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_planner_proto_msgTypes[12]
+	mi := &file_planner_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1303,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[12]
+	mi := &file_planner_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1316,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{12}
+	return file_planner_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Change) GetChange() isChange_Change {
@@ -1124,7 +1420,7 @@ type Deletion struct {
 
 func (x *Deletion) Reset() {
 	*x = Deletion{}
-	mi := &file_planner_proto_msgTypes[13]
+	mi := &file_planner_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1136,7 +1432,7 @@ func (x *Deletion) String() string {
 func (*Deletion) ProtoMessage() {}
 
 func (x *Deletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[13]
+	mi := &file_planner_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1149,7 +1445,7 @@ func (x *Deletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deletion.ProtoReflect.Descriptor instead.
 func (*Deletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{13}
+	return file_planner_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Deletion) GetKind() string {
@@ -1190,7 +1486,7 @@ type ApplyRequest struct {
 
 func (x *ApplyRequest) Reset() {
 	*x = ApplyRequest{}
-	mi := &file_planner_proto_msgTypes[14]
+	mi := &file_planner_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1202,7 +1498,7 @@ func (x *ApplyRequest) String() string {
 func (*ApplyRequest) ProtoMessage() {}
 
 func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[14]
+	mi := &file_planner_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1215,7 +1511,7 @@ func (x *ApplyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyRequest.ProtoReflect.Descriptor instead.
 func (*ApplyRequest) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{14}
+	return file_planner_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ApplyRequest) GetSession() string {
@@ -1241,7 +1537,7 @@ type ApplyReply struct {
 
 func (x *ApplyReply) Reset() {
 	*x = ApplyReply{}
-	mi := &file_planner_proto_msgTypes[15]
+	mi := &file_planner_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1253,7 +1549,7 @@ func (x *ApplyReply) String() string {
 func (*ApplyReply) ProtoMessage() {}
 
 func (x *ApplyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[15]
+	mi := &file_planner_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1266,7 +1562,7 @@ func (x *ApplyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplyReply.ProtoReflect.Descriptor instead.
 func (*ApplyReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{15}
+	return file_planner_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ApplyReply) GetVersion() uint64 {
@@ -1282,17 +1578,28 @@ type SyncRequest struct {
 	Changes []*Change              `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
 	// A resync names everything that there is: what it puts is taken even where an object with a
 	// higher resourceVersion is held, and with the batch that ends it, what nobody put since the batch
-	// that began it is deleted.  A stream that ends before deletes nothing.  A Load
-	// ends the resyncs of all streams.
-	ResyncBegins  bool `protobuf:"varint,3,opt,name=resync_begins,json=resyncBegins,proto3" json:"resync_begins,omitempty"`
-	ResyncEnds    bool `protobuf:"varint,4,opt,name=resync_ends,json=resyncEnds,proto3" json:"resync_ends,omitempty"`
+	// that began it is deleted.  A stream that ends before deletes nothing, but for nodes that were
+	// new with it and that no other client has put.  A Load ends the resyncs of all streams.
+	ResyncBegins bool `protobuf:"varint,3,opt,name=resync_begins,json=resyncBegins,proto3" json:"resync_begins,omitempty"`
+	ResyncEnds   bool `protobuf:"varint,4,opt,name=resync_ends,json=resyncEnds,proto3" json:"resync_ends,omitempty"`
+	// The UID of the namespace kube-system of the client's cluster, best in the first message.
+	// FAILED_PRECONDITION, and nothing of the message is taken, where the session is of another
+	// cluster.  "": not named.
+	ClusterUid string `protobuf:"bytes,5,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`
+	// With this batch the session has all of the cluster, though no resync named it: for a client
+	// that fills it by batches.  From here on the stream feeds the session until it ends, as after a
+	// resync.
+	Whole bool `protobuf:"varint,6,opt,name=whole,proto3" json:"whole,omitempty"`
+	// The client's watches that are broken now, in place of those that it named before on this stream;
+	// absent: as before.
+	BrokenWatches *BrokenWatches `protobuf:"bytes,7,opt,name=broken_watches,json=brokenWatches,proto3" json:"broken_watches,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_planner_proto_msgTypes[16]
+	mi := &file_planner_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1304,7 +1611,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[16]
+	mi := &file_planner_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1317,7 +1624,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{16}
+	return file_planner_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SyncRequest) GetSession() string {
@@ -1348,6 +1655,27 @@ func (x *SyncRequest) GetResyncEnds() bool {
 	return false
 }
 
+func (x *SyncRequest) GetClusterUid() string {
+	if x != nil {
+		return x.ClusterUid
+	}
+	return ""
+}
+
+func (x *SyncRequest) GetWhole() bool {
+	if x != nil {
+		return x.Whole
+	}
+	return false
+}
+
+func (x *SyncRequest) GetBrokenWatches() *BrokenWatches {
+	if x != nil {
+		return x.BrokenWatches
+	}
+	return nil
+}
+
 type SyncReply struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Version         uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -1358,7 +1686,7 @@ type SyncReply struct {
 
 func (x *SyncReply) Reset() {
 	*x = SyncReply{}
-	mi := &file_planner_proto_msgTypes[17]
+	mi := &file_planner_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1370,7 +1698,7 @@ func (x *SyncReply) String() string {
 func (*SyncReply) ProtoMessage() {}
 
 func (x *SyncReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[17]
+	mi := &file_planner_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1383,7 +1711,7 @@ func (x *SyncReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReply.ProtoReflect.Descriptor instead.
 func (*SyncReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{17}
+	return file_planner_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SyncReply) GetVersion() uint64 {
@@ -1415,7 +1743,7 @@ type View struct {
 
 func (x *View) Reset() {
 	*x = View{}
-	mi := &file_planner_proto_msgTypes[18]
+	mi := &file_planner_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1427,7 +1755,7 @@ func (x *View) String() string {
 func (*View) ProtoMessage() {}
 
 func (x *View) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[18]
+	mi := &file_planner_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1440,7 +1768,7 @@ func (x *View) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use View.ProtoReflect.Descriptor instead.
 func (*View) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{18}
+	return file_planner_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *View) GetFormat() View_Format {
@@ -1489,7 +1817,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_planner_proto_msgTypes[19]
+	mi := &file_planner_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1501,7 +1829,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[19]
+	mi := &file_planner_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1514,7 +1842,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{19}
+	return file_planner_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Warning) GetCode() string {
@@ -1567,13 +1895,16 @@ type PlanInput struct {
 	// `settings` are laid over the session's: the options that it names, its file of node groups and
 	// its sizes of groups take the place of the session's, and all else is as there.
 	SettingsOverSession bool `protobuf:"varint,13,opt,name=settings_over_session,json=settingsOverSession,proto3" json:"settings_over_session,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// FAILED_PRECONDITION where the cluster is as of an earlier time than so long ago (Freshness.as_of).
+	// Absent: any age will do.  Not of WatchPlans.
+	MaxAgeSeconds *float64 `protobuf:"fixed64,14,opt,name=max_age_seconds,json=maxAgeSeconds,proto3,oneof" json:"max_age_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanInput) Reset() {
 	*x = PlanInput{}
-	mi := &file_planner_proto_msgTypes[20]
+	mi := &file_planner_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1585,7 +1916,7 @@ func (x *PlanInput) String() string {
 func (*PlanInput) ProtoMessage() {}
 
 func (x *PlanInput) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[20]
+	mi := &file_planner_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1598,7 +1929,7 @@ func (x *PlanInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanInput.ProtoReflect.Descriptor instead.
 func (*PlanInput) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{20}
+	return file_planner_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PlanInput) GetSession() string {
@@ -1692,6 +2023,13 @@ func (x *PlanInput) GetSettingsOverSession() bool {
 	return false
 }
 
+func (x *PlanInput) GetMaxAgeSeconds() float64 {
+	if x != nil && x.MaxAgeSeconds != nil {
+		return *x.MaxAgeSeconds
+	}
+	return 0
+}
+
 // How to look for a better plan (docs/better-plans.md).  It is never worse than the one without
 // search.  Until it is found the session answers nothing else.
 type Search struct {
@@ -1714,7 +2052,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_planner_proto_msgTypes[21]
+	mi := &file_planner_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1726,7 +2064,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[21]
+	mi := &file_planner_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1739,7 +2077,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{21}
+	return file_planner_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Search) GetBudgetSeconds() float64 {
@@ -1801,7 +2139,7 @@ type PlanCall struct {
 
 func (x *PlanCall) Reset() {
 	*x = PlanCall{}
-	mi := &file_planner_proto_msgTypes[22]
+	mi := &file_planner_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1813,7 +2151,7 @@ func (x *PlanCall) String() string {
 func (*PlanCall) ProtoMessage() {}
 
 func (x *PlanCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[22]
+	mi := &file_planner_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1826,7 +2164,7 @@ func (x *PlanCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanCall.ProtoReflect.Descriptor instead.
 func (*PlanCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{22}
+	return file_planner_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PlanCall) GetInput() *PlanInput {
@@ -1857,13 +2195,14 @@ type PlanReply struct {
 	Passes        uint64                 `protobuf:"varint,10,opt,name=passes,proto3" json:"passes,omitempty"`
 	LeftOut       string                 `protobuf:"bytes,11,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"` // "7 pods that have ended"; "" if none.
 	Data          *PassPlan              `protobuf:"bytes,12,opt,name=data,proto3" json:"data,omitempty"`                      // Where the view is DATA.
+	Freshness     *Freshness             `protobuf:"bytes,13,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanReply) Reset() {
 	*x = PlanReply{}
-	mi := &file_planner_proto_msgTypes[23]
+	mi := &file_planner_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1875,7 +2214,7 @@ func (x *PlanReply) String() string {
 func (*PlanReply) ProtoMessage() {}
 
 func (x *PlanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[23]
+	mi := &file_planner_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1888,7 +2227,7 @@ func (x *PlanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanReply.ProtoReflect.Descriptor instead.
 func (*PlanReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{23}
+	return file_planner_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PlanReply) GetVersion() uint64 {
@@ -1975,6 +2314,13 @@ func (x *PlanReply) GetData() *PassPlan {
 	return nil
 }
 
+func (x *PlanReply) GetFreshness() *Freshness {
+	if x != nil {
+		return x.Freshness
+	}
+	return nil
+}
+
 type ExplainCall struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Input         *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
@@ -1986,7 +2332,7 @@ type ExplainCall struct {
 
 func (x *ExplainCall) Reset() {
 	*x = ExplainCall{}
-	mi := &file_planner_proto_msgTypes[24]
+	mi := &file_planner_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1998,7 +2344,7 @@ func (x *ExplainCall) String() string {
 func (*ExplainCall) ProtoMessage() {}
 
 func (x *ExplainCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[24]
+	mi := &file_planner_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2011,7 +2357,7 @@ func (x *ExplainCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCall.ProtoReflect.Descriptor instead.
 func (*ExplainCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{24}
+	return file_planner_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExplainCall) GetInput() *PlanInput {
@@ -2055,7 +2401,7 @@ type PassCall struct {
 
 func (x *PassCall) Reset() {
 	*x = PassCall{}
-	mi := &file_planner_proto_msgTypes[25]
+	mi := &file_planner_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2067,7 +2413,7 @@ func (x *PassCall) String() string {
 func (*PassCall) ProtoMessage() {}
 
 func (x *PassCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[25]
+	mi := &file_planner_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2080,7 +2426,7 @@ func (x *PassCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassCall.ProtoReflect.Descriptor instead.
 func (*PassCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{25}
+	return file_planner_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PassCall) GetInput() *PlanInput {
@@ -2137,7 +2483,7 @@ type PassGroups struct {
 
 func (x *PassGroups) Reset() {
 	*x = PassGroups{}
-	mi := &file_planner_proto_msgTypes[26]
+	mi := &file_planner_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2149,7 +2495,7 @@ func (x *PassGroups) String() string {
 func (*PassGroups) ProtoMessage() {}
 
 func (x *PassGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[26]
+	mi := &file_planner_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2162,7 +2508,7 @@ func (x *PassGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroups.ProtoReflect.Descriptor instead.
 func (*PassGroups) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{26}
+	return file_planner_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PassGroups) GetGroups() []*PassGroup {
@@ -2194,7 +2540,7 @@ type PassGroup struct {
 
 func (x *PassGroup) Reset() {
 	*x = PassGroup{}
-	mi := &file_planner_proto_msgTypes[27]
+	mi := &file_planner_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2206,7 +2552,7 @@ func (x *PassGroup) String() string {
 func (*PassGroup) ProtoMessage() {}
 
 func (x *PassGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[27]
+	mi := &file_planner_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2219,7 +2565,7 @@ func (x *PassGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroup.ProtoReflect.Descriptor instead.
 func (*PassGroup) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{27}
+	return file_planner_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PassGroup) GetName() string {
@@ -2270,13 +2616,14 @@ type PassReply struct {
 	Now           int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
 	Plan          *PassPlan              `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`
 	PassSeconds   float64                `protobuf:"fixed64,4,opt,name=pass_seconds,json=passSeconds,proto3" json:"pass_seconds,omitempty"`
+	Freshness     *Freshness             `protobuf:"bytes,7,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PassReply) Reset() {
 	*x = PassReply{}
-	mi := &file_planner_proto_msgTypes[28]
+	mi := &file_planner_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2288,7 +2635,7 @@ func (x *PassReply) String() string {
 func (*PassReply) ProtoMessage() {}
 
 func (x *PassReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[28]
+	mi := &file_planner_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2301,7 +2648,7 @@ func (x *PassReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassReply.ProtoReflect.Descriptor instead.
 func (*PassReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{28}
+	return file_planner_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PassReply) GetVersion() uint64 {
@@ -2332,6 +2679,13 @@ func (x *PassReply) GetPassSeconds() float64 {
 	return 0
 }
 
+func (x *PassReply) GetFreshness() *Freshness {
+	if x != nil {
+		return x.Freshness
+	}
+	return nil
+}
+
 // What a pass decides, as data.  Reasons are spelled as the autoscaler spells them.
 type PassPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2348,7 +2702,7 @@ type PassPlan struct {
 
 func (x *PassPlan) Reset() {
 	*x = PassPlan{}
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2360,7 +2714,7 @@ func (x *PassPlan) String() string {
 func (*PassPlan) ProtoMessage() {}
 
 func (x *PassPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2373,7 +2727,7 @@ func (x *PassPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassPlan.ProtoReflect.Descriptor instead.
 func (*PassPlan) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{29}
+	return file_planner_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PassPlan) GetTermination() string {
@@ -2422,7 +2776,7 @@ type PodName struct {
 
 func (x *PodName) Reset() {
 	*x = PodName{}
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2434,7 +2788,7 @@ func (x *PodName) String() string {
 func (*PodName) ProtoMessage() {}
 
 func (x *PodName) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2447,7 +2801,7 @@ func (x *PodName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodName.ProtoReflect.Descriptor instead.
 func (*PodName) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{30}
+	return file_planner_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PodName) GetNamespace() string {
@@ -2484,7 +2838,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2496,7 +2850,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2509,7 +2863,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{31}
+	return file_planner_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Removal) GetNode() string {
@@ -2557,7 +2911,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2569,7 +2923,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2582,7 +2936,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{32}
+	return file_planner_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Move) GetPod() *PodName {
@@ -2612,7 +2966,7 @@ type KeptNode struct {
 
 func (x *KeptNode) Reset() {
 	*x = KeptNode{}
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2624,7 +2978,7 @@ func (x *KeptNode) String() string {
 func (*KeptNode) ProtoMessage() {}
 
 func (x *KeptNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2637,7 +2991,7 @@ func (x *KeptNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptNode.ProtoReflect.Descriptor instead.
 func (*KeptNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{33}
+	return file_planner_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *KeptNode) GetNode() string {
@@ -2690,7 +3044,7 @@ type NodeUse struct {
 
 func (x *NodeUse) Reset() {
 	*x = NodeUse{}
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2702,7 +3056,7 @@ func (x *NodeUse) String() string {
 func (*NodeUse) ProtoMessage() {}
 
 func (x *NodeUse) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2715,7 +3069,7 @@ func (x *NodeUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUse.ProtoReflect.Descriptor instead.
 func (*NodeUse) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{34}
+	return file_planner_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *NodeUse) GetNode() string {
@@ -2808,7 +3162,7 @@ type PassTable struct {
 
 func (x *PassTable) Reset() {
 	*x = PassTable{}
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2820,7 +3174,7 @@ func (x *PassTable) String() string {
 func (*PassTable) ProtoMessage() {}
 
 func (x *PassTable) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2833,7 +3187,7 @@ func (x *PassTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassTable.ProtoReflect.Descriptor instead.
 func (*PassTable) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{35}
+	return file_planner_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *PassTable) GetVersion() uint64 {
@@ -3036,16 +3390,17 @@ type FilterCall struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	MinVersion    uint64                 `protobuf:"varint,2,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
-	Pods          []string               `protobuf:"bytes,3,rep,name=pods,proto3" json:"pods,omitempty"` // NAMESPACE/NAME
-	Node          string                 `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"` // "": all.
-	View          *View                  `protobuf:"bytes,5,opt,name=view,proto3" json:"view,omitempty"` // JSON or TABLE.
+	Pods          []string               `protobuf:"bytes,3,rep,name=pods,proto3" json:"pods,omitempty"`                                                  // NAMESPACE/NAME
+	Node          string                 `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"`                                                  // "": all.
+	View          *View                  `protobuf:"bytes,5,opt,name=view,proto3" json:"view,omitempty"`                                                  // JSON or TABLE.
+	MaxAgeSeconds *float64               `protobuf:"fixed64,8,opt,name=max_age_seconds,json=maxAgeSeconds,proto3,oneof" json:"max_age_seconds,omitempty"` // As PlanInput.max_age_seconds.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FilterCall) Reset() {
 	*x = FilterCall{}
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3057,7 +3412,7 @@ func (x *FilterCall) String() string {
 func (*FilterCall) ProtoMessage() {}
 
 func (x *FilterCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3070,7 +3425,7 @@ func (x *FilterCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterCall.ProtoReflect.Descriptor instead.
 func (*FilterCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{36}
+	return file_planner_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *FilterCall) GetSession() string {
@@ -3108,6 +3463,13 @@ func (x *FilterCall) GetView() *View {
 	return nil
 }
 
+func (x *FilterCall) GetMaxAgeSeconds() float64 {
+	if x != nil && x.MaxAgeSeconds != nil {
+		return *x.MaxAgeSeconds
+	}
+	return 0
+}
+
 type ViewReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -3115,13 +3477,14 @@ type ViewReply struct {
 	Warnings      []*Warning             `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	LeftOut       string                 `protobuf:"bytes,4,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	Removes       uint64                 `protobuf:"varint,5,opt,name=removes,proto3" json:"removes,omitempty"` // Of Explain: nodes that go in the plan.
+	Freshness     *Freshness             `protobuf:"bytes,8,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ViewReply) Reset() {
 	*x = ViewReply{}
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3133,7 +3496,7 @@ func (x *ViewReply) String() string {
 func (*ViewReply) ProtoMessage() {}
 
 func (x *ViewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3146,7 +3509,7 @@ func (x *ViewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewReply.ProtoReflect.Descriptor instead.
 func (*ViewReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{37}
+	return file_planner_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ViewReply) GetVersion() uint64 {
@@ -3184,6 +3547,13 @@ func (x *ViewReply) GetRemoves() uint64 {
 	return 0
 }
 
+func (x *ViewReply) GetFreshness() *Freshness {
+	if x != nil {
+		return x.Freshness
+	}
+	return nil
+}
+
 type WatchPlansCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // Without `now`.
@@ -3195,7 +3565,7 @@ type WatchPlansCall struct {
 
 func (x *WatchPlansCall) Reset() {
 	*x = WatchPlansCall{}
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3207,7 +3577,7 @@ func (x *WatchPlansCall) String() string {
 func (*WatchPlansCall) ProtoMessage() {}
 
 func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3220,7 +3590,7 @@ func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPlansCall.ProtoReflect.Descriptor instead.
 func (*WatchPlansCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{38}
+	return file_planner_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *WatchPlansCall) GetInput() *PlanInput {
@@ -3244,17 +3614,19 @@ type PlanChange struct {
 	// Whether this is all of the plan, and not what changed since the last message.
 	Whole bool `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"`
 	// In JSON, each as in the plan's own JSON.
-	Removes       [][]byte `protobuf:"bytes,4,rep,name=removes,proto3" json:"removes,omitempty"`                             // Nodes that go now, or otherwise than before.
-	Keeps         [][]byte `protobuf:"bytes,5,rep,name=keeps,proto3" json:"keeps,omitempty"`                                 // Nodes that stay now, or for another reason.
-	GoneNodes     []string `protobuf:"bytes,6,rep,name=gone_nodes,json=goneNodes,proto3" json:"gone_nodes,omitempty"`        // That are not in the cluster any more.
-	RemoveCount   uint64   `protobuf:"varint,7,opt,name=remove_count,json=removeCount,proto3" json:"remove_count,omitempty"` // Of the plan as it is now.
+	Removes     [][]byte `protobuf:"bytes,4,rep,name=removes,proto3" json:"removes,omitempty"`                             // Nodes that go now, or otherwise than before.
+	Keeps       [][]byte `protobuf:"bytes,5,rep,name=keeps,proto3" json:"keeps,omitempty"`                                 // Nodes that stay now, or for another reason.
+	GoneNodes   []string `protobuf:"bytes,6,rep,name=gone_nodes,json=goneNodes,proto3" json:"gone_nodes,omitempty"`        // That are not in the cluster any more.
+	RemoveCount uint64   `protobuf:"varint,7,opt,name=remove_count,json=removeCount,proto3" json:"remove_count,omitempty"` // Of the plan as it is now.
+	// A message comes too when the last client stops feeding the session, and when one begins.
+	Freshness     *Freshness `protobuf:"bytes,10,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanChange) Reset() {
 	*x = PlanChange{}
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3266,7 +3638,7 @@ func (x *PlanChange) String() string {
 func (*PlanChange) ProtoMessage() {}
 
 func (x *PlanChange) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3279,7 +3651,7 @@ func (x *PlanChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanChange.ProtoReflect.Descriptor instead.
 func (*PlanChange) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{39}
+	return file_planner_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *PlanChange) GetVersion() uint64 {
@@ -3331,6 +3703,13 @@ func (x *PlanChange) GetRemoveCount() uint64 {
 	return 0
 }
 
+func (x *PlanChange) GetFreshness() *Freshness {
+	if x != nil {
+		return x.Freshness
+	}
+	return nil
+}
+
 type RoundCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
@@ -3350,7 +3729,7 @@ type RoundCall struct {
 
 func (x *RoundCall) Reset() {
 	*x = RoundCall{}
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3362,7 +3741,7 @@ func (x *RoundCall) String() string {
 func (*RoundCall) ProtoMessage() {}
 
 func (x *RoundCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3375,7 +3754,7 @@ func (x *RoundCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundCall.ProtoReflect.Descriptor instead.
 func (*RoundCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RoundCall) GetInput() *PlanInput {
@@ -3425,7 +3804,7 @@ type Sizing struct {
 
 func (x *Sizing) Reset() {
 	*x = Sizing{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3437,7 +3816,7 @@ func (x *Sizing) String() string {
 func (*Sizing) ProtoMessage() {}
 
 func (x *Sizing) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3450,7 +3829,7 @@ func (x *Sizing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sizing.ProtoReflect.Descriptor instead.
 func (*Sizing) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Sizing) GetPools() []*PoolMemory {
@@ -3485,7 +3864,7 @@ type PoolMemory struct {
 
 func (x *PoolMemory) Reset() {
 	*x = PoolMemory{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3497,7 +3876,7 @@ func (x *PoolMemory) String() string {
 func (*PoolMemory) ProtoMessage() {}
 
 func (x *PoolMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3510,7 +3889,7 @@ func (x *PoolMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolMemory.ProtoReflect.Descriptor instead.
 func (*PoolMemory) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PoolMemory) GetPool() string {
@@ -3591,7 +3970,7 @@ type QueuedNode struct {
 
 func (x *QueuedNode) Reset() {
 	*x = QueuedNode{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3603,7 +3982,7 @@ func (x *QueuedNode) String() string {
 func (*QueuedNode) ProtoMessage() {}
 
 func (x *QueuedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3616,7 +3995,7 @@ func (x *QueuedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedNode.ProtoReflect.Descriptor instead.
 func (*QueuedNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *QueuedNode) GetNode() string {
@@ -3677,7 +4056,7 @@ type SizingCall struct {
 
 func (x *SizingCall) Reset() {
 	*x = SizingCall{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3689,7 +4068,7 @@ func (x *SizingCall) String() string {
 func (*SizingCall) ProtoMessage() {}
 
 func (x *SizingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3702,7 +4081,7 @@ func (x *SizingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingCall.ProtoReflect.Descriptor instead.
 func (*SizingCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SizingCall) GetSession() string {
@@ -3721,7 +4100,7 @@ type SizingReply struct {
 
 func (x *SizingReply) Reset() {
 	*x = SizingReply{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3733,7 +4112,7 @@ func (x *SizingReply) String() string {
 func (*SizingReply) ProtoMessage() {}
 
 func (x *SizingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3746,7 +4125,7 @@ func (x *SizingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingReply.ProtoReflect.Descriptor instead.
 func (*SizingReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SizingReply) GetSizing() *Sizing {
@@ -3776,13 +4155,14 @@ type RoundReply struct {
 	PendingPods   uint64             `protobuf:"varint,15,opt,name=pending_pods,json=pendingPods,proto3" json:"pending_pods,omitempty"`
 	Unneeded      uint64             `protobuf:"varint,16,opt,name=unneeded,proto3" json:"unneeded,omitempty"`                       // Nodes.
 	InDeletion    uint64             `protobuf:"varint,17,opt,name=in_deletion,json=inDeletion,proto3" json:"in_deletion,omitempty"` // The same, as the round began.
+	Freshness     *Freshness         `protobuf:"bytes,20,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RoundReply) Reset() {
 	*x = RoundReply{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3794,7 +4174,7 @@ func (x *RoundReply) String() string {
 func (*RoundReply) ProtoMessage() {}
 
 func (x *RoundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3807,7 +4187,7 @@ func (x *RoundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReply.ProtoReflect.Descriptor instead.
 func (*RoundReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RoundReply) GetVersion() uint64 {
@@ -3929,6 +4309,13 @@ func (x *RoundReply) GetInDeletion() uint64 {
 	return 0
 }
 
+func (x *RoundReply) GetFreshness() *Freshness {
+	if x != nil {
+		return x.Freshness
+	}
+	return nil
+}
+
 // A node that is to be deleted now.
 type OrderedDeletion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3945,7 +4332,7 @@ type OrderedDeletion struct {
 
 func (x *OrderedDeletion) Reset() {
 	*x = OrderedDeletion{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3957,7 +4344,7 @@ func (x *OrderedDeletion) String() string {
 func (*OrderedDeletion) ProtoMessage() {}
 
 func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3970,7 +4357,7 @@ func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderedDeletion.ProtoReflect.Descriptor instead.
 func (*OrderedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *OrderedDeletion) GetNode() string {
@@ -4037,7 +4424,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4049,7 +4436,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4062,7 +4449,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -4130,7 +4517,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4142,7 +4529,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4155,7 +4542,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -4176,7 +4563,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4188,7 +4575,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4201,7 +4588,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -4237,7 +4624,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4249,7 +4636,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4262,7 +4649,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{51}
+	return file_planner_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -4307,7 +4694,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4319,7 +4706,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4332,7 +4719,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{52}
+	return file_planner_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -4380,7 +4767,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4392,7 +4779,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4405,7 +4792,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{53}
+	return file_planner_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -4431,7 +4818,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4443,7 +4830,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4456,7 +4843,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{54}
+	return file_planner_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -4475,7 +4862,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4487,7 +4874,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4500,7 +4887,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{55}
+	return file_planner_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -4519,7 +4906,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4531,7 +4918,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4544,7 +4931,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{56}
+	return file_planner_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -4564,7 +4951,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4576,7 +4963,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4589,7 +4976,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{57}
+	return file_planner_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -4608,15 +4995,16 @@ func (x *ExportCall) GetMinVersion() uint64 {
 
 type ExportReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`  // In the first message.
-	Snapshot      []byte                 `protobuf:"bytes,2,opt,name=snapshot,proto3" json:"snapshot,omitempty"` // The next part of it.
+	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`    // In the first message.
+	Snapshot      []byte                 `protobuf:"bytes,2,opt,name=snapshot,proto3" json:"snapshot,omitempty"`   // The next part of it.
+	Freshness     *Freshness             `protobuf:"bytes,5,opt,name=freshness,proto3" json:"freshness,omitempty"` // In the first message.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4628,7 +5016,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4641,7 +5029,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{58}
+	return file_planner_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -4658,6 +5046,13 @@ func (x *ExportReply) GetSnapshot() []byte {
 	return nil
 }
 
+func (x *ExportReply) GetFreshness() *Freshness {
+	if x != nil {
+		return x.Freshness
+	}
+	return nil
+}
+
 type UnregisteredNodes_Group struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Group         string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
@@ -4668,7 +5063,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4680,7 +5075,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4693,7 +5088,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{55, 0}
+	return file_planner_proto_rawDescGZIP(), []int{58, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -4746,7 +5141,7 @@ const file_planner_proto_rawDesc = "" +
 	"\b_session\"m\n" +
 	"\vStatusReply\x127\n" +
 	"\bsessions\x18\x01 \x03(\v2\x1b.ebb.v1alpha1.SessionStatusR\bsessions\x12%\n" +
-	"\x0eresident_bytes\x18\x02 \x01(\x03R\rresidentBytes\"\xaf\x05\n" +
+	"\x0eresident_bytes\x18\x02 \x01(\x03R\rresidentBytes\"\xfc\a\n" +
 	"\rSessionStatus\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12\x14\n" +
@@ -4766,15 +5161,44 @@ const file_planner_proto_rawDesc = "" +
 	"\x11last_plan_seconds\x18\x0f \x01(\x01R\x0flastPlanSeconds\x12#\n" +
 	"\rcalls_waiting\x18\x10 \x01(\x04R\fcallsWaiting\x12R\n" +
 	"\rignored_kinds\x18\x11 \x03(\v2-.ebb.v1alpha1.SessionStatus.IgnoredKindsEntryR\fignoredKinds\x12\x14\n" +
-	"\x05feeds\x18\x12 \x01(\x04R\x05feeds\x1a?\n" +
+	"\x05feeds\x18\x12 \x01(\x04R\x05feeds\x124\n" +
+	"\x04fill\x18\x13 \x01(\x0e2 .ebb.v1alpha1.SessionStatus.FillR\x04fill\x12(\n" +
+	"\rfilling_since\x18\x14 \x01(\x03H\x01R\ffillingSince\x88\x01\x01\x12\x18\n" +
+	"\aobjects\x18\x15 \x01(\x04R\aobjects\x12\x18\n" +
+	"\x05as_of\x18\x16 \x01(\x03H\x02R\x04asOf\x88\x01\x01\x12'\n" +
+	"\rnot_fed_since\x18\x17 \x01(\x03H\x03R\vnotFedSince\x88\x01\x01\x12\x1f\n" +
+	"\vcluster_uid\x18\x18 \x01(\tR\n" +
+	"clusterUid\x1a?\n" +
 	"\x11IgnoredKindsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01B\x14\n" +
-	"\x12_last_plan_version\"o\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"?\n" +
+	"\x04Fill\x12\t\n" +
+	"\x05EMPTY\x10\x00\x12\v\n" +
+	"\aFILLING\x10\x01\x12\x14\n" +
+	"\x10MAYBE_INCOMPLETE\x10\x02\x12\t\n" +
+	"\x05WHOLE\x10\x03B\x14\n" +
+	"\x12_last_plan_versionB\x10\n" +
+	"\x0e_filling_sinceB\b\n" +
+	"\x06_as_ofB\x10\n" +
+	"\x0e_not_fed_since\"\xbe\x01\n" +
+	"\tFreshness\x12\x13\n" +
+	"\x05as_of\x18\x01 \x01(\x03R\x04asOf\x12'\n" +
+	"\rnot_fed_since\x18\x02 \x01(\x03H\x00R\vnotFedSince\x88\x01\x01\x12\x1f\n" +
+	"\vcluster_uid\x18\x03 \x01(\tR\n" +
+	"clusterUid\x12@\n" +
+	"\x0ebroken_watches\x18\x04 \x03(\v2\x19.ebb.v1alpha1.BrokenWatchR\rbrokenWatchesB\x10\n" +
+	"\x0e_not_fed_since\"7\n" +
+	"\vBrokenWatch\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05since\x18\x02 \x01(\x03R\x05since\"D\n" +
+	"\rBrokenWatches\x123\n" +
+	"\awatches\x18\x01 \x03(\v2\x19.ebb.v1alpha1.BrokenWatchR\awatches\"\x90\x01\n" +
 	"\vLoadRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x12\n" +
 	"\x04dump\x18\x02 \x01(\fR\x04dump\x122\n" +
-	"\bsettings\x18\x03 \x01(\v2\x16.ebb.v1alpha1.SettingsR\bsettings\"O\n" +
+	"\bsettings\x18\x03 \x01(\v2\x16.ebb.v1alpha1.SettingsR\bsettings\x12\x1f\n" +
+	"\vcluster_uid\x18\x04 \x01(\tR\n" +
+	"clusterUid\"O\n" +
 	"\tLoadReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x04R\x05nodes\x12\x12\n" +
@@ -4797,13 +5221,17 @@ const file_planner_proto_rawDesc = "" +
 	"\achanges\x18\x02 \x03(\v2\x14.ebb.v1alpha1.ChangeR\achanges\"&\n" +
 	"\n" +
 	"ApplyReply\x12\x18\n" +
-	"\aversion\x18\x01 \x01(\x04R\aversion\"\x9d\x01\n" +
+	"\aversion\x18\x01 \x01(\x04R\aversion\"\x98\x02\n" +
 	"\vSyncRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12.\n" +
 	"\achanges\x18\x02 \x03(\v2\x14.ebb.v1alpha1.ChangeR\achanges\x12#\n" +
 	"\rresync_begins\x18\x03 \x01(\bR\fresyncBegins\x12\x1f\n" +
 	"\vresync_ends\x18\x04 \x01(\bR\n" +
-	"resyncEnds\"Q\n" +
+	"resyncEnds\x12\x1f\n" +
+	"\vcluster_uid\x18\x05 \x01(\tR\n" +
+	"clusterUid\x12\x14\n" +
+	"\x05whole\x18\x06 \x01(\bR\x05whole\x12B\n" +
+	"\x0ebroken_watches\x18\a \x01(\v2\x1b.ebb.v1alpha1.BrokenWatchesR\rbrokenWatches\"Q\n" +
 	"\tSyncReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12*\n" +
 	"\x11deleted_by_resync\x18\x02 \x01(\x04R\x0fdeletedByResync\"\xf7\x01\n" +
@@ -4825,7 +5253,7 @@ const file_planner_proto_rawDesc = "" +
 	"\aWarning\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
-	"\acommand\x18\x03 \x01(\tR\acommand\"\x94\x05\n" +
+	"\acommand\x18\x03 \x01(\tR\acommand\"\xd5\x05\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -4842,13 +5270,15 @@ const file_planner_proto_rawDesc = "" +
 	"pricesName\x121\n" +
 	"\x06search\x18\v \x01(\v2\x14.ebb.v1alpha1.SearchH\x05R\x06search\x88\x01\x01\x12\x14\n" +
 	"\x05bound\x18\f \x01(\bR\x05bound\x122\n" +
-	"\x15settings_over_session\x18\r \x01(\bR\x13settingsOverSessionB\v\n" +
+	"\x15settings_over_session\x18\r \x01(\bR\x13settingsOverSession\x12+\n" +
+	"\x0fmax_age_seconds\x18\x0e \x01(\x01H\x06R\rmaxAgeSeconds\x88\x01\x01B\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
 	"\x13_time_limit_secondsB\x15\n" +
 	"\x13_max_workload_shareB\t\n" +
-	"\a_search\"\xec\x02\n" +
+	"\a_searchB\x12\n" +
+	"\x10_max_age_seconds\"\xec\x02\n" +
 	"\x06Search\x12*\n" +
 	"\x0ebudget_seconds\x18\x01 \x01(\x01H\x00R\rbudgetSeconds\x88\x01\x01\x12#\n" +
 	"\n" +
@@ -4868,7 +5298,7 @@ const file_planner_proto_rawDesc = "" +
 	"\x0e_max_evictions\"a\n" +
 	"\bPlanCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
-	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\"\xeb\x02\n" +
+	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\"\xa2\x03\n" +
 	"\tPlanReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12\x18\n" +
@@ -4882,7 +5312,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x06passes\x18\n" +
 	" \x01(\x04R\x06passes\x12\x19\n" +
 	"\bleft_out\x18\v \x01(\tR\aleftOut\x12*\n" +
-	"\x04data\x18\f \x01(\v2\x16.ebb.v1alpha1.PassPlanR\x04data\"z\n" +
+	"\x04data\x18\f \x01(\v2\x16.ebb.v1alpha1.PassPlanR\x04data\x125\n" +
+	"\tfreshness\x18\r \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"z\n" +
 	"\vExplainCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
 	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12\x14\n" +
@@ -4912,12 +5343,13 @@ const file_planner_proto_rawDesc = "" +
 	"\x1dignore_daemonsets_utilization\x18\x06 \x01(\bH\x02R\x1bignoreDaemonsetsUtilization\x88\x01\x01B#\n" +
 	"!_scale_down_utilization_thresholdB'\n" +
 	"%_scale_down_gpu_utilization_thresholdB \n" +
-	"\x1e_ignore_daemonsets_utilization\"\x86\x01\n" +
+	"\x1e_ignore_daemonsets_utilization\"\xbd\x01\n" +
 	"\tPassReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12*\n" +
 	"\x04plan\x18\x03 \x01(\v2\x16.ebb.v1alpha1.PassPlanR\x04plan\x12!\n" +
-	"\fpass_seconds\x18\x04 \x01(\x01R\vpassSeconds\"\xde\x01\n" +
+	"\fpass_seconds\x18\x04 \x01(\x01R\vpassSeconds\x125\n" +
+	"\tfreshness\x18\a \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xde\x01\n" +
 	"\bPassPlan\x12 \n" +
 	"\vtermination\x18\x01 \x01(\tR\vtermination\x12/\n" +
 	"\aremoves\x18\x02 \x03(\v2\x15.ebb.v1alpha1.RemovalR\aremoves\x12,\n" +
@@ -4983,7 +5415,7 @@ const file_planner_proto_rawDesc = "" +
 	"\x03gpu\x18\x19 \x03(\x01R\x03gpu\x12\x1c\n" +
 	"\tresources\x18\x1a \x03(\tR\tresources\x12%\n" +
 	"\x0eused_resources\x18\x1b \x03(\rR\rusedResources\x12 \n" +
-	"\vutilization\x18\x1c \x03(\x01R\vutilization\"\x97\x01\n" +
+	"\vutilization\x18\x1c \x03(\x01R\vutilization\"\xd8\x01\n" +
 	"\n" +
 	"FilterCall\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
@@ -4991,16 +5423,19 @@ const file_planner_proto_rawDesc = "" +
 	"minVersion\x12\x12\n" +
 	"\x04pods\x18\x03 \x03(\tR\x04pods\x12\x12\n" +
 	"\x04node\x18\x04 \x01(\tR\x04node\x12&\n" +
-	"\x04view\x18\x05 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\"\xa1\x01\n" +
+	"\x04view\x18\x05 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12+\n" +
+	"\x0fmax_age_seconds\x18\b \x01(\x01H\x00R\rmaxAgeSeconds\x88\x01\x01B\x12\n" +
+	"\x10_max_age_seconds\"\xd8\x01\n" +
 	"\tViewReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\fR\x04text\x121\n" +
 	"\bwarnings\x18\x03 \x03(\v2\x15.ebb.v1alpha1.WarningR\bwarnings\x12\x19\n" +
 	"\bleft_out\x18\x04 \x01(\tR\aleftOut\x12\x18\n" +
-	"\aremoves\x18\x05 \x01(\x04R\aremoves\"g\n" +
+	"\aremoves\x18\x05 \x01(\x04R\aremoves\x125\n" +
+	"\tfreshness\x18\b \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"g\n" +
 	"\x0eWatchPlansCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
-	"\x0fmin_interval_ms\x18\x02 \x01(\rR\rminIntervalMs\"\xc0\x01\n" +
+	"\x0fmin_interval_ms\x18\x02 \x01(\rR\rminIntervalMs\"\xf7\x01\n" +
 	"\n" +
 	"PlanChange\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
@@ -5010,7 +5445,9 @@ const file_planner_proto_rawDesc = "" +
 	"\x05keeps\x18\x05 \x03(\fR\x05keeps\x12\x1d\n" +
 	"\n" +
 	"gone_nodes\x18\x06 \x03(\tR\tgoneNodes\x12!\n" +
-	"\fremove_count\x18\a \x01(\x04R\vremoveCount\"\xde\x01\n" +
+	"\fremove_count\x18\a \x01(\x04R\vremoveCount\x125\n" +
+	"\tfreshness\x18\n" +
+	" \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xde\x01\n" +
 	"\tRoundCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
 	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12\x1d\n" +
@@ -5049,7 +5486,7 @@ const file_planner_proto_rawDesc = "" +
 	"SizingCall\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\";\n" +
 	"\vSizingReply\x12,\n" +
-	"\x06sizing\x18\x01 \x01(\v2\x14.ebb.v1alpha1.SizingR\x06sizing\"\x9f\x04\n" +
+	"\x06sizing\x18\x01 \x01(\v2\x14.ebb.v1alpha1.SizingR\x06sizing\"\xd6\x04\n" +
 	"\n" +
 	"RoundReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
@@ -5072,7 +5509,8 @@ const file_planner_proto_rawDesc = "" +
 	"\fpending_pods\x18\x0f \x01(\x04R\vpendingPods\x12\x1a\n" +
 	"\bunneeded\x18\x10 \x01(\x04R\bunneeded\x12\x1f\n" +
 	"\vin_deletion\x18\x11 \x01(\x04R\n" +
-	"inDeletion\"\xac\x01\n" +
+	"inDeletion\x125\n" +
+	"\tfreshness\x18\x14 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xac\x01\n" +
 	"\x0fOrderedDeletion\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x14\n" +
@@ -5132,10 +5570,11 @@ const file_planner_proto_rawDesc = "" +
 	"ExportCall\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
-	"minVersion\"C\n" +
+	"minVersion\"z\n" +
 	"\vExportReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x1a\n" +
-	"\bsnapshot\x18\x02 \x01(\fR\bsnapshot**\n" +
+	"\bsnapshot\x18\x02 \x01(\fR\bsnapshot\x125\n" +
+	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness**\n" +
 	"\bPodOrder\x12\x0f\n" +
 	"\vBY_PRIORITY\x10\x00\x12\r\n" +
 	"\tAS_LISTED\x10\x012\x8e\b\n" +
@@ -5170,168 +5609,182 @@ func file_planner_proto_rawDescGZIP() []byte {
 	return file_planner_proto_rawDescData
 }
 
-var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
+var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_planner_proto_goTypes = []any{
 	(PodOrder)(0),                   // 0: ebb.v1alpha1.PodOrder
-	(View_Format)(0),                // 1: ebb.v1alpha1.View.Format
-	(Search_Objective)(0),           // 2: ebb.v1alpha1.Search.Objective
-	(*VersionRequest)(nil),          // 3: ebb.v1alpha1.VersionRequest
-	(*VersionReply)(nil),            // 4: ebb.v1alpha1.VersionReply
-	(*Settings)(nil),                // 5: ebb.v1alpha1.Settings
-	(*GroupSize)(nil),               // 6: ebb.v1alpha1.GroupSize
-	(*OpenRequest)(nil),             // 7: ebb.v1alpha1.OpenRequest
-	(*CloseRequest)(nil),            // 8: ebb.v1alpha1.CloseRequest
-	(*CloseReply)(nil),              // 9: ebb.v1alpha1.CloseReply
-	(*StatusRequest)(nil),           // 10: ebb.v1alpha1.StatusRequest
-	(*StatusReply)(nil),             // 11: ebb.v1alpha1.StatusReply
-	(*SessionStatus)(nil),           // 12: ebb.v1alpha1.SessionStatus
-	(*LoadRequest)(nil),             // 13: ebb.v1alpha1.LoadRequest
-	(*LoadReply)(nil),               // 14: ebb.v1alpha1.LoadReply
-	(*Change)(nil),                  // 15: ebb.v1alpha1.Change
-	(*Deletion)(nil),                // 16: ebb.v1alpha1.Deletion
-	(*ApplyRequest)(nil),            // 17: ebb.v1alpha1.ApplyRequest
-	(*ApplyReply)(nil),              // 18: ebb.v1alpha1.ApplyReply
-	(*SyncRequest)(nil),             // 19: ebb.v1alpha1.SyncRequest
-	(*SyncReply)(nil),               // 20: ebb.v1alpha1.SyncReply
-	(*View)(nil),                    // 21: ebb.v1alpha1.View
-	(*Warning)(nil),                 // 22: ebb.v1alpha1.Warning
-	(*PlanInput)(nil),               // 23: ebb.v1alpha1.PlanInput
-	(*Search)(nil),                  // 24: ebb.v1alpha1.Search
-	(*PlanCall)(nil),                // 25: ebb.v1alpha1.PlanCall
-	(*PlanReply)(nil),               // 26: ebb.v1alpha1.PlanReply
-	(*ExplainCall)(nil),             // 27: ebb.v1alpha1.ExplainCall
-	(*PassCall)(nil),                // 28: ebb.v1alpha1.PassCall
-	(*PassGroups)(nil),              // 29: ebb.v1alpha1.PassGroups
-	(*PassGroup)(nil),               // 30: ebb.v1alpha1.PassGroup
-	(*PassReply)(nil),               // 31: ebb.v1alpha1.PassReply
-	(*PassPlan)(nil),                // 32: ebb.v1alpha1.PassPlan
-	(*PodName)(nil),                 // 33: ebb.v1alpha1.PodName
-	(*Removal)(nil),                 // 34: ebb.v1alpha1.Removal
-	(*Move)(nil),                    // 35: ebb.v1alpha1.Move
-	(*KeptNode)(nil),                // 36: ebb.v1alpha1.KeptNode
-	(*NodeUse)(nil),                 // 37: ebb.v1alpha1.NodeUse
-	(*PassTable)(nil),               // 38: ebb.v1alpha1.PassTable
-	(*FilterCall)(nil),              // 39: ebb.v1alpha1.FilterCall
-	(*ViewReply)(nil),               // 40: ebb.v1alpha1.ViewReply
-	(*WatchPlansCall)(nil),          // 41: ebb.v1alpha1.WatchPlansCall
-	(*PlanChange)(nil),              // 42: ebb.v1alpha1.PlanChange
-	(*RoundCall)(nil),               // 43: ebb.v1alpha1.RoundCall
-	(*Sizing)(nil),                  // 44: ebb.v1alpha1.Sizing
-	(*PoolMemory)(nil),              // 45: ebb.v1alpha1.PoolMemory
-	(*QueuedNode)(nil),              // 46: ebb.v1alpha1.QueuedNode
-	(*SizingCall)(nil),              // 47: ebb.v1alpha1.SizingCall
-	(*SizingReply)(nil),             // 48: ebb.v1alpha1.SizingReply
-	(*RoundReply)(nil),              // 49: ebb.v1alpha1.RoundReply
-	(*OrderedDeletion)(nil),         // 50: ebb.v1alpha1.OrderedDeletion
-	(*ActuationReport)(nil),         // 51: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),     // 52: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),           // 53: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),           // 54: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),              // 55: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                 // 56: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),               // 57: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),       // 58: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),          // 59: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),              // 60: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),             // 61: ebb.v1alpha1.ExportReply
-	nil,                             // 62: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*UnregisteredNodes_Group)(nil), // 63: ebb.v1alpha1.UnregisteredNodes.Group
-	(*structpb.Struct)(nil),         // 64: google.protobuf.Struct
+	(SessionStatus_Fill)(0),         // 1: ebb.v1alpha1.SessionStatus.Fill
+	(View_Format)(0),                // 2: ebb.v1alpha1.View.Format
+	(Search_Objective)(0),           // 3: ebb.v1alpha1.Search.Objective
+	(*VersionRequest)(nil),          // 4: ebb.v1alpha1.VersionRequest
+	(*VersionReply)(nil),            // 5: ebb.v1alpha1.VersionReply
+	(*Settings)(nil),                // 6: ebb.v1alpha1.Settings
+	(*GroupSize)(nil),               // 7: ebb.v1alpha1.GroupSize
+	(*OpenRequest)(nil),             // 8: ebb.v1alpha1.OpenRequest
+	(*CloseRequest)(nil),            // 9: ebb.v1alpha1.CloseRequest
+	(*CloseReply)(nil),              // 10: ebb.v1alpha1.CloseReply
+	(*StatusRequest)(nil),           // 11: ebb.v1alpha1.StatusRequest
+	(*StatusReply)(nil),             // 12: ebb.v1alpha1.StatusReply
+	(*SessionStatus)(nil),           // 13: ebb.v1alpha1.SessionStatus
+	(*Freshness)(nil),               // 14: ebb.v1alpha1.Freshness
+	(*BrokenWatch)(nil),             // 15: ebb.v1alpha1.BrokenWatch
+	(*BrokenWatches)(nil),           // 16: ebb.v1alpha1.BrokenWatches
+	(*LoadRequest)(nil),             // 17: ebb.v1alpha1.LoadRequest
+	(*LoadReply)(nil),               // 18: ebb.v1alpha1.LoadReply
+	(*Change)(nil),                  // 19: ebb.v1alpha1.Change
+	(*Deletion)(nil),                // 20: ebb.v1alpha1.Deletion
+	(*ApplyRequest)(nil),            // 21: ebb.v1alpha1.ApplyRequest
+	(*ApplyReply)(nil),              // 22: ebb.v1alpha1.ApplyReply
+	(*SyncRequest)(nil),             // 23: ebb.v1alpha1.SyncRequest
+	(*SyncReply)(nil),               // 24: ebb.v1alpha1.SyncReply
+	(*View)(nil),                    // 25: ebb.v1alpha1.View
+	(*Warning)(nil),                 // 26: ebb.v1alpha1.Warning
+	(*PlanInput)(nil),               // 27: ebb.v1alpha1.PlanInput
+	(*Search)(nil),                  // 28: ebb.v1alpha1.Search
+	(*PlanCall)(nil),                // 29: ebb.v1alpha1.PlanCall
+	(*PlanReply)(nil),               // 30: ebb.v1alpha1.PlanReply
+	(*ExplainCall)(nil),             // 31: ebb.v1alpha1.ExplainCall
+	(*PassCall)(nil),                // 32: ebb.v1alpha1.PassCall
+	(*PassGroups)(nil),              // 33: ebb.v1alpha1.PassGroups
+	(*PassGroup)(nil),               // 34: ebb.v1alpha1.PassGroup
+	(*PassReply)(nil),               // 35: ebb.v1alpha1.PassReply
+	(*PassPlan)(nil),                // 36: ebb.v1alpha1.PassPlan
+	(*PodName)(nil),                 // 37: ebb.v1alpha1.PodName
+	(*Removal)(nil),                 // 38: ebb.v1alpha1.Removal
+	(*Move)(nil),                    // 39: ebb.v1alpha1.Move
+	(*KeptNode)(nil),                // 40: ebb.v1alpha1.KeptNode
+	(*NodeUse)(nil),                 // 41: ebb.v1alpha1.NodeUse
+	(*PassTable)(nil),               // 42: ebb.v1alpha1.PassTable
+	(*FilterCall)(nil),              // 43: ebb.v1alpha1.FilterCall
+	(*ViewReply)(nil),               // 44: ebb.v1alpha1.ViewReply
+	(*WatchPlansCall)(nil),          // 45: ebb.v1alpha1.WatchPlansCall
+	(*PlanChange)(nil),              // 46: ebb.v1alpha1.PlanChange
+	(*RoundCall)(nil),               // 47: ebb.v1alpha1.RoundCall
+	(*Sizing)(nil),                  // 48: ebb.v1alpha1.Sizing
+	(*PoolMemory)(nil),              // 49: ebb.v1alpha1.PoolMemory
+	(*QueuedNode)(nil),              // 50: ebb.v1alpha1.QueuedNode
+	(*SizingCall)(nil),              // 51: ebb.v1alpha1.SizingCall
+	(*SizingReply)(nil),             // 52: ebb.v1alpha1.SizingReply
+	(*RoundReply)(nil),              // 53: ebb.v1alpha1.RoundReply
+	(*OrderedDeletion)(nil),         // 54: ebb.v1alpha1.OrderedDeletion
+	(*ActuationReport)(nil),         // 55: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),     // 56: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),           // 57: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),           // 58: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),              // 59: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                 // 60: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),               // 61: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),       // 62: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),          // 63: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),              // 64: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),             // 65: ebb.v1alpha1.ExportReply
+	nil,                             // 66: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*UnregisteredNodes_Group)(nil), // 67: ebb.v1alpha1.UnregisteredNodes.Group
+	(*structpb.Struct)(nil),         // 68: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	64, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
-	6,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
-	5,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
-	12, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	62, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	5,  // 5: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
-	16, // 6: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
-	15, // 7: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
-	15, // 8: ebb.v1alpha1.SyncRequest.changes:type_name -> ebb.v1alpha1.Change
-	1,  // 9: ebb.v1alpha1.View.format:type_name -> ebb.v1alpha1.View.Format
-	5,  // 10: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
-	22, // 11: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
-	24, // 12: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
-	2,  // 13: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
-	23, // 14: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
-	21, // 15: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
-	22, // 16: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
-	32, // 17: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
-	23, // 18: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
-	21, // 19: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
-	23, // 20: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	57, // 21: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
-	29, // 22: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
-	0,  // 23: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
-	30, // 24: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
-	32, // 25: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
-	34, // 26: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
-	36, // 27: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
-	37, // 28: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	35, // 29: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	33, // 30: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	33, // 31: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	33, // 32: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	33, // 33: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	21, // 34: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
-	22, // 35: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
-	23, // 36: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	23, // 37: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	21, // 38: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
-	44, // 39: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
-	45, // 40: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
-	46, // 41: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
-	44, // 42: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
-	22, // 43: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	50, // 44: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	35, // 45: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	53, // 46: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	54, // 47: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	55, // 48: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	56, // 49: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	57, // 50: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	58, // 51: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	52, // 52: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	53, // 53: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	63, // 54: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	3,  // 55: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	10, // 56: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	7,  // 57: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	8,  // 58: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	13, // 59: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	17, // 60: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	19, // 61: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	25, // 62: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	27, // 63: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	28, // 64: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	39, // 65: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	41, // 66: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	43, // 67: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	51, // 68: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	47, // 69: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
-	60, // 70: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	4,  // 71: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	11, // 72: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	12, // 73: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	9,  // 74: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	14, // 75: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	18, // 76: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	20, // 77: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	26, // 78: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	40, // 79: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
-	31, // 80: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	40, // 81: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	42, // 82: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	49, // 83: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	59, // 84: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	48, // 85: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
-	61, // 86: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	71, // [71:87] is the sub-list for method output_type
-	55, // [55:71] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	68, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	7,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
+	6,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
+	13, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
+	66, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	1,  // 5: ebb.v1alpha1.SessionStatus.fill:type_name -> ebb.v1alpha1.SessionStatus.Fill
+	15, // 6: ebb.v1alpha1.Freshness.broken_watches:type_name -> ebb.v1alpha1.BrokenWatch
+	15, // 7: ebb.v1alpha1.BrokenWatches.watches:type_name -> ebb.v1alpha1.BrokenWatch
+	6,  // 8: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
+	20, // 9: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
+	19, // 10: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
+	19, // 11: ebb.v1alpha1.SyncRequest.changes:type_name -> ebb.v1alpha1.Change
+	16, // 12: ebb.v1alpha1.SyncRequest.broken_watches:type_name -> ebb.v1alpha1.BrokenWatches
+	2,  // 13: ebb.v1alpha1.View.format:type_name -> ebb.v1alpha1.View.Format
+	6,  // 14: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
+	26, // 15: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
+	28, // 16: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
+	3,  // 17: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
+	27, // 18: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
+	25, // 19: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
+	26, // 20: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
+	36, // 21: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
+	14, // 22: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27, // 23: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
+	25, // 24: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
+	27, // 25: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
+	61, // 26: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
+	33, // 27: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
+	0,  // 28: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
+	34, // 29: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
+	36, // 30: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
+	14, // 31: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	38, // 32: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
+	40, // 33: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
+	41, // 34: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
+	39, // 35: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	37, // 36: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	37, // 37: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	37, // 38: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	37, // 39: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	25, // 40: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
+	26, // 41: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
+	14, // 42: ebb.v1alpha1.ViewReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27, // 43: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	14, // 44: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
+	27, // 45: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	25, // 46: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
+	48, // 47: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	49, // 48: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	50, // 49: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	48, // 50: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	26, // 51: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	54, // 52: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	14, // 53: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	39, // 54: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	57, // 55: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	58, // 56: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	59, // 57: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	60, // 58: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	61, // 59: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	62, // 60: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	56, // 61: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	57, // 62: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	67, // 63: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	14, // 64: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	4,  // 65: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	11, // 66: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	8,  // 67: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	9,  // 68: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	17, // 69: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	21, // 70: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	23, // 71: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	29, // 72: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	31, // 73: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	32, // 74: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
+	43, // 75: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	45, // 76: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	47, // 77: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	55, // 78: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	51, // 79: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	64, // 80: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	5,  // 81: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	12, // 82: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	13, // 83: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	10, // 84: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	18, // 85: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	22, // 86: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	24, // 87: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	30, // 88: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	44, // 89: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	35, // 90: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	44, // 91: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	46, // 92: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	53, // 93: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	63, // 94: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	52, // 95: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	65, // 96: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	81, // [81:97] is the sub-list for method output_type
+	65, // [65:81] is the sub-list for method input_type
+	65, // [65:65] is the sub-list for extension type_name
+	65, // [65:65] is the sub-list for extension extendee
+	0,  // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -5341,29 +5794,31 @@ func file_planner_proto_init() {
 	}
 	file_planner_proto_msgTypes[7].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[9].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[12].OneofWrappers = []any{
+	file_planner_proto_msgTypes[10].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[15].OneofWrappers = []any{
 		(*Change_PutJson)(nil),
 		(*Change_PutProtobuf)(nil),
 		(*Change_DeleteJson)(nil),
 		(*Change_DeleteProtobuf)(nil),
 		(*Change_Delete)(nil),
 	}
-	file_planner_proto_msgTypes[20].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[21].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[25].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[27].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[40].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[48].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[23].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[24].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[28].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[30].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[39].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[51].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[52].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[53].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[54].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[55].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[56].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   61,
+			NumEnums:      4,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -10,6 +10,9 @@
 // daemon was lost (the daemon was restarted, say), after a watch broke so that it had to list anew,
 // and where an object came with a lower version than before (a backup of etcd was restored).
 //
+// The feeder names its cluster (the UID of the namespace kube-system), so that the daemon refuses it
+// where the session is of another one, and it names the kinds whose watches are broken.
+//
 // Changes of one object that come faster than the daemon takes them are sent as one, the last.
 // Memory:  what the informers hold, and for each change that waits its name and a pointer.
 // Threads: Run is called once; all else may be called concurrently.
@@ -88,10 +91,23 @@ type Feeder struct {
 	pending  map[key]*change
 	order    []key
 	inFlight int
-	broken   map[*Kind]string // The version that the watch had come to when it broke.
-	resync   bool
-	progress Progress
+	broken   map[*Kind]*brokenWatch
+	// The daemon does not know yet which watches are broken.
+	tellBroken bool
+	resync     bool
+	progress   Progress
 }
+
+// brokenWatch is one that has not come back.
+type brokenWatch struct {
+	version string // To which it had come when it broke.
+	since   time.Time
+	last    time.Time // When it failed last.
+}
+
+// healed: a watch that fails is tried again within a minute.  One that has not failed for so long goes
+// on, though nothing has changed since.
+const healed = 2 * time.Minute
 
 type key struct {
 	kind            *Kind
@@ -124,7 +140,7 @@ func New(o Options) (*Feeder, error) {
 	}
 	f := &Feeder{
 		o: o, informers: map[*Kind]cache.SharedIndexInformer{}, wake: make(chan struct{}, 1),
-		pending: map[key]*change{}, broken: map[*Kind]string{},
+		pending: map[key]*change{}, broken: map[*Kind]*brokenWatch{},
 	}
 	for _, kind := range o.Kinds {
 		informer := kind.informer(o.Factory)
@@ -145,9 +161,13 @@ func (f *Feeder) follow(kind *Kind, informer cache.SharedIndexInformer) error {
 		f.o.Log("the watch of %s broke: %v", kind.Resource, err)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if _, known := f.broken[kind]; !known {
-			f.broken[kind] = informer.LastSyncResourceVersion()
+		watch := f.broken[kind]
+		if watch == nil {
+			watch = &brokenWatch{version: informer.LastSyncResourceVersion(), since: time.Now()}
+			f.broken[kind] = watch
+			f.tellBroken = true
 		}
+		watch.last = time.Now()
 		f.signal()
 	})
 	if err != nil {
@@ -306,7 +326,7 @@ func (f *Feeder) stream(ctx context.Context) error {
 // waitForChanges returns when there are some, or a watch that broke may have come back.
 func (f *Feeder) waitForChanges(ctx context.Context, s *sender) error {
 	f.mu.Lock()
-	due := len(f.pending) > 0 || f.resync
+	due := len(f.pending) > 0 || f.resync || f.tellBroken
 	var look <-chan time.Time
 	if len(f.broken) > 0 {
 		look = time.After(lookAtBroken)
@@ -336,13 +356,52 @@ func (f *Feeder) waitForChanges(ctx context.Context, s *sender) error {
 func (f *Feeder) isResyncDue() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for kind, version := range f.broken {
-		if f.informers[kind].LastSyncResourceVersion() != version {
+	for kind, watch := range f.broken {
+		if f.informers[kind].LastSyncResourceVersion() != watch.version || time.Since(watch.last) > healed {
 			delete(f.broken, kind)
+			f.tellBroken = true
 			f.resync = true
 		}
 	}
 	return f.resync
+}
+
+// takeBroken returns which watches are broken, where the daemon does not know; else nil.
+func (f *Feeder) takeBroken() *plannerpb.BrokenWatches {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.tellBroken {
+		return nil
+	}
+	f.tellBroken = false
+	broken := &plannerpb.BrokenWatches{}
+	for _, kind := range f.o.Kinds {
+		if watch := f.broken[kind]; watch != nil {
+			broken.Watches = append(broken.Watches, &plannerpb.BrokenWatch{Kind: kind.Kind, Since: watch.since.Unix()})
+		}
+	}
+	return broken
+}
+
+func (f *Feeder) hasBrokenToTell() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tellBroken
+}
+
+// clusterUID is the UID of the namespace kube-system; "" where it is not followed or not there.
+func (f *Feeder) clusterUID() string {
+	for kind, informer := range f.informers {
+		if kind.Kind != "Namespace" {
+			continue
+		}
+		if space, found, err := informer.GetStore().GetByKey(metav1.NamespaceSystem); err == nil && found {
+			if object, ok := space.(metav1.Object); ok {
+				return string(object.GetUID())
+			}
+		}
+	}
+	return ""
 }
 
 // takePending empties the queue.

@@ -43,6 +43,8 @@ type fakeDaemon struct {
 	hold    chan struct{} // Batches wait for it.
 	version uint64
 	opened  []string
+	cluster string // As the last resync named it.
+	broken  []*plannerpb.BrokenWatch
 }
 
 func startDaemon(t *testing.T) *fakeDaemon {
@@ -129,6 +131,10 @@ func (d *fakeDaemon) take(request *plannerpb.SyncRequest, first bool) (*plannerp
 	d.batches++
 	if request.ResyncBegins {
 		d.touched = map[string]bool{}
+		d.cluster = request.ClusterUid
+	}
+	if request.BrokenWatches != nil {
+		d.broken = request.BrokenWatches.Watches
 	}
 	for _, change := range request.Changes {
 		d.change(change)
@@ -262,6 +268,19 @@ func TestADaemonThatWasRestartedIsToldEverythingAgain(t *testing.T) {
 	idle(t, f)
 	if _, resyncs, _ := d.taken(); resyncs != 2 {
 		t.Errorf("%d resyncs", resyncs)
+	}
+}
+
+func TestEachResyncNamesTheCluster(t *testing.T) {
+	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "uid-of-the-cluster"}}
+	c := fakecluster.New(fakecluster.Node("a"), system)
+	d := startDaemon(t)
+	f := feedFrom(t, c, d)
+	idle(t, f)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cluster != "uid-of-the-cluster" || d.broken != nil {
+		t.Errorf("cluster %q, broken %v", d.cluster, d.broken)
 	}
 }
 

@@ -60,6 +60,7 @@ func (s *sender) send(ctx context.Context, batch *plannerpb.SyncRequest) error {
 		batch.Session = s.feeder.o.Session
 		s.named = true
 	}
+	batch.BrokenWatches = s.feeder.takeBroken()
 	if err := s.stream.Send(batch); err != nil {
 		return s.failed()
 	}
@@ -120,8 +121,9 @@ func (s *sender) resync(ctx context.Context) error {
 	f.takePending()
 	f.mu.Lock()
 	f.resync = false
+	f.tellBroken = true // This stream has named none yet.
 	f.mu.Unlock()
-	b := &batcher{sender: s, batch: &plannerpb.SyncRequest{ResyncBegins: true}}
+	b := &batcher{sender: s, batch: &plannerpb.SyncRequest{ResyncBegins: true, ClusterUid: f.clusterUID()}}
 	for _, kind := range f.o.Kinds {
 		for _, object := range inOrder(f.informers[kind].GetStore().List()) {
 			change, bytes, err := putOf(kind, object)
@@ -163,7 +165,7 @@ func inOrder(list []any) []metav1.Object {
 func (s *sender) sendChanges(ctx context.Context) error {
 	f := s.feeder
 	order, pending := f.takePending()
-	if len(order) == 0 {
+	if len(order) == 0 && !f.hasBrokenToTell() {
 		return nil
 	}
 	b := &batcher{sender: s, batch: &plannerpb.SyncRequest{}}

@@ -167,6 +167,9 @@ async function load() {
   $("headline").textContent =
     `${page.removes.toLocaleString("en")} of ${count(page.nodes.length, "node", "nodes")} can go, ` +
     `${count(page.moved, "pod moves", "pods move")}`;
+  if (page.notFedSince) {
+    $("live").textContent = `version ${page.version}, not fed since ${page.notFedSince}`;
+  }
   showMap();
   showLists();
 }

@@ -91,6 +91,12 @@ class SessionTest : public ::testing::Test {
     return bytes;
   }
 
+  // As another process would begin.
+  void StartAgain() {
+    session_.reset();
+    session_ = std::make_unique<Session>("s", options_);
+  }
+
   int64_t clock_s_ = kNow;
   uint64_t resident_bytes_ = 1000;
   SessionOptions options_;
@@ -284,6 +290,272 @@ TEST_F(SessionTest, LoadEndsResyncs) {
   EXPECT_EQ(session_->Status().pods(), 2);
 }
 
+// --- Whole clusters --------------------------------------------------------------------
+
+std::string NamespaceJson(const std::string& name, const std::string& uid) {
+  return absl::StrCat(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")", name,
+                      R"(","uid":")", uid, R"("}})");
+}
+
+class SessionFeedTest : public SessionTest {
+ protected:
+  absl::Status PutInResync(uint64_t resync, const std::vector<std::string>& objects) {
+    ChangeBatch batch;
+    for (const std::string& object : objects) {
+      if (absl::Status s = batch.PutJson(object); !s.ok()) return s;
+    }
+    return session_->Take(batch, resync);
+  }
+  absl::Status Resync() {
+    const uint64_t resync = session_->BeginResync();
+    absl::Status s = PutInResync(resync, {NodeJson("a"), NodeJson("b"), test::ReplicaSetJson(),
+                                          PodJson("p", "a"), PodJson("q", "b")});
+    return s.ok() ? session_->EndResync(resync).status() : s;
+  }
+  // What each question answers.
+  std::vector<absl::Status> Answers() {
+    wire::ExplainCall explain;
+    *explain.mutable_input() = Call().input();
+    explain.add_nodes("a");
+    wire::PassCall pass;
+    *pass.mutable_input() = Call().input();
+    wire::FilterCall filter;
+    filter.add_pods("default/p");
+    Session::ToldPlan told;
+    return {session_->Plan(Call(), std::nullopt).status(),
+            session_->Explain(explain, std::nullopt).status(),
+            session_->Pass(pass, std::nullopt).status(),
+            session_->PassTable(pass, std::nullopt).status(),
+            session_->Filter(filter).status(),
+            session_->PlanChanges(Call().input(), told).status(),
+            session_->PageJson().status(),
+            session_->Export([](std::string_view) { return absl::OkStatus(); })};
+  }
+  std::vector<std::string> WarningCodes() {
+    const auto reply = session_->Plan(Call(), std::nullopt);
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    std::vector<std::string> codes;
+    if (!reply.ok()) return codes;
+    for (const wire::Warning& warning : reply->warnings()) {
+      if (warning.code().starts_with("Session")) codes.push_back(warning.code());
+    }
+    return codes;
+  }
+};
+
+// Symptom: of a cluster whose pods were still to come all nodes could go.
+TEST_F(SessionFeedTest, NoQuestionIsAnsweredBeforeTheFirstResyncHasEnded) {
+  const uint64_t resync = session_->BeginResync();
+  ASSERT_TRUE(
+      PutInResync(resync, {NodeJson("a"), NodeJson("b"), test::ReplicaSetJson(), PodJson("p", "a")})
+          .ok());
+  for (const absl::Status& answer : Answers()) {
+    EXPECT_EQ(answer.code(), absl::StatusCode::kUnavailable) << answer;
+    EXPECT_THAT(std::string(answer.message()),
+                AllOf(HasSubstr("session s: is being filled since 2026-06-01T12:00:00Z"),
+                      HasSubstr("4 objects so far, with 2 nodes and 1 pod")));
+  }
+  EXPECT_EQ(session_->Status().fill(), wire::SessionStatus::FILLING);
+  EXPECT_EQ(session_->Status().filling_since(), kNow);
+  EXPECT_EQ(session_->Status().objects(), 4);
+  ASSERT_TRUE(PutInResync(resync, {PodJson("q", "b")}).ok());
+  ASSERT_TRUE(session_->EndResync(resync).ok());
+  for (const absl::Status& answer : Answers()) EXPECT_TRUE(answer.ok()) << answer;
+  EXPECT_EQ(session_->Status().fill(), wire::SessionStatus::WHOLE);
+}
+
+// An object that was there before the first resync took the protection away.
+TEST_F(SessionFeedTest, AFirstResyncOverWhatBatchesPutIsWaitedForToo) {
+  ASSERT_TRUE(Put({NodeJson("early"), PodJson("r", "early")}).ok());
+  const uint64_t resync = session_->BeginResync();
+  for (const absl::Status& answer : Answers()) {
+    EXPECT_EQ(answer.code(), absl::StatusCode::kUnavailable) << answer;
+  }
+  session_->DropResync(resync);  // It broke off.
+  EXPECT_FALSE(session_->Plan(Call(), std::nullopt).ok());
+  ASSERT_TRUE(Resync().ok());
+  EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+}
+
+TEST_F(SessionFeedTest, ALoadEndsTheWait) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string snapshot = ExportAll();
+  StartAgain();
+  session_->BeginResync();
+  EXPECT_FALSE(session_->Plan(Call(), std::nullopt).ok());
+  ASSERT_TRUE(session_->Load(snapshot, nullptr).ok());
+  EXPECT_THAT(WarningCodes(), IsEmpty());
+}
+
+TEST_F(SessionFeedTest, BatchesAloneFillASessionWithAWarning) {
+  ASSERT_TRUE(PutCluster().ok());
+  EXPECT_THAT(WarningCodes(), ElementsAre("SessionMaybeIncomplete"));
+  EXPECT_EQ(session_->Status().fill(), wire::SessionStatus::MAYBE_INCOMPLETE);
+  session_->SayWhole();
+  EXPECT_THAT(WarningCodes(), IsEmpty());
+}
+
+// Batches take the place of a first resync that broke off.
+TEST_F(SessionFeedTest, BatchesAfterAResyncThatBrokeOffAreAnswered) {
+  session_->DropResync(session_->BeginResync());
+  ASSERT_TRUE(PutCluster().ok());
+  EXPECT_THAT(WarningCodes(), ElementsAre("SessionMaybeIncomplete"));
+}
+
+TEST_F(SessionFeedTest, ALaterResyncIsWaitedForOnceItBringsNewNodes) {
+  ASSERT_TRUE(Resync().ok());
+  const uint64_t feeder = session_->BeginFeed();
+  const uint64_t resync = session_->BeginResync();
+  ASSERT_TRUE(PutInResync(resync, {NodeJson("a"), NodeJson("b")}).ok());
+  EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+  ASSERT_TRUE(PutInResync(resync, {NodeJson("new")}).ok());
+  const absl::Status waits = session_->Plan(Call(), std::nullopt).status();
+  EXPECT_EQ(waits.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(waits.message()), HasSubstr("has brought new nodes"));
+  // It breaks off: what only it has brought is gone, and all else is as it was.
+  session_->DropResync(resync);
+  EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+  EXPECT_EQ(session_->Status().nodes(), 2);
+  // Another client told of the node meanwhile.
+  const uint64_t second = session_->BeginResync();
+  ASSERT_TRUE(PutInResync(second, {NodeJson("new")}).ok());
+  ASSERT_TRUE(Put({NodeJson("new"), PodJson("r", "new")}).ok());
+  EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+  session_->DropResync(second);
+  EXPECT_EQ(session_->Status().nodes(), 3);
+  session_->EndFeed(feeder);
+}
+
+TEST_F(SessionFeedTest, AnswersSayAsOfWhenTheClusterIs) {
+  ASSERT_TRUE(Resync().ok());
+  const uint64_t feeder = session_->BeginFeed();
+  clock_s_ = kNow + 1000;
+  wire::PlanCall call;
+  auto reply = session_->Plan(call, std::nullopt);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->freshness().as_of(), kNow + 1000);
+  EXPECT_FALSE(reply->freshness().has_not_fed_since());
+  EXPECT_THAT(WarningCodes(), IsEmpty());
+  EXPECT_EQ(PlanJsonOf(reply)["summary"]["session"],
+            Json::parse(R"({"name":"s","asOf":"2026-06-01T12:16:40Z"})"));
+  session_->EndFeed(feeder);
+  clock_s_ = kNow + 5000;
+  reply = session_->Plan(call, std::nullopt);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->freshness().as_of(), kNow + 1000);
+  EXPECT_EQ(reply->freshness().not_fed_since(), kNow + 1000);
+  EXPECT_THAT(WarningCodes(), ElementsAre("SessionNotFed"));
+  EXPECT_EQ(PlanJsonOf(reply)["summary"]["session"]["notFedSince"], "2026-06-01T12:16:40Z");
+  EXPECT_EQ(session_->Status().not_fed_since(), kNow + 1000);
+  wire::PassCall pass;
+  EXPECT_EQ(session_->Pass(pass, std::nullopt)->freshness().as_of(), kNow + 1000);
+  wire::FilterCall filter;
+  filter.add_pods("default/p");
+  EXPECT_EQ(session_->Filter(filter)->freshness().not_fed_since(), kNow + 1000);
+  EXPECT_TRUE(std::ranges::any_of(session_->Filter(filter)->warnings(), [](const auto& warning) {
+    return warning.code() == "SessionNotFed";
+  }));
+  wire::ExplainCall explain;
+  explain.add_nodes("a");
+  const auto why = session_->Explain(explain, std::nullopt);
+  ASSERT_TRUE(why.ok()) << why.status();
+  EXPECT_EQ(Json::parse(why->text())["session"]["asOf"], "2026-06-01T12:16:40Z");
+  Session::ToldPlan told;
+  EXPECT_EQ(session_->PlanChanges({}, told)->freshness().not_fed_since(), kNow + 1000);
+}
+
+TEST_F(SessionFeedTest, AnswersOlderThanAskedForAreRefused) {
+  ASSERT_TRUE(Resync().ok());
+  const uint64_t feeder = session_->BeginFeed();
+  clock_s_ = kNow + 1000;
+  wire::PlanCall call;
+  call.mutable_input()->set_max_age_seconds(60);
+  EXPECT_TRUE(session_->Plan(call, std::nullopt).ok());
+  session_->EndFeed(feeder);
+  clock_s_ = kNow + 1060;
+  EXPECT_TRUE(session_->Plan(call, std::nullopt).ok());
+  clock_s_ = kNow + 1061;
+  const absl::Status old = session_->Plan(call, std::nullopt).status();
+  EXPECT_EQ(old.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(old.message()),
+              AllOf(HasSubstr("as of 2026-06-01T12:16:40Z, 61 s ago"), HasSubstr("no client")));
+  wire::FilterCall filter;
+  filter.add_pods("default/p");
+  filter.set_max_age_seconds(60);
+  EXPECT_EQ(session_->Filter(filter).status().code(), absl::StatusCode::kFailedPrecondition);
+  call.mutable_input()->set_max_age_seconds(-1);
+  EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// A dump that was loaded of late is answered as the command over the dump answers.
+TEST_F(SessionFeedTest, ALoadedDumpAges) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(session_->Load(ExportAll(), nullptr).ok());
+  wire::PlanCall call;
+  EXPECT_FALSE(PlanJsonOf(session_->Plan(call, std::nullopt))["summary"].contains("session"));
+  clock_s_ = kNow + SessionFeed::kNotFedMaxS + 1;
+  EXPECT_THAT(WarningCodes(), ElementsAre("SessionNotFed"));
+  EXPECT_EQ(PlanJsonOf(session_->Plan(call, std::nullopt))["summary"]["session"]["asOf"],
+            "2026-06-01T12:00:00Z");
+}
+
+TEST_F(SessionFeedTest, ABrokenWatchIsToldWithItsTime) {
+  ASSERT_TRUE(Resync().ok());
+  const uint64_t first = session_->BeginFeed();
+  wire::BrokenWatches broken;
+  broken.add_watches()->set_kind("Pod");
+  broken.mutable_watches(0)->set_since(kNow - 30);
+  session_->SetBrokenWatches(first, broken);
+  EXPECT_THAT(WarningCodes(), ElementsAre("SessionWatchBroken"));
+  const auto reply = session_->Plan(Call(), std::nullopt);
+  EXPECT_EQ(reply->freshness().as_of(), kNow - 30);
+  EXPECT_EQ(reply->freshness().broken_watches(0).kind(), "Pod");
+  wire::PlanCall call = Call();
+  call.mutable_input()->set_max_age_seconds(10);
+  EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  // Another client sees what the first one does not.
+  const uint64_t second = session_->BeginFeed();
+  EXPECT_THAT(WarningCodes(), IsEmpty());
+  session_->EndFeed(second);
+  session_->SetBrokenWatches(first, {});
+  EXPECT_THAT(WarningCodes(), IsEmpty());
+}
+
+// Symptom: a feeder of another cluster deleted all objects of the first.
+TEST_F(SessionFeedTest, ASessionKeepsToOneCluster) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Put({NamespaceJson("kube-system", "uid-one")}).ok());
+  EXPECT_EQ(session_->Status().cluster_uid(), "uid-one");
+  const uint64_t version = session_->version();
+  ChangeBatch other;
+  ASSERT_TRUE(other.PutJson(NamespaceJson("kube-system", "uid-two")).ok());
+  for (const absl::Status& refused :
+       {session_->CheckCluster("uid-two", ChangeBatch()), session_->CheckCluster("", other),
+        session_->Take(other), session_->Load("{}", nullptr, "uid-two").status()}) {
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+    EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("uid-one"), HasSubstr("uid-two")));
+  }
+  EXPECT_EQ(session_->version(), version);
+  EXPECT_TRUE(session_->CheckCluster("uid-one", ChangeBatch()).ok());
+  EXPECT_FALSE(session_->CheckCluster("uid-one", other).ok());
+  EXPECT_TRUE(session_->CheckCluster("", ChangeBatch()).ok());
+}
+
+TEST_F(SessionFeedTest, ADumpReplacesAnotherClusterUnlessItIsFed) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Put({NamespaceJson("kube-system", "uid-two")}).ok());
+  const std::string two = ExportAll();
+  StartAgain();
+  ASSERT_TRUE(PutCluster().ok());
+  session_->KeepToCluster("uid-one");
+  const uint64_t feeder = session_->BeginFeed();
+  EXPECT_EQ(session_->Load(two, nullptr).status().code(), absl::StatusCode::kFailedPrecondition);
+  session_->EndFeed(feeder);
+  ASSERT_TRUE(session_->Load(two, nullptr).ok());
+  EXPECT_EQ(session_->Status().cluster_uid(), "uid-two");
+}
+
 TEST_F(SessionTest, LimitOfObjects) {
   options_.objects_max = 5;
   ASSERT_TRUE(PutCluster().ok());
@@ -405,6 +677,7 @@ TEST_F(SessionTest, ExportedClusterLoadsAsTheSame) {
   EXPECT_EQ(here["summary"]["leftOut"]["expendablePods"], 1);
   Json there = PlanJsonOf(other.Plan(Call(), std::nullopt));
   here["summary"].erase("warnings");  // What a snapshot shows of its lists differs.
+  here["summary"].erase("session");   // A dump that was loaded is answered as the dump.
   there["summary"].erase("warnings");
   EXPECT_EQ(here, there);
 }
@@ -694,12 +967,6 @@ class SessionRoundTest : public SessionTest {
     call.mutable_input()->set_now(now_s);
     return session_->Round(call, std::nullopt);
   }
-  // As another process would begin.
-  void StartAgain() {
-    session_.reset();
-    session_ = std::make_unique<Session>("s", options_);
-  }
-
   test::TemporaryFolder folder_;
 };
 
@@ -794,10 +1061,10 @@ TEST_F(SessionRoundTest, WhoActsOnARoundMayAskForAFeed) {
   call.set_needs_feed(true);
   EXPECT_EQ(session_->Round(call, std::nullopt).status().code(),
             absl::StatusCode::kFailedPrecondition);
-  session_->BeginFeed();
+  const uint64_t feeder = session_->BeginFeed();
   EXPECT_TRUE(session_->Round(call, std::nullopt).ok());
   EXPECT_EQ(session_->Status().feeds(), 1);
-  session_->EndFeed();
+  session_->EndFeed(feeder);
   EXPECT_FALSE(session_->Round(call, std::nullopt).ok());
 }
 
