@@ -123,10 +123,19 @@ void Visit(LoadOptions& options, Fields& fields) {
 }
 
 template <typename Fields>
+void Visit(ReadinessRules& rules, Fields& fields) {
+  auto& [startup_taints, startup_taint_prefixes, csi_node_aware] = rules;
+  fields.Texts("startupTaints", startup_taints);
+  fields.Texts("startupTaintPrefixes", startup_taint_prefixes);
+  fields.Switch("csiNodeAware", csi_node_aware);
+}
+
+template <typename Fields>
 void Visit(RoundOptions& options, Fields& fields) {
-  auto& [scale_down, candidate_order, load] = options;
+  auto& [scale_down, candidate_order, readiness, load] = options;
   fields.OneOf("candidateOrder", candidate_order, kCandidateOrderWords);
   fields.Struct("load", load);
+  fields.Struct("readiness", readiness);
   fields.Struct("scaleDown", scale_down);
 }
 
@@ -152,6 +161,7 @@ class OptionsWriter {
       if (word.value == value) json_[name] = word.text;
     }
   }
+  void Texts(const char* name, const std::vector<std::string>& values) { json_[name] = values; }
   template <typename Options>
   void Struct(const char* name, Options& value) {
     Json json = Json::object();
@@ -206,6 +216,15 @@ class OptionsReader {
       return Wrong(name, absl::StrCat("is not from 0 to ", max));
     }
     value = number;
+  }
+  void Texts(const char* name, std::vector<std::string>& values) {
+    const Json* const json = Find(name);
+    if (json == nullptr) return;
+    const auto is_text = [](const Json& each) { return each.is_string(); };
+    if (!json->is_array() || !std::ranges::all_of(*json, is_text)) {
+      return Wrong(name, "is not a list of texts");
+    }
+    values = json->get<std::vector<std::string>>();
   }
   template <typename Enum, size_t kSize>
   void OneOf(const char* name, Enum& value, const Word<Enum> (&words)[kSize]) {
