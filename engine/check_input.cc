@@ -147,6 +147,11 @@ absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups) {
       return s;
     }
   }
+  if (!groups.not_ready.empty()) {
+    if (absl::Status s = CheckColumn("not_ready", groups.not_ready.size(), nodes); !s.ok()) {
+      return s;
+    }
+  }
   const size_t count = groups.groups.size();
   const auto exists = [count](GroupId group) { return Index(group) < count || group == kNoGroup; };
   const auto wrong = std::ranges::find_if_not(groups.group_of, exists);

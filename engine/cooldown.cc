@@ -52,6 +52,11 @@ bool Cooldowns::ActiveFor(std::string_view group, int64_t now_s) const {
   return it != last_.end() && Holds(it->second, now_s);
 }
 
+std::optional<int64_t> Cooldowns::LastScaleUp(std::string_view group) const {
+  const auto it = last_.find(group);
+  return it == last_.end() ? std::nullopt : it->second.scale_up_s;
+}
+
 std::vector<Cooldowns::Last> Cooldowns::Save() const {
   std::vector<Last> events;
   events.reserve(last_.size());

@@ -58,6 +58,9 @@ class Cooldowns {
   // Nothing of this group.  Only with scale_down_delay_type_local.
   [[nodiscard]] bool ActiveFor(std::string_view group, int64_t now_s) const;
 
+  // When a scale-up of the group was last reported.
+  [[nodiscard]] std::optional<int64_t> LastScaleUp(std::string_view group) const;
+
   // Sorted by group.
   [[nodiscard]] std::vector<Last> Save() const;
   void Restore(const std::vector<Last>& events);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "engine/atomic_groups.h"
+#include "engine/node_standing.h"
+#include "engine/utilization.h"
 #include "snapshot/matching.h"
 
 namespace ebb {
@@ -45,12 +47,9 @@ class VirtualKubelets {
   std::optional<TextId> virtual_kubelet_;
 };
 
-// Whether the node is labelled to have GPUs and gives none.
+// Whether the node is labelled to have GPUs and gives none, of whichever vendor.
 bool LacksItsGpus(const Catalog& catalog, const NodeGroups& groups, NodeId node) {
-  if (!groups.HasGpuLabel(node)) return false;
-  return std::ranges::none_of(catalog.node(node).allocatable, [&](const ResourceQuantity& q) {
-    return q.amount > 0 && catalog.ResourceName(q.resource) == kDefaultGpuResource;
-  });
+  return groups.HasGpuLabel(node) && !HasGpus(catalog, node);
 }
 
 // The first node whose GPUs cannot be counted, else kNoNode.  Of a group the first node
@@ -186,9 +185,9 @@ class Chooser {
     if (info.scale_down_disabled) return UnremovableReason::kScaleDownDisabledAnnotation;
     const NodeGroup* const group = groups_.Find(node);
     if (group == nullptr) return UnremovableReason::kNotAutoscaled;
-    if (!WaitedLongEnough(info, *group, candidate.since_s)) {
-      return info.ready ? UnremovableReason::kNotUnneededLongEnough
-                        : UnremovableReason::kNotUnreadyLongEnough;
+    if (!WaitedLongEnough(node, *group, candidate.since_s)) {
+      return IsReady(catalog_, groups_, node) ? UnremovableReason::kNotUnneededLongEnough
+                                              : UnremovableReason::kNotUnreadyLongEnough;
     }
     const size_t g = Index(groups_.Of(node));
     if (sizes_[g] - in_deletion_[g] <= group->min_size) {
@@ -200,10 +199,11 @@ class Chooser {
     return UnremovableReason::kNoReason;
   }
 
-  bool WaitedLongEnough(const NodeInfo& node, const NodeGroup& group, int64_t since_s) const {
+  bool WaitedLongEnough(NodeId node, const NodeGroup& group, int64_t since_s) const {
     const int64_t threshold_s =
-        node.ready ? group.scale_down_unneeded_time_s.value_or(options_.scale_down_unneeded_time_s)
-                   : group.scale_down_unready_time_s.value_or(options_.scale_down_unready_time_s);
+        IsReady(catalog_, groups_, node)
+            ? group.scale_down_unneeded_time_s.value_or(options_.scale_down_unneeded_time_s)
+            : group.scale_down_unready_time_s.value_or(options_.scale_down_unready_time_s);
     if (threshold_s <= 0) return true;
     return since_s < now_s_ - threshold_s;
   }

@@ -2,6 +2,7 @@
 
 #include "engine/displaced.h"
 #include "engine/eligibility.h"
+#include "engine/node_standing.h"
 
 namespace ebb {
 namespace {
@@ -9,7 +10,10 @@ namespace {
 std::vector<NodeId> NodesInDeletion(const ClusterSnapshot& snapshot, int64_t now_s) {
   std::vector<NodeId> nodes;
   snapshot.alive().ForEach([&](NodeId node) {
-    if (IsBeingDeleted(snapshot.catalog().node(node), now_s)) nodes.push_back(node);
+    const Catalog& catalog = snapshot.catalog();
+    if (IsBeingDeleted(catalog.node(node), now_s) || IsLeaving(catalog, node)) {
+      nodes.push_back(node);
+    }
   });
   return nodes;
 }

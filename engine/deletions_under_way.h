@@ -28,8 +28,9 @@ namespace ebb {
 class DeletionsUnderWay {
  public:
   // Takes the pods that must move off the nodes that are being deleted at the request's time, by
-  // their taints (IsBeingDeleted), puts them before those that are pending, and tells the request
-  // of them.  Of destinations that it has those in deletion are taken away.
+  // an autoscaler (IsBeingDeleted) or by something else (IsLeaving), puts them before those that
+  // are pending, and tells the request of them.  Of destinations that it has those in deletion are
+  // taken away.
   DeletionsUnderWay(ClusterSnapshot& snapshot, std::vector<PodId>& pending, PlanRequest& request);
   DeletionsUnderWay(const DeletionsUnderWay&) = delete;
   DeletionsUnderWay& operator=(const DeletionsUnderWay&) = delete;

@@ -1,5 +1,7 @@
 #include "engine/eligibility.h"
 
+#include "engine/node_standing.h"
+
 namespace ebb {
 namespace {
 
@@ -22,7 +24,7 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
   const NodeInfo& info = catalog.node(node);
   if (!snapshot.Contains(node)) return {.reason = kUnexpectedError, .utilization = {}};
   if (recently_unremovable) return {.reason = kRecentlyUnremovable, .utilization = {}};
-  if (IsBeingDeleted(info, now_s)) {
+  if (IsBeingDeleted(info, now_s) || IsLeaving(catalog, node)) {
     return {.reason = kCurrentlyBeingDeleted, .utilization = {}};
   }
   if (info.scale_down_disabled) {
@@ -30,6 +32,9 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
   }
   const NodeGroup* group = groups.Find(node);
   if (group == nullptr) return {.reason = kNotAutoscaled, .utilization = {}};
+  if (IsStarting(catalog, groups, node, now_s)) {
+    return {.reason = kNotStarted, .utilization = {}};
+  }
   if (group->managed_by == PoolManager::kKarpenter && info.do_not_disrupt) {
     return {.reason = kScaleDownDisabledAnnotation, .utilization = {}};
   }
@@ -44,7 +49,7 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
   const std::optional<Utilization> utilization =
       CalculateUtilization(snapshot, node, utilization_options, now_s);
   if (!utilization) return {.reason = kUnexpectedError, .utilization = {}};
-  if (!options.scale_down_unready_enabled && !info.ready) {
+  if (!options.scale_down_unready_enabled && !IsReady(catalog, groups, node)) {
     return {.reason = kScaleDownUnreadyDisabled, .utilization = {}};
   }
   // Not "<=": 0/0 is not above any threshold.

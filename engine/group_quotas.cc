@@ -1,6 +1,7 @@
 #include "engine/group_quotas.h"
 
 #include "engine/eligibility.h"
+#include "engine/node_standing.h"
 
 namespace ebb {
 
@@ -12,7 +13,9 @@ std::vector<int64_t> GroupQuotas(const ClusterSnapshot& snapshot, const NodeGrou
   for (uint32_t n = 0; n < groups.group_of.size(); ++n) {
     const NodeId node{n};
     if (groups.Of(node) == kNoGroup || !snapshot.Contains(node)) continue;
-    if (IsBeingDeleted(snapshot.catalog().node(node), now_s)) --quotas[Index(groups.Of(node))];
+    const Catalog& catalog = snapshot.catalog();
+    if (IsBeingDeleted(catalog.node(node), now_s) || IsLeaving(catalog, node))
+      --quotas[Index(groups.Of(node))];
   }
   return quotas;
 }

@@ -7,6 +7,7 @@
 #include "engine/check_input.h"
 #include "engine/group_quotas.h"
 #include "engine/limits.h"
+#include "engine/node_standing.h"
 #include "engine/verify.h"
 
 namespace ebb {
@@ -70,7 +71,9 @@ void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlanRequest& request, PlanResult& made) {
   const auto consider = [&](NodeId node) {
     const NodeGroup* group = groups.Find(node);
-    if (group == nullptr) {
+    if (IsLeaving(snapshot.catalog(), node)) {
+      made.excluded.push_back(Kept(node, UnremovableReason::kCurrentlyBeingDeleted));
+    } else if (group == nullptr) {
       made.excluded.push_back(Kept(node, UnremovableReason::kNotAutoscaled));
     } else if (!MayShrink(*group)) {
       made.excluded.push_back(Kept(node, UnremovableReason::kNodeGroupMinSizeReached));

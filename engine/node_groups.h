@@ -31,6 +31,15 @@ enum class NoGroupReason : uint8_t {
   kExcluded,  // Whoever made the groups left it out.
 };
 
+// Why a node counts as not ready although its conditions say that it is.
+enum class NotReadyReason : uint8_t {
+  kNone,
+  kNoGpus,         // It is labelled to have GPUs, and none is allocatable.
+  kStartupTaint,   // It has a taint that goes when the node has started.
+  kNoDevicePools,  // It lacks ResourceSlices that the other nodes of its group have.
+  kNoCsiDriver,    // It lacks a CSI driver that the other nodes of its group have.
+};
+
 struct NodeGroup {
   std::string name;  // No two groups share one.
   int64_t min_size = 0;
@@ -38,6 +47,7 @@ struct NodeGroup {
   int64_t target_size = 0;  // Its nodes, unless the caller knows better.
   bool atomic = false;      // ZeroOrMaxNodeScaling: all of its nodes go, or none.
   PoolManager managed_by = PoolManager::kClusterAutoscaler;
+  bool scaling_up = false;  // A scale-up of it was reported, and its nodes may still be starting.
 
   // Absent: the planner's own.
   std::optional<double> scale_down_utilization_threshold;
@@ -57,6 +67,11 @@ struct NodeGroups {
   // By NodeId: the node carries its provider's GPU label, and so has a GPU configuration
   // even if it offers no GPU.  Empty: none does.
   std::vector<bool> gpu_label;
+  // By NodeId; empty: conditions tell of every node.
+  std::vector<NotReadyReason> not_ready;
+  // --max-node-startup-time: how long a node may take from its registration until it is ready
+  // (node_standing.h).  0: no node is taken to be starting.
+  int64_t max_node_startup_time_s = 0;
 
   [[nodiscard]] GroupId Of(NodeId node) const { return group_of[Index(node)]; }
   [[nodiscard]] const NodeGroup* Find(NodeId node) const {
@@ -71,6 +86,10 @@ struct NodeGroups {
   }
   [[nodiscard]] bool HasGpuLabel(NodeId node) const {
     return !gpu_label.empty() && gpu_label[Index(node)];
+  }
+
+  [[nodiscard]] NotReadyReason WhyNotReady(NodeId node) const {
+    return not_ready.empty() ? NotReadyReason::kNone : not_ready[Index(node)];
   }
 
   friend bool operator==(const NodeGroups&, const NodeGroups&) = default;

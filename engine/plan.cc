@@ -7,7 +7,7 @@ namespace ebb {
 
 namespace {
 
-constexpr std::array<std::string_view, 19> kReasons = {
+constexpr std::array<std::string_view, 20> kReasons = {
     "NoReason",
     "ScaleDownDisabledAnnotation",
     "ScaleDownUnreadyDisabled",
@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 19> kReasons = {
     "UnexpectedError",
     "NoNodeInfo",
     "BlockedByOnCompletionPod",
+    "NotStarted",
 };
 
 }  // namespace

@@ -15,7 +15,7 @@
 
 namespace ebb {
 
-// Values and spelling as in the autoscaler (simulator.UnremovableReason).
+// Values and spelling as in the autoscaler (simulator.UnremovableReason), but the last.
 enum class UnremovableReason : uint8_t {
   kNoReason = 0,
   kScaleDownDisabledAnnotation,
@@ -36,6 +36,8 @@ enum class UnremovableReason : uint8_t {
   kUnexpectedError,
   kNoNodeInfo,
   kBlockedByOnCompletionPod,
+  // ebb's own: the autoscaler leaves such a node out of its lists.
+  kNotStarted,
 };
 // "NoPlaceToMovePods".
 std::string_view ToString(UnremovableReason reason);

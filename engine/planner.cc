@@ -13,6 +13,7 @@
 #include "engine/check_input.h"
 #include "engine/eligibility.h"
 #include "engine/hints.h"
+#include "engine/node_standing.h"
 #include "engine/pending_holds.h"
 #include "engine/placement.h"
 #include "engine/settled_pass.h"
@@ -112,6 +113,7 @@ class PassRun {
         input_(input),
         memory_(memory),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
+        some_absent_(EraseAbsent(catalog_, groups, input.now_s, destinations_)),
         pdbs_(catalog_),
         holds_(snapshot, input.pending),
         shares_(snapshot, input.max_workload_share),
@@ -137,11 +139,15 @@ class PassRun {
   }
 
  private:
-  // Pending pods take the room they will need before any node goes.  Any node will
-  // do for them, not destinations alone.  False: one that must fit does not.
+  // Pending pods take the room they will need before any node goes.  Any node that takes part
+  // will do for them, not destinations alone.  False: one that must fit does not.
   bool PackPending() {
     bool all_fit = true;
     if (!input_.pending.empty()) {
+      if (some_absent_ || input_.destinations != nullptr) {
+        NodeSet open = snapshot_.alive();
+        if (EraseAbsent(catalog_, groups_, input_.now_s, open)) simulation_.SetDestinations(open);
+      }
       pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr);
       plan_.packed = simulation_.moves();
       for (const PodId pod : input_.pending.first(input_.must_fit)) {
@@ -339,6 +345,7 @@ class PassRun {
   PassMemory& memory_;
 
   NodeSet destinations_;
+  bool some_absent_;  // Of the destinations some leave or are starting.
   PdbTracker pdbs_;
   const PendingHolds holds_;
   WorkloadShares shares_;

@@ -17,6 +17,7 @@
 #include "engine/candidate_order.h"
 #include "engine/check_input.h"
 #include "engine/displaced.h"
+#include "engine/node_standing.h"
 #include "engine/state_clock.h"
 #include "engine/verify.h"
 #include "snapshot/node_set.h"
@@ -41,15 +42,18 @@ class RoundRun {
         options_(state.options_),
         snapshot_(snapshot),
         catalog_(snapshot.catalog()),
-        groups_(groups),
+        groups_of_nodes_(WithStartingNodes(groups)),
+        groups_(groups_of_nodes_ ? *groups_of_nodes_ : groups),
         input_(input),
         in_deletion_(catalog_.nodes()),
+        leaving_(catalog_.nodes()),
         in_deletion_count_(groups.groups.size()) {}
 
   RoundResult Run() {
     TakeTime();
     TakeActuationStatus();
     for (const ScaleEvent& event : input_.events) state_.cooldowns_.Note(event);
+    NoteScaleUps();
     if (jumped_) {
       DecideNothing(ScaleDownStatus::kClockJumped);
     } else if (IsUnhealthy()) {
@@ -126,10 +130,33 @@ class RoundRun {
     for (auto* list : {&state_.actuation_.empty, &state_.actuation_.drained}) {
       TakeDeletions(*list);
     }
+    // What something else deletes takes no place in the budgets, but its group gets smaller.
+    snapshot_.alive().ForEach([&](NodeId node) {
+      if (!IsLeaving(catalog_, node) || in_deletion_.Contains(node)) return;
+      leaving_.Insert(node);
+      CountDeletion(groups_.Of(node));
+    });
     in_progress_ = {.empty = static_cast<int64_t>(state_.actuation_.empty.size()),
                     .drain = static_cast<int64_t>(state_.actuation_.drained.size())};
     state_.started_.Update(snapshot_, in_deletion_, input_.ended,
                            jumped_ ? std::nullopt : std::optional(now_s_));
+  }
+
+  // What the options say of nodes that are starting counts over what the groups say.
+  std::optional<NodeGroups> WithStartingNodes(const NodeGroups& groups) const {
+    if (groups.max_node_startup_time_s <= 0) return std::nullopt;
+    NodeGroups changed = groups;
+    changed.max_node_startup_time_s = options_.max_node_startup_time_s;
+    return changed;
+  }
+
+  // Nodes of a group may be starting for as long after its scale-up as they may take.
+  void NoteScaleUps() {
+    if (!groups_of_nodes_) return;
+    for (NodeGroup& group : groups_of_nodes_->groups) {
+      const std::optional<int64_t> at_s = state_.cooldowns_.LastScaleUp(group.name);
+      group.scaling_up = at_s && now_s_ - *at_s < options_.max_node_startup_time_s;
+    }
   }
 
   // A deletion counts for the budgets whether or not the node is still to be seen.
@@ -176,7 +203,10 @@ class RoundRun {
     int64_t unready = 0;
     snapshot_.alive().ForEach([&](NodeId node) {
       const NodeInfo& info = catalog_.node(node);
-      if (!info.ready && now_s_ - info.creation_time >= options_.max_node_startup_time_s) ++unready;
+      if (!IsReady(catalog_, groups_, node) &&
+          now_s_ - info.creation_time >= options_.max_node_startup_time_s) {
+        ++unready;
+      }
     });
     const auto nodes = static_cast<double>(snapshot_.nodes());
     const bool unhealthy =
@@ -318,10 +348,17 @@ class RoundRun {
   }
 
   // Takes nodes in deletion out, so that nothing is planned onto them, and lists the
-  // pods that need a place before any other node goes.
+  // pods that need a place before any other node goes.  Nodes that something else deletes stay
+  // as topology domains, without their pods: the pass plans nothing onto them.
   void PrepareSnapshot() {
-    if (in_progress_.empty + in_progress_.drain > 0) {
+    if (in_progress_.empty + in_progress_.drain > 0 || leaving_.Count() > 0) {
       without_deleted_.emplace(snapshot_);
+      leaving_.ForEach([&](NodeId node) {
+        for (const PodId pod : PodsToReplace(snapshot_, node, now_s_)) {
+          pending_.push_back(pod);
+          without_deleted_->RemovePod(pod);
+        }
+      });
       in_deletion_.ForEach([&](NodeId node) {
         const std::vector<PodId> pods = PodsToReplace(snapshot_, node, now_s_);
         pending_.insert(pending_.end(), pods.begin(), pods.end());
@@ -493,7 +530,7 @@ class RoundRun {
       GroupCounts& counts = result_.groups[Index(groups_.Of(node))];
       ++counts.nodes;
       EBB_DCHECK(!in_deletion_.Contains(node) || !unneeded.Contains(node));
-      if (in_deletion_.Contains(node)) {
+      if (in_deletion_.Contains(node) || leaving_.Contains(node)) {
         ++counts.in_deletion;
       } else if (unneeded.Contains(node)) {
         ++counts.unneeded;
@@ -513,12 +550,14 @@ class RoundRun {
   const ScaleDownOptions& options_;
   ClusterSnapshot& snapshot_;
   const Catalog& catalog_;
+  std::optional<NodeGroups> groups_of_nodes_;  // The input's, and what the round knows of nodes.
   const NodeGroups& groups_;
   const RoundInput& input_;
 
   int64_t now_s_ = 0;
   bool jumped_ = false;  // now_s_ is not believed.
   NodeSet in_deletion_;
+  NodeSet leaving_;                         // Nodes that something else deletes.
   std::vector<int64_t> in_deletion_count_;  // By GroupId.
   InProgress in_progress_;
   std::vector<NodeId> candidates_;

@@ -4,17 +4,22 @@
 #include <utility>
 
 #include "engine/eligibility.h"
+#include "engine/node_standing.h"
 #include "predicates/drainability.h"
 
 namespace ebb {
 namespace {
 
 // The first time after `now_s` at which some node or pod may be judged otherwise.
-int64_t NextChange(const Catalog& catalog, const PlannerOptions& options, int64_t now_s) {
+int64_t NextChange(const Catalog& catalog, const NodeGroups& groups, const PlannerOptions& options,
+                   int64_t now_s) {
   int64_t next = NextDrainChange(catalog, options.drain, now_s);
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {
     const NodeInfo& node = catalog.node(NodeId{n});
     if (IsBeingDeleted(node, now_s)) next = std::min(next, *node.to_be_deleted + kDeletionTimeoutS);
+    if (const auto old_s = YoungUntil(catalog, groups, NodeId{n}, now_s)) {
+      next = std::min(next, *old_s);
+    }
   }
   return next;
 }
@@ -55,7 +60,7 @@ SettledPass::SettledPass(const ClusterSnapshot& snapshot, uint64_t state, const 
       question_(input),
       recently_unremovable_(std::move(recently_unremovable)),
       from_s_(input.now_s),
-      until_s_(NextChange(snapshot.catalog(), options, input.now_s)),
+      until_s_(NextChange(snapshot.catalog(), groups, options, input.now_s)),
       plan_(std::move(plan)),
       ineligible_(ineligible) {
   verdicts_.reserve(plan_.keep.size() - ineligible_);

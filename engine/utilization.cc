@@ -1,5 +1,6 @@
 #include "engine/utilization.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "predicates/drainability.h"
@@ -67,6 +68,13 @@ std::optional<ResourceId> GpuOf(const Catalog& catalog, NodeId node) {
     }
   }
   return gpu;
+}
+
+bool HasGpus(const Catalog& catalog, NodeId node) {
+  if (GpuOf(catalog, node)) return true;
+  return std::ranges::any_of(catalog.node(node).allocatable, [&](const ResourceQuantity& q) {
+    return q.amount > 0 && catalog.ResourceName(q.resource).starts_with(kMigResourcePrefix);
+  });
 }
 
 std::optional<Utilization> CalculateUtilization(const ClusterSnapshot& snapshot, NodeId node,

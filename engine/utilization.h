@@ -39,6 +39,9 @@ struct UtilizationOptions {
 // The GPU resource that the node offers, the first of the known ones.
 std::optional<ResourceId> GpuOf(const Catalog& catalog, NodeId node);
 
+// Whether the node offers GPUs, whole or in parts (nvidia.com/mig-*), of any known vendor.
+bool HasGpus(const Catalog& catalog, NodeId node);
+
 // nullopt: the node's allocatable cpu or memory is missing or zero.
 std::optional<Utilization> CalculateUtilization(const ClusterSnapshot& snapshot, NodeId node,
                                                 const UtilizationOptions& options, int64_t now_s);

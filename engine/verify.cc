@@ -313,13 +313,15 @@ class Replay {
     if (info.to_be_deleted && input_.now_s - *info.to_be_deleted < kDeletionTimeoutS) {
       return Refuse(Name(node), " is being deleted already");
     }
+    if (GoesByItself(node)) return Refuse(Name(node), " is deleted by something else");
+    if (IsUnfinished(node)) return Refuse(Name(node), " is still being set up");
     if (info.scale_down_disabled) return Refuse(Name(node), " is annotated to stay");
     const NodeGroup* group = groups_.Find(node);
     if (group == nullptr) return Refuse(Name(node), " belongs to no group");
     if (group->managed_by == PoolManager::kKarpenter && info.do_not_disrupt) {
       return Refuse(Name(node), " is annotated to stay");
     }
-    if (!options_.scale_down_unready_enabled && !info.ready) {
+    if (!options_.scale_down_unready_enabled && (!info.ready || IsHeldUnready(node))) {
       return Refuse(Name(node), " is not ready");
     }
     const std::optional<ResourceId> gpu = GpuOf(catalog_, node);
@@ -335,6 +337,45 @@ class Replay {
         group->scale_down_utilization_threshold.value_or(options_.scale_down_utilization_threshold);
     if (Used(node) > threshold) return Refuse(Name(node), " is used too much");
     return absl::OkStatus();
+  }
+
+  // --- Nodes that take no part ---------------------------------------------------
+
+  // Its own words, or those of the machine that it runs on.
+  bool GoesByItself(NodeId node) const {
+    const NodeInfo& info = catalog_.node(node);
+    return info.leaving != NodeLeaving::kNo ||
+           catalog_.storage().dying_machines().Of(info.name, info.provider_id) != nullptr;
+  }
+
+  bool IsHeldUnready(NodeId node) const {
+    return !groups_.not_ready.empty() && groups_.not_ready[Index(node)] != NotReadyReason::kNone;
+  }
+
+  bool IsUnfinished(NodeId node) const {
+    const int64_t startup_s = groups_.max_node_startup_time_s;
+    if (startup_s <= 0) return false;
+    const NodeInfo& info = catalog_.node(node);
+    switch (info.setup) {
+      case NodeSetup::kUnregistered:
+      case NodeSetup::kNotInitialized:
+        return true;
+      case NodeSetup::kUnlabelled:
+      case NodeSetup::kInitialized:
+      case NodeSetup::kNotKarpenters:
+        break;
+    }
+    if (input_.now_s - info.creation_time >= startup_s) return false;
+    if (info.setup == NodeSetup::kUnlabelled || !info.ready) return true;
+    const NodeGroup* const group = groups_.Find(node);
+    return group != nullptr && group->scaling_up && IsHeldUnready(node);
+  }
+
+  // Empty: a pod may be put there.
+  std::string_view WhyNoPlace(NodeId to) const {
+    if (GoesByItself(to)) return ", which something deletes";
+    if (IsUnfinished(to)) return ", which is still being set up";
+    return "";
   }
 
   // --- Placement ---------------------------------------------------------------
@@ -367,6 +408,9 @@ class Replay {
       }
       if (!cluster_.Contains(to))
         return Refuse(Name(pod), " was packed on ", Name(to), ", which is gone");
+      if (const std::string_view why = WhyNoPlace(to); !why.empty()) {
+        return Refuse(Name(pod), " was packed on ", Name(to), Absl(why));
+      }
     }
     if (absl::Status s = PlaceAll(plan_.packed); !s.ok()) return s;
     const size_t must_fit = std::min(input_.must_fit, input_.pending.size());
@@ -463,6 +507,9 @@ class Replay {
       if (to == removal.node) return Refuse(Name(pod), " moves to the node that it leaves");
       if (!cluster_.Contains(to))
         return Refuse(Name(pod), " moves to ", Name(to), ", which is gone");
+      if (const std::string_view why = WhyNoPlace(to); !why.empty()) {
+        return Refuse(Name(pod), " moves to ", Name(to), Absl(why));
+      }
       if (input_.destinations != nullptr &&
           (Index(to) >= input_.destinations->range() || !input_.destinations->Contains(to))) {
         return Refuse(Name(pod), " moves to ", Name(to), ", which is no destination");

@@ -17,8 +17,10 @@
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/utilization.h"
 #include "service/settings_file.h"
 #include "snapshot/formats/duration.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -781,7 +783,124 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules) {
     groups.groups.push_back(std::move(group));
     for (const NodeId node : members->nodes) groups.group_of[Index(node)] = id;
   }
+  JudgeReadiness(catalog, rules, groups);
   return groups;
+}
+
+namespace {
+
+// Source: cluster-autoscaler utils/taints/taints.go IsStartupTaint.
+class StartupTaints {
+ public:
+  StartupTaints(const Catalog& catalog, const ReadinessRules& rules)
+      : catalog_(catalog), rules_(rules) {}
+
+  [[nodiscard]] bool HasOne(NodeId node) const {
+    return std::ranges::any_of(catalog_.node(node).taints,
+                               [&](const Taint& taint) { return IsOne(catalog_.Text(taint.key)); });
+  }
+
+ private:
+  [[nodiscard]] bool IsOne(std::string_view key) const {
+    if (key.starts_with(kStartupTaintPrefix) || key.starts_with(kIgnoreTaintPrefix)) return true;
+    return std::ranges::find(rules_.startup_taints, key) != rules_.startup_taints.end() ||
+           std::ranges::any_of(rules_.startup_taint_prefixes,
+                               [&](const std::string& prefix) { return key.starts_with(prefix); });
+  }
+
+  const Catalog& catalog_;
+  const ReadinessRules& rules_;
+};
+
+// By driver, how many pools of devices the node has.
+std::map<std::string_view, size_t> PoolsByDriver(const Catalog& catalog, NodeId node) {
+  std::map<std::string_view, size_t> pools;
+  const Storage::DevicePools* const has = catalog.storage().PoolsOf(catalog.node(node).name);
+  if (has == nullptr) return pools;
+  for (const auto& [pool, slices] : *has) ++pools[pool.first];
+  return pools;
+}
+
+// Nodes with fewer pools of a driver than every other node of the group that has some.  `nodes`:
+// those of one group that may be ready.
+std::vector<NodeId> LackingPools(const Catalog& catalog, const std::vector<NodeId>& nodes) {
+  std::vector<std::map<std::string_view, size_t>> pools;
+  std::map<std::string_view, std::vector<size_t>> counts;  // By driver, of nodes that have some.
+  for (const NodeId node : nodes) {
+    for (const auto& [driver, count] : pools.emplace_back(PoolsByDriver(catalog, node))) {
+      counts[driver].push_back(count);
+    }
+  }
+  std::vector<NodeId> lacking;
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    const bool lacks = std::ranges::any_of(counts, [&](const auto& of_driver) {
+      const auto own = pools[n].find(of_driver.first);
+      const size_t has = own == pools[n].end() ? 0 : own->second;
+      const auto others =
+          std::ranges::count_if(of_driver.second, [&](size_t count) { return count > has; });
+      const std::ptrdiff_t self = own == pools[n].end() ? 0 : 1;
+      return others > 0 && others == std::ssize(of_driver.second) - self;
+    });
+    if (lacks) lacking.push_back(nodes[n]);
+  }
+  return lacking;
+}
+
+// Nodes that lack a CSI driver which every other node of the group has.  Nodes without a CSINode
+// are not compared.
+std::vector<NodeId> LackingDrivers(const Catalog& catalog, const std::vector<NodeId>& nodes) {
+  std::map<TextId, size_t> counts;
+  std::vector<std::pair<NodeId, const CsiNodeInfo*>> known;
+  for (const NodeId node : nodes) {
+    const CsiNodeInfo* const csi = catalog.storage().FindCsiNode(catalog.node(node).name);
+    if (csi == nullptr) continue;
+    known.emplace_back(node, csi);
+    for (const TextId driver : csi->drivers) ++counts[driver];
+  }
+  std::vector<NodeId> lacking;
+  for (const auto& [node, csi] : known) {
+    const bool lacks = std::ranges::any_of(counts, [&](const auto& driver) {
+      return driver.second + 1 == known.size() &&
+             !std::ranges::binary_search(csi->drivers, driver.first);
+    });
+    if (lacks) lacking.push_back(node);
+  }
+  return lacking;
+}
+
+}  // namespace
+
+// Source: cluster-autoscaler core/static_autoscaler.go obtainNodeLists, which looks at nodes that
+// are ready and schedulable alone.
+void JudgeReadiness(const Catalog& catalog, const GroupRules& rules, NodeGroups& groups) {
+  groups.max_node_startup_time_s = rules.max_node_startup_time_s;
+  groups.not_ready.assign(catalog.nodes(), NotReadyReason::kNone);
+  const StartupTaints taints(catalog, rules.readiness);
+  std::vector<std::vector<NodeId>> ready_of(groups.groups.size());
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    const NodeId node{n};
+    if (!catalog.IsThere(node)) continue;
+    const NodeInfo& info = catalog.node(node);
+    if (!info.ready || info.unschedulable) continue;
+    if (groups.HasGpuLabel(node) && !HasGpus(catalog, node)) {
+      groups.not_ready[n] = NotReadyReason::kNoGpus;
+    } else if (taints.HasOne(node)) {
+      groups.not_ready[n] = NotReadyReason::kStartupTaint;
+    } else if (groups.Of(node) != kNoGroup) {
+      ready_of[Index(groups.Of(node))].push_back(node);
+    }
+  }
+  for (const std::vector<NodeId>& nodes : ready_of) {
+    if (rules.readiness.csi_node_aware) {
+      for (const NodeId node : LackingDrivers(catalog, nodes)) {
+        groups.not_ready[Index(node)] = NotReadyReason::kNoCsiDriver;
+      }
+    }
+    if (!catalog.storage().HasPools()) continue;
+    for (const NodeId node : LackingPools(catalog, nodes)) {
+      groups.not_ready[Index(node)] = NotReadyReason::kNoDevicePools;
+    }
+  }
 }
 
 std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules& rules) {

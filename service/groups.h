@@ -156,11 +156,25 @@ struct GroupRule {
   std::vector<std::pair<std::string, std::string>> node_selector;
 };
 
+// Which taints a node has only while it starts: until it loses them it counts as not ready.  Those
+// that begin with startup-taint.cluster-autoscaler.kubernetes.io/ or
+// ignore-taint.cluster-autoscaler.kubernetes.io/ are such taints always.
+struct ReadinessRules {
+  std::vector<std::string> startup_taints;          // Keys: --startup-taint and --ignore-taint.
+  std::vector<std::string> startup_taint_prefixes;  // --startup-taint-prefix.
+  // --enable-csi-node-aware-scheduling: CSI drivers that are not registered make a node unready.
+  bool csi_node_aware = false;
+  bool operator==(const ReadinessRules&) const = default;
+};
+
 struct GroupRules {
   std::string file;  // As it is called in messages.
   std::string group_label;
   std::optional<std::string> gpu_label;
   std::vector<GroupRule> rules;
+  // What a file does not say, but a command line or options: when a node counts as ready.
+  ReadinessRules readiness;
+  int64_t max_node_startup_time_s = 900;  // As NodeGroups.
 };
 
 // The smallest and largest size of a group, as the autoscaler's --nodes gives them.
@@ -178,8 +192,16 @@ absl::StatusOr<GroupRules> ReadGroupFile(const std::string& path);
 absl::StatusOr<GroupRules> ParseGroups(const std::string& name, const std::string& yaml);
 
 // `rules` may be empty.  Groups are in order of their names.
-// Cost: O(nodes * (labels of a node + rules)).
+//
+// A node that its conditions call ready, and that is not cordoned, counts as not ready where it has
+// a startup taint; where it has its provider's GPU label and no GPU of a known vendor is
+// allocatable; and where every other node of its group that has ResourceSlices of a driver has more
+// pools of it, or with csi_node_aware a CSI driver that it lacks.  The autoscaler compares with the
+// group's template instead, which ebb does not know. Cost: O(nodes * (labels of a node + rules)).
 NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules);
+
+// The part of AssignGroups that says which nodes are ready, for groups that are assigned already.
+void JudgeReadiness(const Catalog& catalog, const GroupRules& rules, NodeGroups& groups);
 
 // Rules that do not fit this cluster: a rule or a label that no node has, with the nearest that
 // some node has; rules that match the same nodes; a name that several groups have; a group that

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "engine/node_standing.h"
 #include "engine/utilization.h"
 
 namespace ebb {
@@ -109,7 +110,7 @@ class Metrics::Impl {
   void Observe(const ObservedRound& round) {
     const std::scoped_lock lock(mutex_);
     const RoundResult& result = *round.result;
-    CountStarted(*round.catalog, result);
+    CountStarted(round);
     CountNodes(round);
     NoteActivity(result);
     safe_.Add({}).Set(result.status == ScaleDownStatus::kClusterUnhealthy ? 0 : 1);
@@ -182,15 +183,22 @@ class Metrics::Impl {
   }
 
  private:
-  void CountStarted(const Catalog& catalog, const RoundResult& result) {
+  static bool CountsAsReady(const ObservedRound& round, NodeId node) {
+    return round.groups == nullptr ? round.catalog->node(node).ready
+                                   : IsReady(*round.catalog, *round.groups, node);
+  }
+
+  void CountStarted(const ObservedRound& round) {
+    const Catalog& catalog = *round.catalog;
+    const RoundResult& result = *round.result;
     std::set<NodeId> empty;
     for (const DeletionBucket& bucket : result.start.empty) {
       empty.insert(bucket.nodes.begin(), bucket.nodes.end());
     }
     for (const NodeId node : result.newly_started) {
-      const char* const reason = !catalog.node(node).ready ? "unready"
-                                 : empty.contains(node)    ? "empty"
-                                                           : "underutilized";
+      const char* const reason = !CountsAsReady(round, node) ? "unready"
+                                 : empty.contains(node)      ? "empty"
+                                                             : "underutilized";
       Counted(scaled_down_, reason).Increment();
       const std::optional<ResourceId> gpu = GpuOf(catalog, node);
       if (gpu) Gpu(reason, std::string(catalog.Text(catalog.resource_name(*gpu)))).Increment();
@@ -219,7 +227,9 @@ class Metrics::Impl {
     round.snapshot->alive().ForEach([&](NodeId node) {
       const NodeInfo& info = round.catalog->node(node);
       const int64_t age_s = round.result->now_s - info.creation_time;
-      ++(info.ready ? ready : age_s < round.max_node_startup_time_s ? not_started : unready);
+      ++(CountsAsReady(round, node)              ? ready
+         : age_s < round.max_node_startup_time_s ? not_started
+                                                 : unready);
     });
     nodes_.Add({{"state", "ready"}}).Set(ready);
     nodes_.Add({{"state", "unready"}}).Set(unready);

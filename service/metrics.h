@@ -52,6 +52,7 @@ struct ObservedRound {
   const Catalog* catalog;  // Of the round's snapshot.
   const RoundResult* result;
   const ClusterSnapshot* snapshot = nullptr;  // Null: its nodes are not counted.
+  const NodeGroups* groups = nullptr;         // Null: conditions alone tell which nodes are ready.
   int64_t max_node_startup_time_s = 0;        // As ScaleDownOptions.
   int64_t unregistered_nodes = 0;
   int64_t pending_pods = 0;

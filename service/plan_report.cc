@@ -8,8 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "base/text.h"
+#include "engine/node_standing.h"
 #include "service/groups.h"
 #include "snapshot/import/completeness.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -211,7 +214,21 @@ std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
   if (why.reason == UnremovableReason::kNotAutoscaled) {
     return std::string(ToText(context.groups->WhyNoGroup(why.node)));
   }
+  if (why.reason == UnremovableReason::kCurrentlyBeingDeleted) {
+    const std::string leaving = WhyLeaving(context.catalog(), why.node);
+    return leaving.empty() ? absl::StrCat("tainted ", Absl(kHardTaint)) : leaving;
+  }
+  if (why.reason == UnremovableReason::kNotStarted) {
+    std::string starting =
+        WhyStarting(context.catalog(), *context.groups, why.node, context.request->now_s);
+    // A round knew of its group's scale-up, and the groups here do not.
+    return starting.empty() ? WhyNotReady(*context.groups, why.node) : starting;
+  }
   std::string text;
+  if (why.reason == UnremovableReason::kScaleDownUnreadyDisabled ||
+      why.reason == UnremovableReason::kNotUnreadyLongEnough) {
+    text = WhyNotReady(*context.groups, why.node);
+  }
   if (why.reason == UnremovableReason::kNotUnneededOtherReason) text = "its group is in cooldown";
   const std::string_view annotation = AnnotationThatKeeps(context, why.node);
   if (annotation.empty()) return text;

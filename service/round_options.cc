@@ -124,10 +124,19 @@ void Visit(LoadOptions& options, Fields& fields) {
 }
 
 template <typename Fields>
+void Visit(ReadinessRules& rules, Fields& fields) {
+  auto& [startup_taints, startup_taint_prefixes, csi_node_aware] = rules;
+  fields.Texts("startupTaints", startup_taints);
+  fields.Texts("startupTaintPrefixes", startup_taint_prefixes);
+  fields.Switch("csiNodeAware", csi_node_aware);
+}
+
+template <typename Fields>
 void Visit(RoundOptions& options, Fields& fields) {
-  auto& [scale_down, candidate_order, load] = options;
+  auto& [scale_down, candidate_order, readiness, load] = options;
   fields.OneOf("candidateOrder", candidate_order, kCandidateOrderWords);
   fields.Struct("load", load);
+  fields.Struct("readiness", readiness);
   fields.Struct("scaleDown", scale_down);
 }
 

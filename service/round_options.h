@@ -9,6 +9,7 @@
 //   {"candidateOrder":"autoscaler",
 //    "load":{"expendablePodsPriorityCutoff":-10,"assumeComplete":false,
 //            "bypassedSchedulerNames":[]},
+//    "readiness":{"startupTaints":[],"startupTaintPrefixes":[],"csiNodeAware":false},
 //    "scaleDown":{"planner":{"scaleDownUtilizationThreshold":0.5,...},...}}
 //
 // Durations are whole seconds (...Seconds), memory is bytes.  Reading and writing go over
@@ -33,12 +34,13 @@
 #include "absl/status/statusor.h"
 #include "engine/make_plan.h"
 #include "engine/round.h"
+#include "service/groups.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace ebb {
 
 // The form's version.  It goes up when the form gains, loses or renames a field.
-inline constexpr int64_t kOptionsVersion = 1;
+inline constexpr int64_t kOptionsVersion = 2;
 
 struct RoundOptions {
   // The plan of a round is shown and stored.
@@ -46,6 +48,7 @@ struct RoundOptions {
 
   ScaleDownOptions scale_down;
   CandidateOrder candidate_order = CandidateOrder::kAutoscaler;
+  ReadinessRules readiness;
   // `limits` and `strict` say what is refused and are not in the form; nor is `use`, which
   // is always kPlan.
   LoadOptions load;

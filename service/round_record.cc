@@ -93,6 +93,13 @@ std::optional<NamedText> TextNamed(const std::string& name, std::string text) {
   return NamedText{name, std::move(text)};
 }
 
+// Options of a form before today's, in today's: what it lacks has the value by which those rounds
+// were decided.  Version 1 knew no startup taints.
+Json InTodaysForm(Json options, int64_t version) {
+  if (version < 2) options["readiness"] = OptionsJson(RoundOptions()).at("readiness");
+  return options;
+}
+
 // What today's form says of options and texts.
 absl::StatusOr<RoundArguments> ParseToday(const std::string& name, const Json& json) {
   static constexpr auto kMembers =
@@ -105,7 +112,7 @@ absl::StatusOr<RoundArguments> ParseToday(const std::string& name, const Json& j
   }
   Members members(name, json);
   const int64_t version = members.Integer("optionsVersion");
-  if (members.ok() && version != kOptionsVersion) {
+  if (members.ok() && (version < 1 || version > kOptionsVersion)) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": its options are of version ", version,
                                                    ", this ebb knows ", kOptionsVersion));
   }
@@ -123,10 +130,11 @@ absl::StatusOr<RoundArguments> ParseToday(const std::string& name, const Json& j
   }
   const Json* const options_json = members.Find("options", &Json::is_object);
   if (!members.ok()) return members.status();
-  absl::StatusOr<RoundOptions> options = ParseOptions(name, *options_json);
+  absl::StatusOr<RoundOptions> options = ParseOptions(name, InTodaysForm(*options_json, version));
   if (!options.ok()) return options.status();
   absl::StatusOr<RoundSettings> settings = MakeSettings(*options, std::move(texts));
   if (!settings.ok()) return settings.status();
+  if (version < 2) settings->groups.max_node_startup_time_s = 0;  // No node was NotStarted.
   arguments.settings = *std::move(settings);
   return arguments;
 }
@@ -154,6 +162,7 @@ absl::StatusOr<RoundArguments> ParseOld(const std::string& name, int64_t rules, 
   if (old->has_deadline) arguments.deadline_question = question;
   absl::StatusOr<RoundSettings> settings = MakeSettings(old->options, std::move(texts));
   if (!settings.ok()) return settings.status();
+  settings->groups.max_node_startup_time_s = 0;  // No node was NotStarted.
   arguments.settings = *std::move(settings);
   return arguments;
 }

@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "engine/candidate_order.h"
+#include "engine/node_standing.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/node_set.h"
 
@@ -117,7 +118,7 @@ NodesOutsideThePlan OutsideThePlan(const ClusterSnapshot& snapshot, const NodeGr
     UnremovableNode why;
     why.node = node;
     const NodeGroup* const group = groups.Find(node);
-    if (in_deletion.Contains(node)) {
+    if (in_deletion.Contains(node) || IsLeaving(catalog, node)) {
       why.reason = UnremovableReason::kCurrentlyBeingDeleted;
     } else if (group == nullptr) {
       why.reason = UnremovableReason::kNotAutoscaled;

@@ -12,6 +12,8 @@ absl::StatusOr<RoundSettings> MakeSettings(const RoundOptions& options, RoundTex
     settings.groups = *std::move(groups);
   }
   SetGroupSizes(texts.group_sizes, settings.groups);
+  settings.groups.readiness = options.readiness;
+  settings.groups.max_node_startup_time_s = options.scale_down.max_node_startup_time_s;
   if (texts.events) {
     absl::StatusOr<RoundEvents> events = ParseEvents(texts.events->name, texts.events->text);
     if (!events.ok()) return events.status();

@@ -64,6 +64,27 @@ bool IsReady(const objects::Node& node) {
                                [](const objects::Taint& t) { return IsUnreadyTaint(t.key); });
 }
 
+// Source: karpenter pkg/apis/v1/taints.go.
+NodeLeaving LeavingOf(const objects::Node& node) {
+  const auto has_taint = [&](std::string_view key) {
+    return std::ranges::any_of(node.taints, [&](const objects::Taint& t) { return t.key == key; });
+  };
+  if (node.meta.deletion_time) return NodeLeaving::kDeletionTimestamp;
+  if (has_taint(kDisruptedTaint)) return NodeLeaving::kDisrupted;
+  return has_taint(kDisruptionTaint) ? NodeLeaving::kDisruption : NodeLeaving::kNo;
+}
+
+// Source: karpenter pkg/controllers/nodeclaim/lifecycle registration.go, initialization.go.
+NodeSetup SetupOf(const objects::Node& node) {
+  for (const objects::Taint& taint : node.taints) {
+    if (taint.key == kUnregisteredTaint) return NodeSetup::kUnregistered;
+  }
+  const objects::KeyValues& labels = node.meta.labels;
+  if (!FindValue(labels, kNodePoolLabel)) return NodeSetup::kNotKarpenters;
+  if (FindValue(labels, kInitializedLabel) == "true") return NodeSetup::kInitialized;
+  return FindValue(labels, kRegisteredLabel) ? NodeSetup::kNotInitialized : NodeSetup::kUnlabelled;
+}
+
 // "Pod default/web-0".
 std::string ObjectName(std::string_view kind, const objects::ObjectMeta& meta) {
   return absl::StrCat(Absl(kind), " ", Absl(meta.namespace_name), "/", Absl(meta.name));
@@ -193,6 +214,7 @@ std::vector<bool> ResourcesToKeep(const std::vector<NodeInfo>& nodes,
   for (size_t r = 0; r < names.size(); ++r) {
     keep[r] = r < kFixedResources ||
               std::ranges::find(kGpuResources, symbols.Text(names[r])) != std::end(kGpuResources) ||
+              symbols.Text(names[r]).starts_with(kMigResourcePrefix) ||
               (offered[r] && asked[r] && ++both <= kResourcesMax);
   }
   return keep;
@@ -462,6 +484,8 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
   info.creation_time = NearestTime(node.meta.creation_time);
   info.unschedulable = node.unschedulable;
   info.ready = IsReady(node);
+  info.leaving = LeavingOf(node);
+  info.setup = SetupOf(node);
   info.scale_down_disabled = FindValue(node.meta.annotations, kScaleDownDisabled) == "true";
   info.do_not_disrupt = FindValue(node.meta.annotations, kDoNotDisruptAnnotation) == "true" ||
                         FindValue(node.meta.annotations, kDoNotConsolidate) == "true";

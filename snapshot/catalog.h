@@ -235,6 +235,24 @@ struct NodeImage {
   int64_t size_bytes;
 };
 
+// What deletes a node, beside an autoscaler whose taint says since when (to_be_deleted), as the
+// node itself says it.
+enum class NodeLeaving : uint8_t {
+  kNo,
+  kDeletionTimestamp,  // metadata.deletionTimestamp
+  kDisrupted,          // Taint karpenter.sh/disrupted.
+  kDisruption,         // Taint karpenter.sh/disruption, as Karpenter before 1.0 has it.
+};
+
+// How far Karpenter has set up a node, as its labels and taints say it.
+enum class NodeSetup : uint8_t {
+  kNotKarpenters,
+  kInitialized,     // Label karpenter.sh/initialized: "true".
+  kUnregistered,    // Taint karpenter.sh/unregistered.
+  kNotInitialized,  // Registered, and without that label.
+  kUnlabelled,      // Neither label: it starts, or its labels were stripped.
+};
+
 struct NodeInfo {
   TextId name;
   TextId uid;
@@ -254,6 +272,8 @@ struct NodeInfo {
   bool scale_down_disabled = false;  // cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"
   bool upcoming = false;             // cluster-autoscaler.k8s.io/upcoming-node
   bool do_not_disrupt = false;  // karpenter.sh/do-not-disrupt, or the older do-not-consolidate.
+  NodeLeaving leaving = NodeLeaving::kNo;
+  NodeSetup setup = NodeSetup::kNotKarpenters;
   std::optional<int64_t>
       to_be_deleted;  // Value of the ToBeDeletedByClusterAutoscaler taint, if an integer.
   std::optional<int64_t>

@@ -20,13 +20,15 @@ struct Overloaded : Calls... {
 constexpr std::string_view kStorageKinds[] = {
     "PersistentVolume", "PersistentVolumeClaim", "StorageClass",       "CSIDriver",
     "CSINode",          "VolumeAttachment",      "CSIStorageCapacity", "DeviceClass",
-    "ResourceClaim",    "ResourceClaimTemplate", "ResourceSlice"};
+    "ResourceClaim",    "ResourceClaimTemplate", "ResourceSlice",      "Machine",
+    "NodeClaim"};
 static_assert(std::size(kStorageKinds) == std::variant_size_v<StorageObject>);
 
 template <typename Kind>
 constexpr bool kIsNamespacedStorage =
     std::is_same_v<Kind, PersistentVolumeClaim> || std::is_same_v<Kind, CsiStorageCapacity> ||
-    std::is_same_v<Kind, ResourceClaim> || std::is_same_v<Kind, ResourceClaimTemplate>;
+    std::is_same_v<Kind, ResourceClaim> || std::is_same_v<Kind, ResourceClaimTemplate> ||
+    std::is_same_v<Kind, Machine>;
 
 }  // namespace
 

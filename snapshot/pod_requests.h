@@ -54,6 +54,8 @@ bool IsExtendedResource(std::string_view name);
 inline constexpr std::string_view kGpuResources[] = {"nvidia.com/gpu", "habana.ai/gaudi",
                                                      "gpu.intel.com/xe", "amd.com/gpu",
                                                      "microsoft.com/directx"};
+// Parts of NVIDIA's GPUs: "nvidia.com/mig-1g.5gb".
+inline constexpr std::string_view kMigResourcePrefix = "nvidia.com/mig-";
 
 }  // namespace ebb
 

@@ -328,7 +328,9 @@ void Storage::Put(const objects::CsiNode& from, Symbols& symbols) {
   CsiNodeInfo& to = csi_nodes_[symbols.Intern(from.meta.name)];
   for (const auto& [driver, volumes_max] : from.drivers) {
     if (volumes_max) to.limits.push_back({symbols.Intern(driver), *volumes_max});
+    to.drivers.push_back(symbols.Intern(driver));
   }
+  std::ranges::sort(to.drivers);
   Text plugins = FindValue(from.meta.annotations, kMigratedPlugins).value_or("");
   while (!plugins.empty()) {
     const size_t comma = plugins.find(',');
@@ -485,7 +487,9 @@ void Storage::ConnectLastVolumes() { ConnectPod(asked_volumes_.back()); }
 
 Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
   struct {
-    Effect operator()(const objects::ResourceSlice&) const { return Effect::kNone; }
+    Effect operator()(const objects::ResourceSlice&) const { return Effect::kInPlace; }
+    Effect operator()(const objects::Machine&) const { return Effect::kInPlace; }
+    Effect operator()(const objects::NodeClaim&) const { return Effect::kInPlace; }
     Effect operator()(const objects::CsiNode&) const { return Effect::kInPlace; }
     Effect operator()(const objects::VolumeAttachment&) const { return Effect::kInPlace; }
     Effect operator()(const objects::PersistentVolume&) const { return Effect::kAnew; }
@@ -515,6 +519,15 @@ void Storage::Remove(const objects::StorageObject& object, Symbols& symbols) {
     csi_nodes_.erase(symbols.Intern(csi_node->meta.name));
     return;
   }
+  if (const auto* machine = std::get_if<objects::Machine>(&object)) {
+    return dying_machines_.Remove(*machine, symbols);
+  }
+  if (const auto* claim = std::get_if<objects::NodeClaim>(&object)) {
+    return dying_machines_.Remove(*claim, symbols);
+  }
+  if (const auto* slice = std::get_if<objects::ResourceSlice>(&object)) {
+    return RemoveSlice(*slice, symbols);
+  }
   const auto& from = std::get<objects::VolumeAttachment>(object);
   if (from.attacher.empty() || !from.volume_name) return;
   const TextId node = symbols.Intern(from.node_name);
@@ -529,6 +542,27 @@ void Storage::Remove(const objects::StorageObject& object, Symbols& symbols) {
   } else {
     ConnectAttachments(node, symbols);
   }
+}
+
+void Storage::Put(const objects::ResourceSlice& slice, Symbols& symbols) {
+  if (slice.node_name.empty()) return;
+  ++pools_of_[symbols.Intern(slice.node_name)]
+             [{std::string(slice.driver), std::string(slice.pool)}];
+}
+
+void Storage::RemoveSlice(const objects::ResourceSlice& slice, Symbols& symbols) {
+  if (slice.node_name.empty()) return;
+  const auto of_node = pools_of_.find(symbols.Intern(slice.node_name));
+  EBB_CHECK(of_node != pools_of_.end());
+  const auto pool = of_node->second.find({std::string(slice.driver), std::string(slice.pool)});
+  EBB_CHECK(pool != of_node->second.end());
+  if (--pool->second == 0) of_node->second.erase(pool);
+  if (of_node->second.empty()) pools_of_.erase(of_node);
+}
+
+const Storage::DevicePools* Storage::PoolsOf(TextId node) const {
+  const auto it = pools_of_.find(node);
+  return it == pools_of_.end() ? nullptr : &it->second;
 }
 
 Storage Storage::WithoutObjects() const {

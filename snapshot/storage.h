@@ -20,15 +20,18 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "snapshot/dying_machines.h"
 #include "snapshot/ids.h"
 #include "snapshot/matching.h"
 #include "snapshot/objects.h"
@@ -40,6 +43,9 @@ namespace ebb {
 
 class Storage {
  public:
+  // Driver and pool -> ResourceSlices of it.
+  using DevicePools = std::map<std::pair<std::string, std::string>, size_t>;
+
   // Errors: InvalidArgument naming the object: it has no name or occurs twice.
   absl::Status Add(const objects::StorageObject& object, Symbols& symbols);
 
@@ -54,7 +60,6 @@ class Storage {
 
   // What a change of an object after Connect takes.
   enum class Effect : uint8_t {
-    kNone,     // No decision reads it.
     kInPlace,  // Replace() and Remove().
     kAnew,     // Another storage, from WithoutObjects().
     kShapes,   // Shapes of pods depend on it too.
@@ -76,6 +81,11 @@ class Storage {
   [[nodiscard]] std::span<const AttachableVolume> AttachedTo(TextId node) const;
   // First the unreserved volumes, by capacity; then the others, by claim; equals as in the input.
   [[nodiscard]] std::span<const VolumeInfo* const> VolumesOfClass(TextId storage_class) const;
+  // The pools of devices that drivers offer on the node alone: driver and pool, sorted, each once.
+  // Null: there is none.
+  [[nodiscard]] const DevicePools* PoolsOf(TextId node) const;
+  [[nodiscard]] bool HasPools() const { return !pools_of_.empty(); }
+  [[nodiscard]] const DyingMachines& dying_machines() const { return dying_machines_; }
   [[nodiscard]] const std::vector<StorageCapacity>& capacities() const { return capacities_; }
 
   // Zone and region labels, beta and GA: a node with none of them is in every zone.
@@ -107,7 +117,14 @@ class Storage {
   void Put(const objects::DeviceClass& device_class, Symbols& symbols);
   void Put(const objects::ResourceClaim& claim, Symbols& symbols);
   void Put(const objects::ResourceClaimTemplate& from, Symbols& symbols);
-  void Put(const objects::ResourceSlice&, Symbols&) {}  // No decision reads them.
+  void Put(const objects::ResourceSlice& slice, Symbols& symbols);
+  void RemoveSlice(const objects::ResourceSlice& slice, Symbols& symbols);
+  void Put(const objects::Machine& machine, Symbols& symbols) {
+    dying_machines_.Put(machine, symbols);
+  }
+  void Put(const objects::NodeClaim& claim, Symbols& symbols) {
+    dying_machines_.Put(claim, symbols);
+  }
 
   void ConnectClaim(ClaimInfo& claim, Symbols& symbols) const;
   void ConnectPod(const PodVolumes& asked);
@@ -131,6 +148,8 @@ class Storage {
   absl::flat_hash_map<TextId, TextId> device_classes_;                // By resource.
   absl::flat_hash_map<NamespacedName, std::string> resource_claims_;  // "is not allocated".
   absl::flat_hash_set<NamespacedName> resource_claim_templates_;
+  DyingMachines dying_machines_;
+  absl::flat_hash_map<TextId, DevicePools> pools_of_;  // By node.
 
   absl::flat_hash_map<TextId, std::vector<const VolumeInfo*>> volumes_by_class_;
   absl::flat_hash_map<TextId, std::vector<AttachableVolume>> attached_to_;

@@ -123,6 +123,7 @@ struct CsiNodeInfo {
     int64_t volumes_max;
   };
   std::vector<Limit> limits;             // Drivers without one are left out.
+  std::vector<TextId> drivers;           // All, sorted.
   std::vector<TextId> migrated_plugins;  // storage.alpha.kubernetes.io/migrated-plugins
 };
 

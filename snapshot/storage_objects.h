@@ -1,5 +1,6 @@
 // Storage objects as importers hand them over: what the scheduler's storage
-// filters read of volumes, claims, classes, drivers and attachments.
+// filters read of volumes, claims, classes, drivers and attachments; and other objects of which
+// only a look-up by name is kept beside them (devices, machines).
 //
 // The conventions of objects.h hold: views that live until the call returns,
 // bytes rounded up as Quantity.Value() does, absent is empty or nullopt.  Two
@@ -134,9 +135,28 @@ struct ResourceSlice {
   Text node_name;  // Empty: not of one node alone.
 };
 
-using StorageObject = std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver,
-                                   CsiNode, VolumeAttachment, CsiStorageCapacity, DeviceClass,
-                                   ResourceClaim, ResourceClaimTemplate, ResourceSlice>;
+// What a node runs on, for the infrastructure of the cluster.  Read because a machine that is being
+// deleted takes its node along.
+
+// A Machine of Cluster API or of OpenShift.
+struct Machine {
+  ObjectMeta meta;
+  Text group;        // Of its apiVersion: "cluster.x-k8s.io" or "machine.openshift.io".
+  Text node_name;    // status.nodeRef.name.
+  Text provider_id;  // spec.providerID.
+};
+
+// Karpenter's.
+struct NodeClaim {
+  ObjectMeta meta;
+  Text node_name;    // status.nodeName.
+  Text provider_id;  // status.providerID.
+};
+
+using StorageObject =
+    std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver, CsiNode,
+                 VolumeAttachment, CsiStorageCapacity, DeviceClass, ResourceClaim,
+                 ResourceClaimTemplate, ResourceSlice, Machine, NodeClaim>;
 
 }  // namespace ebb::objects
 

@@ -20,6 +20,22 @@ inline constexpr std::string_view kBetaRegionLabel = "failure-domain.beta.kubern
 
 inline constexpr std::string_view kDoNotDisruptAnnotation = "karpenter.sh/do-not-disrupt";
 
+// Karpenter's taints: of nodes that it is removing (the second until 0.37), and that it has not set
+// up yet.
+inline constexpr std::string_view kDisruptedTaint = "karpenter.sh/disrupted";
+inline constexpr std::string_view kDisruptionTaint = "karpenter.sh/disruption";
+inline constexpr std::string_view kUnregisteredTaint = "karpenter.sh/unregistered";
+// Its labels: of all its nodes, of those that joined, and of those that are ready for pods.
+inline constexpr std::string_view kNodePoolLabel = "karpenter.sh/nodepool";
+inline constexpr std::string_view kRegisteredLabel = "karpenter.sh/registered";
+inline constexpr std::string_view kInitializedLabel = "karpenter.sh/initialized";
+
+// Taints whose keys begin so are startup taints without a flag.
+inline constexpr std::string_view kStartupTaintPrefix =
+    "startup-taint.cluster-autoscaler.kubernetes.io/";
+inline constexpr std::string_view kIgnoreTaintPrefix =
+    "ignore-taint.cluster-autoscaler.kubernetes.io/";
+
 // Cluster Autoscaler's taints: of nodes that it is deleting, and that it may delete soon.
 inline constexpr std::string_view kHardTaint = "ToBeDeletedByClusterAutoscaler";
 inline constexpr std::string_view kSoftTaint = "DeletionCandidateOfClusterAutoscaler";

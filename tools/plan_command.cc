@@ -182,6 +182,20 @@ void AddPassFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
 }
 
+// A flag that adds to `keys` each time that it is given.
+void AddTaints(CLI::App& app, const char* name, std::vector<std::string>& keys, const char* type,
+               const char* help) {
+  app.add_option_function<std::vector<std::string>>(
+         name,
+         [&keys](const std::vector<std::string>& given) {
+           keys.insert(keys.end(), given.begin(), given.end());
+         },
+         help)
+      ->type_name(type)
+      ->allow_extra_args(false)
+      ->group("Which nodes may go");
+}
+
 void AddEligibilityFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Which nodes may go";
   PlannerOptions& planner = command.planner;
@@ -200,6 +214,18 @@ void AddEligibilityFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
   app.add_flag("--scale-down-unready-enabled", planner.scale_down_unready_enabled,
                "Nodes that are not ready may go [true]")
+      ->check(values::Switch())
+      ->group(group);
+  ReadinessRules& readiness = command.over_time.options.readiness;
+  AddTaints(app, "--startup-taint", readiness.startup_taints, "KEY",
+            "Nodes with this taint are not ready yet; may be given often");
+  AddTaints(app, "--ignore-taint", readiness.startup_taints, "KEY",
+            "The old name of --startup-taint");
+  AddTaints(app, "--startup-taint-prefix", readiness.startup_taint_prefixes, "PREFIX",
+            "Nodes with a taint whose key begins so are not ready yet; may be given often");
+  app.add_flag("--enable-csi-node-aware-scheduling", readiness.csi_node_aware,
+               "Nodes that lack a CSI driver which the others of their group have are not ready "
+               "[false]")
       ->check(values::Switch())
       ->group(group);
   app.add_flag("--ignore-daemonsets-utilization", planner.ignore_daemonsets_utilization,
@@ -603,6 +629,9 @@ absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
     rules = *std::move(read);
   }
   SetGroupSizes(GroupSizes(), rules);
+  const RoundOptions options = RoundOptionsOf(*this);
+  rules.readiness = options.readiness;
+  rules.max_node_startup_time_s = options.scale_down.max_node_startup_time_s;
   return rules;
 }
 

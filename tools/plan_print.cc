@@ -508,6 +508,7 @@ std::string Meaning(const PlanReport& report, std::string_view reason) {
       {"ScaleDownDisabledAnnotation", "annotated scale-down-disabled"},
       {"ScaleDownUnreadyDisabled", "not ready, and unready nodes are to stay"},
       {"CurrentlyBeingDeleted", "on its way out already"},
+      {"NotStarted", "still being set up"},
       {"BlockedByOnCompletionPod", "waits for a pod to end"},
       {"UnexpectedError", "its utilization cannot be told"},
       {"NotUnneededOtherReason", "its group is in cooldown"},

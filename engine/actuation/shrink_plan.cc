@@ -29,6 +29,8 @@ NodeGroups GroupsOf(const ClusterSnapshot& snapshot, const NodeGroups& from,
   NodeGroups groups;
   groups.group_of.assign(snapshot.catalog().nodes(), kNoGroup);
   groups.gpu_label = from.gpu_label;
+  groups.not_ready = from.not_ready;
+  groups.max_node_startup_time_s = from.max_node_startup_time_s;
   for (const ShrinkAsk& ask : asks) {
     const auto group = GroupId{static_cast<uint32_t>(groups.groups.size())};
     const auto nodes = static_cast<int64_t>(ask.candidates.size());

@@ -260,6 +260,19 @@ class Encoder {
     to.set_node_name(Id(from.node_name));
   }
 
+  void Put(const objects::Machine& from, wire::Machine& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_group(Id(from.group));
+    to.set_node_name(Id(from.node_name));
+    to.set_provider_id(Id(from.provider_id));
+  }
+
+  void Put(const objects::NodeClaim& from, wire::NodeClaim& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_node_name(Id(from.node_name));
+    to.set_provider_id(Id(from.provider_id));
+  }
+
   void Put(const objects::ObjectRef& from, wire::Object& to) {
     struct Choose {
       Encoder& put;
@@ -293,6 +306,8 @@ class Encoder {
         put.Put(o, *to.mutable_resource_claim_template());
       }
       void operator()(const objects::ResourceSlice& o) { put.Put(o, *to.mutable_resource_slice()); }
+      void operator()(const objects::Machine& o) { put.Put(o, *to.mutable_machine()); }
+      void operator()(const objects::NodeClaim& o) { put.Put(o, *to.mutable_node_claim()); }
     };
     std::visit(Choose{*this, to}, from);
   }
@@ -651,6 +666,19 @@ class Decoder {
     to.node_name = At(from.node_name());
   }
 
+  void Get(const wire::Machine& from, objects::Machine& to) {
+    Get(from.meta(), to.meta);
+    to.group = At(from.group());
+    to.node_name = At(from.node_name());
+    to.provider_id = At(from.provider_id());
+  }
+
+  void Get(const wire::NodeClaim& from, objects::NodeClaim& to) {
+    Get(from.meta(), to.meta);
+    to.node_name = At(from.node_name());
+    to.provider_id = At(from.provider_id());
+  }
+
   void Get(const wire::PodDisruptionBudget& from, objects::PodDisruptionBudget& to) {
     Get(from.meta(), to.meta);
     if (from.has_selector()) Get(from.selector(), to.selector);
@@ -916,6 +944,12 @@ bool VisitMessage(const wire::Object& object, Visit&& visit) {
       return true;
     case wire::Object::kResourceSlice:
       visit(std::type_identity<objects::ResourceSlice>(), object.resource_slice());
+      return true;
+    case wire::Object::kMachine:
+      visit(std::type_identity<objects::Machine>(), object.machine());
+      return true;
+    case wire::Object::kNodeClaim:
+      visit(std::type_identity<objects::NodeClaim>(), object.node_claim());
       return true;
     case wire::Object::OBJECT_NOT_SET:
       break;

@@ -341,6 +341,11 @@ class ObjectFields {
   bool ReadResourceClaim();
   bool ReadResourceClaimTemplate();
   bool ReadResourceSlice();
+  // --- machines
+  bool ReadMachine(Text group);
+  bool ReadClusterApiMachine() { return ReadMachine("cluster.x-k8s.io"); }
+  bool ReadOpenShiftMachine() { return ReadMachine("machine.openshift.io"); }
+  bool ReadNodeClaim();
   bool AllocatedDevices(Value& value, std::vector<objects::ResourceClaim::Device>& devices);
   bool PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume);
   bool PersistentVolumeSource(Value& value, objects::PersistentVolume& volume);
@@ -482,6 +487,9 @@ const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
     {"resource.k8s.io", "ResourceClaimTemplate", true, Type::kStorage,
      &ObjectFields::ReadResourceClaimTemplate},
     {"resource.k8s.io", "ResourceSlice", false, Type::kStorage, &ObjectFields::ReadResourceSlice},
+    {"cluster.x-k8s.io", "Machine", true, Type::kStorage, &ObjectFields::ReadClusterApiMachine},
+    {"machine.openshift.io", "Machine", true, Type::kStorage, &ObjectFields::ReadOpenShiftMachine},
+    {"karpenter.sh", "NodeClaim", false, Type::kStorage, &ObjectFields::ReadNodeClaim},
 };
 
 // ---------------------------------------------------------------------------
@@ -1673,6 +1681,40 @@ bool ObjectFields<Fields>::ReadResourceSlice() {
   if (slice.driver.empty()) return fields_.FailAt(".spec.driver", "is missing");
   if (slice.pool.empty()) return fields_.FailAt(".spec.pool.name", "is missing");
   return true;
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadMachine(Text group) {
+  auto& machine = Renewed<objects::Machine>();
+  machine.group = group;
+  return EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, machine.meta);
+    if (key == "spec") {
+      return fields_.Members(value, [&](Key part, Value& member) {
+        return part != "providerID" || fields_.String(member, machine.provider_id);
+      });
+    }
+    if (key != "status") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part != "nodeRef") return true;
+      return fields_.Members(member, [&](Key field, Value& text) {
+        return field != "name" || fields_.String(text, machine.node_name);
+      });
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::ReadNodeClaim() {
+  auto& claim = Renewed<objects::NodeClaim>();
+  return EachPart([&](Key key, Value& value) {
+    if (key == "metadata") return Meta(value, claim.meta);
+    if (key != "status") return true;
+    return fields_.Members(value, [&](Key part, Value& member) {
+      if (part == "nodeName") return fields_.String(member, claim.node_name);
+      return part != "providerID" || fields_.String(member, claim.provider_id);
+    });
+  });
 }
 
 }  // namespace

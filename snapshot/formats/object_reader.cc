@@ -120,6 +120,10 @@ std::string ObjectReader::KindProblem(std::string_view api_version, std::string_
 bool ObjectReader::IsForeign(std::string_view api_version) {
   const std::string_view group = GroupOf(api_version);
   // A backslash: the text was not unescaped, and tells nothing.
+  // Lists of these hold kinds that are read.
+  if (group == "cluster.x-k8s.io" || group == "machine.openshift.io" || group == "karpenter.sh") {
+    return false;
+  }
   return group.find('.') != group.npos && group.find('\\') == group.npos &&
          !group.ends_with(".k8s.io");
 }

@@ -518,6 +518,24 @@ Json ToJson(const objects::ResourceSlice& slice) {
   return json;
 }
 
+Json ToJson(const objects::Machine& machine) {
+  const bool is_openshift = machine.group == "machine.openshift.io";
+  Json json = Object(is_openshift ? "machine.openshift.io/v1beta1" : "cluster.x-k8s.io/v1beta1",
+                     "Machine", machine.meta);
+  json["spec"] = Json::object();
+  Put(json["spec"], "providerID", machine.provider_id);
+  if (!machine.node_name.empty()) json["status"]["nodeRef"]["name"] = machine.node_name;
+  return json;
+}
+
+Json ToJson(const objects::NodeClaim& claim) {
+  Json json = Object("karpenter.sh/v1", "NodeClaim", claim.meta);
+  json["status"] = Json::object();
+  Put(json["status"], "nodeName", claim.node_name);
+  Put(json["status"], "providerID", claim.provider_id);
+  return json;
+}
+
 std::string ToText(ObjectFormat format, const Json& object) {
   return format == ObjectFormat::kYamlDocuments ? Yaml(object) : CompactJson(object);
 }

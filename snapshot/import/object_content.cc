@@ -220,6 +220,14 @@ template <typename H>
 H AbslHashValue(H h, const ResourceSlice& o) {
   return H::combine(std::move(h), o.meta, o.driver, o.pool, o.node_name);
 }
+template <typename H>
+H AbslHashValue(H h, const Machine& o) {
+  return H::combine(std::move(h), o.meta, o.group, o.node_name, o.provider_id);
+}
+template <typename H>
+H AbslHashValue(H h, const NodeClaim& o) {
+  return H::combine(std::move(h), o.meta, o.node_name, o.provider_id);
+}
 
 }  // namespace ebb::objects
 

@@ -285,8 +285,6 @@ void LiveSnapshot::DeleteInPlace(const objects::Namespace& namespace_object) {
 
 void LiveSnapshot::PutInPlace(const objects::StorageObject& object, std::string_view old) {
   switch (Storage::EffectOf(object)) {
-    case Storage::Effect::kNone:
-      return;
     case Storage::Effect::kShapes:
       return BecomeStale(RebuildCause::kStorage);
     case Storage::Effect::kAnew:

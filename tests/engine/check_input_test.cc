@@ -126,6 +126,11 @@ TEST_F(CheckInputTest, GpuLabelThatDoesNotCoverTheNodesIsRefused) {
   ExpectFromAll("groups.gpu_label: has 1 entries for 2 nodes");
 }
 
+TEST_F(CheckInputTest, NotReadyThatDoesNotCoverTheNodesIsRefused) {
+  groups_.not_ready = {NotReadyReason::kNoGpus};
+  ExpectFromAll("groups.not_ready: has 1 entries for 2 nodes");
+}
+
 TEST_F(CheckInputTest, GroupThatDoesNotExistIsRefused) {
   groups_.group_of[1] = GroupId{7};
   ExpectFromAll("groups.group_of[1]: node b is in group 7, and there are 1 groups");

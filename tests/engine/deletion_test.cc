@@ -209,7 +209,11 @@ TEST_F(DeletionTest, GpusThatANodeOfNoGroupOffersAreCounted) {
   };
   EXPECT_EQ(chosen(Node("g").Resource("nvidia.com/gpu", 1)), "a, not yet: g=NotAutoscaled");
   EXPECT_EQ(chosen(Node("g").Resource("nvidia.com/gpu", 0)), "");
-  EXPECT_EQ(chosen(Node("g").Resource("amd.com/gpu", 1)), "");
+  for (const char* const gpu : {"amd.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe",
+                                "microsoft.com/directx", "nvidia.com/mig-1g.5gb"}) {
+    EXPECT_EQ(chosen(Node("g").Resource(gpu, 1)), "a, not yet: g=NotAutoscaled") << gpu;
+  }
+  EXPECT_EQ(chosen(Node("g").Resource("example.com/gpu", 1)), "");
   EXPECT_EQ(chosen(Node("g").Label("type", "virtual-kubelet")), "a, not yet: g=NotAutoscaled");
 }
 

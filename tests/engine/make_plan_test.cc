@@ -428,7 +428,8 @@ TEST(PlanTextTest, ReasonsAreSpelledAsTheAutoscalerDoesAndReadAgain) {
       {kBlockedByPod, "BlockedByPod"},
       {kUnexpectedError, "UnexpectedError"},
       {kNoNodeInfo, "NoNodeInfo"},
-      {kBlockedByOnCompletionPod, "BlockedByOnCompletionPod"}};
+      {kBlockedByOnCompletionPod, "BlockedByOnCompletionPod"},
+      {kNotStarted, "NotStarted"}};
   for (const auto& [reason, name] : names) {
     EXPECT_EQ(ToString(reason), name);
     EXPECT_EQ(UnremovableReasonOf(name), reason) << name;

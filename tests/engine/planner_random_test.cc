@@ -54,7 +54,15 @@ class Scenario {
   }
 
   void Fill(int nodes) {
-    for (int n = 0; n < nodes; ++n) nodes_.push_back(RandomNode(n, dice_));
+    for (int n = 0; n < nodes; ++n) {
+      nodes_.push_back(RandomNode(n, dice_));
+      objects::Node& node = nodes_.back().raw;
+      if (dice_.Percent(20)) node.meta.creation_time = kNow - dice_.Below(1200);
+      if (dice_.Percent(3)) node.meta.deletion_time = kNow;
+      if (dice_.Percent(3)) nodes_.back().Taint("karpenter.sh/disrupted", "", "PreferNoSchedule");
+      if (dice_.Percent(3)) nodes_.back().Taint("karpenter.sh/unregistered", "", "NoExecute");
+      if (dice_.Percent(10)) nodes_.back().Label("karpenter.sh/nodepool", "p");
+    }
     std::vector<App> apps;
     for (int a = 0; a < 2 + dice_.Below(8); ++a) apps.emplace_back(a, dice_);
     const int pods = dice_.Below(nodes * 6 + 1);
@@ -190,7 +198,11 @@ class Scenario {
     for (uint32_t n = 0; n < snapshot_.catalog().nodes(); ++n) {
       groups_.group_of.push_back(n % 11 == 7 ? kNoGroup : GroupId{n % 5 == 3 ? 1u : 0u});
       groups_.gpu_label.push_back(n % 13 == 5);
+      groups_.not_ready.push_back(n % 6 == 1 ? NotReadyReason::kStartupTaint
+                                             : NotReadyReason::kNone);
     }
+    groups_.groups[0].scaling_up = dice_.Percent(50);
+    if (dice_.Percent(50)) groups_.max_node_startup_time_s = 900;
   }
 
   // What a cluster does between two passes.

@@ -202,6 +202,110 @@ TEST(GroupsTest, NodesOfKarpentersKeepTheirManagerInOtherGroups) {
   }
 }
 
+// Why the first node counts as not ready.
+NotReadyReason NotReady(const Cluster& cluster, const ReadinessRules& readiness = {}) {
+  const ClusterSnapshot snapshot = cluster.Build();
+  GroupRules rules;
+  rules.readiness = readiness;
+  return AssignGroups(snapshot.catalog(), rules).WhyNotReady(NodeId{0});
+}
+
+TEST(GroupsTest, ANodeWithAStartupTaintIsNotReady) {
+  using enum NotReadyReason;
+  const auto tainted = [](std::string_view key) {
+    return Cluster().Add(Node("n").Taint(key, "", "NoSchedule"));
+  };
+  EXPECT_EQ(NotReady(tainted("startup-taint.cluster-autoscaler.kubernetes.io/cni")), kStartupTaint);
+  EXPECT_EQ(NotReady(tainted("ignore-taint.cluster-autoscaler.kubernetes.io/cni")), kStartupTaint);
+  // A status taint says nothing of a node that is there.
+  EXPECT_EQ(NotReady(tainted("status-taint.cluster-autoscaler.kubernetes.io/cni")), kNone);
+  const Cluster own = tainted("example.com/agent");
+  EXPECT_EQ(NotReady(own), kNone);
+  EXPECT_EQ(NotReady(own, {.startup_taints = {"other", "example.com/agent"}}), kStartupTaint);
+  EXPECT_EQ(NotReady(own, {.startup_taints = {"example.com/"}}), kNone);
+  EXPECT_EQ(NotReady(own, {.startup_taint_prefixes = {"example.com/"}}), kStartupTaint);
+  // The autoscaler looks at nodes alone that are ready and schedulable.
+  const char* const startup = "startup-taint.cluster-autoscaler.kubernetes.io/cni";
+  EXPECT_EQ(NotReady(Cluster().Add(Node("n").Taint(startup).Unschedulable())), kNone);
+  EXPECT_EQ(NotReady(Cluster().Add(Node("n").Taint(startup).NotReady())), kNone);
+}
+
+TEST(GroupsTest, ANodeWithoutTheGpusOfItsLabelIsNotReady) {
+  using enum NotReadyReason;
+  for (const auto& [group, label] :
+       {std::pair("eks.amazonaws.com/nodegroup", "k8s.amazonaws.com/accelerator"),
+        std::pair("cloud.google.com/gke-nodepool", "cloud.google.com/gke-accelerator"),
+        std::pair("kubernetes.azure.com/agentpool", "kubernetes.azure.com/accelerator")}) {
+    const Node node = Node("n").Label(group, "gpus").Label(label, "x");
+    EXPECT_EQ(NotReady(Cluster().Add(node)), kNoGpus) << label;
+    for (const char* const gpu :
+         {"nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe",
+          "microsoft.com/directx", "nvidia.com/mig-3g.20gb"}) {
+      EXPECT_EQ(NotReady(Cluster().Add(Node(node).Resource(gpu, 1))), kNone) << gpu;
+      EXPECT_EQ(NotReady(Cluster().Add(Node(node).Resource(gpu, 0))), kNoGpus) << gpu;
+    }
+  }
+  // Another provider's label says nothing.
+  EXPECT_EQ(NotReady(Cluster().Add(Node("n")
+                                       .Label("eks.amazonaws.com/nodegroup", "gpus")
+                                       .Label("cloud.google.com/gke-accelerator", "x"))),
+            kNone);
+}
+
+TEST(GroupsTest, ANodeWithFewerPoolsOfDevicesThanItsGroupIsNotReady) {
+  using enum NotReadyReason;
+  const auto slice = [](std::string_view name, std::string_view node, std::string_view driver) {
+    objects::ResourceSlice made;
+    made.meta.name = test::Keep(name);
+    made.node_name = test::Keep(node);
+    made.pool = test::Keep(name);
+    made.driver = driver;
+    return objects::StorageObject(made);
+  };
+  const auto cluster = [] { return Cluster().Add(Node("n")).Add(Node("o")); };
+  EXPECT_EQ(NotReady(cluster()), kNone);
+  EXPECT_EQ(NotReady(cluster().Add(slice("1", "o", "gpu.example.com"))), kNoDevicePools);
+  EXPECT_EQ(NotReady(cluster().Add(slice("1", "n", "gpu.example.com"))), kNone);
+  EXPECT_EQ(NotReady(cluster()
+                         .Add(slice("1", "n", "gpu.example.com"))
+                         .Add(slice("2", "o", "gpu.example.com"))),
+            kNone);
+  EXPECT_EQ(NotReady(cluster()
+                         .Add(slice("1", "n", "nic.example.com"))
+                         .Add(slice("2", "o", "gpu.example.com"))),
+            kNoDevicePools);
+  EXPECT_EQ(NotReady(cluster()
+                         .Add(Node("p"))
+                         .Add(slice("1", "n", "gpu.example.com"))
+                         .Add(slice("2", "o", "gpu.example.com"))
+                         .Add(slice("3", "o", "gpu.example.com"))),
+            kNoDevicePools);
+}
+
+TEST(GroupsTest, ANodeThatLacksACsiDriverIsNotReadyWhereThatIsAskedFor) {
+  using enum NotReadyReason;
+  const auto csi = [](std::string_view node, const std::vector<std::string_view>& drivers) {
+    objects::CsiNode made;
+    made.meta.name = node;
+    for (const std::string_view driver : drivers) made.drivers.push_back({.name = driver});
+    return objects::StorageObject(made);
+  };
+  const auto cluster = [&](const std::vector<std::string_view>& drivers) {
+    return Cluster()
+        .Add(Node("n"))
+        .Add(Node("o"))
+        .Add(Node("p"))
+        .Add(csi("n", drivers))
+        .Add(csi("o", {"ebs", "efs"}));
+  };
+  const ReadinessRules aware = {.csi_node_aware = true};
+  EXPECT_EQ(NotReady(cluster({"efs"}), aware), kNoCsiDriver);
+  EXPECT_EQ(NotReady(cluster({"efs"})), kNone);
+  EXPECT_EQ(NotReady(cluster({"efs", "ebs"}), aware), kNone);
+  // The others do not agree on it.
+  EXPECT_EQ(NotReady(cluster({"efs"}).Add(csi("p", {"efs"})), aware), kNone);
+}
+
 TEST(GroupsTest, TheProvidersGpuLabelIsThatOfTheNode) {
   const auto has = [](Node node, const std::string& yaml = "{}") {
     const ClusterSnapshot snapshot = Cluster().Add(node).Build();

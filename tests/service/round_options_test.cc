@@ -34,6 +34,7 @@ Json Changed(const Json& value) {
   if (value.is_boolean()) return !value.get<bool>();
   if (value.is_number_integer()) return value.get<int64_t>() + 1;
   if (value.is_number_float()) return value.get<double>() + 0.25;
+  if (value.is_array()) return Json::array({"example.com/x", "example.com/y"});
   static const auto* const others =
       new std::map<std::string, std::string>{{"autoscaler", "fewest-pods"},
                                              {"must-fit", "best-effort"},
@@ -51,7 +52,7 @@ std::string ErrorOf(const Json& json) {
 TEST(RoundOptionsTest, EveryFieldThatIsChangedComesBackAndNoOther) {
   const Json defaults = OptionsJson({});
   const auto leaves = Leaves(defaults);
-  EXPECT_EQ(leaves.size(), 39u);
+  EXPECT_EQ(leaves.size(), 42u);
   for (const auto& leaf : leaves) {
     Json changed = defaults;
     changed[leaf] = Changed(defaults[leaf]);
@@ -67,6 +68,8 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   options.candidate_order = CandidateOrder::kLeastUtilized;
   options.load.expendable_pods_priority_cutoff = -7;
   options.load.assume_complete = true;
+  options.readiness = {
+      .startup_taints = {"a", "b"}, .startup_taint_prefixes = {"c/"}, .csi_node_aware = true};
   ScaleDownOptions& down = options.scale_down;
   down.planner = {.scale_down_utilization_threshold = 0.1,
                   .scale_down_gpu_utilization_threshold = 0.2,
@@ -104,6 +107,8 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   EXPECT_EQ(OptionsJson(options), Json::parse(R"({
     "candidateOrder": "least-utilized",
     "load": {"expendablePodsPriorityCutoff": -7, "assumeComplete": true},
+    "readiness": {"startupTaints": ["a", "b"], "startupTaintPrefixes": ["c/"],
+                  "csiNodeAware": true},
     "scaleDown": {
       "planner": {
         "scaleDownUtilizationThreshold": 0.1, "scaleDownGpuUtilizationThreshold": 0.2,
@@ -163,6 +168,9 @@ TEST(RoundOptionsTest, FieldThatIsUnknownOrWrongIsRefusedByItsPlace) {
   EXPECT_THAT(error("/scaleDown/planner/scaleDownUtilizationThreshold", "x"),
               HasSubstr("is not a number"));
   EXPECT_THAT(error("/scaleDown/unneededLimit", 1), HasSubstr("is neither true nor false"));
+  EXPECT_THAT(error("/readiness/startupTaints", "x"), HasSubstr("is not a list of texts"));
+  EXPECT_THAT(error("/readiness/startupTaints", Json::array({1})),
+              HasSubstr("is not a list of texts"));
   EXPECT_THAT(error("/candidateOrder", "none"), HasSubstr("is none of autoscaler, fewest-pods, "));
   EXPECT_EQ(error("/scaleDown/budgets", 7),
             "r.db: round 3: options.scaleDown.budgets: is not an object");
@@ -218,6 +226,25 @@ TEST(RoundRecordTest, ArgumentsComeBack) {
   EXPECT_EQ(back->rules, kRecordRules);
 }
 
+TEST(RoundRecordTest, OptionsOfTheFirstVersionKnowNoStartupTaints) {
+  Json json = Json::parse(ArgumentsText({}, {}, {}, std::nullopt));
+  json["optionsVersion"] = 1;
+  json["options"].erase("readiness");
+  const auto back = ParseArguments("r.db: round 1", json.dump());
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->settings.groups.readiness, ReadinessRules());
+}
+
+TEST(RoundRecordTest, StartupTaintsAndTheStartupTimeReachTheGroups) {
+  RoundOptions options;
+  options.readiness.startup_taints = {"example.com/agent"};
+  options.scale_down.max_node_startup_time_s = 60;
+  const auto back = ParseArguments("r", ArgumentsText(options, {}, {}, std::nullopt));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->settings.groups.readiness, options.readiness);
+  EXPECT_EQ(back->settings.groups.max_node_startup_time_s, 60);
+}
+
 TEST(RoundRecordTest, DeadlineThatNeverCameIsAnotherThanNone) {
   const auto never = ParseArguments("r", ArgumentsText({}, {}, {}, 0));
   const auto none = ParseArguments("r", ArgumentsText({}, {}, {}, std::nullopt));
@@ -233,8 +260,8 @@ TEST(RoundRecordTest, WhatIsDamagedOrFromALaterEbbIsRefusedWithItsRound) {
   EXPECT_EQ(error("7"), "r.db: round 1: its arguments are damaged: they are not a JSON object");
   EXPECT_EQ(error(TextWith("/rules", 5)),
             "r.db: round 1: was made by a later ebb (rules 5, this one knows 4)");
-  EXPECT_EQ(error(TextWith("/optionsVersion", 2)),
-            "r.db: round 1: its options are of version 2, this ebb knows 1");
+  EXPECT_EQ(error(TextWith("/optionsVersion", 3)),
+            "r.db: round 1: its options are of version 3, this ebb knows 2");
   EXPECT_EQ(error(TextWith("/more", 1)),
             "r.db: round 1: its arguments are damaged: more is nothing that this ebb knows");
   for (const char* member : {"/rules", "/optionsVersion", "/options", "/nodeGroups", "/groupSizes",

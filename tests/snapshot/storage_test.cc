@@ -344,7 +344,9 @@ TEST_F(CountedVolumeTest, AnEphemeralClaimBelongsToWhoeverControlsItFirst) {
 TEST_F(StorageTest, WhatAChangeOfAKindMeansForACatalogIsTold) {
   using enum Storage::Effect;
   const std::pair<objects::StorageObject, Storage::Effect> effects[] = {
-      {objects::ResourceSlice(), kNone},
+      {objects::ResourceSlice(), kInPlace},
+      {objects::Machine(), kInPlace},
+      {objects::NodeClaim(), kInPlace},
       {objects::CsiNode(), kInPlace},
       {objects::VolumeAttachment(), kInPlace},
       {objects::PersistentVolume(), kAnew},

@@ -252,6 +252,18 @@ Line Dumped(const objects::ResourceSlice& slice) {
   return line.Put("node", slice.node_name);
 }
 
+Line Dumped(const objects::Machine& machine) {
+  Line line("Machine");
+  line.Put("name", machine.meta).Put("group", machine.group).Put("node", machine.node_name);
+  return line.Put("provider", machine.provider_id);
+}
+
+Line Dumped(const objects::NodeClaim& claim) {
+  Line line("NodeClaim");
+  line.Put("name", claim.meta).Put("node", claim.node_name);
+  return line.Put("provider", claim.provider_id);
+}
+
 }  // namespace
 
 absl::Status DumpSink::OnStorageObject(const objects::StorageObject& object) {

@@ -46,7 +46,11 @@ void DescribeNode(ClusterSnapshot& snapshot, NodeId node, std::string& text) {
   const NodeInfo& info = catalog.node(node);
   absl::StrAppend(&text, "node ", Absl(catalog.NodeName(node)), " ", Absl(catalog.Text(info.uid)),
                   info.unschedulable ? " unschedulable" : "", info.ready ? " ready" : "",
-                  " created ", info.creation_time);
+                  " created ", info.creation_time, " leaving ", static_cast<int>(info.leaving),
+                  " setup ", static_cast<int>(info.setup));
+  const std::string* const machine =
+      catalog.storage().dying_machines().Of(info.name, info.provider_id);
+  if (machine != nullptr) absl::StrAppend(&text, " on ", *machine);
   std::set<std::string> free;
   for (uint32_t r = 0; r < catalog.resources(); ++r) {
     const int64_t amount = snapshot.Free(ResourceId{r}, node);
@@ -168,6 +172,8 @@ objects::Node& LiveTwin::DrawNode(const RawCluster& from) {
   node.meta.uid = dice_.Percent(95) ? "u1" : "u2";
   node.conditions = {{"Ready", dice_.Percent(80) ? "True" : "False"}};
   node.unschedulable ^= dice_.Percent(10);
+  if (dice_.Percent(10)) node.meta.deletion_time = 900'000;
+  if (dice_.Percent(10)) node.taints.push_back({"karpenter.sh/disrupted", "", "NoSchedule"});
   if (!node.allocatable.empty() && dice_.Percent(20)) {
     node.allocatable[0].amount = dice_.Below(20);
   }
@@ -193,6 +199,15 @@ objects::Pod& LiveTwin::DrawPod(const RawCluster& from) {
   if (dice_.Percent(20)) pod.scheduling = dice_.Of(kScheduling);
   if (dice_.Percent(20)) pod.scheduler_name = "custom";
   return pod;
+}
+
+objects::ObjectRef LiveTwin::DrawMachine(const RawCluster& from) {
+  objects::Machine machine;
+  machine.meta.namespace_name = "machines";
+  machine.meta.name = dice_.Percent(50) ? "one" : "two";
+  machine.node_name = dice_.Of(from.nodes).meta.name;
+  if (dice_.Percent(50)) machine.meta.deletion_time = 900'000;
+  return storage_.emplace_back(std::make_unique<objects::StorageObject>(machine)).get();
 }
 
 objects::ObjectRef LiveTwin::DrawObject() {
@@ -247,6 +262,7 @@ objects::ObjectRef LiveTwin::DrawObject() {
     case 98:
       return storage(from.attachments);
     default:
+      if (dice_.Percent(50)) return DrawMachine(from);
       return dice_.Percent(50) ? storage(from.drivers) : storage(from.capacities);
   }
 }

@@ -52,6 +52,7 @@ class LiveTwin {
 
   void DrawCluster(size_t slot);
   Change DrawChange();
+  objects::ObjectRef DrawMachine(const RawCluster& from);
   objects::ObjectRef DrawObject();
   objects::Pod& DrawPod(const RawCluster& from);
   objects::Node& DrawNode(const RawCluster& from);

@@ -53,6 +53,21 @@ bool IsRisky(const Catalog& catalog, const PdbTracker& pdbs, const std::vector<P
   return false;
 }
 
+// A pod may come to the node: nothing deletes it, and it is set up.
+bool TakesPart(const Catalog& catalog, const NodeGroups& groups, NodeId node, int64_t now_s) {
+  const NodeInfo& info = catalog.node(node);
+  if (info.leaving != NodeLeaving::kNo) return false;
+  if (catalog.storage().dying_machines().Of(info.name, info.provider_id) != nullptr) return false;
+  const int64_t startup_s = groups.max_node_startup_time_s;
+  if (startup_s == 0) return true;
+  const bool young = now_s - info.creation_time < startup_s;
+  const bool held = !groups.not_ready.empty() &&
+                    groups.not_ready[Index(node)] != NotReadyReason::kNone &&
+                    groups.Find(node) != nullptr && groups.Find(node)->scaling_up;
+  return info.setup != NodeSetup::kUnregistered && info.setup != NodeSetup::kNotInitialized &&
+         !(young && (info.setup == NodeSetup::kUnlabelled || !info.ready || held));
+}
+
 }  // namespace
 
 NodeId PlannerTwin::Search(const ClusterSnapshot& snapshot, const PodShape& shape,
@@ -139,6 +154,12 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
   Plan plan;
   ClusterSnapshot snapshot = start;
   NodeSet destinations = input.destinations != nullptr ? *input.destinations : start.alive();
+  NodeSet for_pending = start.alive();
+  for (const NodeId node : List(start)) {
+    if (TakesPart(catalog, groups, node, input.now_s)) continue;
+    destinations.Erase(node);
+    for_pending.Erase(node);
+  }
   PdbTracker pdbs(catalog);
   pdbs.RemovePods(input.evicting);
   const auto finish = [&] {
@@ -168,7 +189,7 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
   }
 
   plan.packed =
-      Place(snapshot, input.pending, /*stop_group=*/false, snapshot.alive(), pending_hints_).moves;
+      Place(snapshot, input.pending, /*stop_group=*/false, for_pending, pending_hints_).moves;
   for (size_t i = 0; i < std::min(input.must_fit, input.pending.size()); ++i) {
     if (snapshot.NodeOf(input.pending[i]) != kNoNode) continue;
     plan.termination = Termination::kNoRoomForPending;

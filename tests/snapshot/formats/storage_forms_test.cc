@@ -68,6 +68,17 @@ constexpr std::string_view kObjects = R"([
 {"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"n-gpu"},
  "spec":{"driver":"gpu.example.com","nodeName":"n","devices":[{"name":"gpu-0"}],
   "pool":{"name":"n","generation":1,"resourceSliceCount":1}}},
+{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Machine",
+ "metadata":{"name":"m","namespace":"ns","creationTimestamp":"1970-01-01T00:00:50Z",
+  "deletionTimestamp":"1970-01-01T00:01:40Z"},
+ "spec":{"clusterName":"c","providerID":"aws:///a/i-1"},
+ "status":{"phase":"Deleting","nodeRef":{"kind":"Node","name":"n","uid":"x"}}},
+{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine",
+ "metadata":{"name":"m","namespace":"openshift-machine-api"},
+ "spec":{"providerID":"aws:///a/i-2"},"status":{"nodeRef":{"kind":"Node","name":"n2"}}},
+{"apiVersion":"karpenter.sh/v1","kind":"NodeClaim","metadata":{"name":"default-x7"},
+ "spec":{"nodeClassRef":{"name":"default"}},
+ "status":{"nodeName":"n3","providerID":"aws:///a/i-3","imageID":"ami"}},
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ns"},
  "spec":{"resourceClaims":[{"name":"a","resourceClaimName":"held"},
   {"name":"b","resourceClaimTemplateName":"gpus"},{"name":"c","resourceClaimTemplateName":"gpus"}]},
@@ -101,6 +112,11 @@ const std::vector<std::string>& Lines() {
       "ResourceClaim name=[waiting] namespace=[ns]",
       "ResourceClaimTemplate name=[gpus] namespace=[ns]",
       "ResourceSlice name=[n-gpu] driver=[gpu.example.com] pool=[n] node=[n]",
+      "Machine name=[m] namespace=[ns] created=50 deleted=100 group=[cluster.x-k8s.io] node=[n] "
+      "provider=[aws:///a/i-1]",
+      "Machine name=[m] namespace=[openshift-machine-api] group=[machine.openshift.io] node=[n2] "
+      "provider=[aws:///a/i-2]",
+      "NodeClaim name=[default-x7] node=[n3] provider=[aws:///a/i-3]",
       "Pod name=[p] namespace=[ns] claims=[a] claim=[held] claims=[b] claim=[p-b-x7] "
       "template=[gpus] claims=[c] template=[gpus] claim=[p-ext]",
   };

@@ -1379,19 +1379,65 @@ TEST_F(LiveTest, EveryChangeMakesAnotherStateAndWhatChangesNothingMakesNone) {
   objects::PersistentVolumeClaim claim;
   claim.meta.namespace_name = "default";
   claim.meta.name = "data";
-  objects::ResourceSlice slice;
-  slice.meta.name = "s";
   const objects::StorageObject in_place = drivers;
   const objects::StorageObject anew = claim;
-  const objects::StorageObject unread = slice;
   EXPECT_EQ(put(&in_place), all);
   EXPECT_EQ(remove(&in_place), all);
   EXPECT_EQ(put(&anew), all);
   EXPECT_EQ(remove(&anew), all);
-  EXPECT_EQ(put(&unread), nothing);
-  EXPECT_EQ(remove(&unread), nothing);
   EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
   EXPECT_EQ(live_.counts().storage_rebuilds, 2U);
+}
+
+TEST_F(LiveTest, WhatDeletesANodeIsThatOfTheNewestMachine) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  const auto machine_of = [this](std::string_view node) {
+    const ClusterSnapshot& snapshot = live_.Snapshot();
+    const NodeInfo& info = snapshot.catalog().node(test::NodeNamed(snapshot, node));
+    const std::string* const machine =
+        snapshot.catalog().storage().dying_machines().Of(info.name, info.provider_id);
+    return machine == nullptr ? "" : *machine;
+  };
+  objects::Machine machine;
+  machine.meta.namespace_name = "ns";
+  machine.meta.name = "m";
+  machine.node_name = "a";
+  objects::NodeClaim claim;
+  claim.meta.name = "c";
+  claim.node_name = "a";
+  claim.meta.deletion_time = 5;
+  const objects::StorageObject runs = machine;
+  machine.meta.deletion_time = 5;
+  const objects::StorageObject goes = machine;
+  const objects::StorageObject of_karpenter = claim;
+  ASSERT_TRUE(Put(&runs).ok());
+  EXPECT_EQ(machine_of("a"), "");
+  ASSERT_TRUE(Put(&of_karpenter).ok());
+  EXPECT_EQ(machine_of("a"), "NodeClaim c");
+  ASSERT_TRUE(Put(&goes).ok());
+  EXPECT_EQ(machine_of("a"), "Machine ns/m");
+  ASSERT_TRUE(Put(&runs).ok());
+  Delete(&of_karpenter);
+  EXPECT_EQ(machine_of("a"), "");
+}
+
+TEST_F(LiveTest, ANodesOwnWordsOnItsDeletionAndSetUpAreTheNewest) {
+  const auto of_a = [this] {
+    const ClusterSnapshot& snapshot = live_.Snapshot();
+    return snapshot.catalog().node(test::NodeNamed(snapshot, "a"));
+  };
+  const Node starts = Node("a").Taint("karpenter.sh/unregistered");
+  ASSERT_TRUE(Put(&starts.raw).ok());
+  EXPECT_EQ(of_a().setup, NodeSetup::kUnregistered);
+  const Node runs =
+      Node("a").Label("karpenter.sh/nodepool", "p").Label("karpenter.sh/initialized", "true");
+  ASSERT_TRUE(Put(&runs.raw).ok());
+  EXPECT_EQ(of_a().setup, NodeSetup::kInitialized);
+  EXPECT_EQ(of_a().leaving, NodeLeaving::kNo);
+  Node goes = runs;
+  goes.raw.meta.deletion_time = 7;
+  ASSERT_TRUE(Put(&goes.raw).ok());
+  EXPECT_EQ(of_a().leaving, NodeLeaving::kDeletionTimestamp);
 }
 
 TEST_F(LiveTest, LogsTellWhoCameAndWentUnderWhichId) {

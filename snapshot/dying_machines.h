@@ -1,0 +1,52 @@
+// DyingMachines: which nodes lose the machine that they run on.
+//
+// A Machine (Cluster API, OpenShift) or a NodeClaim (Karpenter) that is being deleted takes its
+// node along.  It names the node; one that does not is the machine of the node with its provider
+// ID.  Machines that are not being deleted are not kept.
+//
+// Cost:    a hash look-up or two a call; nothing where no machine is being deleted.
+// Threads: const methods may run concurrently.
+// Source:  cluster-api api/core/v1beta1 Machine; openshift/api machine/v1beta1 Machine;
+//          karpenter pkg/apis/v1 NodeClaim.
+
+#ifndef EBB_SNAPSHOT_DYING_MACHINES_H_
+#define EBB_SNAPSHOT_DYING_MACHINES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "snapshot/ids.h"
+#include "snapshot/storage_objects.h"
+#include "snapshot/symbols.h"
+
+namespace ebb {
+
+class DyingMachines {
+ public:
+  void Put(const objects::Machine& machine, Symbols& symbols);
+  void Put(const objects::NodeClaim& claim, Symbols& symbols);
+  // Of objects that were put.
+  void Remove(const objects::Machine& machine, Symbols& symbols);
+  void Remove(const objects::NodeClaim& claim, Symbols& symbols);
+
+  [[nodiscard]] bool empty() const { return by_node_.empty() && by_provider_id_.empty(); }
+  // The machine of the node of this name and spec.providerID: "Machine ns/m", "NodeClaim c".
+  // Of several the first by name.  Null: none that is being deleted.
+  [[nodiscard]] const std::string* Of(TextId node_name, TextId provider_id) const;
+
+ private:
+  using Names = absl::flat_hash_map<TextId, std::vector<std::string>>;  // Names are sorted.
+
+  template <typename Kind>
+  void Add(const Kind& machine, Symbols& symbols);
+  template <typename Kind>
+  void Drop(const Kind& machine, Symbols& symbols);
+
+  Names by_node_;
+  Names by_provider_id_;  // Of machines that name no node.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_DYING_MACHINES_H_
