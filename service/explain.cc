@@ -68,11 +68,13 @@ void FindSpentBudgets(const Catalog& catalog, const PassReplay& replay, Explanat
     const PdbId pdb{id};
     const std::span<const PassReplay::Spent> nodes = replay.SpentOf(pdb);
     if (nodes.empty()) continue;
-    const int32_t allowed = catalog.pdbs()[id].disruptions_allowed;
     explanation.budgets.push_back({.pdb = pdb,
-                                   .allowed = allowed,
-                                   .spent = allowed - replay.budgets().remaining(pdb),
+                                   .allowed = catalog.pdbs()[id].disruptions_allowed,
+                                   .spent = 0,
+                                   .counted = replay.CountedOf(pdb),
                                    .nodes = {nodes.begin(), nodes.end()}});
+    for (const PassReplay::Spent& each : nodes)
+      explanation.budgets.back().spent += each.disruptions;
   }
 }
 

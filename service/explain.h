@@ -52,7 +52,8 @@ struct Explanation {
   struct Budget {
     PdbId pdb;
     int32_t allowed;  // Before the plan.
-    int32_t spent;
+    int32_t spent;    // Each pod once.
+    int32_t counted;  // As the pass counts: a pod again on each node that it passed through.
     std::vector<PassReplay::Spent> nodes;
   };
   struct Place {

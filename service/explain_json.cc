@@ -56,11 +56,13 @@ Json BudgetJson(const Catalog& catalog, const Explanation::Budget& budget) {
   for (const auto& [node, disruptions] : budget.nodes) {
     nodes.push_back({{"node", catalog.NodeName(node)}, {"disruptions", disruptions}});
   }
-  return {{"namespace", catalog.Text(pdb.namespace_name)},
-          {"name", catalog.Text(pdb.name)},
-          {"disruptionsAllowed", budget.allowed},
-          {"spent", budget.spent},
-          {"spentFor", std::move(nodes)}};
+  Json json = {{"namespace", catalog.Text(pdb.namespace_name)},
+               {"name", catalog.Text(pdb.name)},
+               {"disruptionsAllowed", budget.allowed},
+               {"spent", budget.spent}};
+  if (budget.counted != budget.spent) json["counted"] = budget.counted;
+  json["spentFor"] = std::move(nodes);
+  return json;
 }
 
 Json NodeJson(const PlanReport& report, const Explanation& explanation) {

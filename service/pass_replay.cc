@@ -6,11 +6,14 @@ PassReplay::PassReplay(const PlanContext& context)
     : context_(context),
       turn_(context.catalog().nodes(), kNever),
       snapshot_(context.cluster->snapshot),
+      pdbs_at_start_(context.catalog()),
       pdbs_(context.catalog()),
       has_guests_(context.catalog().nodes()) {
   const std::vector<NodeId>& order = context.made->order;
   for (size_t turn = 0; turn < order.size(); ++turn) turn_[Index(order[turn])] = turn;
   for (const Move& packed : context.made->plan.packed) snapshot_.AddPod(packed.pod, packed.to);
+  pdbs_at_start_.RemovePods(context.request->evicting);
+  pdbs_ = pdbs_at_start_;
 }
 
 bool PassReplay::HadTurn(const UnremovableNode& why) const {
@@ -34,6 +37,7 @@ void PassReplay::CarryOut(const RemovableNode& removal) {
     pods.push_back(move.pod);
     has_guests_.Insert(move.to);
     changed_.push_back(move.to);
+    if (context_.cluster->snapshot.NodeOf(move.pod) != removal.node) continue;
     for (const PdbId pdb : context_.catalog().shape_of(move.pod).budgets) {
       std::vector<Spent>& spent = spent_[static_cast<uint32_t>(pdb)];
       if (spent.empty() || spent.back().node != removal.node) spent.push_back({removal.node, 0});

@@ -27,7 +27,8 @@ namespace ebb {
 
 class PassReplay {
  public:
-  // Starts where the pass did: pending pods have found their room, every node is there.
+  // Starts where the pass did: pending pods have found their room, evictions under way have spent
+  // their budgets, every node is there.
   explicit PassReplay(const PlanContext& context);
 
   // Whether the node was tried: it goes, or was kept for what was found at its turn.
@@ -42,6 +43,7 @@ class PassReplay {
   void GoTo(NodeId node);
 
   [[nodiscard]] ClusterSnapshot& snapshot() { return snapshot_; }
+  // As the pass counts.
   [[nodiscard]] const PdbTracker& budgets() const { return pdbs_; }
   // Nodes of which something changed, in the order in which it did: a reader that
   // remembers how far it came knows what is new.
@@ -53,13 +55,18 @@ class PassReplay {
   // Whether pods came to the node so far.
   [[nodiscard]] bool HasGuests(NodeId node) const { return has_guests_.Contains(node); }
 
-  // Disruptions of the budget that the plan spent so far, by the node that they were
-  // spent for, in the order of removal.
+  // Disruptions of the budget that the plan needs so far, by the node that they are needed
+  // for, in the order of removal.  A pod is evicted once, from the node that it ran on before the
+  // plan; budgets() counts it again on each node that it passes through, as the pass does.
   struct Spent {
     NodeId node;
     int32_t disruptions;
   };
   [[nodiscard]] std::span<const Spent> SpentOf(PdbId pdb) const;
+  // How many the pass had counted by now.
+  [[nodiscard]] int32_t CountedOf(PdbId pdb) const {
+    return pdbs_at_start_.remaining(pdb) - pdbs_.remaining(pdb);
+  }
 
   // The utilization of the node now, as the pass would have worked it out.
   [[nodiscard]] std::optional<Utilization> UtilizationOf(NodeId node) const;
@@ -72,6 +79,7 @@ class PassReplay {
   const PlanContext& context_;
   std::vector<size_t> turn_;  // By NodeId.
   ClusterSnapshot snapshot_;
+  PdbTracker pdbs_at_start_;
   PdbTracker pdbs_;
   NodeSet has_guests_;
   std::vector<NodeId> changed_;

@@ -30,7 +30,6 @@ std::vector<PlanReport::Removal> Removals(const Plan& plan, const ClusterSnapsho
   for (const RemovableNode& node : plan.remove) {
     PlanReport::Removal& removal = removals.emplace_back();
     removal.node = node.node;
-    removal.risky = node.risky;
     removal.pods.reserve(node.moves.size());
     for (const Move& move : node.moves) {
       Place& place = moved[Index(move.pod)];
@@ -48,6 +47,31 @@ std::vector<PlanReport::Removal> Removals(const Plan& plan, const ClusterSnapsho
     }
   }
   return removals;
+}
+
+// What each budget has left before the first removal: what the pass left of it, and what it spent.
+std::vector<int64_t> BudgetsBefore(const Plan& plan, const Catalog& catalog) {
+  std::vector<int64_t> left(plan.pdb_remaining.begin(), plan.pdb_remaining.end());
+  left.resize(catalog.pdbs().size());
+  for (const RemovableNode& node : plan.remove) {
+    for (const Move& move : node.moves) {
+      for (const PdbId pdb : catalog.shape_of(move.pod).budgets) ++left[Index(pdb)];
+    }
+  }
+  return left;
+}
+
+// The plan as it is carried out: each pod is evicted once, from the node that it runs on now.
+void FindRisks(const Plan& plan, const Catalog& catalog,
+               std::vector<PlanReport::Removal>& removals) {
+  std::vector<int64_t> left = BudgetsBefore(plan, catalog);
+  for (PlanReport::Removal& removal : removals) {
+    for (const PlanReport::PodMove& move : removal.pods) {
+      for (const PdbId pdb : catalog.shape_of(move.pod).budgets) {
+        removal.risky |= --left[Index(pdb)] < 0;
+      }
+    }
+  }
 }
 
 std::vector<PlanReport::Kept> KeptNodes(const PlanResult& made) {
@@ -277,6 +301,7 @@ PlanReport MakeReport(const PlanContext& context) {
                     .by_capacity_type = {},
                     .keepers = {},
                     .missing_controllers = {}};
+  FindRisks(plan, context.catalog(), report.remove);
   for (const PlanReport::Removal& removal : report.remove) report.moved += removal.pods.size();
   std::map<std::string_view, size_t> counts;
   for (const PlanReport::Kept& kept : report.keep) ++counts[kept.reason];

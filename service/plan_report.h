@@ -3,7 +3,8 @@
 //
 // A pod that moved to a node which went later as well moved twice in the pass; here
 // it is listed with the node that it runs on now, `to` is where it ends and `via`
-// names the stops between.
+// names the stops between.  It is evicted once, from that node, and counts once in
+// `moved` and in `risky`; the pass, like the autoscaler, counts it on each node.
 //
 // Ownership: borrows all that `context` points to.
 
@@ -108,7 +109,7 @@ struct PlanReport {
   struct Removal {
     NodeId node;
     std::vector<PodMove> pods;  // Pods that run on it now and must move.
-    bool risky = false;
+    bool risky = false;         // Budgets do not admit all of `pods` at once.
   };
   struct Kept {
     UnremovableNode why;

@@ -135,7 +135,13 @@ void PrintBudget(const Catalog& catalog, const Explanation::Budget& budget, cons
   if (budget.nodes.size() > kNodesShown) {
     text += fmt::format(", {} more", budget.nodes.size() - kNodesShown);
   }
-  lines.Say(text + ".");
+  text += ".";
+  if (budget.counted != budget.spent) {
+    text += fmt::format(
+        " The autoscaler counts {}: a pod counts again on each node that it passes through.",
+        budget.counted);
+  }
+  lines.Say(text);
 }
 
 void PrintPods(const Catalog& catalog, const Explanation& explanation, const Lines& lines) {

@@ -252,7 +252,6 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
     }
     it->second = free_pods_.back();
     free_pods_.pop_back();
-    pods_[it->second].order = next_order_++;
   }
   const uint32_t place = it->second;
   if (!is_new && older == OlderObjects::kPassOver &&
@@ -278,11 +277,14 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   }
   ++counts_.put;
   NoteTime(held.named.creation_time, named.creation_time);
-  const Standing before = is_new ? Standing() : StandingOf(held);
+  const bool stays = !is_new && held.named.wanted_node == named.wanted_node &&
+                     (held.shape == kNoShape) == (shape == kNoShape);
+  Standing before;
   if (!is_new) {
-    Leave(place);
+    before = Leave(place);
     ReleaseName(held.named);
   }
+  if (!stays) held.order = next_order_++;
   held.named = named;
   held.shape = shape;
   held.listing = listing;
@@ -292,38 +294,31 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   held.wait = wait;
   if (listing == PodListing::kExpendable) expendable_.emplace(place, std::move(expendable));
   Enter(place);
-  StandAgain(place, before);
+  StandAgain(held.id, before);
 }
 
 bool LiveSnapshot::HasCondition(const HeldPod& held) {
   return HasScheduledCondition(held.scheduling);
 }
 
-LiveSnapshot::Standing LiveSnapshot::StandingOf(const HeldPod& held) const {
-  if (held.id == kNoPod) return {};
-  const NodeId node = snapshot_.NodeOf(held.id);
-  if (node == kNoNode) return {};
-  const std::span<const PodId> pods = snapshot_.PodsOn(node);
-  return {.node = node,
-          .index = static_cast<size_t>(std::ranges::find(pods, held.id) - pods.begin()),
-          .shape = catalog_->shape_ids_[Index(held.id)]};
+// Enter() made the pod the last of its node.
+void LiveSnapshot::StandAgain(PodId pod, const Standing& before) {
+  if (before.node == kNoNode || pod == kNoPod || snapshot_.NodeOf(pod) != before.node) return;
+  auto& pods = snapshot_.pods_on_.Mutable(Index(before.node));
+  std::rotate(pods.begin() + static_cast<ptrdiff_t>(before.index), pods.end() - 1, pods.end());
 }
 
-// Leave() put the last pod of the list where this one stood, and Enter() made this one the last:
-// the two change places.  Where the snapshot is stale Enter() left the pod out.  It is then put
-// there as what it was counted as before, for its place alone, which PodsInOrder() reads.
-void LiveSnapshot::StandAgain(uint32_t place, const Standing& before) {
-  HeldPod& held = pods_[place];
-  if (before.node == kNoNode || held.shape == kNoShape) return;
-  if (held.id == kNoPod && held.named.wanted_node == catalog_->node(before.node).name) {
-    held.id = TakeId();
-    held_of_[Index(held.id)] = place;
-    catalog_->shape_ids_[Index(held.id)] = before.shape;
-    snapshot_.AddPod(held.id, before.node);
+// RemovePod() puts the last pod of the node where this one stood: it is the last again.
+LiveSnapshot::Standing LiveSnapshot::TakeFromNode(PodId pod) {
+  const NodeId node = snapshot_.NodeOf(pod);
+  const std::span<const PodId> before = snapshot_.PodsOn(node);
+  const auto index = std::ranges::find(before, pod) - before.begin();
+  snapshot_.RemovePod(pod);
+  auto& pods = snapshot_.pods_on_.Mutable(Index(node));
+  if (index < std::ssize(pods)) {
+    std::rotate(pods.begin() + index, pods.begin() + index + 1, pods.end());
   }
-  if (StandingOf(held).node != before.node) return;
-  auto& pods = snapshot_.pods_on_.Mutable(Index(before.node));
-  std::swap(pods[before.index], pods.back());
+  return {.node = node, .index = static_cast<size_t>(index)};
 }
 
 LiveSnapshot::PodsByName::const_iterator LiveSnapshot::FindName(
@@ -427,12 +422,12 @@ void LiveSnapshot::Enter(uint32_t place) {
   }
 }
 
-void LiveSnapshot::Leave(uint32_t place) {
+LiveSnapshot::Standing LiveSnapshot::Leave(uint32_t place) {
   HeldPod& held = pods_[place];
   if (held.shape == kNoShape) {
     --left_out_[static_cast<size_t>(held.listing)];
     if (held.listing == PodListing::kExpendable) expendable_.erase(place);
-    return;
+    return {};
   }
   if (HasCondition(held)) --pods_with_condition_;
   HeldShape& shape = shapes_[Index(held.shape)];
@@ -443,13 +438,14 @@ void LiveSnapshot::Leave(uint32_t place) {
       BecomeStale(RebuildCause::kNamespace);
     }
   }
-  if (held.id == kNoPod) return;
+  if (held.id == kNoPod) return {};
   Charge(held.shape, -1);
   const PodId id = std::exchange(held.id, kNoPod);
+  Standing before;
   if (snapshot_.NodeOf(id) == kNoNode) {
     unplaced_.erase({held.named.wanted_node, held.order});
   } else {
-    snapshot_.RemovePod(id);
+    before = TakeFromNode(id);
   }
   snapshot_.state_id_ = 0;
   Log(PodChangeLog::Change{.id = id, .key = held.named.key, .came = false});
@@ -460,9 +456,10 @@ void LiveSnapshot::Leave(uint32_t place) {
   catalog_->pods_[Index(id)] = PodInfo();
   held_of_[Index(id)] = kNobody;
   free_ids_.push_back(id);
-  if (stale_) return;
+  if (stale_) return before;
   if (builder_->bounded_charges_) BecomeStale(RebuildCause::kAmounts);
   if (dead_shapes_ > kDeadShapesKept + shapes_.size() / 2) BecomeStale(RebuildCause::kDeadShapes);
+  return before;
 }
 
 PodId LiveSnapshot::TakeId() {
@@ -548,22 +545,35 @@ ClusterSnapshot& LiveSnapshot::Snapshot() {
   return snapshot_;
 }
 
-// Places in pods_ of the pods that count: those on nodes as the nodes list them, then the
-// others as they came.
+// Places in pods_ of the pods that count: those of each node of the snapshot by HeldPod::order,
+// then the others, by that too.  Pods that came to a node, or changed there, while the snapshot is
+// stale are on no list, and the lists themselves are in order.
 std::vector<uint32_t> LiveSnapshot::PodsInOrder() const {
-  std::vector<uint32_t> order;
-  order.reserve(pods_by_name_.size());
-  snapshot_.alive().ForEach([&](NodeId node) {
-    for (const PodId pod : snapshot_.PodsOn(node)) order.push_back(held_of_[Index(pod)]);
-  });
-  const auto placed = static_cast<ptrdiff_t>(order.size());
+  const auto is_earlier = [this](uint32_t a, uint32_t b) {
+    return pods_[a].order < pods_[b].order;
+  };
+  std::vector<uint32_t> others;
+  absl::flat_hash_map<NodeId, std::vector<uint32_t>> unlisted;
   for (uint32_t place = 0; place < pods_.size(); ++place) {
     const HeldPod& pod = pods_[place];
     if (pod.shape == kNoShape) continue;
-    if (pod.id == kNoPod || snapshot_.NodeOf(pod.id) == kNoNode) order.push_back(place);
+    if (pod.id != kNoPod && snapshot_.NodeOf(pod.id) != kNoNode) continue;
+    const NodeId node = catalog_->FindNode(pod.named.wanted_node);
+    (node == kNoNode ? others : unlisted[node]).push_back(place);
   }
-  std::sort(order.begin() + placed, order.end(),
-            [this](uint32_t a, uint32_t b) { return pods_[a].order < pods_[b].order; });
+  std::ranges::sort(others, is_earlier);
+
+  std::vector<uint32_t> order;
+  order.reserve(pods_by_name_.size());
+  snapshot_.alive().ForEach([&](NodeId node) {
+    const auto first = static_cast<ptrdiff_t>(order.size());
+    for (const PodId pod : snapshot_.PodsOn(node)) order.push_back(held_of_[Index(pod)]);
+    const auto more = unlisted.find(node);
+    if (more == unlisted.end()) return;
+    order.insert(order.end(), more->second.begin(), more->second.end());
+    std::sort(order.begin() + first, order.end(), is_earlier);
+  });
+  order.insert(order.end(), others.begin(), others.end());
   return order;
 }
 

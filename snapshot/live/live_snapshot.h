@@ -27,9 +27,14 @@
 //            for it may be that of an earlier object of the name.
 // Errors:    InvalidArgument, as SnapshotBuilder's, naming object and field; nothing has
 //            changed then.
-// Order:     nodes in the order in which they came; a node that comes back is the last.  The
-//            pods of a node as ClusterSnapshot has them; one that changes keeps its place.  Pending
-//            pods as they came.
+// Order:     depends on the changes alone, and neither on when Snapshot() is called nor on what is
+//            built anew.  Nodes and budgets stand in the order in which they came; what changes
+//            keeps its place, and what comes back after its deletion is the last.  The pods of a
+//            node stand in the order in which they came to it: bound or nominated to it, whether
+//            or not the node was there.  So a node that comes back has its pods in the order that
+//            they had, and where a pod goes the pods behind it move up.  A pod that comes to
+//            another node, or back into the snapshot, is the last there.  Pending pods stand in
+//            the order in which they came; one that is nominated elsewhere is the last.
 // Cost:      a pod whose shape is known O(its fields + resources + tables that count it); a
 //            shape that is new O(tables + budgets) more, and where it asks for counts that are
 //            new O(shapes + nodes + pods).  A node O(its pods + topology keys + registries); a
@@ -263,7 +268,7 @@ class LiveSnapshot {
     objects::Scheduling scheduling = objects::Scheduling::kNotRecorded;
     PodWait wait = PodWait::kNotRecorded;  // Where it is on no node.
     uint64_t version = 0;
-    uint64_t order = 0;
+    uint64_t order = 0;  // When it came to where it is: to its node, or to wait.
   };
   class Ahead;  // Loads what the next changes will touch.
 
@@ -299,17 +304,16 @@ class LiveSnapshot {
   PodShapeId ShapeOf(const objects::Pod& pod);
   [[nodiscard]] static bool IsPending(const HeldPod& unplaced);
   [[nodiscard]] static bool HasCondition(const HeldPod& held);
-  // Where a pod stands among those of its node; kNoNode: on none.
+  // Where a pod stood among those of its node; kNoNode: on none.
   struct Standing {
     NodeId node = kNoNode;
     size_t index = 0;
-    PodShapeId shape = kNoShape;  // As which it is counted there.
   };
-  [[nodiscard]] Standing StandingOf(const HeldPod& held) const;
+  Standing TakeFromNode(PodId pod);
   // Puts the pod there again, if it is still on the node.
-  void StandAgain(uint32_t place, const Standing& before);
+  void StandAgain(PodId pod, const Standing& before);
   void Enter(uint32_t place);
-  void Leave(uint32_t place);
+  Standing Leave(uint32_t place);
   PodId TakeId();
   void ReleaseName(const SnapshotBuilder::NamedPod& named);
   void Log(const PodChangeLog::Change& change);

@@ -352,6 +352,42 @@ class ExplainTest(EbbTest):
         self.assertEqual({p["name"]: p.get("arrivedFrom") for p in b["pods"]},
                          {"w1": "a", "w2": None})
 
+    # a's pod goes to b, and on to c with b's pod when b goes; d's pod stays.
+    @staticmethod
+    def passing(allows):
+        return [REPLICA_SET, node("a"), node("b", cpu="2"), node("c", cpu="4"), node("d"),
+                budget("web", "web", allows), app_pod("w1", "a", "web", "300m"),
+                app_pod("w2", "b", "web", "300m"), app_pod("w3", "d", "web", "300m"),
+                app_pod("big", "c", "big", "2500m")]
+
+    # Symptom: a budget that allows 2 was said to have spent 3, and b to be risky, since the pod that
+    # passes through b was counted on both nodes.
+    def test_a_pod_that_passes_through_a_node_that_goes_later_is_evicted_once(self):
+        words = [self.dump(self.passing(3)), "--candidate-order", "input"]
+        plan = self.ebb_json("plan", *words)
+        self.assertEqual([(n["node"], n["risky"], [(p["name"], p.get("via")) for p in n["pods"]])
+                          for n in plan["remove"]],
+                         [("a", False, [("w1", ["b"])]), ("b", False, [("w2", None)])])
+        self.assertEqual(plan["summary"]["movedPods"], 2)
+        # What the pass counts, as the autoscaler does, decides what stays, and is told beside it.
+        text = self.ebb("plan", *words, "--explain", "d")[0]
+        self.assertIn("default/w3  blocks: NotEnoughPdb", text)
+        self.assertIn("PodDisruptionBudget default/web allows 3 disruptions. The plan spent 2 before this node's turn, "
+                      "on node a, b. The autoscaler counts 3: a pod counts again on each node that it passes through.",
+                      " ".join(text.split()))
+        d = self.explain_json(*words, "--explain", "d")[0]
+        self.assertEqual(d["budgets"], [{
+            "namespace": "default", "name": "web", "disruptionsAllowed": 3, "spent": 2, "counted": 3,
+            "spentFor": [{"node": "a", "disruptions": 1}, {"node": "b", "disruptions": 1}]}])
+
+        for allows, risky in [(2, [False, False]), (1, [False])]:
+            plan = self.ebb_json("plan", self.dump(self.passing(allows)), "--candidate-order", "input")
+            self.assertEqual([n["risky"] for n in plan["remove"]], risky, allows)
+        # Two pods of its own that one budget admits one after the other are another matter.
+        two = self.passing(2) + [app_pod("w4", "b", "web", "300m")]
+        plan = self.ebb_json("plan", self.dump(two), "--candidate-order", "input")
+        self.assertEqual([n["risky"] for n in plan["remove"]], [False, True])
+
     def test_utilization_is_that_of_the_start_and_that_at_the_turn_has_its_own_name(self):
         dump = self.dump(self.SPENT)
         b = self.explain_json(dump, "--candidate-order", "input", "--explain", "b")[0]

@@ -15,10 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "engine/planner.h"
 #include "predicates/filters.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/builder_sink.h"
+#include "snapshot/formats/binary_snapshot.h"
 #include "tests/engine/planning.h"
 #include "tests/support/live_twin.h"
 #include "tests/support/random_seed.h"
@@ -76,6 +78,59 @@ TEST(LiveSnapshotTest, IsTheSameWithOtherSymbols) {
     }
   }
   EXPECT_GT(twin.live().counts().renewals, 0U);
+}
+
+// What a cluster exports, as text.
+std::string Exported(LiveSnapshot& live) {
+  class PackingSink : public AnyObjectSink {
+   public:
+    std::string text;
+
+   protected:
+    absl::Status OnObject(const objects::ObjectRef& object) override {
+      absl::StrAppend(&text, PackObject(object), "\n");
+      return absl::OkStatus();
+    }
+  } sink;
+  EXPECT_TRUE(live.Export(sink).ok());
+  return sink.text;
+}
+
+// Symptom: the pods of a node that came back stood in another order where the cluster was asked
+// while the node was away, so that two clusters which took the same changes planned differently.
+TEST(LiveSnapshotTest, WhatItIsDependsOnTheChangesAloneAndNotOnWhenItIsAsked) {
+  constexpr int kHistories = kSteps / 10;
+  const uint64_t seed = test::RandomSeed();
+  uint64_t rebuilds = 0;
+  for (int history = 0; history < kHistories; ++history) {
+    const uint64_t own = seed + static_cast<uint64_t>(history);
+    test::Dice dice(own);
+    const LiveSnapshot::Options options = {.renew_texts = dice.Percent(50),
+                                           .texts_kept = dice.Percent(50) ? 0U : 65536U};
+    test::LiveTwin asked(own, test::LiveTwin::Uids::kAsGiven, options);
+    test::LiveTwin unasked(own, test::LiveTwin::Uids::kAsGiven, options);
+    std::optional<LiveBranch> reader;
+    const int percent = dice.Percent(50) ? 5 : 50;
+    for (int steps = 1 + dice.Below(60); steps > 0; --steps) {
+      asked.Step();
+      unasked.Step();
+      if (!dice.Percent(percent)) continue;
+      (void)asked.live().Snapshot();
+      if (dice.Percent(30)) reader.emplace(asked.live().Branch());
+      if (dice.Percent(30)) reader.reset();
+      if (dice.Percent(30)) {
+        (void)test::DescribeCluster(asked.live().Snapshot(), asked.live().Pending());
+      }
+      if (dice.Percent(10)) (void)Exported(asked.live());
+    }
+    rebuilds += asked.live().counts().AllRebuilds();
+    ASSERT_EQ(test::DescribeCluster(asked.live().Snapshot(), asked.live().Pending()),
+              test::DescribeCluster(unasked.live().Snapshot(), unasked.live().Pending()))
+        << "history " << own;
+    ASSERT_EQ(Exported(asked.live()), Exported(unasked.live())) << "history " << own;
+    ASSERT_EQ(asked.live().FirstPodOnUnknownNode(), unasked.live().FirstPodOnUnknownNode());
+  }
+  EXPECT_GT(rebuilds, uint64_t{kHistories});
 }
 
 // A planner whose cluster changes under it remembers what one remembers that is given a
@@ -234,6 +289,65 @@ TEST_F(LiveTest, APodMayComeBeforeItsNode) {
   EXPECT_THAT(On("a"), ElementsAre("web"));
   Delete(&a_.raw);
   EXPECT_EQ(live_.PodsOnUnknownNodes(), 1U);
+}
+
+// The pods of a node stand in the order in which they came to it, whatever happens meanwhile, and
+// whether or not anybody asks.
+TEST_F(LiveTest, PodsOfANodeStandInTheOrderInWhichTheyCameToIt) {
+  objects::DeviceClass device_class;
+  device_class.meta.name = "gpu";
+  objects::StorageObject storage = device_class;
+  // Whether it is asked after each change, and whether all is to be built anew at some of them.
+  for (const int way : {0, 1, 2, 3}) {
+    SCOPED_TRACE(way);
+    LiveSnapshot& live = live_;
+    const auto put = [&](const objects::ObjectRef& object) {
+      ASSERT_TRUE(Put(object).ok());
+      if ((way & 1) != 0) (void)live.Snapshot();
+      if ((way & 2) != 0) {
+        ASSERT_TRUE(Put(&storage).ok());
+        Delete(&storage);
+      }
+    };
+    for (const Node* const node : {&a_, &b_}) Delete(&node->raw);
+    put(&a_.raw);
+    put(&b_.raw);
+    const Pod early = Pod("early").On("b");
+    put(&early.raw);
+    for (const char* const name : {"p0", "p1", "p2", "p3", "p4"}) {
+      const Pod pod = Pod(name).On("a");
+      put(&pod.raw);
+    }
+    // One goes: those behind it move up.
+    const Pod first = Pod("p0").On("a");
+    Delete(&first.raw);
+    if ((way & 1) != 0) {
+      EXPECT_THAT(On("a"), ElementsAre("p1", "p2", "p3", "p4"));
+    }
+    // The node goes and comes back; meanwhile a pod goes and one changes.
+    Delete(&a_.raw);
+    if ((way & 1) != 0) {
+      EXPECT_THAT(On("a"), ElementsAre("-"));
+    }
+    const Pod third = Pod("p3").On("a");
+    Delete(&third.raw);
+    const Pod changed = Pod("p2").On("a").Label("new", "yes");
+    put(&changed.raw);
+    put(&a_.raw);
+    if ((way & 1) != 0) {
+      EXPECT_THAT(On("a"), ElementsAre("p1", "p2", "p4"));
+    }
+    // One that moves is the last, though it came before the others.
+    const Pod moved = Pod("early").On("a");
+    put(&moved.raw);
+    const Pod again = Pod("p1").On("a").Label("new", "yes");
+    put(&again.raw);
+    EXPECT_THAT(On("a"), ElementsAre("p1", "p2", "p4", "early"));
+    EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
+    for (const Pod* const pod : {&again, &changed, &moved}) Delete(&pod->raw);
+    const Pod last = Pod("p4");
+    Delete(&last.raw);
+  }
 }
 
 // Symptom: a pod that changed while all was to be built anew became the last of its node, so that
