@@ -13,11 +13,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "service/settings_file.h"
-#include "snapshot/formats/duration.h"
 
 namespace ebb {
 namespace {
@@ -510,7 +510,11 @@ const FieldReaders<GroupRule>& Readers() {
       {"name",
        [](const YAML::Node& value, GroupRule& rule) { return ReadName(value, rule.group.name); }},
       {"nodeSelector", ReadSelector},
-      {"minSize", Size(&NodeGroup::min_size)},
+      {"minSize",
+       [](const YAML::Node& value, GroupRule& rule) {
+         rule.group.minimum_is_known = true;
+         return Size(&NodeGroup::min_size)(value, rule);
+       }},
       {"maxSize", Size(&NodeGroup::max_size)},
       {"targetSize", ReadTargetSize},
       {"atomic", Bool([](GroupRule& rule, bool is) { rule.group.atomic = is; })},
@@ -618,6 +622,7 @@ void SetGroupSizes(std::span<const GroupSize> sizes, GroupRules& rules) {
     }
     NodeGroup& group = rules.rules[at->second].group;
     group.min_size = size.min_size;
+    group.minimum_is_known = true;
     group.max_size = size.max_size;
   }
 }

@@ -11,10 +11,10 @@
 #include <limits>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "base/time_range.h"
-#include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
 
 namespace ebb {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "engine/actuation/actuator.h"
+#include "snapshot/disruption_protection.h"
 #include "snapshot/listed_pods.h"
 #include "snapshot/well_known_names.h"
 
@@ -64,6 +65,8 @@ size_t SimulatedObjects::TemplateOf(const objects::Pod& pod) {
   own.meta.name = own.meta.uid = "template";
   own.meta.creation_time = 0;
   own.meta.deletion_time.reset();
+  own.start_time.reset();
+  own.unready = false;
   own.node_name = own.nominated_node_name = own.phase = {};
   std::string packed = PackObject(&own);
   const auto [it, is_new] = templates_by_bytes_.try_emplace(packed, templates_.size());
@@ -222,6 +225,7 @@ objects::Pod SimulatedObjects::PodAsIs(size_t number) const {
   if (pod.state == SimulatedPod::State::kTerminating) object.meta.deletion_time = pod.deletion_s;
   if (pod.node != kNone) object.node_name = nodes_[pod.node].name;
   object.phase = pod.node == kNone ? "Pending" : "Running";
+  if (pod.node != kNone && AsksForStart(object.meta.annotations)) object.start_time = pod.created_s;
   return object;
 }
 

@@ -26,6 +26,7 @@
 #include "service/plan_json.h"
 #include "service/plan_search.h"
 #include "service/plan_time.h"
+#include "service/plan_warnings.h"
 #include "service/prices.h"
 #include "service/session/pass_call.h"
 #include "service/session/wire_sizing.h"
@@ -49,11 +50,20 @@ std::string KeyOfObject(const objects::ObjectRef& object) {
                       Absl(meta.name));
 }
 
+std::string KeyOfObject(const ObjectSink::Unevaluated& object) {
+  return absl::StrCat(Absl(object.kind), " ", Absl(object.namespace_name), "/", Absl(object.name));
+}
+
 // Names the objects that it is handed and that are not in `named`, for their deletion.
 class MissingSink final : public AnyObjectSink {
  public:
   MissingSink(const absl::flat_hash_set<std::string>& named, ChangeBatch& deletions)
       : named_(named), deletions_(deletions) {}
+
+  absl::Status OnUnevaluated(const Unevaluated& object) override {
+    if (named_.contains(KeyOfObject(object)) || object.name.empty()) return absl::OkStatus();
+    return deletions_.DeleteNamed(object.kind, object.namespace_name, object.name, "");
+  }
 
  protected:
   absl::Status OnObject(const objects::ObjectRef& object) override {
@@ -333,6 +343,7 @@ absl::Status Session::Take(const ChangeBatch& batch, OlderObjects older) {
     if (ignored_.size() < ChangeBatch::kIgnoredKindsMax || ignored_.contains(kind))
       ignored_[kind] += count;
   }
+  TakeUnevaluated(batch);
   for (auto& [unused, named] : resyncs_) {
     for (const Change& change : batch.changes()) {
       if (change.type == Change::Type::kPut) {
@@ -345,6 +356,16 @@ absl::Status Session::Take(const ChangeBatch& batch, OlderObjects older) {
   ++batches_;
   Changed();
   return absl::OkStatus();
+}
+
+void Session::TakeUnevaluated(const ChangeBatch& batch) {
+  for (const auto& [type, object] : batch.unevaluated()) {
+    const bool put = type == Change::Type::kPut;
+    put ? cluster_->PutUnevaluated(object) : cluster_->EraseUnevaluated(object);
+    for (auto& [unused, named] : resyncs_) {
+      put ? (void)named.insert(KeyOfObject(object)) : (void)named.erase(KeyOfObject(object));
+    }
+  }
 }
 
 uint64_t Session::BeginResync() {
@@ -364,6 +385,7 @@ absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
   const uint64_t before = cluster_->counts().deleted;
   if (absl::Status s = cluster_->Take(deletions.changes()); !s.ok()) return s;
   resyncs_.erase(named);
+  TakeUnevaluated(deletions);
   filling_ = false;
   Changed();
   return cluster_->counts().deleted - before;
@@ -581,6 +603,7 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   absl::StatusOr<FoundPlan> found =
       FindPlan(input, cluster, groups, *request, hourly, search_ends, parallelism);
   if (!found.ok()) return found.status();
+  WarnOfPlan(cluster.snapshot, groups, *request, found->made, cluster.warnings);
   ++plans_;
   last_plan_version_ = version_;
   last_plan_removes_ = found->made.plan.remove.size();

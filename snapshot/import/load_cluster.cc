@@ -7,6 +7,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "snapshot/import/unevaluated_warnings.h"
 
 namespace ebb {
 ClusterLoader::ClusterLoader(LoadOptions options) : options_(options) {}
@@ -136,7 +137,11 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
   const LoadCounts& counts = cluster.counts;
   // This does not depend on what the input lacks.
-  if (options.use == InputUse::kPlan) WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
+  if (options.use == InputUse::kPlan) {
+    WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
+    WarnOfUnevaluated(watch.unevaluated(), cluster.snapshot, options.assume_complete,
+                      cluster.warnings);
+  }
   if (options.assume_complete) return absl::OkStatus();
   if (counts.on_unknown_node > 0) {
     cluster.warnings.push_back(

@@ -12,7 +12,7 @@ using objects::Text;
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "spell out the new field here");
 static_assert(sizeof(objects::Node) == 312, "spell out the new field here");
-static_assert(sizeof(objects::Pod) == 736, "spell out the new field here");
+static_assert(sizeof(objects::Pod) == 768, "spell out the new field here");
 #endif
 
 // Appends " name=value" for what is set.  Texts are bracketed, so that no value
@@ -152,7 +152,8 @@ void PutVolumes(const objects::Pod& pod, Line& line) {
 
 void PutStatus(const objects::Pod& pod, Line& line) {
   line.Put("phase", pod.phase).Put("nominated", pod.nominated_node_name);
-  line.Put("infeasible", pod.resize_infeasible);
+  line.Put("start", pod.start_time);
+  line.Put("unready", pod.unready).Put("infeasible", pod.resize_infeasible);
   for (const objects::ContainerStatus& each : pod.container_statuses) {
     line.Put("status", each.name).Put("has", each.has_resources);
     line.Put("requests", each.requests).Put("allocated", each.allocated);
@@ -299,6 +300,7 @@ absl::Status DumpSink::OnPod(const objects::Pod& pod) {
     line.Put("template", each.template_name);
   }
   PutStatus(pod, line);
+  line.Put("scheduling_group", pod.scheduling_group);
   line.Put("not_understood", pod.not_understood);
   lines_.push_back(line.text());
   return absl::OkStatus();
@@ -308,6 +310,9 @@ absl::Status DumpSink::OnPodDisruptionBudget(const objects::PodDisruptionBudget&
   Line line("PodDisruptionBudget");
   line.Put("name", budget.meta).Put("selector", budget.selector);
   line.Put("allowed", budget.disruptions_allowed);
+  line.Put("always_allows", budget.always_allows_unready);
+  line.Put("sync_failed", budget.sync_failed).Put("sync_message", budget.sync_message);
+  line.Put("desired", budget.desired_healthy).Put("expected", budget.expected_pods);
   lines_.push_back(line.text());
   return absl::OkStatus();
 }
