@@ -43,6 +43,7 @@ enum class NotReadyReason : uint8_t {
 struct NodeGroup {
   std::string name;  // No two groups share one.
   int64_t min_size = 0;
+  bool minimum_is_known = false;  // Else min_size is assumed, which answers say.
   int64_t max_size = std::numeric_limits<int64_t>::max();
   int64_t target_size = 0;  // Its nodes, unless the caller knows better.
   bool atomic = false;      // ZeroOrMaxNodeScaling: all of its nodes go, or none.

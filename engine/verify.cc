@@ -454,9 +454,9 @@ class Replay {
     return verdict;
   }
 
-  static bool IsProtected(const PodShape& shape) {
+  [[nodiscard]] bool IsProtected(const PodShape& shape) const {
     return shape.do_not_disrupt && !shape.terminating && shape.phase != PodPhase::kSucceeded &&
-           shape.phase != PodPhase::kFailed;
+           shape.phase != PodPhase::kFailed && !(shape.do_not_disrupt_until <= input_.now_s);
   }
 
   absl::Status JudgePods(NodeId node) {

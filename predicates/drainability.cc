@@ -234,9 +234,11 @@ bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s) {
   return shape.terminating && EndOfTermination(shape, catalog.DeletionTime(pod)) < now_s;
 }
 
-bool IsKeptByKarpenter(const PodShape& shape) {
+bool IsKeptByKarpenter(const PodShape& shape, int64_t now_s) {
+  if (!shape.do_not_disrupt || shape.terminating) return false;
   const bool ended = shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
-  return shape.do_not_disrupt && !shape.terminating && !ended;
+  return !ended &&
+         (shape.do_not_disrupt_until == PodShape::kForEver || now_s < shape.do_not_disrupt_until);
 }
 
 int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int64_t now_s) {
@@ -247,6 +249,11 @@ int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int
   };
   for (const auto& [pod, deleted] : catalog.deletion_times()) {
     ends(EndOfTermination(catalog.shape_of(pod), deleted));
+  }
+  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
+    const PodShape& shape = catalog.shape(PodShapeId{s});
+    const bool may_end = shape.do_not_disrupt && shape.do_not_disrupt_until != PodShape::kForEver;
+    if (may_end) ends(AddUpToMax(shape.do_not_disrupt_until, -1));
   }
   for (uint32_t p = 0; p < catalog.pods(); ++p) {
     const int64_t created = catalog.pod(PodId{p}).creation_time;
@@ -259,7 +266,7 @@ int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int
 
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
                       const PdbTracker& pdbs, int64_t now_s, PoolManager manager) {
-  if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog.shape_of(pod))) {
+  if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog.shape_of(pod), now_s)) {
     return Block(BlockingPodReason::kDoNotDisruptAnnotation);
   }
   const DrainQuestion question{catalog, pod, catalog.shape_of(pod), options, &pdbs, now_s};
@@ -340,7 +347,7 @@ void DrainJudge::AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,
     // Pods of one shape come in runs, and most shapes move.
     const PodId pod = pods[i];
     const PodShapeId shape = catalog_->shape_id(pod);
-    if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog_->shape(shape))) {
+    if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog_->shape(shape), now_s_)) {
       result.blocking_pod = pod;
       result.reason = BlockingPodReason::kDoNotDisruptAnnotation;
       return;

@@ -79,9 +79,10 @@ bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape);
 // Deleted, and past its grace period by more than 30 seconds.
 bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s);
 
-// Whether the pod keeps any node that Karpenter manages: it is annotated, has not ended
-// and is not being deleted.  Pods of DaemonSets and mirror pods count.
-bool IsKeptByKarpenter(const PodShape& shape);
+// Whether the pod keeps any node that Karpenter manages: it is annotated, its protection is not
+// over (disruption_protection.h), it has not ended and is not being deleted.  Pods of DaemonSets
+// and mirror pods count.
+bool IsKeptByKarpenter(const PodShape& shape, int64_t now_s);
 
 // One pod.
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
@@ -94,7 +95,7 @@ DrainVerdict JudgePodAlone(const Catalog& catalog, PodId pod, const DrainOptions
                            int64_t now_s);
 
 // The first time after `now_s` at which a rule may say otherwise of some pod because
-// time went on; the largest number if that never comes.  Cost: O(pods).
+// time went on; the largest number if that never comes.  Cost: O(pods + shapes).
 int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int64_t now_s);
 
 struct PodsToMove {

@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "predicates/drainability.h"
+#include "service/block_words.h"
 
 namespace ebb {
 namespace {
@@ -32,6 +33,12 @@ Outcome OutcomeOf(const Catalog& catalog, PodId pod, const DrainVerdict& verdict
   return IsDaemonSetPod(catalog, shape) ? Outcome::kDaemonSet : Outcome::kMayMove;
 }
 
+std::string WordsOf(const Catalog& catalog, PodId pod, const DrainVerdict& verdict) {
+  return verdict.outcome == DrainOutcome::kBlock
+             ? BlockWords(catalog, pod, verdict.reason, verdict.pdb)
+             : PassedOverWords(catalog, pod, verdict);
+}
+
 void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
   const Catalog& catalog = context.catalog();
   for (const PodId pod : replay.snapshot().PodsOn(explanation.node)) {
@@ -44,7 +51,8 @@ void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& expl
                                 .pdb = verdict.pdb,
                                 .pending = context.cluster->snapshot.NodeOf(pod) == kNoNode,
                                 .from = replay.CameFrom(pod),
-                                .via = {}});
+                                .via = {},
+                                .words = WordsOf(catalog, pod, verdict)});
   }
 }
 
@@ -109,6 +117,7 @@ void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& expl
     place.tally = TallyPlaces(snapshot, pod);
     place.to = place.tally.first_fit;
     if (place.to != kNoNode) snapshot.AddPod(pod, place.to);
+    if (place.to == kNoNode) place.words = EphemeralWords(context.catalog(), pod);
   }
   snapshot.Revert();
 }

@@ -47,6 +47,7 @@ struct Explanation {
     NodeId from = kNoNode;    // The plan brought it here, from that node.
     NodeId to = kNoNode;      // kMoves: where it is after the whole plan.
     std::vector<NodeId> via;  // kMoves: and in between.
+    std::string words = {};   // BlockWords, or PassedOverWords.
   };
   // A budget of the node's pods that the plan had spent from before the node's turn.
   struct Budget {
@@ -59,7 +60,8 @@ struct Explanation {
   struct Place {
     PodId pod;
     PlaceTally tally;
-    NodeId to = kNoNode;  // Where it is put before the next pod is tried.
+    NodeId to = kNoNode;     // Where it is put before the next pod is tried.
+    std::string words = {};  // EphemeralWords, of one that fits nowhere.
   };
 
   NodeId node;

@@ -43,6 +43,7 @@ Json PodJson(const Catalog& catalog, const Explanation::Pod& pod) {
       json["selectedBy"].push_back(catalog.Text(catalog.pdbs()[Index(pdb)].name));
     }
   }
+  if (!pod.words.empty()) json["detail"] = pod.words;
   if (pod.pending) json["pending"] = true;
   if (pod.from != kNoNode) json["arrivedFrom"] = catalog.NodeName(pod.from);
   if (pod.to != kNoNode) json["to"] = catalog.NodeName(pod.to);
@@ -94,6 +95,7 @@ Json NodeJson(const PlanReport& report, const Explanation& explanation) {
     Json tried = PodNameJson(catalog, place.pod);
     PutTally(place.tally, tried);
     if (place.to != kNoNode) tried["putOn"] = catalog.NodeName(place.to);
+    if (!place.words.empty()) tried["detail"] = place.words;
     places.push_back(std::move(tried));
   }
   json["places"] = std::move(places);

@@ -14,12 +14,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "engine/utilization.h"
 #include "service/settings_file.h"
-#include "snapshot/formats/duration.h"
 #include "snapshot/well_known_names.h"
 
 namespace ebb {
@@ -616,7 +616,11 @@ const FieldReaders<GroupRule>& Readers() {
       {"name",
        [](const YAML::Node& value, GroupRule& rule) { return ReadName(value, rule.group.name); }},
       {"nodeSelector", ReadSelector},
-      {"minSize", Size(&NodeGroup::min_size)},
+      {"minSize",
+       [](const YAML::Node& value, GroupRule& rule) {
+         rule.group.minimum_is_known = true;
+         return Size(&NodeGroup::min_size)(value, rule);
+       }},
       {"maxSize", Size(&NodeGroup::max_size)},
       {"targetSize", ReadTargetSize},
       {"atomic", Bool([](GroupRule& rule, bool is) { rule.group.atomic = is; })},
@@ -729,6 +733,7 @@ void SetGroupSizes(std::span<const GroupSize> sizes, GroupRules& rules) {
     }
     NodeGroup& group = rules.rules[at->second].group;
     group.min_size = size.min_size;
+    group.minimum_is_known = true;
     group.max_size = size.max_size;
     rules.rules[at->second].cloud = cloud;
     rules.rules[at->second].size_from_flag = true;

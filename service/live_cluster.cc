@@ -28,6 +28,10 @@ class TakingSink final : public AnyObjectSink {
     lists_budgets_ |= kind == kBudgets;
     return absl::OkStatus();
   }
+  absl::Status OnUnevaluated(const Unevaluated& object) override {
+    cluster_.PutUnevaluated(object);
+    return absl::OkStatus();
+  }
   [[nodiscard]] bool lists_budgets() const { return lists_budgets_; }
 
  protected:
@@ -114,6 +118,18 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
 
 absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects older) {
   return live_.Take(changes, older);
+}
+
+bool LiveCluster::PutUnevaluated(const ObjectSink::Unevaluated& object) {
+  const bool is_new = unevaluated_.Put(object);
+  if (is_new) judgement_.reset();
+  return is_new;
+}
+
+bool LiveCluster::EraseUnevaluated(const ObjectSink::Unevaluated& object) {
+  const bool was_there = unevaluated_.Erase(object);
+  if (was_there) judgement_.reset();
+  return was_there;
 }
 
 absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& read) {
@@ -218,8 +234,11 @@ absl::Status LiveCluster::ExportAll(ObjectSink& sink) {
 
 absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
   const absl::Status given = live_.ExportLeftOut(sink);
+  if (!given.ok()) return given;
+  const auto give = [&sink](const auto& object) { return sink.OnUnevaluated(object); };
+  if (absl::Status s = unevaluated_.ForEach(give); !s.ok()) return s;
   const bool has_none = budgets_known_ && live_.Snapshot().catalog().pdbs().empty();
-  return given.ok() && has_none ? sink.OnList(kBudgets, 0) : given;
+  return has_none ? sink.OnList(kBudgets, 0) : given;
 }
 
 absl::StatusOr<PlanResult> LiveCluster::Plan(const GroupRules& rules, const PlanRequest& request) {

@@ -69,6 +69,9 @@ class LiveCluster {
 
   // All of them, in their order, or none.
   absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kPassOver);
+  // An object that is not evaluated and may matter came, or went; false: it is nothing new.
+  bool PutUnevaluated(const ObjectSink::Unevaluated& object);
+  bool EraseUnevaluated(const ObjectSink::Unevaluated& object);
   // Every object that `read` hands over, each as a change of its own.
   // Errors: those of `read` and of an object; what came before it is taken.
   absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);
@@ -172,6 +175,7 @@ class LiveCluster {
   std::optional<Judgement> judgement_;  // The last one.
   // An input listed budgets: where it has none, the cluster has none.
   bool budgets_known_ = false;
+  UnevaluatedObjects unevaluated_;
 };
 
 }  // namespace ebb

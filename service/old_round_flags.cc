@@ -11,9 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "snapshot/formats/duration.h"
 
 namespace ebb {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "service/pass_replay.h"
+#include "service/plan_warnings.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/input_warning.h"
@@ -96,6 +97,13 @@ Json RemovalJson(const PlanReport& report, const PlanReport::Removal& removal) {
     pods.push_back(std::move(pod));
   }
   json["pods"] = std::move(pods);
+  const std::vector<PassedOverPod> passed_over =
+      PassedOverOn(context.cluster->snapshot, *context.request, removal.node);
+  for (const PassedOverPod& each : passed_over) {
+    Json pod = PodNameJson(context.catalog(), each.pod);
+    pod["detail"] = each.words;
+    json["passedOver"].push_back(std::move(pod));
+  }
   return json;
 }
 
@@ -256,15 +264,13 @@ Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const Plac
   Json pod = PodNameJson(catalog, why.pod);
   if (why.reason == UnremovableReason::kNoPlaceToMovePods) {
     if (tally != nullptr) PutTally(*tally, pod);
+    if (const auto detail = PodDetail(report, why); !detail.empty()) pod["detail"] = detail;
     json["unplacedPod"] = std::move(pod);
     return json;
   }
   PutReason(why.blocking_reason, why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "",
             pod);
-  if (const auto detail = MissingController(report, why.pod);
-      why.blocking_reason == BlockingPodReason::kControllerNotFound && !detail.empty()) {
-    pod["detail"] = detail;
-  }
+  if (const auto detail = PodDetail(report, why); !detail.empty()) pod["detail"] = detail;
   json["blockingPod"] = std::move(pod);
   return json;
 }

@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "engine/node_standing.h"
+#include "service/block_words.h"
 #include "service/groups.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/well_known_names.h"
@@ -211,6 +212,17 @@ std::string_view MissingController(const PlanReport& report, PodId pod) {
   return found == report.missing_controllers.end() ? std::string_view() : found->second;
 }
 
+std::string PodDetail(const PlanReport& report, const UnremovableNode& why) {
+  if (why.pod == kNoPod || why.before) return "";
+  if (why.reason == UnremovableReason::kNoPlaceToMovePods) {
+    return EphemeralWords(report.context.catalog(), why.pod);
+  }
+  if (why.blocking_reason == BlockingPodReason::kControllerNotFound) {
+    return std::string(MissingController(report, why.pod));
+  }
+  return BlockWords(report.context.catalog(), why.pod, why.blocking_reason, why.pdb);
+}
+
 std::string KeptDetail(const PlanReport& report, const UnremovableNode& why) {
   const Catalog& catalog = report.context.catalog();
   UnremovableReason reason = why.reason;
@@ -226,12 +238,10 @@ std::string KeptDetail(const PlanReport& report, const UnremovableNode& why) {
     if (why.pod == kNoPod) return "";
     text = PodText(catalog.PodName(why.pod), why.blocking_reason,
                    why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "");
-    if (why.blocking_reason == BlockingPodReason::kControllerNotFound) {
-      const std::string_view detail = MissingController(report, why.pod);
-      if (!detail.empty()) text += fmt::format("; {}", detail);
-    }
   }
-  return reason == UnremovableReason::kNoPlaceToMovePods ? text + " fits nowhere else" : text;
+  if (reason == UnremovableReason::kNoPlaceToMovePods) text += " fits nowhere else";
+  const std::string detail = PodDetail(report, why);
+  return detail.empty() ? text : fmt::format("{}; {}", text, detail);
 }
 
 std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {

@@ -168,6 +168,9 @@ std::string ReasonText(const PlanReport::Kept& kept);
 std::string KeptDetail(const PlanReport& report, const UnremovableNode& why);
 // Of a pod that is kept as its controller is not in the input: MissingControllerDetail.
 std::string_view MissingController(const PlanReport& report, PodId pod);
+// What is to be said of the pod that keeps the node, beside its reason: MissingController,
+// BlockWords, EphemeralWords.  Empty where there is nothing to add.
+std::string PodDetail(const PlanReport& report, const UnremovableNode& why);
 // What a reason does not say: why the node is in no group ("a Fargate node"), or which
 // annotation keeps it, also where another reason comes first ("also annotated ...").
 // Empty where there is nothing to add.

@@ -567,6 +567,7 @@ SnapshotBuilder::NamedPod SnapshotBuilder::NameOf(const objects::Pod& pod, Symbo
                  .key = {},
                  .creation_time = NearestTime(meta.creation_time),
                  .deletion_time = std::nullopt,
+                 .unready = pod.unready,
                  .wanted_node = {}};
   named.key = meta.uid.empty() ? own(absl::StrCat(Absl(meta.namespace_name), "/", Absl(meta.name)))
                                : own(meta.uid);
@@ -586,6 +587,7 @@ void SnapshotBuilder::Register(const NamedPod& pod, PodShapeId shape) {
   catalog.pods_.push_back({.name = pod.name, .key = pod.key, .creation_time = pod.creation_time});
   catalog.shape_ids_.push_back(shape);
   if (pod.deletion_time) catalog.deletion_times_.emplace(id, *pod.deletion_time);
+  if (pod.unready) catalog.unready_pods_.insert(id);
   wanted_nodes_.push_back(pod.wanted_node);
 }
 
@@ -615,8 +617,15 @@ absl::Status SnapshotBuilder::AddPodDisruptionBudget(const objects::PodDisruptio
     return absl::InvalidArgumentError(
         absl::StrCat(ObjectName("PodDisruptionBudget", pdb.meta), ": occurs twice"));
   }
-  catalog_->pdbs_.push_back(
-      {namespace_name, name, *std::move(selector), static_cast<int32_t>(pdb.disruptions_allowed)});
+  catalog_->pdbs_.push_back({.namespace_name = namespace_name,
+                             .name = name,
+                             .selector = *std::move(selector),
+                             .disruptions_allowed = static_cast<int32_t>(pdb.disruptions_allowed),
+                             .always_allows_unready = pdb.always_allows_unready,
+                             .sync_failed = pdb.sync_failed,
+                             .sync_message = std::string(pdb.sync_message),
+                             .desired_healthy = pdb.desired_healthy,
+                             .expected_pods = pdb.expected_pods});
   return absl::OkStatus();
 }
 

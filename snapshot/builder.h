@@ -88,6 +88,7 @@ class SnapshotBuilder {
     TextId key;  // PodInfo::key
     int64_t creation_time;
     std::optional<int64_t> deletion_time;
+    bool unready;
     TextId wanted_node;
     friend bool operator==(const NamedPod&, const NamedPod&) = default;
   };

@@ -20,6 +20,7 @@
 #ifndef EBB_SNAPSHOT_CATALOG_H_
 #define EBB_SNAPSHOT_CATALOG_H_
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "snapshot/ids.h"
 #include "snapshot/matching.h"
@@ -190,8 +192,15 @@ struct PodShape {
   bool static_pod = false;            // kubernetes.io/config.source present and not "api"
   bool daemonset_annotation = false;  // cluster-autoscaler.kubernetes.io/daemonset-pod: "true"
   SafeToEvict safe_to_evict = SafeToEvict::kUnset;
+  TextId safe_to_evict_text = kNoText;     // kOther: the value, for answers.
   bool blocks_with_local_storage = false;  // A local volume that no annotation declares safe.
   bool do_not_disrupt = false;  // karpenter.sh/do-not-disrupt, or the older do-not-evict.
+  // If do_not_disrupt: the first second at which the pod is protected no longer; kForEver: never.
+  static constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();
+  int64_t do_not_disrupt_until = kForEver;
+  bool do_not_disrupt_unstarted = false;  // A duration, and when the pod started is not known.
+
+  TextId scheduling_group = kNoText;  // No rule reads it; answers say so.
 
   // What it needs.
   std::vector<HostPort> host_ports;
@@ -291,6 +300,19 @@ struct Pdb {
   TextId name;
   Selector selector;
   int32_t disruptions_allowed = 0;
+
+  // For answers alone, as in objects::PodDisruptionBudget.
+  bool always_allows_unready = false;
+  bool sync_failed = false;
+  std::string sync_message = {};
+  std::optional<int64_t> desired_healthy = std::nullopt;
+  std::optional<int64_t> expected_pods = std::nullopt;
+
+  // Whether its numbers leave no room for any disruption, however healthy its pods are.
+  [[nodiscard]] bool NeverAllows() const {
+    return desired_healthy && expected_pods && *expected_pods > 0 &&
+           *desired_healthy >= *expected_pods;
+  }
 };
 
 // What a rule or the replica counter reads of a controller: the fields of
@@ -424,6 +446,8 @@ class Catalog {
   [[nodiscard]] const absl::flat_hash_map<PodId, int64_t>& deletion_times() const {
     return deletion_times_;
   }
+  // Pods that run and are not ready.
+  [[nodiscard]] bool IsUnready(PodId id) const { return unready_pods_.contains(id); }
   // Pods whose shape counts_otherwise.
   [[nodiscard]] const std::vector<PodId>& pods_counted_otherwise() const {
     return pods_counted_otherwise_;
@@ -520,6 +544,7 @@ class Catalog {
   std::vector<PodShapeId> shape_ids_;  // By PodId, apart from PodInfo: a pass reads nothing else.
   absl::flat_hash_map<NamespacedName, PodId> pods_by_name_;  // Empty of a LiveSnapshot.
   absl::flat_hash_map<PodId, int64_t> deletion_times_;
+  absl::flat_hash_set<PodId> unready_pods_;
   std::vector<PodId> pods_counted_otherwise_;
 
   std::vector<PodShape> shapes_;

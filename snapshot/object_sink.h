@@ -61,6 +61,19 @@ class ObjectSink {
     (void)kind;
     return absl::OkStatus();
   }
+
+  // Before OnIgnored, where the kind is one that may matter (unevaluated_kinds.h).  The name may
+  // be empty.
+  struct Unevaluated {
+    std::string_view api_version;
+    std::string_view kind;
+    std::string_view namespace_name;
+    std::string_view name;
+  };
+  virtual absl::Status OnUnevaluated(const Unevaluated& object) {
+    (void)object;
+    return absl::OkStatus();
+  }
 };
 
 }  // namespace ebb

@@ -213,11 +213,15 @@ struct Pod {
   Text scheduler_name;  // Empty: "default-scheduler".
   // Of a pod without a node: what the whole spec says (spec_digest.h); 0: it was not computed.
   uint64_t spec_digest = 0;
+  Text scheduling_group;  // spec.schedulingGroup.podGroupName, or the older workloadRef.name.
 
   // status
   Scheduling scheduling = Scheduling::kNotRecorded;
   Text phase;
   Text nominated_node_name;
+  // status.startTime, where an annotation asks for it (disruption_protection.h) and nowhere else.
+  std::optional<int64_t> start_time;
+  bool unready = false;            // Running, and its condition Ready is there and not True.
   bool resize_infeasible = false;  // Condition PodResizePending with reason Infeasible.
   std::vector<ContainerStatus> container_statuses;  // containers and init containers alike.
   bool has_pod_status_resources = false;            // status.resources is present.
@@ -256,6 +260,13 @@ struct PodDisruptionBudget {
   ObjectMeta meta;
   LabelSelector selector;
   int64_t disruptions_allowed = 0;
+
+  // What answers say of it; no decision reads these.
+  bool always_allows_unready = false;      // spec.unhealthyPodEvictionPolicy is AlwaysAllow.
+  bool sync_failed = false;                // Condition DisruptionAllowed is False, SyncFailed.
+  Text sync_message;                       // That condition's message.
+  std::optional<int64_t> desired_healthy;  // status.desiredHealthy.
+  std::optional<int64_t> expected_pods;    // status.expectedPods.
 };
 
 enum class ControllerKind : uint8_t {

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "snapshot/disruption_protection.h"
 #include "snapshot/key_values.h"
 #include "snapshot/well_known_names.h"
 
@@ -19,7 +20,6 @@ constexpr std::string_view kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe
 constexpr std::string_view kSafeLocalVolumes =
     "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
 constexpr std::string_view kDaemonSetPod = "cluster-autoscaler.kubernetes.io/daemonset-pod";
-constexpr std::string_view kDoNotEvict = "karpenter.sh/do-not-evict";
 constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
 constexpr std::string_view kScheduleAnyway = "ScheduleAnyway";
 
@@ -155,7 +155,7 @@ class KeyWriter {
 bool MattersToRules(std::string_view annotation) {
   return annotation == kMirror || annotation == kConfigSource || annotation == kSafeToEvict ||
          annotation == kSafeLocalVolumes || annotation == kDaemonSetPod ||
-         annotation == kDoNotDisruptAnnotation || annotation == kDoNotEvict;
+         annotation == kDoNotDisruptAnnotation || annotation == kDoNotEvictAnnotation;
 }
 
 void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
@@ -175,6 +175,9 @@ void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
     write.Number(owner.controller);
   });
   write.Number(meta.deletion_time.has_value());
+  const std::optional<DisruptionProtection> protection = ProtectionOf(pod);
+  write.Number(protection ? protection->ends.value_or(0) : 0);
+  write.Text(pod.scheduling_group);
   write.Number(pod.priority.has_value());
   write.Number(pod.priority.value_or(0));
   write.Number(GracePeriodOf(pod));
@@ -285,18 +288,6 @@ SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
   return SafeToEvict::kOther;
 }
 
-// Karpenter takes "true", or how long from the pod's start on it is protected ("5m").
-// The start of a pod is not known here, so a duration protects for good; a value that is
-// neither protects nothing.
-// Source: karpenter pkg/utils/pod/scheduling.go, IsDoNotDisruptActive.
-bool IsDoNotDisrupt(const objects::Pod& pod) {
-  if (FindValue(pod.meta.annotations, kDoNotEvict) == "true") return true;
-  const std::string_view value =
-      FindValue(pod.meta.annotations, kDoNotDisruptAnnotation).value_or("");
-  const bool has_amount = value.find_first_of("123456789") != std::string_view::npos;
-  return value == "true" || (has_amount && !value.starts_with('-'));
-}
-
 // The names in an annotation that is split at commas and not trimmed, as the autoscaler
 // does.
 absl::flat_hash_set<std::string_view> NamesIn(std::string_view annotation) {
@@ -361,7 +352,17 @@ void CompileOwnership(Symbols& symbols, const objects::Pod& pod, PodShape& shape
   shape.daemonset_annotation = FindValue(pod.meta.annotations, kDaemonSetPod) == "true";
   shape.safe_to_evict = ParseSafeToEvict(pod);
   shape.blocks_with_local_storage = BlocksWithLocalStorage(pod);
-  shape.do_not_disrupt = IsDoNotDisrupt(pod);
+  if (shape.safe_to_evict == SafeToEvict::kOther) {
+    shape.safe_to_evict_text = symbols.Intern(*FindValue(pod.meta.annotations, kSafeToEvict));
+  }
+  if (const auto protection = ProtectionOf(pod)) {
+    shape.do_not_disrupt = true;
+    shape.do_not_disrupt_until = protection->ends.value_or(PodShape::kForEver);
+    shape.do_not_disrupt_unstarted = protection->start_unknown;
+  }
+  if (!pod.scheduling_group.empty()) {
+    shape.scheduling_group = symbols.Intern(pod.scheduling_group);
+  }
 }
 
 void AddPorts(Symbols& symbols, const objects::Container& container, PodShape& shape) {

@@ -19,6 +19,8 @@ inline constexpr std::string_view kBetaZoneLabel = "failure-domain.beta.kubernet
 inline constexpr std::string_view kBetaRegionLabel = "failure-domain.beta.kubernetes.io/region";
 
 inline constexpr std::string_view kDoNotDisruptAnnotation = "karpenter.sh/do-not-disrupt";
+// What it was called on pods before Karpenter 0.33.
+inline constexpr std::string_view kDoNotEvictAnnotation = "karpenter.sh/do-not-evict";
 
 // Karpenter's taints: of nodes that it is removing (the second until 0.37), and that it has not set
 // up yet.

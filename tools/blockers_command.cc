@@ -21,7 +21,9 @@
 #include "service/clock.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
+#include "service/plan_warnings.h"
 #include "service/what_if/blockers.h"
+#include "tools/display_text.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/progress.h"
@@ -41,6 +43,20 @@ std::string Signed(int64_t number) {
 std::string NameOf(const Blocker& blocker) {
   return fmt::format("{} {}{}{}", blocker.kind, blocker.namespace_name,
                      blocker.namespace_name.empty() ? "" : "/", blocker.name);
+}
+
+// What budgets in the way will do by themselves.
+void PrintOutlooks(const Blockers& blockers, const Terminal& terminal, std::ostream& out) {
+  constexpr size_t kShown = 10;
+  size_t outlooks = 0;
+  for (const Blocker& each : blockers.blockers) {
+    if (each.detail.empty() || ++outlooks > kShown) continue;
+    const std::string line = fmt::format("{}: {}.", Printable(NameOf(each)), each.detail);
+    out << (outlooks == 1 ? "\n" : "") << Wrapped(line, terminal.columns, 2) << "\n";
+  }
+  if (outlooks > kShown) {
+    out << fmt::format("{} more budgets; -o json has them all.\n", outlooks - kShown);
+  }
 }
 
 void PrintBlockers(const Blockers& blockers, std::string_view currency, const Terminal& terminal,
@@ -73,6 +89,7 @@ void PrintBlockers(const Blockers& blockers, std::string_view currency, const Te
     out << "\nEach row was tried by itself: the change was made, and the plan made again, with the "
            "nodes of\nthis one tried first.\n";
   }
+  PrintOutlooks(blockers, terminal, out);
   for (const auto& [why, number] : not_tried) {
     out << fmt::format("Not tried: {}, {}.\n", Count(number, "other", "others"), why);
   }
@@ -123,6 +140,7 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   const absl::StatusOr<PlanResult> made =
       MakePlan(cluster.snapshot, groups, cluster.pending, request);
   if (!made.ok()) return fail(made.status());
+  WarnOfPlan(cluster.snapshot, groups, request, *made, cluster.warnings);
   const PlanReport report =
       MakeReport({.cluster = &cluster, .groups = &groups, .request = &request, .made = &*made});
   const absl::StatusOr<std::optional<NodePrices>> prices =

@@ -154,6 +154,7 @@ void PrintPods(const Catalog& catalog, const Explanation& explanation, const Lin
       text += fmt::format("; {} budgets select it, and the eviction API refuses more than one",
                           budgets);
     }
+    if (!pod.words.empty()) text += "; " + pod.words;
     if (pod.pending) text += "; it is pending, and the plan keeps room for it";
     if (pod.from != kNoNode) {
       text += fmt::format("; the plan moved it here from node {}", catalog.NodeName(pod.from));
@@ -171,6 +172,7 @@ void PrintPlaces(const Catalog& catalog, const Explanation& explanation, const L
     lines.Say(fmt::format("  {}: {}", Printable(catalog.PodName(place.pod)),
                           Printable(place.tally.Text())),
               4);
+    if (!place.words.empty()) lines.Say("    " + place.words, 6);
     all &= place.to != kNoNode;
   }
   if (all) {

@@ -11,11 +11,11 @@
 #include <limits>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "base/time_range.h"
 #include "service/cloud_group_name.h"
-#include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
 
 namespace ebb {

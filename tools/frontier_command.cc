@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -21,7 +22,6 @@
 #include "service/clock.h"
 #include "service/output_file.h"
 #include "service/plan_json.h"
-#include "snapshot/formats/duration.h"
 #include "tools/curves.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -25,9 +26,9 @@
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
 #include "service/plan_search.h"
+#include "service/plan_warnings.h"
 #include "service/round_options.h"
 #include "service/what_if/counterfactual.h"
-#include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/explain_print.h"
@@ -710,6 +711,12 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const absl::StatusOr<Found> found = FindAsAsked(search, cluster, groups, request, node_prices,
                                                   interrupted, parallelism, progress);
   if (!found.ok()) return progress.Done(), Fail(found.status(), err);
+  WarnOfPlan(cluster.snapshot, groups, request, found->made, cluster.warnings);
+  if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) {
+    progress.Done();
+    PrintLoadWarnings(cluster, err);
+    return Fail(s, err);
+  }
   const PlanReport report = MakeReport({.cluster = &cluster,
                                         .groups = &groups,
                                         .request = &request,

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "service/clock.h"
@@ -22,7 +23,6 @@
 #include "service/round_settings.h"
 #include "service/round_source.h"
 #include "service/settings_file.h"
-#include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/fail.h"

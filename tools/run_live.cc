@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -26,7 +27,6 @@
 #include "service/run/loop_metrics.h"
 #include "service/run/session_rounds.h"
 #include "service/run/session_sizing.h"
-#include "snapshot/formats/duration.h"
 #include "snapshot/import/input_warning.h"
 #include "tools/dry_run.h"
 #include "tools/fail.h"

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <limits>
 
+#include "base/duration.h"
 #include "service/prices.h"
-#include "snapshot/formats/duration.h"
 #include "tools/flag_values.h"
 
 namespace ebb {

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/parallel.h"
@@ -24,7 +25,6 @@
 #include "service/daemon/call_log.h"
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
-#include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
 #include "tools/end_signals.h"
 #include "tools/fail.h"

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 
-#include "snapshot/formats/duration.h"
+#include "base/duration.h"
 #include "tools/flag_values.h"
 
 namespace ebb {

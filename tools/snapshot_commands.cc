@@ -51,6 +51,9 @@ class CountingSink : public ObjectSink {
   absl::Status OnList(std::string_view kind, uint64_t items) override {
     return to_.OnList(kind, items);
   }
+  absl::Status OnUnevaluated(const Unevaluated& object) override {
+    return to_.OnUnevaluated(object);
+  }
   void OnAside(const Aside& aside) override { to_.OnAside(aside); }
 
   [[nodiscard]] std::string Text() const {

@@ -21,12 +21,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "service/file_identity.h"
 #include "service/live_cluster.h"
-#include "snapshot/formats/duration.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/rfc3339.h"
@@ -223,6 +223,15 @@ class Watch {
                                      : "later changes of " + Printable(kinds) + " are not seen");
   }
 
+  absl::Status TakeBatch() {
+    if (absl::Status s = cluster_.Take(batch_.changes()); !s.ok()) return s;
+    for (const auto& [type, object] : batch_.unevaluated()) {
+      type == Change::Type::kPut ? cluster_.PutUnevaluated(object)
+                                 : cluster_.EraseUnevaluated(object);
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Take(const WatchEvent& event) {
     switch (event.type) {
       case WatchEvent::Type::kBookmark:
@@ -232,7 +241,7 @@ class Watch {
                                                   Printable(MessageOf(event.object))));
       case WatchEvent::Type::kDeleted:
         if (absl::Status s = batch_.DeleteJson(event.object); !s.ok()) return s;
-        return cluster_.Take(batch_.changes());
+        return TakeBatch();
       case WatchEvent::Type::kAdded:
       case WatchEvent::Type::kModified:
         break;
@@ -241,7 +250,7 @@ class Watch {
         event.object.starts_with('{') ? batch_.PutJson(event.object) : absl::UnimplementedError("");
     if (put.ok()) {
       bare_ += event.bare ? 1 : 0;
-      return cluster_.Take(batch_.changes());
+      return TakeBatch();
     }
     if (put.code() != absl::StatusCode::kUnimplemented) return put;
     return cluster_.Read([&](ObjectSink& sink) {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "engine/actuation/actuator.h"
+#include "snapshot/disruption_protection.h"
 #include "snapshot/listed_pods.h"
 #include "snapshot/well_known_names.h"
 
@@ -64,6 +65,8 @@ size_t SimulatedObjects::TemplateOf(const objects::Pod& pod) {
   own.meta.name = own.meta.uid = "template";
   own.meta.creation_time = 0;
   own.meta.deletion_time.reset();
+  own.start_time.reset();
+  own.unready = false;
   own.node_name = own.nominated_node_name = own.phase = {};
   own.scheduling = objects::Scheduling::kNotRecorded;
   own.spec_digest = 0;  // It is that of pods without a node.
@@ -226,6 +229,7 @@ objects::Pod SimulatedObjects::PodAsIs(size_t number) const {
   object.phase = pod.node == kNone ? "Pending" : "Running";
   object.scheduling =
       pod.node == kNone ? objects::Scheduling::kUnschedulable : objects::Scheduling::kOther;
+  if (pod.node != kNone && AsksForStart(object.meta.annotations)) object.start_time = pod.created_s;
   return object;
 }
 

@@ -26,6 +26,7 @@
 #include "service/plan_json.h"
 #include "service/plan_search.h"
 #include "service/plan_time.h"
+#include "service/plan_warnings.h"
 #include "service/prices.h"
 #include "service/session/pass_call.h"
 #include "service/session/wire_sizing.h"
@@ -50,6 +51,10 @@ std::string KeyOfObject(const objects::ObjectRef& object) {
                       Absl(meta.name));
 }
 
+std::string KeyOfObject(const ObjectSink::Unevaluated& object) {
+  return absl::StrCat(Absl(object.kind), " ", Absl(object.namespace_name), "/", Absl(object.name));
+}
+
 bool IsNode(const Change& change) {
   return std::holds_alternative<const objects::Node*>(change.object);
 }
@@ -69,6 +74,11 @@ class MissingSink final : public AnyObjectSink {
  public:
   MissingSink(const absl::flat_hash_set<std::string>& named, ChangeBatch& deletions)
       : named_(named), deletions_(deletions) {}
+
+  absl::Status OnUnevaluated(const Unevaluated& object) override {
+    if (named_.contains(KeyOfObject(object)) || object.name.empty()) return absl::OkStatus();
+    return deletions_.DeleteNamed(object.kind, object.namespace_name, object.name, "");
+  }
 
  protected:
   absl::Status OnObject(const objects::ObjectRef& object) override {
@@ -367,6 +377,7 @@ absl::Status Session::Take(const ChangeBatch& batch, std::optional<uint64_t> res
     if (ignored_.size() < ChangeBatch::kIgnoredKindsMax || ignored_.contains(kind))
       ignored_[kind] += count;
   }
+  TakeUnevaluated(batch);
   NoteInResyncs(batch, resync);
   if (resync) resyncs_.at(*resync).new_nodes.insert(new_nodes.begin(), new_nodes.end());
   NoteNodesBrought();
@@ -398,6 +409,16 @@ void Session::NoteInResyncs(const ChangeBatch& batch, std::optional<uint64_t> of
       if (IsNode(change) && (!put || number != of)) {
         resync.new_nodes.erase(std::string(objects::MetaOf(change.object).name));
       }
+    }
+  }
+}
+
+void Session::TakeUnevaluated(const ChangeBatch& batch) {
+  for (const auto& [type, object] : batch.unevaluated()) {
+    const bool put = type == Change::Type::kPut;
+    put ? cluster_->PutUnevaluated(object) : cluster_->EraseUnevaluated(object);
+    for (auto& [unused, resync] : resyncs_) {
+      put ? (void)resync.named.insert(KeyOfObject(object)) : (void)resync.named.erase(KeyOfObject(object));
     }
   }
 }
@@ -491,6 +512,7 @@ absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
   const uint64_t before = cluster_->counts().deleted;
   if (absl::Status s = cluster_->Take(deletions.changes()); !s.ok()) return s;
   resyncs_.erase(named);
+  TakeUnevaluated(deletions);
   NoteNodesBrought();
   feed_.OnWhole(ClockS());
   Changed();
@@ -778,6 +800,7 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   absl::StatusOr<FoundPlan> found =
       FindPlan(input, cluster, groups, *request, hourly, search_ends, parallelism);
   if (!found.ok()) return found.status();
+  WarnOfPlan(cluster.snapshot, groups, *request, found->made, cluster.warnings);
   ++plans_;
   last_plan_version_ = version_;
   last_plan_removes_ = found->made.plan.remove.size();

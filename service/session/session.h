@@ -215,6 +215,8 @@ class Session {
   Planner& PassPlanner(const PlannerOptions& options, const std::shared_ptr<Symbols>& symbols);
   absl::Status CheckMemory() const;
   absl::Status CheckRoom(std::span<const Change> changes);
+  // The objects of a batch that are not evaluated.
+  void TakeUnevaluated(const ChangeBatch& batch);
   [[nodiscard]] std::string StateFile() const;
   absl::Status OpenDriver();
   absl::Status CheckMayMakeRound(const wire::RoundCall& call) const;

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "base/figures.h"
+#include "engine/utilization.h"
+#include "service/block_words.h"
 #include "service/plan_json.h"
 
 namespace ebb {
@@ -21,6 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBeyondLimit = "beyond the limit";
 constexpr std::string_view kOutOfTime = "as the time was over";
+constexpr std::string_view kNotComputed = "as their budgets cannot be computed (SyncFailed)";
 
 // A blocker, and the change that takes it away.
 struct Candidate {
@@ -72,6 +75,8 @@ Candidate BudgetCandidate(const Catalog& catalog, const PlanReport::Keeper& keep
     if (catalog.Text(pdb.namespace_name) == keeper.namespace_name &&
         catalog.Text(pdb.name) == keeper.name) {
       candidate.remedy.objects.push_back(BudgetAllows(catalog, PdbId{p}, INT32_MAX));
+      candidate.blocker.detail = OutlookWords(pdb);
+      if (pdb.sync_failed) candidate.blocker.not_tried = kNotComputed;
     }
   }
   return candidate;
@@ -177,12 +182,44 @@ std::vector<Candidate> PendingCandidates(const PlanReport& report) {
   return candidates;
 }
 
+// Whether the node would be idle enough if requests of DaemonSets' pods did not count.
+bool StaysForDaemonSets(const PlanReport& report, NodeId node) {
+  const PlanContext& context = report.context;
+  const auto& counted = context.made->plan.utilization[Index(node)];
+  if (!counted || !CountsCpuAndMemory(context.catalog(), *counted)) return false;
+  const NodeGroup* const group = context.groups->Find(node);
+  const PlannerOptions& options = context.request->planner;
+  const bool ignores = options.ignore_daemonsets_utilization;
+  if (group == nullptr || group->ignore_daemonsets_utilization.value_or(ignores)) return false;
+  const auto without = CalculateUtilization(
+      context.cluster->snapshot, node,
+      {.ignore_daemonsets = true, .ignore_mirror_pods = options.ignore_mirror_pods_utilization},
+      context.request->now_s);
+  return without && without->utilization <= ThresholdOf(context, node);
+}
+
+// Nodes that stay for the requests of their DaemonSets' pods.
+Candidate DaemonSetCandidate(size_t keeps) {
+  Candidate candidate;
+  candidate.blocker.kind = "Flag";
+  candidate.blocker.name = "--ignore-daemonsets-utilization";
+  candidate.blocker.reason = ToString(UnremovableReason::kNotUnderutilized);
+  candidate.blocker.change = "is set, in all groups too";
+  candidate.blocker.keeps = keeps;
+  candidate.remedy.adjust = [](PlanRequest& request, NodeGroups& groups) {
+    request.planner.ignore_daemonsets_utilization = true;
+    for (NodeGroup& each : groups.groups) each.ignore_daemonsets_utilization.reset();
+  };
+  return candidate;
+}
+
 // What keeps nodes and is no pod's.
 std::vector<Candidate> NodeCandidates(const PlanReport& report) {
   const Catalog& catalog = report.context.catalog();
   std::map<std::string, Candidate> annotated;  // By group.
   std::map<std::string, Candidate> minimums;
   Candidate threshold;
+  size_t for_daemonsets = 0;
   for (const PlanReport::Kept& kept : report.keep) {
     const NodeGroup* const group = report.context.groups->Find(kept.why.node);
     const std::string name = group == nullptr ? "" : group->name;
@@ -202,6 +239,7 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
       ++of_group.blocker.keeps;
     } else if (kept.why.reason == UnremovableReason::kNotUnderutilized) {
       ++threshold.blocker.keeps;
+      if (StaysForDaemonSets(report, kept.why.node)) ++for_daemonsets;
     }
   }
   std::vector<Candidate> candidates;
@@ -232,6 +270,7 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
     };
     candidates.push_back(std::move(threshold));
   }
+  if (for_daemonsets > 0) candidates.push_back(DaemonSetCandidate(for_daemonsets));
   return candidates;
 }
 
@@ -382,6 +421,7 @@ Json BlockersJson(const Blockers& blockers) {
     json["reason"] = each.reason;
     json["nodes"] = each.keeps;
     if (!each.change.empty()) json["change"] = each.change;
+    if (!each.detail.empty()) json["detail"] = each.detail;
     if (each.gained) json["nodesGained"] = *each.gained;
     if (each.saved_per_hour) json["savedPerHour"] = *each.saved_per_hour;
     if (!each.not_tried.empty()) json["notTried"] = each.not_tried;

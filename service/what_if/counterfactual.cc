@@ -168,6 +168,7 @@ Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
     if (NeedsEviction(pod.outcome) && std::ranges::find(budgets, pdb) != budgets.end()) ++pods;
   }
   const Pdb& budget = catalog().pdbs()[Index(pdb)];
+  if (budget.sync_failed) return {};  // Whatever it allowed would be a guess.
   const int64_t allowed = std::max(budget.disruptions_allowed, 0);
   Ladder ladder;
   for (const int64_t more : Steps(std::max<int64_t>(pods, 1))) {

@@ -140,6 +140,11 @@ class Encoder {
     Put(from.meta, *to.mutable_meta());
     if (!from.selector.nil) Put(from.selector, *to.mutable_selector());
     to.set_disruptions_allowed(from.disruptions_allowed);
+    to.set_always_allows_unready(from.always_allows_unready);
+    to.set_sync_failed(from.sync_failed);
+    to.set_sync_message(Id(from.sync_message));
+    if (from.desired_healthy.has_value()) to.set_desired_healthy(*from.desired_healthy);
+    if (from.expected_pods.has_value()) to.set_expected_pods(*from.expected_pods);
   }
 
   void Put(const objects::Controller& from, wire::Controller& to) {
@@ -337,6 +342,7 @@ class Encoder {
       source.set_claim_name(Id(claim_name));
       source.set_template_name(Id(template_name));
     }
+    to.set_scheduling_group(Id(from.scheduling_group));
   }
 
   void PutPodConstraints(const objects::Pod& from, wire::Pod& to) {
@@ -375,6 +381,8 @@ class Encoder {
   void PutPodStatus(const objects::Pod& from, wire::Pod& to) {
     to.set_phase(Id(from.phase));
     to.set_nominated_node_name(Id(from.nominated_node_name));
+    if (from.start_time.has_value()) to.set_start_time(*from.start_time);
+    to.set_unready(from.unready);
     to.set_resize_infeasible(from.resize_infeasible);
     to.set_scheduling(static_cast<uint32_t>(from.scheduling));
     for (const objects::ContainerStatus& status : from.container_statuses) {
@@ -683,6 +691,11 @@ class Decoder {
     Get(from.meta(), to.meta);
     if (from.has_selector()) Get(from.selector(), to.selector);
     to.disruptions_allowed = from.disruptions_allowed();
+    to.always_allows_unready = from.always_allows_unready();
+    to.sync_failed = from.sync_failed();
+    to.sync_message = At(from.sync_message());
+    if (from.has_desired_healthy()) to.desired_healthy = from.desired_healthy();
+    if (from.has_expected_pods()) to.expected_pods = from.expected_pods();
   }
 
   void Get(const wire::Controller& from, objects::Controller& to) {
@@ -729,6 +742,7 @@ class Decoder {
       claim.claim_name = At(from.resource_claim_sources(i).claim_name());
       claim.template_name = At(from.resource_claim_sources(i).template_name());
     }
+    to.scheduling_group = At(from.scheduling_group());
   }
 
   void GetPodConstraints(const wire::Pod& from, objects::Pod& to) {
@@ -766,6 +780,8 @@ class Decoder {
   void GetPodStatus(const wire::Pod& from, objects::Pod& to) {
     to.phase = At(from.phase());
     to.nominated_node_name = At(from.nominated_node_name());
+    if (from.has_start_time()) to.start_time = from.start_time();
+    to.unready = from.unready();
     to.resize_infeasible = from.resize_infeasible();
     // A later ebb may know more than this one: what it says is as if it were not recorded.
     constexpr auto kLast = static_cast<uint32_t>(objects::Scheduling::kOther);
@@ -992,6 +1008,9 @@ class FileReader {
       for (const std::string& kind : chunk.empty_lists()) {
         if (absl::Status handed = sink_.OnList(kind, 0); !handed.ok()) return handed;
       }
+      for (const wire::UnevaluatedObject& each : chunk.unevaluated()) {
+        if (absl::Status handed = HandOver(each); !handed.ok()) return handed;
+      }
     }
     if (chunk.objects_total() != index_ || at_ != bytes_.size()) return Damaged();
     return absl::OkStatus();
@@ -1055,6 +1074,21 @@ class FileReader {
       handed = HandOver<Struct>(message);
     });
     return handed;
+  }
+
+  absl::Status HandOver(const wire::UnevaluatedObject& object) {
+    const auto is_text = [](std::string_view text) {
+      return FirstInvalidUtf8(text) == text.size();
+    };
+    const auto is_name = [](std::string_view name) { return name.empty() || IsName(name); };
+    if (!is_text(object.api_version()) || !is_text(object.kind()) ||
+        !is_name(object.namespace_name()) || !is_name(object.name())) {
+      return Damaged();
+    }
+    return sink_.OnUnevaluated({.api_version = object.api_version(),
+                                .kind = object.kind(),
+                                .namespace_name = object.namespace_name(),
+                                .name = object.name()});
   }
 
   template <typename Struct, typename Message>
@@ -1125,6 +1159,16 @@ class BinarySnapshotWriter::Impl {
 
   void AddEmptyList(std::string_view kind) { encoder_.chunk.add_empty_lists(std::string(kind)); }
 
+  absl::Status AddUnevaluated(const ObjectSink::Unevaluated& object) {
+    wire::UnevaluatedObject& each = *encoder_.chunk.add_unevaluated();
+    each.set_api_version(std::string(object.api_version));
+    each.set_kind(std::string(object.kind));
+    each.set_namespace_name(std::string(object.namespace_name));
+    each.set_name(std::string(object.name));
+    encoder_.bytes += each.ByteSizeLong();
+    return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
+  }
+
   absl::Status Finish() {
     encoder_.chunk.set_end(true);
     encoder_.chunk.set_objects_total(objects_);
@@ -1189,6 +1233,9 @@ absl::Status BinarySnapshotWriter::OnStorageObject(const objects::StorageObject&
 absl::Status BinarySnapshotWriter::OnList(std::string_view kind, uint64_t items) {
   if (items == 0 && !kind.empty()) impl_->AddEmptyList(kind);
   return absl::OkStatus();
+}
+absl::Status BinarySnapshotWriter::OnUnevaluated(const Unevaluated& object) {
+  return impl_->AddUnevaluated(object);
 }
 absl::Status BinarySnapshotWriter::Finish() { return impl_->Finish(); }
 

@@ -60,6 +60,7 @@ class BinarySnapshotWriter : public ObjectSink {
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
   // Empty lists are kept: they say that the cluster has none of the kind.
   absl::Status OnList(std::string_view kind, uint64_t items) override;
+  absl::Status OnUnevaluated(const Unevaluated& object) override;
   // How many pods of a controller are ready is kept, for whoever judges the snapshot.
   void OnAside(const Aside& aside) override { pods_ready_ = aside.pods_ready; }
 

@@ -41,6 +41,7 @@ void ObjectBatch::Clear() {
   storage.Clear();
   texts.Clear();
   entries_.clear();
+  unevaluated_.clear();
   error_ = absl::OkStatus();
 }
 
@@ -67,6 +68,12 @@ void ObjectBatch::Add(Type type, std::string_view kind, const ObjectSink::Aside&
 
 void ObjectBatch::AddIgnored(std::string_view kind) {
   entries_.push_back({What::kIgnored, Type::kNode, 0, kind, {}});
+}
+
+void ObjectBatch::AddUnevaluated(const ObjectSink::Unevaluated& object) {
+  const auto index = static_cast<uint32_t>(unevaluated_.size());
+  entries_.push_back({What::kUnevaluated, Type::kNode, index, object.kind, {}});
+  unevaluated_.push_back(object);
 }
 
 void ObjectBatch::AddWithoutKind() {
@@ -98,13 +105,17 @@ objects::ObjectRef ObjectBatch::RefOf(const Entry& entry) {
   return &storage[entry.index];
 }
 
-absl::StatusOr<std::optional<ObjectBatch::Read>> ObjectBatch::Last(std::string& ignored) {
+absl::StatusOr<std::optional<ObjectBatch::Read>> ObjectBatch::Last(
+    ObjectSink::Unevaluated& ignored) {
   const Entry last = entries_.back();
   switch (last.what) {
     case What::kObject:
       return Read{.object = RefOf(last), .aside = last.aside};
     case What::kIgnored:
-      ignored = std::string(last.kind);
+      ignored = {.api_version = {}, .kind = last.kind, .namespace_name = {}, .name = {}};
+      return std::nullopt;
+    case What::kUnevaluated:
+      ignored = unevaluated_[last.index];
       return std::nullopt;
     case What::kWithoutKind:
       entries_.pop_back();
@@ -131,6 +142,10 @@ absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, Impo
         taken = Give(RefOf(entry), sink);
         if (!taken.ok()) return ObjectError(file, entry.kind, MetaOf(RefOf(entry)), taken);
         continue;
+      case What::kUnevaluated:
+        taken = sink.OnUnevaluated(unevaluated_[entry.index]);
+        if (!taken.ok()) break;
+        [[fallthrough]];
       case What::kIgnored:
         ++stats.ignored.try_emplace(std::string(entry.kind), 0).first->second;
         taken = sink.OnIgnored(entry.kind);

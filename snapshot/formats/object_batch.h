@@ -80,6 +80,7 @@ class ObjectBatch {
   // The object of this type that was taken last from its list below is complete.
   void Add(Type type, std::string_view kind, const ObjectSink::Aside& aside);
   void AddIgnored(std::string_view kind);
+  void AddUnevaluated(const ObjectSink::Unevaluated& object);  // An ignored one that may matter.
   void AddWithoutKind();
   void AddList();                     // An item whose kind says that it is a list itself.
   void AddError(absl::Status error);  // Only the first matters.
@@ -98,10 +99,11 @@ class ObjectBatch {
     objects::ObjectRef object;
     ObjectSink::Aside aside;
   };
-  // The entry that was added last; nothing where it is of an ignored kind, which is told in
-  // `ignored`.  Errors: what is wrong with it (Unimplemented: it is a list); it is taken back
-  // then, as if it had never been read, apart from the room that it took.
-  absl::StatusOr<std::optional<Read>> Last(std::string& ignored);
+  // The entry that was added last; nothing where it is of an ignored kind, of which `ignored` then
+  // says what is known: the kind, and where it may matter the names too.  Errors: what is wrong
+  // with it (Unimplemented: it is a list); it is taken back then, as if it had never been read,
+  // apart from the room that it took.
+  absl::StatusOr<std::optional<Read>> Last(ObjectSink::Unevaluated& ignored);
 
   // --- Emptying
 
@@ -116,7 +118,7 @@ class ObjectBatch {
                         absl::FunctionRef<absl::Status(Left what, size_t position)> left);
 
  private:
-  enum class What : uint8_t { kObject, kIgnored, kWithoutKind, kList, kError };
+  enum class What : uint8_t { kObject, kIgnored, kUnevaluated, kWithoutKind, kList, kError };
   struct Entry {
     What what;
     Type type;
@@ -128,6 +130,7 @@ class ObjectBatch {
   objects::ObjectRef RefOf(const Entry& entry);
 
   std::vector<Entry> entries_;
+  std::vector<ObjectSink::Unevaluated> unevaluated_;  // By Entry::index of kUnevaluated.
   absl::Status error_;
 };
 

@@ -31,6 +31,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "snapshot/disruption_protection.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_name.h"
@@ -38,6 +39,7 @@
 #include "snapshot/formats/volume_ids.h"
 #include "snapshot/matching.h"
 #include "snapshot/quantity.h"
+#include "snapshot/unevaluated_kinds.h"
 
 namespace ebb {
 namespace {  // A copy for each reader, see above.
@@ -62,6 +64,7 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
     "dnsPolicy",
     "enableServiceLinks",
     "ephemeralContainers",
+    "evictionResponders",  // Whom an EvictionRequest asks; no scheduler reads it.
     "hostAliases",
     "hostIPC",
     "hostPID",
@@ -73,14 +76,12 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
     "priorityClassName",
     "readinessGates",
     "runtimeClassName",  // Its restrictions are merged into the pod on admission.
-    "schedulingGroup",   // Gang scheduling: no part of the autoscaler's simulation.
     "securityContext",
     "serviceAccount",
     "serviceAccountName",
     "setHostnameAsFQDN",
     "shareProcessNamespace",
     "subdomain",
-    "workloadRef",  // What schedulingGroup was called before.
 });
 static_assert(std::is_sorted(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end()));
 
@@ -244,7 +245,9 @@ void Renew(objects::Pod& pod) {
   pod.priority.reset();
   pod.termination_grace_period_s.reset();
   pod.host_network = pod.has_node_selector = pod.has_pod_resources = false;
-  pod.resize_infeasible = pod.has_pod_status_resources = false;
+  pod.resize_infeasible = pod.has_pod_status_resources = pod.unready = false;
+  pod.scheduling_group = {};
+  pod.start_time.reset();
   pod.host_users.reset();
   pod.node_selector.clear();
   Renew(pod.required_node_affinity);
@@ -295,6 +298,8 @@ class ObjectFields {
   void ReadAs(const Kind& rule, const ObjectPlace& place);
   void FieldError(Text kind, const ObjectPlace& place);
   void StatusError(const ObjectPlace& place);
+  // Appends an object of a kind that no decision reads.  One that may matter is named.
+  void AddIgnored(Text api_version, Text kind);
   bool IsOddKind(Text api_version, Text kind) {
     std::string problem = KindProblem(api_version, kind);
     return !problem.empty() && !fields_.FailAt(".kind", std::move(problem));
@@ -403,10 +408,13 @@ class ObjectFields {
   bool ContainerStatuses(Value& value, std::vector<objects::ContainerStatus>& statuses);
   bool Volume(Value& value, objects::Volume& volume);
   bool VolumeSource(Value& value, objects::Volume& volume);
-  bool Condition(Value& value);
+  bool PodCondition(Value& value);
   objects::Scheduling SchedulingOf(Text status, Text reason);
   void JudgeScheduling();
   void DigestSpec();
+  bool BudgetSpec(Value& value);
+  bool BudgetStatus(Value& value);
+  bool BudgetCondition(Value& value);
   bool ResourceClaimStatus(Key key, Value& value);
   void NameMadeClaims();
 
@@ -441,6 +449,7 @@ class ObjectFields {
   objects::ObjectMeta* meta_ = nullptr;
   ObjectSink::Aside aside_;
   std::string not_understood_;
+  bool ready_is_untrue_ = false;  // The pod's condition Ready is there and not True.
   std::vector<objects::PodResourceClaim> made_claims_;  // status.resourceClaimStatuses.
   std::vector<objects::ContainerStatus> init_statuses_;
   // Of the pod at hand.
@@ -501,6 +510,7 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
   aside_.place =
       place.list.empty() ? ObjectSink::Aside::Place::kAlone : ObjectSink::Aside::Place::kInList;
   not_understood_.clear();
+  ready_is_untrue_ = false;
   made_claims_.clear();
   init_statuses_.clear();
   has_gates_ = has_scheduled_ = not_recorded_ = false;
@@ -515,6 +525,8 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
               std::back_inserter(pod_->container_statuses));
     JudgeScheduling();
     pod_->not_understood = batch_->texts.Copy(not_understood_);
+    pod_->unready = ready_is_untrue_ && pod_->phase == "Running";
+    if (!AsksForStart(pod_->meta.annotations)) pod_->start_time.reset();
     if (place.on_node.has_value()) pod_->node_name = *place.on_node;
     if (pod_->node_name.empty()) DigestSpec();
   }
@@ -623,6 +635,24 @@ void ObjectFields<Fields>::FieldError(Text kind, const ObjectPlace& place) {
   batch_->AddError(absl::InvalidArgumentError(absl::StrCat(
       Absl(place.file), ": ", at >= 0 ? "" : "after ", BytePosition(place.text, offset),
       where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem)));
+}
+
+template <typename Fields>
+void ObjectFields<Fields>::AddIgnored(Text api_version, Text kind) {
+  if (FindUnevaluatedKind(api_version, kind) == nullptr) return batch_->AddIgnored(kind);
+  ObjectSink::Unevaluated object{api_version, kind, {}, {}};
+  fields_.Members([&](Key key, Value& value) {
+    if (key != "metadata") return true;
+    return fields_.Members(value, [&](Key member, Value& text) {
+      if (member == "name") return fields_.String(text, object.name);
+      if (member == "namespace") return fields_.String(text, object.namespace_name);
+      return true;
+    });
+  });
+  // What cannot be read of it is not named: ignored objects need not be valid.
+  if (!IsName(object.name)) object.name = {};
+  if (!IsName(object.namespace_name)) object.namespace_name = {};
+  batch_->AddUnevaluated(object);
 }
 
 // The API server's answer in place of what was asked for: metav1.Status.
@@ -917,6 +947,12 @@ bool ObjectFields<Fields>::PodSpec(Value& value) {
         });
       });
     }
+    if (key == "schedulingGroup" || key == "workloadRef") {
+      const Text name = key == "schedulingGroup" ? "podGroupName" : "name";
+      return fields_.Members(member, [&](Key part, Value& text) {
+        return part != name || fields_.String(text, pod_->scheduling_group);
+      });
+    }
     if (std::binary_search(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end(), Text(key)))
       return true;
     return NotUnderstood("spec", key);
@@ -1170,10 +1206,11 @@ bool ObjectFields<Fields>::PodStatus(Value& value) {
   return fields_.Members(value, [this](Key key, Value& member) {
     if (key == "phase") return fields_.String(member, pod_->phase);
     if (key == "nominatedNodeName") return fields_.String(member, pod_->nominated_node_name);
+    if (key == "startTime") return fields_.Time(member, pod_->start_time.emplace());
     if (key == "containerStatuses") return ContainerStatuses(member, pod_->container_statuses);
     if (key == "initContainerStatuses") return ContainerStatuses(member, init_statuses_);
     if (key == "conditions") {
-      return fields_.Elements(member, [this](Value& each) { return Condition(each); });
+      return fields_.Elements(member, [this](Value& each) { return PodCondition(each); });
     }
     if (key == "allocatedResources") return Resources(member, pod_->pod_allocated);
     if (key == "resourceClaimStatuses" || key == "extendedResourceClaimStatus") {
@@ -1225,14 +1262,14 @@ objects::Scheduling ObjectFields<Fields>::SchedulingOf(Text status, Text reason)
 }
 
 template <typename Fields>
-bool ObjectFields<Fields>::Condition(Value& value) {
+bool ObjectFields<Fields>::PodCondition(Value& value) {
   Text type;
-  Text reason;
   Text status;
+  Text reason;
   const bool read = fields_.Members(value, [&](Key key, Value& member) {
     if (key == "type") return fields_.String(member, type);
-    if (key == "reason") return fields_.String(member, reason);
     if (key == "status") return fields_.String(member, status);
+    if (key == "reason") return fields_.String(member, reason);
     return true;
   });
   if (type == "PodResizePending" && reason == "Infeasible") pod_->resize_infeasible = true;
@@ -1241,6 +1278,7 @@ bool ObjectFields<Fields>::Condition(Value& value) {
     has_scheduled_ = true;
     pod_->scheduling = SchedulingOf(status, reason);
   }
+  if (type == "Ready") ready_is_untrue_ = status != "True";
   return read;
 }
 
@@ -1305,19 +1343,57 @@ bool ObjectFields<Fields>::ReadPodDisruptionBudget() {
   meta_ = &budget_->meta;
   return EachPart([this](Key key, Value& value) {
     if (key == "metadata") return Meta(value, budget_->meta);
-    if (key == "spec") {
-      return fields_.Members(value, [this](Key part, Value& member) {
-        return part != "selector" || Selector(member, {}, budget_->selector);
-      });
-    }
-    if (key == "status") {
-      return fields_.Members(value, [this](Key part, Value& member) {
-        return part != "disruptionsAllowed" ||
-               fields_.Int32(member, budget_->disruptions_allowed, 0);
-      });
-    }
+    if (key == "spec") return BudgetSpec(value);
+    if (key == "status") return BudgetStatus(value);
     return true;
   });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::BudgetSpec(Value& value) {
+  return fields_.Members(value, [this](Key part, Value& member) {
+    if (part == "selector") return Selector(member, {}, budget_->selector);
+    if (part != "unhealthyPodEvictionPolicy") return true;
+    Text policy;
+    if (!fields_.String(member, policy)) return false;
+    budget_->always_allows_unready = policy == "AlwaysAllow";
+    return true;
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::BudgetStatus(Value& value) {
+  return fields_.Members(value, [this](Key part, Value& member) {
+    if (part == "disruptionsAllowed") {
+      return fields_.Int32(member, budget_->disruptions_allowed, 0);
+    }
+    if (part == "desiredHealthy") return fields_.Int32(member, budget_->desired_healthy.emplace());
+    if (part == "expectedPods") return fields_.Int32(member, budget_->expected_pods.emplace());
+    if (part != "conditions") return true;
+    return fields_.Elements(member, [this](Value& each) { return BudgetCondition(each); });
+  });
+}
+
+// The disruption controller says so where it cannot count a budget's pods.
+// Source: pkg/controller/disruption/disruption.go, failSafe.
+template <typename Fields>
+bool ObjectFields<Fields>::BudgetCondition(Value& value) {
+  Text type;
+  Text status;
+  Text reason;
+  Text message;
+  const bool read = fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "type") return fields_.String(member, type);
+    if (key == "status") return fields_.String(member, status);
+    if (key == "reason") return fields_.String(member, reason);
+    if (key == "message") return fields_.String(member, message);
+    return true;
+  });
+  if (type == "DisruptionAllowed" && status == "False" && reason == "SyncFailed") {
+    budget_->sync_failed = true;
+    budget_->sync_message = message;
+  }
+  return read;
 }
 
 // What `spec` calls the number of wanted pods, and `status` those of present and of ready ones.

@@ -44,7 +44,10 @@ void ProtobufObjectReader::Impl::Read(std::string_view bytes, const ObjectPlace&
     if (own && IsOddKind(api_version, kind)) return FieldError(Printable(kind), place);
     const bool list =
         own && !place.no_list && kind.ends_with("List") && !ObjectReader::IsForeign(api_version);
-    return list ? batch.AddList() : batch.AddIgnored(kind);
+    if (list) return batch.AddList();
+    // Its fields are not known, and neither is its name.
+    if (FindUnevaluatedKind(api_version, kind) == nullptr) return batch.AddIgnored(kind);
+    return batch.AddUnevaluated({api_version, kind, {}, {}});
   }
   // Another version may have other fields by these numbers.
   if (!fields_.OpenAs(api_version, kind)) {

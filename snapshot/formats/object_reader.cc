@@ -59,7 +59,9 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
         return FieldError(Printable(kind), place);
       }
       const bool list = own && !place.no_list && kind.ends_with("List") && !IsForeign(api_version);
-      return list ? batch.AddList() : batch.AddIgnored(kind);
+      if (list) return batch.AddList();
+      fields_.Rewind();
+      return AddIgnored(api_version, kind);
     }
     if (own) RememberStart(json, api_version, kind, rule);
   }

@@ -85,7 +85,8 @@ class DocumentReader {
         depth_(outer.depth_ + 1) {}
 
   absl::Status Document() {
-    if (*p_ == '[') return IsStrangeArray() ? Stranger() : List("", {}, {});
+    holds_array_ = *p_ == '[';
+    if (holds_array_) return IsStrangeArray() ? Stranger() : List("", {}, {});
     if (*p_ != '{') return NotJson(p_, "an object or array was expected");
     return TopObject();
   }
@@ -530,7 +531,16 @@ class DocumentReader {
     const std::string where = place.list.empty()
                                   ? BytePosition(Text(), Offset(span.begin))
                                   : absl::StrCat(Absl(place.list), "[", place.index, "]");
-    return Error(absl::StrCat(where, ": is not a Kubernetes object: kind is missing"));
+    const std::string problem =
+        absl::StrCat(where, ": is not a Kubernetes object: kind is missing");
+    std::string_view text = TextOf(span);
+    text.remove_prefix(std::min<size_t>(text.size(), 1));
+    if (!holds_array_ || text.find("\"metadata\"") == text.npos) return Error(problem);
+    return Error(absl::StrCat(
+        problem,
+        ". The file is a list of objects without `kind`, as archives of sonobuoy and Insights hold "
+        "them, and ebb cannot tell of what kind they are; pass what `kubectl get KIND -A -o json` "
+        "prints"));
   }
 
   const std::string_view name_;
@@ -541,8 +551,9 @@ class DocumentReader {
   ObjectSink& sink_;
   ImportStats& stats_;
   const Strangers strangers_;
-  int depth_ = 0;       // Lists around this one.
-  uint64_t items_ = 0;  // Of lists of this text.
+  int depth_ = 0;             // Lists around this one.
+  uint64_t items_ = 0;        // Of lists of this text.
+  bool holds_array_ = false;  // Its document at hand is an array.
   ObjectReader reader_;
   ObjectBatch batch_;
   std::vector<Span> deferred_;  // Items without a kind, until the list's is known.

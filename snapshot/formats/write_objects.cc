@@ -288,6 +288,9 @@ Json PodSpec(const objects::Pod& pod) {
   Put(json, "overhead", Resources(pod.overhead));
   if (pod.has_pod_resources) json["resources"]["requests"] = Resources(pod.pod_requests);
   Put(json, "volumes", Volumes(pod.volumes));
+  if (!pod.scheduling_group.empty()) {
+    json["schedulingGroup"] = {{"podGroupName", pod.scheduling_group}};
+  }
   for (const auto& [name, claim_name, template_name] : pod.resource_claims) {
     if (name.empty()) continue;  // Of the status.
     Json claim = {{"name", name}};
@@ -329,6 +332,8 @@ Json PodStatus(const objects::Pod& pod) {
   Json json = Json::object();
   Put(json, "phase", pod.phase);
   Put(json, "nominatedNodeName", pod.nominated_node_name);
+  if (pod.start_time) json["startTime"] = FormatRfc3339(*pod.start_time);
+  if (pod.unready) json["conditions"].push_back({{"type", "Ready"}, {"status", "False"}});
   if (pod.resize_infeasible) {
     json["conditions"].push_back(
         {{"type", "PodResizePending"}, {"status", "True"}, {"reason", "Infeasible"}});
@@ -598,7 +603,17 @@ absl::Status ObjectWriter::OnPodDisruptionBudget(const objects::PodDisruptionBud
   Json json = Object("policy/v1", "PodDisruptionBudget", budget.meta);
   json["spec"] = Json::object();
   PutSelector(json["spec"], "selector", budget.selector);
-  json["status"]["disruptionsAllowed"] = budget.disruptions_allowed;
+  if (budget.always_allows_unready) json["spec"]["unhealthyPodEvictionPolicy"] = "AlwaysAllow";
+  Json& status = json["status"];
+  status["disruptionsAllowed"] = budget.disruptions_allowed;
+  Put(status, "desiredHealthy", budget.desired_healthy);
+  Put(status, "expectedPods", budget.expected_pods);
+  if (budget.sync_failed) {
+    status["conditions"].push_back({{"type", "DisruptionAllowed"},
+                                    {"status", "False"},
+                                    {"reason", "SyncFailed"},
+                                    {"message", budget.sync_message}});
+  }
   return Write(ToText(format_, json));
 }
 
@@ -630,6 +645,14 @@ absl::Status ObjectWriter::OnList(std::string_view kind, uint64_t items) {
   return Write(ToText(format_, Json{{"apiVersion", "policy/v1"},
                                     {"kind", "PodDisruptionBudgetList"},
                                     {"items", Json::array()}}));
+}
+
+// Its names alone, which is what is known of it.
+absl::Status ObjectWriter::OnUnevaluated(const Unevaluated& object) {
+  Json json = {{"apiVersion", object.api_version}, {"kind", object.kind}};
+  Put(json["metadata"], "name", object.name);
+  Put(json["metadata"], "namespace", object.namespace_name);
+  return Write(ToText(format_, json));
 }
 
 absl::Status ObjectWriter::Write(std::string_view object) {

@@ -47,6 +47,7 @@ class ObjectWriter : public ObjectSink {
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
   // A list of no budgets is written as such: it says that the cluster has none.
   absl::Status OnList(std::string_view kind, uint64_t items) override;
+  absl::Status OnUnevaluated(const Unevaluated& object) override;
   void OnAside(const Aside& aside) override { pods_ready_ = aside.pods_ready; }
 
   // Writes the end.  Call it once, after the last object.

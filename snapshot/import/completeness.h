@@ -52,6 +52,7 @@
 #include "snapshot/import/input_warning.h"
 #include "snapshot/listed_pods.h"
 #include "snapshot/object_sink.h"
+#include "snapshot/unevaluated_kinds.h"
 
 namespace ebb {
 
@@ -100,6 +101,10 @@ class InputWatch : public ObjectSink {
   absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
   absl::Status OnIgnored(std::string_view kind) override { return to_->OnIgnored(kind); }
+  absl::Status OnUnevaluated(const Unevaluated& object) override {
+    unevaluated_.Put(object);
+    return to_->OnUnevaluated(object);
+  }
   absl::Status OnList(std::string_view kind, uint64_t items) override;
   void OnAside(const Aside& aside) override { aside_ = aside; }
 
@@ -109,6 +114,9 @@ class InputWatch : public ObjectSink {
 
   // Objects that were there already.
   [[nodiscard]] uint64_t repeated() const { return repeated_; }
+
+  // What was there and is not evaluated.
+  [[nodiscard]] const UnevaluatedObjects& unevaluated() const { return unevaluated_; }
 
   // Appends what the input seems to lack.  `newest_time` is the time of the dump, as far
   // as its objects tell it, in Unix seconds.
@@ -233,6 +241,8 @@ class InputWatch : public ObjectSink {
 
   uint64_t pods_that_ask_namespaces_ = 0;
   std::string first_that_asks_namespaces_;
+
+  UnevaluatedObjects unevaluated_;
 };
 
 // Appends a warning if there are pods that more than one PodDisruptionBudget selects: the

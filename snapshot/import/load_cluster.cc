@@ -7,6 +7,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "snapshot/import/unevaluated_warnings.h"
 
 namespace ebb {
 namespace {
@@ -265,6 +266,8 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   if (options.use == InputUse::kPlan) {
     WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
     WarnOfPending(cluster, cluster.warnings);
+    WarnOfUnevaluated(watch.unevaluated(), cluster.snapshot, options.assume_complete,
+                      cluster.warnings);
   }
   if (options.assume_complete) return absl::OkStatus();
   if (counts.on_unknown_node > 0) {

@@ -117,9 +117,10 @@ H AbslHashValue(H h, const Pod& o) {
                  o.has_node_selector, o.required_node_affinity, o.affinity, o.anti_affinity,
                  o.tolerations, o.spread, o.containers, o.init_containers, Map(o.overhead));
   return H::combine(std::move(h), o.has_pod_resources, Map(o.pod_requests), o.volumes,
-                    o.resource_claims, o.phase, o.nominated_node_name, o.resize_infeasible,
-                    o.container_statuses, o.has_pod_status_resources, Map(o.pod_status_requests),
-                    Map(o.pod_allocated), o.not_understood, o.preferred_nodes, o.preferred_affinity,
+                    o.resource_claims, o.scheduling_group, o.phase, o.nominated_node_name,
+                    o.start_time, o.unready, o.resize_infeasible, o.container_statuses,
+                    o.has_pod_status_resources, Map(o.pod_status_requests), Map(o.pod_allocated),
+                    o.not_understood, o.preferred_nodes, o.preferred_affinity,
                     o.preferred_anti_affinity, o.node_name.empty() ? o.scheduling : Scheduling(),
                     o.node_name.empty() ? o.scheduler_name : Text(), o.spec_digest);
 }
@@ -139,7 +140,9 @@ H AbslHashValue(H h, const Node& o) {
 }
 template <typename H>
 H AbslHashValue(H h, const PodDisruptionBudget& o) {
-  return H::combine(std::move(h), o.meta, o.selector, o.disruptions_allowed);
+  return H::combine(std::move(h), o.meta, o.selector, o.disruptions_allowed,
+                    o.always_allows_unready, o.sync_failed, o.sync_message, o.desired_healthy,
+                    o.expected_pods);
 }
 template <typename H>
 H AbslHashValue(H h, const Controller& o) {

@@ -96,19 +96,27 @@ absl::Status ChangeBatch::PutProtobuf(std::string_view bytes) {
 absl::Status ChangeBatch::DeleteJson(std::string_view json) {
   if (absl::Status s = Check(json.size()); !s.ok()) return s;
   const size_t before = changes_.size();
+  const size_t unevaluated_before = unevaluated_.size();
   if (const absl::Status s = PutJson(json); !s.ok()) {
     const std::string names = NamesIn(json);
     if (names.empty() || !PutJson(names).ok()) return s;
   }
   if (changes_.size() > before) changes_.back().type = Change::Type::kDelete;
+  MarkDeleted(unevaluated_before);
   return absl::OkStatus();
 }
 
 absl::Status ChangeBatch::DeleteProtobuf(std::string_view bytes) {
   const size_t before = changes_.size();
+  const size_t unevaluated_before = unevaluated_.size();
   if (absl::Status s = PutProtobuf(bytes); !s.ok()) return s;
   if (changes_.size() > before) changes_.back().type = Change::Type::kDelete;
+  MarkDeleted(unevaluated_before);
   return absl::OkStatus();
+}
+
+void ChangeBatch::MarkDeleted(size_t unevaluated_before) {
+  if (unevaluated_.size() > unevaluated_before) unevaluated_.back().type = Change::Type::kDelete;
 }
 
 std::optional<ChangeBatch::BlankObject> ChangeBatch::NamesOf(std::string_view kind) {
@@ -143,6 +151,11 @@ absl::Status ChangeBatch::DeleteNamed(std::string_view kind, std::string_view na
     return absl::InvalidArgumentError(problem);
   } else {
     CountIgnored(kind);
+    unevaluated_.push_back({.type = Change::Type::kDelete,
+                            .object = {.api_version = {},
+                                       .kind = read_.texts.Copy(kind),
+                                       .namespace_name = read_.texts.Copy(namespace_name),
+                                       .name = read_.texts.Copy(name)}});
   }
   return absl::OkStatus();
 }
@@ -154,6 +167,7 @@ void ChangeBatch::CountIgnored(std::string_view kind) {
 
 void ChangeBatch::Clear() {
   changes_.clear();
+  unevaluated_.clear();
   deleted_.clear();
   read_.Clear();
 }
@@ -165,15 +179,16 @@ absl::Status ChangeBatch::Check(size_t bytes) const {
 }
 
 absl::Status ChangeBatch::AddLast(Change::Type type) {
-  std::string kind;
-  const absl::StatusOr<std::optional<ObjectBatch::Read>> read = read_.Last(kind);
+  ObjectSink::Unevaluated ignored;
+  const absl::StatusOr<std::optional<ObjectBatch::Read>> read = read_.Last(ignored);
   if (!read.ok()) {
     // The reader names the file first, of which there is none.
     const absl::string_view message = read.status().message();
     return {read.status().code(), absl::StripPrefix(message, ": ")};
   }
   if (!read->has_value()) {
-    CountIgnored(kind);
+    CountIgnored(ignored.kind);
+    if (!ignored.name.empty()) unevaluated_.push_back({.type = type, .object = ignored});
     return absl::OkStatus();
   }
   changes_.push_back({.type = type,

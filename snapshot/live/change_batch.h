@@ -70,6 +70,13 @@ class ChangeBatch {
   [[nodiscard]] std::span<const Change> changes() const { return changes_; }
   void Clear();
 
+  // An object that is not evaluated and may matter came, or went.
+  struct UnevaluatedChange {
+    Change::Type type;
+    ObjectSink::Unevaluated object;  // Without an apiVersion where a deletion did not name it.
+  };
+  [[nodiscard]] std::span<const UnevaluatedChange> unevaluated() const { return unevaluated_; }
+
   // How many objects of which kinds were passed over since the batch was made.
   [[nodiscard]] const std::map<std::string, uint64_t>& ignored() const { return ignored_; }
 
@@ -77,6 +84,8 @@ class ChangeBatch {
   absl::Status Check(size_t bytes) const;
   absl::Status AddLast(Change::Type type);
   void CountIgnored(std::string_view kind);
+  // What came behind the first `unevaluated_before` is gone.
+  void MarkDeleted(size_t unevaluated_before);
 
   const size_t object_bytes_max_;
   ObjectReader json_reader_;
@@ -84,6 +93,7 @@ class ChangeBatch {
   ObjectBatch read_;                 // Owns objects and texts.
   std::deque<BlankObject> deleted_;  // Those that came by name.
   std::vector<Change> changes_;
+  std::vector<UnevaluatedChange> unevaluated_;
   std::map<std::string, uint64_t> ignored_;
 };
 

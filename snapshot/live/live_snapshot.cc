@@ -409,6 +409,7 @@ void LiveSnapshot::Enter(uint32_t place) {
       .name = named.name, .key = named.key, .creation_time = named.creation_time};
   catalog_->shape_ids_[Index(held.id)] = held.shape;
   if (named.deletion_time) catalog_->deletion_times_.emplace(held.id, *named.deletion_time);
+  if (named.unready) catalog_->unready_pods_.insert(held.id);
   if (catalog_->shape(held.shape).counts_otherwise) {
     catalog_->pods_counted_otherwise_.push_back(held.id);
   }
@@ -453,6 +454,7 @@ LiveSnapshot::Standing LiveSnapshot::Leave(uint32_t place) {
     std::erase(catalog_->pods_counted_otherwise_, id);
   }
   catalog_->deletion_times_.erase(id);
+  catalog_->unready_pods_.erase(id);
   catalog_->pods_[Index(id)] = PodInfo();
   held_of_[Index(id)] = kNobody;
   free_ids_.push_back(id);
@@ -820,6 +822,7 @@ void LiveSnapshot::NamePod(const HeldPod& held, objects::Pod& like) const {
   like.meta.uid = held.has_uid ? symbols_->Text(named.key) : "";
   like.meta.creation_time = named.creation_time;
   like.meta.deletion_time = named.deletion_time;
+  like.unready = named.unready;
   like.node_name = held.is_nominated ? "" : wanted_node;
   like.nominated_node_name = held.is_nominated ? wanted_node : "";
   like.scheduling = held.scheduling;

@@ -76,6 +76,7 @@ Pod RandomPod(Dice& dice, Text name) {
            dice.Of<Text>({"a", "b,a", " a", "b"}));
   annotate(10, "karpenter.sh/do-not-disrupt", dice.Of<Text>({"true", "5m", "false", "0s", "-5m"}));
   annotate(5, "karpenter.sh/do-not-evict", dice.Of<Text>({"true", "5m"}));
+  if (dice.Percent(60)) pod.start_time = kNow - dice.Below(3) * 300 + dice.Below(2);
   if (dice.Percent(15)) {
     pod.meta.deletion_time = kNow - 30 - dice.Below(3) * 30 - dice.Below(2);
     if (dice.Percent(50)) pod.termination_grace_period_s = dice.Below(3) * 30;
@@ -147,8 +148,9 @@ class Twin {
   std::string JudgeForKarpenter() const {
     const bool active = !pod_.meta.deletion_time && pod_.phase == "Running";
     const Text keeps = Annotation("karpenter.sh/do-not-disrupt").value_or("");
-    const bool annotated =
-        keeps == "true" || keeps == "5m" || Annotation("karpenter.sh/do-not-evict") == "true";
+    const bool over = pod_.start_time && *pod_.start_time + 300 <= kNow;
+    const bool annotated = keeps == "true" || (keeps == "5m" && !over) ||
+                           Annotation("karpenter.sh/do-not-evict") == "true";
     return active && annotated ? "DoNotDisruptAnnotation" : Judge();
   }
 

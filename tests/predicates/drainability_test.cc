@@ -415,6 +415,21 @@ TEST_F(GetPodsToMoveTest, DoNotDisruptIsTrueOrADuration) {
   EXPECT_FALSE(blocks("karpenter.sh/do-not-evict", "5m"));
 }
 
+// Source: karpenter IsDoNotDisruptActive: active while the pod's age is below the duration.
+TEST_F(GetPodsToMoveTest, DoNotDisruptEndsADurationAfterTheStart) {
+  const auto blocks = [&](int64_t age_s) {
+    Pod pod = Pod("p").On("n").Annotation(kDoNotDisrupt, "30m");
+    pod.raw.start_time = kNow - age_s;
+    Judge(Cluster().Add(Node("n")).Add(pod), PoolManager::kKarpenter);
+    return result_.blocked();
+  };
+  EXPECT_TRUE(blocks(0));
+  EXPECT_TRUE(blocks(1799));
+  EXPECT_FALSE(blocks(1800));
+  EXPECT_FALSE(blocks(7200));
+  EXPECT_TRUE(blocks(-60)) << "it starts in the future, by another clock";
+}
+
 TEST_F(GetPodsToMoveTest, ResultOfTheNodeBeforeIsForgotten) {
   Judge(Cluster().Add(Node("n")).Add(Pod("a").On("n")).Add(Pod("b").OwnedByNobody().On("n")));
   ASSERT_TRUE(result_.blocked());
@@ -460,6 +475,19 @@ TEST(NextDrainChangeTest, ComesWhenADeletedPodIsOverdueOrASystemPodComesOfAge) {
   EXPECT_EQ(next({System(kHour + 1), P(), System(10), P().DeletedAt(kNow - 61),
                   P().DeletedAt(kNow - 5), System(20)}),
             kNow + 56);
+}
+
+TEST(NextDrainChangeTest, ComesWhenTheProtectionOfAPodEnds) {
+  const auto next = [](std::optional<int64_t> age_s) {
+    Pod pod = Pod("p").On("n").Annotation(kDoNotDisrupt, "30m");
+    if (age_s) pod.raw.start_time = kNow - *age_s;
+    return NextDrainChange(Cluster().Add(Node("n")).Add(pod).Build().catalog(), {}, kNow);
+  };
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(next(0), kNow + 1800);
+  EXPECT_EQ(next(1799), kNow + 1);
+  EXPECT_EQ(next(1800), kNever) << "it is over already";
+  EXPECT_EQ(next(std::nullopt), kNever);
 }
 
 TEST_F(GetPodsToMoveTest, PodsOfOneShapeThatComeApartKeepTheirPlaces) {

@@ -597,7 +597,7 @@ TEST(PodShapesTest, APodIsNotDisruptedWhereKarpenterDoesNotDisruptIt) {
   for (const char* value : {"true", "5m", "1h30m", "0.9s", "10h"}) {
     EXPECT_TRUE(kept("do-not-disrupt", value)) << value;
   }
-  for (const char* value : {"", "false", "0s", "0h00m", "-5m", "-1h", "never"}) {
+  for (const char* value : {"", "false", "0s", "0h00m", "-5m", "-1h", "never", "5", "5 m"}) {
     EXPECT_FALSE(kept("do-not-disrupt", value)) << value;
   }
   EXPECT_TRUE(kept("do-not-evict", "true"));

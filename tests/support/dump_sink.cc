@@ -152,7 +152,8 @@ void PutVolumes(const objects::Pod& pod, Line& line) {
 
 void PutStatus(const objects::Pod& pod, Line& line) {
   line.Put("phase", pod.phase).Put("nominated", pod.nominated_node_name);
-  line.Put("infeasible", pod.resize_infeasible);
+  line.Put("start", pod.start_time);
+  line.Put("unready", pod.unready).Put("infeasible", pod.resize_infeasible);
   if (pod.scheduling != objects::Scheduling::kNotRecorded) {
     line.Put("scheduling", static_cast<int64_t>(pod.scheduling));
   }
@@ -314,6 +315,7 @@ absl::Status DumpSink::OnPod(const objects::Pod& pod) {
     line.Put("template", each.template_name);
   }
   PutStatus(pod, line);
+  line.Put("scheduling_group", pod.scheduling_group);
   line.Put("not_understood", pod.not_understood);
   line.Put("scheduler", pod.scheduler_name);
   lines_.push_back(line.text());
@@ -324,6 +326,9 @@ absl::Status DumpSink::OnPodDisruptionBudget(const objects::PodDisruptionBudget&
   Line line("PodDisruptionBudget");
   line.Put("name", budget.meta).Put("selector", budget.selector);
   line.Put("allowed", budget.disruptions_allowed);
+  line.Put("always_allows", budget.always_allows_unready);
+  line.Put("sync_failed", budget.sync_failed).Put("sync_message", budget.sync_message);
+  line.Put("desired", budget.desired_healthy).Put("expected", budget.expected_pods);
   lines_.push_back(line.text());
   return absl::OkStatus();
 }

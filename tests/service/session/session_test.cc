@@ -271,6 +271,37 @@ TEST_F(SessionTest, ResyncsAtOnceDoNotKnowOfEachOther) {
   EXPECT_EQ(session_->Status().nodes(), 1);
 }
 
+// Kinds that are not evaluated are held like others: they come, go, and are resynced.
+TEST_F(SessionTest, AnswersNameWhatIsThereAndNotEvaluated) {
+  const auto pools = [](const std::string& name) {
+    return R"({"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":")" + name +
+           R"("},"spec":{}})";
+  };
+  const auto warning = [&]() -> std::string {
+    const absl::StatusOr<wire::PlanReply> reply = session_->Plan(Call(), std::nullopt);
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    for (const wire::Warning& each : reply->warnings()) {
+      if (each.code() == "NodePoolsNotEvaluated") return each.message();
+    }
+    return "";
+  };
+  ASSERT_TRUE(PutCluster().ok());
+  EXPECT_EQ(warning(), "");
+  ASSERT_TRUE(Put({pools("spot"), pools("spot"), pools("general")}).ok());
+  EXPECT_THAT(warning(), HasSubstr("2 NodePools (general and 1 more) are not evaluated"));
+  ChangeBatch gone;
+  ASSERT_TRUE(gone.DeleteJson(pools("general")).ok());
+  ASSERT_TRUE(session_->Take(gone).ok());
+  EXPECT_THAT(warning(), HasSubstr("1 NodePool (spot) is not evaluated"));
+  const std::string snapshot = ExportAll();
+  const uint64_t resync = session_->BeginResync();
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(session_->EndResync(resync).ok());
+  EXPECT_EQ(warning(), "") << "the resync did not name it";
+  ASSERT_TRUE(session_->Load(snapshot, nullptr).ok());
+  EXPECT_THAT(warning(), HasSubstr("1 NodePool (spot)"));
+}
+
 TEST_F(SessionTest, ResyncThatIsDroppedDeletesNothing) {
   ASSERT_TRUE(PutCluster().ok());
   const uint64_t resync = session_->BeginResync();

@@ -123,6 +123,13 @@ std::vector<KindCase> Kinds() {
        Meta("b", Sub(3, "ns")) + Sub(2, Sub(2, selector)) + Sub(3, Int(3, 2)),
        "PodDisruptionBudget name=[b] namespace=[ns] selector=( labels=[app]:[web] expressions=( "
        "key=[tier] op=[In] values=[a] values=[b])) allowed=2"},
+      {"policy/v1", "PodDisruptionBudget",
+       Meta("b", Sub(3, "ns")) + Sub(2, Sub(4, "AlwaysAllow")) +
+           Sub(3, Int(3, 0) + Int(5, 2) + Int(6, 0) +
+                      Sub(7, Sub(1, "DisruptionAllowed") + Sub(2, "False") + Sub(5, "SyncFailed") +
+                                 Sub(6, "no scale"))),
+       "PodDisruptionBudget name=[b] namespace=[ns] always_allows=true sync_failed=true "
+       "sync_message=[no scale] desired=2 expected=0"},
       {"apps/v1", "ReplicaSet", Meta("r") + Sub(2, Int(1, 3)) + Sub(3, Int(1, 2) + Int(4, 1)),
        "Controller kind=1 name=[r] namespace=[default] wanted=3 present=2"},
       {"extensions/v1beta1", "ReplicaSet", Meta("r") + Sub(2, Int(1, 0)),
@@ -249,6 +256,34 @@ TEST(ProtobufObjectTest, APodIsReadByItsPublishedNumbers) {
       "template=[template] phase=[Running] nominated=[m] infeasible=true status=[c] has=true "
       "requests=[cpu]:1000 allocated=[cpu]:2000 status=[i] has=true has_status=true "
       "status_requests=[cpu]:4000 allocated=[cpu]:3000");
+}
+
+// Only a pod that is protected for a time is asked when it started.
+TEST(ProtobufObjectTest, APodsStartReadinessAndGroupAreReadAsFromJson) {
+  const auto bytes = [](const std::string& value) {
+    return Enveloped("v1", "Pod",
+                     Meta("p", Entry(12, "karpenter.sh/do-not-disrupt", value)) +
+                         Sub(2, Sub(43, Sub(1, "train"))) +
+                         Sub(3, Sub(1, "Running") + Sub(2, Sub(1, "Ready") + Sub(2, "False")) +
+                                    Sub(7, Int(1, 1780315200))));
+  };
+  const auto json = [](const std::string& value) {
+    const std::string text =
+        R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","annotations":{
+            "karpenter.sh/do-not-disrupt":")" +
+        value +
+        R"("}},"spec":{"schedulingGroup":{"podGroupName":"train"}},"status":{"phase":"Running",
+            "conditions":[{"type":"Ready","status":"False"}],"startTime":"2026-06-01T12:00:00Z"}})";
+    const std::string padded = text + std::string(kJsonPadding, ' ');
+    ObjectReader reader;
+    return ReadWith(reader, std::string_view(padded).substr(0, text.size()), In("", ""));
+  };
+  const std::string timed = Read(bytes("30m"));
+  EXPECT_THAT(timed, HasSubstr(" start=1780315200 unready=true"));
+  EXPECT_THAT(timed, HasSubstr(" scheduling_group=[train]"));
+  EXPECT_EQ(timed, json("30m"));
+  EXPECT_THAT(Read(bytes("true")), ::testing::Not(HasSubstr("start=")));
+  EXPECT_EQ(Read(bytes("true")), json("true"));
 }
 
 TEST(ProtobufObjectTest, APodThatClientGoMarshalledIsWhatItsJsonSays) {

@@ -146,7 +146,7 @@ TEST_F(ObjectJsonTest, NothingOfAnObjectIsLeftInTheNextOne) {
 }
 
 TEST_F(ObjectJsonTest, TheLastOfABatchIsToldAndTakenBackIfItIsWrong) {
-  std::string ignored;
+  ObjectSink::Unevaluated ignored;
   const auto error = [&] { return std::string(batch_.Last(ignored).status().message()); };
   Read(R"({"apiVersion":"v1","kind":"Namespace",
            "metadata":{"name":"shop","resourceVersion":"7"}})");
@@ -158,7 +158,8 @@ TEST_F(ObjectJsonTest, TheLastOfABatchIsToldAndTakenBackIfItIsWrong) {
   const auto other = batch_.Last(ignored);
   ASSERT_TRUE(other.ok());
   EXPECT_FALSE(other->has_value());
-  EXPECT_EQ(ignored, "ConfigMap");
+  EXPECT_EQ(ignored.kind, "ConfigMap");
+  EXPECT_EQ(ignored.name, "") << "nothing is looked for in what decides nothing";
   Read(R"({"metadata":{"name":"n"}})");
   EXPECT_EQ(error(), "it has no kind, and is no object of Kubernetes");
   Read(R"({"apiVersion":"v1","kind":"NodeList","items":[]})");

@@ -1,4 +1,4 @@
-#include "snapshot/formats/duration.h"
+#include "base/duration.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 //
 // Source: Go time.ParseDuration; negative durations are refused, because no flag takes one.
 
-#ifndef EBB_SNAPSHOT_FORMATS_DURATION_H_
-#define EBB_SNAPSHOT_FORMATS_DURATION_H_
+#ifndef EBB_BASE_DURATION_H_
+#define EBB_BASE_DURATION_H_
 
 #include <chrono>
 #include <optional>
@@ -16,4 +16,4 @@ std::optional<std::chrono::nanoseconds> ParseDuration(std::string_view text);
 
 }  // namespace ebb
 
-#endif  // EBB_SNAPSHOT_FORMATS_DURATION_H_
+#endif  // EBB_BASE_DURATION_H_

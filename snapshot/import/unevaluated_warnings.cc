@@ -1,0 +1,183 @@
+#include "snapshot/import/unevaluated_warnings.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/figures.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "snapshot/catalog.h"
+
+namespace ebb {
+namespace {
+
+// How many there are, and the least of their names, so that their order decides nothing.
+struct Found {
+  uint64_t count = 0;
+  std::string first;
+
+  void Add(std::string name) {
+    if (count++ == 0 || name < first) first = std::move(name);
+  }
+  [[nodiscard]] std::string Text() const {
+    return absl::StrCat(first, count > 1 ? " and " : "",
+                        count > 1 ? absl::StrCat(WithCommas(count - 1), " more") : "");
+  }
+};
+
+// "2 NodePools are not evaluated (default and 1 more): ..."; of several kinds with one code, that
+// of the first.
+void WarnOfKinds(const UnevaluatedObjects& objects, std::vector<InputWarning>& warnings) {
+  struct OfCode {
+    const UnevaluatedKind* row;
+    std::map<std::string, Found> by_kind;
+  };
+  std::map<std::string_view, OfCode> by_code;
+  objects
+      .ForEach([&](const ObjectSink::Unevaluated& object) {
+        const UnevaluatedKind* const row = FindUnevaluatedKind(object.api_version, object.kind);
+        if (row == nullptr) return absl::OkStatus();
+        OfCode& of =
+            by_code.try_emplace(row->code, OfCode{.row = row, .by_kind = {}}).first->second;
+        of.by_kind[std::string(object.kind)].Add(
+            absl::StrCat(Absl(object.namespace_name), object.namespace_name.empty() ? "" : "/",
+                         Absl(object.name)));
+        return absl::OkStatus();
+      })
+      .IgnoreError();
+  for (const UnevaluatedKind& each : UnevaluatedKinds()) {
+    const auto found = by_code.find(each.code);
+    if (found == by_code.end()) continue;
+    std::string text;
+    uint64_t all = 0;
+    for (const auto& [kind, of_kind] : found->second.by_kind) {
+      all += of_kind.count;
+      absl::StrAppend(&text, text.empty() ? "" : ", ", WithCommas(of_kind.count), " ",
+                      Printable(kind), of_kind.count > 1 ? "s" : "");
+      if (!of_kind.first.empty()) absl::StrAppend(&text, " (", Printable(of_kind.Text()), ")");
+    }
+    warnings.push_back({std::string(each.code),
+                        absl::StrCat(text, all == 1 ? " is" : " are",
+                                     " not evaluated: ", Absl(found->second.row->why)),
+                        ""});
+    by_code.erase(found);
+  }
+}
+
+// Calls `visit` with each pod of a shape that `is_meant` says to be meant; few shapes are.
+template <typename IsMeant, typename Visit>
+void ForEachPodOf(const Catalog& catalog, IsMeant is_meant, Visit visit) {
+  std::vector<bool> meant(catalog.pod_shapes());
+  bool any = false;
+  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
+    meant[s] = is_meant(catalog.shape(PodShapeId{s}));
+    any |= meant[s];
+  }
+  if (!any) return;
+  for (uint32_t p = 0; p < catalog.pods(); ++p) {
+    if (catalog.IsThere(PodId{p}) && meant[Index(catalog.shape_id(PodId{p}))]) visit(PodId{p});
+  }
+}
+
+void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
+  const Catalog& catalog = cluster.catalog();
+  Found pods;
+  ForEachPodOf(
+      catalog, [](const PodShape& shape) { return shape.scheduling_group != kNoText; },
+      [&](PodId pod) { pods.Add(catalog.PodName(pod)); });
+  if (pods.count == 0) return;
+  warnings.push_back({"PodsOfGroups",
+                      absl::StrCat(Count(pods.count, "pod names", "pods name"),
+                                   " a PodGroup (spec.schedulingGroup), which is not evaluated: ",
+                                   Printable(pods.Text()), "; pods of a gang are moved one by one"),
+                      ""});
+}
+
+std::string_view GroupOfOwner(std::string_view api_version) {
+  const size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
+}
+
+// Whether rules know what this controller is.  A node is the controller of its mirror pods.
+bool IsKnown(const Catalog& catalog, const PodShape& shape) {
+  const std::string_view group = GroupOfOwner(catalog.Text(shape.controller.api_version));
+  if (shape.controller_kind != OwnerKind::kOther) {
+    // Another API's DaemonSet or StatefulSet goes by its kind.
+    return group.find('.') == group.npos;
+  }
+  return shape.mirror || (group.empty() && catalog.Text(shape.controller.kind) == "Node");
+}
+
+// Pods of controllers of other kinds: rules take them for pods that nothing brings back.
+void WarnOfControllers(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
+  const Catalog& catalog = cluster.catalog();
+  Found pods;
+  std::map<std::string, uint64_t> kinds;
+  const auto is_unknown = [&](const PodShape& shape) {
+    return shape.has_controller && !IsKnown(catalog, shape);
+  };
+  ForEachPodOf(catalog, is_unknown, [&](PodId pod) {
+    pods.Add(catalog.PodName(pod));
+    const Owner& owner = catalog.shape_of(pod).controller;
+    const std::string_view group = GroupOfOwner(catalog.Text(owner.api_version));
+    ++kinds[absl::StrCat(Absl(catalog.Text(owner.kind)), group.empty() ? "" : ".", Absl(group))];
+  });
+  if (pods.count == 0) return;
+  std::string list;
+  for (const auto& [kind, count] : kinds) {
+    absl::StrAppend(&list, list.empty() ? "" : ", ", Printable(kind), " (", WithCommas(count), ")");
+  }
+  warnings.push_back(
+      {"CustomControllers",
+       absl::StrCat(Count(pods.count, "pod has a controller", "pods have controllers"),
+                    " of kinds that ebb does not know, ", list, ": ", Printable(pods.Text()),
+                    "; rules go by the kind's name alone, as the autoscaler's do"),
+       ""});
+}
+
+void WarnOfMissingPools(const UnevaluatedObjects& objects, const ClusterSnapshot& cluster,
+                        std::vector<InputWarning>& warnings) {
+  bool has_pools = false;
+  objects
+      .ForEach([&](const ObjectSink::Unevaluated& object) {
+        has_pools |= object.kind == "NodePool" || object.kind == "Provisioner";
+        return absl::OkStatus();
+      })
+      .IgnoreError();
+  if (has_pools) return;
+  const Catalog& catalog = cluster.catalog();
+  Found nodes;
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    if (!catalog.IsThere(NodeId{n})) continue;
+    const LabelSet& labels = catalog.node(NodeId{n}).labels;
+    const bool karpenters = std::ranges::any_of(labels, [&](const auto& label) {
+      const std::string_view key = catalog.Text(label.key);
+      return key == "karpenter.sh/nodepool" || key == "karpenter.sh/provisioner-name";
+    });
+    if (karpenters) nodes.Add(std::string(catalog.NodeName(NodeId{n})));
+  }
+  if (nodes.count == 0) return;
+  warnings.push_back(
+      {"NoNodePools",
+       absl::StrCat(Count(nodes.count, "node is", "nodes are"), " Karpenter's (",
+                    Printable(nodes.Text()),
+                    "), and no NodePool is there: nodepools may forbid that nodes are removed "
+                    "(disruption budgets, consolidationPolicy, consolidateAfter)"),
+       "kubectl get nodepools -o json"});
+}
+
+}  // namespace
+
+void WarnOfUnevaluated(const UnevaluatedObjects& objects, const ClusterSnapshot& cluster,
+                       bool all_is_there, std::vector<InputWarning>& warnings) {
+  WarnOfKinds(objects, warnings);
+  WarnOfPodGroups(cluster, warnings);
+  WarnOfControllers(cluster, warnings);
+  if (!all_is_there) WarnOfMissingPools(objects, cluster, warnings);
+}
+
+}  // namespace ebb

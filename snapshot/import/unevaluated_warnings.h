@@ -1,0 +1,24 @@
+// Warnings of what is in the input and is not evaluated: kinds (unevaluated_kinds.h), pods of
+// groups, pods of controllers that ebb does not know, nodes of Karpenter without a NodePool.
+//
+// Each has a stable code, a count and the name of the first (docs/input.md).
+// Cost: one look at each node and pod.
+
+#ifndef EBB_SNAPSHOT_IMPORT_UNEVALUATED_WARNINGS_H_
+#define EBB_SNAPSHOT_IMPORT_UNEVALUATED_WARNINGS_H_
+
+#include <vector>
+
+#include "snapshot/cluster_snapshot.h"
+#include "snapshot/import/input_warning.h"
+#include "snapshot/unevaluated_kinds.h"
+
+namespace ebb {
+
+// `all_is_there`: what is not in the input is not in the cluster, and is not missed.
+void WarnOfUnevaluated(const UnevaluatedObjects& objects, const ClusterSnapshot& cluster,
+                       bool all_is_there, std::vector<InputWarning>& warnings);
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_IMPORT_UNEVALUATED_WARNINGS_H_

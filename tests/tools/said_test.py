@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""What answers say of what they did not evaluate, assumed or passed over.
+
+    said_test.py EBB [UNITTEST_ARGUMENT...]
+"""
+
+import copy
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import ebb_command_test as base  # noqa: E402
+from ebb_command_test import START, annotated, karpenter, node, pod  # noqa: E402
+
+PROTECTED = "karpenter.sh/do-not-disrupt"
+SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+
+
+def custom(api_version, kind, name, namespace="", **spec):
+    meta = {"name": name, "uid": f"uid-{kind}-{name}"}
+    if namespace:
+        meta["namespace"] = namespace
+    return {"apiVersion": api_version, "kind": kind, "metadata": meta, "spec": spec}
+
+
+def owned(what, api_version, kind, name="owner"):
+    what = copy.deepcopy(what)
+    what["metadata"]["ownerReferences"] = [
+        {"apiVersion": api_version, "kind": kind, "name": name, "uid": "u-" + name, "controller": True}]
+    return what
+
+
+def started(what, when):
+    what = copy.deepcopy(what)
+    what["status"]["startTime"] = when
+    return what
+
+
+def labelled(what, **labels):
+    what = copy.deepcopy(what)
+    what["metadata"].setdefault("labels", {}).update(labels)
+    return what
+
+
+def budget(name, allowed, app, **status):
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": "default", "uid": "uid-pdb-" + name},
+            "spec": {"selector": {"matchLabels": {"app": app}}},
+            "status": {"disruptionsAllowed": allowed, **status}}
+
+
+def replicated(name, on, app):
+    """A pod of a ReplicaSet: budgets count for it."""
+    return owned(labelled(pod(name, on, safe=False), app=app), "apps/v1", "ReplicaSet", "rs")
+
+
+REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet",
+               "metadata": {"name": "rs", "namespace": "default", "uid": "u-rs"},
+               "spec": {"replicas": 3}, "status": {"replicas": 3}}
+
+
+class SaidTest(base.EbbTest):
+
+    def plan(self, items, *words):
+        out, err = self.ebb("plan", self.dump(items), "--assume-complete", "--now", START, *words,
+                            "-o", "json")
+        plan = json.loads(out)
+        with open(os.path.join(base.DOCS, "plan.schema.json"), encoding="utf-8") as file:
+            schema = json.load(file)
+        self.assertEqual(base.schema_errors(plan, schema, schema), [])
+        return plan, err
+
+    def warnings(self, plan):
+        return {w["code"]: w["message"] for w in plan["summary"].get("warnings", [])}
+
+    def explain(self, items, name, *words):
+        args = ["plan", self.dump(items), "--assume-complete", "--now", START, "--explain", name, *words]
+        text = self.ebb(*args)[0]
+        data = json.loads(self.ebb(*args, "-o", "json")[0])
+        with open(os.path.join(base.DOCS, "explain.schema.json"), encoding="utf-8") as file:
+            schema = json.load(file)
+        self.assertEqual(base.schema_errors(data, schema, schema), [])
+        return text, data["nodes"][0]
+
+    CLUSTER = [node("a"), node("b"), node("c"), pod("p", "a")]
+
+    # --- Kinds and fields that are not evaluated
+
+    def test_kinds_that_may_matter_are_named_with_their_number(self):
+        cluster = self.CLUSTER + [
+            custom("karpenter.sh/v1", "NodePool", "spot"), custom("karpenter.sh/v1", "NodePool", "general"),
+            custom("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "web", "shop"),
+            custom("autoscaling.x-k8s.io/v1beta1", "CapacityBuffer", "room", "shop"),
+            custom("scheduling.volcano.sh/v1beta1", "PodGroup", "train", "ml"),
+            {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"},
+            custom("karpenter.k8s.aws/v1", "EC2NodeClass", "default"),
+            custom("apps/v1", "Deployment", "web", "shop")]
+        plan, err = self.plan(cluster)
+        warnings = self.warnings(plan)
+        self.assertEqual(set(warnings) - {"MinimumAssumed"},
+                         {"NodePoolsNotEvaluated", "VerticalPodAutoscalersNotEvaluated",
+                          "CapacityBuffersNotEvaluated", "PodGroupsNotEvaluated",
+                          "SchedulerConfigurationNotEvaluated"})
+        self.assertIn("2 NodePools (general and 1 more) are not evaluated", warnings["NodePoolsNotEvaluated"])
+        self.assertIn("1 VerticalPodAutoscaler (shop/web) is not", err)
+        self.assertIn("KubeSchedulerConfiguration", err)
+
+    def test_a_strict_plan_ends_with_what_is_not_evaluated(self):
+        cluster = self.CLUSTER + [custom("karpenter.sh/v1", "NodePool", "spot")]
+        self.ebb("plan", self.dump(cluster), "--assume-complete", "--strict", "--nodes", "0:9:ng",
+                 "--now", START, code=1)
+
+    def test_a_snapshot_keeps_what_is_not_evaluated(self):
+        cluster = self.CLUSTER + [custom("karpenter.sh/v1", "NodePool", "spot")]
+        for name in ("s.pb", "s.json", "s.yaml"):
+            self.ebb("import", self.dump(cluster), "-o", self.path(name))
+            out = self.ebb("plan", self.path(name), "--assume-complete", "--now", START, "-o", "json")[0]
+            self.assertIn("NodePoolsNotEvaluated", self.warnings(json.loads(out)), name)
+
+    def test_pods_of_a_gang_are_named(self):
+        gang = pod("train-0", "a")
+        gang["spec"]["schedulingGroup"] = {"podGroupName": "train"}
+        older = pod("train-1", "b")
+        older["spec"]["workloadRef"] = {"name": "w", "podGroup": "train"}
+        plan, _ = self.plan(self.CLUSTER + [gang, older])
+        self.assertIn("2 pods name a PodGroup", self.warnings(plan)["PodsOfGroups"])
+        self.assertIn("default/train-0 and 1 more", self.warnings(plan)["PodsOfGroups"])
+
+    def test_pods_of_controllers_of_unknown_kinds_are_named(self):
+        cluster = self.CLUSTER + [owned(pod("x", "b"), "apps.kruise.io/v1alpha1", "CloneSet"),
+                                  owned(pod("y", "b"), "apps/v1", "StatefulSet")]
+        self.assertIn("CloneSet.apps.kruise.io (1): default/x",
+                      self.warnings(self.plan(cluster)[0])["CustomControllers"])
+
+    def test_karpenters_nodes_without_a_nodepool_are_named(self):
+        cluster = [karpenter("k1", "default"), karpenter("k2", "default"), pod("p", "k1")]
+        out = self.ebb("plan", self.dump(cluster), "--now", START, "-o", "json")[0]
+        warning = [w for w in json.loads(out)["summary"]["warnings"] if w["code"] == "NoNodePools"][0]
+        self.assertIn("2 nodes are Karpenter's (k1 and 1 more)", warning["message"])
+        self.assertEqual(warning["command"], "kubectl get nodepools -o json")
+        with_pool = cluster + [custom("karpenter.sh/v1", "NodePool", "default")]
+        out = self.ebb("plan", self.dump(with_pool), "--now", START, "-o", "json")[0]
+        self.assertNotIn("NoNodePools", self.warnings(json.loads(out)))
+
+    def test_evictionresponders_restrict_nothing(self):
+        asked = pod("asked", "b")
+        asked["spec"]["evictionResponders"] = [{"name": "x.example.org/y", "priority": 100}]
+        plan, _ = self.plan([node("a"), node("b"), node("c", cpu="8"), pod("p", "c", cpu="6"), asked])
+        self.assertIn("b", {n["node"] for n in plan["remove"]})
+
+    # --- What a plan assumes and passes over
+
+    def test_an_assumed_minimum_is_said_where_all_nodes_of_a_group_go(self):
+        cluster = [node("a", "small"), node("b", "big", cpu="16"), node("c", "big", cpu="16"),
+                   pod("p", "b", cpu="6"), pod("q", "c", cpu="9")]
+        plan, err = self.plan(cluster)
+        self.assertEqual([n["node"] for n in plan["remove"]][0], "a")
+        self.assertIn("minimum of 0 is assumed where none is known: small (1 node)",
+                      self.warnings(plan)["MinimumAssumed"])
+        self.assertIn("MIN:MAX:NAME", err)
+        plan, _ = self.plan(cluster, "--nodes", "0:5:small")
+        self.assertNotIn("MinimumAssumed", self.warnings(plan))
+
+    def test_a_refusal_that_an_earlier_rule_passes_over_is_said(self):
+        agent = owned(annotated(pod("agent", "a", safe=False), SAFE, "false"), "apps/v1", "DaemonSet")
+        words = annotated(owned(pod("words", "a", safe=False), "apps/v1", "StatefulSet"), SAFE, "False")
+        flags = ["--skip-nodes-with-custom-controller-pods=false"]
+        cluster = [node("a"), node("b"), node("c", cpu="8"), pod("p", "c", cpu="6"), agent, words]
+        plan, err = self.plan(cluster, *flags)
+        removed = {n["node"]: n for n in plan["remove"]}
+        self.assertEqual([p["name"] for p in removed["a"]["passedOver"]], ["agent", "words"])
+        self.assertIn("a DaemonSet's pod goes with its node", removed["a"]["passedOver"][0]["detail"])
+        self.assertIn('"False" is ignored', removed["a"]["passedOver"][1]["detail"])
+        self.assertIn("2 pods are annotated", self.warnings(plan)["SafeToEvictPassedOver"])
+        self.assertIn("passed over", err)
+        self.assertNotIn("passedOver", removed.get("b", {}))
+        self.assertIn("passed over", self.explain(cluster, "a", *flags)[0])
+
+    # --- Karpenter's protection for a time
+
+    def test_a_protection_for_a_time_says_until_when(self):
+        def cluster(when):
+            job = annotated(pod("job", "k1"), PROTECTED, "30m")
+            return [karpenter("k1", "default"), karpenter("k2", "default"),
+                    started(job, when) if when else job]
+        on = cluster("2026-06-01T11:50:00Z")
+        plan, _ = self.plan(on)
+        kept = {n["node"]: n for n in plan["keep"]}
+        self.assertIn("until 2026-06-01T12:20:00Z", kept["k1"]["blockingPod"]["detail"])
+        text, data = self.explain(on, "k1")
+        self.assertIn("until 2026-06-01T12:20:00Z", " ".join(text.split()))
+        self.assertIn("until 2026-06-01T12:20:00Z", data["pods"][0]["detail"])
+        self.assertNotIn("k1", {n["node"] for n in self.plan(cluster(None))[0]["remove"]})
+        self.assertIn("k1", {n["node"] for n in self.plan(cluster("2026-06-01T11:30:00Z"))[0]["remove"]})
+
+    def test_every_form_keeps_when_a_protected_pod_started(self):
+        job = started(annotated(pod("job", "k1"), PROTECTED, "30m"), "2026-06-01T11:00:00Z")
+        cluster = [karpenter("k1", "default"), karpenter("k2", "default"), job]
+        for name in ("s.pb", "s.json", "s.yaml"):
+            self.ebb("import", self.dump(cluster), "-o", self.path(name))
+            plan = json.loads(self.ebb("plan", self.path(name), "--assume-complete", "--now", START,
+                                       "-o", "json")[0])
+            self.assertIn("k1", {n["node"] for n in plan["remove"]}, name)
+
+    # --- Budgets
+
+    BUDGETED = [node("a"), node("b"), node("c"), node("d", cpu="16"), REPLICA_SET,
+                replicated("w0", "a", "web"), replicated("w1", "b", "web"), replicated("w2", "c", "web"),
+                pod("big", "d", cpu="10")]
+
+    def blocked(self, the_budget, *pods):
+        return self.BUDGETED + [the_budget, *pods]
+
+    def test_a_budget_that_the_plan_spends_recovers(self):
+        cluster = self.blocked(budget("web", 1, "web", desiredHealthy=2, expectedPods=3))
+        plan, _ = self.plan(cluster)
+        self.assertEqual(len(plan["remove"]), 1)
+        kept = [n for n in plan["keep"] if n["reason"] == "BlockedByPod"]
+        self.assertEqual(len(kept), 2)
+        for each in kept:
+            self.assertIn("recovers", each["blockingPod"]["detail"])
+        self.assertIn("later round", " ".join(self.explain(cluster, kept[0]["node"])[0].split()))
+        blockers = self.ebb("blockers", self.dump(cluster), "--assume-complete", "--now", START)[0]
+        self.assertIn("recovers", " ".join(blockers.split()))
+
+    def test_a_budget_that_never_allows_any_is_told_apart(self):
+        cluster = self.blocked(budget("web", 0, "web", desiredHealthy=3, expectedPods=3))
+        blockers = " ".join(self.ebb("blockers", self.dump(cluster), "--assume-complete",
+                                     "--now", START)[0].split())
+        self.assertIn("never allows any", blockers)
+        self.assertNotIn("recovers", blockers)
+        waits = self.blocked(budget("web", 0, "web", desiredHealthy=2, expectedPods=3))
+        self.assertIn("allows none now", self.plan(waits)[0]["keep"][0]["blockingPod"]["detail"])
+
+    def test_a_budget_that_cannot_be_computed_says_why(self):
+        failed = {"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed",
+                  "message": "widgets.example.org does not implement the scale subresource"}
+        cluster = self.blocked(budget("web", 0, "web", conditions=[failed]))
+        text, _ = self.explain(cluster, "a", "--counterfactual")
+        text = " ".join(text.split())
+        self.assertIn("SyncFailed: widgets.example.org does not implement the scale subresource", text)
+        self.assertNotIn("disruption more", text)
+
+    def test_a_policy_that_would_let_an_unready_pod_go_is_said(self):
+        def cluster(ready, policy):
+            the_budget = budget("web", 0, "web")
+            the_budget["spec"]["unhealthyPodEvictionPolicy"] = policy
+            items = copy.deepcopy(self.blocked(the_budget))
+            for item in items:
+                if item["metadata"]["name"] == "w0":
+                    item["status"]["conditions"] = [{"type": "Ready", "status": ready}]
+            return items
+        text = lambda *of: " ".join(self.explain(cluster(*of), "a")[0].split())
+        self.assertIn("AlwaysAllow", text("False", "AlwaysAllow"))
+        self.assertNotIn("AlwaysAllow", text("True", "AlwaysAllow"))
+        self.assertNotIn("AlwaysAllow", text("False", "IfHealthyBudget"))
+
+    def test_blockers_try_to_leave_out_requests_of_daemonsets(self):
+        agents = [owned(pod(f"agent-{n}", n, cpu="2500m", safe=False), "apps/v1", "DaemonSet")
+                  for n in ("a", "b")]
+        flags = ["--skip-nodes-with-custom-controller-pods=false"]
+        cluster = [node("a"), node("b"), *agents, pod("p", "a", cpu="100m")]
+        out = self.ebb("blockers", self.dump(cluster), "--assume-complete", "--now", START, *flags)[0]
+        self.assertIn("--ignore-daemonsets-utilization", out)
+
+    def test_a_list_of_objects_without_kind_says_what_it_is(self):
+        pods = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")}
+                for item in self.CLUSTER]
+        err = self.ebb("plan", self.write("Pods.json", json.dumps(pods)), code=1)[1]
+        self.assertIn("list of objects without `kind`", err)
+        self.assertIn("kubectl get KIND", err)
+
+
+if __name__ == "__main__":
+    base.EBB = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
