@@ -418,7 +418,8 @@ void Session::TakeUnevaluated(const ChangeBatch& batch) {
     const bool put = type == Change::Type::kPut;
     put ? cluster_->PutUnevaluated(object) : cluster_->EraseUnevaluated(object);
     for (auto& [unused, resync] : resyncs_) {
-      put ? (void)resync.named.insert(KeyOfObject(object)) : (void)resync.named.erase(KeyOfObject(object));
+      put ? (void)resync.named.insert(KeyOfObject(object))
+          : (void)resync.named.erase(KeyOfObject(object));
     }
   }
 }

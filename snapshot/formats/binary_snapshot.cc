@@ -34,7 +34,7 @@ using objects::Text;
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "store the new field here");
 static_assert(sizeof(objects::Node) == 312, "store the new field here");
-static_assert(sizeof(objects::Pod) == 768, "store the new field here");
+static_assert(sizeof(objects::Pod) == 800, "store the new field here");
 #endif
 
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);

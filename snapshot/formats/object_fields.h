@@ -206,7 +206,7 @@ std::vector<T> Emptied(std::vector<T>& vector) {
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "empty the new field here");
 static_assert(sizeof(objects::Node) == 312, "empty the new field here");
-static_assert(sizeof(objects::Pod) == 768, "empty the new field here");
+static_assert(sizeof(objects::Pod) == 800, "empty the new field here");
 #endif
 
 void Renew(objects::ObjectMeta& meta) {

@@ -19,7 +19,7 @@ using objects::Text;
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "write the new field here");
 static_assert(sizeof(objects::Node) == 312, "write the new field here");
-static_assert(sizeof(objects::Pod) == 768, "write the new field here");
+static_assert(sizeof(objects::Pod) == 800, "write the new field here");
 #endif
 
 // Sets what is not absent.

