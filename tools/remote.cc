@@ -164,13 +164,16 @@ std::string FillingText(const wire::SessionStatus& session) {
 }
 
 // What `ask` answers, once the session is no longer being filled; after --wait, why there is none.
+// `until`: the end of the time that the whole command has; absent: none.
 template <typename Ask>
-auto AskWhole(PlannerClient& client, const ServerFlags& flags, std::ostream& err, Ask ask)
+auto AskWhole(PlannerClient& client, const ServerFlags& flags,
+              std::optional<Clock::time_point> until, std::ostream& err, Ask ask)
     -> decltype(ask()) {
   constexpr auto kLookEvery = std::chrono::milliseconds(100);
+  constexpr double kWaitMaxS = 1e9;  // Decades: what the clock can add.
   const auto wait = std::chrono::duration_cast<Clock::duration>(
-      std::chrono::duration<double>(flags.WaitSeconds()));
-  const auto end = Clock::now() + wait;
+      std::chrono::duration<double>(std::min(flags.WaitSeconds(), kWaitMaxS)));
+  const auto end = until ? std::min(*until, Clock::now() + wait) : Clock::now() + wait;
   std::optional<Progress> progress;
   while (true) {
     auto reply = ask();
@@ -228,7 +231,8 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
     if (view.format() == wire::View::WIDE) call.mutable_view()->set_format(wire::View::TABLE);
     for (const std::string& node : command.explain) call.add_nodes(node);
     const absl::StatusOr<wire::ViewReply> reply =
-        AskWhole(**client, command.at_server, err, [&] { return (*client)->Explain(call); });
+        AskWhole(**client, command.at_server, command.SimulationEnd(start), err,
+                 [&] { return (*client)->Explain(call); });
     if (!reply.ok()) return Fail(OfExplain(reply.status()), err);
     const std::vector<InputWarning> warnings = WarningsOf(*reply);
     PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
@@ -240,7 +244,8 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   *call.mutable_input() = std::move(input);
   *call.mutable_view() = view;
   const absl::StatusOr<wire::PlanReply> reply =
-      AskWhole(**client, command.at_server, err, [&] { return (*client)->Plan(call); });
+      AskWhole(**client, command.at_server, command.SimulationEnd(start), err,
+               [&] { return (*client)->Plan(call); });
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<InputWarning> warnings = WarningsOf(*reply);
   PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
@@ -292,8 +297,8 @@ int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream
   if (const auto max_age = command.at_server.MaxAgeSeconds()) {
     call.set_max_age_seconds(*max_age);
   }
-  const absl::StatusOr<wire::ViewReply> reply =
-      AskWhole(**client, command.at_server, err, [&] { return (*client)->Filter(call); });
+  const absl::StatusOr<wire::ViewReply> reply = AskWhole(
+      **client, command.at_server, std::nullopt, err, [&] { return (*client)->Filter(call); });
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<InputWarning> warnings = WarningsOf(*reply);
   if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) {

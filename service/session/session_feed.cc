@@ -24,7 +24,7 @@ void SessionFeed::OnLoad(int64_t now_s) {
   OnWhole(now_s);
   is_dump_ = true;
   brings_nodes_since_s_.reset();
-  fed_until_s_.reset();
+  last_feed_.reset();
 }
 
 void SessionFeed::OnResync(int64_t now_s, bool empty) {
@@ -70,7 +70,7 @@ uint64_t SessionFeed::Begin() {
 void SessionFeed::End(uint64_t feeder, int64_t now_s) {
   const int64_t as_of_s = At(now_s).as_of_s;
   feeders_.erase(feeder);
-  if (feeders_.empty()) fed_until_s_ = as_of_s;
+  if (feeders_.empty()) last_feed_ = {.ended_s = now_s, .as_of_s = as_of_s};
 }
 
 void SessionFeed::SetBroken(uint64_t feeder, std::vector<BrokenWatch> watches) {
@@ -80,8 +80,9 @@ void SessionFeed::SetBroken(uint64_t feeder, std::vector<BrokenWatch> watches) {
 
 FeedAge SessionFeed::At(int64_t now_s) const {
   if (feeders_.empty()) {
-    const int64_t last_s = fed_until_s_.value_or(changed_s_);
-    return {.as_of_s = last_s, .not_fed_since_s = last_s};
+    const LastFeed last =
+        last_feed_.value_or(LastFeed{.ended_s = changed_s_, .as_of_s = changed_s_});
+    return {.as_of_s = last.as_of_s, .not_fed_since_s = last.ended_s};
   }
   FeedAge age{.as_of_s = now_s};
   // What one client does not see another may.
@@ -136,10 +137,10 @@ std::vector<InputWarning> SessionFeed::WarningsAt(int64_t now_s) const {
                       FormatRfc3339(watch.since_s)));
   }
   if (!age.not_fed_since_s) return warnings;
-  if (fed_until_s_) {
+  if (last_feed_) {
     warn("SessionNotFed",
          absl::StrCat("no client feeds it since ", FormatRfc3339(*age.not_fed_since_s),
-                      "; the cluster is as it was then"));
+                      "; the cluster is as of ", FormatRfc3339(age.as_of_s)));
   } else if (now_s - age.as_of_s > kNotFedMaxS) {
     warn("SessionNotFed",
          absl::StrCat("no client feeds it, and the last of it came at ", FormatRfc3339(age.as_of_s),

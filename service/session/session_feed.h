@@ -119,7 +119,12 @@ class SessionFeed {
   bool is_dump_ = false;   // Nothing was put since a dump was loaded.
   std::map<uint64_t, std::vector<BrokenWatch>> feeders_;
   uint64_t last_feeder_ = 0;
-  std::optional<int64_t> fed_until_s_;  // When the last one ended, after the last dump.
+  // When the last one ended, after the last dump, and as of when the cluster was then.
+  struct LastFeed {
+    int64_t ended_s = 0;
+    int64_t as_of_s = 0;
+  };
+  std::optional<LastFeed> last_feed_;
 
   std::string cluster_uid_;
 };

@@ -10,6 +10,7 @@ are run too.
 
 import contextlib
 import gzip
+import http.client
 import io
 import json
 import os
@@ -766,6 +767,33 @@ class WholeTest(ServeTest):
             list(self.stub.Sync(iter([pb.SyncRequest(
                 changes=put(namespace("kube-system", "uid-two")), resync_begins=True)])))
         self.assertEqual(self.removed(), ["a"])
+
+    def test_the_page_shows_how_far_it_is_and_since_when_it_is_not_fed(self):
+        self.server.kill()
+        pages = self.folder.name + "/pages.sock"
+        self.start("--metrics-socket", pages)
+
+        def get(path):
+            connection = http.client.HTTPConnection("localhost")
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.connect(pages)
+            connection.request("GET", path)
+            reply = connection.getresponse()
+            with contextlib.closing(connection):
+                return reply.status, reply.read().decode()
+
+        batches, replies = self.feed(*CLUSTER[:4])
+        for path in ("/page.json?session=default", "/explain.json?session=default&node=a"):
+            status, text = get(path)
+            self.assertEqual(status, 503)
+            self.assertIn("4 objects so far, with 2 nodes and 1 pod", text)
+        batches.put(pb.SyncRequest(changes=CLUSTER[4:], resync_ends=True))
+        next(replies)
+        self.assertNotIn("notFedSince", get("/page.json?session=default")[1])
+        self.end(batches, replies)
+        page = json.loads(get("/page.json?session=default")[1])
+        self.assertIn("notFedSince", page)
+        self.assertIn("no client feeds it", " ".join(page["warnings"]))
 
     def test_a_watcher_waits_for_the_end_of_a_later_resync(self):
         batches, replies = self.feed(*CLUSTER)

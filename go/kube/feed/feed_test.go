@@ -19,7 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
+	clienttesting "k8s.io/client-go/testing"
 
 	"ebb/go/ebb/plannerpb"
 	"ebb/go/kube/daemon"
@@ -282,6 +284,21 @@ func TestEachResyncNamesTheCluster(t *testing.T) {
 	if d.cluster != "uid-of-the-cluster" || d.broken != nil {
 		t.Errorf("cluster %q, broken %v", d.cluster, d.broken)
 	}
+}
+
+func TestABrokenWatchIsNamedWithItsTime(t *testing.T) {
+	c := fakecluster.New(fakecluster.Node("a"))
+	c.Client.PrependWatchReactor("replicasets", func(clienttesting.Action) (bool, watch.Interface, error) {
+		return true, nil, errors.New("no watch today")
+	})
+	d := startDaemon(t)
+	before := time.Now().Unix()
+	feedFrom(t, c, d)
+	fakecluster.Eventually(t, "the daemon knows", func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return len(d.broken) == 1 && d.broken[0].Kind == "ReplicaSet" && d.broken[0].Since >= before
+	})
 }
 
 func TestADaemonThatRefusesIsAskedAgain(t *testing.T) {

@@ -549,7 +549,13 @@ TEST_F(SessionFeedTest, ABrokenWatchIsToldWithItsTime) {
   const uint64_t second = session_->BeginFeed();
   EXPECT_THAT(WarningCodes(), IsEmpty());
   session_->EndFeed(second);
-  session_->SetBrokenWatches(first, {});
+  // The feeder goes while its watch is broken: the cluster is no fresher than its pods.
+  clock_s_ = kNow + 40;
+  session_->EndFeed(first);
+  EXPECT_EQ(session_->Freshness().as_of(), kNow - 30);
+  EXPECT_EQ(session_->Freshness().not_fed_since(), kNow + 40);
+  const uint64_t third = session_->BeginFeed();
+  session_->SetBrokenWatches(third, {});
   EXPECT_THAT(WarningCodes(), IsEmpty());
 }
 
