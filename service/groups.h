@@ -116,6 +116,10 @@ inline constexpr auto kGroupLabels = std::to_array<GroupLabel>({
      {},
      "clusterapi"},
     {"oci.oraclecloud.com/node-pool", "oci.oraclecloud.com/node-pool", {}, "oci"},
+    {"oke.oraclecloud.com/pool.name", "oke.oraclecloud.com/pool.name", {}, "oci"},
+    {"cce.cloud.com/cce-nodepool", "cce.cloud.com/cce-nodepool", {}, "huaweicloud"},
+    {"tke.cloud.tencent.com/nodepool-id", "tke.cloud.tencent.com/nodepool-id", {}, "qcloud"},
+    {"nebius.com/node-group-id", "nebius.com/node-group-id", {}, "nebius"},
     {"nodepool", "nodepool"},  // OVHcloud's.
     {"nodegroup", "nodegroup"},
     // Too common a word for other clouds.

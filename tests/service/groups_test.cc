@@ -438,15 +438,28 @@ TEST(GroupSizesTest, AMinimumThatWouldProtectNoNodeIsAnError) {
 }
 
 TEST(GroupsTest, ProvidersNodePoolsAreGroups) {
-  for (const char* const label :
-       {"hcloud/node-group", "lke.linode.com/pool-id", "kubernetes.civo.com/civo-node-pool",
-        "kubernetes.civo.com/node-pool", "doks.digitalocean.com/node-pool-id",
-        "k8s.scaleway.com/pool-name", "k8s.scaleway.com/pool",
-        "ibm-cloud.kubernetes.io/worker-pool-name", "ibm-cloud.kubernetes.io/worker-pool-id",
-        "yandex.cloud/node-group-id", "vke.vultr.com/node-pool", "node.exoscale.net/nodepool-id",
-        "alibabacloud.com/nodepool-id", "node.alibabacloud.com/nodepool-id",
-        "compute.coreweave.com/node-pool", "magnum.openstack.org/nodegroup",
-        "worker.gardener.cloud/pool", "nodepool"}) {
+  for (const char* const label : {"hcloud/node-group",
+                                  "lke.linode.com/pool-id",
+                                  "kubernetes.civo.com/civo-node-pool",
+                                  "kubernetes.civo.com/node-pool",
+                                  "doks.digitalocean.com/node-pool-id",
+                                  "k8s.scaleway.com/pool-name",
+                                  "k8s.scaleway.com/pool",
+                                  "ibm-cloud.kubernetes.io/worker-pool-name",
+                                  "ibm-cloud.kubernetes.io/worker-pool-id",
+                                  "yandex.cloud/node-group-id",
+                                  "vke.vultr.com/node-pool",
+                                  "node.exoscale.net/nodepool-id",
+                                  "alibabacloud.com/nodepool-id",
+                                  "node.alibabacloud.com/nodepool-id",
+                                  "compute.coreweave.com/node-pool",
+                                  "magnum.openstack.org/nodegroup",
+                                  "worker.gardener.cloud/pool",
+                                  "nodepool",
+                                  "oke.oraclecloud.com/pool.name",
+                                  "cce.cloud.com/cce-nodepool",
+                                  "tke.cloud.tencent.com/nodepool-id",
+                                  "nebius.com/node-group-id"}) {
     EXPECT_EQ(Groups(Cluster().Add(Node("a").Label(label, "x")).Add(Node("b").Label(label, "y"))),
               "a=x; b=y")
         << label;
