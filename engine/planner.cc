@@ -115,7 +115,9 @@ class PassRun {
         shares_(snapshot, input.max_workload_share),
         rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain, pdbs_, input.now_s)),
         placement_(simulation_, memory.hints, input.pod_order),
-        pending_placement_(simulation_, memory.pending_hints, input.pod_order) {}
+        pending_placement_(simulation_, memory.pending_hints, input.pod_order) {
+    for (const NodeId node : input.in_deletion) destinations_.Erase(node);
+  }
 
   PassOutcome Run() {
     plan_.utilization.resize(catalog_.nodes());
@@ -135,11 +137,16 @@ class PassRun {
   }
 
  private:
-  // Pending pods take the room they will need before any node goes.  Any node will
-  // do for them, not destinations alone.  False: one that must fit does not.
+  // Pending pods take the room they will need before any node goes.  Any node that is not being
+  // deleted will do for them, not destinations alone.  False: one that must fit does not.
   bool PackPending() {
     bool all_fit = true;
     if (!input_.pending.empty()) {
+      if (!input_.in_deletion.empty()) {
+        NodeSet open = snapshot_.alive();
+        for (const NodeId node : input_.in_deletion) open.Erase(node);
+        simulation_.SetDestinations(open);
+      }
       pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr);
       plan_.packed = simulation_.moves();
       for (const PodId pod : input_.pending.first(input_.must_fit)) {

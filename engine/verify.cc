@@ -338,6 +338,10 @@ class Replay {
 
   // --- Placement ---------------------------------------------------------------
 
+  [[nodiscard]] bool IsInDeletion(NodeId node) const {
+    return std::ranges::count(input_.in_deletion, node) > 0;
+  }
+
   // Pending pods that found room have it, and those that must have it do.
   absl::Status ReplayPacking() {
     absl::flat_hash_set<PodId> pending(input_.pending.begin(), input_.pending.end());
@@ -350,6 +354,9 @@ class Replay {
       }
       if (!cluster_.Contains(to))
         return Refuse(Name(pod), " was packed on ", Name(to), ", which is gone");
+      if (IsInDeletion(to)) {
+        return Refuse(Name(pod), " was packed on ", Name(to), ", which is being deleted");
+      }
     }
     if (absl::Status s = PlaceAll(plan_.packed); !s.ok()) return s;
     const size_t must_fit = std::min(input_.must_fit, input_.pending.size());
@@ -449,6 +456,9 @@ class Replay {
       if (input_.destinations != nullptr &&
           (Index(to) >= input_.destinations->range() || !input_.destinations->Contains(to))) {
         return Refuse(Name(pod), " moves to ", Name(to), ", which is no destination");
+      }
+      if (IsInDeletion(to)) {
+        return Refuse(Name(pod), " moves to ", Name(to), ", which is being deleted");
       }
     }
     return absl::OkStatus();

@@ -130,6 +130,11 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
   Plan plan;
   ClusterSnapshot snapshot = start;
   NodeSet destinations = input.destinations != nullptr ? *input.destinations : start.alive();
+  NodeSet open = start.alive();
+  for (const NodeId node : input.in_deletion) {
+    destinations.Erase(node);
+    open.Erase(node);
+  }
   PdbTracker pdbs(catalog);
   pdbs.RemovePods(input.evicting);
   const auto finish = [&] {
@@ -141,8 +146,7 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
     return plan;
   };
 
-  plan.packed =
-      Place(snapshot, input.pending, /*stop_group=*/false, snapshot.alive(), pending_hints_).moves;
+  plan.packed = Place(snapshot, input.pending, /*stop_group=*/false, open, pending_hints_).moves;
   for (size_t i = 0; i < std::min(input.must_fit, input.pending.size()); ++i) {
     if (snapshot.NodeOf(input.pending[i]) != kNoNode) continue;
     plan.termination = Termination::kNoRoomForPending;
