@@ -6,8 +6,8 @@
 // It ends at SIGTERM or SIGINT, within the turn that it is in; there is nothing to take back.
 // Prints: a line a deed on `out`, and on `err` a line for each turn that begins deletions or in
 //         which something failed, and one for what is decided of a pool, when it changes.  The
-//         line before the first turn says when evicted pods run again, the last one how many nodes would
-//         be gone.
+//         line before the first turn says when evicted pods run again, the last one how many nodes
+//         would be gone.
 // Errors: exit code 1: the dump cannot be read.
 // Threads: one.
 
