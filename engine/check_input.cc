@@ -190,6 +190,11 @@ absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& in
     return Invalid("destinations: ranges over ", input.destinations->range(),
                    " nodes, and the catalog has ", catalog.nodes());
   }
+  if (absl::Status s =
+          CheckIds("in_deletion", "node", input.in_deletion, catalog.nodes(), node_name);
+      !s.ok()) {
+    return s;
+  }
   if (absl::Status s = CheckPods("pending", input.pending, catalog); !s.ok()) return s;
   for (size_t i = 0; i < input.pending.size(); ++i) {
     const NodeId node = snapshot.NodeOf(input.pending[i]);

@@ -26,17 +26,15 @@ bool DeletionsUnderWay::AnyOf(const ClusterSnapshot& snapshot, int64_t now_s) {
 
 DeletionsUnderWay::DeletionsUnderWay(ClusterSnapshot& snapshot, std::vector<PodId>& pending,
                                      PlanRequest& request) {
-  const std::vector<NodeId> nodes = NodesInDeletion(snapshot, request.now_s);
-  if (nodes.empty()) return;
+  nodes_ = NodesInDeletion(snapshot, request.now_s);
+  if (nodes_.empty()) return;
   destinations_ = request.destinations != nullptr ? *request.destinations : snapshot.alive();
-  for (const NodeId node : nodes) {
+  for (const NodeId node : nodes_) {
     // Destinations of another size are left for MakePlan to refuse.
     if (Index(node) < destinations_->range()) destinations_->Erase(node);
-    for (const PodId pod : PodsToReplace(snapshot, node, request.now_s)) {
-      snapshot.RemovePod(pod);
-      displaced_.push_back(pod);
-    }
   }
+  displaced_ = DisplacePods(nodes_, request.now_s, snapshot);
+  request.in_deletion = nodes_;
   pending.insert(pending.begin(), displaced_.begin(), displaced_.end());
   request.destinations = &*destinations_;
   request.evicting = displaced_;

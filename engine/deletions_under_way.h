@@ -39,6 +39,7 @@ class DeletionsUnderWay {
   static bool AnyOf(const ClusterSnapshot& snapshot, int64_t now_s);
 
  private:
+  std::vector<NodeId> nodes_;
   std::vector<PodId> displaced_;
   std::optional<NodeSet> destinations_;
 };

@@ -70,6 +70,18 @@ std::vector<PodId> PodsToReplace(const ClusterSnapshot& snapshot, NodeId node, i
   return pods;
 }
 
+std::vector<PodId> DisplacePods(std::span<const NodeId> in_deletion, int64_t now_s,
+                                ClusterSnapshot& snapshot) {
+  std::vector<PodId> displaced;
+  for (const NodeId node : in_deletion) {
+    for (const PodId pod : PodsToReplace(snapshot, node, now_s)) {
+      snapshot.RemovePod(pod);
+      displaced.push_back(pod);
+    }
+  }
+  return displaced;
+}
+
 std::vector<PodId> PodsToPutBack(const ClusterSnapshot& snapshot,
                                  std::span<const EvictedPod> evictions) {
   const Catalog& catalog = snapshot.catalog();

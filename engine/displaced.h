@@ -26,6 +26,14 @@ namespace ebb {
 // ended ones, and pods that are being deleted, are left out.
 std::vector<PodId> PodsToReplace(const ClusterSnapshot& snapshot, NodeId node, int64_t now_s);
 
+// Takes the pods that will need a place off the nodes of `in_deletion`, and returns them in the
+// order of nodes.  The nodes stay in the snapshot, with the pods that go with them: as in the
+// autoscaler's snapshot they hold their places in the order of nodes, from which a search goes on,
+// and are topology domains.  PassInput::in_deletion keeps pods off them.
+// Surprise: the autoscaler leaves the pods there too, and so counts each of them twice.
+std::vector<PodId> DisplacePods(std::span<const NodeId> in_deletion, int64_t now_s,
+                                ClusterSnapshot& snapshot);
+
 // Evicted pods to put back: those that are in the catalog under their UID and on no
 // node, and whose owner runs fewer pods than it wants; of one owner at most as many as it
 // lacks.  The owner is the first reference to a StatefulSet, Job, ReplicaSet or

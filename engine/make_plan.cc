@@ -219,6 +219,7 @@ PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
   input.now_s = request.now_s;
   input.candidates = made.candidates;
   input.destinations = request.destinations;
+  input.in_deletion = request.in_deletion;
   input.pending = pending;
   input.must_fit = request.must_fit;
   input.evicting = request.evicting;

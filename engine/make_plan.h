@@ -58,8 +58,9 @@ struct PlanRequest {
   std::span<const Move> suggestions = {};
   // Absent: every candidate is judged.  Else the limit of an autoscaler's first pass.
   std::optional<int64_t> max_scale_down_parallelism;
-  // As in PassInput: how many of the pending pods, from the first, must find room, and pods whose
-  // eviction is under way.  DeletionsUnderWay fills them in.
+  // As in PassInput: nodes that are being deleted, how many of the pending pods, from the first,
+  // must find room, and pods whose eviction is under way.  DeletionsUnderWay fills them in.
+  std::span<const NodeId> in_deletion = {};
   size_t must_fit = 0;
   std::span<const PodId> evicting = {};
   // Of the pods of a workload (workloads.h) at most this share is evicted, above 0.  1: no limit.

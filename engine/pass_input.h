@@ -41,6 +41,8 @@ struct PassInput {
   int64_t now_s = 0;                      // Unix time.
   std::span<const NodeId> candidates;     // In the order in which to try them.
   const NodeSet* destinations = nullptr;  // Null: every node.
+  // Nodes that are being deleted: no pod lands there, pending ones neither.
+  std::span<const NodeId> in_deletion = {};
   // Nodes that are removable at most, atomic groups' nodes not counted.
   size_t unneeded_limit = std::numeric_limits<size_t>::max();
   const Deadline* deadline = nullptr;  // Null: none.

@@ -119,7 +119,9 @@ class PassRun {
         shares_(snapshot, input.max_workload_share),
         rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain, pdbs_, input.now_s)),
         placement_(simulation_, memory.hints, input.pod_order),
-        pending_placement_(simulation_, memory.pending_hints, input.pod_order) {}
+        pending_placement_(simulation_, memory.pending_hints, input.pod_order) {
+    for (const NodeId node : input.in_deletion) destinations_.Erase(node);
+  }
 
   PassOutcome Run() {
     plan_.utilization.resize(catalog_.nodes());
@@ -139,14 +141,18 @@ class PassRun {
   }
 
  private:
-  // Pending pods take the room they will need before any node goes.  Any node that takes part
-  // will do for them, not destinations alone.  False: one that must fit does not.
+  // Pending pods take the room they will need before any node goes.  Any node that takes part and
+  // is not being deleted will do for them, not destinations alone.  False: one that must fit does
+  // not.
   bool PackPending() {
     bool all_fit = true;
     if (!input_.pending.empty()) {
-      if (some_absent_ || input_.destinations != nullptr) {
+      const bool some_in_deletion = !input_.in_deletion.empty();
+      if (some_absent_ || some_in_deletion || input_.destinations != nullptr) {
         NodeSet open = snapshot_.alive();
-        if (EraseAbsent(catalog_, groups_, input_.now_s, open)) simulation_.SetDestinations(open);
+        const bool some_absent = EraseAbsent(catalog_, groups_, input_.now_s, open);
+        for (const NodeId node : input_.in_deletion) open.Erase(node);
+        if (some_absent || some_in_deletion) simulation_.SetDestinations(open);
       }
       pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr);
       plan_.packed = simulation_.moves();

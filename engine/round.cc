@@ -244,6 +244,7 @@ class RoundRun {
     PassInput& pass = pass_;
     pass.now_s = now_s_;
     pass.candidates = candidates_;
+    pass.in_deletion = nodes_in_deletion_;
     if (options_.unneeded_limit) pass.unneeded_limit = limit;
     pass.deadline = input_.deadline;
     pass.pending = pending_;
@@ -347,24 +348,17 @@ class RoundRun {
     candidates = std::move(ordered);
   }
 
-  // Takes nodes in deletion out, so that nothing is planned onto them, and lists the
-  // pods that need a place before any other node goes.  Nodes that something else deletes stay
-  // as topology domains, without their pods: the pass plans nothing onto them.
+  // Sees to it that nothing is planned onto nodes in deletion or onto nodes that something else
+  // deletes, and lists the pods that need a place before any other node goes.
   void PrepareSnapshot() {
     if (in_progress_.empty + in_progress_.drain > 0 || leaving_.Count() > 0) {
-      without_deleted_.emplace(snapshot_);
-      leaving_.ForEach([&](NodeId node) {
-        for (const PodId pod : PodsToReplace(snapshot_, node, now_s_)) {
-          pending_.push_back(pod);
-          without_deleted_->RemovePod(pod);
+      beside_deletions_.emplace(snapshot_);
+      snapshot_.alive().ForEach([&](NodeId node) {
+        if (in_deletion_.Contains(node) || leaving_.Contains(node)) {
+          nodes_in_deletion_.push_back(node);
         }
       });
-      in_deletion_.ForEach([&](NodeId node) {
-        const std::vector<PodId> pods = PodsToReplace(snapshot_, node, now_s_);
-        pending_.insert(pending_.end(), pods.begin(), pods.end());
-        for (const PodId pod : pods) without_deleted_->RemovePod(pod);
-        without_deleted_->RemoveNode(node);
-      });
+      pending_ = DisplacePods(nodes_in_deletion_, now_s_, *beside_deletions_);
       evicting_ = pending_;
     }
     const std::vector<PodId> put_back =
@@ -378,7 +372,14 @@ class RoundRun {
     }
   }
 
-  ClusterSnapshot& Planned() { return without_deleted_ ? *without_deleted_ : snapshot_; }
+  ClusterSnapshot& Planned() { return beside_deletions_ ? *beside_deletions_ : snapshot_; }
+
+  // What is left when all deletions have ended.
+  [[nodiscard]] ClusterSnapshot Left() {
+    ClusterSnapshot left = Planned();
+    for (const NodeId node : nodes_in_deletion_) left.RemoveNode(node);
+    return left;
+  }
 
   void NoteSkipped() {
     state_.resume_ = result_.plan.termination == Termination::kDeadline;
@@ -452,8 +453,12 @@ class RoundRun {
       result_.unneeded.push_back(
           {removable.node, *state_.timers_.Since(catalog_.node(removable.node).name)});
     }
-    result_.may_go = ChooseNodesToDelete(Planned(), groups_, result_.plan, state_.timers_,
-                                         in_deletion_count_, options_.deletion, now_s_);
+    // Nodes in deletion do not count for the cluster's minimums any more.
+    const auto choose = [&](const ClusterSnapshot& left) {
+      return ChooseNodesToDelete(left, groups_, result_.plan, state_.timers_, in_deletion_count_,
+                                 options_.deletion, now_s_);
+    };
+    result_.may_go = beside_deletions_ ? choose(Left()) : choose(snapshot_);
     if (const NodeId node = result_.may_go.uncounted_gpus; node != kNoNode) {
       result_.log.push_back(absl::StrCat(
           "node ", Absl(catalog_.NodeName(node)),
@@ -562,10 +567,11 @@ class RoundRun {
   InProgress in_progress_;
   std::vector<NodeId> candidates_;
   PassInput pass_;
-  std::optional<ClusterSnapshot> without_deleted_;  // Absent: nothing is being deleted.
-  std::vector<PodId> pending_;                      // Displaced pods, then the input's.
-  size_t displaced_ = 0;                            // Of pending_.
-  std::vector<PodId> evicting_;                     // Pods of nodes in deletion.
+  std::optional<ClusterSnapshot> beside_deletions_;  // Absent: nothing is being deleted.
+  std::vector<NodeId> nodes_in_deletion_;
+  std::vector<PodId> pending_;   // Displaced pods, then the input's.
+  size_t displaced_ = 0;         // Of pending_.
+  std::vector<PodId> evicting_;  // Pods of nodes in deletion.
   RoundResult result_;
 };
 

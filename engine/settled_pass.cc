@@ -27,11 +27,12 @@ int64_t NextChange(const Catalog& catalog, const NodeGroups& groups, const Plann
 }  // namespace
 
 PassQuestion::PassQuestion(const PassInput& input) {
-  const auto& [now_s, candidates, destinations, unneeded_limit, deadline, pod_order, pending,
-               must_fit, evicting, max_workload_share] = input;
+  const auto& [now_s, candidates, destinations, in_deletion, unneeded_limit, deadline, pod_order,
+               pending, must_fit, evicting, max_workload_share] = input;
   has_deadline_ = deadline != nullptr;
   candidates_.assign(candidates.begin(), candidates.end());
   if (destinations != nullptr) destinations_ = *destinations;
+  in_deletion_.assign(in_deletion.begin(), in_deletion.end());
   unneeded_limit_ = unneeded_limit;
   pod_order_ = pod_order;
   pending_.assign(pending.begin(), pending.end());
@@ -41,14 +42,15 @@ PassQuestion::PassQuestion(const PassInput& input) {
 }
 
 bool PassQuestion::IsAskedBy(const PassInput& input) const {
-  const auto& [now_s, candidates, destinations, unneeded_limit, deadline, pod_order, pending,
-               must_fit, evicting, max_workload_share] = input;
+  const auto& [now_s, candidates, destinations, in_deletion, unneeded_limit, deadline, pod_order,
+               pending, must_fit, evicting, max_workload_share] = input;
   const bool same_destinations = destinations_.has_value()
                                      ? destinations != nullptr && *destinations == *destinations_
                                      : destinations == nullptr;
   return !has_deadline_ && deadline == nullptr && same_destinations &&
          unneeded_limit == unneeded_limit_ && pod_order == pod_order_ && must_fit == must_fit_ &&
-         std::ranges::equal(candidates, candidates_) && std::ranges::equal(pending, pending_) &&
+         std::ranges::equal(candidates, candidates_) &&
+         std::ranges::equal(in_deletion, in_deletion_) && std::ranges::equal(pending, pending_) &&
          std::ranges::equal(evicting, evicting_) && max_workload_share == max_workload_share_;
 }
 

@@ -44,6 +44,7 @@ class PassQuestion {
   bool has_deadline_ = false;
   std::vector<NodeId> candidates_;
   std::optional<NodeSet> destinations_;
+  std::vector<NodeId> in_deletion_;
   size_t unneeded_limit_ = 0;
   PodOrder pod_order_ = PodOrder::kByPriority;
   std::vector<PodId> pending_;

@@ -380,6 +380,10 @@ class Replay {
 
   // --- Placement ---------------------------------------------------------------
 
+  [[nodiscard]] bool IsInDeletion(NodeId node) const {
+    return std::ranges::count(input_.in_deletion, node) > 0;
+  }
+
   // A node stays that a pending pod may need of which something is not understood.  Asked before
   // any pod is placed, when nodes have most room.
   absl::Status CheckPendingHolds() {
@@ -408,6 +412,9 @@ class Replay {
       }
       if (!cluster_.Contains(to))
         return Refuse(Name(pod), " was packed on ", Name(to), ", which is gone");
+      if (IsInDeletion(to)) {
+        return Refuse(Name(pod), " was packed on ", Name(to), ", which is being deleted");
+      }
       if (const std::string_view why = WhyNoPlace(to); !why.empty()) {
         return Refuse(Name(pod), " was packed on ", Name(to), Absl(why));
       }
@@ -513,6 +520,9 @@ class Replay {
       if (input_.destinations != nullptr &&
           (Index(to) >= input_.destinations->range() || !input_.destinations->Contains(to))) {
         return Refuse(Name(pod), " moves to ", Name(to), ", which is no destination");
+      }
+      if (IsInDeletion(to)) {
+        return Refuse(Name(pod), " moves to ", Name(to), ", which is being deleted");
       }
     }
     return absl::OkStatus();

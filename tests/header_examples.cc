@@ -298,7 +298,7 @@ void RunLoop(ScaleDown& scale_down, ClusterSource& cluster, Actuator& actuator,
 // engine/actuation/record_actuator.h
 void RecordLoop(ScaleDown& scale_down, ClusterSource& source, const LoopOptions& options) {
   RecordActuator actuator([](std::string_view line) { std::cout << line << "\n"; });
-  DeductingSource cluster(source, actuator);
+  DeductingSource cluster(source, actuator, scale_down);
   Loop loop(scale_down, cluster, actuator, options);
 }
 
@@ -603,7 +603,7 @@ void SizePoolsOfSession(PlannerClient& client, ClusterSource& cluster, Actuator&
 void LoopDry(PlannerClient& client, const ExportedClusterOptions& of, ScaleDown& scale_down,
              RecordActuator& actuator) {
   ExportedCluster cluster(client, of, scale_down);
-  DeductingSource source(cluster, actuator);
+  DeductingSource source(cluster, actuator, scale_down);
   Loop loop(scale_down, source, actuator, {});
 }
 

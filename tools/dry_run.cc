@@ -94,20 +94,25 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
       return advisor->Advise(observed, now_s, unneeded);
     };
   }
-  const size_t gone = RunDryLoop(dump, scale_down, std::move(loop), clock, out);
-  PrintMessage(fmt::format("ends; {} would be gone", Count(gone, "node", "nodes")), err, "ebb run");
+  RunDryLoop(dump, scale_down, std::move(loop), clock, out, err);
   return 0;
 }
 
-size_t RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, LoopOptions options,
-                  LoopClock& clock, std::ostream& out) {
+void RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, LoopOptions options,
+                LoopClock& clock, std::ostream& out, std::ostream& err) {
+  PrintMessage(
+      "dry run: nothing is done; a pod that would be evicted counts as running again in the next "
+      "turn, and its budgets allow again what they allowed before",
+      err, "ebb run");
   RecordActuator actuator([&](std::string_view line) {
     out << Printable(line) << "\n";
     out.flush();
   });
-  DeductingSource source(cluster, actuator);
+  DeductingSource source(cluster, actuator, scale_down);
   Loop(scale_down, source, actuator, std::move(options)).Run(clock);
-  return actuator.done().size();
+  PrintMessage(
+      fmt::format("ends; {} would be gone", Count(actuator.done().size(), "node", "nodes")), err,
+      "ebb run");
 }
 
 }  // namespace ebb

@@ -5,14 +5,15 @@
 //
 // It ends at SIGTERM or SIGINT, within the turn that it is in; there is nothing to take back.
 // Prints: a line a deed on `out`, and on `err` a line for each turn that begins deletions or in
-//         which something failed, and one for what is decided of a pool, when it changes.
+//         which something failed, and one for what is decided of a pool, when it changes.  The
+//         line before the first turn says when evicted pods run again, the last one how many nodes
+//         would be gone.
 // Errors: exit code 1: the dump cannot be read.
 // Threads: one.
 
 #ifndef EBB_TOOLS_DRY_RUN_H_
 #define EBB_TOOLS_DRY_RUN_H_
 
-#include <cstddef>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -39,9 +40,9 @@ struct DryRunOptions {
 
 int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err);
 
-// The same over any cluster.  Returns how many nodes would be gone in the end.
-size_t RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, LoopOptions options,
-                  LoopClock& clock, std::ostream& out);
+// The same over any cluster.
+void RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, LoopOptions options,
+                LoopClock& clock, std::ostream& out, std::ostream& err);
 
 }  // namespace ebb
 

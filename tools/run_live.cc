@@ -140,8 +140,7 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
     PrintInputWarnings(warnings.Among(cluster.warnings()), err);
     TellTurn(flags, turn, err);
   };
-  const size_t gone = RunDryLoop(cluster, scale_down, std::move(options), clock, out);
-  PrintMessage(fmt::format("ends; {} would be gone", Count(gone, "node", "nodes")), err, "ebb run");
+  RunDryLoop(cluster, scale_down, std::move(options), clock, out, err);
   return 0;
 }
 

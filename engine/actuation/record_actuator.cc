@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <set>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +18,16 @@ namespace {
 absl::Status NothingRuns(std::string_view node) {
   return absl::FailedPreconditionError(
       absl::StrCat("node ", Absl(node), ": a recorded deletion has ended when it begins"));
+}
+
+// The rounds try again which nodes budgets kept.
+void ForgetSpentBudgets(const std::shared_ptr<Symbols>& symbols, ScaleDown& scale_down) {
+  ScaleDownState state = scale_down.Save();
+  const size_t forgotten =
+      std::erase_if(state.planner.unremovable, [](const PlannerMemory::Unremovable& node) {
+        return node.blocking_reason == Absl(ToString(BlockingPodReason::kNotEnoughPdb));
+      });
+  if (forgotten > 0) scale_down.Restore(state, symbols);
 }
 
 bool Fits(const ClusterSnapshot& snapshot, PodId pod, NodeId node) {
@@ -41,6 +53,7 @@ absl::Status RecordActuator::Begin(std::span<const DeletionOrder> orders, int64_
       tell_(absl::StrCat(now_s, " evict ", move.namespace_name, "/", move.name, " from ",
                          order.node, ", which lands on ", move.to));
     }
+    evicted_ |= !order.moves.empty();
     tell_(absl::StrCat(now_s, " delete ", order.node));
     const auto same = [&](const DeletionOrder& done) { return done.node == order.node; };
     std::erase_if(done_, same);
@@ -186,6 +199,9 @@ absl::StatusOr<Observation> DeductingSource::Observe(int64_t now_s) {
   absl::StatusOr<Observation> observed = source_.Observe(now_s);
   if (!observed.ok()) return observed;
   const Catalog& catalog = observed->snapshot->catalog();
+  if (std::exchange(actuator_.evicted_, false)) {
+    ForgetSpentBudgets(catalog.shared_symbols(), scale_down_);
+  }
   const auto is_there = [&](const DeletionOrder& order) {
     const absl::StatusOr<NodeId> node = catalog.FindNode(order.node);
     return node.ok() && observed->snapshot->Contains(*node) &&

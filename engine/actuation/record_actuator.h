@@ -2,13 +2,17 @@
 // on as if it had been done.  For a dry run beside an autoscaler that is not to be disturbed.
 //
 //   RecordActuator actuator([](std::string_view line) { std::cout << line << "\n"; });
-//   DeductingSource cluster(source, actuator);
+//   DeductingSource cluster(source, actuator, scale_down);
 //   Loop loop(scale_down, cluster, actuator, options);
 //
 // A soft taint is told when it changes; the cluster that is observed goes on without it.
 // A deletion that begins is told and has ended at once.  From then on the DeductingSource shows
 // the cluster without the node: its pods are where the plan put them, and those that are not
 // listed in the plan (they came later), or for which there is no room any more, are pending.
+//
+// An evicted pod runs again in the next turn, and its budgets then allow what the source says.  So
+// nodes that a budget kept (NotEnoughPdb) are tried again then, and not only when the time is over
+// for which nodes that were found unremovable are passed over.
 //
 // Machines that a group was asked for are told, and count for its target from then on; none comes.
 //
@@ -66,6 +70,7 @@ class RecordActuator : public Actuator {
   // By node and key, as told last; absent: taken off.
   std::map<std::string, std::map<std::string, std::optional<NodeTaint>>, std::less<>> taints_;
   std::vector<DeletionResult> results_;
+  bool evicted_ = false;  // Pods, since the last observation.
 };
 
 // Names of nodes by namespace and name of the pod; "" is that of a pod that waits.
@@ -73,8 +78,9 @@ using PodPlaces = std::map<std::pair<std::string, std::string>, std::string>;
 
 class DeductingSource : public ClusterSource {
  public:
-  DeductingSource(ClusterSource& source, RecordActuator& actuator)
-      : source_(source), actuator_(actuator) {}
+  // `scale_down` makes the rounds.
+  DeductingSource(ClusterSource& source, RecordActuator& actuator, ScaleDown& scale_down)
+      : source_(source), actuator_(actuator), scale_down_(scale_down) {}
 
   absl::StatusOr<Observation> Observe(int64_t now_s) override;
 
@@ -86,6 +92,7 @@ class DeductingSource : public ClusterSource {
 
   ClusterSource& source_;
   RecordActuator& actuator_;
+  ScaleDown& scale_down_;
   std::optional<ClusterSnapshot> snapshot_;  // That the last observation shows.
   PodPlaces places_;                         // Where it has the pods of nodes that would be gone.
 };

@@ -3,7 +3,7 @@
 // pools of it (session_sizing.h).
 //
 //   ExportedCluster cluster(client, of, scale_down);
-//   DeductingSource source(cluster, actuator);
+//   DeductingSource source(cluster, actuator, scale_down);
 //   Loop loop(scale_down, source, actuator, {});
 //
 // It is fetched again when the session's version is another.  Every one that is fetched is built

@@ -67,7 +67,8 @@ absl::StatusOr<RemedyTrials::Outcome> RemedyTrials::Try(const Remedy& remedy,
   PlanRequest request = request_;
   request.passes_end = nullptr;  // A plan that was cut shows nothing.
   request.verification_ends = nullptr;
-  request.destinations = nullptr;  // Of the cluster before the change, as the next two.
+  request.destinations = nullptr;  // Of the cluster before the change, as the next three.
+  request.in_deletion = {};
   request.evicting = {};
   request.must_fit = 0;
   std::vector<NodeId> candidates;

@@ -269,6 +269,16 @@ TEST_F(CheckInputTest, DestinationsThatDoNotRangeOverTheNodesAreRefused) {
   EXPECT_EQ(FromMakePlan(), "");
 }
 
+TEST_F(CheckInputTest, NodesInDeletionAreNodesThatComeOnceEach) {
+  std::vector<NodeId> nodes = {N("a"), NodeId{9}};
+  input_.in_deletion = nodes;
+  EXPECT_EQ(FromPass(), "in_deletion[1]: there is no node 9; the catalog has 2");
+  nodes[1] = N("a");
+  EXPECT_EQ(FromPass(), "in_deletion[1]: node a comes twice, first as in_deletion[0]");
+  input_.in_deletion = std::span(nodes).first(1);
+  EXPECT_EQ(FromPass(), "");
+}
+
 TEST_F(CheckInputTest, PendingPodThatDoesNotExistIsRefused) {
   for (const PodId none : {PodId{4}, kNoPod}) {
     pending_[0] = none;

@@ -156,6 +156,11 @@ class Scenario {
       if (dice_.Percent(20)) destinations_.Erase(node);
     }
     if (dice_.Percent(20)) input_.destinations = &destinations_;
+    in_deletion_.clear();
+    for (uint32_t n = 0; n < snapshot_.catalog().nodes(); ++n) {
+      if (dice_.Percent(20)) in_deletion_.push_back(NodeId{n});
+    }
+    if (dice_.Percent(20)) input_.in_deletion = in_deletion_;
     if (dice_.Percent(10)) input_.unneeded_limit = static_cast<size_t>(dice_.Below(6));
     if (dice_.Percent(15)) input_.max_workload_share = 0.01 * (1 + dice_.Below(60));
     pending_.clear();
@@ -244,6 +249,7 @@ class Scenario {
   std::vector<NodeId> candidates_;
   NodeSet destinations_;
   std::vector<PodId> pending_, evicting_;
+  std::vector<NodeId> in_deletion_;
   int64_t now_s_ = kNow;
   bool ordered_ = true;
   size_t removed_ = 0, moved_ = 0, no_place_ = 0, blocked_ = 0, repeated_ = 0, over_share_ = 0;

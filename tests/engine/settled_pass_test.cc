@@ -117,6 +117,7 @@ TEST_F(SettledPassTest, AnyOtherQuestionIsAnswered) {
          destinations_ = snapshot_.alive();
          input_.destinations = &destinations_;
        }},
+      {"in deletion", [this] { input_.in_deletion = std::span(candidates_).first(1); }},
       {"limit", [this] { input_.unneeded_limit = 1; }},
       {"pending", [this] { input_.pending = {}; }},
       {"must fit", [this] { input_.must_fit = 1; }},

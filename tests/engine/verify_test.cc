@@ -237,6 +237,15 @@ TEST(VerifyTest, RefusesADestinationThatIsNotAllowed) {
   EXPECT_THAT(c.Verdict(), HasSubstr("moves to node \"b\", which is no destination"));
 }
 
+TEST(VerifyTest, RefusesAPlaceOnANodeThatIsBeingDeleted) {
+  Case c = Honest();
+  const std::vector<NodeId> going = {c.N("b")};
+  c.input.in_deletion = going;
+  EXPECT_THAT(c.Verdict(), HasSubstr("was packed on node \"b\", which is being deleted"));
+  c.plan.packed.clear();
+  EXPECT_THAT(c.Verdict(), HasSubstr("moves to node \"b\", which is being deleted"));
+}
+
 TEST(VerifyTest, AtomicGroupsAreNotCountedAgainstTheLimit) {
   Case c = Honest();
   c.input.unneeded_limit = 0;

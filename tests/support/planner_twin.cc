@@ -160,6 +160,10 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
     destinations.Erase(node);
     for_pending.Erase(node);
   }
+  for (const NodeId node : input.in_deletion) {
+    destinations.Erase(node);
+    for_pending.Erase(node);
+  }
   PdbTracker pdbs(catalog);
   pdbs.RemovePods(input.evicting);
   const auto finish = [&] {

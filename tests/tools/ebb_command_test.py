@@ -2536,6 +2536,30 @@ class RunTest(EbbTest):
             said += [line.split(" ", 1)[1] for line in rest.splitlines(True)]
             self.assertEqual(len(said), len(set(said)), said)
 
+    # Symptom: a budget that allows one disruption let one of six nodes go, where a loop removes five.
+    def test_a_dry_run_goes_on_when_evicted_pods_run_again(self):
+        dump = pathlib.Path(__file__).resolve().parent.parent / "cases" / "waves.json"
+        with subprocess.Popen([EBB, "run", "--input", dump, "--dry-run", "--scan-interval", "1s",
+                               "--scale-down-unneeded-time", "0s"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            giving_up = threading.Timer(120, child.kill)
+            giving_up.start()
+            try:
+                gone = []
+                for line in child.stdout:
+                    if " delete " in line:
+                        gone.append(line.split()[-1])
+                    if len(gone) == 5:
+                        break
+                child.send_signal(signal.SIGTERM)
+                err = child.communicate()[1]
+            finally:
+                giving_up.cancel()
+                child.kill()
+        self.assertEqual(len(set(gone)), 5, err)
+        self.assertIn("counts as running again in the next turn", err)
+        self.assertIn("ends; 5 nodes would be gone", err)
+
     def test_turns_of_a_dry_run_are_objects_where_that_is_asked_for(self):
         with subprocess.Popen(
                 [EBB, "run", "--input", self.dump(SMALL), "--dry-run", "--scan-interval", "1s",

@@ -347,7 +347,7 @@ TEST_F(LiveLoopTest, ADryRunSaysWhatItWouldDoAndTouchesNothing) {
   ExportedCluster cluster(*client_, {.session = "prod"}, scale_down);
   std::vector<std::string> told;
   RecordActuator actuator([&](std::string_view line) { told.emplace_back(line); });
-  DeductingSource source(cluster, actuator);
+  DeductingSource source(cluster, actuator, scale_down);
   size_t rounds = 0;
   LoopOptions options;
   options.on_turn = [&](const LoopTurn& turn) {
