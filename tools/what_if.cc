@@ -142,7 +142,7 @@ absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, std::ostream&
   if (absl::Status s = patched.Apply(*patches); !s.ok()) return in_file(s);
   if (absl::Status s = TellUnchanged(*what_if, *patches, before->cluster.snapshot, patched, err);
       !s.ok()) {
-    return s;
+    return in_file(s);
   }
   LiveCluster::Version after = (*live)->Unjudged();
   // What is to be said of the input was said of the first plan; errors are told all the same.

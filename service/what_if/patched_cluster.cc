@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "service/what_if/strategic_merge.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/write_objects.h"
@@ -201,7 +202,15 @@ absl::StatusOr<std::vector<PatchedCluster::FieldWithoutEffect>> PatchedCluster::
   std::vector<FieldWithoutEffect> all;
   for (const ObjectPatch& patch : patches) {
     const auto found = now.find(patch.of);
-    if (patch.gone || found == now.end() || !found->second.ok()) continue;
+    if (patch.gone || found == now.end()) continue;
+    if (!found->second.ok()) {  // It could be written before: the patch sets a field like that.
+      const std::string why(found->second.status().message());
+      const std::string field = why.substr(0, why.find(": "));
+      const std::string_view instead = PatchInstead(patch.of.kind, field);
+      return absl::InvalidArgumentError(absl::StrCat(
+          Printable(patch.of.Text()), ": ", Printable(field), ": is a field that ebb does not know",
+          instead.empty() ? "" : "; patch ", Absl(instead)));
+    }
     for (std::string& field :
          FieldsWithoutEffect(Json::parse(patch.merge), Json::parse(*objects_.at(patch.of)),
                              Json::parse(*found->second))) {

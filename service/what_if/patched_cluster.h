@@ -58,7 +58,8 @@ class PatchedCluster {
     ObjectName of;
     std::string field;  // "spec.maxUnavailable"
   };
-  // In the order of the patches.  One pass over all objects.
+  // In the order of the patches.  One pass over all objects.  Errors: InvalidArgument: a patch set
+  // a field of a pod's spec that ebb does not know, so that the pod could not move.
   [[nodiscard]] absl::StatusOr<std::vector<FieldWithoutEffect>> WithoutEffect(
       std::span<const ObjectPatch> patches);
   // Puts back what was patched.  A node that was gone comes back as the last of the nodes.

@@ -242,7 +242,9 @@ int64_t LiveSnapshot::NewestTime() {
 void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObjects older) {
   SnapshotBuilder::NamedPod named =
       SnapshotBuilder::NameOf(pod, *symbols_, SnapshotBuilder::Texts::kHeld);
-  const bool is_void = IsNominationVoid(pod) && !options_.keep_ended_pods;
+  const bool has_ended =
+      ListingOf(pod, options_.expendable_pods_priority_cutoff) == PodListing::kEnded;
+  const bool is_void = IsNominationVoid(pod) && !has_ended && !options_.keep_ended_pods;
   if (is_void) named.wanted_node = kNoText;
   const auto [it, is_new] = pods_by_name_.try_emplace({named.namespace_name, named.name}, kNobody);
   if (is_new) {

@@ -154,8 +154,12 @@ void PutStatus(const objects::Pod& pod, Line& line) {
   line.Put("phase", pod.phase).Put("nominated", pod.nominated_node_name);
   line.Put("start", pod.start_time);
   line.Put("unready", pod.unready).Put("infeasible", pod.resize_infeasible);
-  if (pod.scheduling != objects::Scheduling::kNotRecorded) {
-    line.Put("scheduling", static_cast<int64_t>(pod.scheduling));
+  // Where a phase does not say it already.
+  using enum objects::Scheduling;
+  constexpr const char* kNames[] = {"NotRecorded", "Unprocessed", "Unschedulable", "Gated",
+                                     "Other"};
+  if (pod.scheduling != (pod.phase.empty() ? kNotRecorded : kUnprocessed)) {
+    line.Put("scheduling", Text(kNames[static_cast<size_t>(pod.scheduling)]));
   }
   for (const objects::ContainerStatus& each : pod.container_statuses) {
     line.Put("status", each.name).Put("has", each.has_resources);

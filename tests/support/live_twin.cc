@@ -361,6 +361,14 @@ std::string LiveTwin::Compare() {
   if (want->counts.on_unknown_node != live_.PodsOnUnknownNodes()) {
     return "other pods on unknown nodes";
   }
+  const auto without_node = live_.PodsWithoutNode();
+  for (size_t w = 0; w < without_node.size(); ++w) {
+    const PodTally& wanted = want->counts.without_node[w];
+    if (wanted.pods != without_node[w].pods || wanted.first != without_node[w].first) {
+      return absl::StrCat("other pods without a node: ", without_node[w].pods, " from ",
+                          without_node[w].first, ", not ", wanted.pods, " from ", wanted.first);
+    }
+  }
   // What it exports is as good as the objects themselves.
   ClusterLoader again;
   if (const absl::Status s = live_.Export(again); !s.ok()) return std::string(s.message());

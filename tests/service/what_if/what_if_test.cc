@@ -198,6 +198,17 @@ TEST(PatchedClusterTest, FieldsThatNoDecisionReadsAreNamed) {
   EXPECT_EQ((*fields)[1].field, "spec.dnsPolicy");
 }
 
+TEST(PatchedClusterTest, AFieldOfASpecThatIsNotKnownIsAnError) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100));
+  PatchedCluster patched(planned.live());
+  const ObjectPatch patch{.of = PodName("web"), .merge = R"({"spec": {"template": {"a": 1}}})"};
+  ASSERT_TRUE(patched.Apply({&patch, 1}).ok());
+  EXPECT_THAT(std::string(patched.WithoutEffect({&patch, 1}).status().message()),
+              HasSubstr("Pod default/web: spec.template: is a field that ebb does not know; patch "
+                        "each pod: the same fields, without spec.template"));
+}
+
 TEST(PatchedClusterTest, APodThatIsTakenOffItsNodeWaits) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).With(

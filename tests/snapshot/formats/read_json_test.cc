@@ -395,7 +395,7 @@ TEST(ReadJsonTest, WhatRestrictsAPodIsRead) {
       "affinity=[Ignore] taints=[Honor]");
 }
 
-// Numbered as objects::Scheduling.
+// Empty: what the phase alone says.
 TEST(ReadJsonTest, TheConditionPodScheduledSaysWhetherAPodWaits) {
   const auto scheduling = [](const std::string& spec, const std::string& status) {
     DumpSink sink;
@@ -405,29 +405,32 @@ TEST(ReadJsonTest, TheConditionPodScheduledSaysWhetherAPodWaits) {
     EXPECT_TRUE(ReadJson("x", json, false, sink, stats).ok()) << json;
     const std::string line(sink.lines().at(0));
     const size_t at = line.find("scheduling=");
-    return at == std::string::npos ? '0' : line[at + 11];
+    return at == std::string::npos ? std::string()
+                                   : line.substr(at + 12, line.find(']', at) - at - 12);
   };
   const auto condition = [](const std::string& rest) {
     return R"({"phase":"Pending","conditions":[{"type":"Ready","status":"False"},)"
            R"({"type":"PodScheduled",)" +
            rest + "}]}";
   };
-  EXPECT_EQ(scheduling("{}", "{}"), '0');
-  EXPECT_EQ(scheduling("{}", R"({"phase":"Pending"})"), '1');
-  EXPECT_EQ(scheduling("{}", condition(R"("status":"False")")), '1');
-  EXPECT_EQ(scheduling("{}", condition(R"("status":"False","reason":"Unschedulable")")), '2');
-  EXPECT_EQ(scheduling("{}", condition(R"("status":"True","reason":"Unschedulable")")), '4');
-  EXPECT_EQ(scheduling("{}", condition(R"("status":"False","reason":"SchedulingGated")")), '3');
-  EXPECT_EQ(scheduling("{}", condition(R"("status":"False","reason":"SchedulerError")")), '4');
-  EXPECT_EQ(scheduling("{}", condition(R"("status":"True")")), '4');
+  EXPECT_EQ(scheduling("{}", "{}"), "");
+  EXPECT_EQ(scheduling("{}", R"({"phase":"Pending"})"), "");
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"False")")), "");
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"False","reason":"Unschedulable")")),
+            "Unschedulable");
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"True","reason":"Unschedulable")")), "Other");
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"False","reason":"SchedulingGated")")), "Gated");
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"False","reason":"SchedulerError")")), "Other");
+  EXPECT_EQ(scheduling("{}", condition(R"("status":"True")")), "Other");
   const std::string gates = R"({"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}]})";
-  EXPECT_EQ(scheduling(gates, "{}"), '3');
-  EXPECT_EQ(scheduling(gates, R"({"phase":"Pending"})"), '3');
-  EXPECT_EQ(scheduling(gates, condition(R"("status":"False","reason":"Unschedulable")")), '2');
-  EXPECT_EQ(scheduling(R"({"schedulingGates":[]})", R"({"phase":"Pending"})"), '1');
+  EXPECT_EQ(scheduling(gates, "{}"), "Gated");
+  EXPECT_EQ(scheduling(gates, R"({"phase":"Pending"})"), "Gated");
+  EXPECT_EQ(scheduling(gates, condition(R"("status":"False","reason":"Unschedulable")")),
+            "Unschedulable");
+  EXPECT_EQ(scheduling(R"({"schedulingGates":[]})", R"({"phase":"Pending"})"), "");
   EXPECT_EQ(scheduling("{}", R"({"conditions":[{"type":"PodScheduled","status":"False",
       "reason":"Unschedulable"},{"type":"PodScheduled","status":"True"}]})"),
-            '2')
+            "Unschedulable")
       << "the first counts";
 }
 

@@ -1028,6 +1028,12 @@ TEST_F(CompletenessTest, PodsOfAllControllersAreAddedUpAndTheFirstControllerIsNa
                                ::testing::EndsWith(": monitoring/agent, monitoring/log")));
 }
 
+// Of a pod for which the scheduler found no place.
+Json Unschedulable() {
+  return Json::parse(R"({"phase": "Pending", "conditions": [
+      {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]})");
+}
+
 TEST_F(CompletenessTest, PodsOnNodesThatAreNotThereAreAWarningAndNominationsToThemAreNot) {
   std::vector<Json> items = Whole();
   items.push_back(Pod("shop", "lost", "x"));
@@ -1040,7 +1046,8 @@ TEST_F(CompletenessTest, PodsOnNodesThatAreNotThereAreAWarningAndNominationsToTh
   EXPECT_THAT(LoadItems(items, {.assume_complete = true}), IsEmpty());
   items = Whole();
   Json next = Pod("shop", "next", "");
-  next["status"] = {{"phase", "Pending"}, {"nominatedNodeName", "x"}};
+  next["status"] = Unschedulable();
+  next["status"]["nominatedNodeName"] = "x";
   items.push_back(next);
   EXPECT_THAT(LoadItems(items), IsEmpty());
   ASSERT_TRUE(cluster_.ok());
@@ -1155,6 +1162,7 @@ TEST_F(CompletenessTest, OfPodsThatTwoBudgetsSelectThoseThatWaitForANodeAreNotTo
        {std::pair{"zeta", "b"}, std::pair{"waits", ""}, std::pair{"alpha", "b"}}) {
     items.push_back(Pod("shop", name, node));
     items.back()["metadata"]["labels"] = {{"app", "web"}};
+    if (*node == '\0') items.back()["status"] = Unschedulable();
   }
   for (const char* name : {"one", "two"}) {
     items.push_back(Object("policy/v1", "PodDisruptionBudget", name, "shop"));

@@ -1185,6 +1185,36 @@ TEST_F(LiveTest, PodsThatAreAlikeAreToldOnce) {
   EXPECT_EQ(live_.ExportAlike(takes, refuse).message(), "no");
 }
 
+TEST_F(LiveTest, WhetherAPodWaitsFollowsItsCondition) {
+  using enum objects::Scheduling;
+  const auto put = [this](objects::Scheduling scheduling, bool deleted = false) {
+    Pod pod = Pod("p");
+    pod.raw.scheduling = scheduling;
+    pod.raw.nominated_node_name = deleted ? "n1" : "";
+    if (deleted) pod.raw.meta.deletion_time = 7;
+    ASSERT_TRUE(Put(&pod.raw).ok());
+  };
+  const Node n1("n1");
+  ASSERT_TRUE(Put(&n1.raw).ok());
+  put(kUnprocessed);
+  EXPECT_EQ(live_.Pending().size(), 1U) << "no pod has the condition";
+  put(kGated);
+  EXPECT_EQ(live_.Pending().size(), 0U);
+  EXPECT_EQ(live_.PodsWithoutNode()[static_cast<size_t>(PodWait::kGated)].first, "default/p");
+  put(kUnschedulable);
+  EXPECT_EQ(live_.Pending().size(), 1U);
+  put(kUnschedulable, /*deleted=*/true);
+  EXPECT_EQ(live_.Pending().size(), 0U);
+  EXPECT_THAT(On("n1"), ElementsAre()) << "a nomination of a pod that goes takes no room";
+  Pod runs = Pod("runs").On("n1");
+  runs.raw.scheduling = kOther;
+  ASSERT_TRUE(Put(&runs.raw).ok());
+  put(kUnprocessed);
+  EXPECT_EQ(live_.Pending().size(), 0U) << "another pod has it now";
+  Delete(&runs.raw);
+  EXPECT_EQ(live_.Pending().size(), 1U);
+}
+
 TEST_F(LiveTest, PodsThatWaitAreToldInTheOrderInWhichTheyCame) {
   const auto pending = [this] {
     std::string names;
