@@ -238,6 +238,8 @@ class SaidTest(base.EbbTest):
         failed = {"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed",
                   "message": "widgets.example.org does not implement the scale subresource"}
         cluster = self.blocked(budget("web", 0, "web", conditions=[failed]))
+        self.assertIn("1 PodDisruptionBudget cannot be computed",
+                      self.warnings(self.plan(cluster)[0])["BudgetsNotComputed"])
         text, _ = self.explain(cluster, "a", "--counterfactual")
         text = " ".join(text.split())
         self.assertIn("SyncFailed: widgets.example.org does not implement the scale subresource", text)
