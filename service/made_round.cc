@@ -8,6 +8,7 @@
 #include "service/clock.h"
 #include "service/groups.h"
 #include "service/plan_json.h"
+#include "service/plan_warnings.h"
 #include "service/round_events.h"
 #include "service/round_record.h"
 #include "service/round_report.h"
@@ -49,11 +50,13 @@ PlanResult PlanOfRound(const LoadedCluster& cluster, const RoundResult& result,
 }
 
 // Fills in what tells the round, from its result.
-void Tell(const LoadedCluster& cluster, const ActuationStatus& actuation, MadeRound& round) {
+void Tell(LoadedCluster& cluster, const ActuationStatus& actuation, MadeRound& round) {
   const Catalog& catalog = cluster.snapshot.catalog();
   round.made = PlanOfRound(cluster, round.result,
                            OutsideThePlan(cluster.snapshot, round.groups, actuation, round.result));
   round.request.now_s = round.result.now_s;
+  // Not among the arguments of a record: replaying it finds them again.
+  WarnOfPlan(cluster.snapshot, round.groups, round.request, round.made, cluster.warnings);
   round.report = MakeReport({.cluster = &cluster,
                              .groups = &round.groups,
                              .request = &round.request,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "base/figures.h"
 #include "base/printable.h"
@@ -12,6 +14,9 @@
 
 namespace ebb {
 namespace {
+
+constexpr std::string_view kMinimumAssumed = "MinimumAssumed";
+constexpr std::string_view kPassedOver = "SafeToEvictPassedOver";
 
 // Groups whose minimum nobody said, and of which no node is left.
 void WarnOfMinimums(const ClusterSnapshot& snapshot, const NodeGroups& groups,
@@ -39,7 +44,7 @@ void WarnOfMinimums(const ClusterSnapshot& snapshot, const NodeGroups& groups,
   if (emptied == 0) return;
   if (emptied > kShown) names += fmt::format(" and {} more", emptied - kShown);
   warnings.push_back(
-      {"MinimumAssumed",
+      {std::string(kMinimumAssumed),
        fmt::format("{} lose all of their nodes, as a minimum of 0 is assumed where none is known: "
                    "{}; --nodes MIN:MAX:NAME or minSize in --node-groups says the minimum",
                    Count(emptied, "node group", "node groups"), names),
@@ -63,11 +68,10 @@ void WarnOfPassedOver(const ClusterSnapshot& snapshot, const PlanRequest& reques
   }
   if (pods == 0) return;
   warnings.push_back(
-      {"SafeToEvictPassedOver",
-       fmt::format("{} annotated not to be evicted on nodes that go, and an annotation "
-                   "safe-to-evict is passed over or ignored: {}{}",
-                   Count(pods, "pod is", "pods are"), first,
-                   pods > 1 ? fmt::format(" and {} more", WithCommas(pods - 1)) : ""),
+      {std::string(kPassedOver),
+       fmt::format("{} with {} although annotated safe-to-evict: {}{}",
+                   Count(pods, "pod goes", "pods go"), pods == 1 ? "its node" : "their nodes",
+                   first, pods > 1 ? fmt::format(" and {} more", WithCommas(pods - 1)) : ""),
        ""});
 }
 
@@ -93,6 +97,9 @@ std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const P
 void WarnOfPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                 const PlanRequest& request, const PlanResult& made,
                 std::vector<InputWarning>& warnings) {
+  std::erase_if(warnings, [](const InputWarning& each) {
+    return each.code == kMinimumAssumed || each.code == kPassedOver;
+  });
   WarnOfMinimums(snapshot, groups, made, warnings);
   WarnOfPassedOver(snapshot, request, made, warnings);
 }

@@ -26,7 +26,7 @@ struct PassedOverPod {
 std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const PlanRequest& request,
                                         NodeId node);
 
-// Appends them; `snapshot` is as it was before the plan.
+// Appends them, in place of those of an earlier plan; `snapshot` is as it was before the plan.
 void WarnOfPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                 const PlanRequest& request, const PlanResult& made,
                 std::vector<InputWarning>& warnings);

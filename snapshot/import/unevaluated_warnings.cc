@@ -139,6 +139,26 @@ void WarnOfControllers(const ClusterSnapshot& cluster, std::vector<InputWarning>
        ""});
 }
 
+// Budgets whose pods the disruption controller cannot count: their numbers mean nothing.
+void WarnOfBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
+  const Catalog& catalog = cluster.catalog();
+  Found budgets;
+  for (const Pdb& pdb : catalog.pdbs()) {
+    if (!pdb.sync_failed) continue;
+    budgets.Add(absl::StrCat(Absl(catalog.Text(pdb.namespace_name)), "/",
+                             Absl(catalog.Text(pdb.name)), pdb.sync_message.empty() ? "" : ": ",
+                             pdb.sync_message));
+  }
+  if (budgets.count == 0) return;
+  warnings.push_back(
+      {"BudgetsNotComputed",
+       absl::StrCat(Count(budgets.count, "PodDisruptionBudget", "PodDisruptionBudgets"),
+                    " cannot be computed, as the status says (SyncFailed), and nothing that such a "
+                    "budget selects is evicted: ",
+                    Printable(budgets.Text())),
+       "kubectl get pdb -A"});
+}
+
 void WarnOfMissingPools(const UnevaluatedObjects& objects, const ClusterSnapshot& cluster,
                         std::vector<InputWarning>& warnings) {
   bool has_pools = false;
@@ -177,6 +197,7 @@ void WarnOfUnevaluated(const UnevaluatedObjects& objects, const ClusterSnapshot&
   WarnOfKinds(objects, warnings);
   WarnOfPodGroups(cluster, warnings);
   WarnOfControllers(cluster, warnings);
+  WarnOfBudgets(cluster, warnings);
   if (!all_is_there) WarnOfMissingPools(objects, cluster, warnings);
 }
 

@@ -173,7 +173,7 @@ class SaidTest(base.EbbTest):
         self.assertEqual([p["name"] for p in removed["a"]["passedOver"]], ["agent", "words"])
         self.assertIn("a DaemonSet's pod goes with its node", removed["a"]["passedOver"][0]["detail"])
         self.assertIn('"False" is ignored', removed["a"]["passedOver"][1]["detail"])
-        self.assertIn("2 pods are annotated", self.warnings(plan)["SafeToEvictPassedOver"])
+        self.assertIn("2 pods go with their nodes although annotated", self.warnings(plan)["SafeToEvictPassedOver"])
         self.assertIn("passed over", err)
         self.assertNotIn("passedOver", removed.get("b", {}))
         self.assertIn("passed over", self.explain(cluster, "a", *flags)[0])
@@ -184,7 +184,7 @@ class SaidTest(base.EbbTest):
         def cluster(when):
             job = annotated(pod("job", "k1"), PROTECTED, "30m")
             return [karpenter("k1", "default"), karpenter("k2", "default"),
-                    started(job, when) if when else job]
+                    pod("big", "k2", cpu="3"), started(job, when) if when else job]
         on = cluster("2026-06-01T11:50:00Z")
         plan, _ = self.plan(on)
         kept = {n["node"]: n for n in plan["keep"]}
@@ -197,7 +197,7 @@ class SaidTest(base.EbbTest):
 
     def test_every_form_keeps_when_a_protected_pod_started(self):
         job = started(annotated(pod("job", "k1"), PROTECTED, "30m"), "2026-06-01T11:00:00Z")
-        cluster = [karpenter("k1", "default"), karpenter("k2", "default"), job]
+        cluster = [karpenter("k1", "default"), karpenter("k2", "default"), pod("big", "k2", cpu="3"), job]
         for name in ("s.pb", "s.json", "s.yaml"):
             self.ebb("import", self.dump(cluster), "-o", self.path(name))
             plan = json.loads(self.ebb("plan", self.path(name), "--assume-complete", "--now", START,
@@ -238,6 +238,8 @@ class SaidTest(base.EbbTest):
         failed = {"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed",
                   "message": "widgets.example.org does not implement the scale subresource"}
         cluster = self.blocked(budget("web", 0, "web", conditions=[failed]))
+        self.assertIn("1 PodDisruptionBudget cannot be computed",
+                      self.warnings(self.plan(cluster)[0])["BudgetsNotComputed"])
         text, _ = self.explain(cluster, "a", "--counterfactual")
         text = " ".join(text.split())
         self.assertIn("SyncFailed: widgets.example.org does not implement the scale subresource", text)

@@ -454,7 +454,8 @@ TEST(ReadJsonTest, APodsStatusIsReadWhereItCounts) {
         {"name":"c","resources":{"requests":{"cpu":"2"}},"allocatedResources":{"cpu":"1"}}],
       "initContainerStatuses":[{"name":"i","resources":{}}],
       "resources":{"requests":{"cpu":"3"}},"allocatedResources":{"cpu":"4"}})"),
-            "Pod name=[p] namespace=[ns] phase=[Running] nominated=[n] infeasible=true status=[c] "
+            "Pod name=[p] namespace=[ns] phase=[Running] nominated=[n] unready=true "
+            "infeasible=true status=[c] "
             "has=true requests=[cpu]:2000 allocated=[cpu]:1000 status=[i] has=true has_status=true "
             "status_requests=[cpu]:3000 allocated=[cpu]:4000");
 }
@@ -578,10 +579,12 @@ TEST(ReadJsonTest, AnAmountBeyondInt64IsTheLargest) {
                         "3000000 bytes; a quantity has 2097152 at most"));
 }
 
-TEST(ReadJsonTest, AFieldThatTheAutoscalersSimulationIgnoresIsPassedOver) {
+TEST(ReadJsonTest, AFieldThatTheAutoscalersSimulationIgnoresRestrictsNothing) {
   EXPECT_EQ(PodLine(R"({"nodeName":"n","schedulingGroup":{"podGroupName":"x"}})"),
-            "Pod name=[p] namespace=[ns] node=[n]");
+            "Pod name=[p] namespace=[ns] node=[n] scheduling_group=[x]");
   EXPECT_EQ(PodLine(R"({"workloadRef":{"name":"w","podGroup":"x"},"nodeName":"n"})"),
+            "Pod name=[p] namespace=[ns] node=[n] scheduling_group=[w]");
+  EXPECT_EQ(PodLine(R"({"evictionResponders":[{"name":"a.org/b","priority":1}],"nodeName":"n"})"),
             "Pod name=[p] namespace=[ns] node=[n]");
   EXPECT_THAT(PodLine(R"({"schedulingGroups":[]})"), HasSubstr("spec.schedulingGroups"));
 }
