@@ -53,14 +53,12 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
     "dnsConfig",
     "dnsPolicy",
     "enableServiceLinks",
-    "ephemeralContainers",
     "hostAliases",
     "hostIPC",
     "hostPID",
     "hostname",
     "hostnameOverride",
     "imagePullSecrets",
-    "os",
     "preemptionPolicy",
     "priorityClassName",
     "readinessGates",
@@ -198,8 +196,8 @@ std::vector<T> Emptied(std::vector<T>& vector) {
 // every field; a static_assert on the size fails when objects.h gains one.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "empty the new field here");
-static_assert(sizeof(objects::Node) == 312, "empty the new field here");
-static_assert(sizeof(objects::Pod) == 736, "empty the new field here");
+static_assert(sizeof(objects::Node) == 360, "empty the new field here");
+static_assert(sizeof(objects::Pod) == 776, "empty the new field here");
 #endif
 
 void Renew(objects::ObjectMeta& meta) {
@@ -221,6 +219,7 @@ void Renew(objects::Node& node) {
   node.conditions.clear();
   node.declared_features.clear();
   node.images.clear();
+  node.operating_system = node.architecture = node.kubelet_version = {};
 }
 
 void Renew(objects::NodeSelector& selector) {
@@ -232,10 +231,11 @@ void Renew(objects::NodeSelector& selector) {
 void Renew(objects::Pod& pod) {
   Renew(pod.meta);
   pod.node_name = pod.restart_policy = pod.phase = pod.nominated_node_name = {};
-  pod.not_understood = {};
+  pod.not_understood = pod.os_name = {};
   pod.priority.reset();
   pod.termination_grace_period_s.reset();
   pod.host_network = pod.has_node_selector = pod.has_pod_resources = false;
+  pod.has_bind_mount_options = false;
   pod.resize_infeasible = pod.has_pod_status_resources = false;
   pod.host_users.reset();
   pod.node_selector.clear();
@@ -253,6 +253,18 @@ void Renew(objects::Pod& pod) {
   pod.resource_claims.clear();
   pod.pod_status_requests.clear();
   pod.pod_allocated.clear();
+  pod.claimed.clear();
+}
+
+// `times` of it, exactly.
+ExactQuantity Times(const ExactQuantity& quantity, int64_t times) {
+  if (quantity.amount == kUncountable && times > 0) return quantity;
+  const __int128 nanos =
+      (static_cast<__int128>(quantity.amount) * kNanosPerUnit - quantity.excess) * times;
+  const __int128 amount = (nanos + kNanosPerUnit - 1) / kNanosPerUnit;
+  if (amount >= kUncountable) return {.amount = kUncountable, .excess = 0};
+  return {.amount = static_cast<int64_t>(amount),
+          .excess = static_cast<int32_t>(amount * kNanosPerUnit - nanos)};
 }
 
 // The functions that read each kind, over the fields of a form: JsonFields or ProtoFields.
@@ -369,6 +381,7 @@ class ObjectFields {
   bool Taints(Value& value);
   bool NodeSpec(Value& value);
   bool NodeStatus(Value& value);
+  bool NodeSystemInfo(Value& value);
   bool Images(Value& value);
   bool PodSpec(Value& value);
   bool PodStatus(Value& value);
@@ -387,6 +400,10 @@ class ObjectFields {
   bool Container(Value& value, objects::Container& container);
   bool ContainerPorts(Value& value, std::vector<objects::ContainerPort>& ports);
   bool RestartRules(Value& value, bool& restarts_all);
+  bool EphemeralContainer(Value& value);
+  bool VolumeMounts(Value& value);
+  bool NodeClaims(Value& value);
+  bool NodeClaim(Value& value);
   bool ContainerStatuses(Value& value, std::vector<objects::ContainerStatus>& statuses);
   bool Volume(Value& value, objects::Volume& volume);
   bool VolumeSource(Value& value, objects::Volume& volume);
@@ -763,6 +780,7 @@ bool ObjectFields<Fields>::NodeStatus(Value& value) {
     if (key == "capacity") return Resources(member, node_->capacity);
     if (key == "declaredFeatures") return Strings(member, node_->declared_features);
     if (key == "images") return Images(member);
+    if (key == "nodeInfo") return NodeSystemInfo(member);
     if (key != "conditions") return true;
     node_->conditions.clear();
     return fields_.Elements(member, [this](Value& element) {
@@ -773,6 +791,16 @@ bool ObjectFields<Fields>::NodeStatus(Value& value) {
         return true;
       });
     });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::NodeSystemInfo(Value& value) {
+  return fields_.Members(value, [this](Key key, Value& member) {
+    if (key == "operatingSystem") return fields_.String(member, node_->operating_system);
+    if (key == "architecture") return fields_.String(member, node_->architecture);
+    if (key == "kubeletVersion") return fields_.String(member, node_->kubelet_version);
+    return true;
   });
 }
 
@@ -860,6 +888,14 @@ bool ObjectFields<Fields>::PodSpec(Value& value) {
     if (key == "initContainers") return Containers(member, pod_->init_containers);
     if (key == "hostNetwork") return fields_.Bool(member, pod_->host_network);
     if (key == "hostUsers") return fields_.Bool(member, pod_->host_users.emplace());
+    if (key == "os") {
+      return fields_.Members(member, [this](Key part, Value& name) {
+        return part != "name" || fields_.String(name, pod_->os_name);
+      });
+    }
+    if (key == "ephemeralContainers") {
+      return fields_.Elements(member, [this](Value& each) { return EphemeralContainer(each); });
+    }
     if (key == "overhead") return Resources(member, pod_->overhead);
     if (key == "resources") {
       return fields_.Members(member, [this](Key part, Value& list) {
@@ -1050,7 +1086,28 @@ bool ObjectFields<Fields>::Container(Value& value, objects::Container& container
     if (key == "ports") return ContainerPorts(member, container.ports);
     if (key == "restartPolicy") return fields_.String(member, container.restart_policy);
     if (key == "restartPolicyRules") return RestartRules(member, container.restarts_all_containers);
+    if (key == "volumeMounts") return VolumeMounts(member);
     return true;
+  });
+}
+
+// Its ports and requests do not count.
+template <typename Fields>
+bool ObjectFields<Fields>::EphemeralContainer(Value& value) {
+  return fields_.Members(
+      value, [&](Key key, Value& member) { return key != "volumeMounts" || VolumeMounts(member); });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::VolumeMounts(Value& value) {
+  return fields_.Elements(value, [&](Value& element) {
+    return fields_.Members(element, [&](Key key, Value& member) {
+      if (key != "bindMountOptions") return true;
+      return fields_.Elements(member, [this](Value&) {
+        pod_->has_bind_mount_options = true;
+        return true;
+      });
+    });
   });
 }
 
@@ -1139,6 +1196,7 @@ bool ObjectFields<Fields>::PodStatus(Value& value) {
       return fields_.Elements(member, [this](Value& each) { return ResizeCondition(each); });
     }
     if (key == "allocatedResources") return Resources(member, pod_->pod_allocated);
+    if (key == "nodeAllocatableResourceClaimStatuses") return NodeClaims(member);
     if (key == "resourceClaimStatuses" || key == "extendedResourceClaimStatus") {
       return ResourceClaimStatus(key, member);
     }
@@ -1190,7 +1248,55 @@ bool ObjectFields<Fields>::ResizeCondition(Value& value) {
   return read;
 }
 
-// Only a status with resources changes what a pod is charged.
+template <typename Fields>
+bool ObjectFields<Fields>::NodeClaims(Value& value) {
+  return fields_.Elements(value, [this](Value& each) { return NodeClaim(each); });
+}
+
+// `resources` is what Kubernetes 1.36 wrote in place of `mapping` and `overhead`.
+template <typename Fields>
+bool ObjectFields<Fields>::NodeClaim(Value& value) {
+  struct Entry {
+    Text name;
+    std::array<ExactQuantity, 2> amount{};         // By unit: milli, whole.
+    std::array<ExactQuantity, 2> per_container{};  // Comes once for each container.
+  };
+  int64_t containers = 0;
+  ResourceList resources;
+  std::vector<Entry> entries;
+  // The name, which tells the unit, may come after the amount.
+  const auto amounts = [this](Value& member, std::array<ExactQuantity, 2>& both) {
+    return fields_.Amount(member, QuantityUnit::kMilli, both[0]) &&
+           fields_.Amount(member, QuantityUnit::kWhole, both[1]);
+  };
+  const bool read = fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "containers") {
+      return fields_.Elements(member, [&](Value&) { return ++containers > 0; });
+    }
+    if (key == "resources") return Resources(member, resources);
+    if (key != "mapping" && key != "overhead") return true;
+    return fields_.Elements(member, [&](Value& element) {
+      Entry& entry = entries.emplace_back();
+      return fields_.Members(element, [&](Key part, Value& each) {
+        if (part == "name") return fields_.String(each, entry.name);
+        if (part == "quantity" || part == "perPod") return amounts(each, entry.amount);
+        return part != "perContainer" || amounts(each, entry.per_container);
+      });
+    });
+  });
+  ResourceList& claimed = pod_->claimed;
+  claimed.insert(claimed.end(), resources.begin(), resources.end());
+  for (const Entry& entry : entries) {
+    const size_t unit = UnitOfResource(entry.name) == QuantityUnit::kMilli ? 0 : 1;
+    for (const ExactQuantity& each :
+         {entry.amount[unit], Times(entry.per_container[unit], containers)}) {
+      if (each.amount != 0) claimed.push_back({entry.name, each.amount, each.excess});
+    }
+  }
+  return read;
+}
+
+// A status without amounts changes nothing of what a pod is charged.
 template <typename Fields>
 bool ObjectFields<Fields>::ContainerStatuses(Value& value,
                                              std::vector<objects::ContainerStatus>& statuses) {
@@ -1209,7 +1315,9 @@ bool ObjectFields<Fields>::ContainerStatuses(Value& value,
         return part != "requests" || Resources(list, status.requests);
       });
     });
-    if (read && status.has_resources) statuses.push_back(std::move(status));
+    if (read && (status.has_resources || !status.allocated.empty())) {
+      statuses.push_back(std::move(status));
+    }
     return read;
   });
 }
@@ -1463,7 +1571,9 @@ bool ObjectFields<Fields>::ReadCsiDriver() {
     if (key == "metadata") return Meta(value, driver.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
-      return part != "storageCapacity" || fields_.Bool(member, driver.storage_capacity);
+      if (part == "storageCapacity") return fields_.Bool(member, driver.storage_capacity);
+      if (part != "preventPodSchedulingIfMissing") return true;
+      return fields_.Bool(member, driver.prevents_scheduling);
     });
   });
 }
