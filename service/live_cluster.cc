@@ -56,7 +56,9 @@ LiveSnapshot::Options LiveCluster::HoldingOf(const LoadOptions& options) {
   using enum LiveSnapshot::Options::UnknownNamespaces;
   return {.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff,
           .unknown_namespaces = options.assume_complete ? kHaveNames : kKeepPods,
-          .renew_texts = true};
+          .renew_texts = true,
+          .match_os = options.match_os,
+          .kubernetes_version = options.kubernetes_version};
 }
 
 LiveCluster::LiveCluster(LoadOptions options) : LiveCluster(options, HoldingOf(options)) {}

@@ -674,6 +674,9 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const absl::StatusOr<Found> found = FindAsAsked(search, cluster, groups, request, node_prices,
                                                   interrupted, parallelism, progress);
   if (!found.ok()) return progress.Done(), Fail(found.status(), err);
+  if (auto warning = WarningOfArchitectures(cluster.snapshot, found->made.plan)) {
+    cluster.warnings.push_back(*std::move(warning));
+  }
   const PlanReport report = MakeReport({.cluster = &cluster,
                                         .groups = &groups,
                                         .request = &request,

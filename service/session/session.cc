@@ -121,7 +121,8 @@ absl::StatusOr<RoundOptions> ParseOptionsOf(const google::protobuf::Struct& give
 
 bool SameLoad(const LoadOptions& a, const LoadOptions& b) {
   return a.expendable_pods_priority_cutoff == b.expendable_pods_priority_cutoff &&
-         a.assume_complete == b.assume_complete;
+         a.assume_complete == b.assume_complete && a.match_os == b.match_os &&
+         a.kubernetes_version == b.kubernetes_version;
 }
 
 bool SaysHowToLoad(const wire::Settings& settings) {
@@ -153,6 +154,22 @@ wire::Settings LaidOver(wire::Settings settings, const wire::Settings& over) {
   sizes.MergeFrom(over.group_sizes());
   return settings;
 }
+
+// The autoscaler's planner places pods by the scheduler's rules alone.
+class BareRules {
+ public:
+  explicit BareRules(ClusterSnapshot& snapshot)
+      : snapshot_(snapshot), matched_os_(snapshot.matches_os()) {
+    snapshot.SetMatchOs(false);
+  }
+  ~BareRules() { snapshot_.SetMatchOs(matched_os_); }
+  BareRules(const BareRules&) = delete;
+  BareRules& operator=(const BareRules&) = delete;
+
+ private:
+  ClusterSnapshot& snapshot_;
+  const bool matched_os_;
+};
 
 struct Deadlines {
   explicit Deadlines(Clock::time_point end, Clock::time_point now = Clock::now())
@@ -196,7 +213,9 @@ LiveSnapshot::Options Session::HoldingOf(const LoadOptions& load) const {
   return {.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
           .keep_ended_pods = true,
           .unknown_namespaces = LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels,
-          .renew_texts = true};
+          .renew_texts = true,
+          .match_os = load.match_os,
+          .kubernetes_version = load.kubernetes_version};
 }
 
 std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
@@ -581,6 +600,9 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   absl::StatusOr<FoundPlan> found =
       FindPlan(input, cluster, groups, *request, hourly, search_ends, parallelism);
   if (!found.ok()) return found.status();
+  if (auto warning = WarningOfArchitectures(cluster.snapshot, found->made.plan)) {
+    cluster.warnings.push_back(*std::move(warning));
+  }
   ++plans_;
   last_plan_version_ = version_;
   last_plan_removes_ = found->made.plan.remove.size();
@@ -699,6 +721,7 @@ absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
   const auto ends = EndOf(call.input(), end);
   if (!ends.ok()) return ends.status();
   ClusterSnapshot& snapshot = cluster_->Snapshot();
+  const BareRules bare(snapshot);
   absl::StatusOr<PassRequest> request = ReadPassCall(call, snapshot, (*settings)->groups);
   if (!request.ok()) return request.status();
   const int64_t now_s = call.input().has_now()

@@ -21,6 +21,7 @@
 #define EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +46,10 @@ struct LoadOptions {
   InputUse use = InputUse::kPlan;
   bool strict = false;           // Whoever loads fails if there are warnings: CheckStrict().
   bool assume_complete = false;  // The input is all there is; nothing is judged.
+  // ClusterSnapshot::SetMatchOs; else the scheduler's bare rules.
+  bool match_os = true;
+  // SnapshotBuilder::SetVersion: nullopt is the newest kubelet's.
+  std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
 };
 
 // Pods and other objects that a plan does not rest on.

@@ -265,9 +265,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   std::string expendable = listing == PodListing::kExpendable ? PackObject(&pod) : "";
   HeldPod& held = pods_[place];
   held.version = version;
-  const bool is_nominated = pod.node_name.empty() && !pod.nominated_node_name.empty();
   if (!is_new && held.shape == shape && held.listing == listing && held.named == named &&
-      held.is_nominated == is_nominated &&
       (listing != PodListing::kExpendable || expendable_.at(place) == expendable)) {
     ++counts_.unchanged;
     ReleaseName(named);
@@ -284,7 +282,6 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   held.shape = shape;
   held.listing = listing;
   held.has_uid = !pod.meta.uid.empty();
-  held.is_nominated = is_nominated;
   if (listing == PodListing::kExpendable) expendable_.emplace(place, std::move(expendable));
   Enter(place);
   StandAgain(place, before);
@@ -364,9 +361,13 @@ void LiveSnapshot::DeletePod(const objects::Pod& pod, uint64_t version) {
 
 // A shape that is new is connected, if it can be.
 PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
-  if (const auto known = builder_->shapes_->FindAlike(pod)) return *known;
+  TextId node_os = kNoText;
+  if (builder_->has_nodes_of_two_os() && !pod.node_name.empty()) {
+    node_os = builder_->OsOfNode(symbols_->Intern(pod.node_name), /*is_nominated=*/false);
+  }
+  if (const auto known = builder_->shapes_->FindAlike(pod, node_os)) return *known;
   builder_->SumRequests(pod);
-  const PodShapeId id = builder_->shapes_->Intern(*catalog_, pod, builder_->requests_);
+  const PodShapeId id = builder_->shapes_->Intern(*catalog_, pod, builder_->requests_, node_os);
   builder_->shapes_->RememberAlike(id);
   if (Index(id) < shapes_.size()) return id;
   shapes_.push_back({.packed = PackObject(&pod), .pods = 0});
@@ -613,23 +614,28 @@ void LiveSnapshot::Rebuild() {
   auto builder = std::make_unique<SnapshotBuilder>(symbols_);
   using enum Options::UnknownNamespaces;
   if (options_.unknown_namespaces == kKeepPods) builder->KeepWhereNamespacesAreUnknown();
+  builder->SetVersion(options_.kubernetes_version);
   BuilderSink sink(*builder);
   const absl::Status given = GiveObjects(sink);
   EBB_CHECK(given.ok());
 
   std::vector<HeldShape> shapes;
   std::vector<PodShapeId> shape_of(shapes_.size(), kNoShape);  // By the id that it had.
+  absl::flat_hash_map<std::pair<PodShapeId, TextId>, PodShapeId> shape_on_os;
   std::vector<uint32_t> held_of;
   for (const uint32_t place : pods_in_order) {
     HeldPod& pod = pods_[place];
-    PodShapeId& shape = shape_of[Index(pod.shape)];
+    const TextId node_os = builder->OsOfNode(pod.named.wanted_node, pod.named.is_nominated);
+    PodShapeId& shape = node_os == kNoText
+                            ? shape_of[Index(pod.shape)]
+                            : shape_on_os.try_emplace({pod.shape, node_os}, kNoShape).first->second;
     if (shape == kNoShape) {
-      std::string& packed = shapes_[Index(pod.shape)].packed;
+      const std::string& packed = shapes_[Index(pod.shape)].packed;
       const UnpackedObject unpacked(packed);
       const objects::Pod& object = *std::get<const objects::Pod*>(unpacked.ref());
       builder->SumRequests(object);
-      shape = builder->shapes_->Intern(*builder->catalog_, object, builder->requests_);
-      if (Index(shape) == shapes.size()) shapes.push_back({.packed = std::move(packed), .pods = 0});
+      shape = builder->shapes_->Intern(*builder->catalog_, object, builder->requests_, node_os);
+      if (Index(shape) == shapes.size()) shapes.push_back({.packed = packed, .pods = 0});
     }
     pod.shape = shape;
     pod.id = PodId{static_cast<uint32_t>(held_of.size())};
@@ -644,6 +650,7 @@ void LiveSnapshot::Rebuild() {
   builder_ = std::move(builder);
   catalog_ = builder_->catalog_.get();
   snapshot_ = *std::move(snapshot);
+  snapshot_.SetMatchOs(options_.match_os);
   held_of_ = std::move(held_of);
   shapes_ = std::move(shapes);
   dead_shapes_ = 0;
@@ -730,7 +737,7 @@ std::vector<PodId> LiveSnapshot::Pending() {
 
 // A nomination to a node that is gone is void: the pod waits for a place like others.
 bool LiveSnapshot::IsPending(const HeldPod& unplaced) {
-  return unplaced.named.wanted_node == kNoText || unplaced.is_nominated;
+  return unplaced.named.wanted_node == kNoText || unplaced.named.is_nominated;
 }
 
 size_t LiveSnapshot::PodsOnUnknownNodes() {
@@ -781,8 +788,8 @@ void LiveSnapshot::NamePod(const HeldPod& held, objects::Pod& like) const {
   like.meta.uid = held.has_uid ? symbols_->Text(named.key) : "";
   like.meta.creation_time = named.creation_time;
   like.meta.deletion_time = named.deletion_time;
-  like.node_name = held.is_nominated ? "" : wanted_node;
-  like.nominated_node_name = held.is_nominated ? wanted_node : "";
+  like.node_name = named.is_nominated ? "" : wanted_node;
+  like.nominated_node_name = named.is_nominated ? wanted_node : "";
 }
 
 absl::Status LiveSnapshot::Export(ObjectSink& sink) {

@@ -87,7 +87,8 @@ enum class OlderObjects : uint8_t {
 enum class RebuildCause : uint8_t {
   kFirst,
   kNode,        // A node has a label that some pod asks for and no node had, or lacks one that
-                // all nodes had.
+                // all nodes had; or it is the first of another operating system, or changes what
+                // its pods were made for; or its kubelet is of another version than all.
   kShape,       // A shape is the first that asks for namespaces by labels, or is beyond a limit,
                 // or makes two counts differ that were one (CounterTable).
   kBudget,      // Budgets beyond a limit.
@@ -172,6 +173,10 @@ class LiveSnapshot {
     bool renew_texts = false;
     // With renew_texts: so many are never worth that.
     size_t texts_kept = 65536;
+    // ClusterSnapshot::SetMatchOs.
+    bool match_os = false;
+    // SnapshotBuilder::SetVersion.
+    std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
   };
 
   LiveSnapshot() : LiveSnapshot(Options()) {}
@@ -249,7 +254,6 @@ class LiveSnapshot {
     PodListing listing = PodListing::kListed;
     PodId id = kNoPod;  // kNoPod: nor while the snapshot is stale.
     bool has_uid = false;
-    bool is_nominated = false;  // named.wanted_node is where it may run, not where it runs.
     uint64_t version = 0;
     uint64_t order = 0;
   };
@@ -271,6 +275,7 @@ class LiveSnapshot {
   void DeleteInPlace(const objects::Controller& controller);
   void DeleteInPlace(const objects::StorageObject& object, std::string_view old);
 
+  [[nodiscard]] bool ChangesWhatPodsAre(const NodeInfo& info) const;
   void AddNode(NodeInfo info);
   void RemoveNode(NodeId node);
   void ChangeNode(NodeId node, NodeInfo info);

@@ -39,7 +39,8 @@ Json Changed(const Json& value) {
                                              {"must-fit", "best-effort"},
                                              {"kept", "lost"},
                                              {"anew", "keep-timer"},
-                                             {"always", "before-deletion"}};
+                                             {"always", "before-deletion"},
+                                             {"auto", "1.37"}};
   return others->at(value.get<std::string>());
 }
 
@@ -51,7 +52,7 @@ std::string ErrorOf(const Json& json) {
 TEST(RoundOptionsTest, EveryFieldThatIsChangedComesBackAndNoOther) {
   const Json defaults = OptionsJson({});
   const auto leaves = Leaves(defaults);
-  EXPECT_EQ(leaves.size(), 39u);
+  EXPECT_EQ(leaves.size(), 41u);
   for (const auto& leaf : leaves) {
     Json changed = defaults;
     changed[leaf] = Changed(defaults[leaf]);
@@ -67,6 +68,8 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   options.candidate_order = CandidateOrder::kLeastUtilized;
   options.load.expendable_pods_priority_cutoff = -7;
   options.load.assume_complete = true;
+  options.load.match_os = false;
+  options.load.kubernetes_version = KubernetesVersion::k137;
   ScaleDownOptions& down = options.scale_down;
   down.planner = {.scale_down_utilization_threshold = 0.1,
                   .scale_down_gpu_utilization_threshold = 0.2,
@@ -103,7 +106,8 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   down.unneeded_limit = false;
   EXPECT_EQ(OptionsJson(options), Json::parse(R"({
     "candidateOrder": "least-utilized",
-    "load": {"expendablePodsPriorityCutoff": -7, "assumeComplete": true},
+    "load": {"expendablePodsPriorityCutoff": -7, "assumeComplete": true, "matchOs": false,
+             "kubernetesVersion": "1.37"},
     "scaleDown": {
       "planner": {
         "scaleDownUtilizationThreshold": 0.1, "scaleDownGpuUtilizationThreshold": 0.2,
@@ -131,6 +135,7 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
 TEST(RoundOptionsTest, FieldThatIsMissingIsRefusedByItsName) {
   const Json defaults = OptionsJson({});
   for (const auto& leaf : Leaves(defaults)) {
+    if (leaf.back() == "matchOs" || leaf.back() == "kubernetesVersion") continue;  // See below.
     Json without = defaults;
     without[leaf.parent_pointer()].erase(leaf.back());
     EXPECT_THAT(ErrorOf(without), HasSubstr(leaf.back() + ": is missing"));
@@ -296,6 +301,16 @@ TEST(OldRoundFlagsTest, WhatIsNoFlagOrNoValueOfItIsRefused) {
         R"({"expendable-pods-priority-cutoff": ["9999999999"]})"}) {
     EXPECT_THAT(error(flags), HasSubstr("r.db: round 1: flags: --")) << flags;
   }
+}
+
+TEST(RoundOptionsTest, RoundsFromBeforeVersionsWereToldApartHadTheRulesOfThen) {
+  Json json = OptionsJson(RoundOptions());
+  json["load"].erase("matchOs");
+  json["load"].erase("kubernetesVersion");
+  const absl::StatusOr<RoundOptions> options = ParseOptions("x", json);
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_FALSE(options->load.match_os);
+  EXPECT_EQ(options->load.kubernetes_version, KubernetesVersion::k136);
 }
 
 }  // namespace
