@@ -34,13 +34,9 @@ Json Changed(const Json& value) {
   if (value.is_boolean()) return !value.get<bool>();
   if (value.is_number_integer()) return value.get<int64_t>() + 1;
   if (value.is_number_float()) return value.get<double>() + 0.25;
-  static const auto* const others =
-      new std::map<std::string, std::string>{{"autoscaler", "fewest-pods"},
-                                             {"must-fit", "best-effort"},
-                                             {"kept", "lost"},
-                                             {"anew", "keep-timer"},
-                                             {"always", "before-deletion"},
-                                             {"auto", "1.37"}};
+  static const auto* const others = new std::map<std::string, std::string>{
+      {"autoscaler", "fewest-pods"}, {"must-fit", "best-effort"},   {"kept", "lost"},
+      {"anew", "keep-timer"},        {"always", "before-deletion"}, {"auto", "1.37"}};
   return others->at(value.get<std::string>());
 }
 
