@@ -121,7 +121,7 @@ TEST(InterPodAffinityTest, From137OnASelectorTakesOnlyNamespacesThatItMatches) {
   const auto verdict = [](std::string_view version) {
     objects::LabelSelector no_env{.nil = false, .match_labels = {}, .match_expressions = {}};
     no_env.match_expressions.push_back({"env", "DoesNotExist", {}});
-    Pod pod = Pod("p").AntiAffinity("zone", Select("app", "b"));
+    Pod pod = Pod("p").Away("zone", Select("app", "b"));
     pod.raw.anti_affinity[0].namespace_selector = no_env;
     return VerdictOf(Cluster()
                          .AddNamespace("default")
