@@ -82,8 +82,10 @@ void PodScan::BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations) 
   snapshot_ = &snapshot;
   // A catalog that gained shapes or nodes is another one: what a shape meets may differ.
   if (catalog_ != snapshot.shared_catalog() || catalog_revision_ != catalog_->revision() ||
-      rows_.size() != catalog_->pod_shapes() || schedulable_.range() != catalog_->nodes()) {
+      rows_.size() != catalog_->pod_shapes() || schedulable_.range() != catalog_->nodes() ||
+      matches_os_ != snapshot.matches_os()) {
     catalog_ = snapshot.shared_catalog();
+    matches_os_ = snapshot.matches_os();
     catalog_revision_ = catalog_->revision();
     statics_.clear();
     candidates_.clear();

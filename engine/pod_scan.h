@@ -235,6 +235,7 @@ class PodScan {
   bool ghost_was_open_ = false;
   std::shared_ptr<const Catalog> catalog_;  // Whose static verdicts are kept.
   uint64_t catalog_revision_ = 0;
+  bool matches_os_ = false;
   NodeSet schedulable_;                   // Nodes without spec.unschedulable.
   std::vector<NodeShapeId> node_shapes_;  // By NodeId.
   std::vector<std::unique_ptr<StaticBits>> statics_;

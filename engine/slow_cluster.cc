@@ -26,6 +26,7 @@ bool UsesStorage(const PodShape& shape) { return !shape.claims.empty() || shape.
 SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
     : catalog_(snapshot.catalog()),
       now_s_(now_s),
+      matches_os_(snapshot.matches_os()),
       matches_(catalog_),
       alive_(catalog_.nodes()),
       pods_on_(catalog_.nodes()),
@@ -67,7 +68,9 @@ SlowCluster::Needs SlowCluster::NeedsOf(const PodShape& shape) const {
   }
   const Constraints& constraints = catalog_.constraints(shape.constraints);
   needs.selective = !constraints.node_selector.empty() || constraints.has_node_affinity ||
-                    shape.needs_restart_all_containers || shape.needs_host_network_user_namespaces;
+                    shape.needs_restart_all_containers ||
+                    shape.needs_host_network_user_namespaces || shape.needs_bind_mount_options ||
+                    (matches_os_ && constraints.os != kNoText);
   needs.storage = UsesStorage(shape);
   needs.spread = !shape.spread.empty();
   needs.terms = !shape.affinity.empty() || !shape.anti_affinity.empty();
@@ -224,6 +227,14 @@ std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId nod
   if ((shape.needs_restart_all_containers && !declares("RestartAllContainersOnContainerExits")) ||
       (shape.needs_host_network_user_namespaces && !declares("UserNamespacesHostNetworkSupport"))) {
     return "NodeDeclaredFeatures: node(s) didn't match Pod's required features";
+  }
+  if (shape.needs_bind_mount_options && ToString(catalog_.kubernetes_version()) == "1.37" &&
+      !declares("VolumeBindMountOptions")) {
+    return "NodeDeclaredFeatures: node(s) didn't match Pod's required features";
+  }
+  if (matches_os_ && !Text(constraints.os).empty() && !Text(info.os).empty() &&
+      Text(constraints.os) != Text(info.os)) {
+    return "OperatingSystem: node(s) run another operating system than the pod was made for";
   }
   return "";
 }

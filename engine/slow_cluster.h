@@ -18,7 +18,7 @@
 //            Memory O(nodes + pods + matches).
 // Threads:   one at a time: WhyNot keeps its tallies.
 // Ownership: borrows the catalog, which must outlive it.
-// Source:    kubernetes 1.36 pkg/scheduler/framework/plugins.
+// Source:    kubernetes 1.36 and 1.37 pkg/scheduler/framework/plugins.
 
 #ifndef EBB_ENGINE_SLOW_CLUSTER_H_
 #define EBB_ENGINE_SLOW_CLUSTER_H_
@@ -167,6 +167,7 @@ class SlowCluster {
 
   const Catalog& catalog_;
   const int64_t now_s_;
+  const bool matches_os_;
   SlowMatches matches_;
   std::vector<bool> alive_;                  // By NodeId.
   std::vector<std::vector<PodId>> pods_on_;  // By NodeId.

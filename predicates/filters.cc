@@ -13,6 +13,7 @@
 #include "predicates/node_resources_fit.h"
 #include "predicates/node_unschedulable.h"
 #include "predicates/node_volume_limits.h"
+#include "predicates/operating_system.h"
 #include "predicates/pod_topology_spread.h"
 #include "predicates/taint_toleration.h"
 #include "predicates/volume_binding.h"
@@ -199,7 +200,11 @@ constexpr Row kFilters[] = {
         .say =
             [](const Question& q, Reasons& reasons) {
               const auto verdict = JudgeNodeVolumeLimits(q.snapshot, q.shape, q.node);
-              Say(verdict == VolumeLimitsVerdict::kFits, ReasonOf(verdict), reasons);
+              if (verdict == VolumeLimitsVerdict::kDriverMissing) {
+                reasons.push_back(MissingDriverReason(q.snapshot, q.shape, q.node));
+              } else {
+                Say(verdict == VolumeLimitsVerdict::kFits, ReasonOf(verdict), reasons);
+              }
             },
     },
     {
@@ -296,6 +301,22 @@ constexpr Row kFilters[] = {
             },
     },
     {
+        .filter = Filter::kOperatingSystem,
+        .name = "OperatingSystem",
+        .reads = {.pod = kConstraintsPart},
+        .pre_filter = nullptr,
+        .fits_statically =
+            [](const Question& q) {
+              return !q.snapshot.matches_os() || FitsOperatingSystem(q.constraints(), q.info());
+            },
+        .fits_dynamically = nullptr,
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              Say(!q.snapshot.matches_os() || FitsOperatingSystem(q.constraints(), q.info()),
+                  kOperatingSystemReason, reasons);
+            },
+    },
+    {
         .filter = Filter::kNotUnderstood,
         .name = "NotUnderstood",
         .reads = {.pod = kNotUnderstoodPart, .pre_filter_for = kNotUnderstoodPart},
@@ -341,7 +362,8 @@ constexpr Part kParts[] = {
     {kRequestsPart, [](const Catalog&, const PodShape&) { return true; }},
     {kFeaturesPart,
      [](const Catalog&, const PodShape& shape) {
-       return shape.needs_restart_all_containers || shape.needs_host_network_user_namespaces;
+       return shape.needs_restart_all_containers || shape.needs_host_network_user_namespaces ||
+              shape.needs_bind_mount_options;
      }},
     {kHostPortsPart,
      [](const Catalog&, const PodShape& shape) { return !shape.host_ports.empty(); }},
@@ -499,6 +521,7 @@ std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const Po
   std::vector<FilterVerdict> verdicts;
   for (const Row& row : kFilters) {
     if (row.say == nullptr) continue;
+    if (row.filter == Filter::kOperatingSystem && !snapshot.matches_os()) continue;
     FilterVerdict& verdict = verdicts.emplace_back();
     verdict.filter = row.filter;
     row.say(question, verdict.reasons);

@@ -11,7 +11,8 @@
 //          and node, worth remembering.  DynamicFits: O(requests), plus look-ups
 //          per topology term, plus O(pods of the node) for ports and disks.
 // Threads: pure.
-// Source:  kubernetes 1.36 pkg/scheduler/framework/plugins, default profile.
+// Source:  kubernetes pkg/scheduler/framework/plugins, default profile, of 1.36 or 1.37 as the
+//          catalog's kubernetes_version() says.
 
 #ifndef EBB_PREDICATES_FILTERS_H_
 #define EBB_PREDICATES_FILTERS_H_
@@ -42,7 +43,9 @@ enum class Filter : uint8_t {
   kInterPodAffinity,
   kDynamicResources,
   kNodeDeclaredFeatures,
-  kNotUnderstood,  // Not the scheduler's: a constraint that ebb does not evaluate.
+  // Not the scheduler's.
+  kOperatingSystem,  // Where the snapshot matches_os().
+  kNotUnderstood,    // A constraint that ebb does not evaluate.
 };
 inline constexpr size_t kFilterCount = static_cast<size_t>(Filter::kNotUnderstood) + 1;
 // "NodeResourcesFit".
@@ -56,8 +59,8 @@ struct FilterVerdict {
 
 // --- Yes or no -----------------------------------------------------------------
 
-// What depends on nothing but pod and node: taints, node affinity, declared features,
-// spec.unschedulable as the NodeUnschedulable filter sees it (a pod may tolerate it), and
+// What depends on nothing but pod and node: taints, node affinity, declared features, operating
+// system, spec.unschedulable as the NodeUnschedulable filter sees it (a pod may tolerate it), and
 // the storage filters that read nothing but claim and node.  Never changes while the
 // node's registration does not, ghosts apart.
 bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
@@ -81,7 +84,7 @@ FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape);
 // PreFilter, then every filter on one node; the first no, with all its reasons.
 FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
-// What every filter says by itself, in order, for somebody who wants to know all that
+// What every filter that is asked says by itself, in order, for somebody who wants to know all that
 // stands in the way.  Where PreFilter fails, that is all there is: the scheduler asks
 // no node then.
 std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const PodShape& shape,

@@ -19,8 +19,13 @@ bool FitsNodeDeclaredFeatures(const Catalog& catalog, const PodShape& shape, con
       !Declares(catalog, node, "RestartAllContainersOnContainerExits")) {
     return false;
   }
-  return !shape.needs_host_network_user_namespaces ||
-         Declares(catalog, node, "UserNamespacesHostNetworkSupport");
+  if (shape.needs_host_network_user_namespaces &&
+      !Declares(catalog, node, "UserNamespacesHostNetworkSupport")) {
+    return false;
+  }
+  return !shape.needs_bind_mount_options ||
+         catalog.kubernetes_version() < KubernetesVersion::k137 ||
+         Declares(catalog, node, "VolumeBindMountOptions");
 }
 
 }  // namespace ebb

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "boost/container/small_vector.hpp"
 
 namespace ebb {
@@ -41,7 +43,31 @@ int64_t CountOf(TextId driver, std::span<const AttachableVolume> volumes,
   });
 }
 
+// The driver of a volume that the node must have and lacks; kNoText: there is none.  Null: there is
+// no CSINode, and in-tree volumes are then nobody's.
+TextId MissingDriver(const Catalog& catalog, const PodVolumes& wanted,
+                     const CsiNodeInfo* csi_node) {
+  if (catalog.kubernetes_version() < KubernetesVersion::k137) return kNoText;
+  for (const AttachableVolume& volume : wanted.attachables) {
+    if (!catalog.storage().PreventsScheduling(volume.driver)) continue;
+    const bool has = csi_node == nullptr ? volume.migrated
+                                         : std::ranges::find(csi_node->drivers, volume.driver) !=
+                                               csi_node->drivers.end();
+    if (!has) return volume.driver;
+  }
+  return kNoText;
+}
+
 }  // namespace
+
+std::string MissingDriverReason(const ClusterSnapshot& snapshot, const PodShape& shape,
+                                NodeId node) {
+  const Catalog& catalog = snapshot.catalog();
+  const Storage& storage = catalog.storage();
+  const TextId driver = MissingDriver(catalog, storage.volumes(shape.volumes),
+                                      storage.FindCsiNode(catalog.node(node).name));
+  return absl::StrCat(Absl(catalog.Text(driver)), " CSI driver is not installed on the node");
+}
 
 std::string_view ReasonOf(VolumeLimitsVerdict verdict) {
   switch (verdict) {
@@ -51,6 +77,8 @@ std::string_view ReasonOf(VolumeLimitsVerdict verdict) {
       return "converting volume from inline to csi: the volume has no CSI equivalent";
     case VolumeLimitsVerdict::kCannotCountExisting:
       return "a volume of a pod on the node cannot be counted";
+    case VolumeLimitsVerdict::kDriverMissing:
+      return "a CSI driver is not installed on the node";
     case VolumeLimitsVerdict::kFits:
       break;
   }
@@ -66,8 +94,9 @@ VolumeLimitsVerdict JudgeNodeVolumeLimits(const ClusterSnapshot& snapshot, const
   if (wanted.attachables.empty() && wanted.attach_error.empty()) return kFits;
   const TextId name = snapshot.catalog().node(node).name;
   const CsiNodeInfo* csi_node = storage.FindCsiNode(name);
+  if (csi_node != nullptr && !wanted.attach_error.empty()) return kCannotCount;
+  if (MissingDriver(snapshot.catalog(), wanted, csi_node) != kNoText) return kDriverMissing;
   if (csi_node == nullptr) return kFits;
-  if (!wanted.attach_error.empty()) return kCannotCount;
   if (csi_node->limits.empty()) return kFits;
 
   Attached attached;

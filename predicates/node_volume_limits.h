@@ -6,6 +6,9 @@
 // volume of the pod that only a VolumeAttachment holds counts on both sides, as it
 // does in the scheduler.
 //
+// From Kubernetes 1.37 on a CSIDriver may say preventPodSchedulingIfMissing: a pod with a volume of
+// the driver then fits no node whose CSINode lacks it.
+//
 // Cost:    one load for a pod without such volumes, else O(volumes on the node),
 //          sorted.
 // Threads: pure.
@@ -14,6 +17,7 @@
 #ifndef EBB_PREDICATES_NODE_VOLUME_LIMITS_H_
 #define EBB_PREDICATES_NODE_VOLUME_LIMITS_H_
 
+#include <string>
 #include <string_view>
 
 #include "snapshot/cluster_snapshot.h"
@@ -27,6 +31,7 @@ enum class VolumeLimitsVerdict : uint8_t {
   kTooMany,
   kCannotCount,          // A disk of the pod itself has no CSI equivalent.
   kCannotCountExisting,  // Nor one of a pod on the node: nothing more fits there.
+  kDriverMissing,        // The node lacks a driver without which pods are not to be placed.
 };
 
 VolumeLimitsVerdict JudgeNodeVolumeLimits(const ClusterSnapshot& snapshot, const PodShape& shape,
@@ -34,6 +39,10 @@ VolumeLimitsVerdict JudgeNodeVolumeLimits(const ClusterSnapshot& snapshot, const
 
 // In the scheduler's words; what it cannot count is an error there, of free text.
 std::string_view ReasonOf(VolumeLimitsVerdict verdict);
+
+// Of kDriverMissing: which one.
+std::string MissingDriverReason(const ClusterSnapshot& snapshot, const PodShape& shape,
+                                NodeId node);
 
 }  // namespace ebb
 

@@ -61,7 +61,9 @@ LiveSnapshot::Options LiveCluster::HoldingOf(const LoadOptions& options) {
   return {.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff,
           .bypassed_schedulers = options.bypassed_schedulers,
           .unknown_namespaces = options.assume_complete ? kHaveNames : kKeepPods,
-          .renew_texts = true};
+          .renew_texts = true,
+          .match_os = options.match_os,
+          .kubernetes_version = options.kubernetes_version};
 }
 
 LiveCluster::LiveCluster(LoadOptions options) : LiveCluster(options, HoldingOf(options)) {}

@@ -94,6 +94,10 @@ Json RemovalJson(const PlanReport& report, const PlanReport::Removal& removal) {
     Json pod = PodNameJson(context.catalog(), move.pod);
     pod["to"] = context.catalog().NodeName(move.to);
     for (const NodeId stop : move.via) pod["via"].push_back(context.catalog().NodeName(stop));
+    if (ChangesArchitecture(context.catalog(), move.pod, removal.node, move.to)) {
+      pod["otherArchitecture"] =
+          context.catalog().Text(context.catalog().node(move.to).architecture);
+    }
     pods.push_back(std::move(pod));
   }
   json["pods"] = std::move(pods);
@@ -161,6 +165,9 @@ Json SummaryJson(const PlanReport& report) {
   for (const auto& [why, tally] : PodsWithoutRoom(counts)) {
     json["pendingPods"]["withoutRoom"][std::string(why)] = {{"pods", tally.pods},
                                                             {"first", tally.first}};
+  }
+  if (context.catalog().version_matters()) {
+    json["kubernetesVersion"] = ToString(context.catalog().kubernetes_version());
   }
   if (report.saved_per_hour) {
     json["savedPerHour"] = *report.saved_per_hour;

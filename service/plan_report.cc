@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "engine/node_standing.h"
@@ -294,6 +295,37 @@ double ThresholdOf(const PlanContext& context, NodeId node) {
 bool CountsCpuAndMemory(const Catalog& catalog, const Utilization& utilization) {
   const std::string_view resource = catalog.Text(utilization.resource);
   return resource == "cpu" || resource == "memory";
+}
+
+bool ChangesArchitecture(const Catalog& catalog, PodId pod, NodeId from, NodeId to) {
+  const TextId before = catalog.node(from).architecture;
+  const TextId after = catalog.node(to).architecture;
+  return before != kNoText && after != kNoText && before != after &&
+         !catalog.constraints(catalog.shape_of(pod).constraints).names_architecture;
+}
+
+std::optional<InputWarning> WarningOfArchitectures(const ClusterSnapshot& snapshot,
+                                                   const Plan& plan) {
+  const Catalog& catalog = snapshot.catalog();
+  size_t pods = 0;
+  std::string first;
+  for (const PlanReport::Removal& removal : Removals(plan, snapshot)) {
+    for (const PlanReport::PodMove& move : removal.pods) {
+      const NodeId from = snapshot.NodeOf(move.pod);
+      if (!ChangesArchitecture(catalog, move.pod, from, move.to) || pods++ > 0) continue;
+      first = absl::StrCat(catalog.PodName(move.pod), " from ",
+                           Absl(catalog.Text(catalog.node(from).architecture)), " to ",
+                           Absl(catalog.Text(catalog.node(move.to).architecture)));
+    }
+  }
+  if (pods == 0) return std::nullopt;
+  return InputWarning{
+      std::string(kMovesToOtherArchitecture),
+      absl::StrCat(
+          Count(pods, "pod moves", "pods move"),
+          " to a node of another architecture and no selector names theirs: ", Printable(first),
+          pods > 1 ? ", ..." : "", "; their images must be made for both"),
+      ""};
 }
 
 PlanReport MakeReport(const PlanContext& context) {

@@ -26,6 +26,7 @@
 #include "service/node_facts.h"
 #include "service/prices.h"
 #include "snapshot/cluster_snapshot.h"
+#include "snapshot/import/input_warning.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace ebb {
@@ -161,6 +162,14 @@ PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod);
 
 // "node/a" and so on, a line for each node that goes, in order.
 std::string RemovedNames(const PlanContext& context);
+
+inline constexpr std::string_view kMovesToOtherArchitecture = "MovesToOtherArchitecture";
+// Whether the pod, which runs on `from`, goes to a node of another architecture and does not say
+// that it may: its images must be made for both.
+bool ChangesArchitecture(const Catalog& catalog, PodId pod, NodeId from, NodeId to);
+// Warns of such pods in a plan; nullopt: there is none.  `snapshot` is as before the plan.
+std::optional<InputWarning> WarningOfArchitectures(const ClusterSnapshot& snapshot,
+                                                   const Plan& plan);
 
 // "RecentlyUnremovable (NoPlaceToMovePods)".
 std::string ReasonText(const PlanReport::Kept& kept);

@@ -11,6 +11,7 @@
 #include "predicates/drainability.h"
 #include "predicates/pdb_tracker.h"
 #include "service/block_words.h"
+#include "service/plan_report.h"
 
 namespace ebb {
 namespace {
@@ -98,10 +99,14 @@ void WarnOfPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                 const PlanRequest& request, const PlanResult& made,
                 std::vector<InputWarning>& warnings) {
   std::erase_if(warnings, [](const InputWarning& each) {
-    return each.code == kMinimumAssumed || each.code == kPassedOver;
+    return each.code == kMinimumAssumed || each.code == kPassedOver ||
+           each.code == kMovesToOtherArchitecture;
   });
   WarnOfMinimums(snapshot, groups, made, warnings);
   WarnOfPassedOver(snapshot, request, made, warnings);
+  if (auto warning = WarningOfArchitectures(snapshot, made.plan)) {
+    warnings.push_back(*std::move(warning));
+  }
 }
 
 }  // namespace ebb

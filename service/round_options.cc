@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -113,7 +114,8 @@ void Visit(ScaleDownOptions& options, Fields& fields) {
 
 template <typename Fields>
 void Visit(LoadOptions& options, Fields& fields) {
-  auto& [priority_cutoff, limits, use, strict, assume_complete, bypassed] = options;
+  auto& [priority_cutoff, limits, use, strict, assume_complete, bypassed, match_os, version] =
+      options;
   static_cast<void>(limits);
   static_cast<void>(use);
   static_cast<void>(strict);
@@ -121,6 +123,10 @@ void Visit(LoadOptions& options, Fields& fields) {
                  std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
   fields.Switch("assumeComplete", assume_complete);
   fields.Texts("bypassedSchedulerNames", bypassed);
+  // Rounds that were recorded before these options were made by the rules that were all then.
+  fields.Switch("matchOs", match_os, /*absent=*/false);
+  fields.OneOf("kubernetesVersion", version, kKubernetesVersionWords,
+               /*absent=*/std::optional(KubernetesVersion::k136));
 }
 
 template <typename Fields>
@@ -146,7 +152,9 @@ class OptionsWriter {
  public:
   explicit OptionsWriter(Json& json) : json_(json) {}
 
-  void Switch(const char* name, bool value) { json_[name] = value; }
+  void Switch(const char* name, bool value, std::optional<bool> /*absent*/ = std::nullopt) {
+    json_[name] = value;
+  }
   template <typename Number>
   void Count(const char* name, Number value) {
     json_[name] = value;
@@ -158,7 +166,8 @@ class OptionsWriter {
   void Number(const char* name, double value, double /*max*/) { json_[name] = value; }
   void Texts(const char* name, const std::vector<std::string>& value) { json_[name] = value; }
   template <typename Enum, size_t kSize>
-  void OneOf(const char* name, Enum value, const Word<Enum> (&words)[kSize]) {
+  void OneOf(const char* name, Enum value, const Word<Enum> (&words)[kSize],
+             const std::type_identity_t<std::optional<Enum>>& /*absent*/ = std::nullopt) {
     for (const Word<Enum>& word : words) {
       if (word.value == value) json_[name] = word.text;
     }
@@ -184,7 +193,12 @@ class OptionsReader {
   // field that is wrong; empty where none is.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
 
-  void Switch(const char* name, bool& value) {
+  // `absent` is the value where the form does not have the field; without it that is wrong.
+  void Switch(const char* name, bool& value, std::optional<bool> absent = std::nullopt) {
+    if (absent && !json_.contains(name)) {
+      value = *absent;
+      return;
+    }
     const Json* const json = Find(name);
     if (json == nullptr) return;
     if (!json->is_boolean()) return Wrong(name, "is neither true nor false");
@@ -230,7 +244,12 @@ class OptionsReader {
     value = json->get<std::vector<std::string>>();
   }
   template <typename Enum, size_t kSize>
-  void OneOf(const char* name, Enum& value, const Word<Enum> (&words)[kSize]) {
+  void OneOf(const char* name, Enum& value, const Word<Enum> (&words)[kSize],
+             const std::type_identity_t<std::optional<Enum>>& absent = std::nullopt) {
+    if (absent && !json_.contains(name)) {
+      value = *absent;
+      return;
+    }
     const Json* const json = Find(name);
     if (json == nullptr) return;
     const std::string text = json->is_string() ? json->get<std::string>() : "";

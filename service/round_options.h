@@ -17,7 +17,8 @@
 //
 // Errors:  one line naming the file and the field: a field that is unknown, missing, of
 //          another type or out of its range.  Nothing is taken by default, as a replay
-//          would then decide by options that the round did not have.
+//          would then decide by options that the round did not have; only load.matchOs and
+//          load.kubernetesVersion may be missing, which earlier rounds had as false and "1.36".
 // Threads: pure functions.
 
 #ifndef EBB_SERVICE_ROUND_OPTIONS_H_
@@ -81,6 +82,8 @@ inline constexpr Word<SkippedTimer> kSkippedTimerWords[] = {{"kept", SkippedTime
                                                             {"lost", SkippedTimer::kLost}};
 inline constexpr Word<ReturnedNode> kReturnedNodeWords[] = {
     {"anew", ReturnedNode::kStartsAnew}, {"keep-timer", ReturnedNode::kKeepsTimer}};
+inline constexpr Word<std::optional<KubernetesVersion>> kKubernetesVersionWords[] = {
+    {"auto", std::nullopt}, {"1.36", KubernetesVersion::k136}, {"1.37", KubernetesVersion::k137}};
 inline constexpr Word<VerifyPlans> kVerifyPlansWords[] = {
     {"always", VerifyPlans::kAlways}, {"before-deletion", VerifyPlans::kBeforeDeletion}};
 

@@ -1,6 +1,8 @@
 #include "snapshot/builder.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -278,12 +280,16 @@ objects::Text WantedNode(const objects::Pod& pod) {
   return pod.node_name.empty() ? pod.nominated_node_name : pod.node_name;
 }
 
-bool HasStatusRequests(const objects::Pod& pod) {
-  return !pod.container_statuses.empty() || pod.has_pod_status_resources;
-}
+// By 1.37 the totals of a status count without pod-level resources in the spec too.
+bool MayCountOtherwise(const objects::Pod& pod) { return pod.has_pod_status_resources; }
 
-bool MayCountOtherwise(const objects::Pod& pod) {
-  return pod.has_pod_resources && pod.has_pod_status_resources;
+// The value of the first label that is there, else what the node's own status says.
+TextId FirstOf(const LabelSet& labels, std::initializer_list<std::string_view> keys,
+               std::string_view status, Symbols& symbols) {
+  for (const std::string_view key : keys) {
+    if (const std::optional<TextId> value = FindLabel(labels, symbols.Intern(key))) return *value;
+  }
+  return symbols.Intern(status);
 }
 
 // All that a static filter reads of a node but its name (and so its hostname).
@@ -303,6 +309,8 @@ std::string NodeShapeKey(const NodeInfo& info, TextId hostname) {
   }
   key.push_back('f');
   for (const TextId feature : info.declared_features) AppendText(key, feature);
+  key.push_back('o');
+  AppendText(key, info.os);
   return key;
 }
 
@@ -481,6 +489,12 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
   const auto again = std::ranges::unique(info.images, {}, &NodeImage::name);
   info.images.erase(again.begin(), again.end());
   info.provider_id = symbols.Intern(node.provider_id);
+  info.os = FirstOf(info.labels, {kOsLabel, kBetaOsLabel}, node.operating_system, symbols);
+  info.architecture = FirstOf(info.labels, {kArchitectureLabel, kBetaArchitectureLabel},
+                              node.architecture, symbols);
+  info.version = KubernetesVersionOf(node.kubelet_version);
+  if (first_os_ == kNoText) first_os_ = info.os;
+  has_nodes_of_two_os_ |= info.os != kNoText && info.os != first_os_;
   info.creation_time = NearestTime(node.meta.creation_time);
   info.unschedulable = node.unschedulable;
   info.ready = IsReady(node);
@@ -503,41 +517,56 @@ absl::Status SnapshotBuilder::Check(const objects::Pod& pod) {
   return CheckPodAmounts(pod);
 }
 
-// Fills requests_.  REQUIRES: CheckPodAmounts.  A pod's status may hold other amounts than its
-// spec, and of pod-level resources utilization takes only the spec's.
+// Fills requests_.  REQUIRES: CheckPodAmounts.
 void SnapshotBuilder::SumRequests(const objects::Pod& pod) {
-  const auto sum = [&](RequestsOf which, Requests& requests) {
-    SumPodRequests(pod, which, sum_);
-    InternRequests(sum_, requests);
-  };
-  sum(RequestsOf::kIncoming, requests_.fit);
-  if (HasStatusRequests(pod)) {
-    sum(RequestsOf::kRunning, requests_.charge);
-  } else {
-    requests_.charge = requests_.fit;
+  SumPodRequests(pod, RequestsOf::kIncoming, sum_);
+  InternRequests(sum_, requests_.fit);
+  requests_.scored_incoming = CpuAndMemoryOf(requests_.fit);
+  if (IsScoredOtherwise(pod)) {
+    SumPodRequests(pod, RequestsOf::kScoredIncoming, sum_);
+    requests_.scored_incoming = CpuAndMemoryOf(sum_);
   }
-  requests_.counts_otherwise = false;
-  if (MayCountOtherwise(pod)) {
-    sum(RequestsOf::kCounted, requests_.counted);
-    requests_.counts_otherwise = requests_.counted != requests_.charge;
-  }
-  SumScored(pod);
+  SumHeld(pod, KubernetesVersion::k136, requests_.held);
+  requests_.held_137.reset();
+  if (HoldsWhatItAsksFor(pod)) return;
+  SumHeld(pod, KubernetesVersion::k137, requests_.held_137.emplace());
+  if (requests_.held_137 == requests_.held) requests_.held_137.reset();
 }
 
-// What scores count of the pod.
-void SnapshotBuilder::SumScored(const objects::Pod& pod) {
-  requests_.scored_default = {};
-  if (!IsScoredOtherwise(pod)) {
-    requests_.scored_incoming = CpuAndMemoryOf(requests_.fit);
-    return;
+// A pod's status may hold other amounts than its spec, and of pod-level resources utilization
+// takes only the spec's.
+void SnapshotBuilder::SumHeld(const objects::Pod& pod, KubernetesVersion version,
+                              HeldRequests& held) {
+  const auto sum = [&](RequestsOf which, Requests& requests) {
+    SumPodRequests(pod, which, sum_, version);
+    InternRequests(sum_, requests);
+  };
+  const bool holds_the_same = HoldsWhatItAsksFor(pod) && pod.claimed.empty();
+  if (holds_the_same) {
+    held.charge = requests_.fit;
+  } else {
+    sum(RequestsOf::kRunning, held.charge);
   }
-  SumPodRequests(pod, RequestsOf::kScoredIncoming, sum_);
-  requests_.scored_incoming = CpuAndMemoryOf(sum_);
-  SumPodRequests(pod, RequestsOf::kScoredRunning, sum_);
+  held.counts_otherwise = false;
+  held.counted.clear();
+  if (MayCountOtherwise(pod)) {
+    sum(RequestsOf::kCounted, held.counted);
+    held.counts_otherwise = held.counted != held.charge;
+    if (!held.counts_otherwise) held.counted.clear();
+  }
+  SumScored(pod, version, held);
+}
+
+// What scores count of the pod beside its charge.
+void SnapshotBuilder::SumScored(const objects::Pod& pod, KubernetesVersion version,
+                                HeldRequests& held) {
+  held.scored_default = {};
+  if (!IsScoredOtherwise(pod)) return;
+  SumPodRequests(pod, RequestsOf::kScoredRunning, sum_, version);
   const CpuAndMemory running = CpuAndMemoryOf(sum_);
-  const CpuAndMemory charged = CpuAndMemoryOf(requests_.charge);
-  requests_.scored_default = {running.cpu_milli - charged.cpu_milli,
-                              running.memory_bytes - charged.memory_bytes};
+  const CpuAndMemory charged = CpuAndMemoryOf(held.charge);
+  held.scored_default = {running.cpu_milli - charged.cpu_milli,
+                         running.memory_bytes - charged.memory_bytes};
 }
 
 absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
@@ -573,6 +602,7 @@ SnapshotBuilder::NamedPod SnapshotBuilder::NameOf(const objects::Pod& pod, Symbo
                                : own(meta.uid);
   if (meta.deletion_time) named.deletion_time = NearestTime(*meta.deletion_time);
   named.wanted_node = symbols.Intern(WantedNode(pod));
+  named.is_nominated = pod.node_name.empty() && !pod.nominated_node_name.empty();
   return named;
 }
 
@@ -589,6 +619,7 @@ void SnapshotBuilder::Register(const NamedPod& pod, PodShapeId shape) {
   if (pod.deletion_time) catalog.deletion_times_.emplace(id, *pod.deletion_time);
   if (pod.unready) catalog.unready_pods_.insert(id);
   wanted_nodes_.push_back(pod.wanted_node);
+  if (pod.is_nominated) nominated_.insert(id);
 }
 
 absl::Status SnapshotBuilder::Check(const objects::PodDisruptionBudget& pdb) {
@@ -846,6 +877,32 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
   }
 }
 
+KubernetesVersion SnapshotBuilder::VersionNow() const {
+  if (given_version_) return *given_version_;
+  const auto is_newest = [](const NodeInfo& node) {
+    return node.version == KubernetesVersion::k137;
+  };
+  return std::ranges::any_of(catalog_->nodes_, is_newest) ? KubernetesVersion::k137
+                                                          : KubernetesVersion::k136;
+}
+
+TextId SnapshotBuilder::OsOfNode(TextId wanted_node, bool is_nominated) const {
+  if (!has_nodes_of_two_os_ || is_nominated || wanted_node == kNoText) return kNoText;
+  const NodeId node = catalog_->FindNode(wanted_node);
+  return node == kNoNode ? kNoText : catalog_->node(node).os;
+}
+
+// Nodes may come after their pods, whose shapes were made without knowing where they run.
+void SnapshotBuilder::TellOsOfNodes() {
+  if (!has_nodes_of_two_os_) return;
+  Catalog& catalog = *catalog_;
+  for (uint32_t p = 0; p < catalog.pods(); ++p) {
+    const TextId os = OsOfNode(wanted_nodes_[p], nominated_.contains(PodId{p}));
+    PodShapeId& shape = catalog.shape_ids_[p];
+    if (os != kNoText) shape = shapes_->OnNodeWith(os, shape, catalog);
+  }
+}
+
 void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
   for (uint32_t p = 0; p < wanted_nodes_.size(); ++p) {
     if (wanted_nodes_[p] == kNoText) continue;
@@ -885,6 +942,12 @@ void SnapshotBuilder::RemoveBudget(PdbId id) {
   }
 }
 
+void SnapshotBuilder::NoteWhetherVersionMatters(std::span<const PodShape> shapes) {
+  bool& matters = catalog_->version_matters_;
+  matters = matters || shapes_->any_held_137() || tables_->asks_of_no_labels() ||
+            std::ranges::any_of(shapes, &PodShape::needs_bind_mount_options);
+}
+
 bool SnapshotBuilder::ConnectLastShape() {
   Catalog& catalog = *catalog_;
   PodShape& shape = catalog.shapes_.back();
@@ -910,6 +973,7 @@ bool SnapshotBuilder::ConnectLastShape() {
       shape.budgets.push_back(PdbId{p});
     }
   }
+  NoteWhetherVersionMatters({&shape, 1});
   if (shape.volumes != 0) catalog.storage_->ConnectLastVolumes();
   RefuseResourceClaims(shape);
   RefuseDeviceClasses(shape);
@@ -918,9 +982,13 @@ bool SnapshotBuilder::ConnectLastShape() {
 
 absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
+  catalog_->version_ = VersionNow();
+  if (catalog_->version_ >= KubernetesVersion::k137) shapes_->HoldBy137(*catalog_);
+  TellOsOfNodes();
   if (keep_where_namespaces_are_unknown_) RefuseUnknownNamespaces();
   tables_ = std::make_unique<TopologyTables>(*catalog_);
   tables_->Connect(shapes_->pending());
+  NoteWhetherVersionMatters(catalog_->shapes_);
   BoundCharges();
   ListPodsCountedOtherwise();
   ConnectBudgets();

@@ -23,6 +23,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,10 @@ class SnapshotBuilder {
   // anti-affinity may repel.  Its label kubernetes.io/metadata.name is its name, and no guess.
   void KeepWhereNamespacesAreUnknown() { keep_where_namespaces_are_unknown_ = true; }
 
+  // Pods are placed by this version's rules.  Without it by those of the newest kubelet: the
+  // scheduler is of the API server's version, which is at least that.  Where no node tells, 1.36.
+  void SetVersion(std::optional<KubernetesVersion> version) { given_version_ = version; }
+
   // Where each pod says it runs, or is nominated to, by PodId; kNoText: nowhere.
   [[nodiscard]] const std::vector<TextId>& wanted_nodes() const { return wanted_nodes_; }
 
@@ -90,6 +95,7 @@ class SnapshotBuilder {
     std::optional<int64_t> deletion_time;
     bool unready;
     TextId wanted_node;
+    bool is_nominated = false;  // wanted_node is where it may run, not where it runs.
     friend bool operator==(const NamedPod&, const NamedPod&) = default;
   };
 
@@ -100,7 +106,16 @@ class SnapshotBuilder {
   NodeInfo CompileNode(const objects::Node& node);
   [[nodiscard]] absl::Status CheckNotBuilt() const;
   void SumRequests(const objects::Pod& pod);
-  void SumScored(const objects::Pod& pod);
+  void SumHeld(const objects::Pod& pod, KubernetesVersion version, HeldRequests& held);
+  void SumScored(const objects::Pod& pod, KubernetesVersion version, HeldRequests& held);
+  // Of the cluster as it is, by SetVersion's rule.
+  [[nodiscard]] KubernetesVersion VersionNow() const;
+  // Whether operating systems tell nodes apart.
+  [[nodiscard]] bool has_nodes_of_two_os() const { return has_nodes_of_two_os_; }
+  // That of the node where the pod runs, where it matters; else kNoText.
+  [[nodiscard]] TextId OsOfNode(TextId wanted_node, bool is_nominated) const;
+  void TellOsOfNodes();
+  void NoteWhetherVersionMatters(std::span<const PodShape> shapes);
   // Of a live cluster `name` and `key` are held once by whoever asks; else all texts are kept.
   enum class Texts : uint8_t { kKept, kHeld };
   static NamedPod NameOf(const objects::Pod& pod, Symbols& symbols, Texts texts);
@@ -129,6 +144,10 @@ class SnapshotBuilder {
   std::unique_ptr<PodShapes> shapes_;
   std::unique_ptr<TopologyTables> tables_;  // From Build() on.
   std::vector<TextId> wanted_nodes_;        // By PodId: where it says it runs.
+  absl::flat_hash_set<PodId> nominated_;    // Those that only may run there.
+  std::optional<KubernetesVersion> given_version_;
+  TextId first_os_ = kNoText;  // Of a node.
+  bool has_nodes_of_two_os_ = false;
   absl::flat_hash_map<std::string, NodeShapeId> node_shapes_;
   absl::flat_hash_set<std::pair<TextId, TextId>> pdb_names_;
   bool keep_where_namespaces_are_unknown_ = false;

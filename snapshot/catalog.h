@@ -31,6 +31,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "snapshot/ids.h"
+#include "snapshot/kubernetes_version.h"
 #include "snapshot/matching.h"
 #include "snapshot/node_set.h"
 #include "snapshot/objects.h"
@@ -56,6 +57,7 @@ inline constexpr int64_t kChargedMax = int64_t{1} << 61;
 struct CpuAndMemory {
   int64_t cpu_milli = 0;
   int64_t memory_bytes = 0;
+  friend bool operator==(const CpuAndMemory&, const CpuAndMemory&) = default;
 };
 
 // Sorted by resource; amounts are not zero.
@@ -207,6 +209,7 @@ struct PodShape {
   bool needs_restart_all_containers =
       false;  // Declared feature RestartAllContainersOnContainerExits.
   bool needs_host_network_user_namespaces = false;  // UserNamespacesHostNetworkSupport.
+  bool needs_bind_mount_options = false;            // VolumeBindMountOptions, from 1.37 on.
 
   std::vector<PdbId> budgets;  // PodDisruptionBudgets that match, in their order.
 
@@ -275,6 +278,9 @@ struct NodeInfo {
   std::vector<ResourceQuantity> capacity;
   std::vector<NodeImage> images;  // Sorted by name; names are unique.  Only scores read them.
   TextId provider_id;
+  TextId os = kNoText;            // Label kubernetes.io/os, else status.nodeInfo; kNoText: unknown.
+  TextId architecture = kNoText;  // The same of kubernetes.io/arch.
+  std::optional<KubernetesVersion> version;  // Its kubelet's.
   int64_t creation_time = 0;
   bool unschedulable = false;
   bool ready = true;                 // The autoscaler's sense: conditions and taints.
@@ -418,6 +424,13 @@ class Catalog {
   [[nodiscard]] const PodChangeLog& pod_changes() const { return pod_changes_; }
   [[nodiscard]] const NodeChangeLog& node_changes() const { return node_changes_; }
 
+  // By whose scheduler's rules pods are placed.
+  [[nodiscard]] KubernetesVersion kubernetes_version() const { return version_; }
+  // Whether something in the cluster has another answer by another version's rules.
+  [[nodiscard]] bool version_matters() const {
+    return version_matters_ || storage_->SomePreventScheduling();
+  }
+
   // Ids that nodes have or had.
   [[nodiscard]] size_t nodes() const { return nodes_.size(); }
   // Whether some node has this id.  In a LiveSnapshot's catalog nodes go, and leave their ids
@@ -535,6 +548,9 @@ class Catalog {
   uint64_t revision_ = 0;
   PodChangeLog pod_changes_;
   NodeChangeLog node_changes_;
+
+  KubernetesVersion version_ = KubernetesVersion::k136;
+  bool version_matters_ = false;
 
   std::vector<NodeInfo> nodes_;
   absl::flat_hash_map<TextId, NodeId> nodes_by_name_;

@@ -120,6 +120,12 @@ class ClusterSnapshot {
   // fork.  Amounts that ShapeRoom holds do not count.
   [[nodiscard]] uint64_t StateId();
 
+  // Whether a pod is kept off nodes of another operating system than it was made for, as kubelets
+  // and images demand; else pods are placed by the scheduler's rules alone, which do not look
+  // at it.  Copies have it too.
+  [[nodiscard]] bool matches_os() const { return matches_os_; }
+  void SetMatchOs(bool matches_os) { matches_os_ = matches_os; }
+
   // --- Changing --------------------------------------------------------------
 
   // REQUIRES: the pod is not placed, the node is in the cluster.
@@ -224,6 +230,7 @@ class ClusterSnapshot {
 
   NodeSet alive_;
   size_t alive_nodes_ = 0;
+  bool matches_os_ = false;
   size_t placed_pods_ = 0;
   NodeId ghost_ = kNoNode;
   GhostPods ghost_counts_ = GhostPods::kUncounted;  // Of the ghost.

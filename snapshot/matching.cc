@@ -1,10 +1,12 @@
 #include "snapshot/matching.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -281,6 +283,30 @@ bool MatchesNodeTerm(const NodeSelectorTerm& term, TextId node_name, std::span<c
   return true;
 }
 
+namespace {
+
+// Whether the pod's author chose among the values of the label, which is called one of `keys`:
+// every way to a node asks for some of them.
+bool NamesLabel(const objects::Pod& pod, std::initializer_list<std::string_view> keys) {
+  const auto is_key = [&](std::string_view key) {
+    return std::ranges::find(keys, key) != keys.end();
+  };
+  const auto chooses = [&](const objects::Requirement& each) {
+    return is_key(each.key) && (each.op == "In" || each.op == "NotIn");
+  };
+  if (std::ranges::any_of(pod.node_selector, is_key, &objects::KeyValue::key)) return true;
+  const std::vector<objects::NodeSelectorTerm>& terms = pod.required_node_affinity.terms;
+  return !terms.empty() && std::ranges::all_of(terms, [&](const objects::NodeSelectorTerm& term) {
+    return std::ranges::any_of(term.match_expressions, chooses);
+  });
+}
+
+bool NamesOs(const objects::Pod& pod) { return NamesLabel(pod, {kOsLabel, kBetaOsLabel}); }
+
+}  // namespace
+
+bool TakesOsOfNode(const objects::Pod& pod) { return pod.os_name.empty() && !NamesOs(pod); }
+
 Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols) {
   Constraints constraints;
   constraints.has_node_selector = pod.has_node_selector;
@@ -300,6 +326,9 @@ Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols) {
   CollectNodeNames(pod.required_node_affinity, symbols, constraints);
   constraints.names_a_node =
       constraints.only_named_nodes || NamesANode(constraints, symbols.Intern(kHostnameLabel));
+  constraints.names_os = NamesOs(pod);
+  constraints.names_architecture = NamesLabel(pod, {kArchitectureLabel, kBetaArchitectureLabel});
+  constraints.os = symbols.Intern(pod.os_name);
   return constraints;
 }
 

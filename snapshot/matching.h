@@ -98,6 +98,13 @@ struct Constraints {
   std::vector<Toleration> tolerations;  // Operators that never match are left out.
   bool names_a_node = false;            // matchFields, or the hostname label, are asked for.
 
+  // Whether node selector or affinity name it, so that the author chose among them.
+  bool names_os = false;            // kubernetes.io/os
+  bool names_architecture = false;  // kubernetes.io/arch
+  // The operating system for which the pod was made: spec.os.name, else that of the node where it
+  // runs, unless names_os.  kNoText: not known.  No filter of the scheduler's reads it.
+  TextId os = kNoText;
+
   // Every term asks for nodes by name (metadata.name In): the names, sorted.  None:
   // the terms contradict each other.  Taken literally, also of terms that match nothing.
   bool only_named_nodes = false;
@@ -105,6 +112,9 @@ struct Constraints {
 };
 
 Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols);
+// Whether the pod says nothing of operating systems: it was made for that of the node where it
+// runs.
+bool TakesOsOfNode(const objects::Pod& pod);
 
 enum class TaintEffect : uint8_t { kNoSchedule, kNoExecute, kOther };
 

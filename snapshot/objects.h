@@ -193,6 +193,8 @@ struct Pod {
   std::optional<int64_t> termination_grace_period_s;
   bool host_network = false;
   std::optional<bool> host_users;
+  bool has_bind_mount_options = false;  // Some volumeMount has bindMountOptions.
+  Text os_name;                         // spec.os.name.
   KeyValues node_selector;
   bool has_node_selector = false;
   NodeSelector required_node_affinity;
@@ -227,6 +229,9 @@ struct Pod {
   bool has_pod_status_resources = false;            // status.resources is present.
   ResourceList pod_status_requests;                 // status.resources.requests.
   ResourceList pod_allocated;                       // status.allocatedResources.
+  // What devices of the pod's claims take of its node's own resources: the sum over
+  // status.nodeAllocatableResourceClaimStatuses.
+  ResourceList claimed;
 
   // A field that may restrict where the pod runs and that the importer does not
   // know, as a JSON path ("spec.affinity.cosmicAffinity"); keeps the pod's node.
@@ -254,6 +259,9 @@ struct Node {
   std::vector<NodeCondition> conditions;
   std::vector<Text> declared_features;
   std::vector<NodeImage> images;
+  Text operating_system;  // status.nodeInfo.operatingSystem.
+  Text architecture;      // status.nodeInfo.architecture.
+  Text kubelet_version;   // status.nodeInfo.kubeletVersion.
 };
 
 struct PodDisruptionBudget {

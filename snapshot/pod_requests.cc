@@ -108,34 +108,57 @@ bool HasPodLevelRequests(const objects::Pod& pod) {
 }
 
 // What a container asks for that does not say.
-ResourceList DefaultRequests(const objects::Pod& pod, RequestsOf which) {
+ResourceList DefaultRequests(const objects::Pod& pod, RequestsOf which, KubernetesVersion version) {
   if (which != RequestsOf::kScoredRunning && which != RequestsOf::kScoredIncoming) return {};
   ResourceList defaults = {{"cpu", kDefaultCpuRequestMilli},
                            {"memory", kDefaultMemoryRequestBytes}};
   if (which == RequestsOf::kScoredRunning && HasPodLevelRequests(pod)) {
     ResourceList sum;
-    SumPodRequests(pod, RequestsOf::kRunning, sum);
+    SumPodRequests(pod, RequestsOf::kRunning, sum, version);
     std::erase_if(defaults, [&](const ResourceAmount& each) { return Names(sum, each.name); });
   }
   return defaults;
 }
 
+bool IsOfSpec(RequestsOf which) {
+  return which == RequestsOf::kIncoming || which == RequestsOf::kScoredIncoming;
+}
+
+// Whether pod-level amounts of the status count.
+bool IsOfPodStatus(RequestsOf which) {
+  return which == RequestsOf::kRunning || which == RequestsOf::kScoredRunning;
+}
+
+// Which of its amounts a container counts with.
+enum class Amount : uint8_t {
+  kAskedFor,   // Its spec.
+  kLargest,    // By 1.36: the largest of spec, allocated and in force; init containers the spec.
+  kAllocated,  // status.allocatedResources, where it is there.
+  kInForce,    // status.resources, else as kAllocated.
+};
+
+// Adds up the containers of a pod, each with the amount that `amount` names.
 class Summer {
  public:
-  Summer(const objects::Pod& pod, RequestsOf which)
-      : pod_(pod), which_(which), defaults_(DefaultRequests(pod, which)) {
-    if (IsIncoming() || pod.container_statuses.size() <= kSearchedMax) return;
+  Summer(const objects::Pod& pod, Amount amount, const ResourceList& defaults)
+      : pod_(pod), amount_(amount), defaults_(defaults) {
+    if (amount == Amount::kAskedFor || pod.container_statuses.size() <= kSearchedMax) return;
     for (const objects::ContainerStatus& status : pod.container_statuses) {
-      if (status.has_resources) by_name_.try_emplace(status.name, &status);
+      if (Counts(status)) by_name_.try_emplace(status.name, &status);
     }
   }
 
+  void AddContainers(Amounts& sum) const {
+    for (const objects::Container& container : pod_.containers) AddContainer(container, sum);
+    if (!pod_.init_containers.empty()) AddInitContainers(sum);
+  }
+
+ private:
   void AddContainer(const objects::Container& container, Amounts& sum) const {
-    if (const objects::ContainerStatus* status = StatusOf(container)) {
-      AddAll(HeldBy(container, *status, pod_.resize_infeasible), sum);
-    } else {
-      AddAll(container.requests, sum);
-    }
+    ResourceList held;
+    const ResourceList& requests = RequestsFor(container, held);
+    AddTo(sum, requests);
+    AddTo(sum, MissingIn(requests));
   }
 
   void AddInitContainers(Amounts& sum) const {
@@ -161,34 +184,31 @@ class Summer {
           RaiseTo(most, alone);
         }
       };
-      raise(container.requests);
-      raise(MissingIn(container.requests));
+      ResourceList held;
+      const ResourceList& requests =
+          amount_ == Amount::kLargest ? container.requests : RequestsFor(container, held);
+      raise(requests);
+      raise(MissingIn(requests));
     }
     RaiseTo(sum, init_max);
   }
 
-  // Resources that spec.resources does not name keep their sum, whatever the status
-  // says of them.
-  void ReplaceWithPodLevel(Amounts& sum) const {
-    const bool held = (which_ == RequestsOf::kRunning || which_ == RequestsOf::kScoredRunning) &&
-                      pod_.has_pod_status_resources;
-    ResourceList status;
-    if (held) status = pod_.pod_status_requests;
-    Amounts of_status(status);
-    if (held) {
-      RaiseTo(of_status, pod_.pod_allocated);
-      if (!pod_.resize_infeasible) RaiseTo(of_status, pod_.pod_requests);
+  // `held` may be filled for it.
+  const ResourceList& RequestsFor(const objects::Container& container, ResourceList& held) const {
+    static const auto* const kNothing = new ResourceList();
+    if (amount_ == Amount::kAskedFor) return container.requests;
+    const objects::ContainerStatus* const status = StatusOf(container);
+    if (amount_ == Amount::kLargest) {
+      if (status == nullptr) return container.requests;
+      held = HeldBy(container, *status, pod_.resize_infeasible);
+      return held;
     }
-    for (const ResourceAmount& wish : pod_.pod_requests) {
-      const objects::Text name = wish.name;
-      if (!IsPodLevelResource(name)) continue;
-      sum.Of(name) = held ? of_status.Of(name) : wish;
+    if (status != nullptr && amount_ == Amount::kInForce && status->has_resources &&
+        !status->requests.empty()) {
+      return status->requests;
     }
-  }
-
- private:
-  [[nodiscard]] bool IsIncoming() const {
-    return which_ == RequestsOf::kIncoming || which_ == RequestsOf::kScoredIncoming;
+    if (status != nullptr && !status->allocated.empty()) return status->allocated;
+    return pod_.resize_infeasible ? *kNothing : container.requests;
   }
 
   // The defaults for what a container's list does not name.
@@ -200,54 +220,140 @@ class Summer {
     return missing;
   }
 
-  void AddAll(const ResourceList& requests, Amounts& sum) const {
-    AddTo(sum, requests);
-    AddTo(sum, MissingIn(requests));
-  }
-
   // Up to this many statuses are searched; more get an index.
   static constexpr size_t kSearchedMax = 16;
 
-  // The first status of that name that tells resources.  Null: none counts.
+  // By 1.36 one that tells no resources is passed over.
+  [[nodiscard]] bool Counts(const objects::ContainerStatus& status) const {
+    return status.has_resources || amount_ != Amount::kLargest;
+  }
+
+  // The first status of that name that counts; null: none does.
   [[nodiscard]] const objects::ContainerStatus* StatusOf(
       const objects::Container& container) const {
-    if (IsIncoming()) return nullptr;
     if (pod_.container_statuses.size() > kSearchedMax) {
       const auto it = by_name_.find(container.name);
       return it == by_name_.end() ? nullptr : it->second;
     }
     for (const objects::ContainerStatus& status : pod_.container_statuses) {
-      if (status.name == container.name && status.has_resources) return &status;
+      if (status.name == container.name && Counts(status)) return &status;
     }
     return nullptr;
   }
 
   const objects::Pod& pod_;
-  const RequestsOf which_;
-  const ResourceList defaults_;
+  const Amount amount_;
+  const ResourceList& defaults_;
   absl::flat_hash_map<objects::Text, const objects::ContainerStatus*> by_name_;
 };
 
+// Resources that spec.resources does not name keep their sum, whatever the status
+// says of them.
+void ReplaceWithPodLevel136(const objects::Pod& pod, RequestsOf which, Amounts& sum) {
+  const bool held = IsOfPodStatus(which) && pod.has_pod_status_resources;
+  ResourceList status;
+  if (held) status = pod.pod_status_requests;
+  Amounts of_status(status);
+  if (held) {
+    RaiseTo(of_status, pod.pod_allocated);
+    if (!pod.resize_infeasible) RaiseTo(of_status, pod.pod_requests);
+  }
+  for (const ResourceAmount& wish : pod.pod_requests) {
+    const objects::Text name = wish.name;
+    if (!IsPodLevelResource(name)) continue;
+    sum.Of(name) = held ? of_status.Of(name) : wish;
+  }
+}
+
+// What the status names replaces its sum too, once the spec names some pod-level resource.
+void ReplaceWithPodLevel137(const objects::Pod& pod, RequestsOf which, Amounts& sum) {
+  if (!HasPodLevelRequests(pod)) return;
+  const bool held = IsOfPodStatus(which) && pod.has_pod_status_resources;
+  ResourceList level;
+  if (!held || !pod.resize_infeasible) level = pod.pod_requests;
+  Amounts of_level(level);
+  if (held) {
+    RaiseTo(of_level, pod.pod_status_requests);
+    RaiseTo(of_level, pod.pod_allocated);
+  }
+  for (const ResourceAmount& each : level) {
+    if (IsPodLevelResource(each.name)) sum.Of(each.name) = each;
+  }
+}
+
+// What a pod on a node holds, by 1.37.  A status that has totals for the pod needs none of its
+// containers', and counts what is claimed already.
+void AddHeldTotals(const objects::Pod& pod, RequestsOf which, const ResourceList& defaults,
+                   Amounts& sum) {
+  const auto raise_to_total_of = [&](Amount amount) {
+    ResourceList total;
+    Amounts of_total(total);
+    Summer(pod, amount, defaults).AddContainers(of_total);
+    AddTo(of_total, pod.claimed);
+    RaiseTo(sum, total);
+  };
+  if (!pod.resize_infeasible) raise_to_total_of(Amount::kAskedFor);
+  if (IsOfPodStatus(which) && !pod.pod_allocated.empty() && pod.has_pod_status_resources &&
+      !pod.pod_status_requests.empty()) {
+    RaiseTo(sum, pod.pod_allocated);
+    RaiseTo(sum, pod.pod_status_requests);
+    return;
+  }
+  raise_to_total_of(Amount::kAllocated);
+  raise_to_total_of(Amount::kInForce);
+}
+
 }  // namespace
 
-void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum) {
+void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum,
+                    KubernetesVersion version) {
   sum.clear();
   Amounts amounts(sum);
-  const Summer summer(pod, which);
-  for (const objects::Container& container : pod.containers) {
-    summer.AddContainer(container, amounts);
+  const ResourceList defaults = DefaultRequests(pod, which, version);
+  const bool newer = version >= KubernetesVersion::k137;
+  if (newer && !IsOfSpec(which)) {
+    AddHeldTotals(pod, which, defaults, amounts);
+  } else {
+    const Amount amount = IsOfSpec(which) ? Amount::kAskedFor : Amount::kLargest;
+    Summer(pod, amount, defaults).AddContainers(amounts);
+    if (!IsOfSpec(which)) AddTo(amounts, pod.claimed);
   }
-  if (!pod.init_containers.empty()) summer.AddInitContainers(amounts);
-  if (pod.has_pod_resources && which != RequestsOf::kScoredIncoming)
-    summer.ReplaceWithPodLevel(amounts);
+  if (pod.has_pod_resources && which != RequestsOf::kScoredIncoming) {
+    newer ? ReplaceWithPodLevel137(pod, which, amounts)
+          : ReplaceWithPodLevel136(pod, which, amounts);
+  }
   AddTo(amounts, pod.overhead);
+}
+
+bool HoldsWhatItAsksFor(const objects::Pod& pod) {
+  if (pod.container_statuses.empty() && !pod.has_pod_status_resources) return true;
+  if (pod.resize_infeasible || pod.has_pod_status_resources) return false;
+  // A list that is not there, or is empty, leaves the spec's.
+  const auto says_the_same = [](const ResourceList& status, const ResourceList& spec) {
+    const auto same = [](const ResourceAmount& a, const ResourceAmount& b) {
+      return a.name == b.name && a.amount == b.amount && a.excess == b.excess;
+    };
+    return status.empty() || std::ranges::equal(status, spec, same);
+  };
+  return std::ranges::all_of(pod.container_statuses, [&](const objects::ContainerStatus& status) {
+    for (const auto* const containers : {&pod.containers, &pod.init_containers}) {
+      for (const objects::Container& each : *containers) {
+        if (each.name != status.name) continue;
+        if (!says_the_same(status.requests, each.requests) ||
+            !says_the_same(status.allocated, each.requests)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  });
 }
 
 bool IsScoredOtherwise(const objects::Pod& pod) {
   const auto leaves_out = [](const objects::Container& container) {
     return !Names(container.requests, "cpu") || !Names(container.requests, "memory");
   };
-  return pod.has_pod_resources || !pod.container_statuses.empty() ||
+  return pod.has_pod_resources || !pod.container_statuses.empty() || !pod.claimed.empty() ||
          std::ranges::any_of(pod.containers, leaves_out) ||
          std::ranges::any_of(pod.init_containers, leaves_out);
 }

@@ -7,12 +7,17 @@
 //
 // Units:   milli-CPU, bytes, counts.
 // Threads: pure.
-// Source:  component-helpers resource.PodRequests; scheduler NodeInfo.Resource;
+// A pod on a node holds what its status says.  Until Kubernetes 1.36 each container and sidecar
+// holds the larger of what it asks for, has been given and uses; from 1.37 on these are three
+// totals of the pod, init containers among them, and the largest counts.  What devices of its
+// claims take of the node (objects::Pod::claimed) comes on top.
+// Source:  component-helpers resource.PodRequests of 1.36 and 1.37; scheduler NodeInfo.Resource;
 //          cluster-autoscaler simulator/utilization/info.go.
 
 #ifndef EBB_SNAPSHOT_POD_REQUESTS_H_
 #define EBB_SNAPSHOT_POD_REQUESTS_H_
 
+#include "snapshot/kubernetes_version.h"
 #include "snapshot/objects.h"
 
 namespace ebb {
@@ -37,7 +42,12 @@ inline constexpr int64_t kDefaultMemoryRequestBytes = int64_t{200} << 20;
 // One entry per resource, in order of first mention.  `sum` is cleared first.
 // Amounts add up exactly and are rounded up once, at the end; they stop at
 // kUncountable (quantity.h).
-void SumPodRequests(const objects::Pod& pod, RequestsOf which, objects::ResourceList& sum);
+void SumPodRequests(const objects::Pod& pod, RequestsOf which, objects::ResourceList& sum,
+                    KubernetesVersion version = KubernetesVersion::k136);
+
+// Whether the pod's status says nothing else than its spec, as that of most pods: kRunning and
+// kCounted are then the same as kIncoming by the rules of every version, but for `claimed`.
+bool HoldsWhatItAsksFor(const objects::Pod& pod);
 
 // Whether the scored sums may differ from those of kRunning and kIncoming.
 bool IsScoredOtherwise(const objects::Pod& pod);

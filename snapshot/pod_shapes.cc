@@ -206,6 +206,7 @@ void WriteAmounts(KeyWriter& write, const objects::Pod& pod) {
   write.Number(pod.has_pod_status_resources);
   write.Amounts(pod.pod_status_requests);
   write.Amounts(pod.pod_allocated);
+  write.Amounts(pod.claimed);
 }
 
 // Nothing that decides depends on such a volume.  The API server gives nearly every pod one with
@@ -246,6 +247,8 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
   write.Each(pod.init_containers, container);
   write.Number(pod.host_network);
   write.Number(pod.host_users.value_or(true));
+  write.Text(pod.os_name);
+  write.Number(pod.has_bind_mount_options);
   bool ephemeral = false;
   write.Number(std::ranges::count_if(pod.volumes, std::not_fn(BringsDataAlone)));
   for (const objects::Volume& volume : pod.volumes) {
@@ -277,6 +280,20 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
   // Whose it is says whether the pod waits for a node.
   const bool matters = !on_node && pod.scheduling == objects::Scheduling::kUnprocessed;
   write.Text(matters ? pod.scheduler_name : objects::Text());
+}
+
+void WriteHeld(KeyWriter& write, const HeldRequests& held, const Catalog& catalog) {
+  write.Amounts(held.charge, catalog);
+  if (held.counts_otherwise) write.Amounts(held.counted, catalog);
+  write.Number(held.scored_default.cpu_milli);
+  write.Number(held.scored_default.memory_bytes);
+}
+
+void SetHeld(const HeldRequests& held, PodShape& shape) {
+  shape.charge_requests = held.charge;
+  shape.counts_otherwise = held.counts_otherwise;
+  shape.counted_requests = held.counted;
+  shape.scored_default = held.scored_default;
 }
 
 SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
@@ -384,6 +401,7 @@ void CompileContainers(Symbols& symbols, const objects::Pod& pod, PodShape& shap
     shape.needs_restart_all_containers |= container.restarts_all_containers;
   }
   shape.needs_host_network_user_namespaces = pod.host_network && pod.host_users == false;
+  shape.needs_bind_mount_options = pod.has_bind_mount_options;
 }
 
 void NotUnderstood(std::string_view field, const absl::Status& why, PodShape& shape) {
@@ -550,32 +568,64 @@ std::shared_ptr<const Preferences> CompilePreferences(
 
 }  // namespace
 
-PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod,
-                             const PodRequests& requests) {
+PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
+                             TextId node_os) {
+  if (node_os != kNoText && !TakesOsOfNode(pod)) node_os = kNoText;
   KeyWriter write(key_);
   WriteOwnership(write, pod);
   WriteNeeds(write, pod);
+  write.Number(static_cast<int64_t>(Index(node_os)));
   write.Amounts(requests.fit, catalog);
-  write.Amounts(requests.charge, catalog);
-  if (requests.counts_otherwise) write.Amounts(requests.counted, catalog);
-  for (const CpuAndMemory& each : {requests.scored_incoming, requests.scored_default}) {
-    write.Number(each.cpu_milli);
-    write.Number(each.memory_bytes);
-  }
+  write.Number(requests.scored_incoming.cpu_milli);
+  write.Number(requests.scored_incoming.memory_bytes);
+  WriteHeld(write, requests.held, catalog);
+  if (requests.held_137) WriteHeld(write, *requests.held_137, catalog);
   if (auto it = shapes_.find(write.Key()); it != shapes_.end()) return it->second;
 
   const PodShapeId id{static_cast<uint32_t>(catalog.shapes_.size())};
   shapes_.emplace(write.Key(), id);
   PendingTopology topology;
-  catalog.shapes_.push_back(Compile(catalog, pod, requests, topology));
+  catalog.shapes_.push_back(Compile(catalog, pod, requests, node_os, topology));
   pending_.push_back(std::move(topology));
+  if (requests.held_137) {
+    held_137_.emplace(id, *requests.held_137);
+    if (holds_by_137_) SetHeld(*requests.held_137, catalog.shapes_.back());
+  }
   return id;
 }
 
-std::optional<PodShapeId> PodShapes::FindAlike(const objects::Pod& pod) {
+PodShapeId PodShapes::OnNodeWith(TextId node_os, PodShapeId id, Catalog& catalog) {
+  const ConstraintsId constraints = catalog.shape(id).constraints;
+  const Constraints& asks = catalog.constraints(constraints);
+  if (asks.os != kNoText || asks.names_os) return id;
+  const PodShapeId next{static_cast<uint32_t>(catalog.shapes_.size())};
+  const auto [found, is_new] = shapes_on_os_.try_emplace({id, node_os}, next);
+  if (!is_new) return found->second;
+  const ConstraintsId next_constraints{static_cast<uint32_t>(catalog.constraints_.size())};
+  const auto [of_os, are_new] =
+      constraints_on_os_.try_emplace({constraints, node_os}, next_constraints);
+  if (are_new) {
+    catalog.constraints_.push_back(Constraints(asks));
+    catalog.constraints_.back().os = node_os;
+  }
+  PodShape shape = catalog.shape(id);
+  shape.constraints = of_os->second;
+  shape.fit_class = InternFitClass(catalog, shape.constraints, shape.fit_requests);
+  catalog.shapes_.push_back(std::move(shape));
+  pending_.push_back(PendingTopology(pending_[Index(id)]));
+  return next;
+}
+
+void PodShapes::HoldBy137(Catalog& catalog) {
+  holds_by_137_ = true;
+  for (const auto& [id, held] : held_137_) SetHeld(held, catalog.shapes_[Index(id)]);
+}
+
+std::optional<PodShapeId> PodShapes::FindAlike(const objects::Pod& pod, TextId node_os) {
   KeyWriter write(alike_key_);
   WriteOwnership(write, pod);
   WriteNeeds(write, pod);
+  write.Number(static_cast<int64_t>(Index(node_os)));
   WriteAmounts(write, pod);
   alike_size_ = write.Key().size();
   const auto it = alike_.find(write.Key());
@@ -590,7 +640,7 @@ void PodShapes::RememberAlike(PodShapeId shape) {
 }
 
 PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
-                            PendingTopology& topology) {
+                            TextId node_os, PendingTopology& topology) {
   Symbols& symbols = *catalog.symbols_;
   PodShape shape;
   (pod.node_name.empty() ? shape.ignored : shape.not_understood) = pod.not_understood;
@@ -604,12 +654,9 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
         {symbols.Intern(name), symbols.Intern(claim_name), symbols.Intern(template_name)});
   }
   shape.fit_requests = requests.fit;
-  shape.charge_requests = requests.charge;
   shape.scored_incoming = requests.scored_incoming;
-  shape.scored_default = requests.scored_default;
-  shape.counts_otherwise = requests.counts_otherwise;
-  if (requests.counts_otherwise) shape.counted_requests = requests.counted;
-  shape.constraints = InternConstraints(catalog, pod);
+  SetHeld(requests.held, shape);
+  shape.constraints = InternConstraints(catalog, pod, node_os);
   shape.fit_class = InternFitClass(catalog, shape.constraints, requests.fit);
   topology.affinity = CompileTerms(pod.affinity, "spec.affinity.podAffinity", symbols, shape);
   topology.anti_affinity =
@@ -638,13 +685,20 @@ void PodShapes::CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShap
   }
 }
 
-ConstraintsId PodShapes::InternConstraints(Catalog& catalog, const objects::Pod& pod) {
+ConstraintsId PodShapes::InternConstraints(Catalog& catalog, const objects::Pod& pod,
+                                           TextId node_os) {
   std::string key;
   KeyWriter write(key);
   write.Constraints(pod);
+  write.Text(pod.os_name);
+  write.Number(static_cast<int64_t>(Index(node_os)));
   const ConstraintsId id{static_cast<uint32_t>(catalog.constraints_.size())};
   const auto [it, added] = constraints_.try_emplace(write.Key(), id);
-  if (added) catalog.constraints_.push_back(CompileConstraints(pod, *catalog.symbols_));
+  if (added) {
+    Constraints constraints = CompileConstraints(pod, *catalog.symbols_);
+    if (node_os != kNoText) constraints.os = node_os;
+    catalog.constraints_.push_back(std::move(constraints));
+  }
   return it->second;
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -52,23 +53,42 @@ struct PendingTopology {
   }
 };
 
+// What a pod on a node holds, interned: the fields of PodShape.
+struct HeldRequests {
+  Requests charge;
+  bool counts_otherwise = false;
+  Requests counted;  // Empty unless counts_otherwise.
+  CpuAndMemory scored_default;
+  friend bool operator==(const HeldRequests&, const HeldRequests&) = default;
+};
+
 // A pod's requests, interned: the fields of PodShape.
 struct PodRequests {
   Requests fit;
-  Requests charge;
-  bool counts_otherwise = false;
-  Requests counted;
   CpuAndMemory scored_incoming;
-  CpuAndMemory scored_default;
+  HeldRequests held;  // By Kubernetes 1.36.
+  // By 1.37, where that is not the same.
+  std::optional<HeldRequests> held_137;
 };
 
 class PodShapes {
  public:
-  PodShapeId Intern(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests);
+  // `node_os` is the operating system of the node where the pod runs; kNoText: it is not known, or
+  // all nodes have the same.
+  PodShapeId Intern(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
+                    TextId node_os = kNoText);
+  // The same pod's shape where it is found to run on a node with `node_os`.  Intern() does not
+  // find what was made here.
+  PodShapeId OnNodeWith(TextId node_os, PodShapeId shape, Catalog& catalog);
+
+  // Shapes hold what their pods hold by 1.37, those that come too.
+  void HoldBy137(Catalog& catalog);
+  // Whether that changes some shape.
+  [[nodiscard]] bool any_held_137() const { return !held_137_.empty(); }
 
   // The shape of one that was remembered of late and says all the same: its amounts need not be
   // summed.
-  std::optional<PodShapeId> FindAlike(const objects::Pod& pod);
+  std::optional<PodShapeId> FindAlike(const objects::Pod& pod, TextId node_os = kNoText);
   // Remembers the pod of the last FindAlike(), which found none.
   void RememberAlike(PodShapeId shape);
 
@@ -76,9 +96,9 @@ class PodShapes {
 
  private:
   PodShape Compile(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
-                   PendingTopology& topology);
+                   TextId node_os, PendingTopology& topology);
   static void CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape);
-  ConstraintsId InternConstraints(Catalog& catalog, const objects::Pod& pod);
+  ConstraintsId InternConstraints(Catalog& catalog, const objects::Pod& pod, TextId node_os);
   FitClassId InternFitClass(Catalog& catalog, ConstraintsId constraints,
                             const Requests& fit_requests);
 
@@ -90,6 +110,11 @@ class PodShapes {
   Map<ConstraintsId> constraints_;
   Map<FitClassId> fit_classes_;
   std::vector<PendingTopology> pending_;
+  bool holds_by_137_ = false;
+  absl::flat_hash_map<PodShapeId, HeldRequests> held_137_;
+  // OnNodeWith's.
+  absl::flat_hash_map<std::pair<PodShapeId, TextId>, PodShapeId> shapes_on_os_;
+  absl::flat_hash_map<std::pair<ConstraintsId, TextId>, ConstraintsId> constraints_on_os_;
   std::string key_;  // Reused.
   std::string alike_key_;
   size_t alike_size_ = 0;  // Of what alike_key_ holds of the last one.

@@ -50,6 +50,12 @@ AttachableVolume MakeAttachable(Text driver, Text handle, Symbols& symbols) {
           .driver = symbols.Intern(driver)};
 }
 
+AttachableVolume MakeMigrated(const InTreePlugin& plugin, Text handle, Symbols& symbols) {
+  AttachableVolume volume = MakeAttachable(plugin.driver, handle, symbols);
+  volume.migrated = true;
+  return volume;
+}
+
 // Adds to a list of volumes what it does not have yet.
 class VolumesOnce {
  public:
@@ -137,7 +143,7 @@ void SetSource(const objects::PersistentVolume& from, VolumeInfo& to, Symbols& s
     return;
   }
   to.csi_affinity = CompileAffinity(CsiNodeAffinity(from, *plugin), symbols);
-  if (!handle->empty()) to.attachable = MakeAttachable(plugin->driver, *handle, symbols);
+  if (!handle->empty()) to.attachable = MakeMigrated(*plugin, *handle, symbols);
 }
 
 std::optional<InlineDisk::Kind> DiskKind(Text source) {
@@ -165,7 +171,7 @@ void AddMigratedDisk(const objects::Volume& from, VolumesOnce& attachables, PodV
   if (plugin == nullptr) return;
   const absl::StatusOr<std::string> handle = CsiHandle(from);
   if (handle.ok()) {
-    attachables.Add(MakeAttachable(plugin->driver, *handle, symbols));
+    attachables.Add(MakeMigrated(*plugin, *handle, symbols));
   } else {
     to.attach_error = absl::StrCat("converting volume(", Absl(from.name),
                                    ") from inline to csi: ", handle.status().message());
@@ -322,13 +328,14 @@ void Storage::Put(const objects::StorageClass& from, Symbols& symbols) {
 
 void Storage::Put(const objects::CsiDriver& driver, Symbols& symbols) {
   if (driver.storage_capacity) drivers_with_capacity_.insert(symbols.Intern(driver.meta.name));
+  if (driver.prevents_scheduling) preventing_drivers_.insert(symbols.Intern(driver.meta.name));
 }
 
 void Storage::Put(const objects::CsiNode& from, Symbols& symbols) {
   CsiNodeInfo& to = csi_nodes_[symbols.Intern(from.meta.name)];
   for (const auto& [driver, volumes_max] : from.drivers) {
-    if (volumes_max) to.limits.push_back({symbols.Intern(driver), *volumes_max});
     to.drivers.push_back(symbols.Intern(driver));
+    if (volumes_max) to.limits.push_back({symbols.Intern(driver), *volumes_max});
   }
   std::ranges::sort(to.drivers);
   Text plugins = FindValue(from.meta.annotations, kMigratedPlugins).value_or("");
@@ -428,8 +435,8 @@ void Storage::ConnectClaim(ClaimInfo& claim, Symbols& symbols) const {
   // No handle that a driver gives starts like this.
   const std::string handle = absl::StrCat("(unbound)", Absl(symbols.Text(claim.namespace_name)),
                                           "/", Absl(symbols.Text(claim.name)));
-  claim.attachable =
-      MakeAttachable(plugin == nullptr ? provisioner : plugin->driver, handle, symbols);
+  claim.attachable = plugin == nullptr ? MakeAttachable(provisioner, handle, symbols)
+                                       : MakeMigrated(*plugin, handle, symbols);
 }
 
 void Storage::ConnectPod(const PodVolumes& asked) {

@@ -77,6 +77,11 @@ class Storage {
 
   // Null: there is none.
   [[nodiscard]] const CsiNodeInfo* FindCsiNode(TextId node) const;
+  // spec.preventPodSchedulingIfMissing of the CSIDriver, of some of them.
+  [[nodiscard]] bool PreventsScheduling(TextId driver) const {
+    return preventing_drivers_.contains(driver);
+  }
+  [[nodiscard]] bool SomePreventScheduling() const { return !preventing_drivers_.empty(); }
   // Volumes that some VolumeAttachment holds on the node, each once.
   [[nodiscard]] std::span<const AttachableVolume> AttachedTo(TextId node) const;
   // First the unreserved volumes, by capacity; then the others, by claim; equals as in the input.
@@ -145,6 +150,7 @@ class Storage {
   absl::flat_hash_map<TextId, const StorageClassInfo*> classes_by_name_;
   absl::flat_hash_map<TextId, CsiNodeInfo> csi_nodes_;
   absl::flat_hash_set<TextId> drivers_with_capacity_;
+  absl::flat_hash_set<TextId> preventing_drivers_;
   absl::flat_hash_map<TextId, TextId> device_classes_;                // By resource.
   absl::flat_hash_map<NamespacedName, std::string> resource_claims_;  // "is not allocated".
   absl::flat_hash_set<NamespacedName> resource_claim_templates_;

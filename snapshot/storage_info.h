@@ -34,6 +34,7 @@ struct VolumeAffinity {
 struct AttachableVolume {
   TextId id;  // "driver/handle".
   TextId driver;
+  bool migrated = false;  // An in-tree volume, which is the driver's only where there is a CSINode.
 };
 
 // What one zone or region label of a volume asks of a node.
@@ -123,7 +124,7 @@ struct CsiNodeInfo {
     int64_t volumes_max;
   };
   std::vector<Limit> limits;             // Drivers without one are left out.
-  std::vector<TextId> drivers;           // All, sorted.
+  std::vector<TextId> drivers;           // All that are installed, sorted.
   std::vector<TextId> migrated_plugins;  // storage.alpha.kubernetes.io/migrated-plugins
 };
 

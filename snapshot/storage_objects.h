@@ -75,6 +75,8 @@ struct StorageClass {
 struct CsiDriver {
   ObjectMeta meta;
   bool storage_capacity = false;  // spec.storageCapacity.
+  // spec.preventPodSchedulingIfMissing: pods with its volumes wait for a node that has it.
+  bool prevents_scheduling = false;
 };
 
 // What is installed on the node of the same name.

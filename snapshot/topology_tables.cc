@@ -396,10 +396,12 @@ PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityT
   if (term.has_namespace_selector) {
     asks_for_namespaces_ = true;
     matcher.all_namespaces = term.namespace_selector.MatchesEverything();
-    if (which == NamespacesOf::kListed) {
-      // The scheduler adds the namespaces that match, and then still compares the
+    if (which == NamespacesOf::kListed && !matcher.all_namespaces &&
+        term.namespace_selector.Matches(LabelSet())) {
+      // Until 1.36 the scheduler adds the namespaces that match, and then still compares the
       // selector, with no labels at all: one that matches those matches anywhere.
-      matcher.all_namespaces = term.namespace_selector.Matches(LabelSet());
+      asks_of_no_labels_ = true;
+      matcher.all_namespaces = catalog_->kubernetes_version() < KubernetesVersion::k137;
     }
     if (matcher.all_namespaces) {
       matcher.namespaces.clear();

@@ -63,6 +63,9 @@ class TopologyTables {
 
   // Whether some term asks for namespaces by their labels.
   [[nodiscard]] bool asks_for_namespaces() const { return asks_for_namespaces_; }
+  // Whether some term asks for them by labels that a namespace without labels has, of which
+  // versions of Kubernetes make different things.
+  [[nodiscard]] bool asks_of_no_labels() const { return asks_of_no_labels_; }
 
  private:
   // Whose namespaces a namespaceSelector ranges over.
@@ -148,6 +151,7 @@ class TopologyTables {
   Namespaces of_pods_;
   uint64_t names_ = 0;  // Of namespaces, listed in matchers.
   bool asks_for_namespaces_ = false;
+  bool asks_of_no_labels_ = false;
   bool left_out_ = false;  // Some tables.
 };
 

@@ -18,6 +18,12 @@ inline constexpr std::string_view kRegionLabel = "topology.kubernetes.io/region"
 inline constexpr std::string_view kBetaZoneLabel = "failure-domain.beta.kubernetes.io/zone";
 inline constexpr std::string_view kBetaRegionLabel = "failure-domain.beta.kubernetes.io/region";
 
+inline constexpr std::string_view kOsLabel = "kubernetes.io/os";
+inline constexpr std::string_view kArchitectureLabel = "kubernetes.io/arch";
+// What they were called before Kubernetes 1.14.
+inline constexpr std::string_view kBetaOsLabel = "beta.kubernetes.io/os";
+inline constexpr std::string_view kBetaArchitectureLabel = "beta.kubernetes.io/arch";
+
 inline constexpr std::string_view kDoNotDisruptAnnotation = "karpenter.sh/do-not-disrupt";
 // What it was called on pods before Karpenter 0.33.
 inline constexpr std::string_view kDoNotEvictAnnotation = "karpenter.sh/do-not-evict";

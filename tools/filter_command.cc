@@ -56,6 +56,7 @@ struct Request {
   std::string objects;  // A JSON array.
   std::vector<std::string> pods;
   bool scores = false;
+  std::optional<KubernetesVersion> version;  // nullopt: that of the newest kubelet.
 };
 
 absl::Status NotARequest(std::string_view what) {
@@ -92,6 +93,10 @@ absl::Status ParseRequest(std::string_view line, Request& request) {
       if (member.value().get_bool().get(request.scores)) {
         return NotARequest("scores: is not true or false");
       }
+    } else if (key == "kubernetesVersion") {
+      std::string_view text;
+      if (!member.value().get_string().get(text)) request.version = ParseKubernetesVersion(text);
+      if (!request.version) return NotARequest("kubernetesVersion: is neither 1.36 nor 1.37");
     } else if (key == "pods") {
       simdjson::ondemand::array array;
       if (member.value().is_null()) continue;
@@ -145,6 +150,7 @@ absl::StatusOr<Json> Answer(const Request& request) {
         ReadJson("objects", std::string_view(text).substr(0, size), /*padded=*/true, sink, stats);
     if (!read.ok()) return read;
   }
+  builder.SetVersion(request.version);
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
   if (!snapshot.ok()) return snapshot.status();
   Json results = Json::array();

@@ -32,6 +32,21 @@ void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group)
          "The input is all there is: do not warn of what it may lack, take nodes without any pod")
       ->check(values::Switch())
       ->group(group);
+  app.add_flag("--match-os", options.match_os,
+               "Keep pods off nodes of another operating system than they were made for, which the "
+               "scheduler itself does not [true]")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--kubernetes-version",
+         [&options](const std::string& text) {
+           options.kubernetes_version = ParseKubernetesVersion(text);
+         },
+         "Place pods by the rules of this version's scheduler; auto: of the newest kubelet's")
+      ->check(values::Choice({"auto", "1.36", "1.37"}))
+      ->default_str("auto")
+      ->type_name("VERSION")
+      ->group(group);
   AddLimitFlags(options.limits, app, group);
 }
 

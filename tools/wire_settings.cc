@@ -92,7 +92,9 @@ absl::StatusOr<std::optional<wire::Settings>> GivenSettingsOf(const PlanCommand&
   const LoadOptions usual;
   if (command.load.assume_complete == usual.assume_complete &&
       command.load.bypassed_schedulers == usual.bypassed_schedulers &&
-      command.load.expendable_pods_priority_cutoff == usual.expendable_pods_priority_cutoff) {
+      command.load.expendable_pods_priority_cutoff == usual.expendable_pods_priority_cutoff &&
+      command.load.match_os == usual.match_os &&
+      command.load.kubernetes_version == usual.kubernetes_version) {
     settings->mutable_options()->mutable_fields()->erase("load");
   }
   return *std::move(settings);

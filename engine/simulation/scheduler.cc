@@ -272,15 +272,17 @@ std::vector<PodShapeId> AttractingShapes(const Catalog& catalog) {
 
 // Whether a term speaks of the pod.  To the terms of placed pods a namespace that was not added has
 // no labels.  Those of the pod that is to be placed name the namespaces that their selector takes
-// (mergeAffinityTermNamespacesIfNotEmpty), and the scheduler then still asks the selector about a
-// pod without saying its namespace's labels: one that takes what has no labels takes all pods.
+// (mergeAffinityTermNamespacesIfNotEmpty), and the scheduler of 1.36 then still asks the selector
+// about a pod without saying its namespace's labels: one that takes what has no labels takes all
+// pods.
 bool SpeaksOf(const Catalog& catalog, const WeightedPodTerm& term, const PodShape& pod,
               bool of_placed) {
   if (!term.selector.Matches(pod.labels)) return false;
   if (std::ranges::find(term.namespaces, pod.namespace_name) != term.namespaces.end()) return true;
   const LabelSet* labels = catalog.FindNamespaceLabels(pod.namespace_name);
   if (labels != nullptr && term.namespace_selector.Matches(*labels)) return true;
-  return (labels == nullptr || !of_placed) && term.namespace_selector.Matches({});
+  const bool asked_without = catalog.kubernetes_version() < KubernetesVersion::k137;
+  return (of_placed ? labels == nullptr : asked_without) && term.namespace_selector.Matches({});
 }
 
 // What each pod of a shape adds to the nodes of its domain.

@@ -189,7 +189,7 @@ class SimulatedObjects : public ObjectSink {
   void ShowController(size_t workload);
   void Put(const objects::ObjectRef& object, Change::Type type = Change::Type::kPut);
 
-  LiveSnapshot live_;
+  LiveSnapshot live_{{.match_os = true}};  // Kubelets refuse what is made for another system.
   BudgetKeeper budgets_;
   std::vector<SimulatedNode> nodes_;
   size_t nodes_there_ = 0;

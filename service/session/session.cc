@@ -146,7 +146,9 @@ absl::StatusOr<RoundOptions> ParseOptionsOf(const google::protobuf::Struct& give
 
 bool SameLoad(const LoadOptions& a, const LoadOptions& b) {
   return a.expendable_pods_priority_cutoff == b.expendable_pods_priority_cutoff &&
-         a.assume_complete == b.assume_complete && a.bypassed_schedulers == b.bypassed_schedulers;
+         a.assume_complete == b.assume_complete && a.match_os == b.match_os &&
+         a.kubernetes_version == b.kubernetes_version &&
+         a.bypassed_schedulers == b.bypassed_schedulers;
 }
 
 bool SaysHowToLoad(const wire::Settings& settings) {
@@ -178,6 +180,22 @@ wire::Settings LaidOver(wire::Settings settings, const wire::Settings& over) {
   sizes.MergeFrom(over.group_sizes());
   return settings;
 }
+
+// The autoscaler's planner places pods by the scheduler's rules alone.
+class BareRules {
+ public:
+  explicit BareRules(ClusterSnapshot& snapshot)
+      : snapshot_(snapshot), matched_os_(snapshot.matches_os()) {
+    snapshot.SetMatchOs(false);
+  }
+  ~BareRules() { snapshot_.SetMatchOs(matched_os_); }
+  BareRules(const BareRules&) = delete;
+  BareRules& operator=(const BareRules&) = delete;
+
+ private:
+  ClusterSnapshot& snapshot_;
+  const bool matched_os_;
+};
 
 struct Deadlines {
   explicit Deadlines(Clock::time_point end, Clock::time_point now = Clock::now())
@@ -223,7 +241,9 @@ LiveSnapshot::Options Session::HoldingOf(const LoadOptions& load) const {
           .bypassed_schedulers = load.bypassed_schedulers,
           .keep_ended_pods = true,
           .unknown_namespaces = LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels,
-          .renew_texts = true};
+          .renew_texts = true,
+          .match_os = load.match_os,
+          .kubernetes_version = load.kubernetes_version};
 }
 
 std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
@@ -928,6 +948,7 @@ absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
   const auto ends = EndOf(call.input(), end);
   if (!ends.ok()) return ends.status();
   ClusterSnapshot& snapshot = cluster_->Snapshot();
+  const BareRules bare(snapshot);
   absl::StatusOr<PassRequest> request = ReadPassCall(call, snapshot, (*settings)->groups);
   if (!request.ok()) return request.status();
   const int64_t now_s = call.input().has_now()

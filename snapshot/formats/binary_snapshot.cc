@@ -33,8 +33,8 @@ using objects::Text;
 // These fail when objects.h gains a field, which belongs in the functions below.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "store the new field here");
-static_assert(sizeof(objects::Node) == 312, "store the new field here");
-static_assert(sizeof(objects::Pod) == 800, "store the new field here");
+static_assert(sizeof(objects::Node) == 360, "store the new field here");
+static_assert(sizeof(objects::Pod) == 840, "store the new field here");
 #endif
 
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);
@@ -126,6 +126,9 @@ class Encoder {
       Put(image.names, *each.mutable_names());
       each.set_size_bytes(image.size_bytes);
     }
+    to.set_operating_system(Id(from.operating_system));
+    to.set_architecture(Id(from.architecture));
+    to.set_kubelet_version(Id(from.kubelet_version));
   }
 
   void Put(const objects::Pod& from, wire::Pod& to) {
@@ -211,6 +214,7 @@ class Encoder {
   void Put(const objects::CsiDriver& from, wire::CsiDriver& to) {
     Put(from.meta, *to.mutable_meta());
     to.set_storage_capacity(from.storage_capacity);
+    to.set_prevents_scheduling(from.prevents_scheduling);
   }
 
   void Put(const objects::CsiNode& from, wire::CsiNode& to) {
@@ -330,6 +334,8 @@ class Encoder {
     }
     to.set_host_network(from.host_network);
     if (from.host_users.has_value()) to.set_host_users(*from.host_users);
+    to.set_os_name(Id(from.os_name));
+    to.set_has_bind_mount_options(from.has_bind_mount_options);
     for (const objects::Container& each : from.containers) Put(each, *to.add_containers());
     for (const objects::Container& each : from.init_containers)
       Put(each, *to.add_init_containers());
@@ -396,6 +402,7 @@ class Encoder {
       Put(from.pod_status_requests, *to.mutable_pod_status_requests());
     }
     if (!from.pod_allocated.empty()) Put(from.pod_allocated, *to.mutable_pod_allocated());
+    if (!from.claimed.empty()) Put(from.claimed, *to.mutable_claimed());
   }
 
   void Put(const KeyValues& from, Ids& to) {
@@ -562,6 +569,9 @@ class Decoder {
       Get(each.names(), image.names);
       image.size_bytes = each.size_bytes();
     }
+    to.operating_system = At(from.operating_system());
+    to.architecture = At(from.architecture());
+    to.kubelet_version = At(from.kubelet_version());
   }
 
   void Get(const wire::Pod& from, objects::Pod& to) {
@@ -622,6 +632,7 @@ class Decoder {
   void Get(const wire::CsiDriver& from, objects::CsiDriver& to) {
     Get(from.meta(), to.meta);
     to.storage_capacity = from.storage_capacity();
+    to.prevents_scheduling = from.prevents_scheduling();
   }
 
   void Get(const wire::CsiNode& from, objects::CsiNode& to) {
@@ -727,6 +738,8 @@ class Decoder {
     }
     to.host_network = from.host_network();
     if (from.has_host_users()) to.host_users = from.host_users();
+    to.os_name = At(from.os_name());
+    to.has_bind_mount_options = from.has_bind_mount_options();
     for (const wire::Container& each : from.containers()) Get(each, to.containers.emplace_back());
     for (const wire::Container& each : from.init_containers()) {
       Get(each, to.init_containers.emplace_back());
@@ -796,6 +809,7 @@ class Decoder {
     to.has_pod_status_resources = from.has_pod_status_requests();
     Get(from.pod_status_requests(), to.pod_status_requests);
     Get(from.pod_allocated(), to.pod_allocated);
+    Get(from.claimed(), to.claimed);
   }
 
   void Get(const Ids& from, KeyValues& to) {

@@ -63,7 +63,6 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
     "dnsConfig",
     "dnsPolicy",
     "enableServiceLinks",
-    "ephemeralContainers",
     "evictionResponders",  // Whom an EvictionRequest asks; no scheduler reads it.
     "hostAliases",
     "hostIPC",
@@ -71,7 +70,6 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
     "hostname",
     "hostnameOverride",
     "imagePullSecrets",
-    "os",
     "preemptionPolicy",
     "priorityClassName",
     "readinessGates",
@@ -205,8 +203,8 @@ std::vector<T> Emptied(std::vector<T>& vector) {
 // every field; a static_assert on the size fails when objects.h gains one.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "empty the new field here");
-static_assert(sizeof(objects::Node) == 312, "empty the new field here");
-static_assert(sizeof(objects::Pod) == 800, "empty the new field here");
+static_assert(sizeof(objects::Node) == 360, "empty the new field here");
+static_assert(sizeof(objects::Pod) == 840, "empty the new field here");
 #endif
 
 void Renew(objects::ObjectMeta& meta) {
@@ -228,6 +226,7 @@ void Renew(objects::Node& node) {
   node.conditions.clear();
   node.declared_features.clear();
   node.images.clear();
+  node.operating_system = node.architecture = node.kubelet_version = {};
 }
 
 void Renew(objects::NodeSelector& selector) {
@@ -239,12 +238,13 @@ void Renew(objects::NodeSelector& selector) {
 void Renew(objects::Pod& pod) {
   Renew(pod.meta);
   pod.node_name = pod.restart_policy = pod.phase = pod.nominated_node_name = {};
-  pod.not_understood = pod.scheduler_name = {};
+  pod.not_understood = pod.scheduler_name = pod.os_name = {};
   pod.scheduling = objects::Scheduling::kNotRecorded;
   pod.spec_digest = 0;
   pod.priority.reset();
   pod.termination_grace_period_s.reset();
   pod.host_network = pod.has_node_selector = pod.has_pod_resources = false;
+  pod.has_bind_mount_options = false;
   pod.resize_infeasible = pod.has_pod_status_resources = pod.unready = false;
   pod.scheduling_group = {};
   pod.start_time.reset();
@@ -264,6 +264,18 @@ void Renew(objects::Pod& pod) {
   pod.resource_claims.clear();
   pod.pod_status_requests.clear();
   pod.pod_allocated.clear();
+  pod.claimed.clear();
+}
+
+// `times` of it, exactly.
+ExactQuantity Times(const ExactQuantity& quantity, int64_t times) {
+  if (quantity.amount == kUncountable && times > 0) return quantity;
+  const __int128 nanos =
+      (static_cast<__int128>(quantity.amount) * kNanosPerUnit - quantity.excess) * times;
+  const __int128 amount = (nanos + kNanosPerUnit - 1) / kNanosPerUnit;
+  if (amount >= kUncountable) return {.amount = kUncountable, .excess = 0};
+  return {.amount = static_cast<int64_t>(amount),
+          .excess = static_cast<int32_t>(amount * kNanosPerUnit - nanos)};
 }
 
 // The functions that read each kind, over the fields of a form: JsonFields or ProtoFields.
@@ -387,6 +399,7 @@ class ObjectFields {
   bool Taints(Value& value);
   bool NodeSpec(Value& value);
   bool NodeStatus(Value& value);
+  bool NodeSystemInfo(Value& value);
   bool Images(Value& value);
   bool PodSpec(Value& value);
   bool PodStatus(Value& value);
@@ -405,6 +418,10 @@ class ObjectFields {
   bool Container(Value& value, objects::Container& container);
   bool ContainerPorts(Value& value, std::vector<objects::ContainerPort>& ports);
   bool RestartRules(Value& value, bool& restarts_all);
+  bool EphemeralContainer(Value& value);
+  bool VolumeMounts(Value& value);
+  bool NodeClaims(Value& value);
+  bool NodeClaim(Value& value);
   bool ContainerStatuses(Value& value, std::vector<objects::ContainerStatus>& statuses);
   bool Volume(Value& value, objects::Volume& volume);
   bool VolumeSource(Value& value, objects::Volume& volume);
@@ -823,6 +840,7 @@ bool ObjectFields<Fields>::NodeStatus(Value& value) {
     if (key == "capacity") return Resources(member, node_->capacity);
     if (key == "declaredFeatures") return Strings(member, node_->declared_features);
     if (key == "images") return Images(member);
+    if (key == "nodeInfo") return NodeSystemInfo(member);
     if (key != "conditions") return true;
     node_->conditions.clear();
     return fields_.Elements(member, [this](Value& element) {
@@ -833,6 +851,16 @@ bool ObjectFields<Fields>::NodeStatus(Value& value) {
         return true;
       });
     });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::NodeSystemInfo(Value& value) {
+  return fields_.Members(value, [this](Key key, Value& member) {
+    if (key == "operatingSystem") return fields_.String(member, node_->operating_system);
+    if (key == "architecture") return fields_.String(member, node_->architecture);
+    if (key == "kubeletVersion") return fields_.String(member, node_->kubelet_version);
+    return true;
   });
 }
 
@@ -926,6 +954,14 @@ bool ObjectFields<Fields>::PodSpec(Value& value) {
     if (key == "schedulerName") return fields_.String(member, pod_->scheduler_name);
     if (key == "schedulingGates") {
       return fields_.Elements(member, [this](Value&) { return has_gates_ = true; });
+    }
+    if (key == "os") {
+      return fields_.Members(member, [this](Key part, Value& name) {
+        return part != "name" || fields_.String(name, pod_->os_name);
+      });
+    }
+    if (key == "ephemeralContainers") {
+      return fields_.Elements(member, [this](Value& each) { return EphemeralContainer(each); });
     }
     if (key == "overhead") return Resources(member, pod_->overhead);
     if (key == "resources") {
@@ -1123,7 +1159,28 @@ bool ObjectFields<Fields>::Container(Value& value, objects::Container& container
     if (key == "ports") return ContainerPorts(member, container.ports);
     if (key == "restartPolicy") return fields_.String(member, container.restart_policy);
     if (key == "restartPolicyRules") return RestartRules(member, container.restarts_all_containers);
+    if (key == "volumeMounts") return VolumeMounts(member);
     return true;
+  });
+}
+
+// Its ports and requests do not count.
+template <typename Fields>
+bool ObjectFields<Fields>::EphemeralContainer(Value& value) {
+  return fields_.Members(
+      value, [&](Key key, Value& member) { return key != "volumeMounts" || VolumeMounts(member); });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::VolumeMounts(Value& value) {
+  return fields_.Elements(value, [&](Value& element) {
+    return fields_.Members(element, [&](Key key, Value& member) {
+      if (key != "bindMountOptions") return true;
+      return fields_.Elements(member, [this](Value&) {
+        pod_->has_bind_mount_options = true;
+        return true;
+      });
+    });
   });
 }
 
@@ -1213,6 +1270,7 @@ bool ObjectFields<Fields>::PodStatus(Value& value) {
       return fields_.Elements(member, [this](Value& each) { return PodCondition(each); });
     }
     if (key == "allocatedResources") return Resources(member, pod_->pod_allocated);
+    if (key == "nodeAllocatableResourceClaimStatuses") return NodeClaims(member);
     if (key == "resourceClaimStatuses" || key == "extendedResourceClaimStatus") {
       return ResourceClaimStatus(key, member);
     }
@@ -1309,7 +1367,55 @@ void ObjectFields<Fields>::JudgeScheduling() {
   if (has_gates_ && is_open) scheduling = objects::Scheduling::kGated;
 }
 
-// Only a status with resources changes what a pod is charged.
+template <typename Fields>
+bool ObjectFields<Fields>::NodeClaims(Value& value) {
+  return fields_.Elements(value, [this](Value& each) { return NodeClaim(each); });
+}
+
+// `resources` is what Kubernetes 1.36 wrote in place of `mapping` and `overhead`.
+template <typename Fields>
+bool ObjectFields<Fields>::NodeClaim(Value& value) {
+  struct Entry {
+    Text name;
+    std::array<ExactQuantity, 2> amount{};         // By unit: milli, whole.
+    std::array<ExactQuantity, 2> per_container{};  // Comes once for each container.
+  };
+  int64_t containers = 0;
+  ResourceList resources;
+  std::vector<Entry> entries;
+  // The name, which tells the unit, may come after the amount.
+  const auto amounts = [this](Value& member, std::array<ExactQuantity, 2>& both) {
+    return fields_.Amount(member, QuantityUnit::kMilli, both[0]) &&
+           fields_.Amount(member, QuantityUnit::kWhole, both[1]);
+  };
+  const bool read = fields_.Members(value, [&](Key key, Value& member) {
+    if (key == "containers") {
+      return fields_.Elements(member, [&](Value&) { return ++containers > 0; });
+    }
+    if (key == "resources") return Resources(member, resources);
+    if (key != "mapping" && key != "overhead") return true;
+    return fields_.Elements(member, [&](Value& element) {
+      Entry& entry = entries.emplace_back();
+      return fields_.Members(element, [&](Key part, Value& each) {
+        if (part == "name") return fields_.String(each, entry.name);
+        if (part == "quantity" || part == "perPod") return amounts(each, entry.amount);
+        return part != "perContainer" || amounts(each, entry.per_container);
+      });
+    });
+  });
+  ResourceList& claimed = pod_->claimed;
+  claimed.insert(claimed.end(), resources.begin(), resources.end());
+  for (const Entry& entry : entries) {
+    const size_t unit = UnitOfResource(entry.name) == QuantityUnit::kMilli ? 0 : 1;
+    for (const ExactQuantity& each :
+         {entry.amount[unit], Times(entry.per_container[unit], containers)}) {
+      if (each.amount != 0) claimed.push_back({entry.name, each.amount, each.excess});
+    }
+  }
+  return read;
+}
+
+// A status without amounts changes nothing of what a pod is charged.
 template <typename Fields>
 bool ObjectFields<Fields>::ContainerStatuses(Value& value,
                                              std::vector<objects::ContainerStatus>& statuses) {
@@ -1328,7 +1434,9 @@ bool ObjectFields<Fields>::ContainerStatuses(Value& value,
         return part != "requests" || Resources(list, status.requests);
       });
     });
-    if (read && status.has_resources) statuses.push_back(std::move(status));
+    if (read && (status.has_resources || !status.allocated.empty())) {
+      statuses.push_back(std::move(status));
+    }
     return read;
   });
 }
@@ -1620,7 +1728,9 @@ bool ObjectFields<Fields>::ReadCsiDriver() {
     if (key == "metadata") return Meta(value, driver.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Key part, Value& member) {
-      return part != "storageCapacity" || fields_.Bool(member, driver.storage_capacity);
+      if (part == "storageCapacity") return fields_.Bool(member, driver.storage_capacity);
+      if (part != "preventPodSchedulingIfMissing") return true;
+      return fields_.Bool(member, driver.prevents_scheduling);
     });
   });
 }

@@ -18,8 +18,8 @@ using objects::Text;
 // These fail when objects.h gains a field, which belongs in the functions below.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "write the new field here");
-static_assert(sizeof(objects::Node) == 312, "write the new field here");
-static_assert(sizeof(objects::Pod) == 800, "write the new field here");
+static_assert(sizeof(objects::Node) == 360, "write the new field here");
+static_assert(sizeof(objects::Pod) == 840, "write the new field here");
 #endif
 
 // Sets what is not absent.
@@ -279,12 +279,17 @@ Json PodSpec(const objects::Pod& pod) {
   Put(json, "hostNetwork", pod.host_network);
   Put(json, "hostUsers", pod.host_users);
   Put(json, "schedulerName", pod.scheduler_name);
+  if (!pod.os_name.empty()) json["os"]["name"] = pod.os_name;
   if (pod.has_node_selector) json["nodeSelector"] = Map(pod.node_selector);
   Put(json, "affinity", Affinity(pod));
   Put(json, "tolerations", Tolerations(pod.tolerations));
   Put(json, "topologySpreadConstraints", Spread(pod.spread));
   Put(json, "containers", Containers(pod.containers));
   Put(json, "initContainers", Containers(pod.init_containers));
+  if (pod.has_bind_mount_options) {  // Which container has them decides nothing.
+    Json mounts = Json::array({{{"bindMountOptions", Json::array({"noexec"})}}});
+    json["ephemeralContainers"].push_back({{"volumeMounts", std::move(mounts)}});
+  }
   Put(json, "overhead", Resources(pod.overhead));
   if (pod.has_pod_resources) json["resources"]["requests"] = Resources(pod.pod_requests);
   Put(json, "volumes", Volumes(pod.volumes));
@@ -350,6 +355,10 @@ Json PodStatus(const objects::Pod& pod) {
     json["resources"]["requests"] = Resources(pod.pod_status_requests);
   }
   Put(json, "allocatedResources", Resources(pod.pod_allocated));
+  // Amounts of one name may come from several claims.
+  for (const objects::ResourceAmount& each : pod.claimed) {
+    json["nodeAllocatableResourceClaimStatuses"].push_back({{"resources", Resources({each})}});
+  }
   for (const auto& [name, claim_name, template_name] : pod.resource_claims) {
     if (claim_name.empty()) continue;
     if (name.empty()) {
@@ -459,6 +468,7 @@ Json ToJson(const objects::StorageClass& storage_class) {
 Json ToJson(const objects::CsiDriver& driver) {
   Json json = Object("storage.k8s.io/v1", "CSIDriver", driver.meta);
   json["spec"]["storageCapacity"] = driver.storage_capacity;
+  Put(json["spec"], "preventPodSchedulingIfMissing", driver.prevents_scheduling);
   return json;
 }
 
@@ -577,6 +587,11 @@ absl::Status ObjectWriter::OnNode(const objects::Node& node) {
     each["sizeBytes"] = image.size_bytes;
     status["images"].push_back(std::move(each));
   }
+  Json info = Json::object();
+  Put(info, "kubeletVersion", node.kubelet_version);
+  Put(info, "operatingSystem", node.operating_system);
+  Put(info, "architecture", node.architecture);
+  Put(status, "nodeInfo", std::move(info));
   json["status"] = std::move(status);
   return Write(ToText(format_, json));
 }

@@ -196,8 +196,10 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
   } else if (absl::Status added = AddUnknownNamespaces(); !added.ok()) {
     return added;
   }
+  builder_.SetVersion(options_.kubernetes_version);
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder_).Build();
   if (!snapshot.ok()) return snapshot.status();
+  snapshot->SetMatchOs(options_.match_os);
   LoadedCluster cluster{.snapshot = *std::move(snapshot),
                         .pending = {},
                         .newest_time = newest_time_,

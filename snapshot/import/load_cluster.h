@@ -24,6 +24,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,7 +53,11 @@ struct LoadOptions {
   bool strict = false;           // Whoever loads fails if there are warnings: CheckStrict().
   bool assume_complete = false;  // The input is all there is; nothing is judged.
   // As --bypassed-scheduler-names: room is kept for pods that these have not judged yet.
-  std::vector<std::string> bypassed_schedulers = {};
+  std::vector<std::string> bypassed_schedulers = {  // ClusterSnapshot::SetMatchOs; else the scheduler's bare rules.
+  bool match_os = true;
+  // SnapshotBuilder::SetVersion: nullopt is the newest kubelet's.
+  std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
+};
 };
 
 // How many pods, and "namespace/name" of the first.

@@ -11,8 +11,8 @@ namespace ebb::objects {
 
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(ObjectMeta) == 144, "hash the new field here");
-static_assert(sizeof(Node) == 312, "hash the new field here");
-static_assert(sizeof(Pod) == 768, "hash the new field here");
+static_assert(sizeof(Node) == 360, "hash the new field here");
+static_assert(sizeof(Pod) == 840, "hash the new field here");
 #endif
 
 template <typename H>
@@ -121,7 +121,8 @@ H AbslHashValue(H h, const Pod& o) {
                     o.start_time, o.unready, o.resize_infeasible, o.container_statuses,
                     o.has_pod_status_resources, Map(o.pod_status_requests), Map(o.pod_allocated),
                     o.not_understood, o.preferred_nodes, o.preferred_affinity,
-                    o.preferred_anti_affinity, o.node_name.empty() ? o.scheduling : Scheduling(),
+                    o.preferred_anti_affinity, o.os_name, o.has_bind_mount_options, Map(o.claimed),
+                    o.node_name.empty() ? o.scheduling : Scheduling(),
                     o.node_name.empty() ? o.scheduler_name : Text(), o.spec_digest);
 }
 template <typename H>
@@ -136,7 +137,7 @@ template <typename H>
 H AbslHashValue(H h, const Node& o) {
   return H::combine(std::move(h), o.meta, o.unschedulable, o.provider_id, o.taints,
                     Map(o.allocatable), Map(o.capacity), o.conditions, o.declared_features,
-                    o.images);
+                    o.images, o.operating_system, o.architecture, o.kubelet_version);
 }
 template <typename H>
 H AbslHashValue(H h, const PodDisruptionBudget& o) {
@@ -184,7 +185,7 @@ H AbslHashValue(H h, const StorageClass& o) {
 }
 template <typename H>
 H AbslHashValue(H h, const CsiDriver& o) {
-  return H::combine(std::move(h), o.meta, o.storage_capacity);
+  return H::combine(std::move(h), o.meta, o.storage_capacity, o.prevents_scheduling);
 }
 template <typename H>
 H AbslHashValue(H h, const CsiNode::Driver& o) {

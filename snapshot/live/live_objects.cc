@@ -109,7 +109,11 @@ void LiveSnapshot::Changed() {
 
 void LiveSnapshot::PutInPlace(const objects::Node& node) {
   if (!builder_->MayTakeNodes()) return BecomeStale(RebuildCause::kAmounts);
+  const bool had_nodes_of_two_os = builder_->has_nodes_of_two_os();
   NodeInfo info = builder_->CompileNode(node);
+  if (builder_->has_nodes_of_two_os() != had_nodes_of_two_os || ChangesWhatPodsAre(info)) {
+    return BecomeStale(RebuildCause::kNode);
+  }
   if (!builder_->MayTakeNodes()) return BecomeStale(RebuildCause::kAmounts);
   if (catalog_->node_shapes() > 2 * catalog_->nodes() + kGoneNodesKept) {
     return BecomeStale(RebuildCause::kGoneNodes);
@@ -120,8 +124,37 @@ void LiveSnapshot::PutInPlace(const objects::Node& node) {
 
 void LiveSnapshot::DeleteInPlace(const objects::Node& node) {
   if (!builder_->MayTakeNodes()) return BecomeStale(RebuildCause::kAmounts);
-  RemoveNode(*catalog_->FindNode(node.meta.name));
+  const NodeId id = *catalog_->FindNode(node.meta.name);
+  const bool was_newest = catalog_->node(id).version == KubernetesVersion::k137;
+  RemoveNode(id);
+  if (was_newest && builder_->VersionNow() != catalog_->kubernetes_version()) {
+    BecomeStale(RebuildCause::kNode);
+  }
   if (++nodes_gone_ > kGoneNodesKept + catalog_->nodes() / 2) BecomeStale(RebuildCause::kGoneNodes);
+}
+
+// Whether with the node, which comes or changes, pods are of other shapes than those they have: by
+// its operating system, or by the version whose rules hold.
+bool LiveSnapshot::ChangesWhatPodsAre(const NodeInfo& info) const {
+  const NodeId id = catalog_->FindNode(info.name);
+  const std::optional<KubernetesVersion> before =
+      id == kNoNode ? std::nullopt : catalog_->node(id).version;
+  if (!options_.kubernetes_version && info.version != before) {
+    const KubernetesVersion now = catalog_->kubernetes_version();
+    const bool is_newest = info.version == KubernetesVersion::k137;
+    if (is_newest ? now < *info.version : before == KubernetesVersion::k137) return true;
+  }
+  if (!builder_->has_nodes_of_two_os()) return false;
+  if (id != kNoNode) return info.os != catalog_->node(id).os;
+  if (info.os == kNoText) return false;
+  // Pods that came before it.
+  for (auto it = unplaced_.lower_bound({info.name, 0});
+       it != unplaced_.end() && it->first.first == info.name; ++it) {
+    const HeldPod& pod = pods_[it->second];
+    const Constraints& asks = catalog_->constraints(catalog_->shape(pod.shape).constraints);
+    if (!pod.named.is_nominated && !asks.names_os && asks.os == kNoText) return true;
+  }
+  return false;
 }
 
 // A node that comes gets an id that none had.

@@ -245,7 +245,10 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   const bool has_ended =
       ListingOf(pod, options_.expendable_pods_priority_cutoff) == PodListing::kEnded;
   const bool is_void = IsNominationVoid(pod) && !has_ended && !options_.keep_ended_pods;
-  if (is_void) named.wanted_node = kNoText;
+  if (is_void) {
+    named.wanted_node = kNoText;
+    named.is_nominated = false;
+  }
   const auto [it, is_new] = pods_by_name_.try_emplace({named.namespace_name, named.name}, kNobody);
   if (is_new) {
     if (free_pods_.empty()) {
@@ -268,10 +271,9 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   std::string expendable = listing == PodListing::kExpendable ? PackObject(&pod) : "";
   HeldPod& held = pods_[place];
   held.version = version;
-  const bool is_nominated = pod.node_name.empty() && !pod.nominated_node_name.empty() && !is_void;
   const PodWait wait = WaitOf(pod, options_.bypassed_schedulers);
   if (!is_new && held.shape == shape && held.listing == listing && held.named == named &&
-      held.is_nominated == is_nominated && held.scheduling == pod.scheduling && held.wait == wait &&
+      held.scheduling == pod.scheduling && held.wait == wait &&
       (listing != PodListing::kExpendable || expendable_.at(place) == expendable)) {
     ++counts_.unchanged;
     ReleaseName(named);
@@ -291,7 +293,6 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   held.shape = shape;
   held.listing = listing;
   held.has_uid = !pod.meta.uid.empty();
-  held.is_nominated = is_nominated;
   held.scheduling = pod.scheduling;
   held.wait = wait;
   if (listing == PodListing::kExpendable) expendable_.emplace(place, std::move(expendable));
@@ -370,9 +371,13 @@ void LiveSnapshot::DeletePod(const objects::Pod& pod, uint64_t version) {
 
 // A shape that is new is connected, if it can be.
 PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
-  if (const auto known = builder_->shapes_->FindAlike(pod)) return *known;
+  TextId node_os = kNoText;
+  if (builder_->has_nodes_of_two_os() && !pod.node_name.empty()) {
+    node_os = builder_->OsOfNode(symbols_->Intern(pod.node_name), /*is_nominated=*/false);
+  }
+  if (const auto known = builder_->shapes_->FindAlike(pod, node_os)) return *known;
   builder_->SumRequests(pod);
-  const PodShapeId id = builder_->shapes_->Intern(*catalog_, pod, builder_->requests_);
+  const PodShapeId id = builder_->shapes_->Intern(*catalog_, pod, builder_->requests_, node_os);
   builder_->shapes_->RememberAlike(id);
   if (Index(id) < shapes_.size()) return id;
   shapes_.push_back({.packed = PackObject(&pod), .pods = 0});
@@ -638,23 +643,28 @@ void LiveSnapshot::Rebuild() {
   auto builder = std::make_unique<SnapshotBuilder>(symbols_);
   using enum Options::UnknownNamespaces;
   if (options_.unknown_namespaces == kKeepPods) builder->KeepWhereNamespacesAreUnknown();
+  builder->SetVersion(options_.kubernetes_version);
   BuilderSink sink(*builder);
   const absl::Status given = GiveObjects(sink);
   EBB_CHECK(given.ok());
 
   std::vector<HeldShape> shapes;
   std::vector<PodShapeId> shape_of(shapes_.size(), kNoShape);  // By the id that it had.
+  absl::flat_hash_map<std::pair<PodShapeId, TextId>, PodShapeId> shape_on_os;
   std::vector<uint32_t> held_of;
   for (const uint32_t place : pods_in_order) {
     HeldPod& pod = pods_[place];
-    PodShapeId& shape = shape_of[Index(pod.shape)];
+    const TextId node_os = builder->OsOfNode(pod.named.wanted_node, pod.named.is_nominated);
+    PodShapeId& shape = node_os == kNoText
+                            ? shape_of[Index(pod.shape)]
+                            : shape_on_os.try_emplace({pod.shape, node_os}, kNoShape).first->second;
     if (shape == kNoShape) {
-      std::string& packed = shapes_[Index(pod.shape)].packed;
+      const std::string& packed = shapes_[Index(pod.shape)].packed;
       const UnpackedObject unpacked(packed);
       const objects::Pod& object = *std::get<const objects::Pod*>(unpacked.ref());
       builder->SumRequests(object);
-      shape = builder->shapes_->Intern(*builder->catalog_, object, builder->requests_);
-      if (Index(shape) == shapes.size()) shapes.push_back({.packed = std::move(packed), .pods = 0});
+      shape = builder->shapes_->Intern(*builder->catalog_, object, builder->requests_, node_os);
+      if (Index(shape) == shapes.size()) shapes.push_back({.packed = packed, .pods = 0});
     }
     pod.shape = shape;
     pod.id = PodId{static_cast<uint32_t>(held_of.size())};
@@ -669,6 +679,7 @@ void LiveSnapshot::Rebuild() {
   builder_ = std::move(builder);
   catalog_ = builder_->catalog_.get();
   snapshot_ = *std::move(snapshot);
+  snapshot_.SetMatchOs(options_.match_os);
   held_of_ = std::move(held_of);
   shapes_ = std::move(shapes);
   dead_shapes_ = 0;
@@ -773,7 +784,7 @@ std::array<LiveSnapshot::WithoutNode, kPodWaits> LiveSnapshot::PodsWithoutNode()
 
 // A nomination to a node that is gone is void: the pod waits for a place like others.
 bool LiveSnapshot::IsPending(const HeldPod& unplaced) {
-  return unplaced.named.wanted_node == kNoText || unplaced.is_nominated;
+  return unplaced.named.wanted_node == kNoText || unplaced.named.is_nominated;
 }
 
 size_t LiveSnapshot::PodsOnUnknownNodes() {
@@ -825,8 +836,8 @@ void LiveSnapshot::NamePod(const HeldPod& held, objects::Pod& like) const {
   like.meta.creation_time = named.creation_time;
   like.meta.deletion_time = named.deletion_time;
   like.unready = named.unready;
-  like.node_name = held.is_nominated ? "" : wanted_node;
-  like.nominated_node_name = held.is_nominated ? wanted_node : "";
+  like.node_name = named.is_nominated ? "" : wanted_node;
+  like.nominated_node_name = named.is_nominated ? wanted_node : "";
   like.scheduling = held.scheduling;
 }
 

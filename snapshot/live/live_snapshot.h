@@ -92,7 +92,8 @@ enum class OlderObjects : uint8_t {
 enum class RebuildCause : uint8_t {
   kFirst,
   kNode,        // A node has a label that some pod asks for and no node had, or lacks one that
-                // all nodes had.
+                // all nodes had; or it is the first of another operating system, or changes what
+                // its pods were made for; or its kubelet is of another version than all.
   kShape,       // A shape is the first that asks for namespaces by labels, or is beyond a limit,
                 // or makes two counts differ that were one (CounterTable).
   kBudget,      // Budgets beyond a limit.
@@ -179,6 +180,10 @@ class LiveSnapshot {
     bool renew_texts = false;
     // With renew_texts: so many are never worth that.
     size_t texts_kept = 65536;
+    // ClusterSnapshot::SetMatchOs.
+    bool match_os = false;
+    // SnapshotBuilder::SetVersion.
+    std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
   };
 
   LiveSnapshot() : LiveSnapshot(Options()) {}
@@ -264,7 +269,6 @@ class LiveSnapshot {
     PodListing listing = PodListing::kListed;
     PodId id = kNoPod;  // kNoPod: nor while the snapshot is stale.
     bool has_uid = false;
-    bool is_nominated = false;  // named.wanted_node is where it may run, not where it runs.
     objects::Scheduling scheduling = objects::Scheduling::kNotRecorded;
     PodWait wait = PodWait::kNotRecorded;  // Where it is on no node.
     uint64_t version = 0;
@@ -288,6 +292,7 @@ class LiveSnapshot {
   void DeleteInPlace(const objects::Controller& controller);
   void DeleteInPlace(const objects::StorageObject& object, std::string_view old);
 
+  [[nodiscard]] bool ChangesWhatPodsAre(const NodeInfo& info) const;
   void AddNode(NodeInfo info);
   void RemoveNode(NodeId node);
   void ChangeNode(NodeId node, NodeInfo info);

@@ -268,9 +268,10 @@ struct KeptSteps {
 // One case, played to its end in one mode.
 class Replay {
  public:
-  Replay(const std::string& name, const Json& json, const std::vector<Objects>& objects, Mode mode,
-         const char* mode_name, KeptSteps& kept)
+  Replay(const std::string& name, KubernetesVersion version, const Json& json,
+         const std::vector<Objects>& objects, Mode mode, const char* mode_name, KeptSteps& kept)
       : name_(name),
+        version_(version),
         json_(json),
         options_(json.at("options")),
         extended_(json.contains("extended") ? json.at("extended") : kNothing),
@@ -440,12 +441,12 @@ class Replay {
   // Brings live_ to this step.
   absl::Status ChangeLive() {
     if (!live_) {  // A case means each of its pods.
-      live_.emplace(
-          LoadOptions(),
-          LiveSnapshot::Options{
-              .expendable_pods_priority_cutoff = INT64_MIN,
-              .keep_ended_pods = true,
-              .unknown_namespaces = LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels});
+      live_.emplace(LoadOptions(), LiveSnapshot::Options{
+                                       .expendable_pods_priority_cutoff = INT64_MIN,
+                                       .keep_ended_pods = true,
+                                       .unknown_namespaces =
+                                           LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels,
+                                       .kubernetes_version = version_});
       session_options_.as_given = true;
       session_.emplace("golden", session_options_);
       if (absl::Status s = session_->SetSettings(SessionSettings()); !s.ok()) return s;
@@ -474,6 +475,7 @@ class Replay {
   v1alpha1::Settings SessionSettings() {
     RoundOptions options;
     options.scale_down.planner = planner_->options();
+    options.load.kubernetes_version = version_;
     v1alpha1::Settings settings;
     if (!PutOptions(OptionsJson(options), settings).ok()) Differ("session: options");
     return settings;
@@ -552,6 +554,7 @@ class Replay {
       ++kept_until_;
     }
     SnapshotBuilder builder(symbols_);
+    builder.SetVersion(version_);
     BuilderSink sink(builder);  // Ended pods too: a case means each of its pods.
     ImportStats stats;
     if (absl::Status s = ReadBytes(name_, content.Text(), sink, stats); !s.ok()) return s;
@@ -837,6 +840,7 @@ class Replay {
   static inline const Json kNothing = Json::object();
 
   const std::string& name_;
+  const KubernetesVersion version_;  // Against which the autoscaler that was recorded was built.
   const Json& json_;
   const Json& options_;
   const Json& extended_;
@@ -862,6 +866,16 @@ class Replay {
   bool agrees_ = true;
 };
 
+// What the case says, else the name of its folder: "upstream-1.37".
+KubernetesVersion VersionOf(std::string_view path, const Json& json) {
+  if (json.contains("kubernetes_version")) {
+    return ParseKubernetesVersion(json.at("kubernetes_version").get<std::string>())
+        .value_or(KubernetesVersion::k136);
+  }
+  return path.find("upstream-1.37/") == std::string_view::npos ? KubernetesVersion::k136
+                                                               : KubernetesVersion::k137;
+}
+
 bool RunFile(const char* path, KeptSteps& kept) {
   std::string name(path);
   name.erase(0, name.rfind('/') + 1);
@@ -876,7 +890,8 @@ bool RunFile(const char* path, KeptSteps& kept) {
     const std::vector<Objects> objects = ObjectsOfSteps(json);
     bool agrees = true;
     for (const auto& [mode, mode_name] : kModes) {
-      agrees = Replay(name, json, objects, mode, mode_name, kept).Run() && agrees;
+      agrees =
+          Replay(name, VersionOf(path, json), json, objects, mode, mode_name, kept).Run() && agrees;
     }
     if (agrees) std::printf("ok %s\n", name.c_str());
     return agrees;

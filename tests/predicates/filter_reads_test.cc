@@ -90,6 +90,7 @@ TEST(FilterReadsTest, EveryFieldBelongsToAPart) {
   EXPECT_EQ(parts([](PodShape&) {}), 0);
   EXPECT_EQ(parts([](PodShape& s) { s.needs_restart_all_containers = true; }), kFeaturesPart);
   EXPECT_EQ(parts([](PodShape& s) { s.needs_host_network_user_namespaces = true; }), kFeaturesPart);
+  EXPECT_EQ(parts([](PodShape& s) { s.needs_bind_mount_options = true; }), kFeaturesPart);
   EXPECT_EQ(parts([](PodShape& s) { s.host_ports.emplace_back(); }), kHostPortsPart);
   EXPECT_EQ(parts([](PodShape& s) { s.claims.emplace_back(); }), kVolumesPart);
   EXPECT_EQ(parts([](PodShape& s) { s.volumes = 1; }), kVolumesPart);
@@ -112,6 +113,7 @@ PodShape Only(const PodShape& shape, PodParts parts) {
   if ((parts & kFeaturesPart) != 0) {
     only.needs_restart_all_containers = shape.needs_restart_all_containers;
     only.needs_host_network_user_namespaces = shape.needs_host_network_user_namespaces;
+    only.needs_bind_mount_options = shape.needs_bind_mount_options;
   }
   if ((parts & kHostPortsPart) != 0) only.host_ports = shape.host_ports;
   if ((parts & kVolumesPart) != 0) {

@@ -72,6 +72,7 @@ TEST(FiltersRandomTest, EveryVerdictIsTheTwins) {
     EXPECT_GT(stats.refusals[static_cast<size_t>(filter)], kClusters * 2 / 25)
         << FilterName(filter);
   }
+  EXPECT_GT(stats.refusals[static_cast<size_t>(Filter::kOperatingSystem)], 0u);
   for (const std::string_view reason : kStorageReasons) {
     EXPECT_GT(stats.reasons[std::string(reason)], 0u) << reason;
   }

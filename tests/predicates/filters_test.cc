@@ -54,6 +54,7 @@ TEST(FiltersTest, EveryFilterHasTheSchedulersName) {
       {kInterPodAffinity, "InterPodAffinity"},
       {kDynamicResources, "DynamicResources"},
       {kNodeDeclaredFeatures, "NodeDeclaredFeatures"},
+      {kOperatingSystem, "OperatingSystem"},
       {kNotUnderstood, "NotUnderstood"}};
   static_assert(std::size(names) == kFilterCount);
   for (const auto& [filter, name] : names) EXPECT_EQ(FilterName(filter), name);

@@ -116,5 +116,27 @@ TEST(InterPodAffinityTest, TermThatDoesNotParseRefusesThePodEverywhere) {
   EXPECT_TRUE(VerdictOf(snapshot, "p", "nowhere").starts_with("InterPodAffinity: "));
 }
 
+// Source: third/upstream-1.37/u6.
+TEST(InterPodAffinityTest, From137OnASelectorTakesOnlyNamespacesThatItMatches) {
+  const auto verdict = [](std::string_view version) {
+    objects::LabelSelector no_env{.nil = false, .match_labels = {}, .match_expressions = {}};
+    no_env.match_expressions.push_back({"env", "DoesNotExist", {}});
+    Pod pod = Pod("p").Away("zone", Select("app", "b"));
+    pod.raw.anti_affinity[0].namespace_selector = no_env;
+    return VerdictOf(Cluster()
+                         .AddNamespace("default")
+                         .AddNamespace("prod", {{"env", "prod"}})
+                         .Add(Node("n").Label("zone", "z").With([&](objects::Node& node) {
+                           node.kubelet_version = version;
+                         }))
+                         .Add(Pod("other").In("prod").On("n").Label("app", "b"))
+                         .Add(pod)
+                         .Build(),
+                     "p", "n");
+  };
+  EXPECT_EQ(verdict("v1.36.4"), "InterPodAffinity: node(s) didn't match pod anti-affinity rules");
+  EXPECT_EQ(verdict("v1.37.0"), "fits");
+}
+
 }  // namespace
 }  // namespace ebb::test::inter_pod_affinity_test

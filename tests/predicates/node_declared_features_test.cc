@@ -47,5 +47,22 @@ TEST(NodeDeclaredFeaturesTest, HostNetworkNeedsItsFeatureOnlyInAUserNamespace) {
   EXPECT_EQ(VerdictOf(snapshot, "unsaid", "old"), "fits");
 }
 
+// Source: third/upstream-1.37/u8.
+TEST(NodeDeclaredFeaturesTest, BindMountOptionsNeedTheirFeatureFrom137On) {
+  const auto verdicts = [](std::string_view version) {
+    const ClusterSnapshot snapshot =
+        Cluster()
+            .Add(Declaring("old", {"Another"}).With([&](objects::Node& node) {
+              node.kubelet_version = version;
+            }))
+            .Add(Declaring("new", {"VolumeBindMountOptions"}))
+            .Add(Pod("p").With([](objects::Pod& pod) { pod.has_bind_mount_options = true; }))
+            .Build();
+    return VerdictOf(snapshot, "p", "old") + ", " + VerdictOf(snapshot, "p", "new");
+  };
+  EXPECT_EQ(verdicts("v1.36.4"), "fits, fits");
+  EXPECT_EQ(verdicts("v1.37.0"), std::string(kLacks) + ", fits");
+}
+
 }  // namespace
 }  // namespace ebb::test::node_declared_features_test

@@ -163,5 +163,33 @@ TEST(NodeVolumeLimitsTest, AnAttachmentOfAVolumeThatAPodMountsCountsOnce) {
   EXPECT_EQ(verdict(2), "fits");
 }
 
+// Source: third/upstream-1.37/u7.
+TEST(NodeVolumeLimitsTest, From137OnADriverMayKeepPodsOffNodesThatLackIt) {
+  const auto verdict = [](std::string_view version, bool prevents,
+                          std::optional<objects::CsiNode> csi_node) {
+    objects::CsiDriver driver;
+    driver.meta.name = kDriver;
+    driver.prevents_scheduling = prevents;
+    Cluster cluster;
+    cluster.Add(Node("n").With([&](objects::Node& node) { node.kubelet_version = version; }))
+        .Add(Volume("a"))
+        .Add(BoundClaim("a", "a"))
+        .Add(driver)
+        .Add(Mounting(Pod("p"), "a"));
+    if (csi_node) cluster.Add(*csi_node);
+    return VerdictOf(cluster.Build(), "p", "n");
+  };
+  constexpr char kMissing[] =
+      "NodeVolumeLimits: csi.example.com CSI driver is not installed on the node";
+  const objects::CsiNode other = CsiNode("n", "other.example.com", 5);
+  objects::CsiNode without_limit = CsiNode("n", kDriver, 5);
+  without_limit.drivers[0].volumes_max.reset();
+  EXPECT_EQ(verdict("v1.37.0", true, other), kMissing);
+  EXPECT_EQ(verdict("v1.37.0", true, std::nullopt), kMissing);
+  EXPECT_EQ(verdict("v1.37.0", true, without_limit), "fits");
+  EXPECT_EQ(verdict("v1.37.0", false, other), "fits");
+  EXPECT_EQ(verdict("v1.36.4", true, other), "fits");
+}
+
 }  // namespace
 }  // namespace ebb::test::node_volume_limits_test

@@ -36,12 +36,9 @@ Json Changed(const Json& value) {
   if (value.is_number_integer()) return value.get<int64_t>() + 1;
   if (value.is_number_float()) return value.get<double>() + 0.25;
   if (value.is_array()) return Json::array({"example.com/x", "example.com/y"});
-  static const auto* const others =
-      new std::map<std::string, std::string>{{"autoscaler", "fewest-pods"},
-                                             {"must-fit", "best-effort"},
-                                             {"kept", "lost"},
-                                             {"anew", "keep-timer"},
-                                             {"always", "before-deletion"}};
+  static const auto* const others = new std::map<std::string, std::string>{
+      {"autoscaler", "fewest-pods"}, {"must-fit", "best-effort"},   {"kept", "lost"},
+      {"anew", "keep-timer"},        {"always", "before-deletion"}, {"auto", "1.37"}};
   return others->at(value.get<std::string>());
 }
 
@@ -53,7 +50,7 @@ std::string ErrorOf(const Json& json) {
 TEST(RoundOptionsTest, EveryFieldThatIsChangedComesBackAndNoOther) {
   const Json defaults = OptionsJson({});
   const auto leaves = Leaves(defaults);
-  EXPECT_EQ(leaves.size(), 43u);
+  EXPECT_EQ(leaves.size(), 45u);
   for (const auto& leaf : leaves) {
     Json changed = defaults;
     changed[leaf] = Changed(defaults[leaf]);
@@ -72,6 +69,8 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   options.load.bypassed_schedulers = {"custom"};
   options.readiness = {
       .startup_taints = {"a", "b"}, .startup_taint_prefixes = {"c/"}, .csi_node_aware = true};
+  options.load.match_os = false;
+  options.load.kubernetes_version = KubernetesVersion::k137;
   ScaleDownOptions& down = options.scale_down;
   down.planner = {.scale_down_utilization_threshold = 0.1,
                   .scale_down_gpu_utilization_threshold = 0.2,
@@ -109,7 +108,8 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   EXPECT_EQ(OptionsJson(options), Json::parse(R"({
     "candidateOrder": "least-utilized",
     "load": {"expendablePodsPriorityCutoff": -7, "assumeComplete": true,
-              "bypassedSchedulerNames": ["custom"]},
+              "bypassedSchedulerNames": ["custom"], "matchOs": false,
+              "kubernetesVersion": "1.37"},
     "readiness": {"startupTaints": ["a", "b"], "startupTaintPrefixes": ["c/"],
                   "csiNodeAware": true},
     "scaleDown": {
@@ -139,6 +139,7 @@ TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
 TEST(RoundOptionsTest, FieldThatIsMissingIsRefusedByItsName) {
   const Json defaults = OptionsJson({});
   for (const auto& leaf : Leaves(defaults)) {
+    if (leaf.back() == "matchOs" || leaf.back() == "kubernetesVersion") continue;  // See below.
     Json without = defaults;
     without[leaf.parent_pointer()].erase(leaf.back());
     if (defaults[leaf].is_array()) {  // Records are older than lists.
@@ -330,6 +331,16 @@ TEST(OldRoundFlagsTest, WhatIsNoFlagOrNoValueOfItIsRefused) {
         R"({"expendable-pods-priority-cutoff": ["9999999999"]})"}) {
     EXPECT_THAT(error(flags), HasSubstr("r.db: round 1: flags: --")) << flags;
   }
+}
+
+TEST(RoundOptionsTest, RoundsFromBeforeVersionsWereToldApartHadTheRulesOfThen) {
+  Json json = OptionsJson(RoundOptions());
+  json["load"].erase("matchOs");
+  json["load"].erase("kubernetesVersion");
+  const absl::StatusOr<RoundOptions> options = ParseOptions("x", json);
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_FALSE(options->load.match_os);
+  EXPECT_EQ(options->load.kubernetes_version, KubernetesVersion::k136);
 }
 
 }  // namespace

@@ -410,5 +410,113 @@ TEST(PodRequestsTest, AStatusRaisesWhatASidecarHoldsBesideTheContainersAfterIt) 
   EXPECT_EQ(Sum(pod), (Amounts{{"cpu", 120}, {"memory", 7}}));
 }
 
+// --- Kubernetes 1.37
+
+ContainerStatus Holds(std::string_view name, ResourceList in_force, ResourceList allocated) {
+  ContainerStatus status;
+  status.name = name;
+  status.has_resources = !in_force.empty();
+  status.requests = std::move(in_force);
+  status.allocated = std::move(allocated);
+  return status;
+}
+
+Amounts SumBy(KubernetesVersion version, const Pod& pod, RequestsOf which = RequestsOf::kRunning) {
+  ResourceList sum;
+  SumPodRequests(pod, which, sum, version);
+  Amounts result;
+  for (const auto& [name, amount, _] : sum) result[std::string(name)] += amount;
+  return result;
+}
+int64_t CpuBy136(const Pod& pod) { return SumBy(KubernetesVersion::k136, pod)["cpu"]; }
+int64_t CpuBy137(const Pod& pod) { return SumBy(KubernetesVersion::k137, pod)["cpu"]; }
+
+// Source: third/upstream-1.37/u1, u2 and u4.
+TEST(PodRequestsTest, From137OnTotalsOfThePodAreCompared) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 500}}), Needs("b", {{"cpu", 1500}})};
+  pod.container_statuses = {Holds("a", {{"cpu", 1500}}, {{"cpu", 1500}}),
+                            Holds("b", {{"cpu", 500}}, {{"cpu", 500}})};
+  EXPECT_EQ(CpuBy136(pod), 3000);
+  EXPECT_EQ(CpuBy137(pod), 2000);
+  EXPECT_FALSE(HoldsWhatItAsksFor(pod));
+}
+
+TEST(PodRequestsTest, From137OnAmountsThatAreOnlyAllocatedCount) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 100}}), Needs("b", {{"cpu", 100}})};
+  pod.container_statuses = {Holds("a", {}, {{"cpu", 1500}}), Holds("b", {}, {{"cpu", 1000}})};
+  EXPECT_EQ(CpuBy136(pod), 200);
+  EXPECT_EQ(CpuBy137(pod), 2500);
+  EXPECT_EQ(SumBy(KubernetesVersion::k137, pod, RequestsOf::kIncoming)["cpu"], 200);
+}
+
+TEST(PodRequestsTest, From137OnTheStatusOfInitContainersCounts) {
+  Pod pod;
+  pod.containers = {Needs("c", {{"cpu", 500}})};
+  pod.init_containers = {Needs("i", {{"cpu", 100}})};
+  pod.container_statuses = {Holds("i", {{"cpu", 2500}}, {{"cpu", 2500}})};
+  EXPECT_EQ(CpuBy136(pod), 500);
+  EXPECT_EQ(CpuBy137(pod), 2500);
+}
+
+TEST(PodRequestsTest, From137OnAResizeThatCannotBeLeavesOutTheSpec) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 5000}}), Needs("b", {{"cpu", 300}})};
+  pod.container_statuses = {Holds("a", {{"cpu", 200}}, {{"cpu", 400}})};
+  EXPECT_EQ(CpuBy137(pod), 5300);
+  pod.resize_infeasible = true;
+  // A container without a status holds nothing then.
+  EXPECT_EQ(CpuBy137(pod), 400);
+}
+
+TEST(PodRequestsTest, From137OnTotalsInTheStatusStandForThoseOfContainers) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 500}})};
+  pod.container_statuses = {Holds("a", {{"cpu", 9000}}, {{"cpu", 9000}})};
+  pod.has_pod_status_resources = true;
+  pod.pod_status_requests = {{"cpu", 700}};
+  pod.pod_allocated = {{"cpu", 600}};
+  EXPECT_EQ(CpuBy137(pod), 700);
+  EXPECT_EQ(SumBy(KubernetesVersion::k137, pod, RequestsOf::kCounted)["cpu"], 9000);
+  // One of the two alone does not.
+  pod.pod_allocated.clear();
+  EXPECT_EQ(CpuBy137(pod), 9000);
+}
+
+TEST(PodRequestsTest, From137OnTheStatusMayNameMorePodLevelResourcesThanTheSpec) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 500}, {"memory", 10}})};
+  pod.has_pod_resources = true;
+  pod.pod_requests = {{"cpu", 600}};
+  pod.has_pod_status_resources = true;
+  pod.pod_status_requests = {{"cpu", 550}, {"memory", 90}};
+  EXPECT_EQ(SumBy(KubernetesVersion::k136, pod), (Amounts{{"cpu", 600}, {"memory", 10}}));
+  EXPECT_EQ(SumBy(KubernetesVersion::k137, pod), (Amounts{{"cpu", 600}, {"memory", 90}}));
+}
+
+TEST(PodRequestsTest, WhatDevicesTakeOfTheNodeComesOnTopByEveryVersion) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 500}})};
+  pod.claimed = {{"cpu", 3000}, {"cpu", 1}, {"memory", 7}};
+  EXPECT_EQ(SumBy(KubernetesVersion::k136, pod), (Amounts{{"cpu", 3501}, {"memory", 7}}));
+  EXPECT_EQ(SumBy(KubernetesVersion::k137, pod), (Amounts{{"cpu", 3501}, {"memory", 7}}));
+  EXPECT_EQ(CpuBy137(pod), CpuBy136(pod));
+  EXPECT_EQ(Cpu(pod), 500);  // Where it goes devices may be others.
+}
+
+TEST(PodRequestsTest, AStatusThatSaysTheSameHoldsWhatIsAskedFor) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 500}, {"memory", 10}})};
+  EXPECT_TRUE(HoldsWhatItAsksFor(pod));
+  pod.container_statuses = {
+      Holds("a", {{"cpu", 500}, {"memory", 10}}, {{"cpu", 500}, {"memory", 10}})};
+  EXPECT_TRUE(HoldsWhatItAsksFor(pod));
+  EXPECT_EQ(CpuBy136(pod), 500);
+  EXPECT_EQ(CpuBy137(pod), 500);
+  pod.resize_infeasible = true;
+  EXPECT_FALSE(HoldsWhatItAsksFor(pod));
+}
+
 }  // namespace
 }  // namespace ebb::pod_requests_test

@@ -11,8 +11,8 @@ using objects::Text;
 // These fail when objects.h gains a field, which belongs in the functions below.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "spell out the new field here");
-static_assert(sizeof(objects::Node) == 312, "spell out the new field here");
-static_assert(sizeof(objects::Pod) == 800, "spell out the new field here");
+static_assert(sizeof(objects::Node) == 360, "spell out the new field here");
+static_assert(sizeof(objects::Pod) == 840, "spell out the new field here");
 #endif
 
 // Appends " name=value" for what is set.  Texts are bracketed, so that no value
@@ -165,7 +165,7 @@ void PutStatus(const objects::Pod& pod, Line& line) {
     line.Put("status", each.name).Put("has", each.has_resources);
     line.Put("requests", each.requests).Put("allocated", each.allocated);
   }
-  line.Put("has_status", pod.has_pod_status_resources);
+  line.Put("has_status", pod.has_pod_status_resources).Put("claimed", pod.claimed);
   line.Put("status_requests", pod.pod_status_requests).Put("allocated", pod.pod_allocated);
 }
 
@@ -206,7 +206,10 @@ Line Dumped(const objects::StorageClass& storage_class) {
 }
 
 Line Dumped(const objects::CsiDriver& driver) {
-  return Line("CSIDriver").Put("name", driver.meta).Put("capacity", driver.storage_capacity);
+  return Line("CSIDriver")
+      .Put("name", driver.meta)
+      .Put("capacity", driver.storage_capacity)
+      .Put("prevents", driver.prevents_scheduling);
 }
 
 Line Dumped(const objects::CsiNode& node) {
@@ -291,6 +294,8 @@ absl::Status DumpSink::OnNode(const objects::Node& node) {
   for (const objects::NodeImage& each : node.images) {
     line.Put("image", each.names).Put("bytes", each.size_bytes);
   }
+  line.Put("os", node.operating_system).Put("arch", node.architecture);
+  line.Put("kubelet", node.kubelet_version);
   lines_.push_back(line.text());
   return absl::OkStatus();
 }
@@ -298,6 +303,7 @@ absl::Status DumpSink::OnNode(const objects::Node& node) {
 absl::Status DumpSink::OnPod(const objects::Pod& pod) {
   Line line("Pod");
   line.Put("name", pod.meta).Put("node", pod.node_name).Put("priority", pod.priority);
+  line.Put("os", pod.os_name).Put("mounts", pod.has_bind_mount_options);
   line.Put("restart", pod.restart_policy).Put("grace", pod.termination_grace_period_s);
   line.Put("host_network", pod.host_network).Put("host_users", pod.host_users);
   line.Put("selector", pod.node_selector).Put("has_selector", pod.has_node_selector);

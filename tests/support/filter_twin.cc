@@ -169,8 +169,79 @@ Amounts ContainerRequests(const objects::Pod& pod, const objects::Container& con
   return spec;
 }
 
+bool IsPodLevel(std::string_view name) {
+  return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
+}
+
+// Everything that ToAmounts makes of lists that may name a resource twice.
+Amounts Claimed(const objects::Pod& pod) {
+  Amounts sum;
+  for (const objects::ResourceAmount& each : pod.claimed) sum = Sum(sum, ToAmounts({each}));
+  return sum;
+}
+
+// The total over containers, where `amount_of` tells what one counts with.
+template <typename AmountOf>
+Amounts Total(const objects::Pod& pod, AmountOf amount_of) {
+  Amounts all;
+  for (const objects::Container& c : pod.containers) all = Sum(all, amount_of(c));
+  Amounts sidecars;
+  Amounts peak;
+  for (const objects::Container& c : pod.init_containers) {
+    const Amounts with = Sum(sidecars, amount_of(c));
+    peak = Max(peak, with);
+    if (c.restart_policy == "Always") sidecars = with;
+  }
+  return Max(Sum(all, sidecars), peak);
+}
+
+// What a pod on a node holds from Kubernetes 1.37 on.
+Amounts HeldFrom137(const objects::Pod& pod, bool pod_level_status) {
+  const auto status_of = [&](const objects::Container& c) -> const objects::ContainerStatus* {
+    for (const objects::ContainerStatus& status : pod.container_statuses) {
+      if (status.name == c.name) return &status;
+    }
+    return nullptr;
+  };
+  const auto asked = [](const objects::Container& c) { return ToAmounts(c.requests); };
+  const auto allocated = [&](const objects::Container& c) {
+    const objects::ContainerStatus* const status = status_of(c);
+    if (status != nullptr && !status->allocated.empty()) return ToAmounts(status->allocated);
+    return pod.resize_infeasible ? Amounts() : asked(c);
+  };
+  const auto in_force = [&](const objects::Container& c) {
+    const objects::ContainerStatus* const status = status_of(c);
+    const bool says = status != nullptr && status->has_resources && !status->requests.empty();
+    return says ? ToAmounts(status->requests) : allocated(c);
+  };
+  const bool of_pod = pod_level_status && pod.has_pod_status_resources;
+  Amounts held;
+  if (of_pod && !pod.pod_status_requests.empty() && !pod.pod_allocated.empty()) {
+    held = Max(ToAmounts(pod.pod_status_requests), ToAmounts(pod.pod_allocated));
+  } else {
+    held = Sum(Max(Total(pod, allocated), Total(pod, in_force)), Claimed(pod));
+  }
+  if (!pod.resize_infeasible) held = Max(held, Sum(Total(pod, asked), Claimed(pod)));
+  const auto names_pod_level = [](const objects::ResourceAmount& each) {
+    return IsPodLevel(each.name);
+  };
+  if (pod.has_pod_resources && std::ranges::any_of(pod.pod_requests, names_pod_level)) {
+    const bool spec_counts = !of_pod || !pod.resize_infeasible;
+    Amounts level = spec_counts ? ToAmounts(pod.pod_requests) : Amounts();
+    if (of_pod) {
+      level = Max(level, Max(ToAmounts(pod.pod_status_requests), ToAmounts(pod.pod_allocated)));
+    }
+    for (const auto& [name, amount] : level) {
+      if (IsPodLevel(name)) held[name] = amount;
+    }
+  }
+  return RoundedUp(Sum(held, ToAmounts(pod.overhead)));
+}
+
 // `pod_level_status`: whether that counts for a running pod's pod-level resources.
-Amounts PodRequests(const objects::Pod& pod, bool running, bool pod_level_status = true) {
+Amounts PodRequests(KubernetesVersion version, const objects::Pod& pod, bool running,
+                    bool pod_level_status = true) {
+  if (running && version == KubernetesVersion::k137) return HeldFrom137(pod, pod_level_status);
   Amounts base;
   for (const objects::Container& c : pod.containers) {
     base = Sum(base, ContainerRequests(pod, c, running));
@@ -186,6 +257,7 @@ Amounts PodRequests(const objects::Pod& pod, bool running, bool pod_level_status
     }
   }
   Amounts total = Max(Sum(base, sidecars), init_max);
+  if (running) total = Sum(total, Claimed(pod));
   if (pod.has_pod_resources) {
     Amounts level = ToAmounts(pod.pod_requests);
     if (running && pod_level_status && pod.has_pod_status_resources) {
@@ -193,7 +265,7 @@ Amounts PodRequests(const objects::Pod& pod, bool running, bool pod_level_status
       level = pod.resize_infeasible ? held : Max(held, level);
     }
     for (const auto& [name, unused, excess] : pod.pod_requests) {
-      if (name == "cpu" || name == "memory" || name.starts_with("hugepages-")) {
+      if (IsPodLevel(name)) {
         total[std::string(name)] = level[std::string(name)];
       }
     }
@@ -265,6 +337,10 @@ class Twin {
     if (LacksFeature()) {
       return No(Filter::kNodeDeclaredFeatures, "node(s) didn't match Pod's required features");
     }
+    if (IsOfAnotherOs()) {
+      return No(Filter::kOperatingSystem,
+                "node(s) run another operating system than the pod was made for");
+    }
     return {};
   }
 
@@ -303,14 +379,14 @@ class Twin {
     Amounts used;
     int64_t pods = 0;
     ForEachNeighbour([&](const objects::Pod& other) {
-      used = Sum(used, PodRequests(other, true));
+      used = Sum(used, PodRequests(cluster_.version, other, true));
       ++pods;
     });
     Amounts allocatable = Offers(node_);
     std::vector<std::string> reasons;
     if ((pods + 1) * __int128{kBillion} > allocatable["pods"])
       reasons.emplace_back("Too many pods");
-    for (const auto& [name, amount] : PodRequests(pod_, false)) {
+    for (const auto& [name, amount] : PodRequests(cluster_.version, pod_, false)) {
       if (IsFiltered(name) && amount > 0 && amount > allocatable[name] - used[name]) {
         reasons.push_back("Insufficient " + name);
       }
@@ -407,7 +483,7 @@ class Twin {
   }
 
   // `incoming`: the term is the pod's that is asked about.  Its selector chooses among
-  // the namespaces that exist and is then, surprisingly, also tried on no labels.
+  // the namespaces that exist and is then, surprisingly and until 1.36, also tried on no labels.
   bool NamespaceMatches(const objects::PodAffinityTerm& term, const objects::Pod& owner,
                         const objects::Pod& target, bool incoming) const {
     const Text name = target.meta.namespace_name;
@@ -415,7 +491,9 @@ class Twin {
       return name == owner.meta.namespace_name;
     }
     if (Has(term.namespaces, name)) return true;
-    if (incoming && *Matches(term.namespace_selector, {})) return true;
+    const bool as_empty =
+        cluster_.version == KubernetesVersion::k136 || IsEmpty(term.namespace_selector);
+    if (incoming && as_empty && *Matches(term.namespace_selector, {})) return true;
     for (const objects::Namespace& ns : cluster_.namespaces) {
       if (ns.meta.name == name) return *Matches(term.namespace_selector, ns.meta.labels);
     }
@@ -484,8 +562,48 @@ class Twin {
     if (restarts && !Has(node_.declared_features, "RestartAllContainersOnContainerExits")) {
       return true;
     }
+    if (cluster_.version == KubernetesVersion::k137 && pod_.has_bind_mount_options &&
+        !Has(node_.declared_features, "VolumeBindMountOptions")) {
+      return true;
+    }
     return pod_.host_network && pod_.host_users == false &&
            !Has(node_.declared_features, "UserNamespacesHostNetworkSupport");
+  }
+
+  // Operating systems
+
+  static Text OsOf(const objects::Node& node) {
+    for (const Text key : {"kubernetes.io/os", "beta.kubernetes.io/os"}) {
+      if (const std::optional<Text> value = Find(node.meta.labels, key)) return *value;
+    }
+    return node.operating_system;
+  }
+
+  static bool ChoosesOs(const objects::Pod& pod) {
+    const auto is_os = [](Text key) {
+      return key == "kubernetes.io/os" || key == "beta.kubernetes.io/os";
+    };
+    for (const auto& [key, value] : pod.node_selector) {
+      if (is_os(key)) return true;
+    }
+    for (const objects::NodeSelectorTerm& term : pod.required_node_affinity.terms) {
+      bool chooses = false;
+      for (const objects::Requirement& r : term.match_expressions) {
+        chooses |= is_os(r.key) && (r.op == "In" || r.op == "NotIn");
+      }
+      if (!chooses) return false;
+    }
+    return !pod.required_node_affinity.terms.empty();
+  }
+
+  bool IsOfAnotherOs() const {
+    Text os = pod_.os_name;
+    if (os.empty() && !ChoosesOs(pod_)) {
+      for (const objects::Node& node : cluster_.first_nodes) {
+        if (node.meta.name == cluster_.homes[asked_]) os = OsOf(node);
+      }
+    }
+    return cluster_.match_os && !os.empty() && !OsOf(node_).empty() && OsOf(node_) != os;
   }
 
   const RawCluster& cluster_;
@@ -511,7 +629,8 @@ std::optional<double> TwinUtilization(const RawCluster& cluster, size_t node,
     if ((pod.node_name.empty() ? pod.nominated_node_name : pod.node_name) != there.meta.name) {
       continue;
     }
-    Amounts amounts = PodRequests(pod, /*running=*/true, /*pod_level_status=*/false);
+    Amounts amounts =
+        PodRequests(cluster.version, pod, /*running=*/true, /*pod_level_status=*/false);
     requested += std::min<__int128>(amounts[name] / kBillion, kUncountable);
   }
   const double scale = name == "cpu" ? 1 : 1000;

@@ -32,7 +32,7 @@ constexpr std::array<int64_t, 5> kHugeAmounts = {int64_t{1} << 52, int64_t{1} <<
 constexpr Texts<8> kResources = {
     "cpu",   "memory", "ephemeral-storage", "nvidia.com/gpu", "hugepages-2Mi", "kubernetes.io/odd",
     "plain", "pods"};
-constexpr Texts<2> kFeatures = {"RestartAllContainersOnContainerExits",
+constexpr Texts<3> kFeatures = {"VolumeBindMountOptions", "RestartAllContainersOnContainerExits",
                                 "UserNamespacesHostNetworkSupport"};
 
 // Storage.
@@ -86,10 +86,44 @@ class Maker {
     const size_t pods = 1 + choose_.Below(kPodNames.size());
     for (size_t p = 0; p < pods; ++p) cluster.pods.push_back(MakePod(p, nodes));
     if (storage_) MakeStorage(cluster);
+    if (choose_.Chance(30)) MakeOperatingSystems(cluster);
+    for (const objects::Pod& pod : cluster.pods) cluster.homes.push_back(pod.node_name);
+    cluster.first_nodes = cluster.nodes;
+    cluster.version = choose_.Chance(50) ? KubernetesVersion::k137 : KubernetesVersion::k136;
     return cluster;
   }
 
  private:
+  void MakeOperatingSystems(RawCluster& cluster) {
+    static constexpr Texts<3> kSystems = {"linux", "windows", ""};
+    cluster.match_os = choose_.Chance(80);
+    for (objects::Node& node : cluster.nodes) {
+      node.operating_system = choose_.Pick(kSystems);
+      static constexpr Texts<4> kVersions = {"v1.36.2", "v1.37.0-eks-1", "", "v1.36.2"};
+      node.kubelet_version = choose_.Pick(kVersions);
+      if (!choose_.Chance(70)) continue;
+      const Text key = choose_.Chance(80) ? "kubernetes.io/os" : "beta.kubernetes.io/os";
+      node.meta.labels.push_back({key, choose_.Pick(kSystems)});
+    }
+    for (objects::Pod& pod : cluster.pods) {
+      if (choose_.Chance(20)) pod.os_name = choose_.Pick(kSystems);
+      if (choose_.Chance(10)) {
+        pod.has_node_selector = true;
+        pod.node_selector.push_back({"kubernetes.io/os", choose_.Pick(kSystems)});
+      }
+      // One way to a node may name what another leaves open.
+      for (objects::NodeSelectorTerm& term : pod.required_node_affinity.terms) {
+        if (!choose_.Chance(30)) continue;
+        static constexpr Texts<3> kChoices = {"In", "NotIn", "Exists"};
+        const Text op = choose_.Pick(kChoices);
+        objects::Requirement& asked = term.match_expressions.emplace_back();
+        asked.key = "kubernetes.io/os";
+        asked.op = op;
+        if (op != "Exists") asked.values.push_back(choose_.Pick(kSystems));
+      }
+    }
+  }
+
   void MakeNamespaces(RawCluster& cluster) {
     for (const Text name : kNamespaces) {
       if (choose_.Chance(20)) continue;  // The dump may lack it.
@@ -167,6 +201,7 @@ class Maker {
     if (features_) {
       pod.host_network = choose_.Chance(40);
       if (choose_.Chance(50)) pod.host_users = choose_.Chance(30);
+      pod.has_bind_mount_options = choose_.Chance(20);
     }
     pod.meta.uid = pod.meta.name;
     if (storage_) MakeVolumes(pod);
@@ -245,6 +280,7 @@ class Maker {
       objects::CsiDriver& driver = cluster.drivers.emplace_back();
       driver.meta.name = name;
       driver.storage_capacity = choose_.Chance(name == kDrivers[1] ? 90 : 20);
+      driver.prevents_scheduling = choose_.Chance(25);
     }
     for (const objects::Node& node : cluster.nodes) {
       if (!choose_.Chance(15)) cluster.csi_nodes.push_back(MakeCsiNode(node.meta.name));
@@ -525,6 +561,7 @@ class Maker {
       status.requests = MakeAmounts();
       if (choose_.Chance(50)) status.allocated = MakeAmounts();
     }
+    if (choose_.Chance(20)) pod.claimed = MakeAmounts();
     if (choose_.Chance(40)) {
       pod.has_pod_status_resources = true;
       pod.pod_status_requests = MakeAmounts();
@@ -707,6 +744,7 @@ RawCluster RandomCluster(Choices& choices) { return Maker(choices).Make(); }
 
 absl::StatusOr<ClusterSnapshot> BuildSnapshot(const RawCluster& cluster) {
   SnapshotBuilder builder;
+  builder.SetVersion(cluster.version);
   absl::Status status;
   for (const objects::Namespace& ns : cluster.namespaces) status.Update(builder.AddNamespace(ns));
   for (const objects::Node& node : cluster.nodes) status.Update(builder.AddNode(node));
@@ -722,7 +760,9 @@ absl::StatusOr<ClusterSnapshot> BuildSnapshot(const RawCluster& cluster) {
   add_all(cluster.attachments);
   add_all(cluster.capacities);
   if (!status.ok()) return status;
-  return std::move(builder).Build();
+  absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
+  if (snapshot.ok()) snapshot->SetMatchOs(cluster.match_os);
+  return snapshot;
 }
 
 }  // namespace ebb::test

@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "snapshot/cluster_snapshot.h"
+#include "snapshot/kubernetes_version.h"
 #include "snapshot/objects.h"
 #include "snapshot/storage_objects.h"
 
@@ -37,6 +38,13 @@ struct RawCluster {
   std::vector<objects::CsiNode> csi_nodes;
   std::vector<objects::VolumeAttachment> attachments;
   std::vector<objects::CsiStorageCapacity> capacities;
+
+  KubernetesVersion version = KubernetesVersion::k136;  // Whose rules hold.
+  bool match_os = false;
+  // Where pods ran at first, by their place in `pods`, and the nodes of then: pods that are moved
+  // are still made for those.
+  std::vector<objects::Text> homes;
+  std::vector<objects::Node> first_nodes;
 };
 
 // Deals out decisions from bytes; zeros when they have run out.

@@ -368,12 +368,52 @@ Counted AttachedTo(const RawCluster& cluster, const Node& node) {
   return counted;
 }
 
+bool MustBeThere(const RawCluster& cluster, std::string_view driver) {
+  const objects::CsiDriver* const there = ByName(cluster.drivers, driver);
+  return cluster.version == KubernetesVersion::k137 && there != nullptr &&
+         there->prevents_scheduling;
+}
+
+// Which of several is named is chance in the scheduler.
+FilterVerdict Lacks(std::string_view /*driver*/) {
+  return {.fits = false, .filter = Filter::kNodeVolumeLimits, .reasons = {}};
+}
+
+// In-tree volumes are then not migrated: drivers of others alone can be missing.
+FilterVerdict JudgeWithoutCsiNode(const RawCluster& cluster, const Pod& pod) {
+  for (const Volume& volume : pod.volumes) {
+    const std::optional<ClaimUse> use = UseOf(pod, volume);
+    const PersistentVolumeClaim* claim = use ? FindClaim(cluster, pod, use->name) : nullptr;
+    if (claim == nullptr || (use->ephemeral && !IsControlledBy(*claim, pod))) continue;
+    const PersistentVolume* bound = ByName(cluster.volumes, claim->volume_name);
+    if (!claim->volume_name.empty() && bound != nullptr) {
+      if (bound->source == "csi" && !bound->driver.empty() && !bound->id.empty() &&
+          MustBeThere(cluster, bound->driver)) {
+        return Lacks(bound->driver);
+      }
+      continue;
+    }
+    const StorageClass* by = ByName(cluster.classes, ClassName(*claim));
+    if (by != nullptr && FindPlugin(by->provisioner) == nullptr &&
+        MustBeThere(cluster, by->provisioner)) {
+      return Lacks(by->provisioner);
+    }
+  }
+  return {};
+}
+
 FilterVerdict JudgeLimits(const RawCluster& cluster, const Pod& pod, const Node& node,
                           const std::vector<const Pod*>& neighbours) {
   const CsiNode* csi_node = ByName(cluster.csi_nodes, node.meta.name);
-  if (csi_node == nullptr) return {};
+  if (csi_node == nullptr) return JudgeWithoutCsiNode(cluster, pod);
   Counted wanted;
   if (!CountVolumes(cluster, pod, wanted)) return Fails(Filter::kNodeVolumeLimits);
+  for (const auto& [id, driver] : wanted) {
+    const auto is_driver = [&](const CsiNode::Driver& each) { return each.name == driver; };
+    if (MustBeThere(cluster, driver) && std::ranges::none_of(csi_node->drivers, is_driver)) {
+      return Lacks(driver);
+    }
+  }
   std::map<std::string, int64_t> limits;
   for (const CsiNode::Driver& driver : csi_node->drivers) {
     if (driver.volumes_max) limits[std::string(driver.name)] = *driver.volumes_max;

@@ -122,6 +122,29 @@ TEST_F(SessionTest, CountsTheBatchesThatItTook) {
   EXPECT_EQ(status.put(), 5);
 }
 
+// Symptom: a pod for Linux was planned onto a Windows node.  The autoscaler's planner still does.
+TEST_F(SessionTest, PlansKeepPodsOnTheirOperatingSystemAndPassesAskTheSchedulerAlone) {
+  const auto labelled = [](std::string node, const std::string& os) {
+    Json json = Json::parse(node);
+    json["metadata"]["labels"]["kubernetes.io/os"] = os;
+    return json.dump();
+  };
+  ASSERT_TRUE(Put({labelled(NodeJson("a"), "linux"), labelled(NodeJson("b"), "windows"),
+                   test::ReplicaSetJson(), PodJson("p", "a"), PodJson("q", "b")})
+                  .ok());
+  const auto removes = [&] {
+    return Removed(PlanJsonOf(session_->Plan(Call(), std::nullopt))).size();
+  };
+  EXPECT_EQ(removes(), 0u);
+  wire::PassCall pass;
+  pass.mutable_input()->set_now(kNow);
+  pass.add_candidates("a");
+  const absl::StatusOr<wire::PassReply> passed = session_->Pass(pass, std::nullopt);
+  ASSERT_TRUE(passed.ok()) << passed.status();
+  EXPECT_EQ(passed->plan().removes_size(), 1);
+  EXPECT_EQ(removes(), 0u);  // It is as it was.
+}
+
 TEST_F(SessionTest, RefusedBatchLeavesItAsItWas) {
   ASSERT_TRUE(PutCluster().ok());
   const auto before = session_->Plan(Call(), std::nullopt);

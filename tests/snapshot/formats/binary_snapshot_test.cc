@@ -27,11 +27,12 @@ constexpr std::string_view kEveryField = R"(
   {"kind":"Node","metadata":{"name":"n","uid":"u","labels":{"a":"b","c":""},"annotations":{"d":"e"},
     "creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"unschedulable":true,"providerID":"p",
     "taints":[{"key":"k","value":"v","effect":"NoSchedule"}]},"status":{"allocatable":{"cpu":"1","x/y":3},
-    "capacity":{"cpu":"2"},"conditions":[{"type":"Ready","status":"True"}],"declaredFeatures":["F","G"]}}
+    "capacity":{"cpu":"2"},"conditions":[{"type":"Ready","status":"True"}],"declaredFeatures":["F","G"],
+    "nodeInfo":{"operatingSystem":"linux","architecture":"arm64","kubeletVersion":"v1.37.1"}}}
   {"kind":"Pod","metadata":{"name":"p","namespace":"ns","deletionTimestamp":"1960-01-01T00:00:00Z",
     "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"ru","controller":true}]},
    "spec":{"nodeName":"n","priority":-3,"restartPolicy":"Never","terminationGracePeriodSeconds":0,
-    "hostNetwork":true,"hostUsers":false,"nodeSelector":{"a":"b"},"overhead":{"cpu":"1500u","memory":"1500m"},
+    "hostNetwork":true,"hostUsers":false,"os":{"name":"linux"},"nodeSelector":{"a":"b"},"overhead":{"cpu":"1500u","memory":"1500m"},
     "resources":{"requests":{"memory":"1Ki"}},"resourceClaims":[{"name":"rc"}],"newRule":1,
     "tolerations":[{"key":"k","operator":"Equal","value":"v","effect":"NoExecute"}],
     "affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
@@ -45,10 +46,12 @@ constexpr std::string_view kEveryField = R"(
       "labelSelector":{},"matchLabelKeys":["h"],"minDomains":2,"nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor"}],
     "containers":[{"name":"c","restartPolicy":"Always","resources":{"requests":{"cpu":"1"}},
       "ports":[{"hostPort":1,"hostIP":"1.1.1.1","protocol":"UDP"}],
+      "volumeMounts":[{"name":"a","bindMountOptions":["noexec"]}],
       "restartPolicyRules":[{"action":"RestartAllContainers"}]}],"initContainers":[{"name":"i"}],
     "volumes":[{"name":"a","emptyDir":{"medium":"Memory"}},{"name":"b","persistentVolumeClaim":{"claimName":"cl","readOnly":true}},
       {"name":"c","rbd":{"image":"im","pool":"po","monitors":["m"]}},{"name":"d","csi":{"driver":"dr"}}]},
    "status":{"phase":"Running","nominatedNodeName":"nn","resources":{"requests":{"cpu":"5"}},
+    "nodeAllocatableResourceClaimStatuses":[{"mapping":[{"name":"cpu","quantity":"1500u"}]}],
     "allocatedResources":{"cpu":"6"},"conditions":[{"type":"PodResizePending","reason":"Infeasible"}],
     "containerStatuses":[{"name":"c","resources":{"requests":{"cpu":"7"}},"allocatedResources":{"cpu":"8"}}]}}
   {"kind":"Pod","metadata":{"name":"q","namespace":"ns"},"spec":{"nodeSelector":{},"resources":{"requests":{}},

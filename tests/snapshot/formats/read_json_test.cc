@@ -323,6 +323,48 @@ TEST(ReadJsonTest, EveryFieldOfANodeIsRead) {
                           "feature=[F] image=[a@sha256:1] image=[a:2] bytes=7"));
 }
 
+TEST(ReadJsonTest, ANodeSaysWhatItRuns) {
+  const Read read = ReadText(R"({"kind":"Node","metadata":{"name":"n"},"status":{"nodeInfo":{
+    "machineID":"m","kubeletVersion":"v1.37.0","operatingSystem":"windows","architecture":"arm64"}}})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(read.lines, ElementsAre("Node name=[n] os=[windows] arch=[arm64] kubelet=[v1.37.0]"));
+}
+
+// Kubernetes 1.36 wrote `resources`; the name of an amount may come after it.
+TEST(ReadJsonTest, WhatDevicesTakeOfANodeIsRead) {
+  const Read read = ReadText(R"({"kind":"Pod","metadata":{"name":"p"},"status":{
+    "nodeAllocatableResourceClaimStatuses":[
+      {"resourceClaimName":"x","containers":["a","b"],
+       "mapping":[{"quantity":"1500m","name":"cpu"},{"name":"memory","quantity":"1Ki"}],
+       "overhead":[{"name":"cpu","perPod":"100m","perContainer":"10m"},
+                   {"perContainer":"1","name":"memory"}]},
+      {"resources":{"cpu":"3"}}, {}]}})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(read.lines, ElementsAre("Pod name=[p] claimed=[cpu]:1500 claimed=[memory]:1024 "
+                                      "claimed=[cpu]:100 claimed=[cpu]:20 claimed=[memory]:2 "
+                                      "claimed=[cpu]:3000"));
+  const Read wrong = ReadText(R"({"kind":"Pod","metadata":{"name":"p"},"status":{
+    "nodeAllocatableResourceClaimStatuses":[{"mapping":[{"name":"cpu","quantity":"4x"}]}]}})");
+  EXPECT_THAT(wrong.error, HasSubstr("mapping[0].quantity: \"4x\" is not a quantity"));
+}
+
+TEST(ReadJsonTest, BindMountOptionsOfAnyContainerAreAPods) {
+  for (const char* const spec :
+       {R"("containers":[{"name":"c","volumeMounts":[{"name":"v"},{"bindMountOptions":["ro"]}]}])",
+        R"("initContainers":[{"volumeMounts":[{"bindMountOptions":["noexec"]}]}])",
+        R"("ephemeralContainers":[{"volumeMounts":[{"bindMountOptions":["noexec"]}]}])"}) {
+    const Read read =
+        ReadText(std::string(R"({"kind":"Pod","metadata":{"name":"p"},"spec":{)") + spec + "}}");
+    EXPECT_EQ(read.error, "");
+    ASSERT_EQ(read.lines.size(), 1u);
+    EXPECT_THAT(read.lines[0], HasSubstr("mounts=true")) << spec;
+  }
+  const Read none = ReadText(R"({"kind":"Pod","metadata":{"name":"p"},"spec":{"os":{"name":"linux"},
+    "containers":[{"volumeMounts":[{"name":"v","bindMountOptions":[]}]}]}})");
+  EXPECT_THAT(none.lines[0],
+              ::testing::AllOf(HasSubstr("os=[linux]"), ::testing::Not(HasSubstr("mounts"))));
+}
+
 TEST(ReadJsonTest, EveryFieldOfAPodsMetadataIsRead) {
   const Read read = ReadText(R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns","uid":"u",
     "deletionTimestamp":"1970-01-01T00:01:00+00:30",

@@ -42,7 +42,7 @@ constexpr std::string_view kObjects = R"([
  "provisioner":"csi.example.com","volumeBindingMode":"WaitForFirstConsumer",
  "allowedTopologies":[{"matchLabelExpressions":[{"key":"rack","values":["1"]}]}]},
 {"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","metadata":{"name":"csi.example.com"},
- "spec":{"storageCapacity":true}},
+ "spec":{"storageCapacity":true,"preventPodSchedulingIfMissing":true}},
 {"apiVersion":"storage.k8s.io/v1","kind":"CSINode","metadata":{"name":"n"},
  "spec":{"drivers":[{"name":"csi.example.com","nodeID":"n","allocatable":{"count":25}},
   {"name":"other","nodeID":"n"}]}},

@@ -2247,5 +2247,69 @@ TEST(LiveSnapshotTest, PodsAreAlikeOnlyWhereAllTheirAmountsAre) {
   }
 }
 
+// --- Operating systems and versions
+
+class LiveOsTest : public LiveTest {
+ protected:
+  // The operating system that the pod was made for, "" if that is not known.
+  std::string OsOf(std::string_view pod) {
+    ClusterSnapshot& snapshot = live_.Snapshot();
+    const Catalog& catalog = snapshot.catalog();
+    const PodShape& shape = catalog.shape_of(live_.FindPod("default", pod));
+    return std::string(catalog.Text(catalog.constraints(shape.constraints).os));
+  }
+  const Node linux_ = Node("l").Label("kubernetes.io/os", "linux");
+  const Node windows_ = Node("w").Label("kubernetes.io/os", "windows");
+  const Pod on_linux_ = Pod("a").On("l");
+  const Pod on_windows_ = Pod("b").On("w");
+};
+
+TEST_F(LiveOsTest, PodsAreMadeForTheSystemOfTheirNodeOnceThereAreTwo) {
+  ASSERT_TRUE(Put(&on_linux_.raw).ok());
+  ASSERT_TRUE(Put(&linux_.raw).ok());
+  EXPECT_EQ(OsOf("a"), "");
+  ASSERT_TRUE(Put(&windows_.raw).ok());
+  EXPECT_EQ(OsOf("a"), "linux");
+  const uint64_t before = live_.counts().AllRebuilds();
+  ASSERT_TRUE(Put(&on_windows_.raw).ok());
+  EXPECT_EQ(OsOf("b"), "windows");
+  Pod moved = on_linux_;
+  ASSERT_TRUE(Put(&moved.On("w").raw).ok());
+  EXPECT_EQ(OsOf("a"), "windows");
+  EXPECT_EQ(live_.counts().AllRebuilds(), before);
+}
+
+TEST_F(LiveOsTest, APodThatComesBeforeItsNodeIsMadeForItsSystemToo) {
+  const Node other = Node("l2").Label("kubernetes.io/os", "linux");
+  for (const Node* const node : {&other, &windows_}) ASSERT_TRUE(Put(&node->raw).ok());
+  ASSERT_TRUE(Put(&on_linux_.raw).ok());
+  EXPECT_EQ(OsOf("a"), "");
+  ASSERT_TRUE(Put(&linux_.raw).ok());
+  EXPECT_EQ(OsOf("a"), "linux");
+  Node changed = Node("l").Label("kubernetes.io/os", "windows");
+  ASSERT_TRUE(Put(&changed.raw).ok());
+  EXPECT_EQ(OsOf("a"), "windows");
+}
+
+TEST_F(LiveTest, TheNewestKubeletThatIsThereSaysByWhichRulesPodsArePlaced) {
+  const auto with_kubelet = [](std::string_view name, std::string_view version) {
+    return Node(name).With([&](objects::Node& node) { node.kubelet_version = version; });
+  };
+  const auto version = [&] { return live_.Snapshot().catalog().kubernetes_version(); };
+  const Node old = with_kubelet("a", "v1.36.1");
+  const Node newer = with_kubelet("b", "v1.37.0");
+  ASSERT_TRUE(Put(&old.raw).ok());
+  EXPECT_EQ(version(), KubernetesVersion::k136);
+  ASSERT_TRUE(Put(&newer.raw).ok());
+  EXPECT_EQ(version(), KubernetesVersion::k137);
+  Delete(&newer.raw);
+  EXPECT_EQ(version(), KubernetesVersion::k136);
+  const Node upgraded = with_kubelet("a", "v1.37.0");
+  ASSERT_TRUE(Put(&upgraded.raw).ok());
+  EXPECT_EQ(version(), KubernetesVersion::k137);
+  ASSERT_TRUE(Put(&old.raw).ok());
+  EXPECT_EQ(version(), KubernetesVersion::k136);
+}
+
 }  // namespace
 }  // namespace ebb::live_snapshot_test
