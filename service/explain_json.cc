@@ -104,6 +104,7 @@ Json ExplanationJson(const PlanReport& report, std::span<const NodeId> nodes) {
   Json json = {{"apiVersion", kPlanApiVersion},
                {"kind", "Explanation"},
                {"now", FormatRfc3339(report.context.request->now_s)}};
+  PutComplete(report.context.cluster->warnings, json);
   Json list = Json::array();
   for (const NodeId node : nodes) list.push_back(NodeJson(report, Explain(report, node)));
   json["nodes"] = std::move(list);

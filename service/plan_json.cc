@@ -10,6 +10,7 @@
 #include "service/pass_replay.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/completeness.h"
+#include "snapshot/import/incomplete.h"
 #include "snapshot/import/input_warning.h"
 
 namespace ebb {
@@ -183,6 +184,12 @@ Json SummaryJson(const PlanReport& report) {
 
 }  // namespace
 
+void PutComplete(std::span<const InputWarning> warnings, Json& json) {
+  const std::vector<InputWarning> missing = MissingOf(warnings);
+  json["complete"] = missing.empty();
+  if (!missing.empty()) json["missing"] = InputWarningsJson(missing);
+}
+
 Json PodNameJson(const Catalog& catalog, PodId pod) {
   return {{"namespace", catalog.Text(catalog.shape_of(pod).namespace_name)},
           {"name", catalog.Text(catalog.pod(pod).name)}};
@@ -257,8 +264,9 @@ Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const Plac
 Json PlanJson(const PlanReport& report) {
   Json json = {{"apiVersion", kPlanApiVersion},
                {"kind", "Plan"},
-               {"now", FormatRfc3339(report.context.request->now_s)},
-               {"summary", SummaryJson(report)}};
+               {"now", FormatRfc3339(report.context.request->now_s)}};
+  PutComplete(report.context.cluster->warnings, json);
+  json["summary"] = SummaryJson(report);
   const std::unordered_map<uint32_t, AtTurn> turns = ReplayTurns(report);
   const auto at_turn = [&](NodeId node) -> const AtTurn& {
     static const AtTurn none;

@@ -31,6 +31,7 @@
 #include "service/session/wire_sizing.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/import/incomplete.h"
 
 namespace ebb {
 namespace {
@@ -70,14 +71,15 @@ class MissingSink final : public AnyObjectSink {
   ChangeBatch& deletions_;
 };
 
+void PutWarning(const InputWarning& warning, wire::Warning& told) {
+  told.set_code(warning.code);
+  told.set_message(warning.message);
+  told.set_command(warning.command);
+}
+
 template <typename Reply>
 void PutWarnings(std::span<const InputWarning> warnings, Reply& reply) {
-  for (const InputWarning& warning : warnings) {
-    wire::Warning& told = *reply.add_warnings();
-    told.set_code(warning.code);
-    told.set_message(warning.message);
-    told.set_command(warning.command);
-  }
+  for (const InputWarning& warning : warnings) PutWarning(warning, *reply.add_warnings());
 }
 
 // JSON or YAML; absent: the view is for people.
@@ -364,6 +366,7 @@ absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
   const uint64_t before = cluster_->counts().deleted;
   if (absl::Status s = cluster_->Take(deletions.changes()); !s.ok()) return s;
   resyncs_.erase(named);
+  cluster_->AllKindsAreListed();  // A resync names everything that there is.
   filling_ = false;
   Changed();
   return cluster_->counts().deleted - before;
@@ -378,6 +381,7 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump,
     effective = *std::move(parsed);
   }
   LoadOptions load = effective ? effective->options.load : cluster_->options();
+  load.allow_incomplete = true;  // Questions are refused where something is missing, and not dumps.
   load.limits.bytes_max = options_.dump_bytes_max;
   const Parallelism parallelism(options_.threads);
   auto loaded = LiveCluster::FromDump("dump", dump, load, HoldingOf(load), parallelism);
@@ -531,24 +535,33 @@ absl::StatusOr<PlanRequest> RequestOf(const wire::PlanInput& input, const RoundO
 
 }  // namespace
 
+absl::StatusOr<LoadedCluster> Session::Judged(bool allow_incomplete, Use use) {
+  absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
+  absl::Status possible = judged.status();
+  if (judged.ok()) {
+    const bool allowed = allow_incomplete || options_.allow_incomplete;
+    possible = use == Use::kCarriedOut ? CheckMayBeCarriedOut(judged->warnings, allowed)
+                                       : CheckWhole(judged->warnings, allowed);
+  }
+  if (possible.ok()) return judged;
+  return absl::FailedPreconditionError(absl::StrCat("session ", name_, ": ", possible.message()));
+}
+
 absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                                  const std::function<absl::Status(const PlanReport&)>& tell) {
-  return WithPlan(input, end, /*cancelled=*/nullptr,
+  return WithPlan(input, end, /*cancelled=*/nullptr, Use::kShown,
                   [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
 }
 
 absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
-                               const Deadline* cancelled,
+                               const Deadline* cancelled, Use use,
                                const std::function<absl::Status(const PlanContext&)>& tell) {
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
   const auto start = Clock::now();
-  absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
-  if (!judged.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("session ", name_, ": ", judged.status().message()));
-  }
+  absl::StatusOr<LoadedCluster> judged = Judged(input.allow_incomplete(), use);
+  if (!judged.ok()) return judged.status();
   LoadedCluster& cluster = *judged;
   const Catalog& catalog = cluster.snapshot.catalog();
   AddGroupWarnings(catalog, (*settings)->groups, cluster.warnings);
@@ -634,6 +647,10 @@ void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
   reply.set_now(context.request->now_s);
   reply.set_removes(context.made->plan.remove.size());
   PutWarnings(context.cluster->warnings, reply);
+  reply.set_complete(IsComplete(context.cluster->warnings));
+  for (const InputWarning& each : MissingOf(context.cluster->warnings)) {
+    PutWarning(each, *reply.add_missing());
+  }
   reply.set_pass_seconds(context.pass_s);
   reply.set_verify_seconds(context.verify_s);
   reply.set_nodes(context.cluster->snapshot.nodes());
@@ -667,7 +684,9 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
     PutFigures(context, reply);
     return PutView(context, call.view(), options_.printers, reply);
   };
-  if (absl::Status s = WithPlan(call.input(), end, cancelled, tell); !s.ok()) return s;
+  // Names are carried out.
+  const Use use = call.view().format() == wire::View::NAME ? Use::kCarriedOut : Use::kShown;
+  if (absl::Status s = WithPlan(call.input(), end, cancelled, use, tell); !s.ok()) return s;
   // Another search, or another bound, may find more in the time that it has.
   if (!cut && !call.input().has_search() && !call.input().bound()) {
     answers_.emplace_back(key, reply);
@@ -770,11 +789,9 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
   if (call.pods().empty()) return absl::InvalidArgumentError("pods: names none");
   const bool table = call.view().format() == wire::View::TABLE && options_.printers != nullptr;
   if (!table && call.view().format() != wire::View::JSON) return NoSuchView(call.view(), "Filter");
-  absl::StatusOr<LoadedCluster> cluster = cluster_->JudgedLatelyHere();
-  if (!cluster.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("session ", name_, ": ", cluster.status().message()));
-  }
+  absl::StatusOr<LoadedCluster> cluster =
+      Judged(call.allow_incomplete(), Use::kShown);
+  if (!cluster.ok()) return cluster.status();
   ClusterSnapshot& snapshot = cluster->snapshot;
   std::optional<NodeId> only;
   if (!call.node().empty()) {
@@ -1001,15 +1018,13 @@ absl::Status PutView(const MadeRound& round, const wire::View& view, const ViewP
 }  // namespace
 
 absl::StatusOr<RoundSource> Session::SourceOf(const wire::RoundCall& call, RoundSettings& told) {
-  absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
-  if (!judged.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("session ", name_, ": ", judged.status().message()));
-  }
+  const absl::StatusOr<LoadedCluster> judged =
+      Judged(call.input().allow_incomplete(), Use::kCarriedOut);
+  if (!judged.ok()) return judged.status();
   const bool record = !options_.record_file.empty();
   absl::StatusOr<RoundSource> source = cluster_->Source(told, driver_->before(), record);
   if (!source.ok()) return source.status();
-  source->cluster.warnings = std::move(judged->warnings);
+  source->cluster.warnings = judged->warnings;
   if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {
     return As(absl::StatusCode::kFailedPrecondition, s);
   }
