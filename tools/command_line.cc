@@ -76,6 +76,14 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(*command("import").get_subcommand("openb"),
               {{"ebb import openb --nodes nodes.csv --pods pods.csv -o openb.pb",
                 "the cluster of the trace, half of its pods ended"}});
+  SetExamples(command("dump"),
+              {{"ebb dump -o cluster.json", "all that a plan needs, of the current context"},
+               {"ebb dump --context prod --redact -o prod.json", "without environments"},
+               {"ebb dump -o cluster.json -- --as=auditor", "flags for kubectl"}},
+              {{0, "the file has all that the server has"},
+               {1, "there is no dump"},
+               {2, "wrong usage"},
+               {3, "some kinds could not be read; standard error names them"}});
   SetExamples(command("replay"),
               {{"ebb plan all.json --state ebb.db --record rounds.db", "records a round"},
                {"ebb replay rounds.db", "decides again, and compares"}},
@@ -180,6 +188,7 @@ CommandLine::CommandLine()
       *app->add_subcommand("filter", "Tell which nodes take a pod, and why the others do not"));
   gen.AddTo(*app->add_subcommand("gen", "Make a cluster to try things out"));
   import.AddTo(*app->add_subcommand("import", "Turn dumps into one snapshot file"));
+  dump.AddTo(*app->add_subcommand("dump", "Fetch with kubectl all that a plan needs, as one file"));
   replay.AddTo(
       *app->add_subcommand("replay", "Run recorded rounds again and compare every decision"));
   state.AddTo(

@@ -60,6 +60,12 @@ constexpr ManText kTexts[] = {
      "Makes up a cluster. The same kind, number of nodes and seed make the same objects on every "
      "machine.",
      {}},
+    {"ebb dump",
+     "Runs kubectl to fetch every kind of objects that a plan may depend on, over all namespaces, and "
+     "writes one file that ebb plan reads. A kind that the server does not have is named, and so is "
+     "one that may not be read, with the reason. Secrets and ConfigMaps are not fetched; containers' "
+     "environments are, unless --redact leaves them out.",
+     {}},
     {"ebb import",
      "Reads what ebb-plan(1) reads and writes it as one file, whole or not at all. What a planner "
      "looks "
