@@ -156,7 +156,8 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   } else if (output == "yaml") {
     out << Yaml(json);
   } else {
-    PrintBlockers(*found, OfIncomplete(cluster.warnings), *prices ? (*prices)->currency : "", OutputTerminal(), out);
+    PrintBlockers(*found, OfIncomplete(cluster.warnings), *prices ? (*prices)->currency : "",
+                  OutputTerminal(), out);
   }
   return 0;
 }

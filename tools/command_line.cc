@@ -34,8 +34,7 @@ void SetAllExamples(CLI::App& app) {
       {{0, "done"}, {1, "bad input, or output that cannot be written"}, {2, "wrong usage"}});
   SetExamples(
       command("plan"),
-      {{"kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes -A -o json > all.json",
-        "the dump"},
+      {{"ebb dump -o all.json", "the dump"},
        {"ebb plan all.json", "which nodes can go, and where their pods land"},
        {"ebb plan all.json -o name", "their names, in the order of removal, for kubectl"},
        {"ebb plan all.json --explain node-1", "why this node stays or goes, pod by pod"},

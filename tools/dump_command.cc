@@ -300,8 +300,7 @@ void DumpCommand::AddTo(CLI::App& app) {
   app.add_option("--kubectl", kubectl, "The program to run")
       ->type_name("PROGRAM")
       ->capture_default_str();
-  app.add_option("--context", context, "Of the kubeconfig, as kubectl takes it")
-      ->type_name("NAME");
+  app.add_option("--context", context, "Of the kubeconfig, as kubectl takes it")->type_name("NAME");
   app.add_option("--kubeconfig", kubeconfig, "The kubeconfig, as kubectl takes it")
       ->check(values::File())
       ->type_name("FILE");
@@ -327,10 +326,10 @@ int DumpCommand::Run(std::ostream& out, std::ostream& err) const {
   if (!dump.not_served().empty()) {
     PrintMessage(fmt::format("the server has no {}", fmt::join(dump.not_served(), ", ")), err);
   }
-  PrintMessage(fmt::format("wrote {}, {} bytes{}{}", Count(dump.kinds(), "kind", "kinds"),
-                           WithCommas(dump.bytes()), output.empty() ? "" : " to ",
-                           Printable(output)),
-               err);
+  PrintMessage(
+      fmt::format("wrote {}, {} bytes{}{}", Count(dump.kinds(), "kind", "kinds"),
+                  WithCommas(dump.bytes()), output.empty() ? "" : " to ", Printable(output)),
+      err);
   return dump.unread().empty() ? 0 : kExitPartial;
 }
 

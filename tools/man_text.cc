@@ -61,9 +61,12 @@ constexpr ManText kTexts[] = {
      "machine.",
      {}},
     {"ebb dump",
-     "Runs kubectl to fetch every kind of objects that a plan may depend on, over all namespaces, and "
-     "writes one file that ebb plan reads. A kind that the server does not have is named, and so is "
-     "one that may not be read, with the reason. Secrets and ConfigMaps are not fetched; containers' "
+     "Runs kubectl to fetch every kind of objects that a plan may depend on, over all namespaces, "
+     "and "
+     "writes one file that ebb plan reads. A kind that the server does not have is named, and so "
+     "is "
+     "one that may not be read, with the reason. Secrets and ConfigMaps are not fetched; "
+     "containers' "
      "environments are, unless --redact leaves them out.",
      {}},
     {"ebb import",

@@ -59,8 +59,7 @@ std::string Summary(const PlanReport& report) {
   }
   return fmt::format(
       "Plan{}: {} of {} can go ({}), {} of {} move", OfIncomplete(context.cluster->warnings),
-      WithCommas(report.remove.size()),
-      Count(nodes, "node", "nodes"),
+      WithCommas(report.remove.size()), Count(nodes, "node", "nodes"),
       Percent(static_cast<double>(report.remove.size()) / static_cast<double>(nodes)),
       WithCommas(report.moved), Count(report.pods, "pod", "pods"));
 }

@@ -157,8 +157,7 @@ class Cluster {
   // Answers although something is missing, as ebb_cluster_allow_incomplete.
   Error AllowIncomplete(bool allow = true) {
     ebb_error* error = nullptr;
-    const ebb_code code =
-        ebb_cluster_allow_incomplete(cluster_.get(), allow ? 1 : 0, &error);
+    const ebb_code code = ebb_cluster_allow_incomplete(cluster_.get(), allow ? 1 : 0, &error);
     return internal::Take(code, error);
   }
   // How plans are made from now on: Settings in JSON.

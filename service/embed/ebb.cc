@@ -570,8 +570,7 @@ ebb_code ebb_cluster_plan(ebb_cluster* cluster, ebb_encoding encoding, const voi
       absl::StatusOr<wire::PlanReply> reply = session.Plan(*call, std::nullopt);
       if (!reply.ok()) return reply.status();
       // The structs cannot say that they are of an incomplete cluster.
-      const bool allowed =
-          call->input().allow_incomplete() || cluster->options.allow_incomplete;
+      const bool allowed = call->input().allow_incomplete() || cluster->options.allow_incomplete;
       if (absl::Status s = CheckMayBeCarriedOut(*reply, allowed); !s.ok()) return s;
       *plan = new OwnedPlan(std::move(*reply->mutable_data()));
       return absl::OkStatus();

@@ -789,8 +789,7 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
   if (call.pods().empty()) return absl::InvalidArgumentError("pods: names none");
   const bool table = call.view().format() == wire::View::TABLE && options_.printers != nullptr;
   if (!table && call.view().format() != wire::View::JSON) return NoSuchView(call.view(), "Filter");
-  absl::StatusOr<LoadedCluster> cluster =
-      Judged(call.allow_incomplete(), Use::kShown);
+  absl::StatusOr<LoadedCluster> cluster = Judged(call.allow_incomplete(), Use::kShown);
   if (!cluster.ok()) return cluster.status();
   ClusterSnapshot& snapshot = cluster->snapshot;
   std::optional<NodeId> only;

@@ -885,7 +885,8 @@ class InputWatch::Judgement {
       if (has_daemon[n]) {
         ++with;
       } else if (!cluster_.PodsOn(NodeId{n}).empty()) {
-        without.emplace_back(catalog_.Text(node.name));  // Of empty nodes NodesWithoutPods() speaks.
+        without.emplace_back(
+            catalog_.Text(node.name));  // Of empty nodes NodesWithoutPods() speaks.
       }
     }
     constexpr uint64_t kOthers = 2;  // So many nodes with daemons for each without.
@@ -981,8 +982,8 @@ class InputWatch::Judgement {
   // Whether `missing` of `all` are so many that they must be missing.
   [[nodiscard]] Lack LackOfMany(int64_t missing, int64_t all) const {
     const int64_t times = watch_.of_one_moment_ ? 1 : 2;
-    const bool must_be = MustBeMissing(static_cast<uint64_t>(missing / times),
-                                       static_cast<uint64_t>(all));
+    const bool must_be =
+        MustBeMissing(static_cast<uint64_t>(missing / times), static_cast<uint64_t>(all));
     return must_be ? Lack::kPods : Lack::kNothing;
   }
 

@@ -220,14 +220,14 @@ class InputWatch : public ObjectSink {
   absl::flat_hash_map<std::string, int64_t> expendable_pods_;
   bool budgets_known_ = false;
   std::string cluster_uid_;
-  bool empty_list_of_any_kind_ = false;  // As kubectl prints where it found nothing.
+  bool empty_list_of_any_kind_ = false;           // As kubectl prints where it found nothing.
   absl::flat_hash_set<std::string> empty_kinds_;  // Of which a list without items was there.
   uint64_t parts_of_lists_ = 0;
   std::string first_part_of_list_;
   // Those with a resourceVersion.
   uint64_t nodes_with_version_ = 0;
   uint64_t pods_with_version_ = 0;
-  std::vector<Workload> workloads_;      // With pods.
+  std::vector<Workload> workloads_;  // With pods.
 
   uint64_t pods_with_claims_ = 0;
   std::string first_with_claims_;
@@ -246,7 +246,7 @@ class InputWatch : public ObjectSink {
   uint64_t pods_with_ephemeral_claims_ = 0;
   absl::flat_hash_map<std::string, uint64_t> bound_volumes_of_driver_;
   absl::flat_hash_set<std::string> drivers_with_limit_;
-  absl::flat_hash_set<std::string> drivers_with_capacity_;     // Those that publish it.
+  absl::flat_hash_set<std::string> drivers_with_capacity_;       // Those that publish it.
   absl::flat_hash_map<std::string, uint64_t> unbound_of_class_;  // Claims.
   // Of classes whose volumes are made where their first pod runs: the provisioner.
   absl::flat_hash_map<std::string, std::string> waiting_classes_;

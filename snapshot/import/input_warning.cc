@@ -13,9 +13,7 @@ constexpr const char* kLacksKinds = "kinds";
 constexpr const char* kLacksPods = "pods";
 
 Lack LackFrom(const std::string& text) {
-  return text == kLacksPods    ? Lack::kPods
-         : text == kLacksKinds ? Lack::kKinds
-                               : Lack::kNothing;
+  return text == kLacksPods ? Lack::kPods : text == kLacksKinds ? Lack::kKinds : Lack::kNothing;
 }
 
 }  // namespace

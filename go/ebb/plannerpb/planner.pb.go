@@ -1567,8 +1567,12 @@ type PlanInput struct {
 	// `settings` are laid over the session's: the options that it names, its file of node groups and
 	// its sizes of groups take the place of the session's, and all else is as there.
 	SettingsOverSession bool `protobuf:"varint,13,opt,name=settings_over_session,json=settingsOverSession,proto3" json:"settings_over_session,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Answer although pods or kinds of objects are missing (docs/input.md); the answer says so.  False:
+	// FAILED_PRECONDITION where pods must be missing, and of answers that are carried out (names,
+	// rounds) also where kinds are.
+	AllowIncomplete bool `protobuf:"varint,17,opt,name=allow_incomplete,json=allowIncomplete,proto3" json:"allow_incomplete,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *PlanInput) Reset() {
@@ -1688,6 +1692,13 @@ func (x *PlanInput) GetBound() bool {
 func (x *PlanInput) GetSettingsOverSession() bool {
 	if x != nil {
 		return x.SettingsOverSession
+	}
+	return false
+}
+
+func (x *PlanInput) GetAllowIncomplete() bool {
+	if x != nil {
+		return x.AllowIncomplete
 	}
 	return false
 }
@@ -1857,6 +1868,9 @@ type PlanReply struct {
 	Passes        uint64                 `protobuf:"varint,10,opt,name=passes,proto3" json:"passes,omitempty"`
 	LeftOut       string                 `protobuf:"bytes,11,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"` // "7 pods that have ended"; "" if none.
 	Data          *PassPlan              `protobuf:"bytes,12,opt,name=data,proto3" json:"data,omitempty"`                      // Where the view is DATA.
+	// Whether the cluster lacks nothing that the plan may depend on.
+	Complete      bool       `protobuf:"varint,16,opt,name=complete,proto3" json:"complete,omitempty"`
+	Missing       []*Warning `protobuf:"bytes,17,rep,name=missing,proto3" json:"missing,omitempty"` // What it lacks; of `warnings`.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1971,6 +1985,20 @@ func (x *PlanReply) GetLeftOut() string {
 func (x *PlanReply) GetData() *PassPlan {
 	if x != nil {
 		return x.Data
+	}
+	return nil
+}
+
+func (x *PlanReply) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+func (x *PlanReply) GetMissing() []*Warning {
+	if x != nil {
+		return x.Missing
 	}
 	return nil
 }
@@ -3033,14 +3061,15 @@ func (x *PassTable) GetUtilization() []float64 {
 }
 
 type FilterCall struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	MinVersion    uint64                 `protobuf:"varint,2,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
-	Pods          []string               `protobuf:"bytes,3,rep,name=pods,proto3" json:"pods,omitempty"` // NAMESPACE/NAME
-	Node          string                 `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"` // "": all.
-	View          *View                  `protobuf:"bytes,5,opt,name=view,proto3" json:"view,omitempty"` // JSON or TABLE.
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Session         string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	MinVersion      uint64                 `protobuf:"varint,2,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
+	Pods            []string               `protobuf:"bytes,3,rep,name=pods,proto3" json:"pods,omitempty"`                                                // NAMESPACE/NAME
+	Node            string                 `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"`                                                // "": all.
+	View            *View                  `protobuf:"bytes,5,opt,name=view,proto3" json:"view,omitempty"`                                                // JSON or TABLE.
+	AllowIncomplete bool                   `protobuf:"varint,17,opt,name=allow_incomplete,json=allowIncomplete,proto3" json:"allow_incomplete,omitempty"` // As PlanInput.allow_incomplete: pods may be missing.
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *FilterCall) Reset() {
@@ -3106,6 +3135,13 @@ func (x *FilterCall) GetView() *View {
 		return x.View
 	}
 	return nil
+}
+
+func (x *FilterCall) GetAllowIncomplete() bool {
+	if x != nil {
+		return x.AllowIncomplete
+	}
+	return false
 }
 
 type ViewReply struct {
@@ -4825,7 +4861,7 @@ const file_planner_proto_rawDesc = "" +
 	"\aWarning\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
-	"\acommand\x18\x03 \x01(\tR\acommand\"\x94\x05\n" +
+	"\acommand\x18\x03 \x01(\tR\acommand\"\xbf\x05\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -4842,7 +4878,8 @@ const file_planner_proto_rawDesc = "" +
 	"pricesName\x121\n" +
 	"\x06search\x18\v \x01(\v2\x14.ebb.v1alpha1.SearchH\x05R\x06search\x88\x01\x01\x12\x14\n" +
 	"\x05bound\x18\f \x01(\bR\x05bound\x122\n" +
-	"\x15settings_over_session\x18\r \x01(\bR\x13settingsOverSessionB\v\n" +
+	"\x15settings_over_session\x18\r \x01(\bR\x13settingsOverSession\x12)\n" +
+	"\x10allow_incomplete\x18\x11 \x01(\bR\x0fallowIncompleteB\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
@@ -4868,7 +4905,7 @@ const file_planner_proto_rawDesc = "" +
 	"\x0e_max_evictions\"a\n" +
 	"\bPlanCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
-	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\"\xeb\x02\n" +
+	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\"\xb8\x03\n" +
 	"\tPlanReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\x03R\x03now\x12\x18\n" +
@@ -4882,7 +4919,9 @@ const file_planner_proto_rawDesc = "" +
 	"\x06passes\x18\n" +
 	" \x01(\x04R\x06passes\x12\x19\n" +
 	"\bleft_out\x18\v \x01(\tR\aleftOut\x12*\n" +
-	"\x04data\x18\f \x01(\v2\x16.ebb.v1alpha1.PassPlanR\x04data\"z\n" +
+	"\x04data\x18\f \x01(\v2\x16.ebb.v1alpha1.PassPlanR\x04data\x12\x1a\n" +
+	"\bcomplete\x18\x10 \x01(\bR\bcomplete\x12/\n" +
+	"\amissing\x18\x11 \x03(\v2\x15.ebb.v1alpha1.WarningR\amissing\"z\n" +
 	"\vExplainCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
 	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12\x14\n" +
@@ -4983,7 +5022,7 @@ const file_planner_proto_rawDesc = "" +
 	"\x03gpu\x18\x19 \x03(\x01R\x03gpu\x12\x1c\n" +
 	"\tresources\x18\x1a \x03(\tR\tresources\x12%\n" +
 	"\x0eused_resources\x18\x1b \x03(\rR\rusedResources\x12 \n" +
-	"\vutilization\x18\x1c \x03(\x01R\vutilization\"\x97\x01\n" +
+	"\vutilization\x18\x1c \x03(\x01R\vutilization\"\xc2\x01\n" +
 	"\n" +
 	"FilterCall\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
@@ -4991,7 +5030,8 @@ const file_planner_proto_rawDesc = "" +
 	"minVersion\x12\x12\n" +
 	"\x04pods\x18\x03 \x03(\tR\x04pods\x12\x12\n" +
 	"\x04node\x18\x04 \x01(\tR\x04node\x12&\n" +
-	"\x04view\x18\x05 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\"\xa1\x01\n" +
+	"\x04view\x18\x05 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12)\n" +
+	"\x10allow_incomplete\x18\x11 \x01(\bR\x0fallowIncomplete\"\xa1\x01\n" +
 	"\tViewReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\fR\x04text\x121\n" +
@@ -5258,80 +5298,81 @@ var file_planner_proto_depIdxs = []int32{
 	21, // 15: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
 	22, // 16: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
 	32, // 17: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
-	23, // 18: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
-	21, // 19: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
-	23, // 20: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	57, // 21: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
-	29, // 22: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
-	0,  // 23: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
-	30, // 24: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
-	32, // 25: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
-	34, // 26: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
-	36, // 27: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
-	37, // 28: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	35, // 29: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	33, // 30: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	33, // 31: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	33, // 32: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	33, // 33: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	21, // 34: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
-	22, // 35: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
-	23, // 36: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	23, // 37: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	21, // 38: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
-	44, // 39: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
-	45, // 40: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
-	46, // 41: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
-	44, // 42: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
-	22, // 43: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	50, // 44: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	35, // 45: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	53, // 46: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	54, // 47: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	55, // 48: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	56, // 49: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	57, // 50: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	58, // 51: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	52, // 52: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	53, // 53: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	63, // 54: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	3,  // 55: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	10, // 56: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	7,  // 57: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	8,  // 58: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	13, // 59: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	17, // 60: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	19, // 61: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	25, // 62: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	27, // 63: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	28, // 64: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	39, // 65: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	41, // 66: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	43, // 67: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	51, // 68: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	47, // 69: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
-	60, // 70: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	4,  // 71: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	11, // 72: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	12, // 73: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	9,  // 74: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	14, // 75: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	18, // 76: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	20, // 77: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	26, // 78: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	40, // 79: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
-	31, // 80: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	40, // 81: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	42, // 82: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	49, // 83: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	59, // 84: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	48, // 85: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
-	61, // 86: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	71, // [71:87] is the sub-list for method output_type
-	55, // [55:71] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	22, // 18: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
+	23, // 19: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
+	21, // 20: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
+	23, // 21: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
+	57, // 22: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
+	29, // 23: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
+	0,  // 24: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
+	30, // 25: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
+	32, // 26: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
+	34, // 27: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
+	36, // 28: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
+	37, // 29: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
+	35, // 30: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	33, // 31: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	33, // 32: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	33, // 33: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	33, // 34: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	21, // 35: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
+	22, // 36: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
+	23, // 37: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	23, // 38: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	21, // 39: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
+	44, // 40: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	45, // 41: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	46, // 42: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	44, // 43: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	22, // 44: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	50, // 45: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	35, // 46: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	53, // 47: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	54, // 48: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	55, // 49: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	56, // 50: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	57, // 51: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	58, // 52: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	52, // 53: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	53, // 54: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	63, // 55: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	3,  // 56: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	10, // 57: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	7,  // 58: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	8,  // 59: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	13, // 60: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	17, // 61: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	19, // 62: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	25, // 63: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	27, // 64: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	28, // 65: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
+	39, // 66: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	41, // 67: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	43, // 68: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	51, // 69: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	47, // 70: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	60, // 71: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	4,  // 72: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	11, // 73: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	12, // 74: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	9,  // 75: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	14, // 76: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	18, // 77: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	20, // 78: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	26, // 79: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	40, // 80: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	31, // 81: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	40, // 82: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	42, // 83: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	49, // 84: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	59, // 85: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	48, // 86: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	61, // 87: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	72, // [72:88] is the sub-list for method output_type
+	56, // [56:72] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }

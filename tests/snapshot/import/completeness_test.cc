@@ -113,14 +113,16 @@ class CompletenessTest : public ::testing::Test {
   }
 
   // The codes of the warnings, or the error.
-  std::vector<std::string> Load(const std::string& path, LoadOptions options = {}) {
+  std::vector<std::string> Load(const std::string& path,
+                                LoadOptions options = {.allow_incomplete = true}) {
     cluster_ = LoadCluster(std::vector<std::string>{path}, options);
     if (!cluster_.ok()) return {std::string(cluster_.status().message())};
     std::vector<std::string> codes;
     for (const InputWarning& warning : cluster_->warnings) codes.push_back(warning.code);
     return codes;
   }
-  std::vector<std::string> LoadItems(const std::vector<Json>& items, LoadOptions options = {}) {
+  std::vector<std::string> LoadItems(const std::vector<Json>& items,
+                                     LoadOptions options = {.allow_incomplete = true}) {
     const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
     return Load(Put("dump.json", list.dump()), options);
   }
@@ -137,7 +139,8 @@ TEST_F(CompletenessTest, AWholeClusterGivesNoWarning) {
 
 TEST_F(CompletenessTest, NodesWithoutASinglePodAreRefusedUnlessThisIsAllThereIs) {
   const std::vector<Json> nodes = {Node("a"), Node("b"), NoBudgets()};
-  EXPECT_THAT(LoadItems(nodes), ElementsAre(HasSubstr("2 nodes and not a single pod")));
+  EXPECT_THAT(LoadItems(nodes, {}), ElementsAre(HasSubstr("2 nodes and not a single pod")));
+  EXPECT_THAT(LoadItems(nodes), ElementsAre("NoPods"));
   EXPECT_THAT(LoadItems(nodes, {.assume_complete = true}), IsEmpty());
   EXPECT_EQ(cluster_->snapshot.nodes(), 2u);
 }
@@ -1195,7 +1198,8 @@ TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
 // Each warning in full, with what it says to do.
 TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
   const std::string whole =
-      "; try `kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes -A -o json`";
+      "; try `kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes,"
+      "csidrivers,volumeattachments,csistoragecapacities,svc -A -o json`";
   const std::string pods = "; try `kubectl get pods -A -o json`";
   const auto text = [this](const std::vector<Json>& more, std::vector<Json> items = Whole()) {
     items.insert(items.end(), more.begin(), more.end());
@@ -1307,12 +1311,206 @@ TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
   EXPECT_EQ(text({Object("v1", "Namespace", "kube-public")}, known),
             "warning: 1 object has no metadata.uid, which every object of a cluster has: Namespace "
             "kube-public; files of manifests are taken for the cluster's state, leave them out");
-  EXPECT_EQ(LoadItems({Node("a"), NoBudgets()}),
-            std::vector<std::string>{(folder_ / "dump.json").string() +
-                                     ": the input has 1 node and not a single pod, so that it "
-                                     "cannot be a whole cluster; pass what `" +
-                                     whole.substr(7) +
-                                     " prints, or --assume-complete if this is all there is"});
+  EXPECT_EQ(LoadItems({Node("a"), NoBudgets()}, {}),
+            std::vector<std::string>{
+                (folder_ / "dump.json").string() +
+                ": the input has 1 node and not a single pod, so that it cannot be a whole "
+                "cluster; there is no answer about a part of a cluster; pass what " +
+                whole.substr(6) +
+                " prints, or --allow-incomplete to go on with what is there, or --assume-complete "
+                "if it is all there is"});
+}
+
+// What a warning says that the input lacks.
+constexpr auto kNothing = Lack::kNothing;
+constexpr auto kKinds = Lack::kKinds;
+constexpr auto kPods = Lack::kPods;
+
+// A cluster of `nodes` nodes named n0, n1, ..., each with its DaemonSet's pod and one of shop.
+std::vector<Json> Cluster(int nodes) {
+  Json proxy = Object("apps/v1", "DaemonSet", "proxy", "kube-system");
+  proxy["status"]["numberReady"] = nodes;
+  std::vector<Json> items = {proxy, Object("v1", "Namespace", "kube-system"),
+                             Object("v1", "Namespace", "shop"), NoBudgets()};
+  for (int n = 0; n < nodes; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    items.push_back(Node(name));
+    items.push_back(
+        Owned(Pod("kube-system", "proxy-" + name, name), "apps/v1", "DaemonSet", "proxy"));
+    items.push_back(Pod("shop", "web-" + name, name));
+  }
+  return items;
+}
+
+class LackTest : public CompletenessTest {
+ protected:
+  using Found = std::vector<std::pair<std::string, Lack>>;
+  Found LacksOf(const std::vector<Json>& items) {
+    LoadItems(items);
+    Found found;
+    for (const InputWarning& each : cluster_->warnings) found.emplace_back(each.code, each.lack);
+    return found;
+  }
+  bool IsRefused(const std::vector<Json>& items) {
+    LoadItems(items, {});
+    return !cluster_.ok();
+  }
+};
+
+TEST_F(LackTest, AFewNodesWithoutPodsAreADoubtAndManyAreNoCluster) {
+  std::vector<Json> items = Cluster(40);
+  for (int n = 0; n < 9; ++n) items.push_back(Node("broken-" + std::to_string(n)));
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NodesWithoutPods", kNothing)));
+  EXPECT_FALSE(IsRefused(items));
+  items.push_back(Node("broken-9"));  // 10 of 50 are more than 5 and a tenth, as 9 of 49 are not.
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NodesWithoutPods", kNothing)));
+  items.push_back(Node("broken-10"));
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NodesWithoutPods", kPods)));
+  EXPECT_TRUE(IsRefused(items));
+}
+
+// As k3s, which runs none of its own.
+TEST_F(LackTest, NodesMayBeEmptyWhereTheClusterRunsNoDaemons) {
+  std::vector<Json> items = {Object("v1", "Namespace", "kube-system"), NoBudgets(), Node("first"),
+                             Pod("kube-system", "coredns", "first")};
+  for (int n = 0; n < 30; ++n) items.push_back(Node("n" + std::to_string(n)));
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NodesWithoutPods", kNothing)));
+  // Without a pod of the system it is the dump of a namespace.
+  items[3] = Pod("shop", "web", "first");
+  EXPECT_THAT(LacksOf(items),
+              ElementsAre(Pair("NoKubeSystemPods", kNothing), Pair("NodesWithoutPods", kPods)));
+}
+
+TEST_F(LackTest, NodesWhoseDaemonsAreMissingAreNoCluster) {
+  std::vector<Json> items = Cluster(60);
+  const auto drop = [&](const std::string& name) {
+    std::erase_if(items, [&](const Json& item) { return item["metadata"]["name"] == name; });
+  };
+  drop("proxy");  // The DaemonSet's count would tell too.
+  for (int n = 0; n < 11; ++n) drop("proxy-n" + std::to_string(n));
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoControllers", kKinds)));
+  drop("proxy-n11");
+  EXPECT_THAT(LacksOf(items),
+              ElementsAre(Pair("NoControllers", kKinds), Pair("NodesWithoutDaemons", kPods)));
+  EXPECT_TRUE(IsRefused(items));
+}
+
+TEST_F(LackTest, PodsThatControllersCountMustBeThereButForFewAndATenth) {
+  const auto with = [](int counted) {
+    std::vector<Json> items = Whole();
+    Json set = Object("apps/v1", "ReplicaSet", "w", "shop");
+    set["status"]["replicas"] = counted;
+    items.push_back(set);
+    AddPods(items, Owned(Pod("shop", "w", "a"), "apps/v1", "ReplicaSet", "w"), 38);
+    return items;
+  };
+  // Of 48 that are counted, with the DaemonSet's two.
+  EXPECT_THAT(LacksOf(with(46)), ElementsAre(Pair("PodsMissing", kNothing)));
+  EXPECT_FALSE(IsRefused(with(47)));
+  EXPECT_THAT(LacksOf(with(48)), ElementsAre(Pair("PodsMissing", kPods)));
+  EXPECT_TRUE(IsRefused(with(48)));
+}
+
+TEST_F(LackTest, ADumpOfAnApiServerWithoutItsSystemIsOfSomeNamespaces) {
+  std::vector<Json> items = {Node("a"), Pod("shop", "web", "a"), NoBudgets()};
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoKubeSystemPods", kNothing)));
+  EXPECT_FALSE(IsRefused(items));
+  items[0] = Stamped(items[0], "u-a", "1");
+  EXPECT_FALSE(IsRefused(items));
+  items[1] = Stamped(items[1], "u-web", "2");
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoKubeSystemPods", kPods)));
+  EXPECT_TRUE(IsRefused(items));
+  LoadItems(items, {.assume_complete = true});
+  EXPECT_TRUE(cluster_.ok());
+}
+
+TEST_F(LackTest, NamespacesThatHoldNothingAreMissingWhereTheSystemIsTooOrTheyAreMany) {
+  std::vector<Json> items = {Node("a"),
+                             Pod("shop", "web", "a"),
+                             Pod("kube-system", "proxy", "a"),
+                             Object("v1", "Namespace", "kube-system"),
+                             Object("v1", "Namespace", "shop"),
+                             NoBudgets()};
+  for (int n = 0; n < 9; ++n) {
+    items.push_back(Object("v1", "Namespace", "team-" + std::to_string(n)));
+  }
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NamespacesWithoutObjects", kNothing)));
+  std::vector<Json> more = items;
+  more.push_back(Object("v1", "Namespace", "team-9"));
+  EXPECT_THAT(LacksOf(more), ElementsAre(Pair("NamespacesWithoutObjects", kPods)));
+  items.erase(items.begin() + 2);
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoKubeSystemPods", kNothing),
+                                          Pair("NamespacesWithoutObjects", kPods)));
+}
+
+TEST_F(LackTest, MissingKindsMakeAnIncompleteCluster) {
+  const auto without = [](const char* kind) {
+    std::vector<Json> items = Whole();
+    std::erase_if(items, [kind](const Json& item) { return item["kind"] == kind; });
+    return items;
+  };
+  EXPECT_THAT(LacksOf(without("PodDisruptionBudgetList")),
+              ElementsAre(Pair("NoPodDisruptionBudgets", kKinds)));
+  EXPECT_THAT(LacksOf(without("DaemonSet")), ElementsAre(Pair("NoControllers", kKinds)));
+  EXPECT_THAT(LacksOf(without("Namespace")), ElementsAre(Pair("NamespacesNotListed", kKinds)));
+  EXPECT_FALSE(IsRefused(without("DaemonSet")));
+  EXPECT_THAT(LacksOf(Whole()), IsEmpty());
+}
+
+// A list without items of a kind says that there is none.
+TEST_F(LackTest, AKindThatIsKnownToBeEmptyIsNotMissing) {
+  const auto none = [](const char* version, const char* kind) {
+    return Json{{"apiVersion", version}, {"kind", kind}, {"items", Json::array()}};
+  };
+  std::vector<Json> items = Whole();
+  Json node = Object("storage.k8s.io/v1", "CSINode", "a");
+  node["spec"]["drivers"] = {{{"name", "ebs"}, {"nodeID", "i"}, {"allocatable", {{"count", 2}}}}};
+  Json volume = Volume("1", "x");
+  volume["spec"]["csi"] = {{"driver", "ebs"}, {"volumeHandle", "v"}};
+  for (const Json& each : {Mounting("x"), Claim("x", "1"), volume, node}) items.push_back(each);
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoVolumeAttachments", kKinds)));
+  EXPECT_THAT(Message(), HasSubstr("1 volume is of a CSI driver with a limit (ebs)"));
+  items.push_back(none("storage.k8s.io/v1", "VolumeAttachmentList"));
+  EXPECT_THAT(LacksOf(items), IsEmpty());
+
+  items = Whole();
+  Json fast = Object("storage.k8s.io/v1", "StorageClass", "fast");
+  fast["provisioner"] = "topolvm.io";
+  fast["volumeBindingMode"] = "WaitForFirstConsumer";
+  Json waiting = Claim("w", "");
+  waiting["spec"]["storageClassName"] = "fast";
+  items.push_back(fast);
+  items.push_back(waiting);
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoCSIDrivers", kKinds)));
+  Json driver = Object("storage.k8s.io/v1", "CSIDriver", "topolvm.io");
+  driver["spec"]["storageCapacity"] = true;
+  items.push_back(driver);
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoCSIStorageCapacities", kKinds)));
+  items.push_back(none("storage.k8s.io/v1", "CSIStorageCapacityList"));
+  EXPECT_THAT(LacksOf(items), IsEmpty());
+  items = Whole();
+  items.push_back(Owned(Pod("shop", "own", "a"), "apps/v1", "ReplicaSet", "own"));
+  items.push_back(none("apps/v1", "ReplicaSetList"));
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoControllers", kNothing)));
+}
+
+TEST_F(LackTest, APageOfAListIsTakenOnlyWhereTheInputMayBeIncomplete) {
+  Json list = {{"apiVersion", "v1"},
+               {"kind", "List"},
+               {"metadata", {{"continue", "more"}}},
+               {"items", Whole()}};
+  const std::string path = Put("page.json", list.dump());
+  EXPECT_THAT(Load(path, {}), ElementsAre(HasSubstr("list without a limit")));
+  EXPECT_THAT(Load(path), ElementsAre("PartOfAList"));
+  EXPECT_EQ(cluster_->warnings[0].lack, kPods);
+}
+
+TEST_F(LackTest, PodsOnUnknownNodesAreMissingNodesFromFewAndATenthOn) {
+  std::vector<Json> items = Cluster(20);
+  AddPods(items, Pod("shop", "lost", "gone"), 9);
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("PodsOnUnknownNodes", kNothing)));
+  AddPods(items, Pod("shop", "lost-too", "gone"), 1);
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("PodsOnUnknownNodes", kPods)));
 }
 
 TEST_F(CompletenessTest, OfTwoOfAHundredPodsTheControllersMayBeOthersAndOneMore) {
