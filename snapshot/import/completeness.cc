@@ -27,6 +27,7 @@ namespace ebb {
 namespace {
 
 constexpr std::string_view kKubeSystem = "kube-system";
+constexpr std::string_view kNoSystem = "NoKubeSystemPods";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 // A node that joined runs its DaemonSets' pods within minutes.
 constexpr int64_t kOldNodeSeconds = int64_t{15} * 60;
@@ -568,7 +569,7 @@ class InputWatch::Judgement {
           !catalog_.IsThere(NodeId{n}) || MayBeWithoutPods(catalog_, catalog_.node(NodeId{n}));
     }
     if (all_without) return;
-    Warn("NoKubeSystemPods",
+    Warn(kNoSystem,
          with_pods.size() == 1
              ? absl::StrCat("all pods are of namespace ", Printable(*with_pods.begin()),
                             " and none of kube-system; the dump seems to be made without -A")
@@ -1153,6 +1154,13 @@ void InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int64_t new
   judgement.Storage();
   judgement.Manifests();
   judgement.TwoVersions();
+  // Where pods are missing, this says which.
+  const auto is_missing = [](const InputWarning& each) { return each.lack == Lack::kPods; };
+  if (std::any_of(warnings.begin(), warnings.end(), is_missing)) {
+    for (InputWarning& each : warnings) {
+      if (each.code == kNoSystem) each.lack = Lack::kPods;
+    }
+  }
 }
 
 void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {

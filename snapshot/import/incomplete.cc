@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/import/dump_kinds.h"
 
 namespace ebb {
 namespace {
@@ -18,7 +19,8 @@ std::string MessagesOf(std::span<const InputWarning> warnings, Lack least) {
   return text;
 }
 
-// "`kubectl a` and `kubectl b`": each command once.
+// "`kubectl a` and `kubectl b`": each command once; the one that fetches all makes up for the
+// others.
 std::string CommandsOf(std::span<const InputWarning> warnings, Lack least) {
   std::vector<std::string_view> commands;
   for (const InputWarning& each : warnings) {
@@ -27,6 +29,8 @@ std::string CommandsOf(std::span<const InputWarning> warnings, Lack least) {
       commands.emplace_back(each.command);
     }
   }
+  const std::string whole = KubectlGet(DumpWords());
+  if (std::ranges::find(commands, whole) != commands.end()) commands = {whole};
   std::string text;
   for (size_t i = 0; i < commands.size(); ++i) {
     const char* const between = i == 0 ? "" : i + 1 == commands.size() ? " and " : ", ";
@@ -43,10 +47,10 @@ bool Lacks(std::span<const InputWarning> warnings, Lack least) {
 absl::Status Refusal(std::span<const InputWarning> warnings, Lack least, std::string_view so) {
   const std::string commands = CommandsOf(warnings, least);
   return absl::FailedPreconditionError(absl::StrCat(
-      MessagesOf(warnings, least), "; ", std::string(so),
-      commands.empty() ? "" : absl::StrCat("; pass what ", commands, " prints"),
-      ", or --allow-incomplete to go on with what is there, or --assume-complete if it is all "
-      "there is"));
+      MessagesOf(warnings, least), "; ", std::string(so), "; fetch what is missing with `ebb dump`",
+      commands.empty() ? "" : absl::StrCat(" or ", commands),
+      ", or pass --allow-incomplete to go on with what is there, or --assume-complete if it is "
+      "all there is"));
 }
 
 }  // namespace

@@ -39,10 +39,11 @@ TEST(IncompleteTest, WithoutAKindAnAnswerIsShownAndNotCarriedOut) {
   ASSERT_EQ(MissingOf(warnings).size(), 1u);
   EXPECT_EQ(OfIncomplete(warnings), " of an incomplete cluster");
   EXPECT_TRUE(CheckWhole(warnings, false).ok());
-  EXPECT_EQ(Text(CheckMayBeCarriedOut(warnings, false)),
-            "budgets are missing; a plan of an incomplete cluster is shown and not carried out; "
-            "pass what `kubectl get pdb` prints, or --allow-incomplete to go on with what is "
-            "there, or --assume-complete if it is all there is");
+  EXPECT_EQ(
+      Text(CheckMayBeCarriedOut(warnings, false)),
+      "budgets are missing; a plan of an incomplete cluster is shown and not carried out; "
+      "fetch what is missing with `ebb dump` or `kubectl get pdb`, or pass "
+      "--allow-incomplete to go on with what is there, or --assume-complete if it is all there is");
   EXPECT_TRUE(CheckMayBeCarriedOut(warnings, true).ok());
 }
 
@@ -50,7 +51,8 @@ TEST(IncompleteTest, WithoutPodsThereIsNoAnswerUnlessItIsAllowed) {
   const std::vector<InputWarning> warnings = {kNoBudgets, kNoPods, kNoPods};
   EXPECT_THAT(Text(CheckWhole(warnings, false)),
               HasSubstr("pods are missing; pods are missing; there is no answer"));
-  EXPECT_THAT(Text(CheckWhole(warnings, false)), HasSubstr("pass what `kubectl get pods` prints"));
+  EXPECT_THAT(Text(CheckWhole(warnings, false)),
+              HasSubstr("with `ebb dump` or `kubectl get pods`,"));
   EXPECT_TRUE(CheckWhole(warnings, true).ok());
   EXPECT_FALSE(IsComplete(warnings));
 }
