@@ -36,6 +36,10 @@ type App struct {
 	Gate string
 	// SpreadZones: zones differ by at most one pod (DoNotSchedule).
 	SpreadZones bool
+	// SpreadNodes: nodes differ by at most one pod (DoNotSchedule).
+	SpreadNodes bool
+	// MemoryVolume: each pod has an emptyDir of medium Memory.
+	MemoryVolume bool
 }
 
 // Namespace makes a namespace and waits until pods can be created in it.
@@ -149,11 +153,21 @@ func (a *App) template() corev1.PodTemplateSpec {
 			},
 		}}
 	}
+	spread := func(key string) {
+		spec.TopologySpreadConstraints = append(spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{
+			MaxSkew: 1, TopologyKey: key, LabelSelector: a.selector(), WhenUnsatisfiable: corev1.DoNotSchedule,
+		})
+	}
 	if a.SpreadZones {
-		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, LabelSelector: a.selector(),
-			WhenUnsatisfiable: corev1.DoNotSchedule,
-		}}
+		spread(corev1.LabelTopologyZone)
+	}
+	if a.SpreadNodes {
+		spread(corev1.LabelHostname)
+	}
+	if a.MemoryVolume {
+		spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}}}
+		spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "scratch", MountPath: "/scratch"}}
 	}
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{AppLabel: a.Name}, Annotations: a.Annotations},
