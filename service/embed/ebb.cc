@@ -554,7 +554,8 @@ absl::Status CheckMayBeCarriedOut(const wire::PlanReply& reply, bool allow_incom
   for (const wire::Warning& each : reply.missing()) {
     missing.push_back({each.code(), each.message(), each.command(), ebb::Lack::kKinds});
   }
-  return ebb::CheckMayBeCarriedOut(missing, allow_incomplete);
+  const absl::Status checked = ebb::CheckMayBeCarriedOut(missing, allow_incomplete);
+  return checked.ok() ? checked : absl::FailedPreconditionError(checked.message());
 }
 
 }  // namespace

@@ -554,7 +554,7 @@ class InputWatch::Judgement {
   }
 
   void KubeSystem() {
-    if (watch_.pods_ == 0) return;
+    if (watch_.pods_ == 0 && watch_.nodes_ > 0) return;  // NoPods() spoke of them.
     const auto& with_pods = watch_.namespaces_of_pods_;
     if (with_pods.contains(Absl(kKubeSystem))) return;
     // The namespaces were listed, and it is not among them: no cluster of Kubernetes' own,

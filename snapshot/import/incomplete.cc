@@ -46,7 +46,7 @@ bool Lacks(std::span<const InputWarning> warnings, Lack least) {
 
 absl::Status Refusal(std::span<const InputWarning> warnings, Lack least, std::string_view so) {
   const std::string commands = CommandsOf(warnings, least);
-  return absl::FailedPreconditionError(absl::StrCat(
+  return absl::InvalidArgumentError(absl::StrCat(
       MessagesOf(warnings, least), "; ", std::string(so), "; fetch what is missing with `ebb dump`",
       commands.empty() ? "" : absl::StrCat(" or ", commands),
       ", or pass --allow-incomplete to go on with what is there, or --assume-complete if it is "

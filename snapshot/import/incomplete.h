@@ -33,7 +33,7 @@ std::vector<InputWarning> MissingOf(std::span<const InputWarning> warnings);
 // " of an incomplete cluster", or "" where nothing lacks: for the first line of an answer.
 std::string_view OfIncomplete(std::span<const InputWarning> warnings);
 
-// Errors: FailedPrecondition: pods must be missing, and `allow_incomplete` is false.  The message
+// Errors: InvalidArgument: pods must be missing, and `allow_incomplete` is false.  The message
 // says what is missing, what to fetch and how to override.
 absl::Status CheckWhole(std::span<const InputWarning> warnings, bool allow_incomplete);
 
