@@ -298,6 +298,7 @@ void DumpCommand::AddTo(CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE");
   app.add_option("--kubectl", kubectl, "The program to run")
+      ->check(values::Text())
       ->type_name("PROGRAM")
       ->capture_default_str();
   app.add_option("--context", context, "Of the kubeconfig, as kubectl takes it")->type_name("NAME");
@@ -307,7 +308,8 @@ void DumpCommand::AddTo(CLI::App& app) {
   app.add_flag("--redact", redact,
                "Leave out the containers' environment, and annotations and fields that repeat it")
       ->check(values::Switch());
-  app.add_option("ARGS", args, "After --: more flags for each call of kubectl, as --as=NAME");
+  app.add_option("ARGS", args, "After --: more flags for each call of kubectl, as --as=NAME")
+      ->check(values::Text());
 }
 
 int DumpCommand::Run(std::ostream& out, std::ostream& err) const {

@@ -41,8 +41,8 @@ constexpr int64_t kPartsPerChange = 50;
 constexpr int64_t kPartsOfWatches = 10;
 
 // From when on objects must be missing: more than kFew and one in kPartsThatMustBeMissing.  No
-// cluster has so many nodes that are broken, or changes so much while it is listed, and a small
-// one that was written by hand has fewer.  Watches are given twice as much.
+// cluster has so many nodes that are broken, or changes so much while it is listed.  Watches are
+// given twice as much, and so are, of kFew, clusters that were written by hand.
 constexpr uint64_t kFew = 5;
 constexpr uint64_t kPartsThatMustBeMissing = 10;
 // So many namespaces that hold nothing are no coincidence.
@@ -982,10 +982,11 @@ class InputWatch::Judgement {
 
   // Whether `missing` of `all` are so many that they must be missing.
   [[nodiscard]] Lack LackOfMany(int64_t missing, int64_t all) const {
-    const int64_t times = watch_.of_one_moment_ ? 1 : 2;
-    const bool must_be =
-        MustBeMissing(static_cast<uint64_t>(missing / times), static_cast<uint64_t>(all));
-    return must_be ? Lack::kPods : Lack::kNothing;
+    // What people write by hand counts replicas for which it has no pods.
+    const auto few = static_cast<int64_t>(IsOfApiServer() ? kFew : 2 * kFew);
+    const auto share = all / static_cast<int64_t>(kPartsThatMustBeMissing);
+    const int64_t bound = few + (watch_.of_one_moment_ ? share : 2 * share);
+    return missing > bound ? Lack::kPods : Lack::kNothing;
   }
 
   // Nodes without any pod are a fault of the input where the pods of all nodes' daemons are missing

@@ -72,8 +72,14 @@ class RoundCommandTest : public testing::Test {
  protected:
   void SetUp() override {
     prefix_ = testing::TempDir() + "ebb-round-" + std::to_string(getpid());
-    nlohmann::json items = {NodeObject("a"), NodeObject("b"), NodeObject("c"), PodObject("p", "a"),
-                            PodObject("q", "b")};
+    nlohmann::json items = {NodeObject("a"),
+                            NodeObject("b"),
+                            NodeObject("c"),
+                            PodObject("p", "a"),
+                            PodObject("q", "b"),
+                            {{"apiVersion", "policy/v1"},
+                             {"kind", "PodDisruptionBudgetList"},
+                             {"items", nlohmann::json::array()}}};
     std::ofstream(Input()) << nlohmann::json{
         {"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
   }

@@ -167,7 +167,7 @@ TEST_F(EbbTest, APlanAsStructsIsThatOfTheJson) {
   ebb_plan* plan = nullptr;
   ErrorSlot error;
   // No list of budgets was there, which the structs cannot say.
-  EXPECT_EQ(ebb_cluster_plan(cluster_, EBB_JSON, kAtNow.data(), kAtNow.size(), &plan, error.slot()),
+  EXPECT_EQ(ebb_cluster_plan(cluster_, EBB_JSON, kAtNow.data(), kAtNow.size(), &plan, nullptr),
             EBB_FAILED_PRECONDITION);
   EXPECT_EQ(ebb_cluster_allow_incomplete(cluster_, 1, error.slot()), EBB_OK);
   ASSERT_EQ(ebb_cluster_plan(cluster_, EBB_JSON, kAtNow.data(), kAtNow.size(), &plan, error.slot()),
