@@ -832,6 +832,17 @@ class ReadmeTest(EbbTest):
                 self.assertIn(line, printed[at:])
                 at = printed.index(line, at) + 1
 
+    def test_the_readme_shows_what_a_dump_of_one_namespace_ends_with(self):
+        cluster = self.path("cluster.json")
+        self.ebb("gen", "company", "--nodes", "1000", "--seed", "1", "-o", cluster)
+        with open(cluster, encoding="utf-8") as file:
+            items = json.load(file)["items"]
+        dump = self.dump([item for item in items
+                          if item["metadata"].get("namespace", "team-1") == "team-1"],
+                         "one-namespace.json", says_none=False)
+        err = self.ebb("plan", dump, code=1)[1].replace(dump, "one-namespace.json")
+        self.assertEqual(err.splitlines(), self.shown("ebb plan one-namespace.json"))
+
     def test_a_page_shows_what_a_simulated_loop_prints(self):
         words = ["run", "--simulate", "--nodes", "60", "--hours", "6"]
         self.assertEqual(self.ebb(*words)[0].splitlines(),
