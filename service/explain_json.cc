@@ -108,6 +108,7 @@ Json ExplanationJson(const PlanReport& report, std::span<const NodeId> nodes) {
   Json json = {{"apiVersion", kPlanApiVersion},
                {"kind", "Explanation"},
                {"now", FormatRfc3339(report.context.request->now_s)}};
+  PutComplete(report.context.cluster->warnings, json);
   if (report.context.session) json["session"] = SessionJson(*report.context.session);
   Json list = Json::array();
   for (const NodeId node : nodes) list.push_back(NodeJson(report, Explain(report, node)));

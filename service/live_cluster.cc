@@ -11,6 +11,8 @@
 #include "service/plan_report.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/import/completeness.h"
+#include "snapshot/import/dump_kinds.h"
+#include "snapshot/import/incomplete.h"
 
 namespace ebb {
 namespace {
@@ -24,13 +26,17 @@ class TakingSink final : public AnyObjectSink {
  public:
   explicit TakingSink(LiveCluster& cluster) : cluster_(cluster) {}
   void OnAside(const Aside& aside) override { aside_ = aside; }
-  absl::Status OnList(std::string_view kind, uint64_t /*items*/) override {
+  absl::Status OnList(std::string_view kind, uint64_t items) override {
     lists_budgets_ |= kind == kBudgets;
+    if (items == 0 && !kind.empty()) empty_kinds_.emplace(kind);
     return absl::OkStatus();
   }
   absl::Status OnUnevaluated(const Unevaluated& object) override {
     cluster_.PutUnevaluated(object);
     return absl::OkStatus();
+  }
+  [[nodiscard]] const std::set<std::string, std::less<>>& empty_kinds() const {
+    return empty_kinds_;
   }
   [[nodiscard]] bool lists_budgets() const { return lists_budgets_; }
 
@@ -47,6 +53,7 @@ class TakingSink final : public AnyObjectSink {
   LiveCluster& cluster_;
   Aside aside_;  // Of the object that comes next.
   bool lists_budgets_ = false;
+  std::set<std::string, std::less<>> empty_kinds_;
 };
 
 class NullSink final : public AnyObjectSink {
@@ -75,6 +82,7 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
     std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
     const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read) {
   InputWatch watch(options.expendable_pods_priority_cutoff);
+  if (options.allow_incomplete) watch.TakePartsOfLists();
   ImportStats stats;
   using Loaded = absl::StatusOr<std::unique_ptr<LiveCluster>>;
   Loaded loaded = LoadNewest(watch, [&]() -> Loaded {
@@ -87,6 +95,7 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
   if (!loaded.ok()) return loaded;
   LoadedCluster cluster = (*loaded)->Here();
   absl::Status judged = (*loaded)->Judge(watch, std::move(stats), cluster);
+  if (judged.ok()) judged = CheckWhole(cluster.warnings, options.allow_incomplete);
   if (judged.ok()) return loaded;
   return absl::Status(judged.code(),
                       absl::StrCat(Absl(where), where.empty() ? "" : ": ", judged.message()));
@@ -138,7 +147,14 @@ absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& r
   TakingSink sink(*this);
   absl::Status status = read(sink);
   if (sink.lists_budgets() && !std::exchange(budgets_known_, true)) judgement_.reset();
+  for (const std::string& kind : sink.empty_kinds()) {
+    if (empty_kinds_.insert(kind).second) judgement_.reset();
+  }
   return status;
+}
+
+void LiveCluster::AllKindsAreListed() {
+  if (!std::exchange(all_kinds_listed_, true)) judgement_.reset();
 }
 
 LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending) {
@@ -170,7 +186,9 @@ LoadedCluster LiveCluster::Here() { return LoadedAs(live_.Snapshot(), live_.Pend
 absl::Status LiveCluster::Judge(const InputWatch& watch, ImportStats stats,
                                 LoadedCluster& cluster) {
   judgement_.reset();
-  if (absl::Status s = JudgeInput(watch, std::move(stats), options_, cluster); !s.ok()) return s;
+  LoadOptions options = options_;
+  options.allow_incomplete = true;  // Each question has its own word about that.
+  if (absl::Status s = JudgeInput(watch, std::move(stats), options, cluster); !s.ok()) return s;
   judgement_ = {.changes = Changes(),
                 .objects = Objects(),
                 .kinds = live_.Kinds(),
@@ -194,6 +212,7 @@ absl::Status LiveCluster::JudgeNow(LoadedCluster& cluster) {
     return given.ok() ? ExportRest(sink) : given;
   };
   if (absl::Status s = watch.Look(give, nothing); !s.ok()) return s;
+  if (all_kinds_listed_) watch.AllKindsAreListed();
   return Judge(watch, {}, cluster);
 }
 
@@ -239,8 +258,19 @@ absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
   if (!given.ok()) return given;
   const auto give = [&sink](const auto& object) { return sink.OnUnevaluated(object); };
   if (absl::Status s = unevaluated_.ForEach(give); !s.ok()) return s;
-  const bool has_none = budgets_known_ && live_.Snapshot().catalog().pdbs().empty();
-  return has_none ? sink.OnList(kBudgets, 0) : given;
+  const bool budgets = budgets_known_ || all_kinds_listed_;
+  if (budgets && live_.Snapshot().catalog().pdbs().empty()) {
+    if (absl::Status s = sink.OnList(kBudgets, 0); !s.ok()) return s;
+  }
+  if (all_kinds_listed_) {
+    for (const DumpKind& each : DumpKinds()) empty_kinds_.emplace(each.kind);
+  }
+  // A list without items says of the kind that it was listed, wherever it stands.
+  for (const std::string& kind : empty_kinds_) {
+    if (kind == kBudgets) continue;
+    if (absl::Status s = sink.OnList(kind, 0); !s.ok()) return s;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<PlanResult> LiveCluster::Plan(const GroupRules& rules, const PlanRequest& request) {

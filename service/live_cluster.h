@@ -22,6 +22,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,6 +73,8 @@ class LiveCluster {
   // An object that is not evaluated and may matter came, or went; false: it is nothing new.
   bool PutUnevaluated(const ObjectSink::Unevaluated& object);
   bool EraseUnevaluated(const ObjectSink::Unevaluated& object);
+  // From here on the objects are all that there is of every kind: a client has listed them.
+  void AllKindsAreListed();
   // Every object that `read` hands over, each as a change of its own.
   // Errors: those of `read` and of an object; what came before it is taken.
   absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);
@@ -107,8 +110,9 @@ class LiveCluster {
   // The same for the thread that takes the changes, until it takes the next one: no branch is made,
   // which the next change would have to make room beside.
   [[nodiscard]] LoadedCluster Here();
-  // The same with what the cluster seems to lack (completeness.h).  Cost: O(cluster).
-  // Errors: no nodes, or nodes without a single pod.
+  // The same with what the cluster seems to lack (completeness.h); whether there is an answer then
+  // is for the caller to ask (incomplete.h).  Cost: O(cluster).
+  // Errors: no nodes.
   absl::StatusOr<Version> Judged();
   // The same, but warnings may be those of an earlier version, as long as no kind of objects came
   // or went, their number is within a quarter of what it was, and not every object has changed
@@ -176,6 +180,8 @@ class LiveCluster {
   // An input listed budgets: where it has none, the cluster has none.
   bool budgets_known_ = false;
   UnevaluatedObjects unevaluated_;
+  std::set<std::string, std::less<>> empty_kinds_;  // Of which an input had a list without items.
+  bool all_kinds_listed_ = false;
 };
 
 }  // namespace ebb

@@ -132,9 +132,11 @@ absl::StatusOr<PlanComparison> ComparePlans(const Json& before, const Json& afte
     return absl::Status(b.status().code(), "the second " + std::string(b.status().message()));
   PlanComparison comparison{.before = a->side,
                             .after = b->side,
+                            .complete = true,
                             .in_both = 0,
                             .no_more = Alone(*a, *b),
                             .now_too = Alone(*b, *a)};
+  comparison.complete = before.value("complete", true) && after.value("complete", true);
   comparison.in_both = a->removed.size() - comparison.no_more.size();
   return comparison;
 }
@@ -142,6 +144,7 @@ absl::StatusOr<PlanComparison> ComparePlans(const Json& before, const Json& afte
 Json ComparisonJson(const PlanComparison& comparison) {
   return {{"apiVersion", kPlanApiVersion},
           {"kind", "PlanComparison"},
+          {"complete", comparison.complete},
           {"before", SideJson(comparison.before)},
           {"after", SideJson(comparison.after)},
           {"removedByBoth", comparison.in_both},

@@ -11,6 +11,7 @@
 #include "service/plan_warnings.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/completeness.h"
+#include "snapshot/import/incomplete.h"
 #include "snapshot/import/input_warning.h"
 
 namespace ebb {
@@ -213,6 +214,12 @@ Json SessionJson(const PlanSession& session) {
   return json;
 }
 
+void PutComplete(std::span<const InputWarning> warnings, Json& json) {
+  const std::vector<InputWarning> missing = MissingOf(warnings);
+  json["complete"] = missing.empty();
+  if (!missing.empty()) json["missing"] = InputWarningsJson(missing);
+}
+
 Json PodNameJson(const Catalog& catalog, PodId pod) {
   return {{"namespace", catalog.Text(catalog.shape_of(pod).namespace_name)},
           {"name", catalog.Text(catalog.pod(pod).name)}};
@@ -285,8 +292,9 @@ Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const Plac
 Json PlanJson(const PlanReport& report) {
   Json json = {{"apiVersion", kPlanApiVersion},
                {"kind", "Plan"},
-               {"now", FormatRfc3339(report.context.request->now_s)},
-               {"summary", SummaryJson(report)}};
+               {"now", FormatRfc3339(report.context.request->now_s)}};
+  PutComplete(report.context.cluster->warnings, json);
+  json["summary"] = SummaryJson(report);
   const std::unordered_map<uint32_t, AtTurn> turns = ReplayTurns(report);
   const auto at_turn = [&](NodeId node) -> const AtTurn& {
     static const AtTurn none;

@@ -4,16 +4,21 @@
 #define EBB_SERVICE_PLAN_JSON_H_
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string_view>
 
 #include "service/place_tally.h"
 #include "service/plan_report.h"
+#include "snapshot/import/input_warning.h"
 
 namespace ebb {
 
 inline constexpr std::string_view kPlanApiVersion = "ebb/v1alpha1";
 
 nlohmann::ordered_json PlanJson(const PlanReport& report);
+
+// Adds "complete", and where that is false "missing": what the input lacks (incomplete.h).
+void PutComplete(std::span<const InputWarning> warnings, nlohmann::ordered_json& json);
 
 // What explanations say in the same words.
 nlohmann::ordered_json SessionJson(const PlanSession& session);

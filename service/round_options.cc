@@ -114,11 +114,12 @@ void Visit(ScaleDownOptions& options, Fields& fields) {
 
 template <typename Fields>
 void Visit(LoadOptions& options, Fields& fields) {
-  auto& [priority_cutoff, limits, use, strict, assume_complete, bypassed, match_os, version] =
-      options;
+  auto& [priority_cutoff, limits, use, strict, assume_complete, allow_incomplete, bypassed,
+         match_os, version] = options;
   static_cast<void>(limits);
   static_cast<void>(use);
   static_cast<void>(strict);
+  static_cast<void>(allow_incomplete);
   fields.Integer("expendablePodsPriorityCutoff", priority_cutoff,
                  std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
   fields.Switch("assumeComplete", assume_complete);

@@ -35,9 +35,10 @@ namespace ebb {
 inline constexpr int64_t kRulesWithJumps = 2;
 inline constexpr int64_t kRulesWithNotStarted = 3;
 inline constexpr int64_t kRulesWithOptions = 4;
+inline constexpr int64_t kRulesWithComplete = 5;
 // Those of today.  They go up when a round decides or tells otherwise than before, or when
 // the form above changes; what reads old records then learns what was otherwise.
-inline constexpr int64_t kRecordRules = kRulesWithOptions;
+inline constexpr int64_t kRecordRules = kRulesWithComplete;
 
 struct RoundArguments {
   RoundSettings settings;

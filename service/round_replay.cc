@@ -77,7 +77,7 @@ std::string Departure(const std::string& recorded, int64_t rules, const Json& no
   if (before.is_discarded()) return "the recorded decision is not JSON";
   TellInTodaysWords(rules, before);
   // Since then decisions have had the same fields.
-  const bool same_fields = rules >= kRulesWithNotStarted;
+  const bool same_fields = rules >= kRulesWithComplete;
   const std::string difference =
       FirstDifference(before, now, same_fields ? AddedMembers::kDiffer : AddedMembers::kIgnore);
   return difference.empty() && same_fields ? "the same values in other bytes" : difference;

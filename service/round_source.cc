@@ -58,6 +58,7 @@ absl::StatusOr<RoundSource> ReadSource(std::span<const std::string> inputs,
                                        const Parallelism& parallelism) {
   const LoadOptions& options = settings.options.load;
   InputWatch watch(options.expendable_pods_priority_cutoff);
+  if (options.allow_incomplete) watch.TakePartsOfLists();
   ImportStats stats;
   absl::StatusOr<RoundSource> source = LoadNewest(watch, [&] {
     stats = {};

@@ -55,6 +55,12 @@ class ObjectSink {
     return absl::OkStatus();
   }
 
+  // A list that says itself that there is more of it.  `why` tells which and how.  Sinks take none
+  // of them unless they know what to do with a part.
+  virtual absl::Status OnPartOfList(std::string_view why) {
+    return absl::InvalidArgumentError(absl::string_view(why.data(), why.size()));
+  }
+
   // An object of a kind that no decision reads ("Deployment", "ConfigMap").
   // `kind` is empty where there is none to name.
   virtual absl::Status OnIgnored(std::string_view kind) {

@@ -20,9 +20,11 @@
 #include "engine/deletions_under_way.h"
 #include "service/clock.h"
 #include "service/live_cluster.h"
+#include "service/plan_json.h"
 #include "service/plan_report.h"
 #include "service/plan_warnings.h"
 #include "service/what_if/blockers.h"
+#include "snapshot/import/incomplete.h"
 #include "tools/display_text.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
@@ -59,10 +61,11 @@ void PrintOutlooks(const Blockers& blockers, const Terminal& terminal, std::ostr
   }
 }
 
-void PrintBlockers(const Blockers& blockers, std::string_view currency, const Terminal& terminal,
-                   std::ostream& out) {
-  out << fmt::format("{} can go, {} stay.\n", Count(blockers.removed, "node", "nodes"),
-                     WithCommas(blockers.kept));
+// `of_incomplete`: as OfIncomplete says of the cluster.
+void PrintBlockers(const Blockers& blockers, std::string_view of_incomplete,
+                   std::string_view currency, const Terminal& terminal, std::ostream& out) {
+  out << fmt::format("{}{} can go, {} stay.\n", Count(blockers.removed, "node", "nodes"),
+                     of_incomplete, WithCommas(blockers.kept));
   if (blockers.blockers.empty()) return;
   const bool has_prices = std::ranges::any_of(
       blockers.blockers, [](const Blocker& each) { return each.saved_per_hour.has_value(); });
@@ -164,12 +167,15 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   progress.Done();
 
   PrintLoadWarnings(cluster, err);
+  nlohmann::ordered_json json = BlockersJson(*found);
+  PutComplete(cluster.warnings, json);
   if (output == "json") {
-    out << IndentedJson(BlockersJson(*found));
+    out << IndentedJson(json);
   } else if (output == "yaml") {
-    out << Yaml(BlockersJson(*found));
+    out << Yaml(json);
   } else {
-    PrintBlockers(*found, *prices ? (*prices)->currency : "", OutputTerminal(), out);
+    PrintBlockers(*found, OfIncomplete(cluster.warnings), *prices ? (*prices)->currency : "",
+                  OutputTerminal(), out);
   }
   return 0;
 }

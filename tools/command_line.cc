@@ -34,8 +34,7 @@ void SetAllExamples(CLI::App& app) {
       {{0, "done"}, {1, "bad input, or output that cannot be written"}, {2, "wrong usage"}});
   SetExamples(
       command("plan"),
-      {{"kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes -A -o json > all.json",
-        "the dump"},
+      {{"ebb dump -o all.json", "the dump"},
        {"ebb plan all.json", "which nodes can go, and where their pods land"},
        {"ebb plan all.json -o name", "their names, in the order of removal, for kubectl"},
        {"ebb plan all.json --explain node-1", "why this node stays or goes, pod by pod"},
@@ -76,6 +75,14 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(*command("import").get_subcommand("openb"),
               {{"ebb import openb --nodes nodes.csv --pods pods.csv -o openb.pb",
                 "the cluster of the trace, half of its pods ended"}});
+  SetExamples(command("dump"),
+              {{"ebb dump -o cluster.json", "all that a plan needs, of the current context"},
+               {"ebb dump --context prod --redact -o prod.json", "without environments"},
+               {"ebb dump -o cluster.json -- --as=auditor", "flags for kubectl"}},
+              {{0, "the file has all that the server has"},
+               {1, "there is no dump"},
+               {2, "wrong usage"},
+               {3, "some kinds could not be read; standard error names them"}});
   SetExamples(command("replay"),
               {{"ebb plan all.json --state ebb.db --record rounds.db", "records a round"},
                {"ebb replay rounds.db", "decides again, and compares"}},
@@ -180,6 +187,7 @@ CommandLine::CommandLine()
       *app->add_subcommand("filter", "Tell which nodes take a pod, and why the others do not"));
   gen.AddTo(*app->add_subcommand("gen", "Make a cluster to try things out"));
   import.AddTo(*app->add_subcommand("import", "Turn dumps into one snapshot file"));
+  dump.AddTo(*app->add_subcommand("dump", "Fetch with kubectl all that a plan needs, as one file"));
   replay.AddTo(
       *app->add_subcommand("replay", "Run recorded rounds again and compare every decision"));
   state.AddTo(

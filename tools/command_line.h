@@ -14,6 +14,7 @@
 #include "tools/blockers_command.h"
 #include "tools/compare_command.h"
 #include "tools/conformance_command.h"
+#include "tools/dump_command.h"
 #include "tools/filter_command.h"
 #include "tools/frontier_command.h"
 #include "tools/plan_command.h"
@@ -47,6 +48,7 @@ struct CommandLine {
   FilterCommand filter;
   GenCommand gen;
   ImportCommand import;
+  DumpCommand dump;
   ReplayCommand replay;
   StateCommand state;
   PolicyCommand policy;

@@ -96,6 +96,7 @@ void PrintComparison(const PlanComparison& comparison, const std::string& format
     return;
   }
   const Terminal terminal = OutputTerminal();
+  if (!comparison.complete) out << "Plans of an incomplete cluster.\n";
   PrintTotals(comparison, out);
   if (comparison.no_more.empty() && comparison.now_too.empty()) {
     out << fmt::format("\nBoth plans remove the same {}.\n",

@@ -17,6 +17,7 @@
 #include "service/round_advisor.h"
 #include "service/run/loop_log.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/import/incomplete.h"
 #include "snapshot/import/load_cluster.h"
 #include "tools/fail.h"
 #include "tools/plan_command.h"
@@ -75,6 +76,11 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   }
   AddGroupWarnings(judged->cluster.snapshot.catalog(), options.groups, judged->cluster.warnings);
   PrintLoadWarnings(judged->cluster, err);
+  if (absl::Status s =
+          CheckMayBeCarriedOut(judged->cluster.warnings, options.load.allow_incomplete);
+      !s.ok()) {
+    return Fail(s, err);
+  }
   DumpSource dump(**live, judged->cluster, options.groups);
   ScaleDown scale_down(options.scale_down);
   LoopOptions loop = options.loop;

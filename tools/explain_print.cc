@@ -8,6 +8,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "service/explain.h"
+#include "snapshot/import/incomplete.h"
 #include "tools/display_text.h"
 #include "tools/table.h"
 
@@ -233,6 +234,8 @@ void PrintExplanations(const PlanReport& report, std::span<const NodeId> nodes,
                        std::span<const Counterfactual> remedies, const Terminal& terminal,
                        std::ostream& out) {
   const Lines lines(terminal, out);
+  const std::string_view of = OfIncomplete(report.context.cluster->warnings);
+  if (!of.empty()) lines.Say(fmt::format("In a plan{}:", of));
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (i > 0) out << "\n";
     const Explanation explanation = Explain(report, nodes[i]);

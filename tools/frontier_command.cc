@@ -22,6 +22,7 @@
 #include "service/clock.h"
 #include "service/output_file.h"
 #include "service/plan_json.h"
+#include "snapshot/import/incomplete.h"
 #include "tools/curves.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
@@ -35,6 +36,7 @@ namespace {
 // What is printed.
 struct FrontierStory {
   std::string title;
+  std::vector<InputWarning> warnings;
   std::optional<std::string> currency;  // Absent: nobody gave prices.
   std::vector<FrontierPoint> points;
 };
@@ -49,13 +51,16 @@ std::vector<FrontierPoint> Some(const std::vector<FrontierPoint>& points, size_t
   return some;
 }
 
-FrontierStory StoryOf(std::vector<FrontierPoint> points, size_t nodes,
+FrontierStory StoryOf(std::vector<FrontierPoint> points, const LoadedCluster& cluster,
                       std::optional<std::string> currency) {
+  const size_t nodes = cluster.snapshot.nodes();
   const std::string most =
       points.empty() ? "none"
                      : fmt::format("up to {} with {} evicted", WithCommas(points.back().nodes),
                                    Count(points.back().evicted, "pod", "pods"));
-  return {.title = fmt::format("Of {}, {} can go.", Count(nodes, "node", "nodes"), most),
+  return {.title = fmt::format("Of {}{}, {} can go.", Count(nodes, "node", "nodes"),
+                               OfIncomplete(cluster.warnings), most),
+          .warnings = cluster.warnings,
           .currency = std::move(currency),
           .points = std::move(points)};
 }
@@ -99,6 +104,7 @@ nlohmann::ordered_json FrontierJson(const FrontierStory& story) {
     points.push_back(std::move(json));
   }
   nlohmann::ordered_json json = {{"apiVersion", kPlanApiVersion}, {"kind", "Frontier"}};
+  PutComplete(story.warnings, json);
   if (story.currency && !story.currency->empty()) json["currency"] = *story.currency;
   json["points"] = std::move(points);
   return json;
@@ -245,7 +251,7 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   if (found->interrupted) {
     PrintMessage("interrupted; this is the best that was found so far", err);
   }
-  const FrontierStory story = StoryOf(found->frontier.points, cluster->snapshot.nodes(),
+  const FrontierStory story = StoryOf(found->frontier.points, *cluster,
                                       *prices ? std::optional((*prices)->currency) : std::nullopt);
   if (!report.empty()) {
     if (absl::Status s = WriteFile(report, Page(story)); !s.ok()) return Fail(s, err);

@@ -32,6 +32,12 @@ void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group)
          "The input is all there is: do not warn of what it may lack, take nodes without any pod")
       ->check(values::Switch())
       ->group(group);
+  app.add_flag(
+         "--allow-incomplete", options.allow_incomplete,
+         "Answer about what is there although pods or kinds of objects are missing; the answer "
+         "says that it is of an incomplete cluster")
+      ->check(values::Switch())
+      ->group(group);
   app.add_flag("--match-os", options.match_os,
                "Keep pods off nodes of another operating system than they were made for, which the "
                "scheduler itself does not [true]")

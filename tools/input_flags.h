@@ -17,7 +17,7 @@ namespace ebb {
 // --max-input-bytes
 void AddLimitFlags(InputLimits& limits, CLI::App& app, const std::string& group);
 
-// --strict, --assume-complete and the flags above.
+// --strict, --assume-complete, --allow-incomplete and the flags above.
 void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group);
 
 }  // namespace ebb

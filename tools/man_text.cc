@@ -39,9 +39,11 @@ constexpr ManText kTexts[] = {
      "the "
      "dump: what it says holds if nothing else changes.\n"
      "\n"
-     "What a dump seems to lack is told on standard error; do not carry out a plan that comes with "
-     "a "
-     "warning. --strict makes an error of it.\n"
+     "Where pods must be missing there is no plan; where kinds of objects are, the plan says that "
+     "it is "
+     "of an incomplete cluster, and names of nodes and rounds are refused. --allow-incomplete "
+     "overrides "
+     "both. Other doubts are warnings on standard error, of which --strict makes errors.\n"
      "\n"
      "With --state it is a round of a planner that remembers: how long a node has been unneeded, "
      "cooldowns, deletions in progress. With --watch-file it plans again whenever the cluster "
@@ -59,6 +61,15 @@ constexpr ManText kTexts[] = {
     {"ebb gen",
      "Makes up a cluster. The same kind, number of nodes and seed make the same objects on every "
      "machine.",
+     {}},
+    {"ebb dump",
+     "Runs kubectl to fetch every kind of objects that a plan may depend on, over all namespaces, "
+     "and "
+     "writes one file that ebb plan reads. A kind that the server does not have is named, and so "
+     "is "
+     "one that may not be read, with the reason. Secrets and ConfigMaps are not fetched; "
+     "containers' "
+     "environments are, unless --redact leaves them out.",
      {}},
     {"ebb import",
      "Reads what ebb-plan(1) reads and writes it as one file, whole or not at all. What a planner "

@@ -30,6 +30,8 @@
 #include "service/round_options.h"
 #include "service/what_if/counterfactual.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/import/dump_kinds.h"
+#include "snapshot/import/incomplete.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/explain_print.h"
 #include "tools/fail.h"
@@ -73,10 +75,9 @@ void AddLoadingFlags(PlanCommand& command, CLI::App& app) {
 
 void AddInputFlags(PlanCommand& command, CLI::App& app) {
   app.add_option("INPUT", command.inputs,
-                 "What `kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes -A -o "
-                 "json` (or yaml) "
-                 "prints, the autoscaler's debugging snapshot, or ebb's own: files, also .gz, "
-                 "folders, or - for stdin")
+                 "What `ebb dump` writes, or `" + KubectlGet(DumpWords()) +
+                     "` (or yaml) prints, the autoscaler's debugging snapshot, or ebb's own: "
+                     "files, also .gz, folders, or - for stdin")
       ->check(values::File());
   // A file that is watched, or what a daemon has, may be all there is.
   app.final_callback([&command] {
@@ -533,6 +534,11 @@ absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedClust
   const PlanTime time = TimeFor(cluster);
   if (time.warning) cluster.warnings.push_back(*time.warning);
   if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) return s;
+  // Names and rounds are carried out.
+  const bool shown = output != "name" && over_time.state.empty();
+  absl::Status possible = shown ? CheckWhole(cluster.warnings, load.allow_incomplete)
+                                : CheckMayBeCarriedOut(cluster.warnings, load.allow_incomplete);
+  if (!possible.ok()) return possible;
   return time.now_s;
 }
 

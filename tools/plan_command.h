@@ -80,7 +80,8 @@ struct PlanCommand {
   [[nodiscard]] PlanTime TimeFor(const LoadedCluster& cluster) const;
   // What is left to ask once all is read: adds the warnings about groups, flags and time to
   // those about the input, and returns the time to plan for.
-  // Errors: as CheckStrict; the warnings are still to be printed.
+  // Errors: as CheckStrict, and as CheckMayBeCarriedOut where the answer is one that is; the
+  // warnings are still to be printed.
   absl::StatusOr<int64_t> Accept(const GroupRules& rules, LoadedCluster& cluster) const;
   // Every file that the flags name.
   [[nodiscard]] std::vector<UsedFile> Files() const;

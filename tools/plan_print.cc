@@ -18,6 +18,7 @@
 #include "service/plan_json.h"
 #include "service/plan_report.h"
 #include "service/prices.h"
+#include "snapshot/import/incomplete.h"
 #include "tools/display_text.h"
 #include "tools/table.h"
 
@@ -53,11 +54,12 @@ std::string Summary(const PlanReport& report) {
   const PlanContext& context = report.context;
   const size_t nodes = context.cluster->snapshot.nodes();
   if (context.made->plan.termination == Termination::kNotStarted) {
-    return fmt::format("No plan was made, so none of the {} goes", Count(nodes, "node", "nodes"));
+    return fmt::format("No plan{} was made, so none of the {} goes",
+                       OfIncomplete(context.cluster->warnings), Count(nodes, "node", "nodes"));
   }
   return fmt::format(
-      "Plan: {} of {} can go ({}), {} of {} move", WithCommas(report.remove.size()),
-      Count(nodes, "node", "nodes"),
+      "Plan{}: {} of {} can go ({}), {} of {} move", OfIncomplete(context.cluster->warnings),
+      WithCommas(report.remove.size()), Count(nodes, "node", "nodes"),
       Percent(static_cast<double>(report.remove.size()) / static_cast<double>(nodes)),
       WithCommas(report.moved), Count(report.pods, "pod", "pods"));
 }

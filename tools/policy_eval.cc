@@ -190,6 +190,7 @@ void WarnOfStrangers(EvalInput& input) {
 // no use of a node.
 absl::Status ReadCluster(const PolicyEvalRequest& request, EvalInput& input) {
   InputWatch watch(request.load.expendable_pods_priority_cutoff);
+  if (request.load.allow_incomplete) watch.TakePartsOfLists();
   ImportStats stats;
   absl::StatusOr<LoadedCluster> loaded = LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
     input.cluster = PoolReader();

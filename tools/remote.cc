@@ -28,6 +28,7 @@
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/completeness.h"
+#include "snapshot/import/incomplete.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/fail.h"
 #include "tools/progress.h"
@@ -129,6 +130,7 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
   if (command.max_workload_share < 1) input.set_max_workload_share(command.max_workload_share);
   if (absl::Status s = PutPrices(command, input); !s.ok()) return s;
   if (command.search.optimize) PutSearch(command.search, *input.mutable_search());
+  input.set_allow_incomplete(command.load.allow_incomplete);
   input.set_bound(command.search.bound && command.explain.empty());
   if (command.over_time.app != nullptr) {
     if (const auto warning = FlagsNotHonoured(*command.over_time.app)) {
@@ -293,6 +295,7 @@ int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream
   call.set_session(command.at_server.session);
   for (const std::string& pod : command.pods) call.add_pods(pod);
   call.set_node(command.node);
+  call.set_allow_incomplete(command.load.allow_incomplete);
   *call.mutable_view() = ViewOf(command.output, /*all_rows=*/true, OutputTerminal());
   if (const auto max_age = command.at_server.MaxAgeSeconds()) {
     call.set_max_age_seconds(*max_age);

@@ -155,8 +155,10 @@ int RunLoop(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostream&
   if (!actuator.ok()) return Fail(actuator.status(), err);
   absl::StatusOr<std::optional<wire::Settings>> settings = GivenSettingsOf(flags.plan);
   if (!settings.ok()) return Fail(settings.status(), err);
-  SessionRoundsOptions of{
-      .session = flags.session, .settings = *std::move(settings), .needs_feed = flags.require_feed};
+  SessionRoundsOptions of{.session = flags.session,
+                          .settings = *std::move(settings),
+                          .needs_feed = flags.require_feed,
+                          .allow_incomplete = flags.plan.load.allow_incomplete};
   if (!flags.plan.simulation_timeout.empty()) {
     of.time_limit_seconds =
         std::chrono::duration<double>(*ParseDuration(flags.plan.simulation_timeout)).count();

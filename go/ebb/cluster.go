@@ -46,6 +46,10 @@ type Options struct {
 	// without any pod are believed. For a host that leaves out by itself what does not count, as
 	// the autoscaler does.
 	AsGiven bool
+	// AllowIncomplete: there are answers although pods or kinds of objects are missing; replies say
+	// so (PlanReply.Complete). Otherwise there is none where pods must be missing, and no round where
+	// kinds are.
+	AllowIncomplete bool
 }
 
 // A Cluster is told of objects and answers what can go. See the package's comment.
@@ -87,6 +91,13 @@ func newCluster(abiVersion uint32, options Options) (*Cluster, error) {
 	code := C.ebb_cluster_new(C.uint32_t(abiVersion), &given, &handle, &told)
 	if err := errorOf(code, told); err != nil {
 		return nil, err
+	}
+	if options.AllowIncomplete {
+		var told *C.ebb_error
+		if err := errorOf(C.ebb_cluster_allow_incomplete(handle, 1, &told), told); err != nil {
+			C.ebb_cluster_free(handle)
+			return nil, err
+		}
 	}
 	made := &Cluster{turn: make(chan struct{}, 1), handle: handle}
 	made.cleanup = runtime.AddCleanup(made, freeCluster, handle)

@@ -197,7 +197,7 @@ func TestOtherCalls(t *testing.T) {
 func TestRoundsKeepTheirState(t *testing.T) {
 	folder := t.TempDir()
 	for round := int64(1); round <= 2; round++ {
-		cluster := open(t, Options{StateFolder: folder, Name: "east"})
+		cluster := open(t, Options{StateFolder: folder, Name: "east", AllowIncomplete: true})
 		check(t, cluster.Load(ctx, dump()))
 		reply, err := cluster.Round(ctx, nil)
 		check(t, err)
@@ -479,7 +479,7 @@ func resident(t *testing.T) int {
 func TestKilledInACall(t *testing.T) {
 	const child = "EBB_TEST_ROUNDS_IN"
 	if folder := os.Getenv(child); folder != "" {
-		cluster := open(t, Options{StateFolder: folder})
+		cluster := open(t, Options{StateFolder: folder, AllowIncomplete: true})
 		check(t, cluster.Load(ctx, dump()))
 		for {
 			_, err := cluster.Round(ctx, nil)
@@ -502,7 +502,7 @@ func TestKilledInACall(t *testing.T) {
 		}
 		check(t, command.Process.Signal(syscall.SIGKILL))
 		_ = command.Wait()
-		cluster := open(t, Options{StateFolder: folder})
+		cluster := open(t, Options{StateFolder: folder, AllowIncomplete: true})
 		check(t, cluster.Load(ctx, dump()))
 		reply, err := cluster.Round(ctx, nil)
 		check(t, err)

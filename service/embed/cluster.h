@@ -154,6 +154,12 @@ class Cluster {
     return Cluster(made);
   }
 
+  // Answers although something is missing, as ebb_cluster_allow_incomplete.
+  Error AllowIncomplete(bool allow = true) {
+    ebb_error* error = nullptr;
+    const ebb_code code = ebb_cluster_allow_incomplete(cluster_.get(), allow ? 1 : 0, &error);
+    return internal::Take(code, error);
+  }
   // How plans are made from now on: Settings in JSON.
   Error SetSettings(std::string_view json) {
     ebb_error* error = nullptr;

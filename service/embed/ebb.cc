@@ -26,6 +26,7 @@
 #include "base/version.h"
 #include "service/session/session.h"
 #include "service/session/wire_changes.h"
+#include "snapshot/import/incomplete.h"
 #include "snapshot/live/change_batch.h"
 
 namespace wire = ebb::v1alpha1;
@@ -427,6 +428,15 @@ void ebb_cluster_close(ebb_cluster* cluster) {
 
 void ebb_cluster_free(ebb_cluster* cluster) { delete cluster; }
 
+ebb_code ebb_cluster_allow_incomplete(ebb_cluster* cluster, int allow, ebb_error** error) {
+  return Guarded(error, [&] {
+    return WithSession(cluster, [&](ebb::Session&) {
+      cluster->options.allow_incomplete = allow != 0;
+      return absl::OkStatus();
+    });
+  });
+}
+
 ebb_code ebb_cluster_set_settings(ebb_cluster* cluster, ebb_encoding encoding, const void* settings,
                                   size_t size, ebb_error** error) {
   return Guarded(error, [&] {
@@ -538,6 +548,19 @@ ebb_code ebb_cluster_apply_message(ebb_cluster* cluster, ebb_encoding encoding, 
 
 // --- Answers -------------------------------------------------------------------------------
 
+namespace {
+
+absl::Status CheckMayBeCarriedOut(const wire::PlanReply& reply, bool allow_incomplete) {
+  std::vector<ebb::InputWarning> missing;
+  for (const wire::Warning& each : reply.missing()) {
+    missing.push_back({each.code(), each.message(), each.command(), ebb::Lack::kKinds});
+  }
+  const absl::Status checked = ebb::CheckMayBeCarriedOut(missing, allow_incomplete);
+  return checked.ok() ? checked : absl::FailedPreconditionError(checked.message());
+}
+
+}  // namespace
+
 ebb_code ebb_cluster_plan(ebb_cluster* cluster, ebb_encoding encoding, const void* request,
                           size_t size, ebb_plan** plan, ebb_error** error) {
   return Guarded(error, [&] {
@@ -548,6 +571,9 @@ ebb_code ebb_cluster_plan(ebb_cluster* cluster, ebb_encoding encoding, const voi
       call->mutable_view()->set_format(wire::View::DATA);
       absl::StatusOr<wire::PlanReply> reply = session.Plan(*call, std::nullopt);
       if (!reply.ok()) return reply.status();
+      // The structs cannot say that they are of an incomplete cluster.
+      const bool allowed = call->input().allow_incomplete() || cluster->options.allow_incomplete;
+      if (absl::Status s = CheckMayBeCarriedOut(*reply, allowed); !s.ok()) return s;
       *plan = new OwnedPlan(std::move(*reply->mutable_data()));
       return absl::OkStatus();
     });

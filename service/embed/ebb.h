@@ -116,6 +116,12 @@ void ebb_cluster_close(ebb_cluster* cluster);
 /* Also closes.  No other call may run or come. */
 void ebb_cluster_free(ebb_cluster* cluster);
 
+/* Not 0: from now on there are answers although pods or kinds of objects are missing, as if every
+ * question had PlanInput.allow_incomplete.  Otherwise there is none where pods must be missing, and
+ * where kinds are none from ebb_cluster_plan and no round; replies with PlanReply.complete say so.
+ */
+ebb_code ebb_cluster_allow_incomplete(ebb_cluster* cluster, int allow, ebb_error** error);
+
 /* How plans are made from now on, unless a call says otherwise: a message Settings. */
 ebb_code ebb_cluster_set_settings(ebb_cluster* cluster, ebb_encoding encoding, const void* settings,
                                   size_t size, ebb_error** error);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "snapshot/import/incomplete.h"
 
 namespace ebb {
 
@@ -30,6 +31,11 @@ absl::Status ExportedCluster::Fetch() {
   if (!live.ok()) return live.status();
   absl::StatusOr<LiveCluster::Version> judged = (*live)->Judged();
   if (!judged.ok()) return judged.status();
+  if (absl::Status s =
+          CheckMayBeCarriedOut(judged->cluster.warnings, options_.load.allow_incomplete);
+      !s.ok()) {
+    return s;
+  }
   cluster_.reset();
   live_ = *std::move(live);
   cluster_.emplace(*std::move(judged));

@@ -216,6 +216,7 @@ absl::StatusOr<AskedRound> SessionRounds::MakeRound(const ActuatorStatus& status
   wire::PlanInput& input = *call.mutable_input();
   input.set_session(options_.session);
   input.set_now(now_s);
+  input.set_allow_incomplete(options_.allow_incomplete);
   if (options_.settings) *input.mutable_settings() = *options_.settings;
   if (options_.time_limit_seconds) input.set_time_limit_seconds(*options_.time_limit_seconds);
   call.mutable_view()->set_format(wire::View::DATA);

@@ -49,6 +49,7 @@ struct SessionRoundsOptions {
   // A round ends after so long with the plan so far.
   std::optional<double> time_limit_seconds = {};
   bool needs_feed = true;
+  bool allow_incomplete = false;  // PlanInput.allow_incomplete.
   // What sizing policies remember, to be kept with each round (session_sizing.h).  Null: no pool is
   // sized.
   std::function<SizingState()> sizing = nullptr;

@@ -33,6 +33,7 @@
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/import/incomplete.h"
 
 namespace ebb {
 namespace {
@@ -95,14 +96,15 @@ class MissingSink final : public AnyObjectSink {
   ChangeBatch& deletions_;
 };
 
+void PutWarning(const InputWarning& warning, wire::Warning& told) {
+  told.set_code(warning.code);
+  told.set_message(warning.message);
+  told.set_command(warning.command);
+}
+
 template <typename Reply>
 void PutWarnings(std::span<const InputWarning> warnings, Reply& reply) {
-  for (const InputWarning& warning : warnings) {
-    wire::Warning& told = *reply.add_warnings();
-    told.set_code(warning.code);
-    told.set_message(warning.message);
-    told.set_command(warning.command);
-  }
+  for (const InputWarning& warning : warnings) PutWarning(warning, *reply.add_warnings());
 }
 
 // JSON or YAML; absent: the view is for people.
@@ -491,6 +493,7 @@ void Session::DropResync(uint64_t resync) {
 }
 
 void Session::SayWhole() {
+  cluster_->AllKindsAreListed();
   feed_.OnWhole(ClockS());
   answers_.clear();
   page_.reset();
@@ -536,6 +539,7 @@ absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
   TakeUnevaluated(deletions);
   NoteNodesBrought();
   feed_.OnWhole(ClockS());
+  cluster_->AllKindsAreListed();  // A resync names everything that there is.
   Changed();
   return cluster_->counts().deleted - before;
 }
@@ -550,6 +554,7 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump, const wire:
     effective = *std::move(parsed);
   }
   LoadOptions load = effective ? effective->options.load : cluster_->options();
+  load.allow_incomplete = true;  // Questions are refused where something is missing, and not dumps.
   load.limits.bytes_max = options_.dump_bytes_max;
   const Parallelism parallelism(options_.threads);
   auto loaded = LiveCluster::FromDump("dump", dump, load, HoldingOf(load), parallelism);
@@ -768,25 +773,34 @@ absl::StatusOr<PlanRequest> RequestOf(const wire::PlanInput& input, const RoundO
 
 }  // namespace
 
+absl::StatusOr<LoadedCluster> Session::Judged(bool allow_incomplete, Use use) {
+  absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
+  absl::Status possible = judged.status();
+  if (judged.ok()) {
+    const bool allowed = allow_incomplete || options_.allow_incomplete;
+    possible = use == Use::kCarriedOut ? CheckMayBeCarriedOut(judged->warnings, allowed)
+                                       : CheckWhole(judged->warnings, allowed);
+  }
+  if (possible.ok()) return judged;
+  return absl::FailedPreconditionError(absl::StrCat("session ", name_, ": ", possible.message()));
+}
+
 absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                                  const std::function<absl::Status(const PlanReport&)>& tell) {
-  return WithPlan(input, end, /*cancelled=*/nullptr,
+  return WithPlan(input, end, /*cancelled=*/nullptr, Use::kShown,
                   [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
 }
 
 absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
-                               const Deadline* cancelled,
+                               const Deadline* cancelled, Use use,
                                const std::function<absl::Status(const PlanContext&)>& tell) {
   if (absl::Status s = CheckAnswers(input); !s.ok()) return s;
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
   const auto start = Clock::now();
-  absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
-  if (!judged.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("session ", name_, ": ", judged.status().message()));
-  }
+  absl::StatusOr<LoadedCluster> judged = Judged(input.allow_incomplete(), use);
+  if (!judged.ok()) return judged.status();
   LoadedCluster& cluster = *judged;
   const Catalog& catalog = cluster.snapshot.catalog();
   if (absl::Status s = CheckMinimums(catalog, (*settings)->groups); !s.ok()) return s;
@@ -876,6 +890,10 @@ void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
   reply.set_now(context.request->now_s);
   reply.set_removes(context.made->plan.remove.size());
   PutWarnings(context.cluster->warnings, reply);
+  reply.set_complete(IsComplete(context.cluster->warnings));
+  for (const InputWarning& each : MissingOf(context.cluster->warnings)) {
+    PutWarning(each, *reply.add_missing());
+  }
   reply.set_pass_seconds(context.pass_s);
   reply.set_verify_seconds(context.verify_s);
   reply.set_nodes(context.cluster->snapshot.nodes());
@@ -915,7 +933,9 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
     PutFigures(context, reply);
     return PutView(context, call.view(), options_.printers, reply);
   };
-  if (absl::Status s = WithPlan(call.input(), end, cancelled, tell); !s.ok()) return s;
+  // Names are carried out.
+  const Use use = call.view().format() == wire::View::NAME ? Use::kCarriedOut : Use::kShown;
+  if (absl::Status s = WithPlan(call.input(), end, cancelled, use, tell); !s.ok()) return s;
   // Another search, or another bound, may find more in the time that it has.
   if (!cut && !call.input().has_search() && !call.input().bound()) {
     answers_.emplace_back(key, reply);
@@ -1027,11 +1047,8 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
       !s.ok()) {
     return s;
   }
-  absl::StatusOr<LoadedCluster> cluster = cluster_->JudgedLatelyHere();
-  if (!cluster.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("session ", name_, ": ", cluster.status().message()));
-  }
+  absl::StatusOr<LoadedCluster> cluster = Judged(call.allow_incomplete(), Use::kShown);
+  if (!cluster.ok()) return cluster.status();
   AddFeedWarnings(*cluster);
   ClusterSnapshot& snapshot = cluster->snapshot;
   std::optional<NodeId> only;
@@ -1262,15 +1279,13 @@ absl::Status PutView(const MadeRound& round, const wire::View& view, const ViewP
 }  // namespace
 
 absl::StatusOr<RoundSource> Session::SourceOf(const wire::RoundCall& call, RoundSettings& told) {
-  absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
-  if (!judged.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("session ", name_, ": ", judged.status().message()));
-  }
+  const absl::StatusOr<LoadedCluster> judged =
+      Judged(call.input().allow_incomplete(), Use::kCarriedOut);
+  if (!judged.ok()) return judged.status();
   const bool record = !options_.record_file.empty();
   absl::StatusOr<RoundSource> source = cluster_->Source(told, driver_->before(), record);
   if (!source.ok()) return source.status();
-  source->cluster.warnings = std::move(judged->warnings);
+  source->cluster.warnings = judged->warnings;
   if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {
     return As(absl::StatusCode::kFailedPrecondition, s);
   }

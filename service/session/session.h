@@ -69,6 +69,7 @@ struct SessionOptions {
   // The program that has the session fills it itself and knows how far it is: nothing is refused or
   // warned of for that, and any cluster's changes are taken.
   bool host_fills = false;
+  bool allow_incomplete = false;  // As if every question had PlanInput.allow_incomplete.
   uint64_t objects_max = 5'000'000;
   size_t object_bytes_max = ChangeBatch::kObjectBytesMax;
   uint64_t dump_bytes_max = uint64_t{4} << 30;  // As it is sent, and unpacked.
@@ -198,11 +199,15 @@ class Session {
   [[nodiscard]] absl::StatusOr<const Effective*> SettingsOf(const wire::PlanInput& input,
                                                             std::optional<Effective>& parsed) const;
   [[nodiscard]] int64_t Now(const wire::PlanInput& input, LoadedCluster& cluster) const;
+  // The cluster as it is now, with what it seems to lack.
+  // Errors: FailedPrecondition: no cluster, or one that allows no answer (incomplete.h).
+  enum class Use : uint8_t { kShown, kCarriedOut };
+  absl::StatusOr<LoadedCluster> Judged(bool allow_incomplete, Use use);
   // What a round is made of; `told` learns which nodes the caller wants left alone.
   absl::StatusOr<RoundSource> SourceOf(const wire::RoundCall& call, RoundSettings& told);
   // Asks for a plan, and hands it to `tell`.
   absl::Status WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
-                        const Deadline* cancelled,
+                        const Deadline* cancelled, Use use,
                         const std::function<absl::Status(const PlanContext&)>& tell);
   // The same with the plan's report.
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,

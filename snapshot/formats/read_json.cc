@@ -171,27 +171,30 @@ class DocumentReader {
     }
     if (absl::Status read = Deferred(api_version, kind); !read.ok()) return read;
     for (const std::string_view text : metadata) {
-      if (absl::Status whole = CheckWhole(text, kind); !whole.ok()) return whole;
+      const nlohmann::json meta = nlohmann::json::parse(text, nullptr, false);
+      if (!meta.is_object()) return Error("is not JSON: a list's metadata cannot be read");
+      const std::string part = PartOfList(meta, kind);
+      if (part.empty()) continue;
+      const absl::Status taken = sink_.OnPartOfList(part);
+      if (!taken.ok()) return Error(std::string(taken.message()));
     }
     ++stats_.lists;
     return sink_.OnList(kind, items_);
   }
 
-  // Refuses one page of a list: metav1.ListMeta says that there are more.
-  absl::Status CheckWhole(std::string_view metadata, std::string_view kind) const {
-    const nlohmann::json meta = nlohmann::json::parse(metadata, nullptr, false);
-    if (!meta.is_object()) return Error("is not JSON: a list's metadata cannot be read");
+  // That a list is one page of several, which its metav1.ListMeta says; empty: it is whole.
+  static std::string PartOfList(const nlohmann::json& meta, std::string_view kind) {
     const auto token = meta.find("continue");
     const auto left = meta.find("remainingItemCount");
     const bool more = token != meta.end() && *token != "" && !token->is_null();
     const bool some_left = left != meta.end() && *left != 0 && !left->is_null();
-    if (!more && !some_left) return absl::OkStatus();
+    if (!more && !some_left) return "";
     const std::string list =
         kind.empty() ? "the list" : absl::StrCat("the list of kind ", Printable(kind), "List");
-    return Error(absl::StrCat(list, " is not whole: its metadata.",
-                              more ? "continue" : "remainingItemCount",
-                              " says that the server has more; list without a limit, as `kubectl "
-                              "get` does"));
+    return absl::StrCat(list, " is not whole: its metadata.",
+                        more ? "continue" : "remainingItemCount",
+                        " says that the server has more; list without a limit, as `kubectl get` "
+                        "does");
   }
 
   // Whether an object without a kind may be one of Kubernetes' that lost it: such a file

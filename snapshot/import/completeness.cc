@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "snapshot/catalog.h"
 #include "snapshot/formats/object_batch.h"
+#include "snapshot/import/dump_kinds.h"
 #include "snapshot/import/object_content.h"
 #include "snapshot/object_ref.h"
 
@@ -26,6 +27,7 @@ namespace ebb {
 namespace {
 
 constexpr std::string_view kKubeSystem = "kube-system";
+constexpr std::string_view kNoSystem = "NoKubeSystemPods";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 // A node that joined runs its DaemonSets' pods within minutes.
 constexpr int64_t kOldNodeSeconds = int64_t{15} * 60;
@@ -38,6 +40,14 @@ constexpr int64_t kListingSeconds = 60;
 constexpr int64_t kPartsPerChange = 50;
 constexpr int64_t kPartsOfWatches = 10;
 
+// From when on objects must be missing: more than kFew and one in kPartsThatMustBeMissing.  No
+// cluster has so many nodes that are broken, or changes so much while it is listed.  Watches are
+// given twice as much, and so are, of kFew, clusters that were written by hand.
+constexpr uint64_t kFew = 5;
+constexpr uint64_t kPartsThatMustBeMissing = 10;
+// So many namespaces that hold nothing are no coincidence.
+constexpr size_t kManyEmptyNamespaces = 10;
+
 // Prefixes of namespaces that the system makes, many of which are empty.
 constexpr std::string_view kMadeByPlatforms[] = {"kube-",   "openshift", "gke-",   "gmp-",
                                                  "aks-",    "cattle-",   "fleet-", "cluster-fleet-",
@@ -48,12 +58,8 @@ bool IsMadeByPlatform(std::string_view name) {
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-std::string WholeDump(std::string_view kinds) {
-  return absl::StrCat("kubectl get ", Absl(kinds), " -A -o json");
-}
-std::string WholeDump() {
-  return WholeDump("nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes");
-}
+std::string WholeDump(std::string_view kinds) { return KubectlGet(kinds); }
+std::string WholeDump() { return KubectlGet(DumpWords()); }
 // Where nothing is found, `kubectl get` prints a List that does not say of what.  The API
 // server's own answer says so, and is of all namespaces.
 constexpr const char* kListBudgets = "kubectl get --raw /apis/policy/v1/poddisruptionbudgets";
@@ -178,7 +184,9 @@ std::optional<bool> IsNewer(std::string_view a, std::string_view b) {
 void InputWatch::Begin(ObjectSink& to, bool may_read_again) {
   const bool is_second = MustReadAgain();
   auto newest = std::move(newer_);
+  const bool takes_pages = takes_pages_;
   *this = InputWatch(expendable_pods_priority_cutoff_);
+  takes_pages_ = takes_pages;
   newest_ = std::move(newest);
   to_ = &to;
   may_read_again_ = may_read_again && !is_second;
@@ -319,9 +327,11 @@ void InputWatch::PassOver(std::string_view kind, const objects::ObjectMeta& meta
 
 absl::Status InputWatch::OnNode(const objects::Node& node) {
   bool is_new = true;
+  const bool has_version = !aside_.resource_version.empty();
   if (absl::Status s = Meet("Node", node.meta, node, is_new); !s.ok() || !is_new) return s;
   NoteUid("Node", node.meta);
   ++nodes_;
+  nodes_with_version_ += has_version;
   return to_->OnNode(node);
 }
 
@@ -334,6 +344,7 @@ absl::Status InputWatch::OnPodsLike(const objects::Pod& first, uint64_t pods) {
 
 absl::Status InputWatch::OnPod(const objects::Pod& pod) {
   bool is_new = true;
+  const bool has_version = !aside_.resource_version.empty();
   if (absl::Status s = Meet("Pod", pod.meta, pod, is_new); !s.ok() || !is_new) return s;
   NoteUid("Pod", pod.meta, pods_now_);
   if (pods_ == 0 || pod.meta.namespace_name != last_namespace_) {
@@ -341,6 +352,7 @@ absl::Status InputWatch::OnPod(const objects::Pod& pod) {
     namespaces_of_pods_.insert(last_namespace_);
   }
   pods_ += pods_now_;
+  if (has_version) pods_with_version_ += pods_now_;
   const PodListing listing = ListingOf(pod, expendable_pods_priority_cutoff_);
   if (listing != PodListing::kListed) NoteIdle(pod, listing);
   if (listing != PodListing::kEnded) {
@@ -385,6 +397,7 @@ void InputWatch::NoteIdle(const objects::Pod& pod, PodListing listing) {
 void InputWatch::NoteVolumes(const objects::Pod& pod) {
   for (const objects::Volume& volume : pod.volumes) {
     if (volume.source != "persistentVolumeClaim" && volume.source != "ephemeral") continue;
+    if (volume.source == "ephemeral") pods_with_ephemeral_claims_ += pods_now_;
     if (pods_with_claims_ == 0) first_with_claims_ = NameOf(pod.meta);
     pods_with_claims_ += pods_now_;
     return;
@@ -404,7 +417,10 @@ void InputWatch::NoteStorage(const objects::StorageObject& object) {
   if (const auto* volume = std::get_if<objects::PersistentVolume>(&object)) {
     ++volumes_;
     if (!volume->claim || volume->phase != "Bound") return;
-    if (volume->source == "csi") ++bound_csi_volumes_;
+    if (volume->source == "csi") {
+      ++bound_csi_volumes_;
+      ++bound_volumes_of_driver_[std::string(volume->driver)];
+    }
     const std::string_view namespace_name = volume->claim->namespace_name;
     bound_volumes_.push_back(
         {.claim = HashOf(namespace_name, volume->claim->name),
@@ -414,13 +430,28 @@ void InputWatch::NoteStorage(const objects::StorageObject& object) {
     claims_.insert(HashOf(claim->meta.namespace_name, claim->meta.name));
     if (!claim->volume_name.empty()) {
       ++bound_claims_;
-    } else if (!claim->storage_class_name.empty() && unbound_with_class_++ == 0) {
-      first_unbound_ = NameOf(claim->meta);
+    } else if (!claim->storage_class_name.empty()) {
+      ++unbound_of_class_[std::string(claim->storage_class_name)];
+      if (unbound_with_class_++ == 0) first_unbound_ = NameOf(claim->meta);
     }
-  } else if (std::holds_alternative<objects::StorageClass>(object)) {
+  } else if (const auto* each = std::get_if<objects::StorageClass>(&object)) {
     ++storage_classes_;
-  } else if (std::holds_alternative<objects::CsiNode>(object)) {
+    if (each->volume_binding_mode == "WaitForFirstConsumer" &&
+        !each->provisioner.starts_with("kubernetes.io/")) {
+      waiting_classes_[std::string(each->meta.name)] = std::string(each->provisioner);
+    }
+  } else if (const auto* node = std::get_if<objects::CsiNode>(&object)) {
     ++csi_nodes_;
+    for (const objects::CsiNode::Driver& driver : node->drivers) {
+      if (driver.volumes_max) drivers_with_limit_.insert(std::string(driver.name));
+    }
+  } else if (const auto* driver = std::get_if<objects::CsiDriver>(&object)) {
+    ++csi_drivers_;
+    if (driver->storage_capacity) drivers_with_capacity_.insert(std::string(driver->meta.name));
+  } else if (std::holds_alternative<objects::VolumeAttachment>(object)) {
+    ++attachments_;
+  } else if (std::holds_alternative<objects::CsiStorageCapacity>(object)) {
+    ++capacities_;
   }
 }
 
@@ -490,8 +521,15 @@ absl::Status InputWatch::OnStorageObject(const objects::StorageObject& object) {
 
 absl::Status InputWatch::OnList(std::string_view kind, uint64_t items) {
   if (kind == "PodDisruptionBudget") budgets_known_ = true;
+  if (!kind.empty() && items == 0) empty_kinds_.insert(std::string(kind));
   if (kind.empty() && items == 0) empty_list_of_any_kind_ = true;
   return to_->OnList(kind, items);
+}
+
+absl::Status InputWatch::OnPartOfList(std::string_view why) {
+  if (!takes_pages_) return ObjectSink::OnPartOfList(why);
+  if (parts_of_lists_++ == 0) first_part_of_list_ = std::string(why);
+  return absl::OkStatus();
 }
 
 // ---------------------------------------------------------------------------
@@ -507,7 +545,16 @@ class InputWatch::Judgement {
         newest_time_(newest_time),
         warnings_(warnings) {}
 
+  void NoPods() {
+    if (watch_.nodes_ == 0 || watch_.pods_ > 0) return;
+    Warn("NoPods",
+         absl::StrCat("the input has ", Count(watch_.nodes_, "node", "nodes"),
+                      " and not a single pod, so that it cannot be a whole cluster"),
+         WholeDump(), Lack::kPods);
+  }
+
   void KubeSystem() {
+    if (watch_.pods_ == 0 && watch_.nodes_ > 0) return;  // NoPods() spoke of them.
     const auto& with_pods = watch_.namespaces_of_pods_;
     if (with_pods.contains(Absl(kKubeSystem))) return;
     // The namespaces were listed, and it is not among them: no cluster of Kubernetes' own,
@@ -522,12 +569,12 @@ class InputWatch::Judgement {
           !catalog_.IsThere(NodeId{n}) || MayBeWithoutPods(catalog_, catalog_.node(NodeId{n}));
     }
     if (all_without) return;
-    Warn("NoKubeSystemPods",
+    Warn(kNoSystem,
          with_pods.size() == 1
              ? absl::StrCat("all pods are of namespace ", Printable(*with_pods.begin()),
                             " and none of kube-system; the dump seems to be made without -A")
              : "there is no pod of kube-system; the dump seems to lack namespaces",
-         WholeDump());
+         WholeDump(), IsOfApiServer() ? Lack::kPods : Lack::kNothing);
   }
 
   // kubectl without -A, and `kubectl cluster-info dump`, take the current namespace, the
@@ -541,7 +588,7 @@ class InputWatch::Judgement {
            "all pods and namespaces are OpenShift's own, as in a must-gather; it seems to lack "
            "those "
            "of the cluster's users",
-           WholeDump());
+           WholeDump(), watch_.of_one_moment_ && IsOfApiServer() ? Lack::kPods : Lack::kNothing);
       return;
     }
     if (!watch_.namespaces_.empty() || !with_pods.contains(Absl(kKubeSystem))) return;
@@ -553,7 +600,7 @@ class InputWatch::Judgement {
     Warn("NamespacesNotListed",
          absl::StrCat("all pods are of kube-system", others,
                       ", and no Namespace says whether there are others"),
-         "kubectl get ns -o json");
+         "kubectl get ns -o json", Lack::kKinds);
   }
 
   void EmptyNamespaces() {
@@ -578,7 +625,8 @@ class InputWatch::Judgement {
                       " no pod, controller, claim or budget; the dump seems to be of some "
                       "namespaces only: ",
                       Some(empty)),
-         WholeDump());
+         WholeDump(),
+         HasSystemPods() && empty.size() < kManyEmptyNamespaces ? Lack::kNothing : Lack::kPods);
   }
 
   void Budgets() {
@@ -588,7 +636,7 @@ class InputWatch::Judgement {
              "the input has no PodDisruptionBudget, so the plan may move pods that one protects",
              watch_.empty_list_of_any_kind_ ? " (an empty List does not say what it is a list of)"
                                             : ""),
-         kListBudgets);
+         kListBudgets, Lack::kKinds);
   }
 
   void Controllers() {
@@ -609,8 +657,10 @@ class InputWatch::Judgement {
     std::string kinds;
     std::string resources;
     uint64_t pods = 0;
+    bool all_listed = true;  // The owners are gone, and their kinds are not missing.
     for (size_t k = 0; k < kKnownOwners.size(); ++k) {
       if (missing[k] == 0 || found[k]) continue;
+      all_listed = all_listed && IsKnownToBeEmpty(kKnownOwners[k].name);
       absl::StrAppend(&kinds, kinds.empty() ? "" : ", ", Absl(kKnownOwners[k].name));
       absl::StrAppend(&resources, resources.empty() ? "" : ",", Absl(kKnownOwners[k].resource));
       pods += missing[k];
@@ -620,7 +670,7 @@ class InputWatch::Judgement {
          absl::StrCat(Count(pods, "pod has an owner", "pods have owners"),
                       " of a kind of which none is there, and will keep ",
                       pods == 1 ? "its node: " : "their nodes: ", kinds),
-         WholeDump(resources));
+         WholeDump(resources), all_listed ? Lack::kNothing : Lack::kKinds);
   }
 
   // A controller that is made anew has another UID.  Few pods are of the one before; where many
@@ -657,7 +707,11 @@ class InputWatch::Judgement {
          absl::StrCat(Count(watch_.pods_without_containers_, "pod has", "pods have"),
                       " no containers, which counts as asking for nothing: ",
                       Printable(watch_.first_without_containers_)),
-         WholeDump("pods"));
+         WholeDump("pods"),
+         LackOfMany(static_cast<int64_t>(watch_.pods_without_containers_),
+                    static_cast<int64_t>(watch_.pods_)) == Lack::kPods
+             ? Lack::kKinds
+             : Lack::kNothing);
   }
 
   // Pods that controllers count and the input lacks.
@@ -668,6 +722,7 @@ class InputWatch::Judgement {
     int64_t too_many = 0;
     std::string first_beyond;
     std::vector<std::string> daemon_sets;  // Without any.
+    int64_t of_daemon_sets = 0;            // Pods that those count.
     int64_t missing = 0;
     int64_t counted = 0;
     std::string first;
@@ -689,6 +744,7 @@ class InputWatch::Judgement {
       const std::string name = absl::StrCat(workload.namespace_name, "/", workload.name);
       if (there == 0 && workload.kind == objects::ControllerKind::kDaemonSet) {
         daemon_sets.push_back(name);
+        of_daemon_sets += workload.pods;
         continue;
       }
       counted += workload.pods;
@@ -699,12 +755,13 @@ class InputWatch::Judgement {
             absl::StrCat(Absl(kind), " ", Printable(name), " has ", there, " of ", workload.pods);
       }
     }
+    const Lack lack = LackOfMany(missing + of_daemon_sets, counted + of_daemon_sets);
     if (!daemon_sets.empty()) {
       std::sort(daemon_sets.begin(), daemon_sets.end());
       Warn("DaemonSetsWithoutPods",
            absl::StrCat(Count(daemon_sets.size(), "DaemonSet says", "DaemonSets say"),
                         " that pods of it are ready, and none is there: ", Some(daemon_sets)),
-           WholeDump("pods"));
+           WholeDump("pods"), lack);
     }
     const int64_t tolerated = Tolerated(counted);
     if (too_many > tolerated) {
@@ -720,7 +777,7 @@ class InputWatch::Judgement {
          absl::StrCat(Count(static_cast<uint64_t>(missing), "pod is", "pods are"), " missing of ",
                       Count(static_cast<uint64_t>(counted), "pod", "pods"),
                       " that controllers count: ", first),
-         WholeDump("pods"));
+         WholeDump("pods"), lack);
   }
 
   // Volumes, claims and drivers that what is there points to.
@@ -731,31 +788,119 @@ class InputWatch::Judgement {
                         Printable(watch_.first_with_claims_),
                         "), and no PersistentVolumeClaim is there, so that nothing is known of "
                         "where they can go"),
-           WholeDump("pvc,pv,sc,csinodes"));
+           WholeDump("pvc,pv,sc,csinodes"), Lack::kKinds);
     } else {
       ClaimsOfVolumes();
     }
-    if (watch_.volumes_ == 0 && watch_.bound_claims_ > 0) {
+    if (watch_.volumes_ == 0 && watch_.bound_claims_ > 0 && !IsKnownToBeEmpty("PersistentVolume")) {
       Warn("NoPersistentVolumes",
            absl::StrCat(Count(watch_.bound_claims_, "claim is", "claims are"),
                         " bound, and no PersistentVolume is there, so that nothing is known of "
                         "where pods that mount them can go"),
-           WholeDump("pv"));
+           WholeDump("pv"), Lack::kKinds);
     }
-    if (watch_.unbound_with_class_ > 0 && watch_.storage_classes_ == 0) {
+    if (watch_.unbound_with_class_ > 0 && watch_.storage_classes_ == 0 &&
+        !IsKnownToBeEmpty("StorageClass")) {
       Warn("NoStorageClasses",
            absl::StrCat(Count(watch_.unbound_with_class_, "claim waits", "claims wait"),
                         " for a volume of a StorageClass (", Printable(watch_.first_unbound_),
                         "), and no StorageClass is there, so that no room is found for pods that "
                         "mount them"),
-           WholeDump("sc"));
+           WholeDump("sc"), Lack::kKinds);
     }
-    if (watch_.bound_csi_volumes_ > 0 && watch_.pods_with_claims_ > 0 && watch_.csi_nodes_ == 0) {
+    if (watch_.bound_csi_volumes_ > 0 && watch_.pods_with_claims_ > 0 && watch_.csi_nodes_ == 0 &&
+        !IsKnownToBeEmpty("CSINode")) {
       Warn("NoCSINodes",
            absl::StrCat(Count(watch_.bound_csi_volumes_, "volume is", "volumes are"),
                         " of CSI drivers, and no CSINode says how many of them a node can take"),
-           WholeDump("csinodes"));
+           WholeDump("csinodes"), Lack::kKinds);
     }
+    Attachments();
+    DriversOfWaitingClaims();
+  }
+
+  // A volume stays attached for a while after its pod is gone, and takes a place of its driver's
+  // limit as long.
+  void Attachments() {
+    if (watch_.attachments_ > 0 || watch_.pods_with_claims_ == 0) return;
+    if (IsKnownToBeEmpty("VolumeAttachment")) return;
+    uint64_t volumes = 0;
+    std::string first;
+    for (const auto& [driver, count] : watch_.bound_volumes_of_driver_) {
+      if (!watch_.drivers_with_limit_.contains(driver)) continue;
+      if (first.empty() || driver < first) first = driver;
+      volumes += count;
+    }
+    if (volumes == 0) return;
+    Warn("NoVolumeAttachments",
+         absl::StrCat(Count(volumes, "volume is", "volumes are"), " of a CSI driver with a limit (",
+                      Printable(first),
+                      "), and no VolumeAttachment says which nodes they are attached to, so that "
+                      "more may be attached to a node than its pods mount"),
+         WholeDump("volumeattachments"), Lack::kKinds);
+  }
+
+  // Claims that wait for their pod: how much room the driver has on each node is asked where its
+  // CSIDriver says so.
+  void DriversOfWaitingClaims() {
+    uint64_t waiting = 0;
+    uint64_t with_capacity = 0;
+    std::string first;
+    for (const auto& [name, provisioner] : watch_.waiting_classes_) {
+      const auto claims = watch_.unbound_of_class_.find(name);
+      const uint64_t unbound = claims == watch_.unbound_of_class_.end() ? 0 : claims->second;
+      if (unbound == 0 && watch_.pods_with_ephemeral_claims_ == 0) continue;
+      ++waiting;
+      if (watch_.drivers_with_capacity_.contains(provisioner)) ++with_capacity;
+      if (first.empty() || name < first) first = name;
+    }
+    if (waiting == 0) return;
+    if (watch_.csi_drivers_ == 0 && !IsKnownToBeEmpty("CSIDriver")) {
+      Warn("NoCSIDrivers",
+           absl::StrCat("claims wait for their pods' nodes (StorageClass ", Printable(first),
+                        "), and no CSIDriver says whether the room on a node counts"),
+           WholeDump("csidrivers,csistoragecapacities"), Lack::kKinds);
+    }
+    if (with_capacity > 0 && watch_.capacities_ == 0 && !IsKnownToBeEmpty("CSIStorageCapacity")) {
+      Warn("NoCSIStorageCapacities",
+           absl::StrCat("claims wait for room on their pods' nodes (StorageClass ",
+                        Printable(first), "), and no CSIStorageCapacity says where there is any"),
+           WholeDump("csistoragecapacities"), Lack::kKinds);
+    }
+  }
+
+  // One page of a list, or another part of it.
+  void PartsOfLists() {
+    if (watch_.parts_of_lists_ == 0) return;
+    Warn("PartOfAList", watch_.first_part_of_list_, WholeDump(), Lack::kPods);
+  }
+
+  // Nodes that run no pod of the system's DaemonSets, where nearly all others do.
+  void NodesWithoutDaemons() {
+    const std::vector<bool> has_daemon = NodesWithDaemons();
+    uint64_t with = 0;
+    std::vector<std::string> without;
+    for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+      const NodeInfo& node = catalog_.node(NodeId{n});
+      if (!catalog_.IsThere(NodeId{n}) || !IsOldAndReady(node)) continue;
+      if (has_daemon[n]) {
+        ++with;
+      } else if (!cluster_.PodsOn(NodeId{n}).empty()) {
+        without.emplace_back(
+            catalog_.Text(node.name));  // Of empty nodes NodesWithoutPods() speaks.
+      }
+    }
+    constexpr uint64_t kOthers = 2;  // So many nodes with daemons for each without.
+    const auto all = static_cast<int64_t>(with + without.size());
+    if (with < kOthers * without.size() ||
+        LackOfMany(static_cast<int64_t>(without.size()), all) == Lack::kNothing) {
+      return;
+    }
+    Warn("NodesWithoutDaemons",
+         absl::StrCat(Count(without.size(), "node has", "nodes have"),
+                      " pods and none of a DaemonSet of the system, as ",
+                      Count(with, "other has", "others have"), ": ", Some(without)),
+         WholeDump("pods"), Lack::kPods);
   }
 
   void Manifests() {
@@ -769,14 +914,17 @@ class InputWatch::Judgement {
   }
 
   void NodesWithoutPods() {
+    if (watch_.pods_ == 0) return;
+    const std::vector<bool> has_daemon = NodesWithDaemons();
     std::vector<std::string> empty;
+    int64_t old_nodes = 0;
+    int64_t with_daemons = 0;
     for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
       const NodeInfo& node = catalog_.node(NodeId{n});
-      if (!catalog_.IsThere(NodeId{n}) || !cluster_.PodsOn(NodeId{n}).empty() || !node.ready ||
-          node.creation_time == 0)
-        continue;
-      if (newest_time_ - node.creation_time < kOldNodeSeconds || MayBeWithoutPods(catalog_, node))
-        continue;
+      if (!catalog_.IsThere(NodeId{n}) || !IsOldAndReady(node)) continue;
+      ++old_nodes;
+      if (has_daemon[n]) ++with_daemons;
+      if (!cluster_.PodsOn(NodeId{n}).empty()) continue;
       const std::string_view name = catalog_.Text(node.name);
       if (!watch_.nodes_of_idle_pods_.contains(Absl(name))) empty.emplace_back(name);
     }
@@ -784,7 +932,7 @@ class InputWatch::Judgement {
     Warn("NodesWithoutPods",
          absl::StrCat(Count(empty.size(), "node is", "nodes are"),
                       " Ready for long and without any pod, even a DaemonSet's: ", Some(empty)),
-         WholeDump("pods"));
+         WholeDump("pods"), LackOfEmptyNodes(empty.size(), old_nodes, with_daemons));
   }
 
   void Namespaces() {
@@ -801,7 +949,7 @@ class InputWatch::Judgement {
                       "), and ",
                       Count(unknown.size(), "namespace of pods is", "namespaces of pods are"),
                       " not there, whose pods keep their nodes where it matters: ", Some(unknown)),
-         "kubectl get ns -o json");
+         "kubectl get ns -o json", Lack::kKinds);
   }
 
   void TwoVersions() {
@@ -830,6 +978,64 @@ class InputWatch::Judgement {
   // between two lists of a small cluster, and some between what watches tell of both.
   [[nodiscard]] int64_t Tolerated(int64_t pods) const {
     return watch_.of_one_moment_ ? 1 + pods / kPartsPerChange : 5 + pods / kPartsOfWatches;
+  }
+
+  // Whether `missing` of `all` are so many that they must be missing.
+  [[nodiscard]] Lack LackOfMany(int64_t missing, int64_t all) const {
+    // What people write by hand counts replicas for which it has no pods.
+    const auto few = static_cast<int64_t>(IsOfApiServer() ? kFew : 2 * kFew);
+    const auto share = all / static_cast<int64_t>(kPartsThatMustBeMissing);
+    const int64_t bound = few + (watch_.of_one_moment_ ? share : 2 * share);
+    return missing > bound ? Lack::kPods : Lack::kNothing;
+  }
+
+  // Nodes without any pod are a fault of the input where the pods of all nodes' daemons are missing
+  // with them: the input has none of the system, or other nodes have theirs.  Where a cluster runs
+  // no daemons, as k3s, nodes may be empty.
+  [[nodiscard]] Lack LackOfEmptyNodes(size_t empty, int64_t old_nodes, int64_t with_daemons) const {
+    const bool others_have = 2 * with_daemons > old_nodes - static_cast<int64_t>(empty);
+    if (HasSystemPods() && !others_have) return Lack::kNothing;
+    return LackOfMany(static_cast<int64_t>(empty), old_nodes);
+  }
+
+  // By node: whether a pod of a DaemonSet of the system, or one of its kubelet's own, is on it.
+  // DaemonSets of others are for some nodes only.
+  [[nodiscard]] std::vector<bool> NodesWithDaemons() const {
+    std::vector<bool> has(catalog_.nodes());
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      if (!catalog_.IsThere(PodId{p})) continue;
+      const NodeId node = cluster_.NodeOf(PodId{p});
+      const PodShape& shape = catalog_.shape_of(PodId{p});
+      if (node == kNoNode || !shape.has_controller) continue;
+      const std::string_view in = catalog_.Text(shape.namespace_name);
+      if (in != kKubeSystem && !IsOfOpenShift(in)) continue;
+      const std::string_view kind = catalog_.Text(shape.controller.kind);
+      if (kind == "DaemonSet" || kind == "Node") has[Index(node)] = true;
+    }
+    return has;
+  }
+
+  [[nodiscard]] bool HasSystemPods() const {
+    const auto& with_pods = watch_.namespaces_of_pods_;
+    return with_pods.contains(Absl(kKubeSystem)) ||
+           std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift);
+  }
+
+  // Whether the objects come from an API server, which gives each a resourceVersion, and were
+  // listed: people who write a cluster by hand leave it out.
+  [[nodiscard]] bool IsOfApiServer() const {
+    return watch_.of_one_moment_ && watch_.nodes_with_version_ == watch_.nodes_ &&
+           watch_.pods_with_version_ == watch_.pods_;
+  }
+
+  [[nodiscard]] bool IsOldAndReady(const NodeInfo& node) const {
+    return node.ready && node.creation_time != 0 &&
+           newest_time_ - node.creation_time >= kOldNodeSeconds &&
+           !MayBeWithoutPods(catalog_, node);
+  }
+
+  [[nodiscard]] bool IsKnownToBeEmpty(std::string_view kind) const {
+    return watch_.empty_kinds_.contains(Absl(kind));
   }
 
   // How many pods there are of each controller, from how many there are of each shape.
@@ -893,22 +1099,30 @@ class InputWatch::Judgement {
 
   void ClaimsOfVolumes() {
     size_t missing = 0;
+    size_t elsewhere = 0;  // In namespaces without any pod.
     const BoundVolume* first = nullptr;
     for (const BoundVolume& volume : watch_.bound_volumes_) {
       if (watch_.claims_.contains(volume.claim)) continue;
+      const std::string_view in = volume.claim_name;
+      if (!watch_.namespaces_of_pods_.contains(Absl(in.substr(0, in.find('/'))))) ++elsewhere;
       if (missing++ == 0) first = &volume;
     }
     if (missing == 0 || missing <= watch_.bound_volumes_.size() / kPartsPerChange) return;
+    const Lack namespaces = LackOfMany(static_cast<int64_t>(elsewhere),
+                                       static_cast<int64_t>(watch_.bound_volumes_.size()));
     Warn("ClaimsOfVolumesMissing",
          absl::StrCat(Count(missing, "volume is", "volumes are"),
                       " bound to claims that are not there (", Printable(first->name), " to ",
                       Printable(first->claim_name),
                       "); the dump seems to lack namespaces, or claims"),
-         WholeDump());
+         WholeDump(), std::max(namespaces, Lack::kKinds));
   }
 
-  void Warn(std::string_view code, std::string message, std::string command) {
-    warnings_.push_back({std::string(code), std::move(message), std::move(command)});
+  // Where all kinds were listed none can be missing, and what seems so is a doubt as others.
+  void Warn(std::string_view code, std::string message, std::string command,
+            Lack lack = Lack::kNothing) {
+    if (watch_.lists_all_kinds_ && lack == Lack::kKinds) lack = Lack::kNothing;
+    warnings_.push_back({std::string(code), std::move(message), std::move(command), lack});
   }
 
   const InputWatch& watch_;
@@ -918,15 +1132,15 @@ class InputWatch::Judgement {
   std::vector<InputWarning>& warnings_;
 };
 
-absl::Status InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
-                               std::vector<InputWarning>& warnings) const {
-  if (nodes_ > 0 && pods_ == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the input has ", Count(nodes_, "node", "nodes"),
-                     " and not a single pod, so that it cannot be a whole cluster; pass what `",
-                     WholeDump(), "` prints, or --assume-complete if this is all there is"));
-  }
+bool InputWatch::MustBeMissing(uint64_t missing, uint64_t all) {
+  return missing > kFew + all / kPartsThatMustBeMissing;
+}
+
+void InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
+                       std::vector<InputWarning>& warnings) const {
   Judgement judgement(*this, cluster, newest_time, warnings);
+  judgement.NoPods();
+  judgement.PartsOfLists();
   judgement.KubeSystem();
   judgement.UnlistedNamespaces();
   judgement.EmptyNamespaces();
@@ -936,11 +1150,18 @@ absl::Status InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int
   judgement.PodsWithoutContainers();
   judgement.PodsOfControllers();
   judgement.NodesWithoutPods();
+  judgement.NodesWithoutDaemons();
   judgement.Namespaces();
   judgement.Storage();
   judgement.Manifests();
   judgement.TwoVersions();
-  return absl::OkStatus();
+  // Where pods are missing, this says which.
+  const auto is_missing = [](const InputWarning& each) { return each.lack == Lack::kPods; };
+  if (std::any_of(warnings.begin(), warnings.end(), is_missing)) {
+    for (InputWarning& each : warnings) {
+      if (each.code == kNoSystem) each.lack = Lack::kPods;
+    }
+  }
 }
 
 void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {

@@ -13,11 +13,11 @@
 //         if (!read.ok()) return read;
 //         return std::move(loader).Finish();
 //       });
-//   absl::Status possible = watch.Judge(InputUse::kPlan, cluster->snapshot,
-//                                       cluster->newest_time, cluster->warnings);
+//   watch.Judge(InputUse::kPlan, cluster->snapshot, cluster->newest_time, cluster->warnings);
 //
-// An input that cannot be a whole cluster is an error.  One that probably is not becomes an
-// InputWarning with the command that gets the missing part.  docs/input.md lists them.
+// What the input seems to lack becomes an InputWarning with the command that gets the missing part
+// and with what it lacks; incomplete.h has the rule which answers that ends.  docs/input.md lists
+// the warnings.
 //
 // An object (kind, namespace and name) that comes twice is one object where its content is
 // the same (object_content.h): must-gather writes a pod into its list and into a file of
@@ -106,7 +106,17 @@ class InputWatch : public ObjectSink {
     return to_->OnUnevaluated(object);
   }
   absl::Status OnList(std::string_view kind, uint64_t items) override;
+  absl::Status OnPartOfList(std::string_view why) override;
   void OnAside(const Aside& aside) override { aside_ = aside; }
+
+  // Parts of lists are taken and judged; otherwise they are errors, as for other sinks.
+  void TakePartsOfLists() { takes_pages_ = true; }
+  // The objects come from lists of all kinds: a kind of which none is there has none.
+  void AllKindsAreListed() { lists_all_kinds_ = true; }
+
+  // Whether `missing` of `all` objects are more than a cluster that changes while it is listed, or
+  // a small one that was written by hand, explains.
+  [[nodiscard]] static bool MustBeMissing(uint64_t missing, uint64_t all);
 
   // The UID of the namespace kube-system, which tells one cluster from all others; "" where
   // the input does not have it.
@@ -120,10 +130,9 @@ class InputWatch : public ObjectSink {
 
   // Appends what the input seems to lack.  `newest_time` is the time of the dump, as far
   // as its objects tell it, in Unix seconds.
-  // Errors: InvalidArgument: nodes, and not a single pod.
-  // Cost:   one pass over nodes and pods.
-  absl::Status Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
-                     std::vector<InputWarning>& warnings) const;
+  // Cost: one pass over nodes and pods.
+  void Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
+             std::vector<InputWarning>& warnings) const;
 
  private:
   // Starts anew, for objects that go to `to`; of the reading before stays which objects had
@@ -184,6 +193,8 @@ class InputWatch : public ObjectSink {
 
   ObjectSink* to_ = nullptr;  // While objects are read.
   bool of_one_moment_ = true;
+  bool takes_pages_ = false;
+  bool lists_all_kinds_ = false;
   Aside aside_;
   uint64_t repeated_ = 0;
   absl::flat_hash_map<Key, Seen> seen_;
@@ -217,8 +228,14 @@ class InputWatch : public ObjectSink {
   absl::flat_hash_map<std::string, int64_t> expendable_pods_;
   bool budgets_known_ = false;
   std::string cluster_uid_;
-  bool empty_list_of_any_kind_ = false;  // As kubectl prints where it found nothing.
-  std::vector<Workload> workloads_;      // With pods.
+  bool empty_list_of_any_kind_ = false;           // As kubectl prints where it found nothing.
+  absl::flat_hash_set<std::string> empty_kinds_;  // Of which a list without items was there.
+  uint64_t parts_of_lists_ = 0;
+  std::string first_part_of_list_;
+  // Those with a resourceVersion.
+  uint64_t nodes_with_version_ = 0;
+  uint64_t pods_with_version_ = 0;
+  std::vector<Workload> workloads_;  // With pods.
 
   uint64_t pods_with_claims_ = 0;
   std::string first_with_claims_;
@@ -231,6 +248,16 @@ class InputWatch : public ObjectSink {
   uint64_t volumes_ = 0;
   uint64_t bound_csi_volumes_ = 0;
   uint64_t csi_nodes_ = 0;
+  uint64_t csi_drivers_ = 0;
+  uint64_t attachments_ = 0;
+  uint64_t capacities_ = 0;
+  uint64_t pods_with_ephemeral_claims_ = 0;
+  absl::flat_hash_map<std::string, uint64_t> bound_volumes_of_driver_;
+  absl::flat_hash_set<std::string> drivers_with_limit_;
+  absl::flat_hash_set<std::string> drivers_with_capacity_;       // Those that publish it.
+  absl::flat_hash_map<std::string, uint64_t> unbound_of_class_;  // Claims.
+  // Of classes whose volumes are made where their first pod runs: the provisioner.
+  absl::flat_hash_map<std::string, std::string> waiting_classes_;
 
   uint64_t with_uid_ = 0;
   uint64_t without_uid_ = 0;

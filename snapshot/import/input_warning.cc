@@ -7,6 +7,16 @@
 #include "base/printable.h"
 
 namespace ebb {
+namespace {
+
+constexpr const char* kLacksKinds = "kinds";
+constexpr const char* kLacksPods = "pods";
+
+Lack LackFrom(const std::string& text) {
+  return text == kLacksPods ? Lack::kPods : text == kLacksKinds ? Lack::kKinds : Lack::kNothing;
+}
+
+}  // namespace
 
 std::string WarningText(const InputWarning& warning) {
   std::string text = "warning: " + warning.message;
@@ -23,6 +33,9 @@ nlohmann::ordered_json InputWarningsJson(std::span<const InputWarning> warnings)
   for (const InputWarning& warning : warnings) {
     json.push_back({{"code", warning.code}, {"message", warning.message}});
     if (!warning.command.empty()) json.back()["command"] = warning.command;
+    if (warning.lack != Lack::kNothing) {
+      json.back()["lacks"] = warning.lack == Lack::kPods ? kLacksPods : kLacksKinds;
+    }
   }
   return json;
 }
@@ -36,7 +49,7 @@ std::vector<InputWarning> InputWarningsFrom(const nlohmann::ordered_json& json) 
       const auto found = each.find(key);
       return found != each.end() && found->is_string() ? found->get<std::string>() : std::string();
     };
-    warnings.push_back({text("code"), text("message"), text("command")});
+    warnings.push_back({text("code"), text("message"), text("command"), LackFrom(text("lacks"))});
   }
   return warnings;
 }

@@ -1,9 +1,11 @@
-// InputWarning: something that cannot be told from the input alone.  The plan is made
-// all the same, and the warning goes with it: to stderr, and to `summary.warnings`.
+// InputWarning: something that cannot be told from the input alone.  The warning goes with
+// the answer: to stderr, and to `summary.warnings`.  incomplete.h has the rule which of them
+// end a call.
 
 #ifndef EBB_SNAPSHOT_IMPORT_INPUT_WARNING_H_
 #define EBB_SNAPSHOT_IMPORT_INPUT_WARNING_H_
 
+#include <cstdint>
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
@@ -13,11 +15,19 @@
 
 namespace ebb {
 
+// What a warning says that the input lacks.
+enum class Lack : uint8_t {
+  kNothing,  // Another doubt: the answer may be of all of the cluster.
+  kKinds,    // Objects of a kind are missing: the answer is of an incomplete cluster.
+  kPods,     // Pods, nodes or namespaces must be missing: there is no answer.
+};
+
 struct InputWarning {
   std::string code;     // One word for machines, stable: "NoPodDisruptionBudgets".
   std::string message;  // One sentence for people, without its full stop; printable.
   std::string
       command;  // What to run for the missing part ("kubectl get pdb -A ..."); may be empty.
+  Lack lack = Lack::kNothing;
 };
 
 // "warning: MESSAGE; try `COMMAND`"
@@ -25,7 +35,8 @@ std::string WarningText(const InputWarning& warning);
 // A line each: "ebb: warning: MESSAGE; try `COMMAND`".
 void PrintInputWarnings(std::span<const InputWarning> warnings, std::ostream& err);
 
-// [{"code": ..., "message": ..., "command": ...}]; without "command" where it is empty.
+// [{"code": ..., "message": ..., "command": ..., "lacks": "kinds"}]; without "command" where it is
+// empty, and without "lacks" where the input lacks nothing.
 nlohmann::ordered_json InputWarningsJson(std::span<const InputWarning> warnings);
 // The reverse; what is not of that form is left out.
 std::vector<InputWarning> InputWarningsFrom(const nlohmann::ordered_json& json);

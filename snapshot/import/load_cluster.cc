@@ -278,10 +278,15 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
          absl::StrCat("left out ", Count(counts.on_unknown_node, "pod", "pods"),
                       " on nodes that are not in the input: ", Printable(counts.first_unknown),
                       counts.on_unknown_node > 1 ? ", ..." : ""),
-         "kubectl get nodes -o json"});
+         "kubectl get nodes -o json",
+         InputWatch::MustBeMissing(counts.on_unknown_node,
+                                   counts.on_unknown_node + cluster.snapshot.placed_pods())
+             ? Lack::kPods
+             : Lack::kNothing});
   }
   WarnOfNotRecorded(counts, cluster.warnings);
-  return watch.Judge(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings);
+  watch.Judge(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings);
+  return CheckWhole(cluster.warnings, options.allow_incomplete);
 }
 
 absl::Status CheckStrict(const LoadOptions& options, std::span<const InputWarning> warnings) {
@@ -296,6 +301,7 @@ absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
                                           const LoadOptions& options,
                                           const Parallelism& parallelism) {
   InputWatch watch(options.expendable_pods_priority_cutoff);
+  if (options.allow_incomplete) watch.TakePartsOfLists();
   ImportStats stats;
   absl::StatusOr<LoadedCluster> cluster = LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
     ClusterLoader loader(options);

@@ -13,7 +13,8 @@
 // often a mistake.
 //
 // Errors:  those of SnapshotBuilder; a cluster without nodes.
-// Doubt:   what the input seems to lack becomes LoadedCluster.warnings (completeness.h).
+// Doubt:   what the input seems to lack becomes LoadedCluster.warnings (completeness.h); where pods
+//          must be missing, loading ends with an error (incomplete.h).
 //          A pod that selects namespaces by labels keeps its node if the answer depends on
 //          a namespace that is not in the input.  The label kubernetes.io/metadata.name of
 //          such a namespace is known all the same: it is the namespace's name.
@@ -39,6 +40,7 @@
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/import/completeness.h"
+#include "snapshot/import/incomplete.h"
 #include "snapshot/import/input_warning.h"
 #include "snapshot/listed_pods.h"
 #include "snapshot/object_ref.h"
@@ -52,12 +54,14 @@ struct LoadOptions {
   InputUse use = InputUse::kPlan;
   bool strict = false;           // Whoever loads fails if there are warnings: CheckStrict().
   bool assume_complete = false;  // The input is all there is; nothing is judged.
+  // An answer about an input that lacks something is wanted all the same (incomplete.h).
+  bool allow_incomplete = false;
   // As --bypassed-scheduler-names: room is kept for pods that these have not judged yet.
-  std::vector<std::string> bypassed_schedulers = {  // ClusterSnapshot::SetMatchOs; else the scheduler's bare rules.
+  std::vector<std::string> bypassed_schedulers = {};
+  // ClusterSnapshot::SetMatchOs; else the scheduler's bare rules.
   bool match_os = true;
   // SnapshotBuilder::SetVersion: nullopt is the newest kubelet's.
   std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
-};
 };
 
 // How many pods, and "namespace/name" of the first.
@@ -94,7 +98,7 @@ struct LoadedCluster {
 absl::Status CheckNodesAndPods(const LoadedCluster& cluster);
 
 // The end of loading: fills `cluster.warnings` and `cluster.counts`.
-// Errors: a cluster without nodes; an input that cannot be a whole cluster.
+// Errors: a cluster without nodes or of the nodes of another one; CheckWhole of the warnings.
 absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
                         LoadedCluster& cluster);
 

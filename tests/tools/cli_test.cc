@@ -149,7 +149,8 @@ In the way of most nodes:
       "nowhere; try `kubectl get nodes -o json`\n"
       "ebb: warning: all pods are of namespace default and none of kube-system; the dump seems "
       "to be made without -A; try `kubectl get "
-      "nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes -A -o json`\n");
+      "nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes,csidrivers,volumeattachments,"
+      "csistoragecapacities,svc -A -o json`\n");
 }
 
 TEST_F(CliTest, WideAddsColumnsAndEveryKeptNode) {

@@ -131,7 +131,13 @@ class EbbTest(unittest.TestCase):
             file.write(text)
         return self.path(name)
 
-    def dump(self, items, name="dump.json"):
+    def dump(self, items, name="dump.json", says_none=True):
+        """A dump of the objects; where they have no budget it says so, unless it is not to."""
+        kinds = {item.get("kind") for item in items if isinstance(item, dict)}
+        if says_none and "Node" in kinds and not kinds & {"PodDisruptionBudget",
+                                                          "PodDisruptionBudgetList"}:
+            items = [*items, {"apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList",
+                              "items": []}]
         return self.write(name, json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
 
     def ebb(self, *words, code=0, stdin=""):
@@ -932,6 +938,17 @@ class ReadmeTest(EbbTest):
                 self.assertIn(line, printed[at:])
                 at = printed.index(line, at) + 1
 
+    def test_the_readme_shows_what_a_dump_of_one_namespace_ends_with(self):
+        cluster = self.path("cluster.json")
+        self.ebb("gen", "company", "--nodes", "1000", "--seed", "1", "-o", cluster)
+        with open(cluster, encoding="utf-8") as file:
+            items = json.load(file)["items"]
+        dump = self.dump([item for item in items
+                          if item["metadata"].get("namespace", "team-1") == "team-1"],
+                         "one-namespace.json", says_none=False)
+        err = self.ebb("plan", dump, code=1)[1].replace(dump, "one-namespace.json")
+        self.assertEqual(err.splitlines(), self.shown("ebb plan one-namespace.json"))
+
     def test_a_page_shows_what_a_simulated_loop_prints(self):
         words = ["run", "--simulate", "--nodes", "60", "--hours", "6"]
         self.assertEqual(self.ebb(*words)[0].splitlines(),
@@ -954,6 +971,199 @@ class ReadmeTest(EbbTest):
             at = printed.index(line, at) + 1
         for school in ("replicator", "clusterman", "maestro", "escalator"):
             self.assertIn(f", {school}: 2 nodes, +1 (", "\n".join(printed))
+
+
+class IncompleteTest(EbbTest):
+    """What is said and refused where the input is not all of the cluster."""
+
+    def company(self, keep, name="part.json"):
+        """A company of 1,003 nodes, of whose objects the dump has those that `keep` names."""
+        cluster = self.path("cluster.json")
+        if not os.path.exists(cluster):
+            self.ebb("gen", "company", "--nodes", "1000", "--seed", "1", "-o", cluster)
+        with open(cluster, encoding="utf-8") as file:
+            items = json.load(file)["items"]
+        return self.dump([item for item in items if keep(item)], name, says_none=False)
+
+    def refused(self, *words):
+        out, err = self.ebb(*words, code=1)
+        self.assertEqual(out, "")
+        return err
+
+    def test_a_dump_of_one_namespace_is_no_cluster(self):
+        part = self.company(lambda o: o["metadata"].get("namespace", "team-1") == "team-1")
+        for words in (["plan"], ["plan", "-o", "name"], ["plan", "-o", "json"], ["blockers"],
+                      ["frontier", "--iterations", "1"], ["plan", "--explain", "spot-m8-a-0023"],
+                      ["plan", "--state", self.path("s.db")], ["run", "--dry-run", "--input"]):
+            err = self.refused(*words, part)
+            self.assertIn("all pods are of namespace team-1", err)
+            self.assertIn("`ebb dump`", err)
+        out = self.ebb("plan", part, "--allow-incomplete")[0]
+        self.assertTrue(out.startswith("Plan of an incomplete cluster: "), out[:80])
+        self.assertIn("node/", self.ebb("plan", part, "--allow-incomplete", "-o", "name")[0])
+        plan = self.ebb_json("plan", part, "--allow-incomplete")
+        self.assertFalse(plan["complete"])
+        self.assertIn("pods", {each["lacks"] for each in plan["missing"]})
+        self.assertTrue(self.ebb_json("plan", part, "--assume-complete")["complete"])
+
+    def test_half_of_the_pods_are_no_cluster(self):
+        number = iter(range(1_000_000))
+        part = self.company(lambda o: o["kind"] != "Pod" or next(number) % 2 == 0)
+        self.assertIn("that controllers count", self.refused("plan", part))
+        number = iter(range(1_000_000))
+        bare = self.company(lambda o: o["kind"] == "Node"
+                            or o["kind"] == "Pod" and hash_of(o) % 2 == 0, "bare.json")
+        self.assertIn("none of a DaemonSet of the system", self.refused("plan", bare))
+
+    def test_without_budgets_a_plan_is_shown_and_not_carried_out(self):
+        part = self.company(lambda o: o["kind"] != "PodDisruptionBudget")
+        out, err = self.ebb("plan", part)
+        self.assertTrue(out.startswith("Plan of an incomplete cluster: "), out[:80])
+        self.assertIn("the input has no PodDisruptionBudget", err)
+        plan = self.ebb_json("plan", part)
+        self.assertFalse(plan["complete"])
+        self.assertEqual([each["code"] for each in plan["missing"]], ["NoPodDisruptionBudgets"])
+        blockers = self.ebb("blockers", part, "--limit", "1")[0]
+        self.assertIn("of an incomplete cluster", blockers.splitlines()[0])
+        state = self.path("s.db")
+        for words in (["plan", "-o", "name"], ["plan", "--state", state],
+                      ["run", "--dry-run", "--input"]):
+            self.assertIn("is shown and not carried out", self.refused(*words, part))
+        names = self.ebb("plan", part, "-o", "name", "--allow-incomplete")[0]
+        self.assertEqual(names.split(), ["node/" + each["node"] for each in plan["remove"]])
+        self.ebb("plan", "--state", state, part, "--allow-incomplete")
+        # A list of budgets without items says that there are none.
+        none = self.write("none.json", json.dumps({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList", "items": []}))
+        whole = self.ebb_json("plan", part, none)
+        self.assertTrue(whole["complete"])
+        self.assertNotIn("missing", whole)
+
+    def test_a_few_nodes_and_pods_by_hand_are_a_doubt(self):
+        items = [node("a"), node("b"), pod("x", "a"), pod("y", "b"), pod("z", "b")]
+        items.append({"apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList", "items": []})
+        plan = self.ebb_json("plan", self.dump(items))
+        self.assertTrue(plan["complete"])
+        self.assertEqual([each["code"] for each in plan["summary"]["warnings"]],
+                         ["NoKubeSystemPods"])
+
+    def test_a_page_of_a_list_is_planned_for_where_that_is_allowed(self):
+        page = self.write("page.json", json.dumps({
+            "apiVersion": "v1", "kind": "List", "metadata": {"continue": "more"},
+            "items": [node("a"), pod("x", "a")]}))
+        self.assertIn("--allow-incomplete", self.refused("plan", page) + "--allow-incomplete")
+        plan = self.ebb_json("plan", page, "--allow-incomplete")
+        self.assertIn("PartOfAList", [each["code"] for each in plan["missing"]])
+        self.refused("import", page, "-o", self.path("x.pb"))
+
+
+def hash_of(item):
+    return sum(map(ord, item["metadata"]["name"])) // 3
+
+
+# A kubectl that serves what the folder of the test holds: api-resources and a file a resource.
+KUBECTL = """#!/bin/sh
+echo "$@" >> calls
+while [ "${1#--}" != "$1" ]; do shift; done
+case "$1" in
+api-resources) cat resources; [ ! -e broken ] || { cat broken >&2; exit 1; } ;;
+get) if [ -e "$2.json" ]; then cat "$2.json"
+     elif [ -e "$2.err" ]; then cat "$2.err" >&2; exit 1
+     else printf '{"apiVersion":"v1","items":[],"kind":"List","metadata":{"resourceVersion":""}}\n'; fi ;;
+esac
+"""
+
+
+class DumpTest(EbbTest):
+
+    def setUp(self):
+        super().setUp()
+        self.kubectl = self.write("kubectl", KUBECTL)
+        os.chmod(self.kubectl, 0o700)
+        self.serve("nodes", [node("a"), node("b")])
+        env = [{"name": "PASSWORD", "value": "hunter2"}]
+        here = pod("x", "a")
+        here["spec"]["containers"][0]["env"] = env
+        here["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = "hunter2"
+        self.serve("pods", [here, pod("y", "b")])
+        self.write("resources", "\n".join([
+            "nodes", "pods", "configmaps", "secrets", "namespaces", "poddisruptionbudgets.policy",
+            "replicasets.apps", "volumeattachments.storage.k8s.io", "nodepools.karpenter.sh",
+            "nodes.metrics.k8s.io"]) + "\n")
+
+    def serve(self, resource, items):
+        self.write(resource + ".json", json.dumps(
+            {"apiVersion": "v1", "items": items, "kind": "List", "metadata": {"resourceVersion": ""}}))
+
+    def run_dump(self, *words, code=0):
+        done = subprocess.run([EBB, "dump", "--kubectl", self.kubectl, *words], cwd=self.folder.name,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout, done.stderr
+
+    def kinds(self, text):
+        return {each["kind"]: each["items"] for each in json.loads(text)["items"]}
+
+    def test_a_dump_has_what_the_server_has(self):
+        path = self.path("all.json")
+        err = self.run_dump("-o", path, "--context", "prod", "--", "--as=me")[1]
+        with open(path, encoding="utf-8") as file:
+            lists = json.load(file)["items"]
+        empty = {each["kind"] for each in lists if not each["items"]}
+        self.assertEqual(empty, {"NamespaceList", "PodDisruptionBudgetList", "ReplicaSetList",
+                                 "VolumeAttachmentList", "NodePoolList"})
+        self.assertEqual(len(lists), 7)
+        self.assertIn("the server has no", err)
+        self.assertIn("nodeclaims.karpenter.sh", err)
+        with open(self.path("calls"), encoding="utf-8") as file:
+            calls = file.read()
+        for line in calls.splitlines():
+            self.assertTrue(line.startswith("--context=prod --as=me "), line)
+        self.assertNotIn("secrets", calls)
+        self.assertNotIn("configmaps", calls)
+        plan = self.ebb_json("plan", path)
+        self.assertTrue(plan["complete"], plan)  # No budgets, which the dump says.
+        self.assertEqual(sorted(os.listdir(self.folder.name)), sorted(
+            ["all.json", "calls", "kubectl", "nodes.json", "pods.json", "resources"]))
+
+    def test_what_may_not_be_read_is_named_and_the_rest_is_written(self):
+        self.write("poddisruptionbudgets.policy.err",
+                   'Error from server (Forbidden): poddisruptionbudgets.policy is forbidden: User "me"'
+                   ' cannot list resource\n')
+        out, err = self.run_dump(code=3)
+        self.assertIn("poddisruptionbudgets.policy could not be read: Error from server (Forbidden)", err)
+        self.assertNotIn("PodDisruptionBudgetList", out)
+        self.assertFalse(json.loads(self.ebb("plan", "-", "-o", "json", stdin=out)[0])["complete"])
+
+    def test_groups_that_do_not_answer_are_named(self):
+        self.write("broken", "error: unable to retrieve the complete list of server APIs: metrics\n")
+        self.assertIn("unable to retrieve", self.run_dump("-o", self.path("all.json"), code=3)[1])
+
+    def test_without_pods_nothing_is_written(self):
+        os.remove(self.path("pods.json"))
+        self.write("pods.err", "Error from server (Forbidden): pods is forbidden\n")
+        path = self.write("all.json", "the old file")
+        out, err = self.run_dump("-o", path, code=1)
+        self.assertIn("pods cannot be read, and there is no dump without them", err)
+        self.assertEqual(self.run_dump(code=1)[0], "")
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "the old file")
+        self.assertFalse([name for name in os.listdir(self.folder.name) if "ebb-tmp" in name])
+
+    def test_without_kubectl_it_is_named(self):
+        err = subprocess.run([EBB, "dump", "--kubectl", "/no/such"], capture_output=True, text=True,
+                             timeout=60, check=False)
+        self.assertEqual(err.returncode, 1)
+        self.assertIn("/no/such: No such file or directory; install kubectl", err.stderr)
+        self.write("resources", "")
+        self.write("broken", "The connection to the server localhost:8080 was refused\n")
+        self.assertIn("was refused", self.run_dump(code=1)[1])
+
+    def test_the_environment_is_left_out_where_that_is_asked_for(self):
+        self.assertIn("hunter2", self.run_dump()[0])
+        redacted = self.run_dump("--redact")[0]
+        self.assertNotIn("hunter2", redacted)
+        self.assertEqual(len(self.kinds(redacted)), 6)  # Nodes and pods are of one kind, List.
 
 
 class CostTest(EbbTest):
@@ -1113,7 +1323,7 @@ class InputTest(EbbTest):
                 self.assertNotIn("warning", err, kind)
 
     def test_doubt_is_told_with_its_command_counted_in_json_and_an_error_if_strict(self):
-        dump = self.dump(SMALL)
+        dump = self.dump(SMALL, says_none=False)
         err = self.ebb("plan", dump)[1]
         self.assertIn("ebb: warning: all pods are of namespace default", err)
         self.assertIn("`kubectl get --raw /apis/policy/v1/poddisruptionbudgets`", err)
@@ -1137,9 +1347,11 @@ class InputTest(EbbTest):
         self.assertNotIn("PodDisruptionBudget", err)
 
     def test_a_strict_round_leaves_the_state_alone_and_a_lenient_one_is_replayed(self):
-        dump, state, record = self.dump(SMALL), self.path("state"), self.path("record")
+        dump = self.dump(SMALL, says_none=False)
+        state, record = self.path("state"), self.path("record")
         self.ebb("plan", dump, "--state", state, "--strict", code=1)
-        plan = self.ebb_json("plan", dump, "--state", state, "--record", record, "--now", START)
+        plan = self.ebb_json("plan", dump, "--state", state, "--record", record, "--now", START,
+                             "--allow-incomplete")
         self.assertEqual(plan["round"], 1)
         self.assertEqual(len(plan["summary"]["warnings"]), 2)
         self.assertIn("1 of 1 rounds identical", self.ebb("replay", record)[0])
@@ -2397,7 +2609,7 @@ class ContradictionTest(EbbTest):
             self.assertIn("Node a: comes twice with different UIDs", err)
             self.assertIn("one-a", err)
             self.assertIn("two-a", err)
-        self.ebb("plan", one, one)
+        self.ebb("plan", one, one, "--allow-incomplete")
 
     def test_keys_that_come_twice_are_refused_with_their_line(self):
         dump = self.dump(SMALL)
@@ -2846,10 +3058,12 @@ class WatchTest(EbbTest):
 
         def warnings():
             plan = json.loads(self.ebb("plan", "--watch-file", self.events(items), "-o", "json",
-                                       *self.NOW)[0])
+                                       "--allow-incomplete", *self.NOW)[0])
             return [warning["code"] for warning in plan["summary"].get("warnings", [])]
 
         self.assertIn("PodsMissing", warnings())
+        self.assertIn("that controllers count", self.ebb("plan", "--watch-file", self.events(items),
+                                                         *self.NOW, code=1)[1])
         sets["status"]["replicas"] = 4  # A few may be on their way.
         self.assertNotIn("PodsMissing", warnings())
 

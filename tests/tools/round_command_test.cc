@@ -72,8 +72,14 @@ class RoundCommandTest : public testing::Test {
  protected:
   void SetUp() override {
     prefix_ = testing::TempDir() + "ebb-round-" + std::to_string(getpid());
-    nlohmann::json items = {NodeObject("a"), NodeObject("b"), NodeObject("c"), PodObject("p", "a"),
-                            PodObject("q", "b")};
+    nlohmann::json items = {NodeObject("a"),
+                            NodeObject("b"),
+                            NodeObject("c"),
+                            PodObject("p", "a"),
+                            PodObject("q", "b"),
+                            {{"apiVersion", "policy/v1"},
+                             {"kind", "PodDisruptionBudgetList"},
+                             {"items", nlohmann::json::array()}}};
     std::ofstream(Input()) << nlohmann::json{
         {"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
   }
@@ -374,9 +380,10 @@ TEST_F(RoundCommandTest, OldFlagIsWarnedAboutAndTaken) {
 // in a record as texts, whatever their files are called.
 bool HasNoSay(const std::string& flag) {
   static const auto* const flags = new std::set<std::string>{
-      "all", "events", "exit-code", "explain", "help", "max-input-bytes", "metrics", "node-groups",
-      "now", "output", "record", "server", "session", "state", "state-rounds", "stats", "strict",
-      "threads", "watch-file", "watch-quiet-time", "max-object-bytes",
+      "all", "allow-incomplete", "events", "exit-code", "explain", "help", "max-input-bytes",
+      "metrics", "node-groups", "now", "output", "record", "server", "session", "state",
+      "state-rounds", "stats", "strict", "threads", "watch-file", "watch-quiet-time",
+      "max-object-bytes",
       // Not with --state.
       "optimize", "budget", "iterations", "bound", "trials", "robust", "seed", "counterfactual",
       "objective", "move-cost", "max-evictions", "max-workload-share", "nominated-share", "prices",

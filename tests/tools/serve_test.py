@@ -300,13 +300,13 @@ class CallsTest(ServeTest):
 
     def test_round_and_actuation(self):
         self.apply()
-        first = self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW)))
+        first = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW)))
         self.assertEqual((first.round, list(first.delete_drain)), (1, []))
         # Whoever is killed goes on where it stood.
         self.server.kill()
         self.start()
         self.apply()
-        second = self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + 601)))
+        second = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + 601)))
         self.assertEqual((second.round, list(second.delete_drain)), (2, ["a"]))
         begun = self.stub.ReportActuation(pb.ActuationReport(
             begun=[pb.BegunDeletion(node="a", drained=True)]))
@@ -317,7 +317,7 @@ class CallsTest(ServeTest):
         ended = self.stub.ReportActuation(pb.ActuationReport(
             ended=[pb.EndedDeletion(node="a", result="FailedToEvictPods")]))
         self.assertEqual(ended.in_progress, 0)
-        third = self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + 610)))
+        third = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + 610)))
         self.assertEqual(third.status, "ScaleDownInCooldown")
 
     def test_health_and_reflection(self):
@@ -1273,7 +1273,7 @@ class ProcessTest(ServeTest):
                 while True:
                     # Too early for any node to go.
                     reply = self.stub.Round(pb.RoundCall(input=pb.PlanInput(
-                        session="default", now=NOW + attempt)))
+                        session="default", allow_incomplete=True, now=NOW + attempt)))
                     self.assertEqual(list(reply.delete_drain), [])
                     told = reply.round
             killer.join()
@@ -1281,18 +1281,18 @@ class ProcessTest(ServeTest):
             self.server.close()
             self.start()
             self.apply()
-            following = self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + attempt)))
+            following = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + attempt)))
             # One that was not told may be there too.
             if told:
                 self.assertIn(following.round, (told + 1, told + 2))
         # Its timer runs since the first round.
-        last = self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + 606)))
+        last = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + 606)))
         self.assertEqual(list(last.delete_drain), ["a"])
 
     def test_state_is_its_users_alone_and_is_told_after_a_restart(self):
         self.apply()
         for round_number in range(2):
-            self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + round_number)))
+            self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + round_number)))
         self.stub.ReportActuation(pb.ActuationReport(
             ended=[pb.EndedDeletion(node="z", result="Ok")]))
         for file in (self.server.folder / "states").iterdir():
@@ -1310,7 +1310,7 @@ class ProcessTest(ServeTest):
             resource.RLIMIT_FSIZE, (4096, 4096)))
         self.apply()
         with self.refused(Code.INTERNAL, "default.db"):
-            self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW)))
+            self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW)))
         begun = [pb.BegunDeletion(node=f"n{i}") for i in range(200)]
         with self.refused(Code.INTERNAL, "default.actuation.json"):
             self.stub.ReportActuation(pb.ActuationReport(begun=begun))
@@ -1319,11 +1319,11 @@ class ProcessTest(ServeTest):
         self.start()
         self.apply()
         self.assertEqual(self.stub.ReportActuation(pb.ActuationReport()).in_progress, 0)
-        self.assertEqual(self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW))).round, 1)
+        self.assertEqual(self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW))).round, 1)
 
     def test_half_written_state(self):
         self.apply()
-        self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW)))
+        self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW)))
         self.server.kill()
         state = self.server.folder / "states/default.db"
         whole = state.read_bytes()
@@ -1332,11 +1332,11 @@ class ProcessTest(ServeTest):
         for size in (50, 1000, 5000, len(whole) // 2):
             state.write_bytes(whole[:size])
             with self.refused(Code.FAILED_PRECONDITION, "default.db"):
-                self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW)))
+                self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW)))
             self.assertEqual(self.removed(), ["a"])
         # Whoever puts the file back needs no other daemon.
         state.write_bytes(whole)
-        self.assertEqual(self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW))).round, 2)
+        self.assertEqual(self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW))).round, 2)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
     def test_other_user(self):

@@ -49,7 +49,7 @@ func (p *Plan) Nodes() []string {
 
 // MakePlan asks the program ebb for a plan of a dump.  Errors hold what ebb wrote to stderr.
 func MakePlan(ctx context.Context, ebb string, dump []byte, flags ...string) (*Plan, error) {
-	command := exec.CommandContext(ctx, ebb, append([]string{"plan", "-", "-o", "json"}, flags...)...)
+	command := exec.CommandContext(ctx, ebb, append([]string{"plan", "-", "-o", "json", "--allow-incomplete"}, flags...)...)
 	command.Stdin = bytes.NewReader(dump)
 	var output, errors bytes.Buffer
 	command.Stdout, command.Stderr = &output, &errors

@@ -3,9 +3,11 @@
 //
 //	kubectl ebb plan [FLAG OF ebb plan...]
 //	kubectl ebb explain NODE... [FLAG OF ebb plan...]
+//	kubectl ebb dump [-o FILE]
 //	kubectl ebb status [-o json]
 //
-// Nothing is written, neither to the cluster nor to a file: the dump goes to ebb's standard input.
+// Nothing is written to the cluster, and to a file by `dump` alone: plan and explain hand their dump to
+// ebb's standard input.
 package kubectl
 
 import (
@@ -31,6 +33,7 @@ const usage = `kubectl ebb reads the cluster of your kubeconfig and asks ebb abo
 
   kubectl ebb plan [FLAG...]             which nodes can go, and where their pods land
   kubectl ebb explain NODE... [FLAG...]  why nodes stay or go, pod by pod
+  kubectl ebb dump [-o FILE]             all that a plan needs, as one file for ebb plan
   kubectl ebb status [-o json]           what ebb-kube is doing in the cluster
 
   --kubeconfig FILE, --context NAME      as kubectl's
@@ -56,9 +59,9 @@ func Main(ctx context.Context, args []string, out, problems io.Writer) error {
 	case "", "help", "-h", "--help":
 		_, err := io.WriteString(out, usage)
 		return err
-	case "plan", "explain", "status":
+	case "plan", "explain", "dump", "status":
 	default:
-		return fmt.Errorf("%q is none of plan, explain and status", a.command)
+		return fmt.Errorf("%q is none of plan, explain, dump and status", a.command)
 	}
 	config, err := access.Connect(a.kubeconfig, a.context)
 	if err != nil {
@@ -72,8 +75,11 @@ func Main(ctx context.Context, args []string, out, problems io.Writer) error {
 	if err := access.CheckServer(ctx, client.Discovery(), config.Host); err != nil {
 		return err
 	}
-	if a.command == "status" {
+	switch a.command {
+	case "status":
 		return printStatus(ctx, client, a.rest, out)
+	case "dump":
+		return a.dump(ctx, client, out, problems)
 	}
 	return a.runEbb(ctx, client, out, problems)
 }
@@ -124,6 +130,30 @@ func (a *arguments) ebbArguments() ([]string, error) {
 		return nil, errors.New("explain: which node? kubectl ebb explain NODE... [FLAG...]")
 	}
 	return append(call, a.rest[nodes:]...), nil
+}
+
+// exitPartial is of a dump that lacks kinds, as of `ebb dump`.
+const exitPartial = 3
+
+func (a *arguments) dump(ctx context.Context, client kubernetes.Interface, out, problems io.Writer) error {
+	path := ""
+	for i := 0; i < len(a.rest); i++ {
+		name, value, joined := strings.Cut(a.rest[i], "=")
+		switch {
+		case (name == "-o" || name == "--output") && joined:
+			path = value
+		case (name == "-o" || name == "--output") && i+1 < len(a.rest):
+			i++
+			path = a.rest[i]
+		default:
+			return fmt.Errorf("dump: %q is not expected; kubectl ebb dump [-o FILE]", a.rest[i])
+		}
+	}
+	err := WriteDump(ctx, client, path, out, problems)
+	if errors.Is(err, ErrPartial) {
+		return &ExitError{Code: exitPartial}
+	}
+	return err
 }
 
 func (a *arguments) runEbb(ctx context.Context, client kubernetes.Interface, out, problems io.Writer) error {

@@ -3,17 +3,22 @@ package kubectl
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"ebb/go/kube/feed"
 )
 
 // server answers as an API server does, a page of two at a time.
@@ -25,6 +30,14 @@ func server(t *testing.T, forbidden ...string) (kubernetes.Interface, string) {
 		switch {
 		case r.URL.Path == "/version":
 			fmt.Fprint(w, `{"major":"1","minor":"36"}`)
+		case r.URL.Path == "/api":
+			fmt.Fprint(w, `{"kind":"APIVersions","versions":["v1"]}`)
+		case r.URL.Path == "/apis":
+			fmt.Fprint(w, `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"karpenter.sh","versions":[{"groupVersion":"karpenter.sh/v1","version":"v1"}],"preferredVersion":{"groupVersion":"karpenter.sh/v1","version":"v1"}}]}`)
+		case r.URL.Path == "/api/v1":
+			fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"services","kind":"Service","namespaced":true,"verbs":["list"]},{"name":"secrets","kind":"Secret","namespaced":true,"verbs":["list"]}]}`)
+		case r.URL.Path == "/apis/karpenter.sh/v1":
+			fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"karpenter.sh/v1","resources":[{"name":"nodepools","kind":"NodePool","verbs":["list"]}]}`)
 		case slices.Contains(forbidden, resource):
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
@@ -78,6 +91,69 @@ func TestWhatTheUserMayNotListIsNamed(t *testing.T) {
 	_, err := Dump(t.Context(), client, &problems)
 	if err == nil || !strings.Contains(err.Error(), "poddisruptionbudgets, pods") || !strings.Contains(problems.String(), "csinodes") {
 		t.Errorf("%v; %s", err, problems.String())
+	}
+}
+
+func TestADumpIsWrittenWithWhatTheServerHasAndTheUserMayRead(t *testing.T) {
+	client, _ := server(t, "poddisruptionbudgets")
+	path := filepath.Join(t.TempDir(), "cluster.json")
+	var problems bytes.Buffer
+	if err := WriteDump(t.Context(), client, path, nil, &problems); !errors.Is(err, ErrPartial) {
+		t.Fatalf("%v", err)
+	}
+	if !strings.Contains(problems.String(), "poddisruptionbudgets could not be read") {
+		t.Errorf("%s", problems.String())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"NodeList", "ServiceList", "NodePoolList"} {
+		if !bytes.Contains(text, []byte(`"kind":"`+kind+`"`)) {
+			t.Errorf("no %s", kind)
+		}
+	}
+	for _, kind := range []string{"PodDisruptionBudgetList", "SecretList", "ConfigMapList", "NodeClaimList"} {
+		if bytes.Contains(text, []byte(kind)) {
+			t.Errorf("a %s", kind)
+		}
+	}
+}
+
+func TestNothingIsWrittenWithoutPods(t *testing.T) {
+	client, _ := server(t, "pods")
+	dir := t.TempDir()
+	err := WriteDump(t.Context(), client, filepath.Join(dir, "cluster.json"), nil, &bytes.Buffer{})
+	left, _ := os.ReadDir(dir)
+	if err == nil || errors.Is(err, ErrPartial) || len(left) > 0 {
+		t.Errorf("%v; %v", err, left)
+	}
+}
+
+// The list of kinds stands in one place; feeders and this package have theirs in Go.
+func TestTheKindsAreThoseOfTheListInCpp(t *testing.T) {
+	text, err := os.ReadFile("../../../snapshot/import/dump_kinds.cc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := map[string]string{"kStorage": "storage.k8s.io", "kDevices": "resource.k8s.io"}
+	listed := map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^    \{"(\w+)", ("?)([\w.-]*)"?, "(\w+)",`).FindAllStringSubmatch(string(text), -1) {
+		group := row[3]
+		if row[2] == "" {
+			group = groups[group]
+		}
+		listed[row[1]+" "+row[4]+"."+group] = true
+	}
+	ours := map[string]bool{}
+	for _, kind := range feed.Kinds {
+		ours[kind.Kind+" "+kind.Resource+"."+kind.Group()] = true
+	}
+	for _, kind := range others {
+		ours[kind.kind+" "+kind.resource+"."+kind.group] = true
+	}
+	if len(listed) < 20 || !maps.Equal(listed, ours) {
+		t.Errorf("the list in C++ has\n%v\nand Go\n%v", listed, ours)
 	}
 }
 

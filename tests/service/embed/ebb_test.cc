@@ -166,6 +166,10 @@ TEST_F(EbbTest, NullBytesAreAnErrorWhereThereShouldBeSome) {
 TEST_F(EbbTest, APlanAsStructsIsThatOfTheJson) {
   ebb_plan* plan = nullptr;
   ErrorSlot error;
+  // No list of budgets was there, which the structs cannot say.
+  EXPECT_EQ(ebb_cluster_plan(cluster_, EBB_JSON, kAtNow.data(), kAtNow.size(), &plan, nullptr),
+            EBB_FAILED_PRECONDITION);
+  EXPECT_EQ(ebb_cluster_allow_incomplete(cluster_, 1, error.slot()), EBB_OK);
   ASSERT_EQ(ebb_cluster_plan(cluster_, EBB_JSON, kAtNow.data(), kAtNow.size(), &plan, error.slot()),
             EBB_OK)
       << error.message();
@@ -268,6 +272,7 @@ TEST_F(EbbTest, RoundsKeepTheirStateInTheFolder) {
     ASSERT_EQ(ebb_cluster_new(EBB_ABI_VERSION, &options, &cluster, error.slot()), EBB_OK);
     ASSERT_EQ(ebb_cluster_load(cluster, snapshot.data(), snapshot.size(), error.slot()), EBB_OK)
         << error.message();
+    ASSERT_EQ(ebb_cluster_allow_incomplete(cluster, 1, error.slot()), EBB_OK);
     const v1alpha1::RoundCall call = [&] {
       v1alpha1::RoundCall made;
       made.mutable_input()->set_now(1780315200 + round);

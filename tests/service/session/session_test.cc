@@ -1020,7 +1020,10 @@ TEST_F(SessionTest, RoundsWantAFolder) {
 
 class SessionRoundTest : public SessionTest {
  protected:
-  SessionRoundTest() { options_.state_folder = folder_.path(); }
+  SessionRoundTest() {
+    options_.state_folder = folder_.path();
+    options_.allow_incomplete = true;  // The clusters have no budgets, and no list says so.
+  }
 
   absl::StatusOr<wire::RoundReply> Round(int64_t now_s) {
     wire::RoundCall call;
@@ -1029,6 +1032,52 @@ class SessionRoundTest : public SessionTest {
   }
   test::TemporaryFolder folder_;
 };
+
+TEST_F(SessionRoundTest, OfAnIncompleteClusterThereAreRoundsAndNamesOnlyWhereThatIsAllowed) {
+  options_.allow_incomplete = false;
+  ASSERT_TRUE(PutCluster().ok());
+  EXPECT_EQ(Round(kNow).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(Round(kNow).status().message()),
+              HasSubstr("session s: the input has no PodDisruptionBudget"));
+  wire::PlanCall call = Call();
+  const auto shown = session_->Plan(call, std::nullopt);
+  ASSERT_TRUE(shown.ok()) << shown.status();
+  EXPECT_FALSE(shown->complete());
+  ASSERT_EQ(shown->missing_size(), 1);
+  EXPECT_EQ(shown->missing(0).code(), "NoPodDisruptionBudgets");
+  call.mutable_view()->set_format(wire::View::NAME);
+  EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  call.mutable_input()->set_allow_incomplete(true);
+  EXPECT_EQ(session_->Plan(call, std::nullopt)->plan(), "node/a\n");
+  wire::RoundCall round;
+  round.mutable_input()->set_now(kNow);
+  round.mutable_input()->set_allow_incomplete(true);
+  EXPECT_TRUE(session_->Round(round, std::nullopt).ok());
+  // A resync names everything that there is: no kind is missing then.
+  const uint64_t resync = session_->BeginResync();
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(session_->EndResync(resync).ok());
+  EXPECT_TRUE(Round(kNow + 10).ok());
+  EXPECT_TRUE(session_->Plan(Call(), std::nullopt)->complete());
+}
+
+TEST_F(SessionTest, WherePodsMustBeMissingEveryQuestionIsRefusedUnlessItAllowsThat) {
+  ASSERT_TRUE(Put({NodeJson("a"), NodeJson("b")}).ok());
+  wire::ExplainCall explain;
+  explain.add_nodes("a");
+  EXPECT_EQ(session_->Plan(Call(), std::nullopt).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(session_->Explain(explain, std::nullopt).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  Session::ToldPlan told;
+  EXPECT_FALSE(session_->PlanChanges(Call().input(), told).ok());
+  explain.mutable_input()->set_allow_incomplete(true);
+  EXPECT_TRUE(session_->Explain(explain, std::nullopt).ok());
+  wire::PlanCall call = Call();
+  call.mutable_input()->set_allow_incomplete(true);
+  EXPECT_FALSE(session_->Plan(call, std::nullopt)->complete());
+}
 
 TEST_F(SessionRoundTest, TimersOutliveTheProcess) {
   ASSERT_TRUE(PutCluster().ok());

@@ -1,0 +1,37 @@
+// The kinds of objects that an answer of ebb may depend on: the one list from which `ebb dump`,
+// the hints of messages, README, docs/input.md and the feeders' lists come.
+//
+// A plan made without one of them may be wrong without a word, so that a kind is added here
+// before a decision reads it.  Secrets and ConfigMaps are never on the list.
+
+#ifndef EBB_SNAPSHOT_IMPORT_DUMP_KINDS_H_
+#define EBB_SNAPSHOT_IMPORT_DUMP_KINDS_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ebb {
+
+struct DumpKind {
+  std::string_view kind;      // "PodDisruptionBudget"
+  std::string_view group;     // "policy"; "" for the core group.
+  std::string_view resource;  // "poddisruptionbudgets"
+  std::string_view word;      // What the printed command calls it: "pdb".
+  // Served by every cluster that ebb plans for.  `kubectl get` fails as a whole where one of its
+  // resources is not served, so that only these stand in the printed command; `ebb dump` asks the
+  // server for the others.
+  bool everywhere = true;
+};
+
+std::span<const DumpKind> DumpKinds();
+
+// "nodes,pods,pdb,...": the words of all kinds that every cluster serves.
+const std::string& DumpWords();
+
+// "kubectl get WORDS -A -o json"
+std::string KubectlGet(std::string_view words);
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_IMPORT_DUMP_KINDS_H_
