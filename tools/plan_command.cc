@@ -193,6 +193,7 @@ void AddTaints(CLI::App& app, const char* name, std::vector<std::string>& keys, 
            keys.insert(keys.end(), given.begin(), given.end());
          },
          help)
+      ->check(values::Text())
       ->type_name(type)
       ->allow_extra_args(false)
       ->group("Which nodes may go");

@@ -113,7 +113,7 @@ TEST_F(NodeStandingTest, PodsOfANodeThatLeavesNeedRoomAndNothingLandsThere) {
     ScaleDownOptions at_once;
     at_once.deletion.scale_down_unneeded_time_s = 0;
     Make(cluster(1550));
-    EXPECT_EQ(Plan(), "b=CurrentlyBeingDeleted a=NoPlaceToMovePods z=NotUnderutilized; ");
+    EXPECT_EQ(Plan(), "b=CurrentlyBeingDeleted z=NotUnderutilized a=NoPlaceToMovePods; ");
     ScaleDown full(at_once);
     const RoundResult none = Round(full, kNow);
     EXPECT_EQ(test::Removals(*snapshot_, none.plan), "");
@@ -158,7 +158,7 @@ TEST_F(NodeStandingTest, KarpentersNodesStartUntilTheyAreInitialized) {
   EXPECT_EQ(why("stripped"), "");
   EXPECT_EQ(why("young"), "without the label karpenter.sh/initialized=true");
   EXPECT_EQ(Plan(),
-            "unregistered=NotStarted registered=NotStarted young=NotStarted; initialized: "
+            "unregistered=NotStarted registered=NotStarted young=NotStarted; initialized:; "
             "stripped:");
   groups_.max_node_startup_time_s = 0;
   EXPECT_EQ(why("unregistered"), "");
@@ -210,7 +210,7 @@ TEST_F(NodeStandingTest, TheVerifierRefusesWhatLandsOnANodeThatTakesNoPart) {
                            .daemonset = {},
                            .on_completion = {}});
     EXPECT_THAT(std::string(Verify(*snapshot_, groups_, {}, input, plan).message()),
-                HasSubstr("moves to node b, which"));
+                HasSubstr("moves to node \"b\", which"));
     // Nor may the node itself be removed.
     const std::vector<NodeId> other = test::NodesNamed(*snapshot_, {"b"});
     PassInput of_b = input;

@@ -210,6 +210,13 @@ NotReadyReason NotReady(const Cluster& cluster, const ReadinessRules& readiness 
   return AssignGroups(snapshot.catalog(), rules).WhyNotReady(NodeId{0});
 }
 
+ReadinessRules TaintRules(std::vector<std::string> taints, std::vector<std::string> prefixes) {
+  ReadinessRules rules;
+  rules.startup_taints = std::move(taints);
+  rules.startup_taint_prefixes = std::move(prefixes);
+  return rules;
+}
+
 TEST(GroupsTest, ANodeWithAStartupTaintIsNotReady) {
   using enum NotReadyReason;
   const auto tainted = [](std::string_view key) {
@@ -221,9 +228,9 @@ TEST(GroupsTest, ANodeWithAStartupTaintIsNotReady) {
   EXPECT_EQ(NotReady(tainted("status-taint.cluster-autoscaler.kubernetes.io/cni")), kNone);
   const Cluster own = tainted("example.com/agent");
   EXPECT_EQ(NotReady(own), kNone);
-  EXPECT_EQ(NotReady(own, {.startup_taints = {"other", "example.com/agent"}}), kStartupTaint);
-  EXPECT_EQ(NotReady(own, {.startup_taints = {"example.com/"}}), kNone);
-  EXPECT_EQ(NotReady(own, {.startup_taint_prefixes = {"example.com/"}}), kStartupTaint);
+  EXPECT_EQ(NotReady(own, TaintRules({"other", "example.com/agent"}, {})), kStartupTaint);
+  EXPECT_EQ(NotReady(own, TaintRules({"example.com/"}, {})), kNone);
+  EXPECT_EQ(NotReady(own, TaintRules({}, {"example.com/"})), kStartupTaint);
   // The autoscaler looks at nodes alone that are ready and schedulable.
   const char* const startup = "startup-taint.cluster-autoscaler.kubernetes.io/cni";
   EXPECT_EQ(NotReady(Cluster().Add(Node("n").Taint(startup).Unschedulable())), kNone);
@@ -287,7 +294,7 @@ TEST(GroupsTest, ANodeThatLacksACsiDriverIsNotReadyWhereThatIsAskedFor) {
   const auto csi = [](std::string_view node, const std::vector<std::string_view>& drivers) {
     objects::CsiNode made;
     made.meta.name = node;
-    for (const std::string_view driver : drivers) made.drivers.push_back({.name = driver});
+    for (const std::string_view driver : drivers) made.drivers.emplace_back().name = driver;
     return objects::StorageObject(made);
   };
   const auto cluster = [&](const std::vector<std::string_view>& drivers) {
@@ -298,7 +305,8 @@ TEST(GroupsTest, ANodeThatLacksACsiDriverIsNotReadyWhereThatIsAskedFor) {
         .Add(csi("n", drivers))
         .Add(csi("o", {"ebs", "efs"}));
   };
-  const ReadinessRules aware = {.csi_node_aware = true};
+  ReadinessRules aware;
+  aware.csi_node_aware = true;
   EXPECT_EQ(NotReady(cluster({"efs"}), aware), kNoCsiDriver);
   EXPECT_EQ(NotReady(cluster({"efs"})), kNone);
   EXPECT_EQ(NotReady(cluster({"efs", "ebs"}), aware), kNone);
