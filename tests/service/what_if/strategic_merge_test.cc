@@ -125,7 +125,8 @@ std::vector<std::string> WithoutEffect(const std::string& patch, const std::stri
 TEST(FieldsWithoutEffectTest, AreThoseThatTheObjectDoesNotHaveAfterwards) {
   EXPECT_THAT(WithoutEffect(R"({"kind": "PodDisruptionBudget", "metadata": {"name": "x"},
                                 "spec": {"maxUnavailable": 3}})",
-                            R"({"spec": {"selector": {}}})", R"({"spec": {"selector": {}}})"),
+                            R"({"metadata": {"name": "x"}, "spec": {"selector": {}}})",
+                            R"({"metadata": {"name": "x"}, "spec": {"selector": {}}})"),
               ElementsAre("spec.maxUnavailable"));
   EXPECT_THAT(
       WithoutEffect(
