@@ -325,7 +325,8 @@ TEST(ReadJsonTest, EveryFieldOfANodeIsRead) {
 
 TEST(ReadJsonTest, ANodeSaysWhatItRuns) {
   const Read read = ReadText(R"({"kind":"Node","metadata":{"name":"n"},"status":{"nodeInfo":{
-    "machineID":"m","kubeletVersion":"v1.37.0","operatingSystem":"windows","architecture":"arm64"}}})");
+    "machineID":"m","kubeletVersion":"v1.37.0","operatingSystem":"windows",
+    "architecture":"arm64"}}})");
   EXPECT_EQ(read.error, "");
   EXPECT_THAT(read.lines, ElementsAre("Node name=[n] os=[windows] arch=[arm64] kubelet=[v1.37.0]"));
 }
