@@ -147,9 +147,6 @@ func (g *generator) makeDriversAndCapacities() {
 		if name == driverB || g.chance(0.2) {
 			driver.Spec.StorageCapacity = pointerTo(g.chance(0.9))
 		}
-		if kubernetesVersion != "1.36" && g.chance(0.4) {
-			driver.Spec.PreventPodSchedulingIfMissing = pointerTo(g.chance(0.8))
-		}
 		g.others = append(g.others, driver)
 	}
 	for i := range g.IntN(5) {
