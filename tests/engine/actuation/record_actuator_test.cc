@@ -243,7 +243,7 @@ TEST_F(RecordActuatorTest, TaintsOfPoliciesAreToldOnceAndShownOnTheirNodes) {
   }
   EXPECT_THAT(told_,
               ElementsAre("7 untaint a k", "7 taint b k=7:NoSchedule", "7 taint c k=7:NoSchedule"));
-  DeductingSource source(cluster, actuator_);
+  DeductingSource source(cluster, actuator_, scale_down_);
   Taints shown;
   ASSERT_TRUE(source.Observe(kStart)->objects(shown).ok());
   EXPECT_THAT(shown.lines, ElementsAre("b k=7", "c k=2"));

@@ -406,10 +406,19 @@ TEST(ProtobufObjectTest, AVolumeWithAnUnknownSourceCanBeMountedNowhere) {
 }
 
 TEST(ProtobufObjectTest, FieldsOfAPodThatAreKnownToBeHarmlessChangeNothing) {
-  for (const uint32_t number : {5,  6,  8,  9,  12, 13, 14, 15, 16, 17, 21, 23,
-                                24, 26, 27, 28, 29, 30, 31, 34, 35, 36, 41, 44}) {
+  for (const uint32_t number : {5,  6,  8,  9,  12, 13, 14, 15, 16, 17, 21,
+                                23, 24, 26, 27, 28, 29, 30, 31, 35, 41, 44}) {
     EXPECT_EQ(Read(Pod(Sub(number, "x"))), "Pod name=[p] namespace=[default]") << number;
   }
+}
+
+TEST(ProtobufObjectTest, OperatingSystemsAndMountOptionsOfAPodAreRead) {
+  EXPECT_EQ(Read(Pod(Sub(36, Sub(1, "linux")))), "Pod name=[p] namespace=[default] os=[linux]");
+  const std::string mounts = Sub(9, Sub(1, "v") + Sub(8, "noexec"));
+  EXPECT_THAT(Read(Pod(Sub(2, Sub(1, "c") + mounts))), HasSubstr("mounts=true"));
+  EXPECT_EQ(Read(Pod(Sub(34, Sub(1, Sub(1, "debug") + mounts)))),
+            "Pod name=[p] namespace=[default] mounts=true");
+  EXPECT_EQ(Read(Pod(Sub(34, Sub(1, Sub(1, "debug"))))), "Pod name=[p] namespace=[default]");
 }
 
 TEST(ProtobufObjectTest, OtherUnknownFieldsChangeNothing) {

@@ -325,7 +325,8 @@ TEST(ReadJsonTest, EveryFieldOfANodeIsRead) {
 
 TEST(ReadJsonTest, ANodeSaysWhatItRuns) {
   const Read read = ReadText(R"({"kind":"Node","metadata":{"name":"n"},"status":{"nodeInfo":{
-    "machineID":"m","kubeletVersion":"v1.37.0","operatingSystem":"windows","architecture":"arm64"}}})");
+    "machineID":"m","kubeletVersion":"v1.37.0","operatingSystem":"windows",
+    "architecture":"arm64"}}})");
   EXPECT_EQ(read.error, "");
   EXPECT_THAT(read.lines, ElementsAre("Node name=[n] os=[windows] arch=[arm64] kubelet=[v1.37.0]"));
 }
@@ -340,9 +341,11 @@ TEST(ReadJsonTest, WhatDevicesTakeOfANodeIsRead) {
                    {"perContainer":"1","name":"memory"}]},
       {"resources":{"cpu":"3"}}, {}]}})");
   EXPECT_EQ(read.error, "");
-  EXPECT_THAT(read.lines, ElementsAre("Pod name=[p] claimed=[cpu]:1500 claimed=[memory]:1024 "
-                                      "claimed=[cpu]:100 claimed=[cpu]:20 claimed=[memory]:2 "
-                                      "claimed=[cpu]:3000"));
+  EXPECT_THAT(
+      read.lines,
+      ElementsAre("Pod name=[p] namespace=[default] claimed=[cpu]:1500 claimed=[memory]:1024 "
+                  "claimed=[cpu]:100 claimed=[cpu]:20 claimed=[memory]:2 "
+                  "claimed=[cpu]:3000"));
   const Read wrong = ReadText(R"({"kind":"Pod","metadata":{"name":"p"},"status":{
     "nodeAllocatableResourceClaimStatuses":[{"mapping":[{"name":"cpu","quantity":"4x"}]}]}})");
   EXPECT_THAT(wrong.error, HasSubstr("mapping[0].quantity: \"4x\" is not a quantity"));

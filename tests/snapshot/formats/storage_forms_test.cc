@@ -101,7 +101,7 @@ const std::vector<std::string>& Lines() {
       "request=5368709120 phase=[Bound]",
       "StorageClass name=[fast] provisioner=[csi.example.com] mode=[WaitForFirstConsumer] term=1 "
       "key=[rack] values=[1]",
-      "CSIDriver name=[csi.example.com] capacity=true",
+      "CSIDriver name=[csi.example.com] capacity=true prevents=true",
       "CSINode name=[n] driver=[csi.example.com] max=25 driver=[other]",
       "VolumeAttachment name=[va] attacher=[csi.example.com] node=[n] volume=[pv]",
       "CSIStorageCapacity name=[room] namespace=[kube-system] class=[fast] topology=() "
