@@ -146,7 +146,11 @@ std::string OnReason(const PlanContext& context, const PlanReport::Kept& kept) {
   if (kept.reason == "AtomicScaleDownFailed") {
     return fmt::format("Its group {} goes as a whole or not at all, and some node stays.", name);
   }
-  if (kept.reason == kNotJudged) return "The pass ended before its turn.";
+  if (kept.reason == kNotJudged) {
+    return context.made->plan.termination == Termination::kNoRoomForPending
+               ? "No node was judged, since pods of nodes in deletion do not all find room."
+               : "The pass ended before its turn.";
+  }
   return "";
 }
 

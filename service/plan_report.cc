@@ -10,6 +10,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/eligibility.h"
 #include "engine/node_standing.h"
 #include "service/block_words.h"
 #include "service/groups.h"
@@ -76,7 +77,26 @@ void FindRisks(const Plan& plan, const Catalog& catalog,
   }
 }
 
-std::vector<PlanReport::Kept> KeptNodes(const PlanResult& made) {
+// Where pods of nodes in deletion find no room, the pass judges no candidate and lists none.
+void AddNotJudged(const PlanContext& context, std::vector<PlanReport::Kept>& kept) {
+  const Catalog& catalog = context.catalog();
+  NodeSet listed(catalog.nodes());
+  for (const PlanReport::Kept& each : kept) listed.Insert(each.why.node);
+  for (const NodeId node : context.made->candidates) {
+    if (listed.Contains(node)) continue;
+    UnremovableNode why;
+    why.node = node;
+    if (IsBeingDeleted(catalog.node(node), context.request->now_s) || IsLeaving(catalog, node)) {
+      why.reason = UnremovableReason::kCurrentlyBeingDeleted;
+      kept.push_back({why, ToString(why.reason)});
+    } else {
+      kept.push_back({why, kNotJudged});
+    }
+  }
+}
+
+std::vector<PlanReport::Kept> KeptNodes(const PlanContext& context) {
+  const PlanResult& made = *context.made;
   std::vector<PlanReport::Kept> kept;
   for (const auto* list : {&made.excluded, &made.plan.keep}) {
     for (const UnremovableNode& node : *list) kept.push_back({node, ToString(node.reason)});
@@ -86,6 +106,7 @@ std::vector<PlanReport::Kept> KeptNodes(const PlanResult& made) {
     skipped.node = node;
     kept.push_back({skipped, kNotJudged});
   }
+  if (made.plan.termination == Termination::kNoRoomForPending) AddNotJudged(context, kept);
   std::sort(kept.begin(), kept.end(),
             [](const auto& a, const auto& b) { return a.why.node < b.why.node; });
   return kept;
@@ -332,7 +353,7 @@ PlanReport MakeReport(const PlanContext& context) {
   const Plan& plan = context.made->plan;
   PlanReport report{.context = context,
                     .remove = Removals(plan, context.cluster->snapshot),
-                    .keep = KeptNodes(*context.made),
+                    .keep = KeptNodes(context),
                     .kept_by_reason = {},
                     .pods = context.cluster->snapshot.placed_pods(),
                     .facts = {},

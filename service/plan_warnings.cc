@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/figures.h"
 #include "base/printable.h"
 #include "predicates/drainability.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::string_view kMinimumAssumed = "MinimumAssumed";
 constexpr std::string_view kPassedOver = "SafeToEvictPassedOver";
+constexpr std::string_view kNoRoomForDisplaced = "NoRoomForDisplacedPods";
 
 // Groups whose minimum nobody said, and of which no node is left.
 void WarnOfMinimums(const ClusterSnapshot& snapshot, const NodeGroups& groups,
@@ -95,13 +97,34 @@ std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const P
   return passed_over;
 }
 
+// Pods of nodes in deletion that find no room, for which the plan judges no node.
+void WarnOfDisplaced(const Catalog& catalog, const PlanRequest& request, const PlanResult& made,
+                     std::vector<InputWarning>& warnings) {
+  if (made.plan.termination != Termination::kNoRoomForPending) return;
+  absl::flat_hash_set<PodId> packed;
+  for (const Move& move : made.plan.packed) packed.insert(move.pod);
+  size_t pods = 0;
+  std::string first;
+  for (const PodId pod : request.evicting) {
+    if (!packed.contains(pod) && pods++ == 0) first = Printable(catalog.PodName(pod));
+  }
+  if (pods == 0) return;
+  warnings.push_back(
+      {std::string(kNoRoomForDisplaced),
+       fmt::format("{} of nodes in deletion {} no room, so that no node was judged: {}{}",
+                   Count(pods, "pod", "pods"), pods == 1 ? "finds" : "find", first,
+                   pods > 1 ? ", ..." : ""),
+       ""});
+}
+
 void WarnOfPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                 const PlanRequest& request, const PlanResult& made,
                 std::vector<InputWarning>& warnings) {
   std::erase_if(warnings, [](const InputWarning& each) {
     return each.code == kMinimumAssumed || each.code == kPassedOver ||
-           each.code == kMovesToOtherArchitecture;
+           each.code == kMovesToOtherArchitecture || each.code == kNoRoomForDisplaced;
   });
+  WarnOfDisplaced(snapshot.catalog(), request, made, warnings);
   WarnOfMinimums(snapshot, groups, made, warnings);
   WarnOfPassedOver(snapshot, request, made, warnings);
   if (auto warning = WarningOfArchitectures(snapshot, made.plan)) {

@@ -237,10 +237,19 @@ struct PodShape {
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
   // node.  Empty: all is understood.
   std::string not_understood;
-  // A field that ebb does not know, of a pod that is on no node: the scheduler does not know it
-  // either, so that room is kept for the pod as if the field were not there.
+  // A field that ebb does not know, of a pod that is on no node, and on which the scheduler does not
+  // fail: the scheduler does not know it either, so that room is kept for the pod as if the field
+  // were not there.
   std::string ignored;
 };
+
+// Whether PodShape::not_understood, or objects::Pod's, names a selector that does not parse: the
+// scheduler fails on it too, so that no node takes the pod.
+inline bool SchedulerFailsOn(std::string_view not_understood) {
+  return not_understood.starts_with("spec.topologySpreadConstraints: ") ||
+         not_understood.starts_with("spec.affinity.podAffinity: ") ||
+         not_understood.starts_with("spec.affinity.podAntiAffinity: ");
+}
 
 struct NodeImage {
   TextId name;

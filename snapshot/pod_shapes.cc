@@ -643,7 +643,8 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
                             TextId node_os, PendingTopology& topology) {
   Symbols& symbols = *catalog.symbols_;
   PodShape shape;
-  (pod.node_name.empty() ? shape.ignored : shape.not_understood) = pod.not_understood;
+  const bool may_ignore = pod.node_name.empty() && !SchedulerFailsOn(pod.not_understood);
+  (may_ignore ? shape.ignored : shape.not_understood) = pod.not_understood;
   if (pod.node_name.empty()) shape.spec_digest = pod.spec_digest;
   CompileOwnership(symbols, pod, shape);
   CompileContainers(symbols, pod, shape);

@@ -81,8 +81,7 @@ std::string_view TerminationText(Termination termination) {
       return "--scale-down-simulation-timeout ended the pass; more nodes may be able to go.";
     case Termination::kNoRoomForPending:
       return "Pods of nodes in deletion, or pods evicted lately, do not all find room, so no node "
-             "was "
-             "judged.";
+             "was judged.";
     case Termination::kRobust:
       return "--robust shortened the plan: with the nodes that it leaves, pods might stay pending.";
     case Termination::kEvictionLimit:

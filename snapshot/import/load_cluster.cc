@@ -33,13 +33,6 @@ std::string Examples(const PodTally& tally) {
   return absl::StrCat(" (", Printable(tally.first), tally.pods > 1 ? ", ...)" : ")");
 }
 
-// A selector that does not parse: the scheduler fails on it too, so that no node takes the pod.
-bool SchedulerFailsOn(std::string_view not_understood) {
-  return not_understood.starts_with("spec.topologySpreadConstraints: ") ||
-         not_understood.starts_with("spec.affinity.podAffinity: ") ||
-         not_understood.starts_with("spec.affinity.podAntiAffinity: ");
-}
-
 // Pending pods of which a text of the shape says something, in order.
 template <typename Text>
 PodTally Tally(const LoadedCluster& cluster, Text&& text) {

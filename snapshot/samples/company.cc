@@ -350,7 +350,7 @@ absl::Status CompanyCluster::MakeDaemonPod(const DaemonSet& set, const std::stri
   pod.containers[0].requests = {{"cpu", set.cpu_milli}, {"memory", set.memory_bytes}};
   pod.volumes = {VolumeOf("host", "hostPath")};
   pod.phase = "Running";
-  pod.scheduling = objects::Scheduling::kOther;
+  pod.scheduling = objects::Scheduling::kUnprocessed;  // As a reader has it without conditions.
   return sink_.OnPod(pod);
 }
 
@@ -601,7 +601,8 @@ absl::Status CompanyCluster::MakePod(const App& app, int64_t index, Text node, T
   Equip(app, pod);
   pod.node_name = node;
   pod.phase = phase;
-  pod.scheduling = node.empty() ? objects::Scheduling::kUnschedulable : objects::Scheduling::kOther;
+  using enum objects::Scheduling;
+  pod.scheduling = node.empty() ? kUnschedulable : kUnprocessed;
   pod.priority = app.priority;
   return sink_.OnPod(pod);
 }

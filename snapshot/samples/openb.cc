@@ -342,6 +342,7 @@ absl::Status EmitPod(const TracePod& from, ObjectSink& sink) {
   pod.meta.owners = {{"apps/v1", "ReplicaSet", owner, owner_uid, true}};
   pod.node_name = from.node->name;
   pod.phase = "Running";
+  pod.scheduling = objects::Scheduling::kUnprocessed;  // As a reader has it without conditions.
   objects::Container& container = pod.containers.emplace_back();
   container.name = "c";
   container.requests = {{"cpu", from.cpu_milli}, {"memory", from.memory_mib * kMebibyte}};

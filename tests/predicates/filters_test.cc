@@ -28,13 +28,27 @@ TEST(FiltersTest, FirstFilterInTheSchedulersOrderIsTheAnswer) {
 TEST(FiltersTest, WhatIsNotUnderstoodFitsNowhereAndSaysWhy) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n").Taint("gpu"))
-                                       .Add(Pod("p").With([](objects::Pod& pod) {
+                                       .Add(Node("m"))
+                                       .Add(Pod("p").On("m").With([](objects::Pod& pod) {
                                          pod.not_understood = "spec.affinity.cosmicAffinity";
                                        }))
                                        .Build();
   EXPECT_EQ(VerdictOf(snapshot, "p", "n"), "NotUnderstood: spec.affinity.cosmicAffinity");
   const PodShape& shape = snapshot.catalog().shape_of(PodNamed(snapshot, "p"));
   EXPECT_FALSE(PreFilter(snapshot, shape).fits);
+}
+
+// The scheduler does not know the field either.
+TEST(FiltersTest, AFieldThatIsNotKnownKeepsNoPodThatWaitsFromANode) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("n"))
+                                       .Add(Pod("p").With([](objects::Pod& pod) {
+                                         pod.not_understood = "spec.affinity.cosmicAffinity";
+                                       }))
+                                       .Build();
+  EXPECT_EQ(VerdictOf(snapshot, "p", "n"), "fits");
+  EXPECT_EQ(snapshot.catalog().shape_of(PodNamed(snapshot, "p")).ignored,
+            "spec.affinity.cosmicAffinity");
 }
 
 TEST(FiltersTest, EveryFilterHasTheSchedulersName) {
@@ -65,8 +79,13 @@ TEST(FiltersTest, AFieldThatTheSchedulerFailsOnIsTheFiltersThatReadsIt) {
     const ClusterSnapshot snapshot =
         Cluster()
             .Add(Node("n"))
-            .Add(Pod("p").With([&](objects::Pod& pod) { pod.not_understood = field; }))
+            .Add(Node("m"))
+            .Add(Pod("p").On("m").With([&](objects::Pod& pod) { pod.not_understood = field; }))
+            .Add(Pod("waits").With([&](objects::Pod& pod) { pod.not_understood = field; }))
             .Build();
+    // Pods that wait fail on what the scheduler fails on, and on nothing else.
+    EXPECT_EQ(VerdictOf(snapshot, "waits", "n"),
+              SchedulerFailsOn(field) ? VerdictOf(snapshot, "p", "n") : "fits");
     return VerdictOf(snapshot, "p", "n");
   };
   for (const auto& [field, filter] :
@@ -84,7 +103,8 @@ TEST(FiltersTest, EveryFilterThatSaysNoIsNamedWhereAllAreAsked) {
       Cluster()
           .Add(Node("n").Unschedulable().Cpu(0))
           .Add(Pod("p").Cpu(1))
-          .Add(Pod("claims").With([](objects::Pod& pod) { pod.not_understood = "spec.x"; }))
+          .Add(Node("m"))
+          .Add(Pod("claims").On("m").With([](objects::Pod& pod) { pod.not_understood = "spec.x"; }))
           .Build();
   const auto no = [&](std::string_view pod) {
     std::string names;

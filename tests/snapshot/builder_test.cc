@@ -939,9 +939,10 @@ TEST(SnapshotBuilderTest, APodThatAsksForDevicesTellsOfItsClaimsElseOfItsFirstRe
       Cluster()
           .Add(gpus)
           .Add(nics)
+          .Add(Node("a"))
           .Add(Pod("two").Request("example.com/b", 1).Request("example.com/a", 1))
           .Add(claims("claims"))
-          .Add(claims("odd").With([](objects::Pod& p) { p.not_understood = "spec.odd"; }))
+          .Add(claims("odd").On("a").With([](objects::Pod& p) { p.not_understood = "spec.odd"; }))
           .Build();
   const auto why = [&](const char* pod) {
     return snapshot.catalog().shape_of(PodNamed(snapshot, pod)).not_understood;
@@ -985,7 +986,7 @@ TEST(SnapshotBuilderTest, OfUnknownNamespacesTheFirstByNameIsTold) {
   const ClusterSnapshot snapshot = KeepingWhereUnknown(
       {Pod("w").In("zoo").Label("app", "web"), Pod("w").In("bar").Label("app", "web"),
        Pod("w").In("all").Label("app", "db"), NearTeam("asks", test::Select("team", "t")),
-       NearTeam("odd", test::Select("team", "t")).With([](objects::Pod& p) {
+       NearTeam("odd", test::Select("team", "t")).On("a").With([](objects::Pod& p) {
          p.not_understood = "spec.odd";
        }),
        NearTeam("any", test::SelectEverything())});
