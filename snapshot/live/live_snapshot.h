@@ -341,6 +341,7 @@ class LiveSnapshot {
   absl::Status GiveObjects(ObjectSink& sink) const;
   // What is held of the pod, in `like`, which is another of its shape.
   void NamePod(const HeldPod& held, objects::Pod& like) const;
+  [[nodiscard]] std::string_view SchedulerOf(uint32_t place) const;
   void NameUnknownNamespaces(SnapshotBuilder& builder) const;
 
   const Options options_;
@@ -357,7 +358,10 @@ class LiveSnapshot {
   uint64_t pods_with_condition_ = 0;  // Of those that have a shape: condition PodScheduled.
   std::array<size_t, 3> left_out_{};  // By PodListing.
   absl::flat_hash_map<uint32_t, std::string> expendable_;  // Whole, packed, by place in pods_.
-  PodsByName pods_by_name_;                                // Places in pods_.
+  // Of pods on no node that name a scheduler, by place in pods_.  Shapes do not tell pods of two
+  // schedulers apart.
+  absl::flat_hash_map<uint32_t, std::string> schedulers_;
+  PodsByName pods_by_name_;  // Places in pods_.
 
   // What is there.  While it is stale, pods still leave it, and shapes are interned in it.
   std::unique_ptr<SnapshotBuilder> builder_;

@@ -172,8 +172,8 @@ objects::Node& LiveTwin::DrawNode(const RawCluster& from) {
   node.meta.uid = dice_.Percent(95) ? "u1" : "u2";
   node.conditions = {{"Ready", dice_.Percent(80) ? "True" : "False"}};
   node.unschedulable ^= dice_.Percent(10);
-  if (dice_.Percent(10)) node.meta.deletion_time = 900'000;
-  if (dice_.Percent(10)) node.taints.push_back({"karpenter.sh/disrupted", "", "NoSchedule"});
+  if (dice_.Percent(2)) node.meta.deletion_time = 900'000;
+  if (dice_.Percent(2)) node.taints.push_back({"karpenter.sh/disrupted", "", "NoSchedule"});
   if (!node.allocatable.empty() && dice_.Percent(20)) {
     node.allocatable[0].amount = dice_.Below(20);
   }
