@@ -126,6 +126,14 @@ class CompletenessTest : public ::testing::Test {
     const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
     return Load(Put("dump.json", list.dump()), options);
   }
+  // The warning of this code, which must be there.
+  InputWarning Of(const std::string& code) const {
+    for (const InputWarning& each : cluster_->warnings) {
+      if (each.code == code) return each;
+    }
+    ADD_FAILURE() << "no " << code;
+    return {};
+  }
   std::string Message() const { return cluster_->warnings.at(0).message; }
   std::string Command() const { return cluster_->warnings.at(0).command; }
 
@@ -972,16 +980,18 @@ TEST_F(CompletenessTest, OwnersOfSeveralMissingKindsAreToldTogetherAndThoseOfOth
   std::vector<Json> items = Whole();
   items.push_back(Owned(Pod("shop", "own", "a"), "example.com/v1", "ReplicaSet", "own"));
   items.push_back(Owned(Pod("shop", "old", "a"), "v1", "StatefulSet", "old"));
-  EXPECT_THAT(LoadItems(items), IsEmpty());
+  // Of the other group.
+  EXPECT_THAT(LoadItems(items), ElementsAre("CustomControllers"));
   items.push_back(Owned(Pod("shop", "run", "a"), "batch/v1", "Job", "run"));
-  EXPECT_THAT(LoadItems(items), ElementsAre("NoControllers"));
-  EXPECT_THAT(Message(), HasSubstr("1 pod has an owner of a kind of which none is there"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("CustomControllers", "NoControllers"));
+  EXPECT_THAT(Of("NoControllers").message,
+              HasSubstr("1 pod has an owner of a kind of which none is there"));
   items.push_back(Owned(Pod("shop", "db-0", "a"), "apps/v1", "StatefulSet", "db"));
   items.push_back(Owned(Pod("shop", "db-1", "a"), "apps/v1", "StatefulSet", "db"));
-  EXPECT_THAT(LoadItems(items), ElementsAre("NoControllers"));
-  EXPECT_THAT(Message(), HasSubstr("3 pods have owners of a kind"));
-  EXPECT_THAT(Message(), ::testing::EndsWith(": StatefulSet, Job"));
-  EXPECT_EQ(Command(), "kubectl get sts,jobs -A -o json");
+  EXPECT_THAT(LoadItems(items), ElementsAre("CustomControllers", "NoControllers"));
+  EXPECT_THAT(Of("NoControllers").message, HasSubstr("3 pods have owners of a kind"));
+  EXPECT_THAT(Of("NoControllers").message, ::testing::EndsWith(": StatefulSet, Job"));
+  EXPECT_EQ(Of("NoControllers").command, "kubectl get sts,jobs -A -o json");
 }
 
 // The status of the others need not count all pods that are there.
@@ -1408,7 +1418,8 @@ TEST_F(LackTest, NodesMayBeEmptyWhereTheClusterRunsNoDaemons) {
 TEST_F(LackTest, NodesWhoseDaemonsAreMissingAreNoCluster) {
   std::vector<Json> items = Cluster(60);
   const auto drop = [&](const std::string& name) {
-    std::erase_if(items, [&](const Json& item) { return item["metadata"]["name"] == name; });
+    std::erase_if(items,
+                  [&](const Json& item) { return item["metadata"].value("name", "") == name; });
   };
   drop("proxy");  // The DaemonSet's count would tell too.
   for (int n = 0; n < 16; ++n) drop("proxy-n" + std::to_string(n));
@@ -1531,10 +1542,13 @@ TEST_F(LackTest, APageOfAListIsTakenOnlyWhereTheInputMayBeIncomplete) {
 
 TEST_F(LackTest, PodsOnUnknownNodesAreMissingNodesFromFewAndATenthOn) {
   std::vector<Json> items = Cluster(20);
-  AddPods(items, Pod("shop", "lost", "gone"), 9);
+  // 10 of 50 are 5 and a tenth.
+  AddPods(items, Pod("shop", "lost", "gone"), 10);
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("PodsOnUnknownNodes", kNothing)));
+  EXPECT_FALSE(IsRefused(items));
   AddPods(items, Pod("shop", "lost-too", "gone"), 1);
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("PodsOnUnknownNodes", kPods)));
+  EXPECT_TRUE(IsRefused(items));
 }
 
 TEST_F(CompletenessTest, OfTwoOfAHundredPodsTheControllersMayBeOthersAndOneMore) {
@@ -2097,7 +2111,7 @@ TEST_F(CompletenessTest, OfPodsThatTwoBudgetsSelectOnlyThoseOfDaemonSetsAreNotTo
     items.push_back(Object("policy/v1", "PodDisruptionBudget", name, "shop"));
     items.back()["spec"]["selector"]["matchLabels"]["app"] = "web";
   }
-  EXPECT_THAT(LoadItems(items), ElementsAre("PodsWithSeveralBudgets"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsWithSeveralBudgets", "CustomControllers"));
   EXPECT_EQ(Message(),
             "2 pods are selected by more than one PodDisruptionBudget, and the eviction API "
             "refuses to evict such a pod, which the autoscaler's rules do not know: shop/clone, "
@@ -2115,7 +2129,7 @@ TEST_F(CompletenessTest, AKindOfWhichAnyPodsControllerIsThereIsNotMissing) {
   items.push_back(Owned(Pod("shop", "db-0", "a"), "apps/v1", "StatefulSet", "db"));
   items.push_back(Object("apps/v1", "StatefulSet", "db", "shop"));
   items.push_back(Owned(Pod("shop", "own", "a"), "example.com/v1", "ReplicaSet", "own"));
-  EXPECT_THAT(LoadItems(items), IsEmpty());
+  EXPECT_THAT(LoadItems(items), ElementsAre("CustomControllers"));
   EXPECT_EQ(detail("gone-0"), "") << "it was deleted";
   EXPECT_EQ(detail("own"), "") << "a kind that nobody knows";
   // A Job that has the name of another pod's ReplicaSet is no pod's controller.
