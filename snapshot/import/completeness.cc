@@ -615,9 +615,8 @@ class InputWatch::Judgement {
     }
     if (IsOfNamespacesOneByOne()) {
       Warn("NamespacesNotListed",
-           "pods come in lists and nodes or Namespaces one by one, as in a must-gather or of `oc "
-           "adm "
-           "inspect`, and no list of Namespaces says whether there are others",
+           "nodes or Namespaces come one by one, as `oc adm inspect` and must-gather write them, "
+           "and no list of Namespaces says whether there are others",
            "kubectl get ns -o json", Lack::kKinds);
       return;
     }
@@ -1061,8 +1060,9 @@ class InputWatch::Judgement {
   // Whether the input is made of lists of single namespaces, as `oc adm inspect` writes them, and
   // nothing lists the namespaces.
   [[nodiscard]] bool IsOfNamespacesOneByOne() const {
-    return IsOfApiServer() && watch_.pods_in_list_ && watch_.nodes_or_namespaces_alone_ &&
-           !watch_.namespaces_in_list_;
+    const auto& with_pods = watch_.namespaces_of_pods_;
+    return IsOfApiServer() && watch_.nodes_or_namespaces_alone_ && !watch_.namespaces_in_list_ &&
+           (watch_.pods_in_list_ || std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift));
   }
 
   using ControllerPods =

@@ -543,6 +543,9 @@ TEST_F(CompletenessTest, AMustGatherTreeHoldsEachPodTwiceAndOtherFilesBeside) {
   EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre("NamespacesNotListed"));
   EXPECT_EQ(cluster_->warnings[0].lack, Lack::kKinds);
   EXPECT_EQ(Command(), "kubectl get ns -o json");
+  EXPECT_EQ(Message(),
+            "nodes or Namespaces come one by one, as `oc adm inspect` and must-gather write them, "
+            "and no list of Namespaces says whether there are others");
   EXPECT_THAT(Load((folder_ / "mg").string(), {.assume_complete = true}), IsEmpty());
   Put("mg/namespaces.yaml",
       yaml({{"apiVersion", "v1"}, {"kind", "NamespaceList"}, {"items", {all[6], all[7]}}}));
@@ -550,6 +553,26 @@ TEST_F(CompletenessTest, AMustGatherTreeHoldsEachPodTwiceAndOtherFilesBeside) {
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 3u);
   EXPECT_EQ(cluster_->counts.input.files_without_objects, 2u);
   EXPECT_THAT(cluster_->counts.input.first_without_objects, HasSubstr("endpoint_health.json"));
+}
+
+TEST_F(CompletenessTest, AMustGatherOfOneMoreNamespaceDoesNotSayWhetherThereAreOthers) {
+  const auto load = [this](bool with_version, bool with_list) {
+    std::string text;
+    for (Json each : {Node("a"), Pod("openshift-dns", "dns", "a"), Pod("shop", "web", "a"),
+                      Object("v1", "Namespace", "shop"), NoBudgets()}) {
+      if (with_version) each["metadata"]["resourceVersion"] = "7";
+      text += "---\n" + each.dump() + "\n";
+    }
+    Json list = NoBudgets();
+    list["apiVersion"] = "v1";
+    list["kind"] = "NamespaceList";
+    list["items"] = Json::array({Object("v1", "Namespace", "default")});
+    if (with_list) text += "---\n" + list.dump() + "\n";
+    return Load(Put("all.yaml", text));
+  };
+  EXPECT_THAT(load(true, false), ElementsAre("NamespacesNotListed"));
+  EXPECT_THAT(load(true, true), IsEmpty());
+  EXPECT_THAT(load(false, false), IsEmpty()) << "written by hand";
 }
 
 TEST_F(CompletenessTest, ListsOfListsAreReadToTheBottom) {
