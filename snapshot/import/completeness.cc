@@ -47,6 +47,14 @@ constexpr uint64_t kFew = 5;
 constexpr uint64_t kPartsThatMustBeMissing = 10;
 // So many namespaces that hold nothing are no coincidence.
 constexpr size_t kManyEmptyNamespaces = 10;
+// Of users' namespaces some may hold nothing: fewer than kSomeEmpty, or less than one in
+// kPartsThatMayBeEmpty.
+constexpr size_t kSomeEmpty = 2;
+constexpr size_t kPartsThatMayBeEmpty = 3;
+// So many that hold nothing, and none that does, are a dump of the system alone.
+constexpr size_t kAllEmptyNamespaces = 3;
+// From so many controllers on, one change does not explain that all their pods are gone.
+constexpr size_t kSeveralControllers = 2;
 
 // Prefixes of namespaces that the system makes, many of which are empty.
 constexpr std::string_view kMadeByPlatforms[] = {"kube-",   "openshift", "gke-",   "gmp-",
@@ -328,6 +336,7 @@ void InputWatch::PassOver(std::string_view kind, const objects::ObjectMeta& meta
 absl::Status InputWatch::OnNode(const objects::Node& node) {
   bool is_new = true;
   const bool has_version = !aside_.resource_version.empty();
+  NotePlace("Node");
   if (absl::Status s = Meet("Node", node.meta, node, is_new); !s.ok() || !is_new) return s;
   NoteUid("Node", node.meta);
   ++nodes_;
@@ -345,6 +354,7 @@ absl::Status InputWatch::OnPodsLike(const objects::Pod& first, uint64_t pods) {
 absl::Status InputWatch::OnPod(const objects::Pod& pod) {
   bool is_new = true;
   const bool has_version = !aside_.resource_version.empty();
+  NotePlace("Pod");
   if (absl::Status s = Meet("Pod", pod.meta, pod, is_new); !s.ok() || !is_new) return s;
   NoteUid("Pod", pod.meta, pods_now_);
   if (pods_ == 0 || pod.meta.namespace_name != last_namespace_) {
@@ -373,6 +383,17 @@ void InputWatch::NoteUid(std::string_view kind, const objects::ObjectMeta& meta,
   }
   if (without_uid_ == 0) first_without_uid_ = ObjectText(kind, meta);
   without_uid_ += objects;
+}
+
+// Of the object at hand, also where it was there already.
+void InputWatch::NotePlace(std::string_view kind) {
+  const bool in_list = aside_.place == Aside::Place::kInList;
+  if (kind == "Pod") {
+    pods_in_list_ |= in_list;
+    return;
+  }
+  if (kind == "Namespace") namespaces_in_list_ |= in_list;
+  nodes_or_namespaces_alone_ |= aside_.place == Aside::Place::kAlone;
 }
 
 void InputWatch::NoteHolding(std::string_view namespace_name) {
@@ -497,6 +518,7 @@ absl::Status InputWatch::OnController(const objects::Controller& controller) {
 absl::Status InputWatch::OnNamespace(const objects::Namespace& namespace_object) {
   const objects::ObjectMeta& meta = namespace_object.meta;
   bool is_new = true;
+  NotePlace("Namespace");
   if (absl::Status s = Meet("Namespace", meta, namespace_object, is_new); !s.ok() || !is_new)
     return s;
   NoteUid("Namespace", meta);
@@ -591,6 +613,13 @@ class InputWatch::Judgement {
            WholeDump(), watch_.of_one_moment_ && IsOfApiServer() ? Lack::kPods : Lack::kNothing);
       return;
     }
+    if (IsOfNamespacesOneByOne()) {
+      Warn("NamespacesNotListed",
+           "nodes or Namespaces come one by one, as `oc adm inspect` and must-gather write them, "
+           "and no list of Namespaces says whether there are others",
+           "kubectl get ns -o json", Lack::kKinds);
+      return;
+    }
     if (!watch_.namespaces_.empty() || !with_pods.contains(Absl(kKubeSystem))) return;
     if (with_pods.size() > 2) return;
     std::string others;
@@ -615,18 +644,22 @@ class InputWatch::Judgement {
         empty.push_back(each.name);
       }
     }
-    // A dump of the current namespace fills one, and one of kube-system none.  Beside another that
-    // is filled, two that wait for their first pods are common.
-    if (filled > 1 || empty.size() < (filled == 0 ? 1 : 3)) return;
+    // A dump of kube-system fills none, one of the current namespace one, and one by a user who may
+    // read some of them those.  In a big cluster some wait for their first pods.
+    const size_t all = empty.size() + filled;
+    const bool are_some = empty.size() < kSomeEmpty || kPartsThatMayBeEmpty * empty.size() < all;
+    if (empty.empty() || (filled > 0 && are_some)) return;
+    const bool are_all = filled == 0 && empty.size() >= kAllEmptyNamespaces && IsOfApiServer();
+    const bool are_many = filled <= 1 && empty.size() >= kManyEmptyNamespaces;
     std::sort(empty.begin(), empty.end());
     Warn("NamespacesWithoutObjects",
-         absl::StrCat(empty.size(), " of ", Count(empty.size() + filled, "namespace", "namespaces"),
+         absl::StrCat(empty.size(), " of ", Count(all, "namespace", "namespaces"),
                       empty.size() == 1 ? " holds" : " hold",
                       " no pod, controller, claim or budget; the dump seems to be of some "
                       "namespaces only: ",
                       Some(empty)),
          WholeDump(),
-         HasSystemPods() && empty.size() < kManyEmptyNamespaces ? Lack::kNothing : Lack::kPods);
+         are_all || are_many || (filled <= 1 && !HasSystemPods()) ? Lack::kPods : Lack::kNothing);
   }
 
   void Budgets() {
@@ -723,9 +756,13 @@ class InputWatch::Judgement {
     std::string first_beyond;
     std::vector<std::string> daemon_sets;  // Without any.
     int64_t of_daemon_sets = 0;            // Pods that those count.
+    // DaemonSets have a pod on every node, and would hide that all others are missing.
     int64_t missing = 0;
     int64_t counted = 0;
+    int64_t missing_of_daemons = 0;
+    int64_t counted_of_daemons = 0;
     std::string first;
+    std::string first_of_daemons;
     for (const Workload& workload : watch_.workloads_) {
       if (IsYoung(workload)) continue;
       const std::string_view kind = objects::KindOf(workload.kind);
@@ -742,42 +779,91 @@ class InputWatch::Judgement {
         too_many += std::max<int64_t>(beyond, 0);
       }
       const std::string name = absl::StrCat(workload.namespace_name, "/", workload.name);
-      if (there == 0 && workload.kind == objects::ControllerKind::kDaemonSet) {
+      const bool is_daemon = workload.kind == objects::ControllerKind::kDaemonSet;
+      if (there == 0 && is_daemon) {
         daemon_sets.push_back(name);
         of_daemon_sets += workload.pods;
         continue;
       }
-      counted += workload.pods;
+      (is_daemon ? counted_of_daemons : counted) += workload.pods;
       if (there >= workload.pods) continue;
-      missing += workload.pods - there;
-      if (first.empty()) {
-        first =
+      (is_daemon ? missing_of_daemons : missing) += workload.pods - there;
+      std::string& example = is_daemon ? first_of_daemons : first;
+      if (example.empty()) {
+        example =
             absl::StrCat(Absl(kind), " ", Printable(name), " has ", there, " of ", workload.pods);
       }
     }
-    const Lack lack = LackOfMany(missing + of_daemon_sets, counted + of_daemon_sets);
+    const Lack lack_of_daemons =
+        LackOfMany(missing_of_daemons + of_daemon_sets, counted_of_daemons + of_daemon_sets);
     if (!daemon_sets.empty()) {
       std::sort(daemon_sets.begin(), daemon_sets.end());
       Warn("DaemonSetsWithoutPods",
            absl::StrCat(Count(daemon_sets.size(), "DaemonSet says", "DaemonSets say"),
                         " that pods of it are ready, and none is there: ", Some(daemon_sets)),
-           WholeDump("pods"), lack);
+           WholeDump("pods"), lack_of_daemons);
     }
-    const int64_t tolerated = Tolerated(counted);
-    if (too_many > tolerated) {
+    const int64_t all_counted = counted + counted_of_daemons;
+    const int64_t all_missing = missing + missing_of_daemons;
+    if (too_many > Tolerated(all_counted)) {
       Warn("TooManyPods",
            absl::StrCat(Count(static_cast<uint64_t>(too_many), "pod is", "pods are"),
-                        " there beyond the ", Count(static_cast<uint64_t>(counted), "pod", "pods"),
+                        " there beyond the ",
+                        Count(static_cast<uint64_t>(all_counted), "pod", "pods"),
                         " that controllers count: ", first_beyond,
                         "; dumps of two moments seem to be mixed, with pods that were replaced"),
            WholeDump());
     }
-    if (missing <= tolerated) return;
+    if (missing <= Tolerated(counted) && missing_of_daemons <= Tolerated(counted_of_daemons) &&
+        all_missing <= Tolerated(all_counted)) {
+      return;
+    }
+    const Lack lack = std::max(LackOfMany(missing, counted), lack_of_daemons);
+    std::string apart;  // Where the share of all does not show it.
+    if (lack != LackOfMany(all_missing, all_counted)) {
+      apart = absl::StrCat(" (", WithCommas(static_cast<uint64_t>(missing)), " of ",
+                           WithCommas(static_cast<uint64_t>(counted)), " without DaemonSets)");
+    }
     Warn("PodsMissing",
-         absl::StrCat(Count(static_cast<uint64_t>(missing), "pod is", "pods are"), " missing of ",
-                      Count(static_cast<uint64_t>(counted), "pod", "pods"),
-                      " that controllers count: ", first),
+         absl::StrCat(Count(static_cast<uint64_t>(all_missing), "pod is", "pods are"),
+                      " missing of ", Count(static_cast<uint64_t>(all_counted), "pod", "pods"),
+                      " that controllers count", apart, ": ",
+                      missing > 0 ? first : first_of_daemons),
          WholeDump("pods"), lack);
+  }
+
+  // Namespaces of which controllers count pods, and no pod is there: the dump was made by a
+  // user who may not read them, or without them.
+  void NamespacesWithoutPods() {
+    // Controllers that watches tell of, and those that people write, may be ahead of their pods.
+    if (!IsOfApiServer() || watch_.pods_ == 0) return;
+    struct Counts {
+      size_t controllers = 0;
+      int64_t pods = 0;
+    };
+    absl::flat_hash_map<std::string, Counts> counts;
+    for (const Workload& workload : watch_.workloads_) {
+      if (watch_.namespaces_of_pods_.contains(workload.namespace_name)) continue;
+      // Made while the dump was.
+      if (workload.creation_time != 0 && newest_time_ - workload.creation_time < kListingSeconds) {
+        continue;
+      }
+      Counts& of = counts[workload.namespace_name];
+      ++of.controllers;
+      of.pods += workload.pods;
+    }
+    std::vector<std::string> without;
+    for (const auto& [name, of] : counts) {
+      if (of.controllers >= kSeveralControllers && of.pods >= static_cast<int64_t>(kFew)) {
+        without.push_back(name);
+      }
+    }
+    if (without.empty()) return;
+    std::sort(without.begin(), without.end());
+    Warn("NamespacesWithoutPods",
+         absl::StrCat("controllers of ", Count(without.size(), "namespace", "namespaces"),
+                      " count pods, and no pod is there: ", Some(without)),
+         WholeDump("pods"), Lack::kPods);
   }
 
   // Volumes, claims and drivers that what is there points to.
@@ -971,6 +1057,14 @@ class InputWatch::Judgement {
   }
 
  private:
+  // Whether the input is made of lists of single namespaces, as `oc adm inspect` writes them, and
+  // nothing lists the namespaces.
+  [[nodiscard]] bool IsOfNamespacesOneByOne() const {
+    const auto& with_pods = watch_.namespaces_of_pods_;
+    return IsOfApiServer() && watch_.nodes_or_namespaces_alone_ && !watch_.namespaces_in_list_ &&
+           (watch_.pods_in_list_ || std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift));
+  }
+
   using ControllerPods =
       absl::flat_hash_map<std::tuple<objects::ControllerKind, TextId, TextId>, int64_t>;
 
@@ -1149,6 +1243,7 @@ void InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int64_t new
   judgement.ControllersOfOtherUids();
   judgement.PodsWithoutContainers();
   judgement.PodsOfControllers();
+  judgement.NamespacesWithoutPods();
   judgement.NodesWithoutPods();
   judgement.NodesWithoutDaemons();
   judgement.Namespaces();

@@ -184,6 +184,7 @@ class InputWatch : public ObjectSink {
   void NoteUid(std::string_view kind, const objects::ObjectMeta& meta, uint64_t objects = 1);
   // That the namespace holds something other than pods.
   void NoteHolding(std::string_view namespace_name);
+  void NotePlace(std::string_view kind);
   void NoteSelectors(const objects::Pod& pod);
   void NoteIdle(const objects::Pod& pod, PodListing listing);
   void NoteVolumes(const objects::Pod& pod);
@@ -226,6 +227,10 @@ class InputWatch : public ObjectSink {
   absl::flat_hash_set<std::string> nodes_of_idle_pods_;
   // By controller, as "kind/namespace/name": its pods that a plan leaves out as expendable.
   absl::flat_hash_map<std::string, int64_t> expendable_pods_;
+  // Where nodes, pods and Namespaces stood.
+  bool pods_in_list_ = false;
+  bool namespaces_in_list_ = false;
+  bool nodes_or_namespaces_alone_ = false;
   bool budgets_known_ = false;
   std::string cluster_uid_;
   bool empty_list_of_any_kind_ = false;           // As kubectl prints where it found nothing.
