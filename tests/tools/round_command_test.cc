@@ -388,7 +388,7 @@ bool HasNoSay(const std::string& flag) {
       "all", "allow-incomplete", "events", "exit-code", "explain", "help", "max-input-bytes",
       "metrics", "node-groups", "now", "output", "record", "server", "session", "state",
       "state-rounds", "stats", "strict", "threads", "wait", "watch-file", "watch-quiet-time",
-      "max-object-bytes",
+      "max-age", "max-object-bytes",
       // Not with --state.
       "optimize", "budget", "iterations", "bound", "trials", "robust", "seed", "counterfactual",
       "objective", "move-cost", "max-evictions", "max-workload-share", "nominated-share", "prices",
