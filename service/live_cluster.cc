@@ -233,12 +233,16 @@ absl::Status LiveCluster::JudgeLately(LoadedCluster& cluster) {
 absl::StatusOr<LiveCluster::Version> LiveCluster::Judged() {
   Version version = Unjudged();
   if (absl::Status s = JudgeNow(version.cluster); !s.ok()) return s;
+  if (absl::Status s = CheckWhole(version.cluster.warnings, options_.allow_incomplete); !s.ok())
+    return s;
   return version;
 }
 
 absl::StatusOr<LiveCluster::Version> LiveCluster::JudgedLately() {
   Version version = Unjudged();
   if (absl::Status s = JudgeLately(version.cluster); !s.ok()) return s;
+  if (absl::Status s = CheckWhole(version.cluster.warnings, options_.allow_incomplete); !s.ok())
+    return s;
   return version;
 }
 

@@ -110,16 +110,17 @@ class LiveCluster {
   // The same for the thread that takes the changes, until it takes the next one: no branch is made,
   // which the next change would have to make room beside.
   [[nodiscard]] LoadedCluster Here();
-  // The same with what the cluster seems to lack (completeness.h); whether there is an answer then
-  // is for the caller to ask (incomplete.h).  Cost: O(cluster).
-  // Errors: no nodes.
+  // The same with what the cluster seems to lack (completeness.h).  Cost: O(cluster).
+  // Errors: as JudgeInput of load_cluster.h: no nodes; CheckWhole of the warnings (incomplete.h) by
+  // the options' allow_incomplete.
   absl::StatusOr<Version> Judged();
   // The same, but warnings may be those of an earlier version, as long as no kind of objects came
   // or went, their number is within a quarter of what it was, and not every object has changed
   // several times.
   // Cost: mostly that of a branch.
   absl::StatusOr<Version> JudgedLately();
-  // The same of Here().
+  // The same of Here(), but CheckWhole is for the caller to ask: each of its questions has its own
+  // word about incomplete clusters.
   absl::StatusOr<LoadedCluster> JudgedLatelyHere();
 
   // --- Answers -----------------------------------------------------------------

@@ -70,6 +70,7 @@
 #include "service/session/actuation_log.h"
 #include "service/session/pass_call.h"
 #include "service/session/session.h"
+#include "service/session/session_feed.h"
 #include "service/sizing/node_queues.h"
 #include "service/sizing/pool_reader.h"
 #include "service/sizing/pool_sizer.h"
@@ -753,6 +754,17 @@ bool Answer(const SessionOptions& options, const ChangeBatch& batch, const wire:
   absl::Status status = session.Take(batch);
   absl::StatusOr<wire::PlanReply> made = session.Plan(call, std::nullopt);
   return status.ok() && made.ok();
+}
+
+// service/session/session_feed.h
+absl::Status FeedExample(const SessionFeed::Counts& counts, int64_t now_s) {
+  SessionFeed feed("prod");
+  feed.OnResync(now_s, /*empty=*/true);
+  absl::Status whole = feed.CheckWhole(counts);
+  feed.OnWhole(now_s);
+  const uint64_t stream = feed.Begin();
+  feed.End(stream, now_s);
+  return whole;
 }
 
 // service/daemon/session_thread.h

@@ -301,7 +301,9 @@ void DumpCommand::AddTo(CLI::App& app) {
       ->check(values::Text())
       ->type_name("PROGRAM")
       ->capture_default_str();
-  app.add_option("--context", context, "Of the kubeconfig, as kubectl takes it")->type_name("NAME");
+  app.add_option("--context", context, "Of the kubeconfig, as kubectl takes it")
+      ->check(values::Text())
+      ->type_name("NAME");
   app.add_option("--kubeconfig", kubeconfig, "The kubeconfig, as kubectl takes it")
       ->check(values::File())
       ->type_name("FILE");

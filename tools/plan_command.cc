@@ -68,6 +68,7 @@ void AddLoadingFlags(PlanCommand& command, CLI::App& app) {
   app.add_option("--bypassed-scheduler-names", command.load.bypassed_schedulers,
                  "Keep room for pods that these schedulers have not judged yet, too")
       ->delimiter(',')
+      ->check(values::Text())
       ->type_name("NAME,...")
       ->group(kInputGroup);
   AddLoadFlags(command.load, app, kInputGroup);

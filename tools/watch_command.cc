@@ -32,7 +32,6 @@
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/formats/watch_stream.h"
 #include "snapshot/import/completeness.h"
-#include "snapshot/import/incomplete.h"
 #include "snapshot/live/change_batch.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/fail.h"
@@ -402,11 +401,6 @@ class WatchRun {
     planned_at_ = watch_.news();
     news_since_.reset();
     absl::StatusOr<LiveCluster::Version> version = cluster_.Judged();
-    if (version.ok()) {
-      const absl::Status whole =
-          CheckWhole(version->cluster.warnings, command_.load.allow_incomplete);
-      if (!whole.ok()) version = whole;
-    }
     if (!version.ok()) {
       // More may come.
       if (why_not_ != version.status() && !files_.empty()) {

@@ -80,6 +80,9 @@ func moreOfAPod(random *rand.Rand, pod *v1.Pod) {
 		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodScheduled,
 			Status: v1.ConditionFalse, Reason: reasons[random.IntN(len(reasons))]})
 	}
+	if random.IntN(10) == 0 {
+		pod.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "5m"}
+	}
 	for i := range pod.Spec.Containers {
 		for j := range pod.Spec.Containers[i].Ports {
 			if random.IntN(2) == 0 {

@@ -1,7 +1,7 @@
 // SessionFeed: whether a session's cluster is whole, how old it is, and which cluster it is.
 //
 //   SessionFeed feed("prod");
-//   feed.OnFirstResync(now_s);
+//   feed.OnResync(now_s, /*empty=*/true);
 //   absl::Status whole = feed.CheckWhole(counts);        // Unavailable until it has ended.
 //   feed.OnWhole(now_s);
 //   const uint64_t stream = feed.Begin();                // A client keeps the cluster up to date
@@ -10,10 +10,10 @@
 // The one rule of all answers: what is there in part is not answered about.  Nodes whose pods are
 // still to come look empty, and an answer would name all of them.
 //
-//   kEmpty            nothing was put.
-//   kFilling          the first resync has begun and not ended, or broke off with nothing put
-//   since. kMaybeIncomplete  batches of changes filled it: their sender alone knows whether more is
-//   to come. kWhole            a dump, the end of a resync, or a client that said so.
+//   kEmpty            Nothing was put.
+//   kFilling          The first resync has begun and not ended, or broke off with nothing put
+//   since. kMaybeIncomplete  Batches of changes filled it: their sender alone knows whether more
+//   comes. kWhole            A dump, the end of a resync, or a client that said so.
 //
 // Units:   Unix seconds, of the caller's clock.
 // Threads: one at a time.

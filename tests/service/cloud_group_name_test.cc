@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
 #include <utility>
 
-namespace ebb {
+namespace ebb::cloud_group_name_test {
 namespace {
 
 constexpr std::string_view kMig =
@@ -85,4 +86,4 @@ TEST(CloudGroupNameTest, ServersThatTheAutoscalerMadeAtHetznerCarryTheGroupInThe
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::cloud_group_name_test

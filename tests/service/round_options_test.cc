@@ -266,8 +266,8 @@ TEST(RoundRecordTest, WhatIsDamagedOrFromALaterEbbIsRefusedWithItsRound) {
     return parsed.ok() ? "" : std::string(parsed.status().message());
   };
   EXPECT_EQ(error("7"), "r.db: round 1: its arguments are damaged: they are not a JSON object");
-  EXPECT_EQ(error(TextWith("/rules", 5)),
-            "r.db: round 1: was made by a later ebb (rules 5, this one knows 4)");
+  EXPECT_EQ(error(TextWith("/rules", 6)),
+            "r.db: round 1: was made by a later ebb (rules 6, this one knows 5)");
   EXPECT_EQ(error(TextWith("/optionsVersion", 3)),
             "r.db: round 1: its options are of version 3, this ebb knows 2");
   EXPECT_EQ(error(TextWith("/more", 1)),

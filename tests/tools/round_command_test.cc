@@ -355,8 +355,13 @@ TEST_F(RoundCommandTest, StatusesAndReasonsThatHadOtherNamesAreNoDifference) {
 TEST_F(RoundCommandTest, DrainsThatTheirBudgetHoldsBackAreThrottled) {
   const std::string events = prefix_ + ".yaml";
   std::ofstream(events) << "deletionsInProgress:\n- {node: x, group: ng, drained: true}\n";
-  nlohmann::json items = {NodeObject("a"), NodeObject("b"), PodObject("p", "a"),
-                          PodObject("q", "b")};
+  nlohmann::json items = {NodeObject("a"),
+                          NodeObject("b"),
+                          PodObject("p", "a"),
+                          PodObject("q", "b"),
+                          {{"apiVersion", "policy/v1"},
+                           {"kind", "PodDisruptionBudgetList"},
+                           {"items", nlohmann::json::array()}}};
   std::ofstream(Input()) << nlohmann::json{
       {"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
   const auto round =
@@ -382,8 +387,8 @@ bool HasNoSay(const std::string& flag) {
   static const auto* const flags = new std::set<std::string>{
       "all", "allow-incomplete", "events", "exit-code", "explain", "help", "max-input-bytes",
       "metrics", "node-groups", "now", "output", "record", "server", "session", "state",
-      "state-rounds", "stats", "strict", "threads", "watch-file", "watch-quiet-time",
-      "max-object-bytes",
+      "state-rounds", "stats", "strict", "threads", "wait", "watch-file", "watch-quiet-time",
+      "max-age", "max-object-bytes",
       // Not with --state.
       "optimize", "budget", "iterations", "bound", "trials", "robust", "seed", "counterfactual",
       "objective", "move-cost", "max-evictions", "max-workload-share", "nominated-share", "prices",
@@ -407,6 +412,8 @@ std::vector<std::string> SomeValues(const CLI::Option& option) {
       return {"true", "false"};
     case ValueKind::kChoice:
       return ChoicesOf(option);
+    case ValueKind::kText:
+      return {"some-name"};
     default:
       return {};
   }

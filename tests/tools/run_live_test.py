@@ -223,7 +223,7 @@ class RunLiveTest(unittest.TestCase):
         self.assertEqual(ended["ended"], [{"node": name, "ok": True}])
         feed.drop(name)
         self.turn(lambda turn: turn.get("nodes") == NODES - 1, "the round sees it gone")
-        told = [line for turn in self.turns() for line in turn["log"] if "PodDisruptionBudget" in line]
+        told = [line for turn in self.turns() for line in turn["log"] if "none of kube-system" in line]
         self.assertEqual(len(told), 1, "a warning is told when it comes")
         metrics = urllib.request.urlopen(f"http://{self.address}/metrics", timeout=WAIT_S).read().decode()
         for name in ("cluster_autoscaler_scaled_down_nodes_total", "cluster_autoscaler_unneeded_nodes_count",
@@ -429,7 +429,7 @@ notifications:
         self.end(run)
         self.assertEqual(self.plugin_status(), plugin_pb.StatusReply())
         self.assertIn("would be gone", self.log_text())
-        self.assertEqual(self.log_text().count("warning: the input has no PodDisruptionBudget"), 1)
+        self.assertEqual(self.log_text().count("warning: all pods are of namespace default and none of kube-system"), 1)
         self.assertEqual(list(self.states.iterdir()), [])
 
     def test_a_turn_of_several_lines_is_told_line_by_line(self):

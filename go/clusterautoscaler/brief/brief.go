@@ -64,14 +64,14 @@ func (w *Writer) Write(data []byte, object any) (size int, ok bool, err error) {
 var (
 	writtenOfPodSpec = []string{
 		"Volumes", "Containers", "RestartPolicy", "TerminationGracePeriodSeconds", "NodeSelector", "NodeName",
-		"HostNetwork", "Affinity", "InitContainers", "Tolerations", "Priority", "Overhead",
-		"TopologySpreadConstraints", "HostUsers", "ResourceClaims", "Resources", "SchedulerName", "SchedulingGates",
+		"HostNetwork", "Affinity", "InitContainers", "Tolerations", "Priority", "OS", "Overhead",
+		"TopologySpreadConstraints", "HostUsers", "ResourceClaims", "Resources", "SchedulerName", "SchedulingGroup", "SchedulingGates",
 	}
 	harmlessOfPodSpec = []string{
 		"ActiveDeadlineSeconds", "AutomountServiceAccountToken", "DNSConfig", "DNSPolicy", "EnableServiceLinks",
 		"EphemeralContainers", "HostAliases", "HostIPC", "HostPID", "Hostname", "HostnameOverride", "ImagePullSecrets",
-		"OS", "PreemptionPolicy", "PriorityClassName", "ReadinessGates", "RuntimeClassName",
-		"SchedulingGroup", "SecurityContext", "DeprecatedServiceAccount", "ServiceAccountName",
+		"PreemptionPolicy", "PriorityClassName", "ReadinessGates", "RuntimeClassName",
+		"SecurityContext", "DeprecatedServiceAccount", "ServiceAccountName",
 		"SetHostnameAsFQDN", "ShareProcessNamespace", "Subdomain", "WorkloadRef",
 	}
 	unknownOfPodSpec = unknownFields(reflect.TypeFor[v1.PodSpec](), writtenOfPodSpec, harmlessOfPodSpec)

@@ -57,12 +57,20 @@ func (w *Writer) pod(pod *v1.Pod) {
 
 func (w *Writer) podSpec(field int, spec *v1.PodSpec) {
 	end := w.at
+	if spec.SchedulingGroup != nil {
+		w.whole(43, spec.SchedulingGroup)
+	}
 	if spec.Resources != nil {
 		w.requests(40, spec.Resources.Requests)
 	}
 	backwards(spec.ResourceClaims, func(claim *v1.PodResourceClaim) { w.whole(39, claim) })
 	backwards(spec.SchedulingGates, func(gate *v1.PodSchedulingGate) { w.whole(38, gate) })
 	w.optionalFlag(37, spec.HostUsers)
+	if spec.OS != nil {
+		inner := w.at
+		w.text(1, string(spec.OS.Name))
+		w.close(36, inner)
+	}
 	backwards(spec.TopologySpreadConstraints, func(each *v1.TopologySpreadConstraint) { w.whole(33, each) })
 	w.resources(32, spec.Overhead)
 	if spec.Priority != nil {
@@ -148,6 +156,7 @@ func (w *Writer) volume(volume *v1.Volume) {
 
 func (w *Writer) podStatus(field int, status *v1.PodStatus) {
 	end := w.at
+	backwards(status.NodeAllocatableResourceClaimStatuses, w.nodeClaim)
 	if status.Resources != nil {
 		inner := w.at
 		w.resources(2, status.Resources.Requests)
@@ -161,6 +170,9 @@ func (w *Writer) podStatus(field int, status *v1.PodStatus) {
 	w.text(11, status.NominatedNodeName)
 	backwards(status.InitContainerStatuses, func(each *v1.ContainerStatus) { w.containerStatus(10, each) })
 	backwards(status.ContainerStatuses, func(each *v1.ContainerStatus) { w.containerStatus(8, each) })
+	if status.StartTime != nil {
+		w.time(7, *status.StartTime)
+	}
 	backwards(status.Conditions, w.podCondition)
 	w.text(1, string(status.Phase))
 	w.close(field, end)
@@ -179,15 +191,24 @@ func (w *Writer) podCondition(condition *v1.PodCondition) {
 	w.close(2, end)
 }
 
-// Only a status with resources changes what a pod is charged.
+// What a claim holds of the node's own resources is charged, whichever claim it is.
+func (w *Writer) nodeClaim(claim *v1.NodeAllocatableResourceClaimStatus) {
+	end := w.at
+	w.resources(3, claim.Resources)
+	w.close(21, end)
+}
+
+// Only a status with resources, or with allocated ones, changes what a pod is charged.
 func (w *Writer) containerStatus(field int, status *v1.ContainerStatus) {
-	if status.Resources == nil {
+	if status.Resources == nil && len(status.AllocatedResources) == 0 {
 		return
 	}
 	end := w.at
-	inner := w.at
-	w.resources(2, status.Resources.Requests)
-	w.close(11, inner)
+	if status.Resources != nil {
+		inner := w.at
+		w.resources(2, status.Resources.Requests)
+		w.close(11, inner)
+	}
 	w.resources(10, status.AllocatedResources)
 	w.text(1, status.Name)
 	w.close(field, end)
@@ -219,6 +240,13 @@ func (w *Writer) nodeSpec(field int, spec *v1.NodeSpec) {
 func (w *Writer) nodeStatus(field int, status *v1.NodeStatus) {
 	end := w.at
 	backwards(status.DeclaredFeatures, func(feature *string) { w.bytes(14, *feature) })
+	inner := w.at
+	w.text(10, status.NodeInfo.Architecture)
+	w.text(9, status.NodeInfo.OperatingSystem)
+	w.text(7, status.NodeInfo.KubeletVersion)
+	if w.at != inner {
+		w.close(7, inner)
+	}
 	backwards(status.Conditions, func(condition *v1.NodeCondition) {
 		end := w.at
 		w.text(2, string(condition.Status))
