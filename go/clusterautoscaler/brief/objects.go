@@ -195,6 +195,7 @@ func (w *Writer) podCondition(condition *v1.PodCondition) {
 func (w *Writer) nodeClaim(claim *v1.NodeAllocatableResourceClaimStatus) {
 	end := w.at
 	w.resources(3, claim.Resources)
+	backwards(claim.Containers, func(each *string) { w.text(2, *each) })
 	w.close(21, end)
 }
 
