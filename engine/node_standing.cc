@@ -42,13 +42,13 @@ bool IsReady(const Catalog& catalog, const NodeGroups& groups, NodeId node) {
 std::string WhyNotReady(const NodeGroups& groups, NodeId node) {
   switch (groups.WhyNotReady(node)) {
     case NotReadyReason::kNoGpus:
-      return "labelled to have GPUs, and none is allocatable";
+      return "GPU label, and no GPU is allocatable";
     case NotReadyReason::kStartupTaint:
-      return "tainted with a startup taint";
+      return "startup taint";
     case NotReadyReason::kNoDevicePools:
-      return "without the ResourceSlices that other nodes of its group have";
+      return "it lacks ResourceSlices that other nodes of its group have";
     case NotReadyReason::kNoCsiDriver:
-      return "without a CSI driver that other nodes of its group have";
+      return "it lacks a CSI driver that other nodes of its group have";
     case NotReadyReason::kNone:
       break;
   }
@@ -75,9 +75,12 @@ std::string WhyStarting(const Catalog& catalog, const NodeGroups& groups, NodeId
     return absl::StrCat("created ", now_s - info.creation_time, " s ago, and ", Absl(why));
   };
   if (!info.ready) return as_young("not Ready yet");
+  if (IsReady(catalog, groups, node)) return "";
   const NodeGroup* const group = groups.Find(node);
-  if (group == nullptr || !group->scaling_up || IsReady(catalog, groups, node)) return "";
-  return as_young(WhyNotReady(groups, node));
+  // A GPU's driver comes up after each start of the node, whoever made the node.
+  const bool expected = groups.WhyNotReady(node) == NotReadyReason::kNoGpus ||
+                        (group != nullptr && group->scaling_up);
+  return expected ? as_young(absl::StrCat("counts as not ready: ", WhyNotReady(groups, node))) : "";
 }
 
 bool IsStarting(const Catalog& catalog, const NodeGroups& groups, NodeId node, int64_t now_s) {

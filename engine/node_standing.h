@@ -35,7 +35,7 @@ std::string WhyLeaving(const Catalog& catalog, NodeId node);
 
 // Whether the autoscaler takes the node for ready.
 bool IsReady(const Catalog& catalog, const NodeGroups& groups, NodeId node);
-// What the node is: "labelled to have GPUs, and none is allocatable"; empty: not_ready has no word
+// Why it counts as not ready: "GPU label, and no GPU is allocatable"; empty: not_ready has no word
 // on it.
 std::string WhyNotReady(const NodeGroups& groups, NodeId node);
 
@@ -43,7 +43,8 @@ std::string WhyNotReady(const NodeGroups& groups, NodeId node);
 //   - Karpenter says so: it is not registered, or not initialized.  A node of Karpenter's with
 //     neither label counts so while it is young;
 //   - it is young and not ready by its conditions;
-//   - it is young, not ready by NodeGroups::not_ready, and its group is scaling up.
+//   - it is young, not ready by NodeGroups::not_ready, and its group is scaling up, or it waits for
+//     its GPUs (kNoGpus).
 // Young: created less than groups.max_node_startup_time_s ago.  Where that is 0, no node is
 // starting.
 bool IsStarting(const Catalog& catalog, const NodeGroups& groups, NodeId node, int64_t now_s);

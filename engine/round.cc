@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "engine/atomic_groups.h"
 #include "engine/candidate_order.h"
@@ -200,12 +201,18 @@ class RoundRun {
   }
 
   bool IsUnhealthy() {
+    constexpr int64_t kNamed = 3;
     int64_t unready = 0;
+    int64_t judged = 0;  // Those that are ready by their conditions.
+    std::string names;
     snapshot_.alive().ForEach([&](NodeId node) {
       const NodeInfo& info = catalog_.node(node);
       if (!IsReady(catalog_, groups_, node) &&
           now_s_ - info.creation_time >= options_.max_node_startup_time_s) {
         ++unready;
+        if (!info.ready || judged++ >= kNamed) return;
+        absl::StrAppend(&names, names.empty() ? "" : ", ", Printable(catalog_.NodeName(node)), " (",
+                        WhyNotReady(groups_, node), ")");
       }
     });
     const auto nodes = static_cast<double>(snapshot_.nodes());
@@ -214,6 +221,10 @@ class RoundRun {
         static_cast<double>(unready) > nodes * options_.max_total_unready_percentage / 100;
     if (unhealthy) {
       result_.message = absl::StrCat(unready, " of ", snapshot_.nodes(), " nodes are not ready");
+      if (judged > 0) absl::StrAppend(&result_.message, ": ", names);
+      if (judged > 0 && unready > std::min(judged, kNamed)) {
+        absl::StrAppend(&result_.message, " and ", unready - std::min(judged, kNamed), " more");
+      }
     }
     return unhealthy;
   }

@@ -123,6 +123,11 @@ std::string PassedOverWords(const Catalog& catalog, PodId pod, const DrainVerdic
                      EarlierRule(catalog, shape, verdict));
 }
 
+std::string NotUnderstoodWords(const Catalog& catalog, PodId pod) {
+  const std::string& what = catalog.shape_of(pod).not_understood;
+  return what.empty() ? "" : fmt::format("is not understood: {}", what);
+}
+
 std::string EphemeralWords(const Catalog& catalog, PodId pod) {
   const PodShape& shape = catalog.shape_of(pod);
   if (shape.volumes == 0) return "";

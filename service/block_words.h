@@ -41,6 +41,10 @@ std::string PassedOverWords(const Catalog& catalog, PodId pod, const DrainVerdic
 // and deleted with it, so that the volume itself keeps no successor there.  Empty: it has none.
 std::string EphemeralWords(const Catalog& catalog, PodId pod);
 
+// "is not understood: ...", of a pod that fits nowhere because ebb does not evaluate something that
+// it asks for; empty: all of it is evaluated.
+std::string NotUnderstoodWords(const Catalog& catalog, PodId pod);
+
 }  // namespace ebb
 
 #endif  // EBB_SERVICE_BLOCK_WORDS_H_

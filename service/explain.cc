@@ -164,7 +164,8 @@ std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
   }
   const std::string detail = DetailOf(context, kept.why);
   if (detail.empty()) return text;
-  return fmt::format("{}{}It is {}.", text, text.empty() ? "" : " ", detail);
+  return fmt::format("{}{}It {}{}.", text, text.empty() ? "" : " ",
+                     detail.starts_with("counts as") ? "" : "is ", detail);
 }
 
 std::string_view WithoutKind(std::string_view name) {
@@ -225,6 +226,9 @@ Explanation Explain(const PlanReport& report, NodeId node) {
     if (report.remove[i].node != node) continue;
     explanation.order = i + 1;
     explanation.risky = report.remove[i].risky;
+    if (const std::string words = NotReadyWords(*context.groups, node); !words.empty()) {
+      explanation.because = fmt::format("It {}.", words);
+    }
     explanation.had_turn = true;
   }
   for (const PlanReport::Kept& kept : report.keep) {

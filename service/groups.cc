@@ -817,6 +817,14 @@ class StartupTaints {
   const ReadinessRules& rules_;
 };
 
+// Whether a driver of GPUs has ResourceSlices for the node: no device plugin is waited for.
+bool HasGpuSlices(const Catalog& catalog, NodeId node) {
+  const Storage::DevicePools* const has = catalog.storage().PoolsOf(catalog.node(node).name);
+  return has != nullptr && std::ranges::any_of(*has, [](const auto& pool) {
+           return pool.first.first.find("gpu") != std::string::npos;
+         });
+}
+
 // By driver, how many pools of devices the node has.
 std::map<std::string_view, size_t> PoolsByDriver(const Catalog& catalog, NodeId node) {
   std::map<std::string_view, size_t> pools;
@@ -887,7 +895,7 @@ void JudgeReadiness(const Catalog& catalog, const GroupRules& rules, NodeGroups&
     if (!catalog.IsThere(node)) continue;
     const NodeInfo& info = catalog.node(node);
     if (!info.ready || info.unschedulable) continue;
-    if (groups.HasGpuLabel(node) && !HasGpus(catalog, node)) {
+    if (groups.HasGpuLabel(node) && !HasGpus(catalog, node) && !HasGpuSlices(catalog, node)) {
       groups.not_ready[n] = NotReadyReason::kNoGpus;
     } else if (taints.HasOne(node)) {
       groups.not_ready[n] = NotReadyReason::kStartupTaint;

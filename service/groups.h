@@ -198,10 +198,11 @@ absl::StatusOr<GroupRules> ParseGroups(const std::string& name, const std::strin
 // `rules` may be empty.  Groups are in order of their names.
 //
 // A node that its conditions call ready, and that is not cordoned, counts as not ready where it has
-// a startup taint; where it has its provider's GPU label and no GPU of a known vendor is
-// allocatable; and where every other node of its group that has ResourceSlices of a driver has more
-// pools of it, or with csi_node_aware a CSI driver that it lacks.  The autoscaler compares with the
-// group's template instead, which ebb does not know. Cost: O(nodes * (labels of a node + rules)).
+// a startup taint; where it has its provider's GPU label, no GPU of a known vendor is
+// allocatable and no driver of GPUs has ResourceSlices for it; and where every other node of its
+// group that has ResourceSlices of a driver has more pools of it, or with csi_node_aware a CSI
+// driver that it lacks.  The autoscaler compares with the group's template instead, which ebb does
+// not know. Cost: O(nodes * (labels of a node + rules)).
 NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules);
 
 // The part of AssignGroups that says which nodes are ready, for groups that are assigned already.

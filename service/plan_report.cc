@@ -261,9 +261,17 @@ std::string KeptDetail(const PlanReport& report, const UnremovableNode& why) {
     text = PodText(catalog.PodName(why.pod), why.blocking_reason,
                    why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "");
   }
-  if (reason == UnremovableReason::kNoPlaceToMovePods) text += " fits nowhere else";
+  if (reason == UnremovableReason::kNoPlaceToMovePods) {
+    const std::string unread = why.before ? "" : NotUnderstoodWords(catalog, why.pod);
+    absl::StrAppend(&text, " ", unread.empty() ? "fits nowhere else" : unread);
+  }
   const std::string detail = PodDetail(report, why);
   return detail.empty() ? text : fmt::format("{}; {}", text, detail);
+}
+
+std::string NotReadyWords(const NodeGroups& groups, NodeId node) {
+  const std::string why = WhyNotReady(groups, node);
+  return why.empty() ? "" : absl::StrCat("counts as not ready: ", why);
 }
 
 std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
@@ -278,14 +286,12 @@ std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
     std::string starting =
         WhyStarting(context.catalog(), *context.groups, why.node, context.request->now_s);
     // A round knew of its group's scale-up, and the groups here do not.
-    return starting.empty() ? WhyNotReady(*context.groups, why.node) : starting;
+    return starting.empty() ? NotReadyWords(*context.groups, why.node) : starting;
   }
-  std::string text;
-  if (why.reason == UnremovableReason::kScaleDownUnreadyDisabled ||
-      why.reason == UnremovableReason::kNotUnreadyLongEnough) {
-    text = WhyNotReady(*context.groups, why.node);
+  std::string text = NotReadyWords(*context.groups, why.node);
+  if (why.reason == UnremovableReason::kNotUnneededOtherReason) {
+    absl::StrAppend(&text, text.empty() ? "" : "; ", "its group is in cooldown");
   }
-  if (why.reason == UnremovableReason::kNotUnneededOtherReason) text = "its group is in cooldown";
   const std::string_view annotation = AnnotationThatKeeps(context, why.node);
   if (annotation.empty()) return text;
   if (why.reason != UnremovableReason::kScaleDownDisabledAnnotation) {

@@ -163,7 +163,6 @@ PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod);
 // "node/a" and so on, a line for each node that goes, in order.
 std::string RemovedNames(const PlanContext& context);
 
-inline constexpr std::string_view kMovesToOtherArchitecture = "MovesToOtherArchitecture";
 // Whether the pod, which runs on `from`, goes to a node of another architecture and does not say
 // that it may: its images must be made for both.
 bool ChangesArchitecture(const Catalog& catalog, PodId pod, NodeId from, NodeId to);
@@ -173,6 +172,8 @@ std::optional<InputWarning> WarningOfArchitectures(const ClusterSnapshot& snapsh
 
 // "RecentlyUnremovable (NoPlaceToMovePods)".
 std::string ReasonText(const PlanReport::Kept& kept);
+// "counts as not ready: GPU label, and no GPU is allocatable"; empty: only its conditions count.
+std::string NotReadyWords(const NodeGroups& groups, NodeId node);
 // "default/db-0: NotEnoughPdb db"; empty where no pod is to blame.
 std::string KeptDetail(const PlanReport& report, const UnremovableNode& why);
 // Of a pod that is kept as its controller is not in the input: MissingControllerDetail.

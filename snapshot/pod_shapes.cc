@@ -1,6 +1,7 @@
 #include "snapshot/pod_shapes.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 
@@ -158,6 +159,25 @@ bool MattersToRules(std::string_view annotation) {
          annotation == kDoNotDisruptAnnotation || annotation == kDoNotEvictAnnotation;
 }
 
+// Where schedulers of gangs have the name of a pod's group, as a label or an annotation.
+constexpr auto kGangKeys = std::to_array<std::string_view>({
+    "scheduling.k8s.io/group-name",   // Volcano.
+    "scheduling.x-k8s.io/pod-group",  // scheduler-plugins, and before:
+    "pod-group.scheduling.sigs.k8s.io",
+    "kueue.x-k8s.io/pod-group-name",
+});
+
+// The name of the pod's gang; empty: it is of none.
+objects::Text GangOf(const objects::Pod& pod) {
+  if (!pod.scheduling_group.empty()) return pod.scheduling_group;
+  for (const std::string_view key : kGangKeys) {
+    for (const auto* const map : {&pod.meta.labels, &pod.meta.annotations}) {
+      if (const auto name = FindValue(*map, key); name && !name->empty()) return *name;
+    }
+  }
+  return {};
+}
+
 void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
   const objects::ObjectMeta& meta = pod.meta;
   write.Text(meta.namespace_name);
@@ -177,7 +197,7 @@ void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
   write.Number(meta.deletion_time.has_value());
   const std::optional<DisruptionProtection> protection = ProtectionOf(pod);
   write.Number(protection ? protection->ends.value_or(0) : 0);
-  write.Text(pod.scheduling_group);
+  write.Text(GangOf(pod));
   write.Number(pod.priority.has_value());
   write.Number(pod.priority.value_or(0));
   write.Number(GracePeriodOf(pod));
@@ -377,8 +397,8 @@ void CompileOwnership(Symbols& symbols, const objects::Pod& pod, PodShape& shape
     shape.do_not_disrupt_until = protection->ends.value_or(PodShape::kForEver);
     shape.do_not_disrupt_unstarted = protection->start_unknown;
   }
-  if (!pod.scheduling_group.empty()) {
-    shape.scheduling_group = symbols.Intern(pod.scheduling_group);
+  if (const objects::Text gang = GangOf(pod); !gang.empty()) {
+    shape.scheduling_group = symbols.Intern(gang);
   }
 }
 

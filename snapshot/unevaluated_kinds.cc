@@ -37,6 +37,7 @@ constexpr auto kKinds = std::to_array<UnevaluatedKind>({
     {"scheduling.k8s.io", "PodGroup", kGroups, kGroupsWhy},
     {"scheduling.k8s.io", "CompositePodGroup", kGroups, kGroupsWhy},
     {"scheduling.k8s.io", "Workload", kGroups, kGroupsWhy},
+    {"kueue.x-k8s.io", "Workload", kGroups, kGroupsWhy},
     {"scheduling.x-k8s.io", "PodGroup", kGroups, kGroupsWhy},
     {"scheduling.sigs.k8s.io", "PodGroup", kGroups, kGroupsWhy},
     {"scheduling.volcano.sh", "PodGroup", kGroups, kGroupsWhy},
@@ -56,6 +57,8 @@ constexpr auto kKinds = std::to_array<UnevaluatedKind>({
     {"autoscaling.openshift.io", "MachineAutoscaler", kSizes, kSizesWhy},
     {"autoscaling.openshift.io", "ClusterAutoscaler", "AutoscalerSettingsNotEvaluated",
      "its scale-down settings are not read; flags say them"},
+    {"machine.openshift.io", "MachineSet", kSizes, kSizesWhy},
+    {"cluster.x-k8s.io", "MachineSet", kSizes, kSizesWhy},
     {"cluster.x-k8s.io", "MachineDeployment", kSizes, kSizesWhy},
     {"cluster.x-k8s.io", "MachinePool", kSizes, kSizesWhy},
 });

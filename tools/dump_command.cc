@@ -206,6 +206,9 @@ class Dump {
     for (const DumpKind& kind : DumpKinds()) {
       const std::string resource = NameOfResource(kind);
       if (!served_.contains(resource)) {
+        if (absl::Status s = CheckNeeded(resource, "the server does not have them"); !s.ok()) {
+          return s;
+        }
         not_served_.push_back(resource);
         continue;
       }
@@ -240,6 +243,13 @@ class Dump {
     return absl::OkStatus();
   }
 
+  // Errors: Unavailable: there is no dump without the resource, which is lacking.
+  static absl::Status CheckNeeded(const std::string& resource, const std::string& why) {
+    if (resource != "nodes" && resource != "pods") return absl::OkStatus();
+    return absl::UnavailableError(
+        absl::StrCat(resource, " cannot be read, and there is no dump without them: ", why));
+  }
+
   absl::Status Fetch(const DumpKind& kind, const std::string& resource) {
     absl::StatusOr<Ran> ran =
         RunProgram(CallOf(command_, {"get", resource, "--all-namespaces", "-o", "json"}));
@@ -260,10 +270,7 @@ class Dump {
       ran->out = *std::move(redacted);
     }
     if (!why.empty()) {
-      if (resource == "nodes" || resource == "pods") {
-        return absl::UnavailableError(
-            absl::StrCat(resource, " cannot be read, and there is no dump without them: ", why));
-      }
+      if (absl::Status s = CheckNeeded(resource, why); !s.ok()) return s;
       unread_.push_back({resource, why});
       return absl::OkStatus();
     }

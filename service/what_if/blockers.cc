@@ -121,6 +121,13 @@ std::vector<Candidate> PlaceCandidates(const Catalog& catalog, const PlanReport:
     Candidate& lone = candidates.emplace_back();
     lone.blocker = BlockerOf(keeper);
     lone.blocker.not_tried = "its pods lack room, and have no rule that could be dropped";
+    for (const PodId pod : pods) {
+      if (catalog.shape_of(pod).not_understood.empty()) continue;
+      lone.blocker.detail =
+          fmt::format("{} {}", catalog.PodName(pod), NotUnderstoodWords(catalog, pod));
+      lone.blocker.not_tried = "as its pods are not understood";
+      break;
+    }
   }
   return candidates;
 }

@@ -35,7 +35,7 @@ struct Blocker {
   std::string name;
   std::string reason;  // Why nodes stay: "NotEnoughPdb".
   std::string change;  // What was tried: "allows every disruption".
-  std::string detail;  // OutlookWords of a budget: whether it recovers, or never allows any.
+  std::string detail;  // OutlookWords of a budget, or which pod is not understood.
   size_t keeps = 0;    // Nodes of which it is the first obstacle.
   // How many nodes more go then; below 0 where a greedy plan is worse off.  Absent: not tried.
   std::optional<int64_t> gained;

@@ -36,12 +36,17 @@ constexpr auto kDumpKinds = std::to_array<DumpKind>({
     {"Workload", "scheduling.k8s.io", "workloads", "workloads", false},
     {"PodGroup", "scheduling.k8s.io", "podgroups", "podgroups.scheduling.k8s.io", false},
     {"PodGroup", "scheduling.x-k8s.io", "podgroups", "podgroups.scheduling.x-k8s.io", false},
+    {"PodGroup", "scheduling.volcano.sh", "podgroups", "podgroups.scheduling.volcano.sh", false},
+    {"Workload", "kueue.x-k8s.io", "workloads", "workloads.kueue.x-k8s.io", false},
     {"VerticalPodAutoscaler", "autoscaling.k8s.io", "verticalpodautoscalers", "vpa", false},
     {"CapacityBuffer", "autoscaling.x-k8s.io", "capacitybuffers", "capacitybuffers", false},
     {"NodePool", "karpenter.sh", "nodepools", "nodepools.karpenter.sh", false},
     {"NodeClaim", "karpenter.sh", "nodeclaims", "nodeclaims.karpenter.sh", false},
     {"Machine", "cluster.x-k8s.io", "machines", "machines.cluster.x-k8s.io", false},
     {"Machine", "machine.openshift.io", "machines", "machines.machine.openshift.io", false},
+    {"MachineSet", "cluster.x-k8s.io", "machinesets", "machinesets.cluster.x-k8s.io", false},
+    {"MachineSet", "machine.openshift.io", "machinesets", "machinesets.machine.openshift.io",
+     false},
 });
 
 }  // namespace

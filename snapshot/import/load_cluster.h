@@ -102,8 +102,11 @@ absl::Status CheckNodesAndPods(const LoadedCluster& cluster);
 absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
                         LoadedCluster& cluster);
 
-// Errors: with --strict, any warning; to be asked when all are known, before anything is
-// written.
+// The code of a warning of the plan, not of the input.
+inline constexpr std::string_view kMovesToOtherArchitecture = "MovesToOtherArchitecture";
+
+// Errors: with --strict, any warning but kMovesToOtherArchitecture; to be asked when all are known,
+// before anything is written.
 absl::Status CheckStrict(const LoadOptions& options, std::span<const InputWarning> warnings);
 
 class ClusterLoader : public ObjectSink {

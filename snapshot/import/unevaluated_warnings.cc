@@ -92,7 +92,8 @@ void WarnOfPodGroups(const ClusterSnapshot& cluster, std::vector<InputWarning>& 
   if (pods.count == 0) return;
   warnings.push_back({"PodsOfGroups",
                       absl::StrCat(Count(pods.count, "pod names", "pods name"),
-                                   " a PodGroup (spec.schedulingGroup), which is not evaluated: ",
+                                   " a PodGroup (spec.schedulingGroup, a label or an annotation), "
+                                   "which is not evaluated: ",
                                    Printable(pods.Text()), "; pods of a gang are moved one by one"),
                       ""});
 }

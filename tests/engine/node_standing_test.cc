@@ -247,9 +247,43 @@ TEST_F(NodeStandingTest, UnreadyByTheGroupsCountsAgainstTheClustersHealth) {
   EXPECT_EQ(Round(scale_down, kNow).status, ScaleDownStatus::kClusterUnhealthy);
 }
 
+TEST_F(NodeStandingTest, AYoungNodeThatWaitsForItsGpusIsStartingWhoeverMadeIt) {
+  Make(Cluster().Add(CreatedAgo("a", 180)).Add(CreatedAgo("b", 900)).Add(CreatedAgo("c", 180)));
+  groups_.not_ready = {NotReadyReason::kNoGpus, NotReadyReason::kNoGpus, NotReadyReason::kNone};
+  groups_.max_node_startup_time_s = 900;
+  EXPECT_EQ(WhyStarting(catalog(), groups_, Find("a"), kNow),
+            "created 180 s ago, and counts as not ready: GPU label, and no GPU is allocatable");
+  EXPECT_FALSE(IsStarting(catalog(), groups_, Find("b"), kNow));
+  ScaleDown scale_down({});
+  EXPECT_EQ(test::Kept(*snapshot_, Round(scale_down, kNow).plan), "a=NotStarted");
+  // The verifier finds it by itself.
+  const std::vector<NodeId> candidates = test::NodesNamed(*snapshot_, {"a"});
+  PassInput input;
+  input.now_s = kNow;
+  input.candidates = candidates;
+  ebb::Plan plan;
+  plan.utilization.resize(3);
+  plan.remove = {{.node = Find("a"), .moves = {}, .daemonset = {}, .on_completion = {}}};
+  EXPECT_THAT(std::string(Verify(*snapshot_, groups_, {}, input, plan).message()),
+              HasSubstr("is still being set up"));
+}
+
+TEST_F(NodeStandingTest, AnUnhealthyClustersRoundNamesTheNodesThatAreJudgedAndWhy) {
+  Cluster cluster;
+  for (const char* const name : {"a", "b", "c", "d", "e", "f"}) cluster.Add(Node(name));
+  Make(cluster);
+  groups_.not_ready.assign(6, NotReadyReason::kNoGpus);
+  groups_.not_ready[0] = NotReadyReason::kNone;
+  groups_.not_ready[2] = NotReadyReason::kStartupTaint;
+  ScaleDown scale_down({});
+  EXPECT_EQ(Round(scale_down, kNow).message,
+            "5 of 6 nodes are not ready: b (GPU label, and no GPU is allocatable), c (startup "
+            "taint), d (GPU label, and no GPU is allocatable) and 2 more");
+}
+
 TEST_F(NodeStandingTest, AfterAScaleUpNodesOfTheGroupThatAreNotReadyAreStarting) {
   Make(Cluster().Add(CreatedAgo("a", 120)).Add(CreatedAgo("b", 120)));
-  groups_.not_ready = {NotReadyReason::kNoGpus, NotReadyReason::kNone};
+  groups_.not_ready = {NotReadyReason::kStartupTaint, NotReadyReason::kNone};
   ScaleDown alone({});
   EXPECT_EQ(test::Kept(*snapshot_, Round(alone, kNow).plan), "");
   ScaleDown told({});

@@ -259,6 +259,24 @@ TEST(GroupsTest, ANodeWithoutTheGpusOfItsLabelIsNotReady) {
             kNone);
 }
 
+TEST(GroupsTest, ANodeWhoseGpusAreResourceSlicesWaitsForNoDevicePlugin) {
+  using enum NotReadyReason;
+  const auto cluster = [](std::string_view driver) {
+    objects::ResourceSlice made;
+    made.meta.name = "s";
+    made.node_name = "n";
+    made.pool = "n";
+    made.driver = driver;
+    return Cluster()
+        .Add(Node("n")
+                 .Label("cloud.google.com/gke-nodepool", "gpus")
+                 .Label("cloud.google.com/gke-accelerator", "x"))
+        .Add(objects::StorageObject(made));
+  };
+  EXPECT_EQ(NotReady(cluster("gpu.nvidia.com")), kNone);
+  EXPECT_EQ(NotReady(cluster("dra.net")), kNoGpus);
+}
+
 TEST(GroupsTest, ANodeWithFewerPoolsOfDevicesThanItsGroupIsNotReady) {
   using enum NotReadyReason;
   const auto slice = [](std::string_view name, std::string_view node, std::string_view driver) {

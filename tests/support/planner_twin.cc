@@ -61,9 +61,10 @@ bool TakesPart(const Catalog& catalog, const NodeGroups& groups, NodeId node, in
   const int64_t startup_s = groups.max_node_startup_time_s;
   if (startup_s == 0) return true;
   const bool young = now_s - info.creation_time < startup_s;
-  const bool held = !groups.not_ready.empty() &&
-                    groups.not_ready[Index(node)] != NotReadyReason::kNone &&
-                    groups.Find(node) != nullptr && groups.Find(node)->scaling_up;
+  const NotReadyReason why =
+      groups.not_ready.empty() ? NotReadyReason::kNone : groups.not_ready[Index(node)];
+  const bool grows = groups.Find(node) != nullptr && groups.Find(node)->scaling_up;
+  const bool held = why == NotReadyReason::kNoGpus || (why != NotReadyReason::kNone && grows);
   return info.setup != NodeSetup::kUnregistered && info.setup != NodeSetup::kNotInitialized &&
          !(young && (info.setup == NodeSetup::kUnlabelled || !info.ready || held));
 }

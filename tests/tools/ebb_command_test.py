@@ -1150,6 +1150,23 @@ class DumpTest(EbbTest):
             self.assertEqual(file.read(), "the old file")
         self.assertFalse([name for name in os.listdir(self.folder.name) if "ebb-tmp" in name])
 
+    def test_a_server_without_nodes_or_pods_is_no_cluster(self):
+        for resources in ("namespaces", "nodes", "pods"):
+            self.write("resources", resources + "\n")
+            err = self.run_dump("-o", self.path("all.json"), code=1)[1]
+            self.assertIn("the server does not have them", err)
+            self.assertFalse(os.path.exists(self.path("all.json")))
+
+    def test_what_schedulers_of_gangs_and_makers_of_machines_keep_is_fetched(self):
+        more = ["podgroups.scheduling.volcano.sh", "workloads.kueue.x-k8s.io",
+                "machinesets.machine.openshift.io", "machinesets.cluster.x-k8s.io"]
+        self.write("resources", "\n".join(["nodes", "pods"] + more) + "\n")
+        self.run_dump()
+        with open(self.path("calls"), encoding="utf-8") as file:
+            calls = file.read()
+        for resource in more:
+            self.assertIn("get " + resource + " ", calls)
+
     def test_without_kubectl_it_is_named(self):
         err = subprocess.run([EBB, "dump", "--kubectl", "/no/such"], capture_output=True, text=True,
                              timeout=60, check=False)

@@ -94,6 +94,8 @@ class SaidTest(base.EbbTest):
             custom("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "web", "shop"),
             custom("autoscaling.x-k8s.io/v1beta1", "CapacityBuffer", "room", "shop"),
             custom("scheduling.volcano.sh/v1beta1", "PodGroup", "train", "ml"),
+            custom("kueue.x-k8s.io/v1beta1", "Workload", "train", "ml"),
+            custom("machine.openshift.io/v1beta1", "MachineSet", "workers", "openshift-machine-api"),
             {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"},
             custom("karpenter.k8s.aws/v1", "EC2NodeClass", "default"),
             custom("apps/v1", "Deployment", "web", "shop")]
@@ -102,7 +104,7 @@ class SaidTest(base.EbbTest):
         self.assertEqual(set(warnings) - {"MinimumAssumed"},
                          {"NodePoolsNotEvaluated", "VerticalPodAutoscalersNotEvaluated",
                           "CapacityBuffersNotEvaluated", "PodGroupsNotEvaluated",
-                          "SchedulerConfigurationNotEvaluated"})
+                          "GroupSizesNotEvaluated", "SchedulerConfigurationNotEvaluated"})
         self.assertIn("2 NodePools (general and 1 more) are not evaluated", warnings["NodePoolsNotEvaluated"])
         self.assertIn("1 VerticalPodAutoscaler (shop/web) is not", err)
         self.assertIn("KubeSchedulerConfiguration", err)
@@ -127,6 +129,16 @@ class SaidTest(base.EbbTest):
         plan, _ = self.plan(self.CLUSTER + [gang, older])
         self.assertIn("2 pods name a PodGroup", self.warnings(plan)["PodsOfGroups"])
         self.assertIn("default/train-0 and 1 more", self.warnings(plan)["PodsOfGroups"])
+
+    def test_pods_that_schedulers_of_gangs_label_or_annotate_are_named_without_their_groups(self):
+        for key in ("scheduling.k8s.io/group-name", "scheduling.x-k8s.io/pod-group",
+                    "pod-group.scheduling.sigs.k8s.io", "kueue.x-k8s.io/pod-group-name"):
+            for field in ("annotations", "labels"):
+                gang = pod("train-0", "a")
+                gang["metadata"].setdefault(field, {})[key] = "train"
+                with self.subTest(key=key, field=field):
+                    self.assertIn("1 pod names a PodGroup",
+                                  self.warnings(self.plan(self.CLUSTER + [gang])[0])["PodsOfGroups"])
 
     def test_pods_of_controllers_of_unknown_kinds_are_named(self):
         cluster = self.CLUSTER + [owned(pod("x", "b"), "apps.kruise.io/v1alpha1", "CloneSet"),

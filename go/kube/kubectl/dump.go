@@ -39,12 +39,16 @@ var others = []struct{ group, kind, resource string }{
 	{"scheduling.k8s.io", "Workload", "workloads"},
 	{"scheduling.k8s.io", "PodGroup", "podgroups"},
 	{"scheduling.x-k8s.io", "PodGroup", "podgroups"},
+	{"scheduling.volcano.sh", "PodGroup", "podgroups"},
+	{"kueue.x-k8s.io", "Workload", "workloads"},
 	{"autoscaling.k8s.io", "VerticalPodAutoscaler", "verticalpodautoscalers"},
 	{"autoscaling.x-k8s.io", "CapacityBuffer", "capacitybuffers"},
 	{"karpenter.sh", "NodePool", "nodepools"},
 	{"karpenter.sh", "NodeClaim", "nodeclaims"},
 	{"cluster.x-k8s.io", "Machine", "machines"},
 	{"machine.openshift.io", "Machine", "machines"},
+	{"cluster.x-k8s.io", "MachineSet", "machinesets"},
+	{"machine.openshift.io", "MachineSet", "machinesets"},
 }
 
 // ErrPartial is of a dump that lacks kinds which the server has; `problems` names them.

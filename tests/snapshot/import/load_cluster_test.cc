@@ -238,6 +238,12 @@ TEST(CheckStrictTest, AnyWarningFailsWhoeverIsStrict) {
       " about the input; with --assume-complete those of what may be missing do not count";
   EXPECT_EQ(CheckStrict(options, one).message(), "--strict, and 1 warning" + behind);
   EXPECT_EQ(CheckStrict(options, two).message(), "--strict, and 2 warnings" + behind);
+  // One of the plan is no flaw of the input.
+  const InputWarning of_plan = {std::string(kMovesToOtherArchitecture), "moves", ""};
+  const std::vector<InputWarning> plans = {of_plan};
+  EXPECT_TRUE(CheckStrict(options, plans).ok());
+  const std::vector<InputWarning> both = {of_plan, {"A", "a", ""}};
+  EXPECT_EQ(CheckStrict(options, both).message(), "--strict, and 1 warning" + behind);
 }
 
 // The watch hands on what it is given and judges it.
