@@ -237,9 +237,9 @@ struct PodShape {
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
   // node.  Empty: all is understood.
   std::string not_understood;
-  // A field that ebb does not know, of a pod that is on no node, and on which the scheduler does not
-  // fail: the scheduler does not know it either, so that room is kept for the pod as if the field
-  // were not there.
+  // A field that ebb does not know, of a pod that is on no node, and on which the scheduler does
+  // not fail: the scheduler does not know it either, so that room is kept for the pod as if the
+  // field were not there.
   std::string ignored;
 };
 

@@ -137,12 +137,11 @@ void LiveSnapshot::DeleteInPlace(const objects::Node& node) {
 // its operating system, or by the version whose rules hold.
 bool LiveSnapshot::ChangesWhatPodsAre(const NodeInfo& info) const {
   const NodeId id = catalog_->FindNode(info.name);
-  const std::optional<KubernetesVersion> before =
-      id == kNoNode ? std::nullopt : catalog_->node(id).version;
-  if (!options_.kubernetes_version && info.version != before) {
-    const KubernetesVersion now = catalog_->kubernetes_version();
+  if (!options_.kubernetes_version) {
+    const bool was_newest = id != kNoNode && catalog_->node(id).version == KubernetesVersion::k137;
     const bool is_newest = info.version == KubernetesVersion::k137;
-    if (is_newest ? now < *info.version : before == KubernetesVersion::k137) return true;
+    if (was_newest && !is_newest) return true;
+    if (is_newest && catalog_->kubernetes_version() < KubernetesVersion::k137) return true;
   }
   if (!builder_->has_nodes_of_two_os()) return false;
   if (id != kNoNode) return info.os != catalog_->node(id).os;

@@ -272,7 +272,8 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   HeldPod& held = pods_[place];
   held.version = version;
   const PodWait wait = WaitOf(pod, options_.bypassed_schedulers);
-  const std::string_view scheduler = pod.node_name.empty() ? std::string_view(pod.scheduler_name) : "";
+  const std::string_view scheduler =
+      pod.node_name.empty() ? std::string_view(pod.scheduler_name) : "";
   if (!is_new && held.shape == shape && held.listing == listing && held.named == named &&
       held.scheduling == pod.scheduling && held.wait == wait && SchedulerOf(place) == scheduler &&
       (listing != PodListing::kExpendable || expendable_.at(place) == expendable)) {

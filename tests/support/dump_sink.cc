@@ -157,7 +157,7 @@ void PutStatus(const objects::Pod& pod, Line& line) {
   // Where a phase does not say it already.
   using enum objects::Scheduling;
   constexpr const char* kNames[] = {"NotRecorded", "Unprocessed", "Unschedulable", "Gated",
-                                     "Other"};
+                                    "Other"};
   if (pod.scheduling != (pod.phase.empty() ? kNotRecorded : kUnprocessed)) {
     line.Put("scheduling", Text(kNames[static_cast<size_t>(pod.scheduling)]));
   }

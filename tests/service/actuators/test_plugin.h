@@ -66,7 +66,7 @@ class TestPlugin final : public wire::Actuator::Service {
   std::optional<wire::StatusReply> status_answer;       // Instead of the true one.
   grpc::Status answer;                                  // To every call but Hello, if not OK.
   std::vector<std::string> cannot;                      // As HelloReply.cannot.
-  std::set<std::string> taints;  // "NODE KEY", of policies.
+  std::set<std::string> taints;                         // "NODE KEY", of policies.
   std::map<std::string, int64_t> sizes = {{"web", 0}};  // Of groups, as Grow asked.
   int answers_lost = 0;                                 // Of the next calls, which are carried out.
   std::vector<std::string> calls;                       // "Begin KEY", ...

@@ -406,8 +406,8 @@ TEST(ProtobufObjectTest, AVolumeWithAnUnknownSourceCanBeMountedNowhere) {
 }
 
 TEST(ProtobufObjectTest, FieldsOfAPodThatAreKnownToBeHarmlessChangeNothing) {
-  for (const uint32_t number : {5,  6,  8,  9,  12, 13, 14, 15, 16, 17, 21,
-                                23, 24, 26, 27, 28, 29, 30, 31, 35, 41, 44}) {
+  for (const uint32_t number :
+       {5, 6, 8, 9, 12, 13, 14, 15, 16, 17, 21, 23, 24, 26, 27, 28, 29, 30, 31, 35, 41, 44}) {
     EXPECT_EQ(Read(Pod(Sub(number, "x"))), "Pod name=[p] namespace=[default]") << number;
   }
 }

@@ -54,7 +54,7 @@ absl::StatusOr<LoadedCluster> Loaded(const Kind& kind, uint32_t nodes, uint64_t 
 TEST(GenerateTest, AKindIsTheSameClusterEverywhereAndForever) {
   const std::pair<std::string_view, uint64_t> kinds[] = {
       {"uniform", 13102709109477647983u},  {"mixed", 14955988516586680577u},
-      {"company", 2371308379623186585u},  {"topology", 13167204610851488691u},
+      {"company", 2371308379623186585u},   {"topology", 13167204610851488691u},
       {"repelling", 3120692491667452463u}, {"diverse", 8987414560489168708u},
       {"terms", 1637882682772719273u},     {"excluding", 5346982526861166101u},
       {"budgets", 2817496278331597775u},   {"claims", 901252059627445943u}};
