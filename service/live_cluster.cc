@@ -73,10 +73,10 @@ LiveSnapshot::Options LiveCluster::HoldingOf(const LoadOptions& options) {
           .kubernetes_version = options.kubernetes_version};
 }
 
-LiveCluster::LiveCluster(LoadOptions options) : LiveCluster(options, HoldingOf(options)) {}
+LiveCluster::LiveCluster(const LoadOptions& options) : LiveCluster(options, HoldingOf(options)) {}
 
 LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
-    : options_(options), live_(live) {}
+    : options_(std::move(options)), live_(std::move(live)) {}
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
     std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
@@ -113,9 +113,10 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_v
                                                                    const LoadOptions& options,
                                                                    LiveSnapshot::Options live,
                                                                    const Parallelism& parallelism) {
-  return Load(name, options, live, [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
-    return watch.Read(name, bytes, sink, stats, parallelism, options.limits);
-  });
+  return Load(name, options, std::move(live),
+              [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
+                return watch.Read(name, bytes, sink, stats, parallelism, options.limits);
+              });
 }
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
@@ -258,8 +259,7 @@ absl::Status LiveCluster::ExportAll(ObjectSink& sink) {
 }
 
 absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
-  const absl::Status given = live_.ExportLeftOut(sink);
-  if (!given.ok()) return given;
+  if (absl::Status s = live_.ExportLeftOut(sink); !s.ok()) return s;
   const auto give = [&sink](const auto& object) { return sink.OnUnevaluated(object); };
   if (absl::Status s = unevaluated_.ForEach(give); !s.ok()) return s;
   const bool budgets = budgets_known_ || all_kinds_listed_;

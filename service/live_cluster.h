@@ -45,7 +45,7 @@ namespace ebb {
 class LiveCluster {
  public:
   // Of `options` the priority cutoff, and what judging what is there asks for.
-  explicit LiveCluster(LoadOptions options = {});
+  explicit LiveCluster(const LoadOptions& options = {});
   LiveCluster(LoadOptions options, LiveSnapshot::Options live);
   // How the first one holds its objects.
   static LiveSnapshot::Options HoldingOf(const LoadOptions& options);

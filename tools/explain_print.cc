@@ -136,7 +136,7 @@ void PrintBudget(const Catalog& catalog, const Explanation::Budget& budget, cons
   if (budget.nodes.size() > kNodesShown) {
     text += fmt::format(", {} more", budget.nodes.size() - kNodesShown);
   }
-  text += ".";
+  text += '.';
   if (budget.counted != budget.spent) {
     text += fmt::format(
         " The autoscaler counts {}: a pod counts again on each node that it passes through.",

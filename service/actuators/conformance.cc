@@ -276,7 +276,7 @@ absl::Status Conformance::PolicyTaint() {
     request.set_value("1");
     request.set_effect("PreferNoSchedule");
     request.set_put(put);
-    const absl::Status s = client_->Taint(request);
+    absl::Status s = client_->Taint(request);
     if (absl::IsUnimplemented(s)) return absl::OkStatus();
     if (!s.ok()) return s;
   }

@@ -1181,7 +1181,7 @@ absl::Status Session::OpenDriver() {
 
 absl::Status Session::CheckMayMakeRound(const wire::RoundCall& call) const {
   // Loops that act on rounds go by this code.
-  const absl::Status answers = CheckAnswers(call.input());
+  absl::Status answers = CheckAnswers(call.input());
   if (absl::IsUnavailable(answers)) return absl::FailedPreconditionError(answers.message());
   if (!answers.ok()) return answers;
   if (call.needs_feed() && feed_.feeders() == 0) {

@@ -60,7 +60,7 @@ std::string_view ToString(RebuildCause cause) {
 }
 
 LiveSnapshot::LiveSnapshot(Options options, std::shared_ptr<Symbols> symbols)
-    : options_(options),
+    : options_(std::move(options)),
       symbols_(std::move(symbols)),
       objects_(*symbols_),
       builder_(std::make_unique<SnapshotBuilder>(symbols_)),
