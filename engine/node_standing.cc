@@ -77,7 +77,7 @@ std::string WhyStarting(const Catalog& catalog, const NodeGroups& groups, NodeId
   if (!info.ready) return as_young("not Ready yet");
   if (IsReady(catalog, groups, node)) return "";
   const NodeGroup* const group = groups.Find(node);
-  // A GPU's driver comes up after each start of the node, whoever made the node.
+  // A GPU's driver starts after each start of the node, on nodes of every autoscaler.
   const bool expected = groups.WhyNotReady(node) == NotReadyReason::kNoGpus ||
                         (group != nullptr && group->scaling_up);
   return expected ? as_young(absl::StrCat("counts as not ready: ", WhyNotReady(groups, node))) : "";

@@ -5,7 +5,7 @@
 // that wait for it have it as their nominated node.
 //
 // Whether a node is ready is the autoscaler's judgement before it plans, not the kubelet's alone:
-// NodeGroups::not_ready holds what whoever made the groups knows.
+// NodeGroups::not_ready holds the judgement of the code that made the groups.
 //
 // Cost:    O(1), and a hash look-up or two where some machine is being deleted.
 // Threads: pure.

@@ -25,17 +25,10 @@ namespace {
 
 // Which plugin reads the field at which PodShape::not_understood begins, where the
 // scheduler fails on it too.
-constexpr std::pair<std::string_view, Filter> kFieldsThatFail[] = {
-    {"spec.topologySpreadConstraints: ", Filter::kPodTopologySpread},
-    {"spec.affinity.podAffinity: ", Filter::kInterPodAffinity},
-    {"spec.affinity.podAntiAffinity: ", Filter::kInterPodAffinity},
-};
-
 Filter FilterThatReads(std::string_view field) {
-  for (const auto& [prefix, filter] : kFieldsThatFail) {
-    if (field.starts_with(prefix)) return filter;
-  }
-  return Filter::kNotUnderstood;
+  if (!SchedulerFailsOn(field)) return Filter::kNotUnderstood;
+  return field.starts_with("spec.affinity.") ? Filter::kInterPodAffinity
+                                             : Filter::kPodTopologySpread;
 }
 
 FilterVerdict No(Filter filter, std::string_view reason) {

@@ -44,7 +44,7 @@ int64_t CountOf(TextId driver, std::span<const AttachableVolume> volumes,
 }
 
 // The driver of a volume that the node must have and lacks; kNoText: there is none.  Null: there is
-// no CSINode, and in-tree volumes are then nobody's.
+// no CSINode, and no driver serves in-tree volumes then.
 TextId MissingDriver(const Catalog& catalog, const PodVolumes& wanted,
                      const CsiNodeInfo* csi_node) {
   if (catalog.kubernetes_version() < KubernetesVersion::k137) return kNoText;

@@ -50,7 +50,7 @@ std::string_view EarlierRule(const Catalog& catalog, const PodShape& shape,
          "at the age of --blocking-system-pod-distruption-timeout";
 }
 
-// Whether the value was meant to keep the pod, as far as it can be told.
+// Whether the value was probably meant to keep the pod.
 bool MeansYes(std::string_view value) {
   for (const std::string_view yes : {"true", "yes", "1", "t", "y"}) {
     if (value.size() == yes.size() &&

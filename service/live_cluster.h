@@ -181,7 +181,7 @@ class LiveCluster {
   // An input listed budgets: where it has none, the cluster has none.
   bool budgets_known_ = false;
   UnevaluatedObjects unevaluated_;
-  std::set<std::string, std::less<>> empty_kinds_;  // Of which an input had a list without items.
+  std::set<std::string, std::less<>> empty_kinds_;  // An input had an empty list of each.
   bool all_kinds_listed_ = false;
 };
 

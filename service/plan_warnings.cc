@@ -21,7 +21,7 @@ constexpr std::string_view kMinimumAssumed = "MinimumAssumed";
 constexpr std::string_view kPassedOver = "SafeToEvictPassedOver";
 constexpr std::string_view kNoRoomForDisplaced = "NoRoomForDisplacedPods";
 
-// Groups whose minimum nobody said, and of which no node is left.
+// Warns of groups without a known minimum that lose all their nodes.
 void WarnOfMinimums(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlanResult& made, std::vector<InputWarning>& warnings) {
   std::vector<int64_t> left(groups.groups.size());

@@ -4,7 +4,7 @@
 //
 // Asks `kubectl api-resources` which kinds of dump_kinds.h the server has, and lists each over all
 // namespaces.  The file is a List of lists, as ebb reads it; a kind without objects is an empty
-// list of its own kind, so that "there is none" is told apart from "it was not asked for".  Secrets
+// list of its own kind, which differs from a kind that was not fetched.  Secrets
 // and ConfigMaps are never fetched.
 //
 // A kind that may not be read is named with the server's reason, and the rest is written.  Nodes

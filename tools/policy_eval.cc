@@ -90,7 +90,7 @@ Evaluated Evaluate(const SizedPool& pool, const EvalInput& input, SizingState& s
   return evaluated;
 }
 
-// Nodes on which a taint is put, or of which it is taken off.
+// Nodes that get or lose a taint.
 std::vector<std::string> TaintsOf(const PolicyDecision& decision, bool put) {
   std::vector<std::string> nodes;
   for (const PolicyTaint& taint : decision.taints) {

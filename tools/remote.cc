@@ -165,7 +165,7 @@ std::string FillingText(const wire::SessionStatus& session) {
                      Count(session.nodes(), "node", "nodes"), Count(session.pods(), "pod", "pods"));
 }
 
-// What `ask` answers, once the session is no longer being filled; after --wait, why there is none.
+// Repeats `ask` until the session is filled.  Errors: after --wait, the reason why it is not.
 // `until`: the end of the time that the whole command has; absent: none.
 template <typename Ask>
 auto AskWhole(PlannerClient& client, const ServerFlags& flags,

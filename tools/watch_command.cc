@@ -276,7 +276,7 @@ class Watch {
   uint64_t events_ = 0;
   uint64_t refused_ = 0;
   uint64_t bare_ = 0;               // Objects without an event.
-  std::vector<std::string> ended_;  // What is said of each.
+  std::vector<std::string> ended_;  // The message about each.
   std::string first_refused_;
   std::set<std::string> told_;
 };
@@ -432,7 +432,7 @@ class WatchRun {
   LiveCluster cluster_;
   Watch watch_;
   std::vector<std::unique_ptr<WatchedFile>> files_;  // Those that have not ended.
-  std::set<std::string> silent_;                     // Names of those of which that was said.
+  std::set<std::string> silent_;                     // Names of pipes already warned of.
   bool told_waiting_ = false;
   uint64_t plans_ = 0;
   const int64_t quiet_time_;                     // Milliseconds.

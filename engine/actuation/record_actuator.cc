@@ -137,7 +137,7 @@ using ToldTaints =
     std::map<std::string, std::map<std::string, std::optional<NodeTaint>>, std::less<>>;
 
 // Leaves out nodes that would be gone.  Their pods are where `places` says, or gone with them.
-// Others have the taints that they were told to have.
+// The other nodes have the taints that were last set on them.
 class DeductingSink : public ObjectSink {
  public:
   DeductingSink(const std::vector<DeletionOrder>& done, const ToldTaints& taints,

@@ -67,7 +67,7 @@ class RecordActuator : public Actuator {
   std::vector<DeletionOrder> done_;
   std::map<std::string, bool> soft_taints_;  // As they were last told.
   std::map<std::string, int64_t> grown_to_;  // By group.
-  // By node and key, as told last; absent: taken off.
+  // By node and key: the last one set; absent: it was removed.
   std::map<std::string, std::map<std::string, std::optional<NodeTaint>>, std::less<>> taints_;
   std::vector<DeletionResult> results_;
   bool evicted_ = false;  // Pods, since the last observation.

@@ -457,7 +457,7 @@ void Session::NoteNodesBrought() {
 
 absl::Status Session::CheckCluster(std::string_view cluster_uid, const ChangeBatch& batch) {
   if (options_.host_fills) return absl::OkStatus();
-  // A session of which nothing is left is free for any cluster.
+  // A session without objects and feeders may take any cluster.
   if (cluster_->Objects() == 0 && feed_.feeders() == 0 && resyncs_.empty()) feed_.ForgetCluster();
   const std::string_view of_batch = ClusterUidOf(batch);
   if (!cluster_uid.empty() && !of_batch.empty() && cluster_uid != of_batch) {
@@ -917,7 +917,7 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
   question.mutable_input()->clear_session();
   question.mutable_input()->clear_min_version();
   const wire::Freshness freshness = Freshness();
-  // What is said of the cluster's age changes with time alone.
+  // The cluster's age in the answer changes with time alone.
   const size_t said = feed_.WarningsAt(ClockS()).size() + (feed_.TellsAge(ClockS()) ? 1 : 0);
   const std::string key =
       absl::StrCat(question.SerializeAsString(), " ", freshness.SerializeAsString(), " ", said);

@@ -111,7 +111,7 @@ class InputWatch : public ObjectSink {
 
   // Parts of lists are taken and judged; otherwise they are errors, as for other sinks.
   void TakePartsOfLists() { takes_pages_ = true; }
-  // The objects come from lists of all kinds: a kind of which none is there has none.
+  // The objects come from lists of all kinds: the cluster has no object of an absent kind.
   void AllKindsAreListed() { lists_all_kinds_ = true; }
 
   // Whether `missing` of `all` objects are more than a cluster that changes while it is listed, or
@@ -234,7 +234,7 @@ class InputWatch : public ObjectSink {
   bool budgets_known_ = false;
   std::string cluster_uid_;
   bool empty_list_of_any_kind_ = false;           // As kubectl prints where it found nothing.
-  absl::flat_hash_set<std::string> empty_kinds_;  // Of which a list without items was there.
+  absl::flat_hash_set<std::string> empty_kinds_;  // The input has an empty list of each.
   uint64_t parts_of_lists_ = 0;
   std::string first_part_of_list_;
   // Those with a resourceVersion.

@@ -1,4 +1,4 @@
-// InputWarning: something that cannot be told from the input alone.  The warning goes with
+// InputWarning: something that the input alone does not decide.  The warning goes with
 // the answer: to stderr, and to `summary.warnings`.  incomplete.h has the rule which of them
 // end a call.
 

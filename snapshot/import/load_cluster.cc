@@ -33,7 +33,7 @@ std::string Examples(const PodTally& tally) {
   return absl::StrCat(" (", Printable(tally.first), tally.pods > 1 ? ", ...)" : ")");
 }
 
-// Pending pods of which a text of the shape says something, in order.
+// Counts the pending pods for whose shape `text` is not empty.
 template <typename Text>
 PodTally Tally(const LoadedCluster& cluster, Text&& text) {
   PodTally tally;

@@ -55,7 +55,7 @@ var others = []struct{ group, kind, resource string }{
 var ErrPartial = errors.New("the dump lacks kinds that could not be read")
 
 // othersServed are those of `others` that the server has, by its preferred versions.  What discovery
-// cannot tell of one group is told to problems, and false is returned with the others.
+// cannot tell of one group goes to problems, and false is returned with the others.
 func othersServed(client kubernetes.Interface, problems io.Writer) ([]*feed.Kind, bool) {
 	served, err := client.Discovery().ServerPreferredResources()
 	whole := err == nil
@@ -80,7 +80,7 @@ func othersServed(client kubernetes.Interface, problems io.Writer) ([]*feed.Kind
 }
 
 // WriteDump writes all that an answer of ebb may depend on to a file, whole or not at all, or to out
-// where the path is empty.  What the user may not list is told to `problems`; nodes and pods are no
+// where the path is empty.  Kinds that the user may not list go to `problems`; nodes and pods are no
 // dump without.  Errors: ErrPartial after a dump that lacks kinds was written.
 func WriteDump(ctx context.Context, client kubernetes.Interface, path string, out, problems io.Writer) error {
 	kinds, whole := othersServed(client, problems)
