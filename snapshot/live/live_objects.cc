@@ -145,13 +145,12 @@ bool LiveSnapshot::ChangesWhatPodsAre(const NodeInfo& info) const {
   }
   if (!builder_->has_nodes_of_two_os()) return false;
   if (id != kNoNode) return info.os != catalog_->node(id).os;
-  if (info.os == kNoText) return false;
-  // Pods that came before it.
+  // Pods that came before it, or that were on a node of its name with another operating system.
   for (auto it = unplaced_.lower_bound({info.name, 0});
        it != unplaced_.end() && it->first.first == info.name; ++it) {
     const HeldPod& pod = pods_[it->second];
     const Constraints& asks = catalog_->constraints(catalog_->shape(pod.shape).constraints);
-    if (!pod.named.is_nominated && !asks.names_os && asks.os == kNoText) return true;
+    if (!pod.named.is_nominated && !asks.names_os && asks.os != info.os) return true;
   }
   return false;
 }

@@ -165,6 +165,7 @@ void RunClient(const ServedEbb& served, int client, const Amounts& amounts,
     if (what < 70) {
       wire::PlanCall call;
       call.mutable_input()->set_session(session);
+      call.mutable_input()->set_allow_incomplete(true);  // Uniform clusters list no budgets.
       call.mutable_view()->set_format(wire::View::NAME);
       took("Plan", planner->Plan(call).status());
     } else if (what < 90) {

@@ -154,7 +154,7 @@ std::string DescribeCluster(ClusterSnapshot& snapshot, const std::vector<PodId>&
 }
 
 LiveTwin::LiveTwin(Dice dice, Uids uids, LiveSnapshot::Options options)
-    : dice_(dice), uids_(uids), live_(options) {
+    : dice_(dice), uids_(uids), match_os_(options.match_os), live_(options) {
   clusters_.resize(3);
   for (size_t slot = 0; slot < clusters_.size(); ++slot) DrawCluster(slot);
 }
@@ -340,7 +340,7 @@ std::string LiveTwin::Compare() {
     }
   }
   uint64_t last_node = 0;
-  ClusterLoader loader;
+  ClusterLoader loader({.match_os = match_os_});
   for (const std::string& name : names.names) {
     if (missing.erase(name) == 0) return absl::StrCat(name, " is there, and should not be");
     const Held& held = held_.at(name);
@@ -370,7 +370,7 @@ std::string LiveTwin::Compare() {
     }
   }
   // What it exports is as good as the objects themselves.
-  ClusterLoader again;
+  ClusterLoader again({.match_os = match_os_});
   if (const absl::Status s = live_.Export(again); !s.ok()) return std::string(s.message());
   want = std::move(again).Finish();
   if (!want.ok()) return std::string(want.status().message());

@@ -60,6 +60,7 @@ class LiveTwin {
 
   Dice dice_;
   const Uids uids_;
+  const bool match_os_;
   // For a while only what a normal day brings: pods, and what changes of nodes, budgets and
   // controllers while they run.
   bool calm_ = false;

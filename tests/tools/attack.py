@@ -134,7 +134,7 @@ class Seeds:
                 json.dump(value, file)
         self.state = os.path.join(folder, "state.db")
         # What attacks begin with must be sound, or they would test little.
-        make("plan", self.cluster, "--state", self.state, "--now", "2026-01-02T00:00:00Z",
+        make("plan", self.cluster, "--allow-incomplete", "--state", self.state, "--now", "2026-01-02T00:00:00Z",
              "--node-groups", os.path.join(folder, "groups"), "--events",
              os.path.join(folder, "events"))
         with open(self.state, "rb") as file:
@@ -283,13 +283,13 @@ class Attack:
         now = ["--now", "2026-01-02T00:00:00Z", "--threads", "1"]
         if kind in ("damaged", "mutated", "shaped"):
             words = rng.choice((
-                ["plan", path, "-o", rng.choice(("json", "table", "wide", "name", "yaml")), *now],
-                ["plan", path, *now], ["import", path],
+                ["plan", path, "--allow-incomplete", "-o", rng.choice(("json", "table", "wide", "name", "yaml")), *now],
+                ["plan", path, "--allow-incomplete", *now], ["import", path],
                 ["filter", path, "--pod", "team-1/p"]))
         elif kind == "groups":
-            words = ["plan", self.seeds.cluster, "--node-groups", path, *now]
+            words = ["plan", self.seeds.cluster, "--allow-incomplete", "--node-groups", path, *now]
         else:
-            words = ["plan", self.seeds.cluster, "--state", os.path.join(folder, "s.db"),
+            words = ["plan", self.seeds.cluster, "--allow-incomplete", "--state", os.path.join(folder, "s.db"),
                      "--events", path, *now]
         run = Run([self.ebb, *words])
         outcome = run.outcome()
@@ -318,7 +318,7 @@ class Attack:
                 database.close()
             except (sqlite3.Error, IndexError, UnicodeError):
                 pass
-        words = ["plan", self.seeds.cluster, "--state", path, "--now", "2026-01-02T00:10:00Z"]
+        words = ["plan", self.seeds.cluster, "--allow-incomplete", "--state", path, "--now", "2026-01-02T00:10:00Z"]
         run = Run([self.ebb, *words])
         return run.outcome(), f"ebb {' '.join(words)}: {run.code} {run.err[-300:]!r}"
 
@@ -372,9 +372,9 @@ class Attack:
                 self.count("output is input",
                            run.outcome() if same and run.code == 1 else "lost", name)
             self.killed(form, target)
-        round_ = ["plan", cluster, "--state", os.path.join(self.folder, "s.db"), "--record",
+        round_ = ["plan", cluster, "--allow-incomplete", "--state", os.path.join(self.folder, "s.db"), "--record",
                   os.path.join(self.folder, "r.db")]
-        for words in (*[["plan", cluster, "-o", form] for form in
+        for words in (*[["plan", cluster, "--allow-incomplete", "-o", form] for form in
                         ("table", "wide", "json", "yaml", "name")], round_,
                       [*round_, "--metrics", "-"], ["replay", os.path.join(self.folder, "r.db")],
                       ["import", cluster], ["gen", "company", "--nodes", "3"], ["version"], ["--help"]):
@@ -424,7 +424,7 @@ class Attack:
                 file.write(b"old")
             with open(filler, "wb") as file:
                 file.write(b"x" * os.statvfs(disk).f_bavail * os.statvfs(disk).f_bsize)
-            run = Run([self.ebb, "plan", self.seeds.cluster, "--state",
+            run = Run([self.ebb, "plan", self.seeds.cluster, "--allow-incomplete", "--state",
                        os.path.join(self.folder, "disk.db"), "--metrics", metrics])
             with open(metrics, "rb") as file:
                 kept = file.read() == b"old"

@@ -46,7 +46,7 @@ constexpr int kPutsOfOnePod = 100'000;
 
 TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
   const uint64_t seed = test::RandomSeed();
-  test::LiveTwin twin(seed);
+  test::LiveTwin twin(seed, test::LiveTwin::Uids::kAsGiven, {.match_os = true});
   test::Dice dice(seed + 1);
   const LiveSnapshot& live = twin.live();
   int in_place = 0;  // Comparisons of a snapshot that changes were carried out in.
@@ -69,7 +69,8 @@ TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
 
 TEST(LiveSnapshotTest, IsTheSameWithOtherSymbols) {
   const uint64_t seed = test::RandomSeed();
-  test::LiveTwin twin(seed, test::LiveTwin::Uids::kAsGiven, {.renew_texts = true, .texts_kept = 0});
+  test::LiveTwin twin(seed, test::LiveTwin::Uids::kAsGiven,
+                      {.renew_texts = true, .texts_kept = 0, .match_os = true});
   test::Dice dice(seed + 1);
   for (int step = 0; step < kSteps; ++step) {
     twin.Step();
