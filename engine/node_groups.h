@@ -73,6 +73,9 @@ struct NodeGroups {
   // --max-node-startup-time: how long a node may take from its registration until it is ready
   // (node_standing.h).  0: no node is taken to be starting.
   int64_t max_node_startup_time_s = 0;
+  // Nodes that are not ready stay for their unready time, as in rounds.  A plan of one moment has
+  // no timers, and keeps young nodes that wait for their GPUs as starting.
+  bool has_unready_timers = false;
 
   [[nodiscard]] GroupId Of(NodeId node) const { return group_of[Index(node)]; }
   [[nodiscard]] const NodeGroup* Find(NodeId node) const {

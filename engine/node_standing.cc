@@ -78,8 +78,9 @@ std::string WhyStarting(const Catalog& catalog, const NodeGroups& groups, NodeId
   if (IsReady(catalog, groups, node)) return "";
   const NodeGroup* const group = groups.Find(node);
   // A GPU's driver starts after each start of the node, on nodes of every autoscaler.
-  const bool expected = groups.WhyNotReady(node) == NotReadyReason::kNoGpus ||
-                        (group != nullptr && group->scaling_up);
+  const bool waits_for_gpus =
+      !groups.has_unready_timers && groups.WhyNotReady(node) == NotReadyReason::kNoGpus;
+  const bool expected = waits_for_gpus || (group != nullptr && group->scaling_up);
   return expected ? as_young(absl::StrCat("counts as not ready: ", WhyNotReady(groups, node))) : "";
 }
 

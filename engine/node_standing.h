@@ -44,7 +44,7 @@ std::string WhyNotReady(const NodeGroups& groups, NodeId node);
 //     neither label counts so while it is young;
 //   - it is young and not ready by its conditions;
 //   - it is young, not ready by NodeGroups::not_ready, and its group is scaling up, or it waits for
-//     its GPUs (kNoGpus).
+//     its GPUs (kNoGpus) and no unready timer keeps it (NodeGroups::has_unready_timers).
 // Young: created less than groups.max_node_startup_time_s ago.  Where that is 0, no node is
 // starting.
 bool IsStarting(const Catalog& catalog, const NodeGroups& groups, NodeId node, int64_t now_s);

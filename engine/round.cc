@@ -148,6 +148,7 @@ class RoundRun {
     if (groups.max_node_startup_time_s <= 0) return std::nullopt;
     NodeGroups changed = groups;
     changed.max_node_startup_time_s = options_.max_node_startup_time_s;
+    changed.has_unready_timers = true;
     return changed;
   }
 

@@ -368,7 +368,9 @@ class Replay {
     if (input_.now_s - info.creation_time >= startup_s) return false;
     if (info.setup == NodeSetup::kUnlabelled || !info.ready) return true;
     if (!IsHeldUnready(node)) return false;
-    if (groups_.not_ready[Index(node)] == NotReadyReason::kNoGpus) return true;
+    if (groups_.not_ready[Index(node)] == NotReadyReason::kNoGpus && !groups_.has_unready_timers) {
+      return true;
+    }
     const NodeGroup* const group = groups_.Find(node);
     return group != nullptr && group->scaling_up;
   }

@@ -64,7 +64,8 @@ bool TakesPart(const Catalog& catalog, const NodeGroups& groups, NodeId node, in
   const NotReadyReason why =
       groups.not_ready.empty() ? NotReadyReason::kNone : groups.not_ready[Index(node)];
   const bool grows = groups.Find(node) != nullptr && groups.Find(node)->scaling_up;
-  const bool held = why == NotReadyReason::kNoGpus || (why != NotReadyReason::kNone && grows);
+  const bool waits = why == NotReadyReason::kNoGpus && !groups.has_unready_timers;
+  const bool held = waits || (why != NotReadyReason::kNone && grows);
   return info.setup != NodeSetup::kUnregistered && info.setup != NodeSetup::kNotInitialized &&
          !(young && (info.setup == NodeSetup::kUnlabelled || !info.ready || held));
 }
