@@ -47,7 +47,7 @@ void Hints::Follow() {
 void Hints::FollowPods(const NodeNames& gone) {
   const PodChangeLog& log = catalog_->pod_changes();
   if (known_pods_ < log.forgotten) {
-    // As many pods as there are have come and gone: whose hints these were is not known.
+    // Half as many pods as there are have come and gone: whose hints these were is not known.
     hints_.assign(hints_.size(), kNone);
     known_pods_ = log.end();
   }

@@ -392,7 +392,7 @@ struct TopologyKey {
 };
 
 // What came and went since a catalog was built, in that order, for whoever keeps something by
-// its id.  Of very many changes only the last are kept.
+// its id.  Of very many changes only the newest are kept.
 template <typename Id>
 struct ChangeLog {
   struct Change {
@@ -404,9 +404,10 @@ struct ChangeLog {
   std::vector<Change> changes;
 
   [[nodiscard]] uint64_t end() const { return forgotten + changes.size(); }
-  void Forget() {
-    forgotten = end();
-    changes.clear();
+  // The oldest `count`.
+  void Forget(size_t count) {
+    forgotten += count;
+    changes.erase(changes.begin(), changes.begin() + static_cast<ptrdiff_t>(count));
   }
 };
 // The id of a pod that went may be another pod's now.

@@ -501,14 +501,20 @@ void LiveSnapshot::ReleaseName(const SnapshotBuilder::NamedPod& named) {
   symbols_->Release(named.key);
 }
 
-// The keys of pods that went are held for as long as they are in the log.
+// The older half goes at once, so that whoever follows the log and is a few changes behind misses
+// none.  The keys of pods that went are held for as long as they are in the log.
 void LiveSnapshot::Log(const PodChangeLog::Change& change) {
   PodChangeLog& log = catalog_->pod_changes_;
   if (log.changes.size() > catalog_->pods() + kChangesKept) {
-    log.Forget();
+    log.Forget(log.changes.size() / 2);
     for (const TextId key : keys_forgotten_) symbols_->Release(key);  // Mostly none is left.
-    keys_forgotten_.clear();
-    keys_forgotten_.swap(keys_gone_);
+    // The newest keys are those of the changes that are kept.  There may be fewer: ReleaseKeys().
+    const auto kept =
+        static_cast<size_t>(std::ranges::count(log.changes, false, &PodChangeLog::Change::came));
+    const size_t old = keys_gone_.size() - std::min(kept, keys_gone_.size());
+    const auto first_kept = keys_gone_.begin() + static_cast<ptrdiff_t>(old);
+    keys_forgotten_.assign(keys_gone_.begin(), first_kept);
+    keys_gone_.erase(keys_gone_.begin(), first_kept);
   }
   if (!keys_forgotten_.empty()) {
     symbols_->Release(keys_forgotten_.back());
@@ -522,7 +528,7 @@ void LiveSnapshot::Log(const PodChangeLog::Change& change) {
 
 void LiveSnapshot::Log(const NodeChangeLog::Change& change) {
   NodeChangeLog& log = catalog_->node_changes_;
-  if (log.changes.size() > catalog_->nodes() + kChangesKept) log.Forget();
+  if (log.changes.size() > catalog_->nodes() + kChangesKept) log.Forget(log.changes.size() / 2);
   log.changes.push_back(change);
 }
 

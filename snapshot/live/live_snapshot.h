@@ -375,7 +375,7 @@ class LiveSnapshot {
   std::vector<uint32_t> held_of_;  // By PodId: place in pods_.
   std::vector<PodId> free_ids_;
   std::vector<TextId> keys_gone_;  // Held for those who follow Catalog::pod_changes().
-  // Of a log that was forgotten: some are released at each change, not all at one.
+  // Of changes that the log forgot: some are released at each change, not all at one.
   std::vector<TextId> keys_forgotten_;
   // Pods on no node, by the one they wait for and HeldPod::order.
   absl::btree_map<std::pair<TextId, uint64_t>, uint32_t> unplaced_;

@@ -206,7 +206,7 @@ objects::ObjectRef LiveTwin::DrawMachine(const RawCluster& from) {
   machine.meta.namespace_name = "machines";
   machine.meta.name = dice_.Percent(50) ? "one" : "two";
   machine.node_name = dice_.Of(from.nodes).meta.name;
-  if (dice_.Percent(50)) machine.meta.deletion_time = 900'000;
+  if (dice_.Percent(20)) machine.meta.deletion_time = 900'000;
   return storage_.emplace_back(std::make_unique<objects::StorageObject>(machine)).get();
 }
 
