@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -108,6 +109,8 @@ func render(t *testing.T, feedOnly bool, provider, nodeGroups string) []byte {
 	values["serviceAccount"] = map[string]any{"annotations": map[string]any{"role": "x"}}
 	functions := template.FuncMap{
 		"quote": strconv.Quote,
+		"int":   func(number float64) int { return int(number) },
+		"fail":  func(why string) (string, error) { return "", errors.New(why) },
 		"toYaml": func(value any) (string, error) {
 			text, err := sigsyaml.Marshal(value)
 			return strings.TrimSuffix(string(text), "\n"), err

@@ -1,0 +1,207 @@
+// Package chart holds the Helm chart to what helm itself makes of it: values that mean nothing are
+// refused, and what is rendered parses as the objects that it says it is.
+package chart
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+)
+
+const folder = "../../packaging/helm/ebb"
+
+func load(t *testing.T) *chart.Chart {
+	t.Helper()
+	loaded, err := loader.Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
+}
+
+// render is what `helm install ebb --namespace ns` with these values, as YAML, would send: the
+// texts of the templates by their file's name.
+func render(t *testing.T, values string) (map[string]string, error) {
+	t.Helper()
+	loaded := load(t)
+	given, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := chartutil.ReleaseOptions{Name: "ebb", Namespace: "ns", IsInstall: true, Revision: 1}
+	all, err := chartutil.ToRenderValues(loaded, given, options, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := engine.Render(loaded, all)
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	for name, text := range rendered {
+		texts[name[strings.LastIndex(name, "/")+1:]] = text
+	}
+	return texts, nil
+}
+
+// objects are those of a rendered template.
+func objects(t *testing.T, text string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, document := range strings.Split(text, "\n---\n") {
+		var kind struct {
+			Kind     string `json:"kind"`
+			Metadata struct {
+				Name string `json:"name"`
+			} `json:"metadata"`
+		}
+		if err := yaml.Unmarshal([]byte(document), &kind); err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		if kind.Kind != "" {
+			found[kind.Kind+"/"+kind.Metadata.Name] = document
+		}
+	}
+	return found
+}
+
+func deployment(t *testing.T, values string) appsv1.Deployment {
+	t.Helper()
+	texts, err := render(t, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made appsv1.Deployment
+	if err := yaml.UnmarshalStrict([]byte(objects(t, texts["deployment.yaml"])["Deployment/ebb"]), &made); err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func stateVolume(t *testing.T, made appsv1.Deployment) corev1.Volume {
+	t.Helper()
+	for _, volume := range made.Spec.Template.Spec.Volumes {
+		if volume.Name == "state" {
+			return volume
+		}
+	}
+	t.Fatal("no volume state")
+	return corev1.Volume{}
+}
+
+func TestHelmFindsNothingToComplainOf(t *testing.T) {
+	for _, message := range lint.All(folder, map[string]any{}, "ns", true).Messages {
+		if message.Severity > support.InfoSev {
+			t.Error(message)
+		}
+	}
+}
+
+// Symptom: the chart took `provider: nonsense`, and names that mean nothing, without a word.
+func TestValuesThatMeanNothingAreRefused(t *testing.T) {
+	for values, why := range map[string]string{
+		"provider: nonsense":                      "provider",
+		"feedonly: false":                         "feedonly",
+		"feedOnly: \"no\"":                        "feedOnly",
+		"replicas: 0":                             "replicas",
+		"images: {ebb: x, pullPolicy: Sometimes}": "pullPolicy",
+		"images: {server: x}":                     "server",
+		"kubeArgs: --v=2":                         "kubeArgs",
+		"resources: {serve: {request: {cpu: 1}}}": "request",
+		"nodeGroups: {a: b}":                      "nodeGroups",
+		"state: {claim: x}":                       "claim",
+		"feedOnly: false\nstate: {size: 1Gi}":     "set replicas to 1",
+		"feedOnly: false\nreplicas: 1\nstate: {size: 1Gi, existingClaim: c}": "both set",
+		"feedOnly: false\nreplicas: 1\nstate: {storageClassName: fast}":      "set size too",
+		"state: {size: 1Gi}": "set feedOnly to false",
+	} {
+		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, without %q", values, err, why)
+		}
+	}
+}
+
+func TestEachValueOfTheFileIsInTheSchema(t *testing.T) {
+	loaded := load(t)
+	if loaded.Schema == nil {
+		t.Fatal("no values.schema.json")
+	}
+	if err := chartutil.ValidateAgainstSchema(loaded, loaded.Values); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheStateIsWhereTheValuesSay(t *testing.T) {
+	if volume := stateVolume(t, deployment(t, "feedOnly: false")); volume.EmptyDir == nil {
+		t.Errorf("not in the pod: %v", volume)
+	}
+	const own = "feedOnly: false\nreplicas: 1\nstate: {size: 1Gi, storageClassName: fast}"
+	made := deployment(t, own)
+	claim := stateVolume(t, made).PersistentVolumeClaim
+	if claim == nil || claim.ClaimName != "ebb-state" || made.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		t.Errorf("volume %v, strategy %v", claim, made.Spec.Strategy)
+	}
+	texts, err := render(t, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pvc corev1.PersistentVolumeClaim
+	if err := yaml.UnmarshalStrict([]byte(objects(t, texts["deployment.yaml"])["PersistentVolumeClaim/ebb-state"]), &pvc); err != nil {
+		t.Fatal(err)
+	}
+	if size := pvc.Spec.Resources.Requests.Storage().String(); size != "1Gi" || *pvc.Spec.StorageClassName != "fast" {
+		t.Errorf("%v", pvc.Spec)
+	}
+	made = deployment(t, "feedOnly: false\nreplicas: 1\nstate: {existingClaim: mine}")
+	if claim := stateVolume(t, made).PersistentVolumeClaim; claim == nil || claim.ClaimName != "mine" {
+		t.Errorf("volume %v", claim)
+	}
+}
+
+func TestTheNotesSayWhatANewPodForgets(t *testing.T) {
+	for values, wanted := range map[string][]string{
+		"":                {"changes nothing", "ebb plan --server", "feedOnly: false"},
+		"feedOnly: false": {"A new pod forgets", "state.size", "deletes Node objects and no machines", "One replica of 2"},
+		"feedOnly: false\nprovider: exec\nreplicas: 1\nstate: {size: 1Gi}": {"by provider exec", "goes on where the last one stopped"},
+	} {
+		texts, err := render(t, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, words := range wanted {
+			if !strings.Contains(texts["NOTES.txt"], words) {
+				t.Errorf("%q: the notes lack %q:\n%s", values, words, texts["NOTES.txt"])
+			}
+		}
+	}
+}
+
+// Every form that the values allow is YAML of the objects that it says it is.
+func TestEveryFormIsRendered(t *testing.T) {
+	for _, values := range []string{
+		"", "feedOnly: false", "nodeGroups: |\n  groups:\n  - name: a",
+		"feedOnly: false\nprovider: externalgrpc\nproviderArgs: [--externalgrpc-address=cloud:8086]",
+		"tolerations: [{operator: Exists}]\nnodeSelector: {a: b}\nserviceAccount: {annotations: {a: b}}",
+	} {
+		texts, err := render(t, values)
+		if err != nil {
+			t.Fatalf("%q: %v", values, err)
+		}
+		for _, file := range []string{"deployment.yaml", "rbac.yaml"} {
+			if len(objects(t, texts[file])) == 0 {
+				t.Errorf("%q: %s has no objects", values, file)
+			}
+		}
+		deployment(t, values)
+	}
+}
