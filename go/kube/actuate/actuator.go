@@ -115,6 +115,7 @@ type Actuator struct {
 	results   []*wire.DeletionResult
 	ended     int
 	evicted   []evicted
+	evicting  map[string]int // Requests for evictions that are not answered yet, by namespace.
 	keys      keys
 	growths   map[string]*growth   // Of groups whose provider has not answered yet.
 	untaint   map[string]types.UID // Nodes whose mark could not be taken off yet.
@@ -153,10 +154,10 @@ type evicted struct {
 func New(o Options) *Actuator {
 	o.setDefaults()
 	a := &Actuator{
-		o: o, running: map[string]*deletion{}, batches: map[string]*batch{}, growths: map[string]*growth{}, untaint: map[string]types.UID{},
+		o: o, running: map[string]*deletion{}, batches: map[string]*batch{}, growths: map[string]*growth{}, evicting: map[string]int{}, untaint: map[string]types.UID{},
 		lastAsked: time.Now(), process: fmt.Sprintf("%x", time.Now().UnixNano()),
 	}
-	a.o.Drainer.Evicted = a.recordEviction
+	a.o.Drainer.Evicting = a.beginEviction
 	return a
 }
 
@@ -325,6 +326,22 @@ func (a *Actuator) endGone(d *deletion) {
 		return
 	}
 	a.end(d, false, "somebody else deleted the node")
+}
+
+// beginEviction notes a request before it is made.  One that is taken is in a.evicted before it leaves
+// a.evicting, so that another drain that finds the budget spent always sees one of the two.
+func (a *Actuator) beginEviction(pod *corev1.Pod) func(taken bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.evicting[pod.Namespace]++
+	return func(taken bool) {
+		if taken {
+			a.recordEviction(pod)
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.evicting[pod.Namespace]--
+	}
 }
 
 func (a *Actuator) recordEviction(pod *corev1.Pod) {

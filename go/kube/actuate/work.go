@@ -72,6 +72,9 @@ func (a *Actuator) spent(kept *drain.Blocked) bool {
 	namespace, _, _ := strings.Cut(kept.Pod, "/")
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.evicting[namespace] > 0 {
+		return true
+	}
 	a.forgetEvictions()
 	for _, other := range a.running {
 		began := other.phase != wire.DeletionPhase_TAINTED && other.phase != wire.DeletionPhase_FAILED

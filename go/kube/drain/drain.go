@@ -77,8 +77,10 @@ type Drainer struct {
 	Recorder record.EventRecorder
 	Options  Options
 	Now      func() time.Time
-	// Evicted is told of every pod when its eviction was taken.  It may be nil.
-	Evicted func(*corev1.Pod)
+	// Evicting is called right before each request for an eviction, and what it returns right after,
+	// with whether the eviction was taken: no moment lies between the two in which a budget that it
+	// spent is not accounted for.  It may be nil.
+	Evicting func(*corev1.Pod) (answered func(taken bool))
 }
 
 // Look is what is to be done with the pods of a node.
@@ -251,15 +253,14 @@ func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pod *corev1.Pod,
 	d.event(pod, "deleting pod for node scale down")
 	eviction := evictionOf(pod, maxGrace)
 	for {
+		answered := func(bool) {}
+		if d.Evicting != nil {
+			answered = d.Evicting(pod)
+		}
 		err := d.Client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, eviction)
-		switch {
-		case err == nil || apierrors.IsNotFound(err):
-			if err == nil && d.Evicted != nil {
-				d.Evicted(pod)
-			}
-			return nil
-		case apierrors.IsConflict(err):
-			// Another pod has its name now.
+		answered(err == nil)
+		// At a conflict another pod has its name now.
+		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			return nil
 		}
 		if time.Since(begin)+d.Options.EvictAgainAfter > tryFor {

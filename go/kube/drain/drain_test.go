@@ -151,9 +151,16 @@ func TestABudgetThatRefusesIsAskedAgainAndNoOtherWayIsTaken(t *testing.T) {
 	})
 	d := drainerOf(t, c)
 	var told []string
-	d.Evicted = func(pod *corev1.Pod) {
-		if pod.Name == "web-1" {
-			told = append(told, pod.Name)
+	asked := 0
+	d.Evicting = func(pod *corev1.Pod) func(bool) {
+		if pod.Name != "web-1" {
+			return func(bool) {}
+		}
+		asked++
+		return func(taken bool) {
+			if taken {
+				told = append(told, pod.Name)
+			}
 		}
 	}
 	look, err := d.Look(t.Context(), "a", drain.LookOptions{})
@@ -164,8 +171,8 @@ func TestABudgetThatRefusesIsAskedAgainAndNoOtherWayIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	evictions, _ := c.Evictions()
-	if len(evictions) != 2 || refusals != 5 || len(told) != 1 {
-		t.Errorf("evictions %v after %d refusals, told %v", evictions, refusals, told)
+	if len(evictions) != 2 || refusals != 5 || len(told) != 1 || asked != 6 {
+		t.Errorf("evictions %v after %d refusals, told %v, asked %d times", evictions, refusals, told, asked)
 	}
 	for _, action := range c.Client.Actions() {
 		if action.GetVerb() == "delete" {
