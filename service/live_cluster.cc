@@ -132,6 +132,10 @@ absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects old
   return live_.Take(changes, older);
 }
 
+void LiveCluster::SetServerVersion(KubernetesVersion version) {
+  if (!options_.kubernetes_version) live_.SetVersion(version);
+}
+
 bool LiveCluster::PutUnevaluated(const ObjectSink::Unevaluated& object) {
   const bool is_new = unevaluated_.Put(object);
   if (is_new) judgement_.reset();
