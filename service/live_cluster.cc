@@ -151,6 +151,10 @@ void LiveCluster::SetAssumeComplete(bool assume_complete) {
   judgement_.reset();
 }
 
+void LiveCluster::SetServerVersion(KubernetesVersion version) {
+  if (!options_.kubernetes_version) live_.SetVersion(version);
+}
+
 bool LiveCluster::PutUnevaluated(const ObjectSink::Unevaluated& object) {
   const bool is_new = unevaluated_.Put(object);
   if (is_new) judgement_.reset();

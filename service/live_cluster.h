@@ -82,6 +82,9 @@ class LiveCluster {
   // Every object that `read` hands over, each as a change of its own.
   // Errors: those of `read` and of an object; what came before it is taken.
   absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);
+  // The version of the cluster's API server: its rules hold in place of the newest kubelet's,
+  // unless the options name a version.
+  void SetServerVersion(KubernetesVersion version);
 
   [[nodiscard]] const LiveCounts& counts() const { return live_.counts(); }
   // The latest time that an object carries, Unix seconds.

@@ -326,7 +326,8 @@ void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum
 }
 
 bool HoldsWhatItAsksFor(const objects::Pod& pod) {
-  if (pod.container_statuses.empty() && !pod.has_pod_status_resources) return true;
+  // By 1.37 a resize that can never happen leaves a pod what its status says, also where that is
+  // nothing.
   if (pod.resize_infeasible || pod.has_pod_status_resources) return false;
   // A list that is not there, or is empty, leaves the spec's.
   const auto says_the_same = [](const ResourceList& status, const ResourceList& spec) {

@@ -211,6 +211,17 @@ void AddFigures(const EscalatorDecision& made, std::vector<PolicyFigure>& to) {
   for (const EscalatorForce force : made.forced) add("bounded or forced by", Name(force));
 }
 
+// Which nodes the program taints in this round because the group shrinks.  It deletes them when
+// their grace periods are over; a loop of ebb drains as many nodes now, those that are tainted
+// already first.
+void AddTaintedByShrinking(const PolicyObservation& from, const EscalatorDecision& made,
+                           std::vector<PolicyFigure>& to) {
+  if (!made.down || made.down->tainted.nodes.empty()) return;
+  std::vector<std::string_view> names;
+  for (const size_t i : made.down->tainted.nodes) names.emplace_back(from.nodes[i].name);
+  to.push_back({"tainted now by the program", fmt::format("{}", fmt::join(names, ", "))});
+}
+
 // What the round does to nodes one by one.  Nodes that leave already have no taint of their own to
 // take off, and are not tainted again; nodes on which a taint stands keep it.
 void AddDeeds(const EscalatorOptions& options, const PolicyObservation& from,
@@ -336,6 +347,7 @@ class EscalatorPolicy final : public Policy {
       decision.denied_by = made.forced.empty() ? "bounds" : Name(made.forced.back());
     }
     AddFigures(made, decision.figures);
+    AddTaintedByShrinking(from, made, decision.figures);
     decision.candidates = Order(from, seen, made.group);
     AddWarnings(made.warnings, decision.warnings);
     if (!options_.dry_mode) AddDeeds(options_, from, made, now_s, decision);

@@ -274,7 +274,7 @@ std::vector<PodShapeId> AttractingShapes(const Catalog& catalog) {
 // no labels.  Those of the pod that is to be placed name the namespaces that their selector takes
 // (mergeAffinityTermNamespacesIfNotEmpty), and the scheduler of 1.36 then still asks the selector
 // about a pod without saying its namespace's labels: one that takes what has no labels takes all
-// pods.
+// pods.  By every version one without requirements takes all.
 bool SpeaksOf(const Catalog& catalog, const WeightedPodTerm& term, const PodShape& pod,
               bool of_placed) {
   if (!term.selector.Matches(pod.labels)) return false;
@@ -282,7 +282,8 @@ bool SpeaksOf(const Catalog& catalog, const WeightedPodTerm& term, const PodShap
   const LabelSet* labels = catalog.FindNamespaceLabels(pod.namespace_name);
   if (labels != nullptr && term.namespace_selector.Matches(*labels)) return true;
   const bool asked_without = catalog.kubernetes_version() < KubernetesVersion::k137;
-  return (of_placed ? labels == nullptr : asked_without) && term.namespace_selector.Matches({});
+  const bool all = asked_without || term.namespace_selector.MatchesEverything();
+  return (of_placed ? labels == nullptr : all) && term.namespace_selector.Matches({});
 }
 
 // What each pod of a shape adds to the nodes of its domain.
@@ -401,12 +402,18 @@ void AddImages(const Question& ask, std::vector<NodeScore>& sums) {
   if (std::ranges::all_of(images, [](const auto& each) { return each.second.nodes == 0; })) return;
   std::vector<int64_t> scores(ask.nodes.size());
   std::vector<ImageOnNode> here;
+  // Since 1.37 image volumes count too.  A container without an image is not one of a real pod.
+  const Preferences& wanted = *ask.shape.preferences;
+  const bool of_containers = catalog.kubernetes_version() < KubernetesVersion::k137;
+  const int64_t images_asked =
+      of_containers ? wanted.containers
+                    : std::max<int64_t>(wanted.containers, std::ssize(wanted.images));
   for (size_t i = 0; i < ask.nodes.size(); ++i) {
     here.clear();
     for (const TextId name : ask.shape.preferences->images) {
       if (FindImage(catalog.node(ask.nodes[i]), name) != nullptr) here.push_back(images[name]);
     }
-    scores[i] = ImageLocalityScore(here, all_nodes, ask.shape.preferences->containers);
+    scores[i] = ImageLocalityScore(here, all_nodes, images_asked);
   }
   Add(ScorePlugin::kImageLocality, ScoreWeights().image_locality, scores, sums);
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -89,8 +90,10 @@ func (c *cluster) startReplica(edits ...func(*app.Options)) *replica {
 	config.Dial = r.cut.dial
 	own, err := kubernetes.NewForConfig(config)
 	c.must(err)
+	others, err := dynamic.NewForConfig(config)
+	c.must(err)
 	o := app.Options{
-		Client: own, Host: config.Host, Listen: r.socket, Provider: &provider.NodeObject{Client: own},
+		Client: own, Dynamic: others, Host: config.Host, Listen: r.socket, Provider: &provider.NodeObject{Client: own},
 		Drain: hurriedDrain(), Cordon: true, Namespace: "kube-system", Session: "e2e",
 		OnFeeder: func(f *feed.Feeder) { r.feeder.Store(f) },
 		Log:      func(format string, args ...any) { c.t.Logf("ebb-kube: "+format, args...) },

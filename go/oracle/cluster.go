@@ -24,6 +24,8 @@ type Request struct {
 	Objects []Object `json:"objects"`
 	Pods    []string `json:"pods"`             // "namespace/name"
 	Scores  bool     `json:"scores,omitempty"` // Ask for the scores of the nodes that fit, too.
+	// Whose rules hold: "1.36", "1.37"; empty: 1.36.
+	Kubernetes string `json:"kubernetesVersion,omitempty"`
 }
 
 // Verdict tells whether one node takes one pod, and if not, which plugin refused and why.
@@ -89,11 +91,12 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 		Objects []json.RawMessage `json:"objects"`
 		Pods    []string          `json:"pods"`
 		Scores  bool              `json:"scores"`
+		Version string            `json:"kubernetesVersion"`
 	}
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return err
 	}
-	*r = Request{ID: raw.ID, Pods: raw.Pods, Scores: raw.Scores}
+	*r = Request{ID: raw.ID, Pods: raw.Pods, Scores: raw.Scores, Kubernetes: raw.Version}
 	for i, text := range raw.Objects {
 		var meta metav1.TypeMeta
 		if err := json.Unmarshal(text, &meta); err != nil {

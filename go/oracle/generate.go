@@ -64,7 +64,7 @@ func Generate(seed uint64, number int, limits Limits) *Request {
 }
 
 func (g *generator) request(number int) *Request {
-	request := &Request{ID: number, Scores: g.limits.Scores}
+	request := &Request{ID: number, Scores: g.limits.Scores, Kubernetes: kubernetesVersion}
 	for _, node := range g.nodes {
 		request.Objects = append(request.Objects, node)
 	}
@@ -149,6 +149,10 @@ func (g *generator) makeNodes(count int) {
 			node.Status.DeclaredFeatures = some(g, 3, "InPlacePodLevelResourcesVerticalScaling",
 				"RestartAllContainersOnContainerExits", "SomethingNobodyKnows",
 				"UserNamespacesHostNetworkSupport")
+			if kubernetesVersion != "1.36" && g.chance(0.5) {
+				node.Status.DeclaredFeatures = append(node.Status.DeclaredFeatures,
+					"VolumeBindMountOptions")
+			}
 		}
 		g.nodes = append(g.nodes, node)
 	}

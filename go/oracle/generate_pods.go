@@ -235,6 +235,7 @@ func (g *generator) needFeatures(pod *v1.Pod) {
 	}
 	for _, containers := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range containers {
+			g.needNewFeatures(&containers[i])
 			if g.chance(0.25) {
 				containers[i].RestartPolicyRules = []v1.ContainerRestartRule{{
 					Action: pick(g, v1.ContainerRestartRuleActionRestart,

@@ -147,6 +147,9 @@ func (g *generator) makeDriversAndCapacities() {
 		if name == driverB || g.chance(0.2) {
 			driver.Spec.StorageCapacity = pointerTo(g.chance(0.9))
 		}
+		if kubernetesVersion != "1.36" && g.chance(0.4) {
+			driver.Spec.PreventPodSchedulingIfMissing = pointerTo(g.chance(0.8))
+		}
 		g.others = append(g.others, driver)
 	}
 	for i := range g.IntN(5) {
@@ -160,7 +163,8 @@ func (g *generator) makeDriversAndCapacities() {
 			capacity.NodeTopology = g.labelSelector(map[string][]string{
 				v1.LabelTopologyZone: {"z1", "z2", "z3"}}, v1.LabelTopologyZone)
 		}
-		if g.chance(0.95) {
+		// Without one, scoring by the room of storage (on since 1.37) panics.
+		if g.chance(0.95) || kubernetesVersion != "1.36" {
 			capacity.Capacity = pointerTo(resource.MustParse(pick(g, "0", "3Gi", "10Gi", "100Gi")))
 		}
 		if g.chance(0.4) {

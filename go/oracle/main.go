@@ -13,6 +13,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -34,6 +35,7 @@ type options struct {
 	stats            bool
 	scores           bool
 	save             string
+	record           string
 	disagreementsMax int
 	limits           Limits
 }
@@ -53,6 +55,7 @@ func parseOptions() (*options, error) {
 	flag.BoolVar(&o.scores, "scores", true, "compare the scores of the nodes that fit, too")
 	flag.BoolVar(&o.stats, "stats", false, "print how often each rule refuses")
 	flag.StringVar(&o.save, "save", regressionFolder, "folder for the cases of disagreements (\"\": none)")
+	flag.StringVar(&o.record, "record", "", "add a case: the {\"symptom\", \"request\"} of a file with the scheduler's answer, and end")
 	flag.IntVar(&o.disagreementsMax, "max-disagreements", 10, "stop after this many different ones")
 	flag.Parse()
 	var err error
@@ -69,7 +72,7 @@ func parseOptions() (*options, error) {
 	if o.seed == 0 {
 		o.seed = rand.Uint64() >> 32
 	}
-	if !o.self {
+	if !o.self && o.record == "" {
 		o.ebb, err = findEbb(o.ebb)
 	}
 	return o, err
@@ -82,6 +85,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(2)
 	}
+	if o.record != "" {
+		if err := record(o.record, o.save); err != nil {
+			fmt.Fprintln(os.Stderr, "oracle:", err)
+			os.Exit(2)
+		}
+		return
+	}
 	agreed, err := newHunt(o).run()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
@@ -90,6 +100,26 @@ func main() {
 	if !agreed {
 		os.Exit(1)
 	}
+}
+
+// record asks the scheduler about the request of a file, and writes the case under the file's name.
+func record(path, folder string) error {
+	regression, err := LoadRegression(path)
+	if err != nil {
+		return err
+	}
+	if !regression.isOfThisScheduler() {
+		return fmt.Errorf("%s: is not of %s, which this program is built against", path, kubernetesVersion)
+	}
+	ctx := klog.NewContext(context.Background(), logr.Discard())
+	scheduler, err := NewScheduler(ctx)
+	if err != nil {
+		return err
+	}
+	if regression.Response, err = scheduler.Answer(ctx, regression.Request); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return regression.write(filepath.Join(folder, filepath.Base(path)))
 }
 
 // quiet drops the scheduler's log: plugins report odd objects there, and these clusters are odd.

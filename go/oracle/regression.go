@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -20,6 +21,11 @@ type Regression struct {
 
 const regressionFolder = "testdata/regressions"
 
+// isOfThisScheduler: the recorded answer is that of the version that this program is built against.
+func (r *Regression) isOfThisScheduler() bool {
+	return cmp.Or(r.Request.Kubernetes, "1.36") == kubernetesVersion
+}
+
 var notInFileNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // Save writes the case into a folder, under a name made from the signature of the disagreement, and
@@ -29,15 +35,19 @@ func (r *Regression) Save(folder, signature string) (string, error) {
 	hash.Write([]byte(signature))
 	slug := strings.Trim(notInFileNames.ReplaceAllString(strings.ToLower(signature), "-"), "-")
 	slug = strings.TrimRight(slug[:min(len(slug), 60)], "-")
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return "", err
-	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}
 	path := filepath.Join(folder, fmt.Sprintf("%s-%08x.json", slug, hash.Sum32()))
-	return path, os.WriteFile(path, append(text, '\n'), 0o644)
+	return path, r.write(path)
+}
+
+func (r *Regression) write(path string) error {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
 // LoadRegression reads a case.

@@ -235,6 +235,7 @@ func (s *snapshot) newNodeInfo(node *v1.Node, pods []fwk.PodInfo, except *v1.Pod
 func (s *snapshot) NodeInfos() fwk.NodeInfoLister           { return s }
 func (s *snapshot) StorageInfos() fwk.StorageInfoLister     { return s }
 func (s *snapshot) PodGroupStates() fwk.PodGroupStateLister { return nil }
+func (s *snapshot) PodGroups() fwk.PodGroupLister           { return nil }
 
 func (s *snapshot) List() ([]fwk.NodeInfo, error) { return s.nodes, nil }
 
@@ -256,6 +257,12 @@ func (s *snapshot) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error
 
 func (s *snapshot) IsPVCUsedByPods(key string) bool {
 	return len(s.nodesWhere(func(n fwk.NodeInfo) bool { return n.GetPVCRefCounts()[key] > 0 })) > 0
+}
+
+// HavePodsWithRequiredNonHostScopedAntiAffinityList is asked only where the feature gate
+// InterPodAffinityHostnameFastPath is on.
+func (s *snapshot) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return nil, nil
 }
 
 func (s *snapshot) nodesWhere(condition func(fwk.NodeInfo) bool) []fwk.NodeInfo {

@@ -53,6 +53,9 @@ func (s *Scheduler) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 		}
 	}
 	result.LeftOut = s.leftOut(pod)
+	if slices.ContainsFunc(verdicts, func(v *Verdict) bool { return v.Scores["VolumeBinding"] != 0 }) {
+		result.LeftOut["VolumeBinding"] = "the room of storage on nodes is not scored"
+	}
 }
 
 // leftOut names the plugins whose scores ebb does not work out for the pod, with the reason.

@@ -294,6 +294,7 @@ wire::SyncRequest WithoutChanges(const wire::SyncRequest& request) {
   message.set_resync_ends(request.resync_ends());
   message.set_cluster_uid(request.cluster_uid());
   message.set_whole(request.whole());
+  message.set_kubernetes_version(request.kubernetes_version());
   if (request.has_broken_watches()) *message.mutable_broken_watches() = request.broken_watches();
   return message;
 }
@@ -431,6 +432,7 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     wire::SyncReply reply;
     absl::Status taken = TakeMessage(session, batch, message, reply);
     if (taken.ok()) {
+      session.SetServerVersion(message.kubernetes_version());
       if (message.has_broken_watches()) broken_ = message.broken_watches();
       if (feeder_ && (message.has_broken_watches() || message.resync_ends())) {
         session.SetBrokenWatches(*feeder_, broken_);

@@ -240,7 +240,9 @@ LiveSnapshot::Options Session::HoldingOf(const LoadOptions& load) const {
 }
 
 std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
-  return std::make_unique<LiveCluster>(load, HoldingOf(load));
+  auto cluster = std::make_unique<LiveCluster>(load, HoldingOf(load));
+  if (server_version_) cluster->SetServerVersion(*server_version_);
+  return cluster;
 }
 
 wire::SessionStatus Session::Status() {
@@ -552,12 +554,21 @@ void Session::EndFeed(uint64_t feeder) {
 void Session::SetBrokenWatches(uint64_t feeder, const wire::BrokenWatches& watches) {
   std::vector<BrokenWatch> broken;
   for (const wire::BrokenWatch& each : watches.watches()) {
-    broken.push_back({.kind = each.kind(), .since_s = each.since()});
+    broken.push_back(
+        {.kind = each.kind(), .since_s = each.since(), .never_listed = each.never_listed()});
   }
   feed_.SetBroken(feeder, std::move(broken));
   answers_.clear();
   page_.reset();
   ++revision_;
+}
+
+void Session::SetServerVersion(std::string_view git_version) {
+  const std::optional<KubernetesVersion> version = KubernetesVersionOf(git_version);
+  if (!version || version == server_version_) return;
+  server_version_ = version;
+  cluster_->SetServerVersion(*version);
+  Changed();
 }
 
 absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
@@ -609,6 +620,8 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump, const wire:
   const std::string of_dump((*loaded)->UidOfNamespace("kube-system"));
   if (absl::Status s = CheckDumpIsOf(cluster_uid, of_dump); !s.ok()) return s;
   cluster_ = *std::move(loaded);
+  if (feed_.feeders() == 0) server_version_.reset();  // It may be of another cluster.
+  if (server_version_) cluster_->SetServerVersion(*server_version_);
   if (effective) settings_ = *std::move(effective);
   resyncs_.clear();
   feed_.OnLoad(ClockS());
@@ -668,6 +681,7 @@ std::optional<PlanSession> Session::AgeForPlans() const {
                       .cluster_uid = feed_.cluster_uid(),
                       .broken_watches = {}};
   for (const BrokenWatch& watch : age.broken) {
+    if (watch.never_listed) continue;  // A warning names it.
     session.broken_watches.emplace_back(watch.kind, watch.since_s);
   }
   return session;
@@ -684,6 +698,7 @@ wire::Freshness Session::Freshness() const {
     wire::BrokenWatch& broken = *freshness.add_broken_watches();
     broken.set_kind(watch.kind);
     broken.set_since(watch.since_s);
+    broken.set_never_listed(watch.never_listed);
   }
   return freshness;
 }
@@ -1380,7 +1395,10 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   if (std::string events = actuation_->EventsAfter(rounds); !events.empty()) {
     texts.events = NamedText{"actuation", std::move(events)};
   }
-  absl::StatusOr<RoundSettings> told = MakeSettings((*settings)->options, std::move(texts));
+  RoundOptions options = (*settings)->options;
+  // A record is replayed without the session.
+  if (!options.load.kubernetes_version) options.load.kubernetes_version = server_version_;
+  absl::StatusOr<RoundSettings> told = MakeSettings(options, std::move(texts));
   if (!told.ok()) return told.status();
   absl::StatusOr<RoundSource> source = SourceOf(call, *told);
   if (!source.ok()) return source.status();

@@ -39,6 +39,7 @@
 #include "service/session/actuation_log.h"
 #include "service/session/session_feed.h"
 #include "service/wire/planner.pb.h"
+#include "snapshot/kubernetes_version.h"
 #include "snapshot/live/change_batch.h"
 
 namespace ebb {
@@ -134,6 +135,9 @@ class Session {
   void EndFeed(uint64_t feeder);
   // The feeder's watches that are broken now.
   void SetBrokenWatches(uint64_t feeder, const wire::BrokenWatches& watches);
+  // The version of the cluster's API server, as SyncRequest.kubernetes_version; a text without a
+  // version changes nothing.
+  void SetServerVersion(std::string_view git_version);
 
   // Which cluster a feeder is of; "": it does not say.
   // Errors: FailedPrecondition: the session, or `batch`, is of another one.
@@ -263,6 +267,7 @@ class Session {
 
   const std::string name_;
   const SessionOptions& options_;
+  std::optional<KubernetesVersion> server_version_;  // As a feeder said it; absent: none has.
   std::unique_ptr<LiveCluster> cluster_;
   Effective settings_;
   bool assume_complete_;  // Of the session's own settings, and not of a Load's.

@@ -90,10 +90,11 @@ FeedAge SessionFeed::At(int64_t now_s) const {
       const auto same = std::ranges::find(feeder.second, first.kind, &BrokenWatch::kind);
       if (same == feeder.second.end()) return false;
       broken.since_s = std::max(broken.since_s, same->since_s);
+      broken.never_listed &= same->never_listed;
       return true;
     });
     if (!of_all) continue;
-    age.as_of_s = std::min(age.as_of_s, broken.since_s);
+    if (!broken.never_listed) age.as_of_s = std::min(age.as_of_s, broken.since_s);
     age.broken.push_back(std::move(broken));
   }
   return age;
@@ -130,6 +131,11 @@ std::vector<InputWarning> SessionFeed::WarningsAt(int64_t now_s) const {
   }
   const FeedAge age = At(now_s);
   for (const BrokenWatch& watch : age.broken) {
+    if (watch.never_listed) {
+      warn("SessionKindNotListed", absl::StrCat("its feeder cannot list ", Printable(watch.kind),
+                                                ": whether the cluster has any is not known"));
+      continue;
+    }
     warn("SessionWatchBroken",
          absl::StrCat("its feeder does not see changes of ", Printable(watch.kind), " since ",
                       FormatRfc3339(watch.since_s)));

@@ -38,12 +38,14 @@ namespace ebb {
 struct BrokenWatch {
   std::string kind;
   int64_t since_s = 0;
+  bool never_listed = false;  // No object of it was ever seen.
 };
 
 // As of when a cluster is.
 struct FeedAge {
-  // Now, or when the first broken watch broke, while a client feeds the session.  Else when the
-  // last one ended, or, where none began, when the last batch or dump was taken.
+  // Now, or when the first broken watch broke of a kind that was listed before, while a client
+  // feeds the session.  Else when the last one ended, or, where none began, when the last batch or
+  // dump was taken.
   int64_t as_of_s = 0;
   std::optional<int64_t> not_fed_since_s = std::nullopt;  // Absent: a client feeds it.
   std::vector<BrokenWatch> broken = {};                   // Of kinds that no feeding client sees.

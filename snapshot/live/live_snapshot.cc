@@ -220,6 +220,13 @@ void LiveSnapshot::StayInBounds() {
   if (stale_ && (shapes || HasManyDeadTexts())) Rebuild();
 }
 
+void LiveSnapshot::SetVersion(std::optional<KubernetesVersion> version) {
+  options_.kubernetes_version = version;
+  if (stale_) return;
+  builder_->SetVersion(version);
+  if (builder_->VersionNow() != catalog_->kubernetes_version()) BecomeStale(RebuildCause::kNode);
+}
+
 void LiveSnapshot::NoteTime(int64_t before, int64_t now) {
   if (now >= newest_time_) {
     newest_time_ = now;

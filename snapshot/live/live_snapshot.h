@@ -93,7 +93,8 @@ enum class RebuildCause : uint8_t {
   kFirst,
   kNode,        // A node has a label that some pod asks for and no node had, or lacks one that
                 // all nodes had; or it is the first of another operating system, or changes what
-                // its pods were made for; or its kubelet is of another version than all.
+                // its pods were made for; or its kubelet is of another version than all, or
+                // the API server (SetVersion).
   kShape,       // A shape is the first that asks for namespaces by labels, or is beyond a limit,
                 // or makes two counts differ that were one (CounterTable).
   kBudget,      // Budgets beyond a limit.
@@ -196,6 +197,11 @@ class LiveSnapshot {
   // All of them, in their order, or none.  Nothing is kept of what they point to.
   // REQUIRES: no fork of Snapshot() is open.
   absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kPassOver);
+
+  // Options::kubernetes_version, from here on.  Cost: where other rules hold by it than before, the
+  // next Snapshot() builds anew.
+  // REQUIRES: no fork of Snapshot() is open.
+  void SetVersion(std::optional<KubernetesVersion> version);
 
   // The cluster as it is now.  Plans may be tried on it; it must be as it was before the next
   // Take().  It and copies of it are valid until then: their catalog changes.  What is to outlive
@@ -344,7 +350,7 @@ class LiveSnapshot {
   [[nodiscard]] std::string_view SchedulerOf(uint32_t place) const;
   void NameUnknownNamespaces(SnapshotBuilder& builder) const;
 
-  const Options options_;
+  Options options_;
   std::shared_ptr<Symbols> symbols_;
   size_t texts_built_ = 0;  // Symbols::kept() when all was built anew.
   LiveCounts counts_;

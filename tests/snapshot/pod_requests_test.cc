@@ -518,5 +518,16 @@ TEST(PodRequestsTest, AStatusThatSaysTheSameHoldsWhatIsAskedFor) {
   EXPECT_FALSE(HoldsWhatItAsksFor(pod));
 }
 
+// Symptom: such a pod took room that kube-scheduler 1.37 gives away.
+TEST(PodRequestsTest, AnInfeasibleResizeWithoutAStatusHoldsNothingBy137) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 1000}})};
+  pod.overhead = {{"cpu", 250}};
+  pod.resize_infeasible = true;
+  EXPECT_FALSE(HoldsWhatItAsksFor(pod));
+  EXPECT_EQ(CpuBy136(pod), 1250);
+  EXPECT_EQ(CpuBy137(pod), 250);
+}
+
 }  // namespace
 }  // namespace ebb::pod_requests_test

@@ -1049,9 +1049,12 @@ func (x *Freshness) GetBrokenWatches() []*BrokenWatch {
 
 // Changes of the kind are not seen since then.
 type BrokenWatch struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // "Pod".
-	Since         int64                  `protobuf:"varint,2,opt,name=since,proto3" json:"since,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // "Pod"; a custom resource with its group, "Machine.cluster.x-k8s.io".
+	Since int64                  `protobuf:"varint,2,opt,name=since,proto3" json:"since,omitempty"`
+	// No list of the kind has succeeded, as where the client may not: no object of it is seen.  Answers
+	// warn of it, and are no older for it (Freshness.as_of).
+	NeverListed   bool `protobuf:"varint,3,opt,name=never_listed,json=neverListed,proto3" json:"never_listed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1098,6 +1101,13 @@ func (x *BrokenWatch) GetSince() int64 {
 		return x.Since
 	}
 	return 0
+}
+
+func (x *BrokenWatch) GetNeverListed() bool {
+	if x != nil {
+		return x.NeverListed
+	}
+	return false
 }
 
 type BrokenWatches struct {
@@ -1593,8 +1603,12 @@ type SyncRequest struct {
 	// The client's watches that are broken now, in place of those that it named before on this stream;
 	// absent: as before.
 	BrokenWatches *BrokenWatches `protobuf:"bytes,7,opt,name=broken_watches,json=brokenWatches,proto3" json:"broken_watches,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The version of the API server of the client's cluster: "v1.37.2".  From here on it says whose rules
+	// hold, in place of the kubelets' newest, unless the settings name a version.  "": as before, and
+	// so is a text that does not begin with two numbers.
+	KubernetesVersion string `protobuf:"bytes,8,opt,name=kubernetes_version,json=kubernetesVersion,proto3" json:"kubernetes_version,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *SyncRequest) Reset() {
@@ -1674,6 +1688,13 @@ func (x *SyncRequest) GetBrokenWatches() *BrokenWatches {
 		return x.BrokenWatches
 	}
 	return nil
+}
+
+func (x *SyncRequest) GetKubernetesVersion() string {
+	if x != nil {
+		return x.KubernetesVersion
+	}
+	return ""
 }
 
 type SyncReply struct {
@@ -5234,10 +5255,11 @@ const file_planner_proto_rawDesc = "" +
 	"\vcluster_uid\x18\x03 \x01(\tR\n" +
 	"clusterUid\x12@\n" +
 	"\x0ebroken_watches\x18\x04 \x03(\v2\x19.ebb.v1alpha1.BrokenWatchR\rbrokenWatchesB\x10\n" +
-	"\x0e_not_fed_since\"7\n" +
+	"\x0e_not_fed_since\"Z\n" +
 	"\vBrokenWatch\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
-	"\x05since\x18\x02 \x01(\x03R\x05since\"D\n" +
+	"\x05since\x18\x02 \x01(\x03R\x05since\x12!\n" +
+	"\fnever_listed\x18\x03 \x01(\bR\vneverListed\"D\n" +
 	"\rBrokenWatches\x123\n" +
 	"\awatches\x18\x01 \x03(\v2\x19.ebb.v1alpha1.BrokenWatchR\awatches\"\x90\x01\n" +
 	"\vLoadRequest\x12\x18\n" +
@@ -5268,7 +5290,7 @@ const file_planner_proto_rawDesc = "" +
 	"\achanges\x18\x02 \x03(\v2\x14.ebb.v1alpha1.ChangeR\achanges\"&\n" +
 	"\n" +
 	"ApplyReply\x12\x18\n" +
-	"\aversion\x18\x01 \x01(\x04R\aversion\"\x98\x02\n" +
+	"\aversion\x18\x01 \x01(\x04R\aversion\"\xc7\x02\n" +
 	"\vSyncRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12.\n" +
 	"\achanges\x18\x02 \x03(\v2\x14.ebb.v1alpha1.ChangeR\achanges\x12#\n" +
@@ -5278,7 +5300,8 @@ const file_planner_proto_rawDesc = "" +
 	"\vcluster_uid\x18\x05 \x01(\tR\n" +
 	"clusterUid\x12\x14\n" +
 	"\x05whole\x18\x06 \x01(\bR\x05whole\x12B\n" +
-	"\x0ebroken_watches\x18\a \x01(\v2\x1b.ebb.v1alpha1.BrokenWatchesR\rbrokenWatches\"Q\n" +
+	"\x0ebroken_watches\x18\a \x01(\v2\x1b.ebb.v1alpha1.BrokenWatchesR\rbrokenWatches\x12-\n" +
+	"\x12kubernetes_version\x18\b \x01(\tR\x11kubernetesVersion\"Q\n" +
 	"\tSyncReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12*\n" +
 	"\x11deleted_by_resync\x18\x02 \x01(\x04R\x0fdeletedByResync\"\xf7\x01\n" +

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,30 +94,19 @@ func CheckServer(ctx context.Context, client discovery.DiscoveryInterface, host 
 
 var digits = regexp.MustCompile(`^\d+`)
 
-// Served returns the kinds that the API server serves.  An error names one that it must serve.
-func Served(client discovery.DiscoveryInterface, kinds []*feed.Kind) ([]*feed.Kind, error) {
-	resources := map[string]map[string]bool{}
-	var served []*feed.Kind
-	for _, kind := range kinds {
-		if resources[kind.GroupVersion] == nil {
-			found := map[string]bool{}
-			list, err := client.ServerResourcesForGroupVersion(kind.GroupVersion)
-			if err != nil && !apierrors.IsNotFound(err) {
-				return nil, fmt.Errorf("resources of %s: %w", kind.GroupVersion, err)
-			}
-			if list != nil {
-				for i := range list.APIResources {
-					found[list.APIResources[i].Name] = true
-				}
-			}
-			resources[kind.GroupVersion] = found
+// Served returns what the API server serves of the kinds.  An error names one that it must serve.
+func Served(client discovery.DiscoveryInterface, kinds []*feed.Kind) (*feed.Served, error) {
+	served, err := feed.Look(client, kinds)
+	if err != nil {
+		return nil, err
+	}
+	for kind, err := range served.Unknown {
+		if !kind.Optional {
+			return nil, err
 		}
-		switch {
-		case resources[kind.GroupVersion][kind.Resource]:
-			served = append(served, kind)
-		case !kind.Optional:
-			return nil, fmt.Errorf("the API server does not serve %s of %s: it is too old", kind.Resource, kind.GroupVersion)
-		}
+	}
+	for _, kind := range served.Missing {
+		return nil, fmt.Errorf("the API server does not serve %s of %s: it is too old", kind.Resource, kind.GroupVersion)
 	}
 	return served, nil
 }
@@ -126,6 +116,8 @@ type Right struct {
 	Verb, Group, Resource, Subresource string
 	// Namespace of it; "": everywhere.
 	Namespace string
+	// Optional: of a kind without which plans are made, and say so.
+	Optional bool
 }
 
 func (r Right) String() string {
@@ -163,7 +155,7 @@ func Rights(n Needs) []Right {
 			verbs = append(verbs, "get") // Looked at right before a drain.
 		}
 		for _, verb := range verbs {
-			rights = append(rights, Right{Verb: verb, Group: kind.Group(), Resource: kind.Resource})
+			rights = append(rights, Right{Verb: verb, Group: kind.Group(), Resource: kind.Resource, Optional: kind.Optional})
 		}
 	}
 	if n.FeedOnly {
@@ -222,21 +214,35 @@ func MissingError(missing []Right) error {
 	return fmt.Errorf("%d rights are missing:\n%s", len(missing), strings.Join(lines, "\n"))
 }
 
-// Check does all of it: the server, what it serves, the rights.  It returns the kinds that can be fed.
-func Check(ctx context.Context, client kubernetes.Interface, host string, needs Needs) ([]*feed.Kind, error) {
+// Check does all of it: the server, what it serves, the rights.  It returns, a line each, which optional
+// kinds are served and cannot be fed; answers name them too.
+func Check(ctx context.Context, client kubernetes.Interface, host string, needs Needs) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("30 s are over"))
 	defer cancel()
 	if err := CheckServer(ctx, client.Discovery(), host); err != nil {
 		return nil, err
 	}
-	kinds, err := Served(client.Discovery(), needs.Kinds)
+	served, err := Served(client.Discovery(), needs.Kinds)
 	if err != nil {
 		return nil, err
 	}
-	needs.Kinds = kinds
+	var notes []string
+	for kind, err := range served.Unknown {
+		notes = append(notes, fmt.Sprintf("whether the API server has %v is not known: %v", kind, err))
+	}
+	needs.Kinds = served.Kinds
 	missing, err := Missing(ctx, client, Rights(needs))
 	if err != nil {
 		return nil, err
 	}
-	return kinds, MissingError(missing)
+	var needed []Right
+	for _, right := range missing {
+		if right.Optional {
+			notes = append(notes, fmt.Sprintf("the right to %v is missing: plans are made without them, and say so", right))
+		} else {
+			needed = append(needed, right)
+		}
+	}
+	slices.Sort(notes)
+	return notes, MissingError(needed)
 }

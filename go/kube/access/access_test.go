@@ -1,8 +1,10 @@
 package access_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,7 +15,6 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 	fakediscovery "k8s.io/client-go/discovery/fake"
@@ -34,19 +35,14 @@ func allowing(allowed func(*authorizationv1.ResourceAttributes) bool, without ..
 		review.Status.Allowed = allowed(review.Spec.ResourceAttributes)
 		return true, review, nil
 	})
-	lists := map[string]*metav1.APIResourceList{}
+	resources := map[string][]string{}
 	for _, kind := range feed.Kinds {
-		if slices.Contains(without, kind.Resource) {
-			continue
+		if !slices.Contains(without, kind.Resource) {
+			version := cmp.Or(kind.GroupVersion, kind.Group()+"/v1")
+			resources[version] = append(resources[version], kind.Resource)
 		}
-		list := lists[kind.GroupVersion]
-		if list == nil {
-			list = &metav1.APIResourceList{GroupVersion: kind.GroupVersion}
-			lists[kind.GroupVersion] = list
-			c.Client.Resources = append(c.Client.Resources, list)
-		}
-		list.APIResources = append(list.APIResources, metav1.APIResource{Name: kind.Resource, Kind: kind.Kind})
 	}
+	c.Serves(resources)
 	return c
 }
 
@@ -72,6 +68,40 @@ func TestMissingRightsAreNamedOneByOne(t *testing.T) {
 	}
 }
 
+// Symptom: a user who may not list NodeClaims could not run ebb-kube, or was fed without a word.
+func TestARightThatAnOptionalKindLacksIsANoteAndNoError(t *testing.T) {
+	c := allowing(func(a *authorizationv1.ResourceAttributes) bool {
+		return a.Group != "karpenter.sh" || a.Verb != "watch"
+	})
+	notes, err := access.Check(t.Context(), c.Client, "https://x", access.Needs{Kinds: feed.Kinds})
+	if err != nil || !slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, "watch nodeclaims.karpenter.sh") }) {
+		t.Errorf("%v; %v", notes, err)
+	}
+}
+
+// scheduling.k8s.io/v1 has PriorityClasses alone.
+func TestAKindIsFoundInTheVersionThatHasIt(t *testing.T) {
+	c := fakecluster.New()
+	c.Serves(map[string][]string{
+		"scheduling.k8s.io/v1": {"priorityclasses"}, "scheduling.k8s.io/v1alpha2": {"podgroups"},
+		"resource.k8s.io/v1beta2": {"resourceslices"},
+	})
+	served, err := feed.Look(c.Client.Discovery(), feed.Kinds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, kind := range served.Kinds {
+		found[kind.String()] = kind.GroupVersion
+	}
+	want := map[string]string{
+		"PodGroup.scheduling.k8s.io": "scheduling.k8s.io/v1alpha2", "ResourceSlice.resource.k8s.io": "resource.k8s.io/v1beta2",
+	}
+	if !maps.Equal(found, want) || len(served.Missing) == 0 {
+		t.Errorf("%v", found)
+	}
+}
+
 func TestWhoOnlyFeedsNeedsToReadAlone(t *testing.T) {
 	for _, right := range access.Rights(access.Needs{Kinds: feed.Kinds, FeedOnly: true, DeleteNodes: true}) {
 		if right.Verb != "list" && right.Verb != "watch" {
@@ -85,9 +115,13 @@ func TestWhoOnlyFeedsNeedsToReadAlone(t *testing.T) {
 
 func TestAKindThatMayBeMissingIsLeftOutAndAnotherIsAnError(t *testing.T) {
 	c := allowing(everything, "resourceslices", "deviceclasses", "resourceclaims", "resourceclaimtemplates")
-	kinds, err := access.Check(t.Context(), c.Client, "https://x", access.Needs{Kinds: feed.Kinds})
-	if err != nil || len(kinds) != len(feed.Kinds)-4 {
-		t.Errorf("%d kinds, %v", len(kinds), err)
+	notes, err := access.Check(t.Context(), c.Client, "https://x", access.Needs{Kinds: feed.Kinds})
+	if err != nil || len(notes) != 0 {
+		t.Errorf("%v, %v", notes, err)
+	}
+	served, err := access.Served(c.Client.Discovery(), feed.Kinds)
+	if err != nil || len(served.Kinds) != len(feed.Kinds)-4 {
+		t.Errorf("%v", err)
 	}
 	c = allowing(everything, "csistoragecapacities")
 	if _, err := access.Check(t.Context(), c.Client, "https://x", access.Needs{Kinds: feed.Kinds}); err == nil || !strings.Contains(err.Error(), "csistoragecapacities") {

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -34,6 +35,8 @@ import (
 // Options of a replica.
 type Options struct {
 	Client kubernetes.Interface
+	// Dynamic follows the optional kinds, of the same cluster.  Nil: the daemon is not fed with them.
+	Dynamic dynamic.Interface
 	// Host of the API server, for messages.
 	Host string
 
@@ -44,6 +47,8 @@ type Options struct {
 	NodeGroups string
 	// SettingsEvery so often they are read again.  Default 1 minute.
 	SettingsEvery time.Duration
+	// LookEvery so often the API server is asked which optional kinds it serves.  Default 1 minute.
+	LookEvery time.Duration
 
 	// Listen is the path of the actuator's socket.  "": nothing is done to the cluster.
 	Listen   string
@@ -104,23 +109,26 @@ func Run(ctx context.Context, o Options) error {
 	if o.Server == "" && o.Listen == "" {
 		return errors.New("neither a daemon to feed nor a socket to serve is named")
 	}
-	kinds, err := access.Check(ctx, o.Client, o.Host, o.Needs())
+	notes, err := access.Check(ctx, o.Client, o.Host, o.Needs())
 	if err != nil {
 		return err
+	}
+	for _, note := range notes {
+		o.Log("%s", note)
 	}
 	r := &replica{Options: &o, factory: feed.NewFactory(o.Client)}
 	r.nodes = r.factory.Core().V1().Nodes().Informer()
 	r.factory.Core().V1().Pods().Informer()
-	return r.run(ctx, kinds)
+	return r.run(ctx)
 }
 
 // run starts the parts.  The first that ends, ends all.
-func (r *replica) run(ctx context.Context, kinds []*feed.Kind) error {
+func (r *replica) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var parts []func(context.Context) error
 	if r.Server != "" {
-		feeder, client, err := r.newFeeder(kinds)
+		feeder, client, err := r.newFeeder()
 		if err != nil {
 			return err
 		}
@@ -161,7 +169,7 @@ func (r *replica) run(ctx context.Context, kinds []*feed.Kind) error {
 	return context.Cause(ctx)
 }
 
-func (r *replica) newFeeder(kinds []*feed.Kind) (*feed.Feeder, *daemon.Client, error) {
+func (r *replica) newFeeder() (*feed.Feeder, *daemon.Client, error) {
 	client, err := daemon.Dial(r.Server)
 	if err != nil {
 		return nil, nil, err
@@ -170,7 +178,8 @@ func (r *replica) newFeeder(kinds []*feed.Kind) (*feed.Feeder, *daemon.Client, e
 		return nil, nil, err
 	}
 	feeder, err := feed.New(feed.Options{
-		Factory: r.factory, Kinds: kinds, Daemon: client, Session: r.Session, Settings: r.settingsNow, Log: r.Log,
+		Factory: r.factory, Kinds: feed.Kinds, Dynamic: r.Dynamic, Discovery: r.Client.Discovery(), LookEvery: r.LookEvery,
+		Daemon: client, Session: r.Session, Settings: r.settingsNow, Log: r.Log,
 	})
 	if err == nil && r.OnFeeder != nil {
 		r.OnFeeder(feeder)

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -33,14 +34,12 @@ func allowed(objects ...apiruntime.Object) *fakecluster.Cluster {
 		review.Status.Allowed = true
 		return true, review, nil
 	})
-	lists := map[string]*metav1.APIResourceList{}
+	resources := map[string][]string{}
 	for _, kind := range feed.Kinds {
-		if lists[kind.GroupVersion] == nil {
-			lists[kind.GroupVersion] = &metav1.APIResourceList{GroupVersion: kind.GroupVersion}
-			c.Client.Resources = append(c.Client.Resources, lists[kind.GroupVersion])
-		}
-		lists[kind.GroupVersion].APIResources = append(lists[kind.GroupVersion].APIResources, metav1.APIResource{Name: kind.Resource})
+		version := cmp.Or(kind.GroupVersion, kind.Group()+"/v1")
+		resources[version] = append(resources[version], kind.Resource)
 	}
+	c.Serves(resources)
 	return c
 }
 

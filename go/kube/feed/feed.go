@@ -2,7 +2,8 @@
 // polled, and only what changed is sent, as Kubernetes' protobuf.
 //
 //	factory := feed.NewFactory(client)
-//	feeder, err := feed.New(feed.Options{Factory: factory, Kinds: feed.Kinds, Daemon: client, Session: "prod"})
+//	feeder, err := feed.New(feed.Options{Factory: factory, Kinds: feed.Kinds, Discovery: client.Discovery(),
+//	    Dynamic: dynamic, Daemon: daemon, Session: "prod"})
 //	factory.Start(ctx.Done())
 //	err = feeder.Run(ctx)        // Until ctx ends.
 //
@@ -11,7 +12,8 @@
 // and where an object came with a lower version than before (a backup of etcd was restored).
 //
 // The feeder names its cluster (the UID of the namespace kube-system), so that the daemon refuses it
-// where the session is of another one, and it names the kinds whose watches are broken.
+// where the session is of another one, the version of its API server, the kinds whose watches are broken,
+// and those that it cannot list.
 //
 // Changes of one object that come faster than the daemon takes them are sent as one, the last.
 // Memory:  what the informers hold, and for each change that waits its name and a pointer.
@@ -28,6 +30,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -41,8 +46,15 @@ import (
 type Options struct {
 	Factory informers.SharedInformerFactory
 	Kinds   []*Kind
-	Daemon  *daemon.Client
-	Session string
+	// Dynamic follows the optional kinds that Discovery finds.  Either nil: no optional kind is followed,
+	// and the API server's version is not told.
+	Dynamic   dynamic.Interface
+	Discovery discovery.DiscoveryInterface
+	// LookEvery so often the API server is asked which optional kinds it serves, and for its version.
+	// Default 1 minute.
+	LookEvery time.Duration
+	Daemon    *daemon.Client
+	Session   string
 	// Settings of the session, asked for before each full resync.  Nil: the session's stay.
 	Settings func(context.Context) (*plannerpb.Settings, error)
 	// Linger so long after a change for others to come with it.  Default 20 ms.
@@ -83,15 +95,20 @@ type Progress struct {
 
 // Feeder sends changes.
 type Feeder struct {
-	o         Options
-	informers map[*Kind]cache.SharedIndexInformer
-	wake      chan struct{}
+	o       Options
+	wake    chan struct{}
+	running sync.WaitGroup // Informers of optional kinds.
 
-	mu       sync.Mutex
-	pending  map[key]*change
-	order    []key
-	inFlight int
-	broken   map[*Kind]*brokenWatch
+	mu        sync.Mutex
+	kinds     []*Kind // That are followed, in the order of a resync.
+	informers map[*Kind]cache.SharedIndexInformer
+	followed  map[*Kind]*followed // By the row of o.Kinds.
+	unknown   map[*Kind]bool      // Rows of which discovery did not say whether they are served.
+	version   string              // Of the API server; "": not known.
+	pending   map[key]*change
+	order     []key
+	inFlight  int
+	broken    map[*Kind]*brokenWatch
 	// The daemon does not know yet which watches are broken.
 	tellBroken bool
 	resync     bool
@@ -101,8 +118,10 @@ type Feeder struct {
 // brokenWatch is one that has not come back.
 type brokenWatch struct {
 	version string // To which it had come when it broke.
-	since   time.Time
-	last    time.Time // When it failed last.
+	// No list has succeeded yet.
+	neverListed bool
+	since       time.Time
+	last        time.Time // When it failed last.
 }
 
 // healed: a watch that fails is tried again within a minute.  One that has not failed for so long goes
@@ -135,14 +154,18 @@ func New(o Options) (*Feeder, error) {
 	if o.BackOffMax == 0 {
 		o.BackOffMax = 10 * time.Second
 	}
+	if o.LookEvery == 0 {
+		o.LookEvery = time.Minute
+	}
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
 	f := &Feeder{
 		o: o, informers: map[*Kind]cache.SharedIndexInformer{}, wake: make(chan struct{}, 1),
-		pending: map[key]*change{}, broken: map[*Kind]*brokenWatch{},
+		pending: map[key]*change{}, broken: map[*Kind]*brokenWatch{}, followed: map[*Kind]*followed{},
 	}
-	for _, kind := range o.Kinds {
+	f.arrange()
+	for _, kind := range f.kinds {
 		informer := kind.informer(o.Factory)
 		f.informers[kind] = informer
 		if err := f.follow(kind, informer); err != nil {
@@ -154,21 +177,14 @@ func New(o Options) (*Feeder, error) {
 
 func (f *Feeder) follow(kind *Kind, informer cache.SharedIndexInformer) error {
 	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
-		cache.DefaultWatchErrorHandler(ctx, r, err)
 		if errors.Is(err, io.EOF) {
+			cache.DefaultWatchErrorHandler(ctx, r, err)
 			return // The server ended the watch, as it does now and then; nothing was missed.
 		}
-		f.o.Log("the watch of %s broke: %v", kind.Resource, err)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		watch := f.broken[kind]
-		if watch == nil {
-			watch = &brokenWatch{version: informer.LastSyncResourceVersion(), since: time.Now()}
-			f.broken[kind] = watch
-			f.tellBroken = true
+		if f.noteBroken(kind, informer) {
+			cache.DefaultWatchErrorHandler(ctx, r, err)
+			f.o.Log("the watch of %v broke: %v", kind, err)
 		}
-		watch.last = time.Now()
-		f.signal()
 	})
 	if err != nil {
 		return err
@@ -184,6 +200,27 @@ func (f *Feeder) follow(kind *Kind, informer cache.SharedIndexInformer) error {
 	return err
 }
 
+// noteBroken returns whether that is to be logged: what was never listed is logged once.
+func (f *Feeder) noteBroken(kind *Kind, informer cache.SharedIndexInformer) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.informers[kind] == nil {
+		return false // It is served no more.
+	}
+	watch := f.broken[kind]
+	news := watch == nil || !watch.neverListed
+	if watch == nil {
+		watch = &brokenWatch{
+			version: informer.LastSyncResourceVersion(), neverListed: !informer.HasSynced(), since: time.Now(),
+		}
+		f.broken[kind] = watch
+		f.tellBroken = true
+	}
+	watch.last = time.Now()
+	f.signal()
+	return news
+}
+
 func (f *Feeder) changed(kind *Kind, before metav1.Object, now any) {
 	object, ok := now.(metav1.Object)
 	if !ok || (before != nil && before.GetResourceVersion() == object.GetResourceVersion() && before.GetUID() == object.GetUID()) {
@@ -191,6 +228,9 @@ func (f *Feeder) changed(kind *Kind, before metav1.Object, now any) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.informers[kind] == nil {
+		return
+	}
 	c := f.changeOf(key{kind, object.GetNamespace(), object.GetName()})
 	c.object = object
 	if before != nil && before.GetUID() != object.GetUID() {
@@ -219,6 +259,9 @@ func (f *Feeder) deleted(kind *Kind, last any) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.informers[kind] == nil {
+		return
+	}
 	c := f.changeOf(key{kind, object.GetNamespace(), object.GetName()})
 	c.gone, c.object = true, nil
 	f.signal()
@@ -256,10 +299,17 @@ func (f *Feeder) Progress() Progress {
 
 // Run feeds until ctx ends, and returns why it did.
 func (f *Feeder) Run(ctx context.Context) error {
-	for kind, informer := range f.informers {
-		if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-			return fmt.Errorf("%s: %w", kind.Resource, context.Cause(ctx))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer f.running.Wait()
+	defer cancel(nil)
+	for _, each := range f.followedNow() {
+		if !cache.WaitForCacheSync(ctx.Done(), each.informer.HasSynced) {
+			return fmt.Errorf("%s: %w", each.kind.Resource, context.Cause(ctx))
 		}
+	}
+	if f.o.Dynamic != nil && f.o.Discovery != nil {
+		f.look(ctx)
+		f.running.Go(func() { f.keepLooking(ctx) })
 	}
 	wait := time.Duration(0)
 	for {
@@ -280,6 +330,23 @@ func (f *Feeder) Run(ctx context.Context) error {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// informing is a kind that is followed, and by what.
+type informing struct {
+	kind     *Kind
+	informer cache.SharedIndexInformer
+}
+
+// followedNow are the kinds that are followed, in the order of a resync.
+func (f *Feeder) followedNow() []informing {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := make([]informing, 0, len(f.kinds))
+	for _, kind := range f.kinds {
+		now = append(now, informing{kind, f.informers[kind]})
+	}
+	return now
 }
 
 func (f *Feeder) setConnected(connected bool) {
@@ -326,7 +393,7 @@ func (f *Feeder) stream(ctx context.Context) error {
 // waitForChanges returns when there are some, or a watch that broke may have come back.
 func (f *Feeder) waitForChanges(ctx context.Context, s *sender) error {
 	f.mu.Lock()
-	due := len(f.pending) > 0 || f.resync || f.tellBroken
+	due := len(f.pending) > 0 || f.resync || f.tellBroken || f.version != s.version
 	var look <-chan time.Time
 	if len(f.broken) > 0 {
 		look = time.After(lookAtBroken)
@@ -357,7 +424,12 @@ func (f *Feeder) isResyncDue() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for kind, watch := range f.broken {
-		if f.informers[kind].LastSyncResourceVersion() != watch.version || time.Since(watch.last) > healed {
+		informer := f.informers[kind]
+		healed := informer.LastSyncResourceVersion() != watch.version || time.Since(watch.last) > healed
+		if watch.neverListed {
+			healed = informer.HasSynced()
+		}
+		if healed {
 			delete(f.broken, kind)
 			f.tellBroken = true
 			f.resync = true
@@ -375,12 +447,26 @@ func (f *Feeder) takeBroken() *plannerpb.BrokenWatches {
 	}
 	f.tellBroken = false
 	broken := &plannerpb.BrokenWatches{}
-	for _, kind := range f.o.Kinds {
+	for _, row := range f.o.Kinds {
+		kind := row
+		if now := f.followed[row]; now != nil {
+			kind = now.kind
+		}
 		if watch := f.broken[kind]; watch != nil {
-			broken.Watches = append(broken.Watches, &plannerpb.BrokenWatch{Kind: kind.Kind, Since: watch.since.Unix()})
+			broken.Watches = append(broken.Watches, &plannerpb.BrokenWatch{
+				Kind: kind.String(), Since: watch.since.Unix(), NeverListed: watch.neverListed,
+			})
+		} else if f.unknown[row] {
+			broken.Watches = append(broken.Watches, &plannerpb.BrokenWatch{Kind: row.String(), NeverListed: true})
 		}
 	}
 	return broken
+}
+
+func (f *Feeder) versionNow() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.version
 }
 
 func (f *Feeder) hasBrokenToTell() bool {
@@ -391,11 +477,11 @@ func (f *Feeder) hasBrokenToTell() bool {
 
 // clusterUID is the UID of the namespace kube-system; "" where it is not followed or not there.
 func (f *Feeder) clusterUID() string {
-	for kind, informer := range f.informers {
-		if kind.Kind != "Namespace" {
+	for _, each := range f.followedNow() {
+		if each.kind.Kind != "Namespace" {
 			continue
 		}
-		if space, found, err := informer.GetStore().GetByKey(metav1.NamespaceSystem); err == nil && found {
+		if space, found, err := each.informer.GetStore().GetByKey(metav1.NamespaceSystem); err == nil && found {
 			if object, ok := space.(metav1.Object); ok {
 				return string(object.GetUID())
 			}
@@ -415,6 +501,13 @@ func (f *Feeder) takePending() ([]key, map[key]*change) {
 }
 
 func putOf(kind *Kind, of metav1.Object) (*plannerpb.Change, int, error) {
+	if custom, ok := of.(*unstructured.Unstructured); ok {
+		data, err := custom.MarshalJSON()
+		if err != nil {
+			return nil, 0, fmt.Errorf("%v %s/%s: %w", kind, of.GetNamespace(), of.GetName(), err)
+		}
+		return &plannerpb.Change{Change: &plannerpb.Change_PutJson{PutJson: data}}, len(data), nil
+	}
 	message, ok := of.(object.Message)
 	if !ok {
 		return nil, 0, fmt.Errorf("%s %s/%s: %T has no protobuf", kind.Kind, of.GetNamespace(), of.GetName(), of)
@@ -426,8 +519,21 @@ func putOf(kind *Kind, of metav1.Object) (*plannerpb.Change, int, error) {
 	return &plannerpb.Change{Change: &plannerpb.Change_PutProtobuf{PutProtobuf: data}}, len(data), nil
 }
 
-func deleteOf(k key) *plannerpb.Change {
-	return &plannerpb.Change{Change: &plannerpb.Change_Delete{Delete: &plannerpb.Deletion{
-		Kind: k.kind.Kind, Namespace: k.namespace, Name: k.name,
-	}}}
+func deleteOf(k key) (*plannerpb.Change, int, error) {
+	if !k.kind.Optional {
+		return &plannerpb.Change{Change: &plannerpb.Change_Delete{Delete: &plannerpb.Deletion{
+			Kind: k.kind.Kind, Namespace: k.namespace, Name: k.name,
+		}}}, 0, nil
+	}
+	// The kinds of several groups have one name: the group tells.
+	gone := &unstructured.Unstructured{}
+	gone.SetAPIVersion(k.kind.GroupVersion)
+	gone.SetKind(k.kind.Kind)
+	gone.SetNamespace(k.namespace)
+	gone.SetName(k.name)
+	data, err := gone.MarshalJSON()
+	if err != nil {
+		return nil, 0, fmt.Errorf("%v %s/%s: %w", k.kind, k.namespace, k.name, err)
+	}
+	return &plannerpb.Change{Change: &plannerpb.Change_DeleteJson{DeleteJson: data}}, len(data), nil
 }

@@ -17,7 +17,9 @@ import (
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -47,6 +49,8 @@ type fakeDaemon struct {
 	opened  []string
 	cluster string // As the last resync named it.
 	broken  []*plannerpb.BrokenWatch
+	// Version of the API server, as it was told last.
+	kubernetes string
 }
 
 func startDaemon(t *testing.T) *fakeDaemon {
@@ -135,6 +139,9 @@ func (d *fakeDaemon) take(request *plannerpb.SyncRequest, first bool) (*plannerp
 		d.touched = map[string]bool{}
 		d.cluster = request.ClusterUid
 	}
+	if request.KubernetesVersion != "" {
+		d.kubernetes = request.KubernetesVersion
+	}
 	if request.BrokenWatches != nil {
 		d.broken = request.BrokenWatches.Watches
 	}
@@ -161,11 +168,27 @@ func (d *fakeDaemon) change(change *plannerpb.Change) {
 		d.log = append(d.log, "delete "+name)
 		return
 	}
-	// Read by Kubernetes' own reader of protobuf.
-	object, kind, err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Decode(change.GetPutProtobuf(), nil, nil)
-	if err != nil {
-		d.t.Errorf("a change cannot be read: %v", err)
+	if gone := change.GetDeleteJson(); gone != nil {
+		object := d.fromJSON(gone)
+		name := object.GetKind() + " " + object.GetNamespace() + "/" + object.GetName()
+		delete(d.objects, name)
+		d.log = append(d.log, "delete "+object.GetAPIVersion()+" "+name)
 		return
+	}
+	var object runtime.Object
+	var kind *schema.GroupVersionKind
+	if put := change.GetPutJson(); put != nil {
+		custom := d.fromJSON(put)
+		gvk := custom.GroupVersionKind()
+		object, kind = custom, &gvk
+	} else {
+		// Read by Kubernetes' own reader of protobuf.
+		var err error
+		object, kind, err = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Decode(change.GetPutProtobuf(), nil, nil)
+		if err != nil {
+			d.t.Errorf("a change cannot be read: %v", err)
+			return
+		}
 	}
 	meta := object.(metav1.Object)
 	name := kind.Kind + " " + meta.GetNamespace() + "/" + meta.GetName()
@@ -174,6 +197,14 @@ func (d *fakeDaemon) change(change *plannerpb.Change) {
 		d.touched[name] = true
 	}
 	d.log = append(d.log, "put "+name)
+}
+
+func (d *fakeDaemon) fromJSON(text []byte) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(text); err != nil {
+		d.t.Errorf("a change cannot be read: %v", err)
+	}
+	return object
 }
 
 func (d *fakeDaemon) has(name string) bool {

@@ -5,93 +5,132 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 )
 
-// Kind is one of those that decide something.
+// Kind is one of those that decide something, or that answers name because it might.
 type Kind struct {
-	GroupVersion string // "apps/v1"
+	// GroupVersion is "apps/v1".  Of an optional kind it is "" until Look has found out which version
+	// the API server serves.
+	GroupVersion string
 	Kind         string // "ReplicaSet"
 	Resource     string // "replicasets"
 	// Optional: an API server may be without it, and then nothing is missing.
 	Optional bool
 
-	informer func(informers.SharedInformerFactory) cache.SharedIndexInformer
+	group    string
+	informer func(informers.SharedInformerFactory) cache.SharedIndexInformer // Nil: a dynamic one.
 }
 
 // Group is the API group, "" for the core's.
-func (k *Kind) Group() string {
-	for i, c := range k.GroupVersion {
-		if c == '/' {
-			return k.GroupVersion[:i]
-		}
+func (k *Kind) Group() string { return k.group }
+
+// String is "Pod", or "Machine.cluster.x-k8s.io" of a kind of which several groups may have one.
+func (k *Kind) String() string {
+	if !k.Optional {
+		return k.Kind
 	}
-	return ""
+	return schema.GroupKind{Group: k.group, Kind: k.Kind}.String()
+}
+
+func typed(of schema.GroupVersion, kind, resource string,
+	informer func(informers.SharedInformerFactory) cache.SharedIndexInformer) *Kind {
+	return &Kind{GroupVersion: of.String(), Kind: kind, Resource: resource, group: of.Group, informer: informer}
+}
+
+func optional(group, kind, resource string) *Kind {
+	return &Kind{Kind: kind, Resource: resource, Optional: true, group: group}
 }
 
 // Kinds are all that the daemon is fed with, in the order of a full resync: what others refer to comes first.
+// The list of snapshot/import/dump_kinds.cc has the same and Services, which no decision reads; a test holds
+// the two to each other.
 var Kinds = []*Kind{
-	{corev1.SchemeGroupVersion.String(), "Namespace", "namespaces", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	typed(corev1.SchemeGroupVersion, "Namespace", "namespaces", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().Namespaces().Informer()
-	}},
-	{corev1.SchemeGroupVersion.String(), "Node", "nodes", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(corev1.SchemeGroupVersion, "Node", "nodes", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().Nodes().Informer()
-	}},
-	{appsv1.SchemeGroupVersion.String(), "ReplicaSet", "replicasets", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(appsv1.SchemeGroupVersion, "ReplicaSet", "replicasets", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Apps().V1().ReplicaSets().Informer()
-	}},
-	{appsv1.SchemeGroupVersion.String(), "StatefulSet", "statefulsets", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(appsv1.SchemeGroupVersion, "StatefulSet", "statefulsets", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Apps().V1().StatefulSets().Informer()
-	}},
-	{appsv1.SchemeGroupVersion.String(), "DaemonSet", "daemonsets", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(appsv1.SchemeGroupVersion, "DaemonSet", "daemonsets", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Apps().V1().DaemonSets().Informer()
-	}},
-	{batchv1.SchemeGroupVersion.String(), "Job", "jobs", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(batchv1.SchemeGroupVersion, "Job", "jobs", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Batch().V1().Jobs().Informer()
-	}},
-	{corev1.SchemeGroupVersion.String(), "ReplicationController", "replicationcontrollers", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(corev1.SchemeGroupVersion, "ReplicationController", "replicationcontrollers", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().ReplicationControllers().Informer()
-	}},
-	{storagev1.SchemeGroupVersion.String(), "StorageClass", "storageclasses", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(storagev1.SchemeGroupVersion, "StorageClass", "storageclasses", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Storage().V1().StorageClasses().Informer()
-	}},
-	{corev1.SchemeGroupVersion.String(), "PersistentVolume", "persistentvolumes", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(corev1.SchemeGroupVersion, "PersistentVolume", "persistentvolumes", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().PersistentVolumes().Informer()
-	}},
-	{corev1.SchemeGroupVersion.String(), "PersistentVolumeClaim", "persistentvolumeclaims", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(corev1.SchemeGroupVersion, "PersistentVolumeClaim", "persistentvolumeclaims", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().PersistentVolumeClaims().Informer()
-	}},
-	{storagev1.SchemeGroupVersion.String(), "CSINode", "csinodes", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(storagev1.SchemeGroupVersion, "CSINode", "csinodes", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Storage().V1().CSINodes().Informer()
-	}},
-	{storagev1.SchemeGroupVersion.String(), "CSIDriver", "csidrivers", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(storagev1.SchemeGroupVersion, "CSIDriver", "csidrivers", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Storage().V1().CSIDrivers().Informer()
-	}},
-	{storagev1.SchemeGroupVersion.String(), "CSIStorageCapacity", "csistoragecapacities", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(storagev1.SchemeGroupVersion, "CSIStorageCapacity", "csistoragecapacities", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Storage().V1().CSIStorageCapacities().Informer()
-	}},
-	{storagev1.SchemeGroupVersion.String(), "VolumeAttachment", "volumeattachments", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(storagev1.SchemeGroupVersion, "VolumeAttachment", "volumeattachments", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Storage().V1().VolumeAttachments().Informer()
-	}},
-	{resourcev1.SchemeGroupVersion.String(), "DeviceClass", "deviceclasses", true, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-		return f.Resource().V1().DeviceClasses().Informer()
-	}},
-	{resourcev1.SchemeGroupVersion.String(), "ResourceSlice", "resourceslices", true, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-		return f.Resource().V1().ResourceSlices().Informer()
-	}},
-	{resourcev1.SchemeGroupVersion.String(), "ResourceClaimTemplate", "resourceclaimtemplates", true, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-		return f.Resource().V1().ResourceClaimTemplates().Informer()
-	}},
-	{resourcev1.SchemeGroupVersion.String(), "ResourceClaim", "resourceclaims", true, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-		return f.Resource().V1().ResourceClaims().Informer()
-	}},
-	{policyv1.SchemeGroupVersion.String(), "PodDisruptionBudget", "poddisruptionbudgets", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	optional("resource.k8s.io", "DeviceClass", "deviceclasses"),
+	optional("resource.k8s.io", "ResourceSlice", "resourceslices"),
+	optional("resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplates"),
+	optional("resource.k8s.io", "ResourceClaim", "resourceclaims"),
+	optional("cluster.x-k8s.io", "Machine", "machines"),
+	optional("machine.openshift.io", "Machine", "machines"),
+	optional("karpenter.sh", "NodeClaim", "nodeclaims"),
+	optional("karpenter.sh", "NodePool", "nodepools"),
+	optional("scheduling.k8s.io", "Workload", "workloads"),
+	optional("scheduling.k8s.io", "PodGroup", "podgroups"),
+	optional("scheduling.x-k8s.io", "PodGroup", "podgroups"),
+	optional("scheduling.volcano.sh", "PodGroup", "podgroups"),
+	optional("kueue.x-k8s.io", "Workload", "workloads"),
+	optional("autoscaling.k8s.io", "VerticalPodAutoscaler", "verticalpodautoscalers"),
+	optional("autoscaling.x-k8s.io", "CapacityBuffer", "capacitybuffers"),
+	optional("cluster.x-k8s.io", "MachineSet", "machinesets"),
+	optional("machine.openshift.io", "MachineSet", "machinesets"),
+	// Kinds of which an answer says that they are there, and no more.
+	optional("karpenter.sh", "Machine", "machines"),
+	optional("karpenter.sh", "Provisioner", "provisioners"),
+	optional("scheduling.k8s.io", "CompositePodGroup", "compositepodgroups"),
+	optional("scheduling.sigs.k8s.io", "PodGroup", "podgroups"),
+	optional("scheduling.run.ai", "PodGroup", "podgroups"),
+	optional("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "leaderworkersets"),
+	optional("jobset.x-k8s.io", "JobSet", "jobsets"),
+	optional("autoscaling.x-k8s.io", "ProvisioningRequest", "provisioningrequests"),
+	optional("scheduling.koordinator.sh", "Reservation", "reservations"),
+	optional("policy.kruise.io", "PodUnavailableBudget", "podunavailablebudgets"),
+	optional("lifecycle.k8s.io", "EvictionRequest", "evictionrequests"),
+	optional("lifecycle.k8s.io", "Eviction", "evictions"),
+	optional("operator.openshift.io", "KubeDescheduler", "kubedeschedulers"),
+	optional("nodemaintenance.medik8s.io", "NodeMaintenance", "nodemaintenances"),
+	optional("autoscaling.openshift.io", "MachineAutoscaler", "machineautoscalers"),
+	optional("autoscaling.openshift.io", "ClusterAutoscaler", "clusterautoscalers"),
+	optional("cluster.x-k8s.io", "MachineDeployment", "machinedeployments"),
+	optional("cluster.x-k8s.io", "MachinePool", "machinepools"),
+	typed(policyv1.SchemeGroupVersion, "PodDisruptionBudget", "poddisruptionbudgets", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Policy().V1().PodDisruptionBudgets().Informer()
-	}},
-	{corev1.SchemeGroupVersion.String(), "Pod", "pods", false, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	}),
+	typed(corev1.SchemeGroupVersion, "Pod", "pods", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().Pods().Informer()
-	}},
+	}),
 }

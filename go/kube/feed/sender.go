@@ -21,6 +21,8 @@ type sender struct {
 	feeder *Feeder
 	stream *daemon.Stream
 	named  bool // The session was.
+	// Of the API server, as it was told last.
+	version string
 
 	acknowledged chan *plannerpb.SyncReply
 	over         chan struct{}
@@ -61,6 +63,10 @@ func (s *sender) send(ctx context.Context, batch *plannerpb.SyncRequest) error {
 		s.named = true
 	}
 	batch.BrokenWatches = s.feeder.takeBroken()
+	if version := s.feeder.versionNow(); version != s.version {
+		batch.KubernetesVersion = version
+		s.version = version
+	}
 	if err := s.stream.Send(batch); err != nil {
 		return s.failed()
 	}
@@ -73,7 +79,7 @@ func (s *sender) send(ctx context.Context, batch *plannerpb.SyncRequest) error {
 		defer f.mu.Unlock()
 		f.progress.Version = reply.GetVersion()
 		for _, change := range batch.Changes {
-			if change.GetDelete() != nil {
+			if change.GetDelete() != nil || change.GetDeleteJson() != nil {
 				f.progress.Deletes++
 			} else {
 				f.progress.Puts++
@@ -124,9 +130,9 @@ func (s *sender) resync(ctx context.Context) error {
 	f.tellBroken = true // This stream has named none yet.
 	f.mu.Unlock()
 	b := &batcher{sender: s, batch: &plannerpb.SyncRequest{ResyncBegins: true, ClusterUid: f.clusterUID()}}
-	for _, kind := range f.o.Kinds {
-		for _, object := range inOrder(f.informers[kind].GetStore().List()) {
-			change, bytes, err := putOf(kind, object)
+	for _, each := range f.followedNow() {
+		for _, object := range inOrder(each.informer.GetStore().List()) {
+			change, bytes, err := putOf(each.kind, object)
 			if err != nil {
 				return err
 			}
@@ -165,14 +171,18 @@ func inOrder(list []any) []metav1.Object {
 func (s *sender) sendChanges(ctx context.Context) error {
 	f := s.feeder
 	order, pending := f.takePending()
-	if len(order) == 0 && !f.hasBrokenToTell() {
+	if len(order) == 0 && !f.hasBrokenToTell() && f.versionNow() == s.version {
 		return nil
 	}
 	b := &batcher{sender: s, batch: &plannerpb.SyncRequest{}}
 	for _, k := range order {
 		c := pending[k]
 		if c.gone {
-			if err := b.add(ctx, deleteOf(k), 0); err != nil {
+			change, bytes, err := deleteOf(k)
+			if err != nil {
+				return err
+			}
+			if err := b.add(ctx, change, bytes); err != nil {
 				return err
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,69 +30,62 @@ type page struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// others are kinds that no feeder tells, and that an answer of ebb may depend on or name.  With those of
-// the feeder they are the kinds of snapshot/import/dump_kinds.cc.  Secrets and ConfigMaps are never
-// read.
-var others = []struct{ group, kind, resource string }{
-	{"", "Service", "services"},
-	{"scheduling.k8s.io", "Workload", "workloads"},
-	{"scheduling.k8s.io", "PodGroup", "podgroups"},
-	{"scheduling.x-k8s.io", "PodGroup", "podgroups"},
-	{"scheduling.volcano.sh", "PodGroup", "podgroups"},
-	{"kueue.x-k8s.io", "Workload", "workloads"},
-	{"autoscaling.k8s.io", "VerticalPodAutoscaler", "verticalpodautoscalers"},
-	{"autoscaling.x-k8s.io", "CapacityBuffer", "capacitybuffers"},
-	{"karpenter.sh", "NodePool", "nodepools"},
-	{"karpenter.sh", "NodeClaim", "nodeclaims"},
-	{"cluster.x-k8s.io", "Machine", "machines"},
-	{"machine.openshift.io", "Machine", "machines"},
-	{"cluster.x-k8s.io", "MachineSet", "machinesets"},
-	{"machine.openshift.io", "MachineSet", "machinesets"},
-}
+// service is the kind of snapshot/import/dump_kinds.cc that no feeder tells, as no decision reads it.
+// Secrets and ConfigMaps are never read.
+var service = &feed.Kind{GroupVersion: "v1", Kind: "Service", Resource: "services"}
 
 // ErrPartial is of a dump that lacks kinds which the server has; `problems` names them.
 var ErrPartial = errors.New("the dump lacks kinds that could not be read")
 
-// othersServed are those of `others` that the server has, by its preferred versions.  What discovery
-// cannot tell of one group goes to problems, and false is returned with the others.
-func othersServed(client kubernetes.Interface, problems io.Writer) ([]*feed.Kind, bool) {
-	served, err := client.Discovery().ServerPreferredResources()
-	whole := err == nil
-	if err != nil {
-		fmt.Fprintf(problems, "kubectl ebb: what the server has is not known of all groups: %v\n", err)
-	}
-	var kinds []*feed.Kind
-	for _, other := range others {
-		for _, list := range served {
-			group, _, grouped := strings.Cut(list.GroupVersion, "/")
-			if !grouped {
-				group = ""
-			}
-			for _, resource := range list.APIResources {
-				if group == other.group && resource.Name == other.resource {
-					kinds = append(kinds, &feed.Kind{GroupVersion: list.GroupVersion, Kind: other.kind, Resource: other.resource, Optional: true})
-				}
-			}
+// served are the kinds that the server has, and whether that is known of all; what is not goes to problems.
+// Kinds that every server has are returned without asking.
+func served(client kubernetes.Interface, problems io.Writer) ([]*feed.Kind, bool) {
+	var optional []*feed.Kind
+	for _, kind := range feed.Kinds {
+		if kind.Optional {
+			optional = append(optional, kind)
 		}
 	}
-	return kinds, whole
+	found, err := feed.Look(client.Discovery(), optional)
+	if err != nil {
+		fmt.Fprintf(problems, "kubectl ebb: which kinds the server has is not known: %v\n", err)
+		found = &feed.Served{}
+	}
+	for _, kind := range optional {
+		if err := found.Unknown[kind]; err != nil {
+			fmt.Fprintf(problems, "kubectl ebb: whether the server has %v is not known: %v\n", kind, err)
+		}
+	}
+	version := map[string]*feed.Kind{}
+	for _, kind := range found.Kinds {
+		version[kind.String()] = kind
+	}
+	var kinds []*feed.Kind
+	for _, kind := range feed.Kinds {
+		if !kind.Optional {
+			kinds = append(kinds, kind)
+		} else if has := version[kind.String()]; has != nil {
+			kinds = append(kinds, has)
+		}
+	}
+	return kinds, err == nil && len(found.Unknown) == 0
 }
 
 // WriteDump writes all that an answer of ebb may depend on to a file, whole or not at all, or to out
 // where the path is empty.  Kinds that the user may not list go to `problems`; nodes and pods are no
 // dump without.  Errors: ErrPartial after a dump that lacks kinds was written.
 func WriteDump(ctx context.Context, client kubernetes.Interface, path string, out, problems io.Writer) error {
-	kinds, whole := othersServed(client, problems)
+	kinds, whole := served(client, problems)
 	dump := newDump()
-	for _, kind := range append(slices.Clone(feed.Kinds), kinds...) {
+	for _, kind := range append(kinds, service) {
 		list, err := readAll(ctx, client, kind)
-		if apierrors.IsNotFound(err) && (kind.Optional || mayLack(kind)) {
+		if apierrors.IsNotFound(err) && mayLack(kind) {
 			continue
 		}
 		if err == nil {
 			err = dump.add(list)
 		} else if needed := kind.Resource == "nodes" || kind.Resource == "pods"; !needed && ctx.Err() == nil {
-			fmt.Fprintf(problems, "kubectl ebb: %s could not be read: %v\n", kind.Resource, err)
+			fmt.Fprintf(problems, "kubectl ebb: %s could not be read: %v\n", nameOf(kind), err)
 			whole, err = false, nil
 		}
 		if err != nil {
@@ -163,21 +155,22 @@ func (d *dump) end() *bytes.Buffer {
 }
 
 // Dump reads all that a plan reads, as a list of lists in JSON.  What the user may not list is an
-// error that names every such kind; of volumes and devices it is told to `problems`, and ebb says in
-// its turn what it lacks.
+// error that names every such kind; of volumes and optional kinds it is told to `problems`, and ebb says
+// in its turn what it lacks.
 func Dump(ctx context.Context, client kubernetes.Interface, problems io.Writer) (*bytes.Buffer, error) {
 	dump := newDump()
 	var forbidden []string
-	for _, kind := range feed.Kinds {
+	kinds, _ := served(client, problems)
+	for _, kind := range kinds {
 		list, err := readAll(ctx, client, kind)
 		switch {
 		case apierrors.IsForbidden(err) && mayLack(kind):
-			fmt.Fprintf(problems, "kubectl ebb: you may not list %s; the plan is made without\n", kind.Resource)
+			fmt.Fprintf(problems, "kubectl ebb: you may not list %s; the plan is made without\n", nameOf(kind))
 			continue
 		case apierrors.IsForbidden(err):
 			forbidden = append(forbidden, kind.Resource)
 			continue
-		case apierrors.IsNotFound(err) && (kind.Optional || mayLack(kind)):
+		case apierrors.IsNotFound(err) && mayLack(kind):
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", kind.Resource, err)
@@ -192,8 +185,16 @@ func Dump(ctx context.Context, client kubernetes.Interface, problems io.Writer) 
 	return dump.end(), nil
 }
 
+// nameOf is "pods", or "machines.cluster.x-k8s.io" of an optional kind.
+func nameOf(kind *feed.Kind) string {
+	if !kind.Optional {
+		return kind.Resource
+	}
+	return kind.Resource + "." + kind.Group()
+}
+
 func mayLack(kind *feed.Kind) bool {
-	return kind.Group() == "storage.k8s.io" || kind.Group() == "resource.k8s.io" || strings.HasPrefix(kind.Resource, "persistentvolume")
+	return kind.Optional || kind.Group() == "storage.k8s.io" || strings.HasPrefix(kind.Resource, "persistentvolume")
 }
 
 func pathOf(kind *feed.Kind) string {

@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/kubernetes"
@@ -156,6 +157,28 @@ func (a *arguments) dump(ctx context.Context, client kubernetes.Interface, out, 
 	return err
 }
 
+func namesVersion(argument string) bool {
+	name, _, _ := strings.Cut(argument, "=")
+	return name == "--kubernetes-version"
+}
+
+// rulesOf is the version of the scheduler by whose rules ebb is to place pods, as --kubernetes-version takes
+// it: that of the API server, which may be newer than all kubelets.  "": it does not say.
+func rulesOf(client kubernetes.Interface) string {
+	version, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return ""
+	}
+	var major, minor int
+	if n, _ := fmt.Sscanf(version.GitVersion, "v%d.%d", &major, &minor); n != 2 {
+		return ""
+	}
+	if major > 1 || minor >= 37 {
+		return "1.37"
+	}
+	return "1.36"
+}
+
 func (a *arguments) runEbb(ctx context.Context, client kubernetes.Interface, out, problems io.Writer) error {
 	call, err := a.ebbArguments()
 	if err != nil {
@@ -168,6 +191,9 @@ func (a *arguments) runEbb(ctx context.Context, client kubernetes.Interface, out
 	dump, err := Dump(ctx, client, problems)
 	if err != nil {
 		return err
+	}
+	if version := rulesOf(client); version != "" && !slices.ContainsFunc(call, namesVersion) {
+		call = append(call, "--kubernetes-version="+version)
 	}
 	command := exec.CommandContext(ctx, program, call...)
 	command.Stdin, command.Stdout, command.Stderr = dump, out, problems

@@ -29,7 +29,7 @@ func server(t *testing.T, forbidden ...string) (kubernetes.Interface, string) {
 		resource := filepath.Base(r.URL.Path)
 		switch {
 		case r.URL.Path == "/version":
-			fmt.Fprint(w, `{"major":"1","minor":"36"}`)
+			fmt.Fprint(w, `{"major":"1","minor":"37","gitVersion":"v1.37.2-eks-1"}`)
 		case r.URL.Path == "/api":
 			fmt.Fprint(w, `{"kind":"APIVersions","versions":["v1"]}`)
 		case r.URL.Path == "/apis":
@@ -80,7 +80,7 @@ func TestADumpHoldsWholeListsAndNoPages(t *testing.T) {
 		}
 	}
 	budgets, found := kinds["PodDisruptionBudgetList"]
-	if kinds["NodeList"] != 3 || !found || budgets != 0 || len(kinds) != 16 {
+	if kinds["NodeList"] != 3 || !found || budgets != 0 || len(kinds) != 17 {
 		t.Errorf("%v", kinds)
 	}
 }
@@ -91,6 +91,21 @@ func TestWhatTheUserMayNotListIsNamed(t *testing.T) {
 	_, err := Dump(t.Context(), client, &problems)
 	if err == nil || !strings.Contains(err.Error(), "poddisruptionbudgets, pods") || !strings.Contains(problems.String(), "csinodes") {
 		t.Errorf("%v; %s", err, problems.String())
+	}
+}
+
+// Symptom: `kubectl ebb plan` read no NodePools, NodeClaims and Machines, so that nodes whose machine is being
+// deleted took pods.
+func TestAPlanReadsTheOptionalKindsThatTheServerHas(t *testing.T) {
+	client, _ := server(t, "nodepools")
+	var problems bytes.Buffer
+	dump, err := Dump(t.Context(), client, &problems)
+	if err != nil || bytes.Contains(dump.Bytes(), []byte("NodePoolList")) || !strings.Contains(problems.String(), "may not list nodepools.karpenter.sh") {
+		t.Errorf("%v; %s", err, problems.String())
+	}
+	client, _ = server(t)
+	if dump, err = Dump(t.Context(), client, &problems); err != nil || !bytes.Contains(dump.Bytes(), []byte("NodePoolList")) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -149,9 +164,7 @@ func TestTheKindsAreThoseOfTheListInCpp(t *testing.T) {
 	for _, kind := range feed.Kinds {
 		ours[kind.Kind+" "+kind.Resource+"."+kind.Group()] = true
 	}
-	for _, kind := range others {
-		ours[kind.kind+" "+kind.resource+"."+kind.group] = true
-	}
+	ours[service.Kind+" "+service.Resource+"."] = true
 	if len(listed) < 20 || !maps.Equal(listed, ours) {
 		t.Errorf("the list in C++ has\n%v\nand Go\n%v", listed, ours)
 	}
@@ -171,8 +184,19 @@ func TestEbbIsRunOverTheDumpAndItsExitCodeIsTheCalls(t *testing.T) {
 	var out bytes.Buffer
 	err := Main(t.Context(), []string{"--kubeconfig", config, "explain", "--ebb=" + ebb, "a", "b", "-o", "json"}, &out, &out)
 	exit, ok := err.(*ExitError)
-	if !ok || exit.Code != 7 || out.String() != "plan - --explain a --explain b -o json\n1\n" {
+	if !ok || exit.Code != 7 || out.String() != "plan - --explain a --explain b -o json --kubernetes-version=1.37\n1\n" {
 		t.Errorf("%v: %q", err, out.String())
+	}
+}
+
+func TestAVersionThatTheUserNamesIsTheOnlyOne(t *testing.T) {
+	for _, args := range [][]string{{"--kubernetes-version", "1.36"}, {"--kubernetes-version=1.36"}} {
+		if !slices.ContainsFunc(args, namesVersion) {
+			t.Errorf("%v", args)
+		}
+	}
+	if slices.ContainsFunc([]string{"-o", "json"}, namesVersion) {
+		t.Error("no version is named")
 	}
 }
 

@@ -50,6 +50,23 @@ TEST(EscalatorPolicyTest, EscalatorLetsTheOldestNodeGoFirst) {
   EXPECT_EQ(decision.delta, -2);
   ASSERT_EQ(decision.candidates->size(), 4u);
   EXPECT_EQ(decision.candidates->front(), "node-3");
+  EXPECT_EQ(Figure(decision, "tainted now by the program"), "node-3, node-2");
+}
+
+// Symptom: an evaluation did not say which nodes the program taints and which it deletes.
+TEST(EscalatorPolicyTest, EscalatorNamesWhatTheProgramTaintsBesideWhatItDeletes) {
+  PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
+  const std::string taint = "atlassian.com/escalator";
+  pool.nodes[3].taints[taint] = std::to_string(kNow - 301);  // Empty, and past the soft period.
+  pool.nodes[2].taints[taint] = std::to_string(kNow - 10);
+  std::string state;
+  const std::unique_ptr<Policy> policy = Make("escalator", Sample("escalator"));
+  const PolicyDecision decision = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, -1);
+  EXPECT_THAT(decision.remove, ElementsAre("node-3"));
+  EXPECT_EQ(Figure(decision, "tainted now by the program"), "node-1");
+  AddPod(pool, 0, {.cpu_milli = 1000, .memory_bytes = 10});
+  EXPECT_EQ(Figure(policy->Decide(pool, kNow, &state), "tainted now by the program"), "(absent)");
 }
 
 TEST(EscalatorPolicyTest, EscalatorTakesNoLockForGrowthThatWasRefused) {

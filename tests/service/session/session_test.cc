@@ -352,6 +352,12 @@ std::string NamespaceJson(const std::string& name, const std::string& uid) {
                       R"(","uid":")", uid, R"("}})");
 }
 
+// Counts from 1.37 on.
+std::string PreventingDriverJson() {
+  return R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","metadata":{"name":"d.csi",)"
+         R"("uid":"d"},"spec":{"preventPodSchedulingIfMissing":true}})";
+}
+
 class SessionFeedTest : public SessionTest {
  protected:
   absl::Status PutInResync(uint64_t resync, const std::vector<std::string>& objects) {
@@ -642,6 +648,68 @@ TEST_F(SessionFeedTest, ABrokenWatchIsToldWithItsTime) {
   const uint64_t third = session_->BeginFeed();
   session_->SetBrokenWatches(third, {});
   EXPECT_THAT(WarningCodes(), IsEmpty());
+}
+
+// Symptom: a kind that the feeder may not list made every answer as old as the feeder's start.
+TEST_F(SessionFeedTest, AKindThatWasNeverListedIsNamedAndAgesNothing) {
+  ASSERT_TRUE(Resync().ok());
+  const uint64_t first = session_->BeginFeed();
+  wire::BrokenWatches broken;
+  broken.add_watches()->set_kind("NodeClaim.karpenter.sh");
+  broken.mutable_watches(0)->set_since(kNow - 30);
+  broken.mutable_watches(0)->set_never_listed(true);
+  session_->SetBrokenWatches(first, broken);
+  EXPECT_THAT(WarningCodes(), ElementsAre("SessionKindNotListed"));
+  wire::PlanCall call = Call();
+  call.mutable_input()->set_max_age_seconds(0);
+  const auto reply = session_->Plan(call, std::nullopt);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->freshness().as_of(), kNow);
+  EXPECT_TRUE(reply->freshness().broken_watches(0).never_listed());
+  EXPECT_FALSE(PlanJsonOf(reply)["summary"]["session"].contains("brokenWatches"));
+  // A client that did list it sees less and less, and is the one that counts.
+  const uint64_t second = session_->BeginFeed();
+  broken.mutable_watches(0)->set_never_listed(false);
+  session_->SetBrokenWatches(second, broken);
+  EXPECT_THAT(WarningCodes(), ElementsAre("SessionWatchBroken"));
+}
+
+// Symptom: a control plane of 1.37 over kubelets of 1.36 was planned by the rules of 1.36.
+TEST_F(SessionFeedTest, TheApiServersVersionSaysWhoseRulesHold) {
+  ASSERT_TRUE(Resync().ok());
+  ASSERT_TRUE(Put({PreventingDriverJson()}).ok());
+  const auto version = [&] {
+    return PlanJsonOf(session_->Plan(Call(), std::nullopt))["summary"]["kubernetesVersion"];
+  };
+  EXPECT_EQ(version(), "1.36");
+  const uint64_t before = session_->version();
+  session_->SetServerVersion("v1.37.2");
+  EXPECT_EQ(version(), "1.37");
+  EXPECT_EQ(session_->version(), before + 1);
+  session_->SetServerVersion("");
+  session_->SetServerVersion("unknown");
+  session_->SetServerVersion("v1.37.3-eks-1");
+  EXPECT_EQ(version(), "1.37");
+  EXPECT_EQ(session_->version(), before + 1);
+  // A dump may be of another cluster, unless a client feeds the session.
+  const std::string dump = ExportAll();
+  const uint64_t feeder = session_->BeginFeed();
+  ASSERT_TRUE(session_->Load(dump, nullptr).ok());
+  EXPECT_EQ(version(), "1.37");
+  session_->EndFeed(feeder);
+  ASSERT_TRUE(session_->Load(dump, nullptr).ok());
+  EXPECT_EQ(version(), "1.36");
+}
+
+TEST_F(SessionFeedTest, AVersionThatTheSettingsNameHolds) {
+  wire::Settings settings;
+  ASSERT_TRUE(PutOptions({{"load", {{"kubernetesVersion", "1.36"}}}}, settings).ok());
+  ASSERT_TRUE(session_->SetSettings(settings).ok());
+  ASSERT_TRUE(Resync().ok());
+  ASSERT_TRUE(Put({PreventingDriverJson()}).ok());
+  session_->SetServerVersion("v1.37.2");
+  EXPECT_EQ(PlanJsonOf(session_->Plan(Call(), std::nullopt))["summary"]["kubernetesVersion"],
+            "1.36");
 }
 
 // Symptom: a feeder of another cluster deleted all objects of the first.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -11,6 +12,7 @@
 
 #include "base/text.h"
 #include "snapshot/import/dump_kinds.h"
+#include "snapshot/unevaluated_kinds.h"
 #include "tests/support/source_dir.h"
 
 namespace ebb::incomplete_test {
@@ -76,6 +78,21 @@ TEST(DumpKindsTest, ReadmeAndDocsNameEveryKind) {
     if (each.everywhere) {
       EXPECT_THAT(readme, HasSubstr("<(watch " + std::string(each.word) + ")")) << each.kind;
     }
+  }
+}
+
+// Symptom: a dump without JobSets said nothing of gangs.  Kinds of files, and those of any group,
+// are no resources that can be listed by name.
+TEST(DumpKindsTest, KindsThatAnswersNameAreOnTheList) {
+  for (const UnevaluatedKind& each : UnevaluatedKinds()) {
+    if (each.group == "*" || each.group == "descheduler" ||
+        each.group == "kubescheduler.config.k8s.io") {
+      continue;
+    }
+    EXPECT_TRUE(std::ranges::any_of(
+        DumpKinds(),
+        [&](const DumpKind& kind) { return kind.group == each.group && kind.kind == each.kind; }))
+        << each.kind << "." << each.group;
   }
 }
 

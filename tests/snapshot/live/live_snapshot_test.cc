@@ -2311,6 +2311,14 @@ TEST_F(LiveTest, TheNewestKubeletThatIsThereSaysByWhichRulesPodsArePlaced) {
   EXPECT_EQ(version(), KubernetesVersion::k137);
   ASSERT_TRUE(Put(&old.raw).ok());
   EXPECT_EQ(version(), KubernetesVersion::k136);
+  // An API server's version decides, whatever kubelets come and go.
+  live_.SetVersion(KubernetesVersion::k137);
+  EXPECT_EQ(version(), KubernetesVersion::k137);
+  live_.SetVersion(KubernetesVersion::k136);
+  ASSERT_TRUE(Put(&newer.raw).ok());
+  EXPECT_EQ(version(), KubernetesVersion::k136);
+  live_.SetVersion(std::nullopt);
+  EXPECT_EQ(version(), KubernetesVersion::k137);
 }
 
 }  // namespace

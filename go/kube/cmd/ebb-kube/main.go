@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"ebb/go/kube/access"
@@ -73,11 +74,18 @@ func run(ctx context.Context, args []string) error {
 		own.Client = client
 	}
 	options.Client, options.Host, options.Version = client, config.Host, version
+	if options.Dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
 	options.Log = func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().UTC().Format(time.RFC3339), fmt.Sprintf(format, args...))
 	}
 	if flags.check {
-		if _, err := access.Check(ctx, client, config.Host, options.Needs()); err != nil {
+		notes, err := access.Check(ctx, client, config.Host, options.Needs())
+		for _, note := range notes {
+			fmt.Println(note)
+		}
+		if err != nil {
 			return err
 		}
 		fmt.Println("everything that is needed is allowed")

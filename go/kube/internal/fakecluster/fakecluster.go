@@ -6,6 +6,8 @@ package fakecluster
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -89,6 +91,20 @@ func (c *Cluster) watch(action clienttesting.Action) (bool, watch.Interface, err
 		c.watches[action.GetResource().Resource]++
 	}
 	return true, opened, err
+}
+
+// Serves has discovery say that the API server has these resources, by group and version.
+func (c *Cluster) Serves(resources map[string][]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Client.Resources = nil
+	for _, version := range slices.Sorted(maps.Keys(resources)) {
+		list := &metav1.APIResourceList{GroupVersion: version}
+		for _, resource := range resources[version] {
+			list.APIResources = append(list.APIResources, metav1.APIResource{Name: resource})
+		}
+		c.Client.Resources = append(c.Client.Resources, list)
+	}
 }
 
 // SetAway has every request fail as if nobody listened.

@@ -1,0 +1,10 @@
+//go:build !kubernetes137
+
+package main
+
+import v1 "k8s.io/api/core/v1"
+
+// kubernetesVersion is the version of the scheduler that is asked.
+const kubernetesVersion = "1.36"
+
+func (g *generator) needNewFeatures(*v1.Container) {}
