@@ -33,11 +33,16 @@ DeletionsUnderWay::DeletionsUnderWay(ClusterSnapshot& snapshot, std::vector<PodI
     // Destinations of another size are left for MakePlan to refuse.
     if (Index(node) < destinations_->range()) destinations_->Erase(node);
   }
-  displaced_ = DisplacePods(nodes_, request.now_s, snapshot);
+  for (const NodeId node : nodes_) {
+    const std::vector<PodId> pods = DisplacePods({&node, 1}, request.now_s, snapshot);
+    displaced_.insert(displaced_.end(), pods.begin(), pods.end());
+    displaced_from_.resize(displaced_.size(), node);
+  }
   request.in_deletion = nodes_;
   pending.insert(pending.begin(), displaced_.begin(), displaced_.end());
   request.destinations = &*destinations_;
   request.evicting = displaced_;
+  request.evicted_from = displaced_from_;
   request.must_fit = displaced_.size();
 }
 

@@ -41,6 +41,7 @@ class DeletionsUnderWay {
  private:
   std::vector<NodeId> nodes_;
   std::vector<PodId> displaced_;
+  std::vector<NodeId> displaced_from_;  // The node of each.
   std::optional<NodeSet> destinations_;
 };
 

@@ -63,6 +63,8 @@ struct PlanRequest {
   std::span<const NodeId> in_deletion = {};
   size_t must_fit = 0;
   std::span<const PodId> evicting = {};
+  std::span<const NodeId> evicted_from =
+      {};  // The node of each of `evicting`; no decision reads it.
   // Of the pods of a workload (workloads.h) at most this share is evicted, above 0.  1: no limit.
   double max_workload_share = 1;
   // Null: there is time for all.

@@ -39,18 +39,27 @@ std::string WordsOf(const Catalog& catalog, PodId pod, const DrainVerdict& verdi
              : PassedOverWords(catalog, pod, verdict);
 }
 
+// The node in deletion that the pod runs on; kNoNode: it is on none.
+NodeId LeavesNode(const PlanContext& context, PodId pod) {
+  const PlanRequest& request = *context.request;
+  const auto at = std::ranges::find(request.evicting, pod);
+  const auto index = static_cast<size_t>(at - request.evicting.begin());
+  return index < request.evicted_from.size() ? request.evicted_from[index] : kNoNode;
+}
+
 void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
   const Catalog& catalog = context.catalog();
   for (const PodId pod : replay.snapshot().PodsOn(explanation.node)) {
     const DrainVerdict verdict =
         JudgePod(catalog, pod, context.request->planner.drain, replay.budgets(),
                  context.request->now_s, context.groups->ManagerOf(explanation.node));
+    const bool pending = context.cluster->snapshot.NodeOf(pod) == kNoNode;
     explanation.pods.push_back({.pod = pod,
                                 .outcome = OutcomeOf(catalog, pod, verdict),
                                 .reason = verdict.reason,
                                 .pdb = verdict.pdb,
-                                .pending = context.cluster->snapshot.NodeOf(pod) == kNoNode,
-                                .from = replay.CameFrom(pod),
+                                .pending = pending,
+                                .from = pending ? LeavesNode(context, pod) : replay.CameFrom(pod),
                                 .via = {},
                                 .words = WordsOf(catalog, pod, verdict)});
   }
@@ -90,7 +99,8 @@ void FindSpentBudgets(const Catalog& catalog, const PassReplay& replay, Explanat
 void FollowMoves(const PlanReport& report, Explanation& explanation) {
   const std::vector<RemovableNode>& remove = report.context.made->plan.remove;
   for (Explanation::Pod& pod : explanation.pods) {
-    for (size_t r = explanation.order - 1; r < remove.size(); ++r) {
+    if (explanation.order == 0 && pod.outcome != Outcome::kMoves) continue;
+    for (size_t r = std::max<size_t>(explanation.order, 1) - 1; r < remove.size(); ++r) {
       const auto move = std::ranges::find(remove[r].moves, pod.pod, &Move::pod);
       if (move == remove[r].moves.end()) continue;
       if (pod.to != kNoNode) pod.via.push_back(pod.to);
@@ -98,6 +108,35 @@ void FollowMoves(const PlanReport& report, Explanation& explanation) {
       pod.outcome = Outcome::kMoves;
     }
   }
+}
+
+// The pods of a node in deletion that need room elsewhere: they left it before the pass began.
+// Those that are still there go with it, whatever rules and budgets say.
+void AddDisplaced(const PlanContext& context, Explanation& explanation) {
+  for (Explanation::Pod& pod : explanation.pods) {
+    if (!NeedsEviction(pod.outcome)) continue;
+    const bool is_daemon = IsDaemonSetPod(context.catalog(), context.catalog().shape_of(pod.pod));
+    pod.outcome = is_daemon ? Outcome::kDaemonSet : Outcome::kMustEnd;
+    pod.pdb = std::nullopt;
+    pod.words.clear();
+  }
+  const PlanRequest& request = *context.request;
+  const std::vector<Move>& packed = context.made->plan.packed;
+  uint64_t pods = 0;
+  for (size_t i = 0; i < request.evicted_from.size(); ++i) {
+    if (request.evicted_from[i] != explanation.node) continue;
+    ++pods;
+    const auto place = std::ranges::find(packed, request.evicting[i], &Move::pod);
+    const bool has_place = place != packed.end();
+    explanation.pods.push_back({.pod = request.evicting[i],
+                                .outcome = has_place ? Outcome::kMoves : Outcome::kFindsNoRoom,
+                                .pdb = {},
+                                .to = has_place ? place->to : kNoNode,
+                                .via = {}});
+  }
+  if (pods == 0) return;
+  absl::StrAppend(&explanation.because, explanation.because.empty() ? "" : " ",
+                  Count(pods, "pod of it needs", "pods of it need"), " room elsewhere first.");
 }
 
 // Places the node's pods one after the other, as well as they go.
@@ -226,7 +265,7 @@ Explanation Explain(const PlanReport& report, NodeId node) {
     if (report.remove[i].node != node) continue;
     explanation.order = i + 1;
     explanation.risky = report.remove[i].risky;
-    if (const std::string words = NotReadyWords(*context.groups, node); !words.empty()) {
+    if (const std::string words = UnreadyWords(context, node); !words.empty()) {
       explanation.because = fmt::format("It {}.", words);
     }
     explanation.had_turn = true;
@@ -247,6 +286,10 @@ Explanation Explain(const PlanReport& report, NodeId node) {
   if (explanation.order > 0) {
     FollowMoves(report, explanation);
   } else if (explanation.kept != nullptr &&
+             explanation.kept->why.reason == UnremovableReason::kCurrentlyBeingDeleted) {
+    AddDisplaced(context, explanation);
+    FollowMoves(report, explanation);
+  } else if (explanation.kept != nullptr &&
              explanation.kept->why.reason == UnremovableReason::kNoPlaceToMovePods) {
     TryPlaces(context, replay, explanation);
   }
@@ -254,7 +297,8 @@ Explanation Explain(const PlanReport& report, NodeId node) {
 }
 
 bool NeedsEviction(Explanation::Outcome outcome) {
-  return outcome == Outcome::kMoves || outcome == Outcome::kMayMove || outcome == Outcome::kBlocks;
+  return outcome == Outcome::kMoves || outcome == Outcome::kMayMove ||
+         outcome == Outcome::kBlocks || outcome == Outcome::kFindsNoRoom;
 }
 
 }  // namespace ebb

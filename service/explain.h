@@ -30,22 +30,24 @@ namespace ebb {
 
 struct Explanation {
   enum class Outcome : uint8_t {
-    kMoves,  // Of a node that goes.
+    kMoves,  // Of a node that goes, or that is being deleted.
     kMayMove,
     kBlocks,
     kMirror,           // Ignored.
     kLongTerminating,  // Ignored: deleted, and past its grace period.
     kDaemonSet,        // Goes with the node.
     kMustEnd,          // Is waited for.
+    kFindsNoRoom,      // Of a node in deletion: it must move, and no node has room.
   };
   struct Pod {
     PodId pod;
     Outcome outcome = Outcome::kMayMove;
     BlockingPodReason reason = BlockingPodReason::kNoReason;  // kBlocks.
     std::optional<PdbId> pdb;                                 // kBlocks, by that budget.
-    bool pending = false;     // It runs nowhere yet: the plan keeps room for it.
-    NodeId from = kNoNode;    // The plan brought it here, from that node.
-    NodeId to = kNoNode;      // kMoves: where it is after the whole plan.
+    bool pending = false;   // The plan keeps room for it: it runs nowhere yet, or its node, `from`,
+                            // is being deleted.
+    NodeId from = kNoNode;  // The plan brought it here, from that node.
+    NodeId to = kNoNode;    // kMoves: where it is after the whole plan.
     std::vector<NodeId> via;  // kMoves: and in between.
     std::string words = {};   // BlockWords, or PassedOverWords.
   };

@@ -28,6 +28,8 @@ std::string_view OutcomeWord(Outcome outcome) {
       return "goesWithNode";
     case Outcome::kMustEnd:
       return "mustEnd";
+    case Outcome::kFindsNoRoom:
+      return "findsNoRoom";
   }
   return "";
 }

@@ -89,6 +89,9 @@ Json RemovalJson(const PlanReport& report, const PlanReport::Removal& removal) {
   const PlanContext& context = report.context;
   Json json = NodeHeadJson(report, removal.node);
   PutUtilization(context, removal.node, json);
+  if (const std::string words = UnreadyWords(context, removal.node); !words.empty()) {
+    json["detail"] = words;
+  }
   json["risky"] = removal.risky;
   Json pods = Json::array();
   for (const PlanReport::PodMove& move : removal.pods) {
@@ -145,14 +148,14 @@ Json SummaryJson(const PlanReport& report) {
   const LoadCounts& counts = context.cluster->counts;
   Json by_reason = Json::object();
   for (const auto& [reason, nodes] : report.kept_by_reason) by_reason[std::string(reason)] = nodes;
-  const size_t pending = context.cluster->pending.size();
+  const PodsWithRoom room = CountRoom(context);
   Json json = {{"nodes", context.cluster->snapshot.nodes()},
                {"pods", report.pods},
                {"removed", report.remove.size()},
                {"movedPods", report.moved},
                {"kept", report.keep.size()},
                {"keptByReason", std::move(by_reason)},
-               {"pendingPods", {{"total", pending}, {"placed", context.made->plan.packed.size()}}},
+               {"pendingPods", {{"total", room.pending}, {"placed", room.pending_placed}}},
                {"leftOut",
                 {{"endedPods", counts.ended},
                  {"expendablePods", counts.expendable},
@@ -320,6 +323,9 @@ Json PlanJson(const PlanReport& report) {
     keep.push_back(std::move(node));
   }
   json["keep"] = std::move(keep);
+  if (const PodsWithRoom room = CountRoom(report.context); room.displaced > 0) {
+    json["displacedPods"] = {{"total", room.displaced}, {"placed", room.displaced_placed}};
+  }
   return json;
 }
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/figures.h"
 #include "base/printable.h"
@@ -176,15 +178,6 @@ std::vector<PlanReport::Keeper> Keepers(const PlanReport& report) {
   return sorted;
 }
 
-// Empty: no annotation keeps the node.
-std::string_view AnnotationThatKeeps(const PlanContext& context, NodeId node) {
-  const NodeInfo& info = context.catalog().node(node);
-  if (info.scale_down_disabled) return "cluster-autoscaler.kubernetes.io/scale-down-disabled";
-  const bool karpenters = context.groups->ManagerOf(node) == PoolManager::kKarpenter;
-  return karpenters && info.do_not_disrupt ? "karpenter.sh/do-not-disrupt or do-not-consolidate"
-                                           : "";
-}
-
 std::string PodText(std::string pod, BlockingPodReason reason, std::string_view pdb) {
   if (reason == BlockingPodReason::kNoReason) return pod;
   return fmt::format("{}: {}{}{}", pod, ToString(reason), pdb.empty() ? "" : " ", pdb);
@@ -269,9 +262,42 @@ std::string KeptDetail(const PlanReport& report, const UnremovableNode& why) {
   return detail.empty() ? text : fmt::format("{}; {}", text, detail);
 }
 
+std::vector<std::string_view> AnnotationsThatKeep(const PlanContext& context, NodeId node) {
+  const NodeInfo& info = context.catalog().node(node);
+  std::vector<std::string_view> annotations;
+  if (info.scale_down_disabled) {
+    annotations.emplace_back("cluster-autoscaler.kubernetes.io/scale-down-disabled");
+  }
+  if (info.do_not_disrupt && context.groups->ManagerOf(node) == PoolManager::kKarpenter) {
+    annotations.emplace_back(info.do_not_consolidate ? "karpenter.sh/do-not-consolidate"
+                                                     : "karpenter.sh/do-not-disrupt");
+  }
+  return annotations;
+}
+
 std::string NotReadyWords(const NodeGroups& groups, NodeId node) {
   const std::string why = WhyNotReady(groups, node);
   return why.empty() ? "" : absl::StrCat("counts as not ready: ", why);
+}
+
+std::string UnreadyWords(const PlanContext& context, NodeId node) {
+  const NodeInfo& info = context.catalog().node(node);
+  std::string words = NotReadyWords(*context.groups, node);
+  if (words.empty() && !info.ready) words = "is not ready";
+  const int64_t minutes = (context.request->now_s - info.creation_time) / 60;
+  if (words.empty() || info.creation_time == 0 || minutes < 1) return words;
+  constexpr int64_t kMinutesMax = 120;
+  constexpr int64_t kHoursMax = 48;
+  const int64_t hours = minutes / 60;
+  const auto count = [](int64_t number, const char* one, const char* many) {
+    return Count(static_cast<uint64_t>(number), one, many);
+  };
+  absl::StrAppend(&words, ", ",
+                  minutes < kMinutesMax ? count(minutes, "minute", "minutes")
+                  : hours < kHoursMax   ? count(hours, "hour", "hours")
+                                        : count(hours / 24, "day", "days"),
+                  " after it was made");
+  return words;
 }
 
 std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
@@ -292,12 +318,12 @@ std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
   if (why.reason == UnremovableReason::kNotUnneededOtherReason) {
     absl::StrAppend(&text, text.empty() ? "" : "; ", "its group is in cooldown");
   }
-  const std::string_view annotation = AnnotationThatKeeps(context, why.node);
-  if (annotation.empty()) return text;
+  const std::vector<std::string_view> annotations = AnnotationsThatKeep(context, why.node);
+  if (annotations.empty()) return text;
   if (why.reason != UnremovableReason::kScaleDownDisabledAnnotation) {
     text += text.empty() ? "also " : "; also ";
   }
-  return text + fmt::format("annotated {}", annotation);
+  return text + fmt::format("annotated {}", fmt::join(annotations, " and "));
 }
 
 std::string KeptBy(const PlanReport& report, const UnremovableNode& why) {
@@ -355,13 +381,31 @@ std::optional<InputWarning> WarningOfArchitectures(const ClusterSnapshot& snapsh
       ""};
 }
 
+PodsWithRoom CountRoom(const PlanContext& context) {
+  const std::span<const PodId> evicting = context.request->evicting;
+  const absl::flat_hash_set<PodId> displaced(evicting.begin(), evicting.end());
+  const std::vector<Move>& packed = context.made->plan.packed;
+  const auto placed = static_cast<size_t>(std::ranges::count_if(
+      packed, [&](const Move& move) { return displaced.contains(move.pod); }));
+  const auto pending = static_cast<size_t>(std::ranges::count_if(
+      context.cluster->pending, [&](PodId pod) { return !displaced.contains(pod); }));
+  return {.pending = pending,
+          .pending_placed = packed.size() - placed,
+          .displaced = displaced.size(),
+          .displaced_placed = placed};
+}
+
+size_t RunningPods(const PlanContext& context) {
+  return context.cluster->snapshot.placed_pods() + context.request->evicting.size();
+}
+
 PlanReport MakeReport(const PlanContext& context) {
   const Plan& plan = context.made->plan;
   PlanReport report{.context = context,
                     .remove = Removals(plan, context.cluster->snapshot),
                     .keep = KeptNodes(context),
                     .kept_by_reason = {},
-                    .pods = context.cluster->snapshot.placed_pods(),
+                    .pods = RunningPods(context),
                     .facts = {},
                     .freed = {},
                     .saved_per_hour = {},

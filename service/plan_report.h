@@ -156,6 +156,19 @@ struct PlanReport {
 
 PlanReport MakeReport(const PlanContext& context);
 
+// Pods that the plan keeps room for, and those that found some.  A pod on a node in deletion runs
+// until it is evicted: it counts among the pods that run, and not among those that wait.  The
+// report of a round does not know displaced pods; the round does (RoundResult::displaced).
+struct PodsWithRoom {
+  size_t pending = 0;
+  size_t pending_placed = 0;
+  size_t displaced = 0;  // PlanRequest::evicting.
+  size_t displaced_placed = 0;
+};
+PodsWithRoom CountRoom(const PlanContext& context);
+// Pods that run on nodes, those in deletion too.
+size_t RunningPods(const PlanContext& context);
+
 // The workload of a pod, without reason and nodes: its Deployment, as its ReplicaSet's name tells,
 // else its controller, else the pod itself.
 PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod);
@@ -174,6 +187,8 @@ std::optional<InputWarning> WarningOfArchitectures(const ClusterSnapshot& snapsh
 std::string ReasonText(const PlanReport::Kept& kept);
 // "counts as not ready: GPU label, and no GPU is allocatable"; empty: only its conditions count.
 std::string NotReadyWords(const NodeGroups& groups, NodeId node);
+// "counts as not ready: ..., 3 hours after it was made"; empty: the node is ready.
+std::string UnreadyWords(const PlanContext& context, NodeId node);
 // "default/db-0: NotEnoughPdb db"; empty where no pod is to blame.
 std::string KeptDetail(const PlanReport& report, const UnremovableNode& why);
 // Of a pod that is kept as its controller is not in the input: MissingControllerDetail.
@@ -181,6 +196,10 @@ std::string_view MissingController(const PlanReport& report, PodId pod);
 // What is to be said of the pod that keeps the node, beside its reason: MissingController,
 // BlockWords, EphemeralWords.  Empty where there is nothing to add.
 std::string PodDetail(const PlanReport& report, const UnremovableNode& why);
+// The annotations that keep the node, by their full names: Karpenter's keep the nodes of its
+// groups.
+std::vector<std::string_view> AnnotationsThatKeep(const PlanContext& context, NodeId node);
+
 // What a reason does not say: why the node is in no group ("a Fargate node"), or which
 // annotation keeps it, also where another reason comes first ("also annotated ...").
 // Empty where there is nothing to add.

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/figures.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/import/dump_kinds.h"
 
 namespace ebb {
 
@@ -18,6 +22,26 @@ PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s) {
                                  "clock, {}; the clock's time is taken, or that of --now",
                                  FormatRfc3339(newest_s), FormatRfc3339(clock_s)),
           .command = ""}};
+}
+
+std::optional<InputWarning> WarningOfAge(int64_t now_s, const LoadedCluster& cluster) {
+  constexpr int64_t kOldS = 3600;
+  const int64_t heartbeat = cluster.counts.newest_heartbeat;
+  if (heartbeat <= 0) return std::nullopt;
+  const int64_t newest = std::max(heartbeat, cluster.newest_time);
+  const int64_t age = now_s - newest;
+  if (age <= kOldS) return std::nullopt;
+  constexpr int64_t kHoursMax = 48;  // More are days.
+  const auto hours = static_cast<uint64_t>(age / 3600);
+  return InputWarning{
+      .code = "OldDump",
+      .message = fmt::format(
+          "the dump is of {}, {} before the time that is planned for, {}; pods have come and gone "
+          "since",
+          FormatRfc3339(newest),
+          hours < kHoursMax ? Count(hours, "hour", "hours") : Count(hours / 24, "day", "days"),
+          FormatRfc3339(now_s)),
+      .command = KubectlGet(DumpWords())};
 }
 
 }  // namespace ebb

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "snapshot/import/input_warning.h"
+#include "snapshot/import/load_cluster.h"
 
 namespace ebb {
 
@@ -20,6 +21,12 @@ struct PlanTime {
 // a dump from a machine whose clock is ahead is not from the future.  One that is far
 // ahead is wrong, or made up by whoever edited the dump, and moves nothing.
 PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s);
+
+// A warning where the dump is more than an hour older than the time that is planned for.  A dump is
+// as old as the newest of the times that objects carry.  A kubelet writes its heartbeats every
+// five minutes or more often; creation times say nothing, since a cluster may be quiet for weeks.
+// So there is no warning where no node has a heartbeat, as in what people write and ebb generates.
+std::optional<InputWarning> WarningOfAge(int64_t now_s, const LoadedCluster& cluster);
 
 }  // namespace ebb
 

@@ -501,8 +501,9 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
   info.leaving = LeavingOf(node);
   info.setup = SetupOf(node);
   info.scale_down_disabled = FindValue(node.meta.annotations, kScaleDownDisabled) == "true";
+  info.do_not_consolidate = FindValue(node.meta.annotations, kDoNotConsolidate) == "true";
   info.do_not_disrupt = FindValue(node.meta.annotations, kDoNotDisruptAnnotation) == "true" ||
-                        FindValue(node.meta.annotations, kDoNotConsolidate) == "true";
+                        info.do_not_consolidate;
   info.upcoming = IsTrue(FindValue(node.meta.annotations, kUpcoming).value_or(""));
   const auto shape =
       node_shapes_.try_emplace(NodeShapeKey(info, symbols.Intern(kHostname)),

@@ -295,7 +295,8 @@ struct NodeInfo {
   bool ready = true;                 // The autoscaler's sense: conditions and taints.
   bool scale_down_disabled = false;  // cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"
   bool upcoming = false;             // cluster-autoscaler.k8s.io/upcoming-node
-  bool do_not_disrupt = false;  // karpenter.sh/do-not-disrupt, or the older do-not-consolidate.
+  bool do_not_disrupt = false;      // karpenter.sh/do-not-disrupt, or the older do-not-consolidate.
+  bool do_not_consolidate = false;  // The older one.
   NodeLeaving leaving = NodeLeaving::kNo;
   NodeSetup setup = NodeSetup::kNotKarpenters;
   std::optional<int64_t>

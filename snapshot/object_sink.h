@@ -43,6 +43,8 @@ class ObjectSink {
 
     std::string_view resource_version = {};  // metadata.resourceVersion; may be empty.
     int64_t pods_ready = 0;  // status.readyReplicas of a controller, a DaemonSet's numberReady.
+    // Of a node: the newest lastHeartbeatTime of its conditions; 0: they have none.
+    int64_t heartbeat_time = 0;
     Place place = Place::kUnknown;
   };
   virtual void OnAside(const Aside& aside) { (void)aside; }

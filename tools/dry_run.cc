@@ -14,6 +14,7 @@
 #include "engine/actuation/record_actuator.h"
 #include "service/groups.h"
 #include "service/live_cluster.h"
+#include "service/plan_time.h"
 #include "service/round_advisor.h"
 #include "service/run/loop_log.h"
 #include "snapshot/formats/rfc3339.h"
@@ -75,6 +76,9 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
     return Fail(s, err);
   }
   AddGroupWarnings(judged->cluster.snapshot.catalog(), options.groups, judged->cluster.warnings);
+  if (auto warning = WarningOfAge(WallClock::Now(), judged->cluster)) {
+    judged->cluster.warnings.push_back(*std::move(warning));
+  }
   PrintLoadWarnings(judged->cluster, err);
   if (absl::Status s =
           CheckMayBeCarriedOut(judged->cluster.warnings, options.load.allow_incomplete);

@@ -50,6 +50,8 @@ std::string OutcomeText(const Catalog& catalog, const Explanation::Pod& pod) {
       return "goes with the node: a DaemonSet's";
     case Outcome::kMustEnd:
       return "must end by itself";
+    case Outcome::kFindsNoRoom:
+      return "must move, and finds no room";
   }
   return "";
 }
@@ -156,8 +158,12 @@ void PrintPods(const Catalog& catalog, const Explanation& explanation, const Lin
                           budgets);
     }
     if (!pod.words.empty()) text += "; " + pod.words;
-    if (pod.pending) text += "; it is pending, and the plan keeps room for it";
-    if (pod.from != kNoNode) {
+    if (pod.pending && pod.from != kNoNode) {
+      text += fmt::format("; it runs on node {}, which is being deleted, and the plan keeps room",
+                          catalog.NodeName(pod.from));
+    } else if (pod.pending) {
+      text += "; it is pending, and the plan keeps room for it";
+    } else if (pod.from != kNoNode) {
       text += fmt::format("; the plan moved it here from node {}", catalog.NodeName(pod.from));
     }
     table.AddRow({catalog.PodName(pod.pod), std::move(text)});

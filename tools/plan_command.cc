@@ -535,6 +535,7 @@ absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedClust
   }
   const PlanTime time = TimeFor(cluster);
   if (time.warning) cluster.warnings.push_back(*time.warning);
+  if (auto warning = WarningOfAge(time.now_s, cluster)) cluster.warnings.push_back(*warning);
   if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) return s;
   // Names and rounds are carried out.
   const bool shown = output != "name" && over_time.state.empty();

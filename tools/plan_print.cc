@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <span>
 
 #include "base/figures.h"
@@ -90,6 +91,23 @@ std::string_view TerminationText(Termination termination) {
       return "The round ended before it looked at the nodes; its status below says why.";
   }
   return "";
+}
+
+// "2 nodes that go are not ready: a is not ready, 3 hours after it was made; ..."; empty: all are.
+std::string UnreadyText(const PlanReport& report) {
+  constexpr uint64_t kShown = 3;
+  uint64_t nodes = 0;
+  std::string names;
+  for (const PlanReport::Removal& removal : report.remove) {
+    const std::string words = UnreadyWords(report.context, removal.node);
+    if (words.empty() || nodes++ >= kShown) continue;
+    names += fmt::format("{}{} {}", names.empty() ? "" : "; ",
+                         Printable(report.context.catalog().NodeName(removal.node)), words);
+  }
+  if (nodes == 0) return "";
+  if (nodes > kShown) names += fmt::format("; and {} more", WithCommas(nodes - kShown));
+  return fmt::format("{} not ready: {}.", Count(nodes, "node that goes is", "nodes that go are"),
+                     names);
 }
 
 // `displaced`: of the pending ones, those whose node is in deletion.
@@ -193,6 +211,9 @@ void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out)
   const size_t pending = context.cluster->pending.size();
   if (pending > 0 && plan.termination != Termination::kNotStarted) {
     out << Wrapped(PendingText(pending, context.request->must_fit, plan), style.columns) << "\n";
+  }
+  if (const std::string unready = UnreadyText(report); !unready.empty()) {
+    out << Wrapped(unready, style.columns) << "\n";
   }
   if (const std::string no_room = NoRoomText(context.cluster->counts); !no_room.empty()) {
     out << Wrapped(no_room, style.columns) << "\n";
@@ -489,6 +510,20 @@ void PrintKeepers(const PlanReport& report, const Style& style, std::ostream& ou
   PrintRest(report.keepers.size() - shown, out);
 }
 
+// "annotated scale-down-disabled or karpenter.sh/do-not-disrupt": what the nodes have.
+std::string MeaningOfAnnotation(const PlanReport& report) {
+  std::set<std::string_view> names;
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (kept.why.reason != UnremovableReason::kScaleDownDisabledAnnotation) continue;
+    for (std::string_view name : AnnotationsThatKeep(report.context, kept.why.node)) {
+      constexpr std::string_view kAutoscalers = "cluster-autoscaler.kubernetes.io/";
+      if (name.starts_with(kAutoscalers)) name.remove_prefix(kAutoscalers.size());
+      names.insert(name);
+    }
+  }
+  return fmt::format("annotated {}", fmt::join(names, " or "));
+}
+
 // What a reason means, for those who do not know the autoscaler's words.
 std::string Meaning(const PlanReport& report, std::string_view reason) {
   const PlannerOptions& options = report.context.request->planner;
@@ -496,6 +531,7 @@ std::string Meaning(const PlanReport& report, std::string_view reason) {
     return fmt::format("more is requested than the threshold, {}",
                        Percent(options.scale_down_utilization_threshold));
   }
+  if (reason == "ScaleDownDisabledAnnotation") return MeaningOfAnnotation(report);
   const Termination termination = report.context.made->plan.termination;
   if (reason == kNotJudged &&
       (termination == Termination::kNotStarted || termination == Termination::kNoRoomForPending)) {
@@ -506,7 +542,6 @@ std::string Meaning(const PlanReport& report, std::string_view reason) {
       {"NotAutoscaled", "in no node group"},
       {"NodeGroupMinSizeReached", "its group may not get smaller"},
       {"AtomicScaleDownFailed", "its group goes as a whole or not at all"},
-      {"ScaleDownDisabledAnnotation", "annotated scale-down-disabled"},
       {"ScaleDownUnreadyDisabled", "not ready, and unready nodes are to stay"},
       {"CurrentlyBeingDeleted", "on its way out already"},
       {"NotStarted", "still being set up"},

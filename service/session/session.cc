@@ -928,9 +928,10 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
 }
 
 int64_t Session::Now(const wire::PlanInput& input, LoadedCluster& cluster) const {
-  if (input.has_now()) return input.now();
-  const PlanTime time = TimeToPlanFor(options_.clock_s(), cluster_->NewestTime());
+  const PlanTime time = input.has_now() ? PlanTime{.now_s = input.now()}
+                                        : TimeToPlanFor(options_.clock_s(), cluster_->NewestTime());
   if (time.warning) cluster.warnings.push_back(*time.warning);
+  if (auto warning = WarningOfAge(time.now_s, cluster)) cluster.warnings.push_back(*warning);
   return time.now_s;
 }
 
@@ -971,7 +972,7 @@ void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
   reply.set_pass_seconds(context.pass_s);
   reply.set_verify_seconds(context.verify_s);
   reply.set_nodes(context.cluster->snapshot.nodes());
-  reply.set_pods(context.cluster->snapshot.placed_pods());
+  reply.set_pods(RunningPods(context));
   reply.set_passes(context.made->passes);
   reply.set_left_out(LeftOutText(context.cluster->counts));
 }

@@ -92,9 +92,7 @@ Candidate MovableCandidate(const Catalog& catalog, const PlanReport::Keeper& kee
     candidate.remedy = *std::move(flag);
     return candidate;
   }
-  candidate.blocker.change = reason == BlockingPodReason::kDoNotDisruptAnnotation
-                                 ? "pods without do-not-disrupt"
-                                 : "pods annotated safe-to-evict: \"true\"";
+  candidate.blocker.change = "pods " + MayMoveWords(catalog, pods);
   for (const PodId pod : pods) {
     candidate.remedy.objects.push_back(PodMayMove(NameOfPod(catalog, pod)));
   }
@@ -223,7 +221,8 @@ Candidate DaemonSetCandidate(size_t keeps) {
 // What keeps nodes and is no pod's.
 std::vector<Candidate> NodeCandidates(const PlanReport& report) {
   const Catalog& catalog = report.context.catalog();
-  std::map<std::string, Candidate> annotated;  // By group.
+  std::map<std::string, Candidate> annotated;                     // By group.
+  std::map<std::string, std::set<std::string_view>> annotations;  // The same.
   std::map<std::string, Candidate> minimums;
   Candidate threshold;
   size_t for_daemonsets = 0;
@@ -232,7 +231,8 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
     const std::string name = group == nullptr ? "" : group->name;
     if (kept.why.reason == UnremovableReason::kScaleDownDisabledAnnotation) {
       Candidate& of_group = annotated[name];
-      of_group.blocker.change = "nodes without the annotation";
+      const auto names = AnnotationsThatKeep(report.context, kept.why.node);
+      annotations[name].insert(names.begin(), names.end());
       of_group.remedy.objects.push_back(NodeMayGo(std::string(catalog.NodeName(kept.why.node))));
       ++of_group.blocker.keeps;
     } else if (kept.why.reason == UnremovableReason::kNodeGroupMinSizeReached) {
@@ -257,6 +257,8 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
     candidates.push_back(std::move(candidate));
   };
   for (auto& [group, candidate] : annotated) {
+    candidate.blocker.change =
+        fmt::format("nodes without {}", fmt::join(annotations[group], " and "));
     add(group, UnremovableReason::kScaleDownDisabledAnnotation, std::move(candidate));
   }
   for (auto& [group, candidate] : minimums) {

@@ -120,7 +120,9 @@ Ladder RemedyFinder::TriedFirst() const {
 }
 
 Ladder RemedyFinder::Annotation() const {
-  return {{.what = "the annotation that keeps it is gone",
+  const std::vector<std::string_view> annotations =
+      AnnotationsThatKeep(report_.context, explanation_.node);
+  return {{.what = fmt::format("it is no longer annotated {}", fmt::join(annotations, " and ")),
            .objects = {NodeMayGo(NodeName())},
            .adjust = nullptr}};
 }
@@ -220,14 +222,14 @@ Ladder RemedyFinder::LargerShare() const {
 Ladder RemedyFinder::Movable(BlockingPodReason reason) const {
   if (std::optional<Remedy> flag = FlagFor(reason)) return {*std::move(flag)};
   Remedy remedy;
+  std::vector<PodId> pods;
   for (const Explanation::Pod& pod : explanation_.pods) {
     if (pod.outcome != Explanation::Outcome::kBlocks || pod.pdb) continue;
     remedy.objects.push_back(PodMayMove(NameOfPod(catalog(), pod.pod)));
+    pods.push_back(pod.pod);
   }
-  if (remedy.objects.empty()) return {};
-  const std::string_view annotation = reason == BlockingPodReason::kDoNotDisruptAnnotation
-                                          ? "no longer annotated do-not-disrupt"
-                                          : "annotated safe-to-evict: \"true\"";
+  if (pods.empty()) return {};
+  const std::string annotation = MayMoveWords(catalog(), pods);
   remedy.what = remedy.objects.size() == 1
                     ? fmt::format("{} is {}", remedy.objects[0].of.Text(), annotation)
                     : fmt::format("{} and {} are {}", remedy.objects[0].of.Text(),

@@ -1,5 +1,6 @@
 #include "service/what_if/remedy.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -70,6 +71,7 @@ absl::StatusOr<RemedyTrials::Outcome> RemedyTrials::Try(const Remedy& remedy,
   request.destinations = nullptr;  // Of the cluster before the change, as the next three.
   request.in_deletion = {};
   request.evicting = {};
+  request.evicted_from = {};
   request.must_fit = 0;
   std::vector<NodeId> candidates;
   if (!order_.empty()) {
@@ -119,6 +121,14 @@ ObjectPatch PodMayMove(const ObjectName& pod) {
                             {"karpenter.sh/do-not-disrupt", nullptr},
                             {"karpenter.sh/do-not-evict", nullptr}};
   return {.of = pod, .merge = WithAnnotations(annotations)};
+}
+
+std::string MayMoveWords(const Catalog& catalog, std::span<const PodId> pods) {
+  const bool any_protected =
+      std::ranges::any_of(pods, [&](PodId pod) { return catalog.shape_of(pod).do_not_disrupt; });
+  return absl::StrCat(
+      R"(annotated safe-to-evict: "true")",
+      any_protected ? " and without karpenter.sh/do-not-disrupt and do-not-evict" : "");
 }
 
 // It is not taken away, so that it keeps its place among the pending pods.

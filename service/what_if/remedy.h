@@ -77,6 +77,9 @@ ObjectPatch BudgetAllows(const Catalog& catalog, PdbId pdb, int64_t disruptions)
 
 // The pod is annotated as safe to evict, and no annotation of Karpenter's keeps it.
 ObjectPatch PodMayMove(const ObjectName& pod);
+// What the former changes in some of `pods`: "annotated safe-to-evict: "true"", and without the
+// annotations of Karpenter's where one of them has such.
+std::string MayMoveWords(const Catalog& catalog, std::span<const PodId> pods);
 
 // The pod, which has no node, does not wait for one: it is gated.
 ObjectPatch PodIsGated(const ObjectName& pod);

@@ -1118,6 +1118,11 @@ class FileReader {
     if constexpr (std::is_same_v<Struct, objects::Controller>) {
       sink_.OnAside({.pods_ready = message.pods_ready()});
     }
+    if constexpr (std::is_same_v<Struct, objects::Node>) {
+      if (message.heartbeat_time() != 0) {
+        sink_.OnAside({.heartbeat_time = message.heartbeat_time()});
+      }
+    }
     absl::Status taken = Give(ref, sink_);
     if (taken.ok()) return taken;
     return ObjectError(name_, KindOf(ref), object.meta, taken);
@@ -1162,10 +1167,12 @@ class BinarySnapshotWriter::Impl {
  public:
   explicit Impl(Output output) : output_(std::move(output)) {}
 
-  absl::Status Add(const objects::ObjectRef& object, int64_t pods_ready = 0) {
+  absl::Status Add(const objects::ObjectRef& object, int64_t pods_ready = 0,
+                   int64_t heartbeat_time = 0) {
     wire::Object& entry = *encoder_.chunk.add_objects();
     encoder_.Put(object, entry);
     if (entry.has_controller()) entry.mutable_controller()->set_pods_ready(pods_ready);
+    if (entry.has_node()) entry.mutable_node()->set_heartbeat_time(heartbeat_time);
     encoder_.bytes += 200;  // About what an object takes beside its texts.
     ++objects_;
     return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
@@ -1229,7 +1236,14 @@ BinarySnapshotWriter::BinarySnapshotWriter(Output output)
     : impl_(std::make_unique<Impl>(std::move(output))) {}
 BinarySnapshotWriter::~BinarySnapshotWriter() = default;
 
-absl::Status BinarySnapshotWriter::OnNode(const objects::Node& node) { return impl_->Add(&node); }
+void BinarySnapshotWriter::OnAside(const Aside& aside) {
+  pods_ready_ = aside.pods_ready;
+  heartbeat_time_ = aside.heartbeat_time;
+}
+
+absl::Status BinarySnapshotWriter::OnNode(const objects::Node& node) {
+  return impl_->Add(&node, 0, std::exchange(heartbeat_time_, 0));
+}
 absl::Status BinarySnapshotWriter::OnPod(const objects::Pod& pod) { return impl_->Add(&pod); }
 absl::Status BinarySnapshotWriter::OnPodDisruptionBudget(
     const objects::PodDisruptionBudget& budget) {

@@ -61,15 +61,18 @@ class BinarySnapshotWriter : public ObjectSink {
   // Empty lists are kept: they say that the cluster has none of the kind.
   absl::Status OnList(std::string_view kind, uint64_t items) override;
   absl::Status OnUnevaluated(const Unevaluated& object) override;
-  // How many pods of a controller are ready is kept, for whoever judges the snapshot.
-  void OnAside(const Aside& aside) override { pods_ready_ = aside.pods_ready; }
+  // How many pods of a controller are ready and when a node's kubelet last wrote its status are
+  // kept, for judging the snapshot.
+  void OnAside(const Aside& aside) override;
 
   absl::Status Finish();
 
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
-  int64_t pods_ready_ = 0;  // Of the controller that comes next.
+  // Of the object that comes next.
+  int64_t pods_ready_ = 0;
+  int64_t heartbeat_time_ = 0;
 };
 
 // One object by itself, for keeping it in memory: as in a chunk of a file, without checksum.

@@ -36,6 +36,7 @@
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_name.h"
 #include "snapshot/formats/object_place.h"
+#include "snapshot/formats/rfc3339.h"
 #include "snapshot/formats/volume_ids.h"
 #include "snapshot/matching.h"
 #include "snapshot/quantity.h"
@@ -399,6 +400,7 @@ class ObjectFields {
   bool Taints(Value& value);
   bool NodeSpec(Value& value);
   bool NodeStatus(Value& value);
+  bool Heartbeat(Value& value);
   bool NodeSystemInfo(Value& value);
   bool Images(Value& value);
   bool PodSpec(Value& value);
@@ -848,10 +850,20 @@ bool ObjectFields<Fields>::NodeStatus(Value& value) {
       return fields_.Members(element, [&](Key part, Value& text) {
         if (part == "type") return fields_.String(text, condition.type);
         if (part == "status") return fields_.String(text, condition.status);
-        return true;
+        return part != "lastHeartbeatTime" || Heartbeat(text);
       });
     });
   });
+}
+
+// No decision reads it, so that what is no time is passed over.
+template <typename Fields>
+bool ObjectFields<Fields>::Heartbeat(Value& value) {
+  Text text;
+  if (!fields_.String(value, text)) return false;
+  aside_.heartbeat_time =
+      std::max(aside_.heartbeat_time, ParseRfc3339(text).value_or(aside_.heartbeat_time));
+  return true;
 }
 
 template <typename Fields>

@@ -580,6 +580,10 @@ absl::Status ObjectWriter::OnNode(const objects::Node& node) {
   for (const auto& [type, value] : node.conditions) {
     status["conditions"].push_back({{"type", type}, {"status", value}});
   }
+  const int64_t heartbeat_time = std::exchange(heartbeat_time_, 0);
+  if (heartbeat_time != 0 && !node.conditions.empty()) {
+    status["conditions"][0]["lastHeartbeatTime"] = FormatRfc3339(heartbeat_time);
+  }
   Put(status, "declaredFeatures", Texts(node.declared_features));
   for (const objects::NodeImage& image : node.images) {
     Json each = Json::object();

@@ -48,7 +48,10 @@ class ObjectWriter : public ObjectSink {
   // A list of no budgets is written as such: it says that the cluster has none.
   absl::Status OnList(std::string_view kind, uint64_t items) override;
   absl::Status OnUnevaluated(const Unevaluated& object) override;
-  void OnAside(const Aside& aside) override { pods_ready_ = aside.pods_ready; }
+  void OnAside(const Aside& aside) override {
+    pods_ready_ = aside.pods_ready;
+    heartbeat_time_ = aside.heartbeat_time;
+  }
 
   // Writes the end.  Call it once, after the last object.
   absl::Status Finish();
@@ -58,7 +61,9 @@ class ObjectWriter : public ObjectSink {
 
   ObjectFormat format_;
   Output output_;
-  int64_t pods_ready_ = 0;  // Of the controller that comes next.
+  // Of the object that comes next.
+  int64_t pods_ready_ = 0;
+  int64_t heartbeat_time_ = 0;
   bool first_ = true;
 };
 

@@ -22,6 +22,7 @@
 #include "snapshot/import/dump_kinds.h"
 #include "snapshot/import/object_content.h"
 #include "snapshot/object_ref.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -29,6 +30,8 @@ namespace {
 constexpr std::string_view kKubeSystem = "kube-system";
 constexpr std::string_view kNoSystem = "NoKubeSystemPods";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
+// The annotation of a node that names its Machine, "namespace/name".
+constexpr std::string_view kMachineOfOpenShift = "machine.openshift.io/machine";
 // A node that joined runs its DaemonSets' pods within minutes.
 constexpr int64_t kOldNodeSeconds = int64_t{15} * 60;
 // A namespace that was made is filled within a day, or stays empty.
@@ -68,6 +71,7 @@ bool IsMadeByPlatform(std::string_view name) {
 
 std::string WholeDump(std::string_view kinds) { return KubectlGet(kinds); }
 std::string WholeDump() { return KubectlGet(DumpWords()); }
+constexpr const char* kGetNodeClaims = "kubectl get nodepools,nodeclaims -o json";
 // Where nothing is found, `kubectl get` prints a List that does not say of what.  The API
 // server's own answer says so, and is of all namespaces.
 constexpr const char* kListBudgets = "kubectl get --raw /apis/policy/v1/poddisruptionbudgets";
@@ -83,6 +87,11 @@ std::string Some(std::span<const std::string> names) {
     absl::StrAppend(&text, " and ", WithCommas(names.size() - kShown), " more");
   }
   return text;
+}
+
+// " and 4 more" behind the first of `all`.
+std::string AndMore(uint64_t all) {
+  return all > 1 ? absl::StrCat(" and ", WithCommas(all - 1), " more") : "";
 }
 
 // Kinds of controllers, as owners name them and as kubectl does.
@@ -154,6 +163,18 @@ bool MayBeWithoutPods(const Catalog& catalog, const NodeInfo& node) {
     return std::find(std::begin(kWithoutDaemonSets), std::end(kWithoutDaemonSets), text) !=
            std::end(kWithoutDaemonSets);
   });
+}
+
+// Which version of Karpenter made a node: nodes of a Provisioner have no NodeClaim.
+enum class NodeMaker : uint8_t { kOther, kProvisioner, kNodeClaim };
+NodeMaker MakerOf(const Catalog& catalog, const NodeInfo& node) {
+  NodeMaker maker = NodeMaker::kOther;
+  for (const auto& label : node.labels) {
+    const std::string_view key = catalog.Text(label.key);
+    if (key == kNodePoolLabel) return NodeMaker::kNodeClaim;
+    if (key == "karpenter.sh/provisioner-name") maker = NodeMaker::kProvisioner;
+  }
+  return maker;
 }
 
 // A selector whose answer depends on labels of namespaces other than the name.
@@ -336,11 +357,15 @@ void InputWatch::PassOver(std::string_view kind, const objects::ObjectMeta& meta
 absl::Status InputWatch::OnNode(const objects::Node& node) {
   bool is_new = true;
   const bool has_version = !aside_.resource_version.empty();
+  newest_heartbeat_ = std::max(newest_heartbeat_, aside_.heartbeat_time);
   NotePlace("Node");
   if (absl::Status s = Meet("Node", node.meta, node, is_new); !s.ok() || !is_new) return s;
   NoteUid("Node", node.meta);
   ++nodes_;
   nodes_with_version_ += has_version;
+  const bool is_machines = std::ranges::any_of(
+      node.meta.annotations, [](const auto& each) { return each.key == kMachineOfOpenShift; });
+  if (is_machines && nodes_of_machines_++ == 0) first_of_machines_ = std::string(node.meta.name);
   return to_->OnNode(node);
 }
 
@@ -363,6 +388,7 @@ absl::Status InputWatch::OnPod(const objects::Pod& pod) {
   }
   pods_ += pods_now_;
   if (has_version) pods_with_version_ += pods_now_;
+  has_pending_pods_ |= pod.phase == "Pending";
   const PodListing listing = ListingOf(pod, expendable_pods_priority_cutoff_);
   if (listing != PodListing::kListed) NoteIdle(pod, listing);
   if (listing != PodListing::kEnded) {
@@ -404,6 +430,7 @@ void InputWatch::NoteHolding(std::string_view namespace_name) {
 
 void InputWatch::NoteIdle(const objects::Pod& pod, PodListing listing) {
   if (!pod.node_name.empty()) nodes_of_idle_pods_.insert(std::string(pod.node_name));
+  namespaces_of_idle_pods_.insert(std::string(pod.meta.namespace_name));
   if (listing == PodListing::kEnded) return;
   for (const objects::OwnerReference& owner : pod.meta.owners) {
     if (!owner.controller) continue;
@@ -473,6 +500,10 @@ void InputWatch::NoteStorage(const objects::StorageObject& object) {
     ++attachments_;
   } else if (std::holds_alternative<objects::CsiStorageCapacity>(object)) {
     ++capacities_;
+  } else if (std::holds_alternative<objects::NodeClaim>(object)) {
+    ++node_claims_;
+  } else if (const auto* machine = std::get_if<objects::Machine>(&object)) {
+    if (machine->group == "machine.openshift.io") ++openshift_machines_;
   }
 }
 
@@ -494,6 +525,7 @@ absl::Status InputWatch::OnPodDisruptionBudget(const objects::PodDisruptionBudge
   NoteUid("PodDisruptionBudget", budget.meta);
   NoteHolding(budget.meta.namespace_name);
   budgets_known_ = true;
+  budgets_[std::string(budget.meta.namespace_name)].push_back(NameOf(budget.meta));
   return to_->OnPodDisruptionBudget(budget);
 }
 
@@ -509,8 +541,12 @@ absl::Status InputWatch::OnController(const objects::Controller& controller) {
   NoteUid(kind, meta);
   NoteHolding(meta.namespace_name);
   if (pods > 0) {
-    workloads_.push_back({controller.kind, std::string(meta.namespace_name), std::string(meta.name),
-                          pods, meta.creation_time});
+    workloads_.push_back({.kind = controller.kind,
+                          .namespace_name = std::string(meta.namespace_name),
+                          .name = std::string(meta.name),
+                          .pods = pods,
+                          .ready = std::min(aside.pods_ready, pods),
+                          .creation_time = meta.creation_time});
   }
   return to_->OnController(controller);
 }
@@ -672,6 +708,14 @@ class InputWatch::Judgement {
          kListBudgets, Lack::kKinds);
   }
 
+  // Budgets that count pods of which none is there, and budgets of namespaces that are not there:
+  // those of another cluster, or the pods are missing.
+  void BudgetsOfOthers() {
+    if (!watch_.of_one_moment_) return;
+    BudgetsWithoutPods();
+    BudgetsOfUnknownNamespaces();
+  }
+
   void Controllers() {
     std::array<uint64_t, kKnownOwners.size()> missing{};
     std::array<bool, kKnownOwners.size()> found{};
@@ -814,21 +858,22 @@ class InputWatch::Judgement {
                         "; dumps of two moments seem to be mixed, with pods that were replaced"),
            WholeDump());
     }
-    if (missing <= Tolerated(counted) && missing_of_daemons <= Tolerated(counted_of_daemons) &&
-        all_missing <= Tolerated(all_counted)) {
-      return;
-    }
-    const Lack lack = std::max(LackOfMany(missing, counted), lack_of_daemons);
+    const Doubt doubt = DoubtOfControllers(pods);
+    const bool are_few = missing <= Tolerated(counted) &&
+                         missing_of_daemons <= Tolerated(counted_of_daemons) &&
+                         all_missing <= Tolerated(all_counted);
+    if (are_few && doubt.text.empty()) return;
+    const Lack lack = std::max({LackOfMany(missing, counted), lack_of_daemons, doubt.lack});
     std::string apart;  // Where the share of all does not show it.
-    if (lack != LackOfMany(all_missing, all_counted)) {
+    if (!are_few && lack != LackOfMany(all_missing, all_counted)) {
       apart = absl::StrCat(" (", WithCommas(static_cast<uint64_t>(missing)), " of ",
                            WithCommas(static_cast<uint64_t>(counted)), " without DaemonSets)");
     }
+    const std::string& example = are_few ? doubt.text : missing > 0 ? first : first_of_daemons;
     Warn("PodsMissing",
          absl::StrCat(Count(static_cast<uint64_t>(all_missing), "pod is", "pods are"),
                       " missing of ", Count(static_cast<uint64_t>(all_counted), "pod", "pods"),
-                      " that controllers count", apart, ": ",
-                      missing > 0 ? first : first_of_daemons),
+                      " that controllers count", apart, ": ", example),
          WholeDump("pods"), lack);
   }
 
@@ -844,10 +889,7 @@ class InputWatch::Judgement {
     absl::flat_hash_map<std::string, Counts> counts;
     for (const Workload& workload : watch_.workloads_) {
       if (watch_.namespaces_of_pods_.contains(workload.namespace_name)) continue;
-      // Made while the dump was.
-      if (workload.creation_time != 0 && newest_time_ - workload.creation_time < kListingSeconds) {
-        continue;
-      }
+      if (IsNew(workload)) continue;
       Counts& of = counts[workload.namespace_name];
       ++of.controllers;
       of.pods += workload.pods;
@@ -961,6 +1003,54 @@ class InputWatch::Judgement {
     Warn("PartOfAList", watch_.first_part_of_list_, WholeDump(), Lack::kPods);
   }
 
+  // Who makes nodes also deletes them, which its own objects say first.
+  void MakersOfNodes() {
+    uint64_t karpenters = 0;
+    uint64_t with_claims = 0;
+    std::string first;
+    for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+      if (!catalog_.IsThere(NodeId{n})) continue;
+      const NodeMaker maker = MakerOf(catalog_, catalog_.node(NodeId{n}));
+      if (maker == NodeMaker::kOther) continue;
+      if (karpenters++ == 0) first = catalog_.NodeName(NodeId{n});
+      with_claims += maker == NodeMaker::kNodeClaim ? 1 : 0;
+    }
+    const std::string nodes =
+        absl::StrCat(Count(karpenters, "node is", "nodes are"), " Karpenter's (", Printable(first),
+                     AndMore(karpenters), ")");
+    bool has_pools = IsKnownToBeEmpty("NodePool");
+    watch_.unevaluated_
+        .ForEach([&](const ObjectSink::Unevaluated& object) {
+          has_pools |= object.kind == "NodePool" || object.kind == "Provisioner";
+          return absl::OkStatus();
+        })
+        .IgnoreError();
+    if (karpenters > 0 && !has_pools) {
+      Warn("NoNodePools",
+           absl::StrCat(nodes,
+                        ", and no NodePool is there: nodepools may forbid that nodes are removed "
+                        "(disruption budgets, consolidationPolicy, consolidateAfter)"),
+           kGetNodeClaims);
+    }
+    if (with_claims > 0 && watch_.node_claims_ == 0 && !IsKnownToBeEmpty("NodeClaim")) {
+      Warn("NoNodeClaims",
+           absl::StrCat(nodes,
+                        ", and no NodeClaim is there: which nodes Karpenter is deleting is not "
+                        "known, so that the plan may count on their room"),
+           kGetNodeClaims, Lack::kKinds);
+    }
+    if (watch_.nodes_of_machines_ > 0 && watch_.openshift_machines_ == 0 &&
+        !IsKnownToBeEmpty("Machine")) {
+      Warn("NoMachines",
+           absl::StrCat(
+               Count(watch_.nodes_of_machines_, "node has a Machine", "nodes have Machines"), " (",
+               Printable(watch_.first_of_machines_), AndMore(watch_.nodes_of_machines_),
+               "), and no Machine is there: which nodes are being deleted with their Machines is "
+               "not known, so that the plan may count on their room"),
+           WholeDump("machines.machine.openshift.io"), Lack::kKinds);
+    }
+  }
+
   // Nodes that run no pod of the system's DaemonSets, where nearly all others do.
   void NodesWithoutDaemons() {
     const std::vector<bool> has_daemon = NodesWithDaemons();
@@ -1067,6 +1157,58 @@ class InputWatch::Judgement {
 
   using ControllerPods =
       absl::flat_hash_map<std::tuple<objects::ControllerKind, TextId, TextId>, int64_t>;
+
+  // What single controllers show where the counts of all do not.
+  struct Doubt {
+    std::string text;  // Empty: nothing.
+    Lack lack = Lack::kNothing;
+  };
+
+  // Two doubts: a controller lacks most of its pods, or the input has no pod that is pending and
+  // controllers count more than there are.  Few pods are not meant, nor a controller of the last
+  // minute, as a rollout makes one: its pods may have come after they were listed.  Pods that are
+  // ready were there before.
+  [[nodiscard]] Doubt DoubtOfControllers(const ControllerPods& pods) const {
+    constexpr auto kFewPods = static_cast<int64_t>(kFew);
+    Doubt doubt;
+    if (!watch_.of_one_moment_) return doubt;
+    int64_t not_pending = 0;
+    std::string first_not_pending;
+    size_t without_most = 0;
+    std::string first;
+    for (const Workload& workload : watch_.workloads_) {
+      if (IsNew(workload)) continue;
+      const int64_t there = PodsOf(workload, pods);
+      const int64_t missing = workload.pods - there;
+      if (missing <= 0) continue;
+      const std::string text = absl::StrCat(
+          Absl(objects::KindOf(workload.kind)), " ", Printable(workload.namespace_name), "/",
+          Printable(workload.name), " has ", there, " of ", workload.pods);
+      if (workload.kind != objects::ControllerKind::kDaemonSet) {
+        if (not_pending == 0) first_not_pending = text;
+        not_pending += missing;
+      }
+      const bool were_there = workload.ready - there > kFewPods;
+      if (2 * missing <= workload.pods || (!were_there && missing <= 2 * kFewPods)) continue;
+      if (without_most++ == 0) first = text;
+      if (were_there) {
+        doubt.lack = std::max(doubt.lack, LackOfMany(workload.ready - there, workload.ready));
+      }
+    }
+    if (without_most > 0) {
+      doubt.text = without_most == 1
+                       ? first
+                       : absl::StrCat(first, ", and ", without_most - 1,
+                                      without_most == 2 ? " other lacks" : " others lack",
+                                      " most of their pods");
+    } else if (IsOfApiServer() && !watch_.has_pending_pods_ && not_pending > kFewPods) {
+      doubt.text = absl::StrCat(first_not_pending,
+                                "; no pod is in phase Pending, as in a list of running pods alone "
+                                "(--field-selector=status.phase=Running)");
+      if (not_pending > 2 * kFewPods) doubt.lack = Lack::kPods;
+    }
+    return doubt;
+  }
 
   // How many of so many pods may be otherwise than their controllers say: one may have come or gone
   // between two lists of a small cluster, and some between what watches tell of both.
@@ -1187,8 +1329,64 @@ class InputWatch::Judgement {
   // A Job counts its pods as soon as it makes them, so that one which began while the dump
   // was made has pods that the list of pods could not have.
   [[nodiscard]] bool IsYoung(const Workload& workload) const {
-    return workload.kind == objects::ControllerKind::kJob && workload.creation_time != 0 &&
-           newest_time_ - workload.creation_time < kListingSeconds;
+    return workload.kind == objects::ControllerKind::kJob && IsNew(workload);
+  }
+
+  void BudgetsWithoutPods() {
+    const std::span<const Pdb> budgets = catalog_.pdbs();
+    std::vector<bool> selects(budgets.size());
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      if (!catalog_.IsThere(PodId{p})) continue;
+      for (const PdbId budget : catalog_.shape_of(PodId{p}).budgets) selects[Index(budget)] = true;
+    }
+    int64_t counted = 0;
+    int64_t missing = 0;
+    std::vector<std::string> without;
+    for (size_t b = 0; b < budgets.size(); ++b) {
+      const Pdb& budget = budgets[b];
+      const int64_t expected = std::clamp<int64_t>(budget.expected_pods.value_or(0), 0, INT32_MAX);
+      counted += expected;
+      // Pods that ended may count; a status that cannot be computed is of another time.
+      const std::string_view in = catalog_.Text(budget.namespace_name);
+      if (expected == 0 || selects[b] || budget.sync_failed ||
+          watch_.namespaces_of_idle_pods_.contains(Absl(in))) {
+        continue;
+      }
+      missing += expected;
+      without.push_back(absl::StrCat(Absl(in), "/", Absl(catalog_.Text(budget.name))));
+    }
+    if (missing <= Tolerated(counted)) return;
+    std::sort(without.begin(), without.end());
+    Warn("BudgetsWithoutPods",
+         absl::StrCat(
+             Count(without.size(), "PodDisruptionBudget counts ", "PodDisruptionBudgets count "),
+             Count(static_cast<uint64_t>(missing), "pod", "pods"),
+             " (status.expectedPods), and no pod that ",
+             without.size() == 1 ? "it selects" : "they select", " is there: ", Some(without),
+             "; pods are missing, or the budgets are those of another cluster"),
+         WholeDump(), LackOfMany(missing, counted));
+  }
+
+  void BudgetsOfUnknownNamespaces() {
+    if (watch_.namespaces_.empty() || watch_.nodes_or_namespaces_alone_) return;
+    size_t all = 0;
+    std::vector<std::string> others;
+    for (const auto& [in, names] : watch_.budgets_) {
+      all += names.size();
+      if (watch_.namespaces_.contains(in) || watch_.namespaces_of_pods_.contains(in)) continue;
+      others.insert(others.end(), names.begin(), names.end());
+    }
+    if (others.empty()) return;
+    Warn("BudgetsOfUnknownNamespaces",
+         absl::StrCat(Count(others.size(), "PodDisruptionBudget is", "PodDisruptionBudgets are"),
+                      " of namespaces that are not in the input: ", Some(others),
+                      "; the budgets seem to be those of another cluster"),
+         WholeDump(), 2 * others.size() > all ? Lack::kKinds : Lack::kNothing);
+  }
+
+  // Whether it may have been made while the dump was.
+  [[nodiscard]] bool IsNew(const Workload& workload) const {
+    return workload.creation_time != 0 && newest_time_ - workload.creation_time < kListingSeconds;
   }
 
   void ClaimsOfVolumes() {
@@ -1247,6 +1445,8 @@ void InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int64_t new
   judgement.NodesWithoutPods();
   judgement.NodesWithoutDaemons();
   judgement.Namespaces();
+  if (use == InputUse::kPlan) judgement.BudgetsOfOthers();
+  if (use == InputUse::kPlan) judgement.MakersOfNodes();
   judgement.Storage();
   judgement.Manifests();
   judgement.TwoVersions();

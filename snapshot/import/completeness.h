@@ -38,6 +38,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -122,6 +123,9 @@ class InputWatch : public ObjectSink {
   // the input does not have it.
   [[nodiscard]] const std::string& cluster_uid() const { return cluster_uid_; }
 
+  // The newest lastHeartbeatTime of a node's conditions, Unix seconds; 0: no node has one.
+  [[nodiscard]] int64_t newest_heartbeat() const { return newest_heartbeat_; }
+
   // Objects that were there already.
   [[nodiscard]] uint64_t repeated() const { return repeated_; }
 
@@ -144,7 +148,8 @@ class InputWatch : public ObjectSink {
     objects::ControllerKind kind;
     std::string namespace_name;
     std::string name;
-    int64_t pods;  // That it counts at least.
+    int64_t pods;   // That it counts at least.
+    int64_t ready;  // Of which it says that they are ready.
     int64_t creation_time;
   };
   struct ListedNamespace {
@@ -215,8 +220,10 @@ class InputWatch : public ObjectSink {
 
   int64_t expendable_pods_priority_cutoff_;
   uint64_t nodes_ = 0;
-  uint64_t pods_ = 0;      // Of every phase.
-  uint64_t pods_now_ = 1;  // How many the pod at hand stands for.
+  int64_t newest_heartbeat_ = 0;
+  uint64_t pods_ = 0;              // Of every phase.
+  bool has_pending_pods_ = false;  // Some pod is in phase Pending.
+  uint64_t pods_now_ = 1;          // How many the pod at hand stands for.
   std::string last_namespace_;
   absl::flat_hash_set<std::string> namespaces_of_pods_;
   std::string last_holding_;
@@ -225,6 +232,8 @@ class InputWatch : public ObjectSink {
   std::vector<ListedNamespace> own_namespaces_;            // Those that people made.
   // Nodes of pods that a plan leaves out, but which show that the dump has the node's.
   absl::flat_hash_set<std::string> nodes_of_idle_pods_;
+  // That have pods which ended or which a plan leaves out as expendable.
+  absl::flat_hash_set<std::string> namespaces_of_idle_pods_;
   // By controller, as "kind/namespace/name": its pods that a plan leaves out as expendable.
   absl::flat_hash_map<std::string, int64_t> expendable_pods_;
   // Where nodes, pods and Namespaces stood.
@@ -232,6 +241,8 @@ class InputWatch : public ObjectSink {
   bool namespaces_in_list_ = false;
   bool nodes_or_namespaces_alone_ = false;
   bool budgets_known_ = false;
+  // "namespace/name" of each budget by namespace.
+  std::map<std::string, std::vector<std::string>> budgets_;
   std::string cluster_uid_;
   bool empty_list_of_any_kind_ = false;           // As kubectl prints where it found nothing.
   absl::flat_hash_set<std::string> empty_kinds_;  // The input has an empty list of each.
@@ -256,6 +267,11 @@ class InputWatch : public ObjectSink {
   uint64_t csi_drivers_ = 0;
   uint64_t attachments_ = 0;
   uint64_t capacities_ = 0;
+  uint64_t node_claims_ = 0;  // Karpenter's.
+  uint64_t openshift_machines_ = 0;
+  // Nodes that a Machine of OpenShift made.
+  uint64_t nodes_of_machines_ = 0;
+  std::string first_of_machines_;
   uint64_t pods_with_ephemeral_claims_ = 0;
   absl::flat_hash_map<std::string, uint64_t> bound_volumes_of_driver_;
   absl::flat_hash_set<std::string> drivers_with_limit_;

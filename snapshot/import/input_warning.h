@@ -28,6 +28,7 @@ struct InputWarning {
   std::string
       command;  // What to run for the missing part ("kubectl get pdb -A ..."); may be empty.
   Lack lack = Lack::kNothing;
+  bool may_be_assumed_away = false;  // --assume-complete silences it.
 };
 
 // "warning: MESSAGE; try `COMMAND`"

@@ -255,16 +255,17 @@ absl::Status CheckNodesAndPods(const LoadedCluster& cluster) {
 absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
                         LoadedCluster& cluster) {
   cluster.counts.input = std::move(stats);
+  cluster.counts.newest_heartbeat = watch.newest_heartbeat();
   if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
   const LoadCounts& counts = cluster.counts;
   // This does not depend on what the input lacks.
   if (options.use == InputUse::kPlan) {
     WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
     WarnOfPending(cluster, cluster.warnings);
-    WarnOfUnevaluated(watch.unevaluated(), cluster.snapshot, options.assume_complete,
-                      cluster.warnings);
+    WarnOfUnevaluated(watch.unevaluated(), cluster.snapshot, cluster.warnings);
   }
   if (options.assume_complete) return absl::OkStatus();
+  const size_t before = cluster.warnings.size();
   if (counts.on_unknown_node > 0) {
     cluster.warnings.push_back(
         {"PodsOnUnknownNodes",
@@ -279,6 +280,9 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   }
   WarnOfNotRecorded(counts, cluster.warnings);
   watch.Judge(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings);
+  for (InputWarning& each : std::span(cluster.warnings).subspan(before)) {
+    each.may_be_assumed_away = true;
+  }
   return CheckWhole(cluster.warnings, options.allow_incomplete);
 }
 
@@ -286,10 +290,14 @@ absl::Status CheckStrict(const LoadOptions& options, std::span<const InputWarnin
   const auto counted = static_cast<size_t>(std::ranges::count_if(
       warnings, [](const InputWarning& each) { return each.code != kMovesToOtherArchitecture; }));
   if (!options.strict || counted == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--strict, and ", Count(counted, "warning", "warnings"),
-                   " about the input; with --assume-complete those of what may be missing do not "
-                   "count"));
+  const bool some_lack = std::ranges::any_of(warnings, [](const InputWarning& each) {
+    return each.may_be_assumed_away || each.lack != Lack::kNothing;
+  });
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--strict, and ", Count(counted, "warning", "warnings"),
+      some_lack ? " about the input; with --assume-complete those of what may be missing do not "
+                  "count"
+                : "; see above"));
 }
 
 absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,

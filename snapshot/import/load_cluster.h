@@ -81,6 +81,8 @@ struct LoadCounts {
   // kNotRecorded and (where no pod has the condition PodScheduled) kUnprocessed.
   std::array<PodTally, kPodWaits> without_node = {};
   bool scheduling_recorded = false;  // Some pod has the condition PodScheduled.
+  // The newest lastHeartbeatTime of a node, Unix seconds; 0: no node of the input has one.
+  int64_t newest_heartbeat = 0;
   ImportStats input;
 };
 

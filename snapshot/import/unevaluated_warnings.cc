@@ -160,46 +160,14 @@ void WarnOfBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& wa
        "kubectl get pdb -A"});
 }
 
-void WarnOfMissingPools(const UnevaluatedObjects& objects, const ClusterSnapshot& cluster,
-                        std::vector<InputWarning>& warnings) {
-  bool has_pools = false;
-  objects
-      .ForEach([&](const ObjectSink::Unevaluated& object) {
-        has_pools |= object.kind == "NodePool" || object.kind == "Provisioner";
-        return absl::OkStatus();
-      })
-      .IgnoreError();
-  if (has_pools) return;
-  const Catalog& catalog = cluster.catalog();
-  Found nodes;
-  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
-    if (!catalog.IsThere(NodeId{n})) continue;
-    const LabelSet& labels = catalog.node(NodeId{n}).labels;
-    const bool karpenters = std::ranges::any_of(labels, [&](const auto& label) {
-      const std::string_view key = catalog.Text(label.key);
-      return key == "karpenter.sh/nodepool" || key == "karpenter.sh/provisioner-name";
-    });
-    if (karpenters) nodes.Add(std::string(catalog.NodeName(NodeId{n})));
-  }
-  if (nodes.count == 0) return;
-  warnings.push_back(
-      {"NoNodePools",
-       absl::StrCat(Count(nodes.count, "node is", "nodes are"), " Karpenter's (",
-                    Printable(nodes.Text()),
-                    "), and no NodePool is there: nodepools may forbid that nodes are removed "
-                    "(disruption budgets, consolidationPolicy, consolidateAfter)"),
-       "kubectl get nodepools -o json"});
-}
-
 }  // namespace
 
 void WarnOfUnevaluated(const UnevaluatedObjects& objects, const ClusterSnapshot& cluster,
-                       bool all_is_there, std::vector<InputWarning>& warnings) {
+                       std::vector<InputWarning>& warnings) {
   WarnOfKinds(objects, warnings);
   WarnOfPodGroups(cluster, warnings);
   WarnOfControllers(cluster, warnings);
   WarnOfBudgets(cluster, warnings);
-  if (!all_is_there) WarnOfMissingPools(objects, cluster, warnings);
 }
 
 }  // namespace ebb

@@ -1,5 +1,5 @@
 // Warnings of what is in the input and is not evaluated: kinds (unevaluated_kinds.h), pods of
-// groups, pods of controllers that ebb does not know, nodes of Karpenter without a NodePool.
+// groups, pods of controllers that ebb does not know, budgets whose status says SyncFailed.
 //
 // Each has a stable code, a count and the name of the first (docs/input.md).
 // Cost: one look at each node and pod.
@@ -15,9 +15,8 @@
 
 namespace ebb {
 
-// `all_is_there`: what is not in the input is not in the cluster, and is not missed.
 void WarnOfUnevaluated(const UnevaluatedObjects& objects, const ClusterSnapshot& cluster,
-                       bool all_is_there, std::vector<InputWarning>& warnings);
+                       std::vector<InputWarning>& warnings);
 
 }  // namespace ebb
 

@@ -149,9 +149,15 @@ class SaidTest(base.EbbTest):
     def test_karpenters_nodes_without_a_nodepool_are_named(self):
         cluster = [karpenter("k1", "default"), karpenter("k2", "default"), pod("p", "k1")]
         out = self.ebb("plan", self.dump(cluster), "--now", START, "-o", "json")[0]
-        warning = [w for w in json.loads(out)["summary"]["warnings"] if w["code"] == "NoNodePools"][0]
-        self.assertIn("2 nodes are Karpenter's (k1 and 1 more)", warning["message"])
-        self.assertEqual(warning["command"], "kubectl get nodepools -o json")
+        plan = json.loads(out)
+        for code in ("NoNodePools", "NoNodeClaims"):
+            warning = [w for w in plan["summary"]["warnings"] if w["code"] == code][0]
+            self.assertIn("2 nodes are Karpenter's (k1 and 1 more)", warning["message"])
+            self.assertEqual(warning["command"], "kubectl get nodepools,nodeclaims -o json")
+        self.assertFalse(plan["complete"])
+        self.assertEqual([each["code"] for each in plan["missing"]], ["NoNodeClaims"])
+        err = self.ebb("plan", self.dump(cluster), "--now", START, "-o", "name", code=1)[1]
+        self.assertIn("`kubectl get nodepools,nodeclaims -o json`", err)
         with_pool = cluster + [custom("karpenter.sh/v1", "NodePool", "default")]
         out = self.ebb("plan", self.dump(with_pool), "--now", START, "-o", "json")[0]
         self.assertNotIn("NoNodePools", self.warnings(json.loads(out)))
@@ -215,6 +221,115 @@ class SaidTest(base.EbbTest):
             plan = json.loads(self.ebb("plan", self.path(name), "--assume-complete", "--now", START,
                                        "-o", "json")[0])
             self.assertIn("k1", {n["node"] for n in plan["remove"]}, name)
+
+    # --- Dumps of another time
+
+    def test_a_dump_that_is_old_says_of_when_it_is(self):
+        def cluster(heartbeat):
+            items = copy.deepcopy(self.CLUSTER)
+            for item in items[:2]:
+                item["status"]["conditions"][0]["lastHeartbeatTime"] = heartbeat
+            return items
+        old = cluster("2026-05-30T10:00:00Z")
+        plan, err = self.plan(old)
+        self.assertIn("the dump is of 2026-05-30T10:00:00Z, 2 days before the time that is planned for, "
+                      "2026-06-01T12:00:00Z", self.warnings(plan)["OldDump"])
+        self.assertIn("OldDump", self.warnings(self.plan(cluster("2026-06-01T10:59:59Z"))[0]))
+        # Heartbeats are minutes old, clocks are not all the same, and people write none.
+        for heartbeat in ("2026-06-01T11:00:00Z", "2026-06-01T12:00:30Z", None):
+            self.assertNotIn("OldDump", self.warnings(self.plan(cluster(heartbeat))[0]), heartbeat)
+        # An object that is newer shows that the dump is.
+        old[3]["metadata"]["creationTimestamp"] = "2026-06-01T11:50:00Z"
+        self.assertNotIn("OldDump", self.warnings(self.plan(old)[0]))
+        old[3]["metadata"]["creationTimestamp"] = "2026-05-01T11:50:00Z"
+        for name in ("s.pb", "s.json", "s.yaml"):
+            self.ebb("import", self.dump(old), "-o", self.path(name))
+            self.assertIn("3 hours before", self.ebb(
+                "plan", self.path(name), "--assume-complete", "--now", "2026-05-30T13:00:00Z")[1], name)
+        self.assertIn("2 days before", self.ebb(
+            "plan", self.dump(old), "--assume-complete", "--now", START, "--explain", "a", "--counterfactual")[1])
+        self.assertIn("OldDump", self.ebb("plan", self.dump(old), "--assume-complete", "--now", START,
+                                          "--state", self.path("state"), "-o", "json")[0])
+        self.ebb("plan", self.dump(old), "--assume-complete", "--strict", "--nodes", "0:9:ng", "--now", START,
+                 code=1)
+
+    # --- Annotations
+
+    def test_an_annotation_of_karpenters_is_called_by_its_name(self):
+        cluster = [karpenter("k1", "default"), karpenter("k2", "default"),
+                   karpenter("k3", "default", {PROTECTED: "true"}),
+                   karpenter("k4", "default", {"karpenter.sh/do-not-consolidate": "true"}),
+                   annotated(pod("job", "k1"), PROTECTED, "true"), pod("big", "k2", cpu="3")]
+        args = ["--assume-complete", "--now", START]
+        dump = self.dump(cluster)
+        text = self.ebb("plan", dump, *args)[0]
+        self.assertNotIn("scale-down-disabled", text)
+        self.assertRegex(" ".join(text.split()), "annotated karpenter.sh/do-not-consolidate or "
+                                                 "karpenter.sh/do-not-disrupt")
+        explain = " ".join(self.ebb("plan", dump, *args, "--explain", "k3", "--counterfactual")[0].split())
+        self.assertIn("It is annotated karpenter.sh/do-not-disrupt.", explain)
+        self.assertIn("if it is no longer annotated karpenter.sh/do-not-disrupt:", explain)
+        explain = " ".join(self.ebb("plan", dump, *args, "--explain", "k1", "--counterfactual")[0].split())
+        self.assertIn('if Pod default/job is annotated safe-to-evict: "true" and without '
+                      'karpenter.sh/do-not-disrupt and do-not-evict:', explain)
+        blockers = " ".join(self.ebb("blockers", dump, *args)[0].split())
+        self.assertIn("nodes without karpenter.sh/do-not-consolidate and karpenter.sh/do-not-disrupt", blockers)
+        self.assertIn('pods annotated safe-to-evict: "true" and without karpenter.sh/do-not-disrupt', blockers)
+
+    # --- Nodes in deletion, and those that are not ready
+
+    def deleted(self, cpu_left="1500m"):
+        going = node("b", taints=base.deleting(base.START_S - 60))
+        agent = owned(pod("agent", "b", safe=False), "apps/v1", "DaemonSet")
+        return [node("a"), going, pod("p", "a", cpu=cpu_left), pod("q", "b", cpu="2"), agent]
+
+    def test_pods_of_a_node_in_deletion_are_explained(self):
+        text, data = self.explain(self.deleted(), "b")
+        text = " ".join(text.split())
+        self.assertIn("1 pod of it needs room elsewhere first.", text)
+        self.assertIn("default/q moves to a", text)
+        self.assertIn("default/agent goes with the node", text)
+        pods = {each["name"]: each for each in data["pods"]}
+        self.assertEqual((pods["q"]["outcome"], pods["q"]["to"]), ("moves", "a"))
+        text, data = self.explain(self.deleted(), "a")
+        self.assertIn("it runs on node b, which is being deleted, and the plan keeps room", " ".join(text.split()))
+        pods = {each["name"]: each for each in data["pods"]}
+        self.assertEqual((pods["q"]["pending"], pods["q"]["arrivedFrom"]), (True, "b"))
+        text, data = self.explain(self.deleted(cpu_left="3"), "b")
+        self.assertIn("default/q must move, and finds no room", " ".join(text.split()))
+        self.assertIn("findsNoRoom", {each["outcome"] for each in data["pods"]})
+
+    def test_a_plan_and_a_round_count_the_same_pods(self):
+        dump = self.dump([*self.deleted(), pod("new", "", cpu="100m")])
+        args = ["--assume-complete", "--now", START, "-o", "json"]
+        plan = json.loads(self.ebb("plan", dump, *args)[0])
+        made = json.loads(self.ebb("plan", dump, *args, "--state", self.path("state"))[0])
+        for each in (plan, made):
+            self.assertEqual(each["summary"]["pods"], 3)
+            self.assertEqual(each["summary"]["pendingPods"], {"total": 1, "placed": 1})
+            self.assertEqual(each["displacedPods"], {"total": 1, "placed": 1})
+
+    def test_a_node_that_goes_and_is_not_ready_is_named(self):
+        gpu = labelled(base.eks("gpu", "gpus"), **{"k8s.amazonaws.com/accelerator": "nvidia-tesla-t4"})
+        gpu["metadata"]["creationTimestamp"] = "2026-06-01T08:00:00Z"
+        cluster = [gpu, node("u", ready=False), node("z"), pod("of-z", "z", cpu="3")]
+        plan, _ = self.plan(cluster)
+        details = {each["node"]: each.get("detail") for each in plan["remove"]}
+        words = "counts as not ready: GPU label, and no GPU is allocatable, 4 hours after it was made"
+        self.assertEqual(details, {"gpu": words, "u": "is not ready"})
+        text = " ".join(self.ebb("plan", self.dump(cluster), "--assume-complete", "--now", START)[0].split())
+        self.assertIn(f"2 nodes that go are not ready: gpu {words}; u is not ready.", text)
+        self.assertIn(f"It {words}.", " ".join(self.explain(cluster, "gpu")[0].split()))
+
+    def test_a_round_warns_of_moves_to_another_architecture(self):
+        def of(name, architecture):
+            return labelled(node(name), **{"kubernetes.io/arch": architecture})
+        cluster = [of("a", "amd64"), of("b", "arm64"), pod("p", "a"), pod("q", "b", cpu="2500m")]
+        args = ["plan", self.dump(cluster), "--assume-complete", "--now", START]
+        for words in ([], ["--state", self.path("state")]):
+            out, err = self.ebb(*args, *words, "-o", "json")
+            self.assertIn("MovesToOtherArchitecture", self.warnings(json.loads(out)), words)
+            self.assertIn("1 pod moves to a node of another architecture", err)
 
     # --- Budgets
 

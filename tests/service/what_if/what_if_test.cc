@@ -368,7 +368,9 @@ TEST(CounterfactualTest, TheAnnotationOfTheNode) {
   planned.Add(Node("a").Annotation("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"))
       .Add(Node("b"))
       .Add(Pod("full").On("b").Cpu(2500));
-  EXPECT_THAT(Helps(planned.RemediesOf("a")), ElementsAre("the annotation that keeps it is gone"));
+  EXPECT_THAT(Helps(planned.RemediesOf("a")),
+              ElementsAre("it is no longer annotated "
+                          "cluster-autoscaler.kubernetes.io/scale-down-disabled"));
 }
 
 TEST(CounterfactualTest, AThresholdOfItsUtilization) {

@@ -1660,6 +1660,212 @@ TEST_F(LackTest, AKindThatIsKnownToBeEmptyIsNotMissing) {
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoControllers", kNothing)));
 }
 
+// Symptom: what Karpenter deletes was not seen in a dump without its objects, and not missed.
+TEST_F(LackTest, NodesOfKarpenterMissTheirNodeClaims) {
+  std::vector<Json> items = Cluster(3);
+  for (Json& item : items) {
+    if (item["kind"] == "Node") item["metadata"]["labels"] = {{"karpenter.sh/nodepool", "spot"}};
+  }
+  EXPECT_THAT(LacksOf(items),
+              ElementsAre(Pair("NoNodePools", kNothing), Pair("NoNodeClaims", kKinds)));
+  const InputWarning warning = Of("NoNodeClaims");
+  EXPECT_THAT(warning.message,
+              HasSubstr("3 nodes are Karpenter's (n0 and 2 more), and no NodeClaim is there"));
+  EXPECT_EQ(warning.command, "kubectl get nodepools,nodeclaims -o json");
+  EXPECT_EQ(Of("NoNodePools").command, warning.command);
+  EXPECT_FALSE(IsRefused(items)) << "a plan is shown, and not carried out";
+  items.push_back(Object("karpenter.sh/v1", "NodePool", "spot"));
+  EXPECT_THAT(LacksOf(items),
+              ElementsAre(Pair("NodePoolsNotEvaluated", kNothing), Pair("NoNodeClaims", kKinds)));
+  std::vector<Json> with_claim = items;
+  with_claim.push_back(Object("karpenter.sh/v1", "NodeClaim", "spot-x7"));
+  EXPECT_THAT(LacksOf(with_claim), ElementsAre(Pair("NodePoolsNotEvaluated", kNothing)));
+  // `ebb dump` writes an empty list where there is none.
+  items.push_back(
+      {{"apiVersion", "karpenter.sh/v1"}, {"kind", "NodeClaimList"}, {"items", Json::array()}});
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NodePoolsNotEvaluated", kNothing)));
+  // Nodes of a Provisioner, of an older Karpenter, have no NodeClaim.
+  items = Cluster(3);
+  items[4]["metadata"]["labels"] = {{"karpenter.sh/provisioner-name", "default"}};
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoNodePools", kNothing)));
+}
+
+TEST_F(LackTest, NodesOfOpenShiftsMachinesMissThem) {
+  std::vector<Json> items = Cluster(3);
+  EXPECT_THAT(LacksOf(items), IsEmpty());
+  items[4]["metadata"]["annotations"] = {
+      {"machine.openshift.io/machine", "openshift-machine-api/worker-1"}};
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoMachines", kKinds)));
+  EXPECT_THAT(Message(), HasSubstr("1 node has a Machine (n0), and no Machine is there"));
+  EXPECT_EQ(Command(), "kubectl get machines.machine.openshift.io -A -o json");
+  items.push_back(
+      Object("machine.openshift.io/v1beta1", "Machine", "worker-1", "openshift-machine-api"));
+  EXPECT_THAT(LacksOf(items), IsEmpty());
+}
+
+Json CountingBudget(const std::string& name, const std::string& in, int pods) {
+  Json budget = Object("policy/v1", "PodDisruptionBudget", name, in);
+  budget["spec"] = {{"selector", {{"matchLabels", {{"app", name}}}}}};
+  budget["status"] = {{"disruptionsAllowed", 1}, {"expectedPods", pods}};
+  return budget;
+}
+
+// Symptom: budgets of another cluster were taken without a word.
+TEST_F(LackTest, BudgetsThatCountPodsAndSelectNoneAreNamed) {
+  std::vector<Json> items = Cluster(10);
+  std::erase_if(items, [](const Json& item) { return item["kind"] == "PodDisruptionBudgetList"; });
+  Json web = Pod("shop", "web", "n0");
+  web["metadata"]["labels"] = {{"app", "web"}};
+  AddPods(items, web, 3);
+  items.push_back(CountingBudget("web", "shop", 3));
+  items.push_back(CountingBudget("gone", "shop", 1));
+  EXPECT_THAT(LacksOf(items), IsEmpty()) << "its pod may have gone meanwhile";
+  items.push_back(CountingBudget("api", "shop", 4));
+  items.push_back(CountingBudget("db", "shop", 3));
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("BudgetsWithoutPods", kNothing)));
+  EXPECT_THAT(Message(),
+              HasSubstr("3 PodDisruptionBudgets count 8 pods (status.expectedPods), and no pod "
+                        "that they select is there: shop/api, shop/db, shop/gone; pods are "
+                        "missing, or the budgets are those of another cluster"));
+  items.push_back(CountingBudget("cart", "shop", 9));
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("BudgetsWithoutPods", kPods)));
+  EXPECT_TRUE(IsRefused(items));
+  // What a budget counts may be pods that ended, or of another time.
+  std::vector<Json> with_ended = items;
+  with_ended.push_back(Pod("shop", "ended", "n1"));
+  with_ended.back()["status"]["phase"] = "Succeeded";
+  EXPECT_THAT(LacksOf(with_ended), IsEmpty());
+  for (Json& item : items) {
+    if (item["kind"] != "PodDisruptionBudget") continue;
+    item["status"]["conditions"] = {
+        {{"type", "DisruptionAllowed"}, {"status", "False"}, {"reason", "SyncFailed"}}};
+  }
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("BudgetsNotComputed", kNothing)));
+}
+
+TEST_F(LackTest, BudgetsOfNamespacesThatAreNotThereAreThoseOfAnotherCluster) {
+  std::vector<Json> items = Cluster(3);
+  std::erase_if(items, [](const Json& item) { return item["kind"] == "PodDisruptionBudgetList"; });
+  items.push_back(CountingBudget("own", "shop", 0));
+  items.push_back(CountingBudget("dns", "kube-system", 0));
+  EXPECT_THAT(LacksOf(items), IsEmpty());
+  items.push_back(CountingBudget("pay", "payments", 0));
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("BudgetsOfUnknownNamespaces", kNothing)));
+  EXPECT_THAT(Message(), HasSubstr("1 PodDisruptionBudget is of namespaces that are not in the "
+                                   "input: payments/pay"));
+  // Most of them are: those of this cluster are missing.
+  items.push_back(CountingBudget("a", "others", 0));
+  items.push_back(CountingBudget("b", "others", 0));
+  EXPECT_THAT(LacksOf(items), ElementsAre(Pair("BudgetsOfUnknownNamespaces", kKinds)));
+  EXPECT_FALSE(IsRefused(items));
+  std::vector<Json> unlisted = items;
+  std::erase_if(unlisted, [](const Json& item) { return item["kind"] == "Namespace"; });
+  EXPECT_THAT(LacksOf(unlisted), ElementsAre(Pair("NamespacesNotListed", kKinds)));
+  // A part of the namespaces was listed, and pods show that the others are there.
+  items.push_back(Pod("payments", "pay", "n0"));
+  items.push_back(Pod("others", "any", "n0"));
+  EXPECT_THAT(LacksOf(items), IsEmpty());
+}
+
+// Symptom: 95 missing pods of one controller are 1% of a large cluster.
+TEST_F(LackTest, AControllerThatLacksMostOfItsPodsIsNamedInALargeCluster) {
+  const auto with = [](int ready, int replicas, int there, const char* created = kLongAgo) {
+    std::vector<Json> items = Cluster(3);
+    Json big = Object("apps/v1", "ReplicaSet", "big", "shop");
+    big["status"] = {{"replicas", 1000}, {"readyReplicas", 1000}};
+    items.push_back(big);
+    AddPods(items, Owned(Pod("shop", "big", "n0"), "apps/v1", "ReplicaSet", "big"), 1000);
+    Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+    web["metadata"]["creationTimestamp"] = created;
+    web["status"] = {{"replicas", replicas}, {"readyReplicas", ready}};
+    items.push_back(web);
+    AddPods(items, Owned(Pod("shop", "web", "n1"), "apps/v1", "ReplicaSet", "web"), there);
+    Json waits = Pod("shop", "waits", "n1");
+    waits["status"]["phase"] = "Pending";
+    items.push_back(waits);
+    return Served(items);
+  };
+  EXPECT_THAT(LacksOf(with(20, 20, 20)), IsEmpty());
+  EXPECT_THAT(LacksOf(with(20, 20, 5)), ElementsAre(Pair("PodsMissing", kPods)));
+  EXPECT_THAT(Message(), HasSubstr("15 pods are missing of 1,023 pods that controllers count: "
+                                   "ReplicaSet shop/web has 5 of 20"));
+  EXPECT_TRUE(IsRefused(with(20, 20, 5)));
+  EXPECT_THAT(LacksOf(with(20, 20, 12)), IsEmpty()) << "not most of them";
+  // Pods that are not ready may have come after they were listed: a rollout makes a ReplicaSet.
+  EXPECT_THAT(LacksOf(with(5, 20, 5)), ElementsAre(Pair("PodsMissing", kNothing)));
+  EXPECT_THAT(LacksOf(with(5, 14, 5)), IsEmpty());
+  EXPECT_THAT(LacksOf(with(0, 20, 0, "2026-01-01T23:59:30Z")), IsEmpty());
+}
+
+// `kubectl get pods -A --field-selector=status.phase=Running`.
+TEST_F(LackTest, PodsThatWaitAreMissedWhereNoPodIsPending) {
+  const auto with = [](int pending, int controllers) {
+    std::vector<Json> items = Cluster(3);
+    Json big = Object("apps/v1", "ReplicaSet", "big", "shop");
+    big["status"] = {{"replicas", 1000}, {"readyReplicas", 1000}};
+    items.push_back(big);
+    AddPods(items, Owned(Pod("shop", "big", "n0"), "apps/v1", "ReplicaSet", "big"), 1000);
+    for (int c = 0; c < controllers; ++c) {
+      const std::string name = "w" + std::to_string(c);
+      Json web = Object("apps/v1", "ReplicaSet", name, "shop");
+      web["status"] = {{"replicas", 8 + pending}, {"readyReplicas", 8}};
+      items.push_back(web);
+      AddPods(items, Owned(Pod("shop", name, "n1"), "apps/v1", "ReplicaSet", name.c_str()), 8);
+    }
+    return Served(items);
+  };
+  EXPECT_THAT(LacksOf(with(5, 1)), IsEmpty());
+  EXPECT_THAT(LacksOf(with(3, 2)), ElementsAre(Pair("PodsMissing", kNothing)));
+  EXPECT_THAT(Message(), HasSubstr("6 pods are missing of 1,025 pods that controllers count: "
+                                   "ReplicaSet shop/w0 has 8 of 11; no pod is in phase Pending"));
+  EXPECT_THAT(LacksOf(with(4, 3)), ElementsAre(Pair("PodsMissing", kPods)));
+  // Where others are pending, these may have come between two lists.
+  std::vector<Json> items = with(4, 3);
+  Json waits = Pod("shop", "waits", "n1");
+  waits["status"]["phase"] = "Pending";
+  waits["metadata"]["resourceVersion"] = "7";
+  items.push_back(waits);
+  EXPECT_THAT(LacksOf(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, TheNewestHeartbeatOfANodeIsKept) {
+  std::vector<Json> items = Whole();
+  const auto beat = [&] {
+    LoadItems(items);
+    return cluster_->counts.newest_heartbeat;
+  };
+  EXPECT_EQ(beat(), 0);
+  items[0]["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-01-02T00:00:05Z";
+  items[1]["status"]["conditions"][0]["lastHeartbeatTime"] = nullptr;
+  items[1]["status"]["conditions"].push_back(
+      {{"type", "DiskPressure"}, {"status", "False"}, {"lastHeartbeatTime", "no time"}});
+  EXPECT_EQ(beat(), 1767312005);
+  const std::vector<std::string> dump = {
+      Put("dump.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump())};
+  for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
+    std::string text;
+    ObjectWriter writer(format, [&](std::string_view bytes) {
+      text += bytes;
+      return absl::OkStatus();
+    });
+    ImportStats stats;
+    ASSERT_TRUE(ReadInput(dump[0], writer, stats).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    Load(Put("copy", text));
+    EXPECT_EQ(cluster_->counts.newest_heartbeat, 1767312005);
+  }
+  std::string bytes;
+  BinarySnapshotWriter writer([&](std::string_view more) {
+    bytes += more;
+    return absl::OkStatus();
+  });
+  ImportStats stats;
+  ASSERT_TRUE(ReadInput(dump[0], writer, stats).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  Load(Put("copy.pb", bytes));
+  EXPECT_EQ(cluster_->counts.newest_heartbeat, 1767312005);
+}
+
 TEST_F(LackTest, APageOfAListIsTakenOnlyWhereTheInputMayBeIncomplete) {
   Json list = {{"apiVersion", "v1"},
                {"kind", "List"},

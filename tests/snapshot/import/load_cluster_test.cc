@@ -234,8 +234,8 @@ TEST(CheckStrictTest, AnyWarningFailsWhoeverIsStrict) {
   EXPECT_TRUE(CheckStrict(options, two).ok());
   options.strict = true;
   EXPECT_TRUE(CheckStrict(options, {}).ok());
-  const std::string behind =
-      " about the input; with --assume-complete those of what may be missing do not count";
+  // Symptom: --assume-complete was named where it silences nothing.
+  const std::string behind = "; see above";
   EXPECT_EQ(CheckStrict(options, one).message(), "--strict, and 1 warning" + behind);
   EXPECT_EQ(CheckStrict(options, two).message(), "--strict, and 2 warnings" + behind);
   // One of the plan is no flaw of the input.
@@ -244,6 +244,12 @@ TEST(CheckStrictTest, AnyWarningFailsWhoeverIsStrict) {
   EXPECT_TRUE(CheckStrict(options, plans).ok());
   const std::vector<InputWarning> both = {of_plan, {"A", "a", ""}};
   EXPECT_EQ(CheckStrict(options, both).message(), "--strict, and 1 warning" + behind);
+  std::vector<InputWarning> missing = {{"A", "a", ""}, {"B", "b", "", Lack::kNothing, true}};
+  const std::string assume =
+      " about the input; with --assume-complete those of what may be missing do not count";
+  EXPECT_EQ(CheckStrict(options, missing).message(), "--strict, and 2 warnings" + assume);
+  missing[1] = {"B", "b", "", Lack::kKinds};  // As a daemon's reply has it.
+  EXPECT_EQ(CheckStrict(options, missing).message(), "--strict, and 2 warnings" + assume);
 }
 
 // The watch hands on what it is given and judges it.
