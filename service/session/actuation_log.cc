@@ -226,7 +226,7 @@ absl::StatusOr<std::unique_ptr<ActuationLog>> ActuationLog::Open(const std::stri
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
     return std::unique_ptr<ActuationLog>(new ActuationLog(path, Empty()));
   }
-  const absl::StatusOr<std::string> text = ReadWholeFile(path);
+  const absl::StatusOr<std::string> text = ReadWholeFile(path, kDataBytesMax);
   if (!text.ok()) return text.status();
   Json log = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!IsLog(log)) {
