@@ -188,7 +188,7 @@ void Loop::Turn(int64_t now_s) {
 }
 
 void Loop::Stop(LoopClock& clock) {
-  const int64_t end_s = clock.NowS() + options_.stop_grace_s;
+  const int64_t end_s = clock.EndAskedAtS() + options_.stop_grace_s;
   while (true) {
     const int64_t now_s = clock.NowS();
     const absl::StatusOr<ActuatorStatus> status = actuator_.Status(now_s);

@@ -44,6 +44,7 @@ struct HttpAnswer {
   std::string body;
   size_t head_bytes = 0;
   bool too_large = false;
+  const std::atomic<bool>* give_up = nullptr;  // Null: never.
 };
 
 // What curl calls with a part of the body, and with each line of the head and of trailers; a
@@ -60,6 +61,12 @@ size_t TakeHead(const char*, size_t, size_t size, void* to) {
   answer.head_bytes += size;
   answer.too_large = answer.head_bytes > kHttpHeadBytesMax;
   return answer.too_large ? 0 : size;
+}
+
+// What curl calls now and then; a result other than 0 ends the request.
+int MayGoOn(void* of, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  const std::atomic<bool>* const give_up = static_cast<HttpAnswer*>(of)->give_up;
+  return give_up != nullptr && give_up->load() ? 1 : 0;
 }
 
 struct CurlDelete {
@@ -86,6 +93,9 @@ bool SetUp(CURL* curl, const std::string& url, int64_t timeout_s, HttpAnswer& an
   set(CURLOPT_WRITEDATA, &answer);
   set(CURLOPT_HEADERFUNCTION, TakeHead);
   set(CURLOPT_HEADERDATA, &answer);
+  set(CURLOPT_NOPROGRESS, 0L);
+  set(CURLOPT_XFERINFOFUNCTION, MayGoOn);
+  set(CURLOPT_XFERINFODATA, &answer);
   return ok;
 }
 
@@ -111,6 +121,8 @@ absl::Status StatusOf(const HttpAddress& address, CURLcode result, const HttpAns
     case CURLE_OPERATION_TIMEDOUT:
       return absl::UnavailableError(
           fmt::format("{}: it gave no whole answer within {} s", NameOf(address), timeout_s));
+    case CURLE_ABORTED_BY_CALLBACK:
+      return absl::CancelledError(fmt::format("{}: ebb ends", NameOf(address)));
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
       return absl::InvalidArgumentError(
@@ -143,8 +155,10 @@ CurlHandle NewCurl() {
 
 // `body`: of a POST; null: a GET.
 absl::StatusOr<std::string> Send(const HttpAddress& address, CURL* curl, const std::string& query,
-                                 const std::string* body, int64_t timeout_s) {
+                                 const std::string* body, int64_t timeout_s,
+                                 const std::atomic<bool>* give_up) {
   HttpAnswer answer;
+  answer.give_up = give_up;
   bool ready = curl != nullptr && SetUp(curl, UrlOf(address, query), timeout_s, answer);
   std::unique_ptr<curl_slist, CurlDelete> headers;
   if (body != nullptr && ready) {
@@ -184,13 +198,13 @@ absl::StatusOr<std::string> HttpGet(
     query += fmt::format("{}{}={}", query.empty() ? "" : "&", Escaped(curl.get(), name),
                          Escaped(curl.get(), value));
   }
-  return Send(address, curl.get(), query, nullptr, timeout_s);
+  return Send(address, curl.get(), query, nullptr, timeout_s, nullptr);
 }
 
 absl::StatusOr<std::string> HttpPostJson(const HttpAddress& address, const std::string& body,
-                                         int64_t timeout_s) {
+                                         int64_t timeout_s, const std::atomic<bool>* give_up) {
   const CurlHandle curl = NewCurl();
-  return Send(address, curl.get(), "", &body, timeout_s);
+  return Send(address, curl.get(), "", &body, timeout_s, give_up);
 }
 
 }  // namespace ebb

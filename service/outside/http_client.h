@@ -16,6 +16,7 @@
 #ifndef EBB_SERVICE_OUTSIDE_HTTP_CLIENT_H_
 #define EBB_SERVICE_OUTSIDE_HTTP_CLIENT_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -36,8 +37,10 @@ inline constexpr size_t kHttpHeadBytesMax = size_t{64} << 10;
 absl::StatusOr<std::string> HttpGet(
     const HttpAddress& address, const std::vector<std::pair<std::string, std::string>>& parameters,
     int64_t timeout_s);
+// Once `give_up` is set, the request ends within about a second, with Cancelled; null: never.
 absl::StatusOr<std::string> HttpPostJson(const HttpAddress& address, const std::string& body,
-                                         int64_t timeout_s);
+                                         int64_t timeout_s,
+                                         const std::atomic<bool>* give_up = nullptr);
 
 }  // namespace ebb
 
