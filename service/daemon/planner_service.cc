@@ -960,8 +960,10 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                  wire::ViewReply* reply) override {
     auto* const call = Call("Explain", request->input().session(), context, reply);
     call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             WithinMemory<wire::ViewReply>(
-                 [request](Session& session, auto end) { return session.Explain(*request, end); }));
+             WithinMemory<wire::ViewReply>([request, context](Session& session, auto end) {
+               const CallCancelled cancelled(*context);
+               return session.Explain(*request, end, &cancelled);
+             }));
     return call;
   }
 
@@ -977,8 +979,10 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                 wire::ViewReply* reply) override {
     auto* const call = Call("Filter", request->session(), context, reply);
     call->On(options_.sessions->Find(request->session()), request->min_version(),
-             WithinMemory<wire::ViewReply>(
-                 [request](Session& session, auto) { return session.Filter(*request); }));
+             WithinMemory<wire::ViewReply>([request, context](Session& session, auto) {
+               const CallCancelled cancelled(*context);
+               return session.Filter(*request, &cancelled);
+             }));
     return call;
   }
 
