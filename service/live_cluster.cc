@@ -129,7 +129,26 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
 }
 
 absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects older) {
-  return live_.Take(changes, older);
+  uint64_t nodes = 0;
+  uint64_t pods = 0;
+  for (const Change& change : changes) {
+    const bool put = change.type == Change::Type::kPut;
+    if (put && std::holds_alternative<const objects::Node*>(change.object)) {
+      if (!live_.Holds(change.object)) ++nodes;
+    } else if (!put && std::holds_alternative<const objects::Pod*>(change.object)) {
+      if (live_.Holds(change.object)) ++pods;
+    }
+  }
+  if (absl::Status s = live_.Take(changes, older); !s.ok()) return s;
+  nodes_came_ += nodes;
+  pods_went_ += pods;
+  return absl::OkStatus();
+}
+
+void LiveCluster::SetAssumeComplete(bool assume_complete) {
+  if (options_.assume_complete == assume_complete) return;
+  options_.assume_complete = assume_complete;
+  judgement_.reset();
 }
 
 bool LiveCluster::PutUnevaluated(const ObjectSink::Unevaluated& object) {
@@ -193,8 +212,12 @@ absl::Status LiveCluster::Judge(const InputWatch& watch, ImportStats stats,
   judgement_ = {.changes = Changes(),
                 .objects = Objects(),
                 .kinds = live_.Kinds(),
+                .nodes = Nodes(),
+                .pods = Pods(),
                 .warnings = cluster.warnings,
                 .counts = cluster.counts};
+  nodes_came_ = 0;
+  pods_went_ = 0;
   return absl::OkStatus();
 }
 
@@ -219,11 +242,17 @@ absl::Status LiveCluster::JudgeNow(LoadedCluster& cluster) {
 
 absl::Status LiveCluster::JudgeLately(LoadedCluster& cluster) {
   constexpr uint64_t kChangesOfEach = 4;
+  const auto few = [](uint64_t some, uint64_t all) {
+    constexpr uint64_t kFew = 5;
+    return some <= kFew || 10 * some <= all;
+  };
   const uint64_t objects = Objects();
   const bool lately = judgement_ && judgement_->kinds == live_.Kinds() &&
                       Changes() - judgement_->changes < kChangesOfEach * objects &&
                       4 * objects >= 3 * judgement_->objects &&
-                      4 * objects <= 5 * judgement_->objects;
+                      4 * objects <= 5 * judgement_->objects &&
+                      few(nodes_came_, judgement_->nodes) && few(pods_went_, judgement_->pods) &&
+                      CheckWhole(judgement_->warnings, /*allow_incomplete=*/false).ok();
   if (!lately || judgement_->changes == Changes()) return JudgeNow(cluster);
   // What is no cluster is refused at once.
   if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;

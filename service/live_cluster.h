@@ -75,6 +75,10 @@ class LiveCluster {
   bool EraseUnevaluated(const ObjectSink::Unevaluated& object);
   // From here on the objects are all that there is of every kind: a client has listed them.
   void AllKindsAreListed();
+  // The next question is judged by what is there then: a client has named all of it.
+  void ForgetJudgement() { judgement_.reset(); }
+  // LoadOptions::assume_complete, from here on.
+  void SetAssumeComplete(bool assume_complete);
   // Every object that `read` hands over, each as a change of its own.
   // Errors: those of `read` and of an object; what came before it is taken.
   absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);
@@ -114,9 +118,10 @@ class LiveCluster {
   // Errors: as JudgeInput of load_cluster.h: no nodes; CheckWhole of the warnings (incomplete.h) by
   // the options' allow_incomplete.
   absl::StatusOr<Version> Judged();
-  // The same, but warnings may be those of an earlier version, as long as no kind of objects came
-  // or went, their number is within a quarter of what it was, and not every object has changed
-  // several times.
+  // The same, but warnings may be those of an earlier version, as long as it allowed an answer, no
+  // kind of objects came or went, their number is within a quarter of what it was, not every object
+  // has changed several times, and neither nodes came nor pods went by more than five and a tenth
+  // of the nodes or pods that were there.
   // Cost: mostly that of a branch.
   absl::StatusOr<Version> JudgedLately();
   // The same of Here(), but CheckWhole is for the caller to ask: each of its questions has its own
@@ -158,6 +163,8 @@ class LiveCluster {
     uint64_t changes = 0;  // Until then.
     uint64_t objects = 0;  // That were there.
     uint64_t kinds = 0;    // That were there.
+    uint64_t nodes = 0;    // That were there.
+    uint64_t pods = 0;     // That were there.
     std::vector<InputWarning> warnings;
     LoadCounts counts;
   };
@@ -175,9 +182,11 @@ class LiveCluster {
       std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
       const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read);
 
-  const LoadOptions options_;
+  LoadOptions options_;
   LiveSnapshot live_;
   std::optional<Judgement> judgement_;  // The last one.
+  uint64_t nodes_came_ = 0;             // Since then.
+  uint64_t pods_went_ = 0;              // Since then.
   // An input listed budgets: where it has none, the cluster has none.
   bool budgets_known_ = false;
   UnevaluatedObjects unevaluated_;

@@ -165,13 +165,21 @@ class Watch {
       const absl::Status s = Take(**event);
       for (const Change& change : batch_.changes()) file.OnKind(objects::KindOf(change.object));
       if (!s.ok()) {
-        Refuse(file,
-               {s.code(), fmt::format("line {}: {}", (*event)->line, std::string(s.message()))});
+        const std::string why =
+            fmt::format("line {}: {}", (*event)->line, std::string(s.message()));
+        if (absl::IsFailedPrecondition(s) && mixed_.ok()) {
+          mixed_ = {s.code(), fmt::format("{}: {}", Printable(file.name()), why)};
+          return;
+        }
+        Refuse(file, {s.code(), why});
       }
       batch_.Clear();
       TellIgnored();
     }
   }
+
+  // Errors: FailedPrecondition: events came of another cluster.  No plan is right from then on.
+  [[nodiscard]] const absl::Status& mixed() const { return mixed_; }
 
   // Tells that an event, or more of the file, could not be taken.
   void Refuse(const WatchedFile& file, const absl::Status& why) {
@@ -194,11 +202,19 @@ class Watch {
     PrintMessage("warning: " + ended_.back(), err_);
   }
 
-  // What the plans to come are to be warned of.
-  void Warn(LoadedCluster& cluster, bool goes_on) const {
+  // What the plans to come are to be warned of.  `silent`: the files from which nothing came.
+  void Warn(LoadedCluster& cluster, bool goes_on, const std::vector<std::string>& silent) const {
+    // An event that is missing is an object that is there and not seen, or the reverse.
     const auto warn = [&](const char* code, std::string text) {
-      cluster.warnings.push_back({code, std::move(text), ""});
+      cluster.warnings.push_back({code, std::move(text), "", Lack::kKinds});
     };
+    for (const std::string& name : silent) {
+      cluster.warnings.push_back(
+          {"WatchSilent",
+           fmt::format("nothing has come from {} yet: it counts as a kind without objects",
+                       Printable(name)),
+           ""});
+    }
     if (refused_ > 0) {
       warn("WatchEventsRefused", fmt::format("{} of the watch could not be taken; the first: {}",
                                              Count(refused_, "event", "events"), first_refused_));
@@ -224,6 +240,14 @@ class Watch {
   }
 
   absl::Status TakeBatch() {
+    const std::string_view uid = batch_.ClusterUid();
+    const std::string_view held = cluster_.UidOfNamespace("kube-system");
+    if (!uid.empty() && !held.empty() && uid != held) {
+      return absl::FailedPreconditionError(fmt::format(
+          "Namespace kube-system has the UID {}, and what came before is of the cluster where it "
+          "has the UID {}; watch one cluster",
+          Printable(uid), Printable(held)));
+    }
     if (absl::Status s = cluster_.Take(batch_.changes()); !s.ok()) return s;
     for (const auto& [type, object] : batch_.unevaluated()) {
       type == Change::Type::kPut ? cluster_.PutUnevaluated(object)
@@ -278,6 +302,7 @@ class Watch {
   uint64_t bare_ = 0;               // Objects without an event.
   std::vector<std::string> ended_;  // The message about each.
   std::string first_refused_;
+  absl::Status mixed_;
   std::set<std::string> told_;
 };
 
@@ -305,7 +330,9 @@ class WatchRun {
       files_.push_back(*std::move(file));
     }
     while (!files_.empty()) {
-      if (WaitForEvents()) continue;
+      const bool came = WaitForEvents();
+      if (!watch_.mixed().ok()) return Fail(watch_.mixed(), err_);
+      if (came) continue;
       UntilNextListIsOver() == Clock::duration::zero() ? Plan() : TellWaiting();
     }
     if (HasNews()) Plan();
@@ -410,7 +437,11 @@ class WatchRun {
       return;
     }
     why_not_ = absl::OkStatus();
-    watch_.Warn(version->cluster, /*goes_on=*/!files_.empty());
+    std::vector<std::string> silent;
+    for (const auto& file : files_) {
+      if (file->is_silent()) silent.push_back(file->name());
+    }
+    watch_.Warn(version->cluster, /*goes_on=*/!files_.empty(), silent);
     const LiveCounts& counts = cluster_.counts();
     PrintMessage(fmt::format("plan {}: {}, {} put and {} deleted", ++plans_,
                              Count(watch_.events(), "event", "events"),

@@ -504,7 +504,11 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     // Nothing of another cluster's message is taken.
     absl::Status taken = session.CheckCluster(message.cluster_uid(), batch);
     if (!taken.ok()) return taken;
+    // A UID that an earlier message named was checked then.
+    if (named_cluster_.empty()) named_cluster_ = message.cluster_uid();
     if (message.resync_begins()) {
+      taken = session.CheckNamesCluster(named_cluster_, batch, feeder_);
+      if (!taken.ok()) return taken;
       if (resync_) session.DropResync(*resync_);
       resync_ = session.BeginResync();
     }
@@ -518,14 +522,17 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     // What a resync names is how things are.
     taken = session.Take(batch, resync_is_over ? std::nullopt : resync_);
     if (!taken.ok()) return taken;
-    session.KeepToCluster(message.cluster_uid());
+    session.KeepToCluster(message.cluster_uid(), feeder_);
     if (message.resync_ends()) {
       const absl::StatusOr<uint64_t> deleted = session.EndResync(*resync_);
       resync_.reset();
       if (!deleted.ok()) return deleted.status();
       reply.set_deleted_by_resync(*deleted);
     }
-    if (message.whole()) session.SayWhole();
+    if (message.whole()) {
+      taken = session.SayWhole(resync_);
+      if (!taken.ok()) return taken;
+    }
     if (!feeder_ && (message.resync_ends() || message.whole())) feeder_ = session.BeginFeed();
     return absl::OkStatus();
   }
@@ -587,6 +594,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   wire::SyncRequest request_;  // What they say.
   std::shared_ptr<SessionThread> thread_;
   // Of the session's thread:
+  std::string named_cluster_;       // By a message of this stream.
   std::optional<uint64_t> resync_;  // That goes on.
   std::optional<uint64_t> feeder_;  // One has ended, or the client said that the cluster is whole.
   wire::BrokenWatches broken_;      // The client's last ones.
@@ -678,8 +686,6 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
   void Send(const absl::StatusOr<wire::PlanChange>& change) {
     if (shared_->ended) return;
     if (!change.ok()) {
-      // A cluster that allows no plan now may allow one later.
-      if (change.status().code() == absl::StatusCode::kFailedPrecondition) return;
       if (failed_.ok()) failed_ = change.status();
       return EndIfFailed();
     }

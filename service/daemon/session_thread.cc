@@ -129,6 +129,17 @@ std::vector<SessionCall> SessionThread::TakeCancelled() {
   return cancelled;
 }
 
+namespace {
+
+wire::PlanChange Refusal(const Session& session, const absl::Status& why) {
+  wire::PlanChange change;
+  change.set_version(session.version());
+  change.set_refused(std::string(why.message()));
+  return change;
+}
+
+}  // namespace
+
 Clock::time_point SessionThread::Tell() {
   std::erase_if(watchers_,
                 [](const auto& watcher) { return watcher->state() == PlanWatcher::State::kGone; });
@@ -150,13 +161,18 @@ Clock::time_point SessionThread::Tell() {
     watcher->next_look = Clock::now() + watcher->min_interval;
     auto change = session_->PlanChanges(watcher->input, watcher->told);
     // A watcher that was taken waits for the end of a resync, as for nodes.
-    if (!first && absl::IsUnavailable(change.status())) {
-      change = absl::FailedPreconditionError(change.status().message());
+    const bool refused = absl::IsFailedPrecondition(change.status()) ||
+                         (!first && absl::IsUnavailable(change.status()));
+    const bool as_before = refused && watcher->refused == change.status().message();
+    if (refused) {
+      change = Refusal(*session_, change.status());
+      watcher->told = {};
     }
-    const bool news = !change.ok() || change->whole() || change->removes_size() > 0 ||
+    watcher->refused = refused ? change->refused() : "";
+    const bool news = !change.ok() || refused || change->whole() || change->removes_size() > 0 ||
                       change->keeps_size() > 0 || change->gone_nodes_size() > 0 ||
                       watcher->told.is_fed != was_fed;
-    if (news || first) watcher->send(change);
+    if ((news || first) && !as_before) watcher->send(change);
   }
   for (const auto& watcher : watchers_) {
     if (waits(watcher)) next = std::min(next, watcher->next_look);

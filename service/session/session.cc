@@ -67,16 +67,6 @@ bool IsNode(const Change& change) {
   return std::holds_alternative<const objects::Node*>(change.object);
 }
 
-// The UID of the namespace kube-system, which is that of the cluster; "": it is not put.
-std::string_view ClusterUidOf(const ChangeBatch& batch) {
-  for (const Change& change : batch.changes()) {
-    if (change.type != Change::Type::kPut) continue;
-    const auto* const space = std::get_if<const objects::Namespace*>(&change.object);
-    if (space != nullptr && (*space)->meta.name == "kube-system") return (*space)->meta.uid;
-  }
-  return "";
-}
-
 // Names the objects that it is handed and that are not in `named`, for their deletion.
 class MissingSink final : public AnyObjectSink {
  public:
@@ -242,6 +232,7 @@ Session::Session(std::string name, const SessionOptions& options)
     : name_(std::move(name)),
       options_(options),
       cluster_(NewCluster({.assume_complete = options.as_given})),
+      assume_complete_(options.as_given),
       feed_(name_) {}
 
 LiveSnapshot::Options Session::HoldingOf(const LoadOptions& load) const {
@@ -339,6 +330,7 @@ absl::Status Session::SetSettings(const wire::Settings& settings) {
     cluster_ = NewCluster(effective->options.load);
   }
   settings_ = *std::move(effective);
+  if (SaysHowToLoad(settings)) assume_complete_ = settings_.options.load.assume_complete;
   ++revision_;
   answers_.clear();
   page_.reset();
@@ -420,8 +412,8 @@ absl::Status Session::Take(const ChangeBatch& batch, std::optional<uint64_t> res
   NoteInResyncs(batch, resync);
   if (resync) resyncs_.at(*resync).new_nodes.insert(new_nodes.begin(), new_nodes.end());
   NoteNodesBrought();
-  feed_.OnBatch(ClockS(), resync.has_value(), !resyncs_.empty());
-  feed_.KeepTo(ClusterUidOf(batch));
+  feed_.OnBatch(ClockS());
+  feed_.KeepTo(batch.ClusterUid());
   ++batches_;
   Changed();
   return absl::OkStatus();
@@ -476,7 +468,7 @@ absl::Status Session::CheckCluster(std::string_view cluster_uid, const ChangeBat
   if (options_.host_fills) return absl::OkStatus();
   // A session without objects and feeders may take any cluster.
   if (cluster_->Objects() == 0 && feed_.feeders() == 0 && resyncs_.empty()) feed_.ForgetCluster();
-  const std::string_view of_batch = ClusterUidOf(batch);
+  const std::string_view of_batch = batch.ClusterUid();
   if (!cluster_uid.empty() && !of_batch.empty() && cluster_uid != of_batch) {
     return absl::FailedPreconditionError(absl::StrCat(
         "cluster_uid: is ", Printable(cluster_uid),
@@ -484,6 +476,26 @@ absl::Status Session::CheckCluster(std::string_view cluster_uid, const ChangeBat
   }
   if (absl::Status s = feed_.CheckCluster(cluster_uid); !s.ok()) return s;
   return feed_.CheckCluster(of_batch);
+}
+
+absl::Status Session::CheckNamesCluster(std::string_view cluster_uid, const ChangeBatch& batch,
+                                        std::optional<uint64_t> feeder) const {
+  if (options_.host_fills || feed_.cluster_uid().empty() || !feed_.IsFedBeside(feeder)) {
+    return absl::OkStatus();
+  }
+  if (!cluster_uid.empty() || !batch.ClusterUid().empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "resync_begins: session ", name_,
+      ": another client feeds it, with the cluster whose "
+      "namespace kube-system has the UID ",
+      Printable(feed_.cluster_uid()),
+      "; set cluster_uid to the UID of the namespace kube-system of the cluster that the resync "
+      "is of"));
+}
+
+void Session::KeepToCluster(std::string_view cluster_uid, std::optional<uint64_t> feeder) {
+  if (feed_.cluster_uid().empty() && feed_.IsFedBeside(feeder)) return;
+  feed_.KeepTo(cluster_uid);
 }
 
 uint64_t Session::BeginResync() {
@@ -509,12 +521,35 @@ void Session::DropResync(uint64_t resync) {
   ++revision_;
 }
 
-void Session::SayWhole() {
+absl::Status Session::SayWhole(std::optional<uint64_t> resync) {
+  for (const auto& [number, open] : resyncs_) {
+    if (feed_.is_whole() || options_.host_fills || number == resync) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "whole: session ", name_, ": the first resync of another stream is open since ",
+        FormatRfc3339(open.since_s), ", and the session is whole when that one ends"));
+  }
   cluster_->AllKindsAreListed();
+  cluster_->ForgetJudgement();
   feed_.OnWhole(ClockS());
   answers_.clear();
   page_.reset();
   ++revision_;
+  return absl::OkStatus();
+}
+
+void Session::ForgetLoadsAssumption() {
+  if (cluster_->options().assume_complete == assume_complete_) return;
+  cluster_->SetAssumeComplete(assume_complete_);
+  settings_.options.load.assume_complete = assume_complete_;
+  auto& given = *settings_.given.mutable_options()->mutable_fields();
+  const auto load = given.find("load");
+  if (load != given.end() && load->second.has_struct_value()) {
+    load->second.mutable_struct_value()->mutable_fields()->erase("assumeComplete");
+    if (assume_complete_) {
+      (*load->second.mutable_struct_value()->mutable_fields())["assumeComplete"].set_bool_value(
+          true);
+    }
+  }
 }
 
 uint64_t Session::BeginFeed() {
@@ -557,6 +592,8 @@ absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
   NoteNodesBrought();
   feed_.OnWhole(ClockS());
   cluster_->AllKindsAreListed();  // A resync names everything that there is.
+  cluster_->ForgetJudgement();
+  ForgetLoadsAssumption();
   Changed();
   return cluster_->counts().deleted - before;
 }
@@ -610,8 +647,18 @@ absl::Status Session::CheckDumpIsOf(std::string_view cluster_uid, std::string_vi
         absl::StrCat("cluster_uid: is ", Printable(cluster_uid),
                      ", and Namespace kube-system of the dump has the UID ", Printable(of_dump)));
   }
-  const bool is_fed = feed_.feeders() > 0 || !resyncs_.empty();
-  return is_fed ? feed_.CheckCluster(of_dump) : absl::OkStatus();
+  if (feed_.feeders() == 0 && resyncs_.empty()) return absl::OkStatus();
+  if (absl::Status s = feed_.CheckCluster(of_dump); !s.ok()) return s;
+  const std::string& uid = feed_.cluster_uid();
+  if (!uid.empty() && (of_dump == uid || cluster_uid == uid)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "dump: session ", name_,
+      ": a stream feeds or resyncs it, and nothing says that the dump is "
+      "of the same cluster: ",
+      uid.empty() ? "the session does not know its cluster's UID"
+                  : absl::StrCat("it has no namespace kube-system, and cluster_uid is not ",
+                                 Printable(uid)),
+      "; load it into another session"));
 }
 
 // --- Answers -------------------------------------------------------------------------
@@ -791,15 +838,27 @@ absl::StatusOr<PlanRequest> RequestOf(const wire::PlanInput& input, const RoundO
 }  // namespace
 
 absl::StatusOr<LoadedCluster> Session::Judged(bool allow_incomplete, Use use) {
+  const bool allowed = allow_incomplete || options_.allow_incomplete;
+  const bool carried_out = use == Use::kCarriedOut;
   absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
   absl::Status possible = judged.status();
-  if (judged.ok()) {
-    const bool allowed = allow_incomplete || options_.allow_incomplete;
-    possible = use == Use::kCarriedOut ? CheckMayBeCarriedOut(judged->warnings, allowed)
-                                       : CheckWhole(judged->warnings, allowed);
+  if (possible.ok() && carried_out && !allowed) possible = CheckSaidToBeWhole();
+  if (possible.ok()) {
+    possible = carried_out ? CheckMayBeCarriedOut(judged->warnings, allowed)
+                           : CheckWhole(judged->warnings, allowed);
   }
   if (possible.ok()) return judged;
   return absl::FailedPreconditionError(absl::StrCat("session ", name_, ": ", possible.message()));
+}
+
+absl::Status Session::CheckSaidToBeWhole() const {
+  if (options_.host_fills || feed_.fill() != SessionFeed::Fill::kMaybeIncomplete) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      "batches of changes filled it, and no client has said that they are the whole cluster (by a "
+      "resync, or by `whole` in a message of Sync); a plan of what may be a part is shown and not "
+      "carried out, but with --allow-incomplete (allow_incomplete)");
 }
 
 absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,

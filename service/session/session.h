@@ -99,7 +99,7 @@ class Session {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] uint64_t version() const { return version_; }
-  // Counts what plans depend on: batches that were taken, and settings.
+  // Counts what plans depend on: batches that were taken, and settings.  From 1 on.
   [[nodiscard]] uint64_t revision() const { return revision_; }
   // Counts batches of changes that were taken.
   [[nodiscard]] uint64_t batches() const { return batches_; }
@@ -124,8 +124,10 @@ class Session {
   void DropResync(uint64_t resync);
   // Whether the resync is still open.  Load() ends all resyncs.
   [[nodiscard]] bool InResync(uint64_t resync) const { return resyncs_.contains(resync); }
-  // A client says that the session has all of the cluster now.
-  void SayWhole();
+  // A client says that the session has all of the cluster now.  `resync`: the one that its own
+  // stream has open.
+  // Errors: FailedPrecondition: another stream's first resync is open, which knows better.
+  absl::Status SayWhole(std::optional<uint64_t> resync = std::nullopt);
 
   // A stream that has ended a resync keeps the cluster up to date, until it ends.  Returns its
   // number.
@@ -137,9 +139,19 @@ class Session {
   // Which cluster a feeder is of; "": it does not say.
   // Errors: FailedPrecondition: the session, or `batch`, is of another one.
   absl::Status CheckCluster(std::string_view cluster_uid, const ChangeBatch& batch);
-  void KeepToCluster(std::string_view cluster_uid) { feed_.KeepTo(cluster_uid); }
+  // That a stream may begin a resync: where another client feeds a session whose cluster is known,
+  // it names that cluster, by `cluster_uid` or by the namespace kube-system of its first message.
+  // `feeder`: its own feed.
+  // Errors: FailedPrecondition: it does not.
+  absl::Status CheckNamesCluster(std::string_view cluster_uid, const ChangeBatch& batch,
+                                 std::optional<uint64_t> feeder = std::nullopt) const;
+  // From now on it is that one.  A session that another client than `feeder` feeds without a name
+  // stays without one.
+  void KeepToCluster(std::string_view cluster_uid, std::optional<uint64_t> feeder = std::nullopt);
 
-  // `cluster_uid`: as LoadRequest's.
+  // `cluster_uid`: as LoadRequest's.  A dump that is refused leaves all as it was.
+  // Errors: FailedPrecondition: a stream feeds or resyncs the session, and neither the dump nor
+  // `cluster_uid` says that it is of the session's cluster.
   absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings,
                                        std::string_view cluster_uid = "");
 
@@ -207,6 +219,8 @@ class Session {
   // Errors: FailedPrecondition: no cluster, or one that allows no answer (incomplete.h).
   enum class Use : uint8_t { kShown, kCarriedOut };
   absl::StatusOr<LoadedCluster> Judged(bool allow_incomplete, Use use);
+  // Errors: FailedPrecondition: no client has said that the cluster is whole.
+  [[nodiscard]] absl::Status CheckSaidToBeWhole() const;
   // What a round is made of; `told` learns which nodes the caller wants left alone.
   absl::StatusOr<RoundSource> SourceOf(const wire::RoundCall& call, RoundSettings& told);
   // Asks for a plan, and hands it to `tell`.
@@ -244,6 +258,8 @@ class Session {
   [[nodiscard]] absl::flat_hash_set<std::string> NewNodes(const ChangeBatch& batch) const;
   void NoteInResyncs(const ChangeBatch& batch, std::optional<uint64_t> of);
   void NoteNodesBrought();
+  // What a Load said of its dump alone says nothing of what a resync names.
+  void ForgetLoadsAssumption();
   [[nodiscard]] int64_t ClockS() const;
   // That an earlier process made.
   int64_t RoundsBefore();
@@ -253,8 +269,9 @@ class Session {
   const SessionOptions& options_;
   std::unique_ptr<LiveCluster> cluster_;
   Effective settings_;
+  bool assume_complete_;  // Of the session's own settings, and not of a Load's.
   uint64_t version_ = 0;
-  uint64_t revision_ = 0;
+  uint64_t revision_ = 1;
   uint64_t batches_ = 0;
   uint64_t plans_ = 0;
   std::map<std::string, uint64_t> ignored_;

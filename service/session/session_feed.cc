@@ -12,12 +12,10 @@ namespace ebb {
 
 // --- What fills it -----------------------------------------------------------------
 
-void SessionFeed::OnBatch(int64_t now_s, bool of_resync, bool resyncs) {
+void SessionFeed::OnBatch(int64_t now_s) {
   changed_s_ = now_s;
   is_dump_ = false;
   has_batches_ = true;
-  // Its first resync broke off, and a client fills it by batches instead.
-  if (!of_resync && !resyncs) filling_since_s_.reset();
 }
 
 void SessionFeed::OnLoad(int64_t now_s) {

@@ -11,9 +11,10 @@
 // still to come look empty, and an answer would name all of them.
 //
 //   kEmpty            Nothing was put.
-//   kFilling          The first resync has begun and not ended, or broke off with nothing put
-//   since. kMaybeIncomplete  Batches of changes filled it: their sender alone knows whether more
-//   comes. kWhole            A dump, the end of a resync, or a client that said so.
+//   kFilling          The first resync has begun and not ended, or broke off.
+//   kMaybeIncomplete  Batches of changes filled it: their sender alone knows whether more is to
+//                     come.  Nothing is carried out then (Session::Judged).
+//   kWhole            A dump, the end of a resync, or a client that said so.
 //
 // Units:   Unix seconds, of the caller's clock.
 // Threads: one at a time.
@@ -65,8 +66,8 @@ class SessionFeed {
 
   // --- What fills it -----------------------------------------------------------
 
-  // A batch was taken; `of_resync`: of a resync that has not ended.  `resyncs` are open.
-  void OnBatch(int64_t now_s, bool of_resync, bool resyncs);
+  // A batch was taken.
+  void OnBatch(int64_t now_s);
   void OnLoad(int64_t now_s);
   // A resync began; `empty`: the session held no object.
   void OnResync(int64_t now_s, bool empty);
@@ -89,6 +90,10 @@ class SessionFeed {
   void End(uint64_t feeder, int64_t now_s);
   void SetBroken(uint64_t feeder, std::vector<BrokenWatch> watches);
   [[nodiscard]] uint64_t feeders() const { return feeders_.size(); }
+  // Whether another one than `feeder` does.
+  [[nodiscard]] bool IsFedBeside(std::optional<uint64_t> feeder) const {
+    return feeders_.size() > (feeder && feeders_.contains(*feeder) ? 1u : 0u);
+  }
   [[nodiscard]] FeedAge At(int64_t now_s) const;
   // Errors: FailedPrecondition: it is older.  InvalidArgument: no such age.
   [[nodiscard]] absl::Status CheckAge(std::optional<double> max_age_seconds, int64_t now_s) const;

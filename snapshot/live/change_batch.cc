@@ -171,6 +171,15 @@ void ChangeBatch::CountIgnored(std::string_view kind) {
   if (ignored_.size() < kIgnoredKindsMax || ignored_.contains(shown)) ++ignored_[shown];
 }
 
+std::string_view ChangeBatch::ClusterUid() const {
+  for (const Change& change : changes_) {
+    if (change.type != Change::Type::kPut) continue;
+    const auto* const space = std::get_if<const objects::Namespace*>(&change.object);
+    if (space != nullptr && (*space)->meta.name == "kube-system") return (*space)->meta.uid;
+  }
+  return "";
+}
+
 void ChangeBatch::Clear() {
   changes_.clear();
   unevaluated_.clear();

@@ -77,6 +77,10 @@ class ChangeBatch {
   };
   [[nodiscard]] std::span<const UnevaluatedChange> unevaluated() const { return unevaluated_; }
 
+  // The UID of the Namespace kube-system that the batch puts, by which a cluster is known; "": it
+  // puts none.
+  [[nodiscard]] std::string_view ClusterUid() const;
+
   // How many objects of which kinds were passed over since the batch was made.
   [[nodiscard]] const std::map<std::string, uint64_t>& ignored() const { return ignored_; }
 

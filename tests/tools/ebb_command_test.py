@@ -2940,8 +2940,11 @@ class WatchTest(EbbTest):
         bare = self.write("bare.json", "".join(json.dumps(item, indent=4) + "\n" for item in items))
         plan = json.loads(self.ebb("plan", "--watch-file", bare, *words[1:])[0])
         self.assertEqual([w["code"] for w in plan["summary"].pop("warnings")], ["WatchWithoutEvents"])
+        self.assertIs(plan.pop("complete"), False)
+        self.assertEqual([w["code"] for w in plan.pop("missing")], ["WatchWithoutEvents"])
         want = json.loads(want)
         want["summary"].pop("warnings", None)
+        want.pop("complete")
         self.assertEqual(plan, want)
         _, err = self.ebb("plan", "--watch-file", bare, *words, code=1)
         self.assertIn("--output-watch-events", err)
@@ -3008,6 +3011,28 @@ class WatchTest(EbbTest):
         self.assertEqual([warning["code"] for warning in warnings], ["WatchEventsRefused"])
         self.assertIn("4 events", warnings[0]["message"])
         self.assertEqual(self.ebb("plan", *words, "--strict", code=1)[0], "")
+        # Names are carried out, and an object may be missing.
+        self.assertIs(plan["complete"], False)
+        names = ("--watch-file", events, "-o", "name", *self.WHOLE)
+        out, err = self.ebb("plan", *names, code=1)
+        self.assertEqual(out, "")
+        self.assertIn("4 events of the watch could not be taken", err)
+        self.assertEqual(self.ebb("plan", *names, "--allow-incomplete")[0],
+                         "".join(f"node/{each['node']}\n" for each in want["remove"]))
+
+    # Symptom: pods of one cluster were placed on the nodes of another.
+    def test_watches_of_two_clusters_are_refused(self):
+        def space(uid):
+            return {"apiVersion": "v1", "kind": "Namespace",
+                    "metadata": {"name": "kube-system", "uid": uid}}
+        nodes = self.events([space("uid-one"), *SMALL[:3]], "nodes.json")
+        pods = self.events([space("uid-two"), *SMALL[3:]], "pods.json")
+        out, err = self.ebb("plan", "--watch-file", nodes, "--watch-file", pods, *self.WHOLE, code=1)
+        self.assertEqual(out, "")
+        self.assertRegex(err, "Namespace kube-system has the UID uid-(one|two), .*watch one cluster")
+        dump = self.dump([space("uid-one"), *SMALL], "input.json")
+        err = self.ebb("plan", dump, "--watch-file", pods, *self.WHOLE, code=1)[1]
+        self.assertRegex(err, "pods.json: line 1: Namespace kube-system has the UID uid-two, .*uid-one")
 
     def test_many_events_that_cannot_be_taken_are_not_all_told(self):
         events = self.write("events.json", "junk\n" * 1000 + "".join(map(self.event, SMALL)))

@@ -834,9 +834,11 @@ class WholeTest(ServeTest):
         next(replies)
         with self.refused(Code.UNAVAILABLE, "has brought new nodes"):
             self.removed()
+        self.assertIn("has brought new nodes", next(watch).refused)
         batches.put(pb.SyncRequest(changes=put(pod("r", "new", cpu="3500m")), resync_ends=True))
         next(replies)
         news = next(watch)
+        self.assertTrue(news.whole)
         self.assertIn("new", [json.loads(each)["node"] for each in news.keeps])
         watch.cancel()
 

@@ -3655,7 +3655,11 @@ type PlanChange struct {
 	GoneNodes   []string `protobuf:"bytes,6,rep,name=gone_nodes,json=goneNodes,proto3" json:"gone_nodes,omitempty"`        // That are not in the cluster any more.
 	RemoveCount uint64   `protobuf:"varint,7,opt,name=remove_count,json=removeCount,proto3" json:"remove_count,omitempty"` // Of the plan as it is now.
 	// A message comes too when the last client stops feeding the session, and when one begins.
-	Freshness     *Freshness `protobuf:"bytes,10,opt,name=freshness,proto3" json:"freshness,omitempty"`
+	Freshness *Freshness `protobuf:"bytes,10,opt,name=freshness,proto3" json:"freshness,omitempty"`
+	// Why there is no plan now: what Plan would answer as FAILED_PRECONDITION or UNAVAILABLE.  The
+	// message has the version and nothing else; it comes when this text changes, and the next plan
+	// is whole.
+	Refused       string `protobuf:"bytes,11,opt,name=refused,proto3" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3744,6 +3748,13 @@ func (x *PlanChange) GetFreshness() *Freshness {
 		return x.Freshness
 	}
 	return nil
+}
+
+func (x *PlanChange) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
 }
 
 type RoundCall struct {
@@ -5475,7 +5486,7 @@ const file_planner_proto_rawDesc = "" +
 	"\tfreshness\x18\b \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"g\n" +
 	"\x0eWatchPlansCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
-	"\x0fmin_interval_ms\x18\x02 \x01(\rR\rminIntervalMs\"\xf7\x01\n" +
+	"\x0fmin_interval_ms\x18\x02 \x01(\rR\rminIntervalMs\"\x91\x02\n" +
 	"\n" +
 	"PlanChange\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
@@ -5487,7 +5498,8 @@ const file_planner_proto_rawDesc = "" +
 	"gone_nodes\x18\x06 \x03(\tR\tgoneNodes\x12!\n" +
 	"\fremove_count\x18\a \x01(\x04R\vremoveCount\x125\n" +
 	"\tfreshness\x18\n" +
-	" \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xde\x01\n" +
+	" \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\x12\x18\n" +
+	"\arefused\x18\v \x01(\tR\arefused\"\xde\x01\n" +
 	"\tRoundCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
 	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12\x1d\n" +

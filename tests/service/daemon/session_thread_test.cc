@@ -69,12 +69,17 @@ class SessionThreadTest : public ::testing::Test {
     std::condition_variable changed;
     std::vector<uint64_t> versions;
     std::vector<uint64_t> removes;
+    std::vector<std::string> refusals;
     absl::Status end;
     PlanWatcher::State state = PlanWatcher::State::kReady;
 
     void WaitFor(size_t count) {
       std::unique_lock lock(mutex);
       changed.wait(lock, [&] { return versions.size() >= count; });
+    }
+    void WaitForRefusals(size_t count) {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return refusals.size() >= count; });
     }
     void WaitForEnd() {
       std::unique_lock lock(mutex);
@@ -89,11 +94,13 @@ class SessionThreadTest : public ::testing::Test {
     };
     watcher->send = [told](const absl::StatusOr<wire::PlanChange>& change) {
       const std::lock_guard lock(told->mutex);
-      if (change.ok()) {
+      if (!change.ok()) {
+        told->end = change.status();
+      } else if (!change->refused().empty()) {
+        told->refusals.push_back(change->refused());
+      } else {
         told->versions.push_back(change->version());
         told->removes.push_back(change->remove_count());
-      } else if (change.status().code() != absl::StatusCode::kFailedPrecondition) {
-        told->end = change.status();
       }
       told->changed.notify_all();
     };
@@ -282,6 +289,19 @@ TEST_F(SessionThreadTest, WatchersAreToldChangesAlone) {
     EXPECT_THAT(told->versions, ElementsAre(1, 3));
     told->state = PlanWatcher::State::kGone;
   }
+}
+
+// Symptom: the watcher of a cluster that allows no plan got no message at all.
+TEST_F(SessionThreadTest, AWatcherGetsEachReasonWhyThereIsNoPlanOnce) {
+  const auto told = std::make_shared<Told>();
+  thread_->Watch(WatcherOf(told));
+  told->WaitForRefusals(1);
+  ASSERT_TRUE(Do([](Session& s) { return Put(s, {}); }).ok());
+  ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
+  told->WaitFor(1);
+  const std::lock_guard lock(told->mutex);
+  EXPECT_THAT(told->refusals, ElementsAre(HasSubstr("no nodes")));
+  EXPECT_THAT(told->removes, ElementsAre(1));
 }
 
 // Settings changed the plan, and a watcher was told with the next change of the cluster.

@@ -336,9 +336,10 @@ TEST_F(SessionTest, ResyncThatIsDroppedDeletesNothing) {
 TEST_F(SessionTest, LoadEndsResyncs) {
   ASSERT_TRUE(PutCluster().ok());
   const std::string snapshot = ExportAll();
+  session_->KeepToCluster("uid-one");
   const uint64_t resync = session_->BeginResync();
   EXPECT_TRUE(session_->InResync(resync));
-  ASSERT_TRUE(session_->Load(snapshot, nullptr).ok());
+  ASSERT_TRUE(session_->Load(snapshot, nullptr, "uid-one").ok());
   EXPECT_FALSE(session_->InResync(resync));
   EXPECT_FALSE(session_->EndResync(resync).ok());
   EXPECT_EQ(session_->Status().pods(), 2);
@@ -435,9 +436,10 @@ TEST_F(SessionFeedTest, ALoadEndsTheWait) {
   ASSERT_TRUE(PutCluster().ok());
   const std::string snapshot = ExportAll();
   StartAgain();
+  session_->KeepToCluster("uid-one");
   session_->BeginResync();
   EXPECT_FALSE(session_->Plan(Call(), std::nullopt).ok());
-  ASSERT_TRUE(session_->Load(snapshot, nullptr).ok());
+  ASSERT_TRUE(session_->Load(snapshot, nullptr, "uid-one").ok());
   EXPECT_THAT(WarningCodes(), IsEmpty());
 }
 
@@ -445,15 +447,75 @@ TEST_F(SessionFeedTest, BatchesAloneFillASessionWithAWarning) {
   ASSERT_TRUE(PutCluster().ok());
   EXPECT_THAT(WarningCodes(), ElementsAre("SessionMaybeIncomplete"));
   EXPECT_EQ(session_->Status().fill(), wire::SessionStatus::MAYBE_INCOMPLETE);
-  session_->SayWhole();
+  wire::PlanCall names = Call();
+  names.mutable_view()->set_format(wire::View::NAME);
+  EXPECT_THAT(std::string(session_->Plan(names, std::nullopt).status().message()),
+              HasSubstr("no client has said that they are the whole cluster"));
+  ASSERT_TRUE(session_->SayWhole().ok());
+  EXPECT_TRUE(session_->Plan(names, std::nullopt).ok());
   EXPECT_THAT(WarningCodes(), IsEmpty());
 }
 
-// Batches take the place of a first resync that broke off.
-TEST_F(SessionFeedTest, BatchesAfterAResyncThatBrokeOffAreAnswered) {
+// Symptom: an empty batch after a first resync that broke off made its part an answer.
+TEST_F(SessionFeedTest, AFirstResyncThatBrokeOffIsWaitedForUntilAnotherEnds) {
   session_->DropResync(session_->BeginResync());
   ASSERT_TRUE(PutCluster().ok());
-  EXPECT_THAT(WarningCodes(), ElementsAre("SessionMaybeIncomplete"));
+  ASSERT_TRUE(Put({}).ok());
+  EXPECT_EQ(session_->Plan(Call(), std::nullopt).status().code(), absl::StatusCode::kUnavailable);
+  const uint64_t open = session_->BeginResync();
+  EXPECT_EQ(session_->SayWhole().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(session_->EndResync(open).ok());
+  EXPECT_THAT(WarningCodes(), IsEmpty());
+}
+
+// Symptom: a resync without pods was answered by the verdict on the one before, and the reverse.
+TEST_F(SessionFeedTest, EveryResyncIsJudged) {
+  const auto resync = [&](const std::vector<std::string>& objects) {
+    const uint64_t number = session_->BeginResync();
+    EXPECT_TRUE(PutInResync(number, objects).ok());
+    EXPECT_TRUE(session_->EndResync(number).ok());
+  };
+  const std::vector<std::string> all = {NodeJson("a"), NodeJson("b"), test::ReplicaSetJson(),
+                                        PodJson("p", "a"), PodJson("q", "b")};
+  const std::vector<std::string> nodes = {NodeJson("a"), NodeJson("b")};
+  resync(all);
+  EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+  resync(nodes);
+  EXPECT_FALSE(session_->Plan(Call(), std::nullopt).ok());
+  resync(all);
+  EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+}
+
+// Symptom: what one Load assumed let a resync of nodes alone pass for a cluster.
+TEST_F(SessionFeedTest, AResyncForgetsWhatALoadAssumed) {
+  ASSERT_TRUE(PutCluster().ok());
+  const wire::Settings assumed = SettingsOf(R"({"load":{"assumeComplete":true}})");
+  ASSERT_TRUE(session_->Load(ExportAll(), &assumed).ok());
+  const uint64_t resync = session_->BeginResync();
+  ASSERT_TRUE(PutInResync(resync, {NodeJson("a"), NodeJson("b")}).ok());
+  ASSERT_TRUE(session_->EndResync(resync).ok());
+  EXPECT_EQ(session_->Plan(Call(), std::nullopt).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(SessionFeedTest, BesideAFeederAResyncNamesItsCluster) {
+  ASSERT_TRUE(Resync().ok());
+  const uint64_t feeder = session_->BeginFeed();
+  session_->KeepToCluster("uid-one");
+  EXPECT_EQ(session_->Status().cluster_uid(), "");
+  session_->KeepToCluster("uid-one", feeder);
+  const absl::Status unnamed = session_->CheckNamesCluster("", ChangeBatch());
+  EXPECT_EQ(unnamed.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(unnamed.message()),
+              AllOf(HasSubstr("cluster_uid"), HasSubstr("uid-one")));
+  EXPECT_TRUE(session_->CheckNamesCluster("uid-one", ChangeBatch()).ok());
+  EXPECT_TRUE(session_->CheckNamesCluster("", ChangeBatch(), feeder).ok());
+  // The same of a dump.
+  const std::string dump = ExportAll();
+  EXPECT_EQ(session_->Load(dump, nullptr).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(session_->Status().nodes(), 2);
+  EXPECT_TRUE(session_->Load(dump, nullptr, "uid-one").ok());
 }
 
 TEST_F(SessionFeedTest, ALaterResyncIsWaitedForOnceItBringsNewNodes) {
@@ -1075,6 +1137,8 @@ TEST_F(SessionRoundTest, OfAnIncompleteClusterThereAreRoundsAndNamesOnlyWhereTha
   options_.allow_incomplete = false;
   ASSERT_TRUE(PutCluster().ok());
   EXPECT_EQ(Round(kNow).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(Round(kNow).status().message()), HasSubstr("no client has said"));
+  ASSERT_TRUE(session_->Load(ExportAll(), nullptr).ok());
   EXPECT_THAT(std::string(Round(kNow).status().message()),
               HasSubstr("session s: the input has no PodDisruptionBudget"));
   wire::PlanCall call = Call();
