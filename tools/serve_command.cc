@@ -281,6 +281,7 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
 int ServeCommand::Status(std::ostream& out, std::ostream& err) const {
   absl::StatusOr<std::unique_ptr<PlannerClient>> client = PlannerClient::Connect(server);
   if (!client.ok()) return Fail(client.status(), err);
+  (*client)->SetTimeout(std::chrono::seconds(30));
   const absl::StatusOr<wire::VersionReply> version = (*client)->Version();
   if (!version.ok()) return Fail(version.status(), err);
   const absl::StatusOr<wire::StatusReply> status = (*client)->Status();

@@ -1,7 +1,8 @@
 // HttpServer: answers GET and HEAD over HTTP/1.1, one request a connection.
 //
-//   HttpServer server([](const HttpRequest& request) { return Answer(request); }, {...});
-//   absl::Status status = server.ListenAt("127.0.0.1", 8085);
+//   HttpServer server([](const HttpRequest& request) { return RespondTo(request); }, {});
+//   absl::Status listens = server.ListenAt("127.0.0.1", 8085);
+//   if (listens.ok()) server.Start();
 //
 // It is as small as its use: of a request it reads the first line and the header Host; a body,
 // ranges, encodings and a second request are not looked at.  What a client may cost:

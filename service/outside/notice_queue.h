@@ -1,7 +1,7 @@
 // NoticeQueue: sends notices from a thread of its own, so that a slow receiver holds up no round.
 //
-//   NoticeQueue queue(MakeNotifiers(settings, print, nullptr));
-//   queue.Add(notice);                                          // Returns at once.
+//   NoticeQueue queue(MakeNotifiers(settings, Print, nullptr));
+//   queue.Add(notice);  // Returns at once.
 //   for (const std::string& problem : queue.TakeProblems()) Print(problem);
 //
 // Notices are sent in their order, one at a time.  Beyond kNoticesMax that wait, a notice is
