@@ -98,7 +98,8 @@ class LoopClock {
   virtual bool SleepUntil(int64_t time_s) = 0;
   // Returns at `time_s`, whatever is to end; earlier where nothing can be waited for any more.
   virtual void WaitUntil(int64_t time_s) = 0;
-  // When the loop was asked to end, which may have been while a turn was at work.
+  // When the loop was asked to end, which may have been while a turn was at work.  Long ago where
+  // nothing is to be waited for any more.
   virtual int64_t EndAskedAtS() { return NowS(); }
 };
 
