@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/deadline.h"
 #include "service/pass_replay.h"
 #include "service/place_tally.h"
 #include "service/plan_report.h"
@@ -89,8 +90,10 @@ bool NeedsEviction(Explanation::Outcome outcome);
 
 Explanation Explain(const PlanReport& report, NodeId node);
 
-// Kind Explanation of docs/explain.schema.json.
-nlohmann::ordered_json ExplanationJson(const PlanReport& report, std::span<const NodeId> nodes);
+// Kind Explanation of docs/explain.schema.json.  Ends with the nodes so far where `stops` has
+// expired; null: never.  Cost: a pass up to its turn for each node.
+nlohmann::ordered_json ExplanationJson(const PlanReport& report, std::span<const NodeId> nodes,
+                                       const Deadline* stops = nullptr);
 
 }  // namespace ebb
 

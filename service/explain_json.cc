@@ -106,14 +106,18 @@ Json NodeJson(const PlanReport& report, const Explanation& explanation) {
 
 }  // namespace
 
-Json ExplanationJson(const PlanReport& report, std::span<const NodeId> nodes) {
+Json ExplanationJson(const PlanReport& report, std::span<const NodeId> nodes,
+                     const Deadline* stops) {
   Json json = {{"apiVersion", kPlanApiVersion},
                {"kind", "Explanation"},
                {"now", FormatRfc3339(report.context.request->now_s)}};
   PutComplete(report.context.cluster->warnings, json);
   if (report.context.session) json["session"] = SessionJson(*report.context.session);
   Json list = Json::array();
-  for (const NodeId node : nodes) list.push_back(NodeJson(report, Explain(report, node)));
+  for (const NodeId node : nodes) {
+    if (stops != nullptr && stops->Expired()) break;
+    list.push_back(NodeJson(report, Explain(report, node)));
+  }
   json["nodes"] = std::move(list);
   return json;
 }

@@ -119,6 +119,7 @@ std::optional<double> DecimalOf(std::string_view text) {
 }
 
 absl::Status ParseCsv(std::string_view text, PriceList& list) {
+  if (absl::Status s = CheckUtf8(list.file, text); !s.ok()) return s;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::vector<std::string> known = {"instance_type", "zone", "capacity_type", "hourly"};

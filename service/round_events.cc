@@ -489,12 +489,14 @@ absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
   EvictedPodSink waiting(sink);
   ImportStats stats;
   absl::flat_hash_set<std::string> added;
+  constexpr size_t kEvictionLinesMax = 10;
+  size_t without_room = 0;
   for (size_t i = 0; i < evicted.size(); ++i) {
     const EvictedPod& pod = *evicted[i];
     const std::string name = PodKey(pod.namespace_name, pod.name);
     if (dump.Saw(pod) || added.contains(name)) continue;
     if (pod.object.empty()) {
-      if (i < told) {
+      if (i < told && ++without_room <= kEvictionLinesMax) {
         log.push_back(absl::StrCat("recentEvictions: pod ", name,
                                    " is not in the cluster and its object is not given: no room "
                                    "is kept for it"));
@@ -504,6 +506,10 @@ absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
     const std::string where = absl::StrCat(file, ": pod ", name);
     if (absl::Status s = ReadBytes(where, pod.object, waiting, stats); !s.ok()) return s;
     added.insert(name);
+  }
+  if (without_room > kEvictionLinesMax) {
+    log.push_back(absl::StrCat("recentEvictions: the same holds for ",
+                               without_room - kEvictionLinesMax, " more pods"));
   }
   return absl::OkStatus();
 }

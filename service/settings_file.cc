@@ -1,12 +1,14 @@
 #include "service/settings_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <new>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -14,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "snapshot/formats/read_yaml.h"
 
 namespace ebb {
@@ -96,22 +99,90 @@ void Check(const std::string& yaml) {
   }
 }
 
+// Closes a file descriptor.
+class SettingsFd {
+ public:
+  explicit SettingsFd(int fd) : fd_(fd) {}
+  ~SettingsFd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  SettingsFd(const SettingsFd&) = delete;
+  SettingsFd& operator=(const SettingsFd&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+absl::Status SettingsFileError(absl::StatusCode code, const std::string& path, int error) {
+  return {code, absl::StrCat(path, ": ", std::generic_category().message(error))};
+}
+
+// Process substitution (`<(...)`) and standard input are pipes under these names.
+bool IsDescriptorName(const std::string& path) {
+  return path.starts_with("/dev/") || path.starts_with("/proc/");
+}
+
+absl::Status CheckType(const std::string& path, mode_t mode) {
+  const auto refuse = [&](std::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is ", Absl(what), "; a regular file is expected"));
+  };
+  if (S_ISDIR(mode)) return refuse("a directory");
+  if (S_ISBLK(mode)) return refuse("a block device");
+  if (S_ISFIFO(mode) && !IsDescriptorName(path)) return refuse("a named pipe");
+  if (S_ISCHR(mode) && !IsDescriptorName(path)) return refuse("a character device");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadToEnd(const std::string& path, int fd, size_t bytes_max) {
+  constexpr size_t kStep = size_t{64} << 10;
+  std::string text;
+  size_t size = 0;
+  while (true) {
+    if (size > bytes_max) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path, ": is larger than ", bytes_max, " bytes, the most that ebb reads"));
+    }
+    if (text.size() - size < kStep) text.resize(std::max(size + kStep, 2 * size));
+    const ssize_t got = ::read(fd, text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SettingsFileError(absl::StatusCode::kDataLoss, path, errno);
+    if (got == 0) break;
+    size += static_cast<size_t>(got);
+  }
+  text.resize(size);
+  return text;
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {  // It opens, and reads as nothing.
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is a directory"));
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path, size_t bytes_max) {
+  // Without O_NONBLOCK, opening a named pipe waits for a writer.
+  const SettingsFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  struct stat status{};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
+    return SettingsFileError(absl::StatusCode::kNotFound, path, errno);
   }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
-  return std::move(text).str();
+  if (absl::Status s = CheckType(path, status.st_mode); !s.ok()) return s;
+  ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
+  try {
+    return ReadToEnd(path, file.get(), bytes_max);
+  } catch (const std::bad_alloc&) {
+    return SettingsFileError(absl::StatusCode::kResourceExhausted, path, ENOMEM);
+  }
+}
+
+absl::Status CheckUtf8(const std::string& file, std::string_view text) {
+  const size_t at = FirstInvalidUtf8(text);
+  if (at == text.size()) return absl::OkStatus();
+  const auto line = 1 + std::ranges::count(text.substr(0, at), '\n');
+  return BadSetting(file, absl::StrCat("line ", line), "is not UTF-8");
 }
 
 absl::Status ParseSettings(const std::string& file, const std::string& yaml,
                            absl::FunctionRef<absl::Status(const YAML::Node& root)> parse) {
+  if (absl::Status s = CheckUtf8(file, yaml); !s.ok()) return s;
   if (const auto odd = FindOddCharacter(yaml)) {
     return BadSetting(file, absl::StrCat("line ", odd->line), odd->what);
   }

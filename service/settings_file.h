@@ -6,6 +6,7 @@
 #ifndef EBB_SERVICE_SETTINGS_FILE_H_
 #define EBB_SERVICE_SETTINGS_FILE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,11 +25,24 @@ class Node;
 
 namespace ebb {
 
-// The whole file.  Errors: NotFound, with what the system says.
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
+// Far more than any settings file has.
+inline constexpr size_t kSettingsBytesMax = size_t{64} << 20;
+// For files that programs write: plans, events, series, usage, reports of actuators.
+inline constexpr size_t kDataBytesMax = size_t{1} << 30;
+
+// Reads a file to its end.  The path may name a pipe only as /dev/stdin, /dev/fd/N and below /proc
+// (process substitution); a named pipe of any other path is refused, and never waited for.
+// Errors: NotFound: the file cannot be opened; InvalidArgument: it is not a regular file;
+//         ResourceExhausted: it has more than `bytes_max` bytes, or memory is short;
+//         DataLoss: it cannot be read to its end.  No error has a part of the text.
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path,
+                                          size_t bytes_max = kSettingsBytesMax);
+
+// InvalidArgument naming the first line of `text` that is not UTF-8.
+absl::Status CheckUtf8(const std::string& file, std::string_view text);
 
 // Calls `parse` with the document.  Errors: InvalidArgument naming the line where the
-// text is not YAML, a map has a key twice or a second document starts; what `parse`
+// text is not UTF-8 or not YAML, a map has a key twice or a second document starts; what `parse`
 // returns.
 absl::Status ParseSettings(const std::string& file, const std::string& yaml,
                            absl::FunctionRef<absl::Status(const YAML::Node& root)> parse);

@@ -52,10 +52,12 @@
 #include "service/actuators/plugin_status.h"
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
+#include "service/daemon/http_server.h"
 #include "service/daemon/listener.h"
 #include "service/daemon/session_thread.h"
 #include "service/live_cluster.h"
 #include "service/output_file.h"
+#include "service/outside/notice_queue.h"
 #include "service/outside/notifier.h"
 #include "service/outside/prometheus.h"
 #include "service/pass_replay.h"
@@ -351,6 +353,22 @@ void Sleep(int64_t ms);
 void TellNotice(const std::vector<NotifierSettings>& settings, const Notice& notice) {
   std::vector<std::unique_ptr<Notifier>> notifiers = MakeNotifiers(settings, Print, Sleep);
   for (const std::string& problem : TellAll(notifiers, notice)) Print(problem);
+}
+
+// service/outside/notice_queue.h
+void QueueNotice(const std::vector<NotifierSettings>& settings, const Notice& notice) {
+  NoticeQueue queue(MakeNotifiers(settings, Print, nullptr));
+  queue.Add(notice);
+  for (const std::string& problem : queue.TakeProblems()) Print(problem);
+}
+
+// service/daemon/http_server.h
+HttpResponse RespondTo(const HttpRequest& request);
+absl::Status ServePages() {
+  HttpServer server([](const HttpRequest& request) { return RespondTo(request); }, {});
+  absl::Status listens = server.ListenAt("127.0.0.1", 8085);
+  if (listens.ok()) server.Start();
+  return listens;
 }
 
 // service/outside/prometheus.h

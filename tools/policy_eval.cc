@@ -181,6 +181,10 @@ void WarnOfStrangers(EvalInput& input) {
   for (const SignalPoint& point : input.figures.points) strangers.insert(point.pool);
   for (const SizedPool& pool : input.file.pools) strangers.erase(pool.name);
   for (const std::string& pool : strangers) {
+    if (pool.empty()) {
+      input.warnings.push_back("signals without a pool's name move nothing; set pool");
+      continue;
+    }
     input.warnings.push_back(
         fmt::format("signals are of pool {}, and there is none of that name", pool));
   }

@@ -225,6 +225,13 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   }
   wire::PlanInput input;
   if (absl::Status s = PutInput(command, start, input); !s.ok()) return Fail(s, err);
+  if (const auto end = command.SimulationEnd(start)) {
+    // The daemon ends a plan in time by itself; so a daemon that does not answer is given up later,
+    // as half of a call's deadline would be the planner's.
+    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(*end - start);
+    constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
+    (*client)->SetTimeout(3 * std::min(time, kYear) + std::chrono::seconds(10));
+  }
   const wire::View view = ViewOf(command.output, command.all_rows, OutputTerminal());
   if (!command.explain.empty()) {
     wire::ExplainCall call;

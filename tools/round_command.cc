@@ -37,7 +37,7 @@ namespace {
 // The text of a file that a flag names; absent where it names none.
 absl::StatusOr<std::optional<NamedText>> ReadText(const std::string& path) {
   if (path.empty()) return std::nullopt;
-  absl::StatusOr<std::string> text = ReadWholeFile(path);
+  absl::StatusOr<std::string> text = ReadWholeFile(path, kDataBytesMax);
   if (!text.ok()) return text.status();
   return NamedText{path, *std::move(text)};
 }

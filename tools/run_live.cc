@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_split.h"
@@ -51,6 +50,9 @@ struct Parts {
   std::unique_ptr<PlannerClient> client;
   std::unique_ptr<RunPools> pools;  // Null without --pools.
 };
+
+// How long after --grace the plugin's answer to what is rolled back may take.
+constexpr std::chrono::seconds kLastCalls{2};
 
 std::chrono::milliseconds RoundTimeout(const RunFlags& flags) {
   return std::chrono::seconds(std::max<int64_t>(1, DurationSeconds(flags.round_timeout)));
@@ -144,15 +146,18 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
   return 0;
 }
 
-int RunLoop(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostream& err) {
+int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream& err) {
   // A plugin that knows this key's beginning would take its calls for those of another process.
   const std::string session = fmt::format(
       "run-{}-{}", getpid(),
       std::chrono::system_clock::now().time_since_epoch() / std::chrono::milliseconds(1));
-  const auto sleep = [](int64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+  const auto sleep = [&clock](int64_t ms) { clock.SleepFor(std::chrono::milliseconds(ms)); };
   absl::StatusOr<std::unique_ptr<GrpcActuator>> actuator =
       GrpcActuator::Make({.plugin = flags.actuator, .session = session, .sleep_ms = sleep});
   if (!actuator.ok()) return Fail(actuator.status(), err);
+  const WallClock::LastEnd last_end(clock,
+                                    std::chrono::seconds(DurationSeconds(flags.grace)) + kLastCalls,
+                                    [plugin = actuator->get()] { plugin->EndCalls(); });
   absl::StatusOr<std::optional<wire::Settings>> settings = GivenSettingsOf(flags.plan);
   if (!settings.ok()) return Fail(settings.status(), err);
   SessionRoundsOptions of{.session = flags.session,
@@ -182,6 +187,7 @@ int RunLoop(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostream&
   options.on_turn = [&](const LoopTurn& turn) {
     parts.metrics.Observe(turn, rounds.evictions());
     TellTurn(flags, turn, err);
+    if (parts.pools != nullptr) parts.pools->PrintProblems(err);
   };
   sd_notify(0, "READY=1");
   Loop(rounds, sizing, **actuator, std::move(options)).Run(clock);
@@ -208,6 +214,7 @@ int RunLive(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   err.flush();
   const int code =
       flags.dry_run ? RunDryOver(flags, parts, clock, out, err) : RunLoop(flags, parts, clock, err);
+  if (parts.pools != nullptr) parts.pools->EndNotices(err);
   parts.pages.reset();
   if (parts.daemon != nullptr) parts.daemon->Stop();
   return code;

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
+#include <functional>
 #include <ostream>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -81,14 +81,35 @@ void RunPools::MakeSizer(const RunFlags& flags, std::ostream& err) {
     const auto print = [&err](std::string_view line) {
       PrintMessage(PrintableLine(line), err, "ebb run");
     };
-    notifiers_ = MakeNotifiers(file_.notifications, print, [](int64_t ms) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-    });
-    options.notify = [this, print](const Notice& notice) {
-      for (const std::string& problem : TellAll(notifiers_, notice)) print(problem);
+    // Others than the log may be slow, and the loop waits for none of them.
+    std::vector<NotifierSettings> slow = file_.notifications;
+    const auto is_log = [](const NotifierSettings& each) {
+      return each.kind == NotifierSettings::Kind::kLog;
+    };
+    const auto logs = std::ranges::stable_partition(slow, std::not_fn(is_log));
+    loggers_ = MakeNotifiers({logs.begin(), logs.end()}, print, nullptr);
+    slow.erase(logs.begin(), logs.end());
+    notices_.emplace(MakeNotifiers(slow, print, nullptr));
+    options.notify = [this](const Notice& notice) {
+      TellAll(loggers_, notice);
+      notices_->Add(notice);
     };
   }
   sizer_.emplace(file_.pools, SizingState(), std::move(options));
+}
+
+void RunPools::PrintProblems(std::ostream& err) {
+  if (!notices_) return;
+  for (const std::string& problem : notices_->TakeProblems()) {
+    PrintMessage(PrintableLine(problem), err, "ebb run");
+  }
+}
+
+void RunPools::EndNotices(std::ostream& err) {
+  if (!notices_) return;
+  for (const std::string& problem : notices_->FinishAndTakeProblems()) {
+    PrintMessage(PrintableLine(problem), err, "ebb run");
+  }
 }
 
 absl::Status RunPools::Enrich(const SizedPool& pool, int64_t now_s, PolicyObservation& seen) {

@@ -30,6 +30,7 @@
 #include "absl/status/statusor.h"
 #include "engine/node_groups.h"
 #include "engine/policy/policy.h"
+#include "service/outside/notice_queue.h"
 #include "service/outside/notifier.h"
 #include "service/sizing/policy_file.h"
 #include "service/sizing/pool_sizer.h"
@@ -48,6 +49,10 @@ class RunPools {
   RunPools& operator=(const RunPools&) = delete;
 
   [[nodiscard]] PoolSizer& sizer() { return *sizer_; }
+  // Prints which notices could not be sent since the last call.
+  void PrintProblems(std::ostream& err);
+  // Gives up notices that are not sent within a short while, and prints which.
+  void EndNotices(std::ostream& err);
   // Names of the groups that have a node of some pool.
   [[nodiscard]] std::set<std::string> GroupsOf(const Catalog& catalog,
                                                const NodeGroups& groups) const;
@@ -61,7 +66,8 @@ class RunPools {
   const std::string series_;
   const std::vector<std::string> usage_;
   SizingFile file_;
-  std::vector<std::unique_ptr<Notifier>> notifiers_;
+  std::vector<std::unique_ptr<Notifier>> loggers_;
+  std::optional<NoticeQueue> notices_;  // To web hooks and commands.
   std::optional<PoolSizer> sizer_;
   // Of the last turn.
   std::optional<absl::StatusOr<PoolFigures>> figures_;

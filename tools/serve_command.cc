@@ -25,6 +25,7 @@
 #include "service/daemon/call_log.h"
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
+#include "service/daemon/memory.h"
 #include "snapshot/formats/rfc3339.h"
 #include "tools/end_signals.h"
 #include "tools/fail.h"
@@ -221,7 +222,9 @@ DaemonOptions ServeCommand::Options(int inherited) const {
   options.session.dump_bytes_max = dump_bytes_max;
   options.session.memory_bytes_max =
       memory_bytes_max > 0 ? memory_bytes_max : MachineBytes() / 4 * 3;
-  options.session.resident_bytes = &ResidentBytes;
+  options.session.resident_bytes = [limit = options.session.memory_bytes_max] {
+    return ResidentBytesWithin(limit);
+  };
   options.session.clock_s = [] {
     return std::chrono::duration_cast<std::chrono::seconds>(
                std::chrono::system_clock::now().time_since_epoch())
@@ -278,6 +281,7 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
 int ServeCommand::Status(std::ostream& out, std::ostream& err) const {
   absl::StatusOr<std::unique_ptr<PlannerClient>> client = PlannerClient::Connect(server);
   if (!client.ok()) return Fail(client.status(), err);
+  (*client)->SetTimeout(std::chrono::seconds(30));
   const absl::StatusOr<wire::VersionReply> version = (*client)->Version();
   if (!version.ok()) return Fail(version.status(), err);
   const absl::StatusOr<wire::StatusReply> status = (*client)->Status();

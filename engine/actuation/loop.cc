@@ -188,7 +188,7 @@ void Loop::Turn(int64_t now_s) {
 }
 
 void Loop::Stop(LoopClock& clock) {
-  const int64_t end_s = clock.NowS() + options_.stop_grace_s;
+  const int64_t asked_s = clock.EndAskedAtS();
   while (true) {
     const int64_t now_s = clock.NowS();
     const absl::StatusOr<ActuatorStatus> status = actuator_.Status(now_s);
@@ -202,7 +202,7 @@ void Loop::Stop(LoopClock& clock) {
       if (left.ok() && left->running.empty()) return;
       if (left.ok()) (void)AdvanceDeletions(actuator_, *left, options_.steps, now_s);
     }
-    if (now_s >= end_s) return;
+    if (now_s >= std::min(asked_s, clock.EndAskedAtS()) + options_.stop_grace_s) return;
     clock.WaitUntil(now_s + 1);
   }
 }

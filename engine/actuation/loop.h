@@ -17,7 +17,8 @@
 // says so.
 //
 // The end: what was tainted and not begun is rolled back; what was begun is carried on for
-// `stop_grace_s` and then left to whoever goes on with the recorded state.
+// `stop_grace_s` from the moment on that the end was asked for, and then left to the process that
+// goes on with the recorded state.
 //
 // Ownership: borrows all that it is given.
 // Threads:   none.
@@ -95,8 +96,11 @@ class LoopClock {
   virtual int64_t NowS() = 0;
   // Returns at `time_s`, or at once where the loop is to end: then false.
   virtual bool SleepUntil(int64_t time_s) = 0;
-  // Returns at `time_s`, whatever is to end.
+  // Returns at `time_s`, whatever is to end; earlier where nothing can be waited for any more.
   virtual void WaitUntil(int64_t time_s) = 0;
+  // When the loop was asked to end, which may have been while a turn was at work.  Long ago where
+  // nothing is to be waited for any more.
+  virtual int64_t EndAskedAtS() { return NowS(); }
 };
 
 // What a turn came to.

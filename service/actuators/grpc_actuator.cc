@@ -67,6 +67,8 @@ absl::StatusOr<std::unique_ptr<GrpcActuator>> GrpcActuator::Connect(GrpcActuator
   return actuator;
 }
 
+void GrpcActuator::EndCalls() { client_->EndCalls(); }
+
 absl::Status GrpcActuator::Greet() {
   if (greeted_) return absl::OkStatus();
   const absl::StatusOr<plugin_wire::HelloReply> hello = client_->Hello();

@@ -18,7 +18,7 @@
 // Cost:    a call is one message there and back; the longest takes attempts_max timeouts and the
 //          sleeps between.
 // Errors:  those of Actuator; Internal where an answer cannot be.  Each names plugin and call.
-// Threads: one at a time.
+// Threads: one at a time; EndCalls may come from another.
 
 #ifndef EBB_SERVICE_ACTUATORS_GRPC_ACTUATOR_H_
 #define EBB_SERVICE_ACTUATORS_GRPC_ACTUATOR_H_
@@ -60,6 +60,10 @@ class GrpcActuator : public Actuator {
   // Calls nobody yet: the first call greets, so that the plugin may come later.
   static absl::StatusOr<std::unique_ptr<GrpcActuator>> Make(GrpcActuatorOptions options);
   ~GrpcActuator() override;
+
+  // Ends the call that another thread is at, with Cancelled, and all later ones at once.  By any
+  // thread.
+  void EndCalls();
 
   // "NAME VERSION", as the plugin said; for people.  "" until it was greeted.
   [[nodiscard]] const std::string& name() const { return name_; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +28,7 @@ constexpr size_t kMessageBytesMax = 1000;
 // A plugin that is started again is found soon.
 constexpr int kReconnectMsMin = 100;
 constexpr int kReconnectMsMax = 2000;
+constexpr int kConnectMs = 600'000;
 
 absl::Status ToAbsl(const std::string& plugin, std::string_view call, const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
@@ -47,7 +49,8 @@ class PluginClient::Impl {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(limits.answer_bytes_max);
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMsMin);
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectMsMin);
+    // To gRPC it is also how long a connection may take to be made: a call's deadline decides.
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMsMax);
     // ebb calls again itself, by key.
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
@@ -63,8 +66,28 @@ class PluginClient::Impl {
                     const Request& request, Reply& reply, int64_t timeout_ms) {
     grpc::ClientContext context;
     SetDeadline(context, timeout_ms);
+    const CallAtWork at_work(*this, context);
     return ToAbsl(plugin, name, (stub.get()->*method)(&context, request, &reply));
   }
+
+  // The call that EndCalls ends.
+  class CallAtWork {
+   public:
+    CallAtWork(Impl& impl, grpc::ClientContext& context) : impl_(impl) {
+      const std::lock_guard lock(impl_.mutex);
+      impl_.at_work = &context;
+      if (impl_.ended) context.TryCancel();
+    }
+    ~CallAtWork() {
+      const std::lock_guard lock(impl_.mutex);
+      impl_.at_work = nullptr;
+    }
+    CallAtWork(const CallAtWork&) = delete;
+    CallAtWork& operator=(const CallAtWork&) = delete;
+
+   private:
+    Impl& impl_;
+  };
 
   static void SetDeadline(grpc::ClientContext& context, int64_t timeout_ms) {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms));
@@ -74,6 +97,9 @@ class PluginClient::Impl {
   const PluginLimits limits;
   std::unique_ptr<Stub> stub;
   std::unique_ptr<Health::Stub> health;
+  std::mutex mutex;
+  grpc::ClientContext* at_work = nullptr;
+  bool ended = false;
 };
 
 PluginClient::PluginClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -87,6 +113,12 @@ absl::StatusOr<std::unique_ptr<PluginClient>> PluginClient::Connect(const std::s
         absl::StrCat("plugin ", Printable(plugin), ": is not unix:PATH with the path of a socket"));
   }
   return std::unique_ptr<PluginClient>(new PluginClient(std::make_unique<Impl>(plugin, limits)));
+}
+
+void PluginClient::EndCalls() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->ended = true;
+  if (impl_->at_work != nullptr) impl_->at_work->TryCancel();
 }
 
 const std::string& PluginClient::plugin() const { return impl_->plugin; }
@@ -103,6 +135,7 @@ absl::StatusOr<plugin_wire::HelloReply> PluginClient::Hello() {
 absl::Status PluginClient::CheckHealth() {
   grpc::ClientContext context;
   Impl::SetDeadline(context, impl_->limits.call_ms);
+  const Impl::CallAtWork at_work(*impl_, context);
   HealthReply reply;
   absl::Status s = ToAbsl(impl_->plugin, "health", impl_->health->Check(&context, {}, &reply));
   if (!s.ok() || reply.status() == HealthReply::SERVING) return s;

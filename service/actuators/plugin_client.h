@@ -7,7 +7,7 @@
 //
 // Errors:  those of actuator.proto, Unavailable where nobody listens, DeadlineExceeded,
 //          ResourceExhausted for an answer above the limit.  Each names plugin and call.
-// Threads: one at a time.
+// Threads: one at a time; EndCalls may come from another.
 
 #ifndef EBB_SERVICE_ACTUATORS_PLUGIN_CLIENT_H_
 #define EBB_SERVICE_ACTUATORS_PLUGIN_CLIENT_H_
@@ -38,6 +38,10 @@ class PluginClient {
   ~PluginClient();
   PluginClient(const PluginClient&) = delete;
   PluginClient& operator=(const PluginClient&) = delete;
+
+  // Ends the call that another thread is at, with Cancelled, and all later ones at once.  By any
+  // thread.
+  void EndCalls();
 
   [[nodiscard]] const std::string& plugin() const;
 

@@ -25,6 +25,7 @@ constexpr size_t kPartBytes = size_t{1} << 20;
 // A daemon that is started again is found soon.
 constexpr int kReconnectMsMin = 100;
 constexpr int kReconnectMsMax = 2000;
+constexpr int kConnectMs = 600'000;
 constexpr int kExportTimeouts = 10;
 // A daemon that is slow to speak is waited for by the call itself.
 constexpr int kFirstWordMs = 1000;
@@ -32,6 +33,11 @@ constexpr int kFirstWordMs = 1000;
 absl::Status ToAbsl(const std::string& server, const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   const auto code = static_cast<absl::StatusCode>(status.error_code());
+  if (code == absl::StatusCode::kDeadlineExceeded) {
+    return {code, absl::StrCat(Printable(server),
+                               ": no answer came in time; the daemon is busy, "
+                               "or it is stopped")};
+  }
   if (code != absl::StatusCode::kUnavailable) return {code, status.error_message()};
   return {code, absl::StrCat(Printable(server), ": ", status.error_message())};
 }
@@ -81,7 +87,8 @@ class PlannerClient::Impl {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMsMin);
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectMsMin);
+    // To gRPC it is also how long a connection may take to be made: a call's deadline decides.
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMsMax);
     stub = v1alpha1::Planner::NewStub(
         grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments));
@@ -126,6 +133,8 @@ absl::StatusOr<std::unique_ptr<PlannerClient>> PlannerClient::Make(
   impl->timeout = timeout;
   return std::unique_ptr<PlannerClient>(new PlannerClient(std::move(impl)));
 }
+
+void PlannerClient::SetTimeout(std::chrono::milliseconds timeout) { impl_->timeout = timeout; }
 
 absl::StatusOr<wire::VersionReply> PlannerClient::Version() {
   return impl_->Call(&v1alpha1::Planner::Stub::Version, wire::VersionRequest());

@@ -35,6 +35,8 @@ class PlannerClient {
   // DeadlineExceeded, Export after ten times that.
   static absl::StatusOr<std::unique_ptr<PlannerClient>> Make(const std::string& server,
                                                              std::chrono::milliseconds timeout);
+  // Of unary calls from now on; as Make's.
+  void SetTimeout(std::chrono::milliseconds timeout);
   ~PlannerClient();
   PlannerClient(const PlannerClient&) = delete;
   PlannerClient& operator=(const PlannerClient&) = delete;

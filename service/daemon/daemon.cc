@@ -1,6 +1,7 @@
 #include "service/daemon/daemon.h"
 
 #include <fcntl.h>
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -13,7 +14,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <future>
 #include <mutex>
 #include <utility>
@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "service/daemon/daemon_metrics.h"
+#include "service/daemon/memory.h"
 
 namespace ebb {
 namespace {
@@ -93,6 +94,8 @@ class Daemon::Impl {
                               }});
     static std::once_flag once;
     std::call_once(once, [] {
+      // What a client sends is told to that client, and to nobody on standard error.
+      google::protobuf::SetLogHandler(nullptr);
       grpc::EnableDefaultHealthCheckService(true);
       grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     });
@@ -153,6 +156,7 @@ class Daemon::Impl {
   }
 
   const DaemonOptions options_;
+  MemoryReturn memory_;
   UniqueFd state_lock_;
   DaemonMetrics metrics_;
   Sessions sessions_;
@@ -180,14 +184,6 @@ uint64_t Daemon::connections_accepted() const {
 }
 uint64_t Daemon::connections_refused() const {
   return impl_->listener() == nullptr ? 0 : impl_->listener()->refused();
-}
-
-uint64_t ResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  uint64_t total = 0;
-  uint64_t resident = 0;
-  if (!(file >> total >> resident)) return 0;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace ebb

@@ -60,9 +60,6 @@ class Daemon {
   std::unique_ptr<Impl> impl_;
 };
 
-// Of this process, as the system counts it.  Cost: some microseconds.
-uint64_t ResidentBytes();
-
 }  // namespace ebb
 
 #endif  // EBB_SERVICE_DAEMON_DAEMON_H_

@@ -1,9 +1,7 @@
 #include "service/daemon/http_pages.h"
 
 #include <arpa/inet.h>
-#include <httplib.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -11,14 +9,14 @@
 #include <future>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "service/daemon/http_server.h"
 #include "service/daemon/listener.h"
 #include "service/daemon/page_files.h"
 
@@ -26,10 +24,15 @@ namespace ebb {
 namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(250);
-constexpr time_t kWriteSeconds = 5;
-constexpr time_t kReadSeconds = 1;  // A request is sent at once, or holds a thread up.
 constexpr auto kAnswerWithin = std::chrono::seconds(30);
-constexpr size_t kRequestBytesMax = 8192;
+
+// No script but the page's own, and nothing from elsewhere.
+constexpr const char* kPageHeaders =
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; "
+    "style-src 'self' 'unsafe-inline'; connect-src 'self'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cache-Control: no-store\r\n";
 
 struct HostAndPort {
   std::string host;
@@ -67,18 +70,11 @@ bool IsHost(const std::string& header, const std::string& listened) {
          inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
-void Fail(const absl::Status& status, httplib::Response& response) {
-  switch (status.code()) {
-    case absl::StatusCode::kNotFound:
-      response.status = 404;
-      break;
-    case absl::StatusCode::kInvalidArgument:
-      response.status = 400;
-      break;
-    default:
-      response.status = 503;
-  }
-  response.set_content(std::string(status.message()), "text/plain; charset=utf-8");
+HttpResponse Failed(const absl::Status& status) {
+  const int code = status.code() == absl::StatusCode::kNotFound          ? 404
+                   : status.code() == absl::StatusCode::kInvalidArgument ? 400
+                                                                         : 503;
+  return {.status = code, .body = std::string(status.message())};
 }
 
 // Asks a session, as any other call does, and waits for its answer.
@@ -108,165 +104,131 @@ absl::StatusOr<std::string> Ask(
 class HttpPages::Impl {
  public:
   Impl(Sessions& sessions, std::function<std::string()> metrics)
-      : sessions_(sessions), metrics_(std::move(metrics)) {}
+      : sessions_(sessions),
+        metrics_(std::move(metrics)),
+        server_([this](const HttpRequest& request) { return Respond(request); },
+                {.headers = kPageHeaders,
+                 .is_quick = [](const HttpRequest& request) { return request.path == "/healthz"; },
+                 .is_reserved =
+                     [](const HttpRequest& request) { return request.path == "/metrics"; }}) {}
   ~Impl() {
     {
       const std::lock_guard lock(mutex_);
       ends_ = true;
     }
     changed_.notify_all();
-    for (const auto& server : servers_) server->stop();
-    for (std::thread& thread : threads_) thread.join();
     if (!socket_.empty()) unlink(socket_.c_str());
   }
 
   absl::Status ListenAt(const std::string& address) {
     const absl::StatusOr<HostAndPort> parts = ParseAddress(address);
     if (!parts.ok()) return parts.status();
-    httplib::Server& server = Add();
-    // Without SO_REUSEPORT, which the library sets: with it two daemons would share an address, and
-    // each get some of its connections.
-    server.set_socket_options([](socket_t socket) {
-      const int yes = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    });
-    server.set_pre_routing_handler(
-        [host = parts->host](const Request& request, Response& response) {
-          if (IsForAll(request.path) || IsHost(request.get_header_value("Host"), host)) {
-            return httplib::Server::HandlerResponse::Unhandled;
-          }
-          Fail(absl::InvalidArgumentError("Host: is no address of this machine"), response);
-          return httplib::Server::HandlerResponse::Handled;
-        });
-    if (!server.bind_to_port(parts->host.c_str(), parts->port)) {
-      return absl::InvalidArgumentError(absl::StrCat("--metrics-address: ", Printable(address),
-                                                     ": cannot be listened on; is it taken?"));
-    }
-    Run(server);
-    return absl::OkStatus();
+    host_ = parts->host;
+    const absl::Status listens = server_.ListenAt(parts->host, parts->port);
+    if (listens.ok()) return listens;
+    return absl::InvalidArgumentError(absl::StrCat("--metrics-address: ", Printable(address),
+                                                   ": cannot be listened on; is it taken? ",
+                                                   listens.message()));
   }
 
   absl::Status ListenOn(const std::string& path) {
     absl::StatusOr<UniqueFd> lock = ClaimSocketPath(path);
     if (!lock.ok()) return lock.status();
     lock_ = *std::move(lock);
-    httplib::Server& server = Add();
-    server.set_address_family(AF_UNIX);
-    const mode_t before = umask(0177);
-    const bool bound = server.bind_to_port(path.c_str(), 80);
-    umask(before);
-    if (!bound) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--metrics-socket: ", Printable(path), ": cannot be made"));
+    const absl::Status listens = server_.ListenOn(path);
+    if (!listens.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--metrics-socket: ", Printable(path),
+                                                     ": cannot be made: ", listens.message()));
     }
     socket_ = path;
-    Run(server);
     return absl::OkStatus();
   }
 
+  void Start() { server_.Start(); }
+
  private:
-  using Request = httplib::Request;
-  using Response = httplib::Response;
-
-  httplib::Server& Add() {
-    httplib::Server& server = *servers_.emplace_back(std::make_unique<httplib::Server>());
-    server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    server.set_write_timeout(kWriteSeconds);
-    server.set_read_timeout(kReadSeconds);
-    server.set_keep_alive_max_count(100);
-    server.set_keep_alive_timeout(2);
-    server.set_payload_max_length(kRequestBytesMax);
-    // No script but the page's own, and nothing from elsewhere.
-    server.set_default_headers({{"Content-Security-Policy",
-                                 "default-src 'none'; script-src 'self'; "
-                                 "style-src 'self' 'unsafe-inline'; connect-src 'self'"},
-                                {"X-Content-Type-Options", "nosniff"},
-                                {"Referrer-Policy", "no-referrer"},
-                                {"Cache-Control", "no-store"}});
-    Route(server);
-    return server;
+  // By any thread of the server.
+  HttpResponse Respond(const HttpRequest& request) {
+    const std::string& path = request.path;
+    if (request.at_address && !IsForAll(path) && !IsHost(request.host, host_)) {
+      return Failed(absl::InvalidArgumentError("Host: is no address of this machine"));
+    }
+    if (path == "/") return File(kPageHtml, "text/html; charset=utf-8");
+    if (path == "/page.js") return File(kPageJs, "text/javascript; charset=utf-8");
+    if (path == "/page.css") return File(kPageCss, "text/css; charset=utf-8");
+    if (path == "/healthz") return File("ok\n", "text/plain");
+    if (path == "/metrics")
+      return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_()};
+    if (path == "/sessions.json") return SessionNames();
+    if (path == "/events") return Follow(request.Parameter("session"));
+    if (path == "/page.json") {
+      return Answer(request, [](Session& session) { return session.PageJson(); });
+    }
+    if (path == "/explain.json") return ExplainNode(request);
+    return {.status = 404, .body = "there is no such page\n"};
   }
 
-  void Run(httplib::Server& server) {
-    threads_.emplace_back([&server] { server.listen_after_bind(); });
+  static HttpResponse File(std::string_view content, const char* type) {
+    return {.type = type, .body = std::string(content)};
   }
 
-  void Route(httplib::Server& server) {
-    const auto file = [&](const char* path, std::string_view content, const char* type) {
-      server.Get(path, [content, type](const Request&, Response& response) {
-        response.set_content(content.data(), content.size(), type);
-      });
-    };
-    file("/", kPageHtml, "text/html; charset=utf-8");
-    file("/page.js", kPageJs, "text/javascript; charset=utf-8");
-    file("/page.css", kPageCss, "text/css; charset=utf-8");
-    file("/healthz", "ok\n", "text/plain");
-    server.Get("/metrics", [this](const Request&, Response& response) {
-      response.set_content(metrics_(), "text/plain; version=0.0.4; charset=utf-8");
-    });
-    server.Get("/sessions.json", [this](const Request&, Response& response) {
-      nlohmann::ordered_json names = nlohmann::ordered_json::array();
-      for (const auto& session : sessions_.All()) names.push_back(session->name());
-      response.set_content(CompactJson(names), "application/json");
-    });
-    server.Get("/page.json", [this](const Request& request, Response& response) {
-      Answer(request, response, [](Session& session) { return session.PageJson(); });
-    });
-    server.Get("/explain.json", [this](const Request& request, Response& response) {
-      wire::ExplainCall call;
-      call.add_nodes(request.get_param_value("node"));
-      Answer(request, response, [call](Session& session) -> absl::StatusOr<std::string> {
-        const auto reply = session.Explain(call, std::nullopt);
-        if (!reply.ok()) return reply.status();
-        return std::string(reply->text());
-      });
-    });
-    server.Get("/events", [this](const Request& request, Response& response) {
-      Follow(request.get_param_value("session"), response);
+  [[nodiscard]] HttpResponse SessionNames() const {
+    nlohmann::ordered_json names = nlohmann::ordered_json::array();
+    for (const auto& session : sessions_.All()) names.push_back(session->name());
+    return {.type = "application/json", .body = CompactJson(names)};
+  }
+
+  [[nodiscard]] HttpResponse ExplainNode(const HttpRequest& request) const {
+    wire::ExplainCall call;
+    call.add_nodes(request.Parameter("node"));
+    return Answer(request, [call](Session& session) -> absl::StatusOr<std::string> {
+      const auto reply = session.Explain(call, std::nullopt);
+      if (!reply.ok()) return reply.status();
+      return std::string(reply->text());
     });
   }
 
-  void Answer(const Request& request, Response& response,
-              const std::function<absl::StatusOr<std::string>(Session&)>& question) {
-    const absl::StatusOr<std::string> answer =
-        Ask(sessions_, request.get_param_value("session"), question);
-    if (!answer.ok()) return Fail(answer.status(), response);
-    response.set_content(*answer, "application/json");
+  [[nodiscard]] HttpResponse Answer(
+      const HttpRequest& request,
+      const std::function<absl::StatusOr<std::string>(Session&)>& question) const {
+    absl::StatusOr<std::string> answer = Ask(sessions_, request.Parameter("session"), question);
+    if (!answer.ok()) return Failed(answer.status());
+    return {.type = "application/json", .body = *std::move(answer)};
   }
 
   // The session's versions, as they come.
-  void Follow(const std::string& name, Response& response) {
+  HttpResponse Follow(const std::string& name) {
     const auto session = sessions_.Find(name);
-    if (!session.ok()) return Fail(session.status(), response);
+    if (!session.ok()) return Failed(session.status());
     if (followers_.fetch_add(1) >= kFollowersMax) {
       --followers_;
-      return Fail(absl::UnavailableError("too many pages follow already"), response);
+      return Failed(absl::UnavailableError("too many pages follow already"));
     }
-    response.set_chunked_content_provider(
-        "text/event-stream",
-        [this, session = *session, last = std::string()](size_t, httplib::DataSink& sink) mutable {
-          const wire::SessionStatus status = session->Status();
-          const std::string now = absl::StrCat(status.version(), " ", status.rounds(), " ",
-                                               status.fill(), " ", status.feeds());
-          if (last != now) {
-            last = now;
-            const std::string event = absl::StrCat("data: ", status.version(), "\n\n");
-            return sink.write(event.data(), event.size());
-          }
-          std::unique_lock lock(mutex_);
-          if (changed_.wait_for(lock, kLookEvery, [this] { return ends_; })) {
-            lock.unlock();
-            sink.done();
-          }
-          return sink.is_writable();
-        },
-        [this](bool) { --followers_; });
+    // One less when the last copy of the answer is gone.
+    const auto counted = std::shared_ptr<void>(nullptr, [this](void*) { --followers_; });
+    return {.type = "text/event-stream",
+            .next = [this, counted, session = *session, last = std::string()]() mutable {
+              return NextEvent(*session, last);
+            }};
+  }
+
+  // "": nothing has changed since `last` for a while; nullopt: the pages end.
+  std::optional<std::string> NextEvent(const SessionThread& session, std::string& last) {
+    const wire::SessionStatus status = session.Status();
+    std::string now = absl::StrCat(status.version(), " ", status.rounds(), " ", status.fill(), " ",
+                                   status.feeds());
+    if (last != now) {
+      last = std::move(now);
+      return absl::StrCat("data: ", status.version(), "\n\n");
+    }
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, kLookEvery, [this] { return ends_; })) return std::nullopt;
+    return "";
   }
 
   Sessions& sessions_;
   const std::function<std::string()> metrics_;
-  std::vector<std::unique_ptr<httplib::Server>> servers_;
-  std::vector<std::thread> threads_;
+  std::string host_;  // That is listened on.
   UniqueFd lock_;
   std::string socket_;
   std::atomic<size_t> followers_ = 0;
@@ -274,6 +236,8 @@ class HttpPages::Impl {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;
+
+  HttpServer server_;  // The last: its threads use the others.
 };
 
 HttpPages::HttpPages(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -289,6 +253,7 @@ absl::StatusOr<std::unique_ptr<HttpPages>> HttpPages::Start(const HttpPagesOptio
   if (!options.socket.empty()) {
     if (absl::Status s = impl->ListenOn(options.socket); !s.ok()) return s;
   }
+  impl->Start();
   return std::unique_ptr<HttpPages>(new HttpPages(std::move(impl)));
 }
 

@@ -11,8 +11,9 @@
 // and an address is for loopback.  At an address all but /metrics and /healthz is refused to
 // requests whose Host is neither an address, nor localhost, nor the name that is listened on.
 //
-// Threads: kThreads of its own; each who follows events has one of them, at most kFollowersMax.
-//          Sessions are asked as by any other call.
+// Threads: those of HttpServer (http_server.h, which has the limits); each client that follows
+//          events has one of them, at most kFollowersMax.  /healthz needs none, /metrics has its
+//          own.  Sessions are asked as by any other call.
 
 #ifndef EBB_SERVICE_DAEMON_HTTP_PAGES_H_
 #define EBB_SERVICE_DAEMON_HTTP_PAGES_H_
@@ -34,7 +35,6 @@ struct HttpPagesOptions {
 
 class HttpPages {
  public:
-  static constexpr size_t kThreads = 64;
   static constexpr size_t kFollowersMax = 8;
 
   // `metrics` gives the text of /metrics.

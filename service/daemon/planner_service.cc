@@ -1,6 +1,7 @@
 #include "service/daemon/planner_service.h"
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_buffer_reader.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "base/time_range.h"
 #include "base/version.h"
 #include "service/clock.h"
+#include "service/daemon/message_parts.h"
 #include "service/plan_json.h"
 #include "service/session/wire_changes.h"
 #include "service/wire/planner.grpc.pb.h"
@@ -58,6 +60,35 @@ std::optional<Clock::time_point> EndOf(const grpc::CallbackServerContext& contex
   // Beyond what the steady clock can tell nobody waits.
   if (left > std::chrono::hours(24 * 365)) return std::nullopt;
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
+}
+
+// Memory that a large message needs is checked before it is parsed.
+constexpr size_t kLargeMessageBytes = size_t{1} << 20;
+
+absl::Status CheckMemory(const SessionOptions& options) {
+  if (options.memory_bytes_max == 0 || options.resident_bytes() <= options.memory_bytes_max) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "memory: the daemon has more than ", options.memory_bytes_max, " bytes, --max-memory"));
+}
+
+// Parses what a client sent, if it is no larger in memory than a message may be.  gRPC's own
+// parsing has no limit on that, and answers what is not a message with UNIMPLEMENTED and no text.
+template <typename Message>
+absl::Status ReadMessage(const grpc::ByteBuffer& bytes, const SessionOptions& options,
+                         Message& message) {
+  if (bytes.Length() > kLargeMessageBytes) {
+    if (absl::Status s = CheckMemory(options); !s.ok()) return s;
+  }
+  auto& buffer = const_cast<grpc::ByteBuffer&>(bytes);  // It is only read.
+  grpc::ProtoBufferReader parts(&buffer);
+  if (absl::Status s = CheckMessageParts(*Message::descriptor(), parts); !s.ok()) return s;
+  grpc::ProtoBufferReader reader(&buffer);
+  message.Clear();
+  if (message.ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "message: it is not one of this call, or a text in it is not UTF-8");
 }
 
 // How many calls there are, until the last byte of an answer has been given to its connection.
@@ -136,6 +167,9 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   UnaryCall(grpc::CallbackServerContext* context, Reply* reply, CallTold told)
       : context_(context), reply_(reply), told_(std::move(told)) {}
 
+  // Keeps `request` for as long as the call is there.
+  void Keep(std::shared_ptr<const void> request) { request_ = std::move(request); }
+
   // The answer is what `answer` makes of the session, on its thread.
   void On(absl::StatusOr<std::shared_ptr<SessionThread>> thread, uint64_t min_version,
           std::function<absl::StatusOr<Reply>(Session&, std::optional<Clock::time_point>)> answer) {
@@ -169,7 +203,22 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   grpc::CallbackServerContext* const context_;
   Reply* const reply_;
   CallTold told_;
+  std::shared_ptr<const void> request_;
   std::shared_ptr<SessionThread> thread_;
+};
+
+// A stream of answers to a request that could not be read.
+template <typename Reply>
+class RefusedStream final : public grpc::ServerWriteReactor<Reply> {
+ public:
+  RefusedStream(const absl::Status& why, CallTold told) : told_(std::move(told)) {
+    told_.End(why);
+    this->Finish(ToGrpc(why));
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  CallTold told_;
 };
 
 // A stream that goes on until somebody ends it.
@@ -203,11 +252,11 @@ class EndlessStreams {
 };
 
 // Load: takes the parts of a dump together.
-class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
+class LoadCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
   LoadCall(wire::LoadReply* reply, Sessions& sessions, const SessionOptions& options, CallTold told)
       : reply_(reply), sessions_(sessions), options_(options), told_(std::move(told)) {
-    StartRead(&part_);
+    StartRead(&bytes_);
   }
 
   void OnReadDone(bool ok) override {
@@ -215,6 +264,7 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
     // tells.  Half a dump may look like a whole one.
     if (!ok) return StartSendInitialMetadata();
     told_.CountMessage();
+    if (absl::Status s = ReadMessage(bytes_, options_, part_); !s.ok()) return End(s);
     if (!began_) {
       began_ = true;
       session_ = part_.session();
@@ -231,12 +281,9 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
       return End(absl::ResourceExhaustedError(
           absl::StrCat("dump: has more than ", options_.dump_bytes_max, " bytes, --max-dump")));
     }
-    if (options_.memory_bytes_max > 0 && options_.resident_bytes() > options_.memory_bytes_max) {
-      return End(absl::ResourceExhaustedError(absl::StrCat(
-          "memory: the daemon has more than ", options_.memory_bytes_max, " bytes, --max-memory")));
-    }
+    if (absl::Status s = CheckMemory(options_); !s.ok()) return End(s);
     dump_ += part_.dump();
-    StartRead(&part_);
+    StartRead(&bytes_);
   }
   void OnSendInitialMetadataDone(bool ok) override {
     ok ? TakeDump() : End(absl::CancelledError("the client has gone"));
@@ -276,7 +323,8 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
   Sessions& sessions_;
   const SessionOptions& options_;
   CallTold told_;
-  wire::LoadRequest part_;
+  grpc::ByteBuffer bytes_;
+  wire::LoadRequest part_;  // What they say.
   bool began_ = false;
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> ended_ = false;
@@ -314,14 +362,14 @@ absl::Status CheckBrokenWatches(const wire::BrokenWatches& broken) {
 }
 
 // Sync: reads a batch, posts it, and reads the next one while it is taken.
-class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::SyncReply>,
+class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::SyncReply>,
                        public EndlessStream {
  public:
   SyncCall(Sessions& sessions, EndlessStreams& streams, const SessionOptions& options,
            CallTold told)
       : sessions_(sessions), streams_(streams), options_(options), told_(std::move(told)) {
     streams_.Add(this);
-    StartRead(&request_);
+    StartRead(&bytes_);
   }
 
   void OnReadDone(bool ok) override {
@@ -333,7 +381,8 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     }
     told_.CountMessage();
     std::unique_ptr<ChangeBatch> batch = FreeBatch();
-    absl::Status read = Begin();
+    absl::Status read = ReadMessage(bytes_, options_, request_);
+    if (read.ok()) read = Begin();
     if (read.ok()) read = CheckBrokenWatches(request_.broken_watches());
     if (read.ok()) read = PutChanges(request_.changes(), *batch);
     if (!read.ok()) return Fail(read);
@@ -507,7 +556,7 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
       return;
     }
     reading_ = true;
-    StartRead(&request_);
+    StartRead(&bytes_);
   }
   void WriteOn() {
     if (writing_ || replies_.empty() || ended_) return;
@@ -543,7 +592,8 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
   EndlessStreams& streams_;
   const SessionOptions& options_;
   CallTold told_;
-  wire::SyncRequest request_;
+  grpc::ByteBuffer bytes_;
+  wire::SyncRequest request_;  // What they say.
   std::shared_ptr<SessionThread> thread_;
   // Of the session's thread:
   std::string named_cluster_;       // By a message of this stream.
@@ -731,6 +781,27 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
  public:
   explicit Impl(PlannerServiceOptions options) : options_(std::move(options)) {
     calls_.on_call = options_.on_call;
+    Read("Version", &Impl::Version);
+    Read("Status", &Impl::Status);
+    Read("Open", &Impl::Open);
+    Read("Close", &Impl::Close);
+    Read("Apply", &Impl::Apply);
+    Read("Plan", &Impl::Plan);
+    Read("Explain", &Impl::Explain);
+    Read("Pass", &Impl::Pass);
+    Read("Filter", &Impl::Filter);
+    Read("Round", &Impl::Round);
+    Read("ReportActuation", &Impl::ReportActuation);
+    Read("Sizing", &Impl::Sizing);
+    ReadOfStream("WatchPlans", &Impl::WatchPlans);
+    ReadOfStream("Export", &Impl::Export);
+    MarkMethodCallback(
+        IndexOf("Load"),
+        new grpc::internal::CallbackClientStreamingHandler<grpc::ByteBuffer, wire::LoadReply>(
+            [this](Context*, wire::LoadReply* reply) { return LoadParts(reply); }));
+    MarkMethodCallback(IndexOf("Sync"),
+                       new grpc::internal::CallbackBidiHandler<grpc::ByteBuffer, wire::SyncReply>(
+                           [this](Context*) { return SyncBatches(); }));
   }
 
   EndlessStreams& streams() { return streams_; }
@@ -744,6 +815,63 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   UnaryCall<Reply>* Call(const char* name, const std::string& session, Context* context,
                          Reply* reply) {
     return new UnaryCall<Reply>(context, reply, CallTold(name, Sessions::NameOf(session), calls_));
+  }
+
+  static int IndexOf(const char* call) {
+    return wire::VersionRequest::descriptor()
+        ->file()
+        ->FindServiceByName("Planner")
+        ->FindMethodByName(call)
+        ->index();
+  }
+
+  // Has a call's bytes read by ReadMessage, in the place of gRPC.
+  template <typename Request, typename Reply>
+  void Read(const char* name, Unary* (Impl::*answer)(Context*, const Request*, Reply*)) {
+    MarkMethodCallback(
+        IndexOf(name),
+        new grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, Reply>(
+            [this, name, answer](Context* context, const grpc::ByteBuffer* bytes, Reply* reply) {
+              const auto request = std::make_shared<Request>();
+              const absl::Status read = ReadMessage(*bytes, *options_.session_options, *request);
+              const_cast<grpc::ByteBuffer*>(bytes)->Clear();
+              if (!read.ok()) {
+                auto* const refused =
+                    new UnaryCall<Reply>(context, reply, CallTold(name, "", calls_));
+                refused->End(read);
+                return static_cast<Unary*>(refused);
+              }
+              Unary* const call = (this->*answer)(context, request.get(), reply);
+              // gRPC takes the call's end no earlier than this returns.
+              static_cast<UnaryCall<Reply>*>(call)->Keep(request);
+              return call;
+            }));
+  }
+  // The same for a stream of answers, which copies what it needs of its request.
+  template <typename Request, typename Reply>
+  void ReadOfStream(const char* name,
+                    grpc::ServerWriteReactor<Reply>* (Impl::*answer)(Context*, const Request*)) {
+    MarkMethodCallback(IndexOf(name),
+                       new grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer, Reply>(
+                           [this, name, answer](Context* context, const grpc::ByteBuffer* bytes)
+                               -> grpc::ServerWriteReactor<Reply>* {
+                             Request request;
+                             absl::Status read = CheckMemory(*options_.session_options);
+                             if (read.ok())
+                               read = ReadMessage(*bytes, *options_.session_options, request);
+                             if (read.ok()) return (this->*answer)(context, &request);
+                             return new RefusedStream<Reply>(read, CallTold(name, "", calls_));
+                           }));
+  }
+
+  // A question's answer takes memory, and the memory of one that its client does not read stays.
+  template <typename Reply, typename Answer>
+  auto WithinMemory(Answer answer) {
+    return [this, answer = std::move(answer)](
+               Session& session, std::optional<Clock::time_point> end) -> absl::StatusOr<Reply> {
+      if (absl::Status s = CheckMemory(*options_.session_options); !s.ok()) return s;
+      return answer(session, end);
+    };
   }
 
   Unary* Version(Context* context, const wire::VersionRequest* /*request*/,
@@ -799,8 +927,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     return call;
   }
 
-  grpc::ServerReadReactor<wire::LoadRequest>* Load(Context* /*context*/,
-                                                   wire::LoadReply* reply) override {
+  grpc::ServerReadReactor<grpc::ByteBuffer>* LoadParts(wire::LoadReply* reply) {
     return new LoadCall(reply, *options_.sessions, *options_.session_options,
                         CallTold("Load", "", calls_));
   }
@@ -822,7 +949,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     return call;
   }
 
-  grpc::ServerBidiReactor<wire::SyncRequest, wire::SyncReply>* Sync(Context* /*context*/) override {
+  grpc::ServerBidiReactor<grpc::ByteBuffer, wire::SyncReply>* SyncBatches() {
     return new SyncCall(*options_.sessions, streams_, *options_.session_options,
                         CallTold("Sync", "", calls_));
   }
@@ -830,10 +957,10 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   Unary* Plan(Context* context, const wire::PlanCall* request, wire::PlanReply* reply) override {
     auto* const call = Call("Plan", request->input().session(), context, reply);
     call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             [request, context](Session& session, auto end) {
+             WithinMemory<wire::PlanReply>([request, context](Session& session, auto end) {
                const CallCancelled cancelled(*context);
                return session.Plan(*request, end, &cancelled);
-             });
+             }));
     return call;
   }
 
@@ -841,14 +968,18 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                  wire::ViewReply* reply) override {
     auto* const call = Call("Explain", request->input().session(), context, reply);
     call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             [request](Session& session, auto end) { return session.Explain(*request, end); });
+             WithinMemory<wire::ViewReply>([request, context](Session& session, auto end) {
+               const CallCancelled cancelled(*context);
+               return session.Explain(*request, end, &cancelled);
+             }));
     return call;
   }
 
   Unary* Pass(Context* context, const wire::PassCall* request, wire::PassReply* reply) override {
     auto* const call = Call("Pass", request->input().session(), context, reply);
     call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             [request](Session& session, auto end) { return session.Pass(*request, end); });
+             WithinMemory<wire::PassReply>(
+                 [request](Session& session, auto end) { return session.Pass(*request, end); }));
     return call;
   }
 
@@ -856,7 +987,10 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                 wire::ViewReply* reply) override {
     auto* const call = Call("Filter", request->session(), context, reply);
     call->On(options_.sessions->Find(request->session()), request->min_version(),
-             [request](Session& session, auto) { return session.Filter(*request); });
+             WithinMemory<wire::ViewReply>([request, context](Session& session, auto) {
+               const CallCancelled cancelled(*context);
+               return session.Filter(*request, &cancelled);
+             }));
     return call;
   }
 

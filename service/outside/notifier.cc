@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
@@ -46,16 +49,33 @@ class WebhookNotifier final : public Notifier {
     const std::string body = NoticeJson(notice);
     int64_t wait_ms = 1000;
     for (int64_t left = settings_.retries;; --left) {
-      const absl::Status told = HttpPostJson(*address, body, settings_.timeout_s).status();
+      const absl::Status told =
+          HttpPostJson(*address, body, settings_.timeout_s, &given_up_).status();
       if (!absl::IsUnavailable(told) || left <= 0) return told;
-      sleep_ms_(wait_ms);
+      Sleep(wait_ms);
       wait_ms = std::min<int64_t>(2 * wait_ms, 60'000);
     }
   }
+  void GiveUp() override {
+    {
+      const std::lock_guard lock(mutex_);
+      given_up_ = true;
+    }
+    changed_.notify_all();
+  }
 
  private:
+  void Sleep(int64_t ms) {
+    if (sleep_ms_ != nullptr) return sleep_ms_(ms);
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return given_up_.load(); });
+  }
+
   NotifierSettings settings_;
   std::function<void(int64_t ms)> sleep_ms_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> given_up_ = false;
 };
 
 // A pipe from which `text` can be read.  False: there is none.
@@ -91,15 +111,17 @@ class ExecNotifier final : public Notifier {
     if (error != 0) return Failed("it cannot be started");
     return WaitFor(child);
   }
+  void GiveUp() override { given_up_ = true; }
 
  private:
-  absl::Status WaitFor(pid_t child) const {
+  [[nodiscard]] absl::Status WaitFor(pid_t child) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(settings_.timeout_s);
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() >= end) {
+      if (const bool given_up = given_up_; given_up || std::chrono::steady_clock::now() >= end) {
         kill(child, SIGKILL);
         waitpid(child, &status, 0);
+        if (given_up) return Failed("it was killed, as ebb ends");
         return Failed(fmt::format("it did not end within {} s", settings_.timeout_s));
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -114,6 +136,7 @@ class ExecNotifier final : public Notifier {
   }
 
   NotifierSettings settings_;
+  std::atomic<bool> given_up_ = false;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 //
 // Cost:    telling waits for all of them: retries * timeout at most, each.
 // Errors:  a status that names whom it could not be told.
-// Threads: one at a time.
+// Threads: one at a time; GiveUp may come from another.
 
 #ifndef EBB_SERVICE_OUTSIDE_NOTIFIER_H_
 #define EBB_SERVICE_OUTSIDE_NOTIFIER_H_
@@ -35,9 +35,11 @@ class Notifier {
  public:
   virtual ~Notifier() = default;
   virtual absl::Status Tell(const Notice& notice) = 0;
+  // Ends a Tell that another thread is at within about a second, and all later ones at once.
+  virtual void GiveUp() {}
 };
 
-// `print` takes a line; `sleep_ms` waits between tries.
+// `print` takes a line; `sleep_ms` waits between tries.  Null: they wait until GiveUp at most.
 std::unique_ptr<Notifier> MakeNotifier(const NotifierSettings& settings,
                                        std::function<void(std::string_view line)> print,
                                        std::function<void(int64_t ms)> sleep_ms);

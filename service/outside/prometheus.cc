@@ -9,9 +9,12 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "service/outside/http_client.h"
+#include "snapshot/formats/rfc3339.h"
 
 namespace ebb {
 namespace {
+
+constexpr int64_t kAheadSecondsMax = 300;  // Clocks of two machines may differ by so much.
 
 absl::Status BadAnswer(std::string_view query, std::string_view what) {
   return absl::InvalidArgumentError(
@@ -27,7 +30,8 @@ bool ReadSample(const simdjson::dom::element& from, PolicySignal& signal) {
   if (pair.at(0).get_double().get(at_s) || pair.at(1).get_string().get(text)) return false;
   if (!(at_s >= 0 && at_s < 2.5e11)) return false;
   signal.at_s = static_cast<int64_t>(std::floor(at_s));
-  return absl::SimpleAtod(Absl(text), &signal.value);
+  // Prometheus writes no hexadecimal numbers, which SimpleAtod reads.
+  return text.find_first_of("xX") == text.npos && absl::SimpleAtod(Absl(text), &signal.value);
 }
 
 }  // namespace
@@ -82,7 +86,13 @@ absl::StatusOr<PolicySignal> QueryPrometheus(const PrometheusSettings& settings,
     return absl::Status(body.status().code(), fmt::format("query \"{}\": {}", Printable(query),
                                                           std::string(body.status().message())));
   }
-  return ReadPrometheusAnswer(query, *body);
+  absl::StatusOr<PolicySignal> signal = ReadPrometheusAnswer(query, *body);
+  if (signal.ok() && signal->at_s > now_s + kAheadSecondsMax) {
+    return BadAnswer(query, fmt::format("its value is of {}, which is still to come; one of the "
+                                        "clocks is wrong",
+                                        FormatRfc3339(*signal->at_s)));
+  }
+  return signal;
 }
 
 absl::StatusOr<std::map<std::string, PolicySignal, std::less<>>> QuerySignals(

@@ -17,6 +17,7 @@
 #include "service/output_file.h"
 #include "service/round_events.h"
 #include "service/settings_file.h"
+#include "service/wire_limits.h"
 #include "snapshot/formats/rfc3339.h"
 
 namespace ebb {
@@ -183,6 +184,25 @@ absl::Status Add(const v1alpha1::ActuationReport& report, int64_t rounds, Json& 
   return absl::OkStatus();
 }
 
+// A report is written as a whole, and so is the log with all reports since the last round.
+absl::Status CheckRows(const v1alpha1::ActuationReport& report) {
+  const std::pair<const char*, int> lists[] = {
+      {"in_progress.deletions", report.in_progress().deletions_size()},
+      {"begun", report.begun_size()},
+      {"ended", report.ended_size()},
+      {"evicted", report.evicted_size()},
+      {"scale_ups", report.scale_ups_size()},
+      {"unready_nodes.nodes", report.unready_nodes().nodes_size()},
+      {"unregistered_nodes.groups", report.unregistered_nodes().groups_size()},
+  };
+  for (const auto& [name, rows] : lists) {
+    if (rows <= kWireRowsMax) continue;
+    return absl::ResourceExhaustedError(absl::StrCat(
+        name, ": has ", rows, " entries, and a report ", "may have ", kWireRowsMax, " of a kind"));
+  }
+  return absl::OkStatus();
+}
+
 // What a round would refuse of the report by itself, in the report's words: the log's are those of
 // a file of events, and its lists begin with what was told before.
 absl::Status CheckAlone(const v1alpha1::ActuationReport& report) {
@@ -226,7 +246,7 @@ absl::StatusOr<std::unique_ptr<ActuationLog>> ActuationLog::Open(const std::stri
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
     return std::unique_ptr<ActuationLog>(new ActuationLog(path, Empty()));
   }
-  const absl::StatusOr<std::string> text = ReadWholeFile(path);
+  const absl::StatusOr<std::string> text = ReadWholeFile(path, kDataBytesMax);
   if (!text.ok()) return text.status();
   Json log = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!IsLog(log)) {
@@ -237,6 +257,7 @@ absl::StatusOr<std::unique_ptr<ActuationLog>> ActuationLog::Open(const std::stri
 }
 
 absl::Status ActuationLog::Report(const v1alpha1::ActuationReport& report, int64_t rounds) {
+  if (absl::Status s = CheckRows(report); !s.ok()) return s;
   if (absl::Status s = CheckTimes(report); !s.ok()) return s;
   if (absl::Status s = CheckAlone(report); !s.ok()) return s;
   Json log = *log_;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,12 @@ std::string KeyOfObject(const objects::ObjectRef& object) {
 
 std::string KeyOfObject(const ObjectSink::Unevaluated& object) {
   return absl::StrCat(Absl(object.kind), " ", Absl(object.namespace_name), "/", Absl(object.name));
+}
+
+// Whether the time of a call has ended.
+bool IsOver(const Deadline* stops) { return stops != nullptr && stops->Expired(); }
+absl::Status TimeIsOver() {
+  return absl::DeadlineExceededError("the call's time is over, or its client has gone");
 }
 
 bool IsNode(const Change& change) {
@@ -366,11 +373,21 @@ absl::Status Session::CheckMemory() const {
 }
 
 absl::Status Session::CheckRoom(std::span<const Change> changes) {
+  // Deletions alone are always taken: they make room.
+  const auto is_put = [](const Change& each) { return each.type == Change::Type::kPut; };
+  if (std::ranges::none_of(changes, is_put)) return absl::OkStatus();
   if (absl::Status s = CheckMemory(); !s.ok()) return s;
   if (cluster_->Objects() + changes.size() <= options_.objects_max) return absl::OkStatus();
   uint64_t objects = cluster_->Objects();
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> deleted;
   for (const Change& change : changes) {
-    if (change.type == Change::Type::kPut && !cluster_->Holds(change.object)) ++objects;
+    const bool held = cluster_->Holds(change.object);
+    if (is_put(change) && !held) ++objects;
+    if (is_put(change) || !held) continue;
+    const objects::ObjectMeta& meta = objects::MetaOf(change.object);
+    const bool first =
+        deleted.emplace(objects::KindOf(change.object), meta.namespace_name, meta.name).second;
+    if (first) --objects;
   }
   if (objects <= std::max<uint64_t>(options_.objects_max, cluster_->Objects())) {
     return absl::OkStatus();
@@ -1087,7 +1104,8 @@ absl::StatusOr<wire::PassTable> Session::PassTable(const wire::PassCall& call,
 }
 
 absl::StatusOr<wire::ViewReply> Session::Explain(const wire::ExplainCall& call,
-                                                 std::optional<Clock::time_point> end) {
+                                                 std::optional<Clock::time_point> end,
+                                                 const Deadline* stops) {
   if (call.nodes().empty()) return absl::InvalidArgumentError("nodes: names none");
   wire::ViewReply reply;
   const auto tell = [&](const PlanReport& report) -> absl::Status {
@@ -1097,11 +1115,12 @@ absl::StatusOr<wire::ViewReply> Session::Explain(const wire::ExplainCall& call,
     const wire::View& view = call.view();
     if (view.format() == wire::View::TABLE && options_.printers != nullptr) {
       reply.set_text(options_.printers->explanations(report, *nodes, view));
-    } else if (auto text = AsData(ExplanationJson(report, *nodes), view)) {
+    } else if (auto text = AsData(ExplanationJson(report, *nodes, stops), view)) {
       reply.set_text(*std::move(text));
     } else {
       return NoSuchView(view, "Explain");
     }
+    if (IsOver(stops)) return TimeIsOver();
     reply.set_version(version_);
     PutWarnings(report.context.cluster->warnings, reply);
     reply.set_left_out(LeftOutText(report.context.cluster->counts));
@@ -1113,7 +1132,8 @@ absl::StatusOr<wire::ViewReply> Session::Explain(const wire::ExplainCall& call,
   return reply;
 }
 
-absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
+absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call,
+                                                const Deadline* stops) {
   if (call.pods().empty()) return absl::InvalidArgumentError("pods: names none");
   const bool table = call.view().format() == wire::View::TABLE && options_.printers != nullptr;
   if (!table && call.view().format() != wire::View::JSON) return NoSuchView(call.view(), "Filter");
@@ -1142,6 +1162,7 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
   Json results = Json::array();
   std::string text;
   for (const std::string& name : call.pods()) {
+    if (IsOver(stops)) return TimeIsOver();
     const absl::StatusOr<PodId> pod = FindListedPod(*cluster, name);
     if (!pod.ok()) return pod.status();
     if (!table) {
@@ -1421,8 +1442,8 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   page_.reset();  // It shows the timers.
   // It is on disk before it is told.
   if (absl::Status s = driver_->Save(round, *source, std::move(sizing)); !s.ok()) {
-    // A file that cannot be read any more is opened anew by the next call: it may be mended.
-    if (!driver_->Reload().ok()) driver_.reset();
+    // The next call opens the file again: it may have been mended, deleted or restored.
+    driver_.reset();
     return As(absl::StatusCode::kInternal, s);
   }
   reply.set_version(version_);

@@ -29,6 +29,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/deadline.h"
 #include "engine/planner.h"
 #include "service/clock.h"
 #include "service/live_cluster.h"
@@ -175,9 +176,12 @@ class Session {
   // The same in columns.
   absl::StatusOr<wire::PassTable> PassTable(const wire::PassCall& call,
                                             std::optional<Clock::time_point> end);
+  // Explain and Filter end with DeadlineExceeded soon after `stops` has expired; null: never.
   absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call,
-                                          std::optional<Clock::time_point> end);
-  absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call);
+                                          std::optional<Clock::time_point> end,
+                                          const Deadline* stops = nullptr);
+  absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call,
+                                         const Deadline* stops = nullptr);
   absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call,
                                          std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);

@@ -334,10 +334,12 @@ bool IsNoDump(std::string_view name, std::string_view first) {
   return first[0] == '\0' || FormOf(name, first) == Form::kUnknown;
 }
 
-// What a descriptor gives until its end.
-absl::StatusOr<OwnedBytes> ReadAll(std::string_view name, int fd, const Reading& reading) {
+// What a descriptor gives until its end, which is expected after `expected` bytes.
+absl::StatusOr<OwnedBytes> ReadAll(std::string_view name, int fd, const Reading& reading,
+                                   size_t expected = 0) {
   const uint64_t held_max = HeldBytesMax();
   OwnedBytes bytes;
+  bytes.Room(expected + kReadStep);
   while (true) {
     const std::span<char> room = bytes.Room(kReadStep);
     const ssize_t got = ::read(fd, room.data(), room.size());
@@ -472,6 +474,20 @@ absl::Status ReadStandardInput(const Reading& reading) {
   return Parse(kStandardInput, bytes->view(), true, reading);
 }
 
+// Whether a file has the bytes that it had at `before`: a part of an old dump and a part of a new
+// one may look whole together.
+absl::Status CheckUnchanged(std::string_view name, int fd, const struct stat& before) {
+  struct stat now = {};
+  if (::fstat(fd, &now) != 0) return FileError(name, errno);
+  if (now.st_size == before.st_size && now.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+      now.st_mtim.tv_nsec == before.st_mtim.tv_nsec) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      Absl(name), ": was written while ebb read it (", before.st_size, " bytes before, ",
+      now.st_size, " after); write the dump to another name and rename it when it is whole"));
+}
+
 absl::Status ReadFile(const std::string& path, const Reading& reading) {
   const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return FileError(path, errno);
@@ -479,15 +495,20 @@ absl::Status ReadFile(const std::string& path, const Reading& reading) {
   if (::fstat(file.get(), &status) != 0) return FileError(path, errno);
   if (S_ISDIR(status.st_mode)) return FileError(path, EISDIR);
   ++reading.stats.files;
-  if (S_ISREG(status.st_mode) && status.st_size > 0) {
-    absl::StatusOr<std::unique_ptr<Mapping>> mapping =
-        Mapping::Make(path, file.get(), static_cast<size_t>(status.st_size));
+  const bool regular = S_ISREG(status.st_mode);
+  const auto size = static_cast<uint64_t>(regular ? status.st_size : 0);
+  if (size > reading.BytesLeft()) return TooLarge(path, reading);
+  if (size > HeldBytesMax()) {
+    // A mapped file must not be truncated: the system ends the process by SIGBUS then.
+    absl::StatusOr<std::unique_ptr<Mapping>> mapping = Mapping::Make(path, file.get(), size);
     if (!mapping.ok()) return mapping.status();
     return Parse(path, (*mapping)->bytes(), true, reading);
   }
-  // A pipe, or a file that the system makes up as it is read.
-  const absl::StatusOr<OwnedBytes> bytes = ReadAll(path, file.get(), reading);
+  const absl::StatusOr<OwnedBytes> bytes = ReadAll(path, file.get(), reading, size);
   if (!bytes.ok()) return bytes.status();
+  if (regular) {
+    if (absl::Status s = CheckUnchanged(path, file.get(), status); !s.ok()) return s;
+  }
   return Parse(path, bytes->view(), true, reading);
 }
 

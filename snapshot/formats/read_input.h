@@ -16,8 +16,10 @@
 //           "4x" is not a quantity
 //         A missing file is NotFound, all else InvalidArgument.  Objects before
 //         the error have been handed over already.
-// Memory: plain files are mapped, not copied; gzip and standard input are held
-//         as a whole while they are read.  InputLimits bounds them.
+//         A file that is written while it is read is InvalidArgument too.
+// Memory: a text is held as a whole while it is read.  Only a plain file that is larger
+//         than three quarters of the memory is mapped instead; it must not be truncated
+//         meanwhile (SIGBUS).  InputLimits bounds them.
 // Threads: long JSON lists are read by as many threads as `parallelism` has; the sink is
 //         called by the caller's thread, in order, and sees the same at any number of
 //         threads.  Calls with different sinks may run at once.

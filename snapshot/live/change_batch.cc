@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/figures.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/json_scan.h"
@@ -146,6 +147,11 @@ absl::Status ChangeBatch::DeleteNamed(std::string_view kind, std::string_view na
   if (kind == "Pod") {  // Of most deletions, so that no other kind is looked at.
     Delete(BlankObject(std::in_place_type<objects::Pod>), namespace_name, name, uid);
   } else if (auto object = NamesOf(kind)) {
+    if (!namespace_name.empty() && !objects::IsNamespaced(RefOf(*object))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("objects of kind ", Absl(kind), " have no namespace, and ",
+                       Printable(namespace_name), " is given"));
+    }
     Delete(*std::move(object), namespace_name, name, uid);
   } else if (const std::string problem = ObjectReader::KindProblem("v1", kind); !problem.empty()) {
     return absl::InvalidArgumentError(problem);

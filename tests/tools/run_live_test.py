@@ -452,6 +452,19 @@ notifications:
         self.assertIn("s.db: --state: another ebb uses it", other.stderr)
         self.end(run)
 
+    def test_a_plugin_that_answers_nothing_does_not_hold_up_the_end(self):
+        # Symptom: the end waited for all tries of all calls, two minutes and more.
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as mute:
+            mute.bind(str(self.plugin_socket))
+            mute.listen()
+            mute.settimeout(WAIT_S)
+            run = self.start_run("--grace", "1s")
+            with contextlib.closing(mute.accept()[0]):  # A call is under way.
+                started = time.monotonic()
+                self.end(run)
+        # One try of a call alone has 10 s, and there are four of each.
+        self.assertLess(time.monotonic() - started, 30)
+
     def test_a_plugin_that_tells_nonsense_costs_rounds(self):
         text = PLUGIN.read_text()
         wrong = text.replace("phase=each.phase,", "phase=77,")

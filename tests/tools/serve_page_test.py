@@ -194,7 +194,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
         connection.request("POST", "/", body=b"x")
-        self.assertEqual(connection.getresponse().status, 404)
+        self.assertEqual(connection.getresponse().status, 405)
         connection.close()
 
     def test_names_of_others_are_refused(self):

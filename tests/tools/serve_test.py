@@ -173,6 +173,34 @@ class ServeTest(unittest.TestCase):
 
 class CallsTest(ServeTest):
 
+    def ask_with_bytes(self, call, request):
+        ask = self.server.channel.unary_unary("/ebb.v1alpha1.Planner/" + call,
+                                              request_serializer=lambda each: each,
+                                              response_deserializer=lambda each: each)
+        return ask(request, timeout=WAIT_S)
+
+    def test_a_message_of_too_many_parts_is_refused_before_it_is_parsed(self):
+        # Symptom: 61 MiB of empty parts took 3.2 GB.
+        self.apply()
+        with self.refused(Code.RESOURCE_EXHAUSTED, "message: ", "send fewer at a time"):
+            self.ask_with_bytes("Filter", b"\x1a\x00" * 3_000_000)
+        stream = self.server.channel.stream_stream("/ebb.v1alpha1.Planner/Sync",
+                                                   request_serializer=lambda each: each,
+                                                   response_deserializer=lambda each: each)
+        with self.refused(Code.RESOURCE_EXHAUSTED, "send fewer at a time"):
+            list(stream(iter([b"\x12\x00" * 2_000_000]), timeout=WAIT_S))
+        self.assertEqual(self.removed(), ["a"])
+
+    def test_what_is_not_a_message_is_refused_with_words(self):
+        # Symptom: UNIMPLEMENTED without a text, and libprotobuf's words on standard error.
+        for call in ("Plan", "Filter", "Apply", "Round"):
+            for request in (b"\xff", b"\x0a\x05zz"):
+                with self.refused(Code.INVALID_ARGUMENT, "the bytes are not a message"):
+                    self.ask_with_bytes(call, request)
+        with self.refused(Code.INVALID_ARGUMENT, "is not UTF-8"):
+            self.ask_with_bytes("Filter", b"\x0a\x01\xff")
+        self.assertNotIn("libprotobuf", self.server.log_text())
+
     def test_plans_within_a_deadline(self):
         dump = self.folder.name + "/c.json"
         subprocess.run([EBB, "gen", "company", "--nodes", "300", "-o", dump], check=True,

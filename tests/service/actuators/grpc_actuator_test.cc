@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -166,6 +167,21 @@ TEST_F(GrpcActuatorTest, APluginThatHangsIsLeftAtTheDeadline) {
   const auto actuator = Connect({.call_timeout_ms = 50, .attempts_max = 2});
   plugin_.hangs = true;
   EXPECT_EQ(actuator->Status(kNow).status().code(), absl::StatusCode::kDeadlineExceeded);
+  plugin_.hangs = false;
+}
+
+// Symptom: SIGTERM while the plugin was slow ended `ebb run` after two minutes, or never.
+TEST_F(GrpcActuatorTest, CallsThatAreEndedReturnAtOnceAndAreNotTriedAgain) {
+  const auto actuator = Connect({.call_timeout_ms = 3'600'000});
+  plugin_.hangs = true;
+  absl::Status status;
+  std::thread caller([&] { status = actuator->Status(kNow).status(); });
+  while (!plugin_.is_hanging) std::this_thread::yield();
+  actuator->EndCalls();
+  caller.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+  EXPECT_EQ(actuator->Drain("a", kNow).code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(sleeps_, IsEmpty());
   plugin_.hangs = false;
 }
 

@@ -60,6 +60,7 @@ void TestPlugin::End(const std::string& node, bool ok, const std::string& why) {
 // What every call but Hello goes through.
 grpc::Status TestPlugin::Carry(grpc::ServerContext& context, const std::string& name,
                                const std::string& key, const std::function<grpc::Status()>& call) {
+  is_hanging = is_hanging || hangs;
   while (hangs && !context.IsCancelled()) std::this_thread::yield();
   const std::lock_guard lock(mutex_);
   calls.push_back(key.empty() ? name : name + " " + key);
@@ -75,6 +76,7 @@ grpc::Status TestPlugin::Carry(grpc::ServerContext& context, const std::string& 
 
 grpc::Status TestPlugin::Hello(grpc::ServerContext* context, const wire::HelloRequest* /*request*/,
                                wire::HelloReply* reply) {
+  is_hanging = is_hanging || hangs;
   while (hangs && !context->IsCancelled()) std::this_thread::yield();
   const std::lock_guard lock(mutex_);
   calls.emplace_back("Hello");

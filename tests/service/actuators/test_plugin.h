@@ -71,7 +71,8 @@ class TestPlugin final : public wire::Actuator::Service {
   int answers_lost = 0;                                 // Of the next calls, which are carried out.
   std::vector<std::string> calls;                       // "Begin KEY", ...
   std::atomic<int64_t> now_s = 1'000'000;
-  std::atomic<bool> hangs = false;  // Calls are not answered until their caller gives up.
+  std::atomic<bool> hangs = false;       // Calls are not answered until their caller gives up.
+  std::atomic<bool> is_hanging = false;  // A call does so, or did.
 
   void SetServing(bool serving);
   // Time passes: what drains has drained, what is being deleted is gone.

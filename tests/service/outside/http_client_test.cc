@@ -68,6 +68,33 @@ TEST(HttpClientTest, AnAnswerThatIsTooLargeIsRefusedWhereItPassesTheLimit) {
   EXPECT_LT(server.pieces(), 2 * static_cast<int>(kHttpAnswerMiBMax));
 }
 
+// Symptom: a long status line ended ebb by SIGSEGV, and endless headers filled the memory.
+TEST(HttpClientTest, AHeadThatIsTooLargeIsRefused) {
+  const auto get = [](const std::string& head, const std::string& piece) {
+    const SlowServer server(head, piece, kFlood);
+    return HttpGet(*ParseHttpAddress(server.Url()), {}, 60).status();
+  };
+  const std::string long_line(300'000, 'O');
+  for (const absl::Status& status :
+       {get("HTTP/1.1 200 " + long_line + "\r\n\r\n", "{}"),
+        get("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 " + long_line + "\r\n\r\n", "{}"),
+        get("HTTP/1.1 200 OK\r\nX: " + long_line + "\r\n\r\n", "{}"),
+        get("HTTP/1.1 200 OK\r\n", "X: " + std::string(8000, 'y') + "\r\n")}) {
+    EXPECT_FALSE(status.ok());
+  }
+  const absl::Status headers = get("HTTP/1.1 200 OK\r\n", "X: " + std::string(8000, 'y') + "\r\n");
+  EXPECT_EQ(headers.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(headers.message()),
+              HasSubstr("the head of its answer has more than 64 KiB"));
+}
+
+TEST(HttpClientTest, TrailersCountToTheHead) {
+  const SlowServer server("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+                          "X: " + std::string(1000, 'y') + "\r\n", kFlood);
+  const absl::Status status = HttpGet(*ParseHttpAddress(server.Url()), {}, 60).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+}
+
 TEST(HttpClientTest, AnAnswerBelowTheLimitIsTakenWhole) {
   const Pace pace{.every_ms = 0, .pieces = kHttpAnswerMiBMax};
   const SlowServer server("HTTP/1.1 200 OK\r\n\r\n", std::string(1 << 20, 'x'), pace);

@@ -53,6 +53,7 @@ TEST(PrometheusTest, WhatIsNotOneNumberIsAnErrorThatNamesTheQuery) {
        {"", "[]", "<html>", "{}", R"({"status":"success"})", R"({"status":"success","data":3})",
         R"({"status":"success","data":{"resultType":"vector","result":[{}]}})",
         R"({"status":"success","data":{"resultType":"vector","result":[{"value":[1,2]}]}})",
+        R"({"status":"success","data":{"resultType":"scalar","result":[1,"0x10"]}})",
         R"({"status":"success","data":{"resultType":"scalar","result":[-1,"1"]}})"}) {
     EXPECT_THAT(Why(body), HasSubstr("query \"up\"")) << body;
   }
@@ -81,6 +82,19 @@ TEST(PrometheusTest, APoolsQueriesAreAskedAtTheRoundsTime) {
   EXPECT_EQ(signals->at("mem").value, 6);
   EXPECT_EQ(signals->at("mem").at_s, 100);
   EXPECT_EQ(time, "120");
+}
+
+// Symptom: a server whose clock was hours ahead gave values that pools were sized by.
+TEST(PrometheusTest, AValueOfTheFutureIsAnErrorThatNamesItsTime) {
+  const std::string body = Vector(R"({"metric":{},"value":[1000,"5"]})");
+  const SlowServer server(
+      "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body, "",
+      {.every_ms = 0, .pieces = 0});
+  const SizedPool pool{.name = "web", .queries = {{"cpus", "up"}}};
+  const PrometheusSettings settings{.url = server.Url(), .timeout_s = 60};
+  EXPECT_TRUE(QuerySignals(settings, pool, 1000 - 300).ok());
+  EXPECT_THAT(std::string(QuerySignals(settings, pool, 1000 - 301).status().message()),
+              HasSubstr("its value is of 1970-01-01T00:16:40Z, which is still to come"));
 }
 
 TEST(PrometheusTest, AServerThatIsAwayIsAnErrorThatNamesPoolAndSignal) {

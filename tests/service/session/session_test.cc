@@ -759,11 +759,49 @@ TEST_F(SessionTest, LimitOfObjects) {
   EXPECT_TRUE(Put({PodJson("r", "a")}).ok());
 }
 
+// Symptom: at the limit, a batch of one deletion and one put was refused.
+TEST_F(SessionTest, DeletionsOfABatchMakeRoomForItsPuts) {
+  options_.objects_max = 5;
+  ASSERT_TRUE(PutCluster().ok());
+  const auto take = [&](const std::vector<std::string>& gone, const std::vector<std::string>& put) {
+    ChangeBatch batch;
+    for (const std::string& name : gone) {
+      EXPECT_TRUE(batch.DeleteNamed("Pod", "default", name, "").ok());
+    }
+    for (const std::string& name : put) EXPECT_TRUE(batch.PutJson(PodJson(name, "a")).ok());
+    return session_->Take(batch);
+  };
+  EXPECT_TRUE(take({"q"}, {"r"}).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(take({"r", "r"}, {"s", "t"})));
+  EXPECT_TRUE(absl::IsResourceExhausted(take({"none"}, {"s"})));
+  EXPECT_EQ(session_->Status().objects(), 5);
+}
+
 TEST_F(SessionTest, LimitOfMemory) {
   options_.memory_bytes_max = 500;
   EXPECT_EQ(PutCluster().code(), absl::StatusCode::kResourceExhausted);
   resident_bytes_ = 400;
   EXPECT_TRUE(PutCluster().ok());
+  // Deletions alone make room.
+  resident_bytes_ = 600;
+  EXPECT_TRUE(absl::IsResourceExhausted(Put({PodJson("r", "a")})));
+  EXPECT_TRUE(Delete("Pod", "default", "q").ok());
+}
+
+// Symptom: a Filter and an Explain went on for half a minute after their client's deadline.
+TEST_F(SessionTest, FilterAndExplainEndWithTheirCall) {
+  ASSERT_TRUE(PutCluster().ok());
+  CancelToken gone;
+  wire::FilterCall filter;
+  filter.add_pods("default/p");
+  wire::ExplainCall explain;
+  *explain.mutable_input() = Call().input();
+  explain.add_nodes("a");
+  EXPECT_TRUE(session_->Filter(filter, &gone).ok());
+  EXPECT_TRUE(session_->Explain(explain, std::nullopt, &gone).ok());
+  gone.Cancel();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(session_->Filter(filter, &gone).status()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(session_->Explain(explain, std::nullopt, &gone).status()));
 }
 
 TEST_F(SessionTest, LimitOfADump) {
@@ -1274,6 +1312,18 @@ TEST_F(SessionRoundTest, ARoundTellsWhatIsToBeDeletedAsData) {
   ASSERT_EQ(deletion.moves_size(), 1);
   EXPECT_EQ(deletion.moves(0).pod().uid(), "uid-p");
   EXPECT_EQ(deletion.moves(0).to(), "b");
+}
+
+// Symptom: after its state file was deleted, a daemon answered INTERNAL for good.
+TEST_F(SessionRoundTest, AStateFileThatWasDeletedIsMadeAnewAfterOneError) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Round(kNow).ok());
+  for (const auto& each : std::filesystem::directory_iterator(folder_.path())) {
+    if (each.path().extension() == ".db") std::filesystem::remove(each.path());
+  }
+  EXPECT_EQ(Round(kNow + 10).status().code(), absl::StatusCode::kInternal);
+  EXPECT_TRUE(Round(kNow + 20).ok());
+  EXPECT_TRUE(Round(kNow + 30).ok());
 }
 
 TEST_F(SessionRoundTest, NoRoundOverHalfACluster) {

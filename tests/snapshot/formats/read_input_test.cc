@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -301,13 +302,60 @@ TEST_F(ReadInputTest, AMissingFileIsNotFound) {
   EXPECT_TRUE(absl::IsNotFound(ReadInput(Path("none.json"), sink, stats_)));
 }
 
-TEST_F(ReadInputTest, AFileThatCannotBeMappedIsAnErrorThatNamesIt) {
-  const char* const path = "/sys/kernel/uevent_seqnum";  // Has a size, and cannot be mapped.
+TEST_F(ReadInputTest, AFileThatIsShorterThanItsSizeIsReadToItsEnd) {
+  const char* const path = "/sys/kernel/uevent_seqnum";  // Has a size of 4096, and a few bytes.
   if (!fs::is_regular_file(path)) GTEST_SKIP() << "no " << path;
   testing::DumpSink sink;
   const absl::Status read = ReadInput(path, sink, stats_);
   EXPECT_TRUE(absl::IsInvalidArgument(read)) << read;
-  EXPECT_EQ(read.message(), std::string(path) + ": No such device");
+  EXPECT_EQ(read.message(),
+            std::string(path) + ": is neither JSON nor YAML nor a snapshot of ebb's");
+}
+
+TEST_F(ReadInputTest, AFileThatCannotBeReadIsAnErrorThatNamesIt) {
+  const char* const path = "/proc/self/mem";  // Opens; its first byte cannot be read.
+  testing::DumpSink sink;
+  const absl::Status read = ReadInput(path, sink, stats_);
+  EXPECT_EQ(read.message(), std::string(path) + ": Input/output error");
+}
+
+// Truncates a file when its first node is handed over.
+class Truncating final : public testing::DumpSink {
+ public:
+  explicit Truncating(std::string path) : path_(std::move(path)) {}
+  absl::Status OnNode(const objects::Node& node) override {
+    if (lines().empty()) fs::resize_file(path_, 0);
+    return DumpSink::OnNode(node);
+  }
+
+ private:
+  std::string path_;
+};
+
+// Symptom: ebb ended by SIGBUS when a dump was truncated while ebb read it.
+TEST_F(ReadInputTest, AFileThatIsTruncatedAfterItWasReadIsReadWhole) {
+  constexpr size_t kNodes = 20'000;  // Many pages.
+  std::string list = R"({"kind":"List","apiVersion":"v1","items":[)";
+  for (size_t i = 0; i < kNodes; ++i) absl::StrAppend(&list, i == 0 ? "" : ",", NodeJson("n"));
+  const std::string path = Put("nodes.json", list + "]}");
+  Truncating sink(path);
+  EXPECT_EQ(ReadInput(path, sink, stats_), absl::OkStatus());
+  EXPECT_EQ(sink.lines().size(), kNodes);
+}
+
+TEST_F(ReadInputTest, AFileThatIsWrittenWhileItIsReadIsRefused) {
+  const std::string path = Put("n.json", NodeJson("n"));
+  std::atomic<bool> ends = false;
+  std::thread writer([&] {
+    while (!ends) {
+      fs::resize_file(path, 0);
+      std::ofstream(path, std::ios::app) << NodeJson("n") << std::string(1 << 16, ' ');
+    }
+  });
+  std::string error;
+  while (error.find("was written while ebb read it") == error.npos) error = Read(path);
+  ends = true;
+  writer.join();
 }
 
 TEST_F(ReadInputTest, WhatIsNoDumpIsRefusedInOneLine) {

@@ -217,6 +217,16 @@ TEST(ChangeBatchTest, KindsThatNoDecisionReadsHaveNoNames) {
   }
 }
 
+// Symptom: the deletion of "Node x of namespace y" deleted node x.
+TEST(ChangeBatchTest, ADeletionOfWhatHasNoNamespaceNamesNone) {
+  ChangeBatch batch;
+  EXPECT_EQ(batch.DeleteNamed("Node", "y", "x", "").message(),
+            "objects of kind Node have no namespace, and y is given");
+  EXPECT_TRUE(batch.changes().empty());
+  EXPECT_TRUE(batch.DeleteNamed("Node", "", "x", "").ok());
+  EXPECT_TRUE(batch.DeleteNamed("Pod", "y", "x", "").ok());
+}
+
 TEST(ChangeBatchTest, AKindThatIsSpelledWrongIsRefusedInADeletion) {
   ChangeBatch batch;
   const auto problem = [&](std::string_view kind) {
