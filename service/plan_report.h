@@ -156,6 +156,10 @@ struct PlanReport {
 
 PlanReport MakeReport(const PlanContext& context);
 
+// Nodes that stay since the plan spends what budgets allow at a time, which recover once the
+// evicted pods are ready elsewhere: a later round may remove them.
+size_t NodesThatMayGoLater(const PlanReport& report);
+
 // The workload of a pod, without reason and nodes: its Deployment, as its ReplicaSet's name tells,
 // else its controller, else the pod itself.
 PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod);
