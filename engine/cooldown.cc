@@ -46,6 +46,21 @@ bool Cooldowns::Active(int64_t now_s) const {
   return it != last_.end() && Holds(it->second, now_s);
 }
 
+std::optional<Cooldowns::Hold> Cooldowns::HoldAt(int64_t now_s) const {
+  if (!Active(now_s)) return std::nullopt;
+  const Last& last = last_.find("")->second;
+  std::optional<Hold> longest;
+  const auto look = [&](ScaleEventKind kind, const std::optional<int64_t>& at_s, int64_t delay_s) {
+    if (!After(at_s, delay_s, now_s)) return;
+    if (!longest || *at_s + delay_s > longest->until_s) longest = {kind, *at_s, *at_s + delay_s};
+  };
+  look(ScaleEventKind::kScaleUp, last.scale_up_s, options_.scale_down_delay_after_add_s);
+  look(ScaleEventKind::kDeletion, last.deletion_s, options_.scale_down_delay_after_delete_s);
+  look(ScaleEventKind::kFailedDeletion, last.failed_deletion_s,
+       options_.scale_down_delay_after_failure_s);
+  return longest;
+}
+
 bool Cooldowns::ActiveFor(std::string_view group, int64_t now_s) const {
   if (!options_.scale_down_delay_type_local || group.empty()) return false;
   const auto it = last_.find(group);

@@ -55,6 +55,14 @@ class Cooldowns {
 
   // Nothing may be deleted at `now_s`.  Never with scale_down_delay_type_local.
   [[nodiscard]] bool Active(int64_t now_s) const;
+  // Which event holds back deletions at `now_s`, and until when; of several the one that lasts
+  // longest.  nullopt: Active() is false.
+  struct Hold {
+    ScaleEventKind kind;
+    int64_t at_s;
+    int64_t until_s;
+  };
+  [[nodiscard]] std::optional<Hold> HoldAt(int64_t now_s) const;
   // Nothing of this group.  Only with scale_down_delay_type_local.
   [[nodiscard]] bool ActiveFor(std::string_view group, int64_t now_s) const;
 

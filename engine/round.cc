@@ -477,8 +477,9 @@ class RoundRun {
           " is labelled to have GPUs and gives none: the cluster's GPUs cannot be counted, and "
           "nothing is deleted"));
     }
-    if (state_.cooldowns_.Active(now_s_)) {
+    if (const auto hold = state_.cooldowns_.HoldAt(now_s_)) {
       result_.status = ScaleDownStatus::kInCooldown;
+      result_.cooldown = hold;
     } else if (result_.unneeded.empty()) {
       result_.status = ScaleDownStatus::kNoCandidates;
     } else {

@@ -161,8 +161,9 @@ struct GroupCounts {
 
 struct RoundResult {
   ScaleDownStatus status = ScaleDownStatus::kNoCandidates;
-  std::string message;  // What the status is about, for people; may be empty.
-  int64_t now_s = 0;    // The time that counted.
+  std::string message;                      // What the status is about, for people; may be empty.
+  std::optional<Cooldowns::Hold> cooldown;  // With kInCooldown: what holds deletions back.
+  int64_t now_s = 0;                        // The time that counted.
 
   Plan plan;
   std::vector<UnneededNode> unneeded;  // In the order of plan.remove.

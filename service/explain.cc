@@ -161,6 +161,16 @@ void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& expl
   snapshot.Revert();
 }
 
+// Whether all pods of the node find a place before any node went.
+bool FitsFirst(const PlanContext& context, NodeId node) {
+  Explanation alone;
+  alone.node = node;
+  PassReplay start(context);
+  TryPlaces(context, start, alone);
+  return !alone.places.empty() &&
+         std::ranges::find(alone.places, kNoNode, &Explanation::Place::to) == alone.places.end();
+}
+
 // A sentence on the reason.
 std::string OnReason(const PlanContext& context, const PlanReport::Kept& kept) {
   const NodeGroup* group = context.groups->Find(kept.why.node);
@@ -292,6 +302,7 @@ Explanation Explain(const PlanReport& report, NodeId node) {
   } else if (explanation.kept != nullptr &&
              explanation.kept->why.reason == UnremovableReason::kNoPlaceToMovePods) {
     TryPlaces(context, replay, explanation);
+    explanation.fits_first = FitsFirst(context, node);
   }
   return explanation;
 }

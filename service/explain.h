@@ -78,6 +78,8 @@ struct Explanation {
   std::vector<Pod> pods;
   std::vector<Budget> budgets;
   std::vector<Place> places;  // kNoPlaceToMovePods.
+  // The same: all of its pods find a place where the node is the first to go.
+  bool fits_first = false;
 };
 
 // The nodes that `names` names: "X" or "node/X", each once, in order.

@@ -101,6 +101,7 @@ Json NodeJson(const PlanReport& report, const Explanation& explanation) {
     places.push_back(std::move(tried));
   }
   json["places"] = std::move(places);
+  if (explanation.fits_first) json["fitsFirst"] = true;
   return json;
 }
 

@@ -5,7 +5,9 @@
 #include <optional>
 #include <span>
 
+#include "base/text.h"
 #include "engine/utilization.h"
+#include "snapshot/pod_requests.h"
 #include "snapshot/well_known_names.h"
 
 namespace ebb {
@@ -35,6 +37,8 @@ struct CapacityLabel {
 struct FactLabels {
   explicit FactLabels(const Symbols& symbols)
       : instance_type(Ids(symbols, kInstanceTypeLabels)), zone(Ids(symbols, kZoneLabels)) {
+    gpu_count = symbols.Find("nvidia.com/gpu.count");
+    gpu_replicas = symbols.Find("nvidia.com/gpu.replicas");
     for (const auto& [label, meaning] : kCapacityLabels) {
       if (const std::optional<TextId> key = symbols.Find(label)) {
         capacity.push_back({*key, meaning});
@@ -53,6 +57,8 @@ struct FactLabels {
   std::vector<TextId> instance_type;
   std::vector<TextId> zone;
   std::vector<CapacityLabel> capacity;
+  std::optional<TextId> gpu_count;
+  std::optional<TextId> gpu_replicas;
 };
 
 std::string_view LabelOf(const Catalog& catalog, NodeId node, TextId key) {
@@ -101,21 +107,52 @@ void NodeAmounts::Add(const NodeAmounts& other) {
 
 namespace {
 
+// A label of a whole number above 0.
+std::optional<int64_t> NumberOf(const Catalog& catalog, NodeId node,
+                                const std::optional<TextId>& label) {
+  if (!label) return std::nullopt;
+  const std::optional<int64_t> number = ParseInt64(LabelOf(catalog, node, *label));
+  return number && *number > 0 ? number : std::nullopt;
+}
+
+// The machine's own, of those that have some to give.
+int64_t GpusOfMachine(const Catalog& catalog, NodeId node, const FactLabels& labels) {
+  if (!HasGpus(catalog, node)) return 0;
+  const std::optional<ResourceId> gpu = GpuOf(catalog, node);
+  int64_t allocatable = 0;
+  for (const auto& [resource, amount] : catalog.node(node).allocatable) {
+    if (gpu && resource == *gpu) allocatable = amount;
+  }
+  if (gpu && catalog.ResourceName(*gpu) != "nvidia.com/gpu") return allocatable;
+  if (const auto count = NumberOf(catalog, node, labels.gpu_count)) return *count;
+  return allocatable / NumberOf(catalog, node, labels.gpu_replicas).value_or(1);
+}
+
 NodeFacts FactsOf(const Catalog& catalog, NodeId node, const FactLabels& labels) {
   NodeFacts facts;
   facts.instance_type = FirstLabelOf(catalog, node, labels.instance_type);
   facts.zone = FirstLabelOf(catalog, node, labels.zone);
   facts.capacity_type = CapacityType(catalog, node, labels.capacity);
-  const std::optional<ResourceId> gpu = GpuOf(catalog, node);
   for (const auto& [resource, amount] : catalog.node(node).allocatable) {
     if (resource == kCpu) facts.allocatable.cpu_milli = amount;
     if (resource == kMemory) facts.allocatable.memory_bytes = amount;
-    if (gpu && resource == *gpu) facts.allocatable.gpus = amount;
   }
+  facts.allocatable.gpus = GpusOfMachine(catalog, node, labels);
   return facts;
 }
 
 }  // namespace
+
+std::vector<GpuSlices> GpuSlicesOf(const ClusterSnapshot& snapshot, NodeId node) {
+  std::vector<GpuSlices> slices;
+  const Catalog& catalog = snapshot.catalog();
+  for (const auto& [resource, amount] : catalog.node(node).allocatable) {
+    const std::string_view name = catalog.ResourceName(resource);
+    if (amount == 0 || !name.starts_with(kMigResourcePrefix)) continue;
+    slices.push_back({name, amount - snapshot.Free(resource, node), amount});
+  }
+  return slices;
+}
 
 std::vector<NodeFacts> FactsOfNodes(const Catalog& catalog) {
   const FactLabels labels(catalog.symbols());

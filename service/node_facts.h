@@ -8,7 +8,12 @@
 //                  cloud.google.com/gke-spot, cloud.google.com/gke-preemptible,
 //                  cloud.google.com/gke-provisioning, kubernetes.azure.com/scalesetpriority
 //
-// Units:   milli-CPU, bytes, a count of GPUs; all of them allocatable.
+// GPUs are counted by the machine: NVIDIA's device plugin offers more where a GPU is shared
+// (time slices, MPS) and resources of their own for its parts (nvidia.com/mig-1g.5gb).  Labels of
+// GPU feature discovery: nvidia.com/gpu.count; nvidia.com/gpu.replicas, by which the allocatable
+// amount is divided where no count stands.  With `mig.strategy: single` the count is of parts.
+//
+// Units:   milli-CPU, bytes, a count of GPUs; all but GPUs are allocatable.
 // Cost:    a look-up by name for each label, once for all nodes.
 // Threads: pure.  The texts live as long as the catalog's Symbols.
 
@@ -40,6 +45,14 @@ struct NodeFacts {
   std::string capacity_type;
   NodeAmounts allocatable;
 };
+
+// Parts of GPUs that a node offers as resources of their own.
+struct GpuSlices {
+  std::string_view resource;  // "nvidia.com/mig-1g.5gb"
+  int64_t requested = 0;
+  int64_t allocatable = 0;
+};
+std::vector<GpuSlices> GpuSlicesOf(const ClusterSnapshot& snapshot, NodeId node);
 
 // By NodeId.
 std::vector<NodeFacts> FactsOfNodes(const Catalog& catalog);

@@ -1,5 +1,6 @@
 #include "service/plan_comparison.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "service/plan_json.h"
+#include "service/prices.h"
 
 namespace ebb {
 namespace {
@@ -103,9 +105,19 @@ std::vector<PlanComparison::Difference> Alone(const ReadPlan& plan, const ReadPl
   return alone;
 }
 
+bool AreOfTwoClusters(const ReadPlan& a, const ReadPlan& b) {
+  const auto is_in_b = [&b](const std::string& node) {
+    return b.names.contains(node) || b.kept.contains(node);
+  };
+  if (a.names.empty() && a.kept.empty()) return false;
+  if (b.names.empty() && b.kept.empty()) return false;
+  return std::ranges::none_of(a.names, is_in_b) &&
+         std::ranges::none_of(a.kept, [&](const auto& kept) { return is_in_b(kept.first); });
+}
+
 Json SideJson(const PlanComparison::Side& side) {
   Json json = {{"nodes", side.nodes}, {"removed", side.removed}, {"movedPods", side.moved_pods}};
-  if (side.saved_per_hour) json["savedPerHour"] = *side.saved_per_hour;
+  if (side.saved_per_hour) json["savedPerHour"] = RoundedMoney(*side.saved_per_hour);
   if (!side.currency.empty()) json["currency"] = side.currency;
   return json;
 }
@@ -133,6 +145,7 @@ absl::StatusOr<PlanComparison> ComparePlans(const Json& before, const Json& afte
   PlanComparison comparison{.before = a->side,
                             .after = b->side,
                             .complete = true,
+                            .of_two_clusters = AreOfTwoClusters(*a, *b),
                             .in_both = 0,
                             .no_more = Alone(*a, *b),
                             .now_too = Alone(*b, *a)};
@@ -145,6 +158,7 @@ Json ComparisonJson(const PlanComparison& comparison) {
   return {{"apiVersion", kPlanApiVersion},
           {"kind", "PlanComparison"},
           {"complete", comparison.complete},
+          {"ofTwoClusters", comparison.of_two_clusters},
           {"before", SideJson(comparison.before)},
           {"after", SideJson(comparison.after)},
           {"removedByBoth", comparison.in_both},

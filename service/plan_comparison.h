@@ -35,6 +35,8 @@ struct PlanComparison {
   Side after;
   // Neither plan says that it is of an incomplete cluster.
   bool complete = true;
+  // No node is in both plans, removed or kept, although each names some.
+  bool of_two_clusters = false;
   size_t in_both = 0;               // Nodes that both remove.
   std::vector<Difference> no_more;  // That `before` alone removes, in its order.
   std::vector<Difference> now_too;  // That `after` alone removes, in its order.

@@ -148,6 +148,7 @@ Json SummaryJson(const PlanReport& report) {
   const LoadCounts& counts = context.cluster->counts;
   Json by_reason = Json::object();
   for (const auto& [reason, nodes] : report.kept_by_reason) by_reason[std::string(reason)] = nodes;
+  const size_t later = NodesThatMayGoLater(report);
   const PodsWithRoom room = CountRoom(context);
   Json json = {{"nodes", context.cluster->snapshot.nodes()},
                {"pods", report.pods},
@@ -166,6 +167,7 @@ Json SummaryJson(const PlanReport& report) {
                {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
                {"byCapacityType", SharesJson("capacityType", report.by_capacity_type)},
                {"keptMostBy", KeepersJson(report.keepers)}};
+  if (later > 0) json["mayGoLater"] = later;
   for (const auto& [why, tally] : PodsWithoutRoom(counts)) {
     json["pendingPods"]["withoutRoom"][std::string(why)] = {{"pods", tally.pods},
                                                             {"first", tally.first}};
@@ -174,7 +176,7 @@ Json SummaryJson(const PlanReport& report) {
     json["kubernetesVersion"] = ToString(context.catalog().kubernetes_version());
   }
   if (report.saved_per_hour) {
-    json["savedPerHour"] = *report.saved_per_hour;
+    json["savedPerHour"] = RoundedMoney(*report.saved_per_hour);
     if (!context.prices->currency.empty()) json["currency"] = context.prices->currency;
   }
   if (context.search) {
@@ -185,17 +187,18 @@ Json SummaryJson(const PlanReport& report) {
       json["search"]["maxEvictions"] = *context.search->max_evictions;
     }
     if (const auto& savings = context.search->savings) {
-      json["search"]["moveCost"] = savings->move_cost;
-      json["search"]["greedySavings"] = savings->greedy;
-      json["search"]["savings"] = savings->found;
+      json["search"]["moveCost"] = RoundedMoney(savings->move_cost);
+      json["search"]["greedySavings"] = RoundedMoney(savings->greedy);
+      json["search"]["savings"] = RoundedMoney(savings->found);
     }
   }
   if (context.bound) {
     json["bound"] = {{"nodes", context.bound->nodes},
                      {"gap", Fraction(context.bound->Gap(report.remove.size()))}};
     if (context.bound->savings && context.search && context.search->savings) {
-      json["bound"]["savings"] = *context.bound->savings;
-      json["bound"]["savingsGap"] = context.bound->GapOfSavings(context.search->savings->found);
+      json["bound"]["savings"] = RoundedMoney(*context.bound->savings);
+      json["bound"]["savingsGap"] =
+          RoundedMoney(context.bound->GapOfSavings(context.search->savings->found));
     }
   }
   if (context.trials) json["trials"] = TrialsJson(*context.trials);

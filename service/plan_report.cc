@@ -332,6 +332,14 @@ std::string KeptBy(const PlanReport& report, const UnremovableNode& why) {
   return fmt::format("{}{}{}", pod, pod.empty() || detail.empty() ? "" : "; ", detail);
 }
 
+size_t NodesThatMayGoLater(const PlanReport& report) {
+  const std::vector<Pdb>& budgets = report.context.catalog().pdbs();
+  return static_cast<size_t>(std::ranges::count_if(report.keep, [&](const PlanReport::Kept& kept) {
+    return kept.why.reason == UnremovableReason::kBlockedByPod && kept.why.pdb &&
+           OutlookOf(budgets[Index(*kept.why.pdb)]) == BudgetOutlook::kRecovers;
+  }));
+}
+
 double ThresholdOf(const PlanContext& context, NodeId node) {
   const PlannerOptions& options = context.request->planner;
   const NodeGroup none;

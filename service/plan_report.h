@@ -168,6 +168,9 @@ struct PodsWithRoom {
 PodsWithRoom CountRoom(const PlanContext& context);
 // Pods that run on nodes, those in deletion too.
 size_t RunningPods(const PlanContext& context);
+// Nodes that stay since the plan spends what budgets allow at a time, which recover once the
+// evicted pods are ready elsewhere: a later round may remove them.
+size_t NodesThatMayGoLater(const PlanReport& report);
 
 // The workload of a pod, without reason and nodes: its Deployment, as its ReplicaSet's name tells,
 // else its controller, else the pod itself.

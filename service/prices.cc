@@ -264,6 +264,12 @@ absl::StatusOr<NodePrices> PriceNodes(const Catalog& catalog, const PriceList& l
                     "has no price for these kinds of nodes: " + kinds + "; see default");
 }
 
+double RoundedMoney(double amount) {
+  constexpr double kMillionths = 1e6;
+  const double scaled = amount * kMillionths;
+  return std::abs(scaled) < 1e15 ? std::round(scaled) / kMillionths : amount;
+}
+
 std::string MoneyText(double amount, std::string_view currency) {
   const auto cents = static_cast<uint64_t>(std::llround(std::abs(amount) * 100));
   return fmt::format("{}{}.{:02}{}{}", amount < 0 && cents > 0 ? "-" : "", WithCommas(cents / 100),

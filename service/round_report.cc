@@ -135,11 +135,29 @@ NodesOutsideThePlan OutsideThePlan(const ClusterSnapshot& snapshot, const NodeGr
   return outside;
 }
 
+std::string RoundMessage(const RoundResult& result) {
+  if (!result.message.empty() || !result.cooldown) return result.message;
+  const auto& [kind, at_s, until_s] = *result.cooldown;
+  const auto [what, flag] = [&]() -> std::pair<const char*, const char*> {
+    switch (kind) {
+      case ScaleEventKind::kScaleUp:
+        return {"the scale-up", "--scale-down-delay-after-add"};
+      case ScaleEventKind::kDeletion:
+        return {"the deletion", "--scale-down-delay-after-delete"};
+      case ScaleEventKind::kFailedDeletion:
+        break;
+    }
+    return {"the failed deletion", "--scale-down-delay-after-failure"};
+  }();
+  return fmt::format("no node is deleted until {}: {} was at {} ({})", FormatRfc3339(until_s), what,
+                     FormatRfc3339(at_s), flag);
+}
+
 void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationStatus& actuation,
               int64_t number, const RoundResult& result, Json& json) {
   json["round"] = number;
   json["status"] = ToString(result.status);
-  if (!result.message.empty()) json["message"] = result.message;
+  if (const std::string message = RoundMessage(result); !message.empty()) json["message"] = message;
   Json unneeded = Json::array();
   for (const UnneededNode& node : result.unneeded) {
     unneeded.push_back(

@@ -25,6 +25,10 @@ struct NodesOutsideThePlan {
 NodesOutsideThePlan OutsideThePlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                    const ActuationStatus& actuation, const RoundResult& result);
 
+// What the status of a round is about, for people: of a cooldown which event began it, and when it
+// ends.  May be empty.
+std::string RoundMessage(const RoundResult& result);
+
 // Adds to the JSON of the plan what a round says beside any plan.  `number`: from 1.
 void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationStatus& actuation,
               int64_t number, const RoundResult& result, nlohmann::ordered_json& json);

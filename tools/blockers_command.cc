@@ -94,7 +94,11 @@ void PrintBlockers(const Blockers& blockers, std::string_view of_incomplete,
   }
   PrintOutlooks(blockers, terminal, out);
   for (const auto& [why, number] : not_tried) {
-    out << fmt::format("Not tried: {}, {}.\n", Count(number, "other", "others"), why);
+    const std::string line =
+        fmt::format("{} nodes too and {} not tried: {}.",
+                    number == 1 ? "1 more keeps" : WithCommas(number) + " more keep",
+                    number == 1 ? "was" : "were", why);
+    out << Wrapped(line, terminal.columns, 2) << "\n";
   }
 }
 

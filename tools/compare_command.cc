@@ -97,6 +97,9 @@ void PrintComparison(const PlanComparison& comparison, const std::string& format
   }
   const Terminal terminal = OutputTerminal();
   if (!comparison.complete) out << "Plans of an incomplete cluster.\n";
+  if (comparison.of_two_clusters) {
+    out << "No node is in both plans: they are of two clusters, and the differences say nothing.\n";
+  }
   PrintTotals(comparison, out);
   if (comparison.no_more.empty() && comparison.now_too.empty()) {
     out << fmt::format("\nBoth plans remove the same {}.\n",

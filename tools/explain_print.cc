@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <ostream>
 
+#include "absl/strings/str_cat.h"
 #include "base/figures.h"
 #include "base/printable.h"
 #include "service/explain.h"
+#include "service/node_facts.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/display_text.h"
 #include "tools/table.h"
@@ -57,13 +59,12 @@ std::string OutcomeText(const Catalog& catalog, const Explanation::Pod& pod) {
 }
 
 std::string UtilizationText(const Catalog& catalog, const Utilization& utilization) {
-  std::string text = fmt::format("{} ({}", Percent(utilization.utilization),
-                                 Printable(catalog.Text(utilization.resource)));
-  if (CountsCpuAndMemory(catalog, utilization)) {
-    text +=
-        fmt::format("; cpu {}, memory {}", Percent(utilization.cpu), Percent(utilization.memory));
+  const std::string percent = Percent(utilization.utilization);
+  if (!CountsCpuAndMemory(catalog, utilization)) {
+    return fmt::format("{} ({})", percent, Printable(catalog.Text(utilization.resource)));
   }
-  return text + ")";
+  return fmt::format("{}, the larger of cpu ({}) and memory ({})", percent,
+                     Percent(utilization.cpu), Percent(utilization.memory));
 }
 
 // Sentences, and a line that is too long for the terminal.
@@ -109,6 +110,18 @@ void PrintUtilization(const PlanContext& context, const Explanation& explanation
   const Catalog& catalog = context.catalog();
   if (const auto& before = context.made->plan.utilization[Index(explanation.node)]) {
     lines.Say("Its utilization is " + UtilizationText(catalog, *before) + ".");
+    const std::vector<GpuSlices> slices = GpuSlicesOf(context.cluster->snapshot, explanation.node);
+    std::string text;
+    for (const GpuSlices& each : slices) {
+      text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", each.requested,
+                          each.allocatable, Printable(each.resource));
+    }
+    if (!slices.empty()) {
+      lines.Say(
+          fmt::format("Parts of its GPUs are requested: {}. The autoscaler's rule for "
+                      "utilization does not count them.",
+                      text));
+    }
   }
   const auto pending = std::ranges::count(explanation.pods, true, &Explanation::Pod::pending);
   if (pending > 0) {
@@ -171,8 +184,9 @@ void PrintPods(const Catalog& catalog, const Explanation& explanation, const Lin
   if (!table.empty()) table.Print(lines.out());
 }
 
-void PrintPlaces(const Catalog& catalog, const Explanation& explanation, const Lines& lines) {
+void PrintPlaces(const PlanContext& context, const Explanation& explanation, const Lines& lines) {
   if (explanation.places.empty()) return;
+  const Catalog& catalog = context.catalog();
   lines.Say("Where its pods fit, when it was the node's turn:");
   bool all = true;
   for (const Explanation::Place& place : explanation.places) {
@@ -186,6 +200,9 @@ void PrintPlaces(const Catalog& catalog, const Explanation& explanation, const L
     lines.Say("  In this order all of them find a place. In the order of the pass they did not.",
               4);
   }
+  if (!explanation.fits_first) return;
+  lines.Say(absl::StrCat("Before other nodes went, all of them had a place.",
+                         context.search ? "" : " --optimize looks for a better choice of nodes."));
 }
 
 void Print(const PlanReport& report, const Explanation& explanation, const Lines& lines) {
@@ -212,7 +229,7 @@ void Print(const PlanReport& report, const Explanation& explanation, const Lines
   }
   PrintPods(catalog, explanation, lines);
   for (const Explanation::Budget& budget : explanation.budgets) PrintBudget(catalog, budget, lines);
-  PrintPlaces(catalog, explanation, lines);
+  PrintPlaces(report.context, explanation, lines);
 }
 
 void Print(const Counterfactual& found, const Lines& lines) {
@@ -224,8 +241,12 @@ void Print(const Counterfactual& found, const Lines& lines) {
                           Count(found.removed, "node goes", "nodes go")));
   }
   for (const Counterfactual::Help& help : found.helps) {
-    lines.Say(fmt::format("  if {}: {} then", Printable(help.what),
-                          Count(help.removed, "node goes", "nodes go")),
+    const std::string fewer =
+        help.removed < found.removed
+            ? fmt::format(", {} fewer than now", WithCommas(found.removed - help.removed))
+            : "";
+    lines.Say(fmt::format("  if {}: {} then{}", Printable(help.what),
+                          Count(help.removed, "node goes", "nodes go"), fewer),
               4);
   }
   if (!found.in_vain.empty()) lines.Say("It would stay all the same:");

@@ -22,6 +22,7 @@
 #include "service/clock.h"
 #include "service/output_file.h"
 #include "service/plan_json.h"
+#include "service/prices.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/curves.h"
 #include "tools/fail.h"
@@ -100,7 +101,7 @@ nlohmann::ordered_json FrontierJson(const FrontierStory& story) {
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
   for (const FrontierPoint& point : story.points) {
     nlohmann::ordered_json json = {{"evictedPods", point.evicted}, {"nodes", point.nodes}};
-    if (story.currency) json["savedPerHour"] = point.worth;
+    if (story.currency) json["savedPerHour"] = RoundedMoney(point.worth);
     points.push_back(std::move(json));
   }
   nlohmann::ordered_json json = {{"apiVersion", kPlanApiVersion}, {"kind", "Frontier"}};

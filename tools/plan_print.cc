@@ -124,30 +124,41 @@ std::string PendingText(size_t pending, size_t displaced, const Plan& plan) {
   if (placed == 0 && plan.termination == Termination::kDeadline) {
     return are_pending + ", and there was no time to make sure of room.";
   }
-  if (pending == placed) return are_pending + ", and room is kept for all of them.";
-  if (placed == 0) return are_pending + ", and there is room for none of them.";
+  if (pending == placed) {
+    return are_pending +
+           (pending == 1 ? ", and room is kept for it." : ", and room is kept for all of them.");
+  }
+  if (placed == 0) {
+    return are_pending +
+           (pending == 1 ? ", and there is no room for it." : ", and there is no room for them.");
+  }
   return fmt::format("{}: room is kept for {}, and there is none for {}.", are_pending,
                      WithCommas(placed), WithCommas(pending - placed));
 }
 
-// What the search found beyond the plan that it began with.
+// What the search found beyond the first plan, which it began with.
 std::string SearchText(const PlanSearch& search, size_t removed, std::string_view currency) {
-  std::string after = Count(search.iterations, "iteration", "iterations");
-  if (search.max_evictions) {
-    after += fmt::format(", with at most {}",
-                         Count(*search.max_evictions, "pod evicted", "pods evicted"));
-  }
+  const std::string limit =
+      search.max_evictions ? fmt::format(", with at most {}", Count(*search.max_evictions,
+                                                                    "pod evicted", "pods evicted"))
+                           : "";
+  const std::string after = Count(search.iterations, "iteration", "iterations") + limit;
   if (const auto& savings = search.savings) {
     return fmt::format(
-        "The search, in {}, found savings of {} an hour, moves paid for; the plan that it began "
-        "with removes {} and has {}.",
-        after, MoneyText(savings->found, currency), Count(search.greedy_nodes, "node", "nodes"),
-        MoneyText(savings->greedy, currency));
+        "After the costs of the moves, this plan saves {} an hour. The first plan, without a "
+        "search, "
+        "removes {} and saves {}. The search made {}.",
+        MoneyText(savings->found, currency), Count(search.greedy_nodes, "node", "nodes"),
+        MoneyText(savings->greedy, currency), after);
   }
   if (removed <= search.greedy_nodes) {
-    return fmt::format("The search found no better plan in {}.", after);
+    return search.iterations == 0
+               ? fmt::format(
+                     "The search ended before its first iteration{}; this is the first plan.",
+                     limit)
+               : fmt::format("The search found no better plan in {}.", after);
   }
-  return fmt::format("The search found {} more than the {} of the plan that it began with, in {}.",
+  return fmt::format("The search found {} more than the {} of the first plan, in {}.",
                      Count(removed - search.greedy_nodes, "node", "nodes"),
                      WithCommas(search.greedy_nodes), after);
 }
@@ -167,14 +178,18 @@ std::string SavingsBoundText(const PlanBound& bound, double found, std::string_v
 
 void PrintTrials(const PlanTrials& trials, const Style& style, std::ostream& out) {
   const auto print = [&](const char* order, const PlanTrials::Figures& figures) {
-    out << Wrapped(fmt::format("Of {} evicted in {} order {} left pending in the median of {}, {} "
-                               "at most; {} landed where planned.",
+    const std::string outcome =
+        figures.pending_max == 0
+            ? "every pod found a place"
+            : fmt::format("{} found no place in half of the trials, and never more than {}",
+                          figures.pending_median == 0
+                              ? "no pod"
+                              : Count(figures.pending_median, "pod", "pods") + " or fewer",
+                          WithCommas(figures.pending_max));
+    out << Wrapped(fmt::format("Trials: {} evicted in {} order, {}: {}; {} landed where planned.",
                                Count(trials.evicted, "pod", "pods"), order,
-                               figures.pending_median == 1
-                                   ? "1 was"
-                                   : WithCommas(figures.pending_median) + " were",
-                               Count(trials.trials, "trial", "trials"),
-                               WithCommas(figures.pending_max), Percent(figures.as_planned)),
+                               Count(trials.trials, "time", "times"), outcome,
+                               Percent(figures.as_planned)),
                    style.columns)
         << "\n";
   };
@@ -228,8 +243,12 @@ std::string GroupName(const PlanContext& context, NodeId node) {
 std::string UtilizationText(const PlanContext& context, NodeId node) {
   const auto& utilization = context.made->plan.utilization[Index(node)];
   if (!utilization) return "-";
-  return fmt::format("{} {}", Percent(utilization->utilization),
-                     context.catalog().Text(utilization->resource));
+  std::string text = fmt::format("{} {}", Percent(utilization->utilization),
+                                 context.catalog().Text(utilization->resource));
+  for (const GpuSlices& each : GpuSlicesOf(context.cluster->snapshot, node)) {
+    text += fmt::format(", {} of {} {}", each.requested, each.allocatable, each.resource);
+  }
+  return text;
 }
 
 // Names as a table shows them.
@@ -601,6 +620,15 @@ void PrintKeptReasons(const PlanReport& report, const Style& style, std::ostream
   }
   out << "Kept: " << Count(report.keep.size(), "node", "nodes") << "\n";
   table.Print(out);
+  if (const size_t later = NodesThatMayGoLater(report); later > 0) {
+    out << Wrapped(
+               fmt::format("{} may go in later rounds: this plan spends what {} budgets allow at "
+                           "a time, and they recover when the evicted pods are ready elsewhere.",
+                           later == 1 ? "1 of them" : WithCommas(later) + " of them",
+                           later == 1 ? "its" : "their"),
+               style.columns)
+        << "\n";
+  }
 }
 
 void PrintTables(const PlanReport& report, const Style& style, bool colour, std::ostream& out) {

@@ -152,7 +152,9 @@ int PolicyCommand::Failsafe(std::ostream& out, std::ostream& err) const {
 int PolicyCommand::Check(std::ostream& out, std::ostream& err) const {
   const absl::StatusOr<std::string> yaml = ReadWholeFile(file);
   if (!yaml.ok()) return Fail(yaml.status(), err);
-  const absl::StatusOr<SizingFile> read = ReadSizingFile(file, *yaml, PolicyRegistry());
+  std::vector<std::string> errors;
+  const absl::StatusOr<SizingFile> read = ReadSizingFile(file, *yaml, PolicyRegistry(), &errors);
+  for (const std::string& error : errors) PrintMessage(Printable(error), err);
   if (!read.ok()) return Fail(read.status(), err);
   for (const std::string& warning : read->warnings) {
     PrintMessage(absl::StrCat("warning: ", Printable(warning)), err, "ebb policy check");
@@ -161,6 +163,7 @@ int PolicyCommand::Check(std::ostream& out, std::ostream& err) const {
     PrintMessage(absl::StrCat("warning: ", Printable(conflict), "; ebb run sizes no such pools"),
                  err, "ebb policy check");
   }
+  if (!errors.empty()) return 1;
   out << Count(read->pools.size(), "pool", "pools") << (read->pools.size() == 1 ? " is" : " are")
       << " right\n";
   return 0;

@@ -66,6 +66,7 @@ absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& sessio
     absl::Status status = watch.Read(inputs, writer, sent.stats, parallelism, load.limits);
     return status.ok() ? writer.Finish() : status;
   });
+  if (read.ok()) read = CheckAllFilesRead(sent.stats);
   if (!read.ok()) return read;
   const auto loaded = client.Load(session, settings, [&](const PlannerClient::Write& write) {
     constexpr size_t kPartBytes = size_t{1} << 20;

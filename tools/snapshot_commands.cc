@@ -222,7 +222,12 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
     ImportStats stats;
     // Part of a cluster may be imported too, so the input is not judged here.
     s = watch.Read(inputs, counting, stats, Parallelism::One(), limits, again);
+    // The snapshot does not keep what was not read.
+    if (s.ok()) s = CheckAllFilesRead(stats);
     made = counting.Text();
+    std::vector<InputWarning> of_files;
+    WarnOfFiles(stats, /*assume_complete=*/false, of_files);
+    for (const InputWarning& each : of_files) made += ", " + each.message;
     if (watch.repeated() > 0) {
       made += fmt::format(", {} that came twice", Count(watch.repeated(), "object", "objects"));
     }

@@ -347,8 +347,9 @@ class WatchRun {
     return cluster_.Read([&](ObjectSink& sink) {
       // A second time newer versions take the place of what came the first time.
       return LoadNewest(watch, [&] {
-        return watch.Read(command_.inputs, sink, stats, Parallelism(command_.threads),
-                          command_.load.limits);
+        absl::Status read = watch.Read(command_.inputs, sink, stats, Parallelism(command_.threads),
+                                       command_.load.limits);
+        return read.ok() ? CheckAllFilesRead(stats) : read;
       });
     });
   }

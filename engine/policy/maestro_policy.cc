@@ -187,7 +187,7 @@ MaestroObservation ObservationOf(const PolicyObservation& from, int64_t rooms_pe
 
 // The sign of what is no number says nothing.
 std::string Shown(float utilization) {
-  return std::isnan(utilization) ? "no number" : fmt::format("{}", utilization);
+  return std::isnan(utilization) ? "unknown (no usage)" : fmt::format("{}", utilization);
 }
 
 void AddCheck(const MaestroCheck& check, std::vector<PolicyFigure>& to) {
@@ -199,6 +199,10 @@ void AddCheck(const MaestroCheck& check, std::vector<PolicyFigure>& to) {
   } else {
     text += fmt::format(", {} of {} points beyond, window {}", check.beyond, check.points,
                         check.window);
+    // A full window looks at one point more than its length.
+    const int64_t missing = check.window - (check.points - 1);
+    if (missing > 0)
+      text += fmt::format(" ({} {} missing)", missing, missing == 1 ? "point" : "points");
     text += check.matched ? ", matches" : ", no match";
   }
   if (check.delta) text += fmt::format(", delta {}", *check.delta);

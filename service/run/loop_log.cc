@@ -9,6 +9,7 @@
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "service/round_report.h"
 #include "snapshot/formats/rfc3339.h"
 
 namespace ebb {
@@ -29,7 +30,7 @@ std::optional<Told> RoundOf(const LoopTurn& turn) {
     return Told{turn.asked->number, turn.asked->status, turn.asked->message, turn.asked->unneeded};
   }
   if (!turn.round) return std::nullopt;
-  return Told{0, std::string(ToString(turn.round->status)), turn.round->message,
+  return Told{0, std::string(ToString(turn.round->status)), RoundMessage(*turn.round),
               turn.round->unneeded.size()};
 }
 

@@ -29,6 +29,7 @@
 #include "service/plan_time.h"
 #include "service/plan_warnings.h"
 #include "service/prices.h"
+#include "service/round_report.h"
 #include "service/session/pass_call.h"
 #include "service/session/wire_sizing.h"
 #include "snapshot/any_object_sink.h"
@@ -1324,7 +1325,7 @@ void PutRoundData(const MadeRound& round, const LoadedCluster& cluster, wire::Ro
   reply.set_round(round.number);
   reply.set_now(result.now_s);
   reply.set_status(std::string(ToString(result.status)));
-  reply.set_message(Printable(result.message));
+  reply.set_message(Printable(RoundMessage(result)));
   reply.set_nodes(cluster.snapshot.nodes());
   reply.set_pending_pods(cluster.pending.size());
   reply.set_unneeded(result.unneeded.size());

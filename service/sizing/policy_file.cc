@@ -87,21 +87,28 @@ void AddConflicts(SizingFile& file) {
 class PoolReading {
  public:
   PoolReading(std::string where, const YAML::Node& node, const PolicyRegistry& registry,
-              const std::string& file, SizedPool& pool, std::vector<std::string>& warnings)
+              const SettingsPlace& place, SizedPool& pool, std::vector<std::string>& warnings)
       : where_(std::move(where)),
         node_(node),
         registry_(registry),
-        place_{.file = file},
+        place_(place),
         pool_(pool),
         warnings_(warnings) {}
 
+  // With SettingsPlace::all_errors every error is appended: a step whose values are wrong ends, and
+  // the next one goes on.
   absl::Status Read() {
-    for (auto step :
-         {&PoolReading::ReadKeys, &PoolReading::ReadOptions, &PoolReading::ReadNodes,
-          &PoolReading::TakePeriod, &PoolReading::ReadQueries, &PoolReading::MakePolicy}) {
-      if (absl::Status s = (this->*step)(); !s.ok()) return s;
+    const auto* const all = place_.all_errors;
+    const size_t before = all == nullptr ? 0 : all->size();
+    if (absl::Status s = ReadKeys(); !s.ok()) return place_.GoOn(s);
+    if (school_ == nullptr) return absl::OkStatus();
+    for (auto step : {&PoolReading::ReadOptions, &PoolReading::ReadNodes, &PoolReading::TakePeriod,
+                      &PoolReading::ReadQueries}) {
+      if (absl::Status s = place_.GoOn((this->*step)()); !s.ok()) return s;
     }
-    return absl::OkStatus();
+    // A policy of wrong options would only repeat what is wrong with them.
+    if (all != nullptr && all->size() > before) return absl::OkStatus();
+    return MakePolicy();
   }
 
  private:
@@ -120,16 +127,21 @@ class PoolReading {
     for (const auto& field : node_) {
       const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
       if (std::ranges::find(known, name) == known.end()) {
-        return place_.Bad(field.first, At(name), NoSuchField(name, known));
+        const absl::Status wrong = place_.Bad(field.first, At(name), NoSuchField(name, known));
+        if (absl::Status s = place_.GoOn(wrong); !s.ok()) return s;
+        continue;
       }
       if (name == "nodes" || name == "options" || name == "queries") continue;
       absl::Status s = ReadSettings(PoolKeys(), where_, name, field.second, UnknownKeys::kRefuse,
                                     place_, settings);
       if (!s.ok()) return s;
     }
-    std::string missing = MissingKey(PoolKeys(), settings);
-    if (missing.empty() && !node_["options"] && !settings.Has("file")) missing = "options";
-    if (!missing.empty()) return place_.Bad(node_, At(missing), "is required");
+    std::vector<std::string> missing = MissingKeys(PoolKeys(), settings);
+    if (!node_["options"] && !settings.Has("file")) missing.emplace_back("options");
+    for (const std::string& key : missing) {
+      const absl::Status wrong = place_.Bad(node_, At(key), "is required");
+      if (absl::Status s = place_.GoOn(wrong); !s.ok()) return s;
+    }
     return TakeKeys(settings);
   }
 
@@ -151,10 +163,11 @@ class PoolReading {
     settings.Read("order", order);
     if (order != "policy" && order != "planner") return BadKey("order", "is not policy or planner");
     pool_.planners_order = order == "planner";
-    if (pool_.name.empty()) return BadKey("name", "is not a name");
+    if (pool_.name.empty() && settings.Has("name")) return BadKey("name", "is not a name");
     if (pool_.cloud.min > pool_.cloud.max) {
       return place_.Bad(node_["cloud"], At("cloud.min"), "is above max");
     }
+    if (!settings.Has("policy")) return absl::OkStatus();  // Which was said.
     school_ = registry_.Find(pool_.policy_name);
     if (school_ == nullptr) {
       std::vector<PolicyProblem> problems;
@@ -170,7 +183,8 @@ class PoolReading {
   absl::Status ReadFile(const std::string& path, SchoolFile kind) {
     const size_t folder = place_.file.rfind('/');
     const bool is_whole = path.starts_with('/') || folder == std::string::npos;
-    SettingsPlace other{.file = is_whole ? path : place_.file.substr(0, folder + 1) + path};
+    SettingsPlace other{.file = is_whole ? path : place_.file.substr(0, folder + 1) + path,
+                        .all_errors = place_.all_errors};
     const absl::StatusOr<std::string> yaml = ReadWholeFile(other.file);
     if (!yaml.ok()) return yaml.status();
     absl::Status s = ReadSchoolFile(*school_, kind, pool_.name, *yaml, other, settings_);
@@ -189,15 +203,21 @@ class PoolReading {
     }
     const YAML::Node options = node_["options"];
     if (options) {
-      SettingsPlace here{.file = place_.file, .follows = school_->follows};
+      SettingsPlace here{
+          .file = place_.file, .follows = school_->follows, .all_errors = place_.all_errors};
       absl::Status s = ReadSettings(school_->keys, At("options"), "", options, UnknownKeys::kRefuse,
                                     here, settings_);
       if (!s.ok()) return s;
       if (file_.empty()) options_place_ = std::move(here);
     }
     options_where_ = file_.empty() ? At("options") : "";
-    const std::string missing = MissingKey(school_->keys, settings_);
-    if (missing.empty()) return absl::OkStatus();
+    for (const std::string& missing : MissingKeys(school_->keys, settings_)) {
+      if (absl::Status s = place_.GoOn(MissingOption(missing)); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] absl::Status MissingOption(const std::string& missing) const {
     // A list's item is of the file, wherever it stands; other keys may be given beside it.
     if (file_.empty() || missing.find('[') != std::string::npos) {
       return BadOption({missing, "is required"});
@@ -279,7 +299,11 @@ class PoolReading {
     std::vector<PolicyProblem> problems;
     pool_.policy = school_->make(settings_, &problems);
     if (pool_.policy != nullptr) return absl::OkStatus();
-    return BadOption(problems.empty() ? PolicyProblem{"", "makes no policy"} : problems[0]);
+    if (problems.empty()) problems.push_back({"", "makes no policy"});
+    for (const PolicyProblem& problem : problems) {
+      if (absl::Status s = place_.GoOn(BadOption(problem)); !s.ok()) return s;
+    }
+    return absl::OkStatus();
   }
 
   const std::string where_;
@@ -303,11 +327,12 @@ absl::Status ReadPools(const YAML::Node& list, const PolicyRegistry& registry,
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string where = fmt::format("pools[{}]", i);
     SizedPool& pool = file.pools.emplace_back();
-    absl::Status s = PoolReading(where, list[i], registry, place.file, pool, file.warnings).Read();
+    absl::Status s = PoolReading(where, list[i], registry, place, pool, file.warnings).Read();
     if (!s.ok()) return s;
-    if (!names.insert(pool.name).second) {
-      return place.Bad(list[i]["name"], where + ".name",
-                       fmt::format("there are two pools of the name \"{}\"", pool.name));
+    if (!names.insert(pool.name).second && !pool.name.empty()) {
+      s = place.GoOn(place.Bad(list[i]["name"], where + ".name",
+                               fmt::format("there are two pools of the name \"{}\"", pool.name)));
+      if (!s.ok()) return s;
     }
   }
   return absl::OkStatus();
@@ -399,23 +424,26 @@ absl::Status ReadRest(const YAML::Node& root, SettingsPlace& place, SizingFile& 
 }  // namespace
 
 absl::StatusOr<SizingFile> ReadSizingFile(const std::string& file, const std::string& yaml,
-                                          const PolicyRegistry& registry) {
+                                          const PolicyRegistry& registry,
+                                          std::vector<std::string>* all_errors) {
   SizingFile read;
   const auto parse = [&](const YAML::Node& root) -> absl::Status {
-    SettingsPlace place{.file = file};
+    SettingsPlace place{.file = file, .all_errors = all_errors};
     if (!root.IsMap()) return place.BadAt(0, "pools", "is required");
     const std::vector<std::string> known = {"pools", "notifications", "prometheus", "discover"};
     for (const auto& field : root) {
       const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
       if (std::ranges::find(known, name) == known.end()) {
-        return place.Bad(field.first, name, NoSuchField(name, known));
+        absl::Status s = place.GoOn(place.Bad(field.first, name, NoSuchField(name, known)));
+        if (!s.ok()) return s;
       }
     }
     if (!root["pools"] && !root["discover"]) return place.BadAt(0, "pools", "is not a list");
-    if (absl::Status s = ReadRest(root, place, read); !s.ok()) return s;
+    if (absl::Status s = place.GoOn(ReadRest(root, place, read)); !s.ok()) return s;
     return root["pools"] ? ReadPools(root["pools"], registry, place, read) : absl::OkStatus();
   };
   if (absl::Status s = ParseSettings(file, yaml, parse); !s.ok()) return s;
+  if (all_errors != nullptr && !all_errors->empty()) return read;
   AddConflicts(read);
   for (size_t i = 0; i < read.pools.size(); ++i) {
     if (read.pools[i].queries.empty() || !read.prometheus.url.empty()) continue;

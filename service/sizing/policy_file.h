@@ -81,9 +81,11 @@ struct SizingFile {
 };
 
 // `file` names it in errors, and its folder is where files are found that it names; `yaml` is its
-// text.
+// text.  With `all_errors` every error of settings is appended there instead of ending with the
+// first; what is returned is of use only where none came.
 absl::StatusOr<SizingFile> ReadSizingFile(const std::string& file, const std::string& yaml,
-                                          const PolicyRegistry& registry);
+                                          const PolicyRegistry& registry,
+                                          std::vector<std::string>* all_errors = nullptr);
 // Its pools.
 absl::StatusOr<std::vector<SizedPool>> ReadPolicyFile(const std::string& file,
                                                       const std::string& yaml,

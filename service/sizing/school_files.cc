@@ -92,7 +92,14 @@ absl::Status ReadMaestro(FileReading& to, const YAML::Node& root) {
     }
   }
   const std::vector<std::string> problems = RequestProblems(options, RequestsOf(root));
-  return problems.empty() ? absl::OkStatus() : to.place.BadAt(0, problems[0], "is required");
+  for (const std::string& problem : problems) {
+    // "requests.cpu: must be set for triggers of type cpu"
+    const size_t key_end = problem.rfind(": ");
+    const absl::Status wrong =
+        to.place.BadAt(0, problem.substr(0, key_end), problem.substr(key_end + 2));
+    if (absl::Status s = to.place.GoOn(wrong); !s.ok()) return s;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadClusterman(FileReading& to, SchoolFile kind, const YAML::Node& root) {

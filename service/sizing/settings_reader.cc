@@ -101,13 +101,13 @@ absl::Status Reading::TakeScalar(const PolicyKey& key, const std::string& path,
   if (unknown == UnknownKeys::kSkip && node.IsMap()) return absl::OkStatus();
   PolicyValue value;
   const std::string wrong = ReadScalar(key, node, value);
-  if (!wrong.empty()) return place.Bad(node, At(path), wrong);
+  if (!wrong.empty()) return place.GoOn(place.Bad(node, At(path), wrong));
   settings.Set(path, std::move(value));
   return absl::OkStatus();
 }
 
 absl::Status Reading::TakeList(const std::string& path, const YAML::Node& node) {
-  if (!node.IsSequence()) return place.Bad(node, At(path), "is not a list");
+  if (!node.IsSequence()) return place.GoOn(place.Bad(node, At(path), "is not a list"));
   settings.SetCount(path, node.size());
   for (size_t i = 0; i < node.size(); ++i) {
     absl::Status s = Take(fmt::format("{}[{}]", path, i), node[i]);
@@ -117,7 +117,7 @@ absl::Status Reading::TakeList(const std::string& path, const YAML::Node& node) 
 }
 
 absl::Status Reading::TakeMap(const std::string& path, const YAML::Node& node) {
-  if (!node.IsMap()) return place.Bad(node, At(path), "is not a map");
+  if (!node.IsMap()) return place.GoOn(place.Bad(node, At(path), "is not a map"));
   const std::vector<std::string> known = KnownAfter(keys, path.empty() ? "" : KeyOf(path) + ".");
   for (const auto& field : node) {
     if (!field.first.IsScalar()) return place.Bad(field.first, At(path), "a key is not a scalar");
@@ -134,7 +134,10 @@ absl::Status Reading::TakeMap(const std::string& path, const YAML::Node& node) {
                 .message());
         continue;
       }
-      return place.Bad(field.first, At(deeper), absl::StrCat(NoSuchField(name, known), Follows()));
+      absl::Status s = place.GoOn(
+          place.Bad(field.first, At(deeper), absl::StrCat(NoSuchField(name, known), Follows())));
+      if (!s.ok()) return s;
+      continue;
     }
     if (absl::Status s = Take(deeper, field.second); !s.ok()) return s;
   }
@@ -142,6 +145,12 @@ absl::Status Reading::TakeMap(const std::string& path, const YAML::Node& node) {
 }
 
 }  // namespace
+
+absl::Status SettingsPlace::GoOn(const absl::Status& error) const {
+  if (error.ok() || all_errors == nullptr) return error;
+  all_errors->emplace_back(error.message());
+  return absl::OkStatus();
+}
 
 absl::Status SettingsPlace::Bad(const YAML::Node& node, const std::string& path,
                                 std::string_view what) const {
@@ -168,21 +177,23 @@ absl::Status ReadSettings(const std::vector<PolicyKey>& keys, const std::string&
   return Reading{keys, where, unknown, place, settings}.Take(path, node);
 }
 
-std::string MissingKey(const std::vector<PolicyKey>& keys, const PolicySettings& settings) {
+std::vector<std::string> MissingKeys(const std::vector<PolicyKey>& keys,
+                                     const PolicySettings& settings) {
+  std::vector<std::string> missing;
   for (const PolicyKey& key : keys) {
     if (!key.required) continue;
     const size_t list = key.path.find("[]");
     if (list == std::string::npos) {
-      if (!settings.Has(key.path)) return key.path;
+      if (!settings.Has(key.path)) missing.push_back(key.path);
       continue;
     }
     const std::string name = key.path.substr(0, list);
     for (size_t i = 0; i < settings.Count(name); ++i) {
       const std::string path = fmt::format("{}[{}]{}", name, i, key.path.substr(list + 2));
-      if (!settings.Has(path)) return path;
+      if (!settings.Has(path)) missing.push_back(path);
     }
   }
-  return "";
+  return missing;
 }
 
 }  // namespace ebb

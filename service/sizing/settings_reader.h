@@ -32,6 +32,11 @@ struct SettingsPlace {
   // Warnings, as sentences, of keys that nobody reads: those that are close to a known one, and
   // where `follows` is given all that are not among `others`.
   std::vector<std::string> passed_over{};
+  // Where set, errors that leave the rest readable are appended, and reading goes on.
+  std::vector<std::string>* all_errors = nullptr;
+
+  // Ok where `error` was appended to `all_errors`, else the error itself.
+  [[nodiscard]] absl::Status GoOn(const absl::Status& error) const;
 
   [[nodiscard]] absl::Status Bad(const YAML::Node& node, const std::string& path,
                                  std::string_view what) const;
@@ -53,8 +58,9 @@ absl::Status ReadSettings(const std::vector<PolicyKey>& keys, const std::string&
                           const std::string& path, const YAML::Node& node, UnknownKeys unknown,
                           SettingsPlace& place, PolicySettings& settings);
 
-// The first required key that is not there, or "".
-std::string MissingKey(const std::vector<PolicyKey>& keys, const PolicySettings& settings);
+// The required keys that are not there.
+std::vector<std::string> MissingKeys(const std::vector<PolicyKey>& keys,
+                                     const PolicySettings& settings);
 
 }  // namespace ebb
 

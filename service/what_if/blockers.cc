@@ -15,6 +15,7 @@
 #include "engine/utilization.h"
 #include "service/block_words.h"
 #include "service/plan_json.h"
+#include "service/prices.h"
 
 namespace ebb {
 namespace {
@@ -22,8 +23,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBeyondLimit = "beyond the limit";
-constexpr std::string_view kOutOfTime = "as the time was over";
-constexpr std::string_view kNotComputed = "as their budgets cannot be computed (SyncFailed)";
+constexpr std::string_view kOutOfTime = "the time was over";
+constexpr std::string_view kNotComputed = "a budget cannot be computed (SyncFailed)";
 
 // A blocker, and the change that takes it away.
 struct Candidate {
@@ -118,12 +119,12 @@ std::vector<Candidate> PlaceCandidates(const Catalog& catalog, const PlanReport:
   if (candidates.empty()) {
     Candidate& lone = candidates.emplace_back();
     lone.blocker = BlockerOf(keeper);
-    lone.blocker.not_tried = "its pods lack room, and have no rule that could be dropped";
+    lone.blocker.not_tried = "pods find no room, and have no rule that could be left out";
     for (const PodId pod : pods) {
       if (catalog.shape_of(pod).not_understood.empty()) continue;
       lone.blocker.detail =
           fmt::format("{} {}", catalog.PodName(pod), NotUnderstoodWords(catalog, pod));
-      lone.blocker.not_tried = "as its pods are not understood";
+      lone.blocker.not_tried = "ebb does not evaluate a constraint of the pods";
       break;
     }
   }
@@ -209,7 +210,7 @@ Candidate DaemonSetCandidate(size_t keeps) {
   candidate.blocker.kind = "Flag";
   candidate.blocker.name = "--ignore-daemonsets-utilization";
   candidate.blocker.reason = ToString(UnremovableReason::kNotUnderutilized);
-  candidate.blocker.change = "is set, in all groups too";
+  candidate.blocker.change = "set in every group";
   candidate.blocker.keeps = keeps;
   candidate.remedy.adjust = [](PlanRequest& request, NodeGroups& groups) {
     request.planner.ignore_daemonsets_utilization = true;
@@ -268,7 +269,7 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
     threshold.blocker.kind = "Flag";
     threshold.blocker.name = "--scale-down-utilization-threshold";
     threshold.blocker.reason = ToString(UnremovableReason::kNotUnderutilized);
-    threshold.blocker.change = "1, for GPUs and in all groups too";
+    threshold.blocker.change = "1 in every group, for GPUs too";
     threshold.remedy.adjust = [](PlanRequest& request, NodeGroups& groups) {
       request.planner.scale_down_utilization_threshold = 1;
       request.planner.scale_down_gpu_utilization_threshold = 1;
@@ -432,7 +433,7 @@ Json BlockersJson(const Blockers& blockers) {
     if (!each.change.empty()) json["change"] = each.change;
     if (!each.detail.empty()) json["detail"] = each.detail;
     if (each.gained) json["nodesGained"] = *each.gained;
-    if (each.saved_per_hour) json["savedPerHour"] = *each.saved_per_hour;
+    if (each.saved_per_hour) json["savedPerHour"] = RoundedMoney(*each.saved_per_hour);
     if (!each.not_tried.empty()) json["notTried"] = each.not_tried;
     list.push_back(std::move(json));
   }

@@ -30,6 +30,18 @@ struct ImportStats {
   std::map<std::string, uint64_t, std::less<>> ignored;  // Kind -> objects.
   uint64_t lists = 0;
   uint64_t strangers = 0;  // Documents that are no Kubernetes object, where that is allowed.
+  // Files whose objects do not say their kind, which is of the file's name then; "FILE: KIND".
+  uint64_t files_of_named_kind = 0;
+  std::string first_of_named_kind;
+  // Files of folders and archives that are broken or of a form that ebb does not read: those that
+  // seem to hold objects which it needs, and others.  Each with the error of its first.
+  uint64_t files_unread = 0;
+  std::string first_unread;
+  uint64_t files_foreign = 0;
+  std::string first_foreign;
+  // Archives in a folder that holds a dump beside them, or in an archive.
+  uint64_t archives_unread = 0;
+  std::string first_archive;
   // Files of folders: those that hold no object, and those that are no regular files.
   uint64_t files_without_objects = 0;
   std::string first_without_objects;

@@ -32,6 +32,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "snapshot/disruption_protection.h"
+#include "snapshot/formats/form_error.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_name.h"
@@ -311,6 +312,8 @@ class ObjectFields {
   void ReadAs(const Kind& rule, const ObjectPlace& place);
   void FieldError(Text kind, const ObjectPlace& place);
   void StatusError(const ObjectPlace& place);
+  static bool IsPartial(Text api_version, Text kind);
+  void PartialError(Text kind, Text json, const ObjectPlace& place);
   // Appends an object of a kind that no decision reads.  One that may matter is named.
   void AddIgnored(Text api_version, Text kind);
   bool IsOddKind(Text api_version, Text kind) {
@@ -555,6 +558,12 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
 template <typename Fields>
 bool ObjectFields<Fields>::CheckNames() {
   if (meta_->name.empty()) return fields_.FailAt(".metadata.name", "is missing");
+  // What Troubleshoot puts in place of what it leaves out.  Two objects would seem to be one.
+  if (meta_->name.find('*') != Text::npos && meta_->name.find("***HIDDEN***") != Text::npos) {
+    return fields_.FailAt(".metadata.name",
+                          "is redacted (***HIDDEN***), and ebb needs the names of objects; make "
+                          "the bundle with --redact=false");
+  }
   if (!IsName(meta_->name)) return fields_.FailAt(".metadata.name", NameProblem(meta_->name));
   const Text namespace_name = meta_->namespace_name;
   if (!namespace_name.empty() && !IsName(namespace_name)) {
@@ -651,9 +660,11 @@ void ObjectFields<Fields>::FieldError(Text kind, const ObjectPlace& place) {
   const std::string where = Where(place);
   const int64_t at = fields_.malformed_at();
   const uint64_t offset = place.offset + static_cast<uint64_t>(std::max<int64_t>(at, 0));
-  batch_->AddError(absl::InvalidArgumentError(absl::StrCat(
-      Absl(place.file), ": ", at >= 0 ? "" : "after ", BytePosition(place.text, offset),
-      where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem)));
+  batch_->AddError(MakeFormError(
+      {.broken = true},
+      absl::StrCat(Absl(place.file), ": ", at >= 0 ? "" : "after ",
+                   BytePosition(place.text, offset),
+                   where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem)));
 }
 
 template <typename Fields>
@@ -694,6 +705,32 @@ void ObjectFields<Fields>::StatusError(const ObjectPlace& place) {
                    Printable(message.empty() ? status : message.substr(0, 300)),
                    reason.empty() ? "" : absl::StrCat(" (", Printable(reason), ")"),
                    "; mend that and dump again")));
+}
+
+// Rows for people, or metadata without the object: what the API server gives where a client asks
+// for less than the objects.  Source: meta/v1 of apimachinery.
+template <typename Fields>
+bool ObjectFields<Fields>::IsPartial(Text api_version, Text kind) {
+  return GroupOf(api_version) == "meta.k8s.io" &&
+         (kind == "Table" || kind == "PartialObjectMetadata" ||
+          kind == "PartialObjectMetadataList");
+}
+
+template <typename Fields>
+void ObjectFields<Fields>::PartialError(Text kind, Text json, const ObjectPlace& place) {
+  const std::string where = Where(place);
+  const bool metadata = json.find("PartialObjectMetadata") != Text::npos;
+  const std::string holds =
+      kind == "Table"
+          ? absl::StrCat(" (rows for people",
+                         metadata ? ", each with a PartialObjectMetadata: name and labels)" : ")")
+          : " (name and labels)";
+  batch_->AddError(MakeFormError(
+      {.matters = true},
+      absl::StrCat(Absl(place.file), ": ", where, where.empty() ? "" : " ", "is of kind ",
+                   Printable(kind), holds,
+                   ", not the objects; fetch them with `kubectl get ... -A -o json`, or from the "
+                   "API with the header `Accept: application/json`")));
 }
 
 // ---------------------------------------------------------------------------

@@ -55,6 +55,7 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
     rule = RuleFor(api_version, kind);
     if (rule == nullptr) {
       if (kind == "Status" && api_version == "v1") return StatusError(place);
+      if (IsPartial(api_version, kind)) return PartialError(kind, json, place);
       if (own && (!SaysItOnce() || IsOddKind(api_version, kind))) {
         return FieldError(Printable(kind), place);
       }

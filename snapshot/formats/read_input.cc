@@ -26,9 +26,12 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/form_error.h"
 #include "snapshot/formats/json_bytes.h"
+#include "snapshot/formats/kind_by_path.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/read_yaml.h"
+#include "snapshot/formats/tar_archive.h"
 
 namespace ebb {
 namespace {
@@ -108,12 +111,6 @@ bool EndsWith(std::string_view name, std::string_view suffix) { return name.ends
 std::string_view WithoutGz(std::string_view name) {
   if (EndsWith(name, ".gz")) name.remove_suffix(3);
   return name;
-}
-
-// Source: POSIX, pax Interchange Format, ustar Header Block, "magic".
-bool IsTar(std::string_view bytes) {
-  constexpr size_t kMagicAt = 257;
-  return bytes.size() > kMagicAt && bytes.substr(kMagicAt).starts_with("ustar");
 }
 
 enum class Form { kJson, kYaml, kUnknown };
@@ -294,6 +291,8 @@ struct Reading {
   const Parallelism& parallelism;
   const InputLimits& limits;
   Strangers strangers = Strangers::kRefused;
+  // Whether archives are read: not those that stand in another one, or beside a dump.
+  bool archives = true;
 
   // Bytes that may still come.
   [[nodiscard]] uint64_t BytesLeft() const {
@@ -330,7 +329,9 @@ absl::Status Check(size_t held, uint64_t held_max, std::string_view name, const 
 // Whether a text that starts with these bytes cannot be a dump, so that there is
 // no point in holding all of it.
 bool IsNoDump(std::string_view name, std::string_view first) {
-  if (first.empty() || IsGzip(first) || IsBinarySnapshot(first) || IsUtf16(first)) return false;
+  if (first.empty() || IsGzip(first) || IsBinarySnapshot(first) || IsUtf16(first) || IsTar(first)) {
+    return false;
+  }
   return first[0] == '\0' || FormOf(name, first) == Form::kUnknown;
 }
 
@@ -401,16 +402,16 @@ absl::StatusOr<OwnedBytes> Inflate(std::string_view name, std::string_view bytes
       if (rest.find_first_not_of('\0') == rest.npos) break;  // Padding, as tapes have it.
       // A member that cannot be told from padding may hold the objects that keep a node.
       if (!IsGzip(rest)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            Absl(name), ": byte ", in, ": its gzip data is damaged: neither gzip nor padding"));
+        return BrokenText(
+            name,
+            absl::StrCat("byte ", in, ": its gzip data is damaged: neither gzip nor padding"));
       }
       inflateReset(&stream);
     } else if (result == Z_BUF_ERROR ||
                (result == Z_OK && in == bytes.size() && stream.avail_out > 0)) {
-      return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": its gzip data is truncated"));
+      return BrokenText(name, "its gzip data is truncated");
     } else if (result != Z_OK) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Absl(name), ": byte ", in, ": its gzip data is damaged"));
+      return BrokenText(name, absl::StrCat("byte ", in, ": its gzip data is damaged"));
     }
   }
   out.Pad();
@@ -426,32 +427,33 @@ absl::Status ReadText(Form form, std::string_view name, std::string_view bytes, 
                   reading.strangers);
 }
 
-absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
-                   const Reading& reading) {
-  if (IsGzip(bytes)) {
-    const absl::StatusOr<OwnedBytes> inside = Inflate(name, bytes, reading);
-    if (!inside.ok()) return inside.status();
-    if (IsGzip(inside->view())) {
-      return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is gzip within gzip"));
-    }
-    return Parse(name, inside->view(), true, reading);
-  }
+// Whether a text that ebb cannot read, or in which it finds no object, may hold some that it needs:
+// pods on nodes, nodes, budgets.  The names of fields in all forms that Go writes them in; plain
+// manifests (a chart's templates) have none of them together.
+bool MayHoldObjects(std::string_view text) {
+  const auto has = [text](std::string_view upper, std::string_view lower) {
+    return text.find(upper) != text.npos || text.find(lower) != text.npos;
+  };
+  return (has("Containers", "containers") && has("NodeName", "nodeName")) ||
+         has("KubeletVersion", "kubeletVersion") || has("DisruptionsAllowed", "disruptionsAllowed");
+}
+
+absl::Status ReadArchive(std::string_view name, std::string_view bytes, const Reading& reading);
+
+absl::Status ParseText(std::string_view name, std::string_view bytes, bool padded,
+                       const Reading& reading) {
   if (bytes.size() > reading.BytesLeft()) return TooLarge(name, reading);
   if (IsBinarySnapshot(bytes)) return ReadBinarySnapshot(name, bytes, reading.sink, reading.stats);
   if (IsUtf16(bytes)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Absl(name),
-                     ": looks like UTF-16, which `>` of Windows PowerShell writes; write the dump "
-                     "with `| Out-File -Encoding utf8`, or from cmd"));
+    return BrokenText(
+        name,
+        "looks like UTF-16, which `>` of Windows PowerShell writes; write the dump with "
+        "`| Out-File -Encoding utf8`, or from cmd");
   }
   if (const std::string instead = InsteadOfDump(bytes); !instead.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": ", instead));
   }
   const Form form = FormOf(name, bytes);
-  if (IsTar(bytes) && reading.strangers != Strangers::kCounted) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Absl(name), ": is a tar archive; unpack it and pass its folder"));
-  }
   if (form != Form::kUnknown) {
     const uint64_t known = reading.stats.known();
     absl::Status read = ReadText(form, name, bytes, padded, reading);
@@ -463,8 +465,37 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
     return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": ", behind));
   }
   if (reading.strangers == Strangers::kCounted) return ++reading.stats.strangers, absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(Absl(name), ": is neither JSON nor YAML nor a snapshot of ebb's"));
+  return BrokenText(name, "is neither JSON nor YAML nor a snapshot of ebb's");
+}
+
+absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
+                   const Reading& reading) {
+  if (IsGzip(bytes)) {
+    const absl::StatusOr<OwnedBytes> inside = Inflate(name, bytes, reading);
+    if (!inside.ok()) return inside.status();
+    if (IsGzip(inside->view())) return BrokenText(name, "is gzip within gzip");
+    return Parse(name, inside->view(), true, reading);
+  }
+  if (IsTar(bytes)) {
+    if (reading.archives) return ReadArchive(name, bytes, reading);
+    if (reading.stats.archives_unread++ == 0) reading.stats.first_archive = std::string(name);
+    return absl::OkStatus();
+  }
+  const uint64_t known = reading.stats.known();
+  absl::Status read = ParseText(name, bytes, padded, reading);
+  const bool passed_over =
+      read.ok() && reading.strangers == Strangers::kCounted && reading.stats.known() == known;
+  const auto form_error = FormErrorOf(read);
+  if (!passed_over && !form_error.has_value()) return read;
+  if (!MayHoldObjects(bytes)) return read;
+  const std::string problem =
+      passed_over ? absl::StrCat(Absl(name),
+                                 ": seems to hold pods, nodes or budgets in a form that "
+                                 "ebb does not read; pass what `kubectl get KIND -A "
+                                 "-o json` prints")
+                  : std::string(read.message());
+  const bool broken = form_error.has_value() && form_error->broken;
+  return MakeFormError({.broken = broken, .matters = true}, problem);
 }
 
 absl::Status ReadStandardInput(const Reading& reading) {
@@ -567,31 +598,130 @@ class FolderWalk {
   std::vector<std::string> files_;
 };
 
-absl::Status ReadFolder(const std::string& path, const Reading& reading) {
-  ImportStats& stats = reading.stats;
-  FolderWalk walk(stats);
-  if (absl::Status entered = walk.Enter(path); !entered.ok()) return entered;
-  bool found = false;
-  Reading lenient = reading;
-  lenient.strangers = Strangers::kCounted;
-  for (const std::string& file : std::move(walk).TakeFiles()) {
-    const uint64_t before = stats.known();
-    if (absl::Status read = ReadFile(file, lenient); !read.ok()) return read;
-    if (stats.known() > before) {
-      found = true;
-    } else if (stats.files_without_objects++ == 0) {
-      stats.first_without_objects = file;
-    }
+// Reads the files of one folder or archive, each by itself.
+class FilesTogether {
+ public:
+  explicit FilesTogether(const Reading& reading) : reading_(reading) {
+    reading_.strangers = Strangers::kCounted;
   }
-  if (found) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": holds no dump (*.json, *.yaml, *.yml, *.pb, *.gz)"));
+
+  [[nodiscard]] const Reading& reading() const { return reading_; }
+  [[nodiscard]] bool found() const { return found_; }
+
+  // `read` reads the file at `path`.  What is wrong with its form ends reading only where its
+  // objects were read before, or where its name says that it is one of the dump's.
+  template <typename Read>
+  absl::Status Add(const std::string& path, Read&& read) {
+    ImportStats& stats = reading_.stats;
+    const uint64_t known = stats.known();
+    const uint64_t objects = stats.objects;
+    const uint64_t archives = stats.archives_unread;
+    const uint64_t files = stats.files;
+    const absl::Status status = read(reading_);
+    const bool holds = stats.known() > known;
+    found_ |= holds;
+    ++files_;
+    if (status.ok()) {
+      const bool passed_over = stats.archives_unread > archives || stats.files > files + 1;
+      if (!holds && !passed_over && stats.files_without_objects++ == 0) {
+        stats.first_without_objects = path;
+      }
+      return status;
+    }
+    const auto problem = FormErrorOf(status);
+    if (!problem.has_value() || stats.objects > objects) return status;
+    if (problem->broken && KindByName(path).read) return status;
+    const bool matters = problem->matters;
+    std::string& first = matters ? stats.first_unread : stats.first_foreign;
+    if ((matters ? stats.files_unread : stats.files_foreign)++ == 0)
+      first = std::string(status.message());
+    if (first_problem_.ok() || (matters && !problem_matters_)) first_problem_ = status;
+    problem_matters_ |= matters;
+    return absl::OkStatus();
+  }
+
+  // What is wrong with files of which none holds an object of Kubernetes.
+  [[nodiscard]] absl::Status NothingFound(std::string_view name) const {
+    if (!first_problem_.ok()) return first_problem_;
+    if (files_ == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Absl(name),
+                       ": has no file with the name of a dump (*.json, *.yaml, *.yml, *.pb, *.gz, "
+                       "*.tar, *.tgz)"));
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        Absl(name), ": none of its ", files_, files_ == 1 ? " file" : " files",
+        " holds an object of Kubernetes, the first being ", reading_.stats.first_without_objects,
+        "; pass what `kubectl get ... -A -o json` prints"));
+  }
+
+ private:
+  Reading reading_;
+  bool found_ = false;
+  uint64_t files_ = 0;
+  absl::Status first_problem_;
+  bool problem_matters_ = false;
+};
+
+absl::Status ReadArchive(std::string_view name, std::string_view bytes, const Reading& reading) {
+  const absl::StatusOr<std::vector<TarFile>> all = FilesOfTar(name, bytes);
+  if (!all.ok()) return all.status();
+  Reading inner = reading;
+  inner.archives = false;
+  FilesTogether files(inner);
+  for (const TarFile& file : *all) {
+    const std::string path = absl::StrCat(Absl(name), "/", file.name);
+    const bool hidden = file.name.starts_with('.') || file.name.find("/.") != file.name.npos;
+    if (hidden || !IsDumpName(file.name)) continue;
+    absl::Status read = files.Add(path, [&](const Reading& each) {
+      ++each.stats.files;
+      return Parse(path, file.bytes, true, each);  // The archive's end stands behind it.
+    });
+    if (!read.ok()) return read;
+  }
+  return files.found() ? absl::OkStatus() : files.NothingFound(name);
+}
+
+// Whether the name is that of an archive, which a folder holds beside a dump or as the only thing.
+bool IsArchiveName(std::string_view name) {
+  return WithoutGz(name).ends_with(".tar") || name.ends_with(".tgz");
+}
+
+absl::Status ReadFolder(const std::string& path, const Reading& reading) {
+  FolderWalk walk(reading.stats);
+  if (absl::Status entered = walk.Enter(path); !entered.ok()) return entered;
+  std::vector<std::string> all = std::move(walk).TakeFiles();
+  const auto archives = std::stable_partition(
+      all.begin(), all.end(), [](const std::string& file) { return !IsArchiveName(file); });
+  Reading beside = reading;
+  beside.archives = false;
+  FilesTogether files(beside);
+  for (auto file = all.begin(); file != archives; ++file) {
+    absl::Status read =
+        files.Add(*file, [&](const Reading& each) { return ReadFile(*file, each); });
+    if (!read.ok()) return read;
+  }
+  // A must-gather has the archives of other tools among its files, of another moment.
+  if (files.found()) {
+    const auto left = static_cast<uint64_t>(all.end() - archives);
+    if (left > 0 && reading.stats.archives_unread == 0) reading.stats.first_archive = *archives;
+    reading.stats.archives_unread += left;
+    return absl::OkStatus();
+  }
+  FilesTogether packed(reading);
+  for (auto file = archives; file != all.end(); ++file) {
+    absl::Status read =
+        packed.Add(*file, [&](const Reading& each) { return ReadFile(*file, each); });
+    if (!read.ok()) return read;
+  }
+  if (packed.found()) return absl::OkStatus();
+  return archives == all.end() ? files.NothingFound(path) : packed.NothingFound(path);
 }
 
 }  // namespace
 
 bool IsDumpName(std::string_view name) {
-  for (const std::string_view suffix : {".json", ".yaml", ".yml", ".gz", ".pb"}) {
+  for (const std::string_view suffix : {".json", ".yaml", ".yml", ".gz", ".pb", ".tar", ".tgz"}) {
     if (EndsWith(name, suffix)) return true;
   }
   return false;

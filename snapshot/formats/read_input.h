@@ -3,13 +3,17 @@
 // An input is the path of a file, of a folder (every *.json, *.yaml, *.yml, *.pb
 // and *.gz in it to the bottom, by path), or "-" for standard input.
 // A file is, whatever its name, gzip (then what is inside counts), ebb's binary
-// snapshot (binary_snapshot.h), JSON (read_json.h) or YAML (read_yaml.h).
+// snapshot (binary_snapshot.h), JSON (read_json.h), YAML (read_yaml.h) or a tar archive, which is
+// read as a folder is (tar_archive.h).
 //
 // Folders: what people unpack has more in it than objects (`kubectl cluster-info dump`,
 //          must-gather).  A file that holds no Kubernetes object is counted and passed
-//          over; one that is empty or cut off is an error.  A file that two paths lead to
-//          is read once, so that links may go in circles.  What begins with "." is not
-//          read, nor is a pipe, a socket or a device, which is counted.
+//          over.  A file that is broken or of a form that ebb does not read (form_error.h) is
+//          counted too, apart from others where it seems to hold objects that ebb needs; it is an
+//          error where objects of it were read before, or where it is called as a kind is.
+//          A file that two paths lead to is read once, so that links may go in circles.  What
+//          begins with "." is not read, nor is a pipe, a socket or a device, which is counted.
+//          Archives are read where no other file of the folder holds an object.
 //
 // Errors: one line naming the file, the object and the field:
 //           pods.json: Pod default/web-0: spec.containers[2].resources.requests.cpu:

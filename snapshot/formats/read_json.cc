@@ -11,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "snapshot/formats/form_error.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/json_scan.h"
+#include "snapshot/formats/kind_by_path.h"
 #include "snapshot/formats/object_reader.h"
 
 namespace ebb {
@@ -57,7 +59,7 @@ class DocumentReader {
     constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     if (std::string_view(p_, Left()).substr(0, 3) == kByteOrderMark) p_ += 3;
     p_ = json_scan::SkipBlanks(p_, end_);
-    if (p_ == end_) return Error("is empty");
+    if (p_ == end_) return Broken("is empty");
     while (p_ < end_) {
       if (absl::Status read = Document(); !read.ok()) return read;
       p_ = json_scan::SkipBlanks(p_, end_);
@@ -85,8 +87,7 @@ class DocumentReader {
         depth_(outer.depth_ + 1) {}
 
   absl::Status Document() {
-    holds_array_ = *p_ == '[';
-    if (holds_array_) return IsStrangeArray() ? Stranger() : List("", {}, {});
+    if (*p_ == '[') return Array();
     if (*p_ != '{') return NotJson(p_, "an object or array was expected");
     return TopObject();
   }
@@ -138,6 +139,12 @@ class DocumentReader {
     }
     if (shell) return EndList(metadata, api_version, ItemKind(kind));
     const Span span{start, p_, 0};
+    if (IsGoInternal(span)) return GoInternal(span);
+    if (kind.empty()) {
+      if (const KindOfFile named = NamedKind(span, /*in_list=*/false); !named.kind.empty()) {
+        return Object(span, Place({}, 0, named.api_version, named.kind));
+      }
+    }
     if (strangers_ == Strangers::kCounted && kind.empty() && !LooksLikeObject(span)) {
       ++stats_.strangers;
       return absl::OkStatus();
@@ -215,17 +222,71 @@ class DocumentReader {
     return !members.ok() || version || (metadata && content);
   }
 
-  // Whether the array at p_ starts with something other than a Kubernetes object.
-  bool IsStrangeArray() {
-    if (strangers_ == Strangers::kRefused) return false;
+  absl::Status Array() {
+    Span first;
+    const bool strange = IsStrangeArray(first);
+    if (first.end != nullptr) {
+      if (IsGoInternal(first)) return GoInternal(first);
+      const KindOfFile named = NamedKind(first, /*in_list=*/true);
+      if (!named.kind.empty()) return List("", named.api_version, named.kind);
+    }
+    if (strange && strangers_ == Strangers::kCounted) return Stranger();
+    return List("", {}, {});
+  }
+
+  // Whether the array at p_ starts with something other than a Kubernetes object.  `first` is its
+  // first element where that is an object.
+  bool IsStrangeArray(Span& first) {
     const char* const start = p_;
     bool strange = false;
-    Span first;
     if (Step(start).ok() && *p_ != ']') {
       strange = *p_ != '{' || (SkipObject("", 0, first).ok() && !LooksLikeObject(first));
     }
     p_ = start;
     return strange;
+  }
+
+  // The kind that the file's name gives to objects which do not say their own.
+  KindOfFile NamedKind(const Span& span, bool in_list) {
+    const KindOfFile named = KindByPath(name_, TextOf(span), in_list);
+    if (named.kind.empty() || !named.read) return named;
+    if (stats_.files_of_named_kind++ == 0) {
+      stats_.first_of_named_kind = absl::StrCat(Absl(name_), ": ", Absl(named.kind));
+    }
+    return named;
+  }
+
+  // Whether an object has the fields of Kubernetes' internal types, as `kubectl cluster-info dump`
+  // of 2017 and other programs marshal them: the names of Go's fields.
+  bool IsGoInternal(const Span& span) const {
+    const auto has = [](std::string_view text, std::initializer_list<std::string_view> keys) {
+      bool found = false;
+      json_scan::ForEachMember(text, [&](std::string_view key, std::string_view value) {
+        found |= value[0] == '{' && std::ranges::find(keys, key) != keys.end();
+      });
+      return found;
+    };
+    bool internal = has(TextOf(span), {"ObjectMeta"});
+    json_scan::ForEachMember(TextOf(span), [&](std::string_view key, std::string_view value) {
+      if (key == "Spec" && value[0] == '{') internal |= !has(TextOf(span), {"spec", "metadata"});
+      if (key != "Items" || value[0] != '[') return;
+      const char* const end = value.data() + value.size();
+      const char* const item = json_scan::SkipBlanks(value.data() + 1, end);
+      const char* const item_end = *item == '{' ? json_scan::SkipContainer(item, end) : nullptr;
+      if (item_end == nullptr) return;
+      internal |= has({item, static_cast<size_t>(item_end - item)}, {"ObjectMeta", "Spec"});
+    });
+    return internal;
+  }
+
+  absl::Status GoInternal(const Span& span) const {
+    return MakeFormError(
+        {.matters = true},
+        absl::StrCat(
+            Absl(name_), ": ", BytePosition(Text(), Offset(span.begin)),
+            ": is JSON of Go's internal types (\"ObjectMeta\", \"Spec\", \"Items\"), as "
+            "`kubectl cluster-info dump` of 2017 wrote it, and ebb reads the API's JSON "
+            "(\"metadata\", \"spec\", \"items\"); dump with `kubectl get ... -A -o json`"));
   }
 
   // Passes over a document that is no Kubernetes object.
@@ -331,6 +392,13 @@ class DocumentReader {
   absl::Status Deferred(std::string_view api_version, std::string_view kind) {
     const std::vector<Span> spans = std::move(deferred_);
     deferred_.clear();
+    if (kind.empty() && !spans.empty()) {
+      const KindOfFile named = NamedKind(spans[0], /*in_list=*/true);
+      if (!named.kind.empty()) {
+        kind = named.kind;
+        if (api_version.empty()) api_version = named.api_version;
+      }
+    }
     for (const Span& span : spans) {
       const ObjectPlace place = Place("items", span.index, api_version, kind);
       if (kind.empty()) {
@@ -522,13 +590,14 @@ class DocumentReader {
   absl::Status Error(std::string_view problem) const {
     return absl::InvalidArgumentError(absl::StrCat(Absl(name_), ": ", Absl(problem)));
   }
+  absl::Status Broken(std::string_view problem) const { return BrokenText(name_, problem); }
   absl::Status NotJson(const char* at, std::string_view problem) const {
-    return Error(absl::StrCat(BytePosition(Text(), Offset(at)), ": is not JSON: ", Absl(problem)));
+    return Broken(absl::StrCat(BytePosition(Text(), Offset(at)), ": is not JSON: ", Absl(problem)));
   }
   absl::Status Truncated(const char* open) const {
-    return Error(absl::StrCat(BytePosition(Text(), Offset(end_)),
-                              ": is truncated: the text ends within what began at ",
-                              BytePosition(Text(), Offset(open))));
+    return Broken(absl::StrCat(BytePosition(Text(), Offset(end_)),
+                               ": is truncated: the text ends within what began at ",
+                               BytePosition(Text(), Offset(open))));
   }
   absl::Status NoKind(const ObjectPlace& place, const Span& span) const {
     const std::string where = place.list.empty()
@@ -536,14 +605,15 @@ class DocumentReader {
                                   : absl::StrCat(Absl(place.list), "[", place.index, "]");
     const std::string problem =
         absl::StrCat(where, ": is not a Kubernetes object: kind is missing");
-    std::string_view text = TextOf(span);
-    text.remove_prefix(std::min<size_t>(text.size(), 1));
-    if (!holds_array_ || text.find("\"metadata\"") == text.npos) return Error(problem);
-    return Error(absl::StrCat(
-        problem,
-        ". The file is a list of objects without `kind`, as archives of sonobuoy and Insights hold "
-        "them, and ebb cannot tell of what kind they are; pass what `kubectl get KIND -A -o json` "
-        "prints"));
+    const bool has_metadata = TextOf(span).find("\"metadata\"") != std::string_view::npos;
+    return MakeFormError(
+        {},
+        absl::StrCat(Absl(name_), ": ", problem,
+                     has_metadata ? ", and the file's name names none that the object can be of "
+                                    "(as pods.json, pods/NAMESPACE.json or "
+                                    "pod/NAMESPACE/NAME.json do); pass what `kubectl get KIND "
+                                    "-A -o json` prints"
+                                  : ""));
   }
 
   const std::string_view name_;
@@ -554,9 +624,8 @@ class DocumentReader {
   ObjectSink& sink_;
   ImportStats& stats_;
   const Strangers strangers_;
-  int depth_ = 0;             // Lists around this one.
-  uint64_t items_ = 0;        // Of lists of this text.
-  bool holds_array_ = false;  // Its document at hand is an array.
+  int depth_ = 0;       // Lists around this one.
+  uint64_t items_ = 0;  // Of lists of this text.
   ObjectReader reader_;
   ObjectBatch batch_;
   std::vector<Span> deferred_;  // Items without a kind, until the list's is known.

@@ -8,6 +8,8 @@
 //   the autoscaler's debugging snapshot: `NodeList: [{Node, Pods}]`, whose pods are
 //   on that node whatever their spec.nodeName says, and UnscheduledPodsCanBeScheduled,
 //   which are on no node.
+// An object, an array or a list without a kind has the kind that the file's name tells
+// (kind_by_path.h).
 // Fields come in any order; null is absent; a field that no decision reads is
 // skipped, unless it may restrict where a pod can run: then its path goes to
 // Pod.not_understood and the pod's node is kept.

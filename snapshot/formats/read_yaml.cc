@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "snapshot/formats/form_error.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/write_objects.h"
 
@@ -146,6 +147,8 @@ class JsonWriter : public YAML::EventHandler {
   // `repeated_max`: how many bytes aliases may add.
   explicit JsonWriter(size_t repeated_max) : repeated_left_(repeated_max) {}
 
+  // A text that yaml-cpp reads for itself: places in it count from its beginning.
+  void BeginText() { last_start_ = -1; }
   // Starts the next document; what aliases may still add is kept.
   void Clear() {
     json_.clear();
@@ -261,7 +264,11 @@ class JsonWriter : public YAML::EventHandler {
   void Key(const YAML::Mark& mark, const std::string& tag, const std::string& value) {
     if (value == "<<" && !IsString(tag)) throw Refused(mark, "merge keys (<<) are not supported");
     if (!open_.back().keys.insert(value).second) {
-      throw Refused(mark, absl::StrCat("the key \"", value, "\" occurs twice in one map"));
+      const bool starts_object = open_.size() == 1 && (value == "apiVersion" || value == "kind");
+      throw Refused(mark, absl::StrCat("the key \"", value, "\" occurs twice in one map",
+                                       starts_object ? "; if these are several objects, put a line "
+                                                       "`---` between them"
+                                                     : ""));
     }
     Separate();
     AppendJsonString(json_, value);
@@ -311,12 +318,14 @@ class JsonWriter : public YAML::EventHandler {
   bool has_kind_ = false;
 };
 
-absl::Status NotYaml(std::string_view name, const YAML::Mark& mark, std::string_view problem) {
-  const std::string where =
-      mark.is_null() ? ""
-                     : absl::StrCat("line ", mark.line + 1, ", column ", mark.column + 1, ": ");
-  return absl::InvalidArgumentError(
-      absl::StrCat(Absl(name), ": ", where, "is not YAML that can be read: ", Absl(problem)));
+// `mark` counts lines behind the first `lines` of the file.
+absl::Status NotYaml(std::string_view name, size_t lines, const YAML::Mark& mark,
+                     std::string_view problem) {
+  const std::string where = mark.is_null()
+                                ? ""
+                                : absl::StrCat("line ", lines + static_cast<size_t>(mark.line) + 1,
+                                               ", column ", mark.column + 1, ": ");
+  return BrokenText(name, absl::StrCat(where, "is not YAML that can be read: ", Absl(problem)));
 }
 
 // The line at `at` without its end.
@@ -344,13 +353,81 @@ bool IsCutOff(std::string_view yaml) {
   return start != yaml.npos && LastLine(yaml, kYamlEnd, start) == yaml.npos;
 }
 
-absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectSink& sink,
-                           ImportStats& stats, Strangers strangers) {
+// A part of a text: one or more documents.
+struct YamlPart {
+  std::string_view text;
+  size_t lines_before;
+};
+
+// The key of a line that begins a member of the outermost map; "" for other lines.
+std::string_view OuterKey(std::string_view line) {
+  const size_t colon = line.find(':');
+  if (colon == line.npos || colon == 0 ||
+      !absl::ascii_isalpha(static_cast<unsigned char>(line[0]))) {
+    return {};
+  }
+  const bool ends = colon + 1 == line.size() || line[colon + 1] == ' ' || line[colon + 1] == '\r';
+  return ends ? line.substr(0, colon) : std::string_view();
+}
+
+// Several files behind one another without `---` between them: each repeats apiVersion and kind
+// in the outermost map.  Cuts the text before each line that repeats the first of the two, where
+// each document has both; everything else is one part, in which the parser finds the key that
+// comes twice.
+std::vector<YamlPart> YamlPartsOf(std::string_view yaml) {
+  struct Start {
+    size_t at;
+    size_t lines_before;
+    bool has_other;  // apiVersion and kind.
+  };
+  std::vector<Start> starts;  // Of the document at hand, from its first key on.
+  std::vector<YamlPart> parts;
+  size_t part_at = 0;
+  size_t part_lines = 0;
+  std::string_view first;
+  const auto end_document = [&](size_t at, size_t lines) {
+    const bool whole =
+        std::ranges::all_of(starts, [](const Start& each) { return each.has_other; });
+    for (size_t i = 1; whole && i < starts.size(); ++i) {
+      parts.push_back({yaml.substr(part_at, starts[i].at - part_at), part_lines});
+      part_at = starts[i].at;
+      part_lines = starts[i].lines_before;
+    }
+    starts.clear();
+    first = {};
+    if (at < yaml.size()) return;
+    parts.push_back({yaml.substr(part_at), part_lines});
+    part_lines = lines;
+  };
+  size_t lines = 0;
+  for (size_t at = 0; at < yaml.size(); ++lines) {
+    const size_t end = std::min(yaml.find('\n', at), yaml.size() - 1) + 1;
+    const std::string_view line = yaml.substr(at, end - at);
+    if (line.starts_with("---") || line.starts_with("...")) {
+      end_document(at, lines);
+    } else if (const std::string_view key = OuterKey(line.substr(0, line.find('\n')));
+               !key.empty()) {
+      if (first.empty()) first = key;
+      const bool tells = key == "apiVersion" || key == "kind";
+      if (key == first && tells) {
+        starts.push_back({at, lines, false});
+      } else if (tells && !starts.empty()) {
+        starts.back().has_other = true;
+      }
+    }
+    at = end;
+  }
+  end_document(yaml.size(), lines);
+  return parts;
+}
+
+absl::Status ReadDocuments(std::string_view name, std::string_view yaml, JsonWriter& writer,
+                           uint64_t& documents, ObjectSink& sink, ImportStats& stats,
+                           Strangers strangers) {
   ByteBuffer bytes(yaml);
   std::istream stream(&bytes);
   YAML::Parser parser(stream);
-  JsonWriter writer((size_t{16} << 20) + 10 * yaml.size());
-  uint64_t documents = 0;
+  writer.BeginText();
   for (uint64_t index = 1; parser.HandleNextDocument(writer); ++index) {
     const std::string& json = writer.json();
     if (json == "null" || json.empty()) continue;
@@ -360,8 +437,8 @@ absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectS
         ++stats.strangers;
         continue;
       }
-      return absl::InvalidArgumentError(
-          absl::StrCat(Absl(name), ": document ", index, ": is not a Kubernetes object"));
+      return MakeFormError(
+          {}, absl::StrCat(Absl(name), ": document ", index, ": is not a Kubernetes object"));
     }
     if (absl::Status read = ReadJson(name, json, false, sink, stats, Parallelism::One(), strangers);
         !read.ok()) {
@@ -372,9 +449,59 @@ absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectS
           absl::StrCat(Absl(name), ": is truncated: a list has items but no kind behind them"));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status ReadPart(std::string_view name, const YamlPart& part, JsonWriter& writer,
+                      uint64_t& documents, ObjectSink& sink, ImportStats& stats,
+                      Strangers strangers) {
+  try {
+    return ReadDocuments(name, part.text, writer, documents, sink, stats, strangers);
+  } catch (const Refused& refused) {
+    return NotYaml(name, part.lines_before, refused.mark, refused.problem);
+  } catch (const YAML::Exception& error) {
+    return NotYaml(name, part.lines_before, error.mark, error.msg);
+  } catch (const std::exception& error) {
+    return NotYaml(name, 0, YAML::Mark::null_mark(), error.what());
+  }
+}
+
+absl::Status ReadParts(std::string_view name, std::string_view yaml, ObjectSink& sink,
+                       ImportStats& stats, Strangers strangers) {
+  JsonWriter writer((size_t{16} << 20) + 10 * yaml.size());
+  uint64_t documents = 0;
+  for (const YamlPart& part : YamlPartsOf(yaml)) {
+    absl::Status read = ReadPart(name, part, writer, documents, sink, stats, strangers);
+    if (!read.ok()) return read;
+  }
   // What ebb wrote of no objects is whole: IsCutOff() has seen its end.
   if (documents > 0 || LastLine(yaml, kYamlStart) != yaml.npos) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is empty"));
+  return BrokenText(name, "is empty");
+}
+
+// What Troubleshoot puts in place of what it leaves out.  To YAML it is an alias where it begins
+// a value.
+constexpr std::string_view kHidden = "***HIDDEN***";
+
+// The text with each value that begins with kHidden in quotes; line by line, so that errors keep
+// their places.  "" where nothing is hidden.
+std::string QuoteHidden(std::string_view yaml) {
+  std::string quoted;
+  size_t copied = 0;
+  for (size_t at = yaml.find(kHidden); at != yaml.npos; at = yaml.find(kHidden, at + 1)) {
+    size_t before = at;
+    while (before > 0 && yaml[before - 1] == ' ') --before;
+    const bool begins_value =
+        before > 0 && before < at && (yaml[before - 1] == ':' || yaml[before - 1] == '-');
+    const size_t end = std::min(yaml.find_first_of("\r\n", at), yaml.size());
+    const std::string_view value = yaml.substr(at, end - at);
+    if (!begins_value || value.find_first_of("\"\\") != value.npos) continue;
+    absl::StrAppend(&quoted, Absl(yaml.substr(copied, at - copied)), "\"", Absl(value), "\"");
+    copied = end;
+    at = end - 1;
+  }
+  if (copied > 0) absl::StrAppend(&quoted, Absl(yaml.substr(copied)));
+  return quoted;
 }
 
 }  // namespace
@@ -410,27 +537,19 @@ absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& 
                       ImportStats& stats, Strangers strangers) {
   // yaml-cpp would replace bytes that are not UTF-8; a name must not change while it is read.
   if (const size_t at = FirstInvalidUtf8(yaml); at < yaml.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": byte ", at, ": is not UTF-8"));
+    return BrokenText(name, absl::StrCat("byte ", at, ": is not UTF-8"));
   }
   if (const auto odd = FindOddCharacter(yaml)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Absl(name), ": line ", odd->line, ": ", Absl(odd->what)));
+    return BrokenText(name, absl::StrCat("line ", odd->line, ": ", Absl(odd->what)));
   }
   if (IsCutOff(yaml)) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is cut off: its last line, \"",
                                                    Absl(kYamlEnd), "\", is missing"));
   }
   const uint64_t bytes_before = stats.bytes;
-  absl::Status read;
-  try {
-    read = ReadDocuments(name, yaml, sink, stats, strangers);
-  } catch (const Refused& refused) {
-    read = NotYaml(name, refused.mark, refused.problem);
-  } catch (const YAML::Exception& error) {
-    read = NotYaml(name, error.mark, error.msg);
-  } catch (const std::exception& error) {
-    read = NotYaml(name, YAML::Mark::null_mark(), error.what());
-  }
+  const std::string quoted = QuoteHidden(yaml);
+  absl::Status read =
+      ReadParts(name, quoted.empty() ? yaml : std::string_view(quoted), sink, stats, strangers);
   stats.bytes = bytes_before + yaml.size();
   return read;
 }

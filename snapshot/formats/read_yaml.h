@@ -6,7 +6,9 @@
 // Anchors and aliases work; merge keys ("<<") and keys that are not scalars are
 // refused, as are a value under a tag of its own or under one that it does not fit
 // (`!!null 1`), a key that a map has twice, and a number that starts with 0 (`010`), which
-// kubectl takes for octal and YAML 1.2 for decimal.
+// kubectl takes for octal and YAML 1.2 for decimal.  Documents that stand behind one another
+// without `---` are told apart by apiVersion and kind, which each repeats in its outermost map.
+// What Troubleshoot redacted (`***HIDDEN***`, an alias to YAML) is a string.
 //
 // Errors: see read_input.h; for text that is not YAML they name line and column.  What ebb wrote
 //         itself (write_objects.h) is refused where its last line is missing.

@@ -114,9 +114,14 @@ std::string_view ApiGroupOf(std::string_view api_version) {
   return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
 }
 
+// Pods that were made before Kubernetes 1.16 name `extensions/v1beta1` to this day: today's `apps`.
+std::string_view GroupOfToday(std::string_view group) {
+  return group == "extensions" ? "apps" : group;
+}
+
 const KnownOwner* KindOf(std::string_view api_version, std::string_view kind) {
   for (const KnownOwner& known : kKnownOwners) {
-    if (known.name == kind && known.group == ApiGroupOf(api_version)) return &known;
+    if (known.name == kind && known.group == GroupOfToday(ApiGroupOf(api_version))) return &known;
   }
   return nullptr;
 }

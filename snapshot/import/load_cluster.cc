@@ -7,6 +7,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "snapshot/import/dump_kinds.h"
 #include "snapshot/import/unevaluated_warnings.h"
 
 namespace ebb {
@@ -252,12 +253,57 @@ absl::Status CheckNodesAndPods(const LoadedCluster& cluster) {
   return absl::OkStatus();
 }
 
+void WarnOfFiles(const ImportStats& input, bool assume_complete,
+                 std::vector<InputWarning>& warnings) {
+  const auto more = [](uint64_t files) { return files > 1 ? ", ..." : ""; };
+  if (input.files_unread > 0) {
+    warnings.push_back({"ObjectsNotRead",
+                        absl::StrCat(Count(input.files_unread, "file seems to hold objects",
+                                           "files seem to hold "
+                                           "objects"),
+                                     " that ebb needs and cannot read, and they are missing: ",
+                                     Printable(input.first_unread), more(input.files_unread)),
+                        KubectlGet(DumpWords()), assume_complete ? Lack::kNothing : Lack::kKinds});
+  }
+  if (input.files_foreign > 0) {
+    warnings.push_back({"FilesNotRead",
+                        absl::StrCat(Count(input.files_foreign, "file is passed over that is",
+                                           "files are passed "
+                                           "over that are"),
+                                     " broken or holds other things than ebb reads: ",
+                                     Printable(input.first_foreign), more(input.files_foreign)),
+                        ""});
+  }
+  if (input.archives_unread > 0) {
+    warnings.push_back(
+        {"ArchivesNotRead",
+         absl::StrCat(Count(input.archives_unread, "archive", "archives"),
+                      " beside the dump or within it ", input.archives_unread > 1 ? "are" : "is",
+                      " not read: ", Printable(input.first_archive), more(input.archives_unread)),
+         ""});
+  }
+  if (input.files_of_named_kind > 0) {
+    warnings.push_back(
+        {"KindsOfFileNames",
+         absl::StrCat(Count(input.files_of_named_kind, "file holds", "files hold"),
+                      " objects that do not say their kind, which is taken from the file's name: ",
+                      Printable(input.first_of_named_kind), more(input.files_of_named_kind)),
+         ""});
+  }
+}
+
+absl::Status CheckAllFilesRead(const ImportStats& input) {
+  if (input.files_unread == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(input.first_unread);
+}
+
 absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
                         LoadedCluster& cluster) {
   cluster.counts.input = std::move(stats);
   cluster.counts.newest_heartbeat = watch.newest_heartbeat();
   if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
   const LoadCounts& counts = cluster.counts;
+  WarnOfFiles(counts.input, options.assume_complete, cluster.warnings);
   // This does not depend on what the input lacks.
   if (options.use == InputUse::kPlan) {
     WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
@@ -283,7 +329,14 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   for (InputWarning& each : std::span(cluster.warnings).subspan(before)) {
     each.may_be_assumed_away = true;
   }
-  return CheckWhole(cluster.warnings, options.allow_incomplete);
+  absl::Status whole = CheckWhole(cluster.warnings, options.allow_incomplete);
+  // The warnings are not printed then, and this one may be the reason.
+  if (whole.ok() || counts.input.files_of_named_kind == 0) return whole;
+  return absl::Status(whole.code(),
+                      absl::StrCat(whole.message(),
+                                   "; objects that do not say their kind are taken for what the "
+                                   "name of the file says, the first ",
+                                   Printable(counts.input.first_of_named_kind)));
 }
 
 absl::Status CheckStrict(const LoadOptions& options, std::span<const InputWarning> warnings) {

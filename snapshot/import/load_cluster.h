@@ -99,6 +99,13 @@ struct LoadedCluster {
 // Reads `snapshot` and `counts`.
 absl::Status CheckNodesAndPods(const LoadedCluster& cluster);
 
+// Appends what ebb did with files that it could not read, or whose objects do not say their kind.
+void WarnOfFiles(const ImportStats& input, bool assume_complete,
+                 std::vector<InputWarning>& warnings);
+// Errors: the first file that seems to hold objects which ebb needs and cannot read; for those who
+// read files and hand on no warnings.
+absl::Status CheckAllFilesRead(const ImportStats& input);
+
 // The end of loading: fills `cluster.warnings` and `cluster.counts`.
 // Errors: a cluster without nodes or of the nodes of another one; CheckWhole of the warnings.
 absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,

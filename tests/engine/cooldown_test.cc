@@ -31,6 +31,22 @@ TEST(CooldownsTest, EachKindOfEventHoldsBackForItsOwnTime) {
   EXPECT_FALSE(After(ScaleEventKind::kFailedDeletion).Active(1180));
 }
 
+TEST(CooldownsTest, TheHoldThatLastsLongestIsNamed) {
+  Cooldowns cooldowns = After(ScaleEventKind::kScaleUp);
+  cooldowns.Note({ScaleEventKind::kFailedDeletion, "group", 1500});
+  cooldowns.Note({ScaleEventKind::kDeletion, "group", 1500});
+  const auto failed = cooldowns.HoldAt(1510);
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_EQ(failed->kind, ScaleEventKind::kFailedDeletion);
+  EXPECT_EQ(failed->at_s, 1500);
+  EXPECT_EQ(failed->until_s, 1680);
+  const auto added = After(ScaleEventKind::kScaleUp).HoldAt(1599);
+  ASSERT_TRUE(added.has_value());
+  EXPECT_EQ(added->kind, ScaleEventKind::kScaleUp);
+  EXPECT_EQ(added->until_s, 1600);
+  EXPECT_FALSE(cooldowns.HoldAt(1680).has_value());
+}
+
 TEST(CooldownsTest, DelayOfZeroHoldsNothingBack) {
   EXPECT_FALSE(After(ScaleEventKind::kDeletion, {}).Active(1000));
 }

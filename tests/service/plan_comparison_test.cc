@@ -57,6 +57,20 @@ TEST(PlanComparisonTest, APlanIsLikeItself) {
   EXPECT_THAT(found->now_too, IsEmpty());
 }
 
+TEST(PlanComparisonTest, PlansWithoutACommonNodeAreOfTwoClusters) {
+  const Json kept = Json::parse(R"([{"node": "a", "reason": "NotUnderutilized"}])");
+  const auto are = [](const Json& before, const Json& after) {
+    const absl::StatusOr<PlanComparison> found = ComparePlans(before, after);
+    EXPECT_EQ(ComparisonJson(*found).at("ofTwoClusters"), found->of_two_clusters);
+    return found->of_two_clusters;
+  };
+  EXPECT_TRUE(are(Plan({"a", "b"}), Plan({"c"})));
+  EXPECT_FALSE(are(Plan({"a", "b"}), Plan({"b", "c"})));
+  EXPECT_FALSE(are(Plan({"a"}), Plan({"b"}, kept)));
+  EXPECT_FALSE(are(Plan({"b"}, kept), Plan({"a"})));
+  EXPECT_FALSE(are(Plan({"a"}), Plan({}))) << "it names no node";
+}
+
 TEST(PlanComparisonTest, WhatIsNoPlanIsRefused) {
   const auto error = [](const Json& json) {
     return std::string(ComparePlans(Plan({}), json).status().message());

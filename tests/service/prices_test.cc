@@ -144,6 +144,13 @@ TEST(PricesTest, WhatIsWrongInCsvIsToldWithItsLine) {
   EXPECT_EQ(error("zone,hourly\n,1\n,2\n"), "p.csv: line 3: is a second price of all other nodes");
 }
 
+TEST(PricesTest, SumsInJsonHaveNoNoiseOfBinaryFractions) {
+  EXPECT_NE(0.1 + 0.2, 0.3);
+  EXPECT_EQ(RoundedMoney(0.1 + 0.2), 0.3);
+  EXPECT_EQ(RoundedMoney(157.76000000000002), 157.76);
+  EXPECT_EQ(RoundedMoney(1e300), 1e300);
+}
+
 TEST(PricesTest, MoneyIsRoundedToCents) {
   EXPECT_EQ(MoneyText(1234.567, "USD"), "1,234.57 USD");
   EXPECT_EQ(MoneyText(-0.5, ""), "-0.50");

@@ -23,6 +23,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import termios
 import threading
@@ -490,7 +491,7 @@ class ExplainTest(EbbTest):
         items = [node("a"), node("b", taints=since), node("z"), pod("of-a", "a", cpu="1"),
                  pod("of-b", "b", cpu="1"), pod("of-z", "z", cpu="2500m")]
         text = self.ebb("plan", self.dump(items), *now)[0]
-        self.assertIn("1 pod on nodes in deletion must move, and room is kept for all of them.",
+        self.assertIn("1 pod on nodes in deletion must move, and room is kept for it.",
                       text)
         plan = self.ebb_json("plan", self.dump(items), *now)
         self.assertEqual(plan["remove"], [])
@@ -500,7 +501,7 @@ class ExplainTest(EbbTest):
         self.assertIn("2 pods are pending, 1 of them on nodes in deletion, and room is kept", text)
         items[-1] = pod("of-z", "z", cpu="3500m")
         text = self.ebb("plan", self.dump([*items[1:3], *items[4:]]), *now)[0]
-        self.assertIn("1 pod on nodes in deletion must move, and there is room for none of them.",
+        self.assertIn("1 pod on nodes in deletion must move, and there is no room for it.",
                       text)
         self.assertIn("do not all find room, so no node was judged.", text)
 
@@ -540,6 +541,76 @@ class ExplainTest(EbbTest):
         entry = next(n for n in plan["keep"] + plan["remove"] if n["node"] == "gpu")
         self.assertEqual(entry["utilization"],
                          {"resource": "nvidia.com/gpu", "value": 0.25, "gpu": 0.25})
+
+    def test_parts_of_gpus_stand_beside_the_utilization(self):
+        mig = labelled(node("mig"), **{"nvidia.com/gpu.count": "1",
+                                       "k8s.amazonaws.com/accelerator": "a100"})
+        mig["spec"]["providerID"] = "aws:///eu-1a/i-1"
+        for amounts in ["allocatable", "capacity"]:
+            mig["status"][amounts]["nvidia.com/mig-1g.5gb"] = "7"
+        user = pod("user", "mig")
+        user["spec"]["containers"][0]["resources"] = {
+            "requests": {"cpu": "1", "nvidia.com/mig-1g.5gb": "3"},
+            "limits": {"nvidia.com/mig-1g.5gb": "3"}}
+        dump = self.dump([mig, node("b"), user])
+        text = self.ebb("plan", dump, "--explain", "mig")[0]
+        self.assertIn("Parts of its GPUs are requested: 3 of 7 nvidia.com/mig-1g.5gb.", text)
+        plan = self.ebb_json("plan", dump)
+        entry = next(n for n in plan["keep"] + plan["remove"] if n["node"] == "mig")
+        self.assertEqual(entry["allocatable"]["gpus"], 1)
+
+    def test_a_node_that_would_fit_before_others_went_is_offered_the_search(self):
+        # The room on c takes the pod of a or that of b.
+        dump = self.dump([node("a"), node("b"), node("c"), pod("of-a", "a", cpu="1500m"),
+                          pod("of-b", "b", cpu="1600m"), pod("of-c", "c", cpu="2200m")])
+        words = [dump, "--scale-down-utilization-threshold", "1"]
+        kept = [n["node"] for n in self.ebb_json("plan", *words)["keep"]
+                if n["reason"] == "NoPlaceToMovePods"]
+        offered = [n for n in kept if "--optimize looks for a better choice of nodes" in
+                   self.ebb("plan", *words, "--explain", n)[0]]
+        self.assertNotEqual(offered, [], kept)
+        self.assertTrue(self.explain_json(*words, "--explain", offered[0])[0]["fitsFirst"])
+
+    def test_nodes_that_may_go_once_the_budget_recovers_are_counted(self):
+        items = [node(n) for n in "abcd"]
+        for n in "abc":
+            items.append(pod(f"p{n}", n, cpu="100m"))
+            items[-1]["metadata"]["labels"] = {"app": "web"}
+        items.append({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+                      "metadata": {"name": "web", "namespace": "default"},
+                      "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+                      "status": {"disruptionsAllowed": 1, "currentHealthy": 3, "desiredHealthy": 2,
+                                 "expectedPods": 3}})
+        dump = self.dump(items)
+        plan = self.ebb_json("plan", dump)
+        kept = [n for n in plan["keep"] if n["reason"] == "BlockedByPod"]
+        self.assertGreater(len(kept), 0)
+        self.assertEqual(plan["summary"]["mayGoLater"], len(kept))
+        self.assertIn(f"{len(kept)} of them may go in later rounds", self.ebb("plan", dump)[0])
+
+    def test_a_bundle_of_troubleshoot_is_read_as_an_archive_too(self):
+        bundle = os.path.join(DOCS, "../tests/cases/troubleshoot")
+        archive = self.path("bundle.tar.gz")
+        with tarfile.open(archive, "w:gz") as tar:
+            tar.add(bundle, "support-bundle-2026")
+        now = ["--now", "2026-11-26T12:00:00Z", "--allow-incomplete"]
+        plan = self.ebb_json("plan", archive, *now)
+        self.assertEqual(plan["remove"], self.ebb_json("plan", bundle, *now)["remove"])
+        self.assertEqual([n["node"] for n in plan["remove"]], ["n1"])
+        self.assertIn("KindsOfFileNames", [w["code"] for w in plan["summary"]["warnings"]])
+        self.ebb("plan", archive, *now, "--strict", code=1)
+
+    def test_pods_that_cannot_be_read_make_an_incomplete_answer(self):
+        folder = self.path("d")
+        os.mkdir(folder)
+        self.dump(SMALL, "d/1.json")
+        self.write("d/2.json", '{"Items": [{"name": "p", "Spec": {"Containers": []}}]}')
+        plan = self.ebb_json("plan", folder)
+        self.assertFalse(plan["complete"])
+        self.assertIn("ObjectsNotRead", [w["code"] for w in plan["summary"]["warnings"]])
+        self.ebb("plan", folder, "--strict", "--assume-complete", code=1)
+        self.ebb("plan", folder, "-o", "name", code=1)
+        self.ebb("import", folder, "-o", self.path("s.pb"), code=1)
 
     def test_the_pod_that_found_no_place_carries_the_reasons_of_the_filters(self):
         picky = pod("picky", "a")

@@ -168,7 +168,7 @@ TEST_F(PolicyCommandTest, EvalReadsWhatPodsUse) {
   const Ran with = Policy({"eval", pools, Dump(), "--usage", usage});
   EXPECT_EQ(with.code, 0) << with.err;
   EXPECT_THAT(with.out, HasSubstr("utilization 0.98, limit hit"));
-  EXPECT_THAT(Policy({"eval", pools, Dump()}).out, HasSubstr("utilization no number"));
+  EXPECT_THAT(Policy({"eval", pools, Dump()}).out, HasSubstr("utilization unknown (no usage)"));
   EXPECT_EQ(Policy({"eval", pools, Dump(), "--usage", pools}).code, 1);
 }
 

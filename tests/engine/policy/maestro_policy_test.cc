@@ -401,7 +401,7 @@ TEST(MaestroPolicyTest, MaestroTellsOfTriggersThatDoNotMatch) {
   EXPECT_EQ(Figure(decision, "up.metricsTrigger[0] room"),
             "utilization 0.4, 0 of 1 points beyond, window 0, no match");
   EXPECT_EQ(Figure(decision, "down.metricsTrigger[0] room"),
-            "utilization 0.4, 1 of 1 points beyond, window 60, no match");
+            "utilization 0.4, 1 of 1 points beyond, window 60 (60 points missing), no match");
   EXPECT_EQ(Figure(decision, "rooms asked for"), "0");
   EXPECT_EQ(Figure(decision, "bounded by"), "(absent)");
   EXPECT_EQ(Figure(decision, "rooms to change"), "0");
@@ -415,7 +415,7 @@ TEST(MaestroPolicyTest, MaestroFillsAnEmptyPoolWhoseUtilizationIsNoNumber) {
   const PolicyDecision decision = Make("maestro", MaestroSettings())->Decide(pool, kNow, &state);
   EXPECT_EQ(decision.reason, "below_min");
   EXPECT_EQ(decision.delta, 1);
-  EXPECT_EQ(Figure(decision, "point of room"), "no number");
+  EXPECT_EQ(Figure(decision, "point of room"), "unknown (no usage)");
   EXPECT_EQ(Figure(decision, "rooms to change"), "10");
 }
 

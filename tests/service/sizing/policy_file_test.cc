@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -96,6 +97,33 @@ TEST(PolicyFileTest, RequiredKeysAndDuplicatePoolsAreErrors) {
   EXPECT_NE(ErrorWith("escalator", "min: 1, max: 10", "min: 11, max: 10")
                 .find("pools[0].cloud.min: is above max"),
             std::string::npos);
+}
+
+TEST(PolicyFileTest, EveryErrorIsNamedAtOnceWhereAllAreWanted) {
+  std::string yaml = Sample("escalator");
+  const auto change = [&yaml](const std::string& from, const std::string& to) {
+    ASSERT_NE(yaml.find(from), std::string::npos) << from;
+    yaml.replace(yaml.find(from), from.size(), to);
+  };
+  change("    label_key: pool\n", "    label_kee: pool\n");
+  change("min_nodes: 1", "min_nodes: [1]");
+  yaml +=
+      "- {name: b, policy: escalater, cloud: {min: 1, max: 2}, options: {}, kolor: red}\n"
+      "- {policy: escalator, cloud: {min: 1}}\ncolour: red\n";
+  std::vector<std::string> all;
+  const auto read = ReadSizingFile("pools.yaml", yaml, PolicyRegistry(), &all);
+  ASSERT_TRUE(read.ok()) << read.status();
+  const auto has = [&all](const std::string& error) {
+    return std::ranges::count_if(
+        all, [&](const std::string& each) { return each.find(error) != std::string::npos; });
+  };
+  for (const char* error : {"colour: ", "options.label_kee: ", "options.min_nodes: is not a value",
+                            "label_key: is required", "pools[1].kolor: ",
+                            "pools[1].policy: no policy has the name", "pools[2].name: is required",
+                            "pools[2].cloud.max: is required", "pools[2].options: is required"}) {
+    EXPECT_EQ(has(error), 1) << error << "\n" << ::testing::PrintToString(all);
+  }
+  EXPECT_FALSE(ReadSizingFile("pools.yaml", yaml, PolicyRegistry()).ok());
 }
 
 TEST(PolicyFileTest, WhatIsNoFileOfPoolsIsAnError) {

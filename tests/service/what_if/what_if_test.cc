@@ -519,7 +519,7 @@ TEST(BlockersTest, WhenTheTimeIsOverNothingIsTried) {
   ASSERT_EQ(found.blockers.size(), 2);
   for (const Blocker& each : found.blockers) {
     EXPECT_FALSE(each.gained.has_value());
-    EXPECT_EQ(each.not_tried, "as the time was over");
+    EXPECT_EQ(each.not_tried, "the time was over");
   }
 }
 

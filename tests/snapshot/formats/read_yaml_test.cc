@@ -151,7 +151,7 @@ TEST(ReadYamlTest, AValueIsWhatItsTagSaysOrRefused) {
 TEST(ReadYamlTest, AKeyThatAMapHasTwiceIsRefusedWithItsLine) {
   EXPECT_EQ(ReadText("kind: Pod\nmetadata: {name: a}\nkind: Node\n").error,
             "dump.yaml: line 3, column 1: is not YAML that can be read: the key \"kind\" occurs "
-            "twice in one map");
+            "twice in one map; if these are several objects, put a line `---` between them");
   EXPECT_THAT(Labels("    a: x\n    b: y\n    \"a\": z\n"),
               HasSubstr("the key \"a\" occurs twice"));
   // In two maps it is no other's key.

@@ -555,6 +555,56 @@ TEST_F(CompletenessTest, AMustGatherTreeHoldsEachPodTwiceAndOtherFilesBeside) {
   EXPECT_THAT(cluster_->counts.input.first_without_objects, HasSubstr("endpoint_health.json"));
 }
 
+// Symptom: "PodsMissing" of a cluster that was upgraded from before Kubernetes 1.16.
+TEST_F(CompletenessTest, PodsOfTheGroupExtensionsBelongToTodaysControllers) {
+  std::vector<Json> items = Whole();
+  for (Json& item : items) {
+    const auto owners = item["metadata"].find("ownerReferences");
+    if (owners != item["metadata"].end()) (*owners)[0]["apiVersion"] = "extensions/v1beta1";
+  }
+  items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
+  items.back()["status"]["replicas"] = 12;
+  AddPods(items, Owned(Pod("shop", "web", "a"), "extensions/v1beta1", "ReplicaSet", "web"), 12);
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  // A kind of which none is there is missing all the same.
+  std::erase_if(items, [](const Json& item) { return item["kind"] == "ReplicaSet"; });
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoControllers"));
+}
+
+TEST_F(CompletenessTest, FilesThatAreNotReadAreWarningsAndThoseOfPodsMakeItIncomplete) {
+  const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", Whole()}};
+  Put("d/1.json", list.dump());
+  const std::string folder = (folder_ / "d").string();
+  Put("d/2.json", "{ // a comment\n}");
+  EXPECT_THAT(Load(folder, {}), ElementsAre("FilesNotRead"));
+  EXPECT_THAT(Message(), HasSubstr("1 file is passed over that is broken or holds other things"));
+  EXPECT_THAT(Message(), HasSubstr("d/2.json: byte 2, line 1, column 3: is not JSON"));
+  EXPECT_TRUE(IsComplete(cluster_->warnings));
+  Put("d/3.json", R"({"Items":[{"name":"a","Spec":{"Containers":[]}}]})");
+  EXPECT_THAT(Load(folder, {}), ElementsAre("ObjectsNotRead", "FilesNotRead"));
+  EXPECT_THAT(Message(), HasSubstr("1 file seems to hold objects that ebb needs and cannot read"));
+  EXPECT_EQ(Of("ObjectsNotRead").lack, Lack::kKinds);
+  const LoadOptions strict = {.strict = true, .assume_complete = true};
+  EXPECT_THAT(Load(folder, strict), ElementsAre("ObjectsNotRead", "FilesNotRead"));
+  EXPECT_FALSE(CheckStrict(strict, cluster_->warnings).ok());
+  EXPECT_FALSE(CheckAllFilesRead(cluster_->counts.input).ok());
+}
+
+TEST_F(CompletenessTest, KindsThatAreTakenFromNamesOfFilesAreSaid) {
+  std::vector<Json> items = Whole();
+  const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+  Put("d/1.json", list.dump());
+  Json pod = Pod("shop", "db", "b");
+  pod.erase("kind");
+  pod.erase("apiVersion");
+  Put("d/pods/shop.json", Json::array({pod}).dump());
+  Put("d/of-last-week.tar.gz", "");
+  EXPECT_THAT(Load((folder_ / "d").string(), {}),
+              ElementsAre("ArchivesNotRead", "KindsOfFileNames"));
+  EXPECT_THAT(Of("KindsOfFileNames").message, HasSubstr("d/pods/shop.json: Pod"));
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
+}
+
 TEST_F(CompletenessTest, AMustGatherOfOneMoreNamespaceDoesNotSayWhetherThereAreOthers) {
   const auto load = [this](bool with_version, bool with_list) {
     std::string text;
