@@ -1,4 +1,4 @@
-// The time to plan for, where nobody names one.
+// The time to plan for, where nobody names one, and whether a dump is much older than it.
 //
 // Threads: pure functions.
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -60,7 +61,21 @@ func Generate(seed uint64, number int, limits Limits) *Request {
 	if limits.Scores {
 		g.addPreferences(rand.New(rand.NewPCG(^seed, uint64(number))))
 	}
-	return g.request(number)
+	return asRead(g.request(number))
+}
+
+// asRead is the request as ebb reads it and an API server would keep it: an empty list is no other than
+// one that is not there, which the scheduler of 1.37 tells apart.
+func asRead(request *Request) *Request {
+	text, err := json.Marshal(request)
+	read := &Request{}
+	if err == nil {
+		err = json.Unmarshal(text, read)
+	}
+	if err != nil {
+		panic(err) // Of what was just made.
+	}
+	return read
 }
 
 func (g *generator) request(number int) *Request {

@@ -1501,7 +1501,11 @@ class InputTest(EbbTest):
         self.assertIn("package.json", err)
         self.assertIn("skipped 1 pipe, socket or device", err)
         self.write("tree/empty.json", "")
-        self.assertIn("is empty", self.ebb("plan", self.path("tree"), code=1)[1])
+        self.assertIn("empty.json: is empty", self.ebb("plan", self.path("tree"))[1])
+        self.assertIn("--strict, and 1 warning",
+                      self.ebb("plan", self.path("tree"), "--strict", code=1)[1])
+        self.write("tree/pods.json", "")
+        self.assertIn("pods.json: is empty", self.ebb("plan", self.path("tree"), code=1)[1])
 
     def test_what_is_not_json_is_told_with_line_and_column(self):
         text = json.dumps({"kind": "List", "items": [node("a")]}, indent=2)
