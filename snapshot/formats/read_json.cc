@@ -280,8 +280,11 @@ class DocumentReader {
   }
 
   absl::Status GoInternal(const Span& span) const {
+    KindOfFile named = KindByName(name_);
+    if (named.kind.empty()) named = KindByName(name_.substr(0, name_.rfind('/')));
+    const bool is_other = !named.kind.empty() && !named.read;
     return MakeFormError(
-        {.matters = true},
+        {.matters = !is_other},
         absl::StrCat(
             Absl(name_), ": ", BytePosition(Text(), Offset(span.begin)),
             ": is JSON of Go's internal types (\"ObjectMeta\", \"Spec\", \"Items\"), as "

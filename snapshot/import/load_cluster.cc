@@ -267,10 +267,8 @@ void WarnOfFiles(const ImportStats& input, bool assume_complete,
   }
   if (input.files_foreign > 0) {
     warnings.push_back({"FilesNotRead",
-                        absl::StrCat(Count(input.files_foreign, "file is passed over that is",
-                                           "files are passed "
-                                           "over that are"),
-                                     " broken or holds other things than ebb reads: ",
+                        absl::StrCat(Count(input.files_foreign, "file is", "files are"),
+                                     " passed over, broken or with other things than ebb reads: ",
                                      Printable(input.first_foreign), more(input.files_foreign)),
                         ""});
   }

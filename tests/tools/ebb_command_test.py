@@ -572,10 +572,8 @@ class ExplainTest(EbbTest):
         self.assertTrue(self.explain_json(*words, "--explain", offered[0])[0]["fitsFirst"])
 
     def test_nodes_that_may_go_once_the_budget_recovers_are_counted(self):
-        items = [node(n) for n in "abcd"]
-        for n in "abc":
-            items.append(pod(f"p{n}", n, cpu="100m"))
-            items[-1]["metadata"]["labels"] = {"app": "web"}
+        items = [REPLICA_SET, *[node(n) for n in "abcd"]]
+        items += [app_pod(f"p{n}", n, "web", cpu="100m") for n in "abc"]
         items.append({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
                       "metadata": {"name": "web", "namespace": "default"},
                       "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}},

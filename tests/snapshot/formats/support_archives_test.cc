@@ -250,6 +250,14 @@ TEST_F(SupportArchivesTest, JsonOfGosInternalTypesIsNamed) {
   }
 }
 
+TEST_F(SupportArchivesTest, InternalJsonOfAnotherKindIsNotMissed) {
+  Put("d/1.json", kKnown);
+  Put("d/certificatesigningrequests/a.json", R"({"TypeMeta":{},"ObjectMeta":{},"Spec":{}})");
+  EXPECT_EQ(Read(Path("d")), "");
+  EXPECT_EQ(stats_.files_unread, 0u);
+  EXPECT_EQ(stats_.files_foreign, 1u);
+}
+
 TEST_F(SupportArchivesTest, TablesAreNamedWithWhatTheirRowsHold) {
   const std::string head = R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[)";
   EXPECT_THAT(Read(Put("a.json", head + R"({"cells":["web"]}]})")),

@@ -577,7 +577,7 @@ TEST_F(CompletenessTest, FilesThatAreNotReadAreWarningsAndThoseOfPodsMakeItIncom
   const std::string folder = (folder_ / "d").string();
   Put("d/2.json", "{ // a comment\n}");
   EXPECT_THAT(Load(folder, {}), ElementsAre("FilesNotRead"));
-  EXPECT_THAT(Message(), HasSubstr("1 file is passed over that is broken or holds other things"));
+  EXPECT_THAT(Message(), HasSubstr("1 file is passed over, broken or with other things"));
   EXPECT_THAT(Message(), HasSubstr("d/2.json: byte 2, line 1, column 3: is not JSON"));
   EXPECT_TRUE(IsComplete(cluster_->warnings));
   Put("d/3.json", R"({"Items":[{"name":"a","Spec":{"Containers":[]}}]})");
