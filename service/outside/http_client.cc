@@ -124,9 +124,8 @@ absl::Status StatusOf(const HttpAddress& address, CURLcode result, const HttpAns
     case CURLE_ABORTED_BY_CALLBACK:
       return absl::CancelledError(fmt::format("{}: ebb ends", NameOf(address)));
     case CURLE_OUT_OF_MEMORY:  // So libcurl says it of a line beyond its own limit, too.
-      return absl::FailedPreconditionError(
-          fmt::format("{}: the head of its answer has too long a line, or memory is short",
-                      NameOf(address)));
+      return absl::FailedPreconditionError(fmt::format(
+          "{}: the head of its answer has too long a line, or memory is short", NameOf(address)));
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
       return absl::InvalidArgumentError(

@@ -148,9 +148,9 @@ absl::Status ChangeBatch::DeleteNamed(std::string_view kind, std::string_view na
     Delete(BlankObject(std::in_place_type<objects::Pod>), namespace_name, name, uid);
   } else if (auto object = NamesOf(kind)) {
     if (!namespace_name.empty() && !objects::IsNamespaced(RefOf(*object))) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("objects of kind ", Absl(kind), " have no namespace, and ",
-                       Printable(namespace_name), " is given"));
+      return absl::InvalidArgumentError(absl::StrCat("objects of kind ", Absl(kind),
+                                                     " have no namespace, and ",
+                                                     Printable(namespace_name), " is given"));
     }
     Delete(*std::move(object), namespace_name, name, uid);
   } else if (const std::string problem = ObjectReader::KindProblem("v1", kind); !problem.empty()) {

@@ -517,7 +517,8 @@ TEST_F(ReadInputTest, BytesInMemoryAreReadLikeAFile) {
 }
 
 TEST(IsDumpNameTest, TheEndOfANameSaysWhetherItIsADump) {
-  for (const char* name : {"a.json", "a.yaml", "a.yml", "a.gz", "a.pb", "a.tar", "a.tgz", ".json"}) {
+  for (const char* name :
+       {"a.json", "a.yaml", "a.yml", "a.gz", "a.pb", "a.tar", "a.tgz", ".json"}) {
     EXPECT_TRUE(IsDumpName(name)) << name;
   }
   for (const char* name : {"json", "a.jsonl", "a.txt", "a.json.bak", "", "yaml"}) {
