@@ -129,20 +129,7 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
 }
 
 absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects older) {
-  uint64_t nodes = 0;
-  uint64_t pods = 0;
-  for (const Change& change : changes) {
-    const bool put = change.type == Change::Type::kPut;
-    if (put && std::holds_alternative<const objects::Node*>(change.object)) {
-      if (!live_.Holds(change.object)) ++nodes;
-    } else if (!put && std::holds_alternative<const objects::Pod*>(change.object)) {
-      if (live_.Holds(change.object)) ++pods;
-    }
-  }
-  if (absl::Status s = live_.Take(changes, older); !s.ok()) return s;
-  nodes_came_ += nodes;
-  pods_went_ += pods;
-  return absl::OkStatus();
+  return live_.Take(changes, older);
 }
 
 void LiveCluster::SetAssumeComplete(bool assume_complete) {
@@ -220,8 +207,6 @@ absl::Status LiveCluster::Judge(const InputWatch& watch, ImportStats stats,
                 .pods = Pods(),
                 .warnings = cluster.warnings,
                 .counts = cluster.counts};
-  nodes_came_ = 0;
-  pods_went_ = 0;
   return absl::OkStatus();
 }
 
@@ -246,16 +231,18 @@ absl::Status LiveCluster::JudgeNow(LoadedCluster& cluster) {
 
 absl::Status LiveCluster::JudgeLately(LoadedCluster& cluster) {
   constexpr uint64_t kChangesOfEach = 4;
-  const auto few = [](uint64_t some, uint64_t all) {
+  // Whether `more` is above `fewer` by no more than five and a tenth of `before`.
+  const auto about = [](uint64_t fewer, uint64_t more, uint64_t before) {
     constexpr uint64_t kFew = 5;
-    return some <= kFew || 10 * some <= all;
+    return more <= fewer + kFew || 10 * (more - fewer) <= before;
   };
   const uint64_t objects = Objects();
   const bool lately = judgement_ && judgement_->kinds == live_.Kinds() &&
                       Changes() - judgement_->changes < kChangesOfEach * objects &&
                       4 * objects >= 3 * judgement_->objects &&
                       4 * objects <= 5 * judgement_->objects &&
-                      few(nodes_came_, judgement_->nodes) && few(pods_went_, judgement_->pods) &&
+                      about(judgement_->nodes, Nodes(), judgement_->nodes) &&
+                      about(Pods(), judgement_->pods, judgement_->pods) &&
                       CheckWhole(judgement_->warnings, /*allow_incomplete=*/false).ok();
   if (!lately || judgement_->changes == Changes()) return JudgeNow(cluster);
   // What is no cluster is refused at once.

@@ -123,8 +123,8 @@ class LiveCluster {
   absl::StatusOr<Version> Judged();
   // The same, but warnings may be those of an earlier version, as long as it allowed an answer, no
   // kind of objects came or went, their number is within a quarter of what it was, not every object
-  // has changed several times, and neither nodes came nor pods went by more than five and a tenth
-  // of the nodes or pods that were there.
+  // has changed several times, and there are at most five or a tenth more nodes, and as many fewer
+  // pods, than there were.
   // Cost: mostly that of a branch.
   absl::StatusOr<Version> JudgedLately();
   // The same of Here(), but CheckWhole is for the caller to ask: each of its questions has its own
@@ -188,8 +188,6 @@ class LiveCluster {
   LoadOptions options_;
   LiveSnapshot live_;
   std::optional<Judgement> judgement_;  // The last one.
-  uint64_t nodes_came_ = 0;             // Since then.
-  uint64_t pods_went_ = 0;              // Since then.
   // An input listed budgets: where it has none, the cluster has none.
   bool budgets_known_ = false;
   UnevaluatedObjects unevaluated_;

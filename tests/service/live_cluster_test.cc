@@ -473,9 +473,24 @@ TEST_F(JudgedLatelyTest, AQuarterMoreObjectsAre) {
 }
 
 TEST_F(JudgedLatelyTest, AQuarterLessObjectsAre) {
-  for (int p = 0; p < 11; ++p) twin_.DeletePod(absl::StrCat("p", p));
+  for (int n = 0; n < 11; ++n) twin_.DeleteNode(absl::StrCat("n", n));
   EXPECT_EQ(Lately(), before_) << "31 of 41 are more than three quarters";
-  twin_.DeletePod("p11");
+  twin_.DeleteNode("n11");
+  EXPECT_EQ(Lately(), Now());
+}
+
+// Fewer pods or more nodes leave room that may not be there.
+TEST_F(JudgedLatelyTest, SixPodsFewerAre) {
+  for (int p = 0; p < 6; ++p) twin_.DeletePod(absl::StrCat("p", p));
+  EXPECT_EQ(Lately(), before_) << "16 pods are five fewer than 21";
+  twin_.DeletePod("p6");
+  EXPECT_EQ(Lately(), Now());
+}
+
+TEST_F(JudgedLatelyTest, SixNodesMoreAre) {
+  for (int n = 0; n < 5; ++n) twin_.Put(Node(absl::StrCat("new-", n)));
+  EXPECT_EQ(Lately(), before_);
+  twin_.Put(Node("new-5"));
   EXPECT_EQ(Lately(), Now());
 }
 
