@@ -473,9 +473,18 @@ TEST_F(JudgedLatelyTest, AQuarterMoreObjectsAre) {
 }
 
 TEST_F(JudgedLatelyTest, AQuarterLessObjectsAre) {
-  for (int n = 0; n < 11; ++n) twin_.DeleteNode(absl::StrCat("n", n));
-  EXPECT_EQ(Lately(), before_) << "31 of 41 are more than three quarters";
-  twin_.DeleteNode("n11");
+  const auto budget = [](int b) { return Budget(absl::StrCat("b", b)); };
+  for (int b = 0; b < 20; ++b) twin_.Put(budget(b));
+  before_ = Lately();
+  twin_.Put(Pod("lost-2").On("nowhere"));
+  const auto remove = [&](int b) {
+    const Budget gone = budget(b);
+    twin_.Delete(&gone.raw);
+  };
+  for (int b = 0; b < 16; ++b) remove(b);
+  EXPECT_EQ(Lately(), before_) << "47 of 62 are more than three quarters";
+  EXPECT_NE(Now(), before_) << "nothing to see";
+  remove(16);
   EXPECT_EQ(Lately(), Now());
 }
 

@@ -398,7 +398,7 @@ class SaidTest(base.EbbTest):
         pods = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")}
                 for item in self.CLUSTER]
         err = self.ebb("plan", self.write("Pods.json", json.dumps(pods)), code=1)[1]
-        self.assertIn("list of objects without `kind`", err)
+        self.assertIn("is not a Kubernetes object: kind is missing", err)
         self.assertIn("kubectl get KIND", err)
 
 

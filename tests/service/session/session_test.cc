@@ -694,7 +694,8 @@ TEST_F(SessionFeedTest, TheApiServersVersionSaysWhoseRulesHold) {
   // A dump may be of another cluster, unless a client feeds the session.
   const std::string dump = ExportAll();
   const uint64_t feeder = session_->BeginFeed();
-  ASSERT_TRUE(session_->Load(dump, nullptr).ok());
+  session_->KeepToCluster("uid-one", feeder);
+  ASSERT_TRUE(session_->Load(dump, nullptr, "uid-one").ok());
   EXPECT_EQ(version(), "1.37");
   session_->EndFeed(feeder);
   ASSERT_TRUE(session_->Load(dump, nullptr).ok());
