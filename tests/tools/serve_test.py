@@ -446,9 +446,11 @@ class SyncTest(ServeTest):
         snapshot = b"".join(part.snapshot for part in self.stub.Export(pb.ExportCall()))
         batches = Batches()
         stream = self.stub.Sync(batches)
-        batches.put(pb.SyncRequest(resync_begins=True))
+        batches.put(pb.SyncRequest(resync_begins=True, cluster_uid="uid-one"))
         next(stream)
-        self.stub.Load(iter([pb.LoadRequest(dump=snapshot)]))
+        with self.refused(Code.FAILED_PRECONDITION, "nothing says that the dump is of the same"):
+            self.stub.Load(iter([pb.LoadRequest(dump=snapshot)]))
+        self.stub.Load(iter([pb.LoadRequest(dump=snapshot, cluster_uid="uid-one")]))
         batches.put(pb.SyncRequest(changes=put(node("late")), resync_ends=True))
         with self.refused(Code.ABORTED, "resync_ends"):
             next(stream)
@@ -518,12 +520,14 @@ class SyncTest(ServeTest):
             batches.put(pb.SyncRequest(changes=[pb.Change(put_json=b"{")] * (i % 3)))
             channel.close()
             batches.put(None)
-        # The last resync has been given up when batches alone fill the session.
+        self.apply()
+        # A client may say that the session is whole when the last resync has been given up.
         while True:
-            self.apply()
-            status = self.stub.Status(pb.StatusRequest(session="default")).sessions[0]
-            if status.fill == pb.SessionStatus.MAYBE_INCOMPLETE:
+            try:
+                self.assertEqual(len(list(self.stub.Sync(iter([pb.SyncRequest(whole=True)])))), 1)
                 break
+            except grpc.RpcError as error:
+                self.assertEqual(error.code(), Code.FAILED_PRECONDITION, error)
         self.assertEqual(self.removed(), ["a"])
 
     def test_dump_is_about_one_session(self):
