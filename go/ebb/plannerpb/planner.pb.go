@@ -1161,7 +1161,8 @@ type LoadRequest struct {
 	// In the first message; absent: the session's stay.
 	Settings *Settings `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
 	// In the first message: the UID of the cluster's namespace kube-system.  Refused where the session
-	// is of another cluster.  "": the dump may be of any cluster, unless a client feeds the session.
+	// is of another cluster.  "": the dump may be of any cluster.  While a client feeds or resyncs the
+	// session, this or the dump's own namespace kube-system names the session's cluster.
 	ClusterUid    string `protobuf:"bytes,4,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
