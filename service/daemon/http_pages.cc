@@ -124,7 +124,7 @@ class HttpPages::Impl {
     const absl::StatusOr<HostAndPort> parts = ParseAddress(address);
     if (!parts.ok()) return parts.status();
     host_ = parts->host;
-    const absl::Status listens = server_.ListenAt(parts->host, parts->port);
+    absl::Status listens = server_.ListenAt(parts->host, parts->port);
     if (listens.ok()) return listens;
     return absl::InvalidArgumentError(absl::StrCat("--metrics-address: ", Printable(address),
                                                    ": cannot be listened on; is it taken? ",

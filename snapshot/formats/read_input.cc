@@ -617,7 +617,7 @@ class FilesTogether {
     const uint64_t objects = stats.objects;
     const uint64_t archives = stats.archives_unread;
     const uint64_t files = stats.files;
-    const absl::Status status = read(reading_);
+    absl::Status status = read(reading_);
     const bool holds = stats.known() > known;
     found_ |= holds;
     ++files_;
