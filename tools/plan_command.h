@@ -134,6 +134,9 @@ struct PlanStats {
 void PrintStats(const PlanStats& stats, std::ostream& err);
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err);
 
+// The options of the round that the flags ask for.
+RoundOptions RoundOptionsOf(const PlanCommand& command);
+
 }  // namespace ebb
 
 #endif  // EBB_TOOLS_PLAN_COMMAND_H_

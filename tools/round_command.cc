@@ -95,42 +95,6 @@ int ExitCodeOf(const PlanCommand& command, const RoundResult& result, std::ostre
 
 }  // namespace
 
-RoundOptions RoundOptionsOf(const PlanCommand& command) {
-  const RoundFlags& flags = command.over_time;
-  RoundOptions round = flags.options;
-  round.candidate_order = command.Order();
-  round.load = command.load;
-  ScaleDownOptions& options = round.scale_down;
-  options.planner = command.planner;
-  options.planner.drain.blocking_system_pod_disruption_timeout_s =
-      DurationSeconds(command.blocking_system_pod_timeout);
-  options.planner.unremovable_node_recheck_timeout_s = DurationSeconds(flags.recheck_timeout);
-  options.planner.min_nodes_per_pass = static_cast<size_t>(flags.min_nodes_per_pass);
-  options.deletion.scale_down_unneeded_time_s = DurationSeconds(flags.unneeded_time);
-  options.deletion.scale_down_unready_time_s = DurationSeconds(flags.unready_time);
-  options.deletion.minimums = {
-      .cores = ParseMinMax(flags.cores_total).min,
-      .memory_bytes = ParseMinMax(flags.memory_total).min * (int64_t{1} << 30),
-      .nodes = flags.nodes_min};
-  options.cooldown.scale_down_delay_after_add_s = DurationSeconds(flags.delay_after_add);
-  options.cooldown.scale_down_delay_after_delete_s = DurationSeconds(flags.delay_after_delete);
-  options.cooldown.scale_down_delay_after_failure_s = DurationSeconds(flags.delay_after_failure);
-  options.node_deletion_candidate_ttl_s = DurationSeconds(flags.deletion_candidate_ttl);
-  options.max_node_startup_time_s = DurationSeconds(flags.max_node_startup_time);
-  options.recent_eviction_ttl_s = DurationSeconds(flags.recent_eviction_ttl);
-  options.skipped_timer = ValueOf(kSkippedTimerWords, flags.skipped_timers).value();
-  options.clock_jump_max_s = DurationSeconds(flags.clock_jump_max);
-  options.returned_node = ValueOf(kReturnedNodeWords, flags.returned_nodes).value();
-  options.displaced_pods = ValueOf(kDisplacedPodsWords, flags.displaced_pods).value();
-  if (flags.max_empty_bulk_delete) {
-    options.budgets.max_scale_down_parallelism = *flags.max_empty_bulk_delete;
-  }
-  if (command.max_scale_down_parallelism) {
-    options.budgets.max_scale_down_parallelism = *command.max_scale_down_parallelism;
-  }
-  return round;
-}
-
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const RoundFlags& flags = command.over_time;
   if (flags.app != nullptr) TellIgnoredFlags(*flags.app, err);

@@ -27,9 +27,6 @@ namespace ebb {
 
 constexpr int kExitClockJumped = 3;
 
-// The options of the round that the flags ask for.
-RoundOptions RoundOptionsOf(const PlanCommand& command);
-
 // The exit code: 0 round made, 1 bad input, kExitClockJumped, or with --exit-code that of the plan.
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err);
 

@@ -635,7 +635,7 @@ class FilesTogether {
     std::string& first = matters ? stats.first_unread : stats.first_foreign;
     if ((matters ? stats.files_unread : stats.files_foreign)++ == 0)
       first = std::string(status.message());
-    if (first_problem_.ok() || (matters && !problem_matters_)) first_problem_ = status;
+    if (first_problem_.ok() || (matters && !problem_matters_)) first_problem_ = std::move(status);
     problem_matters_ |= matters;
     return absl::OkStatus();
   }
