@@ -17,8 +17,19 @@ std::optional<int64_t>& Field(Cooldowns::Last& last, ScaleEventKind kind) {
   return last.failed_deletion_s;
 }
 
-bool After(const std::optional<int64_t>& event_s, int64_t delay_s, int64_t now_s) {
-  return event_s && delay_s > 0 && now_s - *event_s < delay_s;
+// Of the events that hold deletions back, the one that does so longest.
+std::optional<Cooldowns::Hold> LongestHold(const CooldownOptions& options,
+                                           const Cooldowns::Last& last, int64_t now_s) {
+  std::optional<Cooldowns::Hold> longest;
+  const auto look = [&](ScaleEventKind kind, const std::optional<int64_t>& at_s, int64_t delay_s) {
+    if (!at_s || delay_s <= 0 || now_s - *at_s >= delay_s) return;
+    if (!longest || *at_s + delay_s > longest->until_s) longest = {kind, *at_s, *at_s + delay_s};
+  };
+  look(ScaleEventKind::kScaleUp, last.scale_up_s, options.scale_down_delay_after_add_s);
+  look(ScaleEventKind::kDeletion, last.deletion_s, options.scale_down_delay_after_delete_s);
+  look(ScaleEventKind::kFailedDeletion, last.failed_deletion_s,
+       options.scale_down_delay_after_failure_s);
+  return longest;
 }
 
 }  // namespace
@@ -35,30 +46,15 @@ void Cooldowns::Note(const ScaleEvent& event) {
 }
 
 bool Cooldowns::Holds(const Last& last, int64_t now_s) const {
-  return After(last.scale_up_s, options_.scale_down_delay_after_add_s, now_s) ||
-         After(last.deletion_s, options_.scale_down_delay_after_delete_s, now_s) ||
-         After(last.failed_deletion_s, options_.scale_down_delay_after_failure_s, now_s);
+  return LongestHold(options_, last, now_s).has_value();
 }
 
-bool Cooldowns::Active(int64_t now_s) const {
-  if (options_.scale_down_delay_type_local) return false;
-  const auto it = last_.find("");
-  return it != last_.end() && Holds(it->second, now_s);
-}
+bool Cooldowns::Active(int64_t now_s) const { return HoldAt(now_s).has_value(); }
 
 std::optional<Cooldowns::Hold> Cooldowns::HoldAt(int64_t now_s) const {
-  if (!Active(now_s)) return std::nullopt;
-  const Last& last = last_.find("")->second;
-  std::optional<Hold> longest;
-  const auto look = [&](ScaleEventKind kind, const std::optional<int64_t>& at_s, int64_t delay_s) {
-    if (!After(at_s, delay_s, now_s)) return;
-    if (!longest || *at_s + delay_s > longest->until_s) longest = {kind, *at_s, *at_s + delay_s};
-  };
-  look(ScaleEventKind::kScaleUp, last.scale_up_s, options_.scale_down_delay_after_add_s);
-  look(ScaleEventKind::kDeletion, last.deletion_s, options_.scale_down_delay_after_delete_s);
-  look(ScaleEventKind::kFailedDeletion, last.failed_deletion_s,
-       options_.scale_down_delay_after_failure_s);
-  return longest;
+  if (options_.scale_down_delay_type_local) return std::nullopt;
+  const auto it = last_.find("");
+  return it == last_.end() ? std::nullopt : LongestHold(options_, it->second, now_s);
 }
 
 bool Cooldowns::ActiveFor(std::string_view group, int64_t now_s) const {

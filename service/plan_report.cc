@@ -16,6 +16,7 @@
 #include "engine/node_standing.h"
 #include "service/block_words.h"
 #include "service/groups.h"
+#include "service/plan_time.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/well_known_names.h"
 
@@ -287,16 +288,10 @@ std::string UnreadyWords(const PlanContext& context, NodeId node) {
   const int64_t minutes = (context.request->now_s - info.creation_time) / 60;
   if (words.empty() || info.creation_time == 0 || minutes < 1) return words;
   constexpr int64_t kMinutesMax = 120;
-  constexpr int64_t kHoursMax = 48;
-  const int64_t hours = minutes / 60;
-  const auto count = [](int64_t number, const char* one, const char* many) {
-    return Count(static_cast<uint64_t>(number), one, many);
-  };
-  absl::StrAppend(&words, ", ",
-                  minutes < kMinutesMax ? count(minutes, "minute", "minutes")
-                  : hours < kHoursMax   ? count(hours, "hour", "hours")
-                                        : count(hours / 24, "day", "days"),
-                  " after it was made");
+  const std::string age = minutes < kMinutesMax
+                              ? Count(static_cast<uint64_t>(minutes), "minute", "minutes")
+                              : HoursOrDays(minutes / 60);
+  absl::StrAppend(&words, ", ", age, " after it was made");
   return words;
 }
 

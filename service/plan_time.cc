@@ -24,6 +24,12 @@ PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s) {
           .command = ""}};
 }
 
+std::string HoursOrDays(int64_t hours) {
+  constexpr int64_t kHoursMax = 48;
+  return hours < kHoursMax ? Count(static_cast<uint64_t>(hours), "hour", "hours")
+                           : Count(static_cast<uint64_t>(hours / 24), "day", "days");
+}
+
 std::optional<InputWarning> WarningOfAge(int64_t now_s, const LoadedCluster& cluster) {
   constexpr int64_t kOldS = 3600;
   const int64_t heartbeat = cluster.counts.newest_heartbeat;
@@ -31,16 +37,12 @@ std::optional<InputWarning> WarningOfAge(int64_t now_s, const LoadedCluster& clu
   const int64_t newest = std::max(heartbeat, cluster.newest_time);
   const int64_t age = now_s - newest;
   if (age <= kOldS) return std::nullopt;
-  constexpr int64_t kHoursMax = 48;  // More are days.
-  const auto hours = static_cast<uint64_t>(age / 3600);
   return InputWarning{
       .code = "OldDump",
       .message = fmt::format(
           "the dump is of {}, {} before the time that is planned for, {}; pods have come and gone "
           "since",
-          FormatRfc3339(newest),
-          hours < kHoursMax ? Count(hours, "hour", "hours") : Count(hours / 24, "day", "days"),
-          FormatRfc3339(now_s)),
+          FormatRfc3339(newest), HoursOrDays(age / 3600), FormatRfc3339(now_s)),
       .command = KubectlGet(DumpWords())};
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "snapshot/import/input_warning.h"
 #include "snapshot/import/load_cluster.h"
@@ -21,6 +22,9 @@ struct PlanTime {
 // a dump from a machine whose clock is ahead is not from the future.  One that is far
 // ahead is wrong, or made up by whoever edited the dump, and moves nothing.
 PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s);
+
+// "47 hours", "2 days": days from 48 hours on.
+std::string HoursOrDays(int64_t hours);
 
 // A warning where the dump is more than an hour older than the time that is planned for.  A dump is
 // as old as the newest of the times that objects carry.  A kubelet writes its heartbeats every

@@ -59,6 +59,11 @@ std::string Short(std::string text) {
   return text.substr(0, size) + "...";
 }
 
+std::string SilentText(const std::string& file) {
+  return fmt::format("nothing has come from {} yet: it counts as a kind without objects",
+                     Printable(file));
+}
+
 // An open file that is watched.
 class WatchedFile {
  public:
@@ -209,11 +214,7 @@ class Watch {
       cluster.warnings.push_back({code, std::move(text), "", Lack::kKinds});
     };
     for (const std::string& name : silent) {
-      cluster.warnings.push_back(
-          {"WatchSilent",
-           fmt::format("nothing has come from {} yet: it counts as a kind without objects",
-                       Printable(name)),
-           ""});
+      cluster.warnings.push_back({"WatchSilent", SilentText(name), ""});
     }
     if (refused_ > 0) {
       warn("WatchEventsRefused", fmt::format("{} of the watch could not be taken; the first: {}",
@@ -364,10 +365,7 @@ class WatchRun {
       const auto of_file = file->UntilListIsOver(Milliseconds(quiet_time_));
       if (of_file == Clock::duration::zero() && file->is_silent() && !file->ended() &&
           silent_.insert(file->name()).second) {
-        PrintMessage(
-            fmt::format("nothing has come from {} yet: it counts as a kind without objects",
-                        Printable(file->name())),
-            err_);
+        PrintMessage(SilentText(file->name()), err_);
       }
       if (of_file == Clock::duration::zero()) continue;
       left = left == Clock::duration::zero() ? of_file : std::min(left, of_file);

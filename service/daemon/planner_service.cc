@@ -65,14 +65,6 @@ std::optional<Clock::time_point> EndOf(const grpc::CallbackServerContext& contex
 // Memory that a large message needs is checked before it is parsed.
 constexpr size_t kLargeMessageBytes = size_t{1} << 20;
 
-absl::Status CheckMemory(const SessionOptions& options) {
-  if (options.memory_bytes_max == 0 || options.resident_bytes() <= options.memory_bytes_max) {
-    return absl::OkStatus();
-  }
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "memory: the daemon has more than ", options.memory_bytes_max, " bytes, --max-memory"));
-}
-
 // Parses what a client sent, if it is no larger in memory than a message may be.  gRPC's own
 // parsing has no limit on that, and answers what is not a message with UNIMPLEMENTED and no text.
 template <typename Message>

@@ -365,19 +365,19 @@ void Session::Changed() {
   answers_.clear();
 }
 
-absl::Status Session::CheckMemory() const {
-  if (options_.memory_bytes_max == 0 || options_.resident_bytes() <= options_.memory_bytes_max) {
+absl::Status CheckMemory(const SessionOptions& options) {
+  if (options.memory_bytes_max == 0 || options.resident_bytes() <= options.memory_bytes_max) {
     return absl::OkStatus();
   }
   return absl::ResourceExhaustedError(absl::StrCat(
-      "memory: the daemon has more than ", options_.memory_bytes_max, " bytes, --max-memory"));
+      "memory: the daemon has more than ", options.memory_bytes_max, " bytes, --max-memory"));
 }
 
 absl::Status Session::CheckRoom(std::span<const Change> changes) {
   // Deletions alone are always taken: they make room.
   const auto is_put = [](const Change& each) { return each.type == Change::Type::kPut; };
   if (std::ranges::none_of(changes, is_put)) return absl::OkStatus();
-  if (absl::Status s = CheckMemory(); !s.ok()) return s;
+  if (absl::Status s = CheckMemory(options_); !s.ok()) return s;
   if (cluster_->Objects() + changes.size() <= options_.objects_max) return absl::OkStatus();
   uint64_t objects = cluster_->Objects();
   std::set<std::tuple<std::string_view, std::string_view, std::string_view>> deleted;

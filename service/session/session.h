@@ -83,6 +83,9 @@ struct SessionOptions {
   size_t threads = 1;  // That read a dump.
 };
 
+// Errors: ResourceExhausted: the process has more memory than memory_bytes_max.
+absl::Status CheckMemory(const SessionOptions& options);
+
 // Settings.options as they travel, from those of round_options.h.
 absl::Status PutOptions(const nlohmann::ordered_json& options, wire::Settings& settings);
 
@@ -240,7 +243,6 @@ class Session {
                                  Write write);
   // The planner that remembers earlier passes.  Other options do not reset it.
   Planner& PassPlanner(const PlannerOptions& options, const std::shared_ptr<Symbols>& symbols);
-  absl::Status CheckMemory() const;
   absl::Status CheckRoom(std::span<const Change> changes);
   // The objects of a batch that are not evaluated.
   void TakeUnevaluated(const ChangeBatch& batch);

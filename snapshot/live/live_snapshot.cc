@@ -508,7 +508,7 @@ void LiveSnapshot::ReleaseName(const SnapshotBuilder::NamedPod& named) {
   symbols_->Release(named.key);
 }
 
-// The older half goes at once, so that whoever follows the log and is a few changes behind misses
+// The older half goes at once, so that a planner that follows the log a few changes behind misses
 // none.  The keys of pods that went are held for as long as they are in the log.
 void LiveSnapshot::Log(const PodChangeLog::Change& change) {
   PodChangeLog& log = catalog_->pod_changes_;

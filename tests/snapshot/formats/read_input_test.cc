@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <atomic>
 #include <csignal>
@@ -21,30 +20,18 @@
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
 #include "tests/support/dump_sink.h"
+#include "tests/support/gzip.h"
 
 namespace ebb::read_input_test {
 namespace {
 
 namespace fs = std::filesystem;
+using test::Gzip;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string NodeJson(std::string_view name) {
   return R"({"kind":"Node","metadata":{"name":")" + std::string(name) + "\"}}";
-}
-
-std::string Gzip(std::string_view bytes) {
-  z_stream stream = {};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(deflateBound(&stream, bytes.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
 }
 
 class ReadInputTest : public ::testing::Test {

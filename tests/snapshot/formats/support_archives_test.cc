@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -18,11 +17,13 @@
 #include "snapshot/formats/kind_by_path.h"
 #include "snapshot/formats/read_input.h"
 #include "tests/support/dump_sink.h"
+#include "tests/support/gzip.h"
 
 namespace ebb::support_archives_test {
 namespace {
 
 namespace fs = std::filesystem;
+using test::Gzip;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -64,20 +65,6 @@ std::string Tar(const std::vector<std::pair<std::string, std::string>>& files) {
   std::string tar;
   for (const auto& [name, bytes] : files) tar += TarEntry(name, bytes);
   return tar + std::string(1024, '\0');
-}
-
-std::string Gzip(std::string_view bytes) {
-  z_stream stream = {};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(deflateBound(&stream, bytes.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
 }
 
 class SupportArchivesTest : public ::testing::Test {
