@@ -33,7 +33,13 @@ var namespaces int
 // newCluster makes nodes.  Tests run one after the other, so that all nodes are this test's.
 func newCluster(t *testing.T, namespace string, groups ...nodes.Group) *cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), happensWithin)
+	return newClusterWithin(t, happensWithin, namespace, groups...)
+}
+
+// newClusterWithin is newCluster for a test that takes longer.
+func newClusterWithin(t *testing.T, limit time.Duration, namespace string, groups ...nodes.Group) *cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	namespaces++
 	c := &cluster{t: t, ctx: ctx, namespace: fmt.Sprintf("%s-%d", namespace, namespaces)}
 	t.Cleanup(func() {

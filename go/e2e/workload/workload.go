@@ -274,7 +274,7 @@ func podsThere(ctx context.Context, client kubernetes.Interface, namespace strin
 		switch {
 		case pod.DeletionTimestamp != nil:
 			return nil, nil, fmt.Sprintf("pod %s/%s is being deleted", namespace, pod.Name), nil
-		case fitsNowhere(pod):
+		case fitsNowhere(pod, len(nodes)):
 			unschedulable = append(unschedulable, pod.Name)
 		case !IsReady(pod):
 			return nil, nil, fmt.Sprintf("pod %s/%s is %s and not ready", namespace, pod.Name, pod.Status.Phase), nil
@@ -285,14 +285,25 @@ func podsThere(ctx context.Context, client kubernetes.Interface, namespace strin
 	return there, unschedulable, "", nil
 }
 
-// fitsNowhere: the scheduler tried the pod and found no node.
-func fitsNowhere(pod *corev1.Pod) bool {
+// fitsNowhere tells whether the scheduler tried the pod on all nodes and found none.  The scheduler may
+// try a pod before it knows the nodes; it tries again when it learns of one.
+func fitsNowhere(pod *corev1.Pod, nodes int) bool {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled {
-			return condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable
+			return condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable &&
+				nodesTried(condition.Message) >= nodes
 		}
 	}
 	return false
+}
+
+// nodesTried is the number of nodes in the scheduler's "0/3 nodes are available: ...", or 0.
+func nodesTried(message string) int {
+	var tried int
+	if _, err := fmt.Sscanf(message, "0/%d nodes are available", &tried); err != nil {
+		return 0 // "no nodes available to schedule pods"
+	}
+	return tried
 }
 
 // IsReady tells whether the pod's Ready condition is true.
