@@ -20,8 +20,9 @@ std::vector<NodeId> NodesInDeletion(const ClusterSnapshot& snapshot, int64_t now
 
 }  // namespace
 
-bool DeletionsUnderWay::AnyOf(const ClusterSnapshot& snapshot, int64_t now_s) {
-  return !NodesInDeletion(snapshot, now_s).empty();
+bool DeletionsUnderWay::AreDue(const ClusterSnapshot& snapshot, const PlanRequest& request) {
+  return request.deletions == DeletionsInSnapshot::kPlanBeside && request.in_deletion.empty() &&
+         !NodesInDeletion(snapshot, request.now_s).empty();
 }
 
 DeletionsUnderWay::DeletionsUnderWay(ClusterSnapshot& snapshot, std::vector<PodId>& pending,

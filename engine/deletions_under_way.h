@@ -3,7 +3,11 @@
 //   const DeletionsUnderWay deletions(snapshot, pending, request);
 //   absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, pending, request);
 //
-// Without it a plan takes pods of those nodes for pods that stay, gives away the room and the
+// MakePlan and all that searches for plans do this by themselves (BesideDeletions).  A caller does
+// it where it goes on with what the plan is of: to report it, or to ask several questions at the
+// cost of one.
+//
+// Otherwise a plan takes pods of those nodes for pods that stay, gives away the room and the
 // disruptions that they are about to need, and may put pods on a node that goes.  So, as in a
 // round, the pods that must move off them (PodsToReplace) need room before any other node goes;
 // where they find none, no node is judged.  Their budgets are spent.  Nothing lands on those
@@ -16,11 +20,11 @@
 #ifndef EBB_ENGINE_DELETIONS_UNDER_WAY_H_
 #define EBB_ENGINE_DELETIONS_UNDER_WAY_H_
 
-#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "engine/make_plan.h"
+#include "engine/plan_request.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
@@ -35,8 +39,9 @@ class DeletionsUnderWay {
   DeletionsUnderWay(const DeletionsUnderWay&) = delete;
   DeletionsUnderWay& operator=(const DeletionsUnderWay&) = delete;
 
-  // Whether there is a node in deletion: else the constructor changes nothing.
-  static bool AnyOf(const ClusterSnapshot& snapshot, int64_t now_s);
+  // Whether the request is to be told of a node in deletion, and was not.  Else the constructor
+  // changes nothing.
+  static bool AreDue(const ClusterSnapshot& snapshot, const PlanRequest& request);
 
  private:
   std::vector<NodeId> nodes_;
@@ -44,6 +49,19 @@ class DeletionsUnderWay {
   std::vector<NodeId> displaced_from_;  // The node of each.
   std::optional<NodeSet> destinations_;
 };
+
+// Returns plan(snapshot, pending, request): of what is handed in, or where deletions are due, of a
+// branch of the snapshot beside them.
+template <typename Snapshot, typename Plan>
+auto BesideDeletions(Snapshot& snapshot, std::span<const PodId> pending, const PlanRequest& request,
+                     const Plan& plan) {
+  if (!DeletionsUnderWay::AreDue(snapshot, request)) return plan(snapshot, pending, request);
+  ClusterSnapshot branch(snapshot);
+  std::vector<PodId> waiting(pending.begin(), pending.end());
+  PlanRequest asked = request;
+  const DeletionsUnderWay deletions(branch, waiting, asked);
+  return plan(branch, std::span<const PodId>(waiting), asked);
+}
 
 }  // namespace ebb
 

@@ -5,6 +5,7 @@
 
 #include "engine/atomic_groups.h"
 #include "engine/check_input.h"
+#include "engine/deletions_under_way.h"
 #include "engine/group_quotas.h"
 #include "engine/limits.h"
 #include "engine/node_standing.h"
@@ -231,13 +232,15 @@ PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
   return input;
 }
 
-absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                    std::span<const PodId> pending, const PlanRequest& request) {
+namespace {
+
+// With what is in deletion as the request says.
+absl::StatusOr<PlanResult> MakePlanAsAsked(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                           std::span<const PodId> pending,
+                                           const PlanRequest& request) {
   PlanResult made;
   PassInput input = LastPassInput(request, made, pending);
   if (request.candidates != nullptr) input.candidates = *request.candidates;
-  if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
-  if (absl::Status s = CheckSnapshot(snapshot, /*remembered=*/nullptr); !s.ok()) return s;
   if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
   if (absl::Status s = CheckPassInput(snapshot, input); !s.ok()) return s;
   if (absl::Status s = CheckSuggestions(snapshot.catalog(), request.suggestions); !s.ok()) return s;
@@ -281,6 +284,19 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
     if (absl::Status s = VerifyOrCut(snapshot, groups, request, input, made); !s.ok()) return s;
   }
   return made;
+}
+
+}  // namespace
+
+absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                    std::span<const PodId> pending, const PlanRequest& request) {
+  if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
+  if (absl::Status s = CheckSnapshot(snapshot, /*remembered=*/nullptr); !s.ok()) return s;
+  return BesideDeletions(
+      snapshot, pending, request,
+      [&](ClusterSnapshot& beside, std::span<const PodId> waiting, const PlanRequest& asked) {
+        return MakePlanAsAsked(beside, groups, waiting, asked);
+      });
 }
 
 }  // namespace ebb

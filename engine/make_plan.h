@@ -14,6 +14,9 @@
 //   - nodes with pods that must end by themselves (BlockedByOnCompletionPod).
 // Each repetition takes at least one candidate away.
 //
+// Nodes that are being deleted already are planned beside: their pods find room first
+// (deletions_under_way.h).  No caller needs to know of them.
+//
 // Time: `PlanRequest::passes_end` ends the passes, all together, and `verification_ends` the
 // verification.  Either makes the plan shorter: it is cut after the last removal up to
 // which all is verified and every limit of groups holds (an atomic group goes as a whole
@@ -29,52 +32,19 @@
 #ifndef EBB_ENGINE_MAKE_PLAN_H_
 #define EBB_ENGINE_MAKE_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/deadline.h"
-#include "engine/candidate_order.h"
 #include "engine/node_groups.h"
 #include "engine/plan.h"
+#include "engine/plan_request.h"
 #include "engine/planner.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
-
-struct PlanRequest {
-  PlannerOptions planner;
-  CandidateOrder order = CandidateOrder::kAutoscaler;
-  int64_t now_s = 0;  // Unix time.
-  // Null: every node.  Those whose group may not shrink are left out either way.
-  const std::vector<NodeId>* candidates = nullptr;
-  // Where pods of nodes that go may move to.  Null: to every node.
-  const NodeSet* destinations = nullptr;
-  // Where to look first for some pods, as if a pass before had placed them there: at most one
-  // place a pod.  A place that does not fit, when its pod has to move, is as if it were not said.
-  std::span<const Move> suggestions = {};
-  // Absent: every candidate is judged.  Else the limit of an autoscaler's first pass.
-  std::optional<int64_t> max_scale_down_parallelism;
-  // As in PassInput: nodes that are being deleted, how many of the pending pods, from the first,
-  // must find room, and pods whose eviction is under way.  DeletionsUnderWay fills them in.
-  std::span<const NodeId> in_deletion = {};
-  size_t must_fit = 0;
-  std::span<const PodId> evicting = {};
-  std::span<const NodeId> evicted_from =
-      {};  // The node of each of `evicting`; no decision reads it.
-  // Of the pods of a workload (workloads.h) at most this share is evicted, above 0.  1: no limit.
-  double max_workload_share = 1;
-  // Null: there is time for all.
-  const Deadline* passes_end = nullptr;
-  const Deadline* verification_ends = nullptr;
-  // False: the plan is handed out as it was found.  Verifying costs about as much as a pass.
-  bool verify = true;
-  // Called once, between the last pass and the verification, for callers that take the time.
-  std::function<void()> on_passes_done;
-};
 
 struct PlanResult {
   Plan plan;

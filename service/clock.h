@@ -19,6 +19,11 @@ inline double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// REQUIRES: at most some centuries, which the clock can count.
+inline Clock::duration DurationOf(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 // Expires at `end`.
 class ClockDeadline final : public Deadline {
  public:

@@ -302,15 +302,7 @@ absl::StatusOr<PlanResult> LiveCluster::Plan(const GroupRules& rules, const Plan
 }
 
 absl::StatusOr<PlanResult> LiveCluster::Plan(const NodeGroups& groups, const PlanRequest& request) {
-  ClusterSnapshot& snapshot = live_.Snapshot();
-  if (!DeletionsUnderWay::AnyOf(snapshot, request.now_s)) {
-    return MakePlan(snapshot, groups, live_.Pending(), request);
-  }
-  ClusterSnapshot beside = snapshot;
-  std::vector<PodId> pending = live_.Pending();
-  PlanRequest asked = request;
-  const DeletionsUnderWay deletions(beside, pending, asked);
-  return MakePlan(beside, groups, pending, asked);
+  return MakePlan(live_.Snapshot(), groups, live_.Pending(), request);
 }
 
 absl::StatusOr<Json> LiveCluster::Explain(const GroupRules& rules, const PlanRequest& request,

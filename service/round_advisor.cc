@@ -1,6 +1,5 @@
 #include "service/round_advisor.h"
 
-#include <chrono>
 #include <utility>
 
 #include "engine/candidate_order.h"
@@ -36,6 +35,8 @@ std::optional<RoundAdvice> RoundAdvisor::Search(const Observation& observed, int
   PlanRequest request;
   request.planner = planner_;
   request.now_s = now_s;
+  // A search knows the taints alone; the round accounts for what is in deletion.
+  request.deletions = DeletionsInSnapshot::kLeftToCaller;
   request.verify = false;  // The round's plan is verified, whichever it is.
   SearchOptions search{.seed = options_.seed,
                        .iterations = options_.iterations,
@@ -44,9 +45,7 @@ std::optional<RoundAdvice> RoundAdvisor::Search(const Observation& observed, int
                        .on_better = nullptr};
   std::optional<ClockDeadline> budget;
   if (options_.budget_s) {
-    search.deadline =
-        &budget.emplace(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                           std::chrono::duration<double>(*options_.budget_s)));
+    search.deadline = &budget.emplace(Clock::now() + DurationOf(*options_.budget_s));
   }
   absl::StatusOr<SearchResult> found =
       OptimizePlan(snapshot, observed.groups, observed.pending, request, search, parallelism_);

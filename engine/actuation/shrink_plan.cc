@@ -97,6 +97,7 @@ absl::StatusOr<ShrinkPlan> PlanShrink(const Observation& observed,
   request.planner = options;
   request.order = CandidateOrder::kInput;
   request.now_s = now_s;
+  request.deletions = DeletionsInSnapshot::kLeftToCaller;  // Nodes that leave are taken away.
   // How much a node is used is the policies' business, and so is which is ready.
   constexpr double kAny = std::numeric_limits<double>::infinity();
   request.planner.scale_down_utilization_threshold = kAny;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "engine/deletions_under_way.h"
 #include "engine/group_quotas.h"
 #include "engine/search/removable.h"
 #include "engine/search/static_nodes.h"
@@ -388,11 +389,9 @@ int64_t ExactBound(const std::vector<Limit>& limits, const std::vector<int64_t>&
   return static_cast<int64_t>(std::min(bound, absl::int128{INT64_MAX}));
 }
 
-}  // namespace
-
-RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                           const PlanRequest& request, std::span<const int64_t> worth,
-                           const Deadline* deadline) {
+RemovalBound BoundAsAsked(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                          const PlanRequest& request, std::span<const int64_t> worth,
+                          const Deadline* deadline) {
   const std::vector<RemovableCandidate> candidates = CandidatesOf(snapshot, groups, request);
   std::vector<Limit> limits;
   const AmountsOfShapes amounts = FindAmounts(snapshot.catalog(), candidates);
@@ -421,6 +420,18 @@ RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& gr
     if (worths[c] > 0) bound.surplus[Index(candidates[c].node)] = left[c];
   }
   return bound;
+}
+
+}  // namespace
+
+RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                           const PlanRequest& request, std::span<const int64_t> worth,
+                           const Deadline* deadline) {
+  return BesideDeletions(
+      snapshot, /*pending=*/{}, request,
+      [&](const ClusterSnapshot& beside, std::span<const PodId>, const PlanRequest& asked) {
+        return BoundAsAsked(beside, groups, asked, worth, deadline);
+      });
 }
 
 }  // namespace ebb

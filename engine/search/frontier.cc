@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/check_input.h"
+#include "engine/deletions_under_way.h"
 #include "engine/search/removable.h"
 #include "engine/search/worth.h"
 
@@ -130,18 +132,12 @@ absl::Status CheckHourly(const Catalog& catalog, std::span<const double> hourly)
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      std::span<const PodId> pending, const PlanRequest& request,
-                                      std::span<const double> hourly, const SearchOptions& options,
-                                      const Parallelism& parallelism,
-                                      std::span<const Deadline* const> ends) {
-  if (absl::Status s = CheckHourly(snapshot.catalog(), hourly); !s.ok()) return s;
-  if (!ends.empty() && ends.size() != kFrontierSearches) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ends: has ", ends.size(), " entries, not none or ", kFrontierSearches));
-  }
+absl::StatusOr<Frontier> SearchFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                        std::span<const PodId> pending, const PlanRequest& request,
+                                        std::span<const double> hourly,
+                                        const SearchOptions& options,
+                                        const Parallelism& parallelism,
+                                        std::span<const Deadline* const> ends) {
   const double unit = WorthAPod(snapshot, groups, request, hourly);
   Frontier frontier;
   std::vector<FrontierPoint> points;
@@ -173,6 +169,26 @@ absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroup
   }
   frontier.points = Best(std::move(points));
   return frontier;
+}
+
+}  // namespace
+
+absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                      std::span<const PodId> pending, const PlanRequest& request,
+                                      std::span<const double> hourly, const SearchOptions& options,
+                                      const Parallelism& parallelism,
+                                      std::span<const Deadline* const> ends) {
+  if (absl::Status s = CheckHourly(snapshot.catalog(), hourly); !s.ok()) return s;
+  if (!ends.empty() && ends.size() != kFrontierSearches) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ends: has ", ends.size(), " entries, not none or ", kFrontierSearches));
+  }
+  if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
+  return BesideDeletions(
+      snapshot, pending, request,
+      [&](ClusterSnapshot& beside, std::span<const PodId> waiting, const PlanRequest& asked) {
+        return SearchFrontier(beside, groups, waiting, asked, hourly, options, parallelism, ends);
+      });
 }
 
 const FrontierPoint* BestWithin(const Frontier& frontier, size_t evictions) {

@@ -10,6 +10,8 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
+#include "engine/check_input.h"
+#include "engine/deletions_under_way.h"
 #include "engine/search/bound.h"
 #include "engine/search/budget_search.h"
 #include "engine/search/packing.h"
@@ -401,7 +403,12 @@ absl::StatusOr<SearchResult> OptimizePlan(ClusterSnapshot& snapshot, const NodeG
   if (sum > std::numeric_limits<int64_t>::max()) {
     return absl::InvalidArgumentError("worth: its sums may have more than 64 bits");
   }
-  return Search(snapshot, groups, pending, request, options, parallelism).Run();
+  if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
+  return BesideDeletions(
+      snapshot, pending, request,
+      [&](ClusterSnapshot& beside, std::span<const PodId> waiting, const PlanRequest& asked) {
+        return Search(beside, groups, waiting, asked, options, parallelism).Run();
+      });
 }
 
 }  // namespace ebb

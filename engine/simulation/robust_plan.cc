@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "engine/check_input.h"
+#include "engine/deletions_under_way.h"
 #include "engine/verify.h"
 #include "predicates/filters.h"
 
@@ -247,7 +248,12 @@ absl::StatusOr<PlanResult> MakeRobust(ClusterSnapshot& snapshot, const NodeGroup
   if (!(share >= 0 && share <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat("share: ", share, " is not from 0 to 1"));
   }
-  return RobustSearch(snapshot, groups, pending, request, made, share, options, parallelism).Run();
+  return BesideDeletions(
+      snapshot, pending, request,
+      [&](ClusterSnapshot& beside, std::span<const PodId> waiting, const PlanRequest& asked) {
+        return RobustSearch(beside, groups, waiting, asked, made, share, options, parallelism)
+            .Run();
+      });
 }
 
 }  // namespace ebb

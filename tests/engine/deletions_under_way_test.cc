@@ -40,13 +40,19 @@ class DeletionsUnderWayTest : public ::testing::Test {
     request_.now_s = test::kPassTime;
   }
 
-  // The plan beside the deletions.
+  // What MakePlan does by itself, and what it does for a caller that has told it.
   PlanResult Plan() {
+    const std::string before = snapshot_->Fingerprint();
+    PlanResult made = MakePlan(*snapshot_, groups_, /*pending=*/{}, request_).value();
+    EXPECT_EQ(snapshot_->Fingerprint(), before);
     ClusterSnapshot beside = *snapshot_;
     pending_.clear();
     PlanRequest asked = request_;
     const DeletionsUnderWay deletions(beside, pending_, asked);
-    return MakePlan(beside, groups_, pending_, asked).value();
+    const PlanResult told = MakePlan(beside, groups_, pending_, asked).value();
+    EXPECT_EQ(test::Removals(*snapshot_, made.plan), test::Removals(*snapshot_, told.plan));
+    EXPECT_EQ(test::Kept(*snapshot_, made.plan), test::Kept(*snapshot_, told.plan));
+    return made;
   }
   std::string Removals() { return test::Removals(*snapshot_, Plan().plan); }
 
@@ -149,8 +155,12 @@ TEST_F(DeletionsUnderWayTest, WithoutDeletionsNothingChanges) {
            .Add(Node("a").Cpu(1000))
            .Add(Node("b").Cpu(4000).Taint("ToBeDeletedByClusterAutoscaler", expired))
            .Add(Pod("p").On("b").Cpu(3900)));
-  EXPECT_FALSE(DeletionsUnderWay::AnyOf(*snapshot_, request_.now_s));
-  EXPECT_TRUE(DeletionsUnderWay::AnyOf(*snapshot_, request_.now_s - 1));
+  EXPECT_FALSE(DeletionsUnderWay::AreDue(*snapshot_, request_));
+  PlanRequest earlier = request_;
+  earlier.now_s -= 1;
+  EXPECT_TRUE(DeletionsUnderWay::AreDue(*snapshot_, earlier));
+  earlier.deletions = DeletionsInSnapshot::kLeftToCaller;
+  EXPECT_FALSE(DeletionsUnderWay::AreDue(*snapshot_, earlier));
   const std::string before = snapshot_->Fingerprint();
   const DeletionsUnderWay deletions(*snapshot_, pending_, request_);
   EXPECT_EQ(snapshot_->Fingerprint(), before);
@@ -280,9 +290,7 @@ TEST(DeletionsUnderWayRandomTest, AFirstRoundDecidesWhatAPlanOfTheSameInputDoes)
     PlanRequest request;
     request.planner = options.planner;
     request.now_s = test::kPassTime;
-    ClusterSnapshot beside = snapshot;
-    const DeletionsUnderWay deletions(beside, pending, request);
-    const PlanResult made = MakePlan(beside, groups, pending, request).value();
+    const PlanResult made = MakePlan(snapshot, groups, pending, request).value();
     // A plan leaves out nodes that wait for a pod's end, and is then made anew; a round drops them.
     if (made.passes > 1) continue;
     ASSERT_EQ(Decided(snapshot, round.plan), Decided(snapshot, made.plan))

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/deletions_under_way.h"
 #include "engine/make_plan.h"
 #include "engine/round.h"
 #include "engine/verify.h"
@@ -56,13 +55,11 @@ class NodeStandingTest : public ::testing::Test {
   NodeId Find(std::string_view node) { return test::NodeNamed(*snapshot_, node); }
 
   // "a=NotStarted ...; b: p>c": why nodes stay, and what goes.
-  std::string Plan(std::vector<PodId> pending = {}) {
-    ClusterSnapshot beside = *snapshot_;
+  std::string Plan(const std::vector<PodId>& pending = {}) {
     PlanRequest request;
     request.order = CandidateOrder::kInput;
     request.now_s = kNow;
-    const DeletionsUnderWay deletions(beside, pending, request);
-    const PlanResult made = MakePlan(beside, groups_, pending, request).value();
+    const PlanResult made = MakePlan(*snapshot_, groups_, pending, request).value();
     std::string text;
     for (const UnremovableNode& node : made.excluded) {
       text += std::string(catalog().NodeName(node.node)) + "=" +

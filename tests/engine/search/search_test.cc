@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "engine/deletions_under_way.h"
 #include "engine/search/worth.h"
 #include "engine/verify.h"
 #include "gmock/gmock.h"
@@ -157,11 +156,9 @@ TEST_F(SearchTest, EvictionsUnderWayAreSpentAndTheirNodesTakeNoPods) {
              .Add(Pod("displaced").On("goes").Cpu(100).Label("app", "web"))
              .Add(Pod("of-host").On("host").Cpu(8000))
              .Add(test::Budget("web").Matching("app", "web").Allows(allowed)));
-    std::vector<PodId> pending;
-    const DeletionsUnderWay deletions(*snapshot_, pending, request_);
     options_.iterations = 50;
     const SearchResult made =
-        OptimizePlan(*snapshot_, groups_, pending, request_, options_).value();
+        OptimizePlan(*snapshot_, groups_, /*pending=*/{}, request_, options_).value();
     for (const RemovableNode& removal : made.best.plan.remove) {
       for (const Move& move : removal.moves) {
         EXPECT_NE(move.to, test::NodeNamed(*snapshot_, "goes"));
