@@ -21,12 +21,13 @@ std::vector<NodeId> NodesInDeletion(const ClusterSnapshot& snapshot, int64_t now
 }  // namespace
 
 bool DeletionsUnderWay::AreDue(const ClusterSnapshot& snapshot, const PlanRequest& request) {
-  return request.deletions == DeletionsInSnapshot::kPlanBeside && request.in_deletion.empty() &&
+  return request.deletions == DeletionsInSnapshot::kPlanBeside &&
          !NodesInDeletion(snapshot, request.now_s).empty();
 }
 
 DeletionsUnderWay::DeletionsUnderWay(ClusterSnapshot& snapshot, std::vector<PodId>& pending,
                                      PlanRequest& request) {
+  request.deletions = DeletionsInSnapshot::kLeftToCaller;
   nodes_ = NodesInDeletion(snapshot, request.now_s);
   if (nodes_.empty()) return;
   destinations_ = request.destinations != nullptr ? *request.destinations : snapshot.alive();

@@ -39,8 +39,7 @@ class DeletionsUnderWay {
   DeletionsUnderWay(const DeletionsUnderWay&) = delete;
   DeletionsUnderWay& operator=(const DeletionsUnderWay&) = delete;
 
-  // Whether the request is to be told of a node in deletion, and was not.  Else the constructor
-  // changes nothing.
+  // Whether the request leaves a node in deletion to the planner, and so needs one of these.
   static bool AreDue(const ClusterSnapshot& snapshot, const PlanRequest& request);
 
  private:

@@ -22,8 +22,7 @@ namespace ebb {
 // What a plan does about nodes of the snapshot that are being deleted at its time.
 enum class DeletionsInSnapshot : uint8_t {
   kPlanBeside,  // Their pods find room before any other node goes (deletions_under_way.h).
-  // The caller accounts for them.  They stay, and their pods count as pods that stay.
-  kLeftToCaller,
+  kLeftToCaller,  // The caller accounts for them, as who makes a DeletionsUnderWay does.
 };
 
 struct PlanRequest {

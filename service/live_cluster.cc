@@ -5,10 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
-#include "engine/deletions_under_way.h"
-#include "service/explain.h"
 #include "service/filter_report.h"
-#include "service/plan_report.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/dump_kinds.h"
@@ -295,31 +292,6 @@ absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
     if (absl::Status s = sink.OnList(kind, 0); !s.ok()) return s;
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<PlanResult> LiveCluster::Plan(const GroupRules& rules, const PlanRequest& request) {
-  return Plan(AssignGroups(live_.Snapshot().catalog(), rules), request);
-}
-
-absl::StatusOr<PlanResult> LiveCluster::Plan(const NodeGroups& groups, const PlanRequest& request) {
-  return MakePlan(live_.Snapshot(), groups, live_.Pending(), request);
-}
-
-absl::StatusOr<Json> LiveCluster::Explain(const GroupRules& rules, const PlanRequest& request,
-                                          std::span<const std::string> nodes) {
-  Version version = Unjudged();
-  LoadedCluster& cluster = version.cluster;
-  const absl::StatusOr<std::vector<NodeId>> ids = FindNodes(cluster.snapshot.catalog(), nodes);
-  if (!ids.ok()) return ids.status();
-  const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), rules);
-  PlanRequest asked = request;
-  const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, asked);
-  const absl::StatusOr<PlanResult> made =
-      MakePlan(cluster.snapshot, groups, cluster.pending, asked);
-  if (!made.ok()) return made.status();
-  const PlanReport report =
-      MakeReport({.cluster = &cluster, .groups = &groups, .request = &asked, .made = &*made});
-  return ExplanationJson(report, *ids);
 }
 
 absl::StatusOr<Json> LiveCluster::Filter(std::string_view pod,

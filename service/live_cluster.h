@@ -4,13 +4,13 @@
 //   ChangeBatch batch;
 //   absl::Status status = batch.PutJson(node_as_json);
 //   status = cluster.Take(batch.changes());
-//   absl::StatusOr<PlanResult> made = cluster.Plan(rules, request);
+//   absl::StatusOr<LiveCluster::Version> version = cluster.Judged();
 //
 // It answers what loading a dump of the objects that are there now would answer.
 //
 // Errors:    InvalidArgument, naming object and field; nothing has changed then.
 // Ownership: ids in an answer are those of Snapshot(), until the next Take().
-// Cost:      of Take() docs/live.md; a plan costs what it costs over a dump that was read.
+// Cost:      of Take() docs/live.md.
 // Threads:   used by one thread at a time.  Version() is for others: they go on with it while
 //            later changes are taken.
 
@@ -31,7 +31,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/parallel.h"
-#include "engine/make_plan.h"
 #include "service/groups.h"
 #include "service/round_settings.h"
 #include "service/round_source.h"
@@ -133,14 +132,6 @@ class LiveCluster {
 
   // --- Answers -----------------------------------------------------------------
 
-  // A plan beside the deletions that are under way (deletions_under_way.h).  Errors: as MakePlan.
-  absl::StatusOr<PlanResult> Plan(const GroupRules& rules, const PlanRequest& request);
-  absl::StatusOr<PlanResult> Plan(const NodeGroups& groups, const PlanRequest& request);
-  // Why nodes ("X" or "node/X") stay or go in such a plan.  Errors: also a node that is not
-  // there.
-  absl::StatusOr<nlohmann::ordered_json> Explain(const GroupRules& rules,
-                                                 const PlanRequest& request,
-                                                 std::span<const std::string> nodes);
   // What the filters say of a pod, "NAMESPACE/NAME", on each node or on one.
   absl::StatusOr<nlohmann::ordered_json> Filter(std::string_view pod,
                                                 std::optional<std::string_view> node);

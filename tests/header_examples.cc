@@ -61,7 +61,9 @@
 #include "service/outside/notifier.h"
 #include "service/outside/prometheus.h"
 #include "service/pass_replay.h"
-#include "service/plan_search.h"
+#include "service/planning/plan_answer.h"
+#include "service/planning/plan_query.h"
+#include "service/planning/plan_search.h"
 #include "service/policy_trial/policy_trial.h"
 #include "service/round_advisor.h"
 #include "service/round_driver.h"
@@ -73,6 +75,7 @@
 #include "service/session/pass_call.h"
 #include "service/session/session.h"
 #include "service/session/session_feed.h"
+#include "service/session/wire_query.h"
 #include "service/sizing/node_queues.h"
 #include "service/sizing/pool_reader.h"
 #include "service/sizing/pool_sizer.h"
@@ -557,13 +560,13 @@ absl::Status Drive(const RoundSettings& settings, int64_t now_s) {
 }
 
 // service/live_cluster.h
-bool Follow(std::string_view node_as_json, const GroupRules& rules, const PlanRequest& request) {
+bool Follow(std::string_view node_as_json) {
   LiveCluster cluster;
   ChangeBatch batch;
   absl::Status status = batch.PutJson(node_as_json);
   status = cluster.Take(batch.changes());
-  absl::StatusOr<PlanResult> made = cluster.Plan(rules, request);
-  return status.ok() && made.ok();
+  absl::StatusOr<LiveCluster::Version> version = cluster.Judged();
+  return status.ok() && version.ok();
 }
 
 // service/session/actuation_log.h
@@ -675,18 +678,17 @@ absl::Status ObservePool(const SizedPool& pool) {
 
 // service/what_if/patched_cluster.h
 absl::Status PlanPatched(LiveCluster& cluster, const std::vector<ObjectPatch>& patches,
-                         const GroupRules& rules, const PlanRequest& request) {
+                         const NodeGroups& groups, const PlanQuery& query) {
   PatchedCluster patched(cluster);
   if (absl::Status s = patched.Apply(patches); !s.ok()) return s;
-  absl::StatusOr<PlanResult> made = cluster.Plan(rules, request);
+  absl::StatusOr<PlanResult> made = TryPlan(query, groups, cluster.Snapshot(), cluster.Pending());
   patched.Undo();
   return made.status();
 }
 
 // service/what_if/remedy.h
-bool Helps(LiveCluster& cluster, const GroupRules& rules, const PlanRequest& request,
-           const Remedy& remedy) {
-  RemedyTrials trials(cluster, rules, request);
+bool Helps(LiveCluster& cluster, const PlanQuery& query, const Remedy& remedy) {
+  RemedyTrials trials(cluster, query);
   absl::StatusOr<RemedyTrials::Outcome> outcome = trials.Try(remedy);
   return outcome.ok() && !outcome->goes.empty();
 }
@@ -737,12 +739,31 @@ bool PlanRobustly(ClusterSnapshot& snapshot, const NodeGroups& groups,
   return robust.ok();
 }
 
-// service/plan_search.h
+// service/planning/plan_query.h
+bool AnswerQuestion(LoadedCluster& cluster, int64_t now_s) {
+  PlanQuery query{.now_s = now_s, .search = SearchQuery{.budget_s = 2}};
+  absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
+  return answer.ok();
+}
+
+// service/planning/plan_answer.h
+void PrintPlanOf(const PlanQuery& query, LoadedCluster& cluster,
+                 const std::function<void(const PlanReport&)>& Print) {
+  absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
+  Print((*answer)->Report());
+}
+
+// service/planning/plan_search.h
 bool LookForABetterPlan(LoadedCluster& cluster, const NodeGroups& groups,
                         const PlanRequest& request) {
-  PlanSearchOptions options{.budget_s = 2};
-  absl::StatusOr<FoundPlan> found = SearchPlan(cluster, groups, request, nullptr, options);
+  absl::StatusOr<FoundPlan> found = SearchPlan(cluster, {groups, request, nullptr}, {});
   return found.ok();
+}
+
+// service/session/wire_query.h
+bool ReadQuestion(const v1alpha1::PlanInput& input, const RoundSettings& settings) {
+  absl::StatusOr<PlanQuery> query = ReadQuery(input, settings.options, settings.groups, {});
+  return query.ok();
 }
 
 // service/round_advisor.h
@@ -800,9 +821,9 @@ int LoopOverLiveCluster(const RunFlags& flags, std::ostream& out, std::ostream& 
 }
 
 // tools/search_interrupt.h
-void SearchUntilInterrupted(PlanSearchOptions& options) {
+void SearchUntilInterrupted(PlanHooks& hooks) {
   const SearchInterrupt interrupt;
-  options.cancelled = interrupt.ends();
+  hooks.cancelled = interrupt.ends();
 }
 
 // tools/wall_clock.h

@@ -37,13 +37,14 @@ FOLDERS = {
     "service/sizing": _SERVICE | {"engine/policy", "engine/actuation", "service"},
     "service/policy_trial": _SERVICE | {"engine/policy", "engine/actuation", "engine/simulation", "service", "service/sizing"},
     "service/outside": _SERVICE | {"engine/policy", "engine/actuation", "service", "service/sizing"},
-    "service/what_if": _SERVICE | {"service"},
-    "service/session": _SERVICE | {"service", "engine/actuation"},
+    "service/planning": _SERVICE | {"engine/search", "engine/simulation", "service"},
+    "service/what_if": _SERVICE | {"service", "service/planning"},
+    "service/session": _SERVICE | {"service", "service/planning", "engine/actuation"},
     "service/embed": _SERVICE | {"service", "service/session"},
     "service/daemon": _SERVICE | {"service", "service/session"},
     "service/actuators": _ENGINE | {"engine", "engine/actuation", "service"},
     "service/run": _SERVICE | {"service", "engine/actuation", "service/session", "service/daemon", "service/actuators"},
-    "tools": _SERVICE | {"engine/actuation", "engine/policy", "engine/search", "engine/simulation", "snapshot/samples", "service", "service/session", "service/sizing", "service/policy_trial", "service/outside", "service/what_if", "service/daemon", "service/actuators", "service/run"},
+    "tools": _SERVICE | {"engine/actuation", "engine/policy", "engine/search", "engine/simulation", "snapshot/samples", "service", "service/planning", "service/session", "service/sizing", "service/policy_trial", "service/outside", "service/what_if", "service/daemon", "service/actuators", "service/run"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
@@ -72,7 +73,7 @@ AMBIENT = re.compile(r"""
   | \bABSL_FLAG\b | \babsl::GetFlag\b
   | \bstd::(random_device|rand)\b | \babsl::(Insecure)?BitGen\b | \bgetrandom\b
 """, re.VERBOSE)
-MAY_LOOK_AROUND = {"service", "service/sizing", "service/outside", "service/session", "service/embed", "service/daemon", "service/actuators", "service/run", "tools"}
+MAY_LOOK_AROUND = {"service", "service/planning", "service/sizing", "service/outside", "service/session", "service/embed", "service/daemon", "service/actuators", "service/run", "tools"}
 # Folders beside those of FOLDERS whose headers a README names.
 ALSO_DESCRIBED = ["bench", "examples", "fuzz", "go", "tests"]
 # "`engine/round.h`" in a README.

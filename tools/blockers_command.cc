@@ -17,12 +17,11 @@
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
-#include "engine/deletions_under_way.h"
 #include "service/clock.h"
 #include "service/live_cluster.h"
 #include "service/plan_json.h"
 #include "service/plan_report.h"
-#include "service/plan_warnings.h"
+#include "service/planning/plan_answer.h"
 #include "service/what_if/blockers.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/display_text.h"
@@ -141,23 +140,15 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   }
 
   progress.Say("planning");
-  const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), *rules);
-  PlanRequest request = plan.RequestAt(*now_s);
-  const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, request);
-  const absl::StatusOr<PlanResult> made =
-      MakePlan(cluster.snapshot, groups, cluster.pending, request);
-  if (!made.ok()) return fail(made.status());
-  WarnOfPlan(cluster.snapshot, groups, request, *made, cluster.warnings);
-  const PlanReport report =
-      MakeReport({.cluster = &cluster, .groups = &groups, .request = &request, .made = &*made});
-  const absl::StatusOr<std::optional<NodePrices>> prices =
-      plan.ReadPrices(cluster.snapshot.catalog());
-  if (!prices.ok()) return fail(prices.status());
+  const absl::StatusOr<PlanQuery> query = plan.QueryAt(*now_s, *rules);
+  if (!query.ok()) return fail(query.status());
+  const auto answer = AnswerPlan(*query, cluster);
+  if (!answer.ok()) return fail(answer.status());
+  const std::optional<NodePrices>& prices = (*answer)->prices;
   BlockersOptions options;
   options.limit = limit;
-  if (*prices) {
-    options.price = [&](NodeId node) { return (*prices)->hourly[Index(node)]; };
-  }
+  if (prices)
+    options.price = [&hourly = prices->hourly](NodeId node) { return hourly[Index(node)]; };
   options.on_progress = [&](size_t tried, size_t of) {
     progress.Say(fmt::format("tried {} of {}", tried, of));
   };
@@ -166,7 +157,7 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   if (const auto end = plan.SimulationEnd(start)) limit.emplace(*end);
   const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
   options.deadline = &ends;
-  const absl::StatusOr<Blockers> found = FindBlockers(report, *rules, **live, options);
+  const absl::StatusOr<Blockers> found = FindBlockers((*answer)->Report(), *query, **live, options);
   if (!found.ok()) return fail(found.status());
   progress.Done();
 
@@ -178,7 +169,7 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   } else if (output == "yaml") {
     out << Yaml(json);
   } else {
-    PrintBlockers(*found, OfIncomplete(cluster.warnings), *prices ? (*prices)->currency : "",
+    PrintBlockers(*found, OfIncomplete(cluster.warnings), prices ? prices->currency : "",
                   OutputTerminal(), out);
   }
   return 0;

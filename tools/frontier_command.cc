@@ -3,25 +3,24 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/deadline.h"
 #include "base/duration.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
-#include "engine/deletions_under_way.h"
 #include "engine/search/frontier.h"
 #include "service/clock.h"
 #include "service/output_file.h"
 #include "service/plan_json.h"
+#include "service/planning/plan_answer.h"
 #include "service/prices.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/curves.h"
@@ -155,34 +154,17 @@ void PrintStory(const FrontierStory& story, const std::string& output, std::ostr
   }
 }
 
-struct FoundFrontier {
-  Frontier frontier;
-  bool interrupted = false;
-};
-
-// Looks until the command's budget is spent, somebody interrupts or the time for the whole command
-// is over.
-absl::StatusOr<FoundFrontier> Search(const FrontierCommand& command, Clock::time_point start,
-                                     const Parallelism& parallelism, const NodeGroups& groups,
-                                     std::span<const double> hourly, PlanRequest request,
-                                     LoadedCluster& cluster) {
-  const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, request);
-  SearchOptions options;
-  options.seed = command.seed;
-  options.iterations = command.iterations;
-  const ClockDeadlines deadlines(start, *ParseDuration(command.budget), kFrontierSearches);
-  const SearchInterrupt interrupt;
-  std::optional<ClockDeadline> limit;
-  if (const auto end = command.plan.SimulationEnd(start)) limit.emplace(*end);
-  const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
-  std::vector<FirstDeadline> firsts;
-  std::vector<const Deadline*> each_end;
-  for (const Deadline* const each : deadlines.Each()) firsts.emplace_back(each, &ends);
-  for (const FirstDeadline& each : firsts) each_end.push_back(&each);
-  absl::StatusOr<Frontier> frontier = FindFrontier(cluster.snapshot, groups, cluster.pending,
-                                                   request, hourly, options, parallelism, each_end);
-  if (!frontier.ok()) return frontier.status();
-  return FoundFrontier{*std::move(frontier), interrupt.ends()->Expired()};
+// What the command asks.  Reading counts in its budget.
+absl::StatusOr<PlanQuery> QueryOf(const FrontierCommand& command, int64_t now_s,
+                                  const GroupRules& rules, Clock::time_point start) {
+  absl::StatusOr<PlanQuery> query = command.plan.QueryAt(now_s, rules);
+  if (!query.ok()) return query;
+  const double budget_s =
+      std::chrono::duration<double>(*ParseDuration(command.budget)).count() - SecondsSince(start);
+  query->search =
+      SearchQuery{.budget_s = budget_s, .iterations = command.iterations, .seed = command.seed};
+  query->seconds = command.plan.SecondsLeft(start);
+  return query;
 }
 
 }  // namespace
@@ -236,24 +218,24 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
     PrintLoadWarnings(*cluster, err);
     return Fail(now_s.status(), err);
   }
-  const Catalog& catalog = cluster->snapshot.catalog();
-  const absl::StatusOr<std::optional<NodePrices>> prices = plan.ReadPrices(catalog);
-  if (!prices.ok()) return fail(prices.status());
+  const absl::StatusOr<PlanQuery> query = QueryOf(*this, *now_s, *rules, start);
+  if (!query.ok()) return fail(query.status());
 
   progress.Say("searching");
-  const std::vector<double> hourly =
-      *prices ? (*prices)->hourly : std::vector<double>(catalog.nodes(), 1);
-  const absl::StatusOr<FoundFrontier> found =
-      Search(*this, start, parallelism, AssignGroups(catalog, *rules), hourly,
-             plan.RequestAt(*now_s), *cluster);
+  std::optional<SearchInterrupt> interrupt(std::in_place);
+  const absl::StatusOr<FrontierAnswer> found =
+      AnswerFrontier(*query, *cluster, {.cancelled = interrupt->ends()}, parallelism);
   if (!found.ok()) return fail(found.status());
+  const bool interrupted = interrupt->ends()->Expired();
+  interrupt.reset();
   progress.Done();
   PrintLoadWarnings(*cluster, err);
-  if (found->interrupted) {
+  if (interrupted) {
     PrintMessage("interrupted; this is the best that was found so far", err);
   }
+  const std::optional<NodePrices>& prices = found->prices;
   const FrontierStory story = StoryOf(found->frontier.points, *cluster,
-                                      *prices ? std::optional((*prices)->currency) : std::nullopt);
+                                      prices ? std::optional(prices->currency) : std::nullopt);
   if (!report.empty()) {
     if (absl::Status s = WriteFile(report, Page(story)); !s.ok()) return Fail(s, err);
   }

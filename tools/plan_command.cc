@@ -16,17 +16,12 @@
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
-#include "engine/deletions_under_way.h"
-#include "engine/make_plan.h"
-#include "engine/simulation/eviction_trials.h"
-#include "engine/simulation/robust_plan.h"
 #include "service/clock.h"
 #include "service/explain.h"
 #include "service/groups.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
-#include "service/plan_search.h"
-#include "service/plan_warnings.h"
+#include "service/planning/plan_answer.h"
 #include "service/round_options.h"
 #include "service/what_if/counterfactual.h"
 #include "snapshot/formats/rfc3339.h"
@@ -273,90 +268,6 @@ void AddDrainFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
 }
 
-// The end of --scale-down-simulation-timeout, in which reading counts too: it leaves less for
-// planning.  Passes may take half of the time that reading left; verifying what they found in it
-// mostly takes no more than the other half.
-struct Deadlines {
-  explicit Deadlines(Clock::time_point end)
-      : passes_end(Clock::now() + (end - Clock::now()) / 2), verification_ends(end) {}
-
-  ClockDeadline passes_end;
-  ClockDeadline verification_ends;
-};
-
-// A plan, and how it was searched for.
-struct Found {
-  PlanResult made;
-  std::optional<PlanSearch> search;  // Absent: it was not.
-  std::optional<PlanBound> bound;    // As far as the search had time for it.
-  std::optional<PlanTrials> trials{};
-  Clock::time_point planned{};  // When it was verified.
-};
-
-absl::StatusOr<Found> FindPlan(const SearchFlags& flags, LoadedCluster& cluster,
-                               const NodeGroups& groups, const PlanRequest& request,
-                               const NodePrices* prices, const Deadline& ends,
-                               const Parallelism& parallelism, Progress& progress) {
-  PlanSearchOptions options = flags.Options();
-  if (!flags.optimize) {
-    absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
-    if (!made.ok()) return made.status();
-    return Found{.made = *std::move(made), .search = {}, .bound = {}};
-  }
-  options.cancelled = &ends;
-  options.bound = false;  // It is told of the plan that is left in the end.
-  options.on_better = [&](const PlanResult& plan) {
-    progress.Say(
-        fmt::format("planning: {} so far", Count(plan.plan.remove.size(), "node", "nodes")));
-  };
-  absl::StatusOr<FoundPlan> found =
-      SearchPlan(cluster, groups, request, prices, options, parallelism);
-  if (!found.ok()) return found.status();
-  return Found{.made = std::move(found->made), .search = found->search, .bound = found->bound};
-}
-
-PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t evicted) {
-  std::vector<size_t> pending;
-  size_t as_planned = 0;
-  for (const EvictionTrial& trial : trials) {
-    pending.push_back(trial.pending);
-    as_planned += trial.as_planned;
-  }
-  std::ranges::sort(pending);
-  const size_t all = evicted * trials.size();
-  return {.pending_median = pending[(pending.size() - 1) / 2],
-          .pending_max = pending.back(),
-          .as_planned = all == 0 ? 1 : static_cast<double>(as_planned) / static_cast<double>(all)};
-}
-
-double SecondsBetween(Clock::time_point start, Clock::time_point end) {
-  return std::chrono::duration<double>(end - start).count();
-}
-
-// With --robust it shortens the plan first.  Absent: no trial of it was over in time.
-absl::StatusOr<std::optional<PlanTrials>> TryOut(const SearchFlags& flags, LoadedCluster& cluster,
-                                                 const NodeGroups& groups,
-                                                 const PlanRequest& request, const Deadline& ends,
-                                                 const Parallelism& parallelism, PlanResult& made) {
-  const EvictionTrialOptions options{.trials = flags.Trials(),
-                                     .seed = flags.seed,
-                                     .nominated_share = flags.nominated_share,
-                                     .deadline = &ends};
-  ClusterSnapshot& snapshot = cluster.snapshot;
-  if (flags.robust) {
-    absl::StatusOr<PlanResult> robust = MakeRobust(snapshot, groups, cluster.pending, request, made,
-                                                   *flags.robust, options, parallelism);
-    if (!robust.ok()) return robust.status();
-    made = *std::move(robust);
-  }
-  const EvictionTrials trials = RunEvictionTrials(snapshot, made.plan, options, parallelism);
-  if (trials.random_order.empty()) return std::nullopt;
-  return PlanTrials{.trials = trials.random_order.size(),
-                    .evicted = trials.evicted,
-                    .random_order = FiguresOf(trials.random_order, trials.evicted),
-                    .plan_order = FiguresOf(trials.plan_order, trials.evicted)};
-}
-
 }  // namespace
 
 void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
@@ -439,11 +350,11 @@ void PrintExplained(const PlanReport& report, std::span<const NodeId> nodes,
 
 absl::StatusOr<std::vector<Counterfactual>> FindAllRemedies(const PlanReport& report,
                                                             std::span<const NodeId> nodes,
-                                                            const GroupRules& rules,
+                                                            const PlanQuery& query,
                                                             LiveCluster& live) {
   std::vector<Counterfactual> all;
   for (const NodeId node : nodes) {
-    absl::StatusOr<Counterfactual> found = FindRemedies(report, Explain(report, node), rules, live);
+    absl::StatusOr<Counterfactual> found = FindRemedies(report, Explain(report, node), query, live);
     if (!found.ok()) return found.status();
     all.push_back(*std::move(found));
   }
@@ -508,41 +419,46 @@ std::optional<Clock::time_point> PlanCommand::SimulationEnd(Clock::time_point st
   return start + *ParseDuration(simulation_timeout);
 }
 
-PlanRequest PlanCommand::RequestAt(int64_t now_s) const {
-  PlanRequest request;
-  request.planner = planner;
-  request.planner.drain.blocking_system_pod_disruption_timeout_s =
+absl::StatusOr<PlanQuery> PlanCommand::QueryAt(int64_t now_s, const GroupRules& rules) const {
+  PlanQuery query{.planner = planner,
+                  .groups = rules,
+                  .now_s = now_s,
+                  .order = Order(),
+                  .max_scale_down_parallelism = ScaleDownLimit(),
+                  .max_workload_share = max_workload_share};
+  query.planner.drain.blocking_system_pod_disruption_timeout_s =
       DurationSeconds(blocking_system_pod_timeout);
-  request.order = Order();
-  request.now_s = now_s;
-  request.max_scale_down_parallelism = ScaleDownLimit();
-  request.max_workload_share = max_workload_share;
-  return request;
+  if (prices.empty()) return query;
+  absl::StatusOr<PriceList> list = ReadPriceFile(prices);
+  if (!list.ok()) return list.status();
+  query.prices = *std::move(list);
+  return query;
 }
 
-PlanTime PlanCommand::TimeFor(const LoadedCluster& cluster) const {
-  if (!now.empty()) return {.now_s = *ParseRfc3339(now)};
-  const auto clock = std::chrono::duration_cast<std::chrono::seconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-  return TimeToPlanFor(clock.count(), cluster.newest_time);
+std::optional<double> PlanCommand::SecondsLeft(Clock::time_point start) const {
+  const auto end = SimulationEnd(start);
+  if (!end) return std::nullopt;
+  return std::chrono::duration<double>(*end - Clock::now()).count();
 }
 
 absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedCluster& cluster) const {
-  if (absl::Status s = CheckMinimums(cluster.snapshot.catalog(), rules); !s.ok()) return s;
-  AddGroupWarnings(cluster.snapshot.catalog(), rules, cluster.warnings);
+  std::vector<InputWarning> of_flags;
   if (over_time.app != nullptr) {
-    if (auto warning = FlagsNotHonoured(*over_time.app)) cluster.warnings.push_back(*warning);
+    if (auto warning = FlagsNotHonoured(*over_time.app)) of_flags.push_back(*warning);
   }
-  const PlanTime time = TimeFor(cluster);
-  if (time.warning) cluster.warnings.push_back(*time.warning);
-  if (auto warning = WarningOfAge(time.now_s, cluster)) cluster.warnings.push_back(*warning);
+  const auto clock = std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  const absl::StatusOr<int64_t> now_s =
+      JudgeForPlan(rules, of_flags, now.empty() ? std::nullopt : std::optional(*ParseRfc3339(now)),
+                   clock.count(), cluster);
+  if (!now_s.ok()) return now_s;
   if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) return s;
   // Names and rounds are carried out.
   const bool shown = output != "name" && over_time.state.empty();
   absl::Status possible = shown ? CheckWhole(cluster.warnings, load.allow_incomplete)
                                 : CheckMayBeCarriedOut(cluster.warnings, load.allow_incomplete);
   if (!possible.ok()) return possible;
-  return time.now_s;
+  return now_s;
 }
 
 std::vector<UsedFile> PlanCommand::Files() const {
@@ -620,17 +536,6 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
                   out, err);
 }
 
-absl::StatusOr<std::optional<NodePrices>> PlanCommand::ReadPrices(const Catalog& catalog) const {
-  std::optional<NodePrices> of_nodes;
-  if (prices.empty()) return of_nodes;
-  const absl::StatusOr<PriceList> list = ReadPriceFile(prices);
-  if (!list.ok()) return list.status();
-  absl::StatusOr<NodePrices> priced = PriceNodes(catalog, *list);
-  if (!priced.ok()) return priced.status();
-  of_nodes = *std::move(priced);
-  return of_nodes;
-}
-
 RoundOptions RoundOptionsOf(const PlanCommand& command) {
   const RoundFlags& flags = command.over_time;
   RoundOptions round = flags.options;
@@ -683,31 +588,29 @@ absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
 
 namespace {
 
-// The plan, tried out and bounded where the flags ask for that.
-absl::StatusOr<Found> FindAsAsked(const SearchFlags& flags, LoadedCluster& cluster,
-                                  const NodeGroups& groups, const PlanRequest& request,
-                                  const NodePrices* prices, const Deadline* interrupted,
-                                  const Parallelism& parallelism, Progress& progress) {
-  const FirstDeadline search_ends(request.passes_end, interrupted);
-  const FirstDeadline trials_end(request.verification_ends, interrupted);
-  absl::StatusOr<Found> found =
-      FindPlan(flags, cluster, groups, request, prices, search_ends, parallelism, progress);
-  if (!found.ok()) return found;
-  found->planned = Clock::now();
-  if (flags.Trials() > 0) {
-    progress.Say("trying the plan out");
-    const absl::StatusOr<std::optional<PlanTrials>> tried =
-        TryOut(flags, cluster, groups, request, trials_end, parallelism, found->made);
-    if (!tried.ok()) return tried.status();
-    found->trials = *tried;
-  }
-  if (flags.bound) {
-    progress.Say("bounding");
-    PlanSearchOptions options = flags.Options();
-    options.cancelled = &trials_end;
-    found->bound = BoundPlan(cluster, groups, request, prices, options);
-  }
-  return found;
+// What `ebb plan` asks beside QueryAt: what it looks for beyond the greedy plan, and its time.
+absl::StatusOr<PlanQuery> QueryOf(const PlanCommand& command, int64_t now_s,
+                                  const GroupRules& rules, Clock::time_point start) {
+  absl::StatusOr<PlanQuery> query = command.QueryAt(now_s, rules);
+  if (!query.ok()) return query;
+  query->search = command.search.Search();
+  query->trials = command.search.TrialsAsked();
+  query->bound = command.search.bound;
+  query->seconds = command.SecondsLeft(start);
+  return query;
+}
+
+PlanHooks HooksOf(Progress& progress, const SearchInterrupt* interrupt) {
+  return {.cancelled = interrupt != nullptr ? interrupt->ends() : nullptr,
+          .on_better =
+              [&progress](const PlanResult& plan) {
+                progress.Say(fmt::format("planning: {} so far",
+                                         Count(plan.plan.remove.size(), "node", "nodes")));
+              },
+          .on_step =
+              [&progress](PlanStep step) {
+                progress.Say(step == PlanStep::kTrials ? "trying the plan out" : "bounding");
+              }};
 }
 
 void PrintAnswer(const PlanCommand& command, const PlanReport& report,
@@ -727,66 +630,42 @@ void PrintAnswer(const PlanCommand& command, const PlanReport& report,
 int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
                           Progress& progress, std::ostream& out, std::ostream& err) const {
   progress.Say("planning");
-  const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), rules);
   const absl::StatusOr<int64_t> now_s = Accept(rules, cluster);
   if (!now_s.ok()) {
     progress.Done();
     PrintLoadWarnings(cluster, err);
     return Fail(now_s.status(), err);
   }
-  const absl::StatusOr<std::optional<NodePrices>> prices_of =
-      ReadPrices(cluster.snapshot.catalog());
-  if (!prices_of.ok()) return progress.Done(), Fail(prices_of.status(), err);
-  PlanRequest request = RequestAt(*now_s);
-  const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, request);
-  std::optional<Deadlines> deadlines;
-  if (const auto end = SimulationEnd(loaded.since)) {
-    deadlines.emplace(*end);
-    request.passes_end = &deadlines->passes_end;
-    request.verification_ends = &deadlines->verification_ends;
-  }
-  const Clock::time_point passes_start = Clock::now();
-  Clock::time_point passes_end = passes_start;
-  request.on_passes_done = [&] { passes_end = Clock::now(); };
-  const Parallelism parallelism(threads);  // Threads start when there is work for them.
-  const NodePrices* const node_prices = *prices_of ? &**prices_of : nullptr;
+  const absl::StatusOr<PlanQuery> query = QueryOf(*this, *now_s, rules, loaded.since);
+  if (!query.ok()) return progress.Done(), Fail(query.status(), err);
   std::optional<SearchInterrupt> interrupt;
-  if (search.optimize || search.Trials() > 0) interrupt.emplace();
-  const Deadline* const interrupted = interrupt ? interrupt->ends() : nullptr;
-  const absl::StatusOr<Found> found = FindAsAsked(search, cluster, groups, request, node_prices,
-                                                  interrupted, parallelism, progress);
-  if (!found.ok()) return progress.Done(), Fail(found.status(), err);
-  WarnOfPlan(cluster.snapshot, groups, request, found->made, cluster.warnings);
+  if (query->search || query->trials) interrupt.emplace();
+  const auto answer =
+      AnswerPlan(*query, cluster, HooksOf(progress, interrupt ? &*interrupt : nullptr),
+                 Parallelism(threads));  // Threads start when there is work for them.
+  if (!answer.ok()) return progress.Done(), Fail(answer.status(), err);
   if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) {
     progress.Done();
     PrintLoadWarnings(cluster, err);
     return Fail(s, err);
   }
-  const PlanReport report = MakeReport({.cluster = &cluster,
-                                        .groups = &groups,
-                                        .request = &request,
-                                        .made = &found->made,
-                                        .prices = node_prices,
-                                        .search = found->search,
-                                        .bound = found->bound,
-                                        .trials = found->trials,
-                                        .pass_s = SecondsBetween(passes_start, passes_end),
-                                        .verify_s = SecondsBetween(passes_end, found->planned)});
+  const PlanReport report = (*answer)->Report();
   const absl::StatusOr<std::vector<NodeId>> explained =
       FindNodes(report.context.catalog(), explain);
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
   if (explained.ok() && loaded.live != nullptr) {
     progress.Say("trying changes");
-    remedies = FindAllRemedies(report, *explained, rules, *loaded.live);
+    remedies = FindAllRemedies(report, *explained, *query, *loaded.live);
   }
   progress.Done();
 
   PrintLoadWarnings(cluster, err);
-  if (interrupted != nullptr && interrupted->Expired()) {
+  if (interrupt && interrupt->ends()->Expired()) {
     PrintMessage("interrupted; this is the best plan so far", err);
   }
-  if (search.Trials() > 0 && !found->trials)
+  if (query->trials && !(*answer)->trials) {
     PrintMessage("there was no time for a trial of it", err);
+  }
   if (!explained.ok()) {
     return Fail(absl::Status(explained.status().code(),
                              absl::StrCat("--explain: ", explained.status().message())),

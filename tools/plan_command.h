@@ -17,13 +17,12 @@
 
 #include "absl/status/statusor.h"
 #include "base/parallel.h"
-#include "engine/make_plan.h"
 #include "engine/planner.h"
 #include "service/file_identity.h"
 #include "service/groups.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
-#include "service/plan_time.h"
+#include "service/planning/plan_query.h"
 #include "snapshot/import/load_cluster.h"
 #include "tools/progress.h"
 #include "tools/round_flags.h"
@@ -65,19 +64,21 @@ struct PlanCommand {
   ServerFlags at_server;  // With --server: a daemon plans.
 
   void AddTo(CLI::App& app);
-  // Of these the flags that say what to plan for, and how: all that RequestAt reads.
+  // Of these the flags that say what to plan for, and how: all that QueryAt reads.
   void AddPlanFlags(CLI::App& app);
   // Of these the flags that say how rounds of a loop decide: all that RoundOptionsOf reads, and
   // the files of their state.
   void AddLoopFlags(CLI::App& app);
   [[nodiscard]] CandidateOrder Order() const;
-  // The plan that is asked for, without deadlines.
-  [[nodiscard]] PlanRequest RequestAt(int64_t now_s) const;
+  // The question that the flags ask, without search, trials and time limit.
+  // Errors: those of the file of --prices.
+  [[nodiscard]] absl::StatusOr<PlanQuery> QueryAt(int64_t now_s, const GroupRules& rules) const;
   // When --scale-down-simulation-timeout is over for a command that began then; absent: never.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> SimulationEnd(
       std::chrono::steady_clock::time_point start) const;
-  // The time to plan for: --now, or that of TimeToPlanFor.
-  [[nodiscard]] PlanTime TimeFor(const LoadedCluster& cluster) const;
+  // How long that is from now on; below 0: it is over.
+  [[nodiscard]] std::optional<double> SecondsLeft(
+      std::chrono::steady_clock::time_point start) const;
   // What is left to ask once all is read: adds the warnings about groups, flags and time to
   // those about the input, and returns the time to plan for.
   // Errors: as CheckStrict, and as CheckMayBeCarriedOut where the answer is one that is; the
@@ -98,8 +99,6 @@ struct PlanCommand {
   [[nodiscard]] std::optional<int64_t> ScaleDownLimit() const;
   // False: -o is no form of an explanation; told.
   bool ExplainsAsAsked(std::ostream& err) const;
-  // What --prices says nodes cost; absent: nothing.  Errors: also a node without a price.
-  [[nodiscard]] absl::StatusOr<std::optional<NodePrices>> ReadPrices(const Catalog& catalog) const;
   // False: --objective, --prices and --move-cost do not go together; told.
   bool CostFlagsFit(std::ostream& err) const;
   // What --node-groups and --nodes say.

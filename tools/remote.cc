@@ -24,6 +24,7 @@
 #include "service/prices.h"
 #include "service/round_options.h"
 #include "service/session/session.h"
+#include "service/session/wire_query.h"
 #include "service/settings_file.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/rfc3339.h"
@@ -102,17 +103,6 @@ absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
   return absl::OkStatus();
 }
 
-void PutSearch(const SearchFlags& flags, wire::Search& search) {
-  const PlanSearchOptions options = flags.Options();
-  search.set_budget_seconds(options.budget_s);
-  if (options.iterations) search.set_iterations(*options.iterations);
-  search.set_seed(static_cast<uint32_t>(options.seed));
-  search.set_objective(options.for_cost ? wire::Search::COST : wire::Search::NODES);
-  search.set_move_cost(options.move_cost);
-  if (options.max_evictions) search.set_max_evictions(*options.max_evictions);
-  search.set_bound(options.bound);
-}
-
 absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire::PlanInput& input) {
   input.set_session(command.at_server.session);
   if (command.inputs.empty()) {
@@ -127,12 +117,8 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
     input.set_max_age_seconds(*max_age);
   }
   if (!command.now.empty()) input.set_now(*ParseRfc3339(command.now));
-  if (const auto limit = command.ScaleDownLimit()) input.set_max_scale_down_parallelism(*limit);
-  if (command.max_workload_share < 1) input.set_max_workload_share(command.max_workload_share);
   if (absl::Status s = PutPrices(command, input); !s.ok()) return s;
-  if (command.search.optimize) PutSearch(command.search, *input.mutable_search());
   input.set_allow_incomplete(command.load.allow_incomplete);
-  input.set_bound(command.search.bound && command.explain.empty());
   if (command.over_time.app != nullptr) {
     if (const auto warning = FlagsNotHonoured(*command.over_time.app)) {
       wire::Warning& told = *input.add_warnings();
@@ -141,11 +127,12 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
       told.set_command(warning->command);
     }
   }
-  if (const auto end = command.SimulationEnd(start)) {
-    const double left = std::chrono::duration<double>(*end - Clock::now()).count();
-    // What is over has to be told as some time, as none would be no limit.
-    input.set_time_limit_seconds(std::max(left, 1e-9));
-  }
+  PutQuery({.max_scale_down_parallelism = command.ScaleDownLimit(),
+            .max_workload_share = command.max_workload_share,
+            .search = command.search.Search(),
+            .bound = command.search.bound && command.explain.empty(),
+            .seconds = command.SecondsLeft(start)},
+           input);
   return absl::OkStatus();
 }
 

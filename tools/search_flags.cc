@@ -89,16 +89,20 @@ void AddTrialFlags(SearchFlags& flags, CLI::App& app) {
 
 }  // namespace
 
-PlanSearchOptions SearchFlags::Options() const {
-  PlanSearchOptions options;
-  options.budget_s = std::chrono::duration<double>(*ParseDuration(budget)).count();
-  options.iterations = iterations;
-  options.seed = seed;
-  options.for_cost = ForCost();
-  options.move_cost = move_cost;
-  options.max_evictions = max_evictions;
-  options.bound = bound;
-  return options;
+std::optional<SearchQuery> SearchFlags::Search() const {
+  if (!optimize) return std::nullopt;
+  return SearchQuery{.budget_s = std::chrono::duration<double>(*ParseDuration(budget)).count(),
+                     .iterations = iterations,
+                     .seed = seed,
+                     .for_cost = ForCost(),
+                     .move_cost = move_cost,
+                     .max_evictions = max_evictions};
+}
+
+std::optional<TrialQuery> SearchFlags::TrialsAsked() const {
+  if (Trials() == 0) return std::nullopt;
+  return TrialQuery{
+      .trials = Trials(), .seed = seed, .nominated_share = nominated_share, .robust = robust};
 }
 
 void SearchFlags::AddTo(CLI::App& app) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "service/plan_search.h"
+#include "service/planning/plan_query.h"
 
 namespace CLI {
 class App;
@@ -43,8 +43,9 @@ struct SearchFlags {
   // Trials of each kind: with `robust` there are some even if nobody said how many.
   [[nodiscard]] uint32_t Trials() const { return robust && trials == 0 ? 20 : trials; }
 
-  // REQUIRES: flags that were checked.
-  [[nodiscard]] PlanSearchOptions Options() const;
+  // What PlanQuery has of the flags.  REQUIRES: flags that were checked.
+  [[nodiscard]] std::optional<SearchQuery> Search() const;
+  [[nodiscard]] std::optional<TrialQuery> TrialsAsked() const;
 
   void AddTo(CLI::App& app);
 };

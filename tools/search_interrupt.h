@@ -1,7 +1,7 @@
 // SearchInterrupt: whoever interrupts a search gets what it has so far.
 //
 //   const SearchInterrupt interrupt;
-//   options.cancelled = interrupt.ends();
+//   hooks.cancelled = interrupt.ends();
 //
 // While it lives the first SIGINT or SIGTERM only says that time is up; the second of a kind ends
 // the process, as the first does at any other time.  A signal that was ignored stays so.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -19,18 +20,16 @@
 #include "base/text.h"
 #include "base/time_range.h"
 #include "engine/actuation/deletion_orders.h"
-#include "engine/deletions_under_way.h"
 #include "engine/utilization.h"
 #include "engine/verify.h"
 #include "service/explain.h"
 #include "service/filter_report.h"
 #include "service/plan_json.h"
-#include "service/plan_search.h"
 #include "service/plan_time.h"
-#include "service/plan_warnings.h"
-#include "service/prices.h"
+#include "service/planning/plan_answer.h"
 #include "service/round_report.h"
 #include "service/session/pass_call.h"
+#include "service/session/wire_query.h"
 #include "service/session/wire_sizing.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
@@ -41,11 +40,6 @@ namespace ebb {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Of the time that a call has left, passes and verification may take so much; the rest is for
-// writing the answer down.
-constexpr double kPassesShare = 0.5;
-constexpr double kVerificationShare = 0.9;
 
 // "Pod default/web-0", as the key of an object in a resync.
 std::string KeyOfObject(const objects::ObjectRef& object) {
@@ -195,18 +189,6 @@ class BareRules {
  private:
   ClusterSnapshot& snapshot_;
   const bool matched_os_;
-};
-
-struct Deadlines {
-  explicit Deadlines(Clock::time_point end, Clock::time_point now = Clock::now())
-      : passes_end(now + Share(end - now, kPassesShare)),
-        verification_ends(now + Share(end - now, kVerificationShare)) {}
-  static Clock::duration Share(Clock::duration time, double share) {
-    return std::chrono::duration_cast<Clock::duration>(time * share);
-  }
-
-  ClockDeadline passes_end;
-  ClockDeadline verification_ends;
 };
 
 }  // namespace
@@ -721,137 +703,13 @@ wire::Freshness Session::Freshness() const {
   return freshness;
 }
 
+std::vector<InputWarning> Session::FeedWarnings() const {
+  return options_.host_fills ? std::vector<InputWarning>() : feed_.WarningsAt(ClockS());
+}
+
 void Session::AddFeedWarnings(LoadedCluster& cluster) const {
-  if (options_.host_fills) return;
-  for (InputWarning& warning : feed_.WarningsAt(ClockS())) {
-    cluster.warnings.push_back(std::move(warning));
-  }
+  std::ranges::move(FeedWarnings(), std::back_inserter(cluster.warnings));
 }
-
-namespace {
-
-absl::Status CheckNow(const wire::PlanInput& input) {
-  if (!input.has_now() || IsTime(input.now())) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("input.now: ", input.now(), " is no time of the years 1 to 9999"));
-}
-
-// The end of the time that there is for an answer, from a limit of its own too.
-absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& input,
-                                                       std::optional<Clock::time_point> end) {
-  if (!input.has_time_limit_seconds()) return end;
-  const double limit = input.time_limit_seconds();
-  if (!(limit > 0 && limit <= kOptionSecondsMax)) {
-    return absl::InvalidArgumentError("input.time_limit_seconds: is no time from now on");
-  }
-  const auto own = Clock::now() + Deadlines::Share(std::chrono::seconds(1), limit);
-  return end ? std::min(*end, own) : own;
-}
-
-// What input.prices says nodes cost; absent: nothing.
-absl::StatusOr<std::optional<NodePrices>> PricesOf(const wire::PlanInput& input,
-                                                   const Catalog& catalog) {
-  std::optional<NodePrices> prices;
-  if (input.prices().empty()) return prices;
-  const absl::StatusOr<PriceList> list = ParsePrices(
-      input.prices_name().empty() ? "input.prices" : input.prices_name(), input.prices());
-  if (!list.ok()) return list.status();
-  absl::StatusOr<NodePrices> priced = PriceNodes(catalog, *list);
-  if (!priced.ok()) return priced.status();
-  prices = *std::move(priced);
-  return prices;
-}
-
-absl::StatusOr<PlanSearchOptions> SearchOptionsOf(const wire::Search& search, bool has_prices) {
-  constexpr double kBudgetMaxS = 600;
-  PlanSearchOptions options;
-  if (search.has_budget_seconds()) options.budget_s = search.budget_seconds();
-  if (!(options.budget_s >= 0 && options.budget_s <= kBudgetMaxS)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.search.budget_seconds: is not from 0 to ", kBudgetMaxS));
-  }
-  if (search.has_iterations()) options.iterations = search.iterations();
-  if (search.has_seed()) options.seed = search.seed();
-  if (!wire::Search::Objective_IsValid(search.objective())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.search.objective: there is no ", static_cast<int>(search.objective())));
-  }
-  options.for_cost = search.objective() == wire::Search::COST;
-  options.move_cost = search.move_cost();
-  if (!(options.move_cost >= 0 && options.move_cost <= kHourlyMax)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.search.move_cost: is not from 0 to ", kHourlyMax));
-  }
-  if (options.move_cost > 0 && !options.for_cost) {
-    return absl::InvalidArgumentError("input.search.move_cost: is for the objective COST");
-  }
-  if (options.for_cost && !has_prices) {
-    return absl::InvalidArgumentError("input.search.objective: COST needs input.prices");
-  }
-  if (search.has_max_evictions()) options.max_evictions = search.max_evictions();
-  options.bound = search.bound();
-  return options;
-}
-
-// The plan that is asked for, or a better one.
-absl::StatusOr<FoundPlan> FindPlan(const wire::PlanInput& input, LoadedCluster& cluster,
-                                   const NodeGroups& groups, const PlanRequest& request,
-                                   const NodePrices* prices, const Deadline& ends,
-                                   const Parallelism& parallelism) {
-  if (!input.has_search()) {
-    absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
-    if (!made.ok()) return made.status();
-    FoundPlan found{.made = *std::move(made), .search = {}, .bound = {}};
-    if (input.bound()) {
-      found.bound = BoundPlan(cluster, groups, request, prices, {.cancelled = &ends});
-    }
-    return found;
-  }
-  absl::StatusOr<PlanSearchOptions> options = SearchOptionsOf(input.search(), prices != nullptr);
-  if (!options.ok()) return options.status();
-  options->bound |= input.bound();
-  options->cancelled = &ends;
-  return SearchPlan(cluster, groups, request, prices, *options, parallelism);
-}
-
-// Calls that make no plan of their own take nothing that says how.
-absl::Status RefuseSearch(const wire::PlanInput& input, std::string_view call) {
-  const auto refuse = [&](std::string_view field) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.", Absl(field), ": ", Absl(call), " takes none"));
-  };
-  if (input.has_search()) return refuse("search");
-  if (input.bound()) return refuse("bound");
-  if (input.has_max_workload_share()) return refuse("max_workload_share");
-  if (!input.prices().empty()) return refuse("prices");
-  return absl::OkStatus();
-}
-
-// What a plan is asked for, but for its time.
-absl::StatusOr<PlanRequest> RequestOf(const wire::PlanInput& input, const RoundOptions& options) {
-  PlanRequest request;
-  request.planner = options.scale_down.planner;
-  request.order = options.candidate_order;
-  if (input.has_max_scale_down_parallelism()) {
-    if (input.max_scale_down_parallelism() < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input.max_scale_down_parallelism: ", input.max_scale_down_parallelism(),
-                       " is less than 0"));
-    }
-    request.max_scale_down_parallelism = input.max_scale_down_parallelism();
-  }
-  if (input.has_max_workload_share()) {
-    const double share = input.max_workload_share();
-    if (!(share > 0 && share <= 1)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input.max_workload_share: ", share, " is not above 0 and at most 1"));
-    }
-    request.max_workload_share = share;
-  }
-  return request;
-}
-
-}  // namespace
 
 absl::StatusOr<LoadedCluster> Session::Judged(bool allow_incomplete, Use use) {
   const bool allowed = allow_incomplete || options_.allow_incomplete;
@@ -894,55 +752,29 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   absl::StatusOr<LoadedCluster> judged = Judged(input.allow_incomplete(), use);
   if (!judged.ok()) return judged.status();
   LoadedCluster& cluster = *judged;
-  const Catalog& catalog = cluster.snapshot.catalog();
-  if (absl::Status s = CheckMinimums(catalog, (*settings)->groups); !s.ok()) return s;
-  AddGroupWarnings(catalog, (*settings)->groups, cluster.warnings);
-  AddFeedWarnings(cluster);
+  std::vector<InputWarning> others = FeedWarnings();
   for (const wire::Warning& each : input.warnings()) {
-    cluster.warnings.push_back(
+    others.push_back(
         {Printable(each.code()), Printable(each.message()), Printable(each.command())});
   }
-  const NodeGroups groups = AssignGroups(catalog, (*settings)->groups);
-  absl::StatusOr<PlanRequest> request = RequestOf(input, (*settings)->options);
-  if (!request.ok()) return request.status();
-  request->now_s = Now(input, cluster);
-  const auto prices = PricesOf(input, catalog);
-  if (!prices.ok()) return prices.status();
-  if (absl::Status s = CheckNow(input); !s.ok()) return s;
-  const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, *request);
-  const auto ends = EndOf(input, end);
-  if (!ends.ok()) return ends.status();
-  std::optional<Deadlines> deadlines;
-  if (*ends) {
-    deadlines.emplace(**ends);
-    request->passes_end = &deadlines->passes_end;
-    request->verification_ends = &deadlines->verification_ends;
-  }
-  const auto passes_start = Clock::now();
-  double pass_s = 0;
-  request->on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
-  const NodePrices* const hourly = *prices ? &**prices : nullptr;
-  const FirstDeadline search_ends(deadlines ? &deadlines->passes_end : nullptr, cancelled);
-  const Parallelism parallelism(options_.threads);
-  absl::StatusOr<FoundPlan> found =
-      FindPlan(input, cluster, groups, *request, hourly, search_ends, parallelism);
-  if (!found.ok()) return found.status();
-  WarnOfPlan(cluster.snapshot, groups, *request, found->made, cluster.warnings);
+  const absl::StatusOr<int64_t> now_s = JudgeForPlan(
+      (*settings)->groups, others,
+      input.has_now() ? std::optional<int64_t>(input.now()) : std::nullopt, ClockS(), cluster);
+  if (!now_s.ok()) return now_s.status();
+  absl::StatusOr<PlanQuery> query =
+      ReadQuery(input, (*settings)->options, (*settings)->groups, end);
+  if (!query.ok()) return query.status();
+  query->now_s = *now_s;
+  const auto answer =
+      AnswerPlan(*query, cluster, {.cancelled = cancelled}, Parallelism(options_.threads));
+  if (!answer.ok()) return answer.status();
   ++plans_;
   last_plan_version_ = version_;
-  last_plan_removes_ = found->made.plan.remove.size();
+  last_plan_removes_ = (*answer)->made.plan.remove.size();
   last_plan_seconds_ = SecondsSince(start);
-  const bool searched = input.has_search();
-  return tell({.cluster = &cluster,
-               .groups = &groups,
-               .request = &*request,
-               .made = &found->made,
-               .prices = hourly,
-               .search = searched ? std::optional(found->search) : std::nullopt,
-               .bound = found->bound,
-               .session = AgeForPlans(),
-               .pass_s = pass_s,
-               .verify_s = SecondsSince(passes_start) - pass_s});
+  PlanContext context = (*answer)->Context();
+  context.session = AgeForPlans();
+  return tell(context);
 }
 
 int64_t Session::Now(const wire::PlanInput& input, LoadedCluster& cluster) const {
@@ -1070,7 +902,7 @@ absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
   PassInput input = request->Input(now_s);
   std::optional<Deadlines> deadlines;
   if (*ends) {
-    deadlines.emplace(**ends);
+    deadlines.emplace(**ends, kTimeOfCall);
     input.deadline = &deadlines->passes_end;
   }
   const PlannerOptions& options = (*settings)->options.scale_down.planner;
@@ -1431,7 +1263,7 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   const auto ends = EndOf(call.input(), end);
   if (!ends.ok()) return ends.status();
   std::optional<Deadlines> deadlines;
-  if (*ends) deadlines.emplace(**ends);
+  if (*ends) deadlines.emplace(**ends, kTimeOfCall);
   const auto made = driver_->Make(*told, now_s, *source, *ends ? &deadlines->passes_end : nullptr);
   if (!made.ok()) return made.status();
   const MadeRound& round = **made;

@@ -25,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -255,6 +256,7 @@ class Session {
   // What an answer says of the session; absent: nothing.
   [[nodiscard]] std::optional<PlanSession> AgeForPlans() const;
   // What an answer warns of beside what the cluster lacks.
+  [[nodiscard]] std::vector<InputWarning> FeedWarnings() const;
   void AddFeedWarnings(LoadedCluster& cluster) const;
   // That a dump may take the cluster's place.  `cluster_uid`: as its sender says; `of_dump`: as it
   // says itself.

@@ -212,8 +212,8 @@ Candidate DaemonSetCandidate(size_t keeps) {
   candidate.blocker.reason = ToString(UnremovableReason::kNotUnderutilized);
   candidate.blocker.change = "set in every group";
   candidate.blocker.keeps = keeps;
-  candidate.remedy.adjust = [](PlanRequest& request, NodeGroups& groups) {
-    request.planner.ignore_daemonsets_utilization = true;
+  candidate.remedy.adjust = [](PlanQuery& query, NodeGroups& groups) {
+    query.planner.ignore_daemonsets_utilization = true;
     for (NodeGroup& each : groups.groups) each.ignore_daemonsets_utilization.reset();
   };
   return candidate;
@@ -239,7 +239,7 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
     } else if (kept.why.reason == UnremovableReason::kNodeGroupMinSizeReached) {
       Candidate& of_group = minimums[name];
       of_group.blocker.change = "minSize: 0";
-      of_group.remedy.adjust = [name](PlanRequest&, NodeGroups& groups) {
+      of_group.remedy.adjust = [name](PlanQuery&, NodeGroups& groups) {
         for (NodeGroup& each : groups.groups) {
           if (each.name == name) each.min_size = 0;
         }
@@ -270,9 +270,9 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
     threshold.blocker.name = "--scale-down-utilization-threshold";
     threshold.blocker.reason = ToString(UnremovableReason::kNotUnderutilized);
     threshold.blocker.change = "1 in every group, for GPUs too";
-    threshold.remedy.adjust = [](PlanRequest& request, NodeGroups& groups) {
-      request.planner.scale_down_utilization_threshold = 1;
-      request.planner.scale_down_gpu_utilization_threshold = 1;
+    threshold.remedy.adjust = [](PlanQuery& query, NodeGroups& groups) {
+      query.planner.scale_down_utilization_threshold = 1;
+      query.planner.scale_down_gpu_utilization_threshold = 1;
       for (NodeGroup& each : groups.groups) {
         each.scale_down_utilization_threshold.reset();
         each.scale_down_gpu_utilization_threshold.reset();
@@ -291,9 +291,7 @@ std::optional<Candidate> ShareCandidate(const PlanReport& report) {
   candidate.blocker.name = "--max-workload-share";
   candidate.blocker.reason = ToString(BlockingPodReason::kWorkloadShareReached);
   candidate.blocker.change = "no limit";
-  candidate.remedy.adjust = [](PlanRequest& request, NodeGroups&) {
-    request.max_workload_share = 1;
-  };
+  candidate.remedy.adjust = [](PlanQuery& query, NodeGroups&) { query.max_workload_share = 1; };
   for (const PlanReport::Keeper& keeper : report.keepers) {
     if (IsShare(keeper)) candidate.blocker.keeps += keeper.nodes;
   }
@@ -372,10 +370,10 @@ double PriceOf(const Catalog& catalog, const std::vector<std::string>& nodes,
 
 }  // namespace
 
-absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const GroupRules& rules,
+absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery& query,
                                       LiveCluster& cluster, const BlockersOptions& options) {
   const Catalog& catalog = report.context.catalog();
-  RemedyTrials trials(cluster, rules, *report.context.request);
+  RemedyTrials trials(cluster, query);
   absl::StatusOr<std::vector<Candidate>> candidates = Candidates(report, options, trials.patched());
   if (!candidates.ok()) return candidates.status();
   std::vector<Remedy> remedies;

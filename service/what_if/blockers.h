@@ -58,8 +58,8 @@ struct BlockersOptions {
       nullptr;  // What comes later is not tried.  Null: there is time for all.
 };
 
-// `cluster` holds the objects of which the report's plan was made, `rules` those of its groups.
-absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const GroupRules& rules,
+// `cluster` holds the objects of which the report's plan was made as an answer to `query`.
+absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery& query,
                                       LiveCluster& cluster, const BlockersOptions& options);
 
 // Kind Blockers of docs/blockers.schema.json.

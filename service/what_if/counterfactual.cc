@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -108,14 +107,15 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
 
 // Whether others took what it needed.
 Ladder RemedyFinder::TriedFirst() const {
-  const auto order = std::make_shared<std::vector<NodeId>>(report_.context.made->order);
-  std::erase(*order, explanation_.node);
-  order->insert(order->begin(), explanation_.node);
+  std::vector<std::string> order = {NodeName()};
+  for (const NodeId node : report_.context.made->order) {
+    if (node != explanation_.node) order.emplace_back(catalog().NodeName(node));
+  }
   return {{.what = "it is tried before all other nodes",
            .objects = {},
-           .adjust = [order](PlanRequest& request, NodeGroups&) {
-             request.candidates = order.get();
-             request.order = CandidateOrder::kInput;
+           .adjust = [order = std::move(order)](PlanQuery& query, NodeGroups&) {
+             query.candidates = order;
+             query.order = CandidateOrder::kInput;
            }}};
 }
 
@@ -136,7 +136,7 @@ Ladder RemedyFinder::Threshold() const {
   const std::string name = group == nullptr ? "" : group->name;
   return {{.what = fmt::format("the utilization threshold of group {} is {}", name, threshold),
            .objects = {},
-           .adjust = [=](PlanRequest&, NodeGroups& groups) {
+           .adjust = [=](PlanQuery&, NodeGroups& groups) {
              for (NodeGroup& each : groups.groups) {
                if (each.name != name) continue;
                (gpu ? each.scale_down_gpu_utilization_threshold
@@ -154,7 +154,7 @@ Ladder RemedyFinder::Minimum() const {
     ladder.push_back({.what = fmt::format("the minimum of group {} is {} instead of {}",
                                           group->name, min_size, group->min_size),
                       .objects = {},
-                      .adjust = [name = group->name, min_size](PlanRequest&, NodeGroups& groups) {
+                      .adjust = [name = group->name, min_size](PlanQuery&, NodeGroups& groups) {
                         for (NodeGroup& each : groups.groups) {
                           if (each.name == name) each.min_size = min_size;
                         }
@@ -209,12 +209,11 @@ Ladder RemedyFinder::LargerShare() const {
   if (needed < kParts) shares.insert(shares.begin(), std::ceil(needed) / kParts);
   Ladder ladder;
   for (const double share : shares) {
-    ladder.push_back({.what = fmt::format("--max-workload-share is {} instead of {}", share,
-                                          report_.context.request->max_workload_share),
-                      .objects = {},
-                      .adjust = [share](PlanRequest& request, NodeGroups&) {
-                        request.max_workload_share = share;
-                      }});
+    ladder.push_back(
+        {.what = fmt::format("--max-workload-share is {} instead of {}", share,
+                             report_.context.request->max_workload_share),
+         .objects = {},
+         .adjust = [share](PlanQuery& query, NodeGroups&) { query.max_workload_share = share; }});
   }
   return ladder;
 }
@@ -343,13 +342,13 @@ std::vector<Ladder> RemedyFinder::MoreRoom() const {
 }  // namespace
 
 absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
-                                            const Explanation& explanation, const GroupRules& rules,
+                                            const Explanation& explanation, const PlanQuery& query,
                                             LiveCluster& cluster) {
   Counterfactual found;
   found.removed = report.remove.size();
   if (explanation.kept == nullptr) return found;
   const std::string node(report.context.catalog().NodeName(explanation.node));
-  RemedyTrials trials(cluster, rules, *report.context.request);
+  RemedyTrials trials(cluster, query);
   const absl::StatusOr<std::vector<Ladder>> ladders =
       RemedyFinder(report, explanation, trials).Ladders();
   if (!ladders.ok()) return ladders.status();

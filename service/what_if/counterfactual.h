@@ -39,10 +39,10 @@ struct Counterfactual {
   std::vector<InVain> in_vain;  // What was tried too.
 };
 
-// `explanation` is that of a node of the report that stays; `cluster` and `rules` as of
+// `explanation` is that of a node of the report that stays; `query` and `cluster` as of
 // FindBlockers.
 absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
-                                            const Explanation& explanation, const GroupRules& rules,
+                                            const Explanation& explanation, const PlanQuery& query,
                                             LiveCluster& cluster);
 
 // What ExplanationJson puts under "remedies".

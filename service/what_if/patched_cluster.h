@@ -2,7 +2,7 @@
 //
 //   PatchedCluster patched(cluster);
 //   if (absl::Status s = patched.Apply(patches); !s.ok()) return s;
-//   absl::StatusOr<PlanResult> made = cluster.Plan(rules, request);
+//   absl::StatusOr<PlanResult> made = TryPlan(query, groups, cluster.Snapshot(), cluster.Pending());
 //   patched.Undo();
 //
 // Objects are changed as JSON, in the form of the Kubernetes API, with the fields that a decision

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "service/groups.h"
+#include "service/planning/plan_answer.h"
 
 namespace ebb {
 namespace {
@@ -20,16 +22,6 @@ constexpr std::array kPlaceRules = {
     PlaceRule{.name = "required node affinity", .place = "/spec/affinity/nodeAffinity"},
     PlaceRule{.name = "node selector", .place = "/spec/nodeSelector"},
 };
-
-std::vector<NodeId> NodesNamed(const Catalog& catalog, std::span<const std::string> names) {
-  std::vector<NodeId> nodes;
-  for (const std::string& name : names) {
-    if (const absl::StatusOr<NodeId> node = catalog.FindNode(name); node.ok()) {
-      nodes.push_back(*node);
-    }
-  }
-  return nodes;
-}
 
 std::string WithAnnotations(const Json& annotations) {
   return Json({{"metadata", {{"annotations", annotations}}}}).dump();
@@ -56,31 +48,22 @@ std::string KeeperText(const Catalog& catalog, const PlanResult& made, std::stri
 
 }  // namespace
 
-RemedyTrials::RemedyTrials(LiveCluster& cluster, const GroupRules& rules,
-                           const PlanRequest& request)
-    : cluster_(cluster), patched_(cluster), rules_(rules), request_(request) {}
+RemedyTrials::RemedyTrials(LiveCluster& cluster, const PlanQuery& query)
+    : cluster_(cluster), patched_(cluster), query_(query) {}
 
 absl::StatusOr<RemedyTrials::Outcome> RemedyTrials::Try(const Remedy& remedy,
                                                         std::string_view node) {
   if (absl::Status s = patched_.Apply(remedy.objects); !s.ok()) return s;
   const Catalog& catalog = cluster_.Snapshot().catalog();
-  NodeGroups groups = AssignGroups(catalog, rules_);
-  PlanRequest request = request_;
-  request.passes_end = nullptr;  // A plan that was cut shows nothing.
-  request.verification_ends = nullptr;
-  request.destinations = nullptr;  // Of the cluster before the change, as the next three.
-  request.in_deletion = {};
-  request.evicting = {};
-  request.evicted_from = {};
-  request.must_fit = 0;
-  std::vector<NodeId> candidates;
+  NodeGroups groups = AssignGroups(catalog, query_.groups);
+  PlanQuery query = query_;
   if (!order_.empty()) {
-    candidates = NodesNamed(catalog, order_);
-    request.candidates = &candidates;
-    request.order = CandidateOrder::kInput;
+    query.candidates = order_;
+    query.order = CandidateOrder::kInput;
   }
-  if (remedy.adjust) remedy.adjust(request, groups);
-  const absl::StatusOr<PlanResult> made = cluster_.Plan(groups, request);
+  if (remedy.adjust) remedy.adjust(query, groups);
+  const absl::StatusOr<PlanResult> made =
+      TryPlan(query, groups, cluster_.Snapshot(), cluster_.Pending());
   Outcome outcome;
   if (made.ok()) {
     for (const RemovableNode& each : made->plan.remove) {
@@ -157,16 +140,15 @@ std::optional<Remedy> FlagFor(BlockingPodReason reason) {
   if (reason == BlockingPodReason::kControllerNotFound) {
     return Remedy{.what = "--skip-nodes-with-custom-controller-pods=false",
                   .objects = {},
-                  .adjust = [](PlanRequest& request, NodeGroups&) {
-                    request.planner.drain.skip_nodes_with_custom_controller_pods = false;
+                  .adjust = [](PlanQuery& query, NodeGroups&) {
+                    query.planner.drain.skip_nodes_with_custom_controller_pods = false;
                   }};
   }
   if (reason == BlockingPodReason::kMinReplicasReached) {
-    return Remedy{.what = "--min-replica-count=0",
-                  .objects = {},
-                  .adjust = [](PlanRequest& request, NodeGroups&) {
-                    request.planner.drain.min_replica_count = 0;
-                  }};
+    return Remedy{
+        .what = "--min-replica-count=0",
+        .objects = {},
+        .adjust = [](PlanQuery& query, NodeGroups&) { query.planner.drain.min_replica_count = 0; }};
   }
   return std::nullopt;
 }

@@ -1,10 +1,10 @@
 // Remedy: a change that somebody could make so that more nodes go.  RemedyTrials plans as if it
 // were made.
 //
-//   RemedyTrials trials(cluster, rules, request);
+//   RemedyTrials trials(cluster, query);
 //   absl::StatusOr<RemedyTrials::Outcome> outcome = trials.Try(remedy);
 //
-// Cost:    that of the plan that the request asks for, and of PatchedCluster.
+// Cost:    that of the query's greedy plan, and of PatchedCluster.
 // Threads: one at a time.
 
 #ifndef EBB_SERVICE_WHAT_IF_REMEDY_H_
@@ -19,10 +19,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/make_plan.h"
 #include "engine/node_groups.h"
-#include "service/groups.h"
 #include "service/live_cluster.h"
+#include "service/planning/plan_query.h"
 #include "service/what_if/object_patch.h"
 #include "service/what_if/patched_cluster.h"
 #include "snapshot/catalog.h"
@@ -33,15 +32,15 @@ struct Remedy {
   std::string what;  // "PodDisruptionBudget shop/db allows 1 disruption more"
   std::vector<ObjectPatch> objects;
   // What it changes beside objects.  Null: nothing.
-  std::function<void(PlanRequest& request, NodeGroups& groups)> adjust;
+  std::function<void(PlanQuery& query, NodeGroups& groups)> adjust;
 };
 
 class RemedyTrials {
  public:
-  // Borrows all of them.  Between calls the cluster is as it was.
-  RemedyTrials(LiveCluster& cluster, const GroupRules& rules, const PlanRequest& request);
+  // Borrows both.  Between calls the cluster is as it was.
+  RemedyTrials(LiveCluster& cluster, const PlanQuery& query);
 
-  // From here on nodes are tried in the order of their names here, instead of the request's.
+  // From here on nodes are tried in the order of their names here, instead of the query's.
   // Nodes of a plan first, others behind: what such a plan gains is due to the remedy, and not to
   // another order.
   void TryInOrder(std::vector<std::string> nodes) { order_ = std::move(nodes); }
@@ -52,7 +51,7 @@ class RemedyTrials {
     // Empty: it goes, or there is none.
     std::string still_kept_by;
   };
-  // What a plan comes to then, without the request's deadlines.  `node`: one to be told of; empty:
+  // What a plan comes to then (TryPlan).  `node`: one to be told of; empty:
   // none. Errors: those of PatchedCluster and MakePlan.
   absl::StatusOr<Outcome> Try(const Remedy& remedy, std::string_view node = "");
 
@@ -63,9 +62,8 @@ class RemedyTrials {
  private:
   LiveCluster& cluster_;
   PatchedCluster patched_;
-  const GroupRules& rules_;
-  const PlanRequest& request_;
-  std::vector<std::string> order_;  // Empty: that of the request.
+  const PlanQuery& query_;
+  std::vector<std::string> order_;  // Empty: that of the query.
 };
 
 // --- Changes of objects ----------------------------------------------------------

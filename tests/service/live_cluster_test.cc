@@ -10,12 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "engine/make_plan.h"
 #include "service/explain.h"
 #include "service/filter_report.h"
 #include "service/plan_json.h"
@@ -68,6 +70,22 @@ PlanRequest Request() {
   request.planner.scale_down_utilization_threshold = 0.9;
   request.planner.drain.skip_nodes_with_system_pods = false;
   return request;
+}
+
+absl::StatusOr<nlohmann::ordered_json> ExplainLive(LiveCluster& live,
+                                                   std::span<const std::string> nodes) {
+  LiveCluster::Version version = live.Unjudged();
+  LoadedCluster& cluster = version.cluster;
+  const absl::StatusOr<std::vector<NodeId>> ids = FindNodes(cluster.snapshot.catalog(), nodes);
+  if (!ids.ok()) return ids.status();
+  const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), GroupRules());
+  const PlanRequest request = Request();
+  const absl::StatusOr<PlanResult> made =
+      MakePlan(cluster.snapshot, groups, cluster.pending, request);
+  if (!made.ok()) return made.status();
+  return ExplanationJson(
+      MakeReport({.cluster = &cluster, .groups = &groups, .request = &request, .made = &*made}),
+      *ids);
 }
 
 struct Context {
@@ -203,10 +221,11 @@ class Twin {
     const NodeGroups groups = AssignGroups(loaded.snapshot.catalog(), rules);
     const absl::StatusOr<PlanResult> want =
         MakePlan(loaded.snapshot, groups, loaded.pending, request);
-    const absl::StatusOr<PlanResult> got = live_.Plan(rules, request);
+    const NodeGroups live_groups = AssignGroups(live_.Snapshot().catalog(), rules);
+    const absl::StatusOr<PlanResult> got =
+        MakePlan(live_.Snapshot(), live_groups, live_.Pending(), request);
     ASSERT_EQ(want.status(), got.status());
     if (!want.ok()) return;
-    const NodeGroups live_groups = AssignGroups(live_.Snapshot().catalog(), rules);
     EXPECT_EQ(PlanText({loaded, request, groups, *want}),
               PlanText({version.cluster, request, live_groups, *got}));
     CompareExplanations(loaded, groups, *want);
@@ -244,7 +263,7 @@ class Twin {
     const PlanRequest request = Request();
     const PlanReport report =
         MakeReport({.cluster = &loaded, .groups = &groups, .request = &request, .made = &made});
-    const auto got = live_.Explain(GroupRules(), request, names);
+    const auto got = ExplainLive(live_, names);
     ASSERT_TRUE(got.ok()) << got.status();
     EXPECT_EQ(ExplanationJson(report, *ids).dump(1), got->dump(1));
   }
@@ -752,10 +771,9 @@ TEST(LiveClusterTest, ExplainAndFilterNameWhatIsNotThere) {
   Twin twin;
   PutSmall(twin);
   const std::vector<std::string> names = {"node/a", "zz"};
-  EXPECT_THAT(twin.live().Explain(GroupRules(), Request(), names).status().message(),
-              HasSubstr("zz"));
+  EXPECT_THAT(ExplainLive(twin.live(), names).status().message(), HasSubstr("zz"));
   const std::vector<std::string> one = {"node/a"};
-  EXPECT_TRUE(twin.live().Explain(GroupRules(), Request(), one).ok());
+  EXPECT_TRUE(ExplainLive(twin.live(), one).ok());
   EXPECT_EQ(twin.live().Filter("p", std::nullopt).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(twin.live().Filter("default/zz", std::nullopt).status().code(),
@@ -767,7 +785,7 @@ TEST(LiveClusterTest, ExplainAndFilterNameWhatIsNotThere) {
   // Nodes and pods that went are not there either.
   twin.DeleteNode("a");
   twin.DeletePod("q");
-  EXPECT_FALSE(twin.live().Explain(GroupRules(), Request(), one).ok());
+  EXPECT_FALSE(ExplainLive(twin.live(), one).ok());
   EXPECT_FALSE(twin.live().Filter("default/p", "a").ok());
   EXPECT_FALSE(twin.live().Filter("default/q", std::nullopt).ok());
   EXPECT_TRUE(twin.live().Filter("default/r", std::nullopt).ok());
@@ -809,7 +827,7 @@ TEST(LiveClusterTest, AVersionIsReadByAThreadWhileChangesAreTaken) {
     if (i % 11 == 0) twin->Put(Node(name));
     if (i % 13 == 0) twin->DeleteNode(name);
     if (i % 5 == 0) twin->DeletePod(name);
-    if (i % 50 == 0) (void)twin->live().Plan(GroupRules(), Request());
+    if (i % 50 == 0) (void)ExplainLive(twin->live(), std::vector<std::string>{"a"});
   }
   reader.join();
   EXPECT_EQ(same, 50);

@@ -14,6 +14,8 @@
 #include "service/groups.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
+#include "service/planning/plan_answer.h"
+#include "service/planning/plan_query.h"
 #include "service/what_if/blockers.h"
 #include "service/what_if/counterfactual.h"
 #include "service/what_if/patched_cluster.h"
@@ -46,7 +48,7 @@ class Planned {
   Planned() : live_(LoadOptions{.assume_complete = true}) {
     const test::Controller controller(objects::ControllerKind::kReplicaSet, "rs");
     Put(&controller.raw);
-    request_.now_s = kNow;
+    query_.now_s = kNow;
   }
 
   Planned& Add(const Node& node) { return Put(&node.raw); }
@@ -62,21 +64,17 @@ class Planned {
     const absl::StatusOr<GroupRules> rules = ParseGroups(
         "groups", absl::StrCat("nodeGroups: [{name: ", Absl(group), ", minSize: ", nodes, "}]"));
     EXPECT_TRUE(rules.ok()) << rules.status();
-    rules_ = *rules;
+    query_.groups = *rules;
     return *this;
   }
 
   // Everything is planned with, as it is now.
   const PlanReport& Report() {
     version_ = std::make_unique<LiveCluster::Version>(live_.Unjudged());
-    LoadedCluster& cluster = version_->cluster;
-    groups_ = AssignGroups(cluster.snapshot.catalog(), rules_);
-    absl::StatusOr<PlanResult> made =
-        MakePlan(cluster.snapshot, groups_, cluster.pending, request_);
-    EXPECT_TRUE(made.ok()) << made.status();
-    made_ = *std::move(made);
-    report_ =
-        MakeReport({.cluster = &cluster, .groups = &groups_, .request = &request_, .made = &made_});
+    absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query_, version_->cluster);
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    answer_ = *std::move(answer);
+    report_ = answer_->Report();
     return report_;
   }
 
@@ -94,28 +92,25 @@ class Planned {
     const absl::StatusOr<NodeId> id = report.context.catalog().FindNode(node);
     EXPECT_TRUE(id.ok()) << id.status();
     const absl::StatusOr<Counterfactual> found =
-        FindRemedies(report, Explain(report, *id), rules_, live_);
+        FindRemedies(report, Explain(report, *id), query_, live_);
     EXPECT_TRUE(found.ok()) << found.status();
     return *found;
   }
 
   Blockers AllBlockers(const BlockersOptions& options = {}) {
-    const absl::StatusOr<Blockers> found = FindBlockers(Report(), rules_, live_, options);
+    const absl::StatusOr<Blockers> found = FindBlockers(Report(), query_, live_, options);
     EXPECT_TRUE(found.ok()) << found.status();
     return *found;
   }
 
   LiveCluster& live() { return live_; }
-  PlanRequest& request() { return request_; }
-  const GroupRules& rules() const { return rules_; }
+  PlanQuery& query() { return query_; }
 
  private:
   LiveCluster live_;
-  GroupRules rules_;
-  PlanRequest request_;
+  PlanQuery query_;
   std::unique_ptr<LiveCluster::Version> version_;
-  NodeGroups groups_;
-  PlanResult made_;
+  std::unique_ptr<PlanAnswer> answer_;
   PlanReport report_;
 };
 
@@ -431,7 +426,7 @@ struct FourOfOne : Planned {
       Add(Node(name)).Add(Pod(absl::StrCat("on-", name)).On(name).Cpu(100));
     }
     Add(Node("e")).Add(Pod("full").On("e").Cpu(2500).OwnedByNobody());
-    request().max_workload_share = 0.25;
+    query().max_workload_share = 0.25;
   }
 };
 
@@ -529,12 +524,9 @@ TEST(CounterfactualTest, TheDeadlinesOfThePlanAreNotThoseOfTrials) {
   planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
   const PlanReport& report = planned.Report();
   const Explanation explanation = Explain(report, report.context.catalog().FindNode("a").value());
-  CancelToken over;
-  over.Cancel();
-  planned.request().passes_end = &over;
-  planned.request().verification_ends = &over;
+  planned.query().seconds = -1;
   const absl::StatusOr<Counterfactual> found =
-      FindRemedies(report, explanation, planned.rules(), planned.live());
+      FindRemedies(report, explanation, planned.query(), planned.live());
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->helps.size(), 1);
 }
