@@ -102,7 +102,10 @@ std::vector<InputWarning> WarningsOf(const wire::RoundReply& reply) {
   const auto text = [](const std::string& told) { return Printable(told.substr(0, kWireNameMax)); };
   std::vector<InputWarning> warnings;
   for (const wire::Warning& told : reply.warnings()) {
-    warnings.push_back({text(told.code()), text(told.message()), text(told.command())});
+    warnings.push_back({.code = text(told.code()),
+                        .message = text(told.message()),
+                        .command = text(told.command()),
+                        .advice = text(told.advice())});
   }
   return warnings;
 }

@@ -99,6 +99,7 @@ void PutWarning(const InputWarning& warning, wire::Warning& told) {
   told.set_message(warning.message);
   told.set_command(warning.command);
 }
+  told.set_advice(warning.advice);
 
 template <typename Reply>
 void PutWarnings(std::span<const InputWarning> warnings, Reply& reply) {
@@ -250,6 +251,7 @@ LiveSnapshot::Options Session::HoldingOf(const LoadOptions& load) const {
 std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
   auto cluster = std::make_unique<LiveCluster>(load, HoldingOf(load));
   if (server_version_) cluster->SetServerVersion(*server_version_);
+  cluster->SetSource(InputSource::kFeeder);  // A dump makes one of its own (Load).
   return cluster;
 }
 
@@ -899,8 +901,10 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   AddGroupWarnings(catalog, (*settings)->groups, cluster.warnings);
   AddFeedWarnings(cluster);
   for (const wire::Warning& each : input.warnings()) {
-    cluster.warnings.push_back(
-        {Printable(each.code()), Printable(each.message()), Printable(each.command())});
+    cluster.warnings.push_back({.code = Printable(each.code()),
+                                .message = Printable(each.message()),
+                                .command = Printable(each.command()),
+                                .advice = Printable(each.advice())});
   }
   const NodeGroups groups = AssignGroups(catalog, (*settings)->groups);
   absl::StatusOr<PlanRequest> request = RequestOf(input, (*settings)->options);
