@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,22 @@ func (o *Options) Needs() access.Needs {
 	}
 }
 
+// greeting says of which cluster this is and what is done with it.
+func (o *Options) greeting() string {
+	version := "version unknown"
+	if info, err := o.Client.Discovery().ServerVersion(); err == nil {
+		version = "version " + info.GitVersion
+	}
+	text := fmt.Sprintf("API server %s, %s", o.Host, version)
+	if o.Server != "" {
+		text += fmt.Sprintf("; feeds session %s of %s", cmp.Or(o.Session, "default"), o.Server)
+	}
+	if o.Listen == "" {
+		return text + "; changes nothing in the cluster"
+	}
+	return text + "; serves the actuator at " + o.Listen
+}
+
 // replica is one that runs.
 type replica struct {
 	*Options
@@ -117,6 +134,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Log("%s", note)
 	}
 	r := &replica{Options: &o, factory: feed.NewFactory(o.Client)}
+	o.Log("%s", o.greeting())
 	r.nodes = r.factory.Core().V1().Nodes().Informer()
 	r.factory.Core().V1().Pods().Informer()
 	return r.run(ctx)
