@@ -1340,6 +1340,36 @@ TEST_F(SessionRoundTest, TimersOutliveTheProcess) {
               HasSubstr(R"(scaled_down_nodes_total{reason="underutilized",session="s"} 1)"));
 }
 
+// "0 unneeded" for minutes, and no word of the nodes that rounds remember.
+TEST_F(SessionRoundTest, ARoundAndTheStatusSayWhichNodesAreUnremovable) {
+  EXPECT_FALSE(session_->Status().has_unremovable()) << "no round was made";
+  // Of no controller: such a pod is not moved.
+  const std::string bare =
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"bare","uid":"uid-bare",)"
+      R"("namespace":"default"},"spec":{"nodeName":"b","containers":[{"name":"c"}]},)"
+      R"("status":{"phase":"Running"}})";
+  ASSERT_TRUE(
+      Put({NodeJson("a"), NodeJson("b"), test::ReplicaSetJson(), PodJson("p", "a", "3"), bare})
+          .ok());
+  for (const int64_t now_s : {kNow, kNow + 10}) {
+    const auto round = Round(now_s);
+    ASSERT_TRUE(round.ok()) << round.status();
+    EXPECT_EQ(round->unneeded(), 0);
+    const wire::SessionStatus status = session_->Status();
+    EXPECT_EQ(status.last_round_at(), now_s);
+    for (const wire::UnremovableNodes& told : {round->unremovable(), status.unremovable()}) {
+      EXPECT_EQ(told.nodes(), 2);
+      ASSERT_EQ(told.reasons_size(), 2);
+      EXPECT_EQ(told.reasons(0).reason(), "NotReplicated");
+      EXPECT_EQ(told.reasons(0).nodes(), 1);
+      EXPECT_EQ(told.reasons(1).reason(), "NotUnderutilized");
+      EXPECT_EQ(told.remembered(), 1);
+      EXPECT_EQ(told.first_recheck(), kNow + 300);
+      EXPECT_EQ(told.last_recheck(), kNow + 300);
+    }
+  }
+}
+
 TEST_F(SessionRoundTest, AFailedDeletionIsTold) {
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(Round(kNow).ok());
