@@ -243,7 +243,7 @@ absl::Status CheckNodesAndPods(const LoadedCluster& cluster) {
   if (cluster.snapshot.nodes() == 0) {
     return absl::InvalidArgumentError(
         cluster.source == InputSource::kFeeder
-            ? absl::StrCat("no node was fed; ", AdviceToFeed("nodes"))
+            ? absl::StrCat("no nodes were fed; ", AdviceToFeed("nodes"))
             : "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
   }
   const LoadCounts& counts = cluster.counts;
