@@ -562,6 +562,9 @@ class RoundRun {
         ++result_.groups[Index(groups_.Of(node.node))].unremovable;
       }
     }
+    result_.unremovable = CountUnremovable(result_.plan, [&](NodeId node) {
+      return state_.planner_.TriedAgainAt(catalog_, node, now_s_);
+    });
   }
 
   ScaleDown& state_;

@@ -6,7 +6,7 @@
 
 #include "base/figures.h"
 #include "snapshot/formats/rfc3339.h"
-#include "snapshot/import/dump_kinds.h"
+#include "snapshot/import/advice.h"
 
 namespace ebb {
 
@@ -37,13 +37,17 @@ std::optional<InputWarning> WarningOfAge(int64_t now_s, const LoadedCluster& clu
   const int64_t newest = std::max(heartbeat, cluster.newest_time);
   const int64_t age = now_s - newest;
   if (age <= kOldS) return std::nullopt;
-  return InputWarning{
+  InputWarning warning{
       .code = "OldDump",
-      .message = fmt::format(
-          "the dump is of {}, {} before the time that is planned for, {}; pods have come and gone "
-          "since",
-          FormatRfc3339(newest), HoursOrDays(age / 3600), FormatRfc3339(now_s)),
-      .command = KubectlGet(DumpWords())};
+      .message =
+          fmt::format("{} is of {}, {} before the time that is planned for, {}; {}",
+                      cluster.source == InputSource::kDump ? "the dump" : "the newest that was fed",
+                      FormatRfc3339(newest), HoursOrDays(age / 3600), FormatRfc3339(now_s),
+                      cluster.source == InputSource::kDump ? "pods have come and gone since"
+                                                           : "changes since may be missing"),
+      .command = ""};
+  Advise(cluster.source, warning);
+  return warning;
 }
 
 }  // namespace ebb

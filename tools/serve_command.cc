@@ -26,6 +26,8 @@
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/memory.h"
+#include "service/run/loop_log.h"
+#include "service/session/wire_unremovable.h"
 #include "snapshot/formats/rfc3339.h"
 #include "tools/end_signals.h"
 #include "tools/fail.h"
@@ -128,6 +130,11 @@ Json StatusOf(const wire::SessionStatus& session) {
     json["lastPlan"] = {{"version", session.last_plan_version()},
                         {"removes", session.last_plan_removes()},
                         {"seconds", session.last_plan_seconds()}};
+  }
+  if (session.has_unremovable()) {
+    json["lastRound"] = {
+        {"at", FormatRfc3339(session.last_round_at())},
+        {"unremovable", UnremovableAsJson(ReadUnremovable(session.unremovable()))}};
   }
   return json;
 }
@@ -311,6 +318,11 @@ int ServeCommand::Status(std::ostream& out, std::ostream& err) const {
                   ClusterText(each)});
   }
   table.Print(out);
+  for (const wire::SessionStatus& each : status->sessions()) {
+    if (!each.has_unremovable()) continue;
+    out << fmt::format("\nRound of {}, session {}: {}\n", FormatRfc3339(each.last_round_at()),
+                       each.session(), UnremovableAsText(ReadUnremovable(each.unremovable())));
+  }
   return 0;
 }
 

@@ -112,6 +112,12 @@ int StateCommand::Show(std::ostream& out, std::ostream& err) const {
     deletions.AddRow({deletion.node, Name(deletion.phase), FormatRfc3339(deletion.at_s)});
   }
   PrintTable(deletions, out);
+  Table unremovable({"NODE", "UNREMOVABLE", "LOOKED AT AGAIN"});
+  for (const auto& node : state.planner.unremovable) {
+    const std::string& why = node.blocking_reason.empty() ? node.reason : node.blocking_reason;
+    unremovable.AddRow({node.node, why.empty() ? "-" : why, FormatRfc3339(node.until_s)});
+  }
+  PrintTable(unremovable, out);
   Table cooldowns({"GROUP", "LAST SCALE-UP", "LAST DELETION", "LAST FAILED DELETION"});
   for (const auto& last : state.cooldowns) {
     cooldowns.AddRow({last.group.empty() ? "(any)" : last.group, Time(last.scale_up_s),

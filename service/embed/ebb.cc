@@ -553,7 +553,11 @@ namespace {
 absl::Status CheckMayBeCarriedOut(const wire::PlanReply& reply, bool allow_incomplete) {
   std::vector<ebb::InputWarning> missing;
   for (const wire::Warning& each : reply.missing()) {
-    missing.push_back({each.code(), each.message(), each.command(), ebb::Lack::kKinds});
+    missing.push_back({.code = each.code(),
+                       .message = each.message(),
+                       .command = each.command(),
+                       .lack = ebb::Lack::kKinds,
+                       .advice = each.advice()});
   }
   const absl::Status checked = ebb::CheckMayBeCarriedOut(missing, allow_incomplete);
   return checked.ok() ? checked : absl::FailedPreconditionError(checked.message());

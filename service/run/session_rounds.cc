@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "service/actuators/plugin_status.h"
 #include "service/session/wire_sizing.h"
+#include "service/session/wire_unremovable.h"
 #include "service/wire_limits.h"
 
 namespace ebb {
@@ -102,7 +103,10 @@ std::vector<InputWarning> WarningsOf(const wire::RoundReply& reply) {
   const auto text = [](const std::string& told) { return Printable(told.substr(0, kWireNameMax)); };
   std::vector<InputWarning> warnings;
   for (const wire::Warning& told : reply.warnings()) {
-    warnings.push_back({text(told.code()), text(told.message()), text(told.command())});
+    warnings.push_back({.code = text(told.code()),
+                        .message = text(told.message()),
+                        .command = text(told.command()),
+                        .advice = text(told.advice())});
   }
   return warnings;
 }
@@ -140,7 +144,8 @@ absl::StatusOr<AskedRound> ReadRoundReply(const wire::RoundReply& reply,
                    .message = Printable(reply.message().substr(0, kWireNameMax)),
                    .nodes = reply.nodes(),
                    .pending = reply.pending_pods(),
-                   .unneeded = reply.unneeded()};
+                   .unneeded = reply.unneeded(),
+                   .unremovable = ReadUnremovable(reply.unremovable())};
   for (int i = 0; i < reply.deletions_size(); ++i) {
     auto order = ReadDeletion(absl::StrCat("deletions[", i, "]"), reply.deletions(i));
     if (!order.ok()) return order.status();

@@ -32,6 +32,7 @@
 #include "service/round_report.h"
 #include "service/session/pass_call.h"
 #include "service/session/wire_sizing.h"
+#include "service/session/wire_unremovable.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/rfc3339.h"
@@ -98,6 +99,7 @@ void PutWarning(const InputWarning& warning, wire::Warning& told) {
   told.set_code(warning.code);
   told.set_message(warning.message);
   told.set_command(warning.command);
+  told.set_advice(warning.advice);
 }
 
 template <typename Reply>
@@ -249,6 +251,7 @@ LiveSnapshot::Options Session::HoldingOf(const LoadOptions& load) const {
 
 std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
   auto cluster = std::make_unique<LiveCluster>(load, HoldingOf(load));
+  cluster->SetSource(InputSource::kFeeder);  // A dump makes one of its own (Load).
   if (server_version_) cluster->SetServerVersion(*server_version_);
   return cluster;
 }
@@ -276,6 +279,10 @@ wire::SessionStatus Session::Status() {
     status.set_last_plan_version(*last_plan_version_);
     status.set_last_plan_removes(last_plan_removes_);
     status.set_last_plan_seconds(last_plan_seconds_);
+  }
+  if (last_round_) {
+    *status.mutable_unremovable() = last_round_->unremovable;
+    status.set_last_round_at(last_round_->at_s);
   }
   status.mutable_ignored_kinds()->insert(ignored_.begin(), ignored_.end());
   status.set_feeds(feed_.feeders());
@@ -899,8 +906,10 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   AddGroupWarnings(catalog, (*settings)->groups, cluster.warnings);
   AddFeedWarnings(cluster);
   for (const wire::Warning& each : input.warnings()) {
-    cluster.warnings.push_back(
-        {Printable(each.code()), Printable(each.message()), Printable(each.command())});
+    cluster.warnings.push_back({.code = Printable(each.code()),
+                                .message = Printable(each.message()),
+                                .command = Printable(each.command()),
+                                .advice = Printable(each.advice())});
   }
   const NodeGroups groups = AssignGroups(catalog, (*settings)->groups);
   absl::StatusOr<PlanRequest> request = RequestOf(input, (*settings)->options);
@@ -1330,6 +1339,7 @@ void PutRoundData(const MadeRound& round, const LoadedCluster& cluster, wire::Ro
   reply.set_pending_pods(cluster.pending.size());
   reply.set_unneeded(result.unneeded.size());
   reply.set_in_deletion(static_cast<uint64_t>(round.deletions_in_progress));
+  PutUnremovable(result.unremovable, *reply.mutable_unremovable());
 }
 
 // The groups of these nodes may not shrink in this round: they are at their minimum.  A replay is
@@ -1450,6 +1460,7 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   reply.set_version(version_);
   if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
   PutRoundData(round, source->cluster, reply);
+  last_round_ = {.at_s = round.result.now_s, .unremovable = reply.unremovable()};
   PutWarnings(source->cluster.warnings, reply);
   for (const std::string& line : source->log) reply.add_log(Printable(line));
   for (const std::string& line : round.log) reply.add_log(Printable(line));

@@ -7,6 +7,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/import/advice.h"
 
 namespace ebb {
 
@@ -120,8 +121,11 @@ bool SessionFeed::TellsAge(int64_t now_s) const {
 
 std::vector<InputWarning> SessionFeed::WarningsAt(int64_t now_s) const {
   std::vector<InputWarning> warnings;
-  const auto warn = [&](const char* code, const std::string& text) {
-    warnings.push_back({code, absl::StrCat("session ", session_, ": ", text), ""});
+  const auto warn = [&](const char* code, const std::string& text, std::string advice = "") {
+    warnings.push_back({.code = code,
+                        .message = absl::StrCat("session ", session_, ": ", text),
+                        .command = "",
+                        .advice = std::move(advice)});
   };
   if (fill() == Fill::kMaybeIncomplete) {
     warn("SessionMaybeIncomplete",
@@ -132,8 +136,10 @@ std::vector<InputWarning> SessionFeed::WarningsAt(int64_t now_s) const {
   const FeedAge age = At(now_s);
   for (const BrokenWatch& watch : age.broken) {
     if (watch.never_listed) {
-      warn("SessionKindNotListed", absl::StrCat("its feeder cannot list ", Printable(watch.kind),
-                                                ": whether the cluster has any is not known"));
+      warn("SessionKindNotListed",
+           absl::StrCat("its feeder cannot list ", Printable(watch.kind),
+                        ": whether the cluster has any is not known"),
+           AdviceToFeed(Printable(watch.kind)));
       continue;
     }
     warn("SessionWatchBroken",

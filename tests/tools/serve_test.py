@@ -366,6 +366,24 @@ class CallsTest(ServeTest):
             [EBB, "serve", "status", "--server", server, "-o", "json"]))
         self.assertEqual(data["sessions"][0]["nodes"], 2)
 
+    def test_status_says_which_nodes_the_last_round_kept_and_until_when(self):
+        """"0 unneeded" for minutes, and no word of the nodes that rounds remember."""
+        bare = json.loads(pod("bare", "a"))
+        del bare["metadata"]["ownerReferences"]
+        self.apply(CLUSTER + [pb.Change(put_json=json.dumps(bare).encode())])
+        now = 1780315200  # 2026-06-01T12:00:00Z
+        self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=now, allow_incomplete=True)))
+        server = f"unix:{self.server.socket}"
+        text = subprocess.check_output([EBB, "serve", "status", "--server", server], text=True)
+        self.assertRegex(text, r"Round of 2026-06-01T12:00:00Z, session default: \d unremovable \(.*1 NotReplicated"
+                               r".*looked at again at 2026-06-01T12:05:00Z\)")
+        data = json.loads(subprocess.check_output(
+            [EBB, "serve", "status", "--server", server, "-o", "json"]))
+        said = data["sessions"][0]["lastRound"]
+        self.assertEqual(said["at"], "2026-06-01T12:00:00Z")
+        self.assertEqual(said["unremovable"]["reasons"]["NotReplicated"], 1)
+        self.assertEqual(said["unremovable"]["lookedAtAgain"]["first"], "2026-06-01T12:05:00Z")
+
 
 class Batches:
     """Messages of a stream, as a test puts them; None ends it."""
