@@ -17,16 +17,18 @@
 #include <future>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "service/daemon/connection_calls.h"
 #include "service/daemon/daemon_metrics.h"
 #include "service/daemon/memory.h"
 
 namespace ebb {
 namespace {
 
-constexpr int kStreamsOfAConnection = 1024;
+constexpr CallLimits kCallLimits;
 
 // How long a client without a call may take to close its connection when the daemon ends.
 constexpr std::chrono::milliseconds kFarewell{500};
@@ -103,11 +105,15 @@ class Daemon::Impl {
     builder.RegisterService(service_->service());
     builder.SetMaxReceiveMessageSize(static_cast<int>(options_.message_bytes_max));
     builder.SetMaxSendMessageSize(-1);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsOfAConnection);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                               static_cast<int>(kCallLimits.streams));
     // A client that has gone without a word is noticed.
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> counters;
+    counters.push_back(CountCalls(connection_calls_));
+    builder.experimental().SetInterceptorCreators(std::move(counters));
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC's server does not start");
     absl::StatusOr<std::unique_ptr<HttpPages>> pages =
@@ -149,9 +155,11 @@ class Daemon::Impl {
 
  private:
   [[nodiscard]] std::string MetricsText() const {
-    const std::string own = metrics_.Text(sessions_, {.connections_accepted = listener_->accepted(),
-                                                      .connections_refused = listener_->refused(),
-                                                      .resident_bytes = ResidentBytes()});
+    const std::string own =
+        metrics_.Text(sessions_, {.connections_accepted = listener_->accepted(),
+                                  .connections_refused = listener_->refused(),
+                                  .connections_closed = connection_calls_->closed(),
+                                  .resident_bytes = ResidentBytes()});
     return options_.more_metrics == nullptr ? own : own + options_.more_metrics();
   }
 
@@ -161,6 +169,8 @@ class Daemon::Impl {
   DaemonMetrics metrics_;
   Sessions sessions_;
   std::unique_ptr<Listener> listener_;
+  const std::shared_ptr<ConnectionCalls> connection_calls_ =
+      std::make_shared<ConnectionCalls>(kCallLimits, CloseConnection);
   std::unique_ptr<PlannerService> service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HttpPages> pages_;
