@@ -56,6 +56,7 @@ std::string DaemonMetrics::Text(const Sessions& sessions, const Now& now) const 
   connections.Add({{"result", "accepted"}})
       .Increment(static_cast<double>(now.connections_accepted));
   connections.Add({{"result", "refused"}}).Increment(static_cast<double>(now.connections_refused));
+  connections.Add({{"result", "closed"}}).Increment(static_cast<double>(now.connections_closed));
   gauge("process_resident_memory_bytes", "Resident memory.")
       .Add({})
       .Set(static_cast<double>(now.resident_bytes));

@@ -82,6 +82,13 @@ def put(*objects):
 CLUSTER = put(node("a"), node("b"), REPLICA_SET, pod("p", "a"), pod("q", "b"))
 
 
+def drain(connection):
+    """Reads all that comes."""
+    with contextlib.suppress(OSError):
+        while connection.recv(65536):
+            pass
+
+
 class Server:
     """A daemon in a folder of its own."""
 
@@ -1204,6 +1211,39 @@ class LimitsTest(ServeTest):
         bomb = gzip.compress(b" " * 10000000 + b"{}")
         with self.refused(Code.RESOURCE_EXHAUSTED, "--max-dump"):
             self.stub.Load(iter([pb.LoadRequest(dump=bomb)]))
+
+    # Streams that are opened and reset at once took 20 KB each, 5 GB in a minute, and the daemon kept it.
+    def test_streams_that_are_reset_at_once_are_bounded(self):
+        def literal(name, value):
+            return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+        def frame(kind, flags, stream, payload):
+            return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+        def peak_mib():
+            status = pathlib.Path(f"/proc/{self.server.process.pid}/status").read_text()
+            return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) >> 10
+
+        before = peak_mib()
+        for call in (b"/ebb.v1alpha1.Planner/Plan", b"/ebb.v1alpha1.Planner/Sync", b"/grpc.health.v1.Health/Check", b"/no/such"):
+            headers = (b"\x83\x86" + literal(b":path", call) + literal(b":authority", b"x") +
+                       literal(b"te", b"trailers") + literal(b"content-type", b"application/grpc"))
+            with contextlib.closing(socket.socket(socket.AF_UNIX)) as client:
+                client.connect(str(self.server.socket))
+                threading.Thread(target=drain, args=(client,), daemon=True).start()
+                closed = False
+                try:
+                    client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b""))
+                    for first in range(0, 40000, 500):
+                        client.sendall(b"".join(
+                            frame(1, 4, 2 * i + 1, headers) + frame(0, 1, 2 * i + 1, bytes(5)) +
+                            frame(3, 0, 2 * i + 1, b"\0\0\0\x08") for i in range(first, first + 500)))
+                except OSError:
+                    closed = True
+            with self.subTest(call=call):
+                self.assertTrue(closed or peak_mib() < before + 400, f"{before} to {peak_mib()} MiB")
+        self.apply(session="one")  # Other connections are served.
+        self.assertEqual(self.removed(session="one"), ["a"])
 
     # A batch was read while the one before it was refused, and outlived the call.
     def test_stream_that_goes_on_after_its_refusal(self):
