@@ -1494,7 +1494,9 @@ class CommandTest(ServeTest):
         for words, text in ((("plan", "--server", "unix:/nowhere"), b"No such file"),
                             (("plan", "--server", "tcp:1"), b"unix:PATH"),
                             (("plan", "--server", socket_name), b"session default"),
-                            (("plan", "--server", socket_name, "--session", "A"), b"no name"),
+                            (("plan", "--server", socket_name, "--session", "A"), b"is not a name"),
+                            # Symptom: an escape was escaped again on the way to the client.
+                            (("plan", "--server", socket_name, "--session", "a\x07b"), b"\"a\\x07b\" is"),
                             (("plan", "nothing.json", "--server", socket_name), b"nothing.json"),
                             (("filter", "--server", socket_name, "--pod", "a/b"), b"session")):
             code, out, err = self.ebb(*words)
