@@ -750,7 +750,7 @@ class WholeTest(ServeTest):
             if child.returncode != 0:
                 break
         self.assertEqual((child.returncode, out), (1, ""))
-        self.assertRegex(err, "its cluster is as of 20.*and at most 1 s are asked for; no client")
+        self.assertRegex(err, "its cluster is as of 20.*the call allows at most 1 s; no client")
         of = pb.PlanInput(max_age_seconds=1)
         for ask in (lambda: self.stub.Plan(pb.PlanCall(input=of)),
                     lambda: self.stub.Pass(pb.PassCall(input=of)),
