@@ -103,7 +103,7 @@ const FieldReaders<RoundEvents::DeletionResult>& ReadersOf(const RoundEvents::De
       {"result", [](const YAML::Node& value, Item& item) -> std::string {
          if (!value.IsScalar() || std::ranges::find(kResults, value.Scalar()) == kResults.end()) {
            return Quoted(value) +
-                  " is none of Ok, FailedToMarkToBeDeleted, FailedToEvictPods, FailedToDelete, "
+                  " is not one of Ok, FailedToMarkToBeDeleted, FailedToEvictPods, FailedToDelete, "
                   "Internal";
          }
          item.result = value.Scalar();
@@ -442,7 +442,7 @@ class Resolver {
   void Note(ScaleEventKind kind, std::string group, std::optional<int64_t> at_s) {
     if (at_s && *at_s > now_s_) {
       late_.Add(result_.log, absl::StrCat("an event of ", FormatRfc3339(*at_s),
-                                          " lies after the round; the round's time is taken"));
+                                          " lies after the round; the round's time counts"));
     }
     result_.scale_events.push_back({kind, std::move(group), AtOrBefore(at_s)});
   }

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/figures.h"
 #include "base/printable.h"
 #include "engine/state_clock.h"
 #include "service/sqlite_state.h"
@@ -96,8 +97,9 @@ int StateCommand::Show(std::ostream& out, std::ostream& err) const {
   const absl::StatusOr<OpenedState> opened = OpenState(file, {.read_only = true});
   if (!opened.ok()) return Fail(opened.status(), err);
   const ScaleDownState& state = opened->state;
-  out << fmt::format("{} {}, the last at {}\n", state.rounds,
-                     state.rounds == 1 ? "round" : "rounds", FormatRfc3339(state.latest_s));
+  out << fmt::format("{}, the last at {}\n",
+                     Count(static_cast<uint64_t>(state.rounds), "round", "rounds"),
+                     FormatRfc3339(state.latest_s));
   if (state.jump_s) {
     out << fmt::format("The clock jumped to {}; a second round at about that time goes on\n",
                        FormatRfc3339(*state.jump_s));

@@ -34,7 +34,8 @@ absl::Status ToAbsl(const std::string& plugin, std::string_view call, const grpc
   const auto code = known ? static_cast<absl::StatusCode>(number) : absl::StatusCode::kUnknown;
   std::string why = status.error_message().substr(0, kMessageBytesMax);
   if (why.empty()) why = absl::StatusCodeToString(code);
-  return {code, absl::StrCat("plugin ", Printable(plugin), ": ", Absl(call), ": ", Printable(why))};
+  return {code,
+          absl::StrCat("plugin ", Printable(plugin), ": ", Absl(call), ": ", PrintableLine(why))};
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ absl::StatusOr<sockaddr_un> ServerAddress(const std::string& server) {
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--server: ", Printable(server), ": is no path of a socket"));
+        absl::StrCat("--server: ", Printable(server), ": is not a path of a socket"));
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   return address;

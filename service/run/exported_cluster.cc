@@ -16,7 +16,7 @@ absl::StatusOr<uint64_t> ExportedCluster::SessionVersion() {
     if (options_.needs_feed && session.feeds() == 0) {
       return absl::FailedPreconditionError(
           absl::StrCat("session ", options_.session,
-                       ": nobody feeds it: no Sync stream is open that has ended a resync"));
+                       ": no client feeds it: no open Sync stream has ended a resync"));
     }
     fed_ = session.feeds() > 0;
     return session.version();

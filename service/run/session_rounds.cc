@@ -74,7 +74,7 @@ absl::Status CheckDeletions(const wire::RoundReply& reply, const ActuatorStatus&
     const wire::OrderedDeletion& told = reply.deletions(i);
     const std::string row = absl::StrCat("deletions[", i, "]");
     if (!seen.insert(told.node()).second) {
-      return WrongRound(row + ".node", absl::StrCat(Shown(told.node()), " is there twice"));
+      return WrongRound(row + ".node", absl::StrCat(Shown(told.node()), " occurs twice"));
     }
     const std::string& listed = i < empty ? reply.delete_empty(i) : reply.delete_drain(i - empty);
     if (told.node() != listed || told.drain() != (i >= empty)) {
@@ -141,7 +141,7 @@ absl::StatusOr<AskedRound> ReadRoundReply(const wire::RoundReply& reply,
   if (absl::Status s = CheckDeletions(reply, running); !s.ok()) return s;
   AskedRound round{.number = reply.round(),
                    .status = Shown(reply.status()),
-                   .message = Printable(reply.message().substr(0, kWireNameMax)),
+                   .message = PrintableLine(reply.message().substr(0, kWireNameMax)),
                    .nodes = reply.nodes(),
                    .pending = reply.pending_pods(),
                    .unneeded = reply.unneeded(),
@@ -154,7 +154,7 @@ absl::StatusOr<AskedRound> ReadRoundReply(const wire::RoundReply& reply,
   absl::Status names = ReadNames("soft_taint", reply.soft_taint(), round.taint);
   if (names.ok()) names = ReadNames("soft_untaint", reply.soft_untaint(), round.untaint);
   if (!names.ok()) return names;
-  for (const std::string& line : reply.log()) round.log.push_back(Printable(line));
+  for (const std::string& line : reply.log()) round.log.push_back(PrintableLine(line));
   return round;
 }
 

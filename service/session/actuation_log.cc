@@ -147,7 +147,7 @@ absl::Status CheckTimes(std::string_view field, const Items& items) {
   for (int i = 0; i < items.size(); ++i) {
     if (!items[i].has_at() || IsTime(items[i].at())) continue;
     return absl::InvalidArgumentError(absl::StrCat(Absl(field), "[", i, "].at: ", items[i].at(),
-                                                   " is no time of the years 1 to 9999"));
+                                                   " is not a time of the years 1 to 9999"));
   }
   return absl::OkStatus();
 }
@@ -291,7 +291,7 @@ absl::StatusOr<std::unique_ptr<ActuationLog>> ActuationLog::Open(const std::stri
   Json log = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!IsLog(log)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        path, ": is no log of actuations, or is damaged; take it away to begin a new one"));
+        path, ": is not a log of actuations, or is damaged; remove it to begin a new one"));
   }
   return std::unique_ptr<ActuationLog>(new ActuationLog(path, std::move(log)));
 }
@@ -331,7 +331,8 @@ absl::Status ActuationLog::CheckNotWritten() {
   log_ = std::move((*there)->log_);
   written_ = std::move((*there)->written_);
   return absl::AbortedError(absl::StrCat(
-      path_, ": somebody else has written it since; nothing of the report is kept, tell it again"));
+      path_,
+      ": another program has written it since; nothing of the report is kept; send it again"));
 }
 
 std::string ActuationLog::EventsAfter(int64_t rounds) const {

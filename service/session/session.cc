@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -62,7 +63,7 @@ std::string KeyOfObject(const ObjectSink::Unevaluated& object) {
 // Whether the time of a call has ended.
 bool IsOver(const Deadline* stops) { return stops != nullptr && stops->Expired(); }
 absl::Status TimeIsOver() {
-  return absl::DeadlineExceededError("the call's time is over, or its client has gone");
+  return absl::DeadlineExceededError("the call's deadline has passed, or its client has gone");
 }
 
 bool IsNode(const Change& change) {
@@ -119,7 +120,7 @@ absl::Status NoSuchView(const wire::View& view, std::string_view call) {
                                                  wire::View::Format_IsValid(view.format())
                                                      ? wire::View::Format_Name(view.format())
                                                      : absl::StrCat(view.format()),
-                                                 " is no view of ", Absl(call)));
+                                                 " is not a view of ", Absl(call)));
 }
 
 // `patch` over `json`, member by member.
@@ -216,10 +217,10 @@ struct Deadlines {
 absl::Status PutOptions(const Json& options, wire::Settings& settings) {
   const auto put =
       google::protobuf::util::JsonStringToMessage(CompactJson(options), settings.mutable_options());
-  return put.ok() ? absl::OkStatus() : absl::InternalError("options that are no JSON");
+  return put.ok() ? absl::OkStatus() : absl::InternalError("options that are not JSON");
 }
 
-absl::Status CheckSessionName(std::string_view name) {
+absl::Status CheckSessionName(std::string_view name, std::string_view field) {
   constexpr size_t kLengthMax = 63;
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   const bool good =
@@ -227,8 +228,9 @@ absl::Status CheckSessionName(std::string_view name) {
       std::ranges::all_of(name, [&](char c) { return letter(c) || c == '-' || c == '.'; });
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "session: ", Printable(name.substr(0, 2 * kLengthMax)), " is no name of 1 to ", kLengthMax,
-      " lower-case letters, digits, - and ., with a letter or digit at both ends"));
+      Absl(field), ": \"", Printable(name.substr(0, 2 * kLengthMax)),
+      "\" is not a name; a name has 1 to ", kLengthMax,
+      " lower-case letters, digits, - and ., and begins and ends with a letter or digit"));
 }
 
 Session::Session(std::string name, const SessionOptions& options)
@@ -400,9 +402,9 @@ absl::Status Session::CheckRoom(std::span<const Change> changes) {
   if (objects <= std::max<uint64_t>(options_.objects_max, cluster_->Objects())) {
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(absl::StrCat("objects: session ", name_, " would hold ",
-                                                   objects, ", and --max-objects is ",
-                                                   options_.objects_max));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("objects: session ", name_, " would hold ", Count(objects, "object", "objects"),
+                   "; --max-objects allows ", WithCommas(options_.objects_max)));
 }
 
 int64_t Session::ClockS() const { return options_.clock_s == nullptr ? 0 : options_.clock_s(); }
@@ -599,7 +601,7 @@ void Session::SetServerVersion(std::string_view git_version) {
 absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
   const auto named = resyncs_.find(resync);
   if (named == resyncs_.end()) {
-    return absl::AbortedError("the resync is over: the cluster was loaded anew");
+    return absl::AbortedError("the resync is over: the cluster was loaded again");
   }
   ChangeBatch deletions;
   MissingSink missing(named->second.named, deletions);
@@ -638,9 +640,9 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump, const wire:
   }
   if (!loaded.ok()) return loaded.status();
   if ((*loaded)->Objects() > options_.objects_max) {
-    return absl::ResourceExhaustedError(absl::StrCat("objects: the dump has ", (*loaded)->Objects(),
-                                                     ", and --max-objects is ",
-                                                     options_.objects_max));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("objects: the dump has ", Count((*loaded)->Objects(), "object", "objects"),
+                     "; --max-objects allows ", WithCommas(options_.objects_max)));
   }
   const std::string of_dump((*loaded)->UidOfNamespace("kube-system"));
   if (absl::Status s = CheckDumpIsOf(cluster_uid, of_dump); !s.ok()) return s;
@@ -740,7 +742,7 @@ namespace {
 absl::Status CheckNow(const wire::PlanInput& input) {
   if (!input.has_now() || IsTime(input.now())) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("input.now: ", input.now(), " is no time of the years 1 to 9999"));
+      absl::StrCat("input.now: ", input.now(), " is not a time of the years 1 to 9999"));
 }
 
 // The end of the time that there is for an answer, from a limit of its own too.
@@ -749,7 +751,7 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
   if (!input.has_time_limit_seconds()) return end;
   const double limit = input.time_limit_seconds();
   if (!(limit > 0 && limit <= kOptionSecondsMax)) {
-    return absl::InvalidArgumentError("input.time_limit_seconds: is no time from now on");
+    return absl::InvalidArgumentError("input.time_limit_seconds: must be a time in the future");
   }
   const auto own = Clock::now() + Deadlines::Share(std::chrono::seconds(1), limit);
   return end ? std::min(*end, own) : own;
@@ -880,8 +882,8 @@ absl::Status Session::CheckSaidToBeWhole() const {
   }
   return absl::FailedPreconditionError(
       "batches of changes filled it, and no client has said that they are the whole cluster (by a "
-      "resync, or by `whole` in a message of Sync); a plan of what may be a part is shown and not "
-      "carried out, but with --allow-incomplete (allow_incomplete)");
+      "resync, or by `whole` in a message of Sync); ebb shows a plan of what may be a part of a "
+      "cluster, and carries it out only with --allow-incomplete (allow_incomplete)");
 }
 
 absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
@@ -906,10 +908,10 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   AddGroupWarnings(catalog, (*settings)->groups, cluster.warnings);
   AddFeedWarnings(cluster);
   for (const wire::Warning& each : input.warnings()) {
-    cluster.warnings.push_back({.code = Printable(each.code()),
-                                .message = Printable(each.message()),
-                                .command = Printable(each.command()),
-                                .advice = Printable(each.advice())});
+    cluster.warnings.push_back({.code = PrintableLine(each.code()),
+                                .message = PrintableLine(each.message()),
+                                .command = PrintableLine(each.command()),
+                                .advice = PrintableLine(each.advice())});
   }
   const NodeGroups groups = AssignGroups(catalog, (*settings)->groups);
   absl::StatusOr<PlanRequest> request = RequestOf(input, (*settings)->options);
@@ -1292,7 +1294,7 @@ absl::Status Session::CheckMayMakeRound(const wire::RoundCall& call) const {
   if (!answers.ok()) return answers;
   if (call.needs_feed() && feed_.feeders() == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "session ", name_, ": nobody feeds it: no Sync stream is open that has ended a resync"));
+        "session ", name_, ": no client feeds it: no open Sync stream has ended a resync"));
   }
   return absl::OkStatus();
 }
@@ -1462,8 +1464,8 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   PutRoundData(round, source->cluster, reply);
   last_round_ = {.at_s = round.result.now_s, .unremovable = reply.unremovable()};
   PutWarnings(source->cluster.warnings, reply);
-  for (const std::string& line : source->log) reply.add_log(Printable(line));
-  for (const std::string& line : round.log) reply.add_log(Printable(line));
+  for (const std::string& line : source->log) reply.add_log(PrintableLine(line));
+  for (const std::string& line : round.log) reply.add_log(PrintableLine(line));
   return reply;
 }
 
@@ -1507,9 +1509,9 @@ Json PageNode(const PlanReport& report, NodeId node) {
 
 Json PageOf(const PlanReport& report) {
   const PlanContext& context = report.context;
-  Json page = {{"now", context.request->now_s},
-               {"removes", report.remove.size()},
-               {"moved", report.moved},
+  Json page = {{"now", FormatRfc3339(context.request->now_s)},
+               {"removed", report.remove.size()},
+               {"movedPods", report.moved},
                {"nodes", Json::array()},
                {"warnings", Json::array()}};
   size_t order = 0;
@@ -1544,7 +1546,7 @@ absl::StatusOr<std::string> Session::PageJson() {
   page["timers"] = Json::array();
   if (driver_ != nullptr && driver_->before()) {
     for (const auto& timer : driver_->before()->timers) {
-      page["timers"].push_back({{"node", timer.node}, {"since", timer.since_s}});
+      page["timers"].push_back({{"node", timer.node}, {"since", FormatRfc3339(timer.since_s)}});
     }
   }
   page_.emplace(version_, CompactJson(page));

@@ -90,7 +90,7 @@ absl::Status CheckMemory(const SessionOptions& options);
 absl::Status PutOptions(const nlohmann::ordered_json& options, wire::Settings& settings);
 
 // Whether a session may have that name.
-absl::Status CheckSessionName(std::string_view name);
+absl::Status CheckSessionName(std::string_view name, std::string_view field = "session");
 
 class Session {
  public:

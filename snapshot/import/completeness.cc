@@ -742,7 +742,7 @@ class InputWatch::Judgement {
     if (pods == 0) return;
     Warn("NoControllers",
          absl::StrCat(Count(pods, "pod has an owner", "pods have owners"),
-                      " of a kind of which none is there, and will keep ",
+                      " of a kind that the input lacks, and will keep ",
                       pods == 1 ? "its node: " : "their nodes: ", kinds),
          all_listed ? Lack::kNothing : Lack::kKinds, resources);
   }
@@ -1131,7 +1131,7 @@ class InputWatch::Judgement {
     if (watch_.of_two_versions_ == 0) return;
     Warn("ObjectsInTwoVersions",
          absl::StrCat(Count(watch_.of_two_versions_, "object", "objects"),
-                      " came in two versions, of which the newer was taken: ",
+                      " came in two versions; the newer one counts: ",
                       watch_.first_of_two_versions_));
   }
 

@@ -273,7 +273,7 @@ void WarnOfFiles(const ImportStats& input, bool assume_complete,
   if (input.files_foreign > 0) {
     warnings.push_back({"FilesNotRead",
                         absl::StrCat(Count(input.files_foreign, "file is", "files are"),
-                                     " passed over, broken or with other things than ebb reads: ",
+                                     " skipped, as broken or without objects that ebb reads: ",
                                      Printable(input.first_foreign), more(input.files_foreign)),
                         ""});
   }
@@ -289,7 +289,7 @@ void WarnOfFiles(const ImportStats& input, bool assume_complete,
     warnings.push_back(
         {"KindsOfFileNames",
          absl::StrCat(Count(input.files_of_named_kind, "file holds", "files hold"),
-                      " objects that do not say their kind, which is taken from the file's name: ",
+                      " objects without kind; ebb takes the kind from the file's name: ",
                       Printable(input.first_of_named_kind), more(input.files_of_named_kind)),
          ""});
   }
@@ -338,8 +338,8 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   if (whole.ok() || counts.input.files_of_named_kind == 0) return whole;
   return absl::Status(whole.code(),
                       absl::StrCat(whole.message(),
-                                   "; objects that do not say their kind are taken for what the "
-                                   "name of the file says, the first ",
+                                   "; ebb took the kind of objects without one from the file's "
+                                   "name, the first ",
                                    Printable(counts.input.first_of_named_kind)));
 }
 

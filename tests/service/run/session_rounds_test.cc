@@ -100,7 +100,7 @@ TEST(RoundReplyTest, WhatCannotBeIsNamed) {
                 reply.mutable_deletions(1)->set_node("a");
                 reply.set_delete_drain(0, "a");
               }),
-              HasSubstr("deletions[1].node: a is there twice"));
+              HasSubstr("deletions[1].node: a occurs twice"));
   EXPECT_THAT(WhyNot([](auto& reply) { reply.mutable_deletions()->RemoveLast(); }),
               HasSubstr("deletions: 1 of 2 nodes; is the daemon as new as this program?"));
   EXPECT_THAT(WhyNot([](auto& reply) { reply.set_delete_empty(0, "z"); }),
@@ -129,7 +129,7 @@ TEST(RoundReplyTest, WhatCannotBeIsNamed) {
 
 TEST(RoundReplyTest, ANodeThatIsInDeletionIsNotDeletedAgain) {
   const ActuatorStatus running{.running = {{.node = "b"}}, .results = {}, .recent_evictions = {}};
-  EXPECT_THAT(WhyNot([](auto&) {}, running), HasSubstr("deletions[1].node: b is there twice"));
+  EXPECT_THAT(WhyNot([](auto&) {}, running), HasSubstr("deletions[1].node: b occurs twice"));
 }
 
 // A daemon that answers what it is told to.
