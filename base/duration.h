@@ -1,4 +1,5 @@
-// Durations as Go's flags take them: "10m", "1h30m", "1.5s", "250ms", "0".
+// Durations: as Go's flags take them ("10m", "1h30m", "1.5s", "250ms", "0"), and as ebb
+// prints them for people ("10 min", "1 h 30 min", "1.5 s", "250 ms").
 //
 // Source: Go time.ParseDuration; negative durations are refused, because no flag takes one.
 
@@ -6,13 +7,21 @@
 #define EBB_BASE_DURATION_H_
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace ebb {
 
 // nullopt: not a duration, negative, or longer than 292 years.
 std::optional<std::chrono::nanoseconds> ParseDuration(std::string_view text);
+
+// The one form of a duration in text for people: the two largest units that are not zero, the
+// rest cut off: "8.4 ms", "57 ms", "2.4 s", "45 s", "10 min 30 s", "47 h", "2 d 3 h" (days from
+// 48 hours on).  A negative duration is 0.  Moments are FormatRfc3339's.
+std::string DurationText(int64_t seconds);
+std::string DurationText(std::chrono::duration<double> duration);
 
 }  // namespace ebb
 

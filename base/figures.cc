@@ -37,6 +37,12 @@ std::string Percent(double fraction) {
   return fmt::format("{:.1f}%", fraction * 100);
 }
 
+double RoundedAmount(double amount) {
+  constexpr double kMillionths = 1e6;
+  const double scaled = amount * kMillionths;
+  return std::abs(scaled) < 1e15 ? std::round(scaled) / kMillionths : amount;
+}
+
 std::string Cores(int64_t cpu_milli) { return OneDecimal(static_cast<double>(cpu_milli) / 1000); }
 
 std::string Gibibytes(int64_t bytes) {

@@ -17,6 +17,9 @@ std::string WithCommas(uint64_t number);
 std::string Count(uint64_t number, std::string_view one, std::string_view many);
 // 0.3412 -> "34.1%".
 std::string Percent(double fraction);
+// An amount as JSON has it: without the noise of sums of binary fractions (157.76000000000002),
+// to a millionth.
+double RoundedAmount(double amount);
 // 1234500 -> "1,234.5": cores from milli-CPU.
 std::string Cores(int64_t cpu_milli);
 // 16374562816 -> "15.2 GiB", in the unit that suits; for columns, in one.

@@ -76,7 +76,7 @@ def row(ebb, name, file, budget, trials):
     return {
         "cluster": name, "nodes": best["nodes"], "autoscaler": greedy["autoscaler"],
         "best order": max(greedy.values()), "searched": best["removed"],
-        "bound": best["bound"]["nodes"], "gap": best["bound"]["gap"], "seconds": round(seconds, 2),
+        "bound": best["bound"]["removed"], "gap": best["bound"]["gap"], "seconds": round(seconds, 2),
         "pods moved": best["movedPods"],
         **{heading: f"{each['pendingMedian']}, {each['pendingMax']}"
            for heading, each in zip(HEADINGS[-2:], pending)}}

@@ -1,6 +1,7 @@
 #include "engine/node_standing.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/text.h"
 #include "snapshot/well_known_names.h"
 
@@ -72,7 +73,8 @@ std::string WhyStarting(const Catalog& catalog, const NodeGroups& groups, NodeId
   }
   if (!young) return "";
   const auto as_young = [&](std::string_view why) {
-    return absl::StrCat("created ", now_s - info.creation_time, " s ago, and ", Absl(why));
+    return absl::StrCat("created ", DurationText(now_s - info.creation_time), " ago, and ",
+                        Absl(why));
   };
   if (!info.ready) return as_young("not Ready yet");
   if (IsReady(catalog, groups, node)) return "";

@@ -440,6 +440,13 @@ NodeId Planner::Hint(PodId pod) const {
   return Index(pod) < memory_->hints.size() ? memory_->hints.Get(pod) : kNoNode;
 }
 
+std::optional<int64_t> Planner::TriedAgainAt(const Catalog& catalog, NodeId node,
+                                             int64_t now_s) const {
+  const Memory::Unremovable* const noted = memory_->RecentlyUnremovable(catalog, node);
+  if (noted == nullptr || noted->until_s <= now_s) return std::nullopt;
+  return noted->until_s;
+}
+
 PlannerMemory Planner::Save() const {
   PlannerMemory saved;
   // Where there was no pass there is nothing to be named.

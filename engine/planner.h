@@ -32,6 +32,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "absl/status/statusor.h"
@@ -66,6 +67,11 @@ class Planner {
   // The destination hint of a pod of the last pass's snapshot: the last node that a
   // simulation placed it on, tried first next time; kNoNode where there is none.
   [[nodiscard]] NodeId Hint(PodId pod) const;
+
+  // When a node of the last pass is tried again at the earliest, as it could not be removed: a time
+  // after `now_s`.  Absent: the next pass tries it.
+  [[nodiscard]] std::optional<int64_t> TriedAgainAt(const Catalog& catalog, NodeId node,
+                                                    int64_t now_s) const;
 
   // The memory between two passes.  A planner that restores what another saved goes
   // on as that one would have.  `symbols`: of the snapshots to come.

@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/duration.h"
+#include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "engine/atomic_groups.h"
@@ -87,14 +89,14 @@ class RoundRun {
       result_.message = JumpMessage();
       return;
     }
-    if (far) Log("a second round is at about this time; it is taken to be right");
+    if (far) Log("a second round is at about this time, so the time counts as right");
     // Times that were noted while the clock was ahead.
     if (far || state_.jump_s_) {
       ForgetWhatLiesAfter(far ? now_s_ : std::max(now_s_, state_.latest_s_));
     }
     if (state_.rounds_ > 0 && now_s_ < state_.latest_s_) {
-      Log(absl::StrCat("the clock ran backwards by ", state_.latest_s_ - now_s_,
-                       " s; the last round's time is taken"));
+      Log(absl::StrCat("the clock ran backwards by ", DurationText(state_.latest_s_ - now_s_),
+                       "; the last round's time counts"));
       now_s_ = state_.latest_s_;
     } else if (state_.rounds_ > 0 && now_s_ == state_.latest_s_) {
       Log("the time is that of the last round");
@@ -105,8 +107,8 @@ class RoundRun {
 
   std::string JumpMessage() const {
     const int64_t ahead_s = now_s_ - state_.latest_s_;
-    return absl::StrCat("the time lies ", ahead_s > 0 ? ahead_s : -ahead_s, " s ",
-                        ahead_s > 0 ? "after" : "before",
+    return absl::StrCat("the time lies ", DurationText(ahead_s > 0 ? ahead_s : -ahead_s),
+                        ahead_s > 0 ? " after" : " before",
                         " the last round's; nothing is deleted until a second round is at about "
                         "this time");
   }
@@ -115,7 +117,7 @@ class RoundRun {
     const std::shared_ptr<Symbols>& symbols = catalog_.shared_symbols();
     ScaleDownState state = state_.Save();
     const size_t changes = SetClock(state, time_s).size();
-    if (changes > 0) Log(absl::StrCat(changes, " remembered times lay after it and start anew"));
+    if (changes > 0) Log(absl::StrCat(changes, " lay after it and start again"));
     state_.Restore(state, symbols);
   }
 
@@ -175,7 +177,7 @@ class RoundRun {
         continue;
       }
       Log(absl::StrCat("node ", Absl(deletion.name),
-                       " is said to be in deletion and is not in the cluster"));
+                       " is reported as in deletion, and is not in the cluster"));
       for (uint32_t g = 0; g < groups_.groups.size(); ++g) {
         if (groups_.groups[g].name == deletion.group) CountDeletion(GroupId{g});
       }
@@ -221,7 +223,8 @@ class RoundRun {
         unready > options_.ok_total_unready_count &&
         static_cast<double>(unready) > nodes * options_.max_total_unready_percentage / 100;
     if (unhealthy) {
-      result_.message = absl::StrCat(unready, " of ", snapshot_.nodes(), " nodes are not ready");
+      result_.message = absl::StrCat(unready, " of ", Count(snapshot_.nodes(), "node", "nodes"),
+                                     unready == 1 ? " is not ready" : " are not ready");
       if (judged > 0) absl::StrAppend(&result_.message, ": ", names);
       if (judged > 0 && unready > std::min(judged, kNamed)) {
         absl::StrAppend(&result_.message, " and ", unready - std::min(judged, kNamed), " more");
@@ -436,7 +439,7 @@ class RoundRun {
       } else if (catalog_.node(node).uid != uid) {
         lines.push_back(absl::StrCat("node ", Absl(catalog_.Text(name)),
                                      " is another machine than before; its timer ",
-                                     keeps ? "goes on" : "starts anew"));
+                                     keeps ? "goes on" : "starts again"));
       }
     });
     std::sort(lines.begin(), lines.end());
@@ -562,6 +565,9 @@ class RoundRun {
         ++result_.groups[Index(groups_.Of(node.node))].unremovable;
       }
     }
+    result_.unremovable = CountUnremovable(result_.plan, [&](NodeId node) {
+      return state_.planner_.TriedAgainAt(catalog_, node, now_s_);
+    });
   }
 
   ScaleDown& state_;

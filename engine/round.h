@@ -64,6 +64,7 @@
 #include "engine/soft_taints.h"
 #include "engine/started_deletions.h"
 #include "engine/unneeded.h"
+#include "engine/unremovable_nodes.h"
 
 namespace ebb {
 
@@ -183,6 +184,8 @@ struct RoundResult {
   // unneeded limit: the one that has waited longest, and since its first skip how long.
   NodeId longest_skipped = kNoNode;
   int64_t longest_skipped_s = 0;
+  // Of plan.keep.
+  UnremovableNodes unremovable;
   // Input that was odd, a line each.
   std::vector<std::string> log;
 };

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/figures.h"
 #include "base/text.h"
 #include "engine/check_input.h"
 #include "engine/slow_cluster.h"
@@ -191,8 +192,8 @@ class Replay {
       Workload& workload = workloads_[name];
       const double share = input_.max_workload_share * static_cast<double>(workload.pods);
       if (static_cast<double>(workload.evicted++) < share - 1e-9) continue;
-      return Refuse(Name(move.pod), " is evicted, and of the ", workload.pods, " pods of ", name,
-                    " so many go already");
+      return Refuse(Name(move.pod), " is evicted beyond the share of the ",
+                    Count(static_cast<uint64_t>(workload.pods), "pod", "pods"), " of ", name);
     }
     return absl::OkStatus();
   }
@@ -523,7 +524,7 @@ class Replay {
       }
       if (input_.destinations != nullptr &&
           (Index(to) >= input_.destinations->range() || !input_.destinations->Contains(to))) {
-        return Refuse(Name(pod), " moves to ", Name(to), ", which is no destination");
+        return Refuse(Name(pod), " moves to ", Name(to), ", which is not a destination");
       }
       if (IsInDeletion(to)) {
         return Refuse(Name(pod), " moves to ", Name(to), ", which is being deleted");

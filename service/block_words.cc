@@ -86,8 +86,9 @@ std::string OutlookWords(const Pdb& pdb) {
           *pdb.desired_healthy, *pdb.expected_pods);
     case BudgetOutlook::kNeverAllows:
       return fmt::format(
-          "the budget never allows any: it asks for {} healthy pods, and {} are there",
-          *pdb.desired_healthy, *pdb.expected_pods);
+          "the budget never allows any: it asks for {}, and it has {}",
+          Count(static_cast<uint64_t>(*pdb.desired_healthy), "healthy pod", "healthy pods"),
+          Count(static_cast<uint64_t>(*pdb.expected_pods), "pod", "pods"));
     case BudgetOutlook::kNotComputed:
       return fmt::format("the budget cannot be computed, its status says SyncFailed{}{}",
                          pdb.sync_message.empty() ? "" : ": ", Printable(pdb.sync_message));

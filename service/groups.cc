@@ -118,7 +118,7 @@ class Labels {
     if (provider.empty()) provider = SchemeOfProviderId(node);
     for (size_t l = 0; l < kGpuLabels.size(); ++l) {
       if (kGpuLabels[l].provider != provider) continue;
-      // A GPU that a driver hands out by resource claims is none of these.
+      // A GPU that a driver hands out by resource claims is not one of these.
       if (provider == "gce" && Value(node, gke_dra_) == "true") return false;
       return Value(node, gpu_keys_[l]).has_value();
     }

@@ -135,6 +135,10 @@ void LiveCluster::SetAssumeComplete(bool assume_complete) {
   judgement_.reset();
 }
 
+void LiveCluster::SetSource(InputSource source) {
+  if (std::exchange(source_, source) != source) judgement_.reset();
+}
+
 void LiveCluster::SetServerVersion(KubernetesVersion version) {
   if (!options_.kubernetes_version) live_.SetVersion(version);
 }
@@ -162,6 +166,7 @@ absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& r
 }
 
 void LiveCluster::AllKindsAreListed() {
+  SetSource(InputSource::kFeeder);
   if (!std::exchange(all_kinds_listed_, true)) judgement_.reset();
 }
 
@@ -170,7 +175,8 @@ LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId>
                         .pending = std::move(pending),
                         .newest_time = live_.NewestTime(),
                         .counts = {},
-                        .warnings = {}};
+                        .warnings = {},
+                        .source = source_};
   cluster.counts.ended = live_.PodsLeftOut(PodListing::kEnded);
   cluster.counts.expendable = live_.PodsLeftOut(PodListing::kExpendable);
   cluster.counts.on_unknown_node = live_.PodsOnUnknownNodes();

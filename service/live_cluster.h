@@ -78,6 +78,9 @@ class LiveCluster {
   void ForgetJudgement() { judgement_.reset(); }
   // LoadOptions::assume_complete, from here on.
   void SetAssumeComplete(bool assume_complete);
+  // Where the objects come from, which decides what warnings advise; at first a dump.  A client
+  // that has listed all kinds is a feeder.
+  void SetSource(InputSource source);
   // Every object that `read` hands over, each as a change of its own.
   // Errors: those of `read` and of an object; what came before it is taken.
   absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);
@@ -184,6 +187,7 @@ class LiveCluster {
   UnevaluatedObjects unevaluated_;
   std::set<std::string, std::less<>> empty_kinds_;  // An input had an empty list of each.
   bool all_kinds_listed_ = false;
+  InputSource source_ = InputSource::kDump;
 };
 
 }  // namespace ebb

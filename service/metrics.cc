@@ -260,6 +260,18 @@ class Metrics::Impl {
     for (const auto& [reason, count] : unremovable_counts_) {
       unremovable_.Add({{"reason", reason}}).Set(count);
     }
+    SetCauses(result.unremovable);
+  }
+
+  void SetCauses(const UnremovableNodes& nodes) {
+    for (auto& [reason, count] : cause_counts_) count = 0;
+    for (const UnremovableNodes::OfReason& each : nodes.reasons) {
+      cause_counts_[each.reason] = static_cast<double>(each.nodes);
+    }
+    for (const auto& [reason, count] : cause_counts_) causes_.Add({{"reason", reason}}).Set(count);
+    remembered_.Add({}).Set(static_cast<double>(nodes.remembered));
+    first_recheck_.Add({}).Set(static_cast<double>(nodes.first_recheck_s));
+    last_recheck_.Add({}).Set(static_cast<double>(nodes.last_recheck_s));
   }
 
   static Counter& Counted(Family<Counter>& family, const std::string& reason) {
@@ -304,7 +316,20 @@ class Metrics::Impl {
   Family<Histogram>& durations_ =
       Add<Histogram>(registry_, kDuration, "Time that rounds took, by what they did.");
   Family<Counter>& rounds_ = Add<Counter>(registry_, kRounds, "Number of rounds, by their status.");
+  Family<Gauge>& causes_ = Add<Gauge>(
+      registry_, "ebb_unremovable_nodes",
+      "Number of nodes that the last round kept, by what was found when each was tried.");
+  Family<Gauge>& remembered_ =
+      Add<Gauge>(registry_, "ebb_remembered_unremovable_nodes",
+                 "Number of unremovable nodes that are not tried again for a while.");
+  Family<Gauge>& first_recheck_ =
+      Add<Gauge>(registry_, "ebb_unremovable_first_recheck_timestamp_seconds",
+                 "When the first of the remembered unremovable nodes is tried again; 0: none is.");
+  Family<Gauge>& last_recheck_ =
+      Add<Gauge>(registry_, "ebb_unremovable_last_recheck_timestamp_seconds",
+                 "When the last of the remembered unremovable nodes is tried again; 0: none is.");
   std::map<std::string, double> unremovable_counts_;
+  std::map<std::string, double> cause_counts_;
 };
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}

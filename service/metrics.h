@@ -23,7 +23,15 @@
 //   function_duration_seconds{function}    "scaleDown": every round; "scaleDown:empty" and
 //                                          "scaleDown:nonEmpty": rounds that started to delete such
 //   max_node_skip_eval_duration_seconds    how long a candidate has waited for its turn
-// and ebb's own: ebb_rounds_total{status}.
+// and ebb's own:
+//   ebb_rounds_total{status}
+//   ebb_unremovable_nodes{reason}          of the last round, with the causes of
+//                                          unremovable_nodes.h: none is "RecentlyUnremovable"
+//                                          whose cause is known
+//   ebb_remembered_unremovable_nodes       those of them that are not tried again before
+//   ebb_unremovable_first_recheck_timestamp_seconds,
+//   ebb_unremovable_last_recheck_timestamp_seconds
+//                                          these times; 0: none is remembered
 //
 // Counters and histograms go on from what Save gave an earlier process; gauges are those
 // of the last round.

@@ -1,5 +1,7 @@
 #include "service/node_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -16,6 +18,10 @@ namespace {
 constexpr std::string_view kInstanceTypeLabels[] = {"node.kubernetes.io/instance-type",
                                                     "beta.kubernetes.io/instance-type"};
 constexpr std::string_view kZoneLabels[] = {kZoneLabel, kBetaZoneLabel};
+constexpr std::string_view kGpuReplicasLabels[] = {
+    "nvidia.com/gpu.replicas", "cloud.google.com/gke-max-shared-clients-per-gpu"};
+constexpr std::string_view kGpuStrategyLabels[] = {"nvidia.com/gpu.sharing-strategy",
+                                                   "cloud.google.com/gke-gpu-sharing-strategy"};
 // Of a flag, "true" means `meaning`; else the value is the capacity type.
 constexpr struct {
   std::string_view label;
@@ -38,7 +44,11 @@ struct FactLabels {
   explicit FactLabels(const Symbols& symbols)
       : instance_type(Ids(symbols, kInstanceTypeLabels)), zone(Ids(symbols, kZoneLabels)) {
     gpu_count = symbols.Find("nvidia.com/gpu.count");
-    gpu_replicas = symbols.Find("nvidia.com/gpu.replicas");
+    gpu_product = symbols.Find("nvidia.com/gpu.product");
+    mig_strategy = symbols.Find("nvidia.com/mig.strategy");
+    gke_partition = symbols.Find("cloud.google.com/gke-gpu-partition-size");
+    gpu_replicas = Ids(symbols, kGpuReplicasLabels);
+    gpu_strategy = Ids(symbols, kGpuStrategyLabels);
     for (const auto& [label, meaning] : kCapacityLabels) {
       if (const std::optional<TextId> key = symbols.Find(label)) {
         capacity.push_back({*key, meaning});
@@ -58,7 +68,11 @@ struct FactLabels {
   std::vector<TextId> zone;
   std::vector<CapacityLabel> capacity;
   std::optional<TextId> gpu_count;
-  std::optional<TextId> gpu_replicas;
+  std::optional<TextId> gpu_product;
+  std::optional<TextId> mig_strategy;
+  std::optional<TextId> gke_partition;
+  std::vector<TextId> gpu_replicas;
+  std::vector<TextId> gpu_strategy;
 };
 
 std::string_view LabelOf(const Catalog& catalog, NodeId node, TextId key) {
@@ -107,25 +121,91 @@ void NodeAmounts::Add(const NodeAmounts& other) {
 
 namespace {
 
-// A label of a whole number above 0.
-std::optional<int64_t> NumberOf(const Catalog& catalog, NodeId node,
-                                const std::optional<TextId>& label) {
-  if (!label) return std::nullopt;
-  const std::optional<int64_t> number = ParseInt64(LabelOf(catalog, node, *label));
+std::string_view LabelOf(const Catalog& catalog, NodeId node, const std::optional<TextId>& label) {
+  return label ? LabelOf(catalog, node, *label) : "";
+}
+
+// A whole number above 0.
+std::optional<int64_t> NumberOf(std::string_view text) {
+  const std::optional<int64_t> number = ParseInt64(text);
   return number && *number > 0 ? number : std::nullopt;
 }
 
+// The number before `unit` in "40GB", "1g"; the text after both is left in `text`.
+std::optional<int64_t> TakeNumber(std::string_view& text, std::string_view unit) {
+  const size_t end = text.find(unit);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::optional<int64_t> number = NumberOf(text.substr(0, end));
+  text.remove_prefix(end + unit.size());
+  return number;
+}
+
+// What a product's name says of the memory of a whole GPU: 40 of "NVIDIA-A100-SXM4-40GB".
+std::optional<int64_t> GigabytesOf(std::string_view product) {
+  while (!product.empty()) {
+    const size_t end = std::min(product.find('-'), product.size());
+    std::string_view part = product.substr(0, end);
+    if (part.ends_with("GB")) return TakeNumber(part, "GB");
+    product.remove_prefix(std::min(end + 1, product.size()));
+  }
+  return std::nullopt;
+}
+
+// How many MIG devices of a profile ("1g.5gb", "1g.5gb+me") one GPU holds: it has 7 compute slices
+// and 8 slices of memory.
+std::optional<int64_t> DevicesOfGpu(std::string_view profile, std::string_view product) {
+  constexpr int64_t kComputeSlices = 7;
+  constexpr int64_t kMemorySlices = 8;
+  const std::optional<int64_t> whole = GigabytesOf(product);
+  const std::optional<int64_t> compute = TakeNumber(profile, "g.");
+  const std::optional<int64_t> gigabytes = TakeNumber(profile, "gb");
+  if (!whole || !compute || !gigabytes || *gigabytes > *whole || *compute > kComputeSlices) {
+    return std::nullopt;
+  }
+  const int64_t memory = std::max<int64_t>(1, (*gigabytes * kMemorySlices + *whole / 2) / *whole);
+  return std::min(kComputeSlices / *compute, kMemorySlices / memory);
+}
+
+GpuSharing SharingOf(const Catalog& catalog, NodeId node, const FactLabels& labels) {
+  GpuSharing sharing;
+  sharing.replicas = NumberOf(FirstLabelOf(catalog, node, labels.gpu_replicas)).value_or(1);
+  if (sharing.replicas > 1) {
+    const std::string_view strategy = FirstLabelOf(catalog, node, labels.gpu_strategy);
+    sharing.strategy = strategy == "mps" ? "mps" : "time-slicing";
+  }
+  const std::string_view mig_strategy = LabelOf(catalog, node, labels.mig_strategy);
+  if (mig_strategy != "none") sharing.mig_strategy = mig_strategy;
+  sharing.mig_profile = LabelOf(catalog, node, labels.gke_partition);
+  if (mig_strategy == "single") {
+    constexpr std::string_view kMig = "-MIG-";
+    const std::string_view product = LabelOf(catalog, node, labels.gpu_product);
+    const size_t mig = product.find(kMig);
+    std::string_view profile =
+        mig == std::string_view::npos ? "" : product.substr(mig + kMig.size());
+    if (profile.ends_with("-SHARED")) profile.remove_suffix(7);
+    // A GPU that MIG is not enabled on counts as itself.
+    if (!profile.empty()) sharing.mig_profile = profile;
+  }
+  return sharing;
+}
+
 // The machine's own, of those that have some to give.
-int64_t GpusOfMachine(const Catalog& catalog, NodeId node, const FactLabels& labels) {
-  if (!HasGpus(catalog, node)) return 0;
+int64_t GpusOfMachine(const Catalog& catalog, NodeId node, const FactLabels& labels,
+                      GpuSharing& sharing) {
   const std::optional<ResourceId> gpu = GpuOf(catalog, node);
   int64_t allocatable = 0;
   for (const auto& [resource, amount] : catalog.node(node).allocatable) {
     if (gpu && resource == *gpu) allocatable = amount;
   }
   if (gpu && catalog.ResourceName(*gpu) != "nvidia.com/gpu") return allocatable;
-  if (const auto count = NumberOf(catalog, node, labels.gpu_count)) return *count;
-  return allocatable / NumberOf(catalog, node, labels.gpu_replicas).value_or(1);
+  sharing = SharingOf(catalog, node, labels);
+  const int64_t count =
+      NumberOf(LabelOf(catalog, node, labels.gpu_count)).value_or(allocatable / sharing.replicas);
+  if (!gpu || sharing.mig_profile.empty()) return count;
+  const std::optional<int64_t> devices =
+      DevicesOfGpu(sharing.mig_profile, LabelOf(catalog, node, labels.gpu_product));
+  sharing.devices_are_counted = !devices;
+  return devices ? (count + *devices - 1) / *devices : count;
 }
 
 NodeFacts FactsOf(const Catalog& catalog, NodeId node, const FactLabels& labels) {
@@ -137,11 +217,23 @@ NodeFacts FactsOf(const Catalog& catalog, NodeId node, const FactLabels& labels)
     if (resource == kCpu) facts.allocatable.cpu_milli = amount;
     if (resource == kMemory) facts.allocatable.memory_bytes = amount;
   }
-  facts.allocatable.gpus = GpusOfMachine(catalog, node, labels);
+  if (HasGpus(catalog, node)) {
+    facts.allocatable.gpus = GpusOfMachine(catalog, node, labels, facts.gpu_sharing);
+  }
   return facts;
 }
 
 }  // namespace
+
+std::string ToText(const GpuSharing& sharing) {
+  std::string text;
+  if (!sharing.mig_profile.empty()) text = fmt::format("MIG devices {}", sharing.mig_profile);
+  if (sharing.replicas > 1) {
+    text += fmt::format("{}each {} offered {} times ({})", text.empty() ? "" : ", ",
+                        text.empty() ? "GPU" : "device", sharing.replicas, sharing.strategy);
+  }
+  return text;
+}
 
 std::vector<GpuSlices> GpuSlicesOf(const ClusterSnapshot& snapshot, NodeId node) {
   std::vector<GpuSlices> slices;
@@ -149,7 +241,10 @@ std::vector<GpuSlices> GpuSlicesOf(const ClusterSnapshot& snapshot, NodeId node)
   for (const auto& [resource, amount] : catalog.node(node).allocatable) {
     const std::string_view name = catalog.ResourceName(resource);
     if (amount == 0 || !name.starts_with(kMigResourcePrefix)) continue;
-    slices.push_back({name, amount - snapshot.Free(resource, node), amount});
+    slices.push_back({.resource = name,
+                      .profile = name.substr(kMigResourcePrefix.size()),
+                      .requested = amount - snapshot.Free(resource, node),
+                      .allocatable = amount});
   }
   return slices;
 }

@@ -269,7 +269,7 @@ absl::StatusOr<OldRoundFlags> ReadOldFlags(const std::string& name, const Json& 
   reading.planner().min_nodes_per_pass = 1;  // The flag's default, and not the engine's.
   for (const auto& [flag, values] : flags.items()) {
     const auto* const known = std::ranges::find(kOldFlags, flag, &OldFlag::name);
-    if (known == std::end(kOldFlags)) return Wrong(name, flag, "is no flag of a round");
+    if (known == std::end(kOldFlags)) return Wrong(name, flag, "is not a flag of a round");
     if (!values.is_array()) return Wrong(name, flag, "is not a list of values");
     for (const Json& value : values) {  // Of several the last one counts; groups add up.
       if (!value.is_string() || !known->read(value.get_ref<const std::string&>(), reading)) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/figures.h"
 #include "service/plan_json.h"
 #include "service/prices.h"
 
@@ -16,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 absl::Status NoPlan(std::string_view why) {
-  return absl::InvalidArgumentError("is no plan of `ebb plan -o json`: " + std::string(why));
+  return absl::InvalidArgumentError("is not a plan of `ebb plan -o json`: " + std::string(why));
 }
 
 // A plan of which only what is compared is known.
@@ -117,7 +118,7 @@ bool AreOfTwoClusters(const ReadPlan& a, const ReadPlan& b) {
 
 Json SideJson(const PlanComparison::Side& side) {
   Json json = {{"nodes", side.nodes}, {"removed", side.removed}, {"movedPods", side.moved_pods}};
-  if (side.saved_per_hour) json["savedPerHour"] = RoundedMoney(*side.saved_per_hour);
+  if (side.saved_per_hour) json["savedPerHour"] = RoundedAmount(*side.saved_per_hour);
   if (!side.currency.empty()) json["currency"] = side.currency;
   return json;
 }

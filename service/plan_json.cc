@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/figures.h"
 #include "service/pass_replay.h"
 #include "service/plan_warnings.h"
 #include "snapshot/formats/rfc3339.h"
@@ -135,10 +136,10 @@ Json TrialsJson(const PlanTrials& trials) {
   const auto figures_json = [&](const PlanTrials::Figures& figures) -> Json {
     return {{"pendingMedian", figures.pending_median},
             {"pendingMax", figures.pending_max},
-            {"landedAsPlanned", figures.as_planned}};
+            {"landedAsPlanned", RoundedAmount(figures.as_planned)}};
   };
   return {{"trials", trials.trials},
-          {"evictedPods", trials.evicted},
+          {"movedPods", trials.evicted},
           {"randomOrder", figures_json(trials.random_order)},
           {"planOrder", figures_json(trials.plan_order)}};
 }
@@ -176,35 +177,55 @@ Json SummaryJson(const PlanReport& report) {
     json["kubernetesVersion"] = ToString(context.catalog().kubernetes_version());
   }
   if (report.saved_per_hour) {
-    json["savedPerHour"] = RoundedMoney(*report.saved_per_hour);
+    json["savedPerHour"] = RoundedAmount(*report.saved_per_hour);
     if (!context.prices->currency.empty()) json["currency"] = context.prices->currency;
   }
   if (context.search) {
-    json["search"] = {{"greedyNodes", context.search->greedy_nodes},
+    json["search"] = {{"firstPlanRemoved", context.search->greedy_nodes},
                       {"iterations", context.search->iterations},
                       {"seed", context.search->seed}};
     if (context.search->max_evictions) {
       json["search"]["maxEvictions"] = *context.search->max_evictions;
     }
     if (const auto& savings = context.search->savings) {
-      json["search"]["moveCost"] = RoundedMoney(savings->move_cost);
-      json["search"]["greedySavings"] = RoundedMoney(savings->greedy);
-      json["search"]["savings"] = RoundedMoney(savings->found);
+      json["search"]["moveCost"] = RoundedAmount(savings->move_cost);
+      json["search"]["firstPlanNetSavedPerHour"] = RoundedAmount(savings->greedy);
+      json["search"]["netSavedPerHour"] = RoundedAmount(savings->found);
     }
   }
   if (context.bound) {
-    json["bound"] = {{"nodes", context.bound->nodes},
-                     {"gap", Fraction(context.bound->Gap(report.remove.size()))}};
+    json["bound"] = {{"removed", context.bound->nodes},
+                     {"gap", Fraction(RoundedAmount(context.bound->Gap(report.remove.size())))}};
     if (context.bound->savings && context.search && context.search->savings) {
-      json["bound"]["savings"] = RoundedMoney(*context.bound->savings);
-      json["bound"]["savingsGap"] =
-          RoundedMoney(context.bound->GapOfSavings(context.search->savings->found));
+      json["bound"]["netSavedPerHour"] = RoundedAmount(*context.bound->savings);
+      json["bound"]["netSavedPerHourGap"] =
+          RoundedAmount(context.bound->GapOfSavings(context.search->savings->found));
     }
   }
   if (context.trials) json["trials"] = TrialsJson(*context.trials);
   if (context.session) json["session"] = SessionJson(*context.session);
   const std::vector<InputWarning>& warnings = context.cluster->warnings;
   if (!warnings.empty()) json["warnings"] = InputWarningsJson(warnings);
+  return json;
+}
+
+// How the node's GPUs are shared or partitioned; empty: they are whole.
+Json GpuSharingJson(const PlanReport& report, NodeId node) {
+  const GpuSharing& sharing = report.facts[Index(node)].gpu_sharing;
+  Json json = Json::object();
+  if (sharing.replicas > 1) {
+    json["strategy"] = sharing.strategy;
+    json["replicas"] = sharing.replicas;
+  }
+  if (!sharing.mig_strategy.empty()) json["migStrategy"] = sharing.mig_strategy;
+  if (!sharing.mig_profile.empty()) json["migProfile"] = sharing.mig_profile;
+  if (sharing.devices_are_counted) json["gpusAreMigDevices"] = true;
+  for (const GpuSlices& each : GpuSlicesOf(report.context.cluster->snapshot, node)) {
+    json["migDevices"].push_back({{"profile", each.profile},
+                                  {"resource", each.resource},
+                                  {"requested", each.requested},
+                                  {"allocatable", each.allocatable}});
+  }
   return json;
 }
 
@@ -256,8 +277,11 @@ Json NodeHeadJson(const PlanReport& report, NodeId node) {
   if (!facts.zone.empty()) json["zone"] = facts.zone;
   if (!facts.capacity_type.empty()) json["capacityType"] = facts.capacity_type;
   json["allocatable"] = AmountsJson(facts.allocatable);
+  if (Json sharing = GpuSharingJson(report, node); !sharing.empty()) {
+    json["gpuSharing"] = std::move(sharing);
+  }
   if (const NodePrices* const prices = report.context.prices) {
-    json["hourlyPrice"] = prices->hourly[Index(node)];
+    json["pricePerHour"] = RoundedAmount(prices->hourly[Index(node)]);
   }
   return json;
 }

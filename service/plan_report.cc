@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -285,13 +286,9 @@ std::string UnreadyWords(const PlanContext& context, NodeId node) {
   const NodeInfo& info = context.catalog().node(node);
   std::string words = NotReadyWords(*context.groups, node);
   if (words.empty() && !info.ready) words = "is not ready";
-  const int64_t minutes = (context.request->now_s - info.creation_time) / 60;
-  if (words.empty() || info.creation_time == 0 || minutes < 1) return words;
-  constexpr int64_t kMinutesMax = 120;
-  const std::string age = minutes < kMinutesMax
-                              ? Count(static_cast<uint64_t>(minutes), "minute", "minutes")
-                              : HoursOrDays(minutes / 60);
-  absl::StrAppend(&words, ", ", age, " after it was made");
+  const int64_t age_s = context.request->now_s - info.creation_time;
+  if (words.empty() || info.creation_time == 0 || age_s < 60) return words;
+  absl::StrAppend(&words, ", ", DurationText(age_s), " after it was made");
   return words;
 }
 

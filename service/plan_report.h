@@ -190,7 +190,7 @@ std::optional<InputWarning> WarningOfArchitectures(const ClusterSnapshot& snapsh
 std::string ReasonText(const PlanReport::Kept& kept);
 // "counts as not ready: GPU label, and no GPU is allocatable"; empty: only its conditions count.
 std::string NotReadyWords(const NodeGroups& groups, NodeId node);
-// "counts as not ready: ..., 3 hours after it was made"; empty: the node is ready.
+// "counts as not ready: ..., 3 h after it was made"; empty: the node is ready.
 std::string UnreadyWords(const PlanContext& context, NodeId node);
 // "default/db-0: NotEnoughPdb db"; empty where no pod is to blame.
 std::string KeptDetail(const PlanReport& report, const UnremovableNode& why);

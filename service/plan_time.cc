@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "base/figures.h"
+#include "base/duration.h"
 #include "snapshot/formats/rfc3339.h"
-#include "snapshot/import/dump_kinds.h"
+#include "snapshot/import/advice.h"
 
 namespace ebb {
 
@@ -19,15 +19,9 @@ PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s) {
       .warning = InputWarning{
           .code = "TimeAheadOfClock",
           .message = fmt::format("an object in the input is of {}, which lies after this machine's "
-                                 "clock, {}; the clock's time is taken, or that of --now",
+                                 "clock, {}; ebb plans for the clock's time, or that of --now",
                                  FormatRfc3339(newest_s), FormatRfc3339(clock_s)),
           .command = ""}};
-}
-
-std::string HoursOrDays(int64_t hours) {
-  constexpr int64_t kHoursMax = 48;
-  return hours < kHoursMax ? Count(static_cast<uint64_t>(hours), "hour", "hours")
-                           : Count(static_cast<uint64_t>(hours / 24), "day", "days");
 }
 
 std::optional<InputWarning> WarningOfAge(int64_t now_s, const LoadedCluster& cluster) {
@@ -37,13 +31,17 @@ std::optional<InputWarning> WarningOfAge(int64_t now_s, const LoadedCluster& clu
   const int64_t newest = std::max(heartbeat, cluster.newest_time);
   const int64_t age = now_s - newest;
   if (age <= kOldS) return std::nullopt;
-  return InputWarning{
+  InputWarning warning{
       .code = "OldDump",
-      .message = fmt::format(
-          "the dump is of {}, {} before the time that is planned for, {}; pods have come and gone "
-          "since",
-          FormatRfc3339(newest), HoursOrDays(age / 3600), FormatRfc3339(now_s)),
-      .command = KubectlGet(DumpWords())};
+      .message =
+          fmt::format("{} is of {}, {} before the time that is planned for, {}; {}",
+                      cluster.source == InputSource::kDump ? "the dump" : "the newest that was fed",
+                      FormatRfc3339(newest), DurationText(age), FormatRfc3339(now_s),
+                      cluster.source == InputSource::kDump ? "pods have come and gone since"
+                                                           : "changes since may be missing"),
+      .command = ""};
+  Advise(cluster.source, warning);
+  return warning;
 }
 
 }  // namespace ebb

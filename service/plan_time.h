@@ -23,9 +23,6 @@ struct PlanTime {
 // ahead is wrong, or made up by whoever edited the dump, and moves nothing.
 PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s);
 
-// "47 hours", "2 days": days from 48 hours on.
-std::string HoursOrDays(int64_t hours);
-
 // A warning where the dump is more than an hour older than the time that is planned for.  A dump is
 // as old as the newest of the times that objects carry.  A kubelet writes its heartbeats every
 // five minutes or more often; creation times say nothing, since a cluster may be quiet for weeks.

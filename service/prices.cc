@@ -151,7 +151,8 @@ absl::Status ParseCsv(std::string_view text, PriceList& list) {
     if (cells.size() != names.size()) {
       return BadSetting(
           list.file, where,
-          fmt::format("has {} cells, and {} columns are named", cells.size(), names.size()));
+          fmt::format("has {}, and the first line names {}", Count(cells.size(), "cell", "cells"),
+                      Count(names.size(), "column", "columns")));
     }
     Price price;
     for (size_t i = 0; i < names.size(); ++i) {
@@ -262,12 +263,6 @@ absl::StatusOr<NodePrices> PriceNodes(const Catalog& catalog, const PriceList& l
   if (without.size() > kShown) absl::StrAppend(&kinds, "; and ", without.size() - kShown, " more");
   return BadSetting(list.file, "",
                     "has no price for these kinds of nodes: " + kinds + "; see default");
-}
-
-double RoundedMoney(double amount) {
-  constexpr double kMillionths = 1e6;
-  const double scaled = amount * kMillionths;
-  return std::abs(scaled) < 1e15 ? std::round(scaled) / kMillionths : amount;
 }
 
 std::string MoneyText(double amount, std::string_view currency) {

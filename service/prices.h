@@ -68,10 +68,6 @@ struct NodePrices {
 // Errors: InvalidArgument, where the list has no price for some nodes: which kinds, and how many.
 absl::StatusOr<NodePrices> PriceNodes(const Catalog& catalog, const PriceList& list);
 
-// An amount of money as JSON has it: without the noise of sums of binary fractions
-// (157.76000000000002), to a millionth.
-double RoundedMoney(double amount);
-
 // "12.34 USD", "1,234.50".
 std::string MoneyText(double amount, std::string_view currency);
 

@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<MadeRound>> RoundDriver::Make(const RoundSettings
                                                              const Deadline* deadline) {
   if (must_reload_) {
     return absl::FailedPreconditionError(
-        absl::StrCat(files_.state, ": the last round was not saved; load the state anew"));
+        absl::StrCat(files_.state, ": the last round was not saved; load the state again"));
   }
   const int64_t number = before_ ? before_->rounds + 1 : 1;
   Prepare(settings.options.scale_down, source.cluster.snapshot.catalog().shared_symbols());

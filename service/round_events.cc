@@ -103,7 +103,7 @@ const FieldReaders<RoundEvents::DeletionResult>& ReadersOf(const RoundEvents::De
       {"result", [](const YAML::Node& value, Item& item) -> std::string {
          if (!value.IsScalar() || std::ranges::find(kResults, value.Scalar()) == kResults.end()) {
            return Quoted(value) +
-                  " is none of Ok, FailedToMarkToBeDeleted, FailedToEvictPods, FailedToDelete, "
+                  " is not one of Ok, FailedToMarkToBeDeleted, FailedToEvictPods, FailedToDelete, "
                   "Internal";
          }
          item.result = value.Scalar();
@@ -271,6 +271,30 @@ absl::Status ParseDocument(const std::string& file, const YAML::Node& root, Roun
   return CheckDeletions(file, events);
 }
 
+// Lines of one kind for a log: the first few, and then how many more there are.
+class FewLines {
+ public:
+  // `more`: what the rest is: "the same holds for 7 more pods" has "pods".
+  FewLines(std::string list, std::string more) : list_(std::move(list)), more_(std::move(more)) {}
+
+  void Add(std::vector<std::string>& log, const std::string& line) {
+    if (++lines_ <= kLinesMax)
+      log.push_back(list_.empty() ? line : absl::StrCat(list_, ": ", line));
+  }
+  void End(std::vector<std::string>& log) const {
+    if (lines_ <= kLinesMax) return;
+    log.push_back(absl::StrCat(list_, list_.empty() ? "" : ": ", "the same holds for ",
+                               lines_ - kLinesMax, " more ", more_));
+  }
+
+ private:
+  static constexpr size_t kLinesMax = 10;
+
+  std::string list_;
+  std::string more_;
+  size_t lines_ = 0;
+};
+
 // --- Reading a dump -----------------------------------------------------------------
 
 std::string PodKey(std::string_view namespace_name, std::string_view name) {
@@ -367,7 +391,7 @@ class Resolver {
 
   ResolvedEvents Run() && {
     for (const auto& up : events_.scale_ups) {
-      CheckGroup("scaleUps", up.group);
+      CheckGroup(up.group);
       Note(ScaleEventKind::kScaleUp, up.group, up.at_s);
     }
     for (const auto& result : events_.results) TakeResult(result);
@@ -379,6 +403,8 @@ class Resolver {
       (deletion.drained ? result_.actuation.drained : result_.actuation.empty)
           .push_back({node, std::move(deletion.group)});
     }
+    unknown_groups_.End(result_.log);
+    late_.End(result_.log);
     for (const auto& eviction : events_.evictions) {
       EvictedPod& pod = result_.actuation.recent_evictions.emplace_back(eviction.pod);
       pod.evicted_at_s = AtOrBefore(eviction.at_s);
@@ -403,9 +429,10 @@ class Resolver {
     return group == nullptr ? said : group->name;
   }
 
-  void CheckGroup(const char* list, const std::string& group) {
+  void CheckGroup(const std::string& group) {
     if (group.empty() || group_names_.contains(group)) return;
-    result_.log.push_back(absl::StrCat(list, ": no node of group ", group, " is in the cluster"));
+    unknown_groups_.Add(result_.log,
+                        absl::StrCat("no node of group ", group, " is in the cluster"));
   }
 
   int64_t AtOrBefore(std::optional<int64_t> at_s) const {
@@ -414,8 +441,8 @@ class Resolver {
 
   void Note(ScaleEventKind kind, std::string group, std::optional<int64_t> at_s) {
     if (at_s && *at_s > now_s_) {
-      result_.log.push_back(absl::StrCat("an event of ", FormatRfc3339(*at_s),
-                                         " lies after the round; the round's time is taken"));
+      late_.Add(result_.log, absl::StrCat("an event of ", FormatRfc3339(*at_s),
+                                          " lies after the round; the round's time counts"));
     }
     result_.scale_events.push_back({kind, std::move(group), AtOrBefore(at_s)});
   }
@@ -457,6 +484,8 @@ class Resolver {
   std::set<std::string> group_names_;
   std::set<std::string> failed_;
   std::map<std::string, Deletion> deletions_;  // By node.
+  FewLines unknown_groups_{"scaleUps", "groups"};
+  FewLines late_{"", "events"};
   ResolvedEvents result_;
 };
 
@@ -483,23 +512,24 @@ absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
   for (const EvictedPod* pod : evicted) dump.LookFor(*pod);
   if (absl::Status s = read(dump); !s.ok()) return s;
 
+  FewLines unknown("unreadyNodes", "nodes");
   for (const auto& [node, seen] : dump.unready()) {
-    if (!seen) log.push_back(absl::StrCat("unreadyNodes: node ", node, " is not in the cluster"));
+    if (!seen) unknown.Add(log, absl::StrCat("node ", node, " is not in the cluster"));
   }
+  unknown.End(log);
   EvictedPodSink waiting(sink);
   ImportStats stats;
   absl::flat_hash_set<std::string> added;
-  constexpr size_t kEvictionLinesMax = 10;
-  size_t without_room = 0;
+  FewLines without_room("recentEvictions", "pods");
   for (size_t i = 0; i < evicted.size(); ++i) {
     const EvictedPod& pod = *evicted[i];
     const std::string name = PodKey(pod.namespace_name, pod.name);
     if (dump.Saw(pod) || added.contains(name)) continue;
     if (pod.object.empty()) {
-      if (i < told && ++without_room <= kEvictionLinesMax) {
-        log.push_back(absl::StrCat("recentEvictions: pod ", name,
-                                   " is not in the cluster and its object is not given: no room "
-                                   "is kept for it"));
+      if (i < told) {
+        without_room.Add(log, absl::StrCat("pod ", name,
+                                           " is not in the cluster and its object is not given: "
+                                           "no room is kept for it"));
       }
       continue;
     }
@@ -507,10 +537,7 @@ absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
     if (absl::Status s = ReadBytes(where, pod.object, waiting, stats); !s.ok()) return s;
     added.insert(name);
   }
-  if (without_room > kEvictionLinesMax) {
-    log.push_back(absl::StrCat("recentEvictions: the same holds for ",
-                               without_room - kEvictionLinesMax, " more pods"));
-  }
+  without_room.End(log);
   return absl::OkStatus();
 }
 
@@ -521,16 +548,17 @@ ResolvedEvents Resolve(const RoundEvents& events, const ClusterSnapshot& snapsho
 
 void CountUnregistered(const RoundEvents& events, const GroupRules& rules, NodeGroups& groups,
                        std::vector<std::string>& log) {
+  FewLines unknown("unregisteredNodes", "groups");
   for (const auto& [name, count] : events.unregistered) {
     const auto group = std::ranges::find(groups.groups, name, &NodeGroup::name);
     if (group == groups.groups.end()) {
-      log.push_back(
-          absl::StrCat("unregisteredNodes: no node of group ", name, " is in the cluster"));
+      unknown.Add(log, absl::StrCat("no node of group ", name, " is in the cluster"));
       continue;
     }
     const GroupRule* const rule = FindRule(rules, name);
     if (rule == nullptr || !rule->has_target_size) group->target_size += count;
   }
+  unknown.End(log);
 }
 
 }  // namespace ebb

@@ -256,7 +256,7 @@ class OptionsReader {
     const std::string text = json->is_string() ? json->get<std::string>() : "";
     const std::optional<Enum> found = ValueOf(words, text);
     if (!found) {
-      return Wrong(name, absl::StrCat("is none of ", absl::StrJoin(TextsOf(words), ", ")));
+      return Wrong(name, absl::StrCat("is not one of ", absl::StrJoin(TextsOf(words), ", ")));
     }
     value = *found;
   }
@@ -280,7 +280,8 @@ class OptionsReader {
     if (!wrong_.empty() || found_.size() == json_.size()) return;
     for (const auto& [name, unused] : json_.items()) {
       if (std::ranges::find(found_, name) == found_.end()) {
-        return Wrong(Printable(name), absl::StrCat("is no option that this ebb knows", Hint(name)));
+        return Wrong(Printable(name),
+                     absl::StrCat("is not an option that this ebb knows", Hint(name)));
       }
     }
   }

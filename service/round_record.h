@@ -36,9 +36,10 @@ inline constexpr int64_t kRulesWithJumps = 2;
 inline constexpr int64_t kRulesWithNotStarted = 3;
 inline constexpr int64_t kRulesWithOptions = 4;
 inline constexpr int64_t kRulesWithComplete = 5;
+inline constexpr int64_t kRulesWithDurations = 6;  // Of one form in texts (base/duration.h).
 // Those of today.  They go up when a round decides or tells otherwise than before, or when
 // the form above changes; what reads old records then learns what was otherwise.
-inline constexpr int64_t kRecordRules = kRulesWithComplete;
+inline constexpr int64_t kRecordRules = kRulesWithDurations;
 
 struct RoundArguments {
   RoundSettings settings;

@@ -70,17 +70,31 @@ void TellInTodaysWords(int64_t rules, Json& decision) {
   }
 }
 
+// Takes away the texts for people, whose words have changed since: no decision depends on them.
+void EraseTexts(Json& json) {
+  if (json.is_object()) {
+    for (const char* const text : {"message", "detail"}) json.erase(text);
+  }
+  if (!json.is_structured()) return;
+  for (Json& value : json) EraseTexts(value);
+}
+
 // Where the decision made now departs from the recorded one; "" if it is the same bytes.
-std::string Departure(const std::string& recorded, int64_t rules, const Json& now) {
+std::string Departure(const std::string& recorded, int64_t rules, Json now) {
   if (CompactJson(now) == recorded) return "";
   Json before = Json::parse(recorded, nullptr, /*allow_exceptions=*/false);
   if (before.is_discarded()) return "the recorded decision is not JSON";
   TellInTodaysWords(rules, before);
+  const bool same_words = rules >= kRulesWithDurations;
+  if (!same_words) {
+    EraseTexts(before);
+    EraseTexts(now);
+  }
   // Since then decisions have had the same fields.
   const bool same_fields = rules >= kRulesWithComplete;
   const std::string difference =
       FirstDifference(before, now, same_fields ? AddedMembers::kDiffer : AddedMembers::kIgnore);
-  return difference.empty() && same_fields ? "the same values in other bytes" : difference;
+  return difference.empty() && same_words ? "the same values in other bytes" : difference;
 }
 
 // Runs one recorded round; `state` goes on from it.

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 #include "base/utf8.h"
 #include "snapshot/formats/read_yaml.h"
 
@@ -99,21 +100,6 @@ void Check(const std::string& yaml) {
   }
 }
 
-// Closes a file descriptor.
-class SettingsFd {
- public:
-  explicit SettingsFd(int fd) : fd_(fd) {}
-  ~SettingsFd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  SettingsFd(const SettingsFd&) = delete;
-  SettingsFd& operator=(const SettingsFd&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 absl::Status SettingsFileError(absl::StatusCode code, const std::string& path, int error) {
   return {code, absl::StrCat(path, ": ", std::generic_category().message(error))};
 }
@@ -159,7 +145,7 @@ absl::StatusOr<std::string> ReadToEnd(const std::string& path, int fd, size_t by
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path, size_t bytes_max) {
   // Without O_NONBLOCK, opening a named pipe waits for a writer.
-  const SettingsFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status{};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
     return SettingsFileError(absl::StatusCode::kNotFound, path, errno);

@@ -197,7 +197,7 @@ class Rows : public Statement {
     if (!Holds(column, SQLITE_FLOAT, "a real number")) return 0;
     const double value = sqlite3_column_double(get(), column);
     if (!(value >= 0 && value <= static_cast<double>(kCountMax))) {
-      Wrong(column, absl::StrCat(value, " is no amount"));
+      Wrong(column, absl::StrCat(value, " is not an amount"));
     }
     return value;
   }
@@ -754,7 +754,7 @@ absl::Status SqliteState::RollBack() {
   sqlite3_close(writer);
   if (!done) {
     return absl::InvalidArgumentError(absl::StrCat(
-        path_, ": whoever wrote it was stopped in the middle; what that left in ", path_,
+        path_, ": the program that wrote it was stopped in the middle; what it left in ", path_,
         "-journal has to be rolled back first, for which the file and its "
         "folder must be writable: copy both elsewhere, or change that"));
   }
@@ -781,7 +781,7 @@ absl::Status SqliteState::CheckVersion() {
     const bool later = *version > kStateVersion;
     return absl::InvalidArgumentError(absl::StrCat(
         path_, ": was written by ", later ? "a later" : "an earlier", " ebb (version ", *version,
-        ", this one knows ", kStateVersion, ")", later ? "" : "; remove it to start anew"));
+        ", this one knows ", kStateVersion, ")", later ? "" : "; remove it to start again"));
   }
   Statement foreign(db_, kSelectForeign);
   if (foreign.Next()) {
@@ -869,7 +869,7 @@ absl::Status SqliteState::Damaged(std::string_view what) const {
   return absl::InvalidArgumentError(
       absl::StrCat(path_, ": ", Absl(what),
                    "; the file is damaged or was changed by another program: put back a "
-                   "copy, or remove it to start anew"));
+                   "copy, or remove it to start again"));
 }
 
 absl::StatusOr<SqliteState::Content> SqliteState::Read() {

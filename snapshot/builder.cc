@@ -105,7 +105,7 @@ absl::Status CheckAmounts(std::string_view object, std::string_view field,
   if (wrong == list.end()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(Absl(object), ": ", Absl(field), ".", Absl(wrong->name), ": ", wrong->amount,
-                   wrong->amount < 0 ? " is negative" : " has an excess that is none"));
+                   wrong->amount < 0 ? " is negative" : " has an excess that is not an amount"));
 }
 
 // Every amount that SumPodRequests may add: if none is negative, no sum is.
@@ -484,7 +484,7 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
       info.images.push_back({symbols.Intern(name), image.size_bytes});
     }
   }
-  // Of a name that is there twice the first counts.
+  // Of a name that occurs twice the first counts.
   std::ranges::stable_sort(info.images, {}, &NodeImage::name);
   const auto again = std::ranges::unique(info.images, {}, &NodeImage::name);
   info.images.erase(again.begin(), again.end());

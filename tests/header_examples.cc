@@ -302,7 +302,7 @@ void RunLoop(ScaleDown& scale_down, ClusterSource& cluster, Actuator& actuator,
 
 // engine/actuation/record_actuator.h
 void RecordLoop(ScaleDown& scale_down, ClusterSource& source, const LoopOptions& options) {
-  RecordActuator actuator([](std::string_view line) { std::cout << line << "\n"; });
+  RecordActuator actuator([](int64_t, std::string_view line) { std::cout << line << "\n"; });
   DeductingSource cluster(source, actuator, scale_down);
   Loop loop(scale_down, cluster, actuator, options);
 }

@@ -94,9 +94,8 @@ void PrintBlockers(const Blockers& blockers, std::string_view of_incomplete,
   PrintOutlooks(blockers, terminal, out);
   for (const auto& [why, number] : not_tried) {
     const std::string line =
-        fmt::format("{} nodes too and {} not tried: {}.",
-                    number == 1 ? "1 more keeps" : WithCommas(number) + " more keep",
-                    number == 1 ? "was" : "were", why);
+        fmt::format("{}, and no change was tried: {}.",
+                    Count(number, "more keeps nodes", "more keep nodes"), PrintableLine(why));
     out << Wrapped(line, terminal.columns, 2) << "\n";
   }
 }

@@ -129,7 +129,7 @@ void SetAllExamples(CLI::App& app) {
        {"ebb serve --socket ebb.sock --state-folder states", "with rounds"},
        {"ebb plan all.json --server unix:/run/ebb/ebb.sock", "loads a cluster, and plans"},
        {"ebb plan --server unix:/run/ebb/ebb.sock", "plans for what is there now"}},
-      {{0, "it was told to end"}, {1, "it could not begin"}, {2, "wrong usage"}});
+      {{0, "it was ended by a signal"}, {1, "it could not begin"}, {2, "wrong usage"}});
   SetExamples(*command("serve").get_subcommand("status"),
               {{"ebb serve status --server unix:/run/ebb/ebb.sock", "what a daemon serves"}});
   SetExamples(command("run"),
@@ -143,7 +143,7 @@ void SetAllExamples(CLI::App& app) {
                 "done (docs/run.md)"},
                {"ebb run --server unix:ebb.sock --actuator unix:plugin.sock",
                 "with the cluster of `ebb serve`"}},
-              {{0, "it was told to end, or the simulation is over"},
+              {{0, "it was ended by a signal, or the simulation is over"},
                {1, "it could not begin, or bad input"},
                {2, "wrong usage"}});
   SetExamples(command("conformance"),

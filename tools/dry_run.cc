@@ -57,7 +57,7 @@ void TellTurn(const LoopTurn& turn, ToldPools& told, std::ostream& err) {
     if (std::exchange(told[pool.pool], text) == text) continue;
     PrintMessage(fmt::format("{}: {}", FormatRfc3339(turn.now_s), text), err, "ebb run");
   }
-  for (const std::string& line : turn.log) PrintMessage(Printable(line), err, "ebb run");
+  for (const std::string& line : turn.log) PrintMessage(PrintableLine(line), err, "ebb run");
   if (turn.begun == 0) return;
   PrintMessage(fmt::format("{}: {} of {} would be deleted", FormatRfc3339(turn.now_s), turn.begun,
                            Count(turn.nodes, "node", "nodes")),
@@ -114,8 +114,8 @@ void RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, LoopOptions optio
       "dry run: nothing is done; a pod that would be evicted counts as running again in the next "
       "turn, and its budgets allow again what they allowed before",
       err, "ebb run");
-  RecordActuator actuator([&](std::string_view line) {
-    out << Printable(line) << "\n";
+  RecordActuator actuator([&](int64_t now_s, std::string_view line) {
+    out << FormatRfc3339(now_s) << " " << Printable(line) << "\n";
     out.flush();
   });
   DeductingSource source(cluster, actuator, scale_down);

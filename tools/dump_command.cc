@@ -337,10 +337,10 @@ int DumpCommand::Run(std::ostream& out, std::ostream& err) const {
   if (!dump.not_served().empty()) {
     PrintMessage(fmt::format("the server has no {}", fmt::join(dump.not_served(), ", ")), err);
   }
-  PrintMessage(
-      fmt::format("wrote {}, {} bytes{}{}", Count(dump.kinds(), "kind", "kinds"),
-                  WithCommas(dump.bytes()), output.empty() ? "" : " to ", Printable(output)),
-      err);
+  PrintMessage(fmt::format("wrote {}, {}{}{}", Count(dump.kinds(), "kind", "kinds"),
+                           Count(dump.bytes(), "byte", "bytes"), output.empty() ? "" : " to ",
+                           Printable(output)),
+               err);
   return dump.unread().empty() ? 0 : kExitPartial;
 }
 

@@ -105,11 +105,21 @@ void PrintPending(const PlanContext& context, const UnremovableNode& why, const 
                         Count(packed.size(), "pending pod", "pending pods"), names));
 }
 
-void PrintUtilization(const PlanContext& context, const Explanation& explanation,
+void PrintUtilization(const PlanReport& report, const Explanation& explanation,
                       const Lines& lines) {
+  const PlanContext& context = report.context;
   const Catalog& catalog = context.catalog();
   if (const auto& before = context.made->plan.utilization[Index(explanation.node)]) {
     lines.Say("Its utilization is " + UtilizationText(catalog, *before) + ".");
+    const GpuSharing& sharing = report.facts[Index(explanation.node)].gpu_sharing;
+    if (const std::string shared = ToText(sharing); !shared.empty()) {
+      const int64_t gpus = report.facts[Index(explanation.node)].allocatable.gpus;
+      lines.Say(fmt::format("What it offers as nvidia.com/gpu is not whole GPUs: {}{}.",
+                            Printable(shared),
+                            sharing.devices_are_counted
+                                ? "; no label says on how many GPUs"
+                                : ", on " + Count(static_cast<uint64_t>(gpus), "GPU", "GPUs")));
+    }
     const std::vector<GpuSlices> slices = GpuSlicesOf(context.cluster->snapshot, explanation.node);
     std::string text;
     for (const GpuSlices& each : slices) {
@@ -191,7 +201,7 @@ void PrintPlaces(const PlanContext& context, const Explanation& explanation, con
   bool all = true;
   for (const Explanation::Place& place : explanation.places) {
     lines.Say(fmt::format("  {}: {}", Printable(catalog.PodName(place.pod)),
-                          Printable(place.tally.Text())),
+                          PrintableLine(place.tally.Text())),
               4);
     if (!place.words.empty()) lines.Say("    " + place.words, 6);
     all &= place.to != kNoNode;
@@ -216,16 +226,16 @@ void Print(const PlanReport& report, const Explanation& explanation, const Lines
   } else {
     lines.Say(fmt::format("Node {} is kept: {}", name, ReasonText(*explanation.kept)));
   }
-  PrintUtilization(report.context, explanation, lines);
+  PrintUtilization(report, explanation, lines);
   if (explanation.risky) {
     lines.Say(
         "Risky: a PodDisruptionBudget does not let all of its pods go at once; some of them "
         "wait until it does.");
   }
-  if (!explanation.because.empty()) lines.Say(Printable(explanation.because));
+  if (!explanation.because.empty()) lines.Say(PrintableLine(explanation.because));
   if (explanation.kept != nullptr && explanation.kept->why.before) {
     const std::string detail = KeptDetail(report, explanation.kept->why);
-    if (!detail.empty()) lines.Say("Found then: " + Printable(detail) + ".");
+    if (!detail.empty()) lines.Say("Found then: " + PrintableLine(detail) + ".");
   }
   PrintPods(catalog, explanation, lines);
   for (const Explanation::Budget& budget : explanation.budgets) PrintBudget(catalog, budget, lines);
@@ -245,13 +255,14 @@ void Print(const Counterfactual& found, const Lines& lines) {
         help.removed < found.removed
             ? fmt::format(", {} fewer than now", WithCommas(found.removed - help.removed))
             : "";
-    lines.Say(fmt::format("  if {}: {} then{}", Printable(help.what),
+    lines.Say(fmt::format("  if {}: {} then{}", PrintableLine(help.what),
                           Count(help.removed, "node goes", "nodes go"), fewer),
               4);
   }
   if (!found.in_vain.empty()) lines.Say("It would stay all the same:");
   for (const Counterfactual::InVain& each : found.in_vain) {
-    lines.Say(fmt::format("  if {}: {}", Printable(each.what), Printable(each.still_kept_by)), 4);
+    lines.Say(
+        fmt::format("  if {}: {}", PrintableLine(each.what), PrintableLine(each.still_kept_by)), 4);
   }
 }
 

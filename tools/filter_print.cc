@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/figures.h"
 #include "base/printable.h"
 #include "service/filter_report.h"
 #include "tools/table.h"
@@ -45,7 +46,7 @@ void PrintTable(ClusterSnapshot& snapshot, PodId pod, std::ostream& out) {
                   Join(verdict.reasons)});
   }
   out << "Pod " << Printable(snapshot.catalog().PodName(pod)) << " fits on " << fits << " of "
-      << verdicts.size() << (verdicts.size() == 1 ? " node" : " nodes") << "\n\n";
+      << Count(verdicts.size(), "node", "nodes") << "\n\n";
   table.Print(out);
 }
 

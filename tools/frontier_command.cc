@@ -88,7 +88,7 @@ void PrintTable(const FrontierStory& story, std::ostream& out) {
 }
 
 void PrintCsv(const FrontierStory& story, std::ostream& out) {
-  out << "pods_evicted,nodes" << (story.currency ? ",saved_per_hour" : "") << "\r\n";
+  out << "pods_moved,removed" << (story.currency ? ",saved_per_hour" : "") << "\r\n";
   for (const FrontierPoint& point : story.points) {
     out << point.evicted << "," << point.nodes;
     if (story.currency) out << fmt::format(",{:.6f}", point.worth);
@@ -99,8 +99,8 @@ void PrintCsv(const FrontierStory& story, std::ostream& out) {
 nlohmann::ordered_json FrontierJson(const FrontierStory& story) {
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
   for (const FrontierPoint& point : story.points) {
-    nlohmann::ordered_json json = {{"evictedPods", point.evicted}, {"nodes", point.nodes}};
-    if (story.currency) json["savedPerHour"] = RoundedMoney(point.worth);
+    nlohmann::ordered_json json = {{"removed", point.nodes}, {"movedPods", point.evicted}};
+    if (story.currency) json["savedPerHour"] = RoundedAmount(point.worth);
     points.push_back(std::move(json));
   }
   nlohmann::ordered_json json = {{"apiVersion", kPlanApiVersion}, {"kind", "Frontier"}};

@@ -199,7 +199,7 @@ void AddEligibilityFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Which nodes may go";
   PlannerOptions& planner = command.planner;
   app.add_option("--scale-down-utilization-threshold", planner.scale_down_utilization_threshold,
-                 "Nodes of which more is requested stay")
+                 "Nodes with a higher utilization stay")
       ->check(values::Number(0, 1))
       ->type_name("FRACTION")
       ->capture_default_str()

@@ -27,7 +27,7 @@ bool LooksLikeFormula(std::string_view text) {
 }
 
 std::string Cell(std::string_view text) {
-  std::string cell = Printable(text);
+  std::string cell = PrintableLine(text);
   if (LooksLikeFormula(cell)) cell.insert(0, "'");
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
   std::string quoted = "\"";

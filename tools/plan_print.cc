@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include <set>
 #include <span>
 
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -46,10 +48,7 @@ void PrintRest(size_t rows, std::ostream& out) {
   if (rows > 0) out << fmt::format("... {} more; all with --all or -o wide\n", WithCommas(rows));
 }
 
-std::string Milliseconds(double seconds) {
-  return seconds < 0.0095 ? fmt::format("{:.1f} ms", seconds * 1e3)
-                          : fmt::format("{:.0f} ms", seconds * 1e3);
-}
+std::string Took(double seconds) { return DurationText(std::chrono::duration<double>(seconds)); }
 
 std::string Summary(const PlanReport& report) {
   const PlanContext& context = report.context;
@@ -67,9 +66,9 @@ std::string Summary(const PlanReport& report) {
 
 std::string Took(const PlanContext& context) {
   return context.verify_s == 0  // A round verifies its plan itself.
-             ? fmt::format("Planned and verified in {}", Milliseconds(context.pass_s))
-             : fmt::format("Planned in {}, verified in {}", Milliseconds(context.pass_s),
-                           Milliseconds(context.verify_s));
+             ? fmt::format("Planned and verified in {}", Took(context.pass_s))
+             : fmt::format("Planned in {}, verified in {}", Took(context.pass_s),
+                           Took(context.verify_s));
 }
 
 std::string_view TerminationText(Termination termination) {
@@ -142,25 +141,27 @@ std::string SearchText(const PlanSearch& search, size_t removed, std::string_vie
       search.max_evictions ? fmt::format(", with at most {}", Count(*search.max_evictions,
                                                                     "pod evicted", "pods evicted"))
                            : "";
+  const bool iterated = search.iterations > 0;
   const std::string after = Count(search.iterations, "iteration", "iterations") + limit;
   if (const auto& savings = search.savings) {
     return fmt::format(
         "After the costs of the moves, this plan saves {} an hour. The first plan, without a "
         "search, "
-        "removes {} and saves {}. The search made {}.",
+        "removes {} and saves {}. The search {}.",
         MoneyText(savings->found, currency), Count(search.greedy_nodes, "node", "nodes"),
-        MoneyText(savings->greedy, currency), after);
+        MoneyText(savings->greedy, currency),
+        iterated ? "made " + after : "ended before its first iteration" + limit);
   }
   if (removed <= search.greedy_nodes) {
-    return search.iterations == 0
-               ? fmt::format(
-                     "The search ended before its first iteration{}; this is the first plan.",
-                     limit)
-               : fmt::format("The search found no better plan in {}.", after);
+    return iterated ? fmt::format("The search found no better plan in {}.", after)
+                    : fmt::format(
+                          "The search ended before its first iteration{}; this is the first plan.",
+                          limit);
   }
-  return fmt::format("The search found {} more than the {} of the first plan, in {}.",
+  return fmt::format("The search found {} more than the {} of the first plan, {}.",
                      Count(removed - search.greedy_nodes, "node", "nodes"),
-                     WithCommas(search.greedy_nodes), after);
+                     WithCommas(search.greedy_nodes),
+                     iterated ? "in " + after : "before its first iteration" + limit);
 }
 
 std::string BoundText(const PlanBound& bound, size_t removed) {
@@ -240,11 +241,15 @@ std::string GroupName(const PlanContext& context, NodeId node) {
   return group == nullptr ? "-" : group->name;
 }
 
-std::string UtilizationText(const PlanContext& context, NodeId node) {
+std::string UtilizationText(const PlanReport& report, NodeId node) {
+  const PlanContext& context = report.context;
   const auto& utilization = context.made->plan.utilization[Index(node)];
   if (!utilization) return "-";
   std::string text = fmt::format("{} {}", Percent(utilization->utilization),
                                  context.catalog().Text(utilization->resource));
+  if (const std::string shared = ToText(report.facts[Index(node)].gpu_sharing); !shared.empty()) {
+    text += ", " + shared;
+  }
   for (const GpuSlices& each : GpuSlicesOf(context.cluster->snapshot, node)) {
     text += fmt::format(", {} of {} {}", each.requested, each.allocatable, each.resource);
   }
@@ -390,7 +395,7 @@ class RemovalsTable {
       const PlanReport::Removal& removal = report_.remove[i];
       table.AddRow({std::to_string(i + 1), nodes_.Of(NameOf(removal.node)),
                     groups_.Of(GroupName(context, removal.node)),
-                    UtilizationText(context, removal.node), std::to_string(removal.pods.size()),
+                    UtilizationText(report_, removal.node), std::to_string(removal.pods.size()),
                     DestinationsText(removal, destinations,
                                      [&](NodeId node) { return nodes_.Of(NameOf(node)); })});
     }
@@ -449,7 +454,7 @@ void PrintRemovalsWide(const PlanReport& report, std::ostream& out) {
     const bool both = utilization && CountsCpuAndMemory(context.catalog(), *utilization);
     table.AddRow({std::to_string(++order), std::string(context.catalog().NodeName(removal.node)),
                   GroupName(context, removal.node), OrDash(facts.instance_type), OrDash(facts.zone),
-                  OrDash(facts.capacity_type), UtilizationText(context, removal.node),
+                  OrDash(facts.capacity_type), UtilizationText(report, removal.node),
                   Cores(facts.allocatable.cpu_milli), both ? Percent(utilization->cpu) : "-",
                   Gibibytes(facts.allocatable.memory_bytes),
                   both ? Percent(utilization->memory) : "-", std::to_string(removal.pods.size()),
@@ -469,7 +474,7 @@ void PrintKeptNodes(const PlanReport& report, std::ostream& out) {
     const NodeFacts& facts = report.facts[Index(node)];
     table.AddRow({std::string(context.catalog().NodeName(node)), GroupName(context, node),
                   OrDash(facts.instance_type), OrDash(facts.zone), OrDash(facts.capacity_type),
-                  UtilizationText(context, node), ReasonText(kept), KeptBy(report, kept.why)});
+                  UtilizationText(report, node), ReasonText(kept), KeptBy(report, kept.why)});
   }
   table.Print(out);
 }
@@ -565,7 +570,7 @@ std::string Meaning(const PlanReport& report, std::string_view reason) {
       {"CurrentlyBeingDeleted", "on its way out already"},
       {"NotStarted", "still being set up"},
       {"BlockedByOnCompletionPod", "waits for a pod to end"},
-      {"UnexpectedError", "its utilization cannot be told"},
+      {"UnexpectedError", "its utilization cannot be computed"},
       {"NotUnneededOtherReason", "its group is in cooldown"},
       {"NotJudged", "the pass ended before its turn"},
   };

@@ -154,14 +154,15 @@ int PolicyCommand::Check(std::ostream& out, std::ostream& err) const {
   if (!yaml.ok()) return Fail(yaml.status(), err);
   std::vector<std::string> errors;
   const absl::StatusOr<SizingFile> read = ReadSizingFile(file, *yaml, PolicyRegistry(), &errors);
-  for (const std::string& error : errors) PrintMessage(Printable(error), err);
+  for (const std::string& error : errors) PrintMessage(PrintableLine(error), err);
   if (!read.ok()) return Fail(read.status(), err);
   for (const std::string& warning : read->warnings) {
-    PrintMessage(absl::StrCat("warning: ", Printable(warning)), err, "ebb policy check");
+    PrintMessage(absl::StrCat("warning: ", PrintableLine(warning)), err, "ebb policy check");
   }
   for (const std::string& conflict : read->conflicts) {
-    PrintMessage(absl::StrCat("warning: ", Printable(conflict), "; ebb run sizes no such pools"),
-                 err, "ebb policy check");
+    PrintMessage(
+        absl::StrCat("warning: ", PrintableLine(conflict), "; ebb run sizes no such pools"), err,
+        "ebb policy check");
   }
   if (!errors.empty()) return 1;
   out << Count(read->pools.size(), "pool", "pools") << (read->pools.size() == 1 ? " is" : " are")

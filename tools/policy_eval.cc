@@ -182,11 +182,11 @@ void WarnOfStrangers(EvalInput& input) {
   for (const SizedPool& pool : input.file.pools) strangers.erase(pool.name);
   for (const std::string& pool : strangers) {
     if (pool.empty()) {
-      input.warnings.push_back("signals without a pool's name move nothing; set pool");
+      input.warnings.push_back("signals with an empty pool name move nothing; set pool");
       continue;
     }
-    input.warnings.push_back(
-        fmt::format("signals are of pool {}, and there is none of that name", pool));
+    input.warnings.push_back(fmt::format(
+        "signals of pool \"{}\" move nothing: the file has no pool of that name", pool));
   }
 }
 
@@ -259,7 +259,7 @@ int EvalPools(const PolicyEvalRequest& request, std::ostream& out, std::ostream&
   absl::StatusOr<KeptSizing> kept = OpenSizing(request.state, {});
   if (!kept.ok()) return Fail(kept.status(), err);
   for (const std::string& warning : input.warnings) {
-    PrintMessage(Printable(warning), err, "ebb policy");
+    PrintMessage(PrintableLine(warning), err, "ebb policy");
   }
   Json rows = Json::array();
   std::ostringstream text;

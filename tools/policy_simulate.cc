@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -29,7 +30,7 @@ namespace ebb {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::string_view kSimulateVersion = "ebb.policy.simulate/v1";
+constexpr std::string_view kSimulateVersion = "ebb.policy.simulate/v2";
 
 // A figure of every pool: a row of the table, of the page and of the JSON.
 struct Line {
@@ -54,10 +55,10 @@ const std::vector<Line>& Lines() {
        [](const Result& r) { return Json(r.nodes_most); }},
       {"node-hours", "nodeHours",
        [](const Result& r) { return fmt::format("{:.1f}", r.node_hours); },
-       [](const Result& r) { return Json(r.node_hours); }},
+       [](const Result& r) { return Json(RoundedAmount(r.node_hours)); }},
       {"unmet demand, pod-hours", "unmetPodHours",
        [](const Result& r) { return fmt::format("{:.1f}", r.unmet_pod_hours); },
-       [](const Result& r) { return Json(r.unmet_pod_hours); }},
+       [](const Result& r) { return Json(RoundedAmount(r.unmet_pod_hours)); }},
       {"pods without a node at most", "pendingMost",
        [](const Result& r) { return Whole(r.pending_most); },
        [](const Result& r) { return Json(r.pending_most); }},
@@ -69,9 +70,9 @@ const std::vector<Line>& Lines() {
        [](const Result& r) { return Json(r.flaps); }},
       {"nodes added", "nodesAdded", [](const Result& r) { return Whole(r.nodes_added); },
        [](const Result& r) { return Json(r.nodes_added); }},
-      {"nodes removed", "nodesRemoved", [](const Result& r) { return Whole(r.nodes_removed); },
+      {"nodes deleted", "nodesDeleted", [](const Result& r) { return Whole(r.nodes_removed); },
        [](const Result& r) { return Json(r.nodes_removed); }},
-      {"pods evicted", "evictions", [](const Result& r) { return Whole(r.evictions); },
+      {"pods evicted", "podsEvicted", [](const Result& r) { return Whole(r.evictions); },
        [](const Result& r) { return Json(r.evictions); }},
       {"failsafe at the end", "failsafe",
        [](const Result& r) { return std::string(r.failsafe ? "yes" : "no"); },
@@ -102,7 +103,7 @@ Json AsJson(const std::string& title, const std::vector<PolicyTrialResult>& resu
     for (const Line& line : Lines()) pool[line.key] = line.json(result);
     Json samples = Json::array();
     for (const PolicyTrialSample& sample : result.samples) {
-      samples.push_back({{"seconds", sample.time_s},
+      samples.push_back({{"secondsSinceStart", sample.time_s},
                          {"wanted", sample.wanted},
                          {"pending", sample.pending},
                          {"nodes", sample.nodes}});
@@ -187,8 +188,7 @@ std::string TitleOf(const PolicySimulateRequest& request, size_t pools) {
                         Count(static_cast<uint64_t>(request.pods), "pod", "pods"))
           : fmt::format("of {}", request.series);
   return fmt::format("{} over {}, load: {}, seed {}", Count(pools, "pool", "pools"),
-                     Count(static_cast<uint64_t>(request.hours), "hour", "hours"), load,
-                     request.seed);
+                     DurationText(int64_t{3600} * request.hours), load, request.seed);
 }
 
 constexpr const char* kStyles[] = {"one", "two", "three", "four", "five", "six"};
@@ -219,7 +219,7 @@ std::string PolicyTrialPage(const std::string& title,
   const int64_t hours = std::max<int64_t>(1, (last_s + 3599) / 3600);
   const int64_t every = hours <= 12 ? 1 : hours <= 48 ? 3 : (hours + 11) / 12;
   const ChartAxes axes{.x_step = static_cast<double>(every) * 3600, .x_label = [](double time_s) {
-                         return fmt::format("{} h", static_cast<int64_t>(time_s) / 3600);
+                         return DurationText(static_cast<int64_t>(time_s));
                        }};
   page += DrawCurves("Nodes", axes, CurvesOf(results, [](const PolicyTrialSample& s) {
                        return static_cast<double>(s.nodes);
@@ -263,8 +263,9 @@ int SimulatePools(const PolicySimulateRequest& request, std::ostream& out, std::
   }
   for (const PolicyTrialResult& result : *results) {
     if (result.log.empty()) continue;
-    PrintMessage(Printable(fmt::format("{}; {} more", result.log.front(), result.log.size() - 1)),
-                 err, "ebb policy");
+    PrintMessage(
+        PrintableLine(fmt::format("{}; {} more", result.log.front(), result.log.size() - 1)), err,
+        "ebb policy");
   }
   if (request.report.empty()) return 0;
   const absl::Status wrote = WriteFile(request.report, PolicyTrialPage(title, *results));

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/duration.h"
+
 namespace ebb {
 
 Progress::Progress() {
@@ -37,7 +39,8 @@ void Progress::Run() {
   if (changed_.wait_for(lock, milliseconds(1000), [this] { return done_; })) return;
   do {
     const std::chrono::duration<double> time = steady_clock::now() - start;
-    fmt::print(stderr, "\r\x1b[Kebb: {} ({:.0f} s)", what_, time.count());
+    fmt::print(stderr, "\r\x1b[Kebb: {} ({})", what_,
+               DurationText(std::chrono::floor<std::chrono::seconds>(time).count()));
     std::fflush(stderr);
   } while (!changed_.wait_for(lock, milliseconds(200), [this] { return done_; }));
   fmt::print(stderr, "\r\x1b[K");

@@ -86,7 +86,10 @@ template <typename Reply>
 std::vector<InputWarning> WarningsOf(const Reply& reply) {
   std::vector<InputWarning> warnings;
   for (const wire::Warning& each : reply.warnings()) {
-    warnings.push_back({each.code(), each.message(), each.command()});
+    warnings.push_back({.code = each.code(),
+                        .message = each.message(),
+                        .command = each.command(),
+                        .advice = each.advice()});
   }
   return warnings;
 }

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/duration.h"
+#include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "service/clock.h"
@@ -55,8 +56,8 @@ absl::StatusOr<RoundSettings> ReadSettings(const PlanCommand& command) {
 // What the round rests on and what was odd.
 void PrintLog(const RoundSource& source, const MadeRound& round, std::ostream& err) {
   PrintLoadWarnings(source.cluster, err);
-  for (const std::string& line : source.log) PrintMessage(Printable(line), err);
-  for (const std::string& line : round.log) PrintMessage(Printable(line), err);
+  for (const std::string& line : source.log) PrintMessage(PrintableLine(line), err);
+  for (const std::string& line : round.log) PrintMessage(PrintableLine(line), err);
 }
 
 absl::Status WriteMetrics(OutputFile& file, const std::string& text, int64_t round) {
@@ -174,7 +175,7 @@ int ReplayCommand::Run(std::ostream& out, std::ostream& err) const {
         round.departure.empty() ? "identical" : "DIFFERENT: " + PrintableLine(round.departure));
   });
   if (!status.ok()) return Fail(status, err);
-  out << fmt::format("{} of {} rounds identical\n", same, rounds);
+  out << fmt::format("{} of {} identical\n", same, Count(rounds, "round", "rounds"));
   out.flush();
   return same == rounds ? 0 : 1;
 }

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 
+#include "base/duration.h"
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "tools/display_text.h"
@@ -41,9 +42,9 @@ void PrintRound(const Json& json, const Terminal& terminal, std::ostream& out) {
   names("Being drained and deleted:", "inDeletion", "drain");
   if (json.contains("longestSkippedNode")) {
     const std::string line =
-        fmt::format("Longest skipped: {} has waited {} s for its turn",
+        fmt::format("Longest skipped: {} has waited {} for its turn",
                     Printable(json.at("longestSkippedNode").get<std::string>()),
-                    json.at("longestSkippedSeconds").get<int64_t>());
+                    DurationText(json.at("longestSkippedSeconds").get<int64_t>()));
     out << Wrapped(line, terminal.columns, 2) << "\n";
   }
   if (json.at("notYet").empty()) return;

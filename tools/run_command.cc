@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/printable.h"
 #include "engine/simulation/simulation.h"
@@ -189,7 +190,7 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   if (!compared->ok()) return Fail(compared->status(), err);
   const SimulationStory story{
       .title = fmt::format("{} for {}, seed {}", Count(flags.nodes, "node", "nodes"),
-                           Count(static_cast<uint64_t>(flags.hours), "hour", "hours"), flags.seed),
+                           DurationText(int64_t{3600} * flags.hours), flags.seed),
       .options = OptionTexts(flags),
       .hours = static_cast<double>(flags.hours),
       .with = *std::move(made),

@@ -61,7 +61,7 @@ void AddSimulationFlags(RunFlags& flags, CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE")
       ->group(group);
-  app.add_option("-o,--output", flags.output, "How to print what came of a simulation")
+  app.add_option("-o,--output", flags.output, "How to print the result of a simulation")
       ->check(values::Choice({"table", "json"}))
       ->type_name("FORMAT")
       ->capture_default_str()
@@ -78,14 +78,14 @@ void AddPoolFlags(RunFlags& flags, CLI::App& app) {
           ->type_name("FILE")
           ->group(group);
   app.add_option("--series", flags.series,
-                 "Signals of pools over time, as CSV or JSON, read anew each round")
+                 "Signals of pools over time, as CSV or JSON, read again each round")
       ->check(values::File())
       ->type_name("FILE")
       ->needs(pools)
       ->group(group);
   app.add_option("--usage", flags.usage,
                  "What pods or nodes use, as `kubectl get --raw "
-                 "/apis/metrics.k8s.io/v1beta1/pods` prints it, read anew each round; several "
+                 "/apis/metrics.k8s.io/v1beta1/pods` prints it, read again each round; several "
                  "times for several files")
       ->check(values::File())
       ->type_name("FILE")
@@ -117,7 +117,7 @@ void AddClusterFlags(RunFlags& flags, CLI::App& app) {
       ->capture_default_str()
       ->group(group);
   app.add_flag("--require-feed", flags.require_feed,
-               "No round while nobody feeds the session: while no Sync stream is open that has "
+               "No round while no client feeds the session: while no Sync stream is open that has "
                "ended a resync [true]")
       ->check(values::Switch())
       ->group(group);
@@ -147,7 +147,7 @@ void AddProcessFlags(RunFlags& flags, CLI::App& app) {
   duration("--round-timeout", flags.round_timeout,
            "A round that the daemon has not made by then is left out");
   duration("--grace", flags.grace,
-           "How long deletions that were begun are carried on when ebb is told to end");
+           "How long deletions that were begun go on after SIGTERM or SIGINT");
   app.add_option("--state-folder", flags.state_folder,
                  "With --socket: the folder of the state file, SESSION.db, in place of --state")
       ->check(values::File())

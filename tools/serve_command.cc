@@ -26,6 +26,8 @@
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/memory.h"
+#include "service/run/loop_log.h"
+#include "service/session/wire_unremovable.h"
 #include "snapshot/formats/rfc3339.h"
 #include "tools/end_signals.h"
 #include "tools/fail.h"
@@ -43,7 +45,7 @@ absl::StatusOr<int> InheritedSocket() {
   if (count < 0) return absl::InvalidArgumentError("what systemd hands over cannot be used");
   if (count > 1) return absl::InvalidArgumentError("systemd hands over more than one socket");
   if (sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_STREAM, 1, nullptr, 0) <= 0) {
-    return absl::InvalidArgumentError("what systemd hands over is no Unix stream socket");
+    return absl::InvalidArgumentError("the socket that systemd passes is not a Unix stream socket");
   }
   return SD_LISTEN_FDS_START;
 }
@@ -126,8 +128,13 @@ Json StatusOf(const wire::SessionStatus& session) {
   if (!session.cluster_uid().empty()) json["clusterUid"] = session.cluster_uid();
   if (session.has_last_plan_version()) {
     json["lastPlan"] = {{"version", session.last_plan_version()},
-                        {"removes", session.last_plan_removes()},
-                        {"seconds", session.last_plan_seconds()}};
+                        {"removed", session.last_plan_removes()},
+                        {"seconds", RoundedAmount(session.last_plan_seconds())}};
+  }
+  if (session.has_unremovable()) {
+    json["lastRound"] = {
+        {"at", FormatRfc3339(session.last_round_at())},
+        {"unremovable", UnremovableAsJson(ReadUnremovable(session.unremovable()))}};
   }
   return json;
 }
@@ -176,7 +183,7 @@ void ServeCommand::AddTo(CLI::App& app) {
       ->check(values::Choice({"text", "json", "none"}))
       ->type_name("FORMAT")
       ->capture_default_str();
-  app.add_option("--grace", grace, "How long calls may go on when ebb is told to end")
+  app.add_option("--grace", grace, "How long calls may go on after SIGTERM or SIGINT")
       ->check(values::Duration())
       ->type_name("DURATION")
       ->capture_default_str();
@@ -300,17 +307,23 @@ int ServeCommand::Status(std::ostream& out, std::ostream& err) const {
                "WAITING", "REBUILDS", "CLUSTER"});
   for (const wire::SessionStatus& each : status->sessions()) {
     const bool planned = each.has_last_plan_version();
-    table.AddRow({each.session(), WithCommas(each.version()), WithCommas(each.nodes()),
-                  WithCommas(each.pods()), WithCommas(static_cast<uint64_t>(each.rounds())),
-                  WithCommas(each.plans()),
-                  planned ? fmt::format("version {}, {:.1f} ms", each.last_plan_version(),
-                                        each.last_plan_seconds() * 1e3)
-                          : "",
-                  planned ? WithCommas(each.last_plan_removes()) : "",
-                  WithCommas(each.calls_waiting()), WithCommas(each.rebuilds()),
-                  ClusterText(each)});
+    table.AddRow(
+        {each.session(), WithCommas(each.version()), WithCommas(each.nodes()),
+         WithCommas(each.pods()), WithCommas(static_cast<uint64_t>(each.rounds())),
+         WithCommas(each.plans()),
+         planned
+             ? fmt::format("version {}, {}", each.last_plan_version(),
+                           DurationText(std::chrono::duration<double>(each.last_plan_seconds())))
+             : "",
+         planned ? WithCommas(each.last_plan_removes()) : "", WithCommas(each.calls_waiting()),
+         WithCommas(each.rebuilds()), ClusterText(each)});
   }
   table.Print(out);
+  for (const wire::SessionStatus& each : status->sessions()) {
+    if (!each.has_unremovable()) continue;
+    out << fmt::format("\nRound of {}, session {}: {}\n", FormatRfc3339(each.last_round_at()),
+                       each.session(), UnremovableAsText(ReadUnremovable(each.unremovable())));
+  }
   return 0;
 }
 

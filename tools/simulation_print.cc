@@ -11,6 +11,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -30,11 +31,6 @@ struct StoryLine {
   std::string without;
 };
 
-std::string Seconds(int64_t seconds) {
-  return seconds < 120 ? fmt::format("{} s", seconds)
-                       : fmt::format("{} min {} s", seconds / 60, seconds % 60);
-}
-
 int64_t Quantile(std::vector<int64_t> values, double share) {
   if (values.empty()) return 0;
   std::ranges::sort(values);
@@ -53,14 +49,14 @@ std::string Waits(const SimulationCounts& counts) {
   if (counts.pods_waited == 0) return "none";
   const auto mean_s = counts.pod_wait_s / static_cast<int64_t>(counts.pods_waited);
   return fmt::format("{}, on average {}, {} at most", WithCommas(counts.pods_waited),
-                     Seconds(mean_s), Seconds(counts.pod_wait_max_s));
+                     DurationText(mean_s), DurationText(counts.pod_wait_max_s));
 }
 
 std::string Drains(const SimulationCounts& counts) {
   if (counts.drains_s.empty()) return "none";
   return fmt::format(
-      "half within {}, 9 of 10 within {}, {} at most", Seconds(Quantile(counts.drains_s, 0.5)),
-      Seconds(Quantile(counts.drains_s, 0.9)), Seconds(Quantile(counts.drains_s, 1)));
+      "half within {}, 9 of 10 within {}, {} at most", DurationText(Quantile(counts.drains_s, 0.5)),
+      DurationText(Quantile(counts.drains_s, 0.9)), DurationText(Quantile(counts.drains_s, 1)));
 }
 
 std::vector<StoryLine> LinesOf(const SimulationStory& story) {
@@ -219,7 +215,7 @@ Json FiguresJson(const SimulationResult& result) {
   const SimulationCounts& counts = result.counts;
   return {{"nodesAtFirst", result.nodes_at_first},
           {"nodesAtLast", result.nodes_at_last},
-          {"nodeHours", result.node_hours},
+          {"nodeHours", RoundedAmount(result.node_hours)},
           {"nodesDeleted", counts.nodes_deleted},
           {"deletionsFailed", counts.deletions_failed},
           {"nodesAdded", counts.nodes_added},

@@ -215,8 +215,8 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
     if (from_trace) {
       OpenbStats stats;
       s = ImportOpenb(openb, counting, stats);
-      made = fmt::format("{} ({} of {} pods of the trace fitted, {} of them have ended)",
-                         counting.Text(), stats.placed, stats.pods, stats.ended);
+      made = fmt::format("{} ({} of {} of the trace fitted, {} ended)", counting.Text(),
+                         stats.placed, Count(stats.pods, "pod", "pods"), stats.ended);
       return s;
     }
     ImportStats stats;

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/figures.h"
 #include "base/printable.h"
 #include "engine/state_clock.h"
 #include "service/sqlite_state.h"
@@ -96,8 +97,9 @@ int StateCommand::Show(std::ostream& out, std::ostream& err) const {
   const absl::StatusOr<OpenedState> opened = OpenState(file, {.read_only = true});
   if (!opened.ok()) return Fail(opened.status(), err);
   const ScaleDownState& state = opened->state;
-  out << fmt::format("{} {}, the last at {}\n", state.rounds,
-                     state.rounds == 1 ? "round" : "rounds", FormatRfc3339(state.latest_s));
+  out << fmt::format("{}, the last at {}\n",
+                     Count(static_cast<uint64_t>(state.rounds), "round", "rounds"),
+                     FormatRfc3339(state.latest_s));
   if (state.jump_s) {
     out << fmt::format("The clock jumped to {}; a second round at about that time goes on\n",
                        FormatRfc3339(*state.jump_s));
@@ -112,6 +114,12 @@ int StateCommand::Show(std::ostream& out, std::ostream& err) const {
     deletions.AddRow({deletion.node, Name(deletion.phase), FormatRfc3339(deletion.at_s)});
   }
   PrintTable(deletions, out);
+  Table unremovable({"NODE", "UNREMOVABLE", "LOOKED AT AGAIN"});
+  for (const auto& node : state.planner.unremovable) {
+    const std::string& why = node.blocking_reason.empty() ? node.reason : node.blocking_reason;
+    unremovable.AddRow({node.node, why.empty() ? "-" : why, FormatRfc3339(node.until_s)});
+  }
+  PrintTable(unremovable, out);
   Table cooldowns({"GROUP", "LAST SCALE-UP", "LAST DELETION", "LAST FAILED DELETION"});
   for (const auto& last : state.cooldowns) {
     cooldowns.AddRow({last.group.empty() ? "(any)" : last.group, Time(last.scale_up_s),

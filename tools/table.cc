@@ -54,7 +54,7 @@ Table& Table::WrapLast() {
 
 void Table::AddRow(std::vector<std::string> cells) {
   cells.resize(columns_.size());
-  for (std::string& cell : cells) cell = Printable(cell);
+  for (std::string& cell : cells) cell = PrintableLine(cell);
   rows_.push_back(std::move(cells));
 }
 

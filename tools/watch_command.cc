@@ -192,7 +192,8 @@ class Watch {
         Short(fmt::format("{}: {}", Printable(file.name()), std::string(why.message())));
     if (refused_++ == 0) first_refused_ = text;
     if (refused_ <= kRefusedShown) PrintMessage("warning: " + text, err_);
-    if (refused_ == kRefusedShown) PrintMessage("warning: no more of these are told", err_);
+    if (refused_ == kRefusedShown)
+      PrintMessage("warning: further warnings of this kind are suppressed", err_);
   }
 
   [[nodiscard]] uint64_t events() const { return events_; }
@@ -245,7 +246,7 @@ class Watch {
     const std::string_view held = cluster_.UidOfNamespace("kube-system");
     if (!uid.empty() && !held.empty() && uid != held) {
       return absl::FailedPreconditionError(fmt::format(
-          "Namespace kube-system has the UID {}, and what came before is of the cluster where it "
+          "Namespace kube-system has the UID {}, and earlier events are of the cluster where it "
           "has the UID {}; watch one cluster",
           Printable(uid), Printable(held)));
     }

@@ -47,7 +47,7 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   for (const auto& [flag, value] : what_if.options) {
     const std::string name = "--" + flag;
     if (app.get_option_no_throw(name) == nullptr) {
-      return BadSetting(what_if.file, "options." + flag, "is no flag of a plan");
+      return BadSetting(what_if.file, "options." + flag, "is not a flag of a plan");
     }
     words.push_back(absl::StrCat(name, "=", value));
   }

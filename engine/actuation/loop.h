@@ -41,6 +41,7 @@
 #include "engine/actuation/deletion_steps.h"
 #include "engine/actuation/sizer.h"
 #include "engine/round.h"
+#include "engine/unremovable_nodes.h"
 #include "snapshot/object_sink.h"
 
 namespace ebb {
@@ -72,6 +73,7 @@ struct AskedRound {
   size_t nodes = 0;
   size_t pending = 0;  // Pods.
   size_t unneeded = 0;
+  UnremovableNodes unremovable = {};
   std::vector<DeletionOrder> start = {};
   std::vector<std::string> taint = {};  // Softly.
   std::vector<std::string> untaint = {};

@@ -42,19 +42,19 @@ absl::Status RecordActuator::SoftTaint(std::string_view node, bool taint, int64_
   const auto [told, is_new] = soft_taints_.try_emplace(std::string(node), taint);
   if (!is_new && told->second == taint) return absl::OkStatus();
   told->second = taint;
-  tell_(absl::StrCat(now_s, taint ? " soft taint " : " soft untaint ", Absl(node)));
+  tell_(now_s, absl::StrCat(taint ? "soft taint " : "soft untaint ", Absl(node)));
   return absl::OkStatus();
 }
 
 absl::Status RecordActuator::Begin(std::span<const DeletionOrder> orders, int64_t now_s) {
-  for (const DeletionOrder& order : orders) tell_(absl::StrCat(now_s, " taint ", order.node));
+  for (const DeletionOrder& order : orders) tell_(now_s, absl::StrCat("taint ", order.node));
   for (const DeletionOrder& order : orders) {
     for (const PlannedMove& move : order.moves) {
-      tell_(absl::StrCat(now_s, " evict ", move.namespace_name, "/", move.name, " from ",
-                         order.node, ", which lands on ", move.to));
+      tell_(now_s, absl::StrCat("evict ", move.namespace_name, "/", move.name, " from ", order.node,
+                                ", which lands on ", move.to));
     }
     evicted_ |= !order.moves.empty();
-    tell_(absl::StrCat(now_s, " delete ", order.node));
+    tell_(now_s, absl::StrCat("delete ", order.node));
     const auto same = [&](const DeletionOrder& done) { return done.node == order.node; };
     std::erase_if(done_, same);
     done_.push_back(order);
@@ -73,7 +73,7 @@ absl::Status RecordActuator::Grow(std::string_view group, int64_t size, int64_t 
   int64_t& grown_to = grown_to_[std::string(group)];
   if (size <= grown_to) return absl::OkStatus();
   grown_to = size;
-  tell_(absl::StrCat(now_s, " grow ", Absl(group), " to ", size));
+  tell_(now_s, absl::StrCat("grow ", Absl(group), " to ", size));
   return absl::OkStatus();
 }
 
@@ -82,9 +82,9 @@ absl::Status RecordActuator::Taint(std::string_view node, const NodeTaint& taint
   const auto [told, is_new] = taints_[std::string(node)].try_emplace(taint.key);
   if (!is_new && told->second.has_value() == put) return absl::OkStatus();
   told->second = put ? std::optional(taint) : std::nullopt;
-  tell_(put ? absl::StrCat(now_s, " taint ", Absl(node), " ", taint.key, "=", taint.value, ":",
-                           taint.effect)
-            : absl::StrCat(now_s, " untaint ", Absl(node), " ", taint.key));
+  tell_(now_s, put ? absl::StrCat("taint ", Absl(node), " ", taint.key, "=", taint.value, ":",
+                                  taint.effect)
+                   : absl::StrCat("untaint ", Absl(node), " ", taint.key));
   return absl::OkStatus();
 }
 

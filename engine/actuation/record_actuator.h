@@ -1,7 +1,7 @@
 // RecordActuator touches no cluster: it tells what it would do, a line a deed, and lets rounds go
 // on as if it had been done.  For a dry run beside an autoscaler that is not to be disturbed.
 //
-//   RecordActuator actuator([](std::string_view line) { std::cout << line << "\n"; });
+//   RecordActuator actuator([](int64_t, std::string_view line) { std::cout << line << "\n"; });
 //   DeductingSource cluster(source, actuator, scale_down);
 //   Loop loop(scale_down, cluster, actuator, options);
 //
@@ -26,6 +26,7 @@
 #ifndef EBB_ENGINE_ACTUATION_RECORD_ACTUATOR_H_
 #define EBB_ENGINE_ACTUATION_RECORD_ACTUATOR_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -41,7 +42,7 @@ namespace ebb {
 
 class RecordActuator : public Actuator {
  public:
-  using Tell = std::function<void(std::string_view line)>;
+  using Tell = std::function<void(int64_t now_s, std::string_view line)>;
 
   explicit RecordActuator(Tell tell) : tell_(std::move(tell)) {}
 

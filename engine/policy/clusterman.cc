@@ -183,7 +183,7 @@ std::string_view Name(ClustermanRefusal refusal) {
     case ClustermanRefusal::kSignalStale:
       return "the signal is older than its period";
     case ClustermanRefusal::kSignalNotFinite:
-      return "the signal is no finite number";
+      return "the signal is not a finite number";
     case ClustermanRefusal::kNoResourceGroups:
       return "no resource groups";
     case ClustermanRefusal::kAllResourceGroupsStale:
@@ -191,7 +191,7 @@ std::string_view Name(ClustermanRefusal refusal) {
     case ClustermanRefusal::kNoUsableResource:
       return "every requested resource is excluded";
     case ClustermanRefusal::kTargetNotFinite:
-      return "the target is no finite number";
+      return "the target is not a finite number";
     case ClustermanRefusal::kTooManySteps:
       break;
   }
@@ -229,7 +229,7 @@ ClustermanDecision Decide(const ClustermanOptions& options,
   decision.pool = ReadPool(options, observation);
   if (!std::all_of(decision.pool.total.begin(), decision.pool.total.end(),
                    [](double amount) { return std::isfinite(amount); })) {
-    return Refuse(decision, kObservation, "nodes: the total is no finite number");
+    return Refuse(decision, kObservation, "nodes: the total is not a finite number");
   }
   const auto nodes = static_cast<int64_t>(observation.agents.size());
   const int64_t before = std::exchange(state->nodes_at_last_reload, nodes).value_or(nodes);

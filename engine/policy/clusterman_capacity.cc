@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "engine/policy/figure_text.h"
+
 namespace ebb {
 namespace {
 
@@ -101,11 +103,11 @@ ClustermanConstraint Constrain(double requested, double current, const Clusterma
     result.capacity = current + result.ask;
     result.warning = fmt::format(
         "Forcing target capacity to {} even though scaling limits would restrict to {}.",
-        result.capacity, result.restricted);
+        FigureText(result.capacity), FigureText(result.restricted));
   } else {
     result.warning =
         fmt::format("Requested target capacity {}; restricting to {} due to scaling limits.",
-                    requested, result.restricted);
+                    FigureText(requested), FigureText(result.restricted));
   }
   return result;
 }

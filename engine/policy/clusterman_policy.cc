@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/policy/clusterman.h"
+#include "engine/policy/figure_text.h"
 #include "engine/policy/policy_schools.h"
 #include "engine/policy/state_text.h"
 
@@ -219,13 +220,13 @@ void AddAmounts(std::string_view what, const ClustermanRequest& amounts,
   for (size_t i = 0; i < amounts.size(); ++i) {
     if (!amounts[i]) continue;
     to.push_back({fmt::format("{} {}", what, Name(static_cast<ClustermanResource>(i))),
-                  fmt::format("{}", *amounts[i])});
+                  FigureText(*amounts[i])});
   }
 }
 
 void AddFigures(const ClustermanDecision& made, std::vector<PolicyFigure>& to) {
   const auto add = [&](std::string name, const auto& value) {
-    to.push_back({std::move(name), fmt::format("{}", value)});
+    to.push_back({std::move(name), FigureText(value)});
   };
   add("nodes", made.pool.nodes.size());
   AddAmounts("total", AsRequest(made.pool.total), to);

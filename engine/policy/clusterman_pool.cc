@@ -48,7 +48,7 @@ std::string FaultOf(const ClustermanGroup& group) {
   const bool finite = IsCapacity(group.target_capacity) && IsCapacity(group.min_capacity) &&
                       IsCapacity(group.fulfilled_capacity) && IsCapacity(group.stale_weight);
   if (finite && group.max_capacity >= -kLargestCapacity) return "";
-  return fmt::format("group {}: capacity is no number, or too large", group.id);
+  return fmt::format("group {}: capacity is not a number, or too large", group.id);
 }
 
 std::string FaultOfPods(const ClustermanObservation& observation) {
@@ -114,13 +114,13 @@ std::optional<bool> ClustermanBool(std::string_view text) {
 std::string Fault(const ClustermanObservation& observation) {
   std::set<std::string_view> ids;
   for (const ClustermanGroup& group : observation.groups) {
-    if (!ids.insert(group.id).second) return fmt::format("group {}: is there twice", group.id);
+    if (!ids.insert(group.id).second) return fmt::format("group {}: occurs twice", group.id);
     if (std::string fault = FaultOf(group); !fault.empty()) return fault;
   }
   ids.clear();
   for (const ClustermanInstance& instance : observation.instances) {
     if (!ids.insert(instance.id).second) {
-      return fmt::format("instance {}: is there twice", instance.id);
+      return fmt::format("instance {}: occurs twice", instance.id);
     }
     if (!(instance.weight >= 0 && instance.weight <= kLargestCapacity)) {
       return fmt::format("instance {}: weight", instance.id);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/policy/escalator.h"
+#include "engine/policy/figure_text.h"
 #include "engine/policy/policy_schools.h"
 #include "engine/policy/state_text.h"
 
@@ -178,7 +179,7 @@ EscalatorObservation ObservationOf(const PolicyObservation& from, int64_t now_s)
 
 void AddFigures(const EscalatorDecision& made, std::vector<PolicyFigure>& to) {
   const auto add = [&](std::string name, const auto& value) {
-    to.push_back({std::move(name), fmt::format("{}", value)});
+    to.push_back({std::move(name), FigureText(value)});
   };
   add("nodes", made.group.nodes.size());
   add("untainted nodes", made.group.untainted.size());

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/figures.h"
+#include "engine/policy/figure_text.h"
 #include "engine/policy/maestro.h"
 #include "engine/policy/policy_schools.h"
 #include "engine/policy/state_text.h"
@@ -187,7 +189,7 @@ MaestroObservation ObservationOf(const PolicyObservation& from, int64_t rooms_pe
 
 // The sign of what is no number says nothing.
 std::string Shown(float utilization) {
-  return std::isnan(utilization) ? "unknown (no usage)" : fmt::format("{}", utilization);
+  return std::isnan(utilization) ? "unknown (no usage)" : FigureText(utilization);
 }
 
 void AddCheck(const MaestroCheck& check, std::vector<PolicyFigure>& to) {
@@ -197,12 +199,15 @@ void AddCheck(const MaestroCheck& check, std::vector<PolicyFigure>& to) {
   if (check.limit_hit) {
     text += ", limit hit";
   } else {
-    text += fmt::format(", {} of {} points beyond, window {}", check.beyond, check.points,
-                        check.window);
+    text +=
+        fmt::format(", {} of {} beyond, window {}", check.beyond,
+                    Count(static_cast<uint64_t>(check.points), "point", "points"), check.window);
     // A full window looks at one point more than its length.
     const int64_t missing = check.window - (check.points - 1);
-    if (missing > 0)
-      text += fmt::format(" ({} {} missing)", missing, missing == 1 ? "point" : "points");
+    if (missing > 0) {
+      text +=
+          fmt::format(" ({} missing)", Count(static_cast<uint64_t>(missing), "point", "points"));
+    }
     text += check.matched ? ", matches" : ", no match";
   }
   if (check.delta) text += fmt::format(", delta {}", *check.delta);
@@ -213,7 +218,7 @@ void AddCheck(const MaestroCheck& check, std::vector<PolicyFigure>& to) {
 void AddFigures(const MaestroObservation& seen, const MaestroDecision& made,
                 std::vector<PolicyFigure>& to) {
   const auto add = [&](std::string name, const auto& value) {
-    to.push_back({std::move(name), fmt::format("{}", value)});
+    to.push_back({std::move(name), FigureText(value)});
   };
   add("rooms creating", seen.counts.rooms.creating);
   add("rooms ready", seen.counts.rooms.ready);

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/policy/figure_text.h"
 #include "engine/policy/policy_schools.h"
 #include "engine/policy/replicator.h"
 #include "engine/policy/state_text.h"
@@ -107,7 +108,7 @@ ReplicatorObservation ObservationOf(const PolicyObservation& from,
 
 void AddFigures(const ReplicatorDecision& made, std::vector<PolicyFigure>& to) {
   const auto add = [&](std::string name, const auto& value) {
-    to.push_back({std::move(name), fmt::format("{}", value)});
+    to.push_back({std::move(name), FigureText(value)});
   };
   if (made.figures) {
     const ReplicatorFigures& f = *made.figures;

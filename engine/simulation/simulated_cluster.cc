@@ -327,7 +327,7 @@ absl::Status SimulatedCluster::Grow(std::string_view name, int64_t size, int64_t
     while (group.nodes + group.booting < size) Boot(number);
     return absl::OkStatus();
   }
-  return absl::NotFoundError(absl::StrCat("there is no group ", Absl(name)));
+  return absl::NotFoundError(absl::StrCat("no group has the name ", Absl(name)));
 }
 
 absl::StatusOr<ActuatorStatus> SimulatedCluster::Status(int64_t now_s) {

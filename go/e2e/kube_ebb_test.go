@@ -184,6 +184,9 @@ func TestKubeFeedsWhatADumpHolds(t *testing.T) {
 		return err == nil || apierrors.IsAlreadyExists(err)
 	})
 	c.waitReady()
+	// A live node's pods stand in the order in which they came.  What the next resync does not hold yet would
+	// come last, and in a dump it does not.
+	c.eventually("the new pods are fed", func() bool { return s.plan().Summary.Pods == len(c.pods("")) })
 	s.kill()
 	s.again()
 	s.wait()

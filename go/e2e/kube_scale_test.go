@@ -53,6 +53,7 @@ func TestProgramsAreKilledOnALargeCluster(t *testing.T) {
 	asker := c.askForPlans(s, pods)
 	dir := c.shortFolder("ebb-scale-")
 	socket := filepath.Join(dir, "a.sock")
+	begin := time.Now()
 	feeder := c.start(path, "--kubeconfig", plane.Kubeconfig, "--listen", socket, "--provider", "node-object",
 		"--server", s.address, "--session", "e2e", "--abandoned-after", "1m",
 		"--leader-elect-resource-name", "ebb-scale", "--leader-elect-lease-duration", "4s",
@@ -62,27 +63,21 @@ func TestProgramsAreKilledOnALargeCluster(t *testing.T) {
 	defer connection.Close()
 	r := &replica{c: c, socket: socket, calls: wire.NewActuatorClient(connection)}
 	r.waitActive()
-	t.Logf("the first plan was given after %v", c.eventually("a plan is given", func() bool { return asker.given.Load() > 0 }))
+	c.eventually("a plan is given", func() bool { return asker.given.Load() > 0 })
+	t.Logf("the first plan was given after %v", since(begin))
+	judge := c.watchBudgets()
 	loop := c.start(ebb, "run", "--server", s.address, "--session", "e2e", "--actuator", "unix:"+socket,
 		"--scan-interval", "2s", "--scale-down-unneeded-time", "10s", "--node-delete-delay-after-taint", "1s",
-		"--scale-down-delay-after-failure", "0s", "--scale-down-delay-after-add", "0s")
+		"--scale-down-delay-after-failure", "0s", "--scale-down-delay-after-add", "0s",
+		"--max-drain-parallelism", "10", "--max-scale-down-parallelism", "20")
 
 	kills := c.rollOutAndKill(s.program, feeder, loop)
 	gone := *scaleNodes - c.countNodes()
 	loop.kill()
-	c.eventually("what was begun has ended", func() bool {
-		reply, err := r.calls.Status(c.ctx, &wire.StatusRequest{})
-		if err == nil {
-			for _, each := range reply.Running { // Drains that wait for nobody's order are rolled back.
-				if each.Phase == wire.DeletionPhase_DRAINED || each.Phase == wire.DeletionPhase_FAILED {
-					_, _ = r.calls.RollBack(c.ctx, &wire.RollBackRequest{Key: newKey(), Node: each.Node, Why: "the test ends"})
-				}
-			}
-		}
-		return err == nil && len(reply.Running) == 0
-	})
+	r.finish()
 	c.waitReady()
 	c.checkNoMarks()
+	judge()
 	asker.end()
 	t.Logf("%d kills; %d of %d nodes went; %d plans were given and %d refused", kills, gone, *scaleNodes, asker.given.Load(), asker.refused.Load())
 	if gone == 0 {

@@ -31,7 +31,7 @@ type Batch struct {
 func NewBatch() (*Batch, error) {
 	handle := C.ebb_batch_new()
 	if handle == nil {
-		return nil, &Error{Code: ResourceExhausted, Message: "memory: there is none left"}
+		return nil, &Error{Code: ResourceExhausted, Message: "memory: none is left"}
 	}
 	made := &Batch{handle: handle}
 	made.cleanup = runtime.AddCleanup(made, func(handle *C.ebb_batch) { C.ebb_batch_free(handle) }, handle)

@@ -78,12 +78,11 @@ absl::StatusOr<std::vector<DeletionOrder>> OrdersOf(const plugin_wire::BeginRequ
     const std::string row = absl::StrCat("orders[", i, "]");
     if (absl::Status s = CheckNode(row + ".node", told.node()); !s.ok()) return s;
     if (!nodes.insert(told.node()).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(row, ".node: ", told.node(), " is there twice"));
+      return absl::InvalidArgumentError(absl::StrCat(row, ".node: ", told.node(), " occurs twice"));
     }
     if (told.batch_size() < 0 || told.batch_size() > kBatchMax) {
       return absl::InvalidArgumentError(
-          absl::StrCat(row, ".batch_size: ", told.batch_size(), " is no number of nodes"));
+          absl::StrCat(row, ".batch_size: ", told.batch_size(), " is not a number of nodes"));
     }
     DeletionOrder& order = orders.emplace_back(DeletionOrder{.node = told.node(),
                                                              .uid = told.uid(),
@@ -150,7 +149,7 @@ class ActuatorService final : public plugin_wire::Actuator::Service {
     }
     if (request->size() < 0 || request->size() > kBatchMax) {
       return ToGrpc(absl::InvalidArgumentError(
-          absl::StrCat("size: ", request->size(), " is no number of machines")));
+          absl::StrCat("size: ", request->size(), " is not a number of machines")));
     }
     return Once(request->key(), [&](int64_t now_s) {
       return actuator_.Grow(request->group(), request->size(), now_s);
@@ -216,7 +215,8 @@ class ActuatorService final : public plugin_wire::Actuator::Service {
     for (const std::string& text : request->ids()) {
       if (!absl::SimpleAtoi(text, &ids.emplace_back()) || ids.back() >= told_) {
         return {grpc::StatusCode::INVALID_ARGUMENT,
-                absl::StrCat("ids: \"", Printable(text), "\" was never told")};
+                absl::StrCat("ids: \"", Printable(text),
+                             "\" is not the id of a result that was reported")};
       }
     }
     for (const uint64_t id : ids) {
@@ -274,7 +274,7 @@ class ActuatorServer::Impl {
   absl::Status Start() {
     if (options.path.empty() || options.path.size() >= sizeof(sockaddr_un::sun_path)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Printable(options.path), ": is no path of a socket"));
+          absl::StrCat(Printable(options.path), ": is not a path of a socket"));
     }
     static std::once_flag once;
     std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });

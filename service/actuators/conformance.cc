@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "service/actuators/plugin_client.h"
@@ -149,12 +150,11 @@ const Conformance::Check Conformance::kChecks[] = {
     {"roll-back", "RollBack ends the deletion, not ok", Needs::kNode, &Conformance::RollBack},
     {"late-copies", "a call that comes again by its key, late, is not carried out again",
      Needs::kNode, &Conformance::LateCopies},
-    {"acknowledge", "a result that was taken in is not told again", Needs::kNode,
+    {"acknowledge", "a result that was acknowledged is not reported again", Needs::kNode,
      &Conformance::Acknowledge},
     {"drain", "Drain leads to DRAINED, and again changes nothing", Needs::kDelete,
      &Conformance::Drain},
-    {"delete", "Delete leads to a result that is ok, told once", Needs::kDelete,
-     &Conformance::Delete},
+    {"delete", "Delete leads to one result, which is ok", Needs::kDelete, &Conformance::Delete},
     {"gone", "the deleted node is NOT_FOUND", Needs::kDelete, &Conformance::Gone},
 };
 
@@ -371,7 +371,7 @@ absl::Status Conformance::Acknowledge() {
   }
   const absl::StatusOr<PluginStatus> after = Ask();
   if (!after.ok()) return after.status();
-  return FindResult(*after, node()) ? Failed("Status: results: it is told again")
+  return FindResult(*after, node()) ? Failed("Status: results: it is reported again")
                                     : absl::OkStatus();
 }
 
@@ -477,7 +477,7 @@ absl::Status Conformance::WaitUntil(
     if (!done.ok() || *done) return done.status();
     options_.sleep_ms(kPollMs);
   }
-  return Failed(absl::StrCat("no ", what, " within ", options_.wait_s, " s"));
+  return Failed(absl::StrCat("no ", what, " within ", DurationText(options_.wait_s)));
 }
 
 // A check failed: no node is left with a taint because of it, as far as the plugin does that.

@@ -197,7 +197,7 @@ absl::Status GrpcActuator::CheckKnown(const ActuatorStatus& status) {
     if (!has_status_) known_.insert(node);
     if (known_.contains(node)) return absl::OkStatus();
     return absl::InternalError(
-        absl::StrCat(where, "[", i, "].node: nobody began to delete ", node));
+        absl::StrCat(where, "[", i, "].node: no deletion was begun of ", node));
   };
   for (size_t i = 0; i < status.running.size(); ++i) {
     if (absl::Status s = check(status.running[i].node, "running", i); !s.ok()) return s;

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "service/actuators/wire/health.grpc.pb.h"
+#include "service/reconnect.h"
 #include "service/wire/actuator.grpc.pb.h"
 
 namespace ebb {
@@ -25,10 +26,6 @@ using HealthReply = grpc::health::v1::HealthCheckResponse;
 
 constexpr std::string_view kScheme = "unix:";
 constexpr size_t kMessageBytesMax = 1000;
-// A plugin that is started again is found soon.
-constexpr int kReconnectMsMin = 100;
-constexpr int kReconnectMsMax = 2000;
-constexpr int kConnectMs = 600'000;
 
 absl::Status ToAbsl(const std::string& plugin, std::string_view call, const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
@@ -37,7 +34,8 @@ absl::Status ToAbsl(const std::string& plugin, std::string_view call, const grpc
   const auto code = known ? static_cast<absl::StatusCode>(number) : absl::StatusCode::kUnknown;
   std::string why = status.error_message().substr(0, kMessageBytesMax);
   if (why.empty()) why = absl::StatusCodeToString(code);
-  return {code, absl::StrCat("plugin ", Printable(plugin), ": ", Absl(call), ": ", Printable(why))};
+  return {code,
+          absl::StrCat("plugin ", Printable(plugin), ": ", Absl(call), ": ", PrintableLine(why))};
 }
 
 }  // namespace
@@ -48,10 +46,7 @@ class PluginClient::Impl {
       : plugin(std::move(plugin_name)), limits(within) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(limits.answer_bytes_max);
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMsMin);
-    // To gRPC it is also how long a connection may take to be made: a call's deadline decides.
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMsMax);
+    SetReconnect(arguments);
     // ebb calls again itself, by key.
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
     const auto channel =

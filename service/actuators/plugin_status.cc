@@ -36,7 +36,7 @@ std::string ForPeople(const std::string& text) {
 
 absl::Status CheckTime(const std::string& where, int64_t time_s, int64_t now_s) {
   if (time_s > 0 && time_s <= now_s + kAheadMaxS) return absl::OkStatus();
-  return Wrong(where, absl::StrCat(time_s, " is no time that has been, in Unix seconds"));
+  return Wrong(where, absl::StrCat(time_s, " is not a time in the past, in Unix seconds"));
 }
 
 // Of a name that is shown and compared, and not looked up.
@@ -49,7 +49,7 @@ absl::Status CheckNode(const std::string& where, const std::string& name,
                        absl::flat_hash_set<std::string>& seen) {
   if (!IsNodeName(name)) return Wrong(where, absl::StrCat("\"", Shown(name), "\" names no node"));
   if (seen.insert(name).second) return absl::OkStatus();
-  return Wrong(where, absl::StrCat(name, " is there twice"));
+  return Wrong(where, absl::StrCat(name, " occurs twice"));
 }
 
 std::optional<DeletionPhase> PhaseOf(plugin_wire::DeletionPhase phase) {
@@ -76,7 +76,7 @@ absl::StatusOr<RunningDeletion> ReadRunning(const std::string& row,
   absl::Status s = CheckNode(row + ".node", told.node(), nodes);
   if (s.ok()) s = CheckName(row + ".group", told.group());
   if (s.ok() && !phase) {
-    s = Wrong(row + ".phase", absl::StrCat(static_cast<int>(told.phase()), " is no phase"));
+    s = Wrong(row + ".phase", absl::StrCat(static_cast<int>(told.phase()), " is not a phase"));
   }
   if (s.ok() && told.batch_size() < 0) {
     s = Wrong(row + ".batch_size", absl::StrCat(told.batch_size(), " is negative"));
@@ -101,7 +101,7 @@ absl::StatusOr<DeletionResult> ReadResult(const std::string& row,
   if (s.ok()) s = CheckName(row + ".id", told.id());
   if (s.ok() && told.id().empty()) s = Wrong(row + ".id", "is empty");
   if (s.ok() && !ids.insert(told.id()).second) {
-    s = Wrong(row + ".id", absl::StrCat("\"", Shown(told.id()), "\" is there twice"));
+    s = Wrong(row + ".id", absl::StrCat("\"", Shown(told.id()), "\" occurs twice"));
   }
   if (s.ok()) s = CheckTime(row + ".at", told.at(), now_s);
   if (!s.ok()) return s;

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/duration.h"
+#include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "snapshot/formats/rfc3339.h"
@@ -36,14 +38,15 @@ std::string LogLine(const EndedCall& call, int64_t time_s, LogFormat format) {
     nlohmann::ordered_json line = {{"time", FormatRfc3339(time_s)}, {"call", call.call}};
     if (!call.session.empty()) line["session"] = call.session;
     line["code"] = CodeName(call.status.code());
-    line["seconds"] = call.seconds;
+    line["seconds"] = RoundedAmount(call.seconds);
     if (call.messages > 0) line["messages"] = call.messages;
     if (!message.empty()) line["message"] = message;
     return CompactJson(line);
   }
   std::string line = fmt::format("{} {}", FormatRfc3339(time_s), call.call);
   if (!call.session.empty()) line += " session=" + Printable(call.session);
-  line += fmt::format(" {} {:.1f}ms", CodeName(call.status.code()), call.seconds * 1e3);
+  line += fmt::format(" {} {}", CodeName(call.status.code()),
+                      DurationText(std::chrono::duration<double>(call.seconds)));
   if (call.messages > 0) line += fmt::format(" messages={}", call.messages);
   if (!message.empty()) line += " " + PrintableLine(message);
   return line;
@@ -103,7 +106,8 @@ void CallLog::Run() {
       changed_.wait(lock, [this] { return ends_ || !lines_.empty() || dropped_ > 0; });
       lines.swap(lines_);
       if (dropped_ > 0) {
-        lines.push_back(fmt::format("{} lines were not written: nobody read them\n", dropped_));
+        lines.push_back(fmt::format("{} not written: the log was read too slowly\n",
+                                    Count(dropped_, "line was", "lines were")));
         dropped_ = 0;
       }
       if (ends_ && lines.empty()) return;

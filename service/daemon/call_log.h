@@ -1,6 +1,6 @@
 // CallLog: a line for each call that ended, for people or for machines.
 //
-//   2026-06-01T12:00:00Z Plan session=prod OK 12.3ms
+//   2026-06-01T12:00:00Z Plan session=prod OK 12 ms
 //   {"time":"2026-06-01T12:00:00Z","call":"Plan","session":"prod","code":"OK","seconds":0.0123}
 //
 // Whoever reads the lines may be slow: they wait in a queue of kLinesMax, and those beyond it

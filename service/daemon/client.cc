@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "service/daemon/listener.h"
+#include "service/reconnect.h"
 #include "service/wire/planner.grpc.pb.h"
 
 namespace ebb {
@@ -22,10 +23,6 @@ namespace {
 
 constexpr std::string_view kScheme = "unix:";
 constexpr size_t kPartBytes = size_t{1} << 20;
-// A daemon that is started again is found soon.
-constexpr int kReconnectMsMin = 100;
-constexpr int kReconnectMsMax = 2000;
-constexpr int kConnectMs = 600'000;
 constexpr int kExportTimeouts = 10;
 // A daemon that is slow to speak is waited for by the call itself.
 constexpr int kFirstWordMs = 1000;
@@ -52,7 +49,7 @@ absl::StatusOr<sockaddr_un> ServerAddress(const std::string& server) {
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--server: ", Printable(server), ": is no path of a socket"));
+        absl::StrCat("--server: ", Printable(server), ": is not a path of a socket"));
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   return address;
@@ -86,10 +83,7 @@ class PlannerClient::Impl {
   explicit Impl(std::string server_name) : server(std::move(server_name)) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMsMin);
-    // To gRPC it is also how long a connection may take to be made: a call's deadline decides.
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMsMax);
+    SetReconnect(arguments);
     stub = v1alpha1::Planner::NewStub(
         grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments));
   }

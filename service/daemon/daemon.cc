@@ -1,13 +1,11 @@
 #include "service/daemon/daemon.h"
 
-#include <fcntl.h>
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server_posix.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,16 +15,20 @@
 #include <future>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "service/daemon/connection_calls.h"
 #include "service/daemon/daemon_metrics.h"
 #include "service/daemon/memory.h"
+#include "service/folder_owner.h"
+#include "service/lock_file.h"
 
 namespace ebb {
 namespace {
 
-constexpr int kStreamsOfAConnection = 1024;
+constexpr CallLimits kCallLimits;
 
 // How long a client without a call may take to close its connection when the daemon ends.
 constexpr std::chrono::milliseconds kFarewell{500};
@@ -36,20 +38,25 @@ absl::Status WrongFolder(const std::string& folder, std::string_view what) {
 }
 
 // `what`, which `flag` names, is this process's while the lock is held.
-absl::StatusOr<UniqueFd> TakeLock(const std::string& name, const std::string& what,
+absl::StatusOr<LockFile> TakeLock(const std::string& name, const std::string& what,
                                   const std::string& flag) {
-  UniqueFd lock(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (lock.get() < 0) {
-    return WrongFolder(what, absl::StrCat(flag, ": cannot be written: ", std::strerror(errno)));
-  }
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  absl::StatusOr<LockFile> lock = LockFile::Take(name);
+  if (lock.ok()) return lock;
+  if (absl::IsFailedPrecondition(lock.status())) {
     return WrongFolder(what, flag + ": another ebb uses it");
   }
-  return lock;
+  return WrongFolder(what, absl::StrCat(flag, ": cannot be written: ", lock.status().message()));
+}
+
+// No other user may put another file or folder in the place of `what`, which `flag` names.
+absl::Status CheckPlace(const std::string& what, const std::string& flag) {
+  const absl::Status place = CheckOnlyWeMayReplace(what);
+  if (place.ok()) return place;
+  return WrongFolder(what, absl::StrCat(flag, ": other users may replace it: ", place.message()));
 }
 
 // The folder of the state files is one daemon's, and nobody else may read it.
-absl::StatusOr<UniqueFd> TakeFolder(const std::string& folder) {
+absl::StatusOr<LockFile> TakeFolder(const std::string& folder) {
   struct stat status{};
   if (stat(folder.c_str(), &status) != 0) {
     return WrongFolder(folder, absl::StrCat("--state-folder: ", std::strerror(errno)));
@@ -59,7 +66,14 @@ absl::StatusOr<UniqueFd> TakeFolder(const std::string& folder) {
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return WrongFolder(folder, "--state-folder: may be written by others; chmod go-w it");
   }
+  if (absl::Status s = CheckPlace(folder, "--state-folder"); !s.ok()) return s;
   return TakeLock(folder + "/lock", folder, "--state-folder");
+}
+
+// The same for a single state file.
+absl::StatusOr<LockFile> TakeFile(const std::string& file) {
+  if (absl::Status s = CheckPlace(file, "--state"); !s.ok()) return s;
+  return TakeLock(file + ".lock", file, "--state");
 }
 
 }  // namespace
@@ -72,12 +86,12 @@ class Daemon::Impl {
 
   absl::Status Start() {
     if (!options_.session.state_folder.empty()) {
-      absl::StatusOr<UniqueFd> lock = TakeFolder(options_.session.state_folder);
+      absl::StatusOr<LockFile> lock = TakeFolder(options_.session.state_folder);
       if (!lock.ok()) return lock.status();
       state_lock_ = *std::move(lock);
     }
     if (const std::string& file = options_.session.state_file; !file.empty()) {
-      absl::StatusOr<UniqueFd> lock = TakeLock(file + ".lock", file, "--state");
+      absl::StatusOr<LockFile> lock = TakeFile(file);
       if (!lock.ok()) return lock.status();
       state_lock_ = *std::move(lock);
     }
@@ -103,11 +117,15 @@ class Daemon::Impl {
     builder.RegisterService(service_->service());
     builder.SetMaxReceiveMessageSize(static_cast<int>(options_.message_bytes_max));
     builder.SetMaxSendMessageSize(-1);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsOfAConnection);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                               static_cast<int>(kCallLimits.streams));
     // A client that has gone without a word is noticed.
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> counters;
+    counters.push_back(CountCalls(connection_calls_));
+    builder.experimental().SetInterceptorCreators(std::move(counters));
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC's server does not start");
     absl::StatusOr<std::unique_ptr<HttpPages>> pages =
@@ -149,18 +167,22 @@ class Daemon::Impl {
 
  private:
   [[nodiscard]] std::string MetricsText() const {
-    const std::string own = metrics_.Text(sessions_, {.connections_accepted = listener_->accepted(),
-                                                      .connections_refused = listener_->refused(),
-                                                      .resident_bytes = ResidentBytes()});
+    const std::string own =
+        metrics_.Text(sessions_, {.connections_accepted = listener_->accepted(),
+                                  .connections_refused = listener_->refused(),
+                                  .connections_closed = connection_calls_->closed(),
+                                  .resident_bytes = ResidentBytes()});
     return options_.more_metrics == nullptr ? own : own + options_.more_metrics();
   }
 
   const DaemonOptions options_;
   MemoryReturn memory_;
-  UniqueFd state_lock_;
+  LockFile state_lock_;
   DaemonMetrics metrics_;
   Sessions sessions_;
   std::unique_ptr<Listener> listener_;
+  const std::shared_ptr<ConnectionCalls> connection_calls_ =
+      std::make_shared<ConnectionCalls>(kCallLimits, CloseConnection);
   std::unique_ptr<PlannerService> service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HttpPages> pages_;

@@ -52,10 +52,11 @@ std::string DaemonMetrics::Text(const Sessions& sessions, const Now& now) const 
   const auto counter = [&](const char* name, const char* help) -> auto& {
     return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
   };
-  auto& connections = counter("ebb_connections_total", "Connections, by what came of them.");
+  auto& connections = counter("ebb_connections_total", "Connections, by outcome.");
   connections.Add({{"result", "accepted"}})
       .Increment(static_cast<double>(now.connections_accepted));
   connections.Add({{"result", "refused"}}).Increment(static_cast<double>(now.connections_refused));
+  connections.Add({{"result", "closed"}}).Increment(static_cast<double>(now.connections_closed));
   gauge("process_resident_memory_bytes", "Resident memory.")
       .Add({})
       .Set(static_cast<double>(now.resident_bytes));
@@ -63,7 +64,8 @@ std::string DaemonMetrics::Text(const Sessions& sessions, const Now& now) const 
   auto& nodes = gauge("ebb_session_nodes", "Nodes of the session's cluster.");
   auto& pods = gauge("ebb_session_pods", "Pods of the session's cluster.");
   auto& waiting = gauge("ebb_session_waiting_calls", "Calls that wait for the session.");
-  auto& rebuilds = counter("ebb_session_rebuilds_total", "How often a cluster was built anew.");
+  auto& rebuilds = counter("ebb_session_rebuilds_total",
+                           "How often a cluster was built again from its objects.");
   auto& plans = counter("ebb_session_plans_total", "Plans that were made.");
   std::vector<std::pair<std::string, MetricsSnapshot>> rounds;
   const auto all = sessions.All();

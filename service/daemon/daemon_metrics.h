@@ -2,7 +2,8 @@
 //
 //   ebb_calls_total{call,code}            calls that ended
 //   ebb_call_duration_seconds{call}       how long they took
-//   ebb_connections_total{result}         "accepted", "refused" for their user
+//   ebb_connections_total{result}         "accepted", "refused" for their user,
+//                                         "closed" for too many calls at once
 //   ebb_sessions
 //   ebb_session_version{session}, ebb_session_nodes, ebb_session_pods,
 //   ebb_session_rebuilds_total, ebb_session_plans_total, ebb_session_waiting_calls
@@ -34,6 +35,7 @@ class DaemonMetrics {
   struct Now {
     uint64_t connections_accepted = 0;
     uint64_t connections_refused = 0;
+    uint64_t connections_closed = 0;
     uint64_t resident_bytes = 0;
   };
   // With what the sessions counted of their rounds.

@@ -132,7 +132,7 @@ class HttpPages::Impl {
   }
 
   absl::Status ListenOn(const std::string& path) {
-    absl::StatusOr<UniqueFd> lock = ClaimSocketPath(path);
+    absl::StatusOr<LockFile> lock = ClaimSocketPath(path);
     if (!lock.ok()) return lock.status();
     lock_ = *std::move(lock);
     const absl::Status listens = server_.ListenOn(path);
@@ -229,7 +229,7 @@ class HttpPages::Impl {
   Sessions& sessions_;
   const std::function<std::string()> metrics_;
   std::string host_;  // That is listened on.
-  UniqueFd lock_;
+  LockFile lock_;
   std::string socket_;
   std::atomic<size_t> followers_ = 0;
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "service/folder_owner.h"
 
 namespace ebb {
 namespace {
@@ -49,7 +49,7 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Nobody else may put another socket in its place.
+// No other user may put another socket in its place.
 absl::Status CheckFolder(const std::string& path) {
   const std::string folder = FolderOf(path);
   struct stat status{};
@@ -62,17 +62,18 @@ absl::Status CheckFolder(const std::string& path) {
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky) {
     return Wrong(path, "its folder may be written by others; chmod go-w it");
   }
-  return absl::OkStatus();
+  const absl::Status above = CheckOnlyWeMayReplace(folder);
+  return above.ok()
+             ? above
+             : Wrong(path, absl::StrCat("other users may replace its folder: ", above.message()));
 }
 
-absl::StatusOr<UniqueFd> Lock(const std::string& path) {
+absl::StatusOr<LockFile> Lock(const std::string& path) {
   const std::string name = path + ".lock";
-  UniqueFd lock(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (lock.get() < 0) return Failed(name, "cannot be made");
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Wrong(path, "another ebb serves on it");
-  }
-  return lock;
+  absl::StatusOr<LockFile> lock = LockFile::Take(name);
+  if (lock.ok()) return lock;
+  if (absl::IsFailedPrecondition(lock.status())) return Wrong(path, "another ebb serves on it");
+  return Wrong(name, absl::StrCat("cannot be made: ", lock.status().message()));
 }
 
 // Takes away a socket on which nobody listens.
@@ -111,15 +112,11 @@ absl::StatusOr<UniqueFd> Bind(const std::string& path, const sockaddr_un& addres
 
 }  // namespace
 
-UniqueFd::~UniqueFd() {
-  if (fd_ >= 0) close(fd_);
-}
-
-absl::StatusOr<UniqueFd> ClaimSocketPath(const std::string& path) {
+absl::StatusOr<LockFile> ClaimSocketPath(const std::string& path) {
   const absl::StatusOr<sockaddr_un> address = AddressOf(path);
   if (!address.ok()) return address.status();
   if (absl::Status s = CheckFolder(path); !s.ok()) return s;
-  absl::StatusOr<UniqueFd> lock = Lock(path);
+  absl::StatusOr<LockFile> lock = Lock(path);
   if (!lock.ok()) return lock;
   if (absl::Status s = ClearStale(path, *address); !s.ok()) return s;
   return lock;
@@ -143,7 +140,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const ListenerOptions& 
     listener->socket_ = UniqueFd(options.inherited);
     return listener;
   }
-  absl::StatusOr<UniqueFd> lock = ClaimSocketPath(options.path);
+  absl::StatusOr<LockFile> lock = ClaimSocketPath(options.path);
   if (!lock.ok()) return lock.status();
   listener->lock_ = *std::move(lock);
   const absl::StatusOr<sockaddr_un> address = AddressOf(options.path);

@@ -4,9 +4,9 @@
 //   (*listener)->Start([](UniqueFd connection) { Serve(std::move(connection)); });
 //
 // Safety: the socket has mode 0600 from its first moment, or 0666 where other users are
-//         allowed, whose uid is then what counts; its folder may not be written by others,
-//         unless it is sticky as /tmp is.  A connection of a user who is not allowed is closed
-//         as it comes, before a byte of it is read.
+//         allowed, whose uid is then what counts; others may write neither its folder, unless it is
+//         sticky as /tmp is, nor one above it (folder_owner.h).  A connection of a user who is not
+//         allowed is closed as it comes, before a byte of it is read.
 // Stale:  a socket file is taken over only if nobody listens.  A lock beside it (PATH.lock),
 //         which ends with its process, decides between two that start at once.
 // Errors: one line naming the path: too long, no such folder, somebody listens, not a socket,
@@ -25,31 +25,13 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/unique_fd.h"
+#include "service/lock_file.h"
 
 namespace ebb {
-
-// A file descriptor that is closed with it.
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~UniqueFd();
-
-  [[nodiscard]] int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
 
 struct ListenerOptions {
   std::string path;
@@ -62,7 +44,7 @@ struct ListenerOptions {
 // Makes sure that `path` is free for a socket, taking a stale one away.
 // Returns the lock beside it, to be held as long as the socket is there.
 // Errors: as Listener's.
-absl::StatusOr<UniqueFd> ClaimSocketPath(const std::string& path);
+absl::StatusOr<LockFile> ClaimSocketPath(const std::string& path);
 
 class Listener {
  public:
@@ -86,7 +68,7 @@ class Listener {
 
   std::string path_;  // Empty: the socket is not ours to take away.
   ino_t inode_ = 0;
-  UniqueFd lock_;
+  LockFile lock_;
   UniqueFd socket_;
   UniqueFd stop_;  // An eventfd.
   std::set<uid_t> allowed_users_;

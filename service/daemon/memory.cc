@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::chrono::seconds kTrimEvery{1};
 constexpr std::chrono::seconds kMemoryLookEvery{5};
-constexpr uint64_t kGrowthBytes = uint64_t{64} << 20;
 
 void GiveBack() {
 #ifdef __GLIBC__
@@ -43,6 +42,15 @@ uint64_t ResidentBytesWithin(uint64_t limit) {
   return ResidentBytes();
 }
 
+uint64_t AllocatedBytes() {
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+#else
+  return 0;
+#endif
+}
+
 MemoryReturn::MemoryReturn() : thread_([this] { Run(); }) {}
 
 MemoryReturn::~MemoryReturn() {
@@ -55,14 +63,14 @@ MemoryReturn::~MemoryReturn() {
 }
 
 void MemoryReturn::Run() {
-  uint64_t base = ResidentBytes();
+  ReturnPolicy policy;
+  policy.Returned(ResidentBytes(), AllocatedBytes());
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kMemoryLookEvery, [this] { return over_; })) {
-    const uint64_t bytes = ResidentBytes();
-    if (bytes < base) base = bytes;
-    if (bytes < base + base / 4 || bytes < base + kGrowthBytes) continue;
+    if (!policy.IsDue(ResidentBytes())) continue;
+    if (!policy.Wants(ResidentBytes(), AllocatedBytes())) continue;
     GiveBack();
-    base = ResidentBytes();
+    policy.Returned(ResidentBytes(), AllocatedBytes());
   }
 }
 

@@ -49,7 +49,7 @@ std::string Cut(std::string text) {
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   return {static_cast<grpc::StatusCode>(status.code()),
-          Cut(Printable(std::string_view(status.message().data(), status.message().size())))};
+          Cut(PrintableLine(std::string_view(status.message().data(), status.message().size())))};
 }
 
 // The end of the time that a call has.
@@ -511,7 +511,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     }
     const bool resync_is_over = resync_ && !session.InResync(*resync_);
     if (message.resync_ends() && resync_is_over) {
-      return absl::AbortedError("resync_ends: the cluster was loaded anew since it began");
+      return absl::AbortedError("resync_ends: the cluster was loaded again since it began");
     }
     // What a resync names is how things are.
     taken = session.Take(batch, resync_is_over ? std::nullopt : resync_);

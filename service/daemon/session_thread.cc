@@ -185,7 +185,7 @@ void SessionThread::Run() {
   while (true) {
     SessionCall call;
     std::vector<SessionCall> refused;
-    absl::Status why = absl::CancelledError("nobody waits for the answer any more");
+    absl::Status why = absl::CancelledError("the client no longer waits for the answer");
     bool ends = false;
     {
       std::unique_lock lock(mutex_);

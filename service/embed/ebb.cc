@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -72,10 +73,25 @@ ebb_code CodeOf(absl::StatusCode code) {
   }
 }
 
+// Errors of ebb name flags of its commands; a host of the library has options and calls.
+std::string ForHosts(absl::string_view message) {
+  return absl::StrReplaceAll(
+      message,
+      {{"--max-objects", "objects_max"},
+       {"--max-dump", "dump_bytes_max"},
+       {"--max-input-bytes", "dump_bytes_max"},
+       {", --max-object", ""},  // No option of the library.
+       {"with --allow-incomplete (allow_incomplete)", "after ebb_cluster_allow_incomplete"},
+       {"pass --allow-incomplete", "call ebb_cluster_allow_incomplete"},
+       {"or --assume-complete if it is all there is",
+        "or set as_given of ebb_options if it is all there is"},
+       {"; pass what `", "; the argument dump must be what `"}});
+}
+
 ebb_code Tell(const absl::Status& status, ebb_error** error) {
   if (status.ok()) return EBB_OK;
   const ebb_code code = CodeOf(status.code());
-  if (error != nullptr) *error = new ebb_error{code, std::string(status.message())};
+  if (error != nullptr) *error = new ebb_error{code, ForHosts(status.message())};
   return code;
 }
 
@@ -86,7 +102,7 @@ ebb_code Guarded(ebb_error** error, Body body) noexcept {
     try {
       return Tell(body(), error);
     } catch (const std::bad_alloc&) {
-      return Tell(absl::ResourceExhaustedError("memory: there is none left"), error);
+      return Tell(absl::ResourceExhaustedError("memory: none is left"), error);
     } catch (const std::exception& thrown) {
       return Tell(absl::InternalError(thrown.what()), error);
     }
@@ -209,9 +225,9 @@ absl::StatusOr<std::unique_ptr<ebb_cluster>> NewCluster(uint32_t abi_version,
   std::error_code none;
   if (!folder.empty() && !std::filesystem::is_directory(folder, none)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("state_folder: ", ebb::Printable(folder), ": is no folder"));
+        absl::StrCat("state_folder: ", ebb::Printable(folder), ": is not a folder"));
   }
-  if (absl::Status s = ebb::CheckSessionName(name); !s.ok()) return s;
+  if (absl::Status s = ebb::CheckSessionName(name, "name"); !s.ok()) return s;
   made->session = std::make_unique<ebb::Session>(std::move(name), made->options);
   return made;
 }
@@ -374,7 +390,7 @@ absl::StatusOr<std::string> Call(ebb::Session& session, ebb_call call, ebb_encod
     case EBB_CALL_PASS_TABLE:
       return PassTable(session, encoding, data, size);
     default:
-      return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is no call"));
+      return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is not a call"));
   }
 }
 
@@ -553,7 +569,11 @@ namespace {
 absl::Status CheckMayBeCarriedOut(const wire::PlanReply& reply, bool allow_incomplete) {
   std::vector<ebb::InputWarning> missing;
   for (const wire::Warning& each : reply.missing()) {
-    missing.push_back({each.code(), each.message(), each.command(), ebb::Lack::kKinds});
+    missing.push_back({.code = each.code(),
+                       .message = each.message(),
+                       .command = each.command(),
+                       .lack = ebb::Lack::kKinds,
+                       .advice = each.advice()});
   }
   const absl::Status checked = ebb::CheckMayBeCarriedOut(missing, allow_incomplete);
   return checked.ok() ? checked : absl::FailedPreconditionError(checked.message());

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/duration.h"
 #include "base/printable.h"
 
 namespace ebb {
@@ -119,8 +120,8 @@ absl::Status StatusOf(const HttpAddress& address, CURLcode result, const HttpAns
     case CURLE_OK:
       return absl::OkStatus();
     case CURLE_OPERATION_TIMEDOUT:
-      return absl::UnavailableError(
-          fmt::format("{}: it gave no whole answer within {} s", NameOf(address), timeout_s));
+      return absl::UnavailableError(fmt::format("{}: it gave no whole answer within {}",
+                                                NameOf(address), DurationText(timeout_s)));
     case CURLE_ABORTED_BY_CALLBACK:
       return absl::CancelledError(fmt::format("{}: ebb ends", NameOf(address)));
     case CURLE_OUT_OF_MEMORY:  // So libcurl says it of a line beyond its own limit, too.

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/figures.h"
+
 namespace ebb {
 
 NoticeQueue::NoticeQueue(std::vector<std::unique_ptr<Notifier>> notifiers)
@@ -34,7 +36,8 @@ std::vector<std::string> NoticeQueue::FinishAndTakeProblems(std::chrono::millise
     changed_.wait_for(lock, farewell, [this] { return waiting_.empty() && !sending_; });
     finished_ = true;
     if (!waiting_.empty()) {
-      problems_.push_back(fmt::format("{} notices were not sent: ebb ends", waiting_.size()));
+      problems_.push_back(fmt::format("{} not sent: ebb ends",
+                                      Count(waiting_.size(), "notice was", "notices were")));
     }
     waiting_.clear();
   }

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "service/outside/http_client.h"
@@ -30,7 +31,7 @@ class LogNotifier final : public Notifier {
   explicit LogNotifier(std::function<void(std::string_view line)> print)
       : print_(std::move(print)) {}
   absl::Status Tell(const Notice& notice) override {
-    print_(fmt::format("{}: {}", FormatRfc3339(notice.at_s), Printable(notice.text)));
+    print_(fmt::format("{}: {}", FormatRfc3339(notice.at_s), PrintableLine(notice.text)));
     return absl::OkStatus();
   }
 
@@ -122,7 +123,7 @@ class ExecNotifier final : public Notifier {
         kill(child, SIGKILL);
         waitpid(child, &status, 0);
         if (given_up) return Failed("it was killed, as ebb ends");
-        return Failed(fmt::format("it did not end within {} s", settings_.timeout_s));
+        return Failed(fmt::format("it did not end within {}", DurationText(settings_.timeout_s)));
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

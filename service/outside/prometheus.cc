@@ -48,7 +48,7 @@ absl::StatusOr<PolicySignal> ReadPrometheusAnswer(std::string_view query, std::s
     std::string_view why;
     if (root["error"].get_string().get(why)) why = "it tells an error without a message";
     return absl::FailedPreconditionError(
-        fmt::format("Prometheus, query \"{}\": {}", Printable(query), Printable(why)));
+        fmt::format("Prometheus, query \"{}\": {}", Printable(query), PrintableLine(why)));
   }
   std::string_view type;
   simdjson::dom::element result;
@@ -57,7 +57,7 @@ absl::StatusOr<PolicySignal> ReadPrometheusAnswer(std::string_view query, std::s
   }
   PolicySignal signal;
   if (type == "scalar") {
-    if (!ReadSample(result, signal)) return BadAnswer(query, "its scalar is no number");
+    if (!ReadSample(result, signal)) return BadAnswer(query, "its scalar is not a number");
     return signal;
   }
   simdjson::dom::array rows;
@@ -69,7 +69,7 @@ absl::StatusOr<PolicySignal> ReadPrometheusAnswer(std::string_view query, std::s
   }
   simdjson::dom::element value;
   if (rows.at(0)["value"].get(value) || !ReadSample(value, signal)) {
-    return BadAnswer(query, "its value is no number");
+    return BadAnswer(query, "its value is not a number");
   }
   return signal;
 }
@@ -88,9 +88,10 @@ absl::StatusOr<PolicySignal> QueryPrometheus(const PrometheusSettings& settings,
   }
   absl::StatusOr<PolicySignal> signal = ReadPrometheusAnswer(query, *body);
   if (signal.ok() && signal->at_s > now_s + kAheadSecondsMax) {
-    return BadAnswer(query, fmt::format("its value is of {}, which is still to come; one of the "
-                                        "clocks is wrong",
-                                        FormatRfc3339(*signal->at_s)));
+    return BadAnswer(query,
+                     fmt::format("its value has the time {}, which is in the future; one of the "
+                                 "clocks is wrong",
+                                 FormatRfc3339(*signal->at_s)));
   }
   return signal;
 }

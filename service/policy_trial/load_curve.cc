@@ -63,7 +63,7 @@ absl::StatusOr<LoadCurve> LoadCurve::FromSeries(const std::vector<SignalPoint>& 
     if (point.pool != pool || point.signal != "pods") continue;
     if (!(point.value >= 0 && point.value <= kPodsMax)) {
       return absl::InvalidArgumentError(
-          fmt::format("pool {}: signal pods: {} is no number of pods", pool, point.value));
+          fmt::format("pool {}: signal pods: {} is not a number of pods", pool, point.value));
     }
     points.push_back({point.at_s, std::llround(point.value)});
   }

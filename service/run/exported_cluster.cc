@@ -16,8 +16,9 @@ absl::StatusOr<uint64_t> ExportedCluster::SessionVersion() {
     if (options_.needs_feed && session.feeds() == 0) {
       return absl::FailedPreconditionError(
           absl::StrCat("session ", options_.session,
-                       ": nobody feeds it: no Sync stream is open that has ended a resync"));
+                       ": no client feeds it: no open Sync stream has ended a resync"));
     }
+    fed_ = session.feeds() > 0;
     return session.version();
   }
   return absl::NotFoundError(absl::StrCat("session ", Printable(options_.session), ": not found"));
@@ -27,8 +28,11 @@ absl::Status ExportedCluster::Fetch() {
   absl::StatusOr<PlannerClient::Exported> exported = client_.Export(options_.session);
   if (!exported.ok()) return exported.status();
   const bool first = live_ == nullptr;
-  auto live = LiveCluster::FromDump("the session's cluster", exported->snapshot, options_.load);
+  LoadOptions load = options_.load;
+  load.allow_incomplete = true;  // It is asked below, when the cluster's source is known.
+  auto live = LiveCluster::FromDump("the session's cluster", exported->snapshot, load);
   if (!live.ok()) return live.status();
+  if (fed_) (*live)->SetSource(InputSource::kFeeder);
   absl::StatusOr<LiveCluster::Version> judged = (*live)->Judged();
   if (!judged.ok()) return judged.status();
   if (absl::Status s =

@@ -65,6 +65,7 @@ class ExportedCluster : public ClusterSource {
   const ExportedClusterOptions options_;
   ScaleDown* const scale_down_ = nullptr;
   uint64_t version_ = 0;
+  bool fed_ = false;  // A client feeds the session.
   std::unique_ptr<LiveCluster> live_;
   std::optional<LiveCluster::Version> cluster_;  // Of live_.
 };

@@ -23,15 +23,17 @@ struct Told {
   std::string status;
   std::string message;
   size_t unneeded = 0;
+  UnremovableNodes unremovable = {};
 };
 
 std::optional<Told> RoundOf(const LoopTurn& turn) {
   if (turn.asked) {
-    return Told{turn.asked->number, turn.asked->status, turn.asked->message, turn.asked->unneeded};
+    return Told{turn.asked->number, turn.asked->status, turn.asked->message, turn.asked->unneeded,
+                turn.asked->unremovable};
   }
   if (!turn.round) return std::nullopt;
   return Told{0, std::string(ToString(turn.round->status)), RoundMessage(*turn.round),
-              turn.round->unneeded.size()};
+              turn.round->unneeded.size(), turn.round->unremovable};
 }
 
 std::span<const DeletionOrder> BegunOf(const LoopTurn& turn) {
@@ -47,6 +49,9 @@ std::string Head(const LoopTurn& turn) {
                           Printable(round->status), Count(turn.nodes, "node", "nodes"),
                           Count(turn.pending, "pod", "pods"), round->unneeded)
             : "round left out";
+  if (round && round->unremovable.nodes > 0) {
+    text += ", " + UnremovableAsText(round->unremovable);
+  }
   if (turn.in_deletion) text += fmt::format(", {} in deletion", *turn.in_deletion);
   if (turn.begun > 0) text += fmt::format(", {} begin", turn.begun);
   if (round && !round->message.empty()) text += "; " + PrintableLine(round->message);
@@ -54,6 +59,37 @@ std::string Head(const LoopTurn& turn) {
 }
 
 }  // namespace
+
+std::string UnremovableAsText(const UnremovableNodes& nodes) {
+  std::string text = fmt::format("{} unremovable", nodes.nodes);
+  const char* between = " (";
+  for (const UnremovableNodes::OfReason& each : nodes.reasons) {
+    text += fmt::format("{}{} {}", between, each.nodes, Printable(each.reason));
+    between = ", ";
+  }
+  if (nodes.remembered > 0) {
+    const std::string first = FormatRfc3339(nodes.first_recheck_s);
+    const std::string last = FormatRfc3339(nodes.last_recheck_s);
+    text += nodes.reasons.empty() ? " (" : "; ";
+    if (nodes.remembered < nodes.nodes) text += fmt::format("{} of them ", nodes.remembered);
+    text += first == last ? "looked at again at " + first
+                          : fmt::format("looked at again from {} to {}", first, last);
+  }
+  if (!nodes.reasons.empty() || nodes.remembered > 0) text += ")";
+  return text;
+}
+
+Json UnremovableAsJson(const UnremovableNodes& nodes) {
+  Json json = {{"nodes", nodes.nodes}, {"reasons", Json::object()}};
+  for (const UnremovableNodes::OfReason& each : nodes.reasons) {
+    json["reasons"][each.reason] = each.nodes;
+  }
+  if (nodes.remembered == 0) return json;
+  json["lookedAtAgain"] = {{"nodes", nodes.remembered},
+                           {"first", FormatRfc3339(nodes.first_recheck_s)},
+                           {"last", FormatRfc3339(nodes.last_recheck_s)}};
+  return json;
+}
 
 std::string PoolAsText(const PoolTurn& pool) {
   std::string text = fmt::format(
@@ -123,6 +159,7 @@ std::string TurnAsJson(const LoopTurn& turn) {
     json["nodes"] = turn.nodes;
     json["pendingPods"] = turn.pending;
     json["unneeded"] = round->unneeded;
+    json["unremovable"] = UnremovableAsJson(round->unremovable);
   } else {
     json["status"] = "NoRound";
   }

@@ -1,7 +1,9 @@
 // A line for each turn of a loop (loop.h), and one for each thing in it that an operator looks for.
 //
-//   2026-06-01T12:00:00Z round 12 ScaleDownNodeDeleteStarted: 200 nodes, 0 pods pending, 5 nodes
-//       unneeded, 1 in deletion, 2 begin
+//   2026-06-01T12:00:00Z round 12 ScaleDownNodeDeleteStarted: 200 nodes, 0 pods pending, 5
+//   unneeded,
+//       58 unremovable (40 NotEnoughPdb, 18 NoPlaceToMovePods; looked at again from
+//       2026-06-01T12:01:12Z to 2026-06-01T12:04:30Z), 1 in deletion, 2 begin
 //   2026-06-01T12:00:00Z begin n7: drain, 12 pods
 //   2026-06-01T12:00:00Z ended n3
 //   2026-06-01T12:00:00Z pool web, escalator: 2 nodes, +6 (up), group web is to have 8 machines
@@ -24,6 +26,11 @@ namespace ebb {
 // Each line with its end.
 std::string TurnAsText(const LoopTurn& turn);
 std::string TurnAsJson(const LoopTurn& turn);
+
+// "58 unremovable (40 NotEnoughPdb, 18 NoPlaceToMovePods; 40 of them looked at again at
+// 2026-06-01T12:01:12Z)", and the same as data.
+std::string UnremovableAsText(const UnremovableNodes& nodes);
+nlohmann::ordered_json UnremovableAsJson(const UnremovableNodes& nodes);
 
 // "pool web, escalator: 2 nodes, stays (cooldown); denied by lock"
 std::string PoolAsText(const PoolTurn& pool);

@@ -22,7 +22,7 @@ class LoopMetrics::Impl {
   prometheus::Counter& rounds = turns.Add({{"result", "round"}});
   prometheus::Counter& left_out = turns.Add({{"result", "left-out"}});
   prometheus::Family<prometheus::Counter>& deletions =
-      CounterOf("ebb_loop_deletions_total", "Deletions of nodes, by what came of them.");
+      CounterOf("ebb_loop_deletions_total", "Deletions of nodes, by result.");
   prometheus::Counter& begun = deletions.Add({{"result", "begun"}});
   prometheus::Counter& ok = deletions.Add({{"result", "ok"}});
   prometheus::Counter& failed = deletions.Add({{"result", "failed"}});

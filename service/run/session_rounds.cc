@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "service/actuators/plugin_status.h"
 #include "service/session/wire_sizing.h"
+#include "service/session/wire_unremovable.h"
 #include "service/wire_limits.h"
 
 namespace ebb {
@@ -73,7 +74,7 @@ absl::Status CheckDeletions(const wire::RoundReply& reply, const ActuatorStatus&
     const wire::OrderedDeletion& told = reply.deletions(i);
     const std::string row = absl::StrCat("deletions[", i, "]");
     if (!seen.insert(told.node()).second) {
-      return WrongRound(row + ".node", absl::StrCat(Shown(told.node()), " is there twice"));
+      return WrongRound(row + ".node", absl::StrCat(Shown(told.node()), " occurs twice"));
     }
     const std::string& listed = i < empty ? reply.delete_empty(i) : reply.delete_drain(i - empty);
     if (told.node() != listed || told.drain() != (i >= empty)) {
@@ -102,7 +103,10 @@ std::vector<InputWarning> WarningsOf(const wire::RoundReply& reply) {
   const auto text = [](const std::string& told) { return Printable(told.substr(0, kWireNameMax)); };
   std::vector<InputWarning> warnings;
   for (const wire::Warning& told : reply.warnings()) {
-    warnings.push_back({text(told.code()), text(told.message()), text(told.command())});
+    warnings.push_back({.code = text(told.code()),
+                        .message = text(told.message()),
+                        .command = text(told.command()),
+                        .advice = text(told.advice())});
   }
   return warnings;
 }
@@ -137,10 +141,11 @@ absl::StatusOr<AskedRound> ReadRoundReply(const wire::RoundReply& reply,
   if (absl::Status s = CheckDeletions(reply, running); !s.ok()) return s;
   AskedRound round{.number = reply.round(),
                    .status = Shown(reply.status()),
-                   .message = Printable(reply.message().substr(0, kWireNameMax)),
+                   .message = PrintableLine(reply.message().substr(0, kWireNameMax)),
                    .nodes = reply.nodes(),
                    .pending = reply.pending_pods(),
-                   .unneeded = reply.unneeded()};
+                   .unneeded = reply.unneeded(),
+                   .unremovable = ReadUnremovable(reply.unremovable())};
   for (int i = 0; i < reply.deletions_size(); ++i) {
     auto order = ReadDeletion(absl::StrCat("deletions[", i, "]"), reply.deletions(i));
     if (!order.ok()) return order.status();
@@ -149,7 +154,7 @@ absl::StatusOr<AskedRound> ReadRoundReply(const wire::RoundReply& reply,
   absl::Status names = ReadNames("soft_taint", reply.soft_taint(), round.taint);
   if (names.ok()) names = ReadNames("soft_untaint", reply.soft_untaint(), round.untaint);
   if (!names.ok()) return names;
-  for (const std::string& line : reply.log()) round.log.push_back(Printable(line));
+  for (const std::string& line : reply.log()) round.log.push_back(PrintableLine(line));
   return round;
 }
 

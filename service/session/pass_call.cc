@@ -300,7 +300,7 @@ absl::StatusOr<PassRequest> ReadPassCall(const wire::PassCall& call,
       return request;
     default:
       return absl::InvalidArgumentError(
-          absl::StrCat("pod_order: ", static_cast<int>(call.pod_order()), " is no order"));
+          absl::StrCat("pod_order: ", static_cast<int>(call.pod_order()), " is not an order"));
   }
 }
 

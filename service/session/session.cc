@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -31,6 +32,7 @@
 #include "service/session/pass_call.h"
 #include "service/session/wire_query.h"
 #include "service/session/wire_sizing.h"
+#include "service/session/wire_unremovable.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/rfc3339.h"
@@ -55,7 +57,7 @@ std::string KeyOfObject(const ObjectSink::Unevaluated& object) {
 // Whether the time of a call has ended.
 bool IsOver(const Deadline* stops) { return stops != nullptr && stops->Expired(); }
 absl::Status TimeIsOver() {
-  return absl::DeadlineExceededError("the call's time is over, or its client has gone");
+  return absl::DeadlineExceededError("the call's deadline has passed, or its client has gone");
 }
 
 bool IsNode(const Change& change) {
@@ -92,6 +94,7 @@ void PutWarning(const InputWarning& warning, wire::Warning& told) {
   told.set_code(warning.code);
   told.set_message(warning.message);
   told.set_command(warning.command);
+  told.set_advice(warning.advice);
 }
 
 template <typename Reply>
@@ -111,7 +114,7 @@ absl::Status NoSuchView(const wire::View& view, std::string_view call) {
                                                  wire::View::Format_IsValid(view.format())
                                                      ? wire::View::Format_Name(view.format())
                                                      : absl::StrCat(view.format()),
-                                                 " is no view of ", Absl(call)));
+                                                 " is not a view of ", Absl(call)));
 }
 
 // `patch` over `json`, member by member.
@@ -196,10 +199,10 @@ class BareRules {
 absl::Status PutOptions(const Json& options, wire::Settings& settings) {
   const auto put =
       google::protobuf::util::JsonStringToMessage(CompactJson(options), settings.mutable_options());
-  return put.ok() ? absl::OkStatus() : absl::InternalError("options that are no JSON");
+  return put.ok() ? absl::OkStatus() : absl::InternalError("options that are not JSON");
 }
 
-absl::Status CheckSessionName(std::string_view name) {
+absl::Status CheckSessionName(std::string_view name, std::string_view field) {
   constexpr size_t kLengthMax = 63;
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   const bool good =
@@ -207,8 +210,9 @@ absl::Status CheckSessionName(std::string_view name) {
       std::ranges::all_of(name, [&](char c) { return letter(c) || c == '-' || c == '.'; });
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "session: ", Printable(name.substr(0, 2 * kLengthMax)), " is no name of 1 to ", kLengthMax,
-      " lower-case letters, digits, - and ., with a letter or digit at both ends"));
+      Absl(field), ": \"", Printable(name.substr(0, 2 * kLengthMax)),
+      "\" is not a name; a name has 1 to ", kLengthMax,
+      " lower-case letters, digits, - and ., and begins and ends with a letter or digit"));
 }
 
 Session::Session(std::string name, const SessionOptions& options)
@@ -231,6 +235,7 @@ LiveSnapshot::Options Session::HoldingOf(const LoadOptions& load) const {
 
 std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
   auto cluster = std::make_unique<LiveCluster>(load, HoldingOf(load));
+  cluster->SetSource(InputSource::kFeeder);  // A dump makes one of its own (Load).
   if (server_version_) cluster->SetServerVersion(*server_version_);
   return cluster;
 }
@@ -258,6 +263,10 @@ wire::SessionStatus Session::Status() {
     status.set_last_plan_version(*last_plan_version_);
     status.set_last_plan_removes(last_plan_removes_);
     status.set_last_plan_seconds(last_plan_seconds_);
+  }
+  if (last_round_) {
+    *status.mutable_unremovable() = last_round_->unremovable;
+    status.set_last_round_at(last_round_->at_s);
   }
   status.mutable_ignored_kinds()->insert(ignored_.begin(), ignored_.end());
   status.set_feeds(feed_.feeders());
@@ -375,9 +384,9 @@ absl::Status Session::CheckRoom(std::span<const Change> changes) {
   if (objects <= std::max<uint64_t>(options_.objects_max, cluster_->Objects())) {
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(absl::StrCat("objects: session ", name_, " would hold ",
-                                                   objects, ", and --max-objects is ",
-                                                   options_.objects_max));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("objects: session ", name_, " would hold ", Count(objects, "object", "objects"),
+                   "; --max-objects allows ", WithCommas(options_.objects_max)));
 }
 
 int64_t Session::ClockS() const { return options_.clock_s == nullptr ? 0 : options_.clock_s(); }
@@ -574,7 +583,7 @@ void Session::SetServerVersion(std::string_view git_version) {
 absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
   const auto named = resyncs_.find(resync);
   if (named == resyncs_.end()) {
-    return absl::AbortedError("the resync is over: the cluster was loaded anew");
+    return absl::AbortedError("the resync is over: the cluster was loaded again");
   }
   ChangeBatch deletions;
   MissingSink missing(named->second.named, deletions);
@@ -613,9 +622,9 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump, const wire:
   }
   if (!loaded.ok()) return loaded.status();
   if ((*loaded)->Objects() > options_.objects_max) {
-    return absl::ResourceExhaustedError(absl::StrCat("objects: the dump has ", (*loaded)->Objects(),
-                                                     ", and --max-objects is ",
-                                                     options_.objects_max));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("objects: the dump has ", Count((*loaded)->Objects(), "object", "objects"),
+                     "; --max-objects allows ", WithCommas(options_.objects_max)));
   }
   const std::string of_dump((*loaded)->UidOfNamespace("kube-system"));
   if (absl::Status s = CheckDumpIsOf(cluster_uid, of_dump); !s.ok()) return s;
@@ -731,8 +740,8 @@ absl::Status Session::CheckSaidToBeWhole() const {
   }
   return absl::FailedPreconditionError(
       "batches of changes filled it, and no client has said that they are the whole cluster (by a "
-      "resync, or by `whole` in a message of Sync); a plan of what may be a part is shown and not "
-      "carried out, but with --allow-incomplete (allow_incomplete)");
+      "resync, or by `whole` in a message of Sync); ebb shows a plan of what may be a part of a "
+      "cluster, and carries it out only with --allow-incomplete (allow_incomplete)");
 }
 
 absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
@@ -754,8 +763,10 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   LoadedCluster& cluster = *judged;
   std::vector<InputWarning> others = FeedWarnings();
   for (const wire::Warning& each : input.warnings()) {
-    others.push_back(
-        {Printable(each.code()), Printable(each.message()), Printable(each.command())});
+    others.push_back({.code = PrintableLine(each.code()),
+                      .message = PrintableLine(each.message()),
+                      .command = PrintableLine(each.command()),
+                      .advice = PrintableLine(each.advice())});
   }
   const absl::StatusOr<int64_t> now_s = JudgeForPlan(
       (*settings)->groups, others,
@@ -1115,7 +1126,7 @@ absl::Status Session::CheckMayMakeRound(const wire::RoundCall& call) const {
   if (!answers.ok()) return answers;
   if (call.needs_feed() && feed_.feeders() == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "session ", name_, ": nobody feeds it: no Sync stream is open that has ended a resync"));
+        "session ", name_, ": no client feeds it: no open Sync stream has ended a resync"));
   }
   return absl::OkStatus();
 }
@@ -1162,6 +1173,7 @@ void PutRoundData(const MadeRound& round, const LoadedCluster& cluster, wire::Ro
   reply.set_pending_pods(cluster.pending.size());
   reply.set_unneeded(result.unneeded.size());
   reply.set_in_deletion(static_cast<uint64_t>(round.deletions_in_progress));
+  PutUnremovable(result.unremovable, *reply.mutable_unremovable());
 }
 
 // The groups of these nodes may not shrink in this round: they are at their minimum.  A replay is
@@ -1282,9 +1294,10 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   reply.set_version(version_);
   if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
   PutRoundData(round, source->cluster, reply);
+  last_round_ = {.at_s = round.result.now_s, .unremovable = reply.unremovable()};
   PutWarnings(source->cluster.warnings, reply);
-  for (const std::string& line : source->log) reply.add_log(Printable(line));
-  for (const std::string& line : round.log) reply.add_log(Printable(line));
+  for (const std::string& line : source->log) reply.add_log(PrintableLine(line));
+  for (const std::string& line : round.log) reply.add_log(PrintableLine(line));
   return reply;
 }
 
@@ -1328,9 +1341,9 @@ Json PageNode(const PlanReport& report, NodeId node) {
 
 Json PageOf(const PlanReport& report) {
   const PlanContext& context = report.context;
-  Json page = {{"now", context.request->now_s},
-               {"removes", report.remove.size()},
-               {"moved", report.moved},
+  Json page = {{"now", FormatRfc3339(context.request->now_s)},
+               {"removed", report.remove.size()},
+               {"movedPods", report.moved},
                {"nodes", Json::array()},
                {"warnings", Json::array()}};
   size_t order = 0;
@@ -1365,7 +1378,7 @@ absl::StatusOr<std::string> Session::PageJson() {
   page["timers"] = Json::array();
   if (driver_ != nullptr && driver_->before()) {
     for (const auto& timer : driver_->before()->timers) {
-      page["timers"].push_back({{"node", timer.node}, {"since", timer.since_s}});
+      page["timers"].push_back({{"node", timer.node}, {"since", FormatRfc3339(timer.since_s)}});
     }
   }
   page_.emplace(version_, CompactJson(page));

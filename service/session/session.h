@@ -91,7 +91,7 @@ absl::Status CheckMemory(const SessionOptions& options);
 absl::Status PutOptions(const nlohmann::ordered_json& options, wire::Settings& settings);
 
 // Whether a session may have that name.
-absl::Status CheckSessionName(std::string_view name);
+absl::Status CheckSessionName(std::string_view name, std::string_view field = "session");
 
 class Session {
  public:
@@ -302,6 +302,11 @@ class Session {
   std::optional<uint64_t> last_plan_version_;
   uint64_t last_plan_removes_ = 0;
   double last_plan_seconds_ = 0;
+  struct LastRound {
+    int64_t at_s = 0;
+    wire::UnremovableNodes unremovable;
+  };
+  std::optional<LastRound> last_round_;                   // That this process made and kept.
   std::optional<std::pair<uint64_t, std::string>> page_;  // Of that version.
 
   std::optional<int64_t> rounds_before_;  // Absent: nobody has looked.

@@ -1,12 +1,15 @@
 #include "service/session/session_feed.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/figures.h"
 #include "base/printable.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/import/advice.h"
 
 namespace ebb {
 
@@ -110,7 +113,8 @@ absl::Status SessionFeed::CheckAge(std::optional<double> max_age_seconds, int64_
   if (age_s <= *max_age_seconds) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "session ", session_, ": its cluster is as of ", FormatRfc3339(age.as_of_s), ", ",
-      now_s - age.as_of_s, " s ago, and at most ", *max_age_seconds, " s are asked for",
+      DurationText(now_s - age.as_of_s), " ago; the call allows at most ",
+      DurationText(std::chrono::duration<double>(*max_age_seconds)),
       age.not_fed_since_s ? "; no client feeds it" : "; a watch of its feeder is broken"));
 }
 
@@ -120,8 +124,11 @@ bool SessionFeed::TellsAge(int64_t now_s) const {
 
 std::vector<InputWarning> SessionFeed::WarningsAt(int64_t now_s) const {
   std::vector<InputWarning> warnings;
-  const auto warn = [&](const char* code, const std::string& text) {
-    warnings.push_back({code, absl::StrCat("session ", session_, ": ", text), ""});
+  const auto warn = [&](const char* code, const std::string& text, std::string advice = "") {
+    warnings.push_back({.code = code,
+                        .message = absl::StrCat("session ", session_, ": ", text),
+                        .command = "",
+                        .advice = std::move(advice)});
   };
   if (fill() == Fill::kMaybeIncomplete) {
     warn("SessionMaybeIncomplete",
@@ -132,8 +139,10 @@ std::vector<InputWarning> SessionFeed::WarningsAt(int64_t now_s) const {
   const FeedAge age = At(now_s);
   for (const BrokenWatch& watch : age.broken) {
     if (watch.never_listed) {
-      warn("SessionKindNotListed", absl::StrCat("its feeder cannot list ", Printable(watch.kind),
-                                                ": whether the cluster has any is not known"));
+      warn("SessionKindNotListed",
+           absl::StrCat("its feeder cannot list ", Printable(watch.kind),
+                        ": whether the cluster has any is not known"),
+           AdviceToFeed(Printable(watch.kind)));
       continue;
     }
     warn("SessionWatchBroken",
@@ -159,7 +168,7 @@ absl::Status SessionFeed::CheckCluster(std::string_view uid) const {
   if (uid.empty() || cluster_uid_.empty() || uid == cluster_uid_) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "session ", session_, ": is of the cluster whose namespace kube-system has the UID ",
-      Printable(cluster_uid_), ", and what came is of the one with the UID ", Printable(uid),
+      Printable(cluster_uid_), ", and this change is of the one with the UID ", Printable(uid),
       "; a session keeps to one cluster: use another session, or Close this one first"));
 }
 

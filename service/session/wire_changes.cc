@@ -28,7 +28,7 @@ absl::Status PutChange(const wire::Change& change, ChangeBatch& batch) {
     }
     case wire::Change::CHANGE_NOT_SET:
       return absl::InvalidArgumentError(
-          "is none of put_json, put_protobuf, delete_json, "
+          "is not one of put_json, put_protobuf, delete_json, "
           "delete_protobuf and delete");
   }
   return absl::InvalidArgumentError("is of no known kind");

@@ -122,7 +122,7 @@ void PutQuery(const PlanQuery& query, wire::PlanInput& input) {
 absl::Status CheckNow(const wire::PlanInput& input) {
   if (!input.has_now() || IsTime(input.now())) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("input.now: ", input.now(), " is no time of the years 1 to 9999"));
+      absl::StrCat("input.now: ", input.now(), " is not a time of the years 1 to 9999"));
 }
 
 absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& input,
@@ -130,7 +130,7 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
   if (!input.has_time_limit_seconds()) return end;
   const double limit = input.time_limit_seconds();
   if (!(limit > 0 && limit <= kOptionSecondsMax)) {
-    return absl::InvalidArgumentError("input.time_limit_seconds: is no time from now on");
+    return absl::InvalidArgumentError("input.time_limit_seconds: must be a time in the future");
   }
   const auto own = Clock::now() + DurationOf(limit);
   return end ? std::min(*end, own) : own;

@@ -24,7 +24,7 @@ absl::Status CheckName(const std::string& field, const std::string& name,
                        std::set<std::string>& seen) {
   if (name.empty()) return WrongSizing(field, "is empty");
   if (name.size() > kWireNameMax) return WrongSizing(field, "is too long");
-  if (!seen.insert(name).second) return WrongSizing(field, Printable(name) + " is there twice");
+  if (!seen.insert(name).second) return WrongSizing(field, Printable(name) + " occurs twice");
   return absl::OkStatus();
 }
 

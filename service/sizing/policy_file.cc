@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "base/printable.h"
 #include "service/http_address.h"
 #include "service/settings_file.h"
@@ -279,9 +280,10 @@ class PoolReading {
       pool_.period_s = own_s;
     } else if (pool_.period_s != own_s && !school_->period_key.empty()) {
       Warn(
-          fmt::format("period is {} s, {} {} s: rounds are as far apart as the first says, and "
-                      "the policy counts by the second",
-                      pool_.period_s, school_->period_key, own_s));
+          fmt::format("period is {}, {} is {}: rounds are as far apart as `period` says, and the "
+                      "policy counts by {}",
+                      DurationText(pool_.period_s), school_->period_key, DurationText(own_s),
+                      school_->period_key));
     }
     return absl::OkStatus();
   }
@@ -331,7 +333,7 @@ absl::Status ReadPools(const YAML::Node& list, const PolicyRegistry& registry,
     if (!s.ok()) return s;
     if (!names.insert(pool.name).second && !pool.name.empty()) {
       s = place.GoOn(place.Bad(list[i]["name"], where + ".name",
-                               fmt::format("there are two pools of the name \"{}\"", pool.name)));
+                               fmt::format("two pools have the name \"{}\"", pool.name)));
       if (!s.ok()) return s;
     }
   }

@@ -158,7 +158,7 @@ void AddRest(Json& properties) {
   notifier["minProperties"] = notifier["maxProperties"] = 1;
   properties["notifications"] = {{"type", "array"},
                                  {"items", notifier},
-                                 {"description", "Who is told that a pool entered failsafe"}};
+                                 {"description", "Who is notified that a pool entered failsafe"}};
   Json prometheus = Object();
   prometheus["properties"] = {{"url", text}, {"timeout", CountOf("Seconds of one query")}};
   prometheus["required"] = {"url"};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/figures.h"
 #include "engine/actuation/loop.h"
 #include "engine/actuation/shrink_plan.h"
 #include "service/sizing/pool_round.h"
@@ -89,8 +90,11 @@ void PoolSizer::Failed(const SizedPool& pool, const std::string& what, SizingTur
   turn.log.push_back(fmt::format("pool {}: {}", pool.name, what));
   if (pool.policy->OneActionAtATime()) pool.policy->Ended(false, turn.now_s, &memory.state);
   if (pool.retries > 0 && memory.failures >= pool.retries && !memory.failsafe) {
-    EnterFailsafe(pool, fmt::format("{} failures in a row, the last: {}", memory.failures, what),
-                  turn);
+    EnterFailsafe(
+        pool,
+        fmt::format("{} in a row, the last: {}",
+                    Count(static_cast<uint64_t>(memory.failures), "failure", "failures"), what),
+        turn);
   }
 }
 

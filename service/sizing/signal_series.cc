@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "base/figures.h"
 #include "base/text.h"
 #include "service/settings_file.h"
 #include "snapshot/formats/rfc3339.h"
@@ -32,7 +33,8 @@ absl::StatusOr<std::vector<SignalPoint>> ReadCsv(const std::string& file, const 
     if (number == 1 || line.empty()) continue;
     const std::vector<std::string> cells = absl::StrSplit(line, ',');
     if (cells.size() != 4) {
-      return BadSetting(file, where, fmt::format("has {} fields, not 4", cells.size()));
+      return BadSetting(file, where,
+                        fmt::format("has {}, not 4", Count(cells.size(), "field", "fields")));
     }
     const std::optional<int64_t> at_s = TimeOf(cells[0]);
     if (!at_s)

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/duration.h"
 #include "base/printable.h"
 #include "service/settings_file.h"
 #include "snapshot/formats/rfc3339.h"
@@ -116,8 +117,8 @@ absl::Status UsageReader::AddTo(PolicyObservation& seen, int64_t now_s, int64_t 
     to.usage = used.amounts;
     if (at_s >= now_s - period_s && at_s <= now_s + period_s) return;
     if (!wrong.empty()) return;
-    wrong = fmt::format("the usage of {} {} is of {}, more than {} s {} the round's time {}", kind,
-                        Printable(to.name), FormatRfc3339(at_s), period_s,
+    wrong = fmt::format("the usage of {} {} is of {}, more than {} {} the round's time {}", kind,
+                        Printable(to.name), FormatRfc3339(at_s), DurationText(period_s),
                         at_s < now_s ? "before" : "after", FormatRfc3339(now_s));
   };
   for (PolicyNode& node : seen.nodes) {

@@ -22,9 +22,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kBeyondLimit = "beyond the limit";
+constexpr std::string_view kBeyondLimit = "it is beyond --limit";
 constexpr std::string_view kOutOfTime = "the time was over";
-constexpr std::string_view kNotComputed = "a budget cannot be computed (SyncFailed)";
+constexpr std::string_view kNotComputed = "its budget cannot be computed (SyncFailed)";
 
 // A blocker, and the change that takes it away.
 struct Candidate {
@@ -119,12 +119,13 @@ std::vector<Candidate> PlaceCandidates(const Catalog& catalog, const PlanReport:
   if (candidates.empty()) {
     Candidate& lone = candidates.emplace_back();
     lone.blocker = BlockerOf(keeper);
-    lone.blocker.not_tried = "pods find no room, and have no rule that could be left out";
+    lone.blocker.not_tried =
+        "its pods find no room, and no scheduling rule of theirs could be left out";
     for (const PodId pod : pods) {
       if (catalog.shape_of(pod).not_understood.empty()) continue;
       lone.blocker.detail =
           fmt::format("{} {}", catalog.PodName(pod), NotUnderstoodWords(catalog, pod));
-      lone.blocker.not_tried = "ebb does not evaluate a constraint of the pods";
+      lone.blocker.not_tried = "ebb does not evaluate a constraint of its pods";
       break;
     }
   }
@@ -269,7 +270,7 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
     threshold.blocker.kind = "Flag";
     threshold.blocker.name = "--scale-down-utilization-threshold";
     threshold.blocker.reason = ToString(UnremovableReason::kNotUnderutilized);
-    threshold.blocker.change = "1 in every group, for GPUs too";
+    threshold.blocker.change = "1 for all nodes, GPU nodes included";
     threshold.remedy.adjust = [](PlanQuery& query, NodeGroups& groups) {
       query.planner.scale_down_utilization_threshold = 1;
       query.planner.scale_down_gpu_utilization_threshold = 1;
@@ -431,7 +432,7 @@ Json BlockersJson(const Blockers& blockers) {
     if (!each.change.empty()) json["change"] = each.change;
     if (!each.detail.empty()) json["detail"] = each.detail;
     if (each.gained) json["nodesGained"] = *each.gained;
-    if (each.saved_per_hour) json["savedPerHour"] = RoundedMoney(*each.saved_per_hour);
+    if (each.saved_per_hour) json["savedPerHourGained"] = RoundedAmount(*each.saved_per_hour);
     if (!each.not_tried.empty()) json["notTried"] = each.not_tried;
     list.push_back(std::move(json));
   }

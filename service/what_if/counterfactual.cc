@@ -391,7 +391,10 @@ Json CounterfactualJson(const Counterfactual& found) {
       object.update(Json::parse(patch.merge), /*merge_objects=*/true);
       objects.push_back(std::move(object));
     }
-    Json json = {{"change", help.what}, {"removed", help.removed}};
+    Json json = {
+        {"change", help.what},
+        {"removed", help.removed},
+        {"nodesGained", static_cast<int64_t>(help.removed) - static_cast<int64_t>(found.removed)}};
     if (!objects.empty()) json["objects"] = std::move(objects);
     helps.push_back(std::move(json));
   }

@@ -149,7 +149,7 @@ absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
     const Json merge = Json::parse(patch.merge, nullptr, /*allow_exceptions=*/false);
     if (!merge.is_object()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Printable(patch.of.Text()), ": the patch is no JSON object"));
+          absl::StrCat(Printable(patch.of.Text()), ": the patch is not a JSON object"));
     }
     const auto [place, is_new] = changed.try_emplace(patch.of);
     if (is_new) place->second = Json::parse(*object);

@@ -1014,7 +1014,7 @@ class FileReader {
       if (absl::Status next = NextChunk(chunk); !next.ok()) return next;
       if (!decoder_.AddStrings(chunk)) {
         return Error(
-            absl::StrCat("the chunk that ends at byte ", at_, " has a text that is no UTF-8"));
+            absl::StrCat("the chunk that ends at byte ", at_, " has a text that is not UTF-8"));
       }
       for (const wire::Object& object : chunk.objects()) {
         if (absl::Status handed = HandOver(object); !handed.ok()) return handed;

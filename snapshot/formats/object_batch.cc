@@ -119,7 +119,7 @@ absl::StatusOr<std::optional<ObjectBatch::Read>> ObjectBatch::Last(
       return std::nullopt;
     case What::kWithoutKind:
       entries_.pop_back();
-      return absl::InvalidArgumentError("it has no kind, and is no object of Kubernetes");
+      return absl::InvalidArgumentError("it has no kind, and is not an object of Kubernetes");
     case What::kList:
       entries_.pop_back();
       return absl::UnimplementedError("it is a list, where one object is expected");

@@ -187,7 +187,7 @@ class ProtoFields : public FieldProblem {
     constexpr int64_t kLast = 253'402'300'799;   // 9999-12-31T23:59:59Z.
     const auto read = static_cast<int64_t>(value.number_);
     if (read < kFirst || read > kLast) {
-      return Fail(absl::StrCat(read, " s since 1970 is no time of the years 0 to 9999"));
+      return Fail(absl::StrCat(read, " s since 1970 is not a time of the years 0 to 9999"));
     }
     seconds = read;
     return true;

@@ -25,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/form_error.h"
 #include "snapshot/formats/json_bytes.h"
@@ -49,21 +50,6 @@ absl::Status FileError(std::string_view name, int error) {
       absl::StrCat(Absl(name), ": ", std::generic_category().message(error));
   return error == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
 }
-
-// Closes a file descriptor.
-class OpenFile {
- public:
-  explicit OpenFile(int fd) : fd_(fd) {}
-  ~OpenFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // A file's bytes in memory, with kJsonPadding readable ones behind them.
 class Mapping {
@@ -520,7 +506,7 @@ absl::Status CheckUnchanged(std::string_view name, int fd, const struct stat& be
 }
 
 absl::Status ReadFile(const std::string& path, const Reading& reading) {
-  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return FileError(path, errno);
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) return FileError(path, errno);

@@ -611,12 +611,13 @@ class DocumentReader {
     const bool has_metadata = TextOf(span).find("\"metadata\"") != std::string_view::npos;
     return MakeFormError(
         {},
-        absl::StrCat(Absl(name_), ": ", problem,
-                     has_metadata ? ", and the file's name names none that the object can be of "
-                                    "(as pods.json, pods/NAMESPACE.json or "
-                                    "pod/NAMESPACE/NAME.json do); pass what `kubectl get KIND "
-                                    "-A -o json` prints"
-                                  : ""));
+        absl::StrCat(
+            Absl(name_), ": ", problem,
+            has_metadata
+                ? ", and the file's name does not tell it (as pods.json, "
+                  "pods/NAMESPACE.json or pod/NAMESPACE/NAME.json do); pass what `kubectl get KIND "
+                  "-A -o json` prints"
+                : ""));
   }
 
   const std::string_view name_;

@@ -22,14 +22,13 @@ constexpr std::pair<std::string_view, WatchEvent::Type> kTypes[] = {
 
 // What the first bytes of a file tell of it: what is wrong, or nothing.
 constexpr std::string_view kUtf16 =
-    "is UTF-16, which `>` of Windows PowerShell writes; a watch is UTF-8, and nothing of this one "
-    "is "
-    "taken";
+    "is UTF-16, which `>` of Windows PowerShell writes; a watch is UTF-8, and ebb reads nothing of "
+    "this one";
 constexpr std::pair<std::string_view, std::string_view> kMarks[] = {
     {"\xef\xbb\xbf", ""},  // UTF-8, as PowerShell may write it.
     {"\xff\xfe", kUtf16},
     {"\xfe\xff", kUtf16},
-    {"\x1f\x8b", "is compressed; a watch is plain JSON, and nothing of this one is taken"},
+    {"\x1f\x8b", "is compressed; a watch is plain JSON, and ebb reads nothing of this one"},
 };
 
 // Bytes of the object or array at the start of `text`; nothing: it has no end.
@@ -156,9 +155,9 @@ absl::Status WatchStream::SkipJunk() {
   const std::string_view rest = Rest();
   const size_t end = std::min(rest.find('\n'), rest.size());
   constexpr size_t kShown = 40;
-  absl::Status error = Error(
-      absl::StatusCode::kInvalidArgument,
-      absl::StrCat(Printable(rest.substr(0, std::min(end, kShown))), " is no event of a watch"));
+  absl::Status error = Error(absl::StatusCode::kInvalidArgument,
+                             absl::StrCat(Printable(rest.substr(0, std::min(end, kShown))),
+                                          " is not an event of a watch"));
   skipping_line_ = end == rest.size() && !ended_;
   Skip(end);
   return error;
@@ -256,7 +255,7 @@ absl::StatusOr<std::optional<WatchEvent>> WatchStream::Parse(std::string_view do
                  members.type.empty()
                      ? std::string("neither an event of a watch nor an object: it has no `type`")
                      : absl::StrCat("type: ", Printable(members.type),
-                                    " is none of ADDED, MODIFIED, DELETED, BOOKMARK and ERROR"));
+                                    " is not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR"));
   }
   if (!members.object.starts_with('{')) {
     return Error(absl::StatusCode::kInvalidArgument, "the event has no `object`");

@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "snapshot/catalog.h"
 #include "snapshot/formats/object_batch.h"
-#include "snapshot/import/dump_kinds.h"
+#include "snapshot/import/advice.h"
 #include "snapshot/import/object_content.h"
 #include "snapshot/object_ref.h"
 #include "snapshot/well_known_names.h"
@@ -68,13 +68,6 @@ bool IsMadeByPlatform(std::string_view name) {
          std::any_of(std::begin(kMadeByPlatforms), std::end(kMadeByPlatforms),
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
-
-std::string WholeDump(std::string_view kinds) { return KubectlGet(kinds); }
-std::string WholeDump() { return KubectlGet(DumpWords()); }
-constexpr const char* kGetNodeClaims = "kubectl get nodepools,nodeclaims -o json";
-// Where nothing is found, `kubectl get` prints a List that does not say of what.  The API
-// server's own answer says so, and is of all namespaces.
-constexpr const char* kListBudgets = "kubectl get --raw /apis/policy/v1/poddisruptionbudgets";
 
 // "a, b, c and 4 more": the first few of many.
 std::string Some(std::span<const std::string> names) {
@@ -600,9 +593,10 @@ absl::Status InputWatch::OnPartOfList(std::string_view why) {
 
 class InputWatch::Judgement {
  public:
-  Judgement(const InputWatch& watch, const ClusterSnapshot& cluster, int64_t newest_time,
-            std::vector<InputWarning>& warnings)
+  Judgement(const InputWatch& watch, InputSource source, const ClusterSnapshot& cluster,
+            int64_t newest_time, std::vector<InputWarning>& warnings)
       : watch_(watch),
+        source_(source),
         cluster_(cluster),
         catalog_(cluster.catalog()),
         newest_time_(newest_time),
@@ -611,9 +605,9 @@ class InputWatch::Judgement {
   void NoPods() {
     if (watch_.nodes_ == 0 || watch_.pods_ > 0) return;
     Warn("NoPods",
-         absl::StrCat("the input has ", Count(watch_.nodes_, "node", "nodes"),
+         absl::StrCat(Input(), " has ", Count(watch_.nodes_, "node", "nodes"),
                       " and not a single pod, so that it cannot be a whole cluster"),
-         WholeDump(), Lack::kPods);
+         Lack::kPods);
   }
 
   void KubeSystem() {
@@ -635,9 +629,10 @@ class InputWatch::Judgement {
     Warn(kNoSystem,
          with_pods.size() == 1
              ? absl::StrCat("all pods are of namespace ", Printable(*with_pods.begin()),
-                            " and none of kube-system; the dump seems to be made without -A")
-             : "there is no pod of kube-system; the dump seems to lack namespaces",
-         WholeDump(), IsOfApiServer() ? Lack::kPods : Lack::kNothing);
+                            " and none of kube-system; ", Suspected(Suspicion::kOneNamespace))
+             : absl::StrCat("there is no pod of kube-system; ",
+                            Suspected(Suspicion::kMissingNamespaces)),
+         IsOfApiServer() ? Lack::kPods : Lack::kNothing);
   }
 
   // kubectl without -A, and `kubectl cluster-info dump`, take the current namespace, the
@@ -648,17 +643,16 @@ class InputWatch::Judgement {
         std::all_of(with_pods.begin(), with_pods.end(), IsMadeByPlatform) &&
         watch_.own_namespaces_.empty()) {
       Warn("NamespacesNotListed",
-           "all pods and namespaces are OpenShift's own, as in a must-gather; it seems to lack "
-           "those "
-           "of the cluster's users",
-           WholeDump(), watch_.of_one_moment_ && IsOfApiServer() ? Lack::kPods : Lack::kNothing);
+           absl::StrCat("all pods and namespaces are OpenShift's own",
+                        Suspected(Suspicion::kPlatformsNamespaces)),
+           watch_.of_one_moment_ && IsOfApiServer() ? Lack::kPods : Lack::kNothing, kAllKinds);
       return;
     }
     if (IsOfNamespacesOneByOne()) {
       Warn("NamespacesNotListed",
            "nodes or Namespaces come one by one, as `oc adm inspect` and must-gather write them, "
            "and no list of Namespaces says whether there are others",
-           "kubectl get ns -o json", Lack::kKinds);
+           Lack::kKinds);
       return;
     }
     if (!watch_.namespaces_.empty() || !with_pods.contains(Absl(kKubeSystem))) return;
@@ -670,7 +664,7 @@ class InputWatch::Judgement {
     Warn("NamespacesNotListed",
          absl::StrCat("all pods are of kube-system", others,
                       ", and no Namespace says whether there are others"),
-         "kubectl get ns -o json", Lack::kKinds);
+         Lack::kKinds);
   }
 
   void EmptyNamespaces() {
@@ -696,10 +690,8 @@ class InputWatch::Judgement {
     Warn("NamespacesWithoutObjects",
          absl::StrCat(empty.size(), " of ", Count(all, "namespace", "namespaces"),
                       empty.size() == 1 ? " holds" : " hold",
-                      " no pod, controller, claim or budget; the dump seems to be of some "
-                      "namespaces only: ",
-                      Some(empty)),
-         WholeDump(),
+                      " no pod, controller, claim or budget; ",
+                      Suspected(Suspicion::kSomeNamespaces), ": ", Some(empty)),
          are_all || are_many || (filled <= 1 && !HasSystemPods()) ? Lack::kPods : Lack::kNothing);
   }
 
@@ -707,10 +699,10 @@ class InputWatch::Judgement {
     if (watch_.budgets_known_) return;
     Warn("NoPodDisruptionBudgets",
          absl::StrCat(
-             "the input has no PodDisruptionBudget, so the plan may move pods that one protects",
+             Input(), " has no PodDisruptionBudget, so the plan may move pods that one protects",
              watch_.empty_list_of_any_kind_ ? " (an empty List does not say what it is a list of)"
                                             : ""),
-         kListBudgets, Lack::kKinds);
+         Lack::kKinds);
   }
 
   // Budgets that count pods of which none is there, and budgets of namespaces that are not there:
@@ -750,9 +742,9 @@ class InputWatch::Judgement {
     if (pods == 0) return;
     Warn("NoControllers",
          absl::StrCat(Count(pods, "pod has an owner", "pods have owners"),
-                      " of a kind of which none is there, and will keep ",
+                      " of a kind that the input lacks, and will keep ",
                       pods == 1 ? "its node: " : "their nodes: ", kinds),
-         WholeDump(resources), all_listed ? Lack::kNothing : Lack::kKinds);
+         all_listed ? Lack::kNothing : Lack::kKinds, resources);
   }
 
   // A controller that is made anew has another UID.  Few pods are of the one before; where many
@@ -777,9 +769,8 @@ class InputWatch::Judgement {
     if (others <= Tolerated(pods)) return;
     Warn("ControllersOfOtherUids",
          absl::StrCat(Count(static_cast<uint64_t>(others), "pod names", "pods name"),
-                      " controllers by other UIDs than ", "those of the input (", Printable(first),
-                      "): dumps of two clusters, or of two moments, seem to be mixed"),
-         WholeDump());
+                      " controllers by other UIDs than those of ", Input(), " (", Printable(first),
+                      "): ", Suspected(Suspicion::kTwoClusters)));
   }
 
   // Every pod has containers: they were taken out, and with them what the pod asks for.
@@ -789,7 +780,6 @@ class InputWatch::Judgement {
          absl::StrCat(Count(watch_.pods_without_containers_, "pod has", "pods have"),
                       " no containers, which counts as asking for nothing: ",
                       Printable(watch_.first_without_containers_)),
-         WholeDump("pods"),
          LackOfMany(static_cast<int64_t>(watch_.pods_without_containers_),
                     static_cast<int64_t>(watch_.pods_)) == Lack::kPods
              ? Lack::kKinds
@@ -850,18 +840,16 @@ class InputWatch::Judgement {
       Warn("DaemonSetsWithoutPods",
            absl::StrCat(Count(daemon_sets.size(), "DaemonSet says", "DaemonSets say"),
                         " that pods of it are ready, and none is there: ", Some(daemon_sets)),
-           WholeDump("pods"), lack_of_daemons);
+           lack_of_daemons);
     }
     const int64_t all_counted = counted + counted_of_daemons;
     const int64_t all_missing = missing + missing_of_daemons;
     if (too_many > Tolerated(all_counted)) {
-      Warn("TooManyPods",
-           absl::StrCat(Count(static_cast<uint64_t>(too_many), "pod is", "pods are"),
-                        " there beyond the ",
-                        Count(static_cast<uint64_t>(all_counted), "pod", "pods"),
-                        " that controllers count: ", first_beyond,
-                        "; dumps of two moments seem to be mixed, with pods that were replaced"),
-           WholeDump());
+      Warn("TooManyPods", absl::StrCat(Count(static_cast<uint64_t>(too_many), "pod is", "pods are"),
+                                       " there beyond the ",
+                                       Count(static_cast<uint64_t>(all_counted), "pod", "pods"),
+                                       " that controllers count: ", first_beyond, "; ",
+                                       Suspected(Suspicion::kPodsOfTwoMoments)));
     }
     const Doubt doubt = DoubtOfControllers(pods);
     const bool are_few = missing <= Tolerated(counted) &&
@@ -879,7 +867,7 @@ class InputWatch::Judgement {
          absl::StrCat(Count(static_cast<uint64_t>(all_missing), "pod is", "pods are"),
                       " missing of ", Count(static_cast<uint64_t>(all_counted), "pod", "pods"),
                       " that controllers count", apart, ": ", example),
-         WholeDump("pods"), lack);
+         lack);
   }
 
   // Namespaces of which controllers count pods, and no pod is there: the dump was made by a
@@ -910,7 +898,7 @@ class InputWatch::Judgement {
     Warn("NamespacesWithoutPods",
          absl::StrCat("controllers of ", Count(without.size(), "namespace", "namespaces"),
                       " count pods, and no pod is there: ", Some(without)),
-         WholeDump("pods"), Lack::kPods);
+         Lack::kPods);
   }
 
   // Volumes, claims and drivers that what is there points to.
@@ -921,7 +909,7 @@ class InputWatch::Judgement {
                         Printable(watch_.first_with_claims_),
                         "), and no PersistentVolumeClaim is there, so that nothing is known of "
                         "where they can go"),
-           WholeDump("pvc,pv,sc,csinodes"), Lack::kKinds);
+           Lack::kKinds);
     } else {
       ClaimsOfVolumes();
     }
@@ -930,7 +918,7 @@ class InputWatch::Judgement {
            absl::StrCat(Count(watch_.bound_claims_, "claim is", "claims are"),
                         " bound, and no PersistentVolume is there, so that nothing is known of "
                         "where pods that mount them can go"),
-           WholeDump("pv"), Lack::kKinds);
+           Lack::kKinds);
     }
     if (watch_.unbound_with_class_ > 0 && watch_.storage_classes_ == 0 &&
         !IsKnownToBeEmpty("StorageClass")) {
@@ -939,14 +927,14 @@ class InputWatch::Judgement {
                         " for a volume of a StorageClass (", Printable(watch_.first_unbound_),
                         "), and no StorageClass is there, so that no room is found for pods that "
                         "mount them"),
-           WholeDump("sc"), Lack::kKinds);
+           Lack::kKinds);
     }
     if (watch_.bound_csi_volumes_ > 0 && watch_.pods_with_claims_ > 0 && watch_.csi_nodes_ == 0 &&
         !IsKnownToBeEmpty("CSINode")) {
       Warn("NoCSINodes",
            absl::StrCat(Count(watch_.bound_csi_volumes_, "volume is", "volumes are"),
                         " of CSI drivers, and no CSINode says how many of them a node can take"),
-           WholeDump("csinodes"), Lack::kKinds);
+           Lack::kKinds);
     }
     Attachments();
     DriversOfWaitingClaims();
@@ -970,7 +958,7 @@ class InputWatch::Judgement {
                       Printable(first),
                       "), and no VolumeAttachment says which nodes they are attached to, so that "
                       "more may be attached to a node than its pods mount"),
-         WholeDump("volumeattachments"), Lack::kKinds);
+         Lack::kKinds);
   }
 
   // Claims that wait for their pod: how much room the driver has on each node is asked where its
@@ -992,20 +980,20 @@ class InputWatch::Judgement {
       Warn("NoCSIDrivers",
            absl::StrCat("claims wait for their pods' nodes (StorageClass ", Printable(first),
                         "), and no CSIDriver says whether the room on a node counts"),
-           WholeDump("csidrivers,csistoragecapacities"), Lack::kKinds);
+           Lack::kKinds);
     }
     if (with_capacity > 0 && watch_.capacities_ == 0 && !IsKnownToBeEmpty("CSIStorageCapacity")) {
       Warn("NoCSIStorageCapacities",
            absl::StrCat("claims wait for room on their pods' nodes (StorageClass ",
                         Printable(first), "), and no CSIStorageCapacity says where there is any"),
-           WholeDump("csistoragecapacities"), Lack::kKinds);
+           Lack::kKinds);
     }
   }
 
   // One page of a list, or another part of it.
   void PartsOfLists() {
     if (watch_.parts_of_lists_ == 0) return;
-    Warn("PartOfAList", watch_.first_part_of_list_, WholeDump(), Lack::kPods);
+    Warn("PartOfAList", watch_.first_part_of_list_, Lack::kPods);
   }
 
   // Who makes nodes also deletes them, which its own objects say first.
@@ -1034,15 +1022,14 @@ class InputWatch::Judgement {
       Warn("NoNodePools",
            absl::StrCat(nodes,
                         ", and no NodePool is there: nodepools may forbid that nodes are removed "
-                        "(disruption budgets, consolidationPolicy, consolidateAfter)"),
-           kGetNodeClaims);
+                        "(disruption budgets, consolidationPolicy, consolidateAfter)"));
     }
     if (with_claims > 0 && watch_.node_claims_ == 0 && !IsKnownToBeEmpty("NodeClaim")) {
       Warn("NoNodeClaims",
            absl::StrCat(nodes,
                         ", and no NodeClaim is there: which nodes Karpenter is deleting is not "
                         "known, so that the plan may count on their room"),
-           kGetNodeClaims, Lack::kKinds);
+           Lack::kKinds);
     }
     if (watch_.nodes_of_machines_ > 0 && watch_.openshift_machines_ == 0 &&
         !IsKnownToBeEmpty("Machine")) {
@@ -1052,7 +1039,7 @@ class InputWatch::Judgement {
                Printable(watch_.first_of_machines_), AndMore(watch_.nodes_of_machines_),
                "), and no Machine is there: which nodes are being deleted with their Machines is "
                "not known, so that the plan may count on their room"),
-           WholeDump("machines.machine.openshift.io"), Lack::kKinds);
+           Lack::kKinds);
     }
   }
 
@@ -1081,17 +1068,16 @@ class InputWatch::Judgement {
          absl::StrCat(Count(without.size(), "node has", "nodes have"),
                       " pods and none of a DaemonSet of the system, as ",
                       Count(with, "other has", "others have"), ": ", Some(without)),
-         WholeDump("pods"), Lack::kPods);
+         Lack::kPods);
   }
 
   void Manifests() {
     if (watch_.without_uid_ == 0 || watch_.with_uid_ < watch_.without_uid_) return;
     Warn("ObjectsWithoutUid",
-         absl::StrCat(Count(watch_.without_uid_, "object has", "objects have"),
-                      " no metadata.uid, which every object of a cluster has: ",
-                      watch_.first_without_uid_, watch_.without_uid_ > 1 ? ", ..." : "",
-                      "; files of manifests are taken for the cluster's state, leave them out"),
-         "");
+         absl::StrCat(
+             Count(watch_.without_uid_, "object has", "objects have"),
+             " no metadata.uid, which every object of a cluster has: ", watch_.first_without_uid_,
+             watch_.without_uid_ > 1 ? ", ..." : "", "; ", Suspected(Suspicion::kManifests)));
   }
 
   void NodesWithoutPods() {
@@ -1113,7 +1099,7 @@ class InputWatch::Judgement {
     Warn("NodesWithoutPods",
          absl::StrCat(Count(empty.size(), "node is", "nodes are"),
                       " Ready for long and without any pod, even a DaemonSet's: ", Some(empty)),
-         WholeDump("pods"), LackOfEmptyNodes(empty.size(), old_nodes, with_daemons));
+         LackOfEmptyNodes(empty.size(), old_nodes, with_daemons));
   }
 
   void Namespaces() {
@@ -1130,7 +1116,7 @@ class InputWatch::Judgement {
                       "), and ",
                       Count(unknown.size(), "namespace of pods is", "namespaces of pods are"),
                       " not there, whose pods keep their nodes where it matters: ", Some(unknown)),
-         "kubectl get ns -o json", Lack::kKinds);
+         Lack::kKinds);
   }
 
   void TwoVersions() {
@@ -1140,15 +1126,13 @@ class InputWatch::Judgement {
                         " came in two versions with the same content (",
                         watch_.first_of_two_moments_,
                         "), so dumps of two moments seem to be mixed, and what went away between "
-                        "them is still there"),
-           WholeDump());
+                        "them is still there"));
     }
     if (watch_.of_two_versions_ == 0) return;
     Warn("ObjectsInTwoVersions",
          absl::StrCat(Count(watch_.of_two_versions_, "object", "objects"),
-                      " came in two versions, of which the newer was taken: ",
-                      watch_.first_of_two_versions_),
-         WholeDump());
+                      " came in two versions; the newer one counts: ",
+                      watch_.first_of_two_versions_));
   }
 
  private:
@@ -1369,7 +1353,7 @@ class InputWatch::Judgement {
              " (status.expectedPods), and no pod that ",
              without.size() == 1 ? "it selects" : "they select", " is there: ", Some(without),
              "; pods are missing, or the budgets are those of another cluster"),
-         WholeDump(), LackOfMany(missing, counted));
+         LackOfMany(missing, counted));
   }
 
   void BudgetsOfUnknownNamespaces() {
@@ -1384,9 +1368,9 @@ class InputWatch::Judgement {
     if (others.empty()) return;
     Warn("BudgetsOfUnknownNamespaces",
          absl::StrCat(Count(others.size(), "PodDisruptionBudget is", "PodDisruptionBudgets are"),
-                      " of namespaces that are not in the input: ", Some(others),
+                      " of namespaces that are not in ", Input(), ": ", Some(others),
                       "; the budgets seem to be those of another cluster"),
-         WholeDump(), 2 * others.size() > all ? Lack::kKinds : Lack::kNothing);
+         2 * others.size() > all ? Lack::kKinds : Lack::kNothing);
   }
 
   // Whether it may have been made while the dump was.
@@ -1410,19 +1394,29 @@ class InputWatch::Judgement {
     Warn("ClaimsOfVolumesMissing",
          absl::StrCat(Count(missing, "volume is", "volumes are"),
                       " bound to claims that are not there (", Printable(first->name), " to ",
-                      Printable(first->claim_name),
-                      "); the dump seems to lack namespaces, or claims"),
-         WholeDump(), std::max(namespaces, Lack::kKinds));
+                      Printable(first->claim_name), "); ", Suspected(Suspicion::kMissingClaims)),
+         std::max(namespaces, Lack::kKinds));
   }
 
   // Where all kinds were listed none can be missing, and what seems so is a doubt as others.
-  void Warn(std::string_view code, std::string message, std::string command,
-            Lack lack = Lack::kNothing) {
+  // `words`: the kinds to fetch or to feed, where what was found says which (advice.h).
+  void Warn(std::string_view code, std::string message, Lack lack = Lack::kNothing,
+            std::string_view words = "") {
     if (watch_.lists_all_kinds_ && lack == Lack::kKinds) lack = Lack::kNothing;
-    warnings_.push_back({std::string(code), std::move(message), std::move(command), lack});
+    InputWarning& warning = warnings_.emplace_back(
+        InputWarning{std::string(code), std::move(message), /*command=*/"", lack});
+    Advise(source_, warning, words);
   }
 
+  // "the dump seems to ...", or what else it is where a feeder sends the cluster.
+  [[nodiscard]] absl::string_view Suspected(Suspicion suspicion) const {
+    return Absl(TextOf(suspicion, source_));
+  }
+  // "the input"
+  [[nodiscard]] absl::string_view Input() const { return Absl(NameOf(source_)); }
+
   const InputWatch& watch_;
+  const InputSource source_;
   const ClusterSnapshot& cluster_;
   const Catalog& catalog_;
   const int64_t newest_time_;
@@ -1434,8 +1428,8 @@ bool InputWatch::MustBeMissing(uint64_t missing, uint64_t all) {
 }
 
 void InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
-                       std::vector<InputWarning>& warnings) const {
-  Judgement judgement(*this, cluster, newest_time, warnings);
+                       std::vector<InputWarning>& warnings, InputSource source) const {
+  Judgement judgement(*this, source, cluster, newest_time, warnings);
   judgement.NoPods();
   judgement.PartsOfLists();
   judgement.KubeSystem();
@@ -1475,13 +1469,14 @@ void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarni
   }
   if (pods.empty()) return;
   std::sort(pods.begin(), pods.end());
-  warnings.push_back(
-      {"PodsWithSeveralBudgets",
-       absl::StrCat(Count(pods.size(), "pod is", "pods are"),
-                    " selected by more than one PodDisruptionBudget, and the eviction API refuses "
-                    "to evict such a pod, which the autoscaler's rules do not know: ",
-                    Some(pods)),
-       "kubectl get pdb -A"});
+  InputWarning& warning = warnings.emplace_back(InputWarning{
+      "PodsWithSeveralBudgets",
+      absl::StrCat(Count(pods.size(), "pod is", "pods are"),
+                   " selected by more than one PodDisruptionBudget, and the eviction API refuses "
+                   "to evict such a pod, which the autoscaler's rules do not know: ",
+                   Some(pods)),
+      /*command=*/""});
+  Advise(InputSource::kDump, warning);  // As for a feeder.
 }
 
 std::string MissingControllerDetail(const Catalog& catalog, PodId pod) {

@@ -15,9 +15,9 @@
 //       });
 //   watch.Judge(InputUse::kPlan, cluster->snapshot, cluster->newest_time, cluster->warnings);
 //
-// What the input seems to lack becomes an InputWarning with the command that gets the missing part
-// and with what it lacks; incomplete.h has the rule which answers that ends.  docs/input.md lists
-// the warnings.
+// What the input seems to lack becomes an InputWarning with the command that gets the missing part,
+// or what a feeder's user does (advice.h), and with what it lacks; incomplete.h has the rule which
+// answers that ends.  docs/input.md lists the warnings.
 //
 // An object (kind, namespace and name) that comes twice is one object where its content is
 // the same (object_content.h): must-gather writes a pod into its list and into a file of
@@ -50,6 +50,7 @@
 #include "absl/status/status.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/formats/read_input.h"
+#include "snapshot/import/advice.h"
 #include "snapshot/import/input_warning.h"
 #include "snapshot/listed_pods.h"
 #include "snapshot/object_sink.h"
@@ -133,10 +134,10 @@ class InputWatch : public ObjectSink {
   [[nodiscard]] const UnevaluatedObjects& unevaluated() const { return unevaluated_; }
 
   // Appends what the input seems to lack.  `newest_time` is the time of the dump, as far
-  // as its objects tell it, in Unix seconds.
+  // as its objects tell it, in Unix seconds.  `source` decides what the warnings advise.
   // Cost: one pass over nodes and pods.
   void Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
-             std::vector<InputWarning>& warnings) const;
+             std::vector<InputWarning>& warnings, InputSource source = InputSource::kDump) const;
 
  private:
   // Starts anew, for objects that go to `to`; of the reading before stays which objects had

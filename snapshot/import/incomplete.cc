@@ -44,7 +44,25 @@ bool Lacks(std::span<const InputWarning> warnings, Lack least) {
                              [least](const InputWarning& each) { return each.lack >= least; });
 }
 
+// Each advice once; "" of a dump.
+std::string AdviceOf(std::span<const InputWarning> warnings, Lack least) {
+  std::vector<std::string_view> advice;
+  std::string text;
+  for (const InputWarning& each : warnings) {
+    if (each.lack < least || each.advice.empty()) continue;
+    if (std::ranges::find(advice, each.advice) != advice.end()) continue;
+    advice.emplace_back(each.advice);
+    absl::StrAppend(&text, text.empty() ? "" : "; ", each.advice);
+  }
+  return text;
+}
+
 absl::Status Refusal(std::span<const InputWarning> warnings, Lack least, std::string_view so) {
+  if (const std::string advice = AdviceOf(warnings, least); !advice.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(MessagesOf(warnings, least), "; ", std::string(so), "; ", advice,
+                     "; --allow-incomplete (allow_incomplete) goes on with what is there"));
+  }
   const std::string commands = CommandsOf(warnings, least);
   return absl::InvalidArgumentError(absl::StrCat(
       MessagesOf(warnings, least), "; ", std::string(so), "; fetch what is missing with `ebb dump`",

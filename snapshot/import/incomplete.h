@@ -34,7 +34,7 @@ std::vector<InputWarning> MissingOf(std::span<const InputWarning> warnings);
 std::string_view OfIncomplete(std::span<const InputWarning> warnings);
 
 // Errors: InvalidArgument: pods must be missing, and `allow_incomplete` is false.  The message
-// says what is missing, what to fetch and how to override.
+// says what is missing, what to fetch or to feed and how to override.
 absl::Status CheckWhole(std::span<const InputWarning> warnings, bool allow_incomplete);
 
 // The same, and an error where kinds are missing: of an answer that is carried out.

@@ -21,6 +21,7 @@ Lack LackFrom(const std::string& text) {
 std::string WarningText(const InputWarning& warning) {
   std::string text = "warning: " + warning.message;
   if (!warning.command.empty()) text += "; try `" + warning.command + "`";
+  if (!warning.advice.empty()) text += "; " + warning.advice;
   return text;
 }
 
@@ -33,6 +34,7 @@ nlohmann::ordered_json InputWarningsJson(std::span<const InputWarning> warnings)
   for (const InputWarning& warning : warnings) {
     json.push_back({{"code", warning.code}, {"message", warning.message}});
     if (!warning.command.empty()) json.back()["command"] = warning.command;
+    if (!warning.advice.empty()) json.back()["advice"] = warning.advice;
     if (warning.lack != Lack::kNothing) {
       json.back()["lacks"] = warning.lack == Lack::kPods ? kLacksPods : kLacksKinds;
     }
@@ -49,7 +51,11 @@ std::vector<InputWarning> InputWarningsFrom(const nlohmann::ordered_json& json) 
       const auto found = each.find(key);
       return found != each.end() && found->is_string() ? found->get<std::string>() : std::string();
     };
-    warnings.push_back({text("code"), text("message"), text("command"), LackFrom(text("lacks"))});
+    warnings.push_back({.code = text("code"),
+                        .message = text("message"),
+                        .command = text("command"),
+                        .lack = LackFrom(text("lacks")),
+                        .advice = text("advice")});
   }
   return warnings;
 }

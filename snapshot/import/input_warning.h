@@ -25,19 +25,21 @@ enum class Lack : uint8_t {
 struct InputWarning {
   std::string code;     // One word for machines, stable: "NoPodDisruptionBudgets".
   std::string message;  // One sentence for people, without its full stop; printable.
-  std::string
-      command;  // What to run for the missing part ("kubectl get pdb -A ..."); may be empty.
+  // What to run for the missing part ("kubectl get pdb -A ..."); may be empty.
+  std::string command;
   Lack lack = Lack::kNothing;
   bool may_be_assumed_away = false;  // --assume-complete silences it.
+  // What to do about it where no command does it, in words without a full stop; may be empty.
+  std::string advice = {};
 };
 
-// "warning: MESSAGE; try `COMMAND`"
+// "warning: MESSAGE; try `COMMAND`", or "warning: MESSAGE; ADVICE"
 std::string WarningText(const InputWarning& warning);
-// A line each: "ebb: warning: MESSAGE; try `COMMAND`".
+// A line each: "ebb: warning: MESSAGE; try `COMMAND`", as WarningText says it.
 void PrintInputWarnings(std::span<const InputWarning> warnings, std::ostream& err);
 
-// [{"code": ..., "message": ..., "command": ..., "lacks": "kinds"}]; without "command" where it is
-// empty, and without "lacks" where the input lacks nothing.
+// [{"code": ..., "message": ..., "command": ..., "advice": ..., "lacks": "kinds"}]; without
+// "command" and "advice" where they are empty, and without "lacks" where the input lacks nothing.
 nlohmann::ordered_json InputWarningsJson(std::span<const InputWarning> warnings);
 // The reverse; what is not of that form is left out.
 std::vector<InputWarning> InputWarningsFrom(const nlohmann::ordered_json& json);

@@ -7,7 +7,6 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "snapshot/import/dump_kinds.h"
 #include "snapshot/import/unevaluated_warnings.h"
 
 namespace ebb {
@@ -59,7 +58,8 @@ std::vector<std::pair<std::string_view, PodTally>> PodsWithoutRoom(const LoadCou
   return all;
 }
 
-void WarnOfNotRecorded(const LoadCounts& counts, std::vector<InputWarning>& warnings) {
+void WarnOfNotRecorded(const LoadCounts& counts, InputSource source,
+                       std::vector<InputWarning>& warnings) {
   PodTally all = counts.without_node[static_cast<size_t>(PodWait::kNotRecorded)];
   if (!counts.scheduling_recorded) {
     const PodTally& more = counts.without_node[static_cast<size_t>(PodWait::kUnprocessed)];
@@ -67,13 +67,14 @@ void WarnOfNotRecorded(const LoadCounts& counts, std::vector<InputWarning>& warn
     all.pods += more.pods;
   }
   if (all.pods == 0) return;
-  warnings.push_back(
-      {"PodsWithoutConditions",
-       absl::StrCat("room is kept for ", Count(all.pods, "pod", "pods"), " without a node although",
-                    " the input does not say whether ", all.pods > 1 ? "they wait" : "it waits",
-                    " for one (condition PodScheduled): ", Printable(all.first),
-                    all.pods > 1 ? ", ..." : ""),
-       "kubectl get pods -A -o json"});
+  InputWarning& warning = warnings.emplace_back(InputWarning{
+      "PodsWithoutConditions",
+      absl::StrCat(
+          "room is kept for ", Count(all.pods, "pod", "pods"), " without a node although", " ",
+          Absl(NameOf(source)), " does not say whether ", all.pods > 1 ? "they wait" : "it waits",
+          " for one (condition PodScheduled): ", Printable(all.first), all.pods > 1 ? ", ..." : ""),
+      /*command=*/""});
+  Advise(source, warning);
 }
 
 void WarnOfPending(const LoadedCluster& cluster, std::vector<InputWarning>& warnings) {
@@ -241,14 +242,16 @@ std::string NoRoomText(const LoadCounts& counts) {
 absl::Status CheckNodesAndPods(const LoadedCluster& cluster) {
   if (cluster.snapshot.nodes() == 0) {
     return absl::InvalidArgumentError(
-        "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
+        cluster.source == InputSource::kFeeder
+            ? absl::StrCat("no nodes were fed; ", AdviceToFeed("nodes"))
+            : "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
   }
   const LoadCounts& counts = cluster.counts;
   if (counts.on_unknown_node > 0 && cluster.snapshot.placed_pods() == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "no pod is on a node of the input: ", Count(counts.on_unknown_node, "pod is", "pods are"),
-        " on other nodes (", Printable(counts.first_unknown),
-        "); the nodes and the pods seem to be of two clusters"));
+        "no pod is on a node of ", Absl(NameOf(cluster.source)), ": ",
+        Count(counts.on_unknown_node, "pod is", "pods are"), " on other nodes (",
+        Printable(counts.first_unknown), "); the nodes and the pods seem to be of two clusters"));
   }
   return absl::OkStatus();
 }
@@ -257,18 +260,20 @@ void WarnOfFiles(const ImportStats& input, bool assume_complete,
                  std::vector<InputWarning>& warnings) {
   const auto more = [](uint64_t files) { return files > 1 ? ", ..." : ""; };
   if (input.files_unread > 0) {
-    warnings.push_back({"ObjectsNotRead",
-                        absl::StrCat(Count(input.files_unread, "file seems to hold objects",
-                                           "files seem to hold "
-                                           "objects"),
-                                     " that ebb needs and cannot read, and they are missing: ",
-                                     Printable(input.first_unread), more(input.files_unread)),
-                        KubectlGet(DumpWords()), assume_complete ? Lack::kNothing : Lack::kKinds});
+    InputWarning& warning = warnings.emplace_back(
+        InputWarning{"ObjectsNotRead",
+                     absl::StrCat(Count(input.files_unread, "file seems to hold objects",
+                                        "files seem to hold "
+                                        "objects"),
+                                  " that ebb needs and cannot read, and they are missing: ",
+                                  Printable(input.first_unread), more(input.files_unread)),
+                     /*command=*/"", assume_complete ? Lack::kNothing : Lack::kKinds});
+    Advise(InputSource::kDump, warning);
   }
   if (input.files_foreign > 0) {
     warnings.push_back({"FilesNotRead",
                         absl::StrCat(Count(input.files_foreign, "file is", "files are"),
-                                     " passed over, broken or with other things than ebb reads: ",
+                                     " skipped, as broken or without objects that ebb reads: ",
                                      Printable(input.first_foreign), more(input.files_foreign)),
                         ""});
   }
@@ -284,7 +289,7 @@ void WarnOfFiles(const ImportStats& input, bool assume_complete,
     warnings.push_back(
         {"KindsOfFileNames",
          absl::StrCat(Count(input.files_of_named_kind, "file holds", "files hold"),
-                      " objects that do not say their kind, which is taken from the file's name: ",
+                      " objects without kind; ebb takes the kind from the file's name: ",
                       Printable(input.first_of_named_kind), more(input.files_of_named_kind)),
          ""});
   }
@@ -311,19 +316,20 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   if (options.assume_complete) return absl::OkStatus();
   const size_t before = cluster.warnings.size();
   if (counts.on_unknown_node > 0) {
-    cluster.warnings.push_back(
-        {"PodsOnUnknownNodes",
-         absl::StrCat("left out ", Count(counts.on_unknown_node, "pod", "pods"),
-                      " on nodes that are not in the input: ", Printable(counts.first_unknown),
-                      counts.on_unknown_node > 1 ? ", ..." : ""),
-         "kubectl get nodes -o json",
-         InputWatch::MustBeMissing(counts.on_unknown_node,
-                                   counts.on_unknown_node + cluster.snapshot.placed_pods())
-             ? Lack::kPods
-             : Lack::kNothing});
+    InputWarning& warning = cluster.warnings.emplace_back(InputWarning{
+        "PodsOnUnknownNodes",
+        absl::StrCat("left out ", Count(counts.on_unknown_node, "pod", "pods"),
+                     " on nodes that are not in ", Absl(NameOf(cluster.source)), ": ",
+                     Printable(counts.first_unknown), counts.on_unknown_node > 1 ? ", ..." : ""),
+        /*command=*/"",
+        InputWatch::MustBeMissing(counts.on_unknown_node,
+                                  counts.on_unknown_node + cluster.snapshot.placed_pods())
+            ? Lack::kPods
+            : Lack::kNothing});
+    Advise(cluster.source, warning);
   }
-  WarnOfNotRecorded(counts, cluster.warnings);
-  watch.Judge(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings);
+  WarnOfNotRecorded(counts, cluster.source, cluster.warnings);
+  watch.Judge(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings, cluster.source);
   for (InputWarning& each : std::span(cluster.warnings).subspan(before)) {
     each.may_be_assumed_away = true;
   }
@@ -332,8 +338,8 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   if (whole.ok() || counts.input.files_of_named_kind == 0) return whole;
   return absl::Status(whole.code(),
                       absl::StrCat(whole.message(),
-                                   "; objects that do not say their kind are taken for what the "
-                                   "name of the file says, the first ",
+                                   "; ebb took the kind of objects without one from the file's "
+                                   "name, the first ",
                                    Printable(counts.input.first_of_named_kind)));
 }
 

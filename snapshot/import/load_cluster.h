@@ -39,6 +39,7 @@
 #include "snapshot/builder.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/formats/read_input.h"
+#include "snapshot/import/advice.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
 #include "snapshot/import/input_warning.h"
@@ -93,6 +94,7 @@ struct LoadedCluster {
   int64_t newest_time = 0;  // The latest time that an object carries, Unix seconds.
   LoadCounts counts;
   std::vector<InputWarning> warnings;  // What cannot be told from the input.
+  InputSource source = InputSource::kDump;
 };
 
 // Errors: no nodes, or no pod on any of them while some are on other nodes: no cluster at all.

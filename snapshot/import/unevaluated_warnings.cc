@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "snapshot/catalog.h"
+#include "snapshot/import/advice.h"
 
 namespace ebb {
 namespace {
@@ -151,13 +152,14 @@ void WarnOfBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& wa
                              pdb.sync_message));
   }
   if (budgets.count == 0) return;
-  warnings.push_back(
-      {"BudgetsNotComputed",
-       absl::StrCat(Count(budgets.count, "PodDisruptionBudget", "PodDisruptionBudgets"),
-                    " cannot be computed, as the status says (SyncFailed), and nothing that such a "
-                    "budget selects is evicted: ",
-                    Printable(budgets.Text())),
-       "kubectl get pdb -A"});
+  InputWarning& warning = warnings.emplace_back(InputWarning{
+      "BudgetsNotComputed",
+      absl::StrCat(Count(budgets.count, "PodDisruptionBudget", "PodDisruptionBudgets"),
+                   " cannot be computed, as the status says (SyncFailed), and nothing that such a "
+                   "budget selects is evicted: ",
+                   Printable(budgets.Text())),
+      /*command=*/""});
+  Advise(InputSource::kDump, warning);  // As for a feeder.
 }
 
 }  // namespace

@@ -48,5 +48,35 @@ TEST(ParseDurationTest, RefusesWhatDoesNotFitIntoNanoseconds) {
   EXPECT_FALSE(ParseDuration("9223372036854775807ns1ns"));
 }
 
+// Symptom: one answer had "630 s", "10 min 30 s", "3 hours" and "2036 ms".
+TEST(DurationTextTest, HasTheTwoLargestUnits) {
+  EXPECT_EQ(DurationText(int64_t{0}), "0 s");
+  EXPECT_EQ(DurationText(int64_t{45}), "45 s");
+  EXPECT_EQ(DurationText(int64_t{60}), "1 min");
+  EXPECT_EQ(DurationText(int64_t{630}), "10 min 30 s");
+  EXPECT_EQ(DurationText(int64_t{3600}), "1 h");
+  EXPECT_EQ(DurationText(int64_t{3605}), "1 h");
+  EXPECT_EQ(DurationText(int64_t{47 * 3600 + 59 * 60}), "47 h 59 min");
+  EXPECT_EQ(DurationText(int64_t{48 * 3600}), "2 d");
+  EXPECT_EQ(DurationText(int64_t{51 * 3600}), "2 d 3 h");
+  EXPECT_EQ(DurationText(int64_t{-5}), "0 s");
+}
+
+TEST(DurationTextTest, PartsOfASecondAreShownWhereTheyTell) {
+  const auto text = [](double seconds) {
+    return DurationText(std::chrono::duration<double>(seconds));
+  };
+  EXPECT_EQ(text(0), "0 s");
+  EXPECT_EQ(text(0.0084), "8.4 ms");
+  EXPECT_EQ(text(0.0571), "57 ms");
+  EXPECT_EQ(text(0.9994), "999 ms");
+  EXPECT_EQ(text(0.9996), "1 s");
+  EXPECT_EQ(text(2.036), "2 s");
+  EXPECT_EQ(text(2.36), "2.4 s");
+  EXPECT_EQ(text(9.96), "10 s");
+  EXPECT_EQ(text(61.4), "1 min 1 s");
+  EXPECT_EQ(text(-1), "0 s");
+}
+
 }  // namespace
 }  // namespace ebb::duration_test

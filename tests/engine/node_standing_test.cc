@@ -170,7 +170,7 @@ TEST_F(NodeStandingTest, AYoungNodeThatIsNotReadyIsStarting) {
            .Add(Pod("p").On("full").Cpu(400))
            .Add(Pod("waits").Cpu(100)));
   EXPECT_EQ(WhyStarting(catalog(), groups_, Find("young"), kNow),
-            "created 120 s ago, and not Ready yet");
+            "created 2 min ago, and not Ready yet");
   EXPECT_FALSE(IsStarting(catalog(), groups_, Find("old"), kNow));
   EXPECT_FALSE(IsStarting(catalog(), groups_, Find("ready"), kNow));
   EXPECT_THAT(Plan(), ::testing::StartsWith("young=NotStarted"));
@@ -249,7 +249,7 @@ TEST_F(NodeStandingTest, AYoungNodeThatWaitsForItsGpusIsStartingWhoeverMadeIt) {
   groups_.not_ready = {NotReadyReason::kNoGpus, NotReadyReason::kNoGpus, NotReadyReason::kNone};
   groups_.max_node_startup_time_s = 900;
   EXPECT_EQ(WhyStarting(catalog(), groups_, Find("a"), kNow),
-            "created 180 s ago, and counts as not ready: GPU label, and no GPU is allocatable");
+            "created 3 min ago, and counts as not ready: GPU label, and no GPU is allocatable");
   EXPECT_FALSE(IsStarting(catalog(), groups_, Find("b"), kNow));
   // In a round the unready timer keeps it, which begins at once, as the autoscaler's does.
   NodeGroups timed = groups_;

@@ -231,7 +231,7 @@ TEST_F(RoundTest, ClockThatRunsBackwardsStopsAndIsLogged) {
   const RoundResult result = Round(scale_down, pair_, kStart - 100);
   EXPECT_EQ(result.now_s, kStart);
   EXPECT_THAT(result.log,
-              ElementsAre("the clock ran backwards by 100 s; the last round's time is taken"));
+              ElementsAre("the clock ran backwards by 1 min 40 s; the last round's time counts"));
   ASSERT_EQ(result.unneeded.size(), 1u);
   EXPECT_EQ(result.unneeded[0].since_s, kStart);
 }
@@ -251,7 +251,7 @@ TEST_F(RoundTest, UnknownNodeInDeletionIsLoggedAndCounts) {
   actuation.drained = {{"nowhere", "group"}};
   const RoundResult result = Round(scale_down, pair_, kStart, &actuation);
   EXPECT_THAT(result.log,
-              ElementsAre("node nowhere is said to be in deletion and is not in the cluster"));
+              ElementsAre("node nowhere is reported as in deletion, and is not in the cluster"));
   EXPECT_EQ(Names(pair_, result.start.drain), "");  // One drains at a time.
 }
 
@@ -264,7 +264,7 @@ TEST_F(RoundTest, NodeInDeletionThatWasTakenOutOfTheSnapshotIsNotInTheCluster) {
   without.RemoveNode(NodeNamed(without, "a"));
   const RoundResult result = Round(scale_down, without, kStart, &actuation);
   EXPECT_THAT(result.log,
-              ElementsAre("node a is said to be in deletion and is not in the cluster"));
+              ElementsAre("node a is reported as in deletion, and is not in the cluster"));
 }
 
 TEST_F(RoundTest, NodeInDeletionIsNeitherUnneededNorADestination) {
@@ -768,11 +768,11 @@ TEST_F(RoundTest, AJumpSaysHowFarAndWhereTo) {
   ScaleDown ahead({});
   Round(ahead, pair_, kStart);
   EXPECT_THAT(Round(ahead, pair_, kStart + 3601).message,
-              HasSubstr("the time lies 3601 s after the last round's"));
+              HasSubstr("the time lies 1 h after the last round's"));
   ScaleDown behind({});
   Round(behind, pair_, kStart);
   EXPECT_THAT(Round(behind, pair_, kStart - 3601).message,
-              HasSubstr("the time lies 3601 s before the last round's"));
+              HasSubstr("the time lies 1 h before the last round's"));
   ScaleDown near({});
   Round(near, pair_, kStart);
   EXPECT_NE(Round(near, pair_, kStart + 3600).status, ScaleDownStatus::kClockJumped);
@@ -974,8 +974,8 @@ TEST_F(RoundTest, TimesThatWereRememberedAheadAreCountedWhenTheClockComesBack) {
   const RoundResult back = Round(scale_down, pair_, kStart + 10);
   // The last round, the timer of node a, the last pass.
   EXPECT_THAT(back.log, testing::IsSupersetOf(
-                            {"a second round is at about this time; it is taken to be right",
-                             "3 remembered times lay after it and start anew"}));
+                            {"a second round is at about this time, so the time counts as right",
+                             "3 lay after it and start again"}));
   EXPECT_EQ(back.now_s, kStart + 10);
 }
 
@@ -1045,8 +1045,8 @@ TEST_F(RoundTest, AfterAJumpAClockThatIsALittleBehindMovesNoTimer) {
   Round(scale_down, pair_, kStart);
   Round(scale_down, pair_, kFarAway);
   const RoundResult back = Round(scale_down, pair_, kStart - 100);
-  EXPECT_THAT(back.log, ElementsAre("the clock ran backwards by 100 s; the last round's time is "
-                                    "taken"));
+  EXPECT_THAT(back.log, ElementsAre("the clock ran backwards by 1 min 40 s; the last round's time "
+                                    "counts"));
   EXPECT_EQ(back.now_s, kStart);
   EXPECT_EQ(back.unneeded.at(0).since_s, kStart);
   EXPECT_EQ(scale_down.Save().jump_s, std::nullopt);
@@ -1058,7 +1058,7 @@ TEST_F(RoundTest, ASingleTimeThatLayAheadIsLogged) {
   const std::vector<ScaleEvent> grown = {{ScaleEventKind::kScaleUp, "", kFarAway}};
   ASSERT_TRUE(scale_down.Round(pair_, OneGroup(pair_), {.now_s = kFarAway, .events = grown}).ok());
   EXPECT_THAT(Round(scale_down, pair_, kStart + 20).log,
-              ElementsAre("1 remembered times lay after it and start anew"));
+              ElementsAre("1 lay after it and start again"));
 }
 
 // Its time is not believed: it ends neither what nobody took up yet nor what was said to be done.
@@ -1098,8 +1098,8 @@ TEST_F(RoundTest, DeletionsOfUnknownNodesAreLoggedByNameAndCountOnceEach) {
   actuation.drained = {{"zz", "other"}, {"aa", "other"}, {"zz", "other"}};
   const RoundResult result = Round(scale_down, pair_, kStart, &actuation);
   EXPECT_THAT(result.log,
-              ElementsAre("node aa is said to be in deletion and is not in the cluster",
-                          "node zz is said to be in deletion and is not in the cluster"));
+              ElementsAre("node aa is reported as in deletion, and is not in the cluster",
+                          "node zz is reported as in deletion, and is not in the cluster"));
   EXPECT_EQ(Names(pair_, result.start.drain), "a");
 }
 

@@ -234,7 +234,7 @@ TEST(VerifyTest, RefusesADestinationThatIsNotAllowed) {
   NodeSet destinations(c.snapshot.catalog().nodes());
   destinations.Insert(c.N("full"));
   c.input.destinations = &destinations;
-  EXPECT_THAT(c.Verdict(), HasSubstr("moves to node \"b\", which is no destination"));
+  EXPECT_THAT(c.Verdict(), HasSubstr("moves to node \"b\", which is not a destination"));
 }
 
 TEST(VerifyTest, RefusesAPlaceOnANodeThatIsBeingDeleted) {
@@ -800,8 +800,8 @@ TEST(VerifyTest, APodThatMovesTwiceIsEvictedOnceAndSharesAreRoundedUp) {
   EXPECT_EQ(verdict(0.5), "ok");
   EXPECT_EQ(verdict(0.3), "ok") << "1.2 are 2";
   EXPECT_EQ(verdict(0.25),
-            "the plan is refused: pod \"default/q\" is evicted, and of the 4 pods of "
-            "default/ReplicaSet/rs/ReplicaSet/rs so many go already");
+            "the plan is refused: pod \"default/q\" is evicted beyond the share of the 4 pods of "
+            "default/ReplicaSet/rs/ReplicaSet/rs");
 }
 
 TEST(VerifyTest, PodsWithoutAControllerAreKeptByNoShare) {

@@ -109,7 +109,7 @@ TEST_F(WorkloadSharesTest, TheVerifierRefusesAPlanThatExceedsTheShare) {
   };
   EXPECT_TRUE(verdict(0.5).ok());
   EXPECT_THAT(std::string(verdict(0.25).message()),
-              HasSubstr("pod \"default/web-b\" is evicted, and of the 4 pods of "
+              HasSubstr("pod \"default/web-b\" is evicted beyond the share of the 4 pods of "
                         "default/ReplicaSet/web/"));
 }
 

@@ -121,6 +121,32 @@ TEST_F(MetricsTest, ReasonThatNoNodeHasAnyMoreIsZero) {
               HasSubstr("unremovable_nodes_count{reason=\"NotUnderutilized\"} 0\n"));
 }
 
+// "0 unneeded" for minutes, and the autoscaler's reason says RecentlyUnremovable of all that stay.
+TEST_F(MetricsTest, UnremovableNodesAreCountedByTheirCauseAndWithWhenTheyAreTriedAgain) {
+  Metrics metrics;
+  RoundResult result;
+  result.unremovable = {.nodes = 3,
+                        .reasons = {{"NotEnoughPdb", 2}, {"NotUnderutilized", 1}},
+                        .remembered = 2,
+                        .first_recheck_s = 1300,
+                        .last_recheck_s = 1310};
+  metrics.Observe({.catalog = &snapshot_.catalog(), .result = &result});
+  for (const char* line : {"ebb_unremovable_nodes{reason=\"NotEnoughPdb\"} 2\n",
+                           "ebb_unremovable_nodes{reason=\"NotUnderutilized\"} 1\n",
+                           "ebb_remembered_unremovable_nodes 2\n",
+                           "ebb_unremovable_first_recheck_timestamp_seconds 1300\n",
+                           "ebb_unremovable_last_recheck_timestamp_seconds 1310\n"}) {
+    EXPECT_THAT(metrics.Text(), HasSubstr(line));
+  }
+  RoundResult nothing;
+  metrics.Observe({.catalog = &snapshot_.catalog(), .result = &nothing});
+  for (const char* line : {"ebb_unremovable_nodes{reason=\"NotEnoughPdb\"} 0\n",
+                           "ebb_remembered_unremovable_nodes 0\n",
+                           "ebb_unremovable_first_recheck_timestamp_seconds 0\n"}) {
+    EXPECT_THAT(metrics.Text(), HasSubstr(line));
+  }
+}
+
 TEST_F(MetricsTest, UnknownCountersOfAnotherVersionAreDropped) {
   Metrics metrics;
   metrics.Restore({{"ebb_of_tomorrow_total", "x", -1, 5},

@@ -75,7 +75,7 @@ TEST(PlanComparisonTest, WhatIsNoPlanIsRefused) {
   const auto error = [](const Json& json) {
     return std::string(ComparePlans(Plan({}), json).status().message());
   };
-  EXPECT_THAT(error(Json::array()), HasSubstr("the second is no plan"));
+  EXPECT_THAT(error(Json::array()), HasSubstr("the second is not a plan"));
   EXPECT_THAT(error(Json{{"kind", "Pod"}}), HasSubstr("kind is not Plan"));
   for (const char* member : {"summary", "remove", "keep", "apiVersion"}) {
     Json broken = Plan({"a"});

@@ -130,7 +130,8 @@ TEST(PricesTest, WhatIsWrongInCsvIsToldWithItsLine) {
   EXPECT_EQ(error("instance_type,price\n"), "p.csv: line 1: price: no such field");
   EXPECT_EQ(error("zone,zone,hourly\n"), "p.csv: line 1: names a column twice");
   EXPECT_EQ(error("zone\nz\n"), "p.csv: line 1: has no column hourly");
-  EXPECT_EQ(error("zone,hourly\nz\n"), "p.csv: line 2: has 1 cells, and 2 columns are named");
+  EXPECT_EQ(error("zone,hourly\nz\n"),
+            "p.csv: line 2: has 1 cell, and the first line names 2 columns");
   EXPECT_EQ(error("zone,hourly\nz,-0.5\n"), "p.csv: line 2: hourly: -0.5 is below 0");
   EXPECT_EQ(error("zone,hourly\nz,inf\n"), "p.csv: line 2: hourly: \"inf\" is not a number");
   EXPECT_EQ(error("zone,hourly\nz,0x10\n"), "p.csv: line 2: hourly: \"0x10\" is not a number");
@@ -142,13 +143,6 @@ TEST(PricesTest, WhatIsWrongInCsvIsToldWithItsLine) {
   EXPECT_EQ(ErrorOf("zone,hourly\nz,1\n", "p.txt"),
             "p.txt: looks like CSV, which is read from files that end in .csv");
   EXPECT_EQ(error("zone,hourly\n,1\n,2\n"), "p.csv: line 3: is a second price of all other nodes");
-}
-
-TEST(PricesTest, SumsInJsonHaveNoNoiseOfBinaryFractions) {
-  EXPECT_NE(0.1 + 0.2, 0.3);
-  EXPECT_EQ(RoundedMoney(0.1 + 0.2), 0.3);
-  EXPECT_EQ(RoundedMoney(157.76000000000002), 157.76);
-  EXPECT_EQ(RoundedMoney(1e300), 1e300);
 }
 
 TEST(PricesTest, MoneyIsRoundedToCents) {

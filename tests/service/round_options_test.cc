@@ -157,11 +157,12 @@ TEST(RoundOptionsTest, FieldThatIsUnknownOrWrongIsRefusedByItsPlace) {
     wrong[Json::json_pointer(place)] = value;
     return ErrorOf(wrong);
   };
-  EXPECT_EQ(error("/scaleDown/planner/drain/newRule", true),
-            "r.db: round 3: options.scaleDown.planner.drain.newRule: is no option that this ebb "
-            "knows; the options here are skipNodesWithSystemPods, skipNodesWithLocalStorage, "
-            "skipNodesWithCustomControllerPods, minReplicaCount, "
-            "blockingSystemPodDisruptionTimeoutSeconds");
+  EXPECT_EQ(
+      error("/scaleDown/planner/drain/newRule", true),
+      "r.db: round 3: options.scaleDown.planner.drain.newRule: is not an option that this ebb "
+      "knows; the options here are skipNodesWithSystemPods, skipNodesWithLocalStorage, "
+      "skipNodesWithCustomControllerPods, minReplicaCount, "
+      "blockingSystemPodDisruptionTimeoutSeconds");
   EXPECT_THAT(error("/scaleDown/budgets/maxDrainParalelism", 1),
               HasSubstr("knows; did you mean maxDrainParallelism?"));
   EXPECT_EQ(error("/scaleDown/budgets/maxDrainParallelism", -1),
@@ -179,7 +180,8 @@ TEST(RoundOptionsTest, FieldThatIsUnknownOrWrongIsRefusedByItsPlace) {
   EXPECT_THAT(error("/readiness/startupTaints", "x"), HasSubstr("is not a list of texts"));
   EXPECT_THAT(error("/readiness/startupTaints", Json::array({1})),
               HasSubstr("is not a list of texts"));
-  EXPECT_THAT(error("/candidateOrder", "none"), HasSubstr("is none of autoscaler, fewest-pods, "));
+  EXPECT_THAT(error("/candidateOrder", "none"),
+              HasSubstr("is not one of autoscaler, fewest-pods, "));
   EXPECT_EQ(error("/scaleDown/budgets", 7),
             "r.db: round 3: options.scaleDown.budgets: is not an object");
   EXPECT_EQ(ErrorOf(Json::array()), "r.db: round 3: options: is not an object");
@@ -266,8 +268,8 @@ TEST(RoundRecordTest, WhatIsDamagedOrFromALaterEbbIsRefusedWithItsRound) {
     return parsed.ok() ? "" : std::string(parsed.status().message());
   };
   EXPECT_EQ(error("7"), "r.db: round 1: its arguments are damaged: they are not a JSON object");
-  EXPECT_EQ(error(TextWith("/rules", 6)),
-            "r.db: round 1: was made by a later ebb (rules 6, this one knows 5)");
+  EXPECT_EQ(error(TextWith("/rules", 7)),
+            "r.db: round 1: was made by a later ebb (rules 7, this one knows 6)");
   EXPECT_EQ(error(TextWith("/optionsVersion", 3)),
             "r.db: round 1: its options are of version 3, this ebb knows 2");
   EXPECT_EQ(error(TextWith("/more", 1)),
@@ -321,7 +323,7 @@ TEST(OldRoundFlagsTest, WhatIsNoFlagOrNoValueOfItIsRefused) {
     return std::string(ReadOldFlags("r.db: round 1", Json::parse(flags)).status().message());
   };
   EXPECT_EQ(error(R"({"nonsense": ["1"]})"),
-            "r.db: round 1: flags: --nonsense: is no flag of a round");
+            "r.db: round 1: flags: --nonsense: is not a flag of a round");
   for (const char* flags :
        {R"({"nodes-min": "1"})", R"({"nodes-min": [1]})", R"({"nodes-min": ["-1"]})",
         R"({"nodes-min": ["x"]})", R"({"nodes": ["1:2"]})", R"({"nodes": ["x:2:a"]})",

@@ -148,7 +148,7 @@ TEST(SnapshotBuilderTest, NegativePartsOfAPodAreRefusedWhereTheyStand) {
             "Pod default/p: spec.overhead.memory: -1 is negative");
   for (const int32_t excess : {-1, 1'000'000'000}) {
     EXPECT_EQ(told([&](auto& p) { p.overhead = {{"cpu", 1, excess}}; }),
-              "Pod default/p: spec.overhead.cpu: 1 has an excess that is none");
+              "Pod default/p: spec.overhead.cpu: 1 has an excess that is not an amount");
   }
   EXPECT_EQ(told([](auto& p) { p.overhead = {{"cpu", 1, 999'999'999}}; }), "");
 }

@@ -36,7 +36,7 @@ std::map<std::string, int64_t> Sum(const Pod& pod, RequestsOf which = RequestsOf
   SumPodRequests(pod, which, sum);
   std::map<std::string, int64_t> result;
   for (const auto& [name, amount, _] : sum) {
-    EXPECT_TRUE(result.emplace(name, amount).second) << name << " is there twice";
+    EXPECT_TRUE(result.emplace(name, amount).second) << name << " occurs twice";
   }
   return result;
 }

@@ -192,6 +192,31 @@ class EbbTest(unittest.TestCase):
 
 class PlanTest(EbbTest):
 
+    # Symptom: nodes that go were `removed`, `nodes` and `greedyNodes`, evicted pods `movedPods` and
+    # `evictedPods`, depending on the command.
+    def test_a_figure_has_one_key_in_all_schemas(self):
+        with open(os.path.join(DOCS, "plan.md"), encoding="utf-8") as file:
+            section = file.read().split("## One name a figure")[1].split("\n## ")[0]
+        named = {key for line in section.splitlines() if line.startswith("| `")
+                 for cell in line.split("|")[1:3] for key in re.findall(r"`([a-zA-Z]+)`", cell)}
+
+        def figures(schema):
+            if isinstance(schema, list):
+                return {key for each in schema for key in figures(each)}
+            if not isinstance(schema, dict):
+                return set()
+            found = {key for key, value in schema.get("properties", {}).items()
+                     if isinstance(value, dict) and
+                     (value.get("type") in ("integer", "number") or
+                      value.get("$ref") in ("#/$defs/count", "#/$defs/fraction"))}
+            return found | figures(list(schema.values()))
+
+        schemas = [name for name in os.listdir(DOCS) if name.endswith(".schema.json")]
+        self.assertGreater(len(schemas), 4)
+        for name in schemas:
+            with open(os.path.join(DOCS, name), encoding="utf-8") as file:
+                self.assertEqual(figures(json.load(file)) - named, set(), name)
+
     def test_a_generated_cluster_is_planned_and_the_same_every_time(self):
         cluster = self.path("cluster.json")
         self.ebb("gen", "company", "--nodes", "100", "--seed", "1", "-o", cluster)
@@ -558,6 +583,37 @@ class ExplainTest(EbbTest):
         plan = self.ebb_json("plan", dump)
         entry = next(n for n in plan["keep"] + plan["remove"] if n["node"] == "mig")
         self.assertEqual(entry["allocatable"]["gpus"], 1)
+        self.assertEqual(entry["gpuSharing"], {"migDevices": [
+            {"profile": "1g.5gb", "resource": "nvidia.com/mig-1g.5gb", "requested": 3,
+             "allocatable": 7}]})
+
+    # Symptom: JSON did not tell shared and partitioned GPUs from whole ones.
+    def test_shared_and_partitioned_gpus_differ_from_whole_ones(self):
+        def machine(name, gpus, **labels):
+            made = labelled(node(name), **labels)
+            for amounts in ["allocatable", "capacity"]:
+                made["status"][amounts]["nvidia.com/gpu"] = gpus
+            return made
+
+        dump = self.dump([
+            machine("whole", "2", **{"nvidia.com/gpu.count": "2"}),
+            machine("slices", "8", **{"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "4",
+                                      "nvidia.com/gpu.sharing-strategy": "time-slicing"}),
+            machine("single", "14", **{"nvidia.com/gpu.count": "14",
+                                       "nvidia.com/mig.strategy": "single",
+                                       "nvidia.com/gpu.product": "A100-SXM4-40GB-MIG-1g.5gb"})])
+        plan = self.ebb_json("plan", dump, "--assume-complete")
+        self.assert_schema(plan, "plan.schema.json")
+        nodes = {each["node"]: each for each in plan["keep"] + plan["remove"]}
+        self.assertEqual([nodes[name]["allocatable"]["gpus"] for name in nodes], [2, 2, 2])
+        self.assertNotIn("gpuSharing", nodes["whole"])
+        self.assertEqual(nodes["slices"]["gpuSharing"],
+                         {"strategy": "time-slicing", "replicas": 4})
+        self.assertEqual(nodes["single"]["gpuSharing"],
+                         {"migStrategy": "single", "migProfile": "1g.5gb"})
+        text = self.ebb("plan", dump, "--assume-complete", "--explain", "slices,single")[0]
+        self.assertIn("not whole GPUs: each GPU offered 4 times (time-slicing), on 2 GPUs.", text)
+        self.assertIn("not whole GPUs: MIG devices 1g.5gb, on 2 GPUs.", text)
 
     def test_a_node_that_would_fit_before_others_went_is_offered_the_search(self):
         # The room on c takes the pod of a or that of b.
@@ -745,7 +801,7 @@ class WhatIfTest(EbbTest):
         prices = self.write("prices.yaml", "currency: EUR\ndefault: 0.25\n")
         priced = json.loads(self.ebb(*words, "--prices", prices, "-o", "json")[0])
         self.assert_schema(priced, "blockers.schema.json")
-        self.assertEqual(priced["blockers"][0]["savedPerHour"], 0.5)
+        self.assertEqual(priced["blockers"][0]["savedPerHourGained"], 0.5)
         table = self.ebb(*words, "--prices", prices)[0]
         self.assertRegex(table, r"PodDisruptionBudget default/web .* \+2 +0.50 EUR\n")
         self.ebb(*words, "--limit", "0", code=2)
@@ -757,8 +813,9 @@ class WhatIfTest(EbbTest):
         explanation = json.loads(out)
         self.assert_schema(explanation, "explain.schema.json")
         remedies = explanation["nodes"][0]["remedies"]
-        self.assertEqual([(help["change"], help["removed"]) for help in remedies["helps"]], [
-            ("PodDisruptionBudget default/web allows 1 disruption more", 2)])
+        self.assertEqual([(help["change"], help["removed"], help["nodesGained"])
+                          for help in remedies["helps"]], [
+            ("PodDisruptionBudget default/web allows 1 disruption more", 2, 1)])
         self.assertEqual(len(remedies["inVain"]), 1)
         self.assertIn("NotEnoughPdb web", remedies["inVain"][0]["stillKeptBy"])
         file = self.write("w.json", json.dumps({"objects": remedies["helps"][0]["objects"]}))
@@ -790,7 +847,7 @@ workloads:
 """)
         self.assertIn("misspelt.yaml: ReplicaSet default/rs: no decision reads metadata.anotations",
                       self.ebb(*words, misspelt)[1])
-        for text, error in [("options: {nodez: 3}", "options.nodez: is no flag of a plan"),
+        for text, error in [("options: {nodez: 3}", "options.nodez: is not a flag of a plan"),
                             ("options: {threads: x}", "options: --threads"),
                             ("objects: [{kind: Node, metadata: {name: z}, spec: {}}]",
                              "not in the cluster: Node z"),
@@ -841,7 +898,7 @@ objects:
         self.assertEqual([each["node"] for each in comparison["removedBeforeAlone"]], ["d"])
         self.assertIn("Both plans remove the same 1 node.", self.ebb("compare", before, before)[0])
         err = self.ebb("compare", before, self.cluster, code=1)[1]
-        self.assertIn("the second is no plan", err)
+        self.assertIn("the second is not a plan", err)
         deep = self.write("deep", '{"kind":"Plan","summary":' + "[" * 500000 + "]" * 500000 + "}")
         self.assertIn("is nested too deep", self.ebb("compare", deep, after, code=1)[1])
         self.assertIn("is not JSON", self.ebb("compare", self.write("x", "{"), after, code=1)[1])
@@ -851,7 +908,7 @@ objects:
         prices = self.write("prices.yaml", "currency: <b>\ndefault: 0.25\n")
         frontier = json.loads(self.ebb(*words, "-o", "json")[0])
         self.assert_schema(frontier, "frontier.schema.json")
-        self.assertEqual(frontier["points"], [{"evictedPods": 1, "nodes": 1}])
+        self.assertEqual(frontier["points"], [{"removed": 1, "movedPods": 1}])
         page = self.path("page.html")
         priced = json.loads(self.ebb(*words, "--prices", prices, "--report", page, "-o", "json")[0])
         self.assert_schema(priced, "frontier.schema.json")
@@ -863,7 +920,7 @@ objects:
         self.assertNotIn("http", html)
         self.assertNotIn("<script", html)
         self.assertIn("up to 1 with 1 pod evicted can go", self.ebb(*words)[0])
-        self.assertEqual(self.ebb(*words, "-o", "csv")[0].split(), ["pods_evicted,nodes", "1,1"])
+        self.assertEqual(self.ebb(*words, "-o", "csv")[0].split(), ["pods_moved,removed", "1,1"])
         self.assertIn("none can go", self.ebb(
             *words, "--scale-down-utilization-threshold", "0", "--report", page)[0])
         self.ebb(*words, "--report", self.cluster, code=1)
@@ -874,15 +931,15 @@ objects:
         plan = self.ebb_json("plan", self.cluster, "--assume-complete", "--prices", prices,
                              "--now", START)
         self.assertEqual(plan["summary"]["savedPerHour"], 0.25)
-        self.assertEqual(plan["remove"][0]["hourlyPrice"], 0.25)
+        self.assertEqual(plan["remove"][0]["pricePerHour"], 0.25)
         words = ["plan", self.cluster, "--assume-complete", "--now", START, "--prices", prices,
                  "--optimize", "--objective", "cost", "--bound"]
         cheap = self.ebb_json(*words, "--move-cost", "0.2")
-        self.assertAlmostEqual(cheap["summary"]["search"]["savings"], 0.05)
-        self.assertGreaterEqual(cheap["summary"]["bound"]["savings"], 0.05)
+        self.assertAlmostEqual(cheap["summary"]["search"]["netSavedPerHour"], 0.05)
+        self.assertGreaterEqual(cheap["summary"]["bound"]["netSavedPerHour"], 0.05)
         dear = self.ebb_json(*words, "--move-cost", "0.3")
         self.assertEqual(dear["summary"]["removed"], 0)
-        self.assertEqual(dear["summary"]["search"]["savings"], 0)
+        self.assertEqual(dear["summary"]["search"]["netSavedPerHour"], 0)
         self.assertIn("cost 0.25 an hour", self.plan("--prices", prices))
         self.ebb("plan", self.cluster, "--optimize", "--objective", "cost", code=2)
         self.ebb("plan", self.cluster, "--objective", "cost", "--prices", prices, code=2)
@@ -910,7 +967,7 @@ objects:
         self.assertEqual(plan["keep"][0]["blockingPod"]["reason"], "WorkloadShareReached")
         searched = json.loads(self.ebb(*words, "--max-workload-share", "0.3", "--optimize",
                                        "--bound")[0])["summary"]
-        self.assertEqual((searched["removed"], searched["bound"]["nodes"]), (2, 2))
+        self.assertEqual((searched["removed"], searched["bound"]["removed"]), (2, 2))
         for wrong in ("0", "1.5", "many"):
             self.ebb("plan", dump, "--max-workload-share", wrong, code=2)
         self.ebb("plan", dump, "--max-workload-share", "0.5", "--state", self.path("s.db"), code=2)
@@ -918,11 +975,11 @@ objects:
     def test_a_search_without_time_or_candidates_has_the_first_plan(self):
         words = ["plan", self.cluster, "--assume-complete", "--now", START, "--optimize", "-o", "json"]
         plan = json.loads(self.ebb(*words, "--budget", "0s")[0])
-        self.assertEqual(plan["summary"]["removed"], plan["summary"]["search"]["greedyNodes"])
+        self.assertEqual(plan["summary"]["removed"], plan["summary"]["search"]["firstPlanRemoved"])
         self.assertEqual(plan["summary"]["search"]["iterations"], 0)
         none = json.loads(self.ebb(*words, "--scale-down-utilization-threshold", "0", "--bound")[0])
         self.assertEqual(none["summary"]["removed"], 0)
-        self.assertEqual(none["summary"]["bound"], {"nodes": 0, "gap": 0.0})
+        self.assertEqual(none["summary"]["bound"], {"removed": 0, "gap": 0.0})
         within = json.loads(self.ebb(*words, "--max-evictions", "0", "--iterations", "2")[0])
         self.assertEqual(within["summary"]["movedPods"], 0)
 
@@ -953,7 +1010,7 @@ objects:
                 found = json.loads(out)
                 if words[0] == "plan":
                     self.assertGreaterEqual(found["summary"]["removed"],
-                                            found["summary"]["search"]["greedyNodes"])
+                                            found["summary"]["search"]["firstPlanRemoved"])
                 else:
                     self.assertGreater(len(found["points"]), 10)
 
@@ -961,7 +1018,7 @@ objects:
         limit = ["--scale-down-simulation-timeout", "4s"]
         cluster = self.mixed()
         found = self.ebb_json("plan", cluster, *self.ENDLESS, *limit)["summary"]
-        self.assertGreater(found["removed"], found["search"]["greedyNodes"])
+        self.assertGreater(found["removed"], found["search"]["firstPlanRemoved"])
         words = ["plan", cluster, "--now", START, "--trials", "10000", *limit]
         tried = self.ebb_json(*words)["summary"]
         self.assertLess(tried.get("trials", {"trials": 0})["trials"], 10000)
@@ -1440,7 +1497,7 @@ class InputTest(EbbTest):
                              "--allow-incomplete")
         self.assertEqual(plan["round"], 1)
         self.assertEqual(len(plan["summary"]["warnings"]), 2)
-        self.assertIn("1 of 1 rounds identical", self.ebb("replay", record)[0])
+        self.assertIn("1 of 1 round identical", self.ebb("replay", record)[0])
 
     def test_a_controller_that_is_not_there_says_that_the_kind_may_be_missing(self):
         owned = pod("web-1", "a", safe=False)
@@ -2093,7 +2150,7 @@ class RoundTest(RoundBase):
 
     def test_clocks_that_stand_or_run_backwards_are_told_and_harmless(self):
         self.round(0)
-        for seconds, told in [(0, "time is that of the last round"), (-60, "ran backwards by 60 s")]:
+        for seconds, told in [(0, "time is that of the last round"), (-60, "ran backwards by 1 min")]:
             now = START if seconds == 0 else "2026-06-01T11:59:00Z"
             out, err = self.ebb("plan", self.dump(SMALL), "--state", self.path("state.db"), "--now",
                                 now, "-o", "json")
@@ -2216,7 +2273,7 @@ class EventsTest(RoundBase):
         path = self.write("events.json", json.dumps(events))
         err = self.ebb("plan", self.dump(SMALL), "--state", self.path("state.db"), "--now", START,
                        "--events", path)[1]
-        for word in ["group nowhere", "node ghost is not in the cluster", "ghost is said to be in",
+        for word in ["group nowhere", "node ghost is not in the cluster", "ghost is reported as in",
                      "pod default/lost"]:
             self.assertIn(word, err)
 
@@ -3075,8 +3132,8 @@ class WatchTest(EbbTest):
                             "".join(map(self.event, SMALL[1:])) + '{"type":"ODD","object":{}}\n')
         words = ("--watch-file", events, "-o", "json", *self.WHOLE)
         out, err = self.ebb("plan", *words)
-        for line, what in [(2, "junk is no event"), (3, "spec.nodeName"), (4, "cut off"),
-                           (9, "none of ADDED")]:
+        for line, what in [(2, "junk is not an event"), (3, "spec.nodeName"), (4, "cut off"),
+                           (9, "not ADDED")]:
             self.assertRegex(err, f"(?m)^ebb: warning: .*events.json: line {line}: .*{what}")
         plan, want = json.loads(out), json.loads(self.plan_over_dump(SMALL, "-o", "json", *self.WHOLE))
         self.assertEqual(plan["remove"], want["remove"])
@@ -3110,8 +3167,8 @@ class WatchTest(EbbTest):
     def test_many_events_that_cannot_be_taken_are_not_all_told(self):
         events = self.write("events.json", "junk\n" * 1000 + "".join(map(self.event, SMALL)))
         err = self.ebb("plan", "--watch-file", events, *self.WHOLE)[1]
-        self.assertLess(err.count("junk is no event"), 20)
-        self.assertIn("no more of these are told", err)
+        self.assertLess(err.count("junk is not an event"), 20)
+        self.assertIn("further warnings of this kind are suppressed", err)
         self.assertIn("1,000 events", err)
 
     def test_a_watch_that_has_failed_is_told_and_what_came_before_it_counts(self):

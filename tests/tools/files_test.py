@@ -186,7 +186,7 @@ class FilesTest(unittest.TestCase):
     def test_a_record_that_was_changed_is_refused(self):
         record = self.path("r.db")
         self.ebb("plan", self.dump, "--state", self.path("s.db"), "--record", record)
-        self.assertIn("1 of 1 rounds identical", self.ebb("replay", record)[0])
+        self.assertIn("1 of 1 round identical", self.ebb("replay", record)[0])
         with contextlib.closing(sqlite3.connect(record)) as database, database:
             database.execute("UPDATE rounds SET arguments = replace(arguments, '}', ' }')")
         self.assertIn("round 1: is damaged", self.refused("replay", record))

@@ -248,7 +248,7 @@ TEST_F(PolicyCommandTest, SimulateRunsARecordedLoad) {
                                   "2026-01-02T01:00:00Z,web,pods,60\n");
   const Ran json = Policy({"simulate", pools, "--series", series, "--hours", "3", "-o", "json"});
   ASSERT_EQ(json.code, 0) << json.err;
-  EXPECT_THAT(json.out, HasSubstr("\"version\": \"ebb.policy.simulate/v1\""));
+  EXPECT_THAT(json.out, HasSubstr("\"version\": \"ebb.policy.simulate/v2\""));
   EXPECT_THAT(json.out, HasSubstr("\"wanted\": 60"));
   const Ran none =
       Policy({"simulate", pools, "--series", File("x.csv", "time,pool,signal,value\n")});

@@ -326,6 +326,16 @@ TEST_F(RoundCommandTest, ShowTellsTimersDeletionsAndAJumpThatWasSeen) {
   }
 }
 
+TEST_F(RoundCommandTest, ShowTellsWhichNodesWereUnremovableWhyAndUntilWhen) {
+  ASSERT_EQ(Round("2026-06-01T12:00:00Z").code, 0);
+  const Outcome show = Ebb({"state", "show", State()});
+  EXPECT_EQ(show.code, 0) << show.err;
+  EXPECT_NE(show.out.find("NODE  UNREMOVABLE        LOOKED AT AGAIN\n"
+                          "b     NoPlaceToMovePods  2026-06-01T12:05:00Z\n"),
+            std::string::npos)
+      << show.out;
+}
+
 // The second round of the record jumped, which was no reason to wait then.
 TEST_F(RoundCommandTest, RecordOfAnEarlierEbbIsReplayedByItsRules) {
   MakeRecord("record_v2.sql");

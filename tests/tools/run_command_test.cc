@@ -33,7 +33,7 @@ Answer EbbRun(std::vector<const char*> words) {
 TEST(RunCommandTest, TheSameArgumentsGiveTheSameFigures) {
   const Answer one = EbbRun({"--simulate", "--nodes", "20", "--hours", "2", "--faults"});
   EXPECT_EQ(one.code, 0) << one.err;
-  EXPECT_THAT(one.out, HasSubstr("20 nodes for 2 hours, seed 1\nsaved: "));
+  EXPECT_THAT(one.out, HasSubstr("20 nodes for 2 h, seed 1\nsaved: "));
   EXPECT_THAT(one.out, HasSubstr("evictions refused by a budget"));
   EXPECT_EQ(one.out, EbbRun({"--simulate", "--nodes", "20", "--hours", "2", "--faults"}).out);
   EXPECT_NE(one.out,
@@ -80,7 +80,7 @@ TEST(RunCommandTest, WhatIsNoSocketIsNamed) {
   EXPECT_THAT(refused.err, HasSubstr("p.sock"));
   refused = EbbRun({"--server", "unix:e", "--session", "No Name", "--actuator", "unix:p"});
   EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("session: No Name"));
+  EXPECT_THAT(refused.err, HasSubstr("session: \"No Name\" is not a name"));
   refused = EbbRun({"--socket", "/nowhere/e.sock", "--dry-run"});
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("/nowhere"));

@@ -438,7 +438,7 @@ notifications:
         self.end(run)
         self.assertNotIn("\\n", self.log_text())
         self.assertRegex(self.log_text(), r"(?m)^\S+Z round left out, 0 in deletion$")
-        self.assertRegex(self.log_text(), r"(?m)^\S+Z no round: session .* nobody feeds it")
+        self.assertRegex(self.log_text(), r"(?m)^\S+Z no round: session .* no client feeds it")
 
     def test_a_state_is_one_programs(self):
         self.start_plugin()
@@ -482,7 +482,7 @@ notifications:
         self.feed()
         self.turn(lambda turn: turn["begun"], "a deletion begins")
         left_out = self.turn(lambda turn: turn["status"] == "NoRound", "no round on nonsense")
-        self.assertIn("running[0].phase: 77 is no phase", left_out["log"][-1])
+        self.assertIn("running[0].phase: 77 is not a phase", left_out["log"][-1])
         self.assertEqual(left_out["begun"], [])
         self.end(run)
 

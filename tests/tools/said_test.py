@@ -232,7 +232,7 @@ class SaidTest(base.EbbTest):
             return items
         old = cluster("2026-05-30T10:00:00Z")
         plan, err = self.plan(old)
-        self.assertIn("the dump is of 2026-05-30T10:00:00Z, 2 days before the time that is planned for, "
+        self.assertIn("the dump is of 2026-05-30T10:00:00Z, 2 d 2 h before the time that is planned for, "
                       "2026-06-01T12:00:00Z", self.warnings(plan)["OldDump"])
         self.assertIn("OldDump", self.warnings(self.plan(cluster("2026-06-01T10:59:59Z"))[0]))
         # Heartbeats are minutes old, clocks are not all the same, and people write none.
@@ -244,9 +244,9 @@ class SaidTest(base.EbbTest):
         old[3]["metadata"]["creationTimestamp"] = "2026-05-01T11:50:00Z"
         for name in ("s.pb", "s.json", "s.yaml"):
             self.ebb("import", self.dump(old), "-o", self.path(name))
-            self.assertIn("3 hours before", self.ebb(
+            self.assertIn("3 h before", self.ebb(
                 "plan", self.path(name), "--assume-complete", "--now", "2026-05-30T13:00:00Z")[1], name)
-        self.assertIn("2 days before", self.ebb(
+        self.assertIn("2 d 2 h before", self.ebb(
             "plan", self.dump(old), "--assume-complete", "--now", START, "--explain", "a", "--counterfactual")[1])
         self.assertIn("OldDump", self.ebb("plan", self.dump(old), "--assume-complete", "--now", START,
                                           "--state", self.path("state"), "-o", "json")[0])
@@ -315,7 +315,7 @@ class SaidTest(base.EbbTest):
         cluster = [gpu, node("u", ready=False), node("z"), pod("of-z", "z", cpu="3")]
         plan, _ = self.plan(cluster)
         details = {each["node"]: each.get("detail") for each in plan["remove"]}
-        words = "counts as not ready: GPU label, and no GPU is allocatable, 4 hours after it was made"
+        words = "counts as not ready: GPU label, and no GPU is allocatable, 4 h after it was made"
         self.assertEqual(details, {"gpu": words, "u": "is not ready"})
         text = " ".join(self.ebb("plan", self.dump(cluster), "--assume-complete", "--now", START)[0].split())
         self.assertIn(f"2 nodes that go are not ready: gpu {words}; u is not ready.", text)

@@ -82,6 +82,13 @@ def put(*objects):
 CLUSTER = put(node("a"), node("b"), REPLICA_SET, pod("p", "a"), pod("q", "b"))
 
 
+def drain(connection):
+    """Reads all that comes."""
+    with contextlib.suppress(OSError):
+        while connection.recv(65536):
+            pass
+
+
 class Server:
     """A daemon in a folder of its own."""
 
@@ -365,6 +372,24 @@ class CallsTest(ServeTest):
         data = json.loads(subprocess.check_output(
             [EBB, "serve", "status", "--server", server, "-o", "json"]))
         self.assertEqual(data["sessions"][0]["nodes"], 2)
+
+    def test_status_says_which_nodes_the_last_round_kept_and_until_when(self):
+        """"0 unneeded" for minutes, and no word of the nodes that rounds remember."""
+        bare = json.loads(pod("bare", "a"))
+        del bare["metadata"]["ownerReferences"]
+        self.apply(CLUSTER + [pb.Change(put_json=json.dumps(bare).encode())])
+        now = 1780315200  # 2026-06-01T12:00:00Z
+        self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=now, allow_incomplete=True)))
+        server = f"unix:{self.server.socket}"
+        text = subprocess.check_output([EBB, "serve", "status", "--server", server], text=True)
+        self.assertRegex(text, r"Round of 2026-06-01T12:00:00Z, session default: \d unremovable \(.*1 NotReplicated"
+                               r".*looked at again at 2026-06-01T12:05:00Z\)")
+        data = json.loads(subprocess.check_output(
+            [EBB, "serve", "status", "--server", server, "-o", "json"]))
+        said = data["sessions"][0]["lastRound"]
+        self.assertEqual(said["at"], "2026-06-01T12:00:00Z")
+        self.assertEqual(said["unremovable"]["reasons"]["NotReplicated"], 1)
+        self.assertEqual(said["unremovable"]["lookedAtAgain"]["first"], "2026-06-01T12:05:00Z")
 
 
 class Batches:
@@ -750,7 +775,7 @@ class WholeTest(ServeTest):
             if child.returncode != 0:
                 break
         self.assertEqual((child.returncode, out), (1, ""))
-        self.assertRegex(err, "its cluster is as of 20.*and at most 1 s are asked for; no client")
+        self.assertRegex(err, "its cluster is as of 20.*the call allows at most 1 s; no client")
         of = pb.PlanInput(max_age_seconds=1)
         for ask in (lambda: self.stub.Plan(pb.PlanCall(input=of)),
                     lambda: self.stub.Pass(pb.PassCall(input=of)),
@@ -1187,6 +1212,39 @@ class LimitsTest(ServeTest):
         with self.refused(Code.RESOURCE_EXHAUSTED, "--max-dump"):
             self.stub.Load(iter([pb.LoadRequest(dump=bomb)]))
 
+    # Streams that are opened and reset at once took 20 KB each, 5 GB in a minute, and the daemon kept it.
+    def test_streams_that_are_reset_at_once_are_bounded(self):
+        def literal(name, value):
+            return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+        def frame(kind, flags, stream, payload):
+            return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+        def peak_mib():
+            status = pathlib.Path(f"/proc/{self.server.process.pid}/status").read_text()
+            return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) >> 10
+
+        before = peak_mib()
+        for call in (b"/ebb.v1alpha1.Planner/Plan", b"/ebb.v1alpha1.Planner/Sync", b"/grpc.health.v1.Health/Check", b"/no/such"):
+            headers = (b"\x83\x86" + literal(b":path", call) + literal(b":authority", b"x") +
+                       literal(b"te", b"trailers") + literal(b"content-type", b"application/grpc"))
+            with contextlib.closing(socket.socket(socket.AF_UNIX)) as client:
+                client.connect(str(self.server.socket))
+                threading.Thread(target=drain, args=(client,), daemon=True).start()
+                closed = False
+                try:
+                    client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b""))
+                    for first in range(0, 40000, 500):
+                        client.sendall(b"".join(
+                            frame(1, 4, 2 * i + 1, headers) + frame(0, 1, 2 * i + 1, bytes(5)) +
+                            frame(3, 0, 2 * i + 1, b"\0\0\0\x08") for i in range(first, first + 500)))
+                except OSError:
+                    closed = True
+            with self.subTest(call=call):
+                self.assertTrue(closed or peak_mib() < before + 400, f"{before} to {peak_mib()} MiB")
+        self.apply(session="one")  # Other connections are served.
+        self.assertEqual(self.removed(session="one"), ["a"])
+
     # A batch was read while the one before it was refused, and outlived the call.
     def test_stream_that_goes_on_after_its_refusal(self):
         for i in range(100):
@@ -1494,7 +1552,9 @@ class CommandTest(ServeTest):
         for words, text in ((("plan", "--server", "unix:/nowhere"), b"No such file"),
                             (("plan", "--server", "tcp:1"), b"unix:PATH"),
                             (("plan", "--server", socket_name), b"session default"),
-                            (("plan", "--server", socket_name, "--session", "A"), b"no name"),
+                            (("plan", "--server", socket_name, "--session", "A"), b"is not a name"),
+                            # Symptom: an escape was escaped again on the way to the client.
+                            (("plan", "--server", socket_name, "--session", "a\x07b"), b"\"a\\x07b\" is"),
                             (("plan", "nothing.json", "--server", socket_name), b"nothing.json"),
                             (("filter", "--server", socket_name, "--pod", "a/b"), b"session")):
             code, out, err = self.ebb(*words)

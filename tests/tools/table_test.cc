@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/figures.h"
+#include "base/printable.h"
 
 namespace ebb::table_test {
 namespace {
@@ -33,6 +34,13 @@ TEST(TableTest, CellsMoveNoCursorAndBreakNoLine) {
   Table table({""});
   table.AddRow({"a\x1b[2J\nb\xff"});
   EXPECT_EQ(Text(table), "a\\x1b[2J\\nb\\xff\n");
+}
+
+// Symptom: names in sentences were escaped by the one that made the sentence and by the table.
+TEST(TableTest, AnEscapeIsNotEscapedAgain) {
+  Table table({""});
+  table.AddRow({Printable("a\x1b") + " is there"});
+  EXPECT_EQ(Text(table), "a\\x1b is there\n");
 }
 
 // Pools are headings of `ebb policy simulate`.

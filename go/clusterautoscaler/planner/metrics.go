@@ -35,11 +35,20 @@ func registerMetrics() {
 	})
 }
 
+// fallbackText says why the autoscaler's own simulation is used; detail may be nil.
+func fallbackText(cause string, detail error) string {
+	text := "ebb: the autoscaler's own simulation runs in place of ebb's, by reason of " + cause
+	if detail != nil {
+		text += ": " + detail.Error()
+	}
+	return text + " (logged once for each reason)"
+}
+
 func newFallbackLog() *fallback.Log {
 	registerMetrics()
 	return &fallback.Log{
 		Say: func(cause string, detail error) {
-			klog.Warningf("ebb: the autoscaler's own simulation is used for %s: %v (said once)", cause, detail)
+			klog.Warning(fallbackText(cause, detail))
 		},
 		Count: func(cause string, times int) {
 			fallbacksTotal.WithLabelValues(cause).Add(float64(times))

@@ -770,9 +770,12 @@ type SessionStatus struct {
 	FillingSince    *int64             `protobuf:"varint,20,opt,name=filling_since,json=fillingSince,proto3,oneof" json:"filling_since,omitempty"` // Where FILLING: when the resync began.
 	Objects         uint64             `protobuf:"varint,21,opt,name=objects,proto3" json:"objects,omitempty"`                                     // That are held.
 	// The answers' Freshness.  Both absent: a client feeds the session.
-	AsOf          *int64 `protobuf:"varint,22,opt,name=as_of,json=asOf,proto3,oneof" json:"as_of,omitempty"`
-	NotFedSince   *int64 `protobuf:"varint,23,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"`
-	ClusterUid    string `protobuf:"bytes,24,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"` // "": not known.
+	AsOf        *int64 `protobuf:"varint,22,opt,name=as_of,json=asOf,proto3,oneof" json:"as_of,omitempty"`
+	NotFedSince *int64 `protobuf:"varint,23,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"`
+	ClusterUid  string `protobuf:"bytes,24,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"` // "": not known.
+	// Of the last round, and its time.  Absent: this process has made none.
+	Unremovable   *UnremovableNodes `protobuf:"bytes,25,opt,name=unremovable,proto3,oneof" json:"unremovable,omitempty"`
+	LastRoundAt   int64             `protobuf:"varint,26,opt,name=last_round_at,json=lastRoundAt,proto3" json:"last_round_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -973,6 +976,20 @@ func (x *SessionStatus) GetClusterUid() string {
 		return x.ClusterUid
 	}
 	return ""
+}
+
+func (x *SessionStatus) GetUnremovable() *UnremovableNodes {
+	if x != nil {
+		return x.Unremovable
+	}
+	return nil
+}
+
+func (x *SessionStatus) GetLastRoundAt() int64 {
+	if x != nil {
+		return x.LastRoundAt
+	}
+	return 0
 }
 
 // How fresh an answer is.
@@ -1829,10 +1846,12 @@ func (x *View) GetIsTerminal() bool {
 }
 
 type Warning struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
-	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	Command       string                 `protobuf:"bytes,3,opt,name=command,proto3" json:"command,omitempty"` // That would end it; may be empty.
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Code    string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Message string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Command string                 `protobuf:"bytes,3,opt,name=command,proto3" json:"command,omitempty"` // That would end it; may be empty.
+	// What to do about it where no command does it, as for who runs a feeder; may be empty.
+	Advice        string `protobuf:"bytes,4,opt,name=advice,proto3" json:"advice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1884,6 +1903,13 @@ func (x *Warning) GetMessage() string {
 func (x *Warning) GetCommand() string {
 	if x != nil {
 		return x.Command
+	}
+	return ""
+}
+
+func (x *Warning) GetAdvice() string {
+	if x != nil {
+		return x.Advice
 	}
 	return ""
 }
@@ -4204,6 +4230,85 @@ func (x *SizingReply) GetSizing() *Sizing {
 	return nil
 }
 
+// Nodes that a round judged and kept.
+type UnremovableNodes struct {
+	state   protoimpl.MessageState       `protogen:"open.v1"`
+	Nodes   uint64                       `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	Reasons []*UnremovableNodes_OfReason `protobuf:"bytes,2,rep,name=reasons,proto3" json:"reasons,omitempty"` // Most nodes first, equal numbers by reason.
+	// Nodes of them that are not tried again before a time, whatever changes
+	// (unremovableNodeRecheckTimeoutSeconds), and of those times the first and the last.
+	Remembered    uint64 `protobuf:"varint,3,opt,name=remembered,proto3" json:"remembered,omitempty"`
+	FirstRecheck  int64  `protobuf:"varint,4,opt,name=first_recheck,json=firstRecheck,proto3" json:"first_recheck,omitempty"` // 0: none is remembered.
+	LastRecheck   int64  `protobuf:"varint,5,opt,name=last_recheck,json=lastRecheck,proto3" json:"last_recheck,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnremovableNodes) Reset() {
+	*x = UnremovableNodes{}
+	mi := &file_planner_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnremovableNodes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnremovableNodes) ProtoMessage() {}
+
+func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnremovableNodes.ProtoReflect.Descriptor instead.
+func (*UnremovableNodes) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *UnremovableNodes) GetNodes() uint64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *UnremovableNodes) GetReasons() []*UnremovableNodes_OfReason {
+	if x != nil {
+		return x.Reasons
+	}
+	return nil
+}
+
+func (x *UnremovableNodes) GetRemembered() uint64 {
+	if x != nil {
+		return x.Remembered
+	}
+	return 0
+}
+
+func (x *UnremovableNodes) GetFirstRecheck() int64 {
+	if x != nil {
+		return x.FirstRecheck
+	}
+	return 0
+}
+
+func (x *UnremovableNodes) GetLastRecheck() int64 {
+	if x != nil {
+		return x.LastRecheck
+	}
+	return 0
+}
+
 type RoundReply struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Version     uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -4224,6 +4329,7 @@ type RoundReply struct {
 	PendingPods   uint64             `protobuf:"varint,15,opt,name=pending_pods,json=pendingPods,proto3" json:"pending_pods,omitempty"`
 	Unneeded      uint64             `protobuf:"varint,16,opt,name=unneeded,proto3" json:"unneeded,omitempty"`                       // Nodes.
 	InDeletion    uint64             `protobuf:"varint,17,opt,name=in_deletion,json=inDeletion,proto3" json:"in_deletion,omitempty"` // The same, as the round began.
+	Unremovable   *UnremovableNodes  `protobuf:"bytes,18,opt,name=unremovable,proto3" json:"unremovable,omitempty"`
 	Freshness     *Freshness         `protobuf:"bytes,20,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4231,7 +4337,7 @@ type RoundReply struct {
 
 func (x *RoundReply) Reset() {
 	*x = RoundReply{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4243,7 +4349,7 @@ func (x *RoundReply) String() string {
 func (*RoundReply) ProtoMessage() {}
 
 func (x *RoundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4256,7 +4362,7 @@ func (x *RoundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReply.ProtoReflect.Descriptor instead.
 func (*RoundReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RoundReply) GetVersion() uint64 {
@@ -4378,6 +4484,13 @@ func (x *RoundReply) GetInDeletion() uint64 {
 	return 0
 }
 
+func (x *RoundReply) GetUnremovable() *UnremovableNodes {
+	if x != nil {
+		return x.Unremovable
+	}
+	return nil
+}
+
 func (x *RoundReply) GetFreshness() *Freshness {
 	if x != nil {
 		return x.Freshness
@@ -4401,7 +4514,7 @@ type OrderedDeletion struct {
 
 func (x *OrderedDeletion) Reset() {
 	*x = OrderedDeletion{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4413,7 +4526,7 @@ func (x *OrderedDeletion) String() string {
 func (*OrderedDeletion) ProtoMessage() {}
 
 func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4426,7 +4539,7 @@ func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderedDeletion.ProtoReflect.Descriptor instead.
 func (*OrderedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *OrderedDeletion) GetNode() string {
@@ -4493,7 +4606,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4505,7 +4618,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4518,7 +4631,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{51}
+	return file_planner_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -4586,7 +4699,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4598,7 +4711,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4611,7 +4724,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{52}
+	return file_planner_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -4632,7 +4745,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4644,7 +4757,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4657,7 +4770,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{53}
+	return file_planner_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -4693,7 +4806,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4705,7 +4818,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4718,7 +4831,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{54}
+	return file_planner_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -4763,7 +4876,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4775,7 +4888,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4788,7 +4901,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{55}
+	return file_planner_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -4836,7 +4949,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4848,7 +4961,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4861,7 +4974,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{56}
+	return file_planner_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -4887,7 +5000,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4899,7 +5012,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4912,7 +5025,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{57}
+	return file_planner_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -4931,7 +5044,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4943,7 +5056,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4956,7 +5069,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{58}
+	return file_planner_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -4975,7 +5088,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4987,7 +5100,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5000,7 +5113,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{59}
+	return file_planner_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -5020,7 +5133,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5032,7 +5145,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5045,7 +5158,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{60}
+	return file_planner_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -5073,7 +5186,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5085,7 +5198,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5098,7 +5211,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{61}
+	return file_planner_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -5122,6 +5235,60 @@ func (x *ExportReply) GetFreshness() *Freshness {
 	return nil
 }
 
+type UnremovableNodes_OfReason struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The autoscaler's: of a pod that may not be moved why ("NotEnoughPdb"), else why the node stays
+	// ("NoPlaceToMovePods"), as it was found when the node was tried.
+	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	Nodes         uint64 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnremovableNodes_OfReason) Reset() {
+	*x = UnremovableNodes_OfReason{}
+	mi := &file_planner_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnremovableNodes_OfReason) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnremovableNodes_OfReason) ProtoMessage() {}
+
+func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnremovableNodes_OfReason.ProtoReflect.Descriptor instead.
+func (*UnremovableNodes_OfReason) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{49, 0}
+}
+
+func (x *UnremovableNodes_OfReason) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *UnremovableNodes_OfReason) GetNodes() uint64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
 type UnregisteredNodes_Group struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Group         string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
@@ -5132,7 +5299,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[63]
+	mi := &file_planner_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5144,7 +5311,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[63]
+	mi := &file_planner_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5157,7 +5324,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{58, 0}
+	return file_planner_proto_rawDescGZIP(), []int{59, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -5210,7 +5377,7 @@ const file_planner_proto_rawDesc = "" +
 	"\b_session\"m\n" +
 	"\vStatusReply\x127\n" +
 	"\bsessions\x18\x01 \x03(\v2\x1b.ebb.v1alpha1.SessionStatusR\bsessions\x12%\n" +
-	"\x0eresident_bytes\x18\x02 \x01(\x03R\rresidentBytes\"\xfc\a\n" +
+	"\x0eresident_bytes\x18\x02 \x01(\x03R\rresidentBytes\"\xf7\b\n" +
 	"\rSessionStatus\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12\x14\n" +
@@ -5237,7 +5404,9 @@ const file_planner_proto_rawDesc = "" +
 	"\x05as_of\x18\x16 \x01(\x03H\x02R\x04asOf\x88\x01\x01\x12'\n" +
 	"\rnot_fed_since\x18\x17 \x01(\x03H\x03R\vnotFedSince\x88\x01\x01\x12\x1f\n" +
 	"\vcluster_uid\x18\x18 \x01(\tR\n" +
-	"clusterUid\x1a?\n" +
+	"clusterUid\x12E\n" +
+	"\vunremovable\x18\x19 \x01(\v2\x1e.ebb.v1alpha1.UnremovableNodesH\x04R\vunremovable\x88\x01\x01\x12\"\n" +
+	"\rlast_round_at\x18\x1a \x01(\x03R\vlastRoundAt\x1a?\n" +
 	"\x11IgnoredKindsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"?\n" +
@@ -5249,7 +5418,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x12_last_plan_versionB\x10\n" +
 	"\x0e_filling_sinceB\b\n" +
 	"\x06_as_ofB\x10\n" +
-	"\x0e_not_fed_since\"\xbe\x01\n" +
+	"\x0e_not_fed_sinceB\x0e\n" +
+	"\f_unremovable\"\xbe\x01\n" +
 	"\tFreshness\x12\x13\n" +
 	"\x05as_of\x18\x01 \x01(\x03R\x04asOf\x12'\n" +
 	"\rnot_fed_since\x18\x02 \x01(\x03H\x00R\vnotFedSince\x88\x01\x01\x12\x1f\n" +
@@ -5320,11 +5490,12 @@ const file_planner_proto_rawDesc = "" +
 	"\x04WIDE\x10\x03\x12\a\n" +
 	"\x03CSV\x10\x04\x12\b\n" +
 	"\x04NAME\x10\x05\x12\b\n" +
-	"\x04DATA\x10\x06\"Q\n" +
+	"\x04DATA\x10\x06\"i\n" +
 	"\aWarning\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
-	"\acommand\x18\x03 \x01(\tR\acommand\"\x80\x06\n" +
+	"\acommand\x18\x03 \x01(\tR\acommand\x12\x16\n" +
+	"\x06advice\x18\x04 \x01(\tR\x06advice\"\x80\x06\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -5562,7 +5733,18 @@ const file_planner_proto_rawDesc = "" +
 	"SizingCall\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\";\n" +
 	"\vSizingReply\x12,\n" +
-	"\x06sizing\x18\x01 \x01(\v2\x14.ebb.v1alpha1.SizingR\x06sizing\"\xd6\x04\n" +
+	"\x06sizing\x18\x01 \x01(\v2\x14.ebb.v1alpha1.SizingR\x06sizing\"\x8d\x02\n" +
+	"\x10UnremovableNodes\x12\x14\n" +
+	"\x05nodes\x18\x01 \x01(\x04R\x05nodes\x12A\n" +
+	"\areasons\x18\x02 \x03(\v2'.ebb.v1alpha1.UnremovableNodes.OfReasonR\areasons\x12\x1e\n" +
+	"\n" +
+	"remembered\x18\x03 \x01(\x04R\n" +
+	"remembered\x12#\n" +
+	"\rfirst_recheck\x18\x04 \x01(\x03R\ffirstRecheck\x12!\n" +
+	"\flast_recheck\x18\x05 \x01(\x03R\vlastRecheck\x1a8\n" +
+	"\bOfReason\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05nodes\x18\x02 \x01(\x04R\x05nodes\"\x98\x05\n" +
 	"\n" +
 	"RoundReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
@@ -5585,7 +5767,8 @@ const file_planner_proto_rawDesc = "" +
 	"\fpending_pods\x18\x0f \x01(\x04R\vpendingPods\x12\x1a\n" +
 	"\bunneeded\x18\x10 \x01(\x04R\bunneeded\x12\x1f\n" +
 	"\vin_deletion\x18\x11 \x01(\x04R\n" +
-	"inDeletion\x125\n" +
+	"inDeletion\x12@\n" +
+	"\vunremovable\x18\x12 \x01(\v2\x1e.ebb.v1alpha1.UnremovableNodesR\vunremovable\x125\n" +
 	"\tfreshness\x18\x14 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xac\x01\n" +
 	"\x0fOrderedDeletion\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x10\n" +
@@ -5686,182 +5869,187 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
 var file_planner_proto_goTypes = []any{
-	(PodOrder)(0),                   // 0: ebb.v1alpha1.PodOrder
-	(SessionStatus_Fill)(0),         // 1: ebb.v1alpha1.SessionStatus.Fill
-	(View_Format)(0),                // 2: ebb.v1alpha1.View.Format
-	(Search_Objective)(0),           // 3: ebb.v1alpha1.Search.Objective
-	(*VersionRequest)(nil),          // 4: ebb.v1alpha1.VersionRequest
-	(*VersionReply)(nil),            // 5: ebb.v1alpha1.VersionReply
-	(*Settings)(nil),                // 6: ebb.v1alpha1.Settings
-	(*GroupSize)(nil),               // 7: ebb.v1alpha1.GroupSize
-	(*OpenRequest)(nil),             // 8: ebb.v1alpha1.OpenRequest
-	(*CloseRequest)(nil),            // 9: ebb.v1alpha1.CloseRequest
-	(*CloseReply)(nil),              // 10: ebb.v1alpha1.CloseReply
-	(*StatusRequest)(nil),           // 11: ebb.v1alpha1.StatusRequest
-	(*StatusReply)(nil),             // 12: ebb.v1alpha1.StatusReply
-	(*SessionStatus)(nil),           // 13: ebb.v1alpha1.SessionStatus
-	(*Freshness)(nil),               // 14: ebb.v1alpha1.Freshness
-	(*BrokenWatch)(nil),             // 15: ebb.v1alpha1.BrokenWatch
-	(*BrokenWatches)(nil),           // 16: ebb.v1alpha1.BrokenWatches
-	(*LoadRequest)(nil),             // 17: ebb.v1alpha1.LoadRequest
-	(*LoadReply)(nil),               // 18: ebb.v1alpha1.LoadReply
-	(*Change)(nil),                  // 19: ebb.v1alpha1.Change
-	(*Deletion)(nil),                // 20: ebb.v1alpha1.Deletion
-	(*ApplyRequest)(nil),            // 21: ebb.v1alpha1.ApplyRequest
-	(*ApplyReply)(nil),              // 22: ebb.v1alpha1.ApplyReply
-	(*SyncRequest)(nil),             // 23: ebb.v1alpha1.SyncRequest
-	(*SyncReply)(nil),               // 24: ebb.v1alpha1.SyncReply
-	(*View)(nil),                    // 25: ebb.v1alpha1.View
-	(*Warning)(nil),                 // 26: ebb.v1alpha1.Warning
-	(*PlanInput)(nil),               // 27: ebb.v1alpha1.PlanInput
-	(*Search)(nil),                  // 28: ebb.v1alpha1.Search
-	(*PlanCall)(nil),                // 29: ebb.v1alpha1.PlanCall
-	(*PlanReply)(nil),               // 30: ebb.v1alpha1.PlanReply
-	(*ExplainCall)(nil),             // 31: ebb.v1alpha1.ExplainCall
-	(*PassCall)(nil),                // 32: ebb.v1alpha1.PassCall
-	(*PassGroups)(nil),              // 33: ebb.v1alpha1.PassGroups
-	(*PassGroup)(nil),               // 34: ebb.v1alpha1.PassGroup
-	(*PassReply)(nil),               // 35: ebb.v1alpha1.PassReply
-	(*PassPlan)(nil),                // 36: ebb.v1alpha1.PassPlan
-	(*PodName)(nil),                 // 37: ebb.v1alpha1.PodName
-	(*Removal)(nil),                 // 38: ebb.v1alpha1.Removal
-	(*Move)(nil),                    // 39: ebb.v1alpha1.Move
-	(*KeptNode)(nil),                // 40: ebb.v1alpha1.KeptNode
-	(*NodeUse)(nil),                 // 41: ebb.v1alpha1.NodeUse
-	(*PassTable)(nil),               // 42: ebb.v1alpha1.PassTable
-	(*FilterCall)(nil),              // 43: ebb.v1alpha1.FilterCall
-	(*ViewReply)(nil),               // 44: ebb.v1alpha1.ViewReply
-	(*WatchPlansCall)(nil),          // 45: ebb.v1alpha1.WatchPlansCall
-	(*PlanChange)(nil),              // 46: ebb.v1alpha1.PlanChange
-	(*RoundCall)(nil),               // 47: ebb.v1alpha1.RoundCall
-	(*Sizing)(nil),                  // 48: ebb.v1alpha1.Sizing
-	(*PoolMemory)(nil),              // 49: ebb.v1alpha1.PoolMemory
-	(*QueuedNode)(nil),              // 50: ebb.v1alpha1.QueuedNode
-	(*SizingCall)(nil),              // 51: ebb.v1alpha1.SizingCall
-	(*SizingReply)(nil),             // 52: ebb.v1alpha1.SizingReply
-	(*RoundReply)(nil),              // 53: ebb.v1alpha1.RoundReply
-	(*OrderedDeletion)(nil),         // 54: ebb.v1alpha1.OrderedDeletion
-	(*ActuationReport)(nil),         // 55: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),     // 56: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),           // 57: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),           // 58: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),              // 59: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                 // 60: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),               // 61: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),       // 62: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),          // 63: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),              // 64: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),             // 65: ebb.v1alpha1.ExportReply
-	nil,                             // 66: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*UnregisteredNodes_Group)(nil), // 67: ebb.v1alpha1.UnregisteredNodes.Group
-	(*structpb.Struct)(nil),         // 68: google.protobuf.Struct
+	(PodOrder)(0),                     // 0: ebb.v1alpha1.PodOrder
+	(SessionStatus_Fill)(0),           // 1: ebb.v1alpha1.SessionStatus.Fill
+	(View_Format)(0),                  // 2: ebb.v1alpha1.View.Format
+	(Search_Objective)(0),             // 3: ebb.v1alpha1.Search.Objective
+	(*VersionRequest)(nil),            // 4: ebb.v1alpha1.VersionRequest
+	(*VersionReply)(nil),              // 5: ebb.v1alpha1.VersionReply
+	(*Settings)(nil),                  // 6: ebb.v1alpha1.Settings
+	(*GroupSize)(nil),                 // 7: ebb.v1alpha1.GroupSize
+	(*OpenRequest)(nil),               // 8: ebb.v1alpha1.OpenRequest
+	(*CloseRequest)(nil),              // 9: ebb.v1alpha1.CloseRequest
+	(*CloseReply)(nil),                // 10: ebb.v1alpha1.CloseReply
+	(*StatusRequest)(nil),             // 11: ebb.v1alpha1.StatusRequest
+	(*StatusReply)(nil),               // 12: ebb.v1alpha1.StatusReply
+	(*SessionStatus)(nil),             // 13: ebb.v1alpha1.SessionStatus
+	(*Freshness)(nil),                 // 14: ebb.v1alpha1.Freshness
+	(*BrokenWatch)(nil),               // 15: ebb.v1alpha1.BrokenWatch
+	(*BrokenWatches)(nil),             // 16: ebb.v1alpha1.BrokenWatches
+	(*LoadRequest)(nil),               // 17: ebb.v1alpha1.LoadRequest
+	(*LoadReply)(nil),                 // 18: ebb.v1alpha1.LoadReply
+	(*Change)(nil),                    // 19: ebb.v1alpha1.Change
+	(*Deletion)(nil),                  // 20: ebb.v1alpha1.Deletion
+	(*ApplyRequest)(nil),              // 21: ebb.v1alpha1.ApplyRequest
+	(*ApplyReply)(nil),                // 22: ebb.v1alpha1.ApplyReply
+	(*SyncRequest)(nil),               // 23: ebb.v1alpha1.SyncRequest
+	(*SyncReply)(nil),                 // 24: ebb.v1alpha1.SyncReply
+	(*View)(nil),                      // 25: ebb.v1alpha1.View
+	(*Warning)(nil),                   // 26: ebb.v1alpha1.Warning
+	(*PlanInput)(nil),                 // 27: ebb.v1alpha1.PlanInput
+	(*Search)(nil),                    // 28: ebb.v1alpha1.Search
+	(*PlanCall)(nil),                  // 29: ebb.v1alpha1.PlanCall
+	(*PlanReply)(nil),                 // 30: ebb.v1alpha1.PlanReply
+	(*ExplainCall)(nil),               // 31: ebb.v1alpha1.ExplainCall
+	(*PassCall)(nil),                  // 32: ebb.v1alpha1.PassCall
+	(*PassGroups)(nil),                // 33: ebb.v1alpha1.PassGroups
+	(*PassGroup)(nil),                 // 34: ebb.v1alpha1.PassGroup
+	(*PassReply)(nil),                 // 35: ebb.v1alpha1.PassReply
+	(*PassPlan)(nil),                  // 36: ebb.v1alpha1.PassPlan
+	(*PodName)(nil),                   // 37: ebb.v1alpha1.PodName
+	(*Removal)(nil),                   // 38: ebb.v1alpha1.Removal
+	(*Move)(nil),                      // 39: ebb.v1alpha1.Move
+	(*KeptNode)(nil),                  // 40: ebb.v1alpha1.KeptNode
+	(*NodeUse)(nil),                   // 41: ebb.v1alpha1.NodeUse
+	(*PassTable)(nil),                 // 42: ebb.v1alpha1.PassTable
+	(*FilterCall)(nil),                // 43: ebb.v1alpha1.FilterCall
+	(*ViewReply)(nil),                 // 44: ebb.v1alpha1.ViewReply
+	(*WatchPlansCall)(nil),            // 45: ebb.v1alpha1.WatchPlansCall
+	(*PlanChange)(nil),                // 46: ebb.v1alpha1.PlanChange
+	(*RoundCall)(nil),                 // 47: ebb.v1alpha1.RoundCall
+	(*Sizing)(nil),                    // 48: ebb.v1alpha1.Sizing
+	(*PoolMemory)(nil),                // 49: ebb.v1alpha1.PoolMemory
+	(*QueuedNode)(nil),                // 50: ebb.v1alpha1.QueuedNode
+	(*SizingCall)(nil),                // 51: ebb.v1alpha1.SizingCall
+	(*SizingReply)(nil),               // 52: ebb.v1alpha1.SizingReply
+	(*UnremovableNodes)(nil),          // 53: ebb.v1alpha1.UnremovableNodes
+	(*RoundReply)(nil),                // 54: ebb.v1alpha1.RoundReply
+	(*OrderedDeletion)(nil),           // 55: ebb.v1alpha1.OrderedDeletion
+	(*ActuationReport)(nil),           // 56: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),       // 57: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),             // 58: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),             // 59: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),                // 60: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                   // 61: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),                 // 62: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),         // 63: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),            // 64: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),                // 65: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),               // 66: ebb.v1alpha1.ExportReply
+	nil,                               // 67: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*UnremovableNodes_OfReason)(nil), // 68: ebb.v1alpha1.UnremovableNodes.OfReason
+	(*UnregisteredNodes_Group)(nil),   // 69: ebb.v1alpha1.UnregisteredNodes.Group
+	(*structpb.Struct)(nil),           // 70: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	68, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	70, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	7,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	6,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	13, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	66, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	67, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	1,  // 5: ebb.v1alpha1.SessionStatus.fill:type_name -> ebb.v1alpha1.SessionStatus.Fill
-	15, // 6: ebb.v1alpha1.Freshness.broken_watches:type_name -> ebb.v1alpha1.BrokenWatch
-	15, // 7: ebb.v1alpha1.BrokenWatches.watches:type_name -> ebb.v1alpha1.BrokenWatch
-	6,  // 8: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
-	20, // 9: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
-	19, // 10: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
-	19, // 11: ebb.v1alpha1.SyncRequest.changes:type_name -> ebb.v1alpha1.Change
-	16, // 12: ebb.v1alpha1.SyncRequest.broken_watches:type_name -> ebb.v1alpha1.BrokenWatches
-	2,  // 13: ebb.v1alpha1.View.format:type_name -> ebb.v1alpha1.View.Format
-	6,  // 14: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
-	26, // 15: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
-	28, // 16: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
-	3,  // 17: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
-	27, // 18: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
-	25, // 19: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
-	26, // 20: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
-	36, // 21: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
-	14, // 22: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	26, // 23: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
-	27, // 24: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
-	25, // 25: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
-	27, // 26: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	61, // 27: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
-	33, // 28: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
-	0,  // 29: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
-	34, // 30: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
-	36, // 31: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
-	14, // 32: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	38, // 33: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
-	40, // 34: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
-	41, // 35: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	39, // 36: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	37, // 37: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	37, // 38: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	37, // 39: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	37, // 40: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	25, // 41: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
-	26, // 42: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
-	14, // 43: ebb.v1alpha1.ViewReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	27, // 44: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	14, // 45: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
-	27, // 46: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	25, // 47: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
-	48, // 48: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
-	49, // 49: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
-	50, // 50: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
-	48, // 51: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
-	26, // 52: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	54, // 53: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	14, // 54: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	39, // 55: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	57, // 56: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	58, // 57: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	59, // 58: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	60, // 59: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	61, // 60: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	62, // 61: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	56, // 62: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	57, // 63: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	67, // 64: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	14, // 65: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	4,  // 66: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	11, // 67: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	8,  // 68: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	9,  // 69: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	17, // 70: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	21, // 71: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	23, // 72: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	29, // 73: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	31, // 74: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	32, // 75: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	43, // 76: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	45, // 77: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	47, // 78: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	55, // 79: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	51, // 80: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
-	64, // 81: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	5,  // 82: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	12, // 83: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	13, // 84: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	10, // 85: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	18, // 86: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	22, // 87: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	24, // 88: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	30, // 89: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	44, // 90: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
-	35, // 91: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	44, // 92: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	46, // 93: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	53, // 94: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	63, // 95: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	52, // 96: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
-	65, // 97: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	82, // [82:98] is the sub-list for method output_type
-	66, // [66:82] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	53, // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	15, // 7: ebb.v1alpha1.Freshness.broken_watches:type_name -> ebb.v1alpha1.BrokenWatch
+	15, // 8: ebb.v1alpha1.BrokenWatches.watches:type_name -> ebb.v1alpha1.BrokenWatch
+	6,  // 9: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
+	20, // 10: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
+	19, // 11: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
+	19, // 12: ebb.v1alpha1.SyncRequest.changes:type_name -> ebb.v1alpha1.Change
+	16, // 13: ebb.v1alpha1.SyncRequest.broken_watches:type_name -> ebb.v1alpha1.BrokenWatches
+	2,  // 14: ebb.v1alpha1.View.format:type_name -> ebb.v1alpha1.View.Format
+	6,  // 15: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
+	26, // 16: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
+	28, // 17: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
+	3,  // 18: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
+	27, // 19: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
+	25, // 20: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
+	26, // 21: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
+	36, // 22: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
+	14, // 23: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	26, // 24: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
+	27, // 25: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
+	25, // 26: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
+	27, // 27: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
+	62, // 28: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
+	33, // 29: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
+	0,  // 30: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
+	34, // 31: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
+	36, // 32: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
+	14, // 33: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	38, // 34: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
+	40, // 35: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
+	41, // 36: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
+	39, // 37: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	37, // 38: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	37, // 39: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	37, // 40: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	37, // 41: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	25, // 42: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
+	26, // 43: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
+	14, // 44: ebb.v1alpha1.ViewReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	27, // 45: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	14, // 46: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
+	27, // 47: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	25, // 48: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
+	48, // 49: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	49, // 50: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	50, // 51: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	48, // 52: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	68, // 53: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
+	26, // 54: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	55, // 55: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	53, // 56: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	14, // 57: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	39, // 58: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	58, // 59: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	59, // 60: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	60, // 61: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	61, // 62: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	62, // 63: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	63, // 64: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	57, // 65: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	58, // 66: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	69, // 67: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	14, // 68: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	4,  // 69: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	11, // 70: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	8,  // 71: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	9,  // 72: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	17, // 73: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	21, // 74: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	23, // 75: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	29, // 76: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	31, // 77: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	32, // 78: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
+	43, // 79: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	45, // 80: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	47, // 81: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	56, // 82: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	51, // 83: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	65, // 84: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	5,  // 85: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	12, // 86: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	13, // 87: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	10, // 88: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	18, // 89: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	22, // 90: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	24, // 91: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	30, // 92: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	44, // 93: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	35, // 94: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	44, // 95: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	46, // 96: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	54, // 97: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	64, // 98: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	52, // 99: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	66, // 100: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	85, // [85:101] is the sub-list for method output_type
+	69, // [69:85] is the sub-list for method input_type
+	69, // [69:69] is the sub-list for extension type_name
+	69, // [69:69] is the sub-list for extension extendee
+	0,  // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -5885,17 +6073,17 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[30].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[39].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[51].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[54].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[52].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[55].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[56].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[57].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   64,
+			NumMessages:   66,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,22 @@ func (o *Options) Needs() access.Needs {
 	}
 }
 
+// greeting says of which cluster this is and what is done with it.
+func (o *Options) greeting() string {
+	version := "version unknown"
+	if info, err := o.Client.Discovery().ServerVersion(); err == nil {
+		version = "version " + info.GitVersion
+	}
+	text := fmt.Sprintf("API server %s, %s", o.Host, version)
+	if o.Server != "" {
+		text += fmt.Sprintf("; feeds session %s of %s", cmp.Or(o.Session, "default"), o.Server)
+	}
+	if o.Listen == "" {
+		return text + "; changes nothing in the cluster"
+	}
+	return text + "; serves the actuator at " + o.Listen
+}
+
 // replica is one that runs.
 type replica struct {
 	*Options
@@ -93,6 +110,7 @@ type replica struct {
 	nodes   cache.SharedIndexInformer
 	server  *serve.Server
 	events  record.EventRecorder
+	daemon  *daemon.Client // Nil: none is fed.
 	// What the session's settings are now.  Nil: whatever they are.
 	settingsNow func(context.Context) (*plannerpb.Settings, error)
 }
@@ -116,7 +134,9 @@ func Run(ctx context.Context, o Options) error {
 	for _, note := range notes {
 		o.Log("%s", note)
 	}
+	o.Log("%s", o.greeting())
 	r := &replica{Options: &o, factory: feed.NewFactory(o.Client)}
+	o.Log("%s", o.greeting())
 	r.nodes = r.factory.Core().V1().Nodes().Informer()
 	r.factory.Core().V1().Pods().Informer()
 	return r.run(ctx)
@@ -133,6 +153,7 @@ func (r *replica) run(ctx context.Context) error {
 			return err
 		}
 		defer client.Close()
+		r.daemon = client
 		parts = append(parts, feeder.Run)
 		if r.settingsNow != nil {
 			parts = append(parts, func(ctx context.Context) error { return r.refreshSettings(ctx, client) })
@@ -281,6 +302,9 @@ func (r *replica) lead(ctx context.Context) error {
 			Client: r.Client, Nodes: r.factory.Core().V1().Nodes().Lister(), Namespace: r.Namespace, Name: r.StatusConfigMap,
 			Every: r.StatusEvery, Now: r.Now, GroupOf: groups.OfLabels, Log: r.Log,
 		}
+		if r.daemon != nil {
+			writer.Rounds = r.rounds
+		}
 		written := make(chan struct{})
 		go func() { defer close(written); writer.Run(ctx) }()
 		defer func() { <-written }()
@@ -289,6 +313,24 @@ func (r *replica) lead(ctx context.Context) error {
 	defer r.server.Deactivate()
 	<-ctx.Done()
 	return context.Cause(ctx)
+}
+
+// askRoundsFor is how long the daemon may take to say what its last round was.
+const askRoundsFor = 2 * time.Second
+
+// rounds asks the daemon what its last round was.
+func (r *replica) rounds(ctx context.Context) status.Rounds {
+	ctx, cancel := context.WithTimeout(ctx, askRoundsFor)
+	defer cancel()
+	session := cmp.Or(r.Session, "default")
+	reply, err := r.daemon.Status(ctx, &plannerpb.StatusRequest{Session: &session})
+	if err != nil {
+		return status.Rounds{Session: session, Problem: "the daemon: " + err.Error()}
+	}
+	for _, each := range reply.GetSessions() {
+		return status.RoundsOf(each)
+	}
+	return status.Rounds{Session: session, Problem: "the daemon has no such session"}
 }
 
 func (r *replica) newActuator() *actuate.Actuator {

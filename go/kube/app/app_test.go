@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,12 +18,16 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+	fakediscovery "k8s.io/client-go/discovery/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"ebb/go/ebb/plannerpb"
 	"ebb/go/kube/app"
 	"ebb/go/kube/drain"
 	"ebb/go/kube/feed"
 	"ebb/go/kube/internal/fakecluster"
+	"ebb/go/kube/kubectl"
 	"ebb/go/kube/provider"
 	wire "ebb/go/kube/wire/actuatorpb"
 )
@@ -99,6 +105,84 @@ func TestAReplicaServesAndLeavesNothingBehind(t *testing.T) {
 	if err != nil || (held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity != "") {
 		t.Errorf("the lease was not released: %v", err)
 	}
+}
+
+// `ebb-kube --feed-only` logged nothing at all.
+func TestFeedOnlySaysWhichClusterItFeedsAndThatTheDaemonIsAway(t *testing.T) {
+	c := allowed(fakecluster.Node("a"))
+	c.Client.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: "v1.37.2"}
+	o := options(t, c)
+	o.Listen, o.Server = "", "unix:/no/such/daemon.sock"
+	said := make(chan string, 100)
+	o.Log = func(format string, args ...any) {
+		select {
+		case said <- fmt.Sprintf(format, args...):
+		default:
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, o) }()
+	for _, want := range []string{
+		"API server https://x, version v1.37.2; feeds session default of unix:/no/such/daemon.sock; changes nothing in the cluster",
+		"cluster of unknown UID", "feeds 16 kinds: Namespace, Node, ", "the daemon: ",
+	} {
+		select {
+		case line := <-said:
+			if !strings.HasPrefix(line, want) {
+				t.Errorf("%q is said, not %q", line, want)
+			}
+		case err := <-ended:
+			t.Fatalf("it ended: %v", err)
+		}
+	}
+	cancel()
+	<-ended
+}
+
+// serveStatus is a daemon that has made a round, and takes no streams.
+func serveStatus(t *testing.T, path string) {
+	t.Helper()
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	server.RegisterService(&grpc.ServiceDesc{
+		ServiceName: "ebb.v1alpha1.Planner", HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{{MethodName: "Status",
+			Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+				request := &plannerpb.StatusRequest{}
+				if err := decode(request); err != nil {
+					return nil, err
+				}
+				return &plannerpb.StatusReply{Sessions: []*plannerpb.SessionStatus{{
+					Session: request.GetSession(), LastRoundAt: 1_700_000_000, Unremovable: &plannerpb.UnremovableNodes{
+						Nodes: 58, Remembered: 58, FirstRecheck: 1_700_000_060, LastRecheck: 1_700_000_300,
+						Reasons: []*plannerpb.UnremovableNodes_OfReason{{Reason: "NotEnoughPdb", Nodes: 58}},
+					}}}}, nil
+			}}},
+	}, nil)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+}
+
+// "0 unneeded" for five minutes after the budgets in the way were deleted, and nothing in the cluster said why.
+func TestTheStatusSaysWhichNodesTheLastRoundKept(t *testing.T) {
+	c := allowed(fakecluster.Node("a"))
+	o := options(t, c)
+	o.Log, o.StatusEvery = t.Logf, 10*time.Millisecond
+	serveStatus(t, strings.TrimPrefix(o.Server, "unix:"))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, o) }()
+	fakecluster.Eventually(t, "kubectl ebb status knows", func() bool {
+		read, err := kubectl.ReadStatus(ctx, c.Client, "ebb", "ebb", "status")
+		return err == nil && read.Rounds.Unremovable != nil && read.Rounds.Session == "default" &&
+			read.Rounds.Unremovable.String() == "58 unremovable (58 NotEnoughPdb; looked at again from 2023-11-14T22:14:20Z to 2023-11-14T22:18:20Z)"
+	})
+	cancel()
+	<-ended
 }
 
 func TestWhatDoesNotFitIsSaidBeforeAnythingRuns(t *testing.T) {

@@ -113,6 +113,9 @@ type Feeder struct {
 	tellBroken bool
 	resync     bool
 	progress   Progress
+	// Since when the daemon lacks something; zero: it lacks nothing, or only what a watch missed.
+	outOfSync time.Time
+	said      bool // Which kinds are fed.
 }
 
 // brokenWatch is one that has not come back.
@@ -302,6 +305,7 @@ func (f *Feeder) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer f.running.Wait()
 	defer cancel(nil)
+	f.noteOutOfSync()
 	for _, each := range f.followedNow() {
 		if !cache.WaitForCacheSync(ctx.Done(), each.informer.HasSynced) {
 			return fmt.Errorf("%s: %w", each.kind.Resource, context.Cause(ctx))
@@ -311,11 +315,13 @@ func (f *Feeder) Run(ctx context.Context) error {
 		f.look(ctx)
 		f.running.Go(func() { f.keepLooking(ctx) })
 	}
+	f.sayKinds()
 	wait := time.Duration(0)
 	for {
 		resyncs := f.Progress().Resyncs
 		err := f.stream(ctx)
 		f.setConnected(false)
+		f.noteOutOfSync()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -354,6 +360,15 @@ func (f *Feeder) setConnected(connected bool) {
 	defer f.mu.Unlock()
 	f.progress.Connected = connected
 	f.inFlight = 0
+}
+
+// noteOutOfSync: from now on the daemon misses changes, until a resync.
+func (f *Feeder) noteOutOfSync() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.outOfSync.IsZero() {
+		f.outOfSync = time.Now()
+	}
 }
 
 // lookAtBroken is how often a watch that broke is looked at, until it has come back.
@@ -422,6 +437,8 @@ func (f *Feeder) waitForChanges(ctx context.Context, s *sender) error {
 // isResyncDue: somebody asked for one, or a watch that broke has listed anew.
 func (f *Feeder) isResyncDue() bool {
 	f.mu.Lock()
+	var back []*Kind
+	defer func() { f.sayHealed(back) }()
 	defer f.mu.Unlock()
 	for kind, watch := range f.broken {
 		informer := f.informers[kind]
@@ -431,6 +448,7 @@ func (f *Feeder) isResyncDue() bool {
 		}
 		if healed {
 			delete(f.broken, kind)
+			back = append(back, kind)
 			f.tellBroken = true
 			f.resync = true
 		}

@@ -150,7 +150,9 @@ func (f *Feeder) begin(ctx context.Context, row, kind *Kind) error {
 		f.waitFor(ctx, []*Kind{kind})
 		f.put(row, now)
 	}
-	f.o.Log("%v of %s is followed", kind, kind.GroupVersion)
+	if f.hasSaid() {
+		f.o.Log("%v of %s is followed", kind, kind.GroupVersion)
+	}
 	return nil
 }
 

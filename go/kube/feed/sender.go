@@ -130,8 +130,11 @@ func (s *sender) resync(ctx context.Context) error {
 	f.tellBroken = true // This stream has named none yet.
 	f.mu.Unlock()
 	b := &batcher{sender: s, batch: &plannerpb.SyncRequest{ResyncBegins: true, ClusterUid: f.clusterUID()}}
+	sent := map[string]int{}
 	for _, each := range f.followedNow() {
-		for _, object := range inOrder(each.informer.GetStore().List()) {
+		objects := inOrder(each.informer.GetStore().List())
+		sent[each.kind.String()] = len(objects)
+		for _, object := range objects {
 			change, bytes, err := putOf(each.kind, object)
 			if err != nil {
 				return err
@@ -146,10 +149,11 @@ func (s *sender) resync(ctx context.Context) error {
 		return err
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.inFlight = 0
 	f.progress.Resyncs++
 	f.progress.Connected = true
+	f.mu.Unlock()
+	f.saySynced(sent)
 	return nil
 }
 

@@ -4,7 +4,7 @@
 //	kubectl ebb plan [FLAG OF ebb plan...]
 //	kubectl ebb explain NODE... [FLAG OF ebb plan...]
 //	kubectl ebb dump [-o FILE]
-//	kubectl ebb status [-o json]
+//	kubectl ebb status [-n NAMESPACE] [-o json]
 //
 // Nothing is written to the cluster, and to a file by `dump` alone: plan and explain hand their dump to
 // ebb's standard input.
@@ -35,7 +35,8 @@ const usage = `kubectl ebb reads the cluster of your kubeconfig and asks ebb abo
   kubectl ebb plan [FLAG...]             which nodes can go, and where their pods land
   kubectl ebb explain NODE... [FLAG...]  why nodes stay or go, pod by pod
   kubectl ebb dump [-o FILE]             all that a plan needs, as one file for ebb plan
-  kubectl ebb status [-o json]           what ebb-kube is doing in the cluster
+  kubectl ebb status [-n NAMESPACE] [-o json]
+                                         what ebb-kube, in that namespace (kube-system), is doing in the cluster
 
   --kubeconfig FILE, --context NAME      as kubectl's
   --ebb PATH                             the program ebb; default: $EBB, or ebb on the path

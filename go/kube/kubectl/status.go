@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
+	"ebb/go/kube/status"
 	"ebb/go/kube/taint"
 )
 
@@ -27,6 +30,8 @@ type Status struct {
 	Deletions  []Deletion `json:"deletions"`
 	// Foreign are nodes that somebody else is deleting.
 	Foreign []string `json:"foreign"`
+	// Rounds is what ebb-kube wrote last of the planner's last round.
+	Rounds status.Rounds `json:"rounds"`
 }
 
 // Deletion is of a node.
@@ -35,8 +40,11 @@ type Deletion struct {
 	taint.Mark
 }
 
-// ReadStatus reads what stands on the nodes.
-func ReadStatus(ctx context.Context, client kubernetes.Interface, namespace, lease string) (*Status, error) {
+// statusConfigMap is the default of ebb-kube's --status-config-map-name.
+const statusConfigMap = "cluster-autoscaler-status"
+
+// ReadStatus reads what stands on the nodes, and what the active replica wrote of the planner.
+func ReadStatus(ctx context.Context, client kubernetes.Interface, namespace, lease, configMap string) (*Status, error) {
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("nodes: %w", err)
@@ -55,7 +63,29 @@ func ReadStatus(ctx context.Context, client kubernetes.Interface, namespace, lea
 	case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
 		return nil, fmt.Errorf("lease %s/%s: %w", namespace, lease, err)
 	}
+	s.Rounds = readRounds(ctx, client, namespace, configMap)
 	return s, nil
+}
+
+// readRounds reads what the status ConfigMap has of the planner's last round, or why that is not known.
+func readRounds(ctx context.Context, client kubernetes.Interface, namespace, name string) status.Rounds {
+	unknown := func(format string, args ...any) status.Rounds {
+		return status.Rounds{Problem: fmt.Sprintf("ConfigMap %s/%s: ", namespace, name) + fmt.Sprintf(format, args...)}
+	}
+	held, err := client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return unknown("is not there; ebb-kube writes it, but with --feed-only")
+	case err != nil:
+		return unknown("%v", err)
+	case held.Data[status.Key] == "":
+		return unknown("has no key %q; is it ebb-kube's?", status.Key)
+	}
+	var rounds status.Rounds
+	if err := yaml.Unmarshal([]byte(held.Data[status.Key]), &rounds); err != nil {
+		return unknown("key %q: %v", status.Key, err)
+	}
+	return rounds
 }
 
 func (s *Status) add(node *corev1.Node) {
@@ -72,11 +102,11 @@ func (s *Status) add(node *corev1.Node) {
 }
 
 func printStatus(ctx context.Context, client kubernetes.Interface, args []string, out io.Writer) error {
-	asJSON := len(args) == 2 && args[0] == "-o" && args[1] == "json" || len(args) == 1 && (args[0] == "-ojson" || args[0] == "-o=json")
-	if len(args) > 0 && !asJSON {
-		return fmt.Errorf("status: %q is not -o json", args)
+	namespace, asJSON, err := statusArguments(args)
+	if err != nil {
+		return err
 	}
-	s, err := ReadStatus(ctx, client, metav1.NamespaceSystem, "ebb")
+	s, err := ReadStatus(ctx, client, namespace, "ebb", statusConfigMap)
 	if err != nil {
 		return err
 	}
@@ -88,12 +118,45 @@ func printStatus(ctx context.Context, client kubernetes.Interface, args []string
 	return s.print(out, time.Now())
 }
 
+// statusArguments reads [-n NAMESPACE] [-o json].
+func statusArguments(args []string) (namespace string, asJSON bool, err error) {
+	namespace = metav1.NamespaceSystem
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(args[i], "=")
+		if args[i] == "-ojson" {
+			name, value, joined = "-o", "json", true
+		}
+		if !joined && i+1 < len(args) {
+			i++
+			value = args[i]
+		}
+		switch {
+		case (name == "-n" || name == "--namespace") && value != "":
+			namespace = value
+		case (name == "-o" || name == "--output") && value == "json":
+			asJSON = true
+		default:
+			return "", false, fmt.Errorf("status: %q is not expected; kubectl ebb status [-n NAMESPACE] [-o json]", args)
+		}
+	}
+	return namespace, asJSON, nil
+}
+
+// lastRound says what is known of the planner's last round.
+func (s *Status) lastRound() string {
+	if s.Rounds.Unremovable == nil {
+		return "unremovable nodes: not known: " + s.Rounds.Problem
+	}
+	return fmt.Sprintf("round of %s, session %s: %v", s.Rounds.Time, s.Rounds.Session, s.Rounds.Unremovable)
+}
+
 func (s *Status) print(out io.Writer, now time.Time) error {
 	active := s.Active
 	if active == "" {
 		active = "no replica"
 	}
 	fmt.Fprintf(out, "%d nodes, %d candidates, %d in deletion; active: %s\n", s.Nodes, len(s.Candidates), len(s.Deletions), active)
+	fmt.Fprintln(out, s.lastRound())
 	if len(s.Deletions) > 0 {
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprint(table, "\nNODE\tGROUP\tPHASE\tFOR\tWHY\n")

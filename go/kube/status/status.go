@@ -2,14 +2,18 @@
 // autoscaler reads this one too.
 //
 // What is in it is what this program knows: nodes by their state, deletions, and candidates (nodes
-// with the soft taint).  It says nothing of scale-up.
+// with the soft taint).  It says nothing of scale-up.  Beside the autoscaler's key "status" stands a
+// key of ebb's own, "ebb": what the planner said of its last round (Rounds).
 // Source: cluster-autoscaler clusterstate/api/types.go, of 1.30 and later.
 package status
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +24,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"ebb/go/ebb/plannerpb"
 	"ebb/go/kube/taint"
 )
 
@@ -36,11 +41,96 @@ type Writer struct {
 	Now   func() time.Time
 	// GroupOf names a node's group, "" if it has none.
 	GroupOf func(*corev1.Node) string
+	// Rounds asks the planner for its last round; nil: it is not asked.
+	Rounds func(context.Context) Rounds
 	// Log gets lines for people; default: none.
 	Log func(format string, args ...any)
 
 	scaleDown transition
 	health    transition
+}
+
+// Key of the ConfigMap under which Rounds stands.
+const Key = "ebb"
+
+// Rounds is what the planner says of its last round.
+type Rounds struct {
+	Session string `json:"session"`
+	// Problem says why the rest is not known.
+	Problem string `json:"problem,omitempty"`
+	// Time of the last round, in RFC 3339.
+	Time        string       `json:"time,omitempty"`
+	Unremovable *Unremovable `json:"unremovable,omitempty"`
+}
+
+// Unremovable are the nodes that the round judged and kept.
+type Unremovable struct {
+	Nodes uint64 `json:"nodes"`
+	// Reasons have numbers of nodes: of what was found when each was tried.
+	Reasons map[string]uint64 `json:"reasons"`
+	// LookedAtAgain is of those that are not tried again for a while, whatever changes; nil: there are none.
+	LookedAtAgain *LookedAtAgain `json:"lookedAtAgain,omitempty"`
+}
+
+// LookedAtAgain says of how many nodes, and when of the first and of the last, in RFC 3339.
+type LookedAtAgain struct {
+	Nodes uint64 `json:"nodes"`
+	First string `json:"first"`
+	Last  string `json:"last"`
+}
+
+// RoundsOf reads what the daemon says of a session.
+func RoundsOf(session *plannerpb.SessionStatus) Rounds {
+	rounds := Rounds{Session: session.GetSession()}
+	told := session.GetUnremovable()
+	if told == nil {
+		rounds.Problem = "the daemon has made no round since it was started"
+		return rounds
+	}
+	rounds.Time = unix(session.GetLastRoundAt())
+	rounds.Unremovable = &Unremovable{Nodes: told.GetNodes(), Reasons: map[string]uint64{}}
+	for _, row := range told.GetReasons() {
+		rounds.Unremovable.Reasons[row.GetReason()] = row.GetNodes()
+	}
+	if told.GetRemembered() > 0 {
+		rounds.Unremovable.LookedAtAgain = &LookedAtAgain{
+			Nodes: told.GetRemembered(), First: unix(told.GetFirstRecheck()), Last: unix(told.GetLastRecheck()),
+		}
+	}
+	return rounds
+}
+
+func unix(seconds int64) string { return stamp(time.Unix(seconds, 0)) }
+
+// String is "58 unremovable (40 NotEnoughPdb, 18 NoPlaceToMovePods; looked at again from TIME to TIME)", as
+// `ebb run` logs it.
+func (u *Unremovable) String() string {
+	reasons := slices.Collect(maps.Keys(u.Reasons))
+	slices.SortFunc(reasons, func(a, b string) int {
+		return cmp.Or(cmp.Compare(u.Reasons[b], u.Reasons[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, reason := range reasons {
+		parts = append(parts, fmt.Sprintf("%d %s", u.Reasons[reason], reason))
+	}
+	text := strings.Join(parts, ", ")
+	if again := u.LookedAtAgain; again != nil {
+		if text != "" {
+			text += "; "
+		}
+		if again.Nodes < u.Nodes {
+			text += fmt.Sprintf("%d of them ", again.Nodes)
+		}
+		if again.First == again.Last {
+			text += "looked at again at " + again.First
+		} else {
+			text += fmt.Sprintf("looked at again from %s to %s", again.First, again.Last)
+		}
+	}
+	if text != "" {
+		text = " (" + text + ")"
+	}
+	return fmt.Sprintf("%d unremovable%s", u.Nodes, text)
 }
 
 // transition remembers when a state was entered.
@@ -86,6 +176,10 @@ func (w *Writer) Write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	rounds, err := w.rounds(ctx)
+	if err != nil {
+		return err
+	}
 	maps := w.Client.CoreV1().ConfigMaps(w.Namespace)
 	held, err := maps.Get(ctx, w.Name, metav1.GetOptions{})
 	isNew := apierrors.IsNotFound(err)
@@ -97,6 +191,9 @@ func (w *Writer) Write(ctx context.Context) error {
 	}
 	held = held.DeepCopy()
 	held.Data = map[string]string{"status": string(text)}
+	if rounds != "" {
+		held.Data[Key] = rounds
+	}
 	if held.Annotations == nil {
 		held.Annotations = map[string]string{}
 	}
@@ -107,6 +204,15 @@ func (w *Writer) Write(ctx context.Context) error {
 		_, err = maps.Update(ctx, held, metav1.UpdateOptions{})
 	}
 	return err
+}
+
+// rounds is the text below Key; "": the planner is not asked.
+func (w *Writer) rounds(ctx context.Context) (string, error) {
+	if w.Rounds == nil {
+		return "", nil
+	}
+	text, err := yaml.Marshal(w.Rounds(ctx))
+	return string(text), err
 }
 
 // counts of nodes.

@@ -59,7 +59,8 @@ func TestTheConfigMapSaysWhatTheNodesSay(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	writer := &status.Writer{
 		Client: c.Client, Nodes: lister, Namespace: "kube-system", Name: "cluster-autoscaler-status",
-		Now: func() time.Time { return now }, GroupOf: func(n *corev1.Node) string { return strings.Trim(n.Name[:1], "u") },
+		Rounds: func(context.Context) status.Rounds { return status.Rounds{Session: "prod", Problem: "away"} },
+		Now:    func() time.Time { return now }, GroupOf: func(n *corev1.Node) string { return strings.Trim(n.Name[:1], "u") },
 	}
 	for range 2 {
 		if err := writer.Write(t.Context()); err != nil {
@@ -89,6 +90,9 @@ func TestTheConfigMapSaysWhatTheNodesSay(t *testing.T) {
 	}
 	if len(got.NodeGroups) != 3 || got.NodeGroups[0].Name != "c" || got.NodeGroups[0].ScaleDown.Candidates != 1 {
 		t.Errorf("%+v", got.NodeGroups)
+	}
+	if want := "problem: away\nsession: prod\n"; held.Data[status.Key] != want {
+		t.Errorf("%q", held.Data[status.Key])
 	}
 	if !strings.HasSuffix(held.Annotations[status.LastUpdated], "UTC") {
 		t.Errorf("%v", held.Annotations)

@@ -110,10 +110,15 @@ function showLists() {
 // "goesWithNode" as words.
 const words = (name) => (name || "").replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
+// As DurationText of base/duration.h.
 function duration(seconds) {
   const s = Math.max(0, Math.round(seconds));
+  const two = (large, largeUnit, small, smallUnit) =>
+    small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
   if (s < 60) return `${s} s`;
-  return `${Math.floor(s / 60)} min ${s % 60} s`;
+  if (s < 3600) return two(Math.floor(s / 60), "min", s % 60, "s");
+  if (s < 48 * 3600) return two(Math.floor(s / 3600), "h", Math.floor((s % 3600) / 60), "min");
+  return two(Math.floor(s / 86400), "d", Math.floor((s % 86400) / 3600), "h");
 }
 
 function showTimers() {
@@ -125,7 +130,7 @@ function showTimers() {
   for (const timer of page.timers.slice(0, 50)) {
     const row = timers.insertRow();
     row.insertCell().append(nodeLink(timer.node));
-    row.insertCell().textContent = `unneeded for ${duration(at - timer.since)}`;
+    row.insertCell().textContent = `unneeded for ${duration(at - Date.parse(timer.since) / 1000)}`;
   }
 }
 
@@ -162,11 +167,11 @@ async function load() {
     return;
   }
   page = await reply.json();
-  now = page.now;
+  now = Date.parse(page.now) / 1000;
   since = performance.now();
   $("headline").textContent =
-    `${page.removes.toLocaleString("en")} of ${count(page.nodes.length, "node", "nodes")} can go, ` +
-    `${count(page.moved, "pod moves", "pods move")}`;
+    `${page.removed.toLocaleString("en")} of ${count(page.nodes.length, "node", "nodes")} can go, ` +
+    `${count(page.movedPods, "pod moves", "pods move")}`;
   if (page.notFedSince) {
     $("live").textContent = `version ${page.version}, not fed since ${page.notFedSince}`;
   }

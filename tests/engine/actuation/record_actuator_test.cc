@@ -1,5 +1,7 @@
 #include "engine/actuation/record_actuator.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +31,9 @@ constexpr int64_t kStart = 1'000'000;
 class RecordActuatorTest : public testing::Test {
  protected:
   std::vector<std::string> told_;
-  RecordActuator actuator_{[this](std::string_view line) { told_.emplace_back(line); }};
+  RecordActuator actuator_{[this](int64_t now_s, std::string_view line) {
+    told_.push_back(fmt::format("{} {}", now_s, line));
+  }};
   ScaleDown scale_down_{NoWaiting()};
 };
 

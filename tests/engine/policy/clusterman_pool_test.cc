@@ -114,7 +114,7 @@ TEST(ClustermanPoolTest, AFaultNamesWhatIsWrong) {
     return Fault(observation);
   };
   EXPECT_EQ(fault([](auto&) {}), "");
-  EXPECT_EQ(fault([](auto& o) { o.groups.push_back({.id = "g"}); }), "group g: is there twice");
+  EXPECT_EQ(fault([](auto& o) { o.groups.push_back({.id = "g"}); }), "group g: occurs twice");
   for (const double bad : {nan, std::numeric_limits<double>::infinity(), 1e17}) {
     EXPECT_NE(fault([&](auto& o) { o.groups[0].target_capacity = bad; }), "");
     EXPECT_NE(fault([&](auto& o) { o.groups[0].fulfilled_capacity = bad; }), "");
@@ -124,7 +124,7 @@ TEST(ClustermanPoolTest, AFaultNamesWhatIsWrong) {
   }
   EXPECT_NE(fault([&](auto& o) { o.groups[0].max_capacity = nan; }), "");
   EXPECT_EQ(fault([](auto& o) { o.instances.push_back(o.instances[0]); }),
-            "instance a: is there twice");
+            "instance a: occurs twice");
   EXPECT_EQ(fault([](auto& o) { o.instances[0].weight = -1; }), "instance a: weight");
   EXPECT_EQ(fault([&](auto& o) { o.instances[0].uptime_s = nan; }), "instance a: uptime");
   EXPECT_EQ(fault([](auto& o) { o.agents[0].ip.clear(); }), "node n: has no address");
@@ -161,7 +161,7 @@ TEST(ClustermanPoolTest, FaultsTellBothAnnotationsAndNumbersThatAreTooLarge) {
   EXPECT_EQ(Fault(good), "");
   ClustermanObservation bad = good;
   bad.groups[0].target_capacity *= 2;
-  EXPECT_EQ(Fault(bad), "group g: capacity is no number, or too large");
+  EXPECT_EQ(Fault(bad), "group g: capacity is not a number, or too large");
   bad = good;
   bad.agents[0].pods[0].batch_safe_to_evict = "perhaps";
   EXPECT_EQ(Fault(bad), "pod pod: safe to evict: \"perhaps\" is neither true nor false");
@@ -223,7 +223,7 @@ TEST(ClustermanPoolTest, CapacitiesMayBeAsLargeAsDoublesCount) {
     change(bad);
     return Fault(bad);
   };
-  const std::string capacity = "group g: capacity is no number, or too large";
+  const std::string capacity = "group g: capacity is not a number, or too large";
   EXPECT_EQ(fault([](auto& o) { o.groups[0].max_capacity *= 2; }), capacity);
   EXPECT_EQ(fault([](auto& o) { o.groups[0].min_capacity *= 2; }), capacity);
   EXPECT_EQ(fault([](auto& o) { o.groups[0].stale_weight *= 2; }), capacity);

@@ -466,11 +466,11 @@ TEST(ClustermanTest, WhatIsRefusedAndDoneHasNames) {
       {Refusal::kObservation, "error in the observation"},
       {Refusal::kSignalFailed, "the signals failed"},
       {Refusal::kSignalStale, "the signal is older than its period"},
-      {Refusal::kSignalNotFinite, "the signal is no finite number"},
+      {Refusal::kSignalNotFinite, "the signal is not a finite number"},
       {Refusal::kNoResourceGroups, "no resource groups"},
       {Refusal::kAllResourceGroupsStale, "all resource groups are stale"},
       {Refusal::kNoUsableResource, "every requested resource is excluded"},
-      {Refusal::kTargetNotFinite, "the target is no finite number"},
+      {Refusal::kTargetNotFinite, "the target is not a finite number"},
       {Refusal::kTooManySteps, "too far from the target"}};
   for (const auto& [refusal, name] : kRefusals) EXPECT_EQ(Name(refusal), name);
   EXPECT_EQ(Name(Kind::kTerminateOrphans), "terminate orphans");
@@ -554,7 +554,7 @@ TEST(ClustermanTest, WhatThePoolIsIsRememberedAlsoByARoundThatIsRefused) {
 TEST(ClustermanTest, ATotalBeyondAllNumbersIsToldAsThat) {
   Pool pool(2);
   for (ClustermanAgent& agent : pool.observation.agents) agent.allocatable[0] = 1e308;
-  EXPECT_EQ(pool.Decide().subject, "nodes: the total is no finite number");
+  EXPECT_EQ(pool.Decide().subject, "nodes: the total is not a finite number");
 }
 
 TEST(ClustermanTest, ThePoolsOwnSignalKnowsThePoolsMargin) {

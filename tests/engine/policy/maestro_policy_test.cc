@@ -42,7 +42,7 @@ TEST(MaestroPolicyTest, MaestroTellsOfATriggerItsLimitOrItsPoints) {
                   "up.metricsTrigger[0] room");
   };
   EXPECT_EQ(told(60), "utilization 0.75, limit hit, delta 50");
-  EXPECT_EQ(told(1000), "utilization 0.75, 1 of 1 points beyond, window 0, matches, delta 50");
+  EXPECT_EQ(told(1000), "utilization 0.75, 1 of 1 point beyond, window 0, matches, delta 50");
 }
 
 // A pool of nodes of 8 rooms, and 20 rooms at most.
@@ -386,7 +386,7 @@ TEST(MaestroPolicyTest, MaestrosListOfTriggersAloneMakesItsSectionOneThatIsGiven
   EXPECT_EQ(cooling.delta, 0);
   EXPECT_EQ(cooling.denied_by, "cooldown");
   EXPECT_EQ(Figure(cooling, "up.metricsTrigger[0] room"),
-            "utilization 0.75, 1 of 1 points beyond, window 0, matches, delta 50, in cooldown");
+            "utilization 0.75, 1 of 1 point beyond, window 0, matches, delta 50, in cooldown");
 }
 
 TEST(MaestroPolicyTest, MaestroTellsOfTriggersThatDoNotMatch) {
@@ -399,9 +399,9 @@ TEST(MaestroPolicyTest, MaestroTellsOfTriggersThatDoNotMatch) {
   EXPECT_EQ(decision.denied_by, "");
   EXPECT_EQ(Figure(decision, "point of room"), "0.4");
   EXPECT_EQ(Figure(decision, "up.metricsTrigger[0] room"),
-            "utilization 0.4, 0 of 1 points beyond, window 0, no match");
+            "utilization 0.4, 0 of 1 point beyond, window 0, no match");
   EXPECT_EQ(Figure(decision, "down.metricsTrigger[0] room"),
-            "utilization 0.4, 1 of 1 points beyond, window 60 (60 points missing), no match");
+            "utilization 0.4, 1 of 1 point beyond, window 60 (60 points missing), no match");
   EXPECT_EQ(Figure(decision, "rooms asked for"), "0");
   EXPECT_EQ(Figure(decision, "bounded by"), "(absent)");
   EXPECT_EQ(Figure(decision, "rooms to change"), "0");
@@ -510,9 +510,9 @@ TEST(MaestroPolicyTest, MaestroTriesItsTriggersInTheirOrder) {
   const PolicyDecision decision = Make("maestro", settings)->Decide(MaestroPool(), kNow, &state);
   EXPECT_EQ(decision.delta, 3);
   EXPECT_EQ(Figure(decision, "up.metricsTrigger[0] room"),
-            "utilization 0.75, 0 of 1 points beyond, window 0, no match");
+            "utilization 0.75, 0 of 1 point beyond, window 0, no match");
   EXPECT_EQ(Figure(decision, "up.metricsTrigger[1] legacy"),
-            "utilization 0.75, 1 of 1 points beyond, window 0, matches, delta 30");
+            "utilization 0.75, 1 of 1 point beyond, window 0, matches, delta 30");
 }
 
 TEST(MaestroPolicyTest, MaestrosNodesWithMoreRoomsThanCanBeCountedHaveNone) {

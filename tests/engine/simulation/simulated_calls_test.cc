@@ -809,7 +809,7 @@ TEST_F(SimulatedCallsTest, AGroupGrowsUpToItsLargestSize) {
     return groups;
   });
   EXPECT_EQ(cluster_->Grow("group", 4, kStart).message(), "group group may have 3 machines, not 4");
-  EXPECT_EQ(cluster_->Grow("none", 3, kStart).message(), "there is no group none");
+  EXPECT_EQ(cluster_->Grow("none", 3, kStart).message(), "no group has the name none");
   EXPECT_TRUE(cluster_->Grow("group", 3, kStart).ok());
   EXPECT_EQ(At(kStart + 60).nodes.size(), 3);
   EXPECT_EQ(cluster_->counts().nodes_added, 2);
@@ -1025,7 +1025,7 @@ TEST_F(SimulatedCallsTest, CallsThatAreRefusedSayWhy) {
   Add(Pod("p").On("b"));
   Make();
   EXPECT_EQ(cluster_->SoftTaint("z", true, kStart).message(), "node z is gone");
-  EXPECT_EQ(cluster_->Grow("absent", 2, kStart).message(), "there is no group absent");
+  EXPECT_EQ(cluster_->Grow("absent", 2, kStart).message(), "no group has the name absent");
   ASSERT_TRUE(Begin("b", kStart).ok());
   ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
   EXPECT_EQ(cluster_->RollBack("b", "", kStart + 1).message(), "node b is on its way");

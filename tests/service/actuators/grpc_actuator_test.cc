@@ -208,24 +208,24 @@ TEST_F(GrpcActuatorTest, WhatCannotBeIsAnErrorThatNamesTheField) {
       {[](Reply& r) { r.mutable_running(0)->set_node(std::string(254, 'a')); },
        "running[0].node: "},
       {[](Reply& r) { r.mutable_running(0)->set_node("a..b"); }, "running[0].node: "},
-      {[](Reply& r) { *r.add_running() = r.running(0); }, "running[1].node: a is there twice"},
+      {[](Reply& r) { *r.add_running() = r.running(0); }, "running[1].node: a occurs twice"},
       {[](Reply& r) { r.mutable_running(0)->set_phase(test::wire::DELETION_PHASE_UNSPECIFIED); },
-       "running[0].phase: 0 is no phase"},
+       "running[0].phase: 0 is not a phase"},
       {[](Reply& r) { r.mutable_running(0)->set_phase(static_cast<test::wire::DeletionPhase>(9)); },
-       "running[0].phase: 9 is no phase"},
-      {[](Reply& r) { r.mutable_running(0)->set_since(-5); }, "running[0].since: -5 is no time"},
+       "running[0].phase: 9 is not a phase"},
+      {[](Reply& r) { r.mutable_running(0)->set_since(-5); }, "running[0].since: -5 is not a time"},
       {[](Reply& r) { r.mutable_running(0)->set_since(kNow + 3601); }, "running[0].since: "},
       {[](Reply& r) { r.mutable_running(0)->set_batch_size(-1); }, "running[0].batch_size: -1"},
       {[](Reply& r) { r.mutable_running(0)->set_group(std::string(1001, 'g')); },
        "running[0].group: has 1001 bytes"},
-      {[](Reply& r) { r.mutable_results(0)->set_node("a"); }, "results[0].node: a is there twice"},
+      {[](Reply& r) { r.mutable_results(0)->set_node("a"); }, "results[0].node: a occurs twice"},
       {[](Reply& r) { r.mutable_results(0)->set_id(""); }, "results[0].id: is empty"},
       {[](Reply& r) {
          *r.add_results() = r.results(0);
          r.mutable_results(1)->set_node("c");
        },
-       "results[1].id: \"r\" is there twice"},
-      {[](Reply& r) { r.mutable_results(0)->set_at(0); }, "results[0].at: 0 is no time"},
+       "results[1].id: \"r\" occurs twice"},
+      {[](Reply& r) { r.mutable_results(0)->set_at(0); }, "results[0].at: 0 is not a time"},
       {[](Reply& r) { r.mutable_recent_evictions(0)->set_name(""); },
        "recent_evictions[0].name: is empty"},
       {[](Reply& r) { r.mutable_recent_evictions(0)->set_at(-1); }, "recent_evictions[0].at: -1"},
@@ -258,7 +258,7 @@ TEST_F(GrpcActuatorTest, ADeletionThatNobodyBeganIsAnError) {
   second = first;
   second.set_node("b");
   EXPECT_THAT(std::string(actuator->Status(kNow).status().message()),
-              HasSubstr("running[1].node: nobody began to delete b"));
+              HasSubstr("running[1].node: no deletion was begun of b"));
   // Also where Begin was refused, or its answer was lost: it may have begun.
   plugin_.answer = {grpc::StatusCode::INTERNAL, "a bug"};
   const DeletionOrder order{.node = "b"};
@@ -287,7 +287,7 @@ TEST_F(GrpcActuatorTest, AResultIsToldOnce) {
   plugin_.wrong = test::Wrong::kTellsAcknowledged;
   actuator->Acknowledge(1);
   EXPECT_THAT(std::string(actuator->Status(kNow).status().message()),
-              HasSubstr("results[0].node: nobody began to delete a"));
+              HasSubstr("results[0].node: no deletion was begun of a"));
 }
 
 TEST_F(GrpcActuatorTest, APluginMustSayWhoItIs) {

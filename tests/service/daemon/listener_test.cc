@@ -1,5 +1,6 @@
 #include "service/daemon/listener.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -120,6 +121,28 @@ TEST_F(ListenerTest, LiveSocketIsNot) {
   ASSERT_EQ(listen(fd, 1), 0);
   EXPECT_THAT(Why(other), HasSubstr("somebody listens"));
   close(fd);
+}
+
+// Symptom: a start that was refused left a file `.lock` behind.
+TEST_F(ListenerTest, ARefusedStartLeavesNoLock) {
+  const int file = open(path_.c_str(), O_CREAT | O_WRONLY, 0600);
+  ASSERT_GE(file, 0);
+  close(file);
+  EXPECT_THAT(Why(path_), HasSubstr("no socket"));
+  EXPECT_NE(access((path_ + ".lock").c_str(), F_OK), 0);
+  ASSERT_EQ(unlink(path_.c_str()), 0);
+  EXPECT_TRUE(Listener::Open({.path = path_}).ok());
+  EXPECT_NE(access((path_ + ".lock").c_str(), F_OK), 0);
+}
+
+TEST_F(ListenerTest, AFolderThatOthersMayReplaceIsRefused) {
+  ASSERT_EQ(mkdir(folder_.File("open").c_str(), 0700), 0);
+  ASSERT_EQ(mkdir(folder_.File("open/mine").c_str(), 0700), 0);
+  ASSERT_EQ(chmod(folder_.File("open").c_str(), 0777), 0);
+  EXPECT_THAT(Why(folder_.File("open/mine/e.sock")),
+              HasSubstr("other users may replace its folder"));
+  ASSERT_EQ(chmod(folder_.File("open").c_str(), 01777), 0);
+  EXPECT_TRUE(Listener::Open({.path = folder_.File("open/mine/e.sock")}).ok());
 }
 
 TEST_F(ListenerTest, OfTwoThatStartAtOnceOneServes) {

@@ -255,7 +255,52 @@ TEST_F(EbbTest, AFolderOfStatesMustBeThere) {
   ErrorSlot error;
   EXPECT_EQ(ebb_cluster_new(EBB_ABI_VERSION, &options, &cluster, error.slot()),
             EBB_INVALID_ARGUMENT);
-  EXPECT_THAT(error.message(), HasSubstr("none: is no folder"));
+  EXPECT_THAT(error.message(), HasSubstr("none: is not a folder"));
+}
+
+// Symptom: "--max-objects is 2", "session: UPPER", "pass what kubectl get prints" to a programmer.
+TEST_F(EbbTest, ErrorsNameTheLibrarysOptionsAndArguments) {
+  const auto error_with = [](const ebb_options& options, std::string_view dump) {
+    ebb_cluster* cluster = nullptr;
+    ErrorSlot error;
+    if (ebb_cluster_new(EBB_ABI_VERSION, &options, &cluster, error.slot()) == EBB_OK) {
+      EXPECT_NE(ebb_cluster_load(cluster, dump.data(), dump.size(), error.slot()), EBB_OK);
+    }
+    ebb_cluster_free(cluster);
+    return error.message();
+  };
+  EXPECT_EQ(
+      error_with({.name = "UPPER",
+                  .state_folder = nullptr,
+                  .objects_max = 0,
+                  .dump_bytes_max = 0,
+                  .as_given = 0},
+                 ""),
+      "name: \"UPPER\" is not a name; a name has 1 to 63 lower-case letters, digits, - and ., "
+      "and begins and ends with a letter or digit");
+  const std::string two = absl::StrCat(R"({"kind":"List","apiVersion":"v1","items":[)",
+                                       NodeJson("a"), ",", NodeJson("b"), "]}");
+  EXPECT_EQ(error_with({.name = nullptr,
+                        .state_folder = nullptr,
+                        .objects_max = 1,
+                        .dump_bytes_max = 0,
+                        .as_given = 1},
+                       two),
+            "objects: the dump has 2 objects; objects_max allows 1");
+  EXPECT_THAT(error_with({.name = nullptr,
+                          .state_folder = nullptr,
+                          .objects_max = 0,
+                          .dump_bytes_max = 10,
+                          .as_given = 0},
+                         two),
+              HasSubstr("; dump_bytes_max allows for more"));
+  EXPECT_THAT(error_with({.name = nullptr,
+                          .state_folder = nullptr,
+                          .objects_max = 0,
+                          .dump_bytes_max = 0,
+                          .as_given = 0},
+                         "{}"),
+              ::testing::Not(HasSubstr("; pass what `")));
 }
 
 TEST_F(EbbTest, RoundsKeepTheirStateInTheFolder) {

@@ -86,7 +86,7 @@ TEST(NoticeQueueTest, WhatIsNotSentAtTheEndIsAProblem) {
   receiver.WaitFor(1);
   queue.Add(Of("b"));
   EXPECT_THAT(queue.FinishAndTakeProblems(std::chrono::milliseconds(0)),
-              ElementsAre("1 notices were not sent: ebb ends",
+              ElementsAre("1 notice was not sent: ebb ends",
                           "pool a: a notice could not be sent: given up"));
 }
 

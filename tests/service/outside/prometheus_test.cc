@@ -94,7 +94,7 @@ TEST(PrometheusTest, AValueOfTheFutureIsAnErrorThatNamesItsTime) {
   const PrometheusSettings settings{.url = server.Url(), .timeout_s = 60};
   EXPECT_TRUE(QuerySignals(settings, pool, 1000 - 300).ok());
   EXPECT_THAT(std::string(QuerySignals(settings, pool, 1000 - 301).status().message()),
-              HasSubstr("its value is of 1970-01-01T00:16:40Z, which is still to come"));
+              HasSubstr("its value has the time 1970-01-01T00:16:40Z, which is in the future"));
 }
 
 TEST(PrometheusTest, AServerThatIsAwayIsAnErrorThatNamesPoolAndSignal) {

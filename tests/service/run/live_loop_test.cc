@@ -2,6 +2,8 @@
 // is fed with it, and the loop between them.  What goes wrong here is a process that ends or is
 // away; what goes wrong inside a cluster simulated_cluster_test has.
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -252,7 +254,7 @@ TEST_F(LiveLoopTest, WithoutAFeedNothingBeginsAndWhatWasBegunGoesOn) {
   const size_t begun = begun_;
   feed_.reset();
   Turns(40);
-  EXPECT_THAT(last_.log, ElementsAre(HasSubstr("nobody feeds it")));
+  EXPECT_THAT(last_.log, ElementsAre(HasSubstr("no client feeds it")));
   EXPECT_EQ(begun_, begun);
   EXPECT_THAT(Running(), IsEmpty());
   feed_.emplace(DaemonPath(), "prod");
@@ -346,7 +348,9 @@ TEST_F(LiveLoopTest, ADryRunSaysWhatItWouldDoAndTouchesNothing) {
   ScaleDown scale_down(Rounds().scale_down);
   ExportedCluster cluster(*client_, {.session = "prod"}, scale_down);
   std::vector<std::string> told;
-  RecordActuator actuator([&](std::string_view line) { told.emplace_back(line); });
+  RecordActuator actuator([&](int64_t now_s, std::string_view line) {
+    told.push_back(fmt::format("{} {}", now_s, line));
+  });
   DeductingSource source(cluster, actuator, scale_down);
   size_t rounds = 0;
   LoopOptions options;

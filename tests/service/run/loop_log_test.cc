@@ -40,11 +40,41 @@ TEST(LoopLogTest, InJsonATurnIsOneLine) {
   EXPECT_EQ(
       TurnAsJson(ATurn()),
       R"({"time":"2026-06-01T12:00:00Z","round":12,"status":"ScaleDownNodeDeleteStarted",)"
-      R"("nodes":200,"pendingPods":1,"unneeded":5,"inDeletion":3,)"
+      R"("nodes":200,"pendingPods":1,"unneeded":5,"unremovable":{"nodes":0,"reasons":{}},)"
+      R"("inDeletion":3,)"
       R"("begun":[{"node":"n7","drain":true,"pods":2},{"node":"n8","drain":false,"pods":0}],)"
       R"("ended":[{"node":"n3","ok":true},{"node":"n4","ok":false,"why":"a pod\nnever ends"}],)"
       R"("log":["node n4 stays: a pod\nnever ends"]})"
       "\n");
+}
+
+// "0 unneeded" for minutes, and no word of the nodes that rounds remember.
+TEST(LoopLogTest, ATurnSaysHowManyNodesAreUnremovableWhyAndWhenTheyAreLookedAtAgain) {
+  LoopTurn turn = ATurn();
+  turn.asked->unneeded = 0;
+  turn.asked->unremovable = {.nodes = 58,
+                             .reasons = {{"NotEnoughPdb", 40}, {"NoPlaceToMovePods", 18}},
+                             .remembered = 58,
+                             .first_recheck_s = turn.now_s + 72,
+                             .last_recheck_s = turn.now_s + 270};
+  EXPECT_THAT(TurnAsText(turn),
+              HasSubstr("1 pod pending, 0 unneeded, 58 unremovable (40 NotEnoughPdb, 18 "
+                        "NoPlaceToMovePods; looked at again from 2026-06-01T12:01:12Z to "
+                        "2026-06-01T12:04:30Z), 3 in deletion, 2 begin\n"));
+  EXPECT_THAT(
+      TurnAsJson(turn),
+      HasSubstr(
+          R"("unneeded":0,"unremovable":{"nodes":58,"reasons":{"NotEnoughPdb":40,)"
+          R"("NoPlaceToMovePods":18},"lookedAtAgain":{"nodes":58,"first":"2026-06-01T12:01:12Z",)"
+          R"("last":"2026-06-01T12:04:30Z"}})"));
+  turn.asked->unremovable.remembered = 18;
+  turn.asked->unremovable.last_recheck_s = turn.now_s + 72;
+  EXPECT_THAT(
+      TurnAsText(turn),
+      HasSubstr("18 NoPlaceToMovePods; 18 of them looked at again at 2026-06-01T12:01:12Z)"));
+  turn.asked->unremovable.remembered = 0;
+  EXPECT_THAT(TurnAsText(turn),
+              HasSubstr("58 unremovable (40 NotEnoughPdb, 18 NoPlaceToMovePods),"));
 }
 
 TEST(LoopLogTest, ATurnWithoutARoundSaysWhy) {

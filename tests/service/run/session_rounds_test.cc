@@ -45,6 +45,13 @@ wire::RoundReply GoodReply(int64_t round = 1) {
   reply.set_nodes(5);
   reply.set_pending_pods(2);
   reply.set_unneeded(3);
+  wire::UnremovableNodes& unremovable = *reply.mutable_unremovable();
+  unremovable.set_nodes(1);
+  unremovable.add_reasons()->set_reason("NotEnoughPdb");
+  unremovable.mutable_reasons(0)->set_nodes(1);
+  unremovable.set_remembered(1);
+  unremovable.set_first_recheck(kNow + 300);
+  unremovable.set_last_recheck(kNow + 300);
   return reply;
 }
 
@@ -66,6 +73,11 @@ TEST(RoundReplyTest, ARoundIsReadAsItIs) {
   EXPECT_EQ(round->nodes, 5);
   EXPECT_EQ(round->pending, 2);
   EXPECT_EQ(round->unneeded, 3);
+  EXPECT_EQ(round->unremovable, (UnremovableNodes{.nodes = 1,
+                                                  .reasons = {{"NotEnoughPdb", 1}},
+                                                  .remembered = 1,
+                                                  .first_recheck_s = kNow + 300,
+                                                  .last_recheck_s = kNow + 300}));
   EXPECT_THAT(round->taint, ElementsAre("d"));
   EXPECT_THAT(round->untaint, ElementsAre("e"));
   ASSERT_THAT(round->start, SizeIs(2));
@@ -88,7 +100,7 @@ TEST(RoundReplyTest, WhatCannotBeIsNamed) {
                 reply.mutable_deletions(1)->set_node("a");
                 reply.set_delete_drain(0, "a");
               }),
-              HasSubstr("deletions[1].node: a is there twice"));
+              HasSubstr("deletions[1].node: a occurs twice"));
   EXPECT_THAT(WhyNot([](auto& reply) { reply.mutable_deletions()->RemoveLast(); }),
               HasSubstr("deletions: 1 of 2 nodes; is the daemon as new as this program?"));
   EXPECT_THAT(WhyNot([](auto& reply) { reply.set_delete_empty(0, "z"); }),
@@ -117,7 +129,7 @@ TEST(RoundReplyTest, WhatCannotBeIsNamed) {
 
 TEST(RoundReplyTest, ANodeThatIsInDeletionIsNotDeletedAgain) {
   const ActuatorStatus running{.running = {{.node = "b"}}, .results = {}, .recent_evictions = {}};
-  EXPECT_THAT(WhyNot([](auto&) {}, running), HasSubstr("deletions[1].node: b is there twice"));
+  EXPECT_THAT(WhyNot([](auto&) {}, running), HasSubstr("deletions[1].node: b occurs twice"));
 }
 
 // A daemon that answers what it is told to.

@@ -199,7 +199,7 @@ TEST_F(SessionSizingTest, ATurnWithoutAFeedSizesNothing) {
   now_s_ += 10;
   loop_->Turn(now_s_);
   EXPECT_THAT(last_.pools, IsEmpty());
-  EXPECT_THAT(last_.log, Each(HasSubstr("nobody feeds it")));
+  EXPECT_THAT(last_.log, Each(HasSubstr("no client feeds it")));
   EXPECT_EQ(policy_->delta, -1);
 }
 

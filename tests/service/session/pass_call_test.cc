@@ -195,7 +195,7 @@ TEST_F(PassCallTest, PodsLookForPlacesInTheOrderThatIsToldOf) {
   call.set_pod_order(wire::AS_LISTED);
   EXPECT_EQ(Pass(call).removes(0).moves(0).pod().name(), "p");
   call.set_pod_order(static_cast<wire::PodOrder>(7));
-  EXPECT_EQ(Refusal(call), "pod_order: 7 is no order");
+  EXPECT_EQ(Refusal(call), "pod_order: 7 is not an order");
 }
 
 TEST_F(PassCallTest, TellsPodsThatDoNotMoveToo) {

@@ -505,6 +505,66 @@ TEST_F(SessionFeedTest, AResyncForgetsWhatALoadAssumed) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+// Symptom: who ran ebb-kube read "the dump seems to be made without -A; try `kubectl get ...`".
+TEST_F(SessionFeedTest, WarningsAdviseWhatTheUserOfADumpOrOfAFeederCanDo) {
+  const auto warning_of = [&](std::string_view code) {
+    const auto reply = session_->Plan(Call(), std::nullopt);
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    for (const wire::Warning& each : reply->warnings()) {
+      if (each.code() == code) return each;
+    }
+    ADD_FAILURE() << "no " << code;
+    return wire::Warning();
+  };
+  // The objects of one namespace, fed.
+  ASSERT_TRUE(Resync().ok());
+  const wire::Warning fed = warning_of("NoKubeSystemPods");
+  EXPECT_EQ(fed.message(),
+            "all pods are of namespace default and none of kube-system; the feeder seems to be "
+            "restricted to that namespace");
+  EXPECT_EQ(fed.command(), "");
+  EXPECT_EQ(fed.advice(),
+            "the feeder needs the right to list and watch pods in all namespaces (a ClusterRole "
+            "with a ClusterRoleBinding), and must feed them; `ebb-kube --check` names the rights "
+            "that are missing");
+  const auto plan = session_->Plan(Call(), std::nullopt);
+  const Json json = PlanJsonOf(plan);
+  EXPECT_EQ(json["summary"]["warnings"][0]["advice"], fed.advice());
+  EXPECT_FALSE(json["summary"]["warnings"][0].contains("command"));
+  // The same objects as a dump.
+  const std::string dump = ExportAll();
+  StartAgain();
+  ASSERT_TRUE(session_->Load(dump, nullptr).ok());
+  const wire::Warning dumped = warning_of("NoKubeSystemPods");
+  EXPECT_EQ(dumped.message(),
+            "all pods are of namespace default and none of kube-system; the dump seems to be made "
+            "without -A");
+  EXPECT_THAT(dumped.command(), AllOf(HasSubstr("kubectl get nodes,pods,"), HasSubstr(" -A ")));
+  EXPECT_EQ(dumped.advice(), "");
+  // From the end of a resync on it is a feeder's.
+  ASSERT_TRUE(Resync().ok());
+  EXPECT_EQ(warning_of("NoKubeSystemPods").advice(), fed.advice());
+}
+
+TEST_F(SessionFeedTest, ARefusalAdvisesWhatTheUserOfADumpOrOfAFeederCanDo) {
+  const uint64_t resync = session_->BeginResync();
+  ASSERT_TRUE(PutInResync(resync, {NodeJson("a"), NodeJson("b")}).ok());
+  ASSERT_TRUE(session_->EndResync(resync).ok());
+  EXPECT_EQ(
+      std::string(session_->Plan(Call(), std::nullopt).status().message()),
+      "session s: what was fed has 2 nodes and not a single pod, so that it cannot be a whole "
+      "cluster; there is no answer about a part of a cluster; the feeder needs the right to "
+      "list and watch pods in all namespaces (a ClusterRole with a ClusterRoleBinding), and "
+      "must feed them; `ebb-kube --check` names the rights that are missing; "
+      "--allow-incomplete (allow_incomplete) goes on with what is there");
+  const std::string dump = ExportAll();
+  StartAgain();
+  ASSERT_TRUE(session_->Load(dump, nullptr).ok());
+  EXPECT_THAT(std::string(session_->Plan(Call(), std::nullopt).status().message()),
+              AllOf(HasSubstr("the input has 2 nodes and not a single pod"),
+                    HasSubstr("fetch what is missing with `ebb dump` or `kubectl get ")));
+}
+
 TEST_F(SessionFeedTest, BesideAFeederAResyncNamesItsCluster) {
   ASSERT_TRUE(Resync().ok());
   const uint64_t feeder = session_->BeginFeed();
@@ -599,8 +659,9 @@ TEST_F(SessionFeedTest, AnswersOlderThanAskedForAreRefused) {
   clock_s_ = kNow + 1061;
   const absl::Status old = session_->Plan(call, std::nullopt).status();
   EXPECT_EQ(old.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(old.message()),
-              AllOf(HasSubstr("as of 2026-06-01T12:16:40Z, 61 s ago"), HasSubstr("no client")));
+  EXPECT_THAT(
+      std::string(old.message()),
+      AllOf(HasSubstr("as of 2026-06-01T12:16:40Z, 1 min 1 s ago"), HasSubstr("no client")));
   wire::FilterCall filter;
   filter.add_pods("default/p");
   filter.set_max_age_seconds(60);
@@ -660,6 +721,13 @@ TEST_F(SessionFeedTest, AKindThatWasNeverListedIsNamedAndAgesNothing) {
   broken.mutable_watches(0)->set_never_listed(true);
   session_->SetBrokenWatches(first, broken);
   EXPECT_THAT(WarningCodes(), ElementsAre("SessionKindNotListed"));
+  const auto warned = session_->Plan(Call(), std::nullopt);
+  for (const wire::Warning& each : warned->warnings()) {
+    if (each.code() != "SessionKindNotListed") continue;
+    EXPECT_EQ(each.advice(),
+              "the feeder needs the right to list and watch NodeClaim.karpenter.sh, and must feed "
+              "them; `ebb-kube --check` names the rights that are missing");
+  }
   wire::PlanCall call = Call();
   call.mutable_input()->set_max_age_seconds(0);
   const auto reply = session_->Plan(call, std::nullopt);
@@ -908,6 +976,10 @@ TEST_F(SessionTest, ExportedClusterLoadsAsTheSame) {
   here["summary"].erase("warnings");  // What a snapshot shows of its lists differs.
   here["summary"].erase("session");   // A dump that was loaded is answered as the dump.
   there["summary"].erase("warnings");
+  for (Json* const plan_json : {&here, &there}) {  // What is advised differs by source.
+    EXPECT_EQ((*plan_json)["missing"][0]["code"], "NoPodDisruptionBudgets");
+    plan_json->erase("missing");
+  }
   EXPECT_EQ(here, there);
 }
 
@@ -1099,8 +1171,8 @@ TEST_F(SessionSearchTest, ACallMayAskForABetterPlan) {
   call.mutable_input()->mutable_search()->set_bound(true);
   const Json found = PlanJsonOf(session_->Plan(call, std::nullopt));
   EXPECT_GT(found["summary"]["removed"], greedy["summary"]["removed"]);
-  EXPECT_EQ(found["summary"]["search"]["greedyNodes"], greedy["summary"]["removed"]);
-  EXPECT_GE(found["summary"]["bound"]["nodes"], found["summary"]["removed"]);
+  EXPECT_EQ(found["summary"]["search"]["firstPlanRemoved"], greedy["summary"]["removed"]);
+  EXPECT_GE(found["summary"]["bound"]["removed"], found["summary"]["removed"]);
   EXPECT_FALSE(greedy["summary"].contains("search"));
 }
 
@@ -1108,7 +1180,7 @@ TEST_F(SessionSearchTest, TheBoundIsToldWithoutASearchToo) {
   wire::PlanCall call = Call();
   call.mutable_input()->set_bound(true);
   const Json found = PlanJsonOf(session_->Plan(call, std::nullopt));
-  EXPECT_GT(found["summary"]["bound"]["nodes"], found["summary"]["removed"]);
+  EXPECT_GT(found["summary"]["bound"]["removed"], found["summary"]["removed"]);
   EXPECT_FALSE(found["summary"].contains("search"));
 }
 
@@ -1267,6 +1339,36 @@ TEST_F(SessionRoundTest, TimersOutliveTheProcess) {
   EXPECT_THAT(MetricsText(std::vector<std::pair<std::string, MetricsSnapshot>>{
                   {"s", session_->RoundMetrics()}}),
               HasSubstr(R"(scaled_down_nodes_total{reason="underutilized",session="s"} 1)"));
+}
+
+// "0 unneeded" for minutes, and no word of the nodes that rounds remember.
+TEST_F(SessionRoundTest, ARoundAndTheStatusSayWhichNodesAreUnremovable) {
+  EXPECT_FALSE(session_->Status().has_unremovable()) << "no round was made";
+  // Of no controller: such a pod is not moved.
+  const std::string bare =
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"bare","uid":"uid-bare",)"
+      R"("namespace":"default"},"spec":{"nodeName":"b","containers":[{"name":"c"}]},)"
+      R"("status":{"phase":"Running"}})";
+  ASSERT_TRUE(
+      Put({NodeJson("a"), NodeJson("b"), test::ReplicaSetJson(), PodJson("p", "a", "3"), bare})
+          .ok());
+  for (const int64_t now_s : {kNow, kNow + 10}) {
+    const auto round = Round(now_s);
+    ASSERT_TRUE(round.ok()) << round.status();
+    EXPECT_EQ(round->unneeded(), 0);
+    const wire::SessionStatus status = session_->Status();
+    EXPECT_EQ(status.last_round_at(), now_s);
+    for (const wire::UnremovableNodes& told : {round->unremovable(), status.unremovable()}) {
+      EXPECT_EQ(told.nodes(), 2);
+      ASSERT_EQ(told.reasons_size(), 2);
+      EXPECT_EQ(told.reasons(0).reason(), "NotReplicated");
+      EXPECT_EQ(told.reasons(0).nodes(), 1);
+      EXPECT_EQ(told.reasons(1).reason(), "NotUnderutilized");
+      EXPECT_EQ(told.remembered(), 1);
+      EXPECT_EQ(told.first_recheck(), kNow + 300);
+      EXPECT_EQ(told.last_recheck(), kNow + 300);
+    }
+  }
 }
 
 TEST_F(SessionRoundTest, AFailedDeletionIsTold) {

@@ -88,7 +88,7 @@ TEST(PolicyFileTest, RequiredKeysAndDuplicatePoolsAreErrors) {
   EXPECT_NE(Read(sample + again)
                 .status()
                 .message()
-                .find("pools[1].name: there are two pools of the name \"web\""),
+                .find("pools[1].name: two pools have the name \"web\""),
             absl::string_view::npos);
   EXPECT_NE(
       ErrorWith("escalator", "policy: escalator", "policy: escalater")
@@ -225,7 +225,7 @@ TEST(PolicyFileTest, APeriodThatIsNotThatOfTheOptionsIsAWarning) {
       Whole(absl::StrReplaceAll(Sample("maestro"), {{"  period: 10\n", "  period: 60\n"}}));
   EXPECT_EQ(file.pools.at(0).period_s, 60);
   ASSERT_EQ(file.warnings.size(), 1u);
-  EXPECT_NE(file.warnings[0].find("pool web: period is 60 s, autoScalingPeriod 10 s"),
+  EXPECT_NE(file.warnings[0].find("pool web: period is 1 min, autoScalingPeriod is 10 s"),
             std::string::npos)
       << file.warnings[0];
 }

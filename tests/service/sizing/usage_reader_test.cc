@@ -47,11 +47,12 @@ TEST(UsageReaderTest, FiguresOfAnotherTimeAreRefusedWithPodAndTimes) {
   };
   const absl::Status old = add(measured_s + 61, 60, "shop/a");
   EXPECT_EQ(old.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(std::string(old.message()),
-            "the usage of pod shop/a is of 2026-01-01T00:01:00Z, more than 60 s before the round's "
-            "time 2026-01-01T00:02:01Z");
+  EXPECT_EQ(
+      std::string(old.message()),
+      "the usage of pod shop/a is of 2026-01-01T00:01:00Z, more than 1 min before the round's "
+      "time 2026-01-01T00:02:01Z");
   EXPECT_THAT(std::string(add(measured_s - 61, 60, "shop/a").message()),
-              HasSubstr("more than 60 s after the round's time"));
+              HasSubstr("more than 1 min after the round's time"));
   EXPECT_TRUE(add(measured_s + 61, 60, "shop/other").ok());  // Not of this pool.
   // A pool without signalPeriod.
   EXPECT_TRUE(add(measured_s + kUsagePeriodS, 0, "shop/a").ok());

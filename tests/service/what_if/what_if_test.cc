@@ -500,7 +500,7 @@ TEST(BlockersTest, BeyondTheLimitNothingIsTried) {
   ASSERT_EQ(found.blockers.size(), 2);
   EXPECT_TRUE(found.blockers[0].gained.has_value());
   EXPECT_FALSE(found.blockers[1].gained.has_value());
-  EXPECT_EQ(found.blockers[1].not_tried, "beyond the limit");
+  EXPECT_EQ(found.blockers[1].not_tried, "it is beyond --limit");
 }
 
 TEST(BlockersTest, WhenTheTimeIsOverNothingIsTried) {

@@ -276,7 +276,7 @@ TEST(BinarySnapshotTest, ATextThatIsNotUtf8IsRefused) {
     namespace_object.meta.uid = uid;
     ASSERT_TRUE(writer.OnNamespace(namespace_object).ok());
     ASSERT_TRUE(writer.Finish().ok());
-    EXPECT_THAT(ErrorOf(snapshot), HasSubstr("a text that is no UTF-8"));
+    EXPECT_THAT(ErrorOf(snapshot), HasSubstr("a text that is not UTF-8"));
   }
 }
 
@@ -479,7 +479,7 @@ TEST(BinarySnapshotTest, WhereAChunkEndsThatHasATextWhichIsNoUtf8IsTold) {
   ASSERT_TRUE(writer.Finish().ok());
   EXPECT_EQ(ErrorOf(snapshot), "file: the chunk that ends at byte " +
                                    std::to_string(snapshot.size()) +
-                                   " has a text that is no UTF-8");
+                                   " has a text that is not UTF-8");
 }
 
 TEST(BinarySnapshotTest, OfSeveralNamesThatNoDumpMayHaveTheFirstIsTold) {

@@ -324,7 +324,7 @@ TEST(ProtobufObjectTest, ATimeWithoutFieldsAndGosZeroTimeAreAbsentAndTheEpochIsN
   EXPECT_EQ(deleted(Int(1, -1)), "Namespace name=[n] deleted=-1");
   EXPECT_EQ(deleted(Int(1, int64_t{1} << 60)),
             "bytes: Namespace n: metadata.deletionTimestamp: 1152921504606846976 s since 1970 is "
-            "no time of the years 0 to 9999");
+            "not a time of the years 0 to 9999");
 }
 
 TEST(ProtobufObjectTest, AQuantityWithoutTextIsZeroAndAnEmptyTextIsNone) {
@@ -617,9 +617,9 @@ TEST(ProtobufObjectTest, ATimeHasItsSecondsOnceWithinTheYearsThatThereAre) {
   EXPECT_EQ(deleted(Int(1, 253402300799)), "Namespace name=[n] deleted=253402300799");
   EXPECT_EQ(deleted(Int(2, 7) + Int(1, 5) + Sub(9, "x")), "Namespace name=[n] deleted=5");
   EXPECT_EQ(deleted(Int(1, -62167219201)),
-            start + "-62167219201 s since 1970 is no time of the years 0 to 9999");
+            start + "-62167219201 s since 1970 is not a time of the years 0 to 9999");
   EXPECT_EQ(deleted(Int(1, 253402300800)),
-            start + "253402300800 s since 1970 is no time of the years 0 to 9999");
+            start + "253402300800 s since 1970 is not a time of the years 0 to 9999");
   EXPECT_EQ(deleted(Int(1, 5) + Int(1, 5)), start + "occurs twice in one object");
   EXPECT_EQ(deleted(Sub(1, "5")), start + "has another type on the wire than in the API");
 }

@@ -161,7 +161,7 @@ TEST_F(ObjectJsonTest, TheLastOfABatchIsToldAndTakenBackIfItIsWrong) {
   EXPECT_EQ(ignored.kind, "ConfigMap");
   EXPECT_EQ(ignored.name, "") << "nothing is looked for in what decides nothing";
   Read(R"({"metadata":{"name":"n"}})");
-  EXPECT_EQ(error(), "it has no kind, and is no object of Kubernetes");
+  EXPECT_EQ(error(), "it has no kind, and is not an object of Kubernetes");
   Read(R"({"apiVersion":"v1","kind":"NodeList","items":[]})");
   EXPECT_EQ(error(), "it is a list, where one object is expected");
   Read(R"({"apiVersion":"v1","kind":"NodeList","items":[]})");

@@ -195,7 +195,7 @@ TEST(WatchStreamTest, LinesThatAreNoJsonAreToldAndPassedOver) {
            "\"a\x1b[1m\""),
       ElementsAre("1 ADDED " + AddedObject("p"),
                   AllOf(StartsWith("! INVALID_ARGUMENT line 2: "), HasSubstr("error: the server"),
-                        HasSubstr("no event of a watch")),
+                        HasSubstr("not an event of a watch")),
                   "3 ADDED " + AddedObject("q"), StartsWith("! INVALID_ARGUMENT line 4: "),
                   StartsWith("! INVALID_ARGUMENT line 5: "), "6 ADDED " + AddedObject("r"),
                   // Made printable.
@@ -232,10 +232,10 @@ TEST(WatchStreamTest, EventsWithoutTypeOrObjectOrWithTwoAreErrors) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"({})", "has no `type`"},
       {R"({"object":{"kind":"Pod"}})", "has no `type`"},
-      {R"({"type":"CHANGED","object":{}})", "none of ADDED"},
-      {R"({"type":"added","object":{}})", "none of ADDED"},
-      {R"({"type":7,"object":{}})", "none of ADDED"},
-      {R"({"type":null,"object":{}})", "none of ADDED"},
+      {R"({"type":"CHANGED","object":{}})", "not ADDED"},
+      {R"({"type":"added","object":{}})", "not ADDED"},
+      {R"({"type":7,"object":{}})", "not ADDED"},
+      {R"({"type":null,"object":{}})", "not ADDED"},
       {R"({"type":"ADDED"})", "no `object`"},
       {R"({"type":"ADDED","object":null})", "no `object`"},
       {R"({"type":"ADDED","object":[]})", "no `object`"},
@@ -534,21 +534,21 @@ TEST(WatchStreamTest, WhatStoodAloneIsBareAndAnEventIsNot) {
 
 TEST(WatchStreamTest, WhatIsWrongIsSaidInFull) {
   const std::string start = "! INVALID_ARGUMENT line 1: ";
-  const std::string types = " is none of ADDED, MODIFIED, DELETED, BOOKMARK and ERROR";
+  const std::string types = " is not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR";
   for (const auto& [text, told] : std::vector<std::pair<std::string, std::string>>{
-           {std::string(50, 'x') + "\n", std::string(40, 'x') + " is no event of a watch"},
-           {std::string(40, 'x') + "\n", std::string(40, 'x') + " is no event of a watch"},
-           {"x", "x is no event of a watch"},
+           {std::string(50, 'x') + "\n", std::string(40, 'x') + " is not an event of a watch"},
+           {std::string(40, 'x') + "\n", std::string(40, 'x') + " is not an event of a watch"},
+           {"x", "x is not an event of a watch"},
            {"{}", "neither an event of a watch nor an object: it has no `type`"},
            {R"({"type":"X","object":{}})", "type: \"X\"" + types},
            {R"({"type":"ADDED"})", "the event has no `object`"},
            {R"({"type":"ADDED","type":"ADDED","object":{}})", "the event has two members `type`"},
            {R"({"type"})", "the document that begins here is not JSON"},
            {"{\"a\":1,", "the document that begins here has no end"},
-           {"\x1f\x8b", "is compressed; a watch is plain JSON, and nothing of this one is taken"},
+           {"\x1f\x8b", "is compressed; a watch is plain JSON, and ebb reads nothing of this one"},
            {"\xff\xfe",
-            "is UTF-16, which `>` of Windows PowerShell writes; a watch is UTF-8, and nothing of "
-            "this one is taken"}}) {
+            "is UTF-16, which `>` of Windows PowerShell writes; a watch is UTF-8, and ebb reads "
+            "nothing of this one"}}) {
     EXPECT_THAT(Told(text), ElementsAre(start + told)) << text;
   }
   const std::vector<std::string> told = Told("{\"a\":\n" + Added("p"));
@@ -579,7 +579,7 @@ TEST(WatchStreamTest, AJunkLineIsWaitedForUpTo4096Bytes) {
   stream.Append("x");
   Drain(stream, told);
   EXPECT_THAT(told, ElementsAre("! INVALID_ARGUMENT line 1: " + std::string(40, 'x') +
-                                " is no event of a watch"));
+                                " is not an event of a watch"));
   // The rest of the line is not told again.
   stream.Append("yyy\n" + Added("p"));
   Drain(stream, told);

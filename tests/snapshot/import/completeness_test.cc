@@ -214,7 +214,7 @@ TEST_F(CompletenessTest, OwnersThatAreAllMissingAreNamedByKind) {
   items.push_back(Owned(Pod("shop", "db-0", "a"), "apps/v1", "StatefulSet", "db"));
   items.push_back(Owned(Pod("shop", "db-1", "b"), "apps/v1", "StatefulSet", "db"));
   EXPECT_THAT(LoadItems(items), ElementsAre("NoControllers"));
-  EXPECT_THAT(Message(), HasSubstr("2 pods have owners of a kind of which none is there"));
+  EXPECT_THAT(Message(), HasSubstr("2 pods have owners of a kind that the input lacks"));
   EXPECT_EQ(Command(), "kubectl get sts -A -o json");
   const Catalog& catalog = cluster_->snapshot.catalog();
   EXPECT_THAT(MissingControllerDetail(catalog, *catalog.FindPod("shop", "db-0")),
@@ -418,7 +418,7 @@ TEST_F(CompletenessTest, OfTwoVersionsInOneFolderTheNewerIsTakenWhicheverIsReadF
                                          .dump());
       EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre("ObjectsInTwoVersions"));
       ASSERT_TRUE(cluster_.ok());
-      EXPECT_THAT(Message(), HasSubstr("the newer was taken: Pod shop/twice"));
+      EXPECT_THAT(Message(), HasSubstr("the newer one counts: Pod shop/twice"));
       const ClusterSnapshot& snapshot = cluster_->snapshot;
       EXPECT_EQ(snapshot.placed_pods(), 4u);
       const PodId pod = *snapshot.catalog().FindPod("shop", "twice");
@@ -577,7 +577,7 @@ TEST_F(CompletenessTest, FilesThatAreNotReadAreWarningsAndThoseOfPodsMakeItIncom
   const std::string folder = (folder_ / "d").string();
   Put("d/2.json", "{ // a comment\n}");
   EXPECT_THAT(Load(folder, {}), ElementsAre("FilesNotRead"));
-  EXPECT_THAT(Message(), HasSubstr("1 file is passed over, broken or with other things"));
+  EXPECT_THAT(Message(), HasSubstr("1 file is skipped, as broken or without objects"));
   EXPECT_THAT(Message(), HasSubstr("d/2.json: byte 2, line 1, column 3: is not JSON"));
   EXPECT_TRUE(IsComplete(cluster_->warnings));
   Put("d/3.json", R"({"Items":[{"name":"a","Spec":{"Containers":[]}}]})");
@@ -1065,7 +1065,7 @@ TEST_F(CompletenessTest, OwnersOfSeveralMissingKindsAreToldTogetherAndThoseOfOth
   items.push_back(Owned(Pod("shop", "run", "a"), "batch/v1", "Job", "run"));
   EXPECT_THAT(LoadItems(items), ElementsAre("CustomControllers", "NoControllers"));
   EXPECT_THAT(Of("NoControllers").message,
-              HasSubstr("1 pod has an owner of a kind of which none is there"));
+              HasSubstr("1 pod has an owner of a kind that the input lacks"));
   items.push_back(Owned(Pod("shop", "db-0", "a"), "apps/v1", "StatefulSet", "db"));
   items.push_back(Owned(Pod("shop", "db-1", "a"), "apps/v1", "StatefulSet", "db"));
   EXPECT_THAT(LoadItems(items), ElementsAre("CustomControllers", "NoControllers"));
@@ -1339,7 +1339,7 @@ TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
             "warning: the input has no PodDisruptionBudget, so the plan may move pods that one "
             "protects; try `kubectl get --raw /apis/policy/v1/poddisruptionbudgets`");
   EXPECT_EQ(text({}, without("DaemonSet")),
-            "warning: 2 pods have owners of a kind of which none is there, and will keep their "
+            "warning: 2 pods have owners of a kind that the input lacks, and will keep their "
             "nodes: DaemonSet; try `kubectl get ds -A -o json`");
   for (const auto& [version, kind, resource] :
        std::vector<std::tuple<const char*, const char*, std::string>>{
@@ -1348,7 +1348,7 @@ TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
            {"batch/v1", "Job", "jobs"},
            {"apps/v1", "StatefulSet", "sts"}}) {
     EXPECT_EQ(text({Owned(Pod("shop", "own", "a"), version, kind, "own")}),
-              "warning: 1 pod has an owner of a kind of which none is there, and will keep its "
+              "warning: 1 pod has an owner of a kind that the input lacks, and will keep its "
               "node: " +
                   std::string(kind) + "; try `kubectl get " + resource + " -A -o json`");
     const Catalog& catalog = cluster_->snapshot.catalog();
@@ -2343,8 +2343,7 @@ TEST_F(CompletenessTest, WhatIsReadAgainIsCountedOnceAndTheFirstOfTwoVersionsIsN
   Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump());
   EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre("ObjectsInTwoVersions"));
   ASSERT_TRUE(cluster_.ok());
-  EXPECT_EQ(Message(),
-            "2 objects came in two versions, of which the newer was taken: Pod shop/one");
+  EXPECT_EQ(Message(), "2 objects came in two versions; the newer one counts: Pod shop/one");
   EXPECT_EQ(cluster_->counts.input.objects, 12u);
   EXPECT_EQ(cluster_->counts.input.files, 3u);
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 5u);

@@ -32,6 +32,16 @@ TEST(InputWarningTest, AWarningIsALineThatEndsWithWhatToTry) {
             "ebb: warning: there is none; try `kubectl get pdb -A`\nebb: warning: it is odd\n");
 }
 
+TEST(InputWarningTest, AdviceThatIsNoCommandIsSaidInWords) {
+  const InputWarning warning{
+      .code = "NoBudgets", .message = "there is none", .command = "", .advice = "feed them"};
+  EXPECT_EQ(WarningText(warning), "warning: there is none; feed them");
+  const nlohmann::ordered_json json = InputWarningsJson({&warning, 1});
+  EXPECT_EQ(json.dump(),
+            R"([{"code":"NoBudgets","message":"there is none","advice":"feed them"}])");
+  EXPECT_EQ(InputWarningsFrom(json).at(0).advice, "feed them");
+}
+
 TEST(InputWarningTest, JsonLeavesOutTheCommandThatIsNotThereAndComesBack) {
   const nlohmann::ordered_json json = InputWarningsJson(Two());
   EXPECT_EQ(json.dump(),
