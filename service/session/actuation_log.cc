@@ -329,7 +329,7 @@ absl::Status ActuationLog::CheckNotWritten() {
   if (!there.ok()) return there.status();
   if (*(*there)->log_ == *log_) return absl::OkStatus();
   log_ = std::move((*there)->log_);
-  written_ = std::move((*there)->written_);
+  written_ = (*there)->written_;
   return absl::AbortedError(absl::StrCat(
       path_,
       ": another program has written it since; nothing of the report is kept; send it again"));
