@@ -136,7 +136,6 @@ func Run(ctx context.Context, o Options) error {
 	}
 	o.Log("%s", o.greeting())
 	r := &replica{Options: &o, factory: feed.NewFactory(o.Client)}
-	o.Log("%s", o.greeting())
 	r.nodes = r.factory.Core().V1().Nodes().Informer()
 	r.factory.Core().V1().Pods().Informer()
 	return r.run(ctx)
