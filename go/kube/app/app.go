@@ -87,7 +87,7 @@ func (o *Options) Needs() access.Needs {
 	}
 }
 
-// greeting says of which cluster this is and what is done with it.
+// greeting names the cluster, and says what ebb-kube does with it.
 func (o *Options) greeting() string {
 	version := "version unknown"
 	if info, err := o.Client.Discovery().ServerVersion(); err == nil {
