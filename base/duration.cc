@@ -81,7 +81,8 @@ std::string DurationText(int64_t seconds) {
 
 std::string DurationText(std::chrono::duration<double> duration) {
   const double s = std::max(0.0, duration.count());
-  if (s < 0.00005) return "0 s";
+  if (s == 0) return "0 s";
+  if (s < 0.0001) return "under 0.1 ms";
   if (s < 0.0095) return fmt::format("{:.1f} ms", s * 1e3);
   if (s < 0.9995) return fmt::format("{:.0f} ms", s * 1e3);
   if (s >= 9.95) return DurationText(std::chrono::round<std::chrono::seconds>(duration).count());

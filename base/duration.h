@@ -18,8 +18,8 @@ namespace ebb {
 std::optional<std::chrono::nanoseconds> ParseDuration(std::string_view text);
 
 // The one form of a duration in text for people: the two largest units that are not zero, the
-// rest cut off: "8.4 ms", "57 ms", "2.4 s", "45 s", "10 min 30 s", "47 h", "2 d 3 h" (days from
-// 48 hours on).  A negative duration is 0.  Moments are FormatRfc3339's.
+// rest cut off: "under 0.1 ms", "8.4 ms", "57 ms", "2.4 s", "45 s", "10 min 30 s", "47 h", "2 d 3
+// h" (days from 48 hours on).  A negative duration is 0.  Moments are FormatRfc3339's.
 std::string DurationText(int64_t seconds);
 std::string DurationText(std::chrono::duration<double> duration);
 

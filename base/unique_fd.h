@@ -13,7 +13,7 @@ namespace ebb {
 class UniqueFd {
  public:
   UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}  // Negative: there is none.
+  explicit UniqueFd(int fd) : fd_(fd) {}  // Negative: no descriptor is held.
   UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
   UniqueFd& operator=(UniqueFd&& other) noexcept {
     std::swap(fd_, other.fd_);

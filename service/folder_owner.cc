@@ -76,7 +76,7 @@ absl::Status CheckOnlyWeMayReplace(const std::string& path) {
     PlaceFacts above;
     PlaceFacts there;
     if (absl::Status s = LookAt(folder, above); !s.ok()) return s;
-    const absl::Status looked = LookAt(entry, there);
+    absl::Status looked = LookAt(entry, there);
     const bool is_to_be_made = absl::IsNotFound(looked) && rest.empty();
     if (is_to_be_made) there.uid = geteuid();
     if (!looked.ok() && !is_to_be_made) return looked;

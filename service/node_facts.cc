@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/text.h"
 #include "engine/utilization.h"
@@ -140,8 +141,16 @@ std::optional<int64_t> TakeNumber(std::string_view& text, std::string_view unit)
   return number;
 }
 
-// What a product's name says of the memory of a whole GPU: 40 of "NVIDIA-A100-SXM4-40GB".
+// The memory of a whole GPU: 40 of "NVIDIA-A100-SXM4-40GB", 24 of "NVIDIA-A30", which is made with
+// one size alone.
 std::optional<int64_t> GigabytesOf(std::string_view product) {
+  constexpr std::pair<std::string_view, int64_t> kOfOneSize[] = {
+      {"NVIDIA-A30", 24}, {"NVIDIA-H200", 141}, {"NVIDIA-B200", 180}};
+  for (const auto& [name, gigabytes] : kOfOneSize) {
+    if (product == name || (product.starts_with(name) && product[name.size()] == '-')) {
+      return gigabytes;
+    }
+  }
   while (!product.empty()) {
     const size_t end = std::min(product.find('-'), product.size());
     std::string_view part = product.substr(0, end);
@@ -151,8 +160,8 @@ std::optional<int64_t> GigabytesOf(std::string_view product) {
   return std::nullopt;
 }
 
-// How many MIG devices of a profile ("1g.5gb", "1g.5gb+me") one GPU holds: it has 7 compute slices
-// and 8 slices of memory.
+// How many MIG devices of a profile ("1g.5gb", "1g.5gb.me") one GPU holds: it has 7 compute slices
+// and 8 slices of memory, and its media engines go with one device alone.
 std::optional<int64_t> DevicesOfGpu(std::string_view profile, std::string_view product) {
   constexpr int64_t kComputeSlices = 7;
   constexpr int64_t kMemorySlices = 8;
@@ -162,6 +171,7 @@ std::optional<int64_t> DevicesOfGpu(std::string_view profile, std::string_view p
   if (!whole || !compute || !gigabytes || *gigabytes > *whole || *compute > kComputeSlices) {
     return std::nullopt;
   }
+  if (profile.ends_with("me")) return 1;
   const int64_t memory = std::max<int64_t>(1, (*gigabytes * kMemorySlices + *whole / 2) / *whole);
   return std::min(kComputeSlices / *compute, kMemorySlices / memory);
 }
@@ -189,11 +199,21 @@ GpuSharing SharingOf(const Catalog& catalog, NodeId node, const FactLabels& labe
   return sharing;
 }
 
+// What the device plugin calls nvidia.com/gpu where it renames shared ones (renameByDefault).
+constexpr std::string_view kSharedGpus = "nvidia.com/gpu.shared";
+
+int64_t SharedGpusOf(const Catalog& catalog, NodeId node) {
+  for (const auto& [resource, amount] : catalog.node(node).allocatable) {
+    if (amount > 0 && catalog.ResourceName(resource) == kSharedGpus) return amount;
+  }
+  return 0;
+}
+
 // The machine's own, of those that have some to give.
 int64_t GpusOfMachine(const Catalog& catalog, NodeId node, const FactLabels& labels,
                       GpuSharing& sharing) {
   const std::optional<ResourceId> gpu = GpuOf(catalog, node);
-  int64_t allocatable = 0;
+  int64_t allocatable = gpu ? 0 : SharedGpusOf(catalog, node);
   for (const auto& [resource, amount] : catalog.node(node).allocatable) {
     if (gpu && resource == *gpu) allocatable = amount;
   }
@@ -201,7 +221,7 @@ int64_t GpusOfMachine(const Catalog& catalog, NodeId node, const FactLabels& lab
   sharing = SharingOf(catalog, node, labels);
   const int64_t count =
       NumberOf(LabelOf(catalog, node, labels.gpu_count)).value_or(allocatable / sharing.replicas);
-  if (!gpu || sharing.mig_profile.empty()) return count;
+  if (allocatable == 0 || sharing.mig_profile.empty()) return count;
   const std::optional<int64_t> devices =
       DevicesOfGpu(sharing.mig_profile, LabelOf(catalog, node, labels.gpu_product));
   sharing.devices_are_counted = !devices;
@@ -217,7 +237,7 @@ NodeFacts FactsOf(const Catalog& catalog, NodeId node, const FactLabels& labels)
     if (resource == kCpu) facts.allocatable.cpu_milli = amount;
     if (resource == kMemory) facts.allocatable.memory_bytes = amount;
   }
-  if (HasGpus(catalog, node)) {
+  if (HasGpus(catalog, node) || SharedGpusOf(catalog, node) > 0) {
     facts.allocatable.gpus = GpusOfMachine(catalog, node, labels, facts.gpu_sharing);
   }
   return facts;

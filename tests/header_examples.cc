@@ -1,6 +1,10 @@
 // The examples of the headers, compiled.  tests/header_examples_test.py holds every line of
 // theirs to what stands here under the header's name.  Nothing of it runs.
 
+#include <fcntl.h>
+#include <grpcpp/support/server_interceptor.h>
+
+#include <cerrno>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -14,6 +18,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/unique_fd.h"
 #include "engine/actuation/loop.h"
 #include "engine/actuation/record_actuator.h"
 #include "engine/actuation/shrink_plan.h"
@@ -51,11 +56,13 @@
 #include "service/actuators/plugin_client.h"
 #include "service/actuators/plugin_status.h"
 #include "service/daemon/client.h"
+#include "service/daemon/connection_calls.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/http_server.h"
 #include "service/daemon/listener.h"
 #include "service/daemon/session_thread.h"
 #include "service/live_cluster.h"
+#include "service/lock_file.h"
 #include "service/output_file.h"
 #include "service/outside/notice_queue.h"
 #include "service/outside/notifier.h"
@@ -372,6 +379,28 @@ absl::Status ServePages() {
   absl::Status listens = server.ListenAt("127.0.0.1", 8085);
   if (listens.ok()) server.Start();
   return listens;
+}
+
+// base/unique_fd.h
+int Error(int error);
+int OpenFile(const char* path) {
+  const UniqueFd file(open(path, O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return Error(errno);
+  return 0;
+}
+
+// service/lock_file.h
+absl::Status TakeLock() {
+  absl::StatusOr<LockFile> lock = LockFile::Take("/run/ebb/ebb.sock.lock");
+  return lock.status();
+}
+
+// service/daemon/connection_calls.h
+using Creators =
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>;
+void LimitCalls(Creators& creators) {
+  const auto calls = std::make_shared<ConnectionCalls>(CallLimits{}, CloseConnection);
+  creators.push_back(CountCalls(calls));  // For ServerBuilder's interceptors.
 }
 
 // service/outside/prometheus.h

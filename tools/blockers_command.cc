@@ -56,7 +56,7 @@ void PrintOutlooks(const Blockers& blockers, const Terminal& terminal, std::ostr
     out << (outlooks == 1 ? "\n" : "") << Wrapped(line, terminal.columns, 2) << "\n";
   }
   if (outlooks > kShown) {
-    out << fmt::format("{} more budgets; -o json has them all.\n", outlooks - kShown);
+    out << Count(outlooks - kShown, "more budget", "more budgets") << "; -o json has them all.\n";
   }
 }
 

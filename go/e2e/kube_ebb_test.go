@@ -90,12 +90,11 @@ type served struct {
 func (c *cluster) startDaemon() *served {
 	c.t.Helper()
 	ebb := ebbProgram(c.t)
-	dir, err := os.MkdirTemp("", "ebb-serve-")
-	c.must(err)
-	c.t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := c.shortFolder("ebb-serve-")
 	socket := filepath.Join(dir, "ebb.sock")
 	s := &served{address: "unix:" + socket}
 	s.program = c.start(ebb, "serve", "--socket", socket, "--state-folder", dir, "--log", "none")
+	var err error
 	s.client, err = daemon.Dial(s.address)
 	c.must(err)
 	c.t.Cleanup(func() { _ = s.client.Close() })

@@ -28,6 +28,29 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
+// startKube runs the program ebb-kube, and is a client of it.  Its lease, which another process gets soon, and
+// its status have the name.
+func (c *cluster) startKube(path, name string, flags ...string) (*program, *replica) {
+	c.t.Helper()
+	socket := filepath.Join(c.shortFolder(name+"-"), "a.sock")
+	p := c.start(path, append([]string{"--kubeconfig", plane.Kubeconfig, "--listen", socket, "--provider", "node-object",
+		"--leader-elect-resource-name", name, "--leader-elect-lease-duration", "4s",
+		"--leader-elect-renew-deadline", "3s", "--leader-elect-retry-period", "500ms", "--status-config-map-name", name}, flags...)...)
+	connection, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	c.must(err)
+	c.t.Cleanup(func() { _ = connection.Close() })
+	return p, &replica{c: c, socket: socket, calls: wire.NewActuatorClient(connection)}
+}
+
+// shortFolder is one whose path leaves room for a socket's name.
+func (c *cluster) shortFolder(pattern string) string {
+	c.t.Helper()
+	dir, err := os.MkdirTemp("", pattern)
+	c.must(err)
+	c.t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // The program itself, killed as kill -9 does while it drains.
 func TestKubeKilledWhileItDrainsIsGoneOnWithByTheNext(t *testing.T) {
 	path := kubeProgram(t)
@@ -37,17 +60,7 @@ func TestKubeKilledWhileItDrainsIsGoneOnWithByTheNext(t *testing.T) {
 	c.waitReady()
 	c.eventually("the budget is known", func() bool { return c.disruptionsAllowed("web") == 1 })
 	judge := c.watchBudgets()
-	dir, err := os.MkdirTemp("", "ebb-killed-")
-	c.must(err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "a.sock")
-	p := c.start(path, "--kubeconfig", plane.Kubeconfig, "--listen", socket, "--provider", "node-object",
-		"--leader-elect-resource-name", "ebb-killed", "--leader-elect-lease-duration", "4s",
-		"--leader-elect-renew-deadline", "3s", "--leader-elect-retry-period", "500ms", "--status-config-map-name", "ebb-killed")
-	connection, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	c.must(err)
-	defer connection.Close()
-	r := &replica{c: c, socket: socket, calls: wire.NewActuatorClient(connection)}
+	p, r := c.startKube(path, "ebb-killed")
 	r.waitActive()
 
 	victims := c.nodesWith("web")[:2]

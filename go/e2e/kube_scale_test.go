@@ -6,22 +6,17 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"ebb/go/e2e/chain"
 	"ebb/go/e2e/workload"
 	"ebb/go/ebb/plannerpb"
-	wire "ebb/go/kube/wire/actuatorpb"
 )
 
 var (
@@ -51,22 +46,13 @@ func TestProgramsAreKilledOnALargeCluster(t *testing.T) {
 	pods := c.fillLarge()
 	s := c.startDaemon()
 	asker := c.askForPlans(s, pods)
-	dir := c.shortFolder("ebb-scale-")
-	socket := filepath.Join(dir, "a.sock")
 	begin := time.Now()
-	feeder := c.start(path, "--kubeconfig", plane.Kubeconfig, "--listen", socket, "--provider", "node-object",
-		"--server", s.address, "--session", "e2e", "--abandoned-after", "1m",
-		"--leader-elect-resource-name", "ebb-scale", "--leader-elect-lease-duration", "4s",
-		"--leader-elect-renew-deadline", "3s", "--leader-elect-retry-period", "500ms", "--status-config-map-name", "ebb-scale")
-	connection, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	c.must(err)
-	defer connection.Close()
-	r := &replica{c: c, socket: socket, calls: wire.NewActuatorClient(connection)}
+	feeder, r := c.startKube(path, "ebb-scale", "--server", s.address, "--session", "e2e", "--abandoned-after", "1m")
 	r.waitActive()
 	c.eventually("a plan is given", func() bool { return asker.given.Load() > 0 })
 	t.Logf("the first plan was given after %v", since(begin))
 	judge := c.watchBudgets()
-	loop := c.start(ebb, "run", "--server", s.address, "--session", "e2e", "--actuator", "unix:"+socket,
+	loop := c.start(ebb, "run", "--server", s.address, "--session", "e2e", "--actuator", "unix:"+r.socket,
 		"--scan-interval", "2s", "--scale-down-unneeded-time", "10s", "--node-delete-delay-after-taint", "1s",
 		"--scale-down-delay-after-failure", "0s", "--scale-down-delay-after-add", "0s",
 		"--max-drain-parallelism", "10", "--max-scale-down-parallelism", "20")
@@ -180,13 +166,4 @@ func (a *planAsker) ask(ctx context.Context, c *cluster, s *served, leastPods in
 	if plan.Summary.Nodes < len(list.Items) || plan.Summary.Pods < leastPods {
 		c.t.Errorf("a plan of %d nodes and %d pods, and there are %d and at least %d", plan.Summary.Nodes, plan.Summary.Pods, len(list.Items), leastPods)
 	}
-}
-
-// shortFolder is one whose path leaves room for a socket's name.
-func (c *cluster) shortFolder(pattern string) string {
-	c.t.Helper()
-	dir, err := os.MkdirTemp("", pattern)
-	c.must(err)
-	c.t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
 }

@@ -50,7 +50,7 @@ absl::StatusOr<LockFile> TakeLock(const std::string& name, const std::string& wh
 
 // No other user may put another file or folder in the place of `what`, which `flag` names.
 absl::Status CheckPlace(const std::string& what, const std::string& flag) {
-  const absl::Status place = CheckOnlyWeMayReplace(what);
+  absl::Status place = CheckOnlyWeMayReplace(what);
   if (place.ok()) return place;
   return WrongFolder(what, absl::StrCat(flag, ": other users may replace it: ", place.message()));
 }

@@ -75,7 +75,7 @@ std::string UnremovableAsText(const UnremovableNodes& nodes) {
     text += first == last ? "looked at again at " + first
                           : fmt::format("looked at again from {} to {}", first, last);
   }
-  if (!nodes.reasons.empty() || nodes.remembered > 0) text += ")";
+  if (!nodes.reasons.empty() || nodes.remembered > 0) text += ')';
   return text;
 }
 

@@ -7,7 +7,7 @@
 //   2026-06-01T12:00:00Z begin n7: drain, 12 pods
 //   2026-06-01T12:00:00Z ended n3
 //   2026-06-01T12:00:00Z pool web, escalator: 2 nodes, +6 (up), group web is to have 8 machines
-//   2026-06-01T12:00:00Z no round: session prod: nobody feeds it: ...
+//   2026-06-01T12:00:00Z no round: session prod: no client feeds it: ...
 //
 // In JSON it is one object a turn, with all of that.
 //

@@ -230,7 +230,7 @@ absl::Status CheckDeletionsOnce(const Json& events) {
   return absl::OkStatus();
 }
 
-// What tells one writing of a file from another; absent: there is none.
+// Differs after each writing of the file; nullopt: there is no file.
 std::optional<std::array<int64_t, 7>> MarkOf(const std::string& path) {
   struct stat file{};
   if (stat(path.c_str(), &file) != 0) return std::nullopt;
@@ -329,7 +329,7 @@ absl::Status ActuationLog::CheckNotWritten() {
   if (!there.ok()) return there.status();
   if (*(*there)->log_ == *log_) return absl::OkStatus();
   log_ = std::move((*there)->log_);
-  written_ = std::move((*there)->written_);
+  written_ = (*there)->written_;
   return absl::AbortedError(absl::StrCat(
       path_,
       ": another program has written it since; nothing of the report is kept; send it again"));

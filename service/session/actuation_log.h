@@ -9,8 +9,8 @@
 // they were told.  A process that is killed at any moment tells none of them twice to the
 // state, and none never: they are kept by the number of the round that they are for.
 //
-// Cost:    a report is parsed once and alone, whatever was told before it.  The log is copied and
-//          written as a whole, which is a second for 300,000 entries.
+// Cost:    a report is parsed once, and the reports before it are not parsed again.  The
+//          log is copied and written as a whole, which is a second for 300,000 entries.
 // Errors:  one line naming the file.  A file that is not of this class is refused.
 // Threads: one at a time.
 

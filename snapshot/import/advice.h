@@ -1,9 +1,8 @@
 // Advice: what a warning suspects and what its reader can do, by where the cluster comes from.
 //
-// Whoever made a dump makes another one, by another command.  Whoever reads the answers of a
-// session that a client feeds makes none: what is missing there the feeder does not see (its
-// rights, a namespace that it is restricted to) or does not feed.  Both texts of a warning stand in
-// one row.
+// The user of a dump makes another dump, by another command.  The user of a session that a client
+// feeds makes no dump: the feeder does not see what is missing (it lacks a right, or is restricted
+// to a namespace), or does not feed it.  Both texts of a warning stand in one row.
 
 #ifndef EBB_SNAPSHOT_IMPORT_ADVICE_H_
 #define EBB_SNAPSHOT_IMPORT_ADVICE_H_

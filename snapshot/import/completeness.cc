@@ -1129,10 +1129,9 @@ class InputWatch::Judgement {
                         "them is still there"));
     }
     if (watch_.of_two_versions_ == 0) return;
-    Warn("ObjectsInTwoVersions",
-         absl::StrCat(Count(watch_.of_two_versions_, "object", "objects"),
-                      " came in two versions; the newer one counts: ",
-                      watch_.first_of_two_versions_));
+    Warn("ObjectsInTwoVersions", absl::StrCat(Count(watch_.of_two_versions_, "object", "objects"),
+                                              " came in two versions; the newer one counts: ",
+                                              watch_.first_of_two_versions_));
   }
 
  private:

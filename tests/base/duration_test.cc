@@ -67,6 +67,8 @@ TEST(DurationTextTest, PartsOfASecondAreShownWhereTheyTell) {
     return DurationText(std::chrono::duration<double>(seconds));
   };
   EXPECT_EQ(text(0), "0 s");
+  EXPECT_EQ(text(0.00003), "under 0.1 ms");
+  EXPECT_EQ(text(0.00012), "0.1 ms");
   EXPECT_EQ(text(0.0084), "8.4 ms");
   EXPECT_EQ(text(0.0571), "57 ms");
   EXPECT_EQ(text(0.9994), "999 ms");

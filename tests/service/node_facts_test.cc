@@ -58,8 +58,11 @@ TEST(NodeFactsTest, OfMigDevicesTheGpusThatHoldThemAreCounted) {
           .Add(single("quarters", "NVIDIA-A100-SXM4-40GB-MIG-1g.10gb", "8"))
           .Add(single("halves", "NVIDIA-H100-80GB-HBM3-MIG-3g.40gb", "16"))
           .Add(single("part", "NVIDIA-A100-SXM4-40GB-MIG-2g.10gb", "4"))
-          .Add(single("unknown", "NVIDIA-A30-MIG-1g.6gb", "8"))
+          .Add(single("unknown", "NVIDIA-X1-MIG-1g.6gb", "8"))
           .Add(single("whole", "NVIDIA-A100-SXM4-40GB", "8"))
+          .Add(single("a30", "NVIDIA-A30-MIG-1g.6gb", "16"))
+          .Add(single("h200", "NVIDIA-H200-MIG-1g.18gb", "56"))
+          .Add(single("media", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb.me", "8"))
           .Build();
   const std::vector<NodeFacts> facts = FactsOfNodes(snapshot.catalog());
   std::vector<int64_t> gpus;
@@ -68,10 +71,11 @@ TEST(NodeFactsTest, OfMigDevicesTheGpusThatHoldThemAreCounted) {
     gpus.push_back(each.allocatable.gpus);
     texts.push_back(ToText(each.gpu_sharing));
   }
-  EXPECT_THAT(gpus, ::testing::ElementsAre(8, 2, 8, 2, 8, 8));
+  EXPECT_THAT(gpus, ::testing::ElementsAre(8, 2, 8, 2, 8, 8, 4, 8, 8));
   EXPECT_THAT(texts, ::testing::ElementsAre("MIG devices 1g.5gb", "MIG devices 1g.10gb",
                                             "MIG devices 3g.40gb", "MIG devices 2g.10gb",
-                                            "MIG devices 1g.6gb", ""));
+                                            "MIG devices 1g.6gb", "", "MIG devices 1g.6gb",
+                                            "MIG devices 1g.18gb", "MIG devices 1g.5gb.me"));
   EXPECT_FALSE(facts[0].gpu_sharing.devices_are_counted);
   EXPECT_TRUE(facts[4].gpu_sharing.devices_are_counted);
 }
@@ -97,6 +101,9 @@ TEST(NodeFactsTest, SharedGpusAndPartitionedOnesDiffer) {
                    .Resource("nvidia.com/gpu", 8)
                    .Label("nvidia.com/gpu.replicas", "1")
                    .Label("nvidia.com/gpu.sharing-strategy", "none"))
+          .Add(Machine("renamed")
+                   .Resource("nvidia.com/gpu.shared", 8)
+                   .Label("nvidia.com/gpu.replicas", "4"))
           .Build();
   std::vector<int64_t> gpus;
   std::vector<std::string> texts;
@@ -104,10 +111,11 @@ TEST(NodeFactsTest, SharedGpusAndPartitionedOnesDiffer) {
     gpus.push_back(each.allocatable.gpus);
     texts.push_back(ToText(each.gpu_sharing));
   }
-  EXPECT_THAT(gpus, ::testing::ElementsAre(2, 1, 1, 1, 8));
+  EXPECT_THAT(gpus, ::testing::ElementsAre(2, 1, 1, 1, 8, 2));
   EXPECT_THAT(texts, ::testing::ElementsAre("each GPU offered 4 times (time-slicing)",
                                             "each GPU offered 8 times (mps)",
-                                            "each GPU offered 4 times (time-slicing)", "", ""));
+                                            "each GPU offered 4 times (time-slicing)", "", "",
+                                            "each GPU offered 4 times (time-slicing)"));
 }
 
 TEST(NodeFactsTest, PartsOfGpusAreNamedWithWhatIsRequested) {

@@ -211,7 +211,7 @@ class RunLiveTest(unittest.TestCase):
     def test_a_node_goes_and_the_program_ends_when_it_is_told_to(self):
         self.start_plugin()
         run = self.start_run("--metrics-address", self.free_address())
-        self.turn(lambda turn: "not found" in str(turn["log"]) or "nobody feeds" in str(turn["log"])
+        self.turn(lambda turn: "not found" in str(turn["log"]) or "no client feeds" in str(turn["log"])
                   or "no nodes" in str(turn["log"]), "nobody has fed it yet")
         feed = self.feed()
         begun = self.turn(lambda turn: turn["begun"], "a deletion begins")
@@ -324,7 +324,7 @@ class RunLiveTest(unittest.TestCase):
         self.start_plugin()
         run = self.start_run()
         self.feed().close()
-        self.turn(lambda turn: "nobody feeds" in str(turn["log"]), "no round without a feeder")
+        self.turn(lambda turn: "no client feeds" in str(turn["log"]), "no round without a feeder")
         self.end(run)
 
     def pools(self, low=30):

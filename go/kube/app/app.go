@@ -87,7 +87,7 @@ func (o *Options) Needs() access.Needs {
 	}
 }
 
-// greeting says of which cluster this is and what is done with it.
+// greeting names the cluster, and says what ebb-kube does with it.
 func (o *Options) greeting() string {
 	version := "version unknown"
 	if info, err := o.Client.Discovery().ServerVersion(); err == nil {
@@ -136,7 +136,6 @@ func Run(ctx context.Context, o Options) error {
 	}
 	o.Log("%s", o.greeting())
 	r := &replica{Options: &o, factory: feed.NewFactory(o.Client)}
-	o.Log("%s", o.greeting())
 	r.nodes = r.factory.Core().V1().Nodes().Informer()
 	r.factory.Core().V1().Pods().Informer()
 	return r.run(ctx)

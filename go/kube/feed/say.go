@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// What a feeder logs for people: of which cluster it is, which kinds it feeds and which not, and when the
-// daemon has all of them.
+// What a feeder logs for people: its cluster, the kinds that it feeds and those that it cannot feed, and when
+// the daemon has all objects.
 
-// sayKinds logs once what the first resync will be of.
+// sayKinds logs once which kinds the first resync sends.
 func (f *Feeder) sayKinds() {
 	if uid := f.clusterUID(); uid != "" {
 		f.o.Log("cluster %s (the UID of its namespace kube-system)", uid)

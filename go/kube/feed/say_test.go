@@ -122,7 +122,7 @@ func TestAFeederSaysThatAWatchBrokeAndGoesOn(t *testing.T) {
 	mu.Lock()
 	broken = false
 	mu.Unlock()
-	// The watch lists anew, and by another version it is known to go on.
+	// The watch lists again; the new version shows that it goes on.
 	replicas := fakecluster.ReplicaSet()
 	replicas.ResourceVersion = "2000"
 	if _, err := c.Client.AppsV1().ReplicaSets("default").Create(t.Context(), replicas, metav1.CreateOptions{}); err != nil {

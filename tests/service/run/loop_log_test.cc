@@ -80,10 +80,10 @@ TEST(LoopLogTest, ATurnSaysHowManyNodesAreUnremovableWhyAndWhenTheyAreLookedAtAg
 TEST(LoopLogTest, ATurnWithoutARoundSaysWhy) {
   LoopTurn turn;
   turn.now_s = 1'780'315'200;
-  turn.log = {"no round: nobody feeds it"};
+  turn.log = {"no round: no client feeds it"};
   EXPECT_EQ(TurnAsText(turn),
             "2026-06-01T12:00:00Z round left out\n"
-            "2026-06-01T12:00:00Z no round: nobody feeds it\n");
+            "2026-06-01T12:00:00Z no round: no client feeds it\n");
   EXPECT_THAT(TurnAsJson(turn), HasSubstr(R"("status":"NoRound")"));
 }
 

@@ -250,8 +250,8 @@ TEST_F(ActuationLogTest, ADeletionThatEndedInAnEarlierReportOfTheRoundDoesNotGoO
   EXPECT_TRUE(log_->Report(report, 1).ok());
 }
 
-// Symptom: after a report of 100,000 each later one took 18 s, as all that was told before was
-// parsed again.  What an earlier report told shows that: here it is what no parser of events takes.
+// Symptom: after a report of 100,000 each later one took 18 s, as all earlier reports were
+// parsed again.  Here an earlier report is one that no parser of events takes.
 TEST_F(ActuationLogTest, AReportIsParsedAloneWhateverWasToldBefore) {
   std::ofstream(folder_.File("log.json"), std::ios::trunc) << R"({"apiVersion":"ebb/v1alpha1",
       "kind":"ActuationLog","events":{"scaleUps":[],"deletionResults":[],
