@@ -30,7 +30,6 @@ type cloud struct {
 
 	mu       sync.Mutex
 	size     int32 // Machines, those that boot counted.
-	made     int   // Nodes so far.
 	isHeld   bool
 	booting  int32
 	asked    []int32
@@ -40,7 +39,7 @@ type cloud struct {
 
 // newCloud has the cluster's machines be a provider's: those that are there are the first of its group.
 func (c *cluster) newCloud(group nodes.Group, least, most int32) *cloud {
-	return &cloud{c: c, group: group, min: least, max: most, size: int32(group.Count), made: group.Count}
+	return &cloud{c: c, group: group, min: least, max: most, size: int32(group.Count)}
 }
 
 // serve returns what has a replica ask it.
@@ -77,11 +76,10 @@ func (p *cloud) boot() {
 // bootNow makes the Nodes of machines that boot.  REQUIRES: mu.
 func (p *cloud) bootNow() {
 	group := p.group
-	group.First, group.Count = p.made, int(p.booting)
+	group.Count = int(p.booting)
 	if _, err := nodes.Create(p.c.ctx, client, group); err != nil {
 		p.problems = append(p.problems, err)
 	}
-	p.made += group.Count
 	p.booting = 0
 }
 

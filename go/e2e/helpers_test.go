@@ -23,6 +23,7 @@ const happensWithin = 5 * time.Minute
 type cluster struct {
 	t         *testing.T
 	ctx       context.Context
+	limit     time.Duration // Of the test, and again of its end.
 	namespace string
 	nodes     []string
 }
@@ -41,7 +42,7 @@ func newClusterWithin(t *testing.T, limit time.Duration, namespace string, group
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	namespaces++
-	c := &cluster{t: t, ctx: ctx, namespace: fmt.Sprintf("%s-%d", namespace, namespaces)}
+	c := &cluster{t: t, ctx: ctx, limit: limit, namespace: fmt.Sprintf("%s-%d", namespace, namespaces)}
 	t.Cleanup(func() {
 		c.remove()
 		cancel()
@@ -57,7 +58,7 @@ func newClusterWithin(t *testing.T, limit time.Duration, namespace string, group
 }
 
 func (c *cluster) remove() {
-	ctx, cancel := context.WithTimeout(context.Background(), happensWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), c.limit)
 	defer cancel()
 	begin := time.Now()
 	// The nodes go last: what plays their kubelets ends the pods.
@@ -105,6 +106,11 @@ func (c *cluster) evict(pod string) error {
 
 // watchBudgets returns what ends the watch and fails the test where a budget did not hold.
 func (c *cluster) watchBudgets() func() *budgets.Report {
+	return c.watchBudgetsBut(func(budgets.Breach) bool { return false })
+}
+
+// watchBudgetsBut is watchBudgets, but takes breaches that are excused, and logs them.
+func (c *cluster) watchBudgetsBut(excused func(budgets.Breach) bool) func() *budgets.Report {
 	c.t.Helper()
 	watcher, err := budgets.Start(c.ctx, client, c.namespace)
 	c.must(err)
@@ -115,7 +121,11 @@ func (c *cluster) watchBudgets() func() *budgets.Report {
 		c.must(err)
 		c.t.Logf("budgets judged after %v: %d changes, %d evictions", since(begin), report.Events, report.Evictions)
 		for _, breach := range report.Breaches {
-			c.t.Error(breach)
+			if excused(breach) {
+				c.t.Logf("%v; the budget's status was behind", breach)
+			} else {
+				c.t.Error(breach)
+			}
 		}
 		return report
 	}

@@ -34,6 +34,10 @@ type Breach struct {
 	Healthy  int    // pods after the eviction
 	Demanded int
 	Version  uint64 // resourceVersion of the pod when it was evicted
+	// The budget's status still counted more healthy pods than there were before the eviction.  The API
+	// server decides by it, and so do callers: a rollout had taken pods, and the disruption controller
+	// had not seen it yet.
+	StatusBehind bool
 }
 
 func (b Breach) String() string {
@@ -93,6 +97,7 @@ func judge(pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget, wanted fun
 type demand struct {
 	selector labels.Selector
 	healthy  int // pods that the budget demands
+	counted  int // by the disruption controller, at last
 }
 
 type judgement struct {
@@ -115,7 +120,7 @@ func (j *judgement) setBudget(budget *policyv1.PodDisruptionBudget, deleted bool
 	if err != nil {
 		return fmt.Errorf("poddisruptionbudget %s: %w", budget.Name, err)
 	}
-	j.budgets[budget.Name] = &demand{selector: selector, healthy: healthy}
+	j.budgets[budget.Name] = &demand{selector: selector, healthy: healthy, counted: int(budget.Status.CurrentHealthy)}
 	return nil
 }
 
@@ -170,6 +175,7 @@ func (j *judgement) checkBudgets(evicted *corev1.Pod, version uint64) {
 		if healthy < budget.healthy {
 			j.report.Breaches = append(j.report.Breaches, Breach{
 				Budget: name, Pod: evicted.Name, Healthy: healthy, Demanded: budget.healthy, Version: version,
+				StatusBehind: budget.counted > healthy+1,
 			})
 		}
 	}

@@ -75,6 +75,23 @@ func judgeOrFail(t *testing.T, pods []corev1.Pod, budgets []policyv1.PodDisrupti
 	return report
 }
 
+// A rollout makes two of three pods unready, and the controller still counts three.
+func TestABreachSaysWhetherTheStatusWasBehind(t *testing.T) {
+	for counted, behind := range map[int32]bool{3: true, 1: false} {
+		pods := readyPods(3)
+		budget := atMostMissing(intstr.FromInt32(1))
+		budget.Status.CurrentHealthy = counted
+		events := []event{{version: 10, pod: ptr(unready(pods[1]))}, {version: 11, pod: ptr(unready(pods[2]))}}
+		events = append(events, evicted(12, pods[0])...)
+		report := judgeOrFail(t, pods, []policyv1.PodDisruptionBudget{budget}, events)
+		if len(report.Breaches) != 1 || report.Breaches[0].StatusBehind != behind {
+			t.Errorf("counted %d: %+v", counted, report.Breaches)
+		}
+	}
+}
+
+func ptr(pod corev1.Pod) *corev1.Pod { return &pod }
+
 func TestEvictionsWithinABudgetAreNoBreach(t *testing.T) {
 	pods := readyPods(3)
 	events := slices.Concat(evicted(10, pods[0]), []event{gone(20, pods[0])})

@@ -5,6 +5,7 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -17,8 +18,7 @@ const GroupLabel = "eks.amazonaws.com/nodegroup"
 
 // Group is nodes that are alike.
 type Group struct {
-	Name   string // nodes are NAME-0000, NAME-0001 and so on
-	First  int    // number of the first one
+	Name   string // nodes are NAME-NUMBER
 	Count  int
 	CPU    string // allocatable, as "4"
 	Memory string // allocatable, as "16Gi"
@@ -27,13 +27,18 @@ type Group struct {
 	Labels map[string]string
 }
 
+// made counts the nodes of this process: no name comes twice.  A client whose watch broke takes a node that was
+// made again under its old name for the same node with a change, and the scheduler may then not try a pod again
+// for which only the new node has room.
+var made atomic.Int64
+
 // Create makes the nodes of groups, Ready from the start, one after the other, and returns their
 // names.  An error names the node.
 func Create(ctx context.Context, client kubernetes.Interface, groups ...Group) ([]string, error) {
 	var names []string
 	for _, group := range groups {
-		for i := range group.Count {
-			node := group.node(group.First + i)
+		for range group.Count {
+			node := group.node(int(made.Add(1)) - 1)
 			if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 				return names, fmt.Errorf("node %s: %w", node.Name, err)
 			}
