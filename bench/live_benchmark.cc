@@ -4,6 +4,8 @@
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -247,6 +249,102 @@ void ReplaceOnePod(State& state, const std::string& workload) {
   state.counters["rebuilds"] = static_cast<double>(churn.Rebuilds());
 }
 
+// --- What real clusters do -------------------------------------------------------------------
+
+// One change after the other, each as a real cluster meets it; the time is that of one.
+enum class Happens : uint8_t {
+  kKnownShape,  // A pod is replaced by one that says the same.
+  kNewShape,    // By one whose labels no pod had: of a rollout, or of a Job.
+  kBudget,      // A budget comes for the pods of an application, and goes.
+  kNode,        // A node comes under a new name, and goes.
+};
+
+class CompanyChanges {
+ public:
+  absl::Status Start(const std::string& workload) {
+    if (absl::Status s = WriteWorkload(workload, objects_); !s.ok()) return s;
+    absl::Status put = PutAll(objects_.others, live_);
+    if (put.ok()) put = PutAll(objects_.pods, live_);
+    (void)live_.Snapshot();
+    for (const UnpackedObject& object : objects_.others) {
+      if (const auto* const node = std::get_if<const objects::Node*>(&object.ref())) {
+        nodes_.push_back(*node);
+      }
+    }
+    return put;
+  }
+
+  // The next change and the one that takes it back.
+  std::array<Change, 2> Next(Happens what) {
+    next_ = (next_ + 7919) % objects_.pods.size();
+    text_ = absl::StrCat("made-", ++made_);
+    pod_ = *std::get<const objects::Pod*>(objects_.pods[next_].ref());
+    if (what == Happens::kBudget) {
+      budget_ = objects::PodDisruptionBudget();
+      budget_.meta.namespace_name = pod_.meta.namespace_name;
+      budget_.meta.name = text_;
+      budget_.selector = {.nil = false, .match_labels = pod_.meta.labels, .match_expressions = {}};
+      return PutAndDelete(&budget_);
+    }
+    if (what == Happens::kNode) {
+      node_ = *nodes_[next_ % nodes_.size()];
+      node_.meta.name = text_;
+      node_.meta.uid = text_;
+      for (auto& [key, value] : node_.meta.labels) {
+        if (key == "kubernetes.io/hostname") value = text_;
+      }
+      return PutAndDelete(&node_);
+    }
+    pod_.meta.name = text_;
+    pod_.meta.uid = text_;
+    if (what == Happens::kNewShape) pod_.meta.labels.emplace_back("pod-template-hash", text_);
+    return PutAndDelete(&pod_);
+  }
+
+  LiveSnapshot& live() { return live_; }
+
+ private:
+  static std::array<Change, 2> PutAndDelete(const objects::ObjectRef& object) {
+    return {Change{.type = Change::Type::kPut, .object = object},
+            Change{.type = Change::Type::kDelete, .object = object}};
+  }
+
+  KeepingSink objects_;
+  LiveSnapshot live_;
+  std::vector<const objects::Node*> nodes_;
+  size_t next_ = 0;
+  uint64_t made_ = 0;
+  std::string text_;
+  objects::Pod pod_;
+  objects::PodDisruptionBudget budget_;
+  objects::Node node_;
+};
+
+void OneChange(State& state, const std::string& workload, Happens what) {
+  CompanyChanges changes;
+  if (absl::Status s = changes.Start(workload); !s.ok()) {
+    return state.SkipWithError(s.ToString().c_str());
+  }
+  LiveSnapshot& live = changes.live();
+  const uint64_t before = live.counts().AllRebuilds();
+  Timings timings;
+  for (auto _ : state) {
+    const std::array<Change, 2> both = changes.Next(what);
+    const double seconds = timings.Time([&] {
+      for (const Change& change : both) {
+        if (!live.Take({&change, 1}).ok()) return state.SkipWithError("a change is refused");
+        benchmark::DoNotOptimize(live.Snapshot().placed_pods());
+      }
+    });
+    state.SetIterationTime(seconds / 2);
+  }
+  timings.Report(state);
+  state.counters["rebuilds"] = static_cast<double>(live.counts().AllRebuilds() - before);
+  state.counters["shapes"] = static_cast<double>(live.Snapshot().catalog().pod_shapes());
+  state.counters["tables"] = static_cast<double>(live.Snapshot().catalog().tables().size());
+  state.counters["budgets"] = static_cast<double>(live.Snapshot().catalog().pdbs().size());
+}
+
 // 1% of the pods, and then a round of a planner that has run until the set of unneeded nodes
 // stands.  None is due.
 void ReplaceAndRound(State& state, const std::string& workload) {
@@ -327,6 +425,16 @@ void RegisterLiveRows() {
     add("Churn", workload, ReplacePods)->UseManualTime();
     add("ChurnAndPass", workload, ReplaceAndPlan);
     add("ChurnAndRound", workload, ReplaceAndRound)->UseManualTime()->Iterations(300);
+  }
+  for (const std::string workload : {"company:1000", "company:5000"}) {
+    for (const auto& [name, what] :
+         {std::pair("CompanyKnownShape", Happens::kKnownShape),
+          std::pair("CompanyNewShape", Happens::kNewShape),
+          std::pair("CompanyBudget", Happens::kBudget), std::pair("CompanyNode", Happens::kNode)}) {
+      add(name, workload, [what](State& state, const std::string& of) {
+        OneChange(state, of, what);
+      })->UseManualTime();
+    }
   }
   for (const std::string workload : {"mixed:5000", "mixed:50000"}) {
     add("OnePod", workload, ReplaceOnePod)->UseManualTime()->Unit(benchmark::kMicrosecond);

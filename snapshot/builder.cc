@@ -28,6 +28,10 @@ constexpr std::string_view kUpcoming = "cluster-autoscaler.k8s.io/upcoming-node"
 constexpr std::string_view kDoNotConsolidate = "karpenter.sh/do-not-consolidate";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 
+PodMatcher MatcherOf(const Pdb& pdb) {
+  return {.namespaces = {pdb.namespace_name}, .all_namespaces = false, .selector = pdb.selector};
+}
+
 constexpr std::string_view kTooManyBudgets =
     "PodDisruptionBudgets select more kinds of pods, one by one, than are followed, and one of the "
     "broadest may select this one";
@@ -640,25 +644,29 @@ absl::Status SnapshotBuilder::Check(const objects::PodDisruptionBudget& pdb) {
 absl::Status SnapshotBuilder::AddPodDisruptionBudget(const objects::PodDisruptionBudget& pdb) {
   if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
   if (absl::Status s = Check(pdb); !s.ok()) return s;
-  Symbols& symbols = *catalog_->symbols_;
-  absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, symbols);
-  if (!selector.ok()) return selector.status();
-  const TextId namespace_name = symbols.Intern(pdb.meta.namespace_name);
-  const TextId name = symbols.Intern(pdb.meta.name);
-  if (!pdb_names_.insert({namespace_name, name}).second) {
+  absl::StatusOr<Pdb> budget = CompileBudget(pdb, *catalog_->symbols_);
+  if (!budget.ok()) return budget.status();
+  if (!pdb_names_.insert({budget->namespace_name, budget->name}).second) {
     return absl::InvalidArgumentError(
         absl::StrCat(ObjectName("PodDisruptionBudget", pdb.meta), ": occurs twice"));
   }
-  catalog_->pdbs_.push_back({.namespace_name = namespace_name,
-                             .name = name,
-                             .selector = *std::move(selector),
-                             .disruptions_allowed = static_cast<int32_t>(pdb.disruptions_allowed),
-                             .always_allows_unready = pdb.always_allows_unready,
-                             .sync_failed = pdb.sync_failed,
-                             .sync_message = std::string(pdb.sync_message),
-                             .desired_healthy = pdb.desired_healthy,
-                             .expected_pods = pdb.expected_pods});
+  catalog_->pdbs_.push_back(*std::move(budget));
   return absl::OkStatus();
+}
+
+absl::StatusOr<Pdb> SnapshotBuilder::CompileBudget(const objects::PodDisruptionBudget& pdb,
+                                                   Symbols& symbols) {
+  absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, symbols);
+  if (!selector.ok()) return selector.status();
+  return Pdb{.namespace_name = symbols.Intern(pdb.meta.namespace_name),
+             .name = symbols.Intern(pdb.meta.name),
+             .selector = *std::move(selector),
+             .disruptions_allowed = static_cast<int32_t>(pdb.disruptions_allowed),
+             .always_allows_unready = pdb.always_allows_unready,
+             .sync_failed = pdb.sync_failed,
+             .sync_message = std::string(pdb.sync_message),
+             .desired_healthy = pdb.desired_healthy,
+             .expected_pods = pdb.expected_pods};
 }
 
 absl::Status SnapshotBuilder::AddController(const objects::Controller& controller) {
@@ -787,13 +795,10 @@ void SnapshotBuilder::ListPodsCountedOtherwise() {
 void SnapshotBuilder::ConnectBudgets() {
   Catalog& catalog = *catalog_;
   ShapeMatches matches(catalog.shapes_);
-  const auto matcher_of = [](const Pdb& pdb) {
-    return PodMatcher{.namespaces = {pdb.namespace_name}, .selector = pdb.selector};
-  };
   if (catalog.pdbs_.size() * catalog.shapes_.size() > kMatchesMax) {
     std::vector<uint64_t> most;
     for (const Pdb& pdb : catalog.pdbs_) {
-      const PodMatcher matcher = matcher_of(pdb);
+      const PodMatcher matcher = MatcherOf(pdb);
       most.push_back(matches.Most({&matcher, 1}));
     }
     // There are so many for a pod that the API would evict none of them: two are too many.
@@ -801,7 +806,7 @@ void SnapshotBuilder::ConnectBudgets() {
     const std::vector<bool> too_broad = TooBroad(most, kMatchesMax);
     left_out_budgets_ = !too_broad.empty();
     for (size_t p = 0; p < too_broad.size(); ++p) {
-      if (too_broad[p]) out.push_back(matcher_of(catalog.pdbs_[p]));
+      if (too_broad[p]) out.push_back(MatcherOf(catalog.pdbs_[p]));
       catalog.pdbs_[p].selector.nothing |= too_broad[p];
     }
     std::vector<std::span<const PodMatcher>> questions;
@@ -813,7 +818,7 @@ void SnapshotBuilder::ConnectBudgets() {
     });
   }
   for (uint32_t p = 0; p < catalog.pdbs_.size(); ++p) {
-    const PodMatcher matcher = matcher_of(catalog.pdbs_[p]);
+    const PodMatcher matcher = MatcherOf(catalog.pdbs_[p]);
     matches.ForEach({&matcher, 1}, [&](PodShapeId shape) {
       catalog.shapes_[Index(shape)].budgets.push_back(PdbId{p});
     });
@@ -916,24 +921,61 @@ bool SnapshotBuilder::MayTakeNodes() const {
   return !bounded_charges_ && !renumbered_resources_ && catalog_->resources() <= kResourcesKept;
 }
 
-bool SnapshotBuilder::MayTakeBudgets() const {
-  return !left_out_budgets_ &&
-         (catalog_->pdbs_.size() + 1) * catalog_->shapes_.size() <= kMatchesMax;
-}
-
-void SnapshotBuilder::ConnectBudget(PdbId id) {
-  const Pdb& pdb = catalog_->pdbs_[Index(id)];
-  for (PodShape& shape : catalog_->shapes_) {
-    const auto it = std::ranges::lower_bound(shape.budgets, id);
-    const bool has = it != shape.budgets.end() && *it == id;
-    const bool matches =
-        pdb.namespace_name == shape.namespace_name && pdb.selector.Matches(shape.labels);
-    if (matches && !has) shape.budgets.insert(it, id);
-    if (!matches && has) shape.budgets.erase(it);
+void SnapshotBuilder::IndexShapes(size_t shapes) {
+  if (shape_index_ != nullptr) return;
+  shape_index_ = std::make_unique<ShapeIndex>();
+  for (size_t s = 0; s < shapes; ++s) shape_index_->Add(catalog_->shapes_[s]);
+  budget_index_.emplace(*shape_index_);
+  for (const Pdb& pdb : catalog_->pdbs_) {
+    const PodMatcher matcher = MatcherOf(pdb);
+    budget_index_->Add({&matcher, 1});
   }
+  tables_->IndexShapes(*shape_index_);
 }
 
-void SnapshotBuilder::RemoveBudget(PdbId id) {
+bool SnapshotBuilder::AddBudget(Pdb budget) {
+  if (left_out_budgets_) return false;
+  IndexShapes(catalog_->shapes_.size());
+  const PdbId id{static_cast<uint32_t>(catalog_->pdbs_.size())};
+  const PodMatcher matcher = MatcherOf(budget);
+  budget_index_->Add({&matcher, 1});
+  catalog_->pdbs_.push_back(std::move(budget));
+  return ConnectBudget(id);
+}
+
+bool SnapshotBuilder::ReplaceBudget(PdbId id, Pdb budget) {
+  Pdb& pdb = catalog_->pdbs_[Index(id)];
+  if (pdb.selector == budget.selector) {
+    // Most changes are of how much it allows, which no shape needs to know.
+    pdb = std::move(budget);
+    return true;
+  }
+  if (left_out_budgets_) return false;
+  IndexShapes(catalog_->shapes_.size());
+  const auto number = static_cast<uint32_t>(Index(id));
+  budget_index_->ForEachShape(
+      number, [&](PodShapeId shape) { std::erase(catalog_->shapes_[Index(shape)].budgets, id); });
+  pdb = std::move(budget);
+  const PodMatcher matcher = MatcherOf(pdb);
+  budget_index_->Replace(number, {&matcher, 1});
+  return ConnectBudget(id);
+}
+
+bool SnapshotBuilder::ConnectBudget(PdbId id) {
+  if (budget_index_->most() > kMatchesMax) return false;
+  const PodMatcher matcher = MatcherOf(catalog_->pdbs_[Index(id)]);
+  budget_index_->ForEachShape(static_cast<uint32_t>(Index(id)), [&](PodShapeId each) {
+    PodShape& shape = catalog_->shapes_[Index(each)];
+    if (!matcher.Matches(shape)) return;
+    shape.budgets.insert(std::ranges::lower_bound(shape.budgets, id), id);
+  });
+  return true;
+}
+
+bool SnapshotBuilder::RemoveBudget(PdbId id) {
+  if (left_out_budgets_) return false;
+  IndexShapes(catalog_->shapes_.size());
+  budget_index_->Remove(static_cast<uint32_t>(Index(id)));
   catalog_->pdbs_.erase(catalog_->pdbs_.begin() + static_cast<ptrdiff_t>(Index(id)));
   for (PodShape& shape : catalog_->shapes_) {
     std::erase(shape.budgets, id);
@@ -941,6 +983,7 @@ void SnapshotBuilder::RemoveBudget(PdbId id) {
       if (other > id) other = PdbId{static_cast<uint32_t>(Index(other) - 1)};
     }
   }
+  return true;
 }
 
 void SnapshotBuilder::NoteWhetherVersionMatters(std::span<const PodShape> shapes) {
@@ -953,9 +996,13 @@ bool SnapshotBuilder::ConnectLastShape() {
   Catalog& catalog = *catalog_;
   PodShape& shape = catalog.shapes_.back();
   const PendingTopology& pending = shapes_->pending().back();
-  if (renumbered_resources_ || catalog.resources() > kResourcesKept || !MayTakeBudgets()) {
+  if (renumbered_resources_ || catalog.resources() > kResourcesKept || left_out_budgets_) {
     return false;
   }
+  IndexShapes(catalog.shapes_.size() - 1);
+  shape_index_->Add(shape);
+  budget_index_->CountShape(shape);
+  if (budget_index_->most() > kMatchesMax) return false;
   if (!tables_->ConnectLast(pending)) return false;
   if (keep_where_namespaces_are_unknown_) {
     // Namespaces that are not known keep pods where they are if a term asks for their labels.
@@ -968,12 +1015,9 @@ bool SnapshotBuilder::ConnectLastShape() {
                                             LabelSet{{name_key, shape.namespace_name}});
     }
   }
-  for (uint32_t p = 0; p < catalog.pdbs_.size(); ++p) {
-    const Pdb& pdb = catalog.pdbs_[p];
-    if (pdb.namespace_name == shape.namespace_name && pdb.selector.Matches(shape.labels)) {
-      shape.budgets.push_back(PdbId{p});
-    }
-  }
+  budget_index_->ForEachSelector(shape, [&](uint32_t p) {
+    if (MatcherOf(catalog.pdbs_[p]).Matches(shape)) shape.budgets.push_back(PdbId{p});
+  });
   NoteWhetherVersionMatters({&shape, 1});
   if (shape.volumes != 0) catalog.storage_->ConnectLastVolumes();
   RefuseResourceClaims(shape);

@@ -35,6 +35,7 @@
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/objects.h"
 #include "snapshot/pod_shapes.h"
+#include "snapshot/selector_index.h"
 #include "snapshot/storage_objects.h"
 
 namespace ebb {
@@ -125,13 +126,21 @@ class SnapshotBuilder {
   // After Build().  Connects the catalog's last shape, which came since.  False: the catalog
   // must be built anew, and no more may be connected in this one.
   [[nodiscard]] bool ConnectLastShape();
-  // Whether nodes, and budgets, may come and go without what only Build() can do.
+  // Whether nodes may come and go without what only Build() can do.
   [[nodiscard]] bool MayTakeNodes() const;
-  [[nodiscard]] bool MayTakeBudgets() const;
-  // Says of each shape whether the budget matches it.  Cost: O(shapes).
-  void ConnectBudget(PdbId id);
-  // Those behind it move up.  Cost: O(shapes).
-  void RemoveBudget(PdbId id);
+  // Budgets that come, select other pods and go after Build().  False: limits are in the way; the
+  // catalog must be built anew.  Cost: O(shapes that it may match), RemoveBudget O(shapes +
+  // budgets); the first of these, or of ConnectLastShape, O(labels of all shapes).
+  // Errors: as CheckSelector.
+  static absl::StatusOr<Pdb> CompileBudget(const objects::PodDisruptionBudget& pdb,
+                                           Symbols& symbols);
+  [[nodiscard]] bool AddBudget(Pdb budget);
+  [[nodiscard]] bool ReplaceBudget(PdbId id, Pdb budget);
+  // Those behind it move up.
+  [[nodiscard]] bool RemoveBudget(PdbId id);
+  // The indexes of the first `shapes` shapes, made on first use.
+  void IndexShapes(size_t shapes);
+  [[nodiscard]] bool ConnectBudget(PdbId id);
   void BoundCharges();
   void ListPodsCountedOtherwise();
   void ConnectBudgets();
@@ -143,8 +152,11 @@ class SnapshotBuilder {
   std::shared_ptr<Catalog> catalog_;
   std::unique_ptr<PodShapes> shapes_;
   std::unique_ptr<TopologyTables> tables_;  // From Build() on.
-  std::vector<TextId> wanted_nodes_;        // By PodId: where it says it runs.
-  absl::flat_hash_set<PodId> nominated_;    // Those that only may run there.
+  // After Build(), once shapes or budgets come: of all shapes, and of all budgets by PdbId.
+  std::unique_ptr<ShapeIndex> shape_index_;
+  std::optional<SelectorIndex> budget_index_;
+  std::vector<TextId> wanted_nodes_;      // By PodId: where it says it runs.
+  absl::flat_hash_set<PodId> nominated_;  // Those that only may run there.
   std::optional<KubernetesVersion> given_version_;
   TextId first_os_ = kNoText;  // Of a node.
   bool has_nodes_of_two_os_ = false;

@@ -61,21 +61,23 @@ void LabelIndex::Candidates::Narrow(TextId key, std::span<const TextId> values) 
 
 void LabelIndex::Candidates::Offer() {
   size_t size = 0;
-  for (const std::span<const Entry> run : offered_) size += run.size();
-  if (size >= size_) return;
+  uint64_t weight = 0;
+  for (const std::span<const Entry> run : offered_) {
+    size += run.size();
+    weight += index_->WeightOf(run);
+  }
+  // Without weights both are 0.
+  if (std::pair(weight, size) >= std::pair(weight_, size_)) return;
   all_ = false;
   size_ = size;
+  weight_ = weight;
   std::swap(runs_, offered_);
 }
 
-uint64_t LabelIndex::Candidates::weight() const {
-  if (all_) return index_->weight_;
-  uint64_t weight = 0;
-  for (const std::span<const Entry> run : runs_) {
-    const size_t begin = run.data() - index_->entries_.data();
-    weight += index_->weight_before_[begin + run.size()] - index_->weight_before_[begin];
-  }
-  return weight;
+uint64_t LabelIndex::WeightOf(std::span<const Entry> run) const {
+  if (weight_before_.empty()) return 0;
+  const size_t begin = run.data() - entries_.data();
+  return weight_before_[begin + run.size()] - weight_before_[begin];
 }
 
 void LabelIndex::CandidateUnion::Add(const Candidates& candidates) {

@@ -42,7 +42,8 @@ class LabelIndex {
   // Some of the sets, each once: among them are all that match what Narrow was told.
   class Candidates {
    public:
-    explicit Candidates(const LabelIndex& index) : index_(&index), size_(index.sets_) {}
+    explicit Candidates(const LabelIndex& index)
+        : index_(&index), size_(index.sets_), weight_(index.weight_) {}
     // Only sets that `selector` may match.
     void Narrow(const Selector& selector);
     // Only sets that have one of the labels (key, value).  REQUIRES: no value twice.
@@ -75,7 +76,7 @@ class LabelIndex {
       return first;
     }
     // Of all of them together.  REQUIRES: Finish was told weights.
-    [[nodiscard]] uint64_t weight() const;
+    [[nodiscard]] uint64_t weight() const { return weight_; }
     template <typename Found>
     void ForEach(Found&& found) const {
       if (all_) {
@@ -94,6 +95,7 @@ class LabelIndex {
     const LabelIndex* index_;
     bool all_ = true;
     size_t size_;
+    uint64_t weight_;
     std::vector<std::span<const Entry>> runs_;     // The fewest so far.
     std::vector<std::span<const Entry>> offered_;  // Those of one requirement.
   };
@@ -120,6 +122,7 @@ class LabelIndex {
   // Entries of a key with any value, or of one label.
   [[nodiscard]] std::span<const Entry> With(TextId key) const;
   [[nodiscard]] std::span<const Entry> With(Label label) const;
+  [[nodiscard]] uint64_t WeightOf(std::span<const Entry> run) const;
 
   std::vector<Entry> entries_;  // Sorted by Finish.
   uint32_t sets_ = 0;

@@ -23,6 +23,11 @@ constexpr uint64_t kAffinityMatchersMax = kMatchesMax / 4;
 // (topology key, node) pairs: 15,000 nodes and 1,100 keys.
 constexpr uint64_t kDomainEntriesMax = 16 * kMatchesMax;
 
+constexpr size_t kTableKinds = 3;
+constexpr uint64_t MatchesMax(TableKind kind) {
+  return kind == TableKind::kSpread ? kSpreadMatchesMax : kAffinityMatchesMax;
+}
+
 constexpr std::string_view kTooBroad =
     "selects too much: the selectors of all pods together select more kinds of pods than are "
     "followed, and this is one of the broadest";
@@ -112,40 +117,63 @@ void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
   }
   connect(/*repelling=*/true);
   for (PodShape& shape : catalog_->shapes_) FeedRepelling(shape);
-  for (const PodShape& shape : catalog_->shapes_) UniteTablesOf(shape);
+  for (const PodShape& shape : catalog_->shapes_) UniteTablesOf(shape, TableId{0});
   NameFamilies();
 }
 
+void TopologyTables::IndexShapes(const ShapeIndex& shapes) {
+  table_index_.emplace(shapes, kTableKinds);
+  for (const CounterTable& table : catalog_->tables_) {
+    table_index_->Add(table.matchers, static_cast<size_t>(table.kind));
+  }
+}
+
+bool TopologyTables::FindsTooMany() const {
+  for (const TableKind kind :
+       {TableKind::kSpread, TableKind::kMatching, TableKind::kExistingAnti}) {
+    if (table_index_->most(static_cast<size_t>(kind)) > MatchesMax(kind)) return true;
+  }
+  return false;
+}
+
 bool TopologyTables::ConnectLast(const PendingTopology& pending) {
-  const auto id = static_cast<uint32_t>(catalog_->shapes_.size() - 1);
+  const PodShapeId id{static_cast<uint32_t>(catalog_->shapes_.size() - 1)};
   const auto known = static_cast<uint32_t>(catalog_->tables_.size());
   const bool asked_for_namespaces = asks_for_namespaces_;
   PodShape& shape = catalog_->shapes_.back();
   if (!pending.empty()) AskFor(shape, pending);
   const auto tables = static_cast<uint32_t>(catalog_->tables_.size());
-  if (left_out_ || names_ > kNamesMax ||
-      uint64_t{tables} * catalog_->shapes_.size() > kSpreadMatchesMax) {
-    return false;
+  table_index_->CountShape(shape);
+  for (uint32_t t = known; t < tables; ++t) {
+    const CounterTable& table = catalog_->tables_[t];
+    table_index_->Add(table.matchers, static_cast<size_t>(table.kind));
   }
+  if (left_out_ || names_ > kNamesMax || FindsTooMany()) return false;
   // Namespaces are listed in tables if they had pods at Connect.
   if (asks_for_namespaces_ && (!asked_for_namespaces ||
                                !std::ranges::binary_search(of_pods_.names, shape.namespace_name))) {
     return false;
   }
+  std::vector<PodShapeId> connected = {id};  // Those that tables now count or repel.
   const auto connect = [&](bool repelling) {
-    for (uint32_t t = 0; t < tables; ++t) {
+    const auto offer = [&](uint32_t t, PodShapeId s) {
       const CounterTable& table = catalog_->tables_[t];
-      if ((table.kind == TableKind::kExistingAnti) != repelling) continue;
-      for (uint32_t s = t < known ? id : 0; s <= id; ++s) {
-        if (!MatchesAll(table.matchers, catalog_->shapes_[s])) continue;
-        ConnectMatch(TableId{t}, PodShapeId{s});
-      }
+      if ((table.kind == TableKind::kExistingAnti) != repelling) return;
+      if (!MatchesAll(table.matchers, catalog_->shapes_[Index(s)])) return;
+      ConnectMatch(TableId{t}, s);
+      if (t >= known) connected.push_back(s);
+    };
+    table_index_->ForEachSelector(shape, [&](uint32_t t) {
+      if (t < known) offer(t, id);
+    });
+    for (uint32_t t = known; t < tables; ++t) {
+      table_index_->ForEachShape(t, [&](PodShapeId s) { offer(t, s); });
     }
   };
   repelling_.resize(tables);
   shapes_counted_.resize(tables);
   connect(/*repelling=*/false);
-  NoteRepelling(PodShapeId{id});
+  NoteRepelling(id);
   for (uint32_t t = 0; t < tables; ++t) {
     const bool same = CountsTheSame(TableId{t});
     if (t >= known) repelling_[t].is_matching = same;
@@ -154,17 +182,14 @@ bool TopologyTables::ConnectLast(const PendingTopology& pending) {
   }
   connect(/*repelling=*/true);
   FeedRepelling(shape);
-  // Others feed tables that are new.
-  bool renamed = tables > known;
-  if (renamed) {
-    for (const PodShape& each : catalog_->shapes_) UniteTablesOf(each);
-  } else {
-    renamed = UniteTablesOf(shape);
+  bool renamed = false;
+  for (const PodShapeId each : connected) {
+    renamed |= UniteTablesOf(catalog_->shapes_[Index(each)], TableId{known});
   }
   if (renamed) {
     NameFamilies();
   } else {
-    NameFamily(shape);
+    for (const PodShapeId each : connected) NameFamily(catalog_->shapes_[Index(each)]);
   }
   return true;
 }
@@ -227,8 +252,7 @@ std::vector<bool> TopologyTables::TablesTooBroad(ShapeMatches& matches) const {
       ids.push_back(t);
       most.push_back(matches.Most(tables[t].matchers));
     }
-    const std::vector<bool> of_kind =
-        TooBroad(most, kind == TableKind::kSpread ? kSpreadMatchesMax : kAffinityMatchesMax);
+    const std::vector<bool> of_kind = TooBroad(most, MatchesMax(kind));
     if (!of_kind.empty()) too_broad.resize(tables.size());
     for (size_t i = 0; i < of_kind.size(); ++i) too_broad[ids[i]] = of_kind[i];
   }
@@ -638,22 +662,23 @@ TableId TopologyTables::FamilyOf(TableId table) {
   return table;
 }
 
-bool TopologyTables::UniteTablesOf(const PodShape& shape) {
+// Of two families the one with the lower table gives its name, so that tables that are new rename
+// no family that others are of unless they join two.
+bool TopologyTables::UniteTablesOf(const PodShape& shape, TableId first_new) {
   for (size_t t = family_.size(); t < catalog_->tables_.size(); ++t) {
     family_.push_back(TableId{static_cast<uint32_t>(t)});
   }
-  bool joined = false;
+  bool renamed = false;
   std::optional<TableId> family;
   ForEachTable(shape, [&](TableId table) {
-    const TableId other = FamilyOf(table);
-    if (family && *family != other) {
-      family_[Index(other)] = *family;
-      joined = true;
-    } else {
-      family = other;
-    }
+    TableId other = FamilyOf(table);
+    if (family && other < *family) std::swap(other, *family);
+    if (!family) family = other;
+    if (other == *family) return;
+    family_[Index(other)] = *family;
+    renamed = renamed || other < first_new;
   });
-  return joined;
+  return renamed;
 }
 
 void TopologyTables::NameFamily(PodShape& shape) {

@@ -28,6 +28,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "snapshot/catalog.h"
 #include "snapshot/pod_shapes.h"
+#include "snapshot/selector_index.h"
 #include "snapshot/shape_matches.h"
 
 namespace ebb {
@@ -44,8 +45,12 @@ class TopologyTables {
   // pods must count theirs (TopologyCounts).  False: limits are in the way, or namespaces, or
   // one table stands for two (CounterTable) that would count different pods from now on; the
   // catalog must be built anew, and no more may be connected in this one.
-  // Cost: O(tables), and for each that is new O(shapes + nodes).
+  // REQUIRES: IndexShapes, and the shape is in that index.
+  // Cost: O(tables + those that may count it), and for each that is new O(shapes that it may count
+  // + nodes); O(shapes) where it joins two families.
   [[nodiscard]] bool ConnectLast(const PendingTopology& pending);
+  // `shapes` holds all shapes that Connect saw, and must outlive the tables.
+  void IndexShapes(const ShapeIndex& shapes);
 
   // Nodes that come and go after Connect.  Cost: O(keys + registries) each.
   //
@@ -97,6 +102,8 @@ class TopologyTables {
   void AddAffinity(PodShape& shape, const std::vector<PendingAffinityTerm>& terms);
   void IndexNamespaces();
   PodMatcher Matcher(const PodShape& owner, const PendingAffinityTerm& term, NamespacesOf which);
+  // Whether TablesTooBroad may find some.
+  [[nodiscard]] bool FindsTooMany() const;
   [[nodiscard]] std::vector<bool> TablesTooBroad(ShapeMatches& matches) const;
   void LeaveOut(const std::vector<bool>& tables, std::string_view why, ShapeMatches& matches);
   [[nodiscard]] bool IsOnNodes(TextId label) const;
@@ -113,9 +120,9 @@ class TopologyTables {
   // and no others.
   [[nodiscard]] bool CountsTheSame(TableId existing) const;
   void FeedRepelling(PodShape& shape);
-  // PodShape::family, from the tables of the shapes.  Those of the last shape alone: true if it
-  // joined two families that others are of.
-  bool UniteTablesOf(const PodShape& shape);
+  // PodShape::family, from the tables of the shapes.  True if a family of a table before
+  // `first_new` has another name now.
+  bool UniteTablesOf(const PodShape& shape, TableId first_new);
   TableId FamilyOf(TableId table);
   void NameFamily(PodShape& shape);
   void NameFamilies();
@@ -136,6 +143,8 @@ class TopologyTables {
   std::optional<TopologyKeyId> beyond_keys_;  // Labels that are too many.
   std::vector<Repelling> repelling_;          // By TableId; of kExistingAnti.
   std::vector<uint32_t> shapes_counted_;      // By TableId; of the others.
+  // By TableId, and counted by TableKind; from IndexShapes on.
+  std::optional<SelectorIndex> table_index_;
   std::vector<TableId> family_;  // By TableId: another of its family, or itself (FamilyOf).
   uint64_t domain_entries_ = 0;
   uint64_t affinity_matchers_ = 0;

@@ -237,33 +237,16 @@ void LiveSnapshot::SetAmounts(NodeId node, const std::vector<ResourceQuantity>& 
 // --- Budgets --------------------------------------------------------------------------------
 
 void LiveSnapshot::PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_new) {
-  absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, *symbols_);
-  EBB_CHECK(selector.ok());  // Take() checks it.
-  if (!is_new) {
-    // Most changes are of how much it allows, which no shape needs to know.
-    Pdb& same = catalog_->pdbs_[Index(FindBudget(pdb))];
-    if (*selector == same.selector) {
-      same.disruptions_allowed = static_cast<int32_t>(pdb.disruptions_allowed);
-      return Changed();
-    }
-  }
-  if (!builder_->MayTakeBudgets()) return BecomeStale(RebuildCause::kBudget);
-  if (is_new) {
-    catalog_->pdbs_.push_back(
-        {symbols_->Intern(pdb.meta.namespace_name), symbols_->Intern(pdb.meta.name), {}, 0});
-  }
-  const PdbId id =
-      is_new ? PdbId{static_cast<uint32_t>(catalog_->pdbs_.size() - 1)} : FindBudget(pdb);
-  Pdb& budget = catalog_->pdbs_[Index(id)];
-  budget.disruptions_allowed = static_cast<int32_t>(pdb.disruptions_allowed);
-  budget.selector = *std::move(selector);
-  builder_->ConnectBudget(id);
+  absl::StatusOr<Pdb> budget = SnapshotBuilder::CompileBudget(pdb, *symbols_);
+  EBB_CHECK(budget.ok());  // Take() checks it.
+  const bool taken = is_new ? builder_->AddBudget(*std::move(budget))
+                            : builder_->ReplaceBudget(FindBudget(pdb), *std::move(budget));
+  if (!taken) return BecomeStale(RebuildCause::kBudget);
   Changed();
 }
 
 void LiveSnapshot::DeleteInPlace(const objects::PodDisruptionBudget& pdb) {
-  if (!builder_->MayTakeBudgets()) return BecomeStale(RebuildCause::kBudget);
-  builder_->RemoveBudget(FindBudget(pdb));
+  if (!builder_->RemoveBudget(FindBudget(pdb))) return BecomeStale(RebuildCause::kBudget);
   Changed();
 }
 

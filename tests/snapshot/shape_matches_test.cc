@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "snapshot/selector_index.h"
 #include "tests/support/random_seed.h"
 
 namespace ebb::shape_matches_test {
@@ -71,6 +72,23 @@ std::vector<PodShape> RandomShapes(Dice& dice) {
   return shapes;
 }
 
+std::vector<PodMatcher> RandomMatchers(Dice& dice) {
+  std::vector<PodMatcher> matchers;
+  for (int m = dice.Below(3); m > 0; --m) {
+    PodMatcher& matcher = matchers.emplace_back();
+    matcher.all_namespaces = dice.Percent(50);
+    for (int n = 20; n < 23; ++n) {
+      if (dice.Percent(50)) matcher.namespaces.push_back(Text(n));
+    }
+    matcher.selector = RandomSelector(dice);
+  }
+  return matchers;
+}
+
+bool AllMatch(const std::vector<PodMatcher>& matchers, const PodShape& shape) {
+  return std::ranges::all_of(matchers, [&](const PodMatcher& m) { return m.Matches(shape); });
+}
+
 TEST(ShapeMatchesTest, FindsEveryShapeThatMatchesOnceAndNoOther) {
   const uint64_t seed = test::RandomSeed();
   Dice dice(seed);
@@ -79,20 +97,10 @@ TEST(ShapeMatchesTest, FindsEveryShapeThatMatchesOnceAndNoOther) {
     const std::vector<PodShape> shapes = RandomShapes(dice);
     ShapeMatches matches(shapes);
     for (int question = 0; question < 4; ++question) {
-      std::vector<PodMatcher> matchers;
-      for (int m = dice.Below(3); m > 0; --m) {
-        PodMatcher& matcher = matchers.emplace_back();
-        matcher.all_namespaces = dice.Percent(50);
-        for (int n = 20; n < 23; ++n) {
-          if (dice.Percent(50)) matcher.namespaces.push_back(Text(n));
-        }
-        matcher.selector = RandomSelector(dice);
-      }
+      const std::vector<PodMatcher> matchers = RandomMatchers(dice);
       std::vector<PodShapeId> want;
       for (uint32_t s = 0; s < shapes.size(); ++s) {
-        if (std::ranges::all_of(matchers, [&](auto& m) { return m.Matches(shapes[s]); })) {
-          want.push_back(PodShapeId{s});
-        }
+        if (AllMatch(matchers, shapes[s])) want.push_back(PodShapeId{s});
       }
       std::vector<PodShapeId> found = Found(matches, matchers);
       std::ranges::sort(found);
@@ -155,6 +163,98 @@ TEST(ShapeMatchesTest, TheBroadestAreTooBroadAndTheFirstOfEqualOnesStay) {
   EXPECT_EQ(TooBroad(std::vector<uint64_t>{5, 1, 3}, 8), (std::vector<bool>{true, false, false}));
   EXPECT_EQ(TooBroad(std::vector<uint64_t>{4, 4, 1, 4}, 9),
             (std::vector<bool>{false, false, false, true}));
+}
+
+// --- While shapes and selectors come and go ------------------------------------------------
+
+// A SelectorIndex beside all that was added to it.
+struct Changing {
+  ShapeIndex index;
+  std::vector<PodShape> shapes;
+  SelectorIndex selectors{index, /*kinds=*/2};
+  std::vector<std::vector<PodMatcher>> matchers;
+  std::vector<size_t> kinds;
+
+  void AddShape(const PodShape& shape) {
+    shapes.push_back(shape);
+    index.Add(shape);
+    selectors.CountShape(shape);
+  }
+  void ChangeSelectors(Dice& dice) {
+    const bool adds = matchers.empty() || dice.Percent(60);
+    const int which = adds ? 0 : dice.Below(static_cast<int>(matchers.size()));
+    if (adds) {
+      matchers.push_back(RandomMatchers(dice));
+      kinds.push_back(static_cast<size_t>(dice.Below(2)));
+      selectors.Add(matchers.back(), kinds.back());
+    } else if (dice.Percent(50)) {
+      matchers[which] = RandomMatchers(dice);
+      selectors.Replace(static_cast<uint32_t>(which), matchers[which]);
+    } else {
+      matchers.erase(matchers.begin() + which);
+      kinds.erase(kinds.begin() + which);
+      selectors.Remove(static_cast<uint32_t>(which));
+    }
+  }
+  // All that match are among those that may, each once and in order, from both sides.
+  void CheckFound() const {
+    std::vector<std::vector<uint32_t>> for_shape;
+    for (const PodShape& shape : shapes) {
+      std::vector<uint32_t>& found = for_shape.emplace_back();
+      selectors.ForEachSelector(shape, [&](uint32_t number) { found.push_back(number); });
+      ASSERT_TRUE(std::ranges::is_sorted(found, std::less_equal<>()));
+    }
+    std::vector<uint64_t> pairs(2);
+    for (uint32_t m = 0; m < matchers.size(); ++m) {
+      std::vector<PodShapeId> found;
+      selectors.ForEachShape(m, [&](PodShapeId shape) { found.push_back(shape); });
+      ASSERT_TRUE(std::ranges::is_sorted(found, std::less_equal<>()));
+      pairs[kinds[m]] += found.size();
+      for (uint32_t s = 0; s < shapes.size(); ++s) {
+        const bool may = std::ranges::binary_search(found, PodShapeId{s});
+        ASSERT_EQ(may, std::ranges::binary_search(for_shape[s], m));
+        ASSERT_TRUE(may || !AllMatch(matchers[m], shapes[s]));
+      }
+    }
+    ASSERT_EQ(selectors.size(), matchers.size());
+    for (const size_t kind : {0, 1}) ASSERT_EQ(selectors.most(kind), pairs[kind]);
+  }
+  // What ShapeMatches counts is no more, so that no limit holds there that was kept here.
+  void CheckMost() const {
+    ShapeMatches matches(shapes);
+    std::vector<uint64_t> most(2);
+    for (size_t m = 0; m < matchers.size(); ++m) most[kinds[m]] += matches.Most(matchers[m]);
+    for (const size_t kind : {0, 1}) ASSERT_LE(most[kind], selectors.most(kind));
+  }
+};
+
+TEST(SelectorIndexTest, FindsWhatMayMatchFromBothSidesWhileBothCome) {
+  Dice dice(test::RandomSeed());
+  for (int round = 0; round < 300; ++round) {
+    Changing changing;
+    for (const PodShape& shape : RandomShapes(dice)) changing.AddShape(shape);
+    for (int step = 0; step < 30; ++step) {
+      if (dice.Percent(30)) {
+        changing.AddShape(RandomShapes(dice).front());
+      } else {
+        changing.ChangeSelectors(dice);
+      }
+    }
+    ASSERT_NO_FATAL_FAILURE(changing.CheckFound()) << "round " << round;
+    ASSERT_NO_FATAL_FAILURE(changing.CheckMost()) << "round " << round;
+  }
+}
+
+TEST(SelectorIndexTest, OfSelectorsThatComeLastAsManyMayMatchAsShapeMatchesSays) {
+  Dice dice(test::RandomSeed());
+  for (int round = 0; round < 1000; ++round) {
+    Changing changing;
+    for (const PodShape& shape : RandomShapes(dice)) changing.AddShape(shape);
+    const std::vector<PodMatcher> matchers = RandomMatchers(dice);
+    changing.selectors.Add(matchers);
+    ShapeMatches matches(changing.shapes);
+    ASSERT_EQ(changing.selectors.most(), matches.Most(matchers)) << "round " << round;
+  }
 }
 
 // --- Work -----------------------------------------------------------------------------

@@ -591,9 +591,8 @@ TEST_F(LiveTest, BudgetsComeAndGoInPlace) {
   EXPECT_EQ(live_.counts().AllRebuilds(), before);
 }
 
-// With as many budgets and kinds of pods as large clusters have, a new budget is beyond a limit;
-// what one allows changes all the time.
-TEST_F(LiveTest, WhatABudgetAllowsChangesInPlaceHoweverManyThereAre) {
+// As many budgets and kinds of pods as large clusters have, of which hardly any belong together.
+TEST_F(LiveTest, ABudgetAndAShapeComeAndChangeInPlaceHoweverManyThereAre) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   for (int i = 0; i < 1'100; ++i) {
     const std::string name = "app-" + std::to_string(i);
@@ -609,16 +608,33 @@ TEST_F(LiveTest, WhatABudgetAllowsChangesInPlaceHoweverManyThereAre) {
   const Catalog& catalog = live_.Snapshot().catalog();
   EXPECT_EQ(live_.counts().AllRebuilds(), before);
   EXPECT_EQ(catalog.pdbs()[7].disruptions_allowed, 5);
-  // Another selector builds anew, here.
   const Budget other = Budget("app-7").Matching("app", "app-8").Allows(5);
   ASSERT_TRUE(Put(&other.raw).ok());
+  const Pod of_8 = Pod("app-8-new").On("a").Label("app", "app-8").Label("hash", "new");
+  ASSERT_TRUE(Put(&of_8.raw).ok());
   const Catalog& then = live_.Snapshot().catalog();
-  EXPECT_EQ(live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kBudget)], 1U);
-  size_t budgets_of_8 = 0;
+  EXPECT_EQ(live_.counts().AllRebuilds(), before);
+  size_t shapes_with_both = 0;
   for (uint32_t shape = 0; shape < then.pod_shapes(); ++shape) {
-    budgets_of_8 = std::max(budgets_of_8, then.shape(PodShapeId{shape}).budgets.size());
+    shapes_with_both += then.shape(PodShapeId{shape}).budgets == std::vector{PdbId{7}, PdbId{8}};
   }
-  EXPECT_EQ(budgets_of_8, 2U);
+  EXPECT_EQ(shapes_with_both, 2U);
+}
+
+// What one budget says for answers alone comes with it.
+TEST_F(LiveTest, ABudgetThatChangesSaysWhatItSaysNow) {
+  Budget budget = Budget("web").Matching("app", "web").Allows(1);
+  ASSERT_TRUE(Put(&budget.raw).ok());
+  (void)live_.Snapshot();
+  budget.raw.sync_failed = true;
+  budget.raw.sync_message = "no controller";
+  budget.raw.expected_pods = 3;
+  ASSERT_TRUE(Put(&budget.raw).ok());
+  const Pdb& held = live_.Snapshot().catalog().pdbs().front();
+  EXPECT_TRUE(held.sync_failed);
+  EXPECT_EQ(held.sync_message, "no controller");
+  EXPECT_EQ(held.expected_pods, 3);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
 }
 
 TEST_F(LiveTest, IdsOfNodesThatWentAreGivenBack) {
