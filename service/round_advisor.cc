@@ -34,7 +34,8 @@ std::optional<RoundAdvice> RoundAdvisor::Search(const Observation& observed, int
   }
   PlanRequest request;
   request.planner = planner_;
-  request.now_s = now_s;
+  request.pass.now_s = now_s;
+  request.pass.pending = observed.pending;
   // A search knows the taints alone; the round accounts for what is in deletion.
   request.deletions = DeletionsInSnapshot::kLeftToCaller;
   request.verify = false;  // The round's plan is verified, whichever it is.
@@ -48,7 +49,7 @@ std::optional<RoundAdvice> RoundAdvisor::Search(const Observation& observed, int
     search.deadline = &budget.emplace(Clock::now() + DurationOf(*options_.budget_s));
   }
   absl::StatusOr<SearchResult> found =
-      OptimizePlan(snapshot, observed.groups, observed.pending, request, search, parallelism_);
+      OptimizePlan(snapshot, observed.groups, request, search, parallelism_);
   // The round is made of the same input, and tells what is wrong with it.
   if (!found.ok()) return std::nullopt;
   ++searches_;

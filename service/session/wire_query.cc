@@ -83,6 +83,10 @@ absl::StatusOr<PlanQuery> ReadQuery(const wire::PlanInput& input, const RoundOpt
                   .groups = groups,
                   .order = options.candidate_order,
                   .shares = kTimeOfCall};
+  if (absl::Status s = CheckTaken(input, QuestionOf::kPlan); !s.ok()) return s;
+  if (input.has_candidates()) {
+    query.candidates.emplace(input.candidates().nodes().begin(), input.candidates().nodes().end());
+  }
   if (absl::Status s = ReadLimits(input, query); !s.ok()) return s;
   if (absl::Status s = ReadPrices(input, query); !s.ok()) return s;
   if (absl::Status s = CheckNow(input); !s.ok()) return s;
@@ -103,6 +107,10 @@ void PutQuery(const PlanQuery& query, wire::PlanInput& input) {
     input.set_max_scale_down_parallelism(*query.max_scale_down_parallelism);
   }
   if (query.max_workload_share < 1) input.set_max_workload_share(query.max_workload_share);
+  if (query.candidates) {
+    input.mutable_candidates()->mutable_nodes()->Assign(query.candidates->begin(),
+                                                        query.candidates->end());
+  }
   input.set_bound(query.bound);
   if (query.seconds) {
     // What is over has to be some time, as none would be no limit.
@@ -136,15 +144,30 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
   return end ? std::min(*end, own) : own;
 }
 
-absl::Status RefuseSearch(const wire::PlanInput& input, std::string_view call) {
-  const auto refuse = [&](std::string_view field) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.", Absl(field), ": ", Absl(call), " takes none"));
+absl::Status CheckTaken(const wire::PlanInput& input, QuestionOf call) {
+  using enum QuestionOf;
+  const struct {
+    std::string_view name;
+    bool is_given;
+    bool is_taken;
+  } fields[] = {
+      {"search", input.has_search(), call == kPlan},
+      {"bound", input.bound(), call == kPlan},
+      {"max_workload_share", input.has_max_workload_share(), call == kPlan},
+      {"prices", !input.prices().empty(), call == kPlan},
+      {"max_scale_down_parallelism", input.has_max_scale_down_parallelism(), call == kPlan},
+      {"candidates", input.has_candidates(), call != kRound},
+      {"destinations", input.has_destinations(), call == kPass},
+      {"groups", input.has_groups(), call == kPass},
+      {"unneeded_limit", input.has_unneeded_limit(), call == kPass},
+      {"pod_order", input.pod_order() != wire::BY_PRIORITY, call == kPass},
   };
-  if (input.has_search()) return refuse("search");
-  if (input.bound()) return refuse("bound");
-  if (input.has_max_workload_share()) return refuse("max_workload_share");
-  if (!input.prices().empty()) return refuse("prices");
+  constexpr std::string_view kCalls[] = {"Plan", "Pass", "Round"};
+  for (const auto& field : fields) {
+    if (!field.is_given || field.is_taken) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input.", Absl(field.name), ": ", Absl(kCalls[static_cast<size_t>(call)]), " takes none"));
+  }
   return absl::OkStatus();
 }
 

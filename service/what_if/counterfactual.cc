@@ -211,7 +211,7 @@ Ladder RemedyFinder::LargerShare() const {
   for (const double share : shares) {
     ladder.push_back(
         {.what = fmt::format("--max-workload-share is {} instead of {}", share,
-                             report_.context.request->max_workload_share),
+                             report_.context.request->pass.max_workload_share),
          .objects = {},
          .adjust = [share](PlanQuery& query, NodeGroups&) { query.max_workload_share = share; }});
   }
