@@ -75,7 +75,7 @@
 #include "service/round_driver.h"
 #include "service/round_options.h"
 #include "service/run/exported_cluster.h"
-#include "service/round_advisor.h"
+#include "service/run/round_advisor.h"
 #include "service/run/session_rounds.h"
 #include "service/run/session_sizing.h"
 #include "service/session/actuation_log.h"
@@ -791,7 +791,7 @@ bool ReadQuestion(const v1alpha1::PlanInput& input, const RoundSettings& setting
   return query.ok();
 }
 
-// service/round_advisor.h
+// service/run/round_advisor.h
 void SearchBeforeRounds(const ScaleDownOptions& scale_down_options, Loop& loop, LoopClock& clock,
                         LoopOptions& loop_options) {
   RoundAdvisor advisor(scale_down_options, {.iterations = 5});

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "engine/limits.h"
+#include "engine/search/search.h"
 #include "engine/simulation/eviction_trials.h"
 #include "engine/simulation/robust_plan.h"
 #include "service/clock.h"
@@ -219,6 +220,28 @@ absl::StatusOr<PlanResult> TryPlan(const PlanQuery& query, const NodeGroups& gro
       RequestOf(query, snapshot.catalog(), pending, candidates);
   if (!request.ok()) return request.status();
   return MakePlan(snapshot, groups, *request);
+}
+
+absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& groups,
+                                     ClusterSnapshot& snapshot, std::span<const PodId> pending,
+                                     std::span<const int64_t> worth,
+                                     const Parallelism& parallelism) {
+  std::vector<NodeId> candidates;
+  absl::StatusOr<PlanRequest> request = RequestOf(query, snapshot.catalog(), pending, candidates);
+  if (!request.ok()) return request.status();
+  request->deletions = DeletionsInSnapshot::kLeftToCaller;
+  request->verify = false;
+  const SearchQuery search = query.search.value_or(SearchQuery());
+  SearchOptions options{.seed = search.seed, .worth = worth, .on_better = nullptr};
+  if (search.iterations) options.iterations = *search.iterations;
+  std::optional<ClockDeadline> limit;
+  if (query.seconds) {
+    options.deadline = &limit.emplace(Clock::now() + DurationOf(*query.seconds));
+  }
+  absl::StatusOr<SearchResult> found =
+      OptimizePlan(snapshot, groups, *request, options, parallelism);
+  if (!found.ok()) return found.status();
+  return std::move(found->best);
 }
 
 absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedCluster& cluster,

@@ -87,6 +87,15 @@ absl::StatusOr<std::unique_ptr<PlanAnswer>> AnswerPlan(
 absl::StatusOr<PlanResult> TryPlan(const PlanQuery& query, const NodeGroups& groups,
                                    ClusterSnapshot& snapshot, std::span<const PodId> pending);
 
+// The best plan that a search finds, for loops: their rounds account for nodes in deletion and
+// verify their own plan, so this one does neither.  `worth`: of removing a node, by NodeId
+// (engine/search/search.h).  Of `query.search` it reads the seed and `iterations`, the most that
+// there may be; `query.seconds` ends it too.  The snapshot is afterwards as it was.
+absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& groups,
+                                     ClusterSnapshot& snapshot, std::span<const PodId> pending,
+                                     std::span<const int64_t> worth,
+                                     const Parallelism& parallelism);
+
 // For each number of evictions the best plan that was found (engine/search/frontier.h).
 struct FrontierAnswer {
   Frontier frontier;
