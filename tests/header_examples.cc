@@ -71,6 +71,7 @@
 #include "service/planning/plan_answer.h"
 #include "service/planning/plan_query.h"
 #include "service/planning/plan_search.h"
+#include "service/planning/query_fields.h"
 #include "service/policy_trial/policy_trial.h"
 #include "service/round_driver.h"
 #include "service/round_options.h"
@@ -769,6 +770,13 @@ bool AnswerQuestion(LoadedCluster& cluster, int64_t now_s) {
   PlanQuery query{.now_s = now_s, .search = SearchQuery{.budget_s = 2}};
   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
   return answer.ok();
+}
+
+// service/planning/query_fields.h
+absl::Status CheckQuestion(const PlanQuery& query) {
+  absl::Status status = CheckQuery(query);
+  if (!status.ok()) return status;
+  return absl::OkStatus();
 }
 
 // service/planning/plan_answer.h

@@ -160,12 +160,10 @@ void AddPassFlags(PlanCommand& command, CLI::App& app) {
       ->check(values::WholeNumber(1, 1000000))
       ->type_name("N")
       ->group(group);
-  app.add_option(
-         "--max-workload-share", command.max_workload_share,
-         "Evict at most this share of the pods of a workload, rounded up (default: no limit)")
-      ->check(values::Number(0.0001, 1))
-      ->type_name("SHARE")
-      ->group(group);
+}
+
+void AddTimeFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Pass";
   app.add_option(
          "--scale-down-simulation-timeout", command.simulation_timeout,
          "End after this long with the plan so far, reading and verification included; with "
@@ -366,6 +364,8 @@ absl::StatusOr<std::vector<Counterfactual>> FindAllRemedies(const PlanReport& re
 void PlanCommand::AddPlanFlags(CLI::App& app) {
   AddInputFlags(*this, app);
   AddPassFlags(*this, app);
+  questions.AddLimitsTo(app);
+  AddTimeFlags(*this, app);
   AddEligibilityFlags(*this, app);
   AddDrainFlags(*this, app);
 }
@@ -374,6 +374,7 @@ void PlanCommand::AddLoopFlags(CLI::App& app) {
   AddNodeGroupsFlag(*this, app);
   AddLoadingFlags(*this, app);
   AddPassFlags(*this, app);
+  AddTimeFlags(*this, app);
   AddEligibilityFlags(*this, app);
   AddDrainFlags(*this, app);
   over_time.AddLoopFlags(app);
@@ -382,7 +383,7 @@ void PlanCommand::AddLoopFlags(CLI::App& app) {
 void PlanCommand::AddTo(CLI::App& app) {
   AddPlanFlags(app);
   AddOutputFlags(*this, app);
-  search.AddTo(app);
+  questions.AddTo(app);
   over_time.AddTo(app);
   watch.AddTo(app);
   at_server.AddTo(app);
@@ -419,15 +420,20 @@ std::optional<Clock::time_point> PlanCommand::SimulationEnd(Clock::time_point st
   return start + *ParseDuration(simulation_timeout);
 }
 
-absl::StatusOr<PlanQuery> PlanCommand::QueryAt(int64_t now_s, const GroupRules& rules) const {
-  PlanQuery query{.planner = planner,
-                  .groups = rules,
-                  .now_s = now_s,
-                  .order = Order(),
-                  .max_scale_down_parallelism = ScaleDownLimit(),
-                  .max_workload_share = max_workload_share};
+PlanQuery PlanCommand::Asked() const {
+  PlanQuery query = questions.Asked();
+  query.planner = planner;
+  query.order = Order();
+  query.max_scale_down_parallelism = ScaleDownLimit();
   query.planner.drain.blocking_system_pod_disruption_timeout_s =
       DurationSeconds(blocking_system_pod_timeout);
+  return query;
+}
+
+absl::StatusOr<PlanQuery> PlanCommand::QueryAt(int64_t now_s, const GroupRules& rules) const {
+  PlanQuery query = Asked();
+  query.groups = rules;
+  query.now_s = now_s;
   if (prices.empty()) return query;
   absl::StatusOr<PriceList> list = ReadPriceFile(prices);
   if (!list.ok()) return list.status();
@@ -500,8 +506,9 @@ bool PlanCommand::ExplainsAsAsked(std::ostream& err) const {
 
 bool PlanCommand::CostFlagsFit(std::ostream& err) const {
   const char* wrong = nullptr;
-  if (search.ForCost() && prices.empty()) wrong = "--objective cost: pass --prices too";
-  if (!search.ForCost() && search.move_cost > 0) wrong = "--move-cost: pass --objective cost too";
+  if (questions.ForCost() && prices.empty()) wrong = "--objective cost: pass --prices too";
+  if (!questions.ForCost() && questions.search.move_cost > 0)
+    wrong = "--move-cost: pass --objective cost too";
   if (wrong == nullptr) return true;
   PrintMessage(wrong, err, "ebb plan");
   err << "See `ebb plan --help`.\n";
@@ -588,18 +595,6 @@ absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
 
 namespace {
 
-// What `ebb plan` asks beside QueryAt: what it looks for beyond the greedy plan, and its time.
-absl::StatusOr<PlanQuery> QueryOf(const PlanCommand& command, int64_t now_s,
-                                  const GroupRules& rules, Clock::time_point start) {
-  absl::StatusOr<PlanQuery> query = command.QueryAt(now_s, rules);
-  if (!query.ok()) return query;
-  query->search = command.search.Search();
-  query->trials = command.search.TrialsAsked();
-  query->bound = command.search.bound;
-  query->seconds = command.SecondsLeft(start);
-  return query;
-}
-
 PlanHooks HooksOf(Progress& progress, const SearchInterrupt* interrupt) {
   return {.cancelled = interrupt != nullptr ? interrupt->ends() : nullptr,
           .on_better =
@@ -636,8 +631,9 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
     PrintLoadWarnings(cluster, err);
     return Fail(now_s.status(), err);
   }
-  const absl::StatusOr<PlanQuery> query = QueryOf(*this, *now_s, rules, loaded.since);
+  absl::StatusOr<PlanQuery> query = QueryAt(*now_s, rules);
   if (!query.ok()) return progress.Done(), Fail(query.status(), err);
+  query->seconds = SecondsLeft(loaded.since);
   std::optional<SearchInterrupt> interrupt;
   if (query->search || query->trials) interrupt.emplace();
   const auto answer =

@@ -25,8 +25,8 @@
 #include "service/planning/plan_query.h"
 #include "snapshot/import/load_cluster.h"
 #include "tools/progress.h"
+#include "tools/query_flags.h"
 #include "tools/round_flags.h"
-#include "tools/search_flags.h"
 #include "tools/server_flags.h"
 #include "tools/watch_flags.h"
 
@@ -57,20 +57,22 @@ struct PlanCommand {
   std::string blocking_system_pod_timeout = "1h";
   std::string simulation_timeout;
   std::optional<int64_t> max_scale_down_parallelism;
-  double max_workload_share = 1;
-  SearchFlags search;
+  QueryFlags questions;
   RoundFlags over_time;   // With --state: a round instead of a plan over a dump.
   WatchFlags watch;       // With --watch-file: plans over what changes.
   ServerFlags at_server;  // With --server: a daemon plans.
 
   void AddTo(CLI::App& app);
-  // Of these the flags that say what to plan for, and how: all that QueryAt reads.
+  // Of these the flags that say what to plan for, and how, without a search and what comes after
+  // it.
   void AddPlanFlags(CLI::App& app);
   // Of these the flags that say how rounds of a loop decide: all that RoundOptionsOf reads, and
   // the files of their state.
   void AddLoopFlags(CLI::App& app);
   [[nodiscard]] CandidateOrder Order() const;
-  // The question that the flags ask, without search, trials and time limit.
+  // The question that flags alone ask, without files and times.
+  [[nodiscard]] PlanQuery Asked() const;
+  // The same with them, but for the time limit.
   // Errors: those of the file of --prices.
   [[nodiscard]] absl::StatusOr<PlanQuery> QueryAt(int64_t now_s, const GroupRules& rules) const;
   // When --scale-down-simulation-timeout is over for a command that began then; absent: never.

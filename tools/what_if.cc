@@ -38,12 +38,12 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   if (what_if.options.empty()) return changed;
   CLI::App app;
   changed.AddPlanFlags(app);
-  changed.search.AddTo(app);
+  changed.questions.AddTo(app);
   TakeLastOfEach(app);
   std::vector<std::string> words;
   // Flags that others need may have been given with the command.
-  if (command.search.optimize) words.emplace_back("--optimize");
-  if (command.search.ForCost()) words.emplace_back("--objective=cost");
+  if (command.questions.optimize) words.emplace_back("--optimize");
+  if (command.questions.ForCost()) words.emplace_back("--objective=cost");
   for (const auto& [flag, value] : what_if.options) {
     const std::string name = "--" + flag;
     if (app.get_option_no_throw(name) == nullptr) {
@@ -56,10 +56,10 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   } catch (const CLI::ParseError& error) {
     return BadSetting(what_if.file, "options", error.what());
   }
-  if (changed.search.ForCost() && changed.prices.empty()) {
+  if (changed.questions.ForCost() && changed.prices.empty()) {
     return BadSetting(what_if.file, "options.objective", "cost needs prices");
   }
-  if (!changed.search.ForCost() && app.count("--move-cost") > 0) {
+  if (!changed.questions.ForCost() && app.count("--move-cost") > 0) {
     return BadSetting(what_if.file, "options.move-cost", "is for the objective cost");
   }
   return changed;

@@ -14,6 +14,7 @@
 #include "service/plan_time.h"
 #include "service/plan_warnings.h"
 #include "service/planning/plan_search.h"
+#include "service/planning/query_fields.h"
 
 namespace ebb {
 namespace {
@@ -89,6 +90,7 @@ class Answering {
 
   absl::StatusOr<std::unique_ptr<PlanAnswer>> Run() {
     deadlines_ = DeadlinesOf(query_);
+    if (absl::Status s = CheckQuery(query_); !s.ok()) return s;
     if (absl::Status s = Begin(); !s.ok()) return s;
     if (absl::Status s = Find(); !s.ok()) return s;
     if (absl::Status s = TryOut(); !s.ok()) return s;

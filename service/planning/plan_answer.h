@@ -11,7 +11,7 @@
 // The same query and cluster give the same plan at any number of threads, where no time limit and
 // no hook ends a step.
 //
-// Errors:    InvalidArgument or FailedPrecondition, naming the query's field; those of MakePlan.
+// Errors:    those of CheckQuery (query_fields.h); NotFound, naming a candidate; those of MakePlan.
 // Ownership: an answer borrows the cluster, of which the pods that must move off nodes in deletion
 //            were taken off their nodes and are its first pending ones (deletions_under_way.h).
 // Cost:      that of the plan; assigning groups is O(nodes * labels).

@@ -116,12 +116,6 @@ absl::StatusOr<FoundPlan> SearchWhole(LoadedCluster& cluster, const PlanTask& ta
 absl::StatusOr<FoundPlan> SearchPlan(LoadedCluster& cluster, const PlanTask& task,
                                      const SearchQuery& query, const PlanHooks& hooks,
                                      const Parallelism& parallelism) {
-  if (query.for_cost && task.prices == nullptr) {
-    return absl::InvalidArgumentError("search.objective: COST needs prices");
-  }
-  if (query.max_evictions && query.move_cost > 0) {
-    return absl::InvalidArgumentError("search.max_evictions: takes no search.move_cost");
-  }
   if (query.max_evictions) {
     return SearchWithin(*query.max_evictions, cluster, task, query, hooks, parallelism);
   }

@@ -1,5 +1,6 @@
 // A question about plans as it travels: PlanQuery (service/planning) and PlanInput
-// (service/wire/planner.proto).
+// (service/wire/planner.proto), whose fields are called as in the table of
+// service/planning/query_fields.h, by which they are read and written.
 //
 //   absl::StatusOr<PlanQuery> query = ReadQuery(input, settings.options, settings.groups, {});
 //

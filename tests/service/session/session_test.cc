@@ -1133,7 +1133,7 @@ TEST_F(SessionTest, ANegativeParallelismIsRefused) {
   wire::PlanCall call = Call();
   call.mutable_input()->set_max_scale_down_parallelism(-5);
   EXPECT_EQ(session_->Plan(call, std::nullopt).status().message(),
-            "input.max_scale_down_parallelism: -5 is less than 0");
+            "input.max_scale_down_parallelism: -5 is not from 0 to 1000000000");
 }
 
 // --- Searches ------------------------------------------------------------------------
@@ -1257,10 +1257,10 @@ TEST_F(SessionSearchTest, WhatIsWrongWithASearchIsNamed) {
   search.set_move_cost(1);
   EXPECT_EQ(Refusal(call), "input.search.move_cost: is for the objective COST");
   search.set_move_cost(-1);
-  EXPECT_EQ(Refusal(call), "input.search.move_cost: is not from 0 to 1e+06");
+  EXPECT_EQ(Refusal(call), "input.search.move_cost: -1 is not from 0 to 1000000");
   search.set_move_cost(0);
   search.set_budget_seconds(601);
-  EXPECT_EQ(Refusal(call), "input.search.budget_seconds: is not from 0 to 600");
+  EXPECT_EQ(Refusal(call), "input.search.budget_seconds: 601 is not from 0 to 600");
   call = Call();
   call.mutable_input()->set_prices("prices: [{zone: z, hourly: -1}]");
   EXPECT_THAT(Refusal(call), HasSubstr("input.prices: prices[0].hourly: -1 is below 0"));
