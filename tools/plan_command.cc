@@ -346,19 +346,6 @@ void PrintExplained(const PlanReport& report, std::span<const NodeId> nodes,
   out << (format == PlanFormat::kJson ? IndentedJson(json) : Yaml(json));
 }
 
-absl::StatusOr<std::vector<Counterfactual>> FindAllRemedies(const PlanReport& report,
-                                                            std::span<const NodeId> nodes,
-                                                            const PlanQuery& query,
-                                                            LiveCluster& live) {
-  std::vector<Counterfactual> all;
-  for (const NodeId node : nodes) {
-    absl::StatusOr<Counterfactual> found = FindRemedies(report, Explain(report, node), query, live);
-    if (!found.ok()) return found.status();
-    all.push_back(*std::move(found));
-  }
-  return all;
-}
-
 }  // namespace
 
 void PlanCommand::AddPlanFlags(CLI::App& app) {
@@ -622,46 +609,54 @@ void PrintAnswer(const PlanCommand& command, const PlanReport& report,
 
 }  // namespace
 
-int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
-                          Progress& progress, std::ostream& out, std::ostream& err) const {
+absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, const GroupRules& rules,
+                                                    Clock::time_point since, Progress& progress,
+                                                    std::ostream& err) const {
   progress.Say("planning");
-  const absl::StatusOr<int64_t> now_s = Accept(rules, cluster);
-  if (!now_s.ok()) {
+  // What is refused for its warnings is refused with them.
+  const auto refuse = [&](const absl::Status& status) {
     progress.Done();
     PrintLoadWarnings(cluster, err);
-    return Fail(now_s.status(), err);
-  }
+    return status;
+  };
+  const absl::StatusOr<int64_t> now_s = Accept(rules, cluster);
+  if (!now_s.ok()) return refuse(now_s.status());
   absl::StatusOr<PlanQuery> query = QueryAt(*now_s, rules);
-  if (!query.ok()) return progress.Done(), Fail(query.status(), err);
-  query->seconds = SecondsLeft(loaded.since);
+  if (!query.ok()) return query.status();
+  query->seconds = SecondsLeft(since);
   std::optional<SearchInterrupt> interrupt;
   if (query->search || query->trials) interrupt.emplace();
-  const auto answer =
+  absl::StatusOr<std::unique_ptr<PlanAnswer>> answer =
       AnswerPlan(*query, cluster, HooksOf(progress, interrupt ? &*interrupt : nullptr),
                  Parallelism(threads));  // Threads start when there is work for them.
-  if (!answer.ok()) return progress.Done(), Fail(answer.status(), err);
-  if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) {
-    progress.Done();
-    PrintLoadWarnings(cluster, err);
-    return Fail(s, err);
+  if (!answer.ok()) return answer.status();
+  if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) return refuse(s);
+  const bool interrupted = interrupt && interrupt->ends()->Expired();
+  return Made{.query = *std::move(query), .answer = *std::move(answer), .interrupted = interrupted};
+}
+
+void PlanCommand::TellOf(const Made& made, std::ostream& err) const {
+  PrintLoadWarnings(*made.answer->cluster, err);
+  if (made.interrupted) PrintMessage("interrupted; this is the best plan so far", err);
+  if (made.query.trials && !made.answer->trials) {
+    PrintMessage("there was no time for a trial of it", err);
   }
-  const PlanReport report = (*answer)->Report();
+}
+
+int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
+                          Progress& progress, std::ostream& out, std::ostream& err) const {
+  const absl::StatusOr<Made> made = Make(cluster, rules, loaded.since, progress, err);
+  if (!made.ok()) return progress.Done(), Fail(made.status(), err);
+  const PlanReport report = made->answer->Report();
   const absl::StatusOr<std::vector<NodeId>> explained =
       FindNodes(report.context.catalog(), explain);
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
   if (explained.ok() && loaded.live != nullptr) {
     progress.Say("trying changes");
-    remedies = FindAllRemedies(report, *explained, *query, *loaded.live);
+    remedies = FindRemedies(report, *explained, made->query, *loaded.live);
   }
   progress.Done();
-
-  PrintLoadWarnings(cluster, err);
-  if (interrupt && interrupt->ends()->Expired()) {
-    PrintMessage("interrupted; this is the best plan so far", err);
-  }
-  if (query->trials && !(*answer)->trials) {
-    PrintMessage("there was no time for a trial of it", err);
-  }
+  TellOf(*made, err);
   if (!explained.ok()) {
     return Fail(absl::Status(explained.status().code(),
                              absl::StrCat("--explain: ", explained.status().message())),

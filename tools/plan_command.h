@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@
 #include "service/groups.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
+#include "service/planning/plan_answer.h"
 #include "service/planning/plan_query.h"
 #include "snapshot/import/load_cluster.h"
 #include "tools/progress.h"
@@ -105,6 +107,19 @@ struct PlanCommand {
   bool CostFlagsFit(std::ostream& err) const;
   // What --node-groups and --nodes say.
   [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;
+  // A plan that was made of a cluster, which outlives it.
+  struct Made {
+    PlanQuery query;
+    std::unique_ptr<PlanAnswer> answer;
+    bool interrupted = false;  // By a signal.
+  };
+  // Plans for a cluster of which reading began at `since`.  It prints warnings where they are why
+  // it refuses; otherwise they are left to TellOf.
+  [[nodiscard]] absl::StatusOr<Made> Make(LoadedCluster& cluster, const GroupRules& rules,
+                                          std::chrono::steady_clock::time_point since,
+                                          Progress& progress, std::ostream& err) const;
+  // What is to be known of it beside the plan.
+  void TellOf(const Made& made, std::ostream& err) const;
   // How a cluster came to be that is planned for.
   struct Loaded {
     std::chrono::steady_clock::time_point since;  // When reading it began.

@@ -17,6 +17,8 @@
 #include "service/clock.h"
 #include "service/live_cluster.h"
 #include "service/plan_comparison.h"
+#include "service/plan_json.h"
+#include "service/plan_report.h"
 #include "service/settings_file.h"
 #include "service/what_if/patched_cluster.h"
 #include "service/what_if/strategic_merge.h"
@@ -66,15 +68,18 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
 }
 
 // What `ebb plan -o json` says of the cluster, with all flags of the command.
-absl::StatusOr<Json> PlanOf(PlanCommand command, LoadedCluster& cluster, std::ostream& err) {
-  command.output = "json";
+absl::StatusOr<Json> PlanOf(const PlanCommand& command, LoadedCluster& cluster, std::ostream& err) {
   const absl::StatusOr<GroupRules> rules = command.ReadGroupRules();
   if (!rules.ok()) return rules.status();
   Progress progress;
-  std::ostringstream text;
-  const int code = command.PlanOver(cluster, *rules, {.since = Clock::now()}, progress, text, err);
-  if (code == 1) return absl::AbortedError("");  // It said why.
-  return Json::parse(text.str());
+  const absl::StatusOr<PlanCommand::Made> made =
+      command.Make(cluster, *rules, Clock::now(), progress, err);
+  progress.Done();
+  if (!made.ok()) return made.status();
+  command.TellOf(*made, err);
+  const PlanReport report = made->answer->Report();
+  if (command.stats) PrintStats(report, /*import_s=*/0, err);
+  return PlanJson(report);
 }
 
 // A field that is misspelt changes nothing, as one that no decision reads.  Pods of one workload
@@ -168,10 +173,7 @@ int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err) 
   if (!command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const absl::StatusOr<PlanComparison> comparison = Compare(command, err);
-  if (!comparison.ok()) {
-    if (comparison.status().message().empty()) return 1;
-    return Fail(comparison.status(), err);
-  }
+  if (!comparison.ok()) return Fail(comparison.status(), err);
   PrintComparison(*comparison, command.output, out);
   return 0;
 }

@@ -377,6 +377,20 @@ absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
   return found;
 }
 
+absl::StatusOr<std::vector<Counterfactual>> FindRemedies(const PlanReport& report,
+                                                         std::span<const NodeId> nodes,
+                                                         const PlanQuery& query,
+                                                         LiveCluster& cluster) {
+  std::vector<Counterfactual> all;
+  for (const NodeId node : nodes) {
+    absl::StatusOr<Counterfactual> found =
+        FindRemedies(report, Explain(report, node), query, cluster);
+    if (!found.ok()) return found.status();
+    all.push_back(*std::move(found));
+  }
+  return all;
+}
+
 Json CounterfactualJson(const Counterfactual& found) {
   Json helps = Json::array();
   for (const Counterfactual::Help& help : found.helps) {
