@@ -102,6 +102,11 @@ absl::Status CheckDuration(std::string_view field, int64_t duration_s) {
   return Invalid(Absl(field), ": ", duration_s, " s is longer than a century");
 }
 
+absl::Status CheckShare(std::string_view field, double share) {
+  if (share > 0 && share <= 1) return absl::OkStatus();
+  return Invalid(Absl(field), ": ", share, " is not above 0 and at most 1");
+}
+
 absl::Status CheckOptions(const PlannerOptions& options) {
   absl::Status status =
       CheckThreshold("scale_down_utilization_threshold", options.scale_down_utilization_threshold);
@@ -206,10 +211,8 @@ absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& in
     return Invalid("must_fit: ", input.must_fit, " is more than the ", input.pending.size(),
                    " pods of pending");
   }
-  if (!(input.max_workload_share > 0 && input.max_workload_share <= 1)) {
-    return Invalid("max_workload_share: ", input.max_workload_share,
-                   " is not above 0 and at most 1");
-  }
+  if (absl::Status s = CheckShare("max_workload_share", input.max_workload_share); !s.ok())
+    return s;
   return CheckPods("evicting", input.evicting, catalog);
 }
 

@@ -30,6 +30,9 @@ absl::Status CheckTime(std::string_view field, int64_t time_s);
 // A duration of at most a century.
 absl::Status CheckDuration(std::string_view field, int64_t duration_s);
 
+// A share of the pods of a workload (workloads.h): more than 0 and at most 1.
+absl::Status CheckShare(std::string_view field, double share);
+
 // Thresholds are numbers, and CheckDuration.
 absl::Status CheckOptions(const PlannerOptions& options);
 

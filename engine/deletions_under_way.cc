@@ -22,30 +22,33 @@ std::vector<NodeId> NodesInDeletion(const ClusterSnapshot& snapshot, int64_t now
 
 bool DeletionsUnderWay::AreDue(const ClusterSnapshot& snapshot, const PlanRequest& request) {
   return request.deletions == DeletionsInSnapshot::kPlanBeside &&
-         !NodesInDeletion(snapshot, request.now_s).empty();
+         !NodesInDeletion(snapshot, request.pass.now_s).empty();
 }
 
 DeletionsUnderWay::DeletionsUnderWay(ClusterSnapshot& snapshot, std::vector<PodId>& pending,
                                      PlanRequest& request) {
   request.deletions = DeletionsInSnapshot::kLeftToCaller;
-  nodes_ = NodesInDeletion(snapshot, request.now_s);
+  request.pass.pending = pending;
+  nodes_ = NodesInDeletion(snapshot, request.pass.now_s);
   if (nodes_.empty()) return;
-  destinations_ = request.destinations != nullptr ? *request.destinations : snapshot.alive();
+  destinations_ =
+      request.pass.destinations != nullptr ? *request.pass.destinations : snapshot.alive();
   for (const NodeId node : nodes_) {
     // Destinations of another size are left for MakePlan to refuse.
     if (Index(node) < destinations_->range()) destinations_->Erase(node);
   }
   for (const NodeId node : nodes_) {
-    const std::vector<PodId> pods = DisplacePods({&node, 1}, request.now_s, snapshot);
+    const std::vector<PodId> pods = DisplacePods({&node, 1}, request.pass.now_s, snapshot);
     displaced_.insert(displaced_.end(), pods.begin(), pods.end());
     displaced_from_.resize(displaced_.size(), node);
   }
-  request.in_deletion = nodes_;
+  request.pass.in_deletion = nodes_;
   pending.insert(pending.begin(), displaced_.begin(), displaced_.end());
-  request.destinations = &*destinations_;
-  request.evicting = displaced_;
+  request.pass.pending = pending;
+  request.pass.destinations = &*destinations_;
+  request.pass.evicting = displaced_;
   request.evicted_from = displaced_from_;
-  request.must_fit = displaced_.size();
+  request.pass.must_fit = displaced_.size();
 }
 
 }  // namespace ebb

@@ -1,7 +1,7 @@
 // DeletionsUnderWay: a plan for a cluster of which nodes are being deleted already.
 //
 //   const DeletionsUnderWay deletions(snapshot, pending, request);
-//   absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, pending, request);
+//   absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, request);
 //
 // MakePlan and all that searches for plans do this by themselves (BesideDeletions).  A caller does
 // it where it goes on with what the plan is of: to report it, or to ask several questions at the
@@ -15,13 +15,12 @@
 //
 // Cost:      O(nodes + pods of nodes in deletion).
 // Threads:   none.
-// Ownership: the request borrows it.
+// Ownership: the request borrows it, and `pending`.
 
 #ifndef EBB_ENGINE_DELETIONS_UNDER_WAY_H_
 #define EBB_ENGINE_DELETIONS_UNDER_WAY_H_
 
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "engine/plan_request.h"
@@ -32,9 +31,9 @@ namespace ebb {
 class DeletionsUnderWay {
  public:
   // Takes the pods that must move off the nodes that are being deleted at the request's time, by
-  // an autoscaler (IsBeingDeleted) or by something else (IsLeaving), puts them before those that
-  // are pending, and tells the request of them.  Of destinations that it has those in deletion are
-  // taken away.
+  // an autoscaler (IsBeingDeleted) or by something else (IsLeaving), puts them before `pending`,
+  // which become the request's pending pods, and tells the request of them.  Of destinations that
+  // it has those in deletion are taken away.
   DeletionsUnderWay(ClusterSnapshot& snapshot, std::vector<PodId>& pending, PlanRequest& request);
   DeletionsUnderWay(const DeletionsUnderWay&) = delete;
   DeletionsUnderWay& operator=(const DeletionsUnderWay&) = delete;
@@ -49,17 +48,16 @@ class DeletionsUnderWay {
   std::optional<NodeSet> destinations_;
 };
 
-// Returns plan(snapshot, pending, request): of what is handed in, or where deletions are due, of a
-// branch of the snapshot beside them.
+// Returns plan(snapshot, request): of what is handed in, or where deletions are due, of a branch of
+// the snapshot beside them.
 template <typename Snapshot, typename Plan>
-auto BesideDeletions(Snapshot& snapshot, std::span<const PodId> pending, const PlanRequest& request,
-                     const Plan& plan) {
-  if (!DeletionsUnderWay::AreDue(snapshot, request)) return plan(snapshot, pending, request);
+auto BesideDeletions(Snapshot& snapshot, const PlanRequest& request, const Plan& plan) {
+  if (!DeletionsUnderWay::AreDue(snapshot, request)) return plan(snapshot, request);
   ClusterSnapshot branch(snapshot);
-  std::vector<PodId> waiting(pending.begin(), pending.end());
+  std::vector<PodId> pending(request.pass.pending.begin(), request.pass.pending.end());
   PlanRequest asked = request;
-  const DeletionsUnderWay deletions(branch, waiting, asked);
-  return plan(branch, std::span<const PodId>(waiting), asked);
+  const DeletionsUnderWay deletions(branch, pending, asked);
+  return plan(branch, asked);
 }
 
 }  // namespace ebb

@@ -20,6 +20,11 @@ int64_t SaturatingMultiply(int64_t a, int64_t b) {
 
 }  // namespace
 
+size_t FirstPassLimit(int64_t max_scale_down_parallelism) {
+  constexpr int64_t kUnneededTimeS = 600;
+  return UnneededLimit(kUnneededTimeS, max_scale_down_parallelism).Next(/*now_s=*/0, 0);
+}
+
 UnneededLimit::UnneededLimit(int64_t scale_down_unneeded_time_s, int64_t max_scale_down_parallelism)
     : unneeded_time_s_(std::max<int64_t>(scale_down_unneeded_time_s, 0)),
       parallelism_(std::max<int64_t>(max_scale_down_parallelism, 0)) {}

@@ -16,6 +16,9 @@
 
 namespace ebb {
 
+// As many removable nodes as end the first pass of an autoscaler with its usual unneeded time.
+size_t FirstPassLimit(int64_t max_scale_down_parallelism);
+
 class UnneededLimit {
  public:
   // What must survive a restart.

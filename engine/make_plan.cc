@@ -7,7 +7,6 @@
 #include "engine/check_input.h"
 #include "engine/deletions_under_way.h"
 #include "engine/group_quotas.h"
-#include "engine/limits.h"
 #include "engine/node_standing.h"
 #include "engine/verify.h"
 
@@ -201,7 +200,7 @@ absl::Status VerifyOrCut(const ClusterSnapshot& snapshot, const NodeGroups& grou
   if (!part.ok()) return part.status();
   if (!part->packed) made.plan.packed.clear();
   if (!part->packed || part->removals < made.plan.remove.size()) {
-    CutToSound(snapshot, groups, request.now_s, part->removals, Termination::kDeadline, made);
+    CutToSound(snapshot, groups, request.pass.now_s, part->removals, Termination::kDeadline, made);
   }
   return absl::OkStatus();
 }
@@ -214,21 +213,10 @@ void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t 
   CutToSound(snapshot, groups, now_s, removals, termination, made);
 }
 
-PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
-                        std::span<const PodId> pending) {
-  PassInput input;
-  input.now_s = request.now_s;
+PassInput LastPassInput(const PlanRequest& request, const PlanResult& made) {
+  PassInput input = request.pass;
   input.candidates = made.candidates;
-  input.destinations = request.destinations;
-  input.in_deletion = request.in_deletion;
-  input.pending = pending;
-  input.must_fit = request.must_fit;
-  input.evicting = request.evicting;
-  input.max_workload_share = request.max_workload_share;
-  if (request.max_scale_down_parallelism) {
-    input.unneeded_limit =
-        UnneededLimit(600, *request.max_scale_down_parallelism).Next(request.now_s, 0);
-  }
+  input.deadline = nullptr;
   return input;
 }
 
@@ -236,26 +224,25 @@ namespace {
 
 // With what is in deletion as the request says.
 absl::StatusOr<PlanResult> MakePlanAsAsked(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                           std::span<const PodId> pending,
                                            const PlanRequest& request) {
   PlanResult made;
-  PassInput input = LastPassInput(request, made, pending);
+  PassInput input = LastPassInput(request, made);
   if (request.candidates != nullptr) input.candidates = *request.candidates;
   if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
   if (absl::Status s = CheckPassInput(snapshot, input); !s.ok()) return s;
   if (absl::Status s = CheckSuggestions(snapshot.catalog(), request.suggestions); !s.ok()) return s;
 
   FindCandidates(snapshot, groups, request, made);
-  SortCandidates(snapshot, groups, request.planner, request.order, request.now_s,
+  SortCandidates(snapshot, groups, request.planner, request.order, request.pass.now_s,
                  /*was_unneeded=*/nullptr, made.candidates);
   made.order = made.candidates;
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
-  const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, request.now_s);
+  const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, request.pass.now_s);
   Exclusions exclusions(snapshot.catalog().nodes(), made);
   std::vector<std::optional<Utilization>> utilization;  // As the first pass, of all, saw it.
   while (true) {
-    input = LastPassInput(request, made, pending);
-    input.deadline = request.passes_end;
+    input = LastPassInput(request, made);
+    input.deadline = request.pass.deadline;
     Planner planner(request.planner);
     planner.Suggest(snapshot, request.suggestions);
     absl::StatusOr<Plan> plan = planner.Pass(snapshot, groups, input);
@@ -264,8 +251,8 @@ absl::StatusOr<PlanResult> MakePlanAsAsked(ClusterSnapshot& snapshot, const Node
     if (++made.passes == 1) utilization = made.plan.utilization;
     const size_t sound =
         SoundRemovals(groups, registered, quotas, made.plan, made.plan.remove.size());
-    if (sound < made.plan.remove.size() && request.passes_end != nullptr &&
-        request.passes_end->Expired()) {
+    if (sound < made.plan.remove.size() && request.pass.deadline != nullptr &&
+        request.pass.deadline->Expired()) {
       // There is no time for another pass.
       Cut(snapshot.catalog(), sound, Termination::kDeadline, made);
       break;
@@ -289,14 +276,16 @@ absl::StatusOr<PlanResult> MakePlanAsAsked(ClusterSnapshot& snapshot, const Node
 }  // namespace
 
 absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                    std::span<const PodId> pending, const PlanRequest& request) {
+                                    const PlanRequest& request) {
   if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
   if (absl::Status s = CheckSnapshot(snapshot, /*remembered=*/nullptr); !s.ok()) return s;
-  return BesideDeletions(
-      snapshot, pending, request,
-      [&](ClusterSnapshot& beside, std::span<const PodId> waiting, const PlanRequest& asked) {
-        return MakePlanAsAsked(beside, groups, waiting, asked);
-      });
+  if (!request.pass.candidates.empty()) {
+    return absl::InvalidArgumentError(
+        "pass.candidates: a plan finds those of its passes; name nodes in candidates");
+  }
+  return BesideDeletions(snapshot, request, [&](ClusterSnapshot& beside, const PlanRequest& asked) {
+    return MakePlanAsAsked(beside, groups, asked);
+  });
 }
 
 }  // namespace ebb

@@ -17,7 +17,7 @@
 // Nodes that are being deleted already are planned beside: their pods find room first
 // (deletions_under_way.h).  No caller needs to know of them.
 //
-// Time: `PlanRequest::passes_end` ends the passes, all together, and `verification_ends` the
+// Time: `PlanRequest::pass.deadline` ends the passes, all together, and `verification_ends` the
 // verification.  Either makes the plan shorter: it is cut after the last removal up to
 // which all is verified and every limit of groups holds (an atomic group goes as a whole
 // or stays), and candidates behind the cut are skipped.  A plan that was cut ends with
@@ -34,7 +34,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -63,16 +62,14 @@ void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t 
              size_t removals, Termination termination, PlanResult& made);
 
 // What the last pass of a plan was asked, but for its deadline: what Verify takes.
-// Borrows the request, the result and `pending`.
-PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
-                        std::span<const PodId> pending);
+// Borrows the request and the result.
+PassInput LastPassInput(const PlanRequest& request, const PlanResult& made);
 
-// `pending`: pods without a node, which take the room that they will need before any node
-// goes.  The snapshot is afterwards as it was; no fork of it may be open.
+// The snapshot is afterwards as it was; no fork of it may be open.
 // Errors: InvalidArgument, for input that check_input.h refuses; Internal, if the plan does
 // not stand up to the verifier, which is a bug of ebb.
 absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                    std::span<const PodId> pending, const PlanRequest& request);
+                                    const PlanRequest& request);
 
 }  // namespace ebb
 

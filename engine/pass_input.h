@@ -1,4 +1,12 @@
-// What one pass of the planner (planner.h) is asked, and by which options.
+// PassInput: what one pass of the planner (planner.h) is asked, by ids of one snapshot; and by
+// which options.
+//
+// The engine has three forms of a question, and no field stands in two of them:
+//   - PassInput: one pass over candidates that the caller chose and sorted;
+//   - PlanRequest (plan_request.h): a whole plan, which has the PassInput of its passes as a
+//   member;
+//   - RoundInput (round.h): a round, which learns the rest of a pass from what it remembers.
+// Outside the engine a question is data by name: PlanQuery (service/planning/plan_query.h).
 
 #ifndef EBB_ENGINE_PASS_INPUT_H_
 #define EBB_ENGINE_PASS_INPUT_H_
@@ -45,7 +53,7 @@ struct PassInput {
   std::span<const NodeId> in_deletion = {};
   // Nodes that are removable at most, atomic groups' nodes not counted.
   size_t unneeded_limit = std::numeric_limits<size_t>::max();
-  const Deadline* deadline = nullptr;  // Null: none.
+  const Deadline* deadline = nullptr;  // Null: there is time for all.
   PodOrder pod_order = PodOrder::kByPriority;
   // Pods without a node, which take the room that they will need before any node goes.
   // They are placed in `pod_order`; where that does not tell, in this order.

@@ -27,32 +27,6 @@
 
 namespace ebb {
 
-// A PassInput that owns what it lists.  No field of a PassInput can be left out of it, nor
-// out of a comparison: both take a PassInput apart into all of its members, by number, so
-// that a further member does not compile until it has its place here.
-class PassQuestion {
- public:
-  explicit PassQuestion(const PassInput& input);
-
-  // Whether `input` asks the same, apart from the time.  A question with a deadline
-  // matches no other.
-  [[nodiscard]] bool IsAskedBy(const PassInput& input) const;
-
-  [[nodiscard]] std::span<const NodeId> candidates() const { return candidates_; }
-
- private:
-  bool has_deadline_ = false;
-  std::vector<NodeId> candidates_;
-  std::optional<NodeSet> destinations_;
-  std::vector<NodeId> in_deletion_;
-  size_t unneeded_limit_ = 0;
-  PodOrder pod_order_ = PodOrder::kByPriority;
-  std::vector<PodId> pending_;
-  size_t must_fit_ = 0;
-  std::vector<PodId> evicting_;
-  double max_workload_share_ = 1;
-};
-
 class SettledPass {
  public:
   // The pass over `snapshot` in `state` that `input` asked for.  It judged eligibility alone
@@ -61,6 +35,8 @@ class SettledPass {
   SettledPass(const ClusterSnapshot& snapshot, uint64_t state, const NodeGroups& groups,
               const PlannerOptions& options, const PassInput& input,
               std::vector<bool> recently_unremovable, Plan plan, size_t ineligible);
+  SettledPass(const SettledPass&) = delete;  // Its input points into it.
+  SettledPass& operator=(const SettledPass&) = delete;
 
   // Whether this asks what the pass was asked, of the same cluster, at a time at which all
   // are judged as they were.  What was asked may be anything: it need not have been checked.
@@ -72,7 +48,7 @@ class SettledPass {
   // of a node.  A pass for which WasAsked holds too would come out the same.
   template <typename IsRecent>
   [[nodiscard]] bool SameAreRecent(IsRecent&& is_recent) const {
-    const std::span<const NodeId> candidates = question_.candidates();
+    const std::span<const NodeId> candidates = input_.candidates;
     for (size_t c = 0; c < candidates.size(); ++c) {
       if (is_recent(candidates[c]) != recently_unremovable_[c]) return false;
     }
@@ -87,7 +63,14 @@ class SettledPass {
  private:
   uint64_t state_;  // ClusterSnapshot::StateId
   NodeGroups groups_;
-  PassQuestion question_;
+  // What the pass was asked, and the lists of that.  Its deadline is never read, only whether it
+  // had one.
+  PassInput input_;
+  std::vector<NodeId> candidates_;
+  std::optional<NodeSet> destinations_;
+  std::vector<NodeId> in_deletion_;
+  std::vector<PodId> pending_;
+  std::vector<PodId> evicting_;
   std::vector<bool> recently_unremovable_;  // By place among the candidates.
   int64_t from_s_;                          // Times at which all are judged as they were.
   int64_t until_s_;

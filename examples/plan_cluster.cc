@@ -44,9 +44,8 @@ absl::Status PlanCluster() {
   pool.target_size = 3;
   groups.group_of.assign(catalog.nodes(), ebb::GroupId{0});
   ebb::PlanRequest request;  // The defaults are the autoscaler's.
-  request.now_s = 1'800'000'000;
-  const absl::StatusOr<ebb::PlanResult> result =
-      ebb::MakePlan(*cluster, groups, /*pending=*/{}, request);
+  request.pass.now_s = 1'800'000'000;
+  const absl::StatusOr<ebb::PlanResult> result = ebb::MakePlan(*cluster, groups, request);
   if (!result.ok()) return result.status();
 
   for (const ebb::RemovableNode& removal : result->plan.remove) {

@@ -69,7 +69,7 @@ bool Send(Session& session, uint8_t call, std::string_view bytes, uint64_t& resy
       if (const auto filter = Parse<wire::FilterCall>(bytes)) (void)session.Filter(*filter);
       return false;
     case 6:
-      if (const auto pass = Parse<wire::PassCall>(bytes)) (void)session.Pass(*pass, std::nullopt);
+      if (const auto pass = Parse<wire::PlanInput>(bytes)) (void)session.Pass(*pass, std::nullopt);
       return false;
     default:
       if (bytes.empty()) {

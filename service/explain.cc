@@ -42,8 +42,8 @@ std::string WordsOf(const Catalog& catalog, PodId pod, const DrainVerdict& verdi
 // The node in deletion that the pod runs on; kNoNode: it is on none.
 NodeId LeavesNode(const PlanContext& context, PodId pod) {
   const PlanRequest& request = *context.request;
-  const auto at = std::ranges::find(request.evicting, pod);
-  const auto index = static_cast<size_t>(at - request.evicting.begin());
+  const auto at = std::ranges::find(request.pass.evicting, pod);
+  const auto index = static_cast<size_t>(at - request.pass.evicting.begin());
   return index < request.evicted_from.size() ? request.evicted_from[index] : kNoNode;
 }
 
@@ -52,7 +52,7 @@ void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& expl
   for (const PodId pod : replay.snapshot().PodsOn(explanation.node)) {
     const DrainVerdict verdict =
         JudgePod(catalog, pod, context.request->planner.drain, replay.budgets(),
-                 context.request->now_s, context.groups->ManagerOf(explanation.node));
+                 context.request->pass.now_s, context.groups->ManagerOf(explanation.node));
     const bool pending = context.cluster->snapshot.NodeOf(pod) == kNoNode;
     explanation.pods.push_back({.pod = pod,
                                 .outcome = OutcomeOf(catalog, pod, verdict),
@@ -126,9 +126,9 @@ void AddDisplaced(const PlanContext& context, Explanation& explanation) {
   for (size_t i = 0; i < request.evicted_from.size(); ++i) {
     if (request.evicted_from[i] != explanation.node) continue;
     ++pods;
-    const auto place = std::ranges::find(packed, request.evicting[i], &Move::pod);
+    const auto place = std::ranges::find(packed, request.pass.evicting[i], &Move::pod);
     const bool has_place = place != packed.end();
-    explanation.pods.push_back({.pod = request.evicting[i],
+    explanation.pods.push_back({.pod = request.pass.evicting[i],
                                 .outcome = has_place ? Outcome::kMoves : Outcome::kFindsNoRoom,
                                 .pdb = {},
                                 .to = has_place ? place->to : kNoNode,
@@ -143,7 +143,7 @@ void AddDisplaced(const PlanContext& context, Explanation& explanation) {
 void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
   PodsToMove pods;
   DrainJudge judge(context.catalog(), context.request->planner.drain, replay.budgets(),
-                   context.request->now_s);
+                   context.request->pass.now_s);
   ClusterSnapshot& snapshot = replay.snapshot();
   judge.GetPodsToMove(snapshot.PodsOn(explanation.node), pods,
                       context.groups->ManagerOf(explanation.node));

@@ -111,7 +111,7 @@ Json ExplanationJson(const PlanReport& report, std::span<const NodeId> nodes,
                      const Deadline* stops) {
   Json json = {{"apiVersion", kPlanApiVersion},
                {"kind", "Explanation"},
-               {"now", FormatRfc3339(report.context.request->now_s)}};
+               {"now", FormatRfc3339(report.context.request->pass.now_s)}};
   PutComplete(report.context.cluster->warnings, json);
   if (report.context.session) json["session"] = SessionJson(*report.context.session);
   Json list = Json::array();

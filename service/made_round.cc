@@ -54,7 +54,7 @@ void Tell(LoadedCluster& cluster, const ActuationStatus& actuation, MadeRound& r
   const Catalog& catalog = cluster.snapshot.catalog();
   round.made = PlanOfRound(cluster, round.result,
                            OutsideThePlan(cluster.snapshot, round.groups, actuation, round.result));
-  round.request.now_s = round.result.now_s;
+  round.request.pass.now_s = round.result.now_s;
   // Not among the arguments of a record: replaying it finds them again.
   WarnOfPlan(cluster.snapshot, round.groups, round.request, round.made, cluster.warnings);
   round.report = MakeReport({.cluster = &cluster,
@@ -72,15 +72,15 @@ MadeRound::MadeRound() = default;
 MadeRound::~MadeRound() = default;
 
 absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
-                                                     const RoundQuestion& question) {
-  const RoundSettings& settings = *question.settings;
-  if (absl::Status s = CheckTime("now_s", question.now_s); !s.ok()) return s;
+                                                     const RoundSettings& settings, int64_t number,
+                                                     int64_t now_s, const Deadline* deadline) {
+  if (absl::Status s = CheckTime("now_s", now_s); !s.ok()) return s;
   auto round = std::make_unique<MadeRound>();
-  round->number = question.number;
-  round->now_s = question.now_s;
+  round->number = number;
+  round->now_s = now_s;
   round->groups = AssignGroups(cluster.snapshot.catalog(), settings.groups);
   CountUnregistered(settings.events, settings.groups, round->groups, round->log);
-  ResolvedEvents events = Resolve(settings.events, cluster.snapshot, round->groups, question.now_s);
+  ResolvedEvents events = Resolve(settings.events, cluster.snapshot, round->groups, now_s);
   round->log.insert(round->log.end(), events.log.begin(), events.log.end());
   round->failed_deletions = std::move(events.failed_deletions);
   round->deletions_in_progress =
@@ -88,23 +88,23 @@ absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, Load
   for (const auto& group : settings.events.unregistered) round->unregistered_nodes += group.count;
   round->request.planner = scale_down.options().planner;
   round->request.order = settings.options.candidate_order;
-  round->request.now_s = question.now_s;
+  round->request.pass.now_s = now_s;
 
   RoundInput input;
-  input.now_s = question.now_s;
+  input.now_s = now_s;
   input.actuation = &events.actuation;
   input.events = events.scale_events;
   input.ended = events.ended;
   input.order = settings.options.candidate_order;
   input.pending = cluster.pending;
-  std::optional<NotedDeadline> deadline;
-  if (question.deadline != nullptr) input.deadline = &deadline.emplace(*question.deadline);
+  std::optional<NotedDeadline> noted;
+  if (deadline != nullptr) input.deadline = &noted.emplace(*deadline);
   const Clock::time_point start = Clock::now();
   absl::StatusOr<RoundResult> result = scale_down.Round(cluster.snapshot, round->groups, input);
   if (!result.ok()) return result.status();
   round->result = *std::move(result);
   round->seconds = SecondsSince(start);
-  if (deadline) round->deadline_question = deadline->expired_at();
+  if (noted) round->deadline_question = noted->expired_at();
   round->arguments =
       ArgumentsText(settings.options, settings.texts, cluster.warnings, round->deadline_question);
   round->log.insert(round->log.end(), round->result.log.begin(), round->result.log.end());

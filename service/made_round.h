@@ -22,13 +22,6 @@
 
 namespace ebb {
 
-struct RoundQuestion {
-  const RoundSettings* settings;
-  int64_t number;  // Of the round, from 1.
-  int64_t now_s;
-  const Deadline* deadline = nullptr;  // Of the pass; null: there is time for all.
-};
-
 // What a round decided, and what telling it needs.
 struct MadeRound {
   MadeRound();
@@ -57,10 +50,12 @@ struct MadeRound {
   std::vector<std::string> log;  // What was odd, a line each.
 };
 
-// `scale_down` goes on by a round.
-// Errors: those of ScaleDown::Round; it has not gone on then.
+// `scale_down` goes on by a round, the `number`-th, from 1.  `deadline`: of its pass; null: there
+// is time for all. Errors: those of ScaleDown::Round; it has not gone on then.
 absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
-                                                     const RoundQuestion& question);
+                                                     const RoundSettings& settings, int64_t number,
+                                                     int64_t now_s,
+                                                     const Deadline* deadline = nullptr);
 
 }  // namespace ebb
 

@@ -12,7 +12,7 @@ PassReplay::PassReplay(const PlanContext& context)
   const std::vector<NodeId>& order = context.made->order;
   for (size_t turn = 0; turn < order.size(); ++turn) turn_[Index(order[turn])] = turn;
   for (const Move& packed : context.made->plan.packed) snapshot_.AddPod(packed.pod, packed.to);
-  pdbs_at_start_.RemovePods(context.request->evicting);
+  pdbs_at_start_.RemovePods(context.request->pass.evicting);
   pdbs_ = pdbs_at_start_;
 }
 
@@ -70,7 +70,7 @@ std::optional<Utilization> PassReplay::UtilizationOf(NodeId node) const {
                               {.ignore_daemonsets = ignore_daemonsets,
                                .ignore_mirror_pods = options.ignore_mirror_pods_utilization,
                                .gpu_label = context_.groups->HasGpuLabel(node)},
-                              context_.request->now_s);
+                              context_.request->pass.now_s);
 }
 
 }  // namespace ebb

@@ -322,7 +322,7 @@ Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const Plac
 Json PlanJson(const PlanReport& report) {
   Json json = {{"apiVersion", kPlanApiVersion},
                {"kind", "Plan"},
-               {"now", FormatRfc3339(report.context.request->now_s)}};
+               {"now", FormatRfc3339(report.context.request->pass.now_s)}};
   PutComplete(report.context.cluster->warnings, json);
   json["summary"] = SummaryJson(report);
   const std::unordered_map<uint32_t, AtTurn> turns = ReplayTurns(report);

@@ -90,7 +90,8 @@ void AddNotJudged(const PlanContext& context, std::vector<PlanReport::Kept>& kep
     if (listed.Contains(node)) continue;
     UnremovableNode why;
     why.node = node;
-    if (IsBeingDeleted(catalog.node(node), context.request->now_s) || IsLeaving(catalog, node)) {
+    if (IsBeingDeleted(catalog.node(node), context.request->pass.now_s) ||
+        IsLeaving(catalog, node)) {
       why.reason = UnremovableReason::kCurrentlyBeingDeleted;
       kept.push_back({why, ToString(why.reason)});
     } else {
@@ -286,7 +287,7 @@ std::string UnreadyWords(const PlanContext& context, NodeId node) {
   const NodeInfo& info = context.catalog().node(node);
   std::string words = NotReadyWords(*context.groups, node);
   if (words.empty() && !info.ready) words = "is not ready";
-  const int64_t age_s = context.request->now_s - info.creation_time;
+  const int64_t age_s = context.request->pass.now_s - info.creation_time;
   if (words.empty() || info.creation_time == 0 || age_s < 60) return words;
   absl::StrAppend(&words, ", ", DurationText(age_s), " after it was made");
   return words;
@@ -302,7 +303,7 @@ std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
   }
   if (why.reason == UnremovableReason::kNotStarted) {
     std::string starting =
-        WhyStarting(context.catalog(), *context.groups, why.node, context.request->now_s);
+        WhyStarting(context.catalog(), *context.groups, why.node, context.request->pass.now_s);
     // A round knew of its group's scale-up, and the groups here do not.
     return starting.empty() ? NotReadyWords(*context.groups, why.node) : starting;
   }
@@ -382,7 +383,7 @@ std::optional<InputWarning> WarningOfArchitectures(const ClusterSnapshot& snapsh
 }
 
 PodsWithRoom CountRoom(const PlanContext& context) {
-  const std::span<const PodId> evicting = context.request->evicting;
+  const std::span<const PodId> evicting = context.request->pass.evicting;
   const absl::flat_hash_set<PodId> displaced(evicting.begin(), evicting.end());
   const std::vector<Move>& packed = context.made->plan.packed;
   const auto placed = static_cast<size_t>(std::ranges::count_if(
@@ -396,7 +397,7 @@ PodsWithRoom CountRoom(const PlanContext& context) {
 }
 
 size_t RunningPods(const PlanContext& context) {
-  return context.cluster->snapshot.placed_pods() + context.request->evicting.size();
+  return context.cluster->snapshot.placed_pods() + context.request->pass.evicting.size();
 }
 
 PlanReport MakeReport(const PlanContext& context) {

@@ -90,7 +90,7 @@ std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const P
     if (annotated != SafeToEvict::kFalse && annotated != SafeToEvict::kOther) continue;
     if (!budgets) budgets.emplace(catalog);
     const DrainVerdict verdict =
-        JudgePod(catalog, pod, request.planner.drain, *budgets, request.now_s);
+        JudgePod(catalog, pod, request.planner.drain, *budgets, request.pass.now_s);
     std::string words = PassedOverWords(catalog, pod, verdict);
     if (!words.empty()) passed_over.push_back({.pod = pod, .words = std::move(words)});
   }
@@ -105,7 +105,7 @@ void WarnOfDisplaced(const Catalog& catalog, const PlanRequest& request, const P
   for (const Move& move : made.plan.packed) packed.insert(move.pod);
   size_t pods = 0;
   std::string first;
-  for (const PodId pod : request.evicting) {
+  for (const PodId pod : request.pass.evicting) {
     if (!packed.contains(pod) && pods++ == 0) first = Printable(catalog.PodName(pod));
   }
   if (pods == 0) return;

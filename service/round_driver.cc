@@ -129,8 +129,7 @@ absl::StatusOr<std::unique_ptr<MadeRound>> RoundDriver::Make(const RoundSettings
   }
   unsaved_ = true;
   absl::StatusOr<std::unique_ptr<MadeRound>> made =
-      MakeRound(*scale_down_, source.cluster,
-                {.settings = &settings, .number = number, .now_s = now_s, .deadline = deadline});
+      MakeRound(*scale_down_, source.cluster, settings, number, now_s, deadline);
   if (!made.ok()) return made;
   MadeRound* const round = made->get();
   if (round->result.status == ScaleDownStatus::kError) {

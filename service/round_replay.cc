@@ -118,11 +118,8 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
   if (state) scale_down.Restore(*state, symbols);
   const RecordedDeadline deadline(arguments->deadline_question.value_or(0));
   const absl::StatusOr<std::unique_ptr<MadeRound>> round =
-      MakeRound(scale_down, source->cluster,
-                {.settings = &settings,
-                 .number = entry.round,
-                 .now_s = entry.now_s,
-                 .deadline = arguments->deadline_question ? &deadline : nullptr});
+      MakeRound(scale_down, source->cluster, settings, entry.round, entry.now_s,
+                arguments->deadline_question ? &deadline : nullptr);
   if (!round.ok()) return round.status();
   state = scale_down.Save();
   return Departure(entry.decision, arguments->rules, *(*round)->json);

@@ -71,17 +71,18 @@
 #include "service/planning/plan_answer.h"
 #include "service/planning/plan_query.h"
 #include "service/planning/plan_search.h"
+#include "service/planning/query_fields.h"
 #include "service/policy_trial/policy_trial.h"
-#include "service/round_advisor.h"
 #include "service/round_driver.h"
 #include "service/round_options.h"
 #include "service/run/exported_cluster.h"
+#include "service/run/round_advisor.h"
 #include "service/run/session_rounds.h"
 #include "service/run/session_sizing.h"
 #include "service/session/actuation_log.h"
-#include "service/session/pass_call.h"
 #include "service/session/session.h"
 #include "service/session/session_feed.h"
+#include "service/session/wire_pass.h"
 #include "service/session/wire_query.h"
 #include "service/sizing/node_queues.h"
 #include "service/sizing/pool_reader.h"
@@ -513,10 +514,9 @@ void Bounded(const ClusterSnapshot& snapshot, const NodeGroups& groups, const Pl
 }
 
 // engine/search/search.h
-void Searched(ClusterSnapshot& snapshot, const NodeGroups& groups, std::span<const PodId> pending,
-              const PlanRequest& request, const SearchOptions& options,
-              const std::function<void(const Plan&)>& Use) {
-  absl::StatusOr<SearchResult> found = OptimizePlan(snapshot, groups, pending, request, options);
+void Searched(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
+              const SearchOptions& options, const std::function<void(const Plan&)>& Use) {
+  absl::StatusOr<SearchResult> found = OptimizePlan(snapshot, groups, request, options);
   Use(found->best.plan);
 }
 
@@ -723,11 +723,9 @@ bool Helps(LiveCluster& cluster, const PlanQuery& query, const Remedy& remedy) {
 }
 
 // engine/search/frontier.h
-bool HasPoints(ClusterSnapshot& snapshot, const NodeGroups& groups,
-               const std::vector<PodId>& pending, const PlanRequest& request,
+bool HasPoints(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
                const std::vector<double>& hourly, const SearchOptions& options) {
-  absl::StatusOr<Frontier> frontier =
-      FindFrontier(snapshot, groups, pending, request, hourly, options);
+  absl::StatusOr<Frontier> frontier = FindFrontier(snapshot, groups, request, hourly, options);
   return frontier.ok() && !frontier->points.empty();
 }
 
@@ -756,15 +754,14 @@ void TellUsableRoom(std::span<const std::vector<int64_t>> kinds, std::span<const
 bool PlanBesideDeletions(ClusterSnapshot& snapshot, const NodeGroups& groups,
                          std::vector<PodId>& pending, PlanRequest& request) {
   const DeletionsUnderWay deletions(snapshot, pending, request);
-  absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, pending, request);
+  absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, request);
   return made.ok();
 }
 
 // engine/simulation/robust_plan.h
-bool PlanRobustly(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                  std::span<const PodId> pending, const PlanRequest& request,
+bool PlanRobustly(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
                   const PlanResult& made) {
-  const auto robust = MakeRobust(snapshot, groups, pending, request, made, 0, {});
+  const auto robust = MakeRobust(snapshot, groups, request, made, 0, {});
   return robust.ok();
 }
 
@@ -773,6 +770,13 @@ bool AnswerQuestion(LoadedCluster& cluster, int64_t now_s) {
   PlanQuery query{.now_s = now_s, .search = SearchQuery{.budget_s = 2}};
   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
   return answer.ok();
+}
+
+// service/planning/query_fields.h
+absl::Status CheckQuestion(const PlanQuery& query) {
+  absl::Status status = CheckQuery(query);
+  if (!status.ok()) return status;
+  return absl::OkStatus();
 }
 
 // service/planning/plan_answer.h
@@ -795,7 +799,7 @@ bool ReadQuestion(const v1alpha1::PlanInput& input, const RoundSettings& setting
   return query.ok();
 }
 
-// service/round_advisor.h
+// service/run/round_advisor.h
 void SearchBeforeRounds(const ScaleDownOptions& scale_down_options, Loop& loop, LoopClock& clock,
                         LoopOptions& loop_options) {
   RoundAdvisor advisor(scale_down_options, {.iterations = 5});
@@ -806,12 +810,12 @@ void SearchBeforeRounds(const ScaleDownOptions& scale_down_options, Loop& loop, 
   loop.Run(clock);
 }
 
-// service/session/pass_call.h
-absl::Status PassCallExample(const v1alpha1::PassCall& call, ClusterSnapshot& snapshot,
-                             const GroupRules& rules, Planner& planner, int64_t now_s,
-                             v1alpha1::PassReply& reply) {
-  absl::StatusOr<PassRequest> request = ReadPassCall(call, snapshot, rules);
-  absl::StatusOr<Plan> plan = planner.Pass(snapshot, request->groups, request->Input(now_s));
+// service/session/wire_pass.h
+absl::Status PassOnTheWire(const v1alpha1::PlanInput& input, ClusterSnapshot& snapshot,
+                           const GroupRules& rules, Planner& planner, v1alpha1::PassReply& reply) {
+  PassLists lists;
+  absl::StatusOr<PassInput> pass = ReadPass(input, snapshot, rules, lists);
+  absl::StatusOr<Plan> plan = planner.Pass(snapshot, lists.groups, *pass);
   WritePassPlan(snapshot.catalog(), *plan, reply.mutable_plan());
   return plan.status();
 }

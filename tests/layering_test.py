@@ -43,7 +43,7 @@ FOLDERS = {
     "service/embed": _SERVICE | {"service", "service/session"},
     "service/daemon": _SERVICE | {"service", "service/session"},
     "service/actuators": _ENGINE | {"engine", "engine/actuation", "service"},
-    "service/run": _SERVICE | {"service", "engine/actuation", "service/session", "service/daemon", "service/actuators"},
+    "service/run": _SERVICE | {"service", "service/planning", "engine/actuation", "service/session", "service/daemon", "service/actuators"},
     "tools": _SERVICE | {"engine/actuation", "engine/policy", "engine/search", "engine/simulation", "snapshot/samples", "service", "service/planning", "service/session", "service/sizing", "service/policy_trial", "service/outside", "service/what_if", "service/daemon", "service/actuators", "service/run"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
@@ -63,6 +63,10 @@ PRIVATE = [
 HEAVY = re.compile(r"^(simdjson|yaml-cpp/|grpcpp/|CLI/|nlohmann/json\.hpp$)")
 # What the JSON reader's own few files share.
 HEAVY_ALLOWED = re.compile(r"^snapshot/formats/json_\w+\.h$")
+# What makes plans over a cluster, and who may ask it: the engine itself, and service/planning for all
+# others.  A pass (Planner::Pass) and a round (ScaleDown::Round) are other questions.
+PLANNERS = re.compile(r"\b(MakePlan|OptimizePlan|FindFrontier|BoundRemovals|MakeRobust)\(")
+MAY_PLAN = re.compile(r"^(engine|service/planning)/|^service/embed/cluster\.h$")  # Its MakePlan is a call of libebb.
 # The engine takes `now` as an argument, so that any plan can be replayed.
 AMBIENT = re.compile(r"""
     \b(system|steady|high_resolution|utc|tai|gps|file)_clock\b
@@ -103,6 +107,8 @@ def offences(path, text):
                     yield number, f"{header}: {why}"
             if path.endswith(".h") and HEAVY.search(header) and not HEAVY_ALLOWED.search(path):
                 yield number, f"{header}: too heavy for a header"
+        elif PLANNERS.search(code := line.split("//")[0]) and not MAY_PLAN.search(path):
+            yield number, f"makes a plan by {PLANNERS.search(code).group(1)}: ask service/planning"
         elif folder not in MAY_LOOK_AROUND and AMBIENT.search(line.split("//")[0]):
             yield number, "reads a clock, a flag, the environment or a random device: take it as an argument"
 
@@ -187,6 +193,16 @@ class OffencesTest(unittest.TestCase):
     def test_a_folder_below_another_has_rules_of_its_own(self):
         self.assertTrue(self.found("snapshot/a.h", '#include "snapshot/formats/read_json.h"'))
         self.assertFalse(self.found("snapshot/formats/a.h", '#include "snapshot/objects.h"'))
+
+    def test_a_plan_that_is_made_beside_the_planning_module_is_found(self):
+        for code in ("auto made = MakePlan(snapshot, groups, request);", "return OptimizePlan(snapshot, groups);",
+                     "FindFrontier(a)", "ebb::BoundRemovals(a)", "MakeRobust(a)"):
+            with self.subTest(code):
+                self.assertTrue(self.found("service/run/a.cc", code))
+                self.assertTrue(self.found("tools/a.cc", code))
+                self.assertFalse(self.found("service/planning/a.cc", code))
+                self.assertFalse(self.found("engine/search/a.cc", code))
+        self.assertFalse(self.found("tools/a.cc", "// MakePlan(snapshot) in a comment"))
 
     def test_protobuf_outside_its_folders_is_found(self):
         header = '#include "snapshot/formats/wire/snapshot.pb.h"'

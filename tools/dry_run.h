@@ -22,7 +22,7 @@
 #include "engine/actuation/loop.h"
 #include "engine/round.h"
 #include "service/groups.h"
-#include "service/round_advisor.h"
+#include "service/run/round_advisor.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace ebb {

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
@@ -27,6 +26,7 @@
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/progress.h"
+#include "tools/query_flags.h"
 #include "tools/search_interrupt.h"
 #include "tools/table.h"
 
@@ -178,15 +178,11 @@ void FrontierCommand::AddTo(CLI::App& app) {
       ->capture_default_str()
       ->group(search);
   app.add_option("--iterations", iterations, "Of the search at each price of a move, at most")
-      ->check(values::WholeNumber(0, 1'000'000'000))
+      ->check(WholeNumberIn(kIterationsRange))
       ->type_name("N")
       ->capture_default_str()
       ->group(search);
-  app.add_option("--seed", seed, "Of the search; another may find other plans")
-      ->check(values::WholeNumber(0, std::numeric_limits<uint32_t>::max()))
-      ->type_name("S")
-      ->capture_default_str()
-      ->group(search);
+  AddSeedFlag(seed, "Of the search; another may find other plans", app);
   const std::string group = "Output";
   app.add_option("-o,--output", output, "table, csv, json or yaml")
       ->check(values::Choice({"table", "csv", "json", "yaml"}))

@@ -160,12 +160,10 @@ void AddPassFlags(PlanCommand& command, CLI::App& app) {
       ->check(values::WholeNumber(1, 1000000))
       ->type_name("N")
       ->group(group);
-  app.add_option(
-         "--max-workload-share", command.max_workload_share,
-         "Evict at most this share of the pods of a workload, rounded up (default: no limit)")
-      ->check(values::Number(0.0001, 1))
-      ->type_name("SHARE")
-      ->group(group);
+}
+
+void AddTimeFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Pass";
   app.add_option(
          "--scale-down-simulation-timeout", command.simulation_timeout,
          "End after this long with the plan so far, reading and verification included; with "
@@ -348,24 +346,13 @@ void PrintExplained(const PlanReport& report, std::span<const NodeId> nodes,
   out << (format == PlanFormat::kJson ? IndentedJson(json) : Yaml(json));
 }
 
-absl::StatusOr<std::vector<Counterfactual>> FindAllRemedies(const PlanReport& report,
-                                                            std::span<const NodeId> nodes,
-                                                            const PlanQuery& query,
-                                                            LiveCluster& live) {
-  std::vector<Counterfactual> all;
-  for (const NodeId node : nodes) {
-    absl::StatusOr<Counterfactual> found = FindRemedies(report, Explain(report, node), query, live);
-    if (!found.ok()) return found.status();
-    all.push_back(*std::move(found));
-  }
-  return all;
-}
-
 }  // namespace
 
 void PlanCommand::AddPlanFlags(CLI::App& app) {
   AddInputFlags(*this, app);
   AddPassFlags(*this, app);
+  questions.AddLimitsTo(app);
+  AddTimeFlags(*this, app);
   AddEligibilityFlags(*this, app);
   AddDrainFlags(*this, app);
 }
@@ -374,6 +361,7 @@ void PlanCommand::AddLoopFlags(CLI::App& app) {
   AddNodeGroupsFlag(*this, app);
   AddLoadingFlags(*this, app);
   AddPassFlags(*this, app);
+  AddTimeFlags(*this, app);
   AddEligibilityFlags(*this, app);
   AddDrainFlags(*this, app);
   over_time.AddLoopFlags(app);
@@ -382,7 +370,7 @@ void PlanCommand::AddLoopFlags(CLI::App& app) {
 void PlanCommand::AddTo(CLI::App& app) {
   AddPlanFlags(app);
   AddOutputFlags(*this, app);
-  search.AddTo(app);
+  questions.AddTo(app);
   over_time.AddTo(app);
   watch.AddTo(app);
   at_server.AddTo(app);
@@ -419,15 +407,20 @@ std::optional<Clock::time_point> PlanCommand::SimulationEnd(Clock::time_point st
   return start + *ParseDuration(simulation_timeout);
 }
 
-absl::StatusOr<PlanQuery> PlanCommand::QueryAt(int64_t now_s, const GroupRules& rules) const {
-  PlanQuery query{.planner = planner,
-                  .groups = rules,
-                  .now_s = now_s,
-                  .order = Order(),
-                  .max_scale_down_parallelism = ScaleDownLimit(),
-                  .max_workload_share = max_workload_share};
+PlanQuery PlanCommand::Asked() const {
+  PlanQuery query = questions.Asked();
+  query.planner = planner;
+  query.order = Order();
+  query.max_scale_down_parallelism = ScaleDownLimit();
   query.planner.drain.blocking_system_pod_disruption_timeout_s =
       DurationSeconds(blocking_system_pod_timeout);
+  return query;
+}
+
+absl::StatusOr<PlanQuery> PlanCommand::QueryAt(int64_t now_s, const GroupRules& rules) const {
+  PlanQuery query = Asked();
+  query.groups = rules;
+  query.now_s = now_s;
   if (prices.empty()) return query;
   absl::StatusOr<PriceList> list = ReadPriceFile(prices);
   if (!list.ok()) return list.status();
@@ -500,8 +493,9 @@ bool PlanCommand::ExplainsAsAsked(std::ostream& err) const {
 
 bool PlanCommand::CostFlagsFit(std::ostream& err) const {
   const char* wrong = nullptr;
-  if (search.ForCost() && prices.empty()) wrong = "--objective cost: pass --prices too";
-  if (!search.ForCost() && search.move_cost > 0) wrong = "--move-cost: pass --objective cost too";
+  if (questions.ForCost() && prices.empty()) wrong = "--objective cost: pass --prices too";
+  if (!questions.ForCost() && questions.search.move_cost > 0)
+    wrong = "--move-cost: pass --objective cost too";
   if (wrong == nullptr) return true;
   PrintMessage(wrong, err, "ebb plan");
   err << "See `ebb plan --help`.\n";
@@ -588,18 +582,6 @@ absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
 
 namespace {
 
-// What `ebb plan` asks beside QueryAt: what it looks for beyond the greedy plan, and its time.
-absl::StatusOr<PlanQuery> QueryOf(const PlanCommand& command, int64_t now_s,
-                                  const GroupRules& rules, Clock::time_point start) {
-  absl::StatusOr<PlanQuery> query = command.QueryAt(now_s, rules);
-  if (!query.ok()) return query;
-  query->search = command.search.Search();
-  query->trials = command.search.TrialsAsked();
-  query->bound = command.search.bound;
-  query->seconds = command.SecondsLeft(start);
-  return query;
-}
-
 PlanHooks HooksOf(Progress& progress, const SearchInterrupt* interrupt) {
   return {.cancelled = interrupt != nullptr ? interrupt->ends() : nullptr,
           .on_better =
@@ -627,45 +609,54 @@ void PrintAnswer(const PlanCommand& command, const PlanReport& report,
 
 }  // namespace
 
-int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
-                          Progress& progress, std::ostream& out, std::ostream& err) const {
+absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, const GroupRules& rules,
+                                                    Clock::time_point since, Progress& progress,
+                                                    std::ostream& err) const {
   progress.Say("planning");
-  const absl::StatusOr<int64_t> now_s = Accept(rules, cluster);
-  if (!now_s.ok()) {
+  // What is refused for its warnings is refused with them.
+  const auto refuse = [&](const absl::Status& status) {
     progress.Done();
     PrintLoadWarnings(cluster, err);
-    return Fail(now_s.status(), err);
-  }
-  const absl::StatusOr<PlanQuery> query = QueryOf(*this, *now_s, rules, loaded.since);
-  if (!query.ok()) return progress.Done(), Fail(query.status(), err);
+    return status;
+  };
+  const absl::StatusOr<int64_t> now_s = Accept(rules, cluster);
+  if (!now_s.ok()) return refuse(now_s.status());
+  absl::StatusOr<PlanQuery> query = QueryAt(*now_s, rules);
+  if (!query.ok()) return query.status();
+  query->seconds = SecondsLeft(since);
   std::optional<SearchInterrupt> interrupt;
   if (query->search || query->trials) interrupt.emplace();
-  const auto answer =
+  absl::StatusOr<std::unique_ptr<PlanAnswer>> answer =
       AnswerPlan(*query, cluster, HooksOf(progress, interrupt ? &*interrupt : nullptr),
                  Parallelism(threads));  // Threads start when there is work for them.
-  if (!answer.ok()) return progress.Done(), Fail(answer.status(), err);
-  if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) {
-    progress.Done();
-    PrintLoadWarnings(cluster, err);
-    return Fail(s, err);
+  if (!answer.ok()) return answer.status();
+  if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) return refuse(s);
+  const bool interrupted = interrupt && interrupt->ends()->Expired();
+  return Made{.query = *std::move(query), .answer = *std::move(answer), .interrupted = interrupted};
+}
+
+void PlanCommand::TellOf(const Made& made, std::ostream& err) const {
+  PrintLoadWarnings(*made.answer->cluster, err);
+  if (made.interrupted) PrintMessage("interrupted; this is the best plan so far", err);
+  if (made.query.trials && !made.answer->trials) {
+    PrintMessage("there was no time for a trial of it", err);
   }
-  const PlanReport report = (*answer)->Report();
+}
+
+int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
+                          Progress& progress, std::ostream& out, std::ostream& err) const {
+  const absl::StatusOr<Made> made = Make(cluster, rules, loaded.since, progress, err);
+  if (!made.ok()) return progress.Done(), Fail(made.status(), err);
+  const PlanReport report = made->answer->Report();
   const absl::StatusOr<std::vector<NodeId>> explained =
       FindNodes(report.context.catalog(), explain);
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
   if (explained.ok() && loaded.live != nullptr) {
     progress.Say("trying changes");
-    remedies = FindAllRemedies(report, *explained, *query, *loaded.live);
+    remedies = FindRemedies(report, *explained, made->query, *loaded.live);
   }
   progress.Done();
-
-  PrintLoadWarnings(cluster, err);
-  if (interrupt && interrupt->ends()->Expired()) {
-    PrintMessage("interrupted; this is the best plan so far", err);
-  }
-  if (query->trials && !(*answer)->trials) {
-    PrintMessage("there was no time for a trial of it", err);
-  }
+  TellOf(*made, err);
   if (!explained.ok()) {
     return Fail(absl::Status(explained.status().code(),
                              absl::StrCat("--explain: ", explained.status().message())),

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,11 +23,12 @@
 #include "service/groups.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
+#include "service/planning/plan_answer.h"
 #include "service/planning/plan_query.h"
 #include "snapshot/import/load_cluster.h"
 #include "tools/progress.h"
+#include "tools/query_flags.h"
 #include "tools/round_flags.h"
-#include "tools/search_flags.h"
 #include "tools/server_flags.h"
 #include "tools/watch_flags.h"
 
@@ -57,20 +59,22 @@ struct PlanCommand {
   std::string blocking_system_pod_timeout = "1h";
   std::string simulation_timeout;
   std::optional<int64_t> max_scale_down_parallelism;
-  double max_workload_share = 1;
-  SearchFlags search;
+  QueryFlags questions;
   RoundFlags over_time;   // With --state: a round instead of a plan over a dump.
   WatchFlags watch;       // With --watch-file: plans over what changes.
   ServerFlags at_server;  // With --server: a daemon plans.
 
   void AddTo(CLI::App& app);
-  // Of these the flags that say what to plan for, and how: all that QueryAt reads.
+  // Of these the flags that say what to plan for, and how, without a search and what comes after
+  // it.
   void AddPlanFlags(CLI::App& app);
   // Of these the flags that say how rounds of a loop decide: all that RoundOptionsOf reads, and
   // the files of their state.
   void AddLoopFlags(CLI::App& app);
   [[nodiscard]] CandidateOrder Order() const;
-  // The question that the flags ask, without search, trials and time limit.
+  // The question that flags alone ask, without files and times.
+  [[nodiscard]] PlanQuery Asked() const;
+  // The same with them, but for the time limit.
   // Errors: those of the file of --prices.
   [[nodiscard]] absl::StatusOr<PlanQuery> QueryAt(int64_t now_s, const GroupRules& rules) const;
   // When --scale-down-simulation-timeout is over for a command that began then; absent: never.
@@ -103,6 +107,19 @@ struct PlanCommand {
   bool CostFlagsFit(std::ostream& err) const;
   // What --node-groups and --nodes say.
   [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;
+  // A plan that was made of a cluster, which outlives it.
+  struct Made {
+    PlanQuery query;
+    std::unique_ptr<PlanAnswer> answer;
+    bool interrupted = false;  // By a signal.
+  };
+  // Plans for a cluster of which reading began at `since`.  It prints warnings where they are why
+  // it refuses; otherwise they are left to TellOf.
+  [[nodiscard]] absl::StatusOr<Made> Make(LoadedCluster& cluster, const GroupRules& rules,
+                                          std::chrono::steady_clock::time_point since,
+                                          Progress& progress, std::ostream& err) const;
+  // What is to be known of it beside the plan.
+  void TellOf(const Made& made, std::ostream& err) const;
   // How a cluster came to be that is planned for.
   struct Loaded {
     std::chrono::steady_clock::time_point since;  // When reading it began.

@@ -226,7 +226,8 @@ void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out)
   }
   const size_t pending = context.cluster->pending.size();
   if (pending > 0 && plan.termination != Termination::kNotStarted) {
-    out << Wrapped(PendingText(pending, context.request->must_fit, plan), style.columns) << "\n";
+    out << Wrapped(PendingText(pending, context.request->pass.must_fit, plan), style.columns)
+        << "\n";
   }
   if (const std::string unready = UnreadyText(report); !unready.empty()) {
     out << Wrapped(unready, style.columns) << "\n";

@@ -130,12 +130,10 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
       told.set_command(warning->command);
     }
   }
-  PutQuery({.max_scale_down_parallelism = command.ScaleDownLimit(),
-            .max_workload_share = command.max_workload_share,
-            .search = command.search.Search(),
-            .bound = command.search.bound && command.explain.empty(),
-            .seconds = command.SecondsLeft(start)},
-           input);
+  PlanQuery query = command.Asked();
+  query.bound = query.bound && command.explain.empty();
+  query.seconds = command.SecondsLeft(start);
+  PutQuery(query, input);
   return absl::OkStatus();
 }
 

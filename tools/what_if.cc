@@ -17,6 +17,8 @@
 #include "service/clock.h"
 #include "service/live_cluster.h"
 #include "service/plan_comparison.h"
+#include "service/plan_json.h"
+#include "service/plan_report.h"
 #include "service/settings_file.h"
 #include "service/what_if/patched_cluster.h"
 #include "service/what_if/strategic_merge.h"
@@ -38,12 +40,12 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   if (what_if.options.empty()) return changed;
   CLI::App app;
   changed.AddPlanFlags(app);
-  changed.search.AddTo(app);
+  changed.questions.AddTo(app);
   TakeLastOfEach(app);
   std::vector<std::string> words;
   // Flags that others need may have been given with the command.
-  if (command.search.optimize) words.emplace_back("--optimize");
-  if (command.search.ForCost()) words.emplace_back("--objective=cost");
+  if (command.questions.optimize) words.emplace_back("--optimize");
+  if (command.questions.ForCost()) words.emplace_back("--objective=cost");
   for (const auto& [flag, value] : what_if.options) {
     const std::string name = "--" + flag;
     if (app.get_option_no_throw(name) == nullptr) {
@@ -56,25 +58,28 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   } catch (const CLI::ParseError& error) {
     return BadSetting(what_if.file, "options", error.what());
   }
-  if (changed.search.ForCost() && changed.prices.empty()) {
+  if (changed.questions.ForCost() && changed.prices.empty()) {
     return BadSetting(what_if.file, "options.objective", "cost needs prices");
   }
-  if (!changed.search.ForCost() && app.count("--move-cost") > 0) {
+  if (!changed.questions.ForCost() && app.count("--move-cost") > 0) {
     return BadSetting(what_if.file, "options.move-cost", "is for the objective cost");
   }
   return changed;
 }
 
 // What `ebb plan -o json` says of the cluster, with all flags of the command.
-absl::StatusOr<Json> PlanOf(PlanCommand command, LoadedCluster& cluster, std::ostream& err) {
-  command.output = "json";
+absl::StatusOr<Json> PlanOf(const PlanCommand& command, LoadedCluster& cluster, std::ostream& err) {
   const absl::StatusOr<GroupRules> rules = command.ReadGroupRules();
   if (!rules.ok()) return rules.status();
   Progress progress;
-  std::ostringstream text;
-  const int code = command.PlanOver(cluster, *rules, {.since = Clock::now()}, progress, text, err);
-  if (code == 1) return absl::AbortedError("");  // It said why.
-  return Json::parse(text.str());
+  const absl::StatusOr<PlanCommand::Made> made =
+      command.Make(cluster, *rules, Clock::now(), progress, err);
+  progress.Done();
+  if (!made.ok()) return made.status();
+  command.TellOf(*made, err);
+  const PlanReport report = made->answer->Report();
+  if (command.stats) PrintStats(report, /*import_s=*/0, err);
+  return PlanJson(report);
 }
 
 // A field that is misspelt changes nothing, as one that no decision reads.  Pods of one workload
@@ -168,10 +173,7 @@ int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err) 
   if (!command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const absl::StatusOr<PlanComparison> comparison = Compare(command, err);
-  if (!comparison.ok()) {
-    if (comparison.status().message().empty()) return 1;
-    return Fail(comparison.status(), err);
-  }
+  if (!comparison.ok()) return Fail(comparison.status(), err);
   PrintComparison(*comparison, command.output, out);
   return 0;
 }

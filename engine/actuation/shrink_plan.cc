@@ -96,7 +96,7 @@ absl::StatusOr<ShrinkPlan> PlanShrink(const Observation& observed,
   PlanRequest request;
   request.planner = options;
   request.order = CandidateOrder::kInput;
-  request.now_s = now_s;
+  request.pass.now_s = now_s;
   request.deletions = DeletionsInSnapshot::kLeftToCaller;  // Nodes that leave are taken away.
   // How much a node is used is the policies' business, and so is which is ready.
   constexpr double kAny = std::numeric_limits<double>::infinity();
@@ -112,7 +112,8 @@ absl::StatusOr<ShrinkPlan> PlanShrink(const Observation& observed,
     candidates.insert(candidates.end(), ask.candidates.begin(), ask.candidates.end());
   }
   request.candidates = &candidates;
-  absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, pending, request);
+  request.pass.pending = pending;
+  absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, request);
   if (!made.ok()) return made.status();
   for (const RemovableNode& node : made->plan.remove) {
     plan.orders.push_back(OrderOf(catalog, observed.groups, node));

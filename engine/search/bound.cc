@@ -39,7 +39,8 @@ std::vector<RemovableCandidate> CandidatesOf(const ClusterSnapshot& snapshot,
     snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
   }
   return FindRemovable(snapshot, groups, request.planner,
-                       request.candidates != nullptr ? *request.candidates : nodes, request.now_s);
+                       request.candidates != nullptr ? *request.candidates : nodes,
+                       request.pass.now_s);
 }
 
 // What a pod both must find free and then takes: where no more than the room is taken by pods
@@ -71,7 +72,7 @@ std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest
                               std::span<const RemovableCandidate> candidates) {
   constexpr size_t kRealmsMax = 24;
   const Catalog& catalog = snapshot.catalog();
-  const NodeSet open = OpenNodes(snapshot, request.destinations);
+  const NodeSet open = OpenNodes(snapshot, request.pass.destinations);
   const NodeSet none(catalog.nodes());
   std::vector<Realm> realms = {{.nodes = open, .classes = {}, .takers = none}};
   std::vector<std::optional<NodeSet>> nodes_of(StaticClasses(catalog));
@@ -207,8 +208,9 @@ void AddLimitsOfBudgets(const Catalog& catalog, const NodeGroups& groups,
   for (size_t c = 0; c < candidates.size(); ++c) {
     for (const PodId pod : candidates[c].move) {
       if (catalog.shape_of(pod).budgets.empty()) continue;
-      const DrainVerdict verdict = JudgePod(catalog, pod, request.planner.drain, spent,
-                                            request.now_s, groups.ManagerOf(candidates[c].node));
+      const DrainVerdict verdict =
+          JudgePod(catalog, pod, request.planner.drain, spent, request.pass.now_s,
+                   groups.ManagerOf(candidates[c].node));
       if (verdict.reason != BlockingPodReason::kNotEnoughPdb || !verdict.pdb) continue;
       std::vector<Term>& of_pods = pods[Index(*verdict.pdb)].terms;
       if (of_pods.empty() || of_pods.back().candidate != c) {
@@ -398,9 +400,9 @@ RemovalBound BoundAsAsked(const ClusterSnapshot& snapshot, const NodeGroups& gro
   for (const Realm& realm : FindRealms(snapshot, request, candidates)) {
     AddLimitsOfRealm(snapshot, realm, candidates, amounts, limits);
   }
-  AddLimitsOfGroups(snapshot, groups, request.now_s, candidates, limits);
+  AddLimitsOfGroups(snapshot, groups, request.pass.now_s, candidates, limits);
   AddLimitsOfBudgets(snapshot.catalog(), groups, request, candidates, limits);
-  AddLimitsOfWorkloads(snapshot, request.max_workload_share, candidates, limits);
+  AddLimitsOfWorkloads(snapshot, request.pass.max_workload_share, candidates, limits);
 
   std::vector<int64_t> worths;
   for (const RemovableCandidate& candidate : candidates) {
@@ -427,11 +429,10 @@ RemovalBound BoundAsAsked(const ClusterSnapshot& snapshot, const NodeGroups& gro
 RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                            const PlanRequest& request, std::span<const int64_t> worth,
                            const Deadline* deadline) {
-  return BesideDeletions(
-      snapshot, /*pending=*/{}, request,
-      [&](const ClusterSnapshot& beside, std::span<const PodId>, const PlanRequest& asked) {
-        return BoundAsAsked(beside, groups, asked, worth, deadline);
-      });
+  return BesideDeletions(snapshot, request,
+                         [&](const ClusterSnapshot& beside, const PlanRequest& asked) {
+                           return BoundAsAsked(beside, groups, asked, worth, deadline);
+                         });
 }
 
 }  // namespace ebb

@@ -26,7 +26,7 @@ double WorthAPod(const ClusterSnapshot& snapshot, const NodeGroups& groups,
   double worth = 0;
   size_t pods = 0;
   for (const RemovableCandidate& each :
-       FindRemovable(snapshot, groups, request.planner, nodes, request.now_s)) {
+       FindRemovable(snapshot, groups, request.planner, nodes, request.pass.now_s)) {
     worth += hourly[Index(each.node)];
     pods += each.move.size();
   }
@@ -70,7 +70,6 @@ size_t EvictedFrom(const ClusterSnapshot& snapshot, const RemovableNode& node) {
 // The plan's nodes in another order: those that are worth most for each pod go first, so that its
 // first parts are worth most.  Each pod may go where it ends in the plan, which has room for all.
 absl::StatusOr<PlanResult> WorthiestFirst(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                          std::span<const PodId> pending,
                                           const PlanRequest& request,
                                           std::span<const double> hourly, const Plan& plan) {
   std::vector<std::pair<double, NodeId>> by_price;
@@ -89,7 +88,7 @@ absl::StatusOr<PlanResult> WorthiestFirst(ClusterSnapshot& snapshot, const NodeG
   again.order = CandidateOrder::kInput;
   again.candidates = &order;
   again.suggestions = places;
-  return MakePlan(snapshot, groups, pending, again);
+  return MakePlan(snapshot, groups, again);
 }
 
 // A point for each first part of the plan that can stand by itself.
@@ -133,8 +132,7 @@ absl::Status CheckHourly(const Catalog& catalog, std::span<const double> hourly)
 }
 
 absl::StatusOr<Frontier> SearchFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                        std::span<const PodId> pending, const PlanRequest& request,
-                                        std::span<const double> hourly,
+                                        const PlanRequest& request, std::span<const double> hourly,
                                         const SearchOptions& options,
                                         const Parallelism& parallelism,
                                         std::span<const Deadline* const> ends) {
@@ -143,7 +141,7 @@ absl::StatusOr<Frontier> SearchFrontier(ClusterSnapshot& snapshot, const NodeGro
   std::vector<FrontierPoint> points;
   const auto add = [&](PlanResult plan) {
     absl::StatusOr<PlanResult> sorted =
-        WorthiestFirst(snapshot, groups, pending, request, hourly, plan.plan);
+        WorthiestFirst(snapshot, groups, request, hourly, plan.plan);
     if (!sorted.ok()) return sorted.status();
     for (PlanResult* const made : {&plan, &*sorted}) {
       AddPoints(snapshot, groups, hourly, made->plan, frontier.plans.size(), points);
@@ -151,7 +149,7 @@ absl::StatusOr<Frontier> SearchFrontier(ClusterSnapshot& snapshot, const NodeGro
     }
     return absl::OkStatus();
   };
-  absl::StatusOr<PlanResult> asked_for = MakePlan(snapshot, groups, pending, request);
+  absl::StatusOr<PlanResult> asked_for = MakePlan(snapshot, groups, request);
   if (!asked_for.ok()) return asked_for.status();
   if (absl::Status s = add(*std::move(asked_for)); !s.ok()) return s;
   for (size_t search = 0; search < kFrontierSearches; ++search) {
@@ -161,8 +159,7 @@ absl::StatusOr<Frontier> SearchFrontier(ClusterSnapshot& snapshot, const NodeGro
     run.worth = worth;
     run.on_better = nullptr;
     if (!ends.empty()) run.deadline = ends[search];
-    absl::StatusOr<SearchResult> found =
-        OptimizePlan(snapshot, groups, pending, request, run, parallelism);
+    absl::StatusOr<SearchResult> found = OptimizePlan(snapshot, groups, request, run, parallelism);
     if (!found.ok()) return found.status();
     frontier.iterations += found->iterations;
     if (absl::Status s = add(std::move(found->best)); !s.ok()) return s;
@@ -174,9 +171,8 @@ absl::StatusOr<Frontier> SearchFrontier(ClusterSnapshot& snapshot, const NodeGro
 }  // namespace
 
 absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      std::span<const PodId> pending, const PlanRequest& request,
-                                      std::span<const double> hourly, const SearchOptions& options,
-                                      const Parallelism& parallelism,
+                                      const PlanRequest& request, std::span<const double> hourly,
+                                      const SearchOptions& options, const Parallelism& parallelism,
                                       std::span<const Deadline* const> ends) {
   if (absl::Status s = CheckHourly(snapshot.catalog(), hourly); !s.ok()) return s;
   if (!ends.empty() && ends.size() != kFrontierSearches) {
@@ -184,11 +180,9 @@ absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroup
         absl::StrCat("ends: has ", ends.size(), " entries, not none or ", kFrontierSearches));
   }
   if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
-  return BesideDeletions(
-      snapshot, pending, request,
-      [&](ClusterSnapshot& beside, std::span<const PodId> waiting, const PlanRequest& asked) {
-        return SearchFrontier(beside, groups, waiting, asked, hourly, options, parallelism, ends);
-      });
+  return BesideDeletions(snapshot, request, [&](ClusterSnapshot& beside, const PlanRequest& asked) {
+    return SearchFrontier(beside, groups, asked, hourly, options, parallelism, ends);
+  });
 }
 
 const FrontierPoint* BestWithin(const Frontier& frontier, size_t evictions) {

@@ -1,6 +1,6 @@
 // FindFrontier: for each number of pods evicted, the plan that is worth most.
 //
-//   absl::StatusOr<Frontier> frontier = FindFrontier(snapshot, groups, pending, request, hourly,
+//   absl::StatusOr<Frontier> frontier = FindFrontier(snapshot, groups, request, hourly,
 //                                                    options);
 //
 // Plans are searched for (search.h) at several prices of a pod that is moved: at none, and from an
@@ -50,8 +50,8 @@ inline constexpr size_t kFrontierSearches = 7;
 // Errors: also InvalidArgument, unless `hourly` has one entry a node as WorthOfNodes asks, and
 // `ends` none or kFrontierSearches.
 absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      std::span<const PodId> pending, const PlanRequest& request,
-                                      std::span<const double> hourly, const SearchOptions& options,
+                                      const PlanRequest& request, std::span<const double> hourly,
+                                      const SearchOptions& options,
                                       const Parallelism& parallelism = Parallelism::One(),
                                       std::span<const Deadline* const> ends = {});
 

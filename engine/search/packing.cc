@@ -49,8 +49,8 @@ std::vector<double> SharesOf(const ClusterSnapshot& snapshot) {
 PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const ClusterSnapshot& running,
                                const NodeGroups& groups, const PlanRequest& request,
                                std::span<const NodeId> candidates, std::span<const int64_t> worth)
-    : quotas(GroupQuotas(snapshot, groups, request.now_s)),
-      open(OpenNodes(snapshot, request.destinations)),
+    : quotas(GroupQuotas(snapshot, groups, request.pass.now_s)),
+      open(OpenNodes(snapshot, request.pass.destinations)),
       movers(snapshot.catalog().nodes()),
       others(snapshot.catalog().nodes()),
       share(SharesOf(snapshot)) {
@@ -65,7 +65,7 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const ClusterSna
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
   absl::flat_hash_map<uint32_t, size_t> atomic;  // Unit by group.
   for (RemovableCandidate& candidate :
-       FindRemovable(snapshot, groups, request.planner, candidates, request.now_s)) {
+       FindRemovable(snapshot, groups, request.planner, candidates, request.pass.now_s)) {
     const NodeId node = candidate.node;
     if (!worth.empty() && worth[Index(node)] <= 0) continue;
     std::vector<PodId>& move = movers[Index(node)];
@@ -101,9 +101,9 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const ClusterSna
 
 void PackingProblem::FindSpends(const ClusterSnapshot& running, const PlanRequest& request) {
   const Catalog& catalog = running.catalog();
-  const double max_workload_share = request.max_workload_share;
+  const double max_workload_share = request.pass.max_workload_share;
   PdbTracker pdbs(catalog);
-  pdbs.RemovePods(request.evicting);
+  pdbs.RemovePods(request.pass.evicting);
   const auto pdb_count = static_cast<uint32_t>(catalog.pdbs().size());
   for (uint32_t p = 0; p < pdb_count; ++p) budgets.push_back(pdbs.remaining(PdbId{p}));
   std::optional<Workloads> workloads;

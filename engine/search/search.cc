@@ -222,18 +222,17 @@ size_t BestLane(const std::vector<Lane>& lanes) {
 // The whole of a search: what its steps share.
 class Search {
  public:
-  Search(ClusterSnapshot& snapshot, const NodeGroups& groups, std::span<const PodId> pending,
-         const PlanRequest& request, const SearchOptions& options, const Parallelism& parallelism)
+  Search(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
+         const SearchOptions& options, const Parallelism& parallelism)
       : snapshot_(snapshot),
         groups_(groups),
-        pending_(pending),
         asked_(request),
         request_(request),
         options_(options),
         parallelism_(parallelism) {
     request_.verify = false;
     request_.on_passes_done = nullptr;
-    request_.passes_end = nullptr;
+    request_.pass.deadline = nullptr;
     request_.verification_ends = nullptr;
   }
 
@@ -242,7 +241,7 @@ class Search {
     PlanRequest first = asked_;
     first.verify = asked_.verify && asked_.verification_ends != nullptr;
     first.on_passes_done = nullptr;
-    absl::StatusOr<PlanResult> greedy = MakePlan(snapshot_, groups_, pending_, first);
+    absl::StatusOr<PlanResult> greedy = MakePlan(snapshot_, groups_, first);
     if (!greedy.ok()) return greedy.status();
     candidates_ = greedy->order;
     result_.greedy_worth = WorthOf(*greedy);
@@ -276,7 +275,7 @@ class Search {
   }
 
   [[nodiscard]] absl::Status VerifyBest() const {
-    return Verify(snapshot_, groups_, asked_.planner, LastPassInput(asked_, result_.best, pending_),
+    return Verify(snapshot_, groups_, asked_.planner, LastPassInput(asked_, result_.best),
                   result_.best.plan);
   }
 
@@ -310,7 +309,7 @@ class Search {
     request.order = CandidateOrder::kInput;
     request.candidates = &order;
     request.suggestions = places;
-    absl::StatusOr<PlanResult> made = MakePlan(snapshot_, groups_, pending_, request);
+    absl::StatusOr<PlanResult> made = MakePlan(snapshot_, groups_, request);
     if (made.ok()) Offer(*std::move(made));
   }
 
@@ -378,7 +377,6 @@ class Search {
 
   ClusterSnapshot& snapshot_;
   const NodeGroups& groups_;
-  const std::span<const PodId> pending_;
   const PlanRequest& asked_;
   PlanRequest request_;  // The same without verification and without deadlines.
   const SearchOptions& options_;
@@ -390,7 +388,6 @@ class Search {
 }  // namespace
 
 absl::StatusOr<SearchResult> OptimizePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                          std::span<const PodId> pending,
                                           const PlanRequest& request, const SearchOptions& options,
                                           const Parallelism& parallelism) {
   const size_t nodes = snapshot.catalog().nodes();
@@ -404,11 +401,9 @@ absl::StatusOr<SearchResult> OptimizePlan(ClusterSnapshot& snapshot, const NodeG
     return absl::InvalidArgumentError("worth: its sums may have more than 64 bits");
   }
   if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
-  return BesideDeletions(
-      snapshot, pending, request,
-      [&](ClusterSnapshot& beside, std::span<const PodId> waiting, const PlanRequest& asked) {
-        return Search(beside, groups, waiting, asked, options, parallelism).Run();
-      });
+  return BesideDeletions(snapshot, request, [&](ClusterSnapshot& beside, const PlanRequest& asked) {
+    return Search(beside, groups, asked, options, parallelism).Run();
+  });
 }
 
 }  // namespace ebb

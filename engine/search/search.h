@@ -1,6 +1,6 @@
 // OptimizePlan: a plan that is at least as good as the greedy one, and better where time allows.
 //
-//   absl::StatusOr<SearchResult> found = OptimizePlan(snapshot, groups, pending, request, options);
+//   absl::StatusOr<SearchResult> found = OptimizePlan(snapshot, groups, request, options);
 //   Use(found->best.plan);
 //
 // A greedy plan takes candidates in a given order, and each pod the next node that fits.  The
@@ -69,7 +69,6 @@ struct SearchResult {
 
 // `request` as for MakePlan.  The snapshot is afterwards as it was; no fork of it may be open.
 absl::StatusOr<SearchResult> OptimizePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                          std::span<const PodId> pending,
                                           const PlanRequest& request, const SearchOptions& options,
                                           const Parallelism& parallelism = Parallelism::One());
 

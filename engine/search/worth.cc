@@ -15,7 +15,7 @@ std::vector<int64_t> WorthOfNodes(const ClusterSnapshot& snapshot, const NodeGro
   snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
   const int64_t move = std::llround(move_cost * 1e6);
   for (const RemovableCandidate& each :
-       FindRemovable(snapshot, groups, request.planner, nodes, request.now_s)) {
+       FindRemovable(snapshot, groups, request.planner, nodes, request.pass.now_s)) {
     worth[Index(each.node)] -= move * static_cast<int64_t>(each.move.size());
   }
   return worth;

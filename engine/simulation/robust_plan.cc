@@ -21,12 +21,11 @@ constexpr int kTakenBackMax = 40;  // Tries to take nodes back in.
 
 class RobustSearch {
  public:
-  RobustSearch(ClusterSnapshot& snapshot, const NodeGroups& groups, std::span<const PodId> pending,
-               const PlanRequest& request, const PlanResult& made, double share,
-               const EvictionTrialOptions& options, const Parallelism& parallelism)
+  RobustSearch(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
+               const PlanResult& made, double share, const EvictionTrialOptions& options,
+               const Parallelism& parallelism)
       : snapshot_(snapshot),
         groups_(groups),
-        pending_(pending),
         request_(request),
         made_(made),
         share_(share),
@@ -48,7 +47,7 @@ class RobustSearch {
   absl::StatusOr<PlanResult> Run() {
     const size_t first = RobustRemovals(snapshot_, made_.plan, share_, options_, parallelism_);
     PlanResult cut = made_;
-    CutPlan(snapshot_, groups_, request_.now_s, first, EndsAs(), cut);
+    CutPlan(snapshot_, groups_, request_.pass.now_s, first, EndsAs(), cut);
     if (first == made_.plan.remove.size()) return cut;
     if (absl::Status s = LeaveOut(); !s.ok()) return s;
     if (!best_ || best_->remove.size() <= cut.plan.remove.size()) {
@@ -79,8 +78,8 @@ class RobustSearch {
     request.suggestions = places_;
     request.verify = false;
     request.on_passes_done = nullptr;
-    request.passes_end = nullptr;
-    absl::StatusOr<PlanResult> plan = MakePlan(snapshot_, groups_, pending_, request);
+    request.pass.deadline = nullptr;
+    absl::StatusOr<PlanResult> plan = MakePlan(snapshot_, groups_, request);
     if (!plan.ok()) return plan.status();
     return std::move(plan->plan);
   }
@@ -212,8 +211,8 @@ class RobustSearch {
       if (!is_told[Index(node)]) plan.skipped.push_back(node);
     }
     if (request_.verify) {
-      if (absl::Status s = Verify(snapshot_, groups_, request_.planner,
-                                  LastPassInput(request_, robust, pending_), plan);
+      if (absl::Status s =
+              Verify(snapshot_, groups_, request_.planner, LastPassInput(request_, robust), plan);
           !s.ok()) {
         return s;
       }
@@ -223,7 +222,6 @@ class RobustSearch {
 
   ClusterSnapshot& snapshot_;
   const NodeGroups& groups_;
-  const std::span<const PodId> pending_;
   const PlanRequest& request_;
   const PlanResult& made_;
   const double share_;
@@ -238,9 +236,8 @@ class RobustSearch {
 }  // namespace
 
 absl::StatusOr<PlanResult> MakeRobust(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      std::span<const PodId> pending, const PlanRequest& request,
-                                      const PlanResult& made, double share,
-                                      const EvictionTrialOptions& options,
+                                      const PlanRequest& request, const PlanResult& made,
+                                      double share, const EvictionTrialOptions& options,
                                       const Parallelism& parallelism) {
   if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
   if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
@@ -248,12 +245,9 @@ absl::StatusOr<PlanResult> MakeRobust(ClusterSnapshot& snapshot, const NodeGroup
   if (!(share >= 0 && share <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat("share: ", share, " is not from 0 to 1"));
   }
-  return BesideDeletions(
-      snapshot, pending, request,
-      [&](ClusterSnapshot& beside, std::span<const PodId> waiting, const PlanRequest& asked) {
-        return RobustSearch(beside, groups, waiting, asked, made, share, options, parallelism)
-            .Run();
-      });
+  return BesideDeletions(snapshot, request, [&](ClusterSnapshot& beside, const PlanRequest& asked) {
+    return RobustSearch(beside, groups, asked, made, share, options, parallelism).Run();
+  });
 }
 
 }  // namespace ebb

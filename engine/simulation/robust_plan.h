@@ -1,6 +1,6 @@
 // MakeRobust: the part of a plan that works with a scheduler that does not know it.
 //
-//   const auto robust = MakeRobust(snapshot, groups, pending, request, made, 0, {});
+//   const auto robust = MakeRobust(snapshot, groups, request, made, 0, {});
 //
 // A tight plan leaves pods pending, as the scheduler spreads what the plan packs
 // (eviction_trials.h).  So some of its nodes stay.  Two ways are tried, and the one that leaves
@@ -38,9 +38,8 @@ namespace ebb {
 // Termination::kRobust then, or kDeadline where that ended the trials.  It is verified, if the
 // request says so.
 absl::StatusOr<PlanResult> MakeRobust(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      std::span<const PodId> pending, const PlanRequest& request,
-                                      const PlanResult& made, double share,
-                                      const EvictionTrialOptions& options,
+                                      const PlanRequest& request, const PlanResult& made,
+                                      double share, const EvictionTrialOptions& options,
                                       const Parallelism& parallelism = Parallelism::One());
 
 }  // namespace ebb

@@ -28,7 +28,7 @@ int Fail(const ebb::Error& error) {
 // A pass asks about the nodes that it names, in their order; here the caller keeps the timers.
 ebb::Error PrintPass(ebb::Cluster& cluster, const std::string& now) {
   const ebb::Result<ebb::Plan> plan = cluster.MakePass(
-      EBB_JSON, R"({"input":{"now":")" + now + R"("},"candidates":["n1","n2","n3"]})");
+      EBB_JSON, R"({"now":")" + now + R"(","candidates":{"nodes":["n1","n2","n3"]}})");
   if (!plan) return plan.error();
   for (const ebb_removal& removal : plan->removals()) {
     std::cout << "remove " << ebb::View(removal.node) << '\n';

@@ -23,12 +23,12 @@ const (
 	MethodPlan            Method = C.EBB_CALL_PLAN             // PlanCall -> PlanReply
 	MethodExplain         Method = C.EBB_CALL_EXPLAIN          // ExplainCall -> ViewReply
 	MethodFilter          Method = C.EBB_CALL_FILTER           // FilterCall -> ViewReply
-	MethodPass            Method = C.EBB_CALL_PASS             // PassCall -> PassReply
+	MethodPass            Method = C.EBB_CALL_PASS             // PlanInput -> PassReply
 	MethodRound           Method = C.EBB_CALL_ROUND            // RoundCall -> RoundReply
 	MethodReportActuation Method = C.EBB_CALL_REPORT_ACTUATION // ActuationReport -> ActuationReply
 	MethodStatus          Method = C.EBB_CALL_STATUS           // StatusRequest -> SessionStatus
 	MethodExport          Method = C.EBB_CALL_EXPORT           // ExportCall -> a snapshot, which is no message
-	MethodPassTable       Method = C.EBB_CALL_PASS_TABLE       // PassCall -> PassTable
+	MethodPassTable       Method = C.EBB_CALL_PASS_TABLE       // PlanInput -> PassTable
 )
 
 // Plan says which nodes can go, all together, and where their pods land: without a view in the
@@ -45,21 +45,13 @@ func (c *Cluster) Plan(ctx context.Context, request *plannerpb.PlanCall) (*plann
 
 // Pass is one pass of the planner, for a program that keeps timers, cooldowns and budgets itself and
 // knows its node groups.
-func (c *Cluster) Pass(ctx context.Context, request *plannerpb.PassCall) (*plannerpb.PassReply, error) {
-	return ask[plannerpb.PassReply](ctx, c, MethodPass, func() proto.Message { return boundedPass(ctx, request) })
+func (c *Cluster) Pass(ctx context.Context, request *plannerpb.PlanInput) (*plannerpb.PassReply, error) {
+	return ask[plannerpb.PassReply](ctx, c, MethodPass, func() proto.Message { return bounded(ctx, orDefault(request)) })
 }
 
 // PassTable is [Cluster.Pass] with the answer in columns, which costs a tenth where many pods move.
-func (c *Cluster) PassTable(ctx context.Context, request *plannerpb.PassCall) (*plannerpb.PassTable, error) {
-	return ask[plannerpb.PassTable](ctx, c, MethodPassTable, func() proto.Message { return boundedPass(ctx, request) })
-}
-
-func boundedPass(ctx context.Context, request *plannerpb.PassCall) *plannerpb.PassCall {
-	request = orDefault(request)
-	return &plannerpb.PassCall{
-		Input: bounded(ctx, request.Input), Candidates: request.Candidates, Destinations: request.Destinations,
-		Groups: request.Groups, UnneededLimit: request.UnneededLimit, PodOrder: request.PodOrder,
-	}
+func (c *Cluster) PassTable(ctx context.Context, request *plannerpb.PlanInput) (*plannerpb.PassTable, error) {
+	return ask[plannerpb.PassTable](ctx, c, MethodPassTable, func() proto.Message { return bounded(ctx, orDefault(request)) })
 }
 
 // Explain says why nodes stay or go, in the text that the request's view asks for; without one, JSON.

@@ -135,7 +135,7 @@ func TestPlanInAView(t *testing.T) {
 }
 
 func TestPassTakesTheCandidatesThatItIsGiven(t *testing.T) {
-	reply, err := loaded(t).Pass(ctx, &plannerpb.PassCall{Candidates: []string{"b"}})
+	reply, err := loaded(t).Pass(ctx, &plannerpb.PlanInput{Candidates: &plannerpb.NodeNames{Nodes: []string{"b"}}})
 	check(t, err)
 	if len(reply.Plan.Removes) != 1 || reply.Plan.Removes[0].Node != "b" {
 		t.Errorf("%v", reply.Plan)
@@ -144,13 +144,13 @@ func TestPassTakesTheCandidatesThatItIsGiven(t *testing.T) {
 
 func TestPassTableIsThePassInColumns(t *testing.T) {
 	cluster := loaded(t)
-	table, err := cluster.PassTable(ctx, &plannerpb.PassCall{Candidates: []string{"b"}})
+	table, err := cluster.PassTable(ctx, &plannerpb.PlanInput{Candidates: &plannerpb.NodeNames{Nodes: []string{"b"}}})
 	check(t, err)
 	if len(table.RemovedNodes) != 1 || table.Nodes[table.RemovedNodes[0]] != "b" || string(table.PodNames) != "y" || table.Version != 1 {
 		t.Errorf("%v", table)
 	}
-	_, err = cluster.PassTable(ctx, &plannerpb.PassCall{Candidates: []string{"nowhere"}})
-	refused(t, err, NotFound, "candidates[0]: node nowhere")
+	_, err = cluster.PassTable(ctx, &plannerpb.PlanInput{Candidates: &plannerpb.NodeNames{Nodes: []string{"nowhere"}}})
+	refused(t, err, NotFound, "candidates.nodes[0]: node nowhere")
 }
 
 // Every field of the call reaches the planner.
@@ -161,7 +161,7 @@ func TestPassesTakePodsInTheOrderThatTheyAreTold(t *testing.T) {
 	_, err := cluster.Apply(ctx, batch)
 	check(t, err)
 	for order, first := range map[plannerpb.PodOrder]string{plannerpb.PodOrder_BY_PRIORITY: "high", plannerpb.PodOrder_AS_LISTED: "x"} {
-		reply, err := cluster.Pass(ctx, &plannerpb.PassCall{Candidates: []string{"a"}, PodOrder: order})
+		reply, err := cluster.Pass(ctx, &plannerpb.PlanInput{Candidates: &plannerpb.NodeNames{Nodes: []string{"a"}}, PodOrder: order})
 		check(t, err)
 		if got := reply.Plan.Removes[0].Moves[0].Pod.Name; got != first {
 			t.Errorf("%v: %s is the first", order, got)

@@ -98,7 +98,7 @@ func ExampleCluster_Apply() {
 func ExampleCluster_Pass() {
 	cluster := told(first, second, pod, busy)
 	defer cluster.Close()
-	reply, err := cluster.Pass(context.Background(), &plannerpb.PassCall{Candidates: []string{"n2"}})
+	reply, err := cluster.Pass(context.Background(), &plannerpb.PlanInput{Candidates: &plannerpb.NodeNames{Nodes: []string{"n2"}}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -967,9 +967,9 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     return call;
   }
 
-  Unary* Pass(Context* context, const wire::PassCall* request, wire::PassReply* reply) override {
-    auto* const call = Call("Pass", request->input().session(), context, reply);
-    call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
+  Unary* Pass(Context* context, const wire::PlanInput* request, wire::PassReply* reply) override {
+    auto* const call = Call("Pass", request->session(), context, reply);
+    call->On(options_.sessions->Find(request->session()), request->min_version(),
              WithinMemory<wire::PassReply>(
                  [request](Session& session, auto end) { return session.Pass(*request, end); }));
     return call;

@@ -321,14 +321,14 @@ absl::StatusOr<std::string> Filter(ebb::Session& session, ebb_encoding encoding,
 
 absl::StatusOr<std::string> Pass(ebb::Session& session, ebb_encoding encoding, const void* data,
                                  size_t size) {
-  const auto call = Read<wire::PassCall>(encoding, data, size);
+  const auto call = Read<wire::PlanInput>(encoding, data, size);
   if (!call.ok()) return call.status();
   return Answer(session.Pass(*call, std::nullopt), "", encoding);
 }
 
 absl::StatusOr<std::string> PassTable(ebb::Session& session, ebb_encoding encoding,
                                       const void* data, size_t size) {
-  const auto call = Read<wire::PassCall>(encoding, data, size);
+  const auto call = Read<wire::PlanInput>(encoding, data, size);
   if (!call.ok()) return call.status();
   return Answer(session.PassTable(*call, std::nullopt), "", encoding);
 }
@@ -605,7 +605,7 @@ ebb_code ebb_cluster_pass(ebb_cluster* cluster, ebb_encoding encoding, const voi
   return Guarded(error, [&] {
     return WithSession(cluster, [&](ebb::Session& session) -> absl::Status {
       if (plan == nullptr) return Missing("plan");
-      const auto call = Read<wire::PassCall>(encoding, request, size);
+      const auto call = Read<wire::PlanInput>(encoding, request, size);
       if (!call.ok()) return call.status();
       absl::StatusOr<wire::PassReply> reply = session.Pass(*call, std::nullopt);
       if (!reply.ok()) return reply.status();

@@ -209,7 +209,7 @@ typedef struct ebb_plan {
 /* Which nodes can go, and where their pods land.  `request`: a PlanCall; its view says nothing. */
 ebb_code ebb_cluster_plan(ebb_cluster* cluster, ebb_encoding encoding, const void* request,
                           size_t size, ebb_plan** plan, ebb_error** error);
-/* One pass, for a program that keeps timers and budgets itself.  `request`: a PassCall. */
+/* One pass, for a program that keeps timers and budgets itself.  `request`: a PlanInput. */
 ebb_code ebb_cluster_pass(ebb_cluster* cluster, ebb_encoding encoding, const void* request,
                           size_t size, ebb_plan** plan, ebb_error** error);
 void ebb_plan_free(ebb_plan* plan);
@@ -221,12 +221,12 @@ enum {
   EBB_CALL_PLAN = 1,             /* PlanCall -> PlanReply */
   EBB_CALL_EXPLAIN = 2,          /* ExplainCall -> ViewReply */
   EBB_CALL_FILTER = 3,           /* FilterCall -> ViewReply */
-  EBB_CALL_PASS = 4,             /* PassCall -> PassReply */
+  EBB_CALL_PASS = 4,             /* PlanInput -> PassReply */
   EBB_CALL_ROUND = 5,            /* RoundCall -> RoundReply */
   EBB_CALL_REPORT_ACTUATION = 6, /* ActuationReport -> ActuationReply */
   EBB_CALL_STATUS = 7,           /* StatusRequest -> SessionStatus */
   EBB_CALL_EXPORT = 8,           /* ExportCall -> the binary snapshot, whatever the encoding */
-  EBB_CALL_PASS_TABLE = 9        /* PassCall -> PassTable */
+  EBB_CALL_PASS_TABLE = 9        /* PlanInput -> PassTable */
 };
 
 /* The reply to a request, both in that encoding.  In JSON, plans, explanations, filters and rounds

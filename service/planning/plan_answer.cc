@@ -6,12 +6,15 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/limits.h"
+#include "engine/search/search.h"
 #include "engine/simulation/eviction_trials.h"
 #include "engine/simulation/robust_plan.h"
 #include "service/clock.h"
 #include "service/plan_time.h"
 #include "service/plan_warnings.h"
 #include "service/planning/plan_search.h"
+#include "service/planning/query_fields.h"
 
 namespace ebb {
 namespace {
@@ -27,15 +30,19 @@ std::optional<Deadlines> DeadlinesOf(const PlanQuery& query) {
 }
 
 // What the engine is asked, without deadlines.  `candidates` is filled with those of the query,
-// and the request borrows it.
+// and the request borrows it and `pending`.
 absl::StatusOr<PlanRequest> RequestOf(const PlanQuery& query, const Catalog& catalog,
+                                      std::span<const PodId> pending,
                                       std::vector<NodeId>& candidates) {
   PlanRequest request;
   request.planner = query.planner;
   request.order = query.order;
-  request.now_s = query.now_s;
-  request.max_scale_down_parallelism = query.max_scale_down_parallelism;
-  request.max_workload_share = query.max_workload_share;
+  request.pass.now_s = query.now_s;
+  request.pass.pending = pending;
+  if (query.max_scale_down_parallelism) {
+    request.pass.unneeded_limit = FirstPassLimit(*query.max_scale_down_parallelism);
+  }
+  request.pass.max_workload_share = query.max_workload_share;
   if (!query.candidates) return request;
   for (const std::string& name : *query.candidates) {
     const absl::StatusOr<NodeId> node = catalog.FindNode(name);
@@ -83,12 +90,13 @@ class Answering {
 
   absl::StatusOr<std::unique_ptr<PlanAnswer>> Run() {
     deadlines_ = DeadlinesOf(query_);
+    if (absl::Status s = CheckQuery(query_); !s.ok()) return s;
     if (absl::Status s = Begin(); !s.ok()) return s;
     if (absl::Status s = Find(); !s.ok()) return s;
     if (absl::Status s = TryOut(); !s.ok()) return s;
     Bound();
     PlanRequest& request = answer_->request;
-    request.passes_end = nullptr;  // The answer outlives them.
+    request.pass.deadline = nullptr;  // The answer outlives them.
     request.verification_ends = nullptr;
     request.on_passes_done = nullptr;
     WarnOfPlan(cluster_.snapshot, answer_->groups, request, answer_->made, cluster_.warnings);
@@ -103,7 +111,8 @@ class Answering {
     absl::StatusOr<std::optional<NodePrices>> prices = PricesOf(query_, catalog);
     if (!prices.ok()) return prices.status();
     answer_->prices = *std::move(prices);
-    absl::StatusOr<PlanRequest> request = RequestOf(query_, catalog, answer_->candidates);
+    absl::StatusOr<PlanRequest> request =
+        RequestOf(query_, catalog, cluster_.pending, answer_->candidates);
     if (!request.ok()) return request.status();
     answer_->request = *std::move(request);
     answer_->deletions.emplace(cluster_.snapshot, cluster_.pending, answer_->request);
@@ -119,7 +128,7 @@ class Answering {
   absl::Status Find() {
     PlanRequest& request = answer_->request;
     if (deadlines_) {
-      request.passes_end = &deadlines_->passes_end;
+      request.pass.deadline = &deadlines_->passes_end;
       request.verification_ends = &deadlines_->verification_ends;
     }
     const Clock::time_point start = Clock::now();
@@ -133,14 +142,14 @@ class Answering {
 
   absl::Status MakeGreedy() {
     absl::StatusOr<PlanResult> made =
-        MakePlan(cluster_.snapshot, answer_->groups, cluster_.pending, answer_->request);
+        MakePlan(cluster_.snapshot, answer_->groups, answer_->request);
     if (!made.ok()) return made.status();
     answer_->made = *std::move(made);
     return absl::OkStatus();
   }
 
   absl::Status Search(const SearchQuery& search) {
-    const FirstDeadline ends(answer_->request.passes_end, hooks_.cancelled);
+    const FirstDeadline ends(answer_->request.pass.deadline, hooks_.cancelled);
     absl::StatusOr<FoundPlan> found =
         SearchPlan(cluster_, Task(), search, {.cancelled = &ends, .on_better = hooks_.on_better},
                    parallelism_);
@@ -163,7 +172,7 @@ class Answering {
     ClusterSnapshot& snapshot = cluster_.snapshot;
     if (query_.trials->robust) {
       absl::StatusOr<PlanResult> robust =
-          MakeRobust(snapshot, answer_->groups, cluster_.pending, answer_->request, answer_->made,
+          MakeRobust(snapshot, answer_->groups, answer_->request, answer_->made,
                      *query_.trials->robust, options, parallelism_);
       if (!robust.ok()) return robust.status();
       answer_->made = *std::move(robust);
@@ -209,9 +218,32 @@ absl::StatusOr<std::unique_ptr<PlanAnswer>> AnswerPlan(const PlanQuery& query,
 absl::StatusOr<PlanResult> TryPlan(const PlanQuery& query, const NodeGroups& groups,
                                    ClusterSnapshot& snapshot, std::span<const PodId> pending) {
   std::vector<NodeId> candidates;
-  const absl::StatusOr<PlanRequest> request = RequestOf(query, snapshot.catalog(), candidates);
+  const absl::StatusOr<PlanRequest> request =
+      RequestOf(query, snapshot.catalog(), pending, candidates);
   if (!request.ok()) return request.status();
-  return MakePlan(snapshot, groups, pending, *request);
+  return MakePlan(snapshot, groups, *request);
+}
+
+absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& groups,
+                                     ClusterSnapshot& snapshot, std::span<const PodId> pending,
+                                     std::span<const int64_t> worth,
+                                     const Parallelism& parallelism) {
+  std::vector<NodeId> candidates;
+  absl::StatusOr<PlanRequest> request = RequestOf(query, snapshot.catalog(), pending, candidates);
+  if (!request.ok()) return request.status();
+  request->deletions = DeletionsInSnapshot::kLeftToCaller;
+  request->verify = false;
+  const SearchQuery search = query.search.value_or(SearchQuery());
+  SearchOptions options{.seed = search.seed, .worth = worth, .on_better = nullptr};
+  if (search.iterations) options.iterations = *search.iterations;
+  std::optional<ClockDeadline> limit;
+  if (query.seconds) {
+    options.deadline = &limit.emplace(Clock::now() + DurationOf(*query.seconds));
+  }
+  absl::StatusOr<SearchResult> found =
+      OptimizePlan(snapshot, groups, *request, options, parallelism);
+  if (!found.ok()) return found.status();
+  return std::move(found->best);
 }
 
 absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedCluster& cluster,
@@ -224,7 +256,7 @@ absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedClus
   const std::vector<double> hourly =
       *prices ? (*prices)->hourly : std::vector<double>(catalog.nodes(), 1);
   std::vector<NodeId> candidates;
-  absl::StatusOr<PlanRequest> request = RequestOf(query, catalog, candidates);
+  absl::StatusOr<PlanRequest> request = RequestOf(query, catalog, cluster.pending, candidates);
   if (!request.ok()) return request.status();
   const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, *request);
 
@@ -240,8 +272,8 @@ absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedClus
   std::vector<const Deadline*> each_end;
   for (const Deadline* const each : budget.Each()) firsts.emplace_back(each, &ends);
   for (const FirstDeadline& each : firsts) each_end.push_back(&each);
-  absl::StatusOr<Frontier> frontier = FindFrontier(
-      cluster.snapshot, groups, cluster.pending, *request, hourly, options, parallelism, each_end);
+  absl::StatusOr<Frontier> frontier =
+      FindFrontier(cluster.snapshot, groups, *request, hourly, options, parallelism, each_end);
   if (!frontier.ok()) return frontier.status();
   return FrontierAnswer{.frontier = *std::move(frontier), .prices = *std::move(prices)};
 }

@@ -11,7 +11,7 @@
 // The same query and cluster give the same plan at any number of threads, where no time limit and
 // no hook ends a step.
 //
-// Errors:    InvalidArgument or FailedPrecondition, naming the query's field; those of MakePlan.
+// Errors:    those of CheckQuery (query_fields.h); NotFound, naming a candidate; those of MakePlan.
 // Ownership: an answer borrows the cluster, of which the pods that must move off nodes in deletion
 //            were taken off their nodes and are its first pending ones (deletions_under_way.h).
 // Cost:      that of the plan; assigning groups is O(nodes * labels).
@@ -86,6 +86,15 @@ absl::StatusOr<std::unique_ptr<PlanAnswer>> AnswerPlan(
 // time nothing is read.
 absl::StatusOr<PlanResult> TryPlan(const PlanQuery& query, const NodeGroups& groups,
                                    ClusterSnapshot& snapshot, std::span<const PodId> pending);
+
+// The best plan that a search finds, for loops: their rounds account for nodes in deletion and
+// verify their own plan, so this one does neither.  `worth`: of removing a node, by NodeId
+// (engine/search/search.h).  Of `query.search` it reads the seed and `iterations`, the most that
+// there may be; `query.seconds` ends it too.  The snapshot is afterwards as it was.
+absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& groups,
+                                     ClusterSnapshot& snapshot, std::span<const PodId> pending,
+                                     std::span<const int64_t> worth,
+                                     const Parallelism& parallelism);
 
 // For each number of evictions the best plan that was found (engine/search/frontier.h).
 struct FrontierAnswer {

@@ -47,15 +47,15 @@ absl::StatusOr<FoundPlan> SearchWithin(size_t evictions, LoadedCluster& cluster,
     firsts.emplace_back(query.iterations ? nullptr : each, hooks.cancelled);
   }
   for (const FirstDeadline& each : firsts) ends.push_back(&each);
-  absl::StatusOr<Frontier> frontier = FindFrontier(cluster.snapshot, task.groups, cluster.pending,
-                                                   task.request, hourly, search, parallelism, ends);
+  absl::StatusOr<Frontier> frontier =
+      FindFrontier(cluster.snapshot, task.groups, task.request, hourly, search, parallelism, ends);
   if (!frontier.ok()) return frontier.status();
   const auto worth_of = [&](const Plan& plan) {
     double worth = 0;
     for (const RemovableNode& each : plan.remove) worth += hourly[Index(each.node)];
     return worth;
   };
-  const int64_t now_s = task.request.now_s;
+  const int64_t now_s = task.request.pass.now_s;
   PlanResult greedy = frontier->plans.front();
   CutToEvictions(cluster.snapshot, task.groups, now_s, evictions, greedy);
   const FrontierPoint* const point = BestWithin(*frontier, evictions);
@@ -92,8 +92,8 @@ absl::StatusOr<FoundPlan> SearchWhole(LoadedCluster& cluster, const PlanTask& ta
   if (hooks.on_better) {
     search.on_better = [&](const PlanResult& plan, int64_t) { hooks.on_better(plan); };
   }
-  absl::StatusOr<SearchResult> found = OptimizePlan(cluster.snapshot, task.groups, cluster.pending,
-                                                    task.request, search, parallelism);
+  absl::StatusOr<SearchResult> found =
+      OptimizePlan(cluster.snapshot, task.groups, task.request, search, parallelism);
   if (!found.ok()) return found.status();
   PlanSearch told{.greedy_nodes = found->greedy_nodes,
                   .iterations = found->iterations,
@@ -116,12 +116,6 @@ absl::StatusOr<FoundPlan> SearchWhole(LoadedCluster& cluster, const PlanTask& ta
 absl::StatusOr<FoundPlan> SearchPlan(LoadedCluster& cluster, const PlanTask& task,
                                      const SearchQuery& query, const PlanHooks& hooks,
                                      const Parallelism& parallelism) {
-  if (query.for_cost && task.prices == nullptr) {
-    return absl::InvalidArgumentError("search.objective: COST needs prices");
-  }
-  if (query.max_evictions && query.move_cost > 0) {
-    return absl::InvalidArgumentError("search.max_evictions: takes no search.move_cost");
-  }
   if (query.max_evictions) {
     return SearchWithin(*query.max_evictions, cluster, task, query, hooks, parallelism);
   }

@@ -7,7 +7,8 @@
 //
 // Cost:    the query's budget.
 // Threads: those of `parallelism`; hooks are called by the caller's thread.
-// Errors:  InvalidArgument, for fields that contradict one another; those of OptimizePlan.
+// Errors:  those of OptimizePlan.  REQUIRES: CheckQuery (query_fields.h) finds nothing wrong, and
+//          there are prices where the query is for cost.
 
 #ifndef EBB_SERVICE_PLANNING_PLAN_SEARCH_H_
 #define EBB_SERVICE_PLANNING_PLAN_SEARCH_H_

@@ -29,7 +29,7 @@
 #include "service/plan_time.h"
 #include "service/planning/plan_answer.h"
 #include "service/round_report.h"
-#include "service/session/pass_call.h"
+#include "service/session/wire_pass.h"
 #include "service/session/wire_query.h"
 #include "service/session/wire_sizing.h"
 #include "service/session/wire_unremovable.h"
@@ -823,7 +823,7 @@ absl::Status PutView(const PlanContext& context, const wire::View& view,
 }
 
 void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
-  reply.set_now(context.request->now_s);
+  reply.set_now(context.request->pass.now_s);
   reply.set_removes(context.made->plan.remove.size());
   PutWarnings(context.cluster->warnings, reply);
   reply.set_complete(IsComplete(context.cluster->warnings));
@@ -893,56 +893,56 @@ Planner& Session::PassPlanner(const PlannerOptions& options,
 }
 
 template <typename Reply, typename Write>
-absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
+absl::StatusOr<Reply> Session::MakePass(const wire::PlanInput& question,
                                         std::optional<Clock::time_point> end, Write write) {
-  if (absl::Status s = RefuseSearch(call.input(), "Pass"); !s.ok()) return s;
-  if (absl::Status s = CheckAnswers(call.input()); !s.ok()) return s;
+  if (absl::Status s = CheckTaken(question, QuestionOf::kPass); !s.ok()) return s;
+  if (absl::Status s = CheckAnswers(question); !s.ok()) return s;
   std::optional<Effective> parsed;
-  const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
+  const absl::StatusOr<const Effective*> settings = SettingsOf(question, parsed);
   if (!settings.ok()) return settings.status();
-  if (absl::Status s = CheckNow(call.input()); !s.ok()) return s;
-  const auto ends = EndOf(call.input(), end);
+  if (absl::Status s = CheckNow(question); !s.ok()) return s;
+  const auto ends = EndOf(question, end);
   if (!ends.ok()) return ends.status();
   ClusterSnapshot& snapshot = cluster_->Snapshot();
   const BareRules bare(snapshot);
-  absl::StatusOr<PassRequest> request = ReadPassCall(call, snapshot, (*settings)->groups);
-  if (!request.ok()) return request.status();
-  const int64_t now_s = call.input().has_now()
-                            ? call.input().now()
-                            : TimeToPlanFor(options_.clock_s(), cluster_->NewestTime()).now_s;
-  PassInput input = request->Input(now_s);
+  PassLists lists;
+  absl::StatusOr<PassInput> pass = ReadPass(question, snapshot, (*settings)->groups, lists);
+  if (!pass.ok()) return pass.status();
+  if (!question.has_now()) {
+    pass->now_s = TimeToPlanFor(options_.clock_s(), cluster_->NewestTime()).now_s;
+  }
   std::optional<Deadlines> deadlines;
   if (*ends) {
     deadlines.emplace(**ends, kTimeOfCall);
-    input.deadline = &deadlines->passes_end;
+    pass->deadline = &deadlines->passes_end;
   }
   const PlannerOptions& options = (*settings)->options.scale_down.planner;
   Planner& planner = PassPlanner(options, cluster_->symbols());
   const auto start = Clock::now();
-  const absl::StatusOr<ebb::Plan> plan = planner.Pass(snapshot, request->groups, input);
+  const absl::StatusOr<ebb::Plan> plan = planner.Pass(snapshot, lists.groups, *pass);
   if (!plan.ok()) return plan.status();
   Reply reply;
   reply.set_pass_seconds(SecondsSince(start));
-  if (absl::Status s = Verify(snapshot, request->groups, options, input, *plan); !s.ok()) return s;
+  if (absl::Status s = Verify(snapshot, lists.groups, options, *pass, *plan); !s.ok()) return s;
   reply.set_version(version_);
-  reply.set_now(now_s);
+  reply.set_now(pass->now_s);
   write(snapshot.catalog(), *plan, reply);
   return reply;
 }
 
-absl::StatusOr<wire::PassReply> Session::Pass(const wire::PassCall& call,
+absl::StatusOr<wire::PassReply> Session::Pass(const wire::PlanInput& question,
                                               std::optional<Clock::time_point> end) {
   return MakePass<wire::PassReply>(
-      call, end, [this](const Catalog& catalog, const ebb::Plan& plan, wire::PassReply& reply) {
+      question, end, [this](const Catalog& catalog, const ebb::Plan& plan, wire::PassReply& reply) {
         WritePassPlan(catalog, plan, reply.mutable_plan());
         if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
       });
 }
 
-absl::StatusOr<wire::PassTable> Session::PassTable(const wire::PassCall& call,
+absl::StatusOr<wire::PassTable> Session::PassTable(const wire::PlanInput& question,
                                                    std::optional<Clock::time_point> end) {
   return MakePass<wire::PassTable>(
-      call, end, [](const Catalog& catalog, const ebb::Plan& plan, wire::PassTable& reply) {
+      question, end, [](const Catalog& catalog, const ebb::Plan& plan, wire::PassTable& reply) {
         WritePassTable(catalog, plan, &reply);
       });
 }
@@ -1051,7 +1051,7 @@ absl::StatusOr<wire::PlanChange> Session::PlanChanges(const wire::PlanInput& inp
       }
     }
     change.set_version(version_);
-    change.set_now(report.context.request->now_s);
+    change.set_now(report.context.request->pass.now_s);
     change.set_whole(!told.told);
     change.set_remove_count(report.remove.size());
     if (!options_.host_fills) *change.mutable_freshness() = Freshness();
@@ -1245,7 +1245,7 @@ absl::StatusOr<RoundSource> Session::SourceOf(const wire::RoundCall& call, Round
 
 absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
                                                 std::optional<Clock::time_point> end) {
-  if (absl::Status s = RefuseSearch(call.input(), "Round"); !s.ok()) return s;
+  if (absl::Status s = CheckTaken(call.input(), QuestionOf::kRound); !s.ok()) return s;
   if (absl::Status s = CheckMayMakeRound(call); !s.ok()) return s;
   std::optional<SizingState> sizing;
   if (call.has_sizing()) {
@@ -1332,7 +1332,7 @@ Json PageNode(const PlanReport& report, NodeId node) {
   if (const NodeGroup* group = context.groups->Find(node)) json["group"] = group->name;
   if (!facts.zone.empty()) json["zone"] = facts.zone;
   const auto utilization =
-      CalculateUtilization(context.cluster->snapshot, node, {}, context.request->now_s);
+      CalculateUtilization(context.cluster->snapshot, node, {}, context.request->pass.now_s);
   if (utilization && std::isfinite(utilization->utilization)) {
     json["utilization"] = utilization->utilization;
   }
@@ -1341,7 +1341,7 @@ Json PageNode(const PlanReport& report, NodeId node) {
 
 Json PageOf(const PlanReport& report) {
   const PlanContext& context = report.context;
-  Json page = {{"now", FormatRfc3339(context.request->now_s)},
+  Json page = {{"now", FormatRfc3339(context.request->pass.now_s)},
                {"removed", report.remove.size()},
                {"movedPods", report.moved},
                {"nodes", Json::array()},

@@ -175,10 +175,10 @@ class Session {
                                        std::optional<Clock::time_point> end,
                                        const Deadline* cancelled = nullptr);
   // Nothing of the cluster is judged: whoever asks has all of it.
-  absl::StatusOr<wire::PassReply> Pass(const wire::PassCall& call,
+  absl::StatusOr<wire::PassReply> Pass(const wire::PlanInput& question,
                                        std::optional<Clock::time_point> end);
   // The same in columns.
-  absl::StatusOr<wire::PassTable> PassTable(const wire::PassCall& call,
+  absl::StatusOr<wire::PassTable> PassTable(const wire::PlanInput& question,
                                             std::optional<Clock::time_point> end);
   // Explain and Filter end with DeadlineExceeded soon after `stops` has expired; null: never.
   absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call,
@@ -240,8 +240,8 @@ class Session {
                           const std::function<absl::Status(const PlanReport&)>& tell);
   // `write`(catalog, plan) puts the verified plan into the reply.
   template <typename Reply, typename Write>
-  absl::StatusOr<Reply> MakePass(const wire::PassCall& call, std::optional<Clock::time_point> end,
-                                 Write write);
+  absl::StatusOr<Reply> MakePass(const wire::PlanInput& question,
+                                 std::optional<Clock::time_point> end, Write write);
   // The planner that remembers earlier passes.  Other options do not reset it.
   Planner& PassPlanner(const PlannerOptions& options, const std::shared_ptr<Symbols>& symbols);
   absl::Status CheckRoom(std::span<const Change> changes);

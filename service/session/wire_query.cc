@@ -1,12 +1,21 @@
 #include "service/session/wire_query.h"
 
-#include <algorithm>
-#include <string>
-#include <utility>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "base/time_range.h"
+#include "service/planning/query_fields.h"
 #include "service/prices.h"
 
 namespace ebb {
@@ -15,55 +24,183 @@ namespace wire = v1alpha1;
 
 namespace {
 
-absl::StatusOr<SearchQuery> SearchOf(const wire::Search& search, bool has_prices) {
-  constexpr double kBudgetMaxS = 600;
-  SearchQuery query;
-  if (search.has_budget_seconds()) query.budget_s = search.budget_seconds();
-  if (!(query.budget_s >= 0 && query.budget_s <= kBudgetMaxS)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.search.budget_seconds: is not from 0 to ", kBudgetMaxS));
-  }
-  if (search.has_iterations()) query.iterations = search.iterations();
-  if (search.has_seed()) query.seed = search.seed();
-  if (!wire::Search::Objective_IsValid(search.objective())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.search.objective: there is no ", static_cast<int>(search.objective())));
-  }
-  query.for_cost = search.objective() == wire::Search::COST;
-  query.move_cost = search.move_cost();
-  if (!(query.move_cost >= 0 && query.move_cost <= kHourlyMax)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.search.move_cost: is not from 0 to ", kHourlyMax));
-  }
-  if (query.move_cost > 0 && !query.for_cost) {
-    return absl::InvalidArgumentError("input.search.move_cost: is for the objective COST");
-  }
-  if (query.for_cost && !has_prices) {
-    return absl::InvalidArgumentError("input.search.objective: COST needs input.prices");
-  }
-  if (search.has_max_evictions()) query.max_evictions = search.max_evictions();
-  return query;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+// The field of that name.  That there is none, or one of another type, is a bug of the table.
+const FieldDescriptor& FieldOf(const Message& message, const char* name) {
+  const FieldDescriptor* const field = message.GetDescriptor()->FindFieldByName(name);
+  EBB_CHECK(field != nullptr);
+  return *field;
 }
 
-absl::Status ReadLimits(const wire::PlanInput& input, PlanQuery& query) {
-  if (input.has_max_scale_down_parallelism()) {
-    if (input.max_scale_down_parallelism() < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input.max_scale_down_parallelism: ", input.max_scale_down_parallelism(),
-                       " is less than 0"));
-    }
-    query.max_scale_down_parallelism = input.max_scale_down_parallelism();
+// Reads the rows of query_fields.h from a message.  What is absent stays as it is.
+class MessageReader {
+ public:
+  MessageReader(const Message& message, std::string path)
+      : message_(message), from_(*message.GetReflection()), path_(std::move(path)) {}
+
+  [[nodiscard]] const absl::Status& status() const { return status_; }
+
+  template <typename Value, typename Bounds>
+  void Number(const char* name, Value& value, const Bounds& /*range*/) {
+    if (const FieldDescriptor* const field = Given(name)) value = NumberIn<Value>(*field);
   }
-  if (input.has_max_workload_share()) {
-    const double share = input.max_workload_share();
-    if (!(share > 0 && share <= 1)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input.max_workload_share: ", share, " is not above 0 and at most 1"));
-    }
-    query.max_workload_share = share;
+  template <typename Value, typename Bounds>
+  void Number(const char* name, std::optional<Value>& value, const Bounds& /*range*/) {
+    if (const FieldDescriptor* const field = Given(name)) value = NumberIn<Value>(*field);
   }
-  return absl::OkStatus();
-}
+  void Share(const char* name, double& value) {
+    if (const FieldDescriptor* const field = Given(name)) value = NumberIn<double>(*field);
+  }
+  void Switch(const char* name, bool& value) {
+    if (const FieldDescriptor* const field = Given(name)) value = from_.GetBool(message_, field);
+  }
+  // The enumeration has the words as its names, in capitals.
+  template <typename Value, size_t kSize>
+  void OneOf(const char* name, Value& value, const Word<Value> (&words)[kSize]) {
+    const FieldDescriptor& field = FieldOf(message_, name);
+    const int number = from_.GetEnumValue(message_, &field);
+    const auto* const given = field.enum_type()->FindValueByNumber(number);
+    const auto found =
+        given == nullptr ? std::nullopt : ValueOf(words, absl::AsciiStrToLower(given->name()));
+    if (found) {
+      value = *found;
+    } else {
+      status_.Update(
+          absl::InvalidArgumentError(absl::StrCat(path_, name, ": there is no ", number)));
+    }
+  }
+  void Names(const char* name, std::optional<std::vector<std::string>>& value) {
+    const FieldDescriptor* const field = Given(name);
+    if (field == nullptr) return;
+    const auto& names = static_cast<const wire::NodeNames&>(from_.GetMessage(message_, field));
+    value.emplace(names.nodes().begin(), names.nodes().end());
+  }
+  template <typename Query>
+  void Part(const char* name, std::optional<Query>& part) {
+    const FieldDescriptor* const field = Given(name);
+    if (field == nullptr) return;
+    MessageReader reader(from_.GetMessage(message_, field), absl::StrCat(path_, name, "."));
+    VisitFields(part.emplace(), reader);
+    status_.Update(reader.status());
+  }
+  template <typename Query>
+  void Unsent(const char* /*name*/, std::optional<Query>& /*part*/) {}
+
+ private:
+  // Null: the message does not have it.
+  [[nodiscard]] const FieldDescriptor* Given(const char* name) const {
+    const FieldDescriptor& field = FieldOf(message_, name);
+    return !field.has_presence() || from_.HasField(message_, &field) ? &field : nullptr;
+  }
+  template <typename Value>
+  [[nodiscard]] Value NumberIn(const FieldDescriptor& field) const {
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        return static_cast<Value>(from_.GetDouble(message_, &field));
+      case FieldDescriptor::CPPTYPE_INT64:
+        return static_cast<Value>(from_.GetInt64(message_, &field));
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return static_cast<Value>(from_.GetUInt64(message_, &field));
+      default:
+        EBB_CHECK(field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32);
+        return static_cast<Value>(from_.GetUInt32(message_, &field));
+    }
+  }
+
+  const Message& message_;
+  const google::protobuf::Reflection& from_;
+  std::string path_;  // Before names in errors.
+  absl::Status status_;
+};
+
+// The names of the rows of query_fields.h that a message has.
+struct FieldNames {
+  template <typename... Row>
+  void Number(const char* name, const Row&... /*row*/) {
+    names.emplace_back(name);
+  }
+  void Share(const char* name, double /*value*/) { names.emplace_back(name); }
+  void Switch(const char* name, bool /*value*/) { names.emplace_back(name); }
+  template <typename Value>
+  void Names(const char* name, const Value& /*value*/) {
+    names.emplace_back(name);
+  }
+  template <typename Value>
+  void Part(const char* name, const Value& /*value*/) {
+    names.emplace_back(name);
+  }
+  template <typename Value>
+  void Unsent(const char* /*name*/, const Value& /*value*/) {}
+
+  std::vector<std::string_view> names;
+};
+
+// Writes the rows of query_fields.h into a message.
+class MessageWriter {
+ public:
+  explicit MessageWriter(Message& message) : message_(message), to_(*message.GetReflection()) {}
+
+  template <typename Value, typename Bounds>
+  void Number(const char* name, const Value& value, const Bounds& /*range*/) {
+    Put(FieldOf(message_, name), value);
+  }
+  template <typename Value, typename Bounds>
+  void Number(const char* name, const std::optional<Value>& value, const Bounds& /*range*/) {
+    if (value) Put(FieldOf(message_, name), *value);
+  }
+  void Share(const char* name, double value) {
+    if (value < 1) to_.SetDouble(&message_, &FieldOf(message_, name), value);
+  }
+  void Switch(const char* name, bool value) {
+    to_.SetBool(&message_, &FieldOf(message_, name), value);
+  }
+  template <typename Value, size_t kSize>
+  void OneOf(const char* name, Value value, const Word<Value> (&words)[kSize]) {
+    const FieldDescriptor& field = FieldOf(message_, name);
+    for (const Word<Value>& word : words) {
+      if (word.value != value) continue;
+      const std::string text = absl::AsciiStrToUpper(Absl(word.text));
+      to_.SetEnum(&message_, &field, field.enum_type()->FindValueByName(text));
+    }
+  }
+  void Names(const char* name, const std::optional<std::vector<std::string>>& value) {
+    if (!value) return;
+    auto& names =
+        static_cast<wire::NodeNames&>(*to_.MutableMessage(&message_, &FieldOf(message_, name)));
+    names.mutable_nodes()->Assign(value->begin(), value->end());
+  }
+  template <typename Query>
+  void Part(const char* name, std::optional<Query>& part) {
+    if (!part) return;
+    MessageWriter writer(*to_.MutableMessage(&message_, &FieldOf(message_, name)));
+    VisitFields(*part, writer);
+  }
+  template <typename Query>
+  void Unsent(const char* /*name*/, const std::optional<Query>& part) {
+    EBB_CHECK(!part.has_value());
+  }
+
+ private:
+  template <typename Value>
+  void Put(const FieldDescriptor& field, Value value) {
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        return to_.SetDouble(&message_, &field, static_cast<double>(value));
+      case FieldDescriptor::CPPTYPE_INT64:
+        return to_.SetInt64(&message_, &field, static_cast<int64_t>(value));
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return to_.SetUInt64(&message_, &field, static_cast<uint64_t>(value));
+      default:
+        EBB_CHECK(field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32);
+        return to_.SetUInt32(&message_, &field, static_cast<uint32_t>(value));
+    }
+  }
+
+  Message& message_;
+  const google::protobuf::Reflection& to_;
+};
 
 absl::Status ReadPrices(const wire::PlanInput& input, PlanQuery& query) {
   if (input.prices().empty()) return absl::OkStatus();
@@ -83,40 +220,33 @@ absl::StatusOr<PlanQuery> ReadQuery(const wire::PlanInput& input, const RoundOpt
                   .groups = groups,
                   .order = options.candidate_order,
                   .shares = kTimeOfCall};
-  if (absl::Status s = ReadLimits(input, query); !s.ok()) return s;
+  if (absl::Status s = CheckTaken(input, QuestionOf::kPlan); !s.ok()) return s;
+  MessageReader reader(input, "input.");
+  VisitFields(query, reader);
+  if (!reader.status().ok()) return reader.status();
+  query.bound |= input.search().bound();
+  if (query.search) {
+    absl::Status budget =
+        CheckRange("input.search.budget_seconds", query.search->budget_s, kBudgetOfCallRange);
+    if (!budget.ok()) return budget;
+  }
   if (absl::Status s = ReadPrices(input, query); !s.ok()) return s;
+  if (absl::Status s = CheckQuery(query, "input."); !s.ok()) return s;
   if (absl::Status s = CheckNow(input); !s.ok()) return s;
   const absl::StatusOr<std::optional<Clock::time_point>> ends = EndOf(input, end);
   if (!ends.ok()) return ends.status();
   if (*ends) query.seconds = std::chrono::duration<double>(**ends - Clock::now()).count();
-  query.bound = input.bound();
-  if (!input.has_search()) return query;
-  const absl::StatusOr<SearchQuery> search = SearchOf(input.search(), query.prices.has_value());
-  if (!search.ok()) return search.status();
-  query.search = *search;
-  query.bound |= input.search().bound();
   return query;
 }
 
 void PutQuery(const PlanQuery& query, wire::PlanInput& input) {
-  if (query.max_scale_down_parallelism) {
-    input.set_max_scale_down_parallelism(*query.max_scale_down_parallelism);
-  }
-  if (query.max_workload_share < 1) input.set_max_workload_share(query.max_workload_share);
-  input.set_bound(query.bound);
+  PlanQuery copy = query;  // The table's functions may change what they visit.
+  MessageWriter writer(input);
+  VisitFields(copy, writer);
   if (query.seconds) {
     // What is over has to be some time, as none would be no limit.
     input.set_time_limit_seconds(std::max(*query.seconds, 1e-9));
   }
-  if (!query.search) return;
-  wire::Search& search = *input.mutable_search();
-  search.set_budget_seconds(query.search->budget_s);
-  if (query.search->iterations) search.set_iterations(*query.search->iterations);
-  search.set_seed(static_cast<uint32_t>(query.search->seed));
-  search.set_objective(query.search->for_cost ? wire::Search::COST : wire::Search::NODES);
-  search.set_move_cost(query.search->move_cost);
-  if (query.search->max_evictions) search.set_max_evictions(*query.search->max_evictions);
-  search.set_bound(query.bound);
 }
 
 absl::Status CheckNow(const wire::PlanInput& input) {
@@ -136,15 +266,28 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
   return end ? std::min(*end, own) : own;
 }
 
-absl::Status RefuseSearch(const wire::PlanInput& input, std::string_view call) {
-  const auto refuse = [&](std::string_view field) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.", Absl(field), ": ", Absl(call), " takes none"));
+absl::Status CheckTaken(const wire::PlanInput& input, QuestionOf call) {
+  FieldNames of_plan;
+  PlanQuery any;
+  VisitFields(any, of_plan);
+  of_plan.names.emplace_back("prices");
+  const std::vector<std::string_view> of_pass = {"candidates", "destinations", "groups",
+                                                 "unneeded_limit", "pod_order"};
+  const auto is_in = [](const std::vector<std::string_view>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
   };
-  if (input.has_search()) return refuse("search");
-  if (input.bound()) return refuse("bound");
-  if (input.has_max_workload_share()) return refuse("max_workload_share");
-  if (!input.prices().empty()) return refuse("prices");
+  std::vector<const FieldDescriptor*> given;
+  input.GetReflection()->ListFields(input, &given);
+  for (const FieldDescriptor* const field : given) {
+    const bool plans = is_in(of_plan.names, field->name());
+    const bool passes = is_in(of_pass, field->name());
+    const bool is_taken = (!plans && !passes) || (plans && call == QuestionOf::kPlan) ||
+                          (passes && call == QuestionOf::kPass);
+    if (is_taken) continue;
+    constexpr std::string_view kCalls[] = {"Plan", "Pass", "Round"};
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input.", field->name(), ": ", Absl(kCalls[static_cast<size_t>(call)]), " takes none"));
+  }
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
 // A question about plans as it travels: PlanQuery (service/planning) and PlanInput
-// (service/wire/planner.proto).
+// (service/wire/planner.proto), whose fields are called as in the table of
+// service/planning/query_fields.h, by which they are read and written.
 //
 //   absl::StatusOr<PlanQuery> query = ReadQuery(input, settings.options, settings.groups, {});
 //
@@ -9,8 +10,8 @@
 #ifndef EBB_SERVICE_SESSION_WIRE_QUERY_H_
 #define EBB_SERVICE_SESSION_WIRE_QUERY_H_
 
+#include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,8 +38,11 @@ absl::Status CheckNow(const v1alpha1::PlanInput& input);
 absl::StatusOr<std::optional<Clock::time_point>> EndOf(const v1alpha1::PlanInput& input,
                                                        std::optional<Clock::time_point> end);
 
-// Errors: the input says how to plan, which `call` does not take.
-absl::Status RefuseSearch(const v1alpha1::PlanInput& input, std::string_view call);
+// Which calls ask: each takes fields of its own.
+enum class QuestionOf : uint8_t { kPlan, kPass, kRound };
+
+// Errors: the input has a field that calls of that kind do not take.
+absl::Status CheckTaken(const v1alpha1::PlanInput& input, QuestionOf call);
 
 }  // namespace ebb
 

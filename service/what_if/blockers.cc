@@ -154,7 +154,7 @@ std::vector<Candidate> PendingCandidates(const PlanReport& report) {
   };
   std::map<WorkloadKey, Waiting> workloads;
   // Those before are displaced, and run.
-  const size_t displaced = std::min(report.context.request->must_fit, cluster.pending.size());
+  const size_t displaced = std::min(report.context.request->pass.must_fit, cluster.pending.size());
   for (const PodId pod : std::span(cluster.pending).subspan(displaced)) {
     const bool held = !catalog.shape_of(pod).not_understood.empty();
     if (!keeps[Index(pod)] && !held) continue;
@@ -201,7 +201,7 @@ bool StaysForDaemonSets(const PlanReport& report, NodeId node) {
   const auto without = CalculateUtilization(
       context.cluster->snapshot, node,
       {.ignore_daemonsets = true, .ignore_mirror_pods = options.ignore_mirror_pods_utilization},
-      context.request->now_s);
+      context.request->pass.now_s);
   return without && without->utilization <= ThresholdOf(context, node);
 }
 

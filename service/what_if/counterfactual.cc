@@ -211,7 +211,7 @@ Ladder RemedyFinder::LargerShare() const {
   for (const double share : shares) {
     ladder.push_back(
         {.what = fmt::format("--max-workload-share is {} instead of {}", share,
-                             report_.context.request->max_workload_share),
+                             report_.context.request->pass.max_workload_share),
          .objects = {},
          .adjust = [share](PlanQuery& query, NodeGroups&) { query.max_workload_share = share; }});
   }
@@ -375,6 +375,20 @@ absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
     }
   }
   return found;
+}
+
+absl::StatusOr<std::vector<Counterfactual>> FindRemedies(const PlanReport& report,
+                                                         std::span<const NodeId> nodes,
+                                                         const PlanQuery& query,
+                                                         LiveCluster& cluster) {
+  std::vector<Counterfactual> all;
+  for (const NodeId node : nodes) {
+    absl::StatusOr<Counterfactual> found =
+        FindRemedies(report, Explain(report, node), query, cluster);
+    if (!found.ok()) return found.status();
+    all.push_back(*std::move(found));
+  }
+  return all;
 }
 
 Json CounterfactualJson(const Counterfactual& found) {

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
 #include "service/what_if/remedy.h"
+#include "snapshot/ids.h"
 
 namespace ebb {
 
@@ -44,6 +46,12 @@ struct Counterfactual {
 absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
                                             const Explanation& explanation, const PlanQuery& query,
                                             LiveCluster& cluster);
+
+// The same of several nodes of the report, one after the other.
+absl::StatusOr<std::vector<Counterfactual>> FindRemedies(const PlanReport& report,
+                                                         std::span<const NodeId> nodes,
+                                                         const PlanQuery& query,
+                                                         LiveCluster& cluster);
 
 // What ExplanationJson puts under "remedies".
 nlohmann::ordered_json CounterfactualJson(const Counterfactual& found);

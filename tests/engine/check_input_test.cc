@@ -64,11 +64,12 @@ class CheckInputTest : public ::testing::Test {
   }
   std::string FromMakePlan() {
     PlanRequest request;
-    request.now_s = input_.now_s;
+    request.pass.now_s = input_.now_s;
     const std::vector<NodeId> candidates(input_.candidates.begin(), input_.candidates.end());
     request.candidates = &candidates;
-    request.destinations = input_.destinations;
-    return Told([&] { return MakePlan(snapshot_, groups_, input_.pending, request); });
+    request.pass.destinations = input_.destinations;
+    request.pass.pending = input_.pending;
+    return Told([&] { return MakePlan(snapshot_, groups_, request); });
   }
   std::string FromRound() {
     const std::vector<NodeId> candidates(input_.candidates.begin(), input_.candidates.end());
@@ -201,10 +202,10 @@ TEST_F(CheckInputTest, PodsThatHaveLeftTheClusterAreRefused) {
   EXPECT_EQ(Planner(PlannerOptions()).Pass(snapshot, groups, input).status().message(),
             "evicting[0]: pod " + id + " has left the cluster");
   PlanRequest request;
-  request.now_s = kPassTime;
+  request.pass.now_s = kPassTime;
   const Move move{gone, NodeId{0}};
   request.suggestions = {&move, 1};
-  EXPECT_EQ(MakePlan(snapshot, groups, {}, request).status().message(),
+  EXPECT_EQ(MakePlan(snapshot, groups, request).status().message(),
             "suggestions[0]: pod " + id + " has left the cluster");
 }
 
@@ -507,12 +508,21 @@ TEST_F(CheckInputTest, TheThresholdOfAllMustBeANumberToo) {
             "scale_down_utilization_threshold: is not a number");
 }
 
+TEST_F(CheckInputTest, APlanFindsTheCandidatesOfItsPassesItself) {
+  const std::vector<NodeId> candidates = {N("a")};
+  PlanRequest request;
+  request.pass.now_s = kPassTime;
+  request.pass.candidates = candidates;
+  EXPECT_EQ(Told([&] { return MakePlan(snapshot_, groups_, request); }),
+            "pass.candidates: a plan finds those of its passes; name nodes in candidates");
+}
+
 TEST_F(CheckInputTest, ASuggestionNamesAPodOnceAndANodeThatExists) {
   const auto expect_told = [&](const std::vector<Move>& places, const std::string& message) {
     PlanRequest request;
-    request.now_s = kPassTime;
+    request.pass.now_s = kPassTime;
     request.suggestions = places;
-    EXPECT_EQ(Told([&] { return MakePlan(snapshot_, groups_, {}, request); }), message);
+    EXPECT_EQ(Told([&] { return MakePlan(snapshot_, groups_, request); }), message);
     RoundInput input;
     input.now_s = kPassTime;
     input.suggestions = places;

@@ -37,19 +37,19 @@ class DeletionsUnderWayTest : public ::testing::Test {
     snapshot_.emplace(cluster.Build());
     groups_ = test::OneGroup(*snapshot_);
     request_.order = CandidateOrder::kInput;
-    request_.now_s = test::kPassTime;
+    request_.pass.now_s = test::kPassTime;
   }
 
   // What MakePlan does by itself, and what it does for a caller that has told it.
   PlanResult Plan() {
     const std::string before = snapshot_->Fingerprint();
-    PlanResult made = MakePlan(*snapshot_, groups_, /*pending=*/{}, request_).value();
+    PlanResult made = MakePlan(*snapshot_, groups_, request_).value();
     EXPECT_EQ(snapshot_->Fingerprint(), before);
     ClusterSnapshot beside = *snapshot_;
     pending_.clear();
     PlanRequest asked = request_;
     const DeletionsUnderWay deletions(beside, pending_, asked);
-    const PlanResult told = MakePlan(beside, groups_, pending_, asked).value();
+    const PlanResult told = MakePlan(beside, groups_, asked).value();
     EXPECT_EQ(test::Removals(*snapshot_, made.plan), test::Removals(*snapshot_, told.plan));
     EXPECT_EQ(test::Kept(*snapshot_, made.plan), test::Kept(*snapshot_, told.plan));
     return made;
@@ -64,7 +64,7 @@ class DeletionsUnderWayTest : public ::testing::Test {
     actuation.drained = {{node, groups_.groups[0].name}};
     const RoundResult round =
         ScaleDown(at_once)
-            .Round(*snapshot_, groups_, {.now_s = request_.now_s, .actuation = &actuation})
+            .Round(*snapshot_, groups_, {.now_s = request_.pass.now_s, .actuation = &actuation})
             .value();
     return test::Removals(*snapshot_, round.plan);
   }
@@ -105,16 +105,16 @@ TEST_F(DeletionsUnderWayTest, NothingLandsOnANodeThatGoes) {
   // Destinations that the caller gives are narrowed down.
   NodeSet destinations(snapshot_->catalog().nodes());
   destinations.Insert(test::NodeNamed(*snapshot_, "b"));
-  request_.destinations = &destinations;
+  request_.pass.destinations = &destinations;
   EXPECT_EQ(Removals(), "");
 }
 
 TEST_F(DeletionsUnderWayTest, DestinationsOfAnotherSizeAreLeftToBeRefused) {
   Make(Cluster().Add(Node("a")).Add(Goes("b")));
   const NodeSet destinations(7);
-  request_.destinations = &destinations;
+  request_.pass.destinations = &destinations;
   const DeletionsUnderWay deletions(*snapshot_, pending_, request_);
-  EXPECT_EQ(MakePlan(*snapshot_, groups_, pending_, request_).status().message(),
+  EXPECT_EQ(MakePlan(*snapshot_, groups_, request_).status().message(),
             "destinations: ranges over 7 nodes, and the catalog has 2");
 }
 
@@ -157,7 +157,7 @@ TEST_F(DeletionsUnderWayTest, WithoutDeletionsNothingChanges) {
            .Add(Pod("p").On("b").Cpu(3900)));
   EXPECT_FALSE(DeletionsUnderWay::AreDue(*snapshot_, request_));
   PlanRequest earlier = request_;
-  earlier.now_s -= 1;
+  earlier.pass.now_s -= 1;
   EXPECT_TRUE(DeletionsUnderWay::AreDue(*snapshot_, earlier));
   earlier.deletions = DeletionsInSnapshot::kLeftToCaller;
   EXPECT_FALSE(DeletionsUnderWay::AreDue(*snapshot_, earlier));
@@ -165,7 +165,7 @@ TEST_F(DeletionsUnderWayTest, WithoutDeletionsNothingChanges) {
   const DeletionsUnderWay deletions(*snapshot_, pending_, request_);
   EXPECT_EQ(snapshot_->Fingerprint(), before);
   EXPECT_TRUE(pending_.empty());
-  EXPECT_EQ(request_.destinations, nullptr);
+  EXPECT_EQ(request_.pass.destinations, nullptr);
 }
 
 TEST_F(DeletionsUnderWayTest, PodsThatAreAboutToMoveComeBeforeThoseThatWaited) {
@@ -181,16 +181,17 @@ TEST_F(DeletionsUnderWayTest, PodsThatAreAboutToMoveComeBeforeThoseThatWaited) {
   pending_ = test::PodsNamed(*snapshot_, {"waits"});
   const DeletionsUnderWay deletions(*snapshot_, pending_, request_);
   EXPECT_EQ(pending_, test::PodsNamed(*snapshot_, {"of-b", "of-c", "waits"}));
-  EXPECT_EQ(request_.must_fit, 2U);
-  EXPECT_EQ(std::vector<PodId>(request_.evicting.begin(), request_.evicting.end()),
+  EXPECT_EQ(request_.pass.must_fit, 2U);
+  EXPECT_EQ(std::vector<PodId>(request_.pass.evicting.begin(), request_.pass.evicting.end()),
             test::PodsNamed(*snapshot_, {"of-b", "of-c"}));
   EXPECT_EQ(snapshot_->NodeOf(test::PodNamed(*snapshot_, "of-b")), kNoNode);
   EXPECT_EQ(snapshot_->NodeOf(test::PodNamed(*snapshot_, "agent")),
             test::NodeNamed(*snapshot_, "c"));
-  ASSERT_NE(request_.destinations, nullptr);
+  ASSERT_NE(request_.pass.destinations, nullptr);
   for (const auto& [name, takes] :
        {std::pair("b", false), std::pair("z", true), std::pair("c", false)}) {
-    EXPECT_EQ(request_.destinations->Contains(test::NodeNamed(*snapshot_, name)), takes) << name;
+    EXPECT_EQ(request_.pass.destinations->Contains(test::NodeNamed(*snapshot_, name)), takes)
+        << name;
   }
 }
 
@@ -209,7 +210,7 @@ TEST_F(DeletionsUnderWayTest, ANodeThatGoesHoldsItsPlaceInPlanAndRound) {
   actuation.drained = {{"b", groups_.groups[0].name}};
   const RoundResult round =
       ScaleDown({})
-          .Round(*snapshot_, groups_, {.now_s = request_.now_s, .actuation = &actuation})
+          .Round(*snapshot_, groups_, {.now_s = request_.pass.now_s, .actuation = &actuation})
           .value();
   ASSERT_EQ(round.plan.packed.size(), 1U);
   EXPECT_EQ(round.plan.packed[0].to, test::NodeNamed(*snapshot_, "z"));
@@ -289,8 +290,9 @@ TEST(DeletionsUnderWayRandomTest, AFirstRoundDecidesWhatAPlanOfTheSameInputDoes)
 
     PlanRequest request;
     request.planner = options.planner;
-    request.now_s = test::kPassTime;
-    const PlanResult made = MakePlan(snapshot, groups, pending, request).value();
+    request.pass.now_s = test::kPassTime;
+    request.pass.pending = pending;
+    const PlanResult made = MakePlan(snapshot, groups, request).value();
     // A plan leaves out nodes that wait for a pod's end, and is then made anew; a round drops them.
     if (made.passes > 1) continue;
     ASSERT_EQ(Decided(snapshot, round.plan), Decided(snapshot, made.plan))

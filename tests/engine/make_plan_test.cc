@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/limits.h"
 #include "engine/round.h"
 #include "engine/verify.h"
 #include "gmock/gmock.h"
@@ -48,16 +49,16 @@ class MakePlanTest : public ::testing::Test {
     snapshot_.emplace(cluster.Build());
     groups_ = test::OneGroup(*snapshot_);
     request_.order = CandidateOrder::kInput;
-    request_.now_s = test::kPassTime;
+    request_.pass.now_s = test::kPassTime;
   }
 
   // "a b": the nodes that go within so many questions to each deadline.
   std::string Removed(int of_passes, int of_verification) {
     const ExpiresAfter passes(of_passes);
     const ExpiresAfter verification(of_verification);
-    request_.passes_end = &passes;
+    request_.pass.deadline = &passes;
     request_.verification_ends = &verification;
-    made_ = MakePlan(*snapshot_, groups_, {}, request_).value();
+    made_ = MakePlan(*snapshot_, groups_, request_).value();
     std::string names;
     for (const RemovableNode& removal : made_.plan.remove) {
       names += (names.empty() ? "" : " ") + Name(removal.node);
@@ -86,7 +87,7 @@ class MakePlanTest : public ::testing::Test {
   // What the verifier says of the plan as it was handed out.
   std::string Verdict() const {
     PassInput input;
-    input.now_s = request_.now_s;
+    input.now_s = request_.pass.now_s;
     input.candidates = made_.candidates;
     const absl::Status status = Verify(*snapshot_, groups_, request_.planner, input, made_.plan);
     return status.ok() ? "ok" : std::string(status.message());
@@ -102,9 +103,9 @@ class MakePlanTest : public ::testing::Test {
 
 // 2 times the parallelism, where nobody was unneeded before.
 TEST_F(MakePlanTest, ParallelismLimitsHowManyNodesGo) {
-  request_.max_scale_down_parallelism = 1;
+  request_.pass.unneeded_limit = FirstPassLimit(1);
   EXPECT_EQ(Removed(kNever, kNever), "a b");
-  request_.max_scale_down_parallelism = 2;
+  request_.pass.unneeded_limit = FirstPassLimit(2);
   EXPECT_EQ(Removed(kNever, kNever), "a b c");
 }
 
@@ -199,7 +200,7 @@ TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichAtomicGroupsAreWhole) {
     MakeAtomic({"a", "b", "c"}, target_size);
     groups_.groups[1].min_size = 0;
     const RoundResult round =
-        ScaleDown(at_once).Round(*snapshot_, groups_, {.now_s = request_.now_s}).value();
+        ScaleDown(at_once).Round(*snapshot_, groups_, {.now_s = request_.pass.now_s}).value();
     std::set<NodeId> go(round.may_go.empty.begin(), round.may_go.empty.end());
     go.insert(round.may_go.drain.begin(), round.may_go.drain.end());
     const std::string removed = Removed(kNever, kNever);
@@ -213,7 +214,7 @@ TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichNodesAreBeingDeleted) {
   ScaleDownOptions at_once;
   at_once.deletion.scale_down_unneeded_time_s = 0;
   for (const int64_t age_s : {299, 300}) {
-    const std::string since = std::to_string(request_.now_s - age_s);
+    const std::string since = std::to_string(request_.pass.now_s - age_s);
     snapshot_.emplace(Cluster()
                           .Add(Node("a"))
                           .Add(Node("b").Taint("ToBeDeletedByClusterAutoscaler", since))
@@ -225,7 +226,7 @@ TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichNodesAreBeingDeleted) {
     if (age_s < 300) actuation.empty = {{"b", groups_.groups[0].name}};
     const RoundResult round =
         ScaleDown(at_once)
-            .Round(*snapshot_, groups_, {.now_s = request_.now_s, .actuation = &actuation})
+            .Round(*snapshot_, groups_, {.now_s = request_.pass.now_s, .actuation = &actuation})
             .value();
     EXPECT_EQ(Removed(kNever, kNever), age_s < 300 ? "" : "a");
     EXPECT_EQ(round.may_go.empty.size(), made_.plan.remove.size()) << age_s;
@@ -278,7 +279,7 @@ TEST_F(MakePlanTest, OnlyTheNodesThatAreAskedForAreCandidates) {
 TEST_F(MakePlanTest, PodsMoveToDestinationsAlone) {
   NodeSet destinations(snapshot_->catalog().nodes());
   destinations.Insert(test::NodeNamed(*snapshot_, "c"));
-  request_.destinations = &destinations;
+  request_.pass.destinations = &destinations;
   EXPECT_EQ(Removed(kNever, kNever), "a b");
   for (const RemovableNode& removal : made_.plan.remove) {
     for (const Move& move : removal.moves) EXPECT_EQ(Name(move.to), "c");
@@ -370,16 +371,16 @@ TEST_F(MakePlanTest, BehindACutVerdictsThatRestOnWhatWasCutAreTakenBack) {
   groups_ = test::OneGroup(*snapshot_);
   NodeSet destinations(snapshot_->catalog().nodes());
   destinations.Insert(test::NodeNamed(*snapshot_, "big"));
-  request_.destinations = &destinations;
+  request_.pass.destinations = &destinations;
   EXPECT_EQ(Removed(kNever, kNever), "a b c");
   EXPECT_EQ(test::Kept(*snapshot_, made_.plan),
             "big=NotUnderutilized early=NoPlaceToMovePods late=NoPlaceToMovePods "
             "local=BlockedByPod");
   EXPECT_EQ(made_.plan.pdb_remaining, std::vector<int32_t>{17});
 
-  CutPlan(*snapshot_, groups_, request_.now_s, 3, Termination::kRobust, made_);
+  CutPlan(*snapshot_, groups_, request_.pass.now_s, 3, Termination::kRobust, made_);
   EXPECT_EQ(made_.plan.termination, Termination::kComplete) << "nothing was cut";
-  CutPlan(*snapshot_, groups_, request_.now_s, 1, Termination::kRobust, made_);
+  CutPlan(*snapshot_, groups_, request_.pass.now_s, 1, Termination::kRobust, made_);
   EXPECT_EQ(made_.plan.termination, Termination::kRobust);
   ASSERT_EQ(made_.plan.remove.size(), 1U);
   EXPECT_EQ(Name(made_.plan.remove[0].node), "a");
@@ -394,7 +395,7 @@ TEST_F(MakePlanTest, ACutLeavesNoGroupBelowItsMinimumAndNoPodToWaitFor) {
   EXPECT_EQ(Removed(kNever, kNever), "a b c");
   const auto left = [&](const PlanResult& whole, size_t removals) {
     PlanResult made = whole;
-    CutPlan(*snapshot_, groups_, request_.now_s, removals, Termination::kEvictionLimit, made);
+    CutPlan(*snapshot_, groups_, request_.pass.now_s, removals, Termination::kEvictionLimit, made);
     EXPECT_EQ(made.plan.termination, Termination::kEvictionLimit);
     return made.plan.remove.size();
   };
@@ -455,10 +456,11 @@ TEST_F(MakePlanTest, APackingThatThereWasNoTimeToVerifyIsNotTold) {
   const std::vector<PodId> pending = test::PodsNamed(*snapshot_, {"waits"});
   const std::vector<NodeId> none;
   request_.candidates = &none;
+  request_.pass.pending = pending;
   const auto plan = [&](int questions) {
     const ExpiresAfter verification(questions);
     request_.verification_ends = &verification;
-    return MakePlan(*snapshot_, groups_, pending, request_).value().plan;
+    return MakePlan(*snapshot_, groups_, request_).value().plan;
   };
   const Plan cut = plan(0);
   EXPECT_TRUE(cut.packed.empty());

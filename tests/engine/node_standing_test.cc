@@ -58,8 +58,9 @@ class NodeStandingTest : public ::testing::Test {
   std::string Plan(const std::vector<PodId>& pending = {}) {
     PlanRequest request;
     request.order = CandidateOrder::kInput;
-    request.now_s = kNow;
-    const PlanResult made = MakePlan(*snapshot_, groups_, pending, request).value();
+    request.pass.now_s = kNow;
+    request.pass.pending = pending;
+    const PlanResult made = MakePlan(*snapshot_, groups_, request).value();
     std::string text;
     for (const UnremovableNode& node : made.excluded) {
       text += std::string(catalog().NodeName(node.node)) + "=" +

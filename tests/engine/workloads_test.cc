@@ -45,9 +45,9 @@ class WorkloadSharesTest : public ::testing::Test {
     snapshot_.emplace(cluster.Build());
     groups_ = test::OneGroup(*snapshot_);
     request_.order = CandidateOrder::kInput;
-    request_.now_s = test::kPassTime;
+    request_.pass.now_s = test::kPassTime;
   }
-  PlanResult Plan() { return MakePlan(*snapshot_, groups_, {}, request_).value(); }
+  PlanResult Plan() { return MakePlan(*snapshot_, groups_, request_).value(); }
   std::vector<PodId> Pods(const std::vector<std::string>& names) const {
     std::vector<PodId> pods;
     for (const std::string& name : names) pods.push_back(test::PodNamed(*snapshot_, name));
@@ -88,7 +88,7 @@ TEST_F(WorkloadSharesTest, PodsWithoutAControllerAreKeptByNoShare) {
 
 TEST_F(WorkloadSharesTest, APlanKeepsTheShareAndSaysWhatItKeepsForIt) {
   EXPECT_EQ(Plan().plan.remove.size(), 2u);
-  request_.max_workload_share = 0.2;  // 1 of 4.
+  request_.pass.max_workload_share = 0.2;  // 1 of 4.
   const PlanResult made = Plan();
   EXPECT_EQ(test::Removals(*snapshot_, made.plan), "a: web-a>b");
   ASSERT_EQ(made.plan.keep.size(), 2u);
@@ -103,9 +103,8 @@ TEST_F(WorkloadSharesTest, TheVerifierRefusesAPlanThatExceedsTheShare) {
   const PlanResult made = Plan();
   ASSERT_EQ(made.plan.remove.size(), 2u);
   const auto verdict = [&](double share) {
-    request_.max_workload_share = share;
-    return Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, made, {}),
-                  made.plan);
+    request_.pass.max_workload_share = share;
+    return Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, made), made.plan);
   };
   EXPECT_TRUE(verdict(0.5).ok());
   EXPECT_THAT(std::string(verdict(0.25).message()),
@@ -115,8 +114,8 @@ TEST_F(WorkloadSharesTest, TheVerifierRefusesAPlanThatExceedsTheShare) {
 
 TEST_F(WorkloadSharesTest, AShareThatIsNoneIsRefused) {
   for (const double share : {0.0, -0.5, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
-    request_.max_workload_share = share;
-    const absl::Status refused = MakePlan(*snapshot_, groups_, {}, request_).status();
+    request_.pass.max_workload_share = share;
+    const absl::Status refused = MakePlan(*snapshot_, groups_, request_).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(refused.message()), HasSubstr("max_workload_share: "));
   }

@@ -44,8 +44,8 @@
 #include "nlohmann/json.hpp"
 #include "service/live_cluster.h"
 #include "service/round_options.h"
-#include "service/session/pass_call.h"
 #include "service/session/session.h"
+#include "service/session/wire_pass.h"
 #include "snapshot/builder.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/read_input.h"
@@ -377,10 +377,10 @@ class Replay {
   absl::Status CompareSession(const NodeGroups& groups, const PassInput& input, const Plan& plan) {
     const Catalog& catalog = snapshot_->catalog();
     const auto name = [&](NodeId node) { return std::string(catalog.NodeName(node)); };
-    v1alpha1::PassCall call;
-    call.mutable_input()->set_now(input.now_s);
+    v1alpha1::PlanInput call;
+    call.set_now(input.now_s);
     call.mutable_groups();  // Told, even if there are none.
-    for (const NodeId node : input.candidates) call.add_candidates(name(node));
+    for (const NodeId node : input.candidates) call.mutable_candidates()->add_nodes(name(node));
     input.destinations->ForEach(
         [&](NodeId node) { call.mutable_destinations()->add_nodes(name(node)); });
     if (input.unneeded_limit < std::numeric_limits<size_t>::max()) {

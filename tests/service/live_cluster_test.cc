@@ -66,7 +66,7 @@ class CallingSink final : public AnyObjectSink {
 
 PlanRequest Request() {
   PlanRequest request;
-  request.now_s = kNow;
+  request.pass.now_s = kNow;
   request.planner.scale_down_utilization_threshold = 0.9;
   request.planner.drain.skip_nodes_with_system_pods = false;
   return request;
@@ -79,9 +79,9 @@ absl::StatusOr<nlohmann::ordered_json> ExplainLive(LiveCluster& live,
   const absl::StatusOr<std::vector<NodeId>> ids = FindNodes(cluster.snapshot.catalog(), nodes);
   if (!ids.ok()) return ids.status();
   const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), GroupRules());
-  const PlanRequest request = Request();
-  const absl::StatusOr<PlanResult> made =
-      MakePlan(cluster.snapshot, groups, cluster.pending, request);
+  PlanRequest request = Request();
+  request.pass.pending = cluster.pending;
+  const absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, request);
   if (!made.ok()) return made.status();
   return ExplanationJson(
       MakeReport({.cluster = &cluster, .groups = &groups, .request = &request, .made = &*made}),
@@ -207,7 +207,7 @@ class Twin {
   void Compare() {
     LoadedCluster loaded = Loaded();
     LiveCluster::Version version = live_.Unjudged();
-    const PlanRequest request = Request();
+    PlanRequest request = Request();
     const GroupRules rules;
 
     EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
@@ -219,11 +219,11 @@ class Twin {
     EXPECT_EQ(version.cluster.counts.first_unknown, loaded.counts.first_unknown);
 
     const NodeGroups groups = AssignGroups(loaded.snapshot.catalog(), rules);
-    const absl::StatusOr<PlanResult> want =
-        MakePlan(loaded.snapshot, groups, loaded.pending, request);
+    request.pass.pending = loaded.pending;
+    const absl::StatusOr<PlanResult> want = MakePlan(loaded.snapshot, groups, request);
     const NodeGroups live_groups = AssignGroups(live_.Snapshot().catalog(), rules);
-    const absl::StatusOr<PlanResult> got =
-        MakePlan(live_.Snapshot(), live_groups, live_.Pending(), request);
+    request.pass.pending = live_.Pending();
+    const absl::StatusOr<PlanResult> got = MakePlan(live_.Snapshot(), live_groups, request);
     ASSERT_EQ(want.status(), got.status());
     if (!want.ok()) return;
     EXPECT_EQ(PlanText({loaded, request, groups, *want}),

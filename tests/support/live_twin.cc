@@ -92,10 +92,11 @@ void DescribePod(ClusterSnapshot& snapshot, PodId pod, std::string& text) {
 void DescribePlan(ClusterSnapshot& snapshot, const std::vector<PodId>& pending, std::string& text) {
   const Catalog& catalog = snapshot.catalog();
   PlanRequest request;
-  request.now_s = kNow;
+  request.pass.now_s = kNow;
   request.planner.scale_down_utilization_threshold = 0.9;
   request.planner.drain.skip_nodes_with_system_pods = false;
-  const absl::StatusOr<PlanResult> made = MakePlan(snapshot, OneGroup(snapshot), pending, request);
+  request.pass.pending = pending;
+  const absl::StatusOr<PlanResult> made = MakePlan(snapshot, OneGroup(snapshot), request);
   if (!made.ok()) {
     absl::StrAppend(&text, "no plan: ", made.status().message(), "\n");
     return;

@@ -664,7 +664,7 @@ class WholeTest(ServeTest):
         return {
             "Plan": lambda: self.stub.Plan(pb.PlanCall(input=of)),
             "Explain": lambda: self.stub.Explain(pb.ExplainCall(input=of, nodes=["a"])),
-            "Pass": lambda: self.stub.Pass(pb.PassCall(input=of)),
+            "Pass": lambda: self.stub.Pass(of),
             "Filter": lambda: self.stub.Filter(pb.FilterCall(pods=["default/p"])),
             "WatchPlans": lambda: next(self.stub.WatchPlans(pb.WatchPlansCall(), timeout=WAIT_S)),
             "Export": lambda: next(self.stub.Export(pb.ExportCall()))}
@@ -778,7 +778,7 @@ class WholeTest(ServeTest):
         self.assertRegex(err, "its cluster is as of 20.*the call allows at most 1 s; no client")
         of = pb.PlanInput(max_age_seconds=1)
         for ask in (lambda: self.stub.Plan(pb.PlanCall(input=of)),
-                    lambda: self.stub.Pass(pb.PassCall(input=of)),
+                    lambda: self.stub.Pass(of),
                     lambda: self.stub.Round(pb.RoundCall(input=of)),
                     lambda: self.stub.Filter(pb.FilterCall(pods=["default/p"],
                                                            max_age_seconds=1))):
@@ -1070,8 +1070,9 @@ class CarelessTest(ServeTest):
             "Version": ("unary_unary", pb.VersionRequest()),
             "Plan": ("unary_unary", pb.PlanCall(input=plan_input, view=view)),
             "Explain": ("unary_unary", pb.ExplainCall(input=plan_input, view=view, nodes=["a"])),
-            "Pass": ("unary_unary", pb.PassCall(
-                input=plan_input, candidates=["a"], destinations=pb.NodeNames(nodes=["a"]),
+            "Pass": ("unary_unary", pb.PlanInput(
+                session="x", min_version=1, settings=settings, now=NOW, time_limit_seconds=5,
+                candidates=pb.NodeNames(nodes=["a"]), destinations=pb.NodeNames(nodes=["a"]),
                 groups=pb.PassGroups(gpu_nodes=["a"], groups=[pb.PassGroup(
                     name="g", nodes=["a"], atomic=True, scale_down_utilization_threshold=0.5,
                     scale_down_gpu_utilization_threshold=0.5,

@@ -8,15 +8,16 @@ import (
 	"ebb/go/ebb/plannerpb"
 )
 
-func callOf(request *clusterautoscaler.Request) *plannerpb.PassCall {
+func callOf(request *clusterautoscaler.Request) *plannerpb.PlanInput {
 	now, limit := request.Now.Unix(), request.TimeLimit.Seconds()
 	most := uint64(max(request.UnneededLimit, 0))
-	call := &plannerpb.PassCall{
-		Input:         &plannerpb.PlanInput{Now: &now, TimeLimitSeconds: &limit},
-		Candidates:    request.Candidates,
-		Destinations:  &plannerpb.NodeNames{Nodes: request.Destinations},
-		Groups:        &plannerpb.PassGroups{GpuNodes: request.GPUNodes},
-		UnneededLimit: &most,
+	call := &plannerpb.PlanInput{
+		Now:              &now,
+		TimeLimitSeconds: &limit,
+		Candidates:       &plannerpb.NodeNames{Nodes: request.Candidates},
+		Destinations:     &plannerpb.NodeNames{Nodes: request.Destinations},
+		Groups:           &plannerpb.PassGroups{GpuNodes: request.GPUNodes},
+		UnneededLimit:    &most,
 	}
 	for i := range request.Groups {
 		group := &request.Groups[i]

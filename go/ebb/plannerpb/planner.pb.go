@@ -1914,7 +1914,11 @@ func (x *Warning) GetAdvice() string {
 	return ""
 }
 
-// What asks about a plan.
+// A question about a cluster: of Plan, Explain, WatchPlans, Pass and Round.  A field that a call does
+// not take is refused by its name.
+//
+// Pass asks what the autoscaler's planner is asked in a loop.  The session remembers from pass to pass
+// what that planner does: destination hints, and nodes that could not be removed lately.
 type PlanInput struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -1922,7 +1926,7 @@ type PlanInput struct {
 	MinVersion uint64    `protobuf:"varint,2,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
 	Settings   *Settings `protobuf:"bytes,3,opt,name=settings,proto3,oneof" json:"settings,omitempty"` // In place of the session's.
 	Now        *int64    `protobuf:"varint,4,opt,name=now,proto3,oneof" json:"now,omitempty"`          // Absent: the clock's time.
-	// Stop at as many nodes as the autoscaler's first pass would; absent: no limit.
+	// Stop at as many nodes as the autoscaler's first pass would; absent: no limit.  Not of Pass.
 	MaxScaleDownParallelism *int64 `protobuf:"varint,5,opt,name=max_scale_down_parallelism,json=maxScaleDownParallelism,proto3,oneof" json:"max_scale_down_parallelism,omitempty"`
 	// What the caller has to say of its input; told with the plan's own warnings.
 	Warnings []*Warning `protobuf:"bytes,6,rep,name=warnings,proto3" json:"warnings,omitempty"`
@@ -1950,8 +1954,19 @@ type PlanInput struct {
 	// FAILED_PRECONDITION where pods must be missing, and of answers that are carried out (names,
 	// rounds) also where kinds are.
 	AllowIncomplete bool `protobuf:"varint,17,opt,name=allow_incomplete,json=allowIncomplete,proto3" json:"allow_incomplete,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Nodes that may go, each at most once.  Of Plan, Explain and WatchPlans: absent: every node.  Of
+	// Pass: in the order in which to try them; absent: none.
+	Candidates *NodeNames `protobuf:"bytes,18,opt,name=candidates,proto3,oneof" json:"candidates,omitempty"`
+	// Those below are of Pass alone.
+	// Nodes on which pods may land; absent: all.
+	Destinations *NodeNames `protobuf:"bytes,19,opt,name=destinations,proto3,oneof" json:"destinations,omitempty"`
+	// Absent: groups as in a plan.
+	Groups *PassGroups `protobuf:"bytes,20,opt,name=groups,proto3,oneof" json:"groups,omitempty"`
+	// The pass ends with so many nodes to remove, those of atomic groups not counted.
+	UnneededLimit *uint64  `protobuf:"varint,21,opt,name=unneeded_limit,json=unneededLimit,proto3,oneof" json:"unneeded_limit,omitempty"`
+	PodOrder      PodOrder `protobuf:"varint,22,opt,name=pod_order,json=podOrder,proto3,enum=ebb.v1alpha1.PodOrder" json:"pod_order,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanInput) Reset() {
@@ -2087,6 +2102,41 @@ func (x *PlanInput) GetAllowIncomplete() bool {
 		return x.AllowIncomplete
 	}
 	return false
+}
+
+func (x *PlanInput) GetCandidates() *NodeNames {
+	if x != nil {
+		return x.Candidates
+	}
+	return nil
+}
+
+func (x *PlanInput) GetDestinations() *NodeNames {
+	if x != nil {
+		return x.Destinations
+	}
+	return nil
+}
+
+func (x *PlanInput) GetGroups() *PassGroups {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *PlanInput) GetUnneededLimit() uint64 {
+	if x != nil && x.UnneededLimit != nil {
+		return *x.UnneededLimit
+	}
+	return 0
+}
+
+func (x *PlanInput) GetPodOrder() PodOrder {
+	if x != nil {
+		return x.PodOrder
+	}
+	return PodOrder_BY_PRIORITY
 }
 
 // How to look for a better plan (docs/better-plans.md).  It is never worse than the one without
@@ -2457,96 +2507,6 @@ func (x *ExplainCall) GetNodes() []string {
 	return nil
 }
 
-// What the autoscaler's planner is told in a loop.  The session remembers from pass to pass what the
-// autoscaler's planner does: destination hints, and nodes that could not be removed lately.
-type PassCall struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // Without max_scale_down_parallelism.
-	// Nodes that may go, in the order in which to try them.
-	Candidates []string `protobuf:"bytes,2,rep,name=candidates,proto3" json:"candidates,omitempty"`
-	// Nodes on which their pods may land; absent: all.
-	Destinations *NodeNames `protobuf:"bytes,3,opt,name=destinations,proto3,oneof" json:"destinations,omitempty"`
-	// Absent: groups as in a plan.
-	Groups *PassGroups `protobuf:"bytes,4,opt,name=groups,proto3,oneof" json:"groups,omitempty"`
-	// The pass ends with so many nodes to remove, those of atomic groups not counted.
-	UnneededLimit *uint64  `protobuf:"varint,5,opt,name=unneeded_limit,json=unneededLimit,proto3,oneof" json:"unneeded_limit,omitempty"`
-	PodOrder      PodOrder `protobuf:"varint,6,opt,name=pod_order,json=podOrder,proto3,enum=ebb.v1alpha1.PodOrder" json:"pod_order,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PassCall) Reset() {
-	*x = PassCall{}
-	mi := &file_planner_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PassCall) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PassCall) ProtoMessage() {}
-
-func (x *PassCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PassCall.ProtoReflect.Descriptor instead.
-func (*PassCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *PassCall) GetInput() *PlanInput {
-	if x != nil {
-		return x.Input
-	}
-	return nil
-}
-
-func (x *PassCall) GetCandidates() []string {
-	if x != nil {
-		return x.Candidates
-	}
-	return nil
-}
-
-func (x *PassCall) GetDestinations() *NodeNames {
-	if x != nil {
-		return x.Destinations
-	}
-	return nil
-}
-
-func (x *PassCall) GetGroups() *PassGroups {
-	if x != nil {
-		return x.Groups
-	}
-	return nil
-}
-
-func (x *PassCall) GetUnneededLimit() uint64 {
-	if x != nil && x.UnneededLimit != nil {
-		return *x.UnneededLimit
-	}
-	return 0
-}
-
-func (x *PassCall) GetPodOrder() PodOrder {
-	if x != nil {
-		return x.PodOrder
-	}
-	return PodOrder_BY_PRIORITY
-}
-
 // Nodes that are in none of the groups stay.
 type PassGroups struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -2559,7 +2519,7 @@ type PassGroups struct {
 
 func (x *PassGroups) Reset() {
 	*x = PassGroups{}
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2571,7 +2531,7 @@ func (x *PassGroups) String() string {
 func (*PassGroups) ProtoMessage() {}
 
 func (x *PassGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2584,7 +2544,7 @@ func (x *PassGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroups.ProtoReflect.Descriptor instead.
 func (*PassGroups) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{29}
+	return file_planner_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PassGroups) GetGroups() []*PassGroup {
@@ -2616,7 +2576,7 @@ type PassGroup struct {
 
 func (x *PassGroup) Reset() {
 	*x = PassGroup{}
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2628,7 +2588,7 @@ func (x *PassGroup) String() string {
 func (*PassGroup) ProtoMessage() {}
 
 func (x *PassGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2641,7 +2601,7 @@ func (x *PassGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroup.ProtoReflect.Descriptor instead.
 func (*PassGroup) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{30}
+	return file_planner_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PassGroup) GetName() string {
@@ -2699,7 +2659,7 @@ type PassReply struct {
 
 func (x *PassReply) Reset() {
 	*x = PassReply{}
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2711,7 +2671,7 @@ func (x *PassReply) String() string {
 func (*PassReply) ProtoMessage() {}
 
 func (x *PassReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2724,7 +2684,7 @@ func (x *PassReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassReply.ProtoReflect.Descriptor instead.
 func (*PassReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{31}
+	return file_planner_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PassReply) GetVersion() uint64 {
@@ -2778,7 +2738,7 @@ type PassPlan struct {
 
 func (x *PassPlan) Reset() {
 	*x = PassPlan{}
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2790,7 +2750,7 @@ func (x *PassPlan) String() string {
 func (*PassPlan) ProtoMessage() {}
 
 func (x *PassPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2803,7 +2763,7 @@ func (x *PassPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassPlan.ProtoReflect.Descriptor instead.
 func (*PassPlan) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{32}
+	return file_planner_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PassPlan) GetTermination() string {
@@ -2852,7 +2812,7 @@ type PodName struct {
 
 func (x *PodName) Reset() {
 	*x = PodName{}
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2864,7 +2824,7 @@ func (x *PodName) String() string {
 func (*PodName) ProtoMessage() {}
 
 func (x *PodName) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2877,7 +2837,7 @@ func (x *PodName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodName.ProtoReflect.Descriptor instead.
 func (*PodName) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{33}
+	return file_planner_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PodName) GetNamespace() string {
@@ -2914,7 +2874,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2926,7 +2886,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2939,7 +2899,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{34}
+	return file_planner_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Removal) GetNode() string {
@@ -2987,7 +2947,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2999,7 +2959,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3012,7 +2972,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{35}
+	return file_planner_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Move) GetPod() *PodName {
@@ -3042,7 +3002,7 @@ type KeptNode struct {
 
 func (x *KeptNode) Reset() {
 	*x = KeptNode{}
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3054,7 +3014,7 @@ func (x *KeptNode) String() string {
 func (*KeptNode) ProtoMessage() {}
 
 func (x *KeptNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3067,7 +3027,7 @@ func (x *KeptNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptNode.ProtoReflect.Descriptor instead.
 func (*KeptNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{36}
+	return file_planner_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *KeptNode) GetNode() string {
@@ -3120,7 +3080,7 @@ type NodeUse struct {
 
 func (x *NodeUse) Reset() {
 	*x = NodeUse{}
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3132,7 +3092,7 @@ func (x *NodeUse) String() string {
 func (*NodeUse) ProtoMessage() {}
 
 func (x *NodeUse) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3145,7 +3105,7 @@ func (x *NodeUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUse.ProtoReflect.Descriptor instead.
 func (*NodeUse) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{37}
+	return file_planner_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *NodeUse) GetNode() string {
@@ -3238,7 +3198,7 @@ type PassTable struct {
 
 func (x *PassTable) Reset() {
 	*x = PassTable{}
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3250,7 +3210,7 @@ func (x *PassTable) String() string {
 func (*PassTable) ProtoMessage() {}
 
 func (x *PassTable) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3263,7 +3223,7 @@ func (x *PassTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassTable.ProtoReflect.Descriptor instead.
 func (*PassTable) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{38}
+	return file_planner_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *PassTable) GetVersion() uint64 {
@@ -3477,7 +3437,7 @@ type FilterCall struct {
 
 func (x *FilterCall) Reset() {
 	*x = FilterCall{}
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3489,7 +3449,7 @@ func (x *FilterCall) String() string {
 func (*FilterCall) ProtoMessage() {}
 
 func (x *FilterCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3502,7 +3462,7 @@ func (x *FilterCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterCall.ProtoReflect.Descriptor instead.
 func (*FilterCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{39}
+	return file_planner_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *FilterCall) GetSession() string {
@@ -3568,7 +3528,7 @@ type ViewReply struct {
 
 func (x *ViewReply) Reset() {
 	*x = ViewReply{}
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3580,7 +3540,7 @@ func (x *ViewReply) String() string {
 func (*ViewReply) ProtoMessage() {}
 
 func (x *ViewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3593,7 +3553,7 @@ func (x *ViewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewReply.ProtoReflect.Descriptor instead.
 func (*ViewReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40}
+	return file_planner_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ViewReply) GetVersion() uint64 {
@@ -3649,7 +3609,7 @@ type WatchPlansCall struct {
 
 func (x *WatchPlansCall) Reset() {
 	*x = WatchPlansCall{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3661,7 +3621,7 @@ func (x *WatchPlansCall) String() string {
 func (*WatchPlansCall) ProtoMessage() {}
 
 func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3674,7 +3634,7 @@ func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPlansCall.ProtoReflect.Descriptor instead.
 func (*WatchPlansCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *WatchPlansCall) GetInput() *PlanInput {
@@ -3714,7 +3674,7 @@ type PlanChange struct {
 
 func (x *PlanChange) Reset() {
 	*x = PlanChange{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3726,7 +3686,7 @@ func (x *PlanChange) String() string {
 func (*PlanChange) ProtoMessage() {}
 
 func (x *PlanChange) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3739,7 +3699,7 @@ func (x *PlanChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanChange.ProtoReflect.Descriptor instead.
 func (*PlanChange) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PlanChange) GetVersion() uint64 {
@@ -3824,7 +3784,7 @@ type RoundCall struct {
 
 func (x *RoundCall) Reset() {
 	*x = RoundCall{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3836,7 +3796,7 @@ func (x *RoundCall) String() string {
 func (*RoundCall) ProtoMessage() {}
 
 func (x *RoundCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3849,7 +3809,7 @@ func (x *RoundCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundCall.ProtoReflect.Descriptor instead.
 func (*RoundCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RoundCall) GetInput() *PlanInput {
@@ -3899,7 +3859,7 @@ type Sizing struct {
 
 func (x *Sizing) Reset() {
 	*x = Sizing{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3911,7 +3871,7 @@ func (x *Sizing) String() string {
 func (*Sizing) ProtoMessage() {}
 
 func (x *Sizing) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3924,7 +3884,7 @@ func (x *Sizing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sizing.ProtoReflect.Descriptor instead.
 func (*Sizing) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Sizing) GetPools() []*PoolMemory {
@@ -3959,7 +3919,7 @@ type PoolMemory struct {
 
 func (x *PoolMemory) Reset() {
 	*x = PoolMemory{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3971,7 +3931,7 @@ func (x *PoolMemory) String() string {
 func (*PoolMemory) ProtoMessage() {}
 
 func (x *PoolMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3984,7 +3944,7 @@ func (x *PoolMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolMemory.ProtoReflect.Descriptor instead.
 func (*PoolMemory) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *PoolMemory) GetPool() string {
@@ -4065,7 +4025,7 @@ type QueuedNode struct {
 
 func (x *QueuedNode) Reset() {
 	*x = QueuedNode{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4077,7 +4037,7 @@ func (x *QueuedNode) String() string {
 func (*QueuedNode) ProtoMessage() {}
 
 func (x *QueuedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4090,7 +4050,7 @@ func (x *QueuedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedNode.ProtoReflect.Descriptor instead.
 func (*QueuedNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *QueuedNode) GetNode() string {
@@ -4151,7 +4111,7 @@ type SizingCall struct {
 
 func (x *SizingCall) Reset() {
 	*x = SizingCall{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4163,7 +4123,7 @@ func (x *SizingCall) String() string {
 func (*SizingCall) ProtoMessage() {}
 
 func (x *SizingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4176,7 +4136,7 @@ func (x *SizingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingCall.ProtoReflect.Descriptor instead.
 func (*SizingCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SizingCall) GetSession() string {
@@ -4195,7 +4155,7 @@ type SizingReply struct {
 
 func (x *SizingReply) Reset() {
 	*x = SizingReply{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4207,7 +4167,7 @@ func (x *SizingReply) String() string {
 func (*SizingReply) ProtoMessage() {}
 
 func (x *SizingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4220,7 +4180,7 @@ func (x *SizingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SizingReply.ProtoReflect.Descriptor instead.
 func (*SizingReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SizingReply) GetSizing() *Sizing {
@@ -4246,7 +4206,7 @@ type UnremovableNodes struct {
 
 func (x *UnremovableNodes) Reset() {
 	*x = UnremovableNodes{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4258,7 +4218,7 @@ func (x *UnremovableNodes) String() string {
 func (*UnremovableNodes) ProtoMessage() {}
 
 func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4271,7 +4231,7 @@ func (x *UnremovableNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnremovableNodes.ProtoReflect.Descriptor instead.
 func (*UnremovableNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *UnremovableNodes) GetNodes() uint64 {
@@ -4337,7 +4297,7 @@ type RoundReply struct {
 
 func (x *RoundReply) Reset() {
 	*x = RoundReply{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4349,7 +4309,7 @@ func (x *RoundReply) String() string {
 func (*RoundReply) ProtoMessage() {}
 
 func (x *RoundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4362,7 +4322,7 @@ func (x *RoundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReply.ProtoReflect.Descriptor instead.
 func (*RoundReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RoundReply) GetVersion() uint64 {
@@ -4514,7 +4474,7 @@ type OrderedDeletion struct {
 
 func (x *OrderedDeletion) Reset() {
 	*x = OrderedDeletion{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4526,7 +4486,7 @@ func (x *OrderedDeletion) String() string {
 func (*OrderedDeletion) ProtoMessage() {}
 
 func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4539,7 +4499,7 @@ func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderedDeletion.ProtoReflect.Descriptor instead.
 func (*OrderedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{51}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *OrderedDeletion) GetNode() string {
@@ -4606,7 +4566,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4618,7 +4578,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4631,7 +4591,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{52}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -4699,7 +4659,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4711,7 +4671,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4724,7 +4684,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{53}
+	return file_planner_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -4745,7 +4705,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4757,7 +4717,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4770,7 +4730,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{54}
+	return file_planner_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -4806,7 +4766,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4818,7 +4778,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4831,7 +4791,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{55}
+	return file_planner_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -4876,7 +4836,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4888,7 +4848,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[56]
+	mi := &file_planner_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4901,7 +4861,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{56}
+	return file_planner_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -4949,7 +4909,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4961,7 +4921,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[57]
+	mi := &file_planner_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4974,7 +4934,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{57}
+	return file_planner_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -5000,7 +4960,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5012,7 +4972,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[58]
+	mi := &file_planner_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5025,7 +4985,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{58}
+	return file_planner_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -5044,7 +5004,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5056,7 +5016,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[59]
+	mi := &file_planner_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5069,7 +5029,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{59}
+	return file_planner_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -5088,7 +5048,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5100,7 +5060,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[60]
+	mi := &file_planner_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5113,7 +5073,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{60}
+	return file_planner_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -5133,7 +5093,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5145,7 +5105,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[61]
+	mi := &file_planner_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5158,7 +5118,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{61}
+	return file_planner_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -5186,7 +5146,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[62]
+	mi := &file_planner_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5198,7 +5158,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[62]
+	mi := &file_planner_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5211,7 +5171,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{62}
+	return file_planner_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -5247,7 +5207,7 @@ type UnremovableNodes_OfReason struct {
 
 func (x *UnremovableNodes_OfReason) Reset() {
 	*x = UnremovableNodes_OfReason{}
-	mi := &file_planner_proto_msgTypes[64]
+	mi := &file_planner_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5259,7 +5219,7 @@ func (x *UnremovableNodes_OfReason) String() string {
 func (*UnremovableNodes_OfReason) ProtoMessage() {}
 
 func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[64]
+	mi := &file_planner_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5272,7 +5232,7 @@ func (x *UnremovableNodes_OfReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnremovableNodes_OfReason.ProtoReflect.Descriptor instead.
 func (*UnremovableNodes_OfReason) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49, 0}
+	return file_planner_proto_rawDescGZIP(), []int{48, 0}
 }
 
 func (x *UnremovableNodes_OfReason) GetReason() string {
@@ -5299,7 +5259,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[65]
+	mi := &file_planner_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5311,7 +5271,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[65]
+	mi := &file_planner_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5324,7 +5284,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{59, 0}
+	return file_planner_proto_rawDescGZIP(), []int{58, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -5495,7 +5455,7 @@ const file_planner_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\acommand\x18\x03 \x01(\tR\acommand\x12\x16\n" +
-	"\x06advice\x18\x04 \x01(\tR\x06advice\"\x80\x06\n" +
+	"\x06advice\x18\x04 \x01(\tR\x06advice\"\xd6\b\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -5514,14 +5474,26 @@ const file_planner_proto_rawDesc = "" +
 	"\x05bound\x18\f \x01(\bR\x05bound\x122\n" +
 	"\x15settings_over_session\x18\r \x01(\bR\x13settingsOverSession\x12+\n" +
 	"\x0fmax_age_seconds\x18\x0e \x01(\x01H\x06R\rmaxAgeSeconds\x88\x01\x01\x12)\n" +
-	"\x10allow_incomplete\x18\x11 \x01(\bR\x0fallowIncompleteB\v\n" +
+	"\x10allow_incomplete\x18\x11 \x01(\bR\x0fallowIncomplete\x12<\n" +
+	"\n" +
+	"candidates\x18\x12 \x01(\v2\x17.ebb.v1alpha1.NodeNamesH\aR\n" +
+	"candidates\x88\x01\x01\x12@\n" +
+	"\fdestinations\x18\x13 \x01(\v2\x17.ebb.v1alpha1.NodeNamesH\bR\fdestinations\x88\x01\x01\x125\n" +
+	"\x06groups\x18\x14 \x01(\v2\x18.ebb.v1alpha1.PassGroupsH\tR\x06groups\x88\x01\x01\x12*\n" +
+	"\x0eunneeded_limit\x18\x15 \x01(\x04H\n" +
+	"R\runneededLimit\x88\x01\x01\x123\n" +
+	"\tpod_order\x18\x16 \x01(\x0e2\x16.ebb.v1alpha1.PodOrderR\bpodOrderB\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
 	"\x13_time_limit_secondsB\x15\n" +
 	"\x13_max_workload_shareB\t\n" +
 	"\a_searchB\x12\n" +
-	"\x10_max_age_seconds\"\xec\x02\n" +
+	"\x10_max_age_secondsB\r\n" +
+	"\v_candidatesB\x0f\n" +
+	"\r_destinationsB\t\n" +
+	"\a_groupsB\x11\n" +
+	"\x0f_unneeded_limit\"\xec\x02\n" +
 	"\x06Search\x12*\n" +
 	"\x0ebudget_seconds\x18\x01 \x01(\x01H\x00R\rbudgetSeconds\x88\x01\x01\x12#\n" +
 	"\n" +
@@ -5562,19 +5534,7 @@ const file_planner_proto_rawDesc = "" +
 	"\vExplainCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
 	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12\x14\n" +
-	"\x05nodes\x18\x03 \x03(\tR\x05nodes\"\xe2\x02\n" +
-	"\bPassCall\x12-\n" +
-	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12\x1e\n" +
-	"\n" +
-	"candidates\x18\x02 \x03(\tR\n" +
-	"candidates\x12@\n" +
-	"\fdestinations\x18\x03 \x01(\v2\x17.ebb.v1alpha1.NodeNamesH\x00R\fdestinations\x88\x01\x01\x125\n" +
-	"\x06groups\x18\x04 \x01(\v2\x18.ebb.v1alpha1.PassGroupsH\x01R\x06groups\x88\x01\x01\x12*\n" +
-	"\x0eunneeded_limit\x18\x05 \x01(\x04H\x02R\runneededLimit\x88\x01\x01\x123\n" +
-	"\tpod_order\x18\x06 \x01(\x0e2\x16.ebb.v1alpha1.PodOrderR\bpodOrderB\x0f\n" +
-	"\r_destinationsB\t\n" +
-	"\a_groupsB\x11\n" +
-	"\x0f_unneeded_limit\"Z\n" +
+	"\x05nodes\x18\x03 \x03(\tR\x05nodes\"Z\n" +
 	"\n" +
 	"PassGroups\x12/\n" +
 	"\x06groups\x18\x01 \x03(\v2\x17.ebb.v1alpha1.PassGroupR\x06groups\x12\x1b\n" +
@@ -5836,7 +5796,7 @@ const file_planner_proto_rawDesc = "" +
 	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness**\n" +
 	"\bPodOrder\x12\x0f\n" +
 	"\vBY_PRIORITY\x10\x00\x12\r\n" +
-	"\tAS_LISTED\x10\x012\x8e\b\n" +
+	"\tAS_LISTED\x10\x012\x8f\b\n" +
 	"\aPlanner\x12C\n" +
 	"\aVersion\x12\x1c.ebb.v1alpha1.VersionRequest\x1a\x1a.ebb.v1alpha1.VersionReply\x12@\n" +
 	"\x06Status\x12\x1b.ebb.v1alpha1.StatusRequest\x1a\x19.ebb.v1alpha1.StatusReply\x12>\n" +
@@ -5846,8 +5806,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x05Apply\x12\x1a.ebb.v1alpha1.ApplyRequest\x1a\x18.ebb.v1alpha1.ApplyReply\x12>\n" +
 	"\x04Sync\x12\x19.ebb.v1alpha1.SyncRequest\x1a\x17.ebb.v1alpha1.SyncReply(\x010\x01\x127\n" +
 	"\x04Plan\x12\x16.ebb.v1alpha1.PlanCall\x1a\x17.ebb.v1alpha1.PlanReply\x12=\n" +
-	"\aExplain\x12\x19.ebb.v1alpha1.ExplainCall\x1a\x17.ebb.v1alpha1.ViewReply\x127\n" +
-	"\x04Pass\x12\x16.ebb.v1alpha1.PassCall\x1a\x17.ebb.v1alpha1.PassReply\x12;\n" +
+	"\aExplain\x12\x19.ebb.v1alpha1.ExplainCall\x1a\x17.ebb.v1alpha1.ViewReply\x128\n" +
+	"\x04Pass\x12\x17.ebb.v1alpha1.PlanInput\x1a\x17.ebb.v1alpha1.PassReply\x12;\n" +
 	"\x06Filter\x12\x18.ebb.v1alpha1.FilterCall\x1a\x17.ebb.v1alpha1.ViewReply\x12F\n" +
 	"\n" +
 	"WatchPlans\x12\x1c.ebb.v1alpha1.WatchPlansCall\x1a\x18.ebb.v1alpha1.PlanChange0\x01\x12:\n" +
@@ -5869,7 +5829,7 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
 var file_planner_proto_goTypes = []any{
 	(PodOrder)(0),                     // 0: ebb.v1alpha1.PodOrder
 	(SessionStatus_Fill)(0),           // 1: ebb.v1alpha1.SessionStatus.Fill
@@ -5903,54 +5863,53 @@ var file_planner_proto_goTypes = []any{
 	(*PlanCall)(nil),                  // 29: ebb.v1alpha1.PlanCall
 	(*PlanReply)(nil),                 // 30: ebb.v1alpha1.PlanReply
 	(*ExplainCall)(nil),               // 31: ebb.v1alpha1.ExplainCall
-	(*PassCall)(nil),                  // 32: ebb.v1alpha1.PassCall
-	(*PassGroups)(nil),                // 33: ebb.v1alpha1.PassGroups
-	(*PassGroup)(nil),                 // 34: ebb.v1alpha1.PassGroup
-	(*PassReply)(nil),                 // 35: ebb.v1alpha1.PassReply
-	(*PassPlan)(nil),                  // 36: ebb.v1alpha1.PassPlan
-	(*PodName)(nil),                   // 37: ebb.v1alpha1.PodName
-	(*Removal)(nil),                   // 38: ebb.v1alpha1.Removal
-	(*Move)(nil),                      // 39: ebb.v1alpha1.Move
-	(*KeptNode)(nil),                  // 40: ebb.v1alpha1.KeptNode
-	(*NodeUse)(nil),                   // 41: ebb.v1alpha1.NodeUse
-	(*PassTable)(nil),                 // 42: ebb.v1alpha1.PassTable
-	(*FilterCall)(nil),                // 43: ebb.v1alpha1.FilterCall
-	(*ViewReply)(nil),                 // 44: ebb.v1alpha1.ViewReply
-	(*WatchPlansCall)(nil),            // 45: ebb.v1alpha1.WatchPlansCall
-	(*PlanChange)(nil),                // 46: ebb.v1alpha1.PlanChange
-	(*RoundCall)(nil),                 // 47: ebb.v1alpha1.RoundCall
-	(*Sizing)(nil),                    // 48: ebb.v1alpha1.Sizing
-	(*PoolMemory)(nil),                // 49: ebb.v1alpha1.PoolMemory
-	(*QueuedNode)(nil),                // 50: ebb.v1alpha1.QueuedNode
-	(*SizingCall)(nil),                // 51: ebb.v1alpha1.SizingCall
-	(*SizingReply)(nil),               // 52: ebb.v1alpha1.SizingReply
-	(*UnremovableNodes)(nil),          // 53: ebb.v1alpha1.UnremovableNodes
-	(*RoundReply)(nil),                // 54: ebb.v1alpha1.RoundReply
-	(*OrderedDeletion)(nil),           // 55: ebb.v1alpha1.OrderedDeletion
-	(*ActuationReport)(nil),           // 56: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),       // 57: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),             // 58: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),             // 59: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),                // 60: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                   // 61: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),                 // 62: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),         // 63: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),            // 64: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),                // 65: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),               // 66: ebb.v1alpha1.ExportReply
-	nil,                               // 67: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*UnremovableNodes_OfReason)(nil), // 68: ebb.v1alpha1.UnremovableNodes.OfReason
-	(*UnregisteredNodes_Group)(nil),   // 69: ebb.v1alpha1.UnregisteredNodes.Group
-	(*structpb.Struct)(nil),           // 70: google.protobuf.Struct
+	(*PassGroups)(nil),                // 32: ebb.v1alpha1.PassGroups
+	(*PassGroup)(nil),                 // 33: ebb.v1alpha1.PassGroup
+	(*PassReply)(nil),                 // 34: ebb.v1alpha1.PassReply
+	(*PassPlan)(nil),                  // 35: ebb.v1alpha1.PassPlan
+	(*PodName)(nil),                   // 36: ebb.v1alpha1.PodName
+	(*Removal)(nil),                   // 37: ebb.v1alpha1.Removal
+	(*Move)(nil),                      // 38: ebb.v1alpha1.Move
+	(*KeptNode)(nil),                  // 39: ebb.v1alpha1.KeptNode
+	(*NodeUse)(nil),                   // 40: ebb.v1alpha1.NodeUse
+	(*PassTable)(nil),                 // 41: ebb.v1alpha1.PassTable
+	(*FilterCall)(nil),                // 42: ebb.v1alpha1.FilterCall
+	(*ViewReply)(nil),                 // 43: ebb.v1alpha1.ViewReply
+	(*WatchPlansCall)(nil),            // 44: ebb.v1alpha1.WatchPlansCall
+	(*PlanChange)(nil),                // 45: ebb.v1alpha1.PlanChange
+	(*RoundCall)(nil),                 // 46: ebb.v1alpha1.RoundCall
+	(*Sizing)(nil),                    // 47: ebb.v1alpha1.Sizing
+	(*PoolMemory)(nil),                // 48: ebb.v1alpha1.PoolMemory
+	(*QueuedNode)(nil),                // 49: ebb.v1alpha1.QueuedNode
+	(*SizingCall)(nil),                // 50: ebb.v1alpha1.SizingCall
+	(*SizingReply)(nil),               // 51: ebb.v1alpha1.SizingReply
+	(*UnremovableNodes)(nil),          // 52: ebb.v1alpha1.UnremovableNodes
+	(*RoundReply)(nil),                // 53: ebb.v1alpha1.RoundReply
+	(*OrderedDeletion)(nil),           // 54: ebb.v1alpha1.OrderedDeletion
+	(*ActuationReport)(nil),           // 55: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),       // 56: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),             // 57: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),             // 58: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),                // 59: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                   // 60: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),                 // 61: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),         // 62: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),            // 63: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),                // 64: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),               // 65: ebb.v1alpha1.ExportReply
+	nil,                               // 66: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*UnremovableNodes_OfReason)(nil), // 67: ebb.v1alpha1.UnremovableNodes.OfReason
+	(*UnregisteredNodes_Group)(nil),   // 68: ebb.v1alpha1.UnregisteredNodes.Group
+	(*structpb.Struct)(nil),           // 69: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	70, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	69, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	7,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	6,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	13, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	67, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	66, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	1,  // 5: ebb.v1alpha1.SessionStatus.fill:type_name -> ebb.v1alpha1.SessionStatus.Fill
-	53, // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	52, // 6: ebb.v1alpha1.SessionStatus.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
 	15, // 7: ebb.v1alpha1.Freshness.broken_watches:type_name -> ebb.v1alpha1.BrokenWatch
 	15, // 8: ebb.v1alpha1.BrokenWatches.watches:type_name -> ebb.v1alpha1.BrokenWatch
 	6,  // 9: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
@@ -5962,30 +5921,30 @@ var file_planner_proto_depIdxs = []int32{
 	6,  // 15: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
 	26, // 16: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
 	28, // 17: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
-	3,  // 18: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
-	27, // 19: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
-	25, // 20: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
-	26, // 21: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
-	36, // 22: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
-	14, // 23: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	26, // 24: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
-	27, // 25: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
-	25, // 26: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
-	27, // 27: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	62, // 28: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
-	33, // 29: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
-	0,  // 30: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
-	34, // 31: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
-	36, // 32: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
+	61, // 18: ebb.v1alpha1.PlanInput.candidates:type_name -> ebb.v1alpha1.NodeNames
+	61, // 19: ebb.v1alpha1.PlanInput.destinations:type_name -> ebb.v1alpha1.NodeNames
+	32, // 20: ebb.v1alpha1.PlanInput.groups:type_name -> ebb.v1alpha1.PassGroups
+	0,  // 21: ebb.v1alpha1.PlanInput.pod_order:type_name -> ebb.v1alpha1.PodOrder
+	3,  // 22: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
+	27, // 23: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
+	25, // 24: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
+	26, // 25: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
+	35, // 26: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
+	14, // 27: ebb.v1alpha1.PlanReply.freshness:type_name -> ebb.v1alpha1.Freshness
+	26, // 28: ebb.v1alpha1.PlanReply.missing:type_name -> ebb.v1alpha1.Warning
+	27, // 29: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
+	25, // 30: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
+	33, // 31: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
+	35, // 32: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
 	14, // 33: ebb.v1alpha1.PassReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	38, // 34: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
-	40, // 35: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
-	41, // 36: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	39, // 37: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	37, // 38: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	37, // 39: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	37, // 40: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	37, // 41: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	37, // 34: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
+	39, // 35: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
+	40, // 36: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
+	38, // 37: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	36, // 38: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	36, // 39: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	36, // 40: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	36, // 41: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
 	25, // 42: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
 	26, // 43: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
 	14, // 44: ebb.v1alpha1.ViewReply.freshness:type_name -> ebb.v1alpha1.Freshness
@@ -5993,25 +5952,25 @@ var file_planner_proto_depIdxs = []int32{
 	14, // 46: ebb.v1alpha1.PlanChange.freshness:type_name -> ebb.v1alpha1.Freshness
 	27, // 47: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
 	25, // 48: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
-	48, // 49: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
-	49, // 50: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
-	50, // 51: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
-	48, // 52: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
-	68, // 53: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
+	47, // 49: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	48, // 50: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	49, // 51: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	47, // 52: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	67, // 53: ebb.v1alpha1.UnremovableNodes.reasons:type_name -> ebb.v1alpha1.UnremovableNodes.OfReason
 	26, // 54: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	55, // 55: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	53, // 56: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
+	54, // 55: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	52, // 56: ebb.v1alpha1.RoundReply.unremovable:type_name -> ebb.v1alpha1.UnremovableNodes
 	14, // 57: ebb.v1alpha1.RoundReply.freshness:type_name -> ebb.v1alpha1.Freshness
-	39, // 58: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	58, // 59: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	59, // 60: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	60, // 61: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	61, // 62: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	62, // 63: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	63, // 64: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	57, // 65: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	58, // 66: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	69, // 67: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	38, // 58: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	57, // 59: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	58, // 60: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	59, // 61: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	60, // 62: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	61, // 63: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	62, // 64: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	56, // 65: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	57, // 66: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	68, // 67: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
 	14, // 68: ebb.v1alpha1.ExportReply.freshness:type_name -> ebb.v1alpha1.Freshness
 	4,  // 69: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
 	11, // 70: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
@@ -6022,13 +5981,13 @@ var file_planner_proto_depIdxs = []int32{
 	23, // 75: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
 	29, // 76: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
 	31, // 77: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	32, // 78: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	43, // 79: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	45, // 80: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	47, // 81: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	56, // 82: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	51, // 83: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
-	65, // 84: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	27, // 78: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PlanInput
+	42, // 79: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	44, // 80: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	46, // 81: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	55, // 82: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	50, // 83: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	64, // 84: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
 	5,  // 85: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
 	12, // 86: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
 	13, // 87: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
@@ -6037,14 +5996,14 @@ var file_planner_proto_depIdxs = []int32{
 	22, // 90: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
 	24, // 91: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
 	30, // 92: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	44, // 93: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
-	35, // 94: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	44, // 95: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	46, // 96: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	54, // 97: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	64, // 98: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	52, // 99: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
-	66, // 100: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	43, // 93: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	34, // 94: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	43, // 95: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	45, // 96: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	53, // 97: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	63, // 98: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	51, // 99: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	65, // 100: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
 	85, // [85:101] is the sub-list for method output_type
 	69, // [69:85] is the sub-list for method input_type
 	69, // [69:69] is the sub-list for extension type_name
@@ -6069,21 +6028,20 @@ func file_planner_proto_init() {
 	}
 	file_planner_proto_msgTypes[23].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[24].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[28].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[30].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[39].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[52].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[29].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[38].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[42].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[51].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[54].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[55].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[56].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[57].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   66,
+			NumMessages:   65,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

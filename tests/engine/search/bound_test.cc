@@ -31,7 +31,7 @@ NodeGroups OneGroup(const ClusterSnapshot& snapshot, int64_t min_size) {
 
 PlanRequest Anytime() {
   PlanRequest request;
-  request.now_s = 1'000'000;
+  request.pass.now_s = 1'000'000;
   return request;
 }
 
@@ -122,7 +122,7 @@ TEST(BoundTest, NodesThatAreNoDestinationHaveNoRoom) {
   const ClusterSnapshot snapshot = Alike(10, 1, 400).Build();
   const NodeSet nowhere(snapshot.catalog().nodes());
   PlanRequest request = Anytime();
-  request.destinations = &nowhere;
+  request.pass.destinations = &nowhere;
   EXPECT_EQ(BoundRemovals(snapshot, OneGroup(snapshot, 0), request).worth, 0);
 }
 
@@ -158,7 +158,7 @@ TEST(BoundTest, NoOrderOfASmallClusterGoesAboveIt) {
     const int64_t bound = BoundRemovals(snapshot, groups, request).worth;
     int64_t best = 0;
     do {
-      const absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, {}, request);
+      const absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, request);
       ASSERT_TRUE(made.ok()) << made.status();
       best = std::max(best, static_cast<int64_t>(made->plan.remove.size()));
     } while (std::ranges::next_permutation(order).found);
@@ -211,7 +211,7 @@ TEST(BoundTest, PodsThatARuleLetsGoBeforeBudgetsAskNone) {
 TEST(BoundTest, NoMoreOfAWorkloadMovesThanItsShare) {
   const auto bound_of = [](const ClusterSnapshot& snapshot) {
     PlanRequest request = Anytime();
-    request.max_workload_share = 0.25;
+    request.pass.max_workload_share = 0.25;
     return BoundRemovals(snapshot, OneGroup(snapshot, 0), request).worth;
   };
   EXPECT_EQ(bound_of(Alike(10, 2, 10).Build()), 2);  // Five pods of twenty.

@@ -28,8 +28,8 @@ using test::Pod;
 struct Asked {
   explicit Asked(const Cluster& cluster, double share = 1) : snapshot(cluster.Build()) {
     groups = test::OneGroup(snapshot);
-    request.now_s = test::kPassTime;
-    request.max_workload_share = share;
+    request.pass.now_s = test::kPassTime;
+    request.pass.max_workload_share = share;
   }
   PackingProblem Problem() const {
     std::vector<NodeId> nodes;

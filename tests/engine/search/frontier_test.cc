@@ -41,13 +41,11 @@ class FrontierTest : public ::testing::Test {
   void Make(const Cluster& cluster) {
     snapshot_.emplace(cluster.Build());
     groups_ = test::OneGroup(*snapshot_);
-    request_.now_s = test::kPassTime;
+    request_.pass.now_s = test::kPassTime;
     hourly_.assign(snapshot_->catalog().nodes(), 1);
     options_.iterations = 5;
   }
-  Frontier Find() {
-    return FindFrontier(*snapshot_, groups_, {}, request_, hourly_, options_).value();
-  }
+  Frontier Find() { return FindFrontier(*snapshot_, groups_, request_, hourly_, options_).value(); }
 
   // Pods that move, each once however often.
   static size_t Evicted(std::span<const RemovableNode> nodes) {
@@ -101,10 +99,11 @@ TEST_F(FrontierTest, EveryPointIsAPlanThatHolds) {
   const Frontier frontier = Find();
   for (const FrontierPoint& point : frontier.points) {
     PlanResult made = frontier.plans[point.plan];
-    CutPlan(*snapshot_, groups_, request_.now_s, point.nodes, Termination::kEvictionLimit, made);
+    CutPlan(*snapshot_, groups_, request_.pass.now_s, point.nodes, Termination::kEvictionLimit,
+            made);
     EXPECT_EQ(made.plan.remove.size(), point.nodes);
     EXPECT_TRUE(
-        Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, made, {}), made.plan)
+        Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, made), made.plan)
             .ok());
   }
 }
@@ -148,9 +147,9 @@ TEST_F(FrontierTest, TheBestWithinALimitIsTheLastThatKeepsIt) {
 
 TEST_F(FrontierTest, APlanIsCutBeforeItEvictsTooMany) {
   for (size_t evictions = 0; evictions < 12; ++evictions) {
-    PlanResult made = MakePlan(*snapshot_, groups_, {}, request_).value();
+    PlanResult made = MakePlan(*snapshot_, groups_, request_).value();
     const std::vector<RemovableNode> all = made.plan.remove;
-    CutToEvictions(*snapshot_, groups_, request_.now_s, evictions, made);
+    CutToEvictions(*snapshot_, groups_, request_.pass.now_s, evictions, made);
     const size_t evicted = Evicted(made.plan.remove);
     EXPECT_LE(evicted, evictions);
     const size_t left = made.plan.remove.size();
@@ -167,8 +166,8 @@ TEST_F(FrontierTest, IsNowhereBelowThePlanThatWasAskedFor) {
   options_.iterations = 0;
   const Frontier frontier = Find();
   for (size_t evictions = 1; evictions < 12; ++evictions) {
-    PlanResult made = MakePlan(*snapshot_, groups_, {}, request_).value();
-    CutToEvictions(*snapshot_, groups_, request_.now_s, evictions, made);
+    PlanResult made = MakePlan(*snapshot_, groups_, request_).value();
+    CutToEvictions(*snapshot_, groups_, request_.pass.now_s, evictions, made);
     EXPECT_GE(BestWithin(frontier, evictions)->worth, static_cast<double>(made.plan.remove.size()));
   }
 }
@@ -181,7 +180,7 @@ TEST_F(FrontierTest, WhereNothingCanGoThereAreNoPoints) {
 TEST_F(FrontierTest, PricesAndDeadlinesThatDoNotFitAreRefused) {
   const auto told = [&](std::span<const Deadline* const> ends = {}) {
     return std::string(
-        FindFrontier(*snapshot_, groups_, {}, request_, hourly_, options_, Parallelism::One(), ends)
+        FindFrontier(*snapshot_, groups_, request_, hourly_, options_, Parallelism::One(), ends)
             .status()
             .message());
   };
@@ -212,8 +211,8 @@ class PendingFrontierTest : public FrontierTest {
     options_.iterations = 2;
   }
   Frontier FindPending(std::span<const Deadline* const> ends = {}) {
-    return FindFrontier(*snapshot_, groups_, pending_, request_, hourly_, options_,
-                        Parallelism::One(), ends)
+    request_.pass.pending = pending_;
+    return FindFrontier(*snapshot_, groups_, request_, hourly_, options_, Parallelism::One(), ends)
         .value();
   }
   std::vector<PodId> pending_;
@@ -263,7 +262,7 @@ TEST_F(FrontierTest, PricesMayBeTheLeastAndTheMost) {
   hourly_.assign(hourly_.size(), kHourlyMax);
   EXPECT_FALSE(Find().points.empty());
   hourly_.assign(hourly_.size(), 0);
-  EXPECT_TRUE(FindFrontier(*snapshot_, groups_, {}, request_, hourly_, options_).ok());
+  EXPECT_TRUE(FindFrontier(*snapshot_, groups_, request_, hourly_, options_).ok());
 }
 
 TEST_F(FrontierTest, APodThatMovesOnWithItsHostIsEvictedOnce) {
@@ -274,14 +273,14 @@ TEST_F(FrontierTest, APodThatMovesOnWithItsHostIsEvictedOnce) {
            .Add(Pod("p").On("a").Cpu(100))
            .Add(Pod("bare").On("c").Cpu(100).OwnedByNobody()));
   request_.order = CandidateOrder::kInput;
-  const PlanResult plan = MakePlan(*snapshot_, groups_, {}, request_).value();
+  const PlanResult plan = MakePlan(*snapshot_, groups_, request_).value();
   ASSERT_EQ(plan.plan.remove.size(), 2u) << test::Removals(*snapshot_, plan.plan);
   PlanResult made = plan;
-  CutToEvictions(*snapshot_, groups_, request_.now_s, 1, made);
+  CutToEvictions(*snapshot_, groups_, request_.pass.now_s, 1, made);
   EXPECT_EQ(made.plan.remove.size(), 2u);
   EXPECT_EQ(made.plan.termination, Termination::kComplete);
   made = plan;
-  CutToEvictions(*snapshot_, groups_, request_.now_s, 0, made);
+  CutToEvictions(*snapshot_, groups_, request_.pass.now_s, 0, made);
   EXPECT_EQ(made.plan.remove.size(), 0u);
   EXPECT_EQ(made.plan.termination, Termination::kEvictionLimit);
   const Frontier frontier = Find();

@@ -33,7 +33,7 @@ class PackingTest : public ::testing::Test {
     snapshot_.emplace(cluster.Build());
     groups_ = test::OneGroup(*snapshot_);
     request_.planner.scale_down_utilization_threshold = 1;
-    request_.now_s = test::kPassTime;
+    request_.pass.now_s = test::kPassTime;
   }
   // Where may the pod of a go?
   void BeginWithRoomyAndFull() {
@@ -143,7 +143,7 @@ TEST_F(PackingTest, AShareOfAWorkloadIsNeverExceeded) {
            .Add(Pod("web-2").On("two").OwnedBy("ReplicaSet", "web"))
            .Add(Pod("web-3").On("two").OwnedBy("ReplicaSet", "web"))
            .Add(Pod("other").On("b").OwnedBy("ReplicaSet", "other")));
-  request_.max_workload_share = 0.5;  // Of 3 pods 2, of 1 pod 1.
+  request_.pass.max_workload_share = 0.5;  // Of 3 pods 2, of 1 pod 1.
   Begin();
   EXPECT_TRUE(Remove("a"));
   EXPECT_FALSE(Remove("two"));  // Which a budget that allows 2 would let go.
@@ -304,8 +304,8 @@ TEST_F(PackingTest, AUnitSpendsOfBudgetsAndOfSharesOfWorkloads) {
            .Add(Budget("other").Matching("app", "other").Allows(9))
            .Add(Budget("web").Matching("app", "web").Allows(5)));
   const std::vector<PodId> evicting = test::PodsNamed(*snapshot_, {"leaves"});
-  request_.evicting = evicting;
-  request_.max_workload_share = 0.6;  // Of 3 pods 2.
+  request_.pass.evicting = evicting;
+  request_.pass.max_workload_share = 0.6;  // Of 3 pods 2.
   Begin();
   ASSERT_EQ(problem_->budgets.size(), 3u);  // Two budgets, one workload.
   const Catalog& catalog = snapshot_->catalog();
@@ -339,7 +339,7 @@ TEST_F(PackingTest, BudgetsThatHaveTooLittleLeftAreNamed) {
            .Add(Node("c"))
            .Add(Pod("of-a").On("a").OwnedBy("ReplicaSet", "web"))
            .Add(Pod("of-b").On("b").OwnedBy("ReplicaSet", "web")));
-  request_.max_workload_share = 0.5;
+  request_.pass.max_workload_share = 0.5;
   Begin();
   std::vector<uint32_t> spent = {7};
   packing_->SpentBudgets(Unit("b"), spent);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/atomic_groups.h"
 #include "engine/group_quotas.h"
+#include "engine/limits.h"
 #include "engine/search/bound.h"
 #include "engine/search/search.h"
 #include "engine/verify.h"
@@ -44,19 +45,20 @@ struct Asked {
     for (uint32_t p = 0; p < snapshot->catalog().pods(); ++p) {
       if (snapshot->NodeOf(PodId{p}) == kNoNode) pending.push_back(PodId{p});
     }
-    request.now_s = kAppsNow;
+    request.pass.now_s = kAppsNow;
+    request.pass.pending = pending;
     request.planner.scale_down_utilization_threshold = dice.Percent(50) ? 0.5 : 2;
     request.planner.drain.skip_nodes_with_system_pods = dice.Percent(50);
     request.order =
         dice.Of<CandidateOrder>({CandidateOrder::kAutoscaler, CandidateOrder::kInput,
                                  CandidateOrder::kFewestPods, CandidateOrder::kLeastUtilized});
-    if (dice.Percent(10)) request.max_scale_down_parallelism = 1 + dice.Below(6);
+    if (dice.Percent(10)) request.pass.unneeded_limit = FirstPassLimit(1 + dice.Below(6));
     destinations = snapshot->alive();
     for (uint32_t n = 0; n < snapshot->catalog().nodes(); ++n) {
       if (dice.Percent(20)) destinations.Erase(NodeId{n});
     }
-    if (dice.Percent(20)) request.destinations = &destinations;
-    if (dice.Percent(20)) request.max_workload_share = 0.01 * (1 + dice.Below(70));
+    if (dice.Percent(20)) request.pass.destinations = &destinations;
+    if (dice.Percent(20)) request.pass.max_workload_share = 0.01 * (1 + dice.Below(70));
     options.seed = seed;
     options.iterations = iterations;
     options.iterations_without_gain = iterations;
@@ -92,7 +94,8 @@ struct Asked {
 
 // What groups allow, counted anew.
 std::string BrokenLimit(const Asked& asked, const PlanResult& made) {
-  std::vector<int64_t> quotas = GroupQuotas(*asked.snapshot, asked.groups, asked.request.now_s);
+  std::vector<int64_t> quotas =
+      GroupQuotas(*asked.snapshot, asked.groups, asked.request.pass.now_s);
   const std::vector<int64_t> registered = RegisteredNodes(*asked.snapshot, asked.groups);
   std::vector<int64_t> removed(quotas.size());
   for (const RemovableNode& node : made.plan.remove) {
@@ -112,7 +115,7 @@ std::string BrokenLimit(const Asked& asked, const PlanResult& made) {
 
 // What may be evicted of each workload, counted anew.
 std::string BrokenShare(const Asked& asked, const Plan& plan) {
-  const double share = asked.request.max_workload_share;
+  const double share = asked.request.pass.max_workload_share;
   const Workloads workloads(*asked.snapshot);
   std::set<PodId> evicted;
   for (const RemovableNode& node : plan.remove) {
@@ -147,16 +150,15 @@ RandomSearchResult RunRandomSearch(uint64_t seed, uint64_t iterations) {
     return result;
   };
   const std::string before = snapshot.Fingerprint();
-  absl::StatusOr<PlanResult> greedy =
-      MakePlan(snapshot, asked.groups, asked.pending, asked.request);
+  absl::StatusOr<PlanResult> greedy = MakePlan(snapshot, asked.groups, asked.request);
   if (!greedy.ok()) return wrong(std::string(greedy.status().message()));
   absl::StatusOr<SearchResult> found =
-      OptimizePlan(snapshot, asked.groups, asked.pending, asked.request, asked.options);
+      OptimizePlan(snapshot, asked.groups, asked.request, asked.options);
   if (!found.ok()) return wrong(std::string(found.status().message()));
   if (snapshot.Fingerprint() != before) return wrong("the search changed the snapshot");
   const Parallelism three(3);
   absl::StatusOr<SearchResult> again =
-      OptimizePlan(snapshot, asked.groups, asked.pending, asked.request, asked.options, three);
+      OptimizePlan(snapshot, asked.groups, asked.request, asked.options, three);
   if (!again.ok()) return wrong(std::string(again.status().message()));
   if (PlanText(snapshot, again->best.plan) != PlanText(snapshot, found->best.plan)) {
     return wrong("three threads find another plan than one");
@@ -169,9 +171,8 @@ RandomSearchResult RunRandomSearch(uint64_t seed, uint64_t iterations) {
   if (result.best < result.greedy) return wrong("the search lost nodes");
   result.bound = BoundRemovals(snapshot, asked.groups, asked.request, asked.worth).worth;
   if (result.best > result.bound) return wrong("the plan is above the bound");
-  const absl::Status verified =
-      Verify(snapshot, asked.groups, asked.request.planner,
-             LastPassInput(asked.request, found->best, asked.pending), found->best.plan);
+  const absl::Status verified = Verify(snapshot, asked.groups, asked.request.planner,
+                                       LastPassInput(asked.request, found->best), found->best.plan);
   if (!verified.ok()) return wrong(std::string(verified.message()));
   if (std::string broken = BrokenShare(asked, found->best.plan); !broken.empty()) {
     return wrong(std::move(broken));

@@ -145,7 +145,7 @@ TEST(WorthTest, EachPodThatWouldMoveTakesItsPriceOff) {
                                        .Add(Pod("s").On("held"))
                                        .Build();
   PlanRequest request;
-  request.now_s = test::kPassTime;
+  request.pass.now_s = test::kPassTime;
   const std::vector<double> hourly = {2.5, 0.25, 1.0000004};
   EXPECT_THAT(WorthOfNodes(snapshot, test::OneGroup(snapshot), request, hourly, 0.125),
               ElementsAre(2'500'000 - 3 * 125'000, 250'000, 1'000'000));

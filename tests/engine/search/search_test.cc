@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "engine/limits.h"
 #include "engine/search/worth.h"
 #include "engine/verify.h"
 #include "gmock/gmock.h"
@@ -42,12 +43,10 @@ class SearchTest : public ::testing::Test {
     snapshot_.emplace(cluster.Build());
     groups_ = test::OneGroup(*snapshot_);
     request_.order = CandidateOrder::kInput;
-    request_.now_s = test::kPassTime;
+    request_.pass.now_s = test::kPassTime;
     request_.planner.scale_down_utilization_threshold = 0.6;
   }
-  SearchResult Search() {
-    return OptimizePlan(*snapshot_, groups_, {}, request_, options_).value();
-  }
+  SearchResult Search() { return OptimizePlan(*snapshot_, groups_, request_, options_).value(); }
   std::string Names(const Plan& plan) const {
     std::string names;
     for (const RemovableNode& removal : plan.remove) {
@@ -64,7 +63,7 @@ class SearchTest : public ::testing::Test {
 };
 
 TEST_F(SearchTest, FindsMoreNodesThanTheOrderThatWasAskedFor) {
-  EXPECT_EQ(Names(MakePlan(*snapshot_, groups_, {}, request_)->plan), "wide");
+  EXPECT_EQ(Names(MakePlan(*snapshot_, groups_, request_)->plan), "wide");
   const SearchResult found = Search();
   EXPECT_EQ(found.greedy_worth, 1);
   EXPECT_EQ(found.worth, 3);
@@ -157,8 +156,7 @@ TEST_F(SearchTest, EvictionsUnderWayAreSpentAndTheirNodesTakeNoPods) {
              .Add(Pod("of-host").On("host").Cpu(8000))
              .Add(test::Budget("web").Matching("app", "web").Allows(allowed)));
     options_.iterations = 50;
-    const SearchResult made =
-        OptimizePlan(*snapshot_, groups_, /*pending=*/{}, request_, options_).value();
+    const SearchResult made = OptimizePlan(*snapshot_, groups_, request_, options_).value();
     for (const RemovableNode& removal : made.best.plan.remove) {
       for (const Move& move : removal.moves) {
         EXPECT_NE(move.to, test::NodeNamed(*snapshot_, "goes"));
@@ -190,7 +188,7 @@ TEST_F(SearchTest, ACancelledSearchReturnsTheBestSoFar) {
   const SearchResult found = Search();
   EXPECT_EQ(found.worth, 3);
   EXPECT_EQ(found.iterations, 0u);
-  EXPECT_TRUE(Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, found.best, {}),
+  EXPECT_TRUE(Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, found.best),
                      found.best.plan)
                   .ok());
 }
@@ -222,7 +220,7 @@ TEST_F(SearchTest, NoMoreOfAWorkloadMovesThanItsShare) {
   }
   Make(cluster.Add(Node("host").Cpu(1000)).Add(Pod("of-host").On("host").Cpu(610)));
   EXPECT_EQ(Search().worth, 3);
-  request_.max_workload_share = 0.3;  // 2 of 4.
+  request_.pass.max_workload_share = 0.3;  // 2 of 4.
   const SearchResult found = Search();
   EXPECT_EQ(found.worth, 2);
   EXPECT_EQ(found.bound, 2);
@@ -262,9 +260,9 @@ TEST_F(SearchTest, APlanAsGoodAsItsBoundEndsTheSearch) {
 }
 
 TEST_F(SearchTest, ALimitThatEndsTheGreedyPlanEndsTheSearch) {
-  request_.max_scale_down_parallelism = 1;
+  request_.pass.unneeded_limit = FirstPassLimit(1);
   const SearchResult found = Search();
-  const PlanResult greedy = MakePlan(*snapshot_, groups_, {}, request_).value();
+  const PlanResult greedy = MakePlan(*snapshot_, groups_, request_).value();
   EXPECT_EQ(Names(found.best.plan).empty(), Names(greedy.plan).empty());
   EXPECT_GE(found.worth, static_cast<int64_t>(greedy.plan.remove.size()));
 }
@@ -280,8 +278,7 @@ TEST_F(SearchTest, WrongInputIsNamed) {
   const std::vector<int64_t> worth = {1, 2};
   options_.worth = worth;
   const auto status = [&] {
-    return std::string(
-        OptimizePlan(*snapshot_, groups_, {}, request_, options_).status().message());
+    return std::string(OptimizePlan(*snapshot_, groups_, request_, options_).status().message());
   };
   EXPECT_EQ(status(), "worth: has 2 entries, and the catalog has 5 nodes");
   options_.worth = {};
@@ -307,7 +304,7 @@ TEST_F(SearchTest, SuggestionsAreTriedFirst) {
     const std::vector<Move> suggestions = {
         {test::PodNamed(*snapshot_, "p"), test::NodeNamed(*snapshot_, node)}};
     request_.suggestions = suggestions;
-    return test::Removals(*snapshot_, MakePlan(*snapshot_, groups_, {}, request_)->plan);
+    return test::Removals(*snapshot_, MakePlan(*snapshot_, groups_, request_)->plan);
   };
   EXPECT_EQ(with("c"), "a: p>c");
   EXPECT_EQ(with("b"), "a: p>b");
@@ -359,7 +356,7 @@ TEST_F(SearchTest, EachPlanThatIsToldOfIsBetterThanTheOneBefore) {
 TEST_F(SearchTest, AGreedyPlanThatItsOwnDeadlineEndsIsNotSearched) {
   CancelToken over;
   over.Cancel();
-  request_.passes_end = &over;
+  request_.pass.deadline = &over;
   int told = 0;
   options_.on_better = [&](const PlanResult&, int64_t) { ++told; };
   const SearchResult found = Search();
@@ -374,8 +371,7 @@ TEST_F(SearchTest, WorthWhoseSumsDoNotFitIsRefused) {
   constexpr int64_t kMost = INT64_MAX;
   const auto status = [&](const std::vector<int64_t>& worth) {
     options_.worth = worth;
-    return std::string(
-        OptimizePlan(*snapshot_, groups_, {}, request_, options_).status().message());
+    return std::string(OptimizePlan(*snapshot_, groups_, request_, options_).status().message());
   };
   for (const std::vector<int64_t>& worth :
        {std::vector<int64_t>{kMost, 1, 0, 0, 0}, std::vector<int64_t>{0, 0, -kMost, 0, -1},
@@ -400,7 +396,8 @@ class PendingSearchTest : public SearchTest {
     pending_ = test::PodsNamed(*snapshot_, {"waits"});
   }
   SearchResult SearchWithPending() {
-    return OptimizePlan(*snapshot_, groups_, pending_, request_, options_).value();
+    request_.pass.pending = pending_;
+    return OptimizePlan(*snapshot_, groups_, request_, options_).value();
   }
   std::vector<PodId> pending_;
 };

@@ -27,11 +27,11 @@ class EvictionTrialsTest : public ::testing::Test {
     groups_ = test::OneGroup(*snapshot_);
     PlanRequest request;
     request.order = CandidateOrder::kInput;
-    request.now_s = test::kPassTime;
+    request.pass.now_s = test::kPassTime;
     request.planner.scale_down_utilization_threshold = 1;
     const std::vector<NodeId> nodes = test::NodesNamed(*snapshot_, candidates);
     request.candidates = &nodes;
-    made_ = MakePlan(*snapshot_, groups_, {}, request).value();
+    made_ = MakePlan(*snapshot_, groups_, request).value();
   }
   EvictionTrials Run(size_t trials = 10) const {
     return RunEvictionTrials(*snapshot_, made_.plan, {.trials = trials, .seed = 3});
@@ -209,10 +209,10 @@ TEST_F(EvictionTrialsTest, APodIsSpreadFromThoseOfItsController) {
       destinations.Insert(test::NodeNamed(*snapshot_, "x"));
       const std::vector<NodeId> nodes = test::NodesNamed(*snapshot_, {"gone"});
       PlanRequest request;
-      request.now_s = test::kPassTime;
+      request.pass.now_s = test::kPassTime;
       request.candidates = &nodes;
-      request.destinations = &destinations;
-      made_ = MakePlan(*snapshot_, test::OneGroup(*snapshot_), {}, request).value();
+      request.pass.destinations = &destinations;
+      made_ = MakePlan(*snapshot_, test::OneGroup(*snapshot_), request).value();
       ASSERT_EQ(test::Removals(*snapshot_, made_.plan), "gone: new>x") << kind;
       const EvictionTrials trials = Run();
       ASSERT_EQ(trials.plan_order.size(), 10u);

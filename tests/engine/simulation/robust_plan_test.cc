@@ -28,14 +28,14 @@ class RobustPlanTest : public ::testing::Test {
     snapshot_.emplace(cluster.Build());
     groups_ = test::OneGroup(*snapshot_);
     request_.order = CandidateOrder::kInput;
-    request_.now_s = test::kPassTime;
+    request_.pass.now_s = test::kPassTime;
     request_.planner.scale_down_utilization_threshold = 1;
     nodes_ = test::NodesNamed(*snapshot_, candidates);
     request_.candidates = &nodes_;
-    made_ = MakePlan(*snapshot_, groups_, {}, request_).value();
+    made_ = MakePlan(*snapshot_, groups_, request_).value();
   }
   PlanResult Robust(double share) {
-    return MakeRobust(*snapshot_, groups_, {}, request_, made_, share, options_).value();
+    return MakeRobust(*snapshot_, groups_, request_, made_, share, options_).value();
   }
   // A plan for the special node `gpu` and then for four plain nodes, of which the small pods fill
   // what the large pod of `gpu` needs, as the scheduler spreads them.  The large pod alone lacks a
@@ -68,9 +68,9 @@ TEST_F(RobustPlanTest, ANodeInTheMiddleOfThePlanMayStay) {
   EXPECT_TRUE(IsRobust(RunEvictionTrials(*snapshot_, robust.plan, options_), 0));
   EXPECT_EQ(robust.plan.termination, Termination::kRobust);
   EXPECT_EQ(robust.plan.skipped, test::NodesNamed(*snapshot_, {"gpu"}));
-  EXPECT_TRUE(Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, robust, {}),
-                     robust.plan)
-                  .ok());
+  EXPECT_TRUE(
+      Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, robust), robust.plan)
+          .ok());
 }
 
 // The worst trial leaves both large pods, and each node takes its own: both stay at first.  Where
@@ -118,7 +118,7 @@ TEST_F(RobustPlanTest, WhatCannotBeTriedOutIsRefused) {
   MakeOneThatStrands();
   const auto told = [&](const NodeGroups& groups, double share) {
     return std::string(
-        MakeRobust(*snapshot_, groups, {}, request_, made_, share, options_).status().message());
+        MakeRobust(*snapshot_, groups, request_, made_, share, options_).status().message());
   };
   EXPECT_EQ(told(NodeGroups(), 0), "groups.group_of: has 0 entries for 7 nodes");
   EXPECT_EQ(told(groups_, -1), "share: -1 is not from 0 to 1");
@@ -206,11 +206,11 @@ TEST_F(RobustPlanTest, ThePlanTellsOfEveryCandidateAndOfBudgetsAsTheyAreThen) {
 TEST_F(RobustPlanTest, AShareIsFromNoneToAll) {
   MakeOneThatStrands();
   for (const double share : {-0.001, 1.001}) {
-    EXPECT_EQ(MakeRobust(*snapshot_, groups_, {}, request_, made_, share, options_).status().code(),
+    EXPECT_EQ(MakeRobust(*snapshot_, groups_, request_, made_, share, options_).status().code(),
               absl::StatusCode::kInvalidArgument)
         << share;
   }
-  EXPECT_TRUE(MakeRobust(*snapshot_, groups_, {}, request_, made_, 1, options_).ok());
+  EXPECT_TRUE(MakeRobust(*snapshot_, groups_, request_, made_, 1, options_).ok());
 }
 
 // Either of the two nodes may stay: the last does.
@@ -228,7 +228,7 @@ TEST_F(RobustPlanTest, DeadlineAndListenerOfTheRequestAreThoseOfItsPlanAlone) {
   MakeOneThatStrands();
   CancelToken over;
   over.Cancel();
-  request_.passes_end = &over;
+  request_.pass.deadline = &over;
   int calls = 0;
   request_.on_passes_done = [&] { ++calls; };
   const PlanResult robust = Robust(0);

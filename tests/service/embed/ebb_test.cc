@@ -189,7 +189,7 @@ TEST_F(EbbTest, APlanAsStructsIsThatOfTheJson) {
 }
 
 TEST_F(EbbTest, APassTakesTheCandidatesThatItIsGiven) {
-  constexpr std::string_view kRequest = R"({"input":{"now":"1780315200"},"candidates":["b"]})";
+  constexpr std::string_view kRequest = R"({"now":"1780315200","candidates":{"nodes":["b"]}})";
   ebb_plan* plan = nullptr;
   ErrorSlot error;
   ASSERT_EQ(
@@ -202,9 +202,9 @@ TEST_F(EbbTest, APassTakesTheCandidatesThatItIsGiven) {
 }
 
 TEST_F(EbbTest, MessagesInProtobufToo) {
-  v1alpha1::PassCall call;
-  call.mutable_input()->set_now(1780315200);
-  call.add_candidates("a");
+  v1alpha1::PlanInput call;
+  call.set_now(1780315200);
+  call.mutable_candidates()->add_nodes("a");
   v1alpha1::PassReply reply;
   ASSERT_TRUE(reply.ParseFromString(Call(EBB_CALL_PASS, EBB_PROTOBUF, call.SerializeAsString())));
   EXPECT_EQ(reply.plan().removes(0).node(), "a");
@@ -486,9 +486,9 @@ INSTANTIATE_TEST_SUITE_P(EbbTest, AsGivenTest, ::testing::Bool());
 
 TEST_P(AsGivenTest, EndedPodsCountOrDoNot) {
   Put({NodeJson("a"), PodJson("p", "a", "3", "Succeeded")});
-  v1alpha1::PassCall call;
-  call.mutable_input()->set_now(1780315200);
-  call.add_candidates("a");
+  v1alpha1::PlanInput call;
+  call.set_now(1780315200);
+  call.mutable_candidates()->add_nodes("a");
   v1alpha1::PassReply reply;
   ASSERT_TRUE(reply.ParseFromString(Call(EBB_CALL_PASS, EBB_PROTOBUF, call.SerializeAsString())));
   EXPECT_EQ(reply.plan().utilization(0).cpu(), GetParam() ? 0.75 : 0);

@@ -100,9 +100,9 @@ TEST(AnswerPlanTest, AnAnswerSaysWhatIsInDeletionAndKeepsNoDeadline) {
   query.seconds = 100;
   const auto answer = AnswerPlan(query, loaded);
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_EQ((*answer)->request.evicting.size(), 1U);
-  EXPECT_EQ((*answer)->request.must_fit, 1U);
-  EXPECT_EQ((*answer)->request.passes_end, nullptr);
+  EXPECT_EQ((*answer)->request.pass.evicting.size(), 1U);
+  EXPECT_EQ((*answer)->request.pass.must_fit, 1U);
+  EXPECT_EQ((*answer)->request.pass.deadline, nullptr);
   EXPECT_EQ((*answer)->request.verification_ends, nullptr);
   EXPECT_EQ((*answer)->Report().remove.size(), (*answer)->made.plan.remove.size());
 }

@@ -136,9 +136,9 @@ TEST_F(SessionTest, PlansKeepPodsOnTheirOperatingSystemAndPassesAskTheSchedulerA
     return Removed(PlanJsonOf(session_->Plan(Call(), std::nullopt))).size();
   };
   EXPECT_EQ(removes(), 0u);
-  wire::PassCall pass;
-  pass.mutable_input()->set_now(kNow);
-  pass.add_candidates("a");
+  wire::PlanInput pass;
+  pass.set_now(kNow);
+  pass.mutable_candidates()->add_nodes("a");
   const absl::StatusOr<wire::PassReply> passed = session_->Pass(pass, std::nullopt);
   ASSERT_TRUE(passed.ok()) << passed.status();
   EXPECT_EQ(passed->plan().removes_size(), 1);
@@ -378,8 +378,7 @@ class SessionFeedTest : public SessionTest {
     wire::ExplainCall explain;
     *explain.mutable_input() = Call().input();
     explain.add_nodes("a");
-    wire::PassCall pass;
-    *pass.mutable_input() = Call().input();
+    const wire::PlanInput pass = Call().input();
     wire::FilterCall filter;
     filter.add_pods("default/p");
     Session::ToldPlan told;
@@ -629,8 +628,7 @@ TEST_F(SessionFeedTest, AnswersSayAsOfWhenTheClusterIs) {
   EXPECT_THAT(WarningCodes(), ElementsAre("SessionNotFed"));
   EXPECT_EQ(PlanJsonOf(reply)["summary"]["session"]["notFedSince"], "2026-06-01T12:16:40Z");
   EXPECT_EQ(session_->Status().not_fed_since(), kNow + 1000);
-  wire::PassCall pass;
-  EXPECT_EQ(session_->Pass(pass, std::nullopt)->freshness().as_of(), kNow + 1000);
+  EXPECT_EQ(session_->Pass(wire::PlanInput(), std::nullopt)->freshness().as_of(), kNow + 1000);
   wire::FilterCall filter;
   filter.add_pods("default/p");
   EXPECT_EQ(session_->Filter(filter)->freshness().not_fed_since(), kNow + 1000);
@@ -1046,8 +1044,9 @@ TEST_F(SessionTest, PlansAsOfTheDump) {
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   const NodeGroups groups = AssignGroups(cluster->snapshot.catalog(), GroupRules());
   PlanRequest request;
-  request.now_s = kNow;
-  const auto made = MakePlan(cluster->snapshot, groups, cluster->pending, request);
+  request.pass.now_s = kNow;
+  request.pass.pending = cluster->pending;
+  const auto made = MakePlan(cluster->snapshot, groups, request);
   ASSERT_TRUE(made.ok()) << made.status();
   Json planned = PlanJson(MakeReport({.cluster = &*cluster,
                                       .groups = &groups,
@@ -1134,7 +1133,7 @@ TEST_F(SessionTest, ANegativeParallelismIsRefused) {
   wire::PlanCall call = Call();
   call.mutable_input()->set_max_scale_down_parallelism(-5);
   EXPECT_EQ(session_->Plan(call, std::nullopt).status().message(),
-            "input.max_scale_down_parallelism: -5 is less than 0");
+            "input.max_scale_down_parallelism: -5 is not from 0 to 1000000000");
 }
 
 // --- Searches ------------------------------------------------------------------------
@@ -1211,6 +1210,34 @@ TEST_F(SessionSearchTest, PricesAreToldAndSearchedFor) {
   EXPECT_TRUE(found["summary"].contains("savedPerHour"));
 }
 
+TEST_F(SessionTest, APlanIsOfTheNodesThatTheQuestionNames) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::PlanCall call = Call();
+  call.mutable_input()->mutable_candidates()->add_nodes("b");
+  EXPECT_THAT(Removed(PlanJsonOf(session_->Plan(call, std::nullopt))), ElementsAre("b"));
+  call.mutable_input()->mutable_candidates()->clear_nodes();  // Named, and none.
+  EXPECT_THAT(Removed(PlanJsonOf(session_->Plan(call, std::nullopt))), ElementsAre());
+  call.mutable_input()->mutable_candidates()->add_nodes("nowhere");
+  EXPECT_EQ(session_->Plan(call, std::nullopt).status().message(),
+            "candidates[0]: node nowhere is not in the cluster");
+}
+
+TEST_F(SessionTest, AFieldThatACallDoesNotTakeIsRefused) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::PlanCall plan = Call();
+  plan.mutable_input()->set_pod_order(wire::AS_LISTED);
+  EXPECT_EQ(session_->Plan(plan, std::nullopt).status().message(),
+            "input.pod_order: Plan takes none");
+  wire::PlanInput pass;
+  pass.set_max_scale_down_parallelism(3);
+  EXPECT_EQ(session_->Pass(pass, std::nullopt).status().message(),
+            "input.max_scale_down_parallelism: Pass takes none");
+  wire::RoundCall round;
+  round.mutable_input()->mutable_candidates();
+  EXPECT_EQ(session_->Round(round, std::nullopt).status().message(),
+            "input.candidates: Round takes none");
+}
+
 TEST_F(SessionSearchTest, EvictionsMayBeLimited) {
   wire::PlanCall call = SearchCall(1);
   call.mutable_input()->mutable_search()->set_max_evictions(10);
@@ -1230,10 +1257,10 @@ TEST_F(SessionSearchTest, WhatIsWrongWithASearchIsNamed) {
   search.set_move_cost(1);
   EXPECT_EQ(Refusal(call), "input.search.move_cost: is for the objective COST");
   search.set_move_cost(-1);
-  EXPECT_EQ(Refusal(call), "input.search.move_cost: is not from 0 to 1e+06");
+  EXPECT_EQ(Refusal(call), "input.search.move_cost: -1 is not from 0 to 1000000");
   search.set_move_cost(0);
   search.set_budget_seconds(601);
-  EXPECT_EQ(Refusal(call), "input.search.budget_seconds: is not from 0 to 600");
+  EXPECT_EQ(Refusal(call), "input.search.budget_seconds: 601 is not from 0 to 600");
   call = Call();
   call.mutable_input()->set_prices("prices: [{zone: z, hourly: -1}]");
   EXPECT_THAT(Refusal(call), HasSubstr("input.prices: prices[0].hourly: -1 is below 0"));
@@ -1244,8 +1271,8 @@ TEST_F(SessionSearchTest, WhatIsWrongWithASearchIsNamed) {
   round.mutable_input()->mutable_search();
   EXPECT_EQ(session_->Round(round, std::nullopt).status().message(),
             "input.search: Round takes none");
-  wire::PassCall pass;
-  pass.mutable_input()->set_prices("default: 1");
+  wire::PlanInput pass;
+  pass.set_prices("default: 1");
   EXPECT_EQ(session_->Pass(pass, std::nullopt).status().message(), "input.prices: Pass takes none");
 }
 

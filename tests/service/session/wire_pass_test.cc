@@ -1,4 +1,4 @@
-#include "service/session/pass_call.h"
+#include "service/session/wire_pass.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
@@ -13,7 +13,7 @@
 #include "snapshot/live/change_batch.h"
 #include "tests/service/session/session_objects.h"
 
-namespace ebb::pass_call_test {
+namespace ebb::wire_pass_test {
 namespace {
 
 using test::NodeJson;
@@ -98,9 +98,9 @@ void Forget(wire::PassPlan& plan) {
 }
 
 // Three nodes of four cores, a pod of one core on each.  A twin of the session is asked for tables.
-class PassCallTest : public ::testing::Test {
+class WirePassTest : public ::testing::Test {
  protected:
-  PassCallTest() {
+  WirePassTest() {
     options_.clock_s = [] { return kNow; };
     session_ = std::make_unique<Session>("s", options_);
     twin_ = std::make_unique<Session>("s", options_);
@@ -117,13 +117,13 @@ class PassCallTest : public ::testing::Test {
     ASSERT_TRUE(session_->Take(batch).ok());
     ASSERT_TRUE(twin_->Take(batch).ok());
   }
-  static wire::PassCall Call(const std::vector<std::string>& candidates) {
-    wire::PassCall call;
-    call.mutable_input()->set_now(kNow);
-    for (const std::string& node : candidates) call.add_candidates(node);
+  static wire::PlanInput Call(const std::vector<std::string>& candidates) {
+    wire::PlanInput call;
+    call.set_now(kNow);
+    for (const std::string& node : candidates) call.mutable_candidates()->add_nodes(node);
     return call;
   }
-  wire::PassPlan Pass(const wire::PassCall& call) {
+  wire::PassPlan Pass(const wire::PlanInput& call) {
     const absl::StatusOr<wire::PassReply> reply = session_->Pass(call, std::nullopt);
     EXPECT_TRUE(reply.ok()) << reply.status();
     if (!reply.ok()) return wire::PassPlan();
@@ -141,7 +141,7 @@ class PassCallTest : public ::testing::Test {
         << told.DebugString();
     return reply->plan();
   }
-  std::string Refusal(const wire::PassCall& call) {
+  std::string Refusal(const wire::PlanInput& call) {
     const std::string told(twin_->PassTable(call, std::nullopt).status().message());
     EXPECT_EQ(told, session_->Pass(call, std::nullopt).status().message());
     return told;
@@ -157,12 +157,12 @@ class PassCallTest : public ::testing::Test {
   std::unique_ptr<Session> twin_;
 };
 
-TEST_F(PassCallTest, CandidatesGoInTheirOrder) {
+TEST_F(WirePassTest, CandidatesGoInTheirOrder) {
   EXPECT_THAT(Removed(Pass(Call({"c", "a"}))), ElementsAre("c", "a"));
 }
 
-TEST_F(PassCallTest, TellsEachPodAndItsPlace) {
-  wire::PassCall call = Call({"c"});
+TEST_F(WirePassTest, TellsEachPodAndItsPlace) {
+  wire::PlanInput call = Call({"c"});
   call.mutable_destinations()->add_nodes("a");
   const wire::PassPlan plan = Pass(call);
   ASSERT_EQ(plan.removes_size(), 1);
@@ -175,8 +175,8 @@ TEST_F(PassCallTest, TellsEachPodAndItsPlace) {
   EXPECT_EQ(plan.termination(), "complete");
 }
 
-TEST_F(PassCallTest, PodsLandOnDestinationsAlone) {
-  wire::PassCall call = Call({"a"});
+TEST_F(WirePassTest, PodsLandOnDestinationsAlone) {
+  wire::PlanInput call = Call({"a"});
   call.mutable_destinations()->add_nodes("c");
   EXPECT_EQ(Pass(call).removes(0).moves(0).to(), "c");
   call.mutable_destinations()->clear_nodes();  // Told, and none.
@@ -186,11 +186,11 @@ TEST_F(PassCallTest, PodsLandOnDestinationsAlone) {
   EXPECT_EQ(plan.keeps(0).pod().name(), "p");
 }
 
-TEST_F(PassCallTest, PodsLookForPlacesInTheOrderThatIsToldOf) {
+TEST_F(WirePassTest, PodsLookForPlacesInTheOrderThatIsToldOf) {
   std::string high = PodJson("high", "a");
   high.replace(high.find("\"nodeName\""), 0, "\"priority\":9,");
   Put({high});
-  wire::PassCall call = Call({"a"});
+  wire::PlanInput call = Call({"a"});
   EXPECT_EQ(Pass(call).removes(0).moves(0).pod().name(), "high");
   call.set_pod_order(wire::AS_LISTED);
   EXPECT_EQ(Pass(call).removes(0).moves(0).pod().name(), "p");
@@ -198,7 +198,7 @@ TEST_F(PassCallTest, PodsLookForPlacesInTheOrderThatIsToldOf) {
   EXPECT_EQ(Refusal(call), "pod_order: 7 is not an order");
 }
 
-TEST_F(PassCallTest, TellsPodsThatDoNotMoveToo) {
+TEST_F(WirePassTest, TellsPodsThatDoNotMoveToo) {
   std::string daemon = PodJson("d", "a", "100m");
   daemon.replace(daemon.find("ReplicaSet"), 10, "DaemonSet");
   std::string job = PodJson("w", "a", "100m");
@@ -219,8 +219,8 @@ TEST_F(PassCallTest, TellsPodsThatDoNotMoveToo) {
   EXPECT_EQ(plan.removes(0).on_completion(0).name(), "w");
 }
 
-TEST_F(PassCallTest, NodesOfNoToldGroupStay) {
-  wire::PassCall call = Call({"a", "b"});
+TEST_F(WirePassTest, NodesOfNoToldGroupStay) {
+  wire::PlanInput call = Call({"a", "b"});
   wire::PassGroup& group = *call.mutable_groups()->add_groups();
   group.set_name("g");
   group.add_nodes("b");
@@ -230,8 +230,8 @@ TEST_F(PassCallTest, NodesOfNoToldGroupStay) {
   EXPECT_EQ(plan.keeps(0).reason(), "NotAutoscaled");
 }
 
-TEST_F(PassCallTest, AGroupsOwnThresholdCounts) {
-  wire::PassCall call = Call({"a", "b"});
+TEST_F(WirePassTest, AGroupsOwnThresholdCounts) {
+  wire::PlanInput call = Call({"a", "b"});
   for (const char* node : {"a", "b"}) {
     wire::PassGroup& group = *call.mutable_groups()->add_groups();
     group.set_name(absl::StrCat("g-", node));
@@ -247,8 +247,8 @@ TEST_F(PassCallTest, AGroupsOwnThresholdCounts) {
   EXPECT_EQ(plan.utilization(0).resource(), "cpu");
 }
 
-TEST_F(PassCallTest, TheLimitLeavesAtomicGroupsOut) {
-  wire::PassCall call = Call({"a", "b", "c"});
+TEST_F(WirePassTest, TheLimitLeavesAtomicGroupsOut) {
+  wire::PlanInput call = Call({"a", "b", "c"});
   call.set_unneeded_limit(1);
   wire::PassPlan plan = Pass(call);
   EXPECT_THAT(Removed(plan), ElementsAre("a"));
@@ -261,8 +261,8 @@ TEST_F(PassCallTest, TheLimitLeavesAtomicGroupsOut) {
   EXPECT_THAT(Removed(Pass(call)), ElementsAre("a", "b"));
 }
 
-TEST_F(PassCallTest, RemembersWhatCouldNotGo) {
-  wire::PassCall call = Call({"a"});
+TEST_F(WirePassTest, RemembersWhatCouldNotGo) {
+  wire::PlanInput call = Call({"a"});
   call.mutable_destinations();
   EXPECT_EQ(Pass(call).keeps(0).reason(), "NoPlaceToMovePods");
   call.clear_destinations();
@@ -277,16 +277,17 @@ TEST_F(PassCallTest, RemembersWhatCouldNotGo) {
       ->mutable_fields()
       ->operator[]("scaleDownUtilizationThreshold")
       .set_number_value(0.6);
-  *call.mutable_input()->mutable_settings() = settings;
+  *call.mutable_settings() = settings;
   EXPECT_EQ(Pass(call).keeps(0).reason(), "RecentlyUnremovable");
-  call.mutable_input()->set_now(kNow + 301);
+  call.set_now(kNow + 301);
   EXPECT_THAT(Removed(Pass(call)), ElementsAre("a"));
 }
 
-TEST_F(PassCallTest, WrongNamesAreToldWithTheirField) {
-  EXPECT_EQ(Refusal(Call({"a", "nowhere"})), "candidates[1]: node nowhere is not in the cluster");
-  EXPECT_EQ(Refusal(Call({"a", "a"})), "candidates[1]: node a is named twice");
-  wire::PassCall call = Call({"a"});
+TEST_F(WirePassTest, WrongNamesAreToldWithTheirField) {
+  EXPECT_EQ(Refusal(Call({"a", "nowhere"})),
+            "candidates.nodes[1]: node nowhere is not in the cluster");
+  EXPECT_EQ(Refusal(Call({"a", "a"})), "candidates.nodes[1]: node a is named twice");
+  wire::PlanInput call = Call({"a"});
   call.mutable_destinations()->add_nodes("");
   EXPECT_THAT(Refusal(call), HasSubstr("destinations.nodes[0]: node "));
   call = Call({"a"});
@@ -304,18 +305,18 @@ TEST_F(PassCallTest, WrongNamesAreToldWithTheirField) {
       std::numeric_limits<double>::quiet_NaN());
   EXPECT_THAT(Refusal(call), HasSubstr("threshold"));
   call.clear_groups();
-  call.mutable_input()->set_now(std::numeric_limits<int64_t>::max());
+  call.set_now(std::numeric_limits<int64_t>::max());
   EXPECT_THAT(Refusal(call), HasSubstr("now"));
 }
 
-TEST_F(PassCallTest, ANodeThatWasDeletedIsNoCandidate) {
+TEST_F(WirePassTest, ANodeThatWasDeletedIsNoCandidate) {
   ChangeBatch batch;
   batch.Delete(*ChangeBatch::NamesOf("Node"), "", "a", "");
   Take(batch);
-  EXPECT_EQ(Refusal(Call({"a"})), "candidates[0]: node a is not in the cluster");
+  EXPECT_EQ(Refusal(Call({"a"})), "candidates.nodes[0]: node a is not in the cluster");
 }
 
-TEST_F(PassCallTest, AnEmptyClusterHasAnEmptyPlan) {
+TEST_F(WirePassTest, AnEmptyClusterHasAnEmptyPlan) {
   Session empty("e", options_);
   const absl::StatusOr<wire::PassReply> reply = empty.Pass(Call({}), std::nullopt);
   ASSERT_TRUE(reply.ok()) << reply.status();
@@ -323,4 +324,4 @@ TEST_F(PassCallTest, AnEmptyClusterHasAnEmptyPlan) {
 }
 
 }  // namespace
-}  // namespace ebb::pass_call_test
+}  // namespace ebb::wire_pass_test

@@ -1,4 +1,4 @@
-#include "service/session/pass_call.h"
+#include "service/session/wire_pass.h"
 
 #include <cmath>
 #include <string>
@@ -262,45 +262,59 @@ class TableWriter {
 
 }  // namespace
 
-absl::StatusOr<PassRequest> ReadPassCall(const wire::PassCall& call,
-                                         const ClusterSnapshot& snapshot, const GroupRules& rules) {
+namespace {
+
+absl::Status ReadLists(const wire::PlanInput& input, const ClusterSnapshot& snapshot,
+                       const GroupRules& rules, PassLists& lists) {
   const Catalog& catalog = snapshot.catalog();
-  PassRequest request;
   NodeSet named(catalog.nodes());
-  absl::Status read = ForEachNode("candidates", call.candidates(), snapshot, [&](NodeId node) {
-    if (named.Contains(node)) return false;
-    named.Insert(node);
-    request.candidates.push_back(node);
-    return true;
-  });
+  absl::Status read =
+      ForEachNode("candidates.nodes", input.candidates().nodes(), snapshot, [&](NodeId node) {
+        if (named.Contains(node)) return false;
+        named.Insert(node);
+        lists.candidates.push_back(node);
+        return true;
+      });
   if (!read.ok()) return read;
-  if (call.has_destinations()) {
-    NodeSet& destinations = request.destinations.emplace(catalog.nodes());
+  if (input.has_destinations()) {
+    NodeSet& destinations = lists.destinations.emplace(catalog.nodes());
     read =
-        ForEachNode("destinations.nodes", call.destinations().nodes(), snapshot, [&](NodeId node) {
+        ForEachNode("destinations.nodes", input.destinations().nodes(), snapshot, [&](NodeId node) {
           destinations.Insert(node);
           return true;
         });
     if (!read.ok()) return read;
   }
-  if (call.has_groups()) {
-    absl::StatusOr<NodeGroups> groups = GroupsOf(call.groups(), snapshot);
-    if (!groups.ok()) return groups.status();
-    request.groups = *std::move(groups);
-  } else {
+  if (!input.has_groups()) {
     if (absl::Status s = CheckMinimums(catalog, rules); !s.ok()) return s;
-    request.groups = AssignGroups(catalog, rules);
+    lists.groups = AssignGroups(catalog, rules);
+    return absl::OkStatus();
   }
-  if (call.has_unneeded_limit()) request.unneeded_limit = call.unneeded_limit();
-  switch (call.pod_order()) {
+  absl::StatusOr<NodeGroups> groups = GroupsOf(input.groups(), snapshot);
+  if (!groups.ok()) return groups.status();
+  lists.groups = *std::move(groups);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PassInput> ReadPass(const wire::PlanInput& input, const ClusterSnapshot& snapshot,
+                                   const GroupRules& rules, PassLists& lists) {
+  if (absl::Status s = ReadLists(input, snapshot, rules, lists); !s.ok()) return s;
+  PassInput pass;
+  pass.now_s = input.now();
+  pass.candidates = lists.candidates;
+  if (lists.destinations) pass.destinations = &*lists.destinations;
+  if (input.has_unneeded_limit()) pass.unneeded_limit = input.unneeded_limit();
+  switch (input.pod_order()) {
     case wire::BY_PRIORITY:
-      return request;
+      return pass;
     case wire::AS_LISTED:
-      request.pod_order = PodOrder::kAsListed;
-      return request;
+      pass.pod_order = PodOrder::kAsListed;
+      return pass;
     default:
       return absl::InvalidArgumentError(
-          absl::StrCat("pod_order: ", static_cast<int>(call.pod_order()), " is not an order"));
+          absl::StrCat("pod_order: ", static_cast<int>(input.pod_order()), " is not an order"));
   }
 }
 

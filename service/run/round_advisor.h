@@ -1,4 +1,5 @@
-// RoundAdvisor: gives the rounds of a loop a searched order of candidates (engine/search).
+// RoundAdvisor: gives the rounds of a loop a searched order of candidates (TrySearch of
+// service/planning/plan_answer.h).
 //
 //   RoundAdvisor advisor(scale_down_options, {.iterations = 5});
 //   loop_options.advise = [&](const Observation& observed, int64_t now_s,
@@ -17,8 +18,8 @@
 // Cost:    a search every `interval_s`, else O(nodes).
 // Threads: those of `parallelism`; one call at a time.
 
-#ifndef EBB_SERVICE_ROUND_ADVISOR_H_
-#define EBB_SERVICE_ROUND_ADVISOR_H_
+#ifndef EBB_SERVICE_RUN_ROUND_ADVISOR_H_
+#define EBB_SERVICE_RUN_ROUND_ADVISOR_H_
 
 #include <cstdint>
 #include <limits>
@@ -68,4 +69,4 @@ class RoundAdvisor {
 
 }  // namespace ebb
 
-#endif  // EBB_SERVICE_ROUND_ADVISOR_H_
+#endif  // EBB_SERVICE_RUN_ROUND_ADVISOR_H_

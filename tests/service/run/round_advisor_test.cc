@@ -1,4 +1,4 @@
-#include "service/round_advisor.h"
+#include "service/run/round_advisor.h"
 
 #include <algorithm>
 #include <string>

@@ -1,11 +1,10 @@
-#include "service/round_advisor.h"
+#include "service/run/round_advisor.h"
 
 #include <utility>
 
-#include "engine/candidate_order.h"
 #include "engine/make_plan.h"
-#include "engine/search/search.h"
-#include "service/clock.h"
+#include "service/planning/plan_answer.h"
+#include "service/planning/plan_query.h"
 
 namespace ebb {
 namespace {
@@ -32,25 +31,15 @@ std::optional<RoundAdvice> RoundAdvisor::Search(const Observation& observed, int
     const absl::StatusOr<NodeId> node = catalog.FindNode(name);
     if (node.ok()) worth[Index(*node)] = kWorthUnneeded;
   }
-  PlanRequest request;
-  request.planner = planner_;
-  request.now_s = now_s;
-  // A search knows the taints alone; the round accounts for what is in deletion.
-  request.deletions = DeletionsInSnapshot::kLeftToCaller;
-  request.verify = false;  // The round's plan is verified, whichever it is.
-  SearchOptions search{.seed = options_.seed,
-                       .iterations = options_.iterations,
-                       .deadline = nullptr,
-                       .worth = worth,
-                       .on_better = nullptr};
-  std::optional<ClockDeadline> budget;
-  if (options_.budget_s) {
-    search.deadline = &budget.emplace(Clock::now() + DurationOf(*options_.budget_s));
-  }
-  absl::StatusOr<SearchResult> found =
-      OptimizePlan(snapshot, observed.groups, observed.pending, request, search, parallelism_);
+  const PlanQuery query{
+      .planner = planner_,
+      .now_s = now_s,
+      .search = SearchQuery{.iterations = options_.iterations, .seed = options_.seed},
+      .seconds = options_.budget_s};
+  const absl::StatusOr<PlanResult> best =
+      TrySearch(query, observed.groups, snapshot, observed.pending, worth, parallelism_);
   // The round is made of the same input, and tells what is wrong with it.
-  if (!found.ok()) return std::nullopt;
+  if (!best.ok()) return std::nullopt;
   ++searches_;
   searched_s_ = now_s;
   RoundAdvice advice;
@@ -61,14 +50,14 @@ std::optional<RoundAdvice> RoundAdvisor::Search(const Observation& observed, int
   };
   std::vector<NodeId> ends(catalog.pods(), kNoNode);  // A pod may move on with its host.
   std::vector<PodId> moved;
-  for (const RemovableNode& removal : found->best.plan.remove) {
+  for (const RemovableNode& removal : best->plan.remove) {
     list(removal.node);
     for (const Move& move : removal.moves) {
       if (ends[Index(move.pod)] == kNoNode) moved.push_back(move.pod);
       ends[Index(move.pod)] = move.to;
     }
   }
-  for (const NodeId node : found->best.order) list(node);
+  for (const NodeId node : best->order) list(node);
   for (const PodId pod : moved) advice.suggestions.push_back({.pod = pod, .to = ends[Index(pod)]});
   order_.clear();
   for (const NodeId node : advice.candidates) order_.emplace_back(catalog.NodeName(node));
