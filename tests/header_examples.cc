@@ -63,6 +63,7 @@
 #include "service/daemon/session_thread.h"
 #include "service/live_cluster.h"
 #include "service/lock_file.h"
+#include "service/options/round_options.h"
 #include "service/output_file.h"
 #include "service/outside/notice_queue.h"
 #include "service/outside/notifier.h"
@@ -74,7 +75,6 @@
 #include "service/policy_trial/policy_trial.h"
 #include "service/round_advisor.h"
 #include "service/round_driver.h"
-#include "service/round_options.h"
 #include "service/run/exported_cluster.h"
 #include "service/run/session_rounds.h"
 #include "service/run/session_sizing.h"
@@ -556,7 +556,7 @@ size_t Replay(const PlanContext& context, NodeId node) {
   return pods.size();
 }
 
-// service/round_options.h
+// service/options/round_options.h
 bool Options(const RoundOptions& options) {
   const nlohmann::ordered_json json = OptionsJson(options);
   absl::StatusOr<RoundOptions> same = ParseOptions("rounds.db: round 3", json);

@@ -17,13 +17,14 @@
 
 #include "absl/status/statusor.h"
 #include "base/parallel.h"
-#include "engine/planner.h"
 #include "service/file_identity.h"
 #include "service/groups.h"
 #include "service/live_cluster.h"
+#include "service/options/round_options.h"
 #include "service/plan_report.h"
 #include "service/planning/plan_query.h"
 #include "snapshot/import/load_cluster.h"
+#include "tools/option_flags.h"
 #include "tools/progress.h"
 #include "tools/round_flags.h"
 #include "tools/search_flags.h"
@@ -41,7 +42,6 @@ struct PlanCommand {
   std::string node_groups;
   std::string prices;              // A file; empty: none.
   std::vector<std::string> nodes;  // MIN:MAX:NAME, as the autoscaler's --nodes.
-  std::string candidate_order = "autoscaler";
   std::string output = "table";
   std::vector<std::string> explain;
   bool counterfactual = false;
@@ -52,11 +52,10 @@ struct PlanCommand {
   std::string now;
   size_t threads = Parallelism::Cores();
 
-  PlannerOptions planner;
-  LoadOptions load;
-  std::string blocking_system_pod_timeout = "1h";
+  // How plans and rounds decide.  What counts in rounds alone is not read for a plan.
+  RoundOptions options = CommandLineOptions();
+  GivenFlags given;  // Of the flags of `options`.
   std::string simulation_timeout;
-  std::optional<int64_t> max_scale_down_parallelism;
   double max_workload_share = 1;
   SearchFlags search;
   RoundFlags over_time;   // With --state: a round instead of a plan over a dump.
@@ -66,10 +65,9 @@ struct PlanCommand {
   void AddTo(CLI::App& app);
   // Of these the flags that say what to plan for, and how: all that QueryAt reads.
   void AddPlanFlags(CLI::App& app);
-  // Of these the flags that say how rounds of a loop decide: all that RoundOptionsOf reads, and
-  // the files of their state.
+  // Of these the flags that say how rounds of a loop decide: all of `options`, and the files of
+  // their state.
   void AddLoopFlags(CLI::App& app);
-  [[nodiscard]] CandidateOrder Order() const;
   // The question that the flags ask, without search, trials and time limit.
   // Errors: those of the file of --prices.
   [[nodiscard]] absl::StatusOr<PlanQuery> QueryAt(int64_t now_s, const GroupRules& rules) const;
@@ -132,9 +130,6 @@ struct PlanStats {
 };
 void PrintStats(const PlanStats& stats, std::ostream& err);
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err);
-
-// The options of the round that the flags ask for.
-RoundOptions RoundOptionsOf(const PlanCommand& command);
 
 }  // namespace ebb
 

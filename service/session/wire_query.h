@@ -17,7 +17,7 @@
 #include "service/clock.h"
 #include "service/groups.h"
 #include "service/planning/plan_query.h"
-#include "service/round_options.h"
+#include "service/options/round_options.h"
 #include "service/wire/planner.pb.h"
 
 namespace ebb {
