@@ -63,6 +63,7 @@
 #include "service/daemon/session_thread.h"
 #include "service/live_cluster.h"
 #include "service/lock_file.h"
+#include "service/options/option_field.h"
 #include "service/options/round_options.h"
 #include "service/output_file.h"
 #include "service/outside/notice_queue.h"
@@ -554,6 +555,12 @@ size_t Replay(const PlanContext& context, NodeId node) {
   replay.GoTo(node);
   const auto pods = replay.snapshot().PodsOn(node);
   return pods.size();
+}
+
+// service/options/option_field.h
+void Paths() {
+  RoundOptions options;
+  for (const OptionField& field : FieldsOf(options)) std::cout << field.path << "\n";
 }
 
 // service/options/round_options.h

@@ -16,8 +16,8 @@
 #include "absl/status/statusor.h"
 #include "service/clock.h"
 #include "service/groups.h"
-#include "service/planning/plan_query.h"
 #include "service/options/round_options.h"
+#include "service/planning/plan_query.h"
 #include "service/wire/planner.pb.h"
 
 namespace ebb {

@@ -1,4 +1,4 @@
-#include "service/round_record.h"
+#include "service/options/round_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "service/old_round_flags.h"
-#include "service/options/round_options.h"
+#include "service/round_record.h"
 
 namespace ebb::round_options_test {
 namespace {

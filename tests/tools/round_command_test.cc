@@ -15,8 +15,8 @@
 
 #include "gtest/gtest.h"
 #include "service/old_round_flags.h"
-#include "service/plan_time.h"
 #include "service/options/round_options.h"
+#include "service/plan_time.h"
 #include "service/round_record.h"
 #include "tests/support/source_dir.h"
 #include "tools/autoscaler_flags.h"
