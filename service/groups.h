@@ -55,6 +55,7 @@
 #include "absl/status/statusor.h"
 #include "engine/node_groups.h"
 #include "service/cloud_group_name.h"
+#include "service/options/readiness_rules.h"
 #include "snapshot/catalog.h"
 #include "snapshot/import/input_warning.h"
 
@@ -158,17 +159,6 @@ struct GroupRule {
   bool autoscaled = true;
   bool has_target_size = false;
   std::vector<std::pair<std::string, std::string>> node_selector;
-};
-
-// Which taints a node has only while it starts: until it loses them it counts as not ready.  Those
-// that begin with startup-taint.cluster-autoscaler.kubernetes.io/ or
-// ignore-taint.cluster-autoscaler.kubernetes.io/ are such taints always.
-struct ReadinessRules {
-  std::vector<std::string> startup_taints;          // Keys: --startup-taint and --ignore-taint.
-  std::vector<std::string> startup_taint_prefixes;  // --startup-taint-prefix.
-  // --enable-csi-node-aware-scheduling: CSI drivers that are not registered make a node unready.
-  bool csi_node_aware = false;
-  bool operator==(const ReadinessRules&) const = default;
 };
 
 struct GroupRules {

@@ -18,6 +18,31 @@
 namespace ebb {
 namespace {
 
+template <typename Enum>
+struct Word {
+  std::string_view text;
+  Enum value;
+};
+constexpr Word<CandidateOrder> kCandidateOrderWords[] = {
+    {"autoscaler", CandidateOrder::kAutoscaler},
+    {"fewest-pods", CandidateOrder::kFewestPods},
+    {"input", CandidateOrder::kInput},
+    {"least-utilized", CandidateOrder::kLeastUtilized}};
+constexpr Word<DisplacedPods> kDisplacedPodsWords[] = {{"must-fit", DisplacedPods::kMustFit},
+                                                       {"best-effort", DisplacedPods::kBestEffort}};
+constexpr Word<SkippedTimer> kSkippedTimerWords[] = {{"kept", SkippedTimer::kKept},
+                                                     {"lost", SkippedTimer::kLost}};
+constexpr Word<ReturnedNode> kReturnedNodeWords[] = {{"anew", ReturnedNode::kStartsAnew},
+                                                     {"keep-timer", ReturnedNode::kKeepsTimer}};
+
+template <typename Enum, size_t kSize>
+std::optional<Enum> ValueOf(const Word<Enum> (&words)[kSize], std::string_view text) {
+  for (const Word<Enum>& word : words) {
+    if (word.text == text) return word.value;
+  }
+  return std::nullopt;
+}
+
 using Json = nlohmann::ordered_json;
 
 // --- Values.  Each reader returns false where `text` is no such value. -----------------

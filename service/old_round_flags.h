@@ -17,7 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "service/groups.h"
-#include "service/round_options.h"
+#include "service/options/round_options.h"
 
 namespace ebb {
 

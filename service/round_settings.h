@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "service/groups.h"
+#include "service/options/round_options.h"
 #include "service/round_events.h"
-#include "service/round_options.h"
 
 namespace ebb {
 

@@ -63,6 +63,8 @@
 #include "service/daemon/session_thread.h"
 #include "service/live_cluster.h"
 #include "service/lock_file.h"
+#include "service/options/option_field.h"
+#include "service/options/round_options.h"
 #include "service/output_file.h"
 #include "service/outside/notice_queue.h"
 #include "service/outside/notifier.h"
@@ -74,7 +76,6 @@
 #include "service/planning/query_fields.h"
 #include "service/policy_trial/policy_trial.h"
 #include "service/round_driver.h"
-#include "service/round_options.h"
 #include "service/run/exported_cluster.h"
 #include "service/run/round_advisor.h"
 #include "service/run/session_rounds.h"
@@ -556,7 +557,13 @@ size_t Replay(const PlanContext& context, NodeId node) {
   return pods.size();
 }
 
-// service/round_options.h
+// service/options/option_field.h
+void Paths() {
+  RoundOptions options;
+  for (const OptionField& field : FieldsOf(options)) std::cout << field.path << "\n";
+}
+
+// service/options/round_options.h
 bool Options(const RoundOptions& options) {
   const nlohmann::ordered_json json = OptionsJson(options);
   absl::StatusOr<RoundOptions> same = ParseOptions("rounds.db: round 3", json);

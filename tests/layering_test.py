@@ -33,18 +33,19 @@ FOLDERS = {
     "engine/actuation": _ENGINE | {"engine"},
     "engine/search": _ENGINE | {"engine"},
     "engine/simulation": _ENGINE | {"engine", "engine/actuation", "snapshot/formats", "snapshot/live"},
-    "service": _SERVICE | {"engine/actuation", "engine/search"},
+    "service/options": _ENGINE | {"engine", "snapshot/import"},
+    "service": _SERVICE | {"engine/actuation", "engine/search", "service/options"},
     "service/sizing": _SERVICE | {"engine/policy", "engine/actuation", "service"},
     "service/policy_trial": _SERVICE | {"engine/policy", "engine/actuation", "engine/simulation", "service", "service/sizing"},
     "service/outside": _SERVICE | {"engine/policy", "engine/actuation", "service", "service/sizing"},
     "service/planning": _SERVICE | {"engine/search", "engine/simulation", "service"},
     "service/what_if": _SERVICE | {"service", "service/planning"},
-    "service/session": _SERVICE | {"service", "service/planning", "engine/actuation"},
+    "service/session": _SERVICE | {"service", "service/options", "service/planning", "engine/actuation"},
     "service/embed": _SERVICE | {"service", "service/session"},
     "service/daemon": _SERVICE | {"service", "service/session"},
     "service/actuators": _ENGINE | {"engine", "engine/actuation", "service"},
     "service/run": _SERVICE | {"service", "service/planning", "engine/actuation", "service/session", "service/daemon", "service/actuators"},
-    "tools": _SERVICE | {"engine/actuation", "engine/policy", "engine/search", "engine/simulation", "snapshot/samples", "service", "service/planning", "service/session", "service/sizing", "service/policy_trial", "service/outside", "service/what_if", "service/daemon", "service/actuators", "service/run"},
+    "tools": _SERVICE | {"engine/actuation", "engine/policy", "engine/search", "engine/simulation", "snapshot/samples", "service", "service/options", "service/planning", "service/session", "service/sizing", "service/policy_trial", "service/outside", "service/what_if", "service/daemon", "service/actuators", "service/run"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 

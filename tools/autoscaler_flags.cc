@@ -5,10 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "base/printable.h"
+#include "service/options/option_field.h"
+#include "service/options/round_options.h"
 #include "tools/flag_values.h"
 #include "tools/help_text.h"
 
@@ -18,15 +21,16 @@ namespace {
 // Of numbers that ebb only checks.
 constexpr int64_t kMost = 1'000'000'000'000;
 
-constexpr AutoscalerFlag Honoured(std::string_view name) {
-  return {name, FlagTreatment::kHonoured, FlagType::kText, ""};
+constexpr AutoscalerFlag Honoured(std::string_view name, std::string_view note) {
+  return {name, FlagTreatment::kHonoured, FlagType::kText, note};
 }
 
-constexpr AutoscalerFlag Ignored(std::string_view name, FlagType type) {
-  return {name, FlagTreatment::kIgnored, type, ""};
+constexpr AutoscalerFlag Ignored(std::string_view name, FlagType type, std::string_view note = "") {
+  return {name, FlagTreatment::kIgnored, type, note};
 }
 
-constexpr AutoscalerFlag kFlags[] = {
+// Beside those of the table of options, in alphabetic order.
+constexpr AutoscalerFlag kOtherFlags[] = {
     Ignored("add-dir-header", FlagType::kSwitch),
     Ignored("address", FlagType::kText),
     {"allowed-scheduler-names", FlagTreatment::kNotHonoured, FlagType::kText,
@@ -34,12 +38,10 @@ constexpr AutoscalerFlag kFlags[] = {
     Ignored("alsologtostderr", FlagType::kSwitch),
     Ignored("async-node-groups", FlagType::kSwitch),
     Ignored("aws-use-static-instance-list", FlagType::kSwitch),
-    Ignored("balance-similar-node-groups", FlagType::kSwitch),
+    Ignored("balance-similar-node-groups", FlagType::kSwitch, "where the cluster grows"),
     Ignored("balancing-ignore-label", FlagType::kText),
     Ignored("balancing-label", FlagType::kText),
-    Honoured("blocking-system-pod-distruption-timeout"),
     Ignored("bulk-mig-instances-listing-enabled", FlagType::kSwitch),
-    Honoured("bypassed-scheduler-names"),
     Ignored("capacity-buffer-controller-enabled", FlagType::kSwitch),
     Ignored("capacity-buffer-pod-dry-run-enabled", FlagType::kSwitch),
     {"capacity-buffer-pod-injection-enabled", FlagTreatment::kNotHonouredIfTrue, FlagType::kSwitch,
@@ -50,19 +52,17 @@ constexpr AutoscalerFlag kFlags[] = {
     Ignored("check-capacity-provisioning-request-batch-timebox", FlagType::kDuration),
     Ignored("check-capacity-provisioning-request-max-batch-size", FlagType::kInt),
     Ignored("cloud-config", FlagType::kText),
-    Ignored("cloud-provider", FlagType::kText),
+    Ignored("cloud-provider", FlagType::kText, "groups come from labels of every provider"),
     Ignored("cluster-name", FlagType::kText),
     Ignored("cluster-snapshot-parallelism", FlagType::kInt),
     Ignored("clusterapi-cloud-config-authoritative", FlagType::kSwitch),
-    Ignored("cordon-node-before-terminating", FlagType::kSwitch),
-    Honoured("cores-total"),
+    Ignored("cordon-node-before-terminating", FlagType::kSwitch, "while nodes are drained"),
     Ignored("daemonset-eviction-for-empty-nodes", FlagType::kSwitch),
     Ignored("daemonset-eviction-for-occupied-nodes", FlagType::kSwitch),
     Ignored("debugging-snapshot-enabled", FlagType::kSwitch),
-    Ignored("drain-priority-config", FlagType::kText),
+    Ignored("drain-priority-config", FlagType::kText, "while nodes are drained"),
     Ignored("dynamic-node-delete-delay-after-taint-enabled", FlagType::kSwitch),
     Ignored("emit-per-nodegroup-metrics", FlagType::kSwitch),
-    Honoured("enable-csi-node-aware-scheduling"),
     {"enable-dynamic-resource-allocation", FlagTreatment::kNotHonouredIfFalse, FlagType::kSwitch,
      "pods with resource claims keep their nodes either way"},
     Ignored("enable-graceful-degradation", FlagType::kSwitch),
@@ -73,7 +73,6 @@ constexpr AutoscalerFlag kFlags[] = {
     Ignored("enforce-node-group-min-size", FlagType::kSwitch),
     Ignored("estimator", FlagType::kText),
     Ignored("expander", FlagType::kText),
-    Honoured("expendable-pods-priority-cutoff"),
     Ignored("fastpath-binpacking-enabled", FlagType::kSwitch),
     {"feature-gates", FlagTreatment::kNotHonoured, FlagType::kText,
      "the filters are those of the default feature gates"},
@@ -88,9 +87,6 @@ constexpr AutoscalerFlag kFlags[] = {
      "GPUs that the cluster must keep are not counted"},
     Ignored("grpc-expander-cert", FlagType::kText),
     Ignored("grpc-expander-url", FlagType::kText),
-    Honoured("ignore-daemonsets-utilization"),
-    Honoured("ignore-mirror-pods-utilization"),
-    Honoured("ignore-taint"),
     Ignored("initial-node-group-backoff-duration", FlagType::kDuration),
     Ignored("kube-api-content-type", FlagType::kText),
     Ignored("kube-client-burst", FlagType::kInt),
@@ -119,48 +115,39 @@ constexpr AutoscalerFlag kFlags[] = {
     Ignored("max-allocatable-difference-ratio", FlagType::kFloat),
     Ignored("max-autoprovisioned-node-group-count", FlagType::kInt),
     Ignored("max-binpacking-time", FlagType::kDuration),
-    Honoured("max-bulk-soft-taint-count"),
     Ignored("max-bulk-soft-taint-time", FlagType::kDuration),
-    Honoured("max-drain-parallelism"),
-    Honoured("max-empty-bulk-delete"),
     Ignored("max-failing-time", FlagType::kDuration),
     Ignored("max-free-difference-ratio", FlagType::kFloat),
-    Ignored("max-graceful-termination-sec", FlagType::kInt),
+    Ignored("max-graceful-termination-sec", FlagType::kInt, "while nodes are drained"),
     Ignored("max-inactivity", FlagType::kDuration),
     Ignored("max-node-group-backoff-duration", FlagType::kDuration),
     Ignored("max-node-provision-time", FlagType::kDuration),
     Ignored("max-node-skip-eval-time-tracker-enabled", FlagType::kSwitch),
-    Honoured("max-node-startup-time"),
     Ignored("max-nodegroup-binpacking-duration", FlagType::kDuration),
     Ignored("max-nodes-per-scaleup", FlagType::kInt),
     Ignored("max-nodes-total", FlagType::kInt),
     Ignored("max-pod-eviction-time", FlagType::kDuration),
-    Honoured("max-scale-down-parallelism"),
     Ignored("max-startup-time", FlagType::kDuration),
-    Honoured("max-total-unready-percentage"),
     Ignored("memory-difference-ratio", FlagType::kFloat),
-    Honoured("memory-total"),
-    Honoured("min-replica-count"),
     Ignored("namespace", FlagType::kText),
     Ignored("new-pod-scale-up-delay", FlagType::kDuration),
     Ignored("node-autoprovisioning-enabled", FlagType::kSwitch),
     Ignored("node-delete-delay-after-taint", FlagType::kDuration),
     Ignored("node-deletion-batcher-interval", FlagType::kDuration),
-    Honoured("node-deletion-candidate-ttl"),
     Ignored("node-deletion-delay-timeout", FlagType::kDuration),
     {"node-group-auto-discovery", FlagTreatment::kNotHonoured, FlagType::kText,
      "groups come from labels with minimum 0; say minimums in --node-groups or --nodes"},
     Ignored("node-group-backoff-reset-timeout", FlagType::kDuration),
     Ignored("node-info-cache-expire-time", FlagType::kDuration),
     Ignored("node-removal-latency-tracking-enabled", FlagType::kSwitch),
-    Honoured("nodes"),
-    Honoured("ok-total-unready-count"),
+    Honoured("nodes", "sizes of a group, named as its provider names it (docs/plan.md)"),
     Ignored("one-output", FlagType::kSwitch),
     Ignored("parallel-drain", FlagType::kSwitch),
     Ignored("parallel-scale-up", FlagType::kSwitch),
     Ignored("pending-pods-batching-timeout", FlagType::kDuration),
     Ignored("pod-injection-limit", FlagType::kInt),
-    Ignored("predicate-parallelism", FlagType::kInt),
+    Ignored("predicate-parallelism", FlagType::kInt,
+            "`--threads` says how many; the plan is the same"),
     Ignored("profiling", FlagType::kSwitch),
     Ignored("provisioning-request-initial-backoff-time", FlagType::kDuration),
     Ignored("provisioning-request-max-backoff-cache-size", FlagType::kInt),
@@ -169,44 +156,59 @@ constexpr AutoscalerFlag kFlags[] = {
     Ignored("regional", FlagType::kSwitch),
     Ignored("salvo-scale-up", FlagType::kSwitch),
     Ignored("salvo-scale-up-budget", FlagType::kDuration),
-    Ignored("scale-down-candidates-pool-min-count", FlagType::kInt),
-    Ignored("scale-down-candidates-pool-ratio", FlagType::kFloat),
-    Honoured("scale-down-delay-after-add"),
-    Honoured("scale-down-delay-after-delete"),
-    Honoured("scale-down-delay-after-failure"),
-    Honoured("scale-down-delay-type-local"),
+    Ignored("scale-down-candidates-pool-min-count", FlagType::kInt,
+            "the autoscaler reads it and does not use it"),
+    Ignored("scale-down-candidates-pool-ratio", FlagType::kFloat,
+            "the autoscaler reads it and does not use it"),
     {"scale-down-enabled", FlagTreatment::kNotHonouredIfFalse, FlagType::kSwitch,
      "the autoscaler removes nothing then; ebb plans all the same"},
-    Honoured("scale-down-gpu-utilization-threshold"),
-    Ignored("scale-down-non-empty-candidates-count", FlagType::kInt),
-    Honoured("scale-down-simulation-timeout"),
-    Honoured("scale-down-unneeded-time"),
-    Honoured("scale-down-unready-enabled"),
-    Honoured("scale-down-unready-time"),
-    Honoured("scale-down-utilization-threshold"),
+    Ignored("scale-down-non-empty-candidates-count", FlagType::kInt,
+            "the autoscaler reads it and does not use it"),
+    Honoured("scale-down-simulation-timeout", "without it a pass has no limit"),
     Ignored("scale-from-unschedulable", FlagType::kSwitch),
     Ignored("scale-up-from-zero", FlagType::kSwitch),
     Ignored("scaleup-simulation-for-skipped-node-groups-enabled", FlagType::kSwitch),
-    Ignored("scan-interval", FlagType::kDuration),
+    Ignored("scan-interval", FlagType::kDuration, "whoever calls ebb says when"),
     {"scheduler-config-file", FlagTreatment::kNotHonoured, FlagType::kText,
      "the filters are those of the default scheduler configuration"},
     Ignored("scheduler-verbosity", FlagType::kInt),
     Ignored("skip-headers", FlagType::kSwitch),
     Ignored("skip-log-headers", FlagType::kSwitch),
-    Honoured("skip-nodes-with-custom-controller-pods"),
-    Honoured("skip-nodes-with-local-storage"),
-    Honoured("skip-nodes-with-system-pods"),
-    Honoured("startup-taint"),
-    Honoured("startup-taint-prefix"),
     Ignored("status-config-map-name", FlagType::kText),
-    Ignored("status-taint", FlagType::kText),
+    Ignored(
+        "status-taint", FlagType::kText,
+        "only templates of new nodes lose such taints: on a node that is there they repel pods"),
     Ignored("stderrthreshold", FlagType::kText),
-    Honoured("unremovable-node-recheck-timeout"),
     Ignored("user-agent", FlagType::kText),
     Ignored("v", FlagType::kInt),
     Ignored("vmodule", FlagType::kText),
     Ignored("write-status-configmap", FlagType::kSwitch),
 };
+
+// Those of the table of options that are the autoscaler's too.
+std::vector<AutoscalerFlag> HonouredOptions() {
+  std::vector<AutoscalerFlag> honoured;
+  RoundOptions options;
+  for (const OptionField& field : FieldsOf(options)) {
+    if (!field.row.in_autoscaler) continue;
+    for (const OptionFlag* const flag : {&field.row.flag, &field.row.old}) {
+      const bool of_rounds = flag->group == OptionGroup::kRounds;
+      const std::string_view note = flag->note.empty() && of_rounds ? "with `--state`" : flag->note;
+      if (!flag->name.empty()) honoured.push_back(Honoured(flag->name, note));
+    }
+  }
+  return honoured;
+}
+
+const std::vector<AutoscalerFlag>& AllFlags() {
+  static const auto* const all = [] {
+    auto* const flags = new std::vector<AutoscalerFlag>(HonouredOptions());
+    flags->insert(flags->end(), std::begin(kOtherFlags), std::end(kOtherFlags));
+    std::ranges::sort(*flags, {}, &AutoscalerFlag::name);
+    return flags;
+  }();
+  return *all;
+}
 
 CLI::Validator CheckerOf(FlagType type) {
   switch (type) {
@@ -229,8 +231,8 @@ CLI::Validator CheckerOf(FlagType type) {
 const AutoscalerFlag* Find(const CLI::Option& option) {
   if (option.get_group() != kHiddenGroup) return nullptr;
   const std::string& name = option.get_lnames()[0];
-  const auto* const found = std::ranges::lower_bound(kFlags, name, {}, &AutoscalerFlag::name);
-  return found != std::end(kFlags) && found->name == name ? found : nullptr;
+  const auto found = std::ranges::lower_bound(AllFlags(), name, {}, &AutoscalerFlag::name);
+  return found != AllFlags().end() && found->name == name ? &*found : nullptr;
 }
 
 bool IsTrue(const std::string& value) {
@@ -269,10 +271,10 @@ void ForEachGiven(const CLI::App& app, Visit visit) {
 
 }  // namespace
 
-std::span<const AutoscalerFlag> AutoscalerFlags() { return kFlags; }
+std::span<const AutoscalerFlag> AutoscalerFlags() { return AllFlags(); }
 
 void AddOtherAutoscalerFlags(CLI::App& app) {
-  for (const AutoscalerFlag& flag : kFlags) {
+  for (const AutoscalerFlag& flag : AllFlags()) {
     if (flag.treatment == FlagTreatment::kHonoured) continue;
     const std::string name = (flag.name.size() == 1 ? fmt::format("-{},", flag.name) : "") +
                              fmt::format("--{}", flag.name);
@@ -302,7 +304,7 @@ void TellIgnoredFlags(const CLI::App& app, std::ostream& err) {
 std::optional<InputWarning> FlagsNotHonoured(const CLI::App& app) {
   std::vector<std::string> missed;
   ForEachGiven(app, [&](const AutoscalerFlag& flag, bool is_missed) {
-    if (is_missed) missed.push_back(fmt::format("--{} ({})", flag.name, flag.why));
+    if (is_missed) missed.push_back(fmt::format("--{} ({})", flag.name, flag.note));
   });
   if (missed.empty()) return std::nullopt;
   return InputWarning{

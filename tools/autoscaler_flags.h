@@ -1,10 +1,11 @@
 // Every flag of Cluster Autoscaler, by name: so that the command line of a deployment can
 // be pasted behind `ebb plan INPUT...`.
 //
-// A flag is honoured (an option of `ebb plan` has its name and meaning), ignored (it says
-// how the autoscaler runs, grows or deletes, and a plan does not depend on it), or not
-// honoured: it would change the plan, and ebb does not have it, so a warning tells what
-// that means for the plan.  Values are checked all the same.
+// A flag is honoured (an option of `ebb plan` has its name and meaning; most stand in the table
+// of options, service/options/option_field.h), ignored (it says how the autoscaler runs, grows or
+// deletes, and a plan does not depend on it), or not honoured: it would change the plan, and ebb
+// does not have it, so a warning tells what that means for the plan.  Values are checked all the
+// same.
 //
 // Source: names, types and defaults in cluster-autoscaler config/flags/flags.go and main.go;
 // klog's InitFlags; component-base's leader election and logging options.
@@ -41,8 +42,9 @@ enum class FlagType : uint8_t { kSwitch, kInt, kFloat, kDuration, kText, kGpuTot
 struct AutoscalerFlag {
   std::string_view name;  // Without dashes in front.
   FlagTreatment treatment;
-  FlagType type;         // Not used for those that are honoured.
-  std::string_view why;  // Not honoured: what that means for the plan.
+  FlagType type;  // Not used for those that are honoured.
+  // In docs/flags.md.  Of one that is not honoured: what that means for the plan.
+  std::string_view note;
 };
 
 // In alphabetic order.

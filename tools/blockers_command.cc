@@ -126,7 +126,7 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
   if (!rules.ok()) return fail(rules.status());
   const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
-      LiveCluster::FromInputs(plan.inputs, plan.load, Parallelism(plan.threads));
+      LiveCluster::FromInputs(plan.inputs, plan.options.load, Parallelism(plan.threads));
   if (!live.ok()) return fail(live.status());
   absl::StatusOr<LiveCluster::Version> version = (*live)->JudgedLately();
   if (!version.ok()) return fail(version.status());

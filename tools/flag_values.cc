@@ -316,6 +316,14 @@ int64_t DurationSeconds(std::string_view text) {
   return std::chrono::ceil<std::chrono::seconds>(*ParseDuration(text)).count();
 }
 
+std::string DurationFlagText(int64_t seconds) {
+  std::string text;
+  if (seconds >= 3600) text += fmt::format("{}h", seconds / 3600);
+  if (seconds % 3600 >= 60) text += fmt::format("{}m", seconds % 3600 / 60);
+  if (seconds % 60 > 0 || seconds == 0) text += fmt::format("{}s", seconds % 60);
+  return text;
+}
+
 void TakeLastOfEach(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_items_expected_max() == 1) option->take_last();

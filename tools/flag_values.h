@@ -103,6 +103,8 @@ GroupSizeParts ParseGroupSize(std::string_view text);
 uint64_t ParseBytes(std::string_view text);
 // A Duration in whole seconds, a part of one counts as one.  REQUIRES: as above.
 int64_t DurationSeconds(std::string_view text);
+// The shortest Duration of so many seconds: "0s", "10m", "1h30m".  REQUIRES: seconds >= 0.
+std::string DurationFlagText(int64_t seconds);
 
 // Of a flag that is given several times the last one counts, as Go's flags do it, so that
 // a pasted command line can be followed by changes.  Flags with many values keep all.

@@ -206,7 +206,7 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   const Parallelism parallelism(plan.threads);
   const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
   if (!rules.ok()) return fail(rules.status());
-  absl::StatusOr<LoadedCluster> cluster = LoadCluster(plan.inputs, plan.load, parallelism);
+  absl::StatusOr<LoadedCluster> cluster = LoadCluster(plan.inputs, plan.options.load, parallelism);
   if (!cluster.ok()) return fail(cluster.status());
   const absl::StatusOr<int64_t> now_s = plan.Accept(*rules, *cluster);
   if (!now_s.ok()) {

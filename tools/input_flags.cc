@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "tools/flag_values.h"
 
@@ -23,36 +24,12 @@ void AddLimitFlags(InputLimits& limits, CLI::App& app, const std::string& group)
       ->group(group);
 }
 
-void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group) {
-  app.add_flag("--strict", options.strict, "End with an error where the input gives a warning")
-      ->check(values::Switch())
-      ->group(group);
-  app.add_flag(
-         "--assume-complete", options.assume_complete,
-         "The input is all there is: do not warn of what it may lack, take nodes without any pod")
-      ->check(values::Switch())
-      ->group(group);
-  app.add_flag(
-         "--allow-incomplete", options.allow_incomplete,
-         "Answer about what is there although pods or kinds of objects are missing; the answer "
-         "says that it is of an incomplete cluster")
-      ->check(values::Switch())
-      ->group(group);
-  app.add_flag("--match-os", options.match_os,
-               "Keep pods off nodes of another operating system than they were made for, which the "
-               "scheduler itself does not [true]")
-      ->check(values::Switch())
-      ->group(group);
-  app.add_option_function<std::string>(
-         "--kubernetes-version",
-         [&options](const std::string& text) {
-           options.kubernetes_version = ParseKubernetesVersion(text);
-         },
-         "Place pods by the rules of this version's scheduler; auto: of the newest kubelet's")
-      ->check(values::Choice({"auto", "1.36", "1.37"}))
-      ->default_str("auto")
-      ->type_name("VERSION")
-      ->group(group);
+void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group,
+                  GivenFlags* given) {
+  std::vector<OptionField> fields = FieldsOf(options);
+  std::erase_if(fields,
+                [](const OptionField& field) { return field.row.about != OptionAbout::kLoading; });
+  AddOptionFlags(fields, OptionGroup::kInput, app, group, given);
   AddLimitFlags(options.limits, app, group);
 }
 

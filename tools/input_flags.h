@@ -7,6 +7,7 @@
 
 #include "snapshot/formats/read_input.h"
 #include "snapshot/import/load_cluster.h"
+#include "tools/option_flags.h"
 
 namespace CLI {
 class App;
@@ -17,8 +18,9 @@ namespace ebb {
 // --max-input-bytes
 void AddLimitFlags(InputLimits& limits, CLI::App& app, const std::string& group);
 
-// --strict, --assume-complete, --allow-incomplete and the flags above.
-void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group);
+// The flags that say how a cluster is read (OptionAbout::kLoading), and those above.
+void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group,
+                  GivenFlags* given = nullptr);
 
 }  // namespace ebb
 

@@ -20,9 +20,9 @@
 #include "service/explain.h"
 #include "service/groups.h"
 #include "service/live_cluster.h"
+#include "service/options/option_field.h"
 #include "service/plan_report.h"
 #include "service/planning/plan_answer.h"
-#include "service/round_options.h"
 #include "service/what_if/counterfactual.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/dump_kinds.h"
@@ -32,6 +32,7 @@
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/input_flags.h"
+#include "tools/option_flags.h"
 #include "tools/plan_print.h"
 #include "tools/progress.h"
 #include "tools/search_interrupt.h"
@@ -54,19 +55,11 @@ void AddNodeGroupsFlag(PlanCommand& command, CLI::App& app) {
 }
 
 void AddLoadingFlags(PlanCommand& command, CLI::App& app) {
-  app.add_option("--expendable-pods-priority-cutoff", command.load.expendable_pods_priority_cutoff,
-                 "Leave out pods with a lower priority")
-      ->check(values::WholeNumber(INT32_MIN, INT32_MAX))
-      ->type_name("PRIORITY")
-      ->capture_default_str()
-      ->group(kInputGroup);
-  app.add_option("--bypassed-scheduler-names", command.load.bypassed_schedulers,
-                 "Keep room for pods that these schedulers have not judged yet, too")
-      ->delimiter(',')
-      ->check(values::Text())
-      ->type_name("NAME,...")
-      ->group(kInputGroup);
-  AddLoadFlags(command.load, app, kInputGroup);
+  std::vector<OptionField> fields = FieldsOf(command.options);
+  std::erase_if(fields,
+                [](const OptionField& field) { return field.row.about == OptionAbout::kLoading; });
+  AddOptionFlags(fields, OptionGroup::kInput, app, kInputGroup, &command.given);
+  AddLoadFlags(command.options.load, app, kInputGroup, &command.given);
 }
 
 void AddInputFlags(PlanCommand& command, CLI::App& app) {
@@ -147,19 +140,7 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
 
 void AddPassFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Pass";
-  app.add_option("--candidate-order", command.candidate_order,
-                 "Which nodes are tried first: autoscaler (empty ones, then as given), input, "
-                 "fewest-pods or least-utilized; with --state, nodes that were unneeded in the "
-                 "last round go before others")
-      ->check(values::Choice(TextsOf(kCandidateOrderWords)))
-      ->type_name("ORDER")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--max-scale-down-parallelism", command.max_scale_down_parallelism,
-                 "Stop at as many nodes as the autoscaler's first pass would (default: no limit)")
-      ->check(values::WholeNumber(1, 1000000))
-      ->type_name("N")
-      ->group(group);
+  AddOptionFlags(FieldsOf(command.options), OptionGroup::kPass, app, group, &command.given);
 }
 
 void AddTimeFlags(PlanCommand& command, CLI::App& app) {
@@ -178,92 +159,10 @@ void AddTimeFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
 }
 
-// A flag that adds to `keys` each time that it is given.
-void AddTaints(CLI::App& app, const char* name, std::vector<std::string>& keys, const char* type,
-               const char* help) {
-  app.add_option_function<std::vector<std::string>>(
-         name,
-         [&keys](const std::vector<std::string>& given) {
-           keys.insert(keys.end(), given.begin(), given.end());
-         },
-         help)
-      ->check(values::Text())
-      ->type_name(type)
-      ->allow_extra_args(false)
-      ->group("Which nodes may go");
-}
-
-void AddEligibilityFlags(PlanCommand& command, CLI::App& app) {
-  const std::string group = "Which nodes may go";
-  PlannerOptions& planner = command.planner;
-  app.add_option("--scale-down-utilization-threshold", planner.scale_down_utilization_threshold,
-                 "Nodes with a higher utilization stay")
-      ->check(values::Number(0, 1))
-      ->type_name("FRACTION")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--scale-down-gpu-utilization-threshold",
-                 planner.scale_down_gpu_utilization_threshold,
-                 "The same for nodes with GPUs, of the GPUs")
-      ->check(values::Number(0, 1))
-      ->type_name("FRACTION")
-      ->capture_default_str()
-      ->group(group);
-  app.add_flag("--scale-down-unready-enabled", planner.scale_down_unready_enabled,
-               "Nodes that are not ready may go [true]")
-      ->check(values::Switch())
-      ->group(group);
-  ReadinessRules& readiness = command.over_time.options.readiness;
-  AddTaints(app, "--startup-taint", readiness.startup_taints, "KEY",
-            "Nodes with this taint are not ready yet; may be given often");
-  AddTaints(app, "--ignore-taint", readiness.startup_taints, "KEY",
-            "The old name of --startup-taint");
-  AddTaints(app, "--startup-taint-prefix", readiness.startup_taint_prefixes, "PREFIX",
-            "Nodes with a taint whose key begins so are not ready yet; may be given often");
-  app.add_flag("--enable-csi-node-aware-scheduling", readiness.csi_node_aware,
-               "Nodes that lack a CSI driver which the others of their group have are not ready "
-               "[false]")
-      ->check(values::Switch())
-      ->group(group);
-  app.add_flag("--ignore-daemonsets-utilization", planner.ignore_daemonsets_utilization,
-               "Do not count DaemonSets' pods [false]")
-      ->check(values::Switch())
-      ->group(group);
-  app.add_flag("--ignore-mirror-pods-utilization", planner.ignore_mirror_pods_utilization,
-               "Do not count mirror pods [false]")
-      ->check(values::Switch())
-      ->group(group);
-}
-
-void AddDrainFlags(PlanCommand& command, CLI::App& app) {
-  const std::string group = "Which pods may be moved";
-  DrainOptions& drain = command.planner.drain;
-  app.add_flag("--skip-nodes-with-system-pods", drain.skip_nodes_with_system_pods,
-               "kube-system pods without a budget keep their nodes [true]")
-      ->check(values::Switch())
-      ->group(group);
-  app.add_flag("--skip-nodes-with-local-storage", drain.skip_nodes_with_local_storage,
-               "Pods with emptyDir or hostPath keep their nodes [true]")
-      ->check(values::Switch())
-      ->group(group);
-  app.add_flag("--skip-nodes-with-custom-controller-pods",
-               drain.skip_nodes_with_custom_controller_pods,
-               "Pods of controllers that are not Kubernetes' own keep their nodes [true]")
-      ->check(values::Switch())
-      ->group(group);
-  app.add_option("--min-replica-count", drain.min_replica_count,
-                 "Pods of ReplicaSets with fewer replicas keep their nodes")
-      ->check(values::WholeNumber(0, 1000000))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--blocking-system-pod-distruption-timeout", command.blocking_system_pod_timeout,
-                 "Older kube-system pods without a budget no longer keep their nodes (spelled as "
-                 "the autoscaler spells it)")
-      ->check(values::Duration())
-      ->type_name("DURATION")
-      ->capture_default_str()
-      ->group(group);
+void AddNodeAndPodFlags(PlanCommand& command, CLI::App& app) {
+  const std::vector<OptionField> fields = FieldsOf(command.options);
+  AddOptionFlags(fields, OptionGroup::kNodes, app, "Which nodes may go", &command.given);
+  AddOptionFlags(fields, OptionGroup::kPods, app, "Which pods may be moved", &command.given);
 }
 
 }  // namespace
@@ -353,8 +252,7 @@ void PlanCommand::AddPlanFlags(CLI::App& app) {
   AddPassFlags(*this, app);
   questions.AddLimitsTo(app);
   AddTimeFlags(*this, app);
-  AddEligibilityFlags(*this, app);
-  AddDrainFlags(*this, app);
+  AddNodeAndPodFlags(*this, app);
 }
 
 void PlanCommand::AddLoopFlags(CLI::App& app) {
@@ -362,16 +260,15 @@ void PlanCommand::AddLoopFlags(CLI::App& app) {
   AddLoadingFlags(*this, app);
   AddPassFlags(*this, app);
   AddTimeFlags(*this, app);
-  AddEligibilityFlags(*this, app);
-  AddDrainFlags(*this, app);
-  over_time.AddLoopFlags(app);
+  AddNodeAndPodFlags(*this, app);
+  over_time.AddLoopFlags(app, options, given);
 }
 
 void PlanCommand::AddTo(CLI::App& app) {
   AddPlanFlags(app);
   AddOutputFlags(*this, app);
   questions.AddTo(app);
-  over_time.AddTo(app);
+  over_time.AddTo(app, options, given);
   watch.AddTo(app);
   at_server.AddTo(app);
   app.get_option("--watch-file")->excludes("--state");
@@ -398,22 +295,17 @@ void PlanCommand::AddTo(CLI::App& app) {
   TakeLastOfEach(app);
 }
 
-CandidateOrder PlanCommand::Order() const {
-  return *ValueOf(kCandidateOrderWords, candidate_order);
-}
-
 std::optional<Clock::time_point> PlanCommand::SimulationEnd(Clock::time_point start) const {
   if (simulation_timeout.empty()) return std::nullopt;
   return start + *ParseDuration(simulation_timeout);
 }
 
 PlanQuery PlanCommand::Asked() const {
+  const RoundOptions asked = WithoutFlagsOfRounds(options);
   PlanQuery query = questions.Asked();
-  query.planner = planner;
-  query.order = Order();
+  query.planner = asked.scale_down.planner;
+  query.order = asked.candidate_order;
   query.max_scale_down_parallelism = ScaleDownLimit();
-  query.planner.drain.blocking_system_pod_disruption_timeout_s =
-      DurationSeconds(blocking_system_pod_timeout);
   return query;
 }
 
@@ -445,11 +337,12 @@ absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedClust
       JudgeForPlan(rules, of_flags, now.empty() ? std::nullopt : std::optional(*ParseRfc3339(now)),
                    clock.count(), cluster);
   if (!now_s.ok()) return now_s;
-  if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) return s;
+  if (absl::Status s = CheckStrict(options.load, cluster.warnings); !s.ok()) return s;
   // Names and rounds are carried out.
   const bool shown = output != "name" && over_time.state.empty();
-  absl::Status possible = shown ? CheckWhole(cluster.warnings, load.allow_incomplete)
-                                : CheckMayBeCarriedOut(cluster.warnings, load.allow_incomplete);
+  absl::Status possible =
+      shown ? CheckWhole(cluster.warnings, options.load.allow_incomplete)
+            : CheckMayBeCarriedOut(cluster.warnings, options.load.allow_incomplete);
   if (!possible.ok()) return possible;
   return now_s;
 }
@@ -480,7 +373,10 @@ std::vector<GroupSize> PlanCommand::GroupSizes() const {
 }
 
 std::optional<int64_t> PlanCommand::ScaleDownLimit() const {
-  return max_scale_down_parallelism ? max_scale_down_parallelism : over_time.max_empty_bulk_delete;
+  const bool is_given =
+      given.contains("max-scale-down-parallelism") || given.contains("max-empty-bulk-delete");
+  if (!is_given) return std::nullopt;
+  return options.scale_down.budgets.max_scale_down_parallelism;
 }
 
 bool PlanCommand::ExplainsAsAsked(std::ostream& err) const {
@@ -505,7 +401,7 @@ bool PlanCommand::CostFlagsFit(std::ostream& err) const {
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (over_time.app != nullptr) TellIgnoredFlags(*over_time.app, err);
   over_time.WarnUnused(err);
-  over_time.WarnOld(err);
+  WarnOfOldFlags(given, err);
   if (!ExplainsAsAsked(err) || !CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   Progress progress;
@@ -516,7 +412,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   const Clock::time_point start = Clock::now();
   if (counterfactual) {
     const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
-        LiveCluster::FromInputs(inputs, load, parallelism);
+        LiveCluster::FromInputs(inputs, options.load, parallelism);
     if (!live.ok()) return progress.Done(), Fail(live.status(), err);
     absl::StatusOr<LiveCluster::Version> version = (*live)->JudgedLately();
     if (!version.ok()) return progress.Done(), Fail(version.status(), err);
@@ -524,46 +420,10 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
                     {.since = start, .import_s = SecondsSince(start), .live = live->get()},
                     progress, out, err);
   }
-  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load, parallelism);
+  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, options.load, parallelism);
   if (!cluster.ok()) return progress.Done(), Fail(cluster.status(), err);
   return PlanOver(*cluster, *rules, {.since = start, .import_s = SecondsSince(start)}, progress,
                   out, err);
-}
-
-RoundOptions RoundOptionsOf(const PlanCommand& command) {
-  const RoundFlags& flags = command.over_time;
-  RoundOptions round = flags.options;
-  round.candidate_order = command.Order();
-  round.load = command.load;
-  ScaleDownOptions& options = round.scale_down;
-  options.planner = command.planner;
-  options.planner.drain.blocking_system_pod_disruption_timeout_s =
-      DurationSeconds(command.blocking_system_pod_timeout);
-  options.planner.unremovable_node_recheck_timeout_s = DurationSeconds(flags.recheck_timeout);
-  options.planner.min_nodes_per_pass = static_cast<size_t>(flags.min_nodes_per_pass);
-  options.deletion.scale_down_unneeded_time_s = DurationSeconds(flags.unneeded_time);
-  options.deletion.scale_down_unready_time_s = DurationSeconds(flags.unready_time);
-  options.deletion.minimums = {
-      .cores = ParseMinMax(flags.cores_total).min,
-      .memory_bytes = ParseMinMax(flags.memory_total).min * (int64_t{1} << 30),
-      .nodes = flags.nodes_min};
-  options.cooldown.scale_down_delay_after_add_s = DurationSeconds(flags.delay_after_add);
-  options.cooldown.scale_down_delay_after_delete_s = DurationSeconds(flags.delay_after_delete);
-  options.cooldown.scale_down_delay_after_failure_s = DurationSeconds(flags.delay_after_failure);
-  options.node_deletion_candidate_ttl_s = DurationSeconds(flags.deletion_candidate_ttl);
-  options.max_node_startup_time_s = DurationSeconds(flags.max_node_startup_time);
-  options.recent_eviction_ttl_s = DurationSeconds(flags.recent_eviction_ttl);
-  options.skipped_timer = ValueOf(kSkippedTimerWords, flags.skipped_timers).value();
-  options.clock_jump_max_s = DurationSeconds(flags.clock_jump_max);
-  options.returned_node = ValueOf(kReturnedNodeWords, flags.returned_nodes).value();
-  options.displaced_pods = ValueOf(kDisplacedPodsWords, flags.displaced_pods).value();
-  if (flags.max_empty_bulk_delete) {
-    options.budgets.max_scale_down_parallelism = *flags.max_empty_bulk_delete;
-  }
-  if (command.max_scale_down_parallelism) {
-    options.budgets.max_scale_down_parallelism = *command.max_scale_down_parallelism;
-  }
-  return round;
 }
 
 absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
@@ -574,7 +434,6 @@ absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
     rules = *std::move(read);
   }
   SetGroupSizes(GroupSizes(), rules);
-  const RoundOptions options = RoundOptionsOf(*this);
   rules.readiness = options.readiness;
   rules.max_node_startup_time_s = options.scale_down.max_node_startup_time_s;
   return rules;
@@ -630,7 +489,7 @@ absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, cons
       AnswerPlan(*query, cluster, HooksOf(progress, interrupt ? &*interrupt : nullptr),
                  Parallelism(threads));  // Threads start when there is work for them.
   if (!answer.ok()) return answer.status();
-  if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) return refuse(s);
+  if (absl::Status s = CheckStrict(options.load, cluster.warnings); !s.ok()) return refuse(s);
   const bool interrupted = interrupt && interrupt->ends()->Expired();
   return Made{.query = *std::move(query), .answer = *std::move(answer), .interrupted = interrupted};
 }

@@ -18,14 +18,15 @@
 
 #include "absl/status/statusor.h"
 #include "base/parallel.h"
-#include "engine/planner.h"
 #include "service/file_identity.h"
 #include "service/groups.h"
 #include "service/live_cluster.h"
+#include "service/options/round_options.h"
 #include "service/plan_report.h"
 #include "service/planning/plan_answer.h"
 #include "service/planning/plan_query.h"
 #include "snapshot/import/load_cluster.h"
+#include "tools/option_flags.h"
 #include "tools/progress.h"
 #include "tools/query_flags.h"
 #include "tools/round_flags.h"
@@ -43,7 +44,6 @@ struct PlanCommand {
   std::string node_groups;
   std::string prices;              // A file; empty: none.
   std::vector<std::string> nodes;  // MIN:MAX:NAME, as the autoscaler's --nodes.
-  std::string candidate_order = "autoscaler";
   std::string output = "table";
   std::vector<std::string> explain;
   bool counterfactual = false;
@@ -54,11 +54,10 @@ struct PlanCommand {
   std::string now;
   size_t threads = Parallelism::Cores();
 
-  PlannerOptions planner;
-  LoadOptions load;
-  std::string blocking_system_pod_timeout = "1h";
+  // How plans and rounds decide.  What counts in rounds alone is not read for a plan.
+  RoundOptions options = CommandLineOptions();
+  GivenFlags given;  // Of the flags of `options`.
   std::string simulation_timeout;
-  std::optional<int64_t> max_scale_down_parallelism;
   QueryFlags questions;
   RoundFlags over_time;   // With --state: a round instead of a plan over a dump.
   WatchFlags watch;       // With --watch-file: plans over what changes.
@@ -68,10 +67,9 @@ struct PlanCommand {
   // Of these the flags that say what to plan for, and how, without a search and what comes after
   // it.
   void AddPlanFlags(CLI::App& app);
-  // Of these the flags that say how rounds of a loop decide: all that RoundOptionsOf reads, and
-  // the files of their state.
+  // Of these the flags that say how rounds of a loop decide: all of `options`, and the files of
+  // their state.
   void AddLoopFlags(CLI::App& app);
-  [[nodiscard]] CandidateOrder Order() const;
   // The question that flags alone ask, without files and times.
   [[nodiscard]] PlanQuery Asked() const;
   // The same with them, but for the time limit.
@@ -149,9 +147,6 @@ struct PlanStats {
 };
 void PrintStats(const PlanStats& stats, std::ostream& err);
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err);
-
-// The options of the round that the flags ask for.
-RoundOptions RoundOptionsOf(const PlanCommand& command);
 
 }  // namespace ebb
 

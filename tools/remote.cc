@@ -21,8 +21,8 @@
 #include "service/clock.h"
 #include "service/daemon/client.h"
 #include "service/file_identity.h"
+#include "service/options/round_options.h"
 #include "service/prices.h"
-#include "service/round_options.h"
 #include "service/session/session.h"
 #include "service/session/wire_query.h"
 #include "service/settings_file.h"
@@ -121,7 +121,7 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
   }
   if (!command.now.empty()) input.set_now(*ParseRfc3339(command.now));
   if (absl::Status s = PutPrices(command, input); !s.ok()) return s;
-  input.set_allow_incomplete(command.load.allow_incomplete);
+  input.set_allow_incomplete(command.options.load.allow_incomplete);
   if (command.over_time.app != nullptr) {
     if (const auto warning = FlagsNotHonoured(*command.over_time.app)) {
       wire::Warning& told = *input.add_warnings();
@@ -197,7 +197,7 @@ absl::Status OfExplain(const absl::Status& status) {
 int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
   command.over_time.WarnUnused(err);
-  command.over_time.WarnOld(err);
+  WarnOfOldFlags(command.given, err);
   if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const auto start = Clock::now();
@@ -208,7 +208,7 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
     const absl::StatusOr<wire::Settings> settings = SettingsOf(command);
     if (!settings.ok()) return Fail(settings.status(), err);
     absl::StatusOr<Sent> loaded = SendInputs(**client, command.at_server.session, command.inputs,
-                                             command.load, command.threads, *settings);
+                                             command.options.load, command.threads, *settings);
     if (!loaded.ok()) return Fail(loaded.status(), err);
     sent = *std::move(loaded);
   }
@@ -234,7 +234,7 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
     if (!reply.ok()) return Fail(OfExplain(reply.status()), err);
     const std::vector<InputWarning> warnings = WarningsOf(*reply);
     PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
-    if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) return Fail(s, err);
+    if (absl::Status s = CheckStrict(command.options.load, warnings); !s.ok()) return Fail(s, err);
     out << reply->text();
     return command.ExitCode(reply->removes() > 0);
   }
@@ -247,7 +247,7 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<InputWarning> warnings = WarningsOf(*reply);
   PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
-  if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckStrict(command.options.load, warnings); !s.ok()) return Fail(s, err);
   out << reply->plan();
   out.flush();
   if (command.stats) {

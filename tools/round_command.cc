@@ -17,9 +17,9 @@
 #include "base/printable.h"
 #include "service/clock.h"
 #include "service/file_identity.h"
+#include "service/options/round_options.h"
 #include "service/output_file.h"
 #include "service/round_driver.h"
-#include "service/round_options.h"
 #include "service/round_replay.h"
 #include "service/round_settings.h"
 #include "service/round_source.h"
@@ -48,9 +48,9 @@ absl::StatusOr<RoundSettings> ReadSettings(const PlanCommand& command) {
   if (!groups.ok()) return groups.status();
   auto events = ReadText(command.over_time.events);
   if (!events.ok()) return events.status();
-  return MakeSettings(RoundOptionsOf(command), {.groups = *std::move(groups),
-                                                .group_sizes = command.GroupSizes(),
-                                                .events = *std::move(events)});
+  return MakeSettings(command.options, {.groups = *std::move(groups),
+                                        .group_sizes = command.GroupSizes(),
+                                        .events = *std::move(events)});
 }
 
 // What the round rests on and what was odd.
@@ -99,7 +99,7 @@ int ExitCodeOf(const PlanCommand& command, const RoundResult& result, std::ostre
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const RoundFlags& flags = command.over_time;
   if (flags.app != nullptr) TellIgnoredFlags(*flags.app, err);
-  flags.WarnOld(err);
+  WarnOfOldFlags(command.given, err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const absl::StatusOr<RoundSettings> settings = ReadSettings(command);
   if (!settings.ok()) return Fail(settings.status(), err);

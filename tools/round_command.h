@@ -16,7 +16,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "service/round_options.h"
+#include "service/options/round_options.h"
 #include "tools/plan_command.h"
 
 namespace CLI {

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <iosfwd>
-#include <optional>
 #include <string>
 
-#include "service/round_options.h"
+#include "service/options/round_options.h"
+#include "tools/option_flags.h"
 
 namespace CLI {
 class App;
@@ -22,34 +22,15 @@ struct RoundFlags {
   std::string record;
   std::string metrics;
   int64_t rounds_kept = 100;
-  std::string unneeded_time = "10m";
-  std::string unready_time = "20m";
-  std::string recheck_timeout = "5m";
-  std::string delay_after_add = "10m";
-  std::string delay_after_delete = "0s";
-  std::string delay_after_failure = "3m";
-  std::string deletion_candidate_ttl = "0s";
-  std::string cores_total = "0:320000";
-  std::string memory_total = "0:6400000";  // GiB
-  std::string displaced_pods = "must-fit";
-  std::string recent_eviction_ttl = "2m";
-  std::string skipped_timers = "kept";
-  std::string returned_nodes = "anew";
-  std::string clock_jump_max = "1h";
-  std::string max_node_startup_time = "15m";
-  int64_t nodes_min = 0;
-  int64_t min_nodes_per_pass = 1;  // So that every candidate has its turn.
-  std::optional<int64_t> max_empty_bulk_delete;
-  RoundOptions options;     // Of which the flags set a part; RoundOptionsOf() sets the others.
   CLI::App* app = nullptr;  // The command that has the flags.
 
-  void AddTo(CLI::App& app);
+  // The flags of files, and those of `options` that are of rounds.  `given` notes the latter.
+  void AddTo(CLI::App& app, RoundOptions& options, GivenFlags& given);
   // The same for a command that makes rounds all the time: without --events and --metrics.
-  void AddLoopFlags(CLI::App& app);
+  void AddLoopFlags(CLI::App& app, RoundOptions& options, GivenFlags& given);
   [[nodiscard]] bool active() const { return !state.empty(); }
   // One line on the flags that were given and count only in rounds.
   void WarnUnused(std::ostream& err) const;
-  void WarnOld(std::ostream& err) const;
 };
 
 }  // namespace ebb

@@ -18,8 +18,8 @@
 #include "base/printable.h"
 #include "engine/simulation/simulation.h"
 #include "service/groups.h"
+#include "service/options/round_options.h"
 #include "service/output_file.h"
-#include "service/round_options.h"
 #include "service/run/round_advisor.h"
 #include "snapshot/import/input_warning.h"
 #include "snapshot/samples/generate.h"
@@ -60,7 +60,7 @@ SimulationOptions OptionsOf(const RunFlags& flags) {
   options.duration_s = flags.hours * 3600;
   options.sample_every_s = std::max<int64_t>(300, options.duration_s / 500);
   options.loop = flags.LoopOptionsOf();
-  options.scale_down = RoundOptionsOf(flags.plan).scale_down;
+  options.scale_down = flags.plan.options.scale_down;
   // The virtual clock is never wrong, however long it sleeps.
   options.scale_down.clock_jump_max_s = 0;
   // Of a plan that only waits nothing is shown or kept.
@@ -78,20 +78,20 @@ std::optional<RoundAdvisorOptions> AdviceOf(const RunFlags& flags) {
 }
 
 std::vector<std::pair<std::string, std::string>> OptionTexts(const RunFlags& flags) {
-  const RoundFlags& rounds = flags.plan.over_time;
-  const DeletionBudgets budgets = RoundOptionsOf(flags.plan).scale_down.budgets;
-  return {{"cluster", flags.kind},
-          {"seed", fmt::format("{}", flags.seed)},
-          {"faults", flags.faults ? "some" : "none"},
-          {"scan interval", flags.scan_interval},
-          {"scale-down unneeded time", rounds.unneeded_time},
-          {"scale-down delay after add", rounds.delay_after_add},
-          {"utilization threshold",
-           fmt::format("{}", flags.plan.planner.scale_down_utilization_threshold)},
-          {"max drain parallelism", fmt::format("{}", budgets.max_drain_parallelism)},
-          {"max scale-down parallelism", fmt::format("{}", budgets.max_scale_down_parallelism)},
-          {"optimize", flags.optimize ? "every " + flags.optimize_interval : "no"},
-          {"pools", flags.pools.empty() ? "none" : flags.pools}};
+  const ScaleDownOptions& rounds = flags.plan.options.scale_down;
+  const auto text_of = [&flags](std::string_view flag) { return TextOf(flag, flags.plan.given); };
+  return {
+      {"cluster", flags.kind},
+      {"seed", fmt::format("{}", flags.seed)},
+      {"faults", flags.faults ? "some" : "none"},
+      {"scan interval", flags.scan_interval},
+      {"scale-down unneeded time", text_of("scale-down-unneeded-time")},
+      {"scale-down delay after add", text_of("scale-down-delay-after-add")},
+      {"utilization threshold", fmt::format("{}", rounds.planner.scale_down_utilization_threshold)},
+      {"max drain parallelism", fmt::format("{}", rounds.budgets.max_drain_parallelism)},
+      {"max scale-down parallelism", fmt::format("{}", rounds.budgets.max_scale_down_parallelism)},
+      {"optimize", flags.optimize ? "every " + flags.optimize_interval : "no"},
+      {"pools", flags.pools.empty() ? "none" : flags.pools}};
 }
 
 int DryRunOfDump(const RunFlags& flags, std::ostream& out, std::ostream& err) {
@@ -100,9 +100,9 @@ int DryRunOfDump(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   const absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
   if (!pools.ok()) return Fail(pools.status(), err);
   return RunDry({.inputs = flags.inputs,
-                 .load = flags.plan.load,
+                 .load = flags.plan.options.load,
                  .groups = *std::move(groups),
-                 .scale_down = RoundOptionsOf(flags.plan).scale_down,
+                 .scale_down = flags.plan.options.scale_down,
                  .loop = flags.LoopOptionsOf(),
                  .advice = AdviceOf(flags),
                  .sizer = *pools == nullptr ? nullptr : &(*pools)->sizer(),
@@ -211,7 +211,7 @@ int RunCommand::Run(std::ostream& out, std::ostream& err) const {
   if (const auto warning = FlagsNotHonoured(*flags.plan.over_time.app)) {
     PrintMessage("warning: " + warning->message, err);
   }
-  flags.plan.over_time.WarnOld(err);
+  WarnOfOldFlags(flags.plan.given, err);
   if (absl::Status s = CheckFiles(flags.Files()); !s.ok()) return Fail(s, err);
   if (flags.simulate) return RunSimulation(flags, out, err);
   return flags.inputs.empty() ? RunLive(flags, out, err) : DryRunOfDump(flags, out, err);

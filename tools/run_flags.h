@@ -9,6 +9,8 @@
 
 #include "engine/actuation/loop.h"
 #include "service/file_identity.h"
+#include "service/round_advisor.h"
+#include "tools/flag_values.h"
 #include "tools/plan_command.h"
 
 namespace CLI {
@@ -35,8 +37,8 @@ struct RunFlags {
   std::vector<std::string> usage;
   // Of a loop that makes its rounds itself: a simulation, a dump.
   bool optimize = false;
-  std::string optimize_interval = "10m";
-  uint64_t iterations = 5;
+  std::string optimize_interval = DurationFlagText(RoundAdvisorOptions().interval_s);
+  uint64_t iterations = RoundAdvisorOptions().iterations;
   // Of a live cluster.
   std::string actuator;
   std::string server;
@@ -45,12 +47,13 @@ struct RunFlags {
   std::string state_folder;
   std::string metrics_address;
   std::string log = "text";
-  std::string grace = "2m";
+  std::string grace = DurationFlagText(LoopOptions().stop_grace_s);
   std::string round_timeout = "2m";
   bool require_feed = true;
 
-  std::string scan_interval = "10s";
-  std::string delay_after_taint = "5s";
+  std::string scan_interval = DurationFlagText(LoopOptions().scan_interval_s);
+  std::string delay_after_taint =
+      DurationFlagText(DeletionStepOptions().node_delete_delay_after_taint_s);
   // How rounds decide.  Its max_scale_down_parallelism and others have the defaults of rounds.
   PlanCommand plan;
 

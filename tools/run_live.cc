@@ -68,7 +68,7 @@ absl::Status StartDaemon(const RunFlags& flags, Parts& parts) {
   options.session.state_file = flags.dry_run ? "" : flags.plan.over_time.state;
   options.session.record_file = flags.dry_run ? "" : flags.plan.over_time.record;
   options.session.rounds_kept = flags.plan.over_time.rounds_kept;
-  options.session.dump_bytes_max = flags.plan.load.limits.bytes_max;
+  options.session.dump_bytes_max = flags.plan.options.load.limits.bytes_max;
   options.session.clock_s = &WallClock::Now;
   options.session.printers = &parts.printers;
   options.session.threads = flags.plan.threads;
@@ -127,10 +127,10 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
                std::ostream& err) {
   absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
   if (!groups.ok()) return Fail(groups.status(), err);
-  ScaleDown scale_down(RoundOptionsOf(flags.plan).scale_down);
+  ScaleDown scale_down(flags.plan.options.scale_down);
   ExportedCluster cluster(*parts.client,
                           {.session = flags.session,
-                           .load = flags.plan.load,
+                           .load = flags.plan.options.load,
                            .groups = *std::move(groups),
                            .needs_feed = flags.require_feed},
                           scale_down);
@@ -163,7 +163,7 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
   SessionRoundsOptions of{.session = flags.session,
                           .settings = *std::move(settings),
                           .needs_feed = flags.require_feed,
-                          .allow_incomplete = flags.plan.load.allow_incomplete};
+                          .allow_incomplete = flags.plan.options.load.allow_incomplete};
   if (!flags.plan.simulation_timeout.empty()) {
     of.time_limit_seconds =
         std::chrono::duration<double>(*ParseDuration(flags.plan.simulation_timeout)).count();
@@ -172,7 +172,7 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
   absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
   if (!groups.ok()) return Fail(groups.status(), err);
   ExportedCluster cluster(*parts.client, {.session = flags.session,
-                                          .load = flags.plan.load,
+                                          .load = flags.plan.options.load,
                                           .groups = *std::move(groups),
                                           .needs_feed = flags.require_feed});
   PoolSizer* const sizer = parts.pools == nullptr ? nullptr : &parts.pools->sizer();

@@ -69,7 +69,7 @@ absl::Status RunPools::ReadFile(const RunFlags& flags) {
 }
 
 void RunPools::MakeSizer(const RunFlags& flags, std::ostream& err) {
-  const ScaleDownOptions rounds = RoundOptionsOf(flags.plan).scale_down;
+  const ScaleDownOptions rounds = flags.plan.options.scale_down;
   PoolSizerOptions options;
   options.planner = rounds.planner;
   options.budgets = rounds.budgets;

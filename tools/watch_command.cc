@@ -318,7 +318,7 @@ class WatchRun {
         rules_(std::move(rules)),
         out_(out),
         err_(err),
-        cluster_(command.load),
+        cluster_(command.options.load),
         watch_(command, cluster_, err),
         quiet_time_(std::min<int64_t>(
             std::chrono::ceil<Milliseconds>(*ParseDuration(command.watch.quiet_time)).count(),
@@ -350,7 +350,7 @@ class WatchRun {
       // A second time newer versions take the place of what came the first time.
       return LoadNewest(watch, [&] {
         absl::Status read = watch.Read(command_.inputs, sink, stats, Parallelism(command_.threads),
-                                       command_.load.limits);
+                                       command_.options.load.limits);
         return read.ok() ? CheckAllFilesRead(stats) : read;
       });
     });

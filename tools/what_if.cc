@@ -130,7 +130,7 @@ absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, std::ostream&
   const absl::StatusOr<PlanCommand> changed = WithOptions(command, *what_if);
   if (!changed.ok()) return changed.status();
   const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
-      LiveCluster::FromInputs(command.inputs, command.load, Parallelism(command.threads));
+      LiveCluster::FromInputs(command.inputs, command.options.load, Parallelism(command.threads));
   if (!live.ok()) return live.status();
   absl::StatusOr<LiveCluster::Version> before = (*live)->JudgedLately();
   if (!before.ok()) return before.status();

@@ -1,18 +1,15 @@
 #include "tools/wire_settings.h"
 
-#include <CLI/CLI.hpp>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/strip.h"
-#include "base/text.h"
-#include "service/round_options.h"
+#include "service/options/option_field.h"
+#include "service/options/round_options.h"
 #include "service/session/session.h"
 #include "service/settings_file.h"
+#include "tools/option_flags.h"
 #include "tools/round_command.h"
 
 namespace ebb {
@@ -20,35 +17,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "unremovableNodeRecheckTimeoutSeconds" is --unremovable-node-recheck-timeout.
-std::string FlagOf(std::string_view option) {
-  std::string flag = "--";
-  for (const char c : absl::StripSuffix(Absl(option), "Seconds")) {
-    if (absl::ascii_isupper(static_cast<unsigned char>(c))) flag += '-';
-    flag += absl::ascii_tolower(static_cast<unsigned char>(c));
-  }
-  return flag;
-}
-
-// Leaves of `options` those that are not as usual, or whose flag was given.
-void DropUsual(Json& options, const Json& usual, const CLI::App* app) {
-  const auto is_given = [&](const std::string& option) {
-    const CLI::Option* const flag =
-        app == nullptr ? nullptr : app->get_option_no_throw(FlagOf(option));
-    return flag != nullptr && flag->count() > 0;
-  };
-  for (auto it = options.begin(); it != options.end();) {
-    if (it->is_object()) DropUsual(*it, usual.at(it.key()), app);
-    const bool drops =
-        it->is_object() ? it->empty() : *it == usual.at(it.key()) && !is_given(it.key());
-    it = drops ? options.erase(it) : std::next(it);
-  }
-}
-
 // Whether no flag says how to plan.
 bool IsDefault(const PlanCommand& command) {
   return command.node_groups.empty() && command.nodes.empty() &&
-         OptionsJson(RoundOptionsOf(command)) == OptionsJson(RoundOptionsOf(PlanCommand()));
+         OptionsJson(command.options) == OptionsJson(CommandLineOptions());
 }
 
 // The options, and of the command the file of node groups and the sizes.
@@ -76,25 +48,27 @@ absl::StatusOr<wire::Settings> SettingsWith(const Json& options, const PlanComma
 }  // namespace
 
 absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command) {
-  return SettingsWith(OptionsJson(RoundOptionsOf(command)), command);
+  return SettingsWith(OptionsJson(command.options), command);
 }
 
 absl::StatusOr<wire::Settings> GivenOptionsOf(const PlanCommand& command) {
-  Json options = OptionsJson(RoundOptionsOf(command));
-  DropUsual(options, OptionsJson(RoundOptionsOf(PlanCommand())), command.over_time.app);
-  return SettingsWith(options, command);
+  RoundOptions options = command.options;
+  RoundOptions usual = CommandLineOptions();
+  const std::vector<OptionField> fields = FieldsOf(options);
+  const std::vector<OptionField> usual_fields = FieldsOf(usual);
+  std::vector<OptionField> sent;  // Those that are not as usual, or whose flag was given.
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (SameValue(fields[i], usual_fields[i]) && !IsGiven(fields[i], command.given)) continue;
+    sent.push_back(fields[i]);
+  }
+  return SettingsWith(FormOf(sent), command);
 }
 
 absl::StatusOr<std::optional<wire::Settings>> GivenSettingsOf(const PlanCommand& command) {
   if (IsDefault(command)) return std::nullopt;
   absl::StatusOr<wire::Settings> settings = SettingsOf(command);
   if (!settings.ok()) return settings.status();
-  const LoadOptions usual;
-  if (command.load.assume_complete == usual.assume_complete &&
-      command.load.bypassed_schedulers == usual.bypassed_schedulers &&
-      command.load.expendable_pods_priority_cutoff == usual.expendable_pods_priority_cutoff &&
-      command.load.match_os == usual.match_os &&
-      command.load.kubernetes_version == usual.kubernetes_version) {
+  if (SameLoad(command.options.load, CommandLineOptions().load)) {
     settings->mutable_options()->mutable_fields()->erase("load");
   }
   return *std::move(settings);

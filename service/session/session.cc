@@ -141,13 +141,6 @@ absl::StatusOr<RoundOptions> ParseOptionsOf(const google::protobuf::Struct& give
   return ParseOptions("settings", options);
 }
 
-bool SameLoad(const LoadOptions& a, const LoadOptions& b) {
-  return a.expendable_pods_priority_cutoff == b.expendable_pods_priority_cutoff &&
-         a.assume_complete == b.assume_complete && a.match_os == b.match_os &&
-         a.kubernetes_version == b.kubernetes_version &&
-         a.bypassed_schedulers == b.bypassed_schedulers;
-}
-
 bool SaysHowToLoad(const wire::Settings& settings) {
   return settings.options().fields().contains("load");
 }

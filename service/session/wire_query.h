@@ -17,8 +17,8 @@
 #include "absl/status/statusor.h"
 #include "service/clock.h"
 #include "service/groups.h"
+#include "service/options/round_options.h"
 #include "service/planning/plan_query.h"
-#include "service/round_options.h"
 #include "service/wire/planner.pb.h"
 
 namespace ebb {

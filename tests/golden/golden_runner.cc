@@ -43,7 +43,7 @@
 #include "engine/verify.h"
 #include "nlohmann/json.hpp"
 #include "service/live_cluster.h"
-#include "service/round_options.h"
+#include "service/options/round_options.h"
 #include "service/session/session.h"
 #include "service/session/wire_pass.h"
 #include "snapshot/builder.h"

@@ -15,8 +15,8 @@
 
 #include "gtest/gtest.h"
 #include "service/old_round_flags.h"
+#include "service/options/round_options.h"
 #include "service/plan_time.h"
-#include "service/round_options.h"
 #include "service/round_record.h"
 #include "tests/support/source_dir.h"
 #include "tools/autoscaler_flags.h"
@@ -442,7 +442,7 @@ Recorded RecordedOf(const std::vector<std::string>& flags) {
   std::vector<std::string> words = flags;  // In reverse, as CLI11 takes them.
   words.insert(words.end(), {"--state=x", "-"});
   app.parse(words);
-  const RoundOptions options = RoundOptionsOf(command);
+  const RoundOptions options = command.options;
   std::vector<GroupSize> sizes = command.GroupSizes();
   const std::optional<int64_t> deadline =
       command.simulation_timeout.empty() ? std::nullopt : std::optional<int64_t>(0);
