@@ -26,30 +26,6 @@ namespace {
 constexpr int64_t kApplicationId = 0x65626273;  // "ebbs"
 constexpr int64_t kStateVersion = 5;
 
-// What takes a file of an earlier version one version further.
-struct Upgrade {
-  int64_t from;
-  const char* sql;
-};
-constexpr Upgrade kUpgrades[] = {
-    {2, R"sql(
-CREATE TABLE started(node TEXT PRIMARY KEY, uid TEXT, phase INTEGER, at_s INTEGER) WITHOUT ROWID;
-ALTER TABLE unremovable ADD COLUMN reason TEXT;
-ALTER TABLE unremovable ADD COLUMN blocking_reason TEXT;
-ALTER TABLE unremovable ADD COLUMN pod_namespace TEXT;
-ALTER TABLE unremovable ADD COLUMN pod_name TEXT;
-ALTER TABLE unremovable ADD COLUMN pdb TEXT;
-)sql"},
-    {3, ""},  // The counters have a digest since then.
-    {4, R"sql(
-CREATE TABLE IF NOT EXISTS pools(pool TEXT PRIMARY KEY, policy TEXT, state BLOB, at_s INTEGER, failures INTEGER,
-                   failsafe INTEGER, grow_to INTEGER, grow_by INTEGER,
-                   grow_since_s INTEGER) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS queue(place INTEGER PRIMARY KEY, node TEXT, uid TEXT, pool TEXT, kind INTEGER,
-                   since_s INTEGER, attempts INTEGER, retry_s INTEGER);
-)sql"},
-};
-
 // Of what a column may hold.
 constexpr int64_t kUntilMax = 2 * kLatestTimeS;  // A time and a duration.
 constexpr int64_t kCountMax = int64_t{1} << 53;  // Exact as a double.
@@ -388,7 +364,6 @@ TableRead ReadSkipped(const Tables& tables, ScaleDownState& state) {
 }
 
 TableRead ReadStarted(const Tables& tables, ScaleDownState& state) {
-  if (tables.version < 3) return {};
   Rows rows(tables.db, "started", "SELECT node, uid, phase, at_s FROM started ORDER BY node");
   while (rows.Next()) {
     state.started.push_back({rows.Name(0), rows.Text(1),
@@ -440,15 +415,9 @@ TableRead ReadHints(const Tables& tables, ScaleDownState& state) {
 }
 
 TableRead ReadUnremovable(const Tables& tables, ScaleDownState& state) {
-  // Rows that an upgrade added columns to hold nothing in them.
   Rows rows(tables.db, "unremovable",
-            tables.version < 3
-                ? "SELECT node, until_s, '', '', '', '', '' FROM unremovable ORDER BY node"
-                : "SELECT node, until_s, coalesce(reason, '') AS reason, "
-                  "coalesce(blocking_reason, '') AS blocking_reason, "
-                  "coalesce(pod_namespace, '') AS pod_namespace, "
-                  "coalesce(pod_name, '') AS pod_name, coalesce(pdb, '') AS pdb "
-                  "FROM unremovable ORDER BY node");
+            "SELECT node, until_s, reason, blocking_reason, pod_namespace, pod_name, pdb "
+            "FROM unremovable ORDER BY node");
   while (rows.Next()) {
     state.planner.unremovable.push_back({.node = rows.Name(0),
                                          .until_s = rows.Int(1, 0, kUntilMax),
@@ -478,7 +447,6 @@ TableRead ReadCounters(const Tables& tables, std::vector<StoredCounter>& counter
 }
 
 TableRead ReadSizing(const Tables& tables, SizingState& sizing) {
-  if (tables.version < 5) return {};
   Rows pools(tables.db, "pools",
              "SELECT pool, policy, state, at_s, failures, failsafe, grow_to, grow_by, grow_since_s "
              "FROM pools ORDER BY pool");
@@ -777,7 +745,7 @@ absl::Status SqliteState::CheckVersion() {
   if (*application != kApplicationId) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": is not a state file of ebb"));
   }
-  if (*version > kStateVersion || *version < kUpgrades[0].from) {
+  if (*version != kStateVersion) {
     const bool later = *version > kStateVersion;
     return absl::InvalidArgumentError(absl::StrCat(
         path_, ": was written by ", later ? "a later" : "an earlier", " ebb (version ", *version,
@@ -810,23 +778,9 @@ absl::Status SqliteState::PrepareTables() {
   // Another process may have been here since the file was opened.
   if (absl::Status s = CheckVersion(); !s.ok()) return s;
   if (version_ == kStateVersion) return absl::OkStatus();
-  absl::StatusOr<Content> before = Read();  // As the earlier version has it.
-  if (!before.ok()) return before.status();
-  if (version_ == 0) {
-    const std::string id = absl::StrCat("PRAGMA application_id = ", kApplicationId);
-    if (absl::Status s = Execute(kSchema); !s.ok()) return s;
-    if (absl::Status s = Execute(id.c_str()); !s.ok()) return s;
-  }
-  for (const Upgrade& upgrade : kUpgrades) {
-    if (version_ == 0 || upgrade.from < version_) continue;
-    if (absl::Status s = Execute(upgrade.sql); !s.ok()) return s;
-  }
-  if (before->state) {
-    Statement put(db_, "INSERT OR REPLACE INTO state VALUES('digest', ?)");
-    put.Run(Digest(*before->state));
-    if (!put.ok()) return Error("cannot be written");
-    if (absl::Status s = WriteCountersDigest(); !s.ok()) return s;
-  }
+  const std::string id = absl::StrCat("PRAGMA application_id = ", kApplicationId);
+  if (absl::Status s = Execute(kSchema); !s.ok()) return s;
+  if (absl::Status s = Execute(id.c_str()); !s.ok()) return s;
   return Execute(absl::StrCat("PRAGMA user_version = ", kStateVersion).c_str());
 }
 
@@ -889,8 +843,7 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   if (!read.what.empty()) return Damaged(read.what);
   if (!read.ok) return Error("cannot be read");
   content.revision = figures.revision;
-  if (version_ >= 5 &&
-      figures.sizing_digest.value_or(Digest(SizingState())) != Digest(content.sizing)) {
+  if (figures.sizing_digest.value_or(Digest(SizingState())) != Digest(content.sizing)) {
     return Damaged("the pools are not those that their digest (table state) was made of");
   }
   if (figures.cluster) content.cluster = ClusterId{*figures.cluster};
@@ -906,10 +859,10 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
     return Damaged(absl::StrCat("table rounds, column round: ", last_round,
                                 " is after the state's last round, ", state.rounds));
   }
-  if (version_ >= 3 && figures.digest != Digest(state)) {
+  if (figures.digest != Digest(state)) {
     return Damaged("the state is not the one that its digest (table state) was made of");
   }
-  if (version_ >= 4 && figures.counters_digest != Digest(content.counters)) {
+  if (figures.counters_digest != Digest(content.counters)) {
     return Damaged("the counters are not those that their digest (table state) was made of");
   }
   content.state = std::move(state);

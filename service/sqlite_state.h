@@ -14,8 +14,7 @@
 //          holds tables or triggers that are not of this class, a value that its column
 //          cannot hold, rounds that the state does not know of, or a state, counters or pools that
 //          are not those that were saved (by their digests), is refused and never written
-//          to.  A file of version 2, 3 or 4 is read, and becomes one of today's version when it
-//          is saved.
+//          to.
 // Cost:    Open runs SQLite's quick check over the whole file.  Load and LoadCounters each
 //          read the state and the counters and look over the rounds that are kept.
 //          Save writes the rows that differ from what Load read, some microseconds each,
@@ -101,8 +100,7 @@ class SqliteState final : public StateStore {
   [[nodiscard]] SizingState sizing() const { return known_ ? known_->sizing : SizingState(); }
   // The next Save or SaveState writes these in its own transaction, unless there is a Load before.
   void SetSizing(SizingState sizing) { sizing_ = std::move(sizing); }
-  // Adds to one counter and leaves all else alone.  A file without rounds, or of an
-  // earlier version, stays as it is.
+  // Adds to one counter and leaves all else alone.  A file without rounds stays as it is.
   absl::Status Count(const StoredCounter& more);
   // In order.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();

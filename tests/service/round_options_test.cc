@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "service/old_round_flags.h"
 #include "service/round_record.h"
 #include "tests/support/source_dir.h"
 
@@ -233,16 +232,6 @@ TEST(RoundRecordTest, ArgumentsComeBack) {
   ASSERT_EQ(back->warnings.size(), 1u);
   EXPECT_EQ(back->warnings[0].message, "message");
   EXPECT_EQ(back->deadline_question, 5);
-  EXPECT_EQ(back->rules, kRecordRules);
-}
-
-TEST(RoundRecordTest, OptionsOfTheFirstVersionKnowNoStartupTaints) {
-  Json json = Json::parse(ArgumentsText({}, {}, {}, std::nullopt));
-  json["optionsVersion"] = 1;
-  json["options"].erase("readiness");
-  const auto back = ParseArguments("r.db: round 1", json.dump());
-  ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->settings.groups.readiness, ReadinessRules());
 }
 
 TEST(RoundRecordTest, StartupTaintsAndTheStartupTimeReachTheGroups) {
@@ -270,8 +259,12 @@ TEST(RoundRecordTest, WhatIsDamagedOrFromALaterEbbIsRefusedWithItsRound) {
   EXPECT_EQ(error("7"), "r.db: round 1: its arguments are damaged: they are not a JSON object");
   EXPECT_EQ(error(TextWith("/rules", 7)),
             "r.db: round 1: was made by a later ebb (rules 7, this one knows 6)");
+  EXPECT_EQ(error(TextWith("/rules", 5)),
+            "r.db: round 1: was made by an earlier ebb (rules 5, this one knows 6)");
   EXPECT_EQ(error(TextWith("/optionsVersion", 3)),
             "r.db: round 1: its options are of version 3, this ebb knows 2");
+  EXPECT_EQ(error(TextWith("/optionsVersion", 1)),
+            "r.db: round 1: its options are of version 1, this ebb knows 2");
   EXPECT_EQ(error(TextWith("/more", 1)),
             "r.db: round 1: its arguments are damaged: more is nothing that this ebb knows");
   for (const char* member : {"/rules", "/optionsVersion", "/options", "/nodeGroups", "/groupSizes",
@@ -289,49 +282,6 @@ TEST(RoundRecordTest, MemberThatIsMissingIsRefused) {
     Json without = whole;
     without.erase(member);
     EXPECT_FALSE(ParseArguments("r", without.dump()).ok()) << member;
-  }
-}
-
-// --- Records of before ----------------------------------------------------------------
-
-TEST(OldRoundFlagsTest, RoundWithoutFlagsHadTheirDefaults) {
-  const auto old = ReadOldFlags("r", Json::object());
-  ASSERT_TRUE(old.ok());
-  RoundOptions defaults;
-  defaults.scale_down.planner.min_nodes_per_pass = 1;
-  EXPECT_EQ(OptionsJson(old->options), OptionsJson(defaults));
-  EXPECT_FALSE(old->has_deadline);
-}
-
-TEST(OldRoundFlagsTest, OfSeveralValuesTheLastCountsAndTheNewNameBeatsTheOld) {
-  const auto old = ReadOldFlags("r", Json::parse(R"({
-    "max-scale-down-parallelism": ["4"], "max-empty-bulk-delete": ["2"],
-    "scale-down-unneeded-time": ["5m", "1m30s"], "nodes": ["1:2:a", "3:4:b"],
-    "scale-down-simulation-timeout": ["10us"], "memory-total": ["2:9"]})"));
-  ASSERT_TRUE(old.ok()) << old.status();
-  EXPECT_EQ(old->options.scale_down.budgets.max_scale_down_parallelism, 4);
-  EXPECT_EQ(old->options.scale_down.deletion.scale_down_unneeded_time_s, 90);
-  EXPECT_EQ(old->options.scale_down.deletion.minimums.memory_bytes, int64_t{2} << 30);
-  ASSERT_EQ(old->group_sizes.size(), 2u);
-  EXPECT_EQ(old->group_sizes[1].name, "b");
-  EXPECT_EQ(old->group_sizes[1].max_size, 4);
-  EXPECT_TRUE(old->has_deadline);
-}
-
-TEST(OldRoundFlagsTest, WhatIsNoFlagOrNoValueOfItIsRefused) {
-  const auto error = [](const char* flags) {
-    return std::string(ReadOldFlags("r.db: round 1", Json::parse(flags)).status().message());
-  };
-  EXPECT_EQ(error(R"({"nonsense": ["1"]})"),
-            "r.db: round 1: flags: --nonsense: is not a flag of a round");
-  for (const char* flags :
-       {R"({"nodes-min": "1"})", R"({"nodes-min": [1]})", R"({"nodes-min": ["-1"]})",
-        R"({"nodes-min": ["x"]})", R"({"nodes": ["1:2"]})", R"({"nodes": ["x:2:a"]})",
-        R"({"scale-down-unneeded-time": ["5"]})", R"({"displaced-pods": ["no"]})",
-        R"({"scale-down-utilization-threshold": ["1.5"]})", R"({"cores-total": [":"]})",
-        R"({"scale-down-unready-enabled": ["yes"]})",
-        R"({"expendable-pods-priority-cutoff": ["9999999999"]})"}) {
-    EXPECT_THAT(error(flags), HasSubstr("r.db: round 1: flags: --")) << flags;
   }
 }
 
