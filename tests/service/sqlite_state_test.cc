@@ -161,7 +161,7 @@ TEST_F(SqliteStateTest, LaterVersionIsRefusedAndKept) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
   sqlite3* db = nullptr;
   sqlite3_open(path_.c_str(), &db);
-  sqlite3_exec(db, "PRAGMA user_version = 6", nullptr, nullptr, nullptr);
+  sqlite3_exec(db, "PRAGMA user_version = 7", nullptr, nullptr, nullptr);
   sqlite3_close(db);
   const std::string before = Bytes();
   const auto opened = SqliteState::Open(path_, {});
@@ -181,7 +181,7 @@ TEST_F(SqliteStateTest, EarlierVersionIsRefusedAndKept) {
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.status().message(),
             path_ +
-                ": was written by an earlier ebb (version 4, this one knows 5); remove it to "
+                ": was written by an earlier ebb (version 4, this one knows 6); remove it to "
                 "start again");
   EXPECT_EQ(Bytes(), before);
 }
