@@ -132,14 +132,14 @@ absl::StatusOr<RoundArguments> ArgumentsFrom(const std::string& name, const Json
 }  // namespace
 
 std::string ArgumentsText(const RoundOptions& options, const RoundTexts& texts,
-                          const std::vector<InputWarning>& warnings,
+                          const DeletionReport& report, const std::vector<InputWarning>& warnings,
                           std::optional<int64_t> deadline_question) {
   const Json question = deadline_question ? Json(*deadline_question) : Json(nullptr);
   return CompactJson(Json{{"optionsVersion", kOptionsVersion},
                           {"options", OptionsJson(options)},
                           {"nodeGroups", texts.groups ? texts.groups->text : ""},
                           {"groupSizes", GroupSizesJson(texts.group_sizes)},
-                          {"events", texts.events ? texts.events->text : ""},
+                          {"events", EventsText(report)},
                           {"warnings", InputWarningsJson(warnings)},
                           {"deadlineQuestion", question},
                           {"rules", kRecordRules}});

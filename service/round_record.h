@@ -4,10 +4,10 @@
 //   {"optionsVersion":1,"options":{...},"nodeGroups":"","groupSizes":[],"events":"",
 //    "warnings":[],"deadlineQuestion":null,"rules":6}
 //
-// `options` is as round_options.h says; `nodeGroups` and `events` are the texts of the files;
-// `warnings` rest on what a record does not hold; `deadlineQuestion` is as
-// MadeRound::deadline_question, null where it is absent.  `rules` names the rules that decided;
-// docs/compatibility.md says when they are raised.
+// `options` is as round_options.h says; `nodeGroups` is the text of the file and `events` the
+// report as text (round_events.h); `warnings` rest on what a record does not hold;
+// `deadlineQuestion` is as MadeRound::deadline_question, null where it is absent.  `rules` names
+// the rules that decided; docs/compatibility.md says when they are raised.
 //
 // Errors:  one line naming the record, the round and the field.  A round of other rules, or with
 //          options of another version, is refused with both versions.
@@ -37,8 +37,9 @@ struct RoundArguments {
   std::optional<int64_t> deadline_question;
 };
 
+// Of `texts` the node groups and their sizes.
 std::string ArgumentsText(const RoundOptions& options, const RoundTexts& texts,
-                          const std::vector<InputWarning>& warnings,
+                          const DeletionReport& report, const std::vector<InputWarning>& warnings,
                           std::optional<int64_t> deadline_question);
 
 // `name` stands for the record and its round in errors.

@@ -31,6 +31,7 @@ constexpr int64_t kCountMax = int64_t{1} << 53;  // Exact as a double.
 using CountKind = IntKind<0, kCountMax>;
 using UntilKind = IntKind<0, 2 * kLatestTimeS>;  // A time and a duration.
 using MaybeTimeKind = MaybeKind<TimeKind>;
+using EventTimeKind = IntKind<kEarliestTimeS, kLatestTimeS>;
 
 // --- The tables ---------------------------------------------------------------------------
 
@@ -169,10 +170,68 @@ struct RoundsTable {
   static auto Lists(auto& rounds) { return std::array{&rounds}; }
 };
 
+// What was reported (held_reports.h), of a DeletionReport: lists that are added to, or replaced as
+// a whole, are kept by place.
+struct ReportedDeletionsTable {
+  using Row = DeletionReport::Deletion;
+  static constexpr const char* kName = "reported_deletions";
+  static constexpr auto kKey = std::tuple(Column<NameKind, &Row::node>{"node"});
+  static constexpr auto kValues = std::tuple(Column<TextKind, &Row::group>{"node_group"},
+                                             Column<MaybeKind<FlagKind>, &Row::drained>{"drained"});
+  static auto Lists(auto& report) { return std::array{&report.in_progress}; }
+};
+
+struct ReportedResultsTable {
+  using Row = DeletionReport::DeletionResult;
+  static constexpr const char* kName = "reported_results";
+  static constexpr auto kValues =
+      std::tuple(Column<NameKind, &Row::node>{"node"}, Column<TextKind, &Row::group>{"node_group"},
+                 Column<NameKind, &Row::result>{"result"},
+                 Column<MaybeKind<EventTimeKind>, &Row::at_s>{"at_s"});
+  static auto Lists(auto& report) { return std::array{&report.results}; }
+};
+
+struct ReportedEvictionsTable {
+  using Row = DeletionReport::Eviction;
+  static constexpr const char* kName = "reported_evictions";
+  static constexpr auto kValues =
+      std::tuple(Column<TextKind, &Row::pod, &EvictedPod::namespace_name>{"namespace"},
+                 Column<NameKind, &Row::pod, &EvictedPod::name>{"name"},
+                 Column<TextKind, &Row::pod, &EvictedPod::uid>{"uid"},
+                 Column<TextKind, &Row::pod, &EvictedPod::object>{"object"},
+                 Column<MaybeKind<EventTimeKind>, &Row::at_s>{"at_s"});
+  static auto Lists(auto& report) { return std::array{&report.evictions}; }
+};
+
+struct ReportedScaleUpsTable {
+  using Row = DeletionReport::ScaleUp;
+  static constexpr const char* kName = "reported_scale_ups";
+  static constexpr auto kValues = std::tuple(Column<NameKind, &Row::group>{"node_group"},
+                                             Column<MaybeKind<EventTimeKind>, &Row::at_s>{"at_s"});
+  static auto Lists(auto& report) { return std::array{&report.scale_ups}; }
+};
+
+struct UnreadyNodesTable {
+  using Row = std::string;
+  static constexpr const char* kName = "unready_nodes";
+  static constexpr auto kValues = std::tuple(Column<NameKind>{"node"});
+  static auto Lists(auto& report) { return std::array{&report.unready}; }
+};
+
+struct UnregisteredNodesTable {
+  using Row = DeletionReport::Unregistered;
+  static constexpr const char* kName = "unregistered_nodes";
+  static constexpr auto kValues = std::tuple(Column<NameKind, &Row::group>{"node_group"},
+                                             Column<CountKind, &Row::count>{"machines"});
+  static auto Lists(auto& report) { return std::array{&report.unregistered}; }
+};
+
 using StateTables = Tables<TimersTable, SkippedTable, StartedTable, DeletionsTable, EvictionsTable,
                            CooldownsTable, HintsTable, UnremovableTable>;
 using CounterTables = Tables<CountersTable>;
 using SizingTables = Tables<PoolsTable, QueueTable>;
+using ReportTables = Tables<ReportedDeletionsTable, ReportedResultsTable, ReportedEvictionsTable,
+                            ReportedScaleUpsTable, UnreadyNodesTable, UnregisteredNodesTable>;
 using RoundTables = Tables<RoundsTable>;
 
 // The figures of a state: rows of the table `state`, by their names.
@@ -202,6 +261,7 @@ struct FileFigures {
   std::optional<int64_t> digest;
   std::optional<int64_t> counters_digest;
   std::optional<int64_t> sizing_digest;
+  int64_t reports_digest = 0;
   std::optional<int64_t> cluster;
 };
 constexpr auto kFileFigures =
@@ -209,6 +269,7 @@ constexpr auto kFileFigures =
                Column<AnyIntKind, &FileFigures::digest>{"digest"},
                Column<AnyIntKind, &FileFigures::counters_digest>{"counters_digest"},
                Column<AnyIntKind, &FileFigures::sizing_digest>{"sizing_digest"},
+               Column<AnyIntKind, &FileFigures::reports_digest>{"reports_digest"},
                Column<AnyIntKind, &FileFigures::cluster>{"cluster"});
 
 StateFigures FiguresOf(const ScaleDownState& state) {
@@ -251,7 +312,7 @@ TableRead ReadFigures(sqlite3* db, StateFigures& state, FileFigures& file,
 std::string Schema() {
   return absl::StrCat("CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;\n",
                       StateTables::Schema(), CounterTables::Schema(), SizingTables::Schema(),
-                      RoundTables::Schema());
+                      ReportTables::Schema(), RoundTables::Schema());
 }
 
 // What a file holds beside the tables above.  SQLite's own, such as what ANALYZE leaves, is
@@ -259,7 +320,7 @@ std::string Schema() {
 std::string SelectForeign() {
   std::vector<std::string> names = {"state"};
   for (const auto& more : {StateTables::Names(), CounterTables::Names(), SizingTables::Names(),
-                           RoundTables::Names()}) {
+                           ReportTables::Names(), RoundTables::Names()}) {
     names.insert(names.end(), more.begin(), more.end());
   }
   return absl::StrCat(
@@ -287,6 +348,73 @@ int64_t Digest(const SizingState& sizing) {
   StateDigest digest;
   SizingTables::Digest(sizing, digest);
   return digest.Value();
+}
+
+// Of what is reported the digest is a sum over the rows, so that a report costs what it says.
+template <typename Table>
+uint64_t ReportDigest(const typename Table::Row& row, int64_t place = 0) {
+  StateDigest digest;
+  digest.Add(std::string(Table::kName), place);
+  DigestRow<Table>(row, digest);
+  return static_cast<uint64_t>(digest.Value());
+}
+
+// Rows of one table of what is reported, as they come and go, and their sum.
+template <typename Table>
+class ReportRows {
+ public:
+  ReportRows(sqlite3* db, uint64_t& sum) : put_(db, PutSqlOf<Table>()), db_(db), sum_(sum) {}
+
+  void Put(const typename Table::Row& row) {
+    PutRow<Table>(put_, row);
+    sum_ += ReportDigest<Table>(row);
+  }
+  void Erase(const typename Table::Row& row) {
+    Statement erase(db_, EraseSqlOf<Table>());
+    std::apply([&](const auto&... column) { erase.Run(column.Stored(row)...); }, Table::kKey);
+    if (!erase.ok()) ok_ = false;
+    sum_ -= ReportDigest<Table>(row);
+  }
+  // After the `held` rows that are there.
+  void Append(const std::vector<typename Table::Row>& rows, size_t held) {
+    auto place = static_cast<int64_t>(held);
+    for (const auto& row : rows) {
+      PutRow<Table>(put_, row, place);
+      sum_ += ReportDigest<Table>(row, place++);
+    }
+  }
+  // All that are there, which are `rows`.
+  void Clear(const std::vector<typename Table::Row>& rows) {
+    if (rows.empty()) return;
+    Statement erase(db_, absl::StrCat("DELETE FROM ", Table::kName, " WHERE place >= ?"));
+    erase.Run(int64_t{0});
+    if (!erase.ok()) ok_ = false;
+    int64_t place = 0;
+    for (const auto& row : rows) sum_ -= ReportDigest<Table>(row, place++);
+  }
+  [[nodiscard]] bool ok() const { return ok_ && put_.ok(); }
+
+ private:
+  Statement put_;
+  sqlite3* db_;
+  uint64_t& sum_;
+  bool ok_ = true;
+};
+
+// The sum over all that is held.
+uint64_t ReportsDigest(const DeletionReport& report) {
+  uint64_t sum = 0;
+  const auto add = [&]<typename Table>(const std::vector<typename Table::Row>& rows, bool places) {
+    int64_t place = 0;
+    for (const auto& row : rows) sum += ReportDigest<Table>(row, places ? place++ : 0);
+  };
+  add.operator()<ReportedDeletionsTable>(report.in_progress, false);
+  add.operator()<ReportedResultsTable>(report.results, true);
+  add.operator()<ReportedEvictionsTable>(report.evictions, true);
+  add.operator()<ReportedScaleUpsTable>(report.scale_ups, true);
+  add.operator()<UnreadyNodesTable>(report.unready, true);
+  add.operator()<UnregisteredNodesTable>(report.unregistered, true);
+  return sum;
 }
 
 std::optional<int64_t> Number(sqlite3* db, const char* sql) {
@@ -513,6 +641,8 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   if (read.ok) read = StateTables::Read(db_, state);
   if (read.ok) read = CounterTables::Read(db_, content.counters);
   if (read.ok) read = SizingTables::Read(db_, content.sizing);
+  DeletionReport report;
+  if (read.ok) read = ReportTables::Read(db_, report);
   if (read.ok) read = CheckRounds(db_, last_round);
   if (!read.what.empty()) return Damaged(read.what);
   if (!read.ok) return Error("cannot be read");
@@ -520,6 +650,11 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   if (figures.sizing_digest.value_or(Digest(SizingState())) != Digest(content.sizing)) {
     return Damaged("the pools are not those that their digest (table state) was made of");
   }
+  content.reports_digest = static_cast<uint64_t>(figures.reports_digest);
+  if (content.reports_digest != ReportsDigest(report)) {
+    return Damaged("what was reported is not what its digest (table state) was made of");
+  }
+  content.reports = HeldReports(std::move(report));
   if (figures.cluster) content.cluster = ClusterId{*figures.cluster};
   if (missing.size() == std::size(kNeededFigures)) {  // No round yet.
     const bool empty = state.timers.empty() && state.cooldowns.empty() && !figures.digest;
@@ -577,7 +712,6 @@ absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDo
   ForEachColumn(kStateFigures, [&](const auto& figure, int) {
     put.Run(std::string(figure.name), figure.Stored(figures));
   });
-  put.Run(std::string("revision"), known_->revision + 1);
   put.Run(std::string("digest"), Digest(after));
   if (cluster_ && cluster_ != known_->cluster) {
     put.Run(std::string("cluster"), static_cast<int64_t>(*cluster_));
@@ -620,46 +754,120 @@ absl::Status SqliteState::WriteRound(const RoundRecord& round) {
 // The rows of pools and of the queue become those of `after`.
 absl::Status SqliteState::WriteSizing(const SizingState& after) {
   if (!SizingTables::Write(db_, known_->sizing, after)) return Error("cannot be written");
-  Statement put(db_, "INSERT OR REPLACE INTO state VALUES(?, ?)");
-  put.Run(std::string("sizing_digest"), Digest(after));
-  put.Run(std::string("revision"), known_->revision + 1);
+  Statement put(db_, "INSERT OR REPLACE INTO state VALUES('sizing_digest', ?)");
+  put.Run(Digest(after));
   return put.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
-absl::Status SqliteState::InTransaction(const ScaleDownState* state, const RoundRecord* round,
-                                        const std::vector<StoredCounter>* counters,
-                                        const std::function<absl::Status()>& before_commit) {
+// `held` is what the file has.
+absl::Status SqliteState::WriteReport(const HeldReports::Changes& changes) {
+  const HeldReports& held = known_->reports;
+  uint64_t& sum = known_->reports_digest;
+  ReportRows<ReportedDeletionsTable> deletions(db_, sum);
+  for (const auto& each : changes.ended) deletions.Erase(each);
+  for (const auto& each : changes.begun) {
+    const auto before = held.in_progress().find(each.node);
+    if (before != held.in_progress().end()) deletions.Erase(before->second);
+    deletions.Put(each);
+  }
+  ReportRows<ReportedResultsTable> results(db_, sum);
+  results.Append(changes.results, held.rest().results.size());
+  ReportRows<ReportedEvictionsTable> evictions(db_, sum);
+  evictions.Append(changes.evictions, held.rest().evictions.size());
+  ReportRows<ReportedScaleUpsTable> scale_ups(db_, sum);
+  scale_ups.Append(changes.scale_ups, held.rest().scale_ups.size());
+  ReportRows<UnreadyNodesTable> unready(db_, sum);
+  if (changes.unready && *changes.unready != held.rest().unready) {
+    unready.Clear(held.rest().unready);
+    unready.Append(*changes.unready, 0);
+  }
+  ReportRows<UnregisteredNodesTable> unregistered(db_, sum);
+  if (changes.unregistered && *changes.unregistered != held.rest().unregistered) {
+    unregistered.Clear(held.rest().unregistered);
+    unregistered.Append(*changes.unregistered, 0);
+  }
+  const bool ok = deletions.ok() && results.ok() && evictions.ok() && scale_ups.ok() &&
+                  unready.ok() && unregistered.ok();
+  return ok ? WriteReportsDigest() : Error("cannot be written");
+}
+
+// A round has taken in what was for one round.
+absl::Status SqliteState::ForgetRoundsReports() {
+  const DeletionReport& held = known_->reports.rest();
+  uint64_t& sum = known_->reports_digest;
+  ReportRows<ReportedResultsTable> results(db_, sum);
+  results.Clear(held.results);
+  ReportRows<ReportedEvictionsTable> evictions(db_, sum);
+  evictions.Clear(held.evictions);
+  ReportRows<ReportedScaleUpsTable> scale_ups(db_, sum);
+  scale_ups.Clear(held.scale_ups);
+  const bool ok = results.ok() && evictions.ok() && scale_ups.ok();
+  return ok ? WriteReportsDigest() : Error("cannot be written");
+}
+
+absl::Status SqliteState::WriteRevision() {
+  Statement put(db_, "INSERT OR REPLACE INTO state VALUES('revision', ?)");
+  put.Run(known_->revision + 1);
+  return put.ok() ? absl::OkStatus() : Error("cannot be written");
+}
+
+absl::Status SqliteState::WriteReportsDigest() {
+  Statement put(db_,
+                "INSERT INTO state VALUES('reports_digest', ?) "
+                "ON CONFLICT DO UPDATE SET value = excluded.value "
+                "WHERE value IS NOT excluded.value");
+  put.Run(static_cast<int64_t>(known_->reports_digest));
+  return put.ok() ? absl::OkStatus() : Error("cannot be written");
+}
+
+absl::Status SqliteState::Write(const Writing& what) {
+  if (absl::Status s = PrepareTables(); !s.ok()) return s;
+  if (what.OfState()) {
+    if (absl::Status s = CatchUp(); !s.ok()) return s;
+  }
+  absl::Status status;
+  if (what.state != nullptr) {
+    status = WriteState(known_->state.value_or(ScaleDownState()), *what.state);
+    if (status.ok()) {
+      status = WriteCounters(known_->counters,
+                             what.counters != nullptr ? *what.counters : known_->counters);
+    }
+    if (status.ok() && what.round != nullptr) status = ForgetRoundsReports();
+  }
+  if (status.ok() && what.report != nullptr) status = WriteReport(*what.report);
+  if (status.ok() && what.sizing != nullptr) status = WriteSizing(*what.sizing);
+  if (status.ok() && what.OfState()) status = WriteRevision();
+  if (status.ok() && what.round != nullptr) status = WriteRound(*what.round);
+  if (status.ok() && what.before_commit) status = what.before_commit();
+  return status;
+}
+
+absl::Status SqliteState::InTransaction(Writing what) {
+  // Pools that were set go with the round's state; a record of rounds has none.
+  if (sizing_ && (what.state != nullptr || what.round == nullptr)) what.sizing = &*sizing_;
+  const std::optional<uint64_t> reports_digest =
+      known_ ? std::optional(known_->reports_digest) : std::nullopt;
   absl::Status status = Execute("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
-  status = PrepareTables();
-  if (status.ok() && state != nullptr) {
-    status = CatchUp();
-    if (status.ok()) status = WriteState(known_->state.value_or(ScaleDownState()), *state);
-    if (status.ok()) {
-      status = WriteCounters(known_->counters, counters != nullptr ? *counters : known_->counters);
-    }
-  }
-  // Pools that were set go with the round's state; a record of rounds has none.
-  const bool with_sizing = sizing_ && (state != nullptr || round == nullptr);
-  if (status.ok() && with_sizing) {
-    if (state == nullptr) status = CatchUp();
-    if (status.ok()) status = WriteSizing(*sizing_);
-  }
-  if (status.ok() && round != nullptr) status = WriteRound(*round);
-  if (status.ok() && before_commit) status = before_commit();
+  status = Write(what);
   if (status.ok()) status = Execute("COMMIT");
   if (!status.ok()) {
     sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+    // What was read within the transaction is read again.
+    if (known_ && reports_digest) known_->reports_digest = *reports_digest;
+    if (!reports_digest) known_.reset();
     return status;
   }
   version_ = kStateVersion;
-  if (state != nullptr) {
-    known_->state = *state;
+  if (what.state != nullptr) {
+    known_->state = *what.state;
     if (cluster_) known_->cluster = cluster_;
+    if (what.round != nullptr) known_->reports.ForgetRound();
   }
-  if (with_sizing) known_->sizing = *std::exchange(sizing_, std::nullopt);
-  if (state != nullptr || with_sizing) ++known_->revision;
-  if (counters != nullptr) known_->counters = *counters;
+  if (what.report != nullptr) known_->reports.Apply(*what.report);
+  if (what.sizing != nullptr) known_->sizing = *std::exchange(sizing_, std::nullopt);
+  if (what.OfState()) ++known_->revision;
+  if (what.counters != nullptr) known_->counters = *what.counters;
   return status;
 }
 
@@ -671,15 +879,16 @@ absl::Status SqliteState::Save(const ScaleDownState& state, const RoundRecord& r
 absl::Status SqliteState::SaveAfter(const ScaleDownState& state, const RoundRecord& round,
                                     const std::vector<StoredCounter>& counters,
                                     const std::function<absl::Status()>& before_commit) {
-  return InTransaction(&state, &round, &counters, before_commit);
+  return InTransaction(
+      {.state = &state, .round = &round, .counters = &counters, .before_commit = before_commit});
 }
 
 absl::Status SqliteState::Append(const RoundRecord& round) {
-  return InTransaction(nullptr, &round, nullptr, nullptr);
+  return InTransaction({.round = &round});
 }
 
 absl::Status SqliteState::SaveState(const ScaleDownState& state) {
-  return InTransaction(&state, nullptr, nullptr, nullptr);
+  return InTransaction({.state = &state});
 }
 
 absl::StatusOr<SizingState> SqliteState::LoadSizing() {
@@ -692,9 +901,13 @@ absl::StatusOr<SizingState> SqliteState::LoadSizing() {
 
 absl::Status SqliteState::SaveSizing(SizingState sizing) {
   SetSizing(std::move(sizing));
-  absl::Status saved = InTransaction(nullptr, nullptr, nullptr, nullptr);
+  absl::Status saved = InTransaction({});
   sizing_.reset();
   return saved;
+}
+
+absl::Status SqliteState::SaveReport(const HeldReports::Changes& changes) {
+  return InTransaction({.report = &changes});
 }
 
 absl::Status SqliteState::Count(const StoredCounter& more) {

@@ -241,24 +241,25 @@ struct MaybeKind : Kind {
   }
 };
 
-// A member of a row, and its column.
-template <typename Kind, auto kMember>
+// A member of a row, and its column.  `kPath`: the member, or the way to it through others; without
+// one the row itself.
+template <typename Kind, auto... kPath>
 struct Column {
   const char* name;
 
   static constexpr const char* kType = Kind::kType;
   template <typename Row>
   static void Read(Rows& rows, int column, Row& row) {
-    using Member = std::remove_reference_t<decltype(row.*kMember)>;
-    row.*kMember = static_cast<Member>(Kind::Read(rows, column));
+    auto& member = (row.*....*kPath);
+    member = static_cast<std::remove_reference_t<decltype(member)>>(Kind::Read(rows, column));
   }
   template <typename Row>
   static decltype(auto) Stored(const Row& row) {
-    return Kind::Stored(row.*kMember);
+    return Kind::Stored((row.*....*kPath));
   }
   template <typename Row>
   static const auto& Value(const Row& row) {
-    return row.*kMember;
+    return (row.*....*kPath);
   }
 };
 

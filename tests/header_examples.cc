@@ -61,6 +61,7 @@
 #include "service/daemon/http_server.h"
 #include "service/daemon/listener.h"
 #include "service/daemon/session_thread.h"
+#include "service/held_reports.h"
 #include "service/live_cluster.h"
 #include "service/lock_file.h"
 #include "service/output_file.h"
@@ -78,7 +79,6 @@
 #include "service/run/exported_cluster.h"
 #include "service/run/session_rounds.h"
 #include "service/run/session_sizing.h"
-#include "service/session/actuation_log.h"
 #include "service/session/pass_call.h"
 #include "service/session/session.h"
 #include "service/session/session_feed.h"
@@ -598,12 +598,15 @@ bool Follow(std::string_view node_as_json) {
   return status.ok() && version.ok();
 }
 
-// service/session/actuation_log.h
-absl::Status Note(const v1alpha1::ActuationReport& report) {
-  auto log = ActuationLog::Open("/var/lib/ebb/prod.actuation.json");
-  absl::Status status = (*log)->Report(report, /*rounds=*/7);
-  const std::string events = (*log)->EventsAfter(7);
-  return events.empty() ? status : absl::OkStatus();
+// service/held_reports.h
+absl::Status Hold(const ReportUpdate& update, RoundSettings& settings) {
+  HeldReports held;
+  absl::StatusOr<HeldReports::Changes> changes = held.ChangesOf(update);
+  if (!changes.ok()) return changes.status();
+  held.Apply(*std::move(changes));
+  settings.report = held.With(settings.report);
+  held.ForgetRound();
+  return absl::OkStatus();
 }
 
 void WaitForSignal();

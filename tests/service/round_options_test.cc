@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "service/round_events.h"
 #include "service/round_record.h"
 #include "tests/support/source_dir.h"
 
@@ -207,7 +208,7 @@ TEST(RoundOptionsTest, TheDocsNameEveryOptionWithItsDefault) {
 // --- What a record says of a round ----------------------------------------------------
 
 std::string TextWith(const std::string& place, const Json& value) {
-  Json json = Json::parse(ArgumentsText({}, {}, {}, std::nullopt));
+  Json json = Json::parse(ArgumentsText({}, {}, {}, {}, std::nullopt));
   json[Json::json_pointer(place)] = value;
   return json.dump();
 }
@@ -218,9 +219,10 @@ TEST(RoundRecordTest, ArgumentsComeBack) {
   RoundTexts texts;
   texts.groups = {"groups.yaml", "nodeGroups: [{name: a, minSize: 1}]"};
   texts.group_sizes = {{.name = "b", .min_size = 2, .max_size = 9}};
-  texts.events = {"events.yaml", "unreadyNodes: [n1]"};
+  DeletionReport report;
+  report.unready = {"n1"};
   const auto back = ParseArguments(
-      "r.db: round 1", ArgumentsText(options, texts, {{"Code", "message", "command"}}, 5));
+      "r.db: round 1", ArgumentsText(options, texts, report, {{"Code", "message", "command"}}, 5));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->settings.options.scale_down.budgets.max_drain_parallelism, 7);
   ASSERT_EQ(back->settings.groups.rules.size(), 2u);
@@ -228,25 +230,48 @@ TEST(RoundRecordTest, ArgumentsComeBack) {
   EXPECT_EQ(back->settings.groups.rules[1].group.name, "b");
   EXPECT_EQ(back->settings.groups.rules[1].group.min_size, 2);
   EXPECT_EQ(back->settings.groups.rules[1].group.max_size, 9);
-  EXPECT_EQ(back->settings.events.unready, std::vector<std::string>{"n1"});
+  EXPECT_EQ(back->settings.report, report);
   ASSERT_EQ(back->warnings.size(), 1u);
   EXPECT_EQ(back->warnings[0].message, "message");
   EXPECT_EQ(back->deadline_question, 5);
+}
+
+// A daemon's round has no file of events: what was reported to it goes through this text.
+TEST(RoundRecordTest, AReportComesBackFromItsText) {
+  DeletionReport report;
+  report.scale_ups = {{.group = "g", .at_s = 1780315200}, {.group = "1.5", .at_s = std::nullopt}};
+  report.in_progress = {{.node = "n1", .group = "g", .drained = true},
+                        {.node = "0x10", .group = "", .drained = std::nullopt}};
+  report.results = {{.node = "n2", .group = "", .result = "FailedToDelete", .at_s = 1780315201}};
+  report.evictions = {
+      {.pod = {.namespace_name = "default", .name = "web-1", .uid = "u"}, .at_s = std::nullopt},
+      {.pod = {.namespace_name = "x",
+               .name = "db",
+               .uid = "u2",
+               .object = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"db",)"
+                         R"("namespace":"x","uid":"u2"},"spec":{"priority":7}})"},
+       .at_s = 1780315202}};
+  report.unready = {"true", "n5"};
+  report.unregistered = {{.group = "g", .count = 2}};
+  const auto back = ParseEvents("r", EventsText(report));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, report);
+  EXPECT_EQ(EventsText({}), "");
 }
 
 TEST(RoundRecordTest, StartupTaintsAndTheStartupTimeReachTheGroups) {
   RoundOptions options;
   options.readiness.startup_taints = {"example.com/agent"};
   options.scale_down.max_node_startup_time_s = 60;
-  const auto back = ParseArguments("r", ArgumentsText(options, {}, {}, std::nullopt));
+  const auto back = ParseArguments("r", ArgumentsText(options, {}, {}, {}, std::nullopt));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->settings.groups.readiness, options.readiness);
   EXPECT_EQ(back->settings.groups.max_node_startup_time_s, 60);
 }
 
 TEST(RoundRecordTest, DeadlineThatNeverCameIsAnotherThanNone) {
-  const auto never = ParseArguments("r", ArgumentsText({}, {}, {}, 0));
-  const auto none = ParseArguments("r", ArgumentsText({}, {}, {}, std::nullopt));
+  const auto never = ParseArguments("r", ArgumentsText({}, {}, {}, {}, 0));
+  const auto none = ParseArguments("r", ArgumentsText({}, {}, {}, {}, std::nullopt));
   EXPECT_EQ(never->deadline_question, 0);
   EXPECT_EQ(none->deadline_question, std::nullopt);
 }
@@ -277,7 +302,7 @@ TEST(RoundRecordTest, WhatIsDamagedOrFromALaterEbbIsRefusedWithItsRound) {
 }
 
 TEST(RoundRecordTest, MemberThatIsMissingIsRefused) {
-  const Json whole = Json::parse(ArgumentsText({}, {}, {}, std::nullopt));
+  const Json whole = Json::parse(ArgumentsText({}, {}, {}, {}, std::nullopt));
   for (const auto& [member, unused] : whole.items()) {
     Json without = whole;
     without.erase(member);

@@ -404,7 +404,7 @@ std::string RecordedOf(const std::vector<std::string>& flags) {
   const std::optional<int64_t> deadline =
       command.simulation_timeout.empty() ? std::nullopt : std::optional<int64_t>(0);
   return ArgumentsText(RoundOptionsOf(command),
-                       {.groups = {}, .group_sizes = command.GroupSizes(), .events = {}}, {},
+                       {.groups = {}, .group_sizes = command.GroupSizes(), .events = {}}, {}, {},
                        deadline);
 }
 
