@@ -317,8 +317,8 @@ absl::StatusOr<Json> LiveCluster::Filter(std::string_view pod,
 absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
                                                 const std::optional<ScaleDownState>& before,
                                                 bool record) {
-  const bool told = record || !settings.events.evictions.empty() ||
-                    !settings.events.unready.empty() ||
+  const bool told = record || !settings.report.evictions.empty() ||
+                    !settings.report.unready.empty() ||
                     (before && !before->actuation.recent_evictions.empty());
   absl::StatusOr<RoundSource> source = RoundSource();
   if (told) {

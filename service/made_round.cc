@@ -79,13 +79,13 @@ absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, Load
   round->number = number;
   round->now_s = now_s;
   round->groups = AssignGroups(cluster.snapshot.catalog(), settings.groups);
-  CountUnregistered(settings.events, settings.groups, round->groups, round->log);
-  ResolvedEvents events = Resolve(settings.events, cluster.snapshot, round->groups, now_s);
+  CountUnregistered(settings.report, settings.groups, round->groups, round->log);
+  ResolvedEvents events = Resolve(settings.report, cluster.snapshot, round->groups, now_s);
   round->log.insert(round->log.end(), events.log.begin(), events.log.end());
   round->failed_deletions = std::move(events.failed_deletions);
   round->deletions_in_progress =
       static_cast<int64_t>(events.actuation.empty.size() + events.actuation.drained.size());
-  for (const auto& group : settings.events.unregistered) round->unregistered_nodes += group.count;
+  for (const auto& group : settings.report.unregistered) round->unregistered_nodes += group.count;
   round->request.planner = scale_down.options().planner;
   round->request.order = settings.options.candidate_order;
   round->request.pass.now_s = now_s;
@@ -105,8 +105,8 @@ absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, Load
   round->result = *std::move(result);
   round->seconds = SecondsSince(start);
   if (noted) round->deadline_question = noted->expired_at();
-  round->arguments =
-      ArgumentsText(settings.options, settings.texts, cluster.warnings, round->deadline_question);
+  round->arguments = ArgumentsText(settings.options, settings.texts, settings.report,
+                                   cluster.warnings, round->deadline_question);
   round->log.insert(round->log.end(), round->result.log.begin(), round->result.log.end());
   Tell(cluster, events.actuation, *round);
   return round;

@@ -72,6 +72,24 @@ absl::Status RoundDriver::Reload() {
   return absl::OkStatus();
 }
 
+absl::Status RoundDriver::Report(const ReportUpdate& update) {
+  const absl::StatusOr<HeldReports::Changes> changes = reports().ChangesOf(update);
+  if (!changes.ok()) return changes.status();
+  const absl::Status saved = state_->SaveReport(*changes);
+  if (saved.ok()) {
+    if (unsaved_) scale_down_.reset();
+    unsaved_ = false;
+    return saved;
+  }
+  if (!absl::IsAborted(saved)) {
+    return absl::InternalError(absl::StrCat(saved.message(), "; nothing of the report is kept"));
+  }
+  if (absl::Status s = Reload(); !s.ok()) return s;
+  return absl::AbortedError(absl::StrCat(
+      files_.state,
+      ": another program has written it since; nothing of the report is kept; send it again"));
+}
+
 absl::Status RoundDriver::CheckCluster(RoundSource& source) {
   if (!source.cluster_uid.empty()) {
     const ClusterId id = ClusterOf(source.cluster_uid);

@@ -4,6 +4,7 @@
 //
 //   auto driver = RoundDriver::Open({.state = "ebb.db", .record = "rounds.db"});
 //   const std::vector<std::string> inputs = {"dump.json"};           // Or a cluster at hand.
+//   settings.report = (*driver)->reports().With(settings.report);
 //   absl::StatusOr<RoundSource> source = ReadSource(inputs, settings, (*driver)->before());
 //   absl::Status status = (*driver)->CheckCluster(*source);
 //   auto round = (*driver)->Make(settings, now_s, *source);          // Decides; keeps nothing.
@@ -56,6 +57,14 @@ class RoundDriver {
   // What the last round remembered; absent: there was none.
   [[nodiscard]] const std::optional<ScaleDownState>& before() const { return before_; }
 
+  // What was reported for the next round.
+  [[nodiscard]] const HeldReports& reports() const { return state_->reports(); }
+  // Adds to it; on disk when it returns.  A round that was made and not saved is none then.
+  // Errors: those of HeldReports::ChangesOf.  Aborted: another process has written the state since;
+  // what it wrote counts from now on, so the same report may be sent again.  Internal: it cannot be
+  // written.  Nothing of the report is kept.
+  absl::Status Report(const ReportUpdate& update);
+
   // Whether the state may be of the cluster at hand.  Where `source.cluster_uid` tells, it is
   // certain; else the nodes are looked at that the state remembers and that no deletion was
   // asked for, and a doubt becomes a warning of the cluster.
@@ -70,8 +79,9 @@ class RoundDriver {
                                                   RoundSource& source,
                                                   const Deadline* deadline = nullptr);
 
-  // Keeps the round that Make() returned last.  Takes source.objects.  With `sizing` the state file
-  // holds that of sized pools from then on, in the same transaction.
+  // Keeps the round that Make() returned last, which was told of all that reports() has.  Takes
+  // source.objects.  With `sizing` the state file holds that of sized pools from then on, in the
+  // same transaction.
   absl::Status Save(const MadeRound& round, RoundSource& source,
                     std::optional<SizingState> sizing = std::nullopt);
 

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/json_text.h"
 #include "base/text.h"
 #include "engine/displaced.h"
@@ -26,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto kResults = std::to_array<std::string_view>(
+constexpr auto kResults = std::to_array<const char*>(
     {"Ok", "FailedToMarkToBeDeleted", "FailedToEvictPods", "FailedToDelete", "Internal"});
 
 // --- Reading the file ---------------------------------------------------------------
@@ -76,15 +77,15 @@ FieldReader<Item> Time(std::optional<int64_t> Item::* field) {
   };
 }
 
-const FieldReaders<RoundEvents::ScaleUp>& ReadersOf(const RoundEvents::ScaleUp&) {
-  using Item = RoundEvents::ScaleUp;
+const FieldReaders<DeletionReport::ScaleUp>& ReadersOf(const DeletionReport::ScaleUp&) {
+  using Item = DeletionReport::ScaleUp;
   static const auto* const readers =
       new FieldReaders<Item>{{"group", Name(&Item::group)}, {"at", Time(&Item::at_s)}};
   return *readers;
 }
 
-const FieldReaders<RoundEvents::Deletion>& ReadersOf(const RoundEvents::Deletion&) {
-  using Item = RoundEvents::Deletion;
+const FieldReaders<DeletionReport::Deletion>& ReadersOf(const DeletionReport::Deletion&) {
+  using Item = DeletionReport::Deletion;
   static const auto* const readers =
       new FieldReaders<Item>{{"node", Name(&Item::node)},
                              {"group", Name(&Item::group)},
@@ -94,32 +95,31 @@ const FieldReaders<RoundEvents::Deletion>& ReadersOf(const RoundEvents::Deletion
   return *readers;
 }
 
-const FieldReaders<RoundEvents::DeletionResult>& ReadersOf(const RoundEvents::DeletionResult&) {
-  using Item = RoundEvents::DeletionResult;
-  static const auto* const readers = new FieldReaders<Item>{
-      {"node", Name(&Item::node)},
-      {"group", Name(&Item::group)},
-      {"at", Time(&Item::at_s)},
-      {"result", [](const YAML::Node& value, Item& item) -> std::string {
-         if (!value.IsScalar() || std::ranges::find(kResults, value.Scalar()) == kResults.end()) {
-           return Quoted(value) +
-                  " is not one of Ok, FailedToMarkToBeDeleted, FailedToEvictPods, FailedToDelete, "
-                  "Internal";
-         }
-         item.result = value.Scalar();
-         return "";
-       }}};
+const FieldReaders<DeletionReport::DeletionResult>& ReadersOf(
+    const DeletionReport::DeletionResult&) {
+  using Item = DeletionReport::DeletionResult;
+  static const auto* const readers =
+      new FieldReaders<Item>{{"node", Name(&Item::node)},
+                             {"group", Name(&Item::group)},
+                             {"at", Time(&Item::at_s)},
+                             {"result", [](const YAML::Node& value, Item& item) -> std::string {
+                                if (!value.IsScalar() || !IsDeletionResult(value.Scalar())) {
+                                  return absl::StrCat(Quoted(value), " ", NotADeletionResult());
+                                }
+                                item.result = value.Scalar();
+                                return "";
+                              }}};
   return *readers;
 }
 
-FieldReader<RoundEvents::Eviction> PodText(std::string EvictedPod::* field) {
-  return [field](const YAML::Node& value, RoundEvents::Eviction& item) {
+FieldReader<DeletionReport::Eviction> PodText(std::string EvictedPod::* field) {
+  return [field](const YAML::Node& value, DeletionReport::Eviction& item) {
     return ReadName(value, item.pod.*field);
   };
 }
 
-const FieldReaders<RoundEvents::Eviction>& ReadersOf(const RoundEvents::Eviction&) {
-  using Item = RoundEvents::Eviction;
+const FieldReaders<DeletionReport::Eviction>& ReadersOf(const DeletionReport::Eviction&) {
+  using Item = DeletionReport::Eviction;
   static const auto* const readers =
       new FieldReaders<Item>{{"namespace", PodText(&EvictedPod::namespace_name)},
                              {"name", PodText(&EvictedPod::name)},
@@ -133,15 +133,15 @@ const FieldReaders<RoundEvents::Eviction>& ReadersOf(const RoundEvents::Eviction
   return *readers;
 }
 
-const FieldReaders<RoundEvents::Unregistered>& ReadersOf(const RoundEvents::Unregistered&) {
-  using Item = RoundEvents::Unregistered;
+const FieldReaders<DeletionReport::Unregistered>& ReadersOf(const DeletionReport::Unregistered&) {
+  using Item = DeletionReport::Unregistered;
   static const auto* const readers = new FieldReaders<Item>{
-      {"group", Name(&Item::group)}, {"count", [](const YAML::Node& value, Item& item) {
-                                        item.count = AsInteger(value).value_or(-1);
-                                        const bool is = item.count >= 0 && item.count <= 1'000'000;
-                                        return is ? std::string()
-                                                  : Quoted(value) + " is not a number of machines";
-                                      }}};
+      {"group", Name(&Item::group)},
+      {"count", [](const YAML::Node& value, Item& item) {
+         item.count = AsInteger(value).value_or(-1);
+         const bool is = item.count >= 0 && item.count <= kMachinesMax;
+         return is ? std::string() : Quoted(value) + " is not a number of machines";
+       }}};
   return *readers;
 }
 
@@ -172,18 +172,18 @@ class PodIdentity final : public ObjectSink {
 };
 
 // What an item lacks; "" if nothing.
-std::string Lacks(const RoundEvents::ScaleUp& item) { return item.group.empty() ? "group" : ""; }
-std::string Lacks(const RoundEvents::Deletion& item) { return item.node.empty() ? "node" : ""; }
-std::string Lacks(const RoundEvents::DeletionResult& item) {
+std::string Lacks(const DeletionReport::ScaleUp& item) { return item.group.empty() ? "group" : ""; }
+std::string Lacks(const DeletionReport::Deletion& item) { return item.node.empty() ? "node" : ""; }
+std::string Lacks(const DeletionReport::DeletionResult& item) {
   if (item.node.empty()) return "node";
   return item.result.empty() ? "result" : "";
 }
-std::string Lacks(const RoundEvents::Eviction& item) {
+std::string Lacks(const DeletionReport::Eviction& item) {
   if (!item.pod.object.empty()) return "";
   if (item.pod.namespace_name.empty()) return "namespace";
   return item.pod.name.empty() ? "name" : "";
 }
-std::string Lacks(const RoundEvents::Unregistered& item) {
+std::string Lacks(const DeletionReport::Unregistered& item) {
   return item.group.empty() ? "group" : "";
 }
 
@@ -192,14 +192,9 @@ template <typename Item>
 absl::Status Complete(const std::string&, Item&) {
   return absl::OkStatus();
 }
-absl::Status Complete(const std::string& where, RoundEvents::Eviction& item) {
+absl::Status Complete(const std::string& where, DeletionReport::Eviction& item) {
   if (item.pod.object.empty()) return absl::OkStatus();
-  PodIdentity identity(item.pod);
-  ImportStats stats;
-  const std::string name = where + ".pod";
-  if (absl::Status s = ReadBytes(name, item.pod.object, identity, stats); !s.ok()) return s;
-  if (identity.pods() != 1) return absl::InvalidArgumentError(name + ": is not a Pod");
-  return absl::OkStatus();
+  return NamePodOf(where + ".pod", item.pod);
 }
 
 template <typename Item>
@@ -230,7 +225,7 @@ absl::Status ParseNames(const std::string& file, const std::string& list, const 
 }
 
 // A node's deletion either goes on or has ended.
-absl::Status CheckDeletions(const std::string& file, const RoundEvents& events) {
+absl::Status CheckDeletions(const std::string& file, const DeletionReport& events) {
   std::set<std::string> ended;
   for (const auto& result : events.results) ended.insert(result.node);
   for (size_t i = 0; i < events.in_progress.size(); ++i) {
@@ -242,7 +237,8 @@ absl::Status CheckDeletions(const std::string& file, const RoundEvents& events) 
   return absl::OkStatus();
 }
 
-absl::Status ParseDocument(const std::string& file, const YAML::Node& root, RoundEvents& events) {
+absl::Status ParseDocument(const std::string& file, const YAML::Node& root,
+                           DeletionReport& events) {
   if (root.IsNull()) return absl::OkStatus();
   if (!root.IsMap()) return BadSetting(file, "", "is not a map of events");
   for (const auto& field : root) {
@@ -375,11 +371,22 @@ class EvictedPodSink final : public ObjectSink {
   ObjectSink& sink_;
 };
 
+// --- Writing it down -----------------------------------------------------------------
+
+void PutText(const char* field, const std::string& text, Json& item) {
+  if (!text.empty()) item[field] = text;
+}
+
+void AddItem(Json& list, Json item, std::optional<int64_t> at_s) {
+  if (at_s) item["at"] = FormatRfc3339(*at_s);
+  list.push_back(std::move(item));
+}
+
 // --- Resolving ----------------------------------------------------------------------
 
 class Resolver {
  public:
-  Resolver(const RoundEvents& events, const ClusterSnapshot& snapshot, const NodeGroups& groups,
+  Resolver(const DeletionReport& events, const ClusterSnapshot& snapshot, const NodeGroups& groups,
            int64_t now_s)
       : events_(events),
         snapshot_(snapshot),
@@ -447,7 +454,7 @@ class Resolver {
     result_.scale_events.push_back({kind, std::move(group), AtOrBefore(at_s)});
   }
 
-  void TakeResult(const RoundEvents::DeletionResult& result) {
+  void TakeResult(const DeletionReport::DeletionResult& result) {
     const NodeId node = Find(result.node);
     const bool ok = result.result == "Ok";
     Note(ok ? ScaleEventKind::kDeletion : ScaleEventKind::kFailedDeletion,
@@ -476,7 +483,7 @@ class Resolver {
     deletions_.insert_or_assign(name, Deletion{GroupOf(node, group), *drained});
   }
 
-  const RoundEvents& events_;
+  const DeletionReport& events_;
   const ClusterSnapshot& snapshot_;
   const Catalog& catalog_;
   const NodeGroups& groups_;
@@ -491,15 +498,62 @@ class Resolver {
 
 }  // namespace
 
-absl::StatusOr<RoundEvents> ParseEvents(const std::string& file, const std::string& text) {
-  RoundEvents events;
+bool IsDeletionResult(std::string_view result) {
+  return std::ranges::find(kResults, result) != kResults.end();
+}
+
+std::string NotADeletionResult() {
+  return absl::StrCat("is not one of ", absl::StrJoin(kResults, ", "));
+}
+
+absl::Status NamePodOf(const std::string& where, EvictedPod& pod) {
+  PodIdentity identity(pod);
+  ImportStats stats;
+  if (absl::Status s = ReadBytes(where, pod.object, identity, stats); !s.ok()) return s;
+  if (identity.pods() != 1) return absl::InvalidArgumentError(where + ": is not a Pod");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DeletionReport> ParseEvents(const std::string& file, const std::string& text) {
+  DeletionReport events;
   absl::Status status = ParseSettings(
       file, text, [&](const YAML::Node& root) { return ParseDocument(file, root, events); });
   if (!status.ok()) return status;
   return events;
 }
 
-absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
+std::string EventsText(const DeletionReport& report) {
+  Json events = Json::object();
+  for (const auto& each : report.scale_ups) {
+    AddItem(events["scaleUps"], {{"group", each.group}}, each.at_s);
+  }
+  for (const auto& each : report.in_progress) {
+    Json item = {{"node", each.node}};
+    PutText("group", each.group, item);
+    if (each.drained) item["drained"] = *each.drained;
+    AddItem(events["deletionsInProgress"], std::move(item), std::nullopt);
+  }
+  for (const auto& each : report.results) {
+    Json item = {{"node", each.node}, {"result", each.result}};
+    PutText("group", each.group, item);
+    AddItem(events["deletionResults"], std::move(item), each.at_s);
+  }
+  for (const auto& [pod, at_s] : report.evictions) {
+    Json item = Json::object();
+    if (!pod.object.empty()) item["pod"] = Json::parse(pod.object, nullptr, false);
+    PutText("namespace", pod.namespace_name, item);
+    PutText("name", pod.name, item);
+    PutText("uid", pod.uid, item);
+    AddItem(events["recentEvictions"], std::move(item), at_s);
+  }
+  if (!report.unready.empty()) events["unreadyNodes"] = report.unready;
+  for (const auto& each : report.unregistered) {
+    events["unregisteredNodes"].push_back({{"group", each.group}, {"count", each.count}});
+  }
+  return events.empty() ? "" : CompactJson(events);
+}
+
+absl::Status ReadWithEvents(const std::string& file, const DeletionReport& events,
                             const std::vector<EvictedPod>& remembered, ObjectSink& sink,
                             const std::function<absl::Status(ObjectSink&)>& read,
                             std::vector<std::string>& log) {
@@ -541,12 +595,12 @@ absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
   return absl::OkStatus();
 }
 
-ResolvedEvents Resolve(const RoundEvents& events, const ClusterSnapshot& snapshot,
+ResolvedEvents Resolve(const DeletionReport& events, const ClusterSnapshot& snapshot,
                        const NodeGroups& groups, int64_t now_s) {
   return Resolver(events, snapshot, groups, now_s).Run();
 }
 
-void CountUnregistered(const RoundEvents& events, const GroupRules& rules, NodeGroups& groups,
+void CountUnregistered(const DeletionReport& events, const GroupRules& rules, NodeGroups& groups,
                        std::vector<std::string>& log) {
   FewLines unknown("unregisteredNodes", "groups");
   for (const auto& [name, count] : events.unregistered) {

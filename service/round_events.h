@@ -1,6 +1,5 @@
-// RoundEvents: what a round is told beside the dump (`ebb plan --state FILE --events FILE`).
-//
-// A YAML or JSON file.  Every field may be left out; `at` defaults to the round's time.
+// What a round is told beside the dump (`ebb plan --state FILE --events FILE`): a DeletionReport as
+// a YAML or JSON file.  Every field may be left out; `at` defaults to the round's time.
 //
 //   scaleUps:              # groups that grew since the last round
 //   - {group: general, at: 2026-06-01T11:58:00Z}
@@ -36,6 +35,7 @@
 #include "absl/status/statusor.h"
 #include "engine/actuation_status.h"
 #include "engine/cooldown.h"
+#include "engine/deletion_report.h"
 #include "engine/node_groups.h"
 #include "engine/started_deletions.h"
 #include "service/groups.h"
@@ -44,48 +44,29 @@
 
 namespace ebb {
 
-struct RoundEvents {
-  struct ScaleUp {
-    std::string group;
-    std::optional<int64_t> at_s;
-  };
-  struct Deletion {
-    std::string node;
-    std::string group;
-    std::optional<bool> drained;
-  };
-  struct DeletionResult {
-    std::string node;
-    std::string group;
-    std::string result;
-    std::optional<int64_t> at_s;
-  };
-  struct Eviction {
-    EvictedPod pod;  // `object` is JSON, or empty; the time is at_s.
-    std::optional<int64_t> at_s;
-  };
-  struct Unregistered {
-    std::string group;
-    int64_t count = 0;
-  };
-
-  std::vector<ScaleUp> scale_ups;
-  std::vector<Deletion> in_progress;
-  std::vector<DeletionResult> results;
-  std::vector<Eviction> evictions;
-  std::vector<std::string> unready;
-  std::vector<Unregistered> unregistered;
-};
-
 // `file` stands for the text in errors.
-absl::StatusOr<RoundEvents> ParseEvents(const std::string& file, const std::string& text);
+absl::StatusOr<DeletionReport> ParseEvents(const std::string& file, const std::string& text);
 
-// Reads a dump as the events want it: `read` hands its objects over to `sink` with
+// The same as JSON text, which ParseEvents reads; "": nothing is reported.
+std::string EventsText(const DeletionReport& report);
+
+// Of a group, that are no nodes yet.
+inline constexpr int64_t kMachinesMax = 1'000'000;
+// Whether it is one of the autoscaler's: "Ok", ...
+bool IsDeletionResult(std::string_view result);
+// "is not one of Ok, ..."
+std::string NotADeletionResult();
+
+// Takes the names of a pod from its `object`, which is JSON.
+// Errors: one line; `where` stands for the object in it: it is not one Pod.
+absl::Status NamePodOf(const std::string& where, EvictedPod& pod);
+
+// Reads a dump as the report wants it: `read` hands its objects over to `sink` with
 // unready nodes marked, and after them come evicted pods, `remembered` ones and those of
-// `events`, that the dump lacks, without a node.
+// `report`, that the dump lacks, without a node.
 //
 // Appends a line to `log` for each node or pod that the dump should have.
-absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
+absl::Status ReadWithEvents(const std::string& file, const DeletionReport& report,
                             const std::vector<EvictedPod>& remembered, ObjectSink& sink,
                             const std::function<absl::Status(ObjectSink&)>& read,
                             std::vector<std::string>& log);
@@ -98,11 +79,11 @@ struct ResolvedEvents {
   std::vector<std::string> failed_deletions;  // The result of each.
   std::vector<std::string> log;               // What was odd, a line each.
 };
-ResolvedEvents Resolve(const RoundEvents& events, const ClusterSnapshot& snapshot,
+ResolvedEvents Resolve(const DeletionReport& report, const ClusterSnapshot& snapshot,
                        const NodeGroups& groups, int64_t now_s);
 
 // Adds unregistered machines to the sizes of groups whose size no rule gives.
-void CountUnregistered(const RoundEvents& events, const GroupRules& rules, NodeGroups& groups,
+void CountUnregistered(const DeletionReport& report, const GroupRules& rules, NodeGroups& groups,
                        std::vector<std::string>& log);
 
 }  // namespace ebb

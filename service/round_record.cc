@@ -13,7 +13,6 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "service/old_round_flags.h"
 
 namespace ebb {
 namespace {
@@ -93,15 +92,7 @@ std::optional<NamedText> TextNamed(const std::string& name, std::string text) {
   return NamedText{name, std::move(text)};
 }
 
-// Options of a form before today's, in today's: what it lacks has the value by which those rounds
-// were decided.  Version 1 knew no startup taints.
-Json InTodaysForm(Json options, int64_t version) {
-  if (version < 2) options["readiness"] = OptionsJson(RoundOptions()).at("readiness");
-  return options;
-}
-
-// What today's form says of options and texts.
-absl::StatusOr<RoundArguments> ParseToday(const std::string& name, const Json& json) {
+absl::StatusOr<RoundArguments> ArgumentsFrom(const std::string& name, const Json& json) {
   static constexpr auto kMembers =
       std::to_array<std::string_view>({"optionsVersion", "options", "nodeGroups", "groupSizes",
                                        "events", "warnings", "deadlineQuestion", "rules"});
@@ -112,7 +103,7 @@ absl::StatusOr<RoundArguments> ParseToday(const std::string& name, const Json& j
   }
   Members members(name, json);
   const int64_t version = members.Integer("optionsVersion");
-  if (members.ok() && (version < 1 || version > kOptionsVersion)) {
+  if (members.ok() && version != kOptionsVersion) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": its options are of version ", version,
                                                    ", this ebb knows ", kOptionsVersion));
   }
@@ -130,39 +121,10 @@ absl::StatusOr<RoundArguments> ParseToday(const std::string& name, const Json& j
   }
   const Json* const options_json = members.Find("options", &Json::is_object);
   if (!members.ok()) return members.status();
-  absl::StatusOr<RoundOptions> options = ParseOptions(name, InTodaysForm(*options_json, version));
+  absl::StatusOr<RoundOptions> options = ParseOptions(name, *options_json);
   if (!options.ok()) return options.status();
   absl::StatusOr<RoundSettings> settings = MakeSettings(*options, std::move(texts));
   if (!settings.ok()) return settings.status();
-  if (version < 2) settings->groups.max_node_startup_time_s = 0;  // No node was NotStarted.
-  arguments.settings = *std::move(settings);
-  return arguments;
-}
-
-// The same of records whose rules are before kRulesWithOptions.  Of them the first had no
-// warnings, no rules and no question.
-absl::StatusOr<RoundArguments> ParseOld(const std::string& name, int64_t rules, const Json& json) {
-  Members members(name, json);
-  const Json* const flags = members.Find("flags", &Json::is_object);
-  const auto text_of = [&](const char* member) {
-    return json.contains(member) ? members.Text(member) : "";
-  };
-  RoundTexts texts;
-  texts.groups = TextNamed(name, text_of("nodeGroups"));
-  texts.events = TextNamed(name, text_of("events"));
-  const int64_t question =
-      json.contains("deadlineQuestion") ? members.Integer("deadlineQuestion") : 0;
-  if (!members.ok()) return members.status();
-  absl::StatusOr<OldRoundFlags> old = ReadOldFlags(name, *flags);
-  if (!old.ok()) return old.status();
-  if (rules < kRulesWithJumps) old->options.scale_down.clock_jump_max_s = 0;
-  texts.group_sizes = std::move(old->group_sizes);
-  RoundArguments arguments;
-  if (json.contains("warnings")) arguments.warnings = InputWarningsFrom(json.at("warnings"));
-  if (old->has_deadline) arguments.deadline_question = question;
-  absl::StatusOr<RoundSettings> settings = MakeSettings(old->options, std::move(texts));
-  if (!settings.ok()) return settings.status();
-  settings->groups.max_node_startup_time_s = 0;  // No node was NotStarted.
   arguments.settings = *std::move(settings);
   return arguments;
 }
@@ -170,14 +132,14 @@ absl::StatusOr<RoundArguments> ParseOld(const std::string& name, int64_t rules, 
 }  // namespace
 
 std::string ArgumentsText(const RoundOptions& options, const RoundTexts& texts,
-                          const std::vector<InputWarning>& warnings,
+                          const DeletionReport& report, const std::vector<InputWarning>& warnings,
                           std::optional<int64_t> deadline_question) {
   const Json question = deadline_question ? Json(*deadline_question) : Json(nullptr);
   return CompactJson(Json{{"optionsVersion", kOptionsVersion},
                           {"options", OptionsJson(options)},
                           {"nodeGroups", texts.groups ? texts.groups->text : ""},
                           {"groupSizes", GroupSizesJson(texts.group_sizes)},
-                          {"events", texts.events ? texts.events->text : ""},
+                          {"events", EventsText(report)},
                           {"warnings", InputWarningsJson(warnings)},
                           {"deadlineQuestion", question},
                           {"rules", kRecordRules}});
@@ -186,18 +148,15 @@ std::string ArgumentsText(const RoundOptions& options, const RoundTexts& texts,
 absl::StatusOr<RoundArguments> ParseArguments(const std::string& name, const std::string& text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return Damaged(name, "they are not a JSON object");
-  // Before there were rules about jumps there was no word of rules.
   Members members(name, json);
-  const int64_t rules = json.contains("rules") ? members.Integer("rules") : 1;
+  const int64_t rules = members.Integer("rules");
   if (!members.ok()) return members.status();
-  if (rules > kRecordRules) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ": was made by a later ebb (rules ", rules,
-                                                   ", this one knows ", kRecordRules, ")"));
+  if (rules != kRecordRules) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": was made by ", rules > kRecordRules ? "a later" : "an earlier",
+                     " ebb (rules ", rules, ", this one knows ", kRecordRules, ")"));
   }
-  absl::StatusOr<RoundArguments> arguments =
-      rules < kRulesWithOptions ? ParseOld(name, rules, json) : ParseToday(name, json);
-  if (arguments.ok()) arguments->rules = rules;
-  return arguments;
+  return ArgumentsFrom(name, json);
 }
 
 std::string RoundDigest(std::string_view arguments, std::string_view objects) {

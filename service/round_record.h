@@ -2,19 +2,15 @@
 // beside the objects, as data.
 //
 //   {"optionsVersion":1,"options":{...},"nodeGroups":"","groupSizes":[],"events":"",
-//    "warnings":[],"deadlineQuestion":null,"rules":4}
+//    "warnings":[],"deadlineQuestion":null,"rules":6}
 //
-// `options` is as round_options.h says; `nodeGroups` and `events` are the texts of the files;
-// `warnings` rest on what a record does not hold; `deadlineQuestion` is as
-// MadeRound::deadline_question, null where it is absent.  `rules` tells which ebb decided:
-//   1  believed every time that it was given;
-//   2  waited where the clock jumped;
-//   3  called a round that judged nothing notStarted and a round that the budgets held back
-//      ScaleDownThrottled;
-//   4  decided as 3 did, and is the first to keep options as data.  Before it there were
-//      the flags of the command line (old_round_flags.h), which are still read.
+// `options` is as round_options.h says; `nodeGroups` is the text of the file and `events` the
+// report as text (round_events.h); `warnings` rest on what a record does not hold;
+// `deadlineQuestion` is as MadeRound::deadline_question, null where it is absent.  `rules` names
+// the rules that decided; docs/compatibility.md says when they are raised.
 //
-// Errors:  one line naming the record, the round and the field.
+// Errors:  one line naming the record, the round and the field.  A round of other rules, or with
+//          options of another version, is refused with both versions.
 // Threads: pure functions.
 
 #ifndef EBB_SERVICE_ROUND_RECORD_H_
@@ -32,24 +28,18 @@
 
 namespace ebb {
 
-inline constexpr int64_t kRulesWithJumps = 2;
-inline constexpr int64_t kRulesWithNotStarted = 3;
-inline constexpr int64_t kRulesWithOptions = 4;
-inline constexpr int64_t kRulesWithComplete = 5;
-inline constexpr int64_t kRulesWithDurations = 6;  // Of one form in texts (base/duration.h).
-// Those of today.  They go up when a round decides or tells otherwise than before, or when
-// the form above changes; what reads old records then learns what was otherwise.
-inline constexpr int64_t kRecordRules = kRulesWithDurations;
+// They go up when a round decides or reports otherwise than before, or when the form above changes.
+inline constexpr int64_t kRecordRules = 6;
 
 struct RoundArguments {
   RoundSettings settings;
   std::vector<InputWarning> warnings;
   std::optional<int64_t> deadline_question;
-  int64_t rules = kRecordRules;
 };
 
+// Of `texts` the node groups and their sizes.
 std::string ArgumentsText(const RoundOptions& options, const RoundTexts& texts,
-                          const std::vector<InputWarning>& warnings,
+                          const DeletionReport& report, const std::vector<InputWarning>& warnings,
                           std::optional<int64_t> deadline_question);
 
 // `name` stands for the record and its round in errors.

@@ -36,65 +36,13 @@ class RecordedDeadline final : public Deadline {
   mutable int64_t questions_ = 0;
 };
 
-// The text of a member; "" where there is none.
-std::string TextOf(const Json& json, const char* member) {
-  const auto found = json.is_object() ? json.find(member) : json.end();
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-// A decision that was recorded by earlier rules, in the words of today's: a round that judged
-// nothing said "complete" and NotUnneededOtherReason, and one that was held back by the budget
-// for drains alone said ScaleDownNoNodeDeleted.
-void TellInTodaysWords(int64_t rules, Json& decision) {
-  if (rules >= kRulesWithNotStarted) return;
-  const std::string status = TextOf(decision, "status");
-  const bool not_started =
-      status == "ScaleDownClockJumped" || status == "ScaleDownClusterUnhealthy";
-  if (status == "ScaleDownNoNodeDeleted" &&
-      TextOf(decision, "message").find("the budgets admit none") != std::string::npos) {
-    decision["status"] = "ScaleDownThrottled";
-  }
-  if (!not_started && status != "ScaleDownNoRoomForPods") return;
-  const std::string was(ToString(UnremovableReason::kNotUnneededOtherReason));
-  const std::string is(kNotJudged);
-  if (Json& summary = decision["summary"]; summary.is_object()) {
-    if (not_started) summary["termination"] = ToString(Termination::kNotStarted);
-    Json& counts = summary["keptByReason"];
-    if (counts.is_object() && counts.contains(was)) {
-      counts[is] = counts[was];
-      counts.erase(was);
-    }
-  }
-  for (Json& node : decision["keep"]) {
-    if (TextOf(node, "reason") == was) node["reason"] = is;
-  }
-}
-
-// Takes away the texts for people, whose words have changed since: no decision depends on them.
-void EraseTexts(Json& json) {
-  if (json.is_object()) {
-    for (const char* const text : {"message", "detail"}) json.erase(text);
-  }
-  if (!json.is_structured()) return;
-  for (Json& value : json) EraseTexts(value);
-}
-
 // Where the decision made now departs from the recorded one; "" if it is the same bytes.
-std::string Departure(const std::string& recorded, int64_t rules, Json now) {
+std::string Departure(const std::string& recorded, const Json& now) {
   if (CompactJson(now) == recorded) return "";
-  Json before = Json::parse(recorded, nullptr, /*allow_exceptions=*/false);
+  const Json before = Json::parse(recorded, nullptr, /*allow_exceptions=*/false);
   if (before.is_discarded()) return "the recorded decision is not JSON";
-  TellInTodaysWords(rules, before);
-  const bool same_words = rules >= kRulesWithDurations;
-  if (!same_words) {
-    EraseTexts(before);
-    EraseTexts(now);
-  }
-  // Since then decisions have had the same fields.
-  const bool same_fields = rules >= kRulesWithComplete;
-  const std::string difference =
-      FirstDifference(before, now, same_fields ? AddedMembers::kDiffer : AddedMembers::kIgnore);
-  return difference.empty() && same_words ? "the same values in other bytes" : difference;
+  const std::string difference = FirstDifference(before, now);
+  return difference.empty() ? "the same values in other bytes" : difference;
 }
 
 // Runs one recorded round; `state` goes on from it.
@@ -108,8 +56,7 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
   const RoundSettings& settings = arguments->settings;
   ImportStats stats;
   absl::StatusOr<RoundSource> source = LoadSource(settings, state, [&](ObjectSink& sink) {
-    // The digest vouches for records of an older ebb.
-    return ReadBinarySnapshot(name, entry.input, sink, stats, SnapshotVersions::kUncheckedToo);
+    return ReadBinarySnapshot(name, entry.input, sink, stats);
   });
   if (!source.ok()) return source.status();
   source->cluster.warnings = std::move(arguments->warnings);
@@ -122,7 +69,7 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
                 arguments->deadline_question ? &deadline : nullptr);
   if (!round.ok()) return round.status();
   state = scale_down.Save();
-  return Departure(entry.decision, arguments->rules, *(*round)->json);
+  return Departure(entry.decision, *(*round)->json);
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // ReplayRecord makes the rounds of a record (`ebb plan --record`) once more and tells where
 // one decides otherwise than it did.
 //
-// A pass that a deadline cut is cut at the same question.  Records of every earlier ebb are
-// read (round_record.h): what they decided is held against today's decisions in the words of
-// today, and fields that decisions have got since then do not count.
+// A pass that a deadline cut is cut at the same question.
 //
 // Errors:  one line naming the record, mostly the round: what is no record, is damaged, lacks
-//          a round or says something that this ebb does not know.
+//          a round, was made by another version (round_record.h) or says something that this ebb
+//          does not know.
 // Cost:    that of the rounds; the whole record is held in memory.
 // Threads: none.
 

@@ -64,19 +64,16 @@ std::string Differs(const std::string& path, const std::string& recorded, const 
   return fmt::format("{}: recorded {}, now {}", path.empty() ? "the whole" : path, recorded, now);
 }
 
-std::string DifferenceAt(const std::string& path, const Json& recorded, const Json& now,
-                         AddedMembers added) {
+std::string DifferenceAt(const std::string& path, const Json& recorded, const Json& now) {
   if (recorded.is_object() && now.is_object()) {
     const std::string prefix = path.empty() ? "" : path + ".";
     for (const auto& [name, value] : recorded.items()) {
       if (!now.contains(name)) return Differs(prefix + name, Shown(value), "nothing");
-      if (std::string text = DifferenceAt(prefix + name, value, now.at(name), added);
-          !text.empty()) {
+      if (std::string text = DifferenceAt(prefix + name, value, now.at(name)); !text.empty()) {
         return text;
       }
     }
     for (const auto& [name, value] : now.items()) {
-      if (added == AddedMembers::kIgnore) break;
       if (!recorded.contains(name)) return Differs(prefix + name, "nothing", Shown(value));
     }
     return "";
@@ -86,7 +83,7 @@ std::string DifferenceAt(const std::string& path, const Json& recorded, const Js
       const std::string item = fmt::format("{}[{}]", path, i);
       if (i >= now.size()) return Differs(item, Shown(recorded[i]), "nothing");
       if (i >= recorded.size()) return Differs(item, "nothing", Shown(now[i]));
-      if (std::string text = DifferenceAt(item, recorded[i], now[i], added); !text.empty()) {
+      if (std::string text = DifferenceAt(item, recorded[i], now[i]); !text.empty()) {
         return text;
       }
     }
@@ -183,8 +180,8 @@ void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationS
   json["groups"] = GroupsJson(groups, result.groups);
 }
 
-std::string FirstDifference(const Json& recorded, const Json& now, AddedMembers added) {
-  return DifferenceAt("", recorded, now, added);
+std::string FirstDifference(const Json& recorded, const Json& now) {
+  return DifferenceAt("", recorded, now);
 }
 
 }  // namespace ebb

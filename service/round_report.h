@@ -35,10 +35,8 @@ void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationS
 
 // "unneeded[0].since: recorded "...", now "..."" of the first member, in document
 // order, that differs; empty if none does.
-enum class AddedMembers : uint8_t { kDiffer, kIgnore };
 std::string FirstDifference(const nlohmann::ordered_json& recorded,
-                            const nlohmann::ordered_json& now,
-                            AddedMembers added = AddedMembers::kDiffer);
+                            const nlohmann::ordered_json& now);
 
 }  // namespace ebb
 

@@ -15,9 +15,9 @@ absl::StatusOr<RoundSettings> MakeSettings(const RoundOptions& options, RoundTex
   settings.groups.readiness = options.readiness;
   settings.groups.max_node_startup_time_s = options.scale_down.max_node_startup_time_s;
   if (texts.events) {
-    absl::StatusOr<RoundEvents> events = ParseEvents(texts.events->name, texts.events->text);
-    if (!events.ok()) return events.status();
-    settings.events = *std::move(events);
+    absl::StatusOr<DeletionReport> report = ParseEvents(texts.events->name, texts.events->text);
+    if (!report.ok()) return report.status();
+    settings.report = *std::move(report);
   }
   settings.options = options;
   settings.texts = std::move(texts);

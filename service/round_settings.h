@@ -1,5 +1,5 @@
-// RoundSettings: what a round is told beside the cluster and the time.  Node groups and
-// events are there as texts, which a record keeps, and as what the texts say.
+// RoundSettings: what a round is told beside the cluster and the time.  Node groups are there as a
+// text, which a record keeps, and as what the text says.
 
 #ifndef EBB_SERVICE_ROUND_SETTINGS_H_
 #define EBB_SERVICE_ROUND_SETTINGS_H_
@@ -31,7 +31,7 @@ struct RoundSettings {
   RoundOptions options;
   RoundTexts texts;
   GroupRules groups;
-  RoundEvents events;
+  DeletionReport report;  // As `texts.events` says, or as the caller has it.
 };
 
 // Errors: those of ParseGroups and ParseEvents.

@@ -39,7 +39,7 @@ absl::StatusOr<RoundSource> LoadSource(const RoundSettings& settings,
   std::vector<EvictedPod> evictions;
   if (before) evictions = before->actuation.recent_evictions;
   const std::string name = settings.texts.events ? settings.texts.events->name : "recent evictions";
-  if (absl::Status s = ReadWithEvents(name, settings.events, evictions, tee, read, source.log);
+  if (absl::Status s = ReadWithEvents(name, settings.report, evictions, tee, read, source.log);
       !s.ok()) {
     return s;
   }
@@ -47,7 +47,7 @@ absl::StatusOr<RoundSource> LoadSource(const RoundSettings& settings,
   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
   if (!cluster.ok()) return cluster.status();
   source.cluster = *std::move(cluster);
-  for (const auto& eviction : settings.events.evictions) evictions.push_back(eviction.pod);
+  for (const auto& eviction : settings.report.evictions) evictions.push_back(eviction.pod);
   DropEvicted(evictions, source.cluster);
   return source;
 }

@@ -5,10 +5,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
+#include <array>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -16,305 +14,407 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/time_range.h"
+#include "service/sqlite_table.h"
 
 namespace ebb {
 namespace {
 
 constexpr int64_t kApplicationId = 0x65626273;  // "ebbs"
-constexpr int64_t kStateVersion = 5;
-
-// What takes a file of an earlier version one version further.
-struct Upgrade {
-  int64_t from;
-  const char* sql;
-};
-constexpr Upgrade kUpgrades[] = {
-    {2, R"sql(
-CREATE TABLE started(node TEXT PRIMARY KEY, uid TEXT, phase INTEGER, at_s INTEGER) WITHOUT ROWID;
-ALTER TABLE unremovable ADD COLUMN reason TEXT;
-ALTER TABLE unremovable ADD COLUMN blocking_reason TEXT;
-ALTER TABLE unremovable ADD COLUMN pod_namespace TEXT;
-ALTER TABLE unremovable ADD COLUMN pod_name TEXT;
-ALTER TABLE unremovable ADD COLUMN pdb TEXT;
-)sql"},
-    {3, ""},  // The counters have a digest since then.
-    {4, R"sql(
-CREATE TABLE IF NOT EXISTS pools(pool TEXT PRIMARY KEY, policy TEXT, state BLOB, at_s INTEGER, failures INTEGER,
-                   failsafe INTEGER, grow_to INTEGER, grow_by INTEGER,
-                   grow_since_s INTEGER) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS queue(place INTEGER PRIMARY KEY, node TEXT, uid TEXT, pool TEXT, kind INTEGER,
-                   since_s INTEGER, attempts INTEGER, retry_s INTEGER);
-)sql"},
-};
+constexpr int64_t kStateVersion = 6;
 
 // Of what a column may hold.
-constexpr int64_t kUntilMax = 2 * kLatestTimeS;  // A time and a duration.
 constexpr int64_t kCountMax = int64_t{1} << 53;  // Exact as a double.
-constexpr int64_t kBucketMax = 1000;             // Of a histogram.
-constexpr int64_t kQueueMax = static_cast<int64_t>(NodeQueue::kTerminate);
-constexpr int64_t kPhaseMax = static_cast<int64_t>(StartedDeletions::Phase::kSucceeded);
-constexpr int64_t kIntMin = std::numeric_limits<int64_t>::min();
-constexpr int64_t kIntMax = std::numeric_limits<int64_t>::max();
+using CountKind = IntKind<0, kCountMax>;
+using UntilKind = IntKind<0, 2 * kLatestTimeS>;  // A time and a duration.
+using MaybeTimeKind = MaybeKind<TimeKind>;
+using EventTimeKind = IntKind<kEarliestTimeS, kLatestTimeS>;
 
-constexpr const char* kSchema = R"sql(
-CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
-CREATE TABLE timers(node TEXT PRIMARY KEY, uid TEXT, since_s INTEGER, judged INTEGER) WITHOUT ROWID;
-CREATE TABLE skipped(place INTEGER PRIMARY KEY, node TEXT, since_s INTEGER);
-CREATE TABLE started(node TEXT PRIMARY KEY, uid TEXT, phase INTEGER, at_s INTEGER) WITHOUT ROWID;
-CREATE TABLE deletions(node TEXT, drained INTEGER, node_group TEXT,
-                       PRIMARY KEY(node, drained)) WITHOUT ROWID;
-CREATE TABLE evictions(namespace TEXT, name TEXT, uid TEXT, evicted_at_s INTEGER, object TEXT,
-                       PRIMARY KEY(namespace, name, uid)) WITHOUT ROWID;
-CREATE TABLE cooldowns(node_group TEXT PRIMARY KEY, scale_up_s INTEGER, deletion_s INTEGER,
-                       failed_deletion_s INTEGER) WITHOUT ROWID;
-CREATE TABLE hints(pod TEXT, pending INTEGER, node TEXT, PRIMARY KEY(pod, pending)) WITHOUT ROWID;
-CREATE TABLE unremovable(node TEXT PRIMARY KEY, until_s INTEGER, reason TEXT, blocking_reason TEXT,
-                         pod_namespace TEXT, pod_name TEXT, pdb TEXT) WITHOUT ROWID;
-CREATE TABLE counters(name TEXT, label TEXT, bucket INTEGER, value REAL,
-                      PRIMARY KEY(name, label, bucket)) WITHOUT ROWID;
-CREATE TABLE rounds(round INTEGER PRIMARY KEY, now_s INTEGER, input_digest TEXT, status TEXT,
-                    decision TEXT, arguments TEXT, input BLOB);
-CREATE TABLE pools(pool TEXT PRIMARY KEY, policy TEXT, state BLOB, at_s INTEGER, failures INTEGER,
-                   failsafe INTEGER, grow_to INTEGER, grow_by INTEGER,
-                   grow_since_s INTEGER) WITHOUT ROWID;
-CREATE TABLE queue(place INTEGER PRIMARY KEY, node TEXT, uid TEXT, pool TEXT, kind INTEGER,
-                   since_s INTEGER, attempts INTEGER, retry_s INTEGER);
-)sql";
+// --- The tables ---------------------------------------------------------------------------
+
+struct TimersTable {
+  using Row = UnneededTimers::Timer;
+  static constexpr const char* kName = "timers";
+  static constexpr auto kKey = std::tuple(Column<NameKind, &Row::node>{"node"});
+  static constexpr auto kValues =
+      std::tuple(Column<TextKind, &Row::uid>{"uid"}, Column<TimeKind, &Row::since_s>{"since_s"},
+                 Column<FlagKind, &Row::judged>{"judged"});
+  static auto Lists(auto& state) { return std::array{&state.timers}; }
+};
+
+struct SkippedTable {
+  using Row = ScaleDownState::SkippedNode;
+  static constexpr const char* kName = "skipped";
+  static constexpr auto kValues =
+      std::tuple(Column<NameKind, &Row::node>{"node"}, Column<TimeKind, &Row::since_s>{"since_s"});
+  static auto Lists(auto& state) { return std::array{&state.skipped}; }
+};
+
+struct StartedTable {
+  using Row = StartedDeletions::Deletion;
+  static constexpr const char* kName = "started";
+  static constexpr auto kKey = std::tuple(Column<NameKind, &Row::node>{"node"});
+  static constexpr auto kValues =
+      std::tuple(Column<TextKind, &Row::uid>{"uid"},
+                 Column<EnumKind<StartedDeletions::Phase::kSucceeded>, &Row::phase>{"phase"},
+                 Column<TimeKind, &Row::at_s>{"at_s"});
+  static auto Lists(auto& state) { return std::array{&state.started}; }
+};
+
+struct DeletionsTable {
+  using Row = NodeInDeletion;
+  static constexpr const char* kName = "deletions";
+  static constexpr const char* kPart = "drained";
+  static constexpr auto kKey = std::tuple(Column<NameKind, &Row::name>{"node"});
+  static constexpr auto kValues = std::tuple(Column<TextKind, &Row::group>{"node_group"});
+  static auto Lists(auto& state) {
+    return std::array{&state.actuation.empty, &state.actuation.drained};
+  }
+};
+
+struct EvictionsTable {
+  using Row = EvictedPod;
+  static constexpr const char* kName = "evictions";
+  static constexpr auto kKey =
+      std::tuple(Column<TextKind, &Row::namespace_name>{"namespace"},
+                 Column<NameKind, &Row::name>{"name"}, Column<TextKind, &Row::uid>{"uid"});
+  static constexpr auto kValues = std::tuple(Column<TimeKind, &Row::evicted_at_s>{"evicted_at_s"},
+                                             Column<TextKind, &Row::object>{"object"});
+  static auto Lists(auto& state) { return std::array{&state.actuation.recent_evictions}; }
+};
+
+struct CooldownsTable {
+  using Row = Cooldowns::Last;
+  static constexpr const char* kName = "cooldowns";
+  static constexpr auto kKey = std::tuple(Column<TextKind, &Row::group>{"node_group"});
+  static constexpr auto kValues =
+      std::tuple(Column<MaybeTimeKind, &Row::scale_up_s>{"scale_up_s"},
+                 Column<MaybeTimeKind, &Row::deletion_s>{"deletion_s"},
+                 Column<MaybeTimeKind, &Row::failed_deletion_s>{"failed_deletion_s"});
+  static auto Lists(auto& state) { return std::array{&state.cooldowns}; }
+};
+
+struct HintsTable {
+  using Row = PlannerMemory::Hint;
+  static constexpr const char* kName = "hints";
+  static constexpr const char* kPart = "pending";
+  static constexpr auto kKey = std::tuple(Column<TextKind, &Row::pod_key>{"pod"});
+  static constexpr auto kValues = std::tuple(Column<TextKind, &Row::node>{"node"});
+  static auto Lists(auto& state) {
+    return std::array{&state.planner.hints, &state.planner.pending_hints};
+  }
+};
+
+struct UnremovableTable {
+  using Row = PlannerMemory::Unremovable;
+  static constexpr const char* kName = "unremovable";
+  static constexpr auto kKey = std::tuple(Column<NameKind, &Row::node>{"node"});
+  static constexpr auto kValues = std::tuple(
+      Column<UntilKind, &Row::until_s>{"until_s"}, Column<TextKind, &Row::reason>{"reason"},
+      Column<TextKind, &Row::blocking_reason>{"blocking_reason"},
+      Column<TextKind, &Row::pod_namespace>{"pod_namespace"},
+      Column<TextKind, &Row::pod_name>{"pod_name"}, Column<TextKind, &Row::pdb>{"pdb"});
+  static auto Lists(auto& state) { return std::array{&state.planner.unremovable}; }
+};
+
+struct CountersTable {
+  using Row = StoredCounter;
+  static constexpr const char* kName = "counters";
+  static constexpr int64_t kBucketMax = 1000;  // Of a histogram.
+  static constexpr auto kKey =
+      std::tuple(Column<NameKind, &Row::name>{"name"}, Column<TextKind, &Row::label>{"label"},
+                 Column<IntKind<-1, kBucketMax>, &Row::bucket>{"bucket"});
+  static constexpr auto kValues = std::tuple(Column<AmountKind, &Row::value>{"value"});
+  static auto Lists(auto& counters) { return std::array{&counters}; }
+  static void Check(Rows& rows, const Row& row) {
+    if (row.bucket >= 0) rows.CheckWhole(std::tuple_size_v<decltype(kKey)>);
+  }
+};
+
+struct PoolsTable {
+  using Row = PoolState;
+  static constexpr const char* kName = "pools";
+  static constexpr auto kKey = std::tuple(Column<NameKind, &Row::pool>{"pool"});
+  static constexpr auto kValues = std::tuple(
+      Column<TextKind, &Row::policy>{"policy"}, Column<BytesKind, &Row::state>{"state"},
+      Column<TimeKind, &Row::at_s>{"at_s"}, Column<CountKind, &Row::failures>{"failures"},
+      Column<FlagKind, &Row::failsafe>{"failsafe"}, Column<CountKind, &Row::grow_to>{"grow_to"},
+      Column<CountKind, &Row::grow_by>{"grow_by"},
+      Column<TimeKind, &Row::grow_since_s>{"grow_since_s"});
+  static auto Lists(auto& sizing) { return std::array{&sizing.pools}; }
+};
+
+struct QueueTable {
+  using Row = QueuedNode;
+  static constexpr const char* kName = "queue";
+  static constexpr auto kValues = std::tuple(
+      Column<NameKind, &Row::node>{"node"}, Column<TextKind, &Row::uid>{"uid"},
+      Column<TextKind, &Row::pool>{"pool"},
+      Column<EnumKind<NodeQueue::kTerminate>, &Row::queue>{"kind"},
+      Column<TimeKind, &Row::since_s>{"since_s"}, Column<CountKind, &Row::attempts>{"attempts"},
+      Column<UntilKind, &Row::retry_s>{"retry_s"});
+  static auto Lists(auto& sizing) { return std::array{&sizing.queue}; }
+};
+
+struct RoundsTable {
+  using Row = RoundRecord;
+  static constexpr const char* kName = "rounds";
+  static constexpr auto kKey = std::tuple(Column<CountKind, &Row::round>{"round"});
+  static constexpr auto kValues = std::tuple(
+      Column<TimeKind, &Row::now_s>{"now_s"}, Column<TextKind, &Row::input_digest>{"input_digest"},
+      Column<TextKind, &Row::status>{"status"}, Column<TextKind, &Row::decision>{"decision"},
+      Column<TextKind, &Row::arguments>{"arguments"}, Column<BytesKind, &Row::input>{"input"});
+  static auto Lists(auto& rounds) { return std::array{&rounds}; }
+};
+
+// What was reported (held_reports.h), of a DeletionReport: lists that are added to, or replaced as
+// a whole, are kept by place.
+struct ReportedDeletionsTable {
+  using Row = DeletionReport::Deletion;
+  static constexpr const char* kName = "reported_deletions";
+  static constexpr auto kKey = std::tuple(Column<NameKind, &Row::node>{"node"});
+  static constexpr auto kValues = std::tuple(Column<TextKind, &Row::group>{"node_group"},
+                                             Column<MaybeKind<FlagKind>, &Row::drained>{"drained"});
+  static auto Lists(auto& report) { return std::array{&report.in_progress}; }
+};
+
+struct ReportedResultsTable {
+  using Row = DeletionReport::DeletionResult;
+  static constexpr const char* kName = "reported_results";
+  static constexpr auto kValues =
+      std::tuple(Column<NameKind, &Row::node>{"node"}, Column<TextKind, &Row::group>{"node_group"},
+                 Column<NameKind, &Row::result>{"result"},
+                 Column<MaybeKind<EventTimeKind>, &Row::at_s>{"at_s"});
+  static auto Lists(auto& report) { return std::array{&report.results}; }
+};
+
+struct ReportedEvictionsTable {
+  using Row = DeletionReport::Eviction;
+  static constexpr const char* kName = "reported_evictions";
+  static constexpr auto kValues =
+      std::tuple(Column<TextKind, &Row::pod, &EvictedPod::namespace_name>{"namespace"},
+                 Column<NameKind, &Row::pod, &EvictedPod::name>{"name"},
+                 Column<TextKind, &Row::pod, &EvictedPod::uid>{"uid"},
+                 Column<TextKind, &Row::pod, &EvictedPod::object>{"object"},
+                 Column<MaybeKind<EventTimeKind>, &Row::at_s>{"at_s"});
+  static auto Lists(auto& report) { return std::array{&report.evictions}; }
+};
+
+struct ReportedScaleUpsTable {
+  using Row = DeletionReport::ScaleUp;
+  static constexpr const char* kName = "reported_scale_ups";
+  static constexpr auto kValues = std::tuple(Column<NameKind, &Row::group>{"node_group"},
+                                             Column<MaybeKind<EventTimeKind>, &Row::at_s>{"at_s"});
+  static auto Lists(auto& report) { return std::array{&report.scale_ups}; }
+};
+
+struct UnreadyNodesTable {
+  using Row = std::string;
+  static constexpr const char* kName = "unready_nodes";
+  static constexpr auto kValues = std::tuple(Column<NameKind>{"node"});
+  static auto Lists(auto& report) { return std::array{&report.unready}; }
+};
+
+struct UnregisteredNodesTable {
+  using Row = DeletionReport::Unregistered;
+  static constexpr const char* kName = "unregistered_nodes";
+  static constexpr auto kValues = std::tuple(Column<NameKind, &Row::group>{"node_group"},
+                                             Column<CountKind, &Row::count>{"machines"});
+  static auto Lists(auto& report) { return std::array{&report.unregistered}; }
+};
+
+using StateTables = Tables<TimersTable, SkippedTable, StartedTable, DeletionsTable, EvictionsTable,
+                           CooldownsTable, HintsTable, UnremovableTable>;
+using CounterTables = Tables<CountersTable>;
+using SizingTables = Tables<PoolsTable, QueueTable>;
+using ReportTables = Tables<ReportedDeletionsTable, ReportedResultsTable, ReportedEvictionsTable,
+                            ReportedScaleUpsTable, UnreadyNodesTable, UnregisteredNodesTable>;
+using RoundTables = Tables<RoundsTable>;
+
+// The figures of a state: rows of the table `state`, by their names.
+struct StateFigures {
+  int64_t rounds = 0;
+  int64_t latest_s = 0;
+  std::optional<int64_t> jump_s;
+  std::optional<int64_t> limit_latest_update_s;
+  std::optional<int64_t> limit_min_interval_s;
+  bool resume = false;
+  int64_t scan_pointer = 0;
+};
+constexpr auto kStateFigures =
+    std::tuple(Column<CountKind, &StateFigures::rounds>{"rounds"},
+               Column<TimeKind, &StateFigures::latest_s>{"latest_s"},
+               Column<MaybeTimeKind, &StateFigures::jump_s>{"jump_s"},
+               Column<MaybeTimeKind, &StateFigures::limit_latest_update_s>{"limit_latest_update_s"},
+               Column<MaybeTimeKind, &StateFigures::limit_min_interval_s>{"limit_min_interval_s"},
+               Column<FlagKind, &StateFigures::resume>{"resume"},
+               Column<AnyIntKind, &StateFigures::scan_pointer>{"scan_pointer"});
+// That every state has.
+constexpr const char* kNeededFigures[] = {"rounds", "latest_s", "resume", "scan_pointer"};
+
+// What the table says beside the state.
+struct FileFigures {
+  int64_t revision = 0;
+  std::optional<int64_t> digest;
+  std::optional<int64_t> counters_digest;
+  std::optional<int64_t> sizing_digest;
+  int64_t reports_digest = 0;
+  std::optional<int64_t> cluster;
+};
+constexpr auto kFileFigures =
+    std::tuple(Column<CountKind, &FileFigures::revision>{"revision"},
+               Column<AnyIntKind, &FileFigures::digest>{"digest"},
+               Column<AnyIntKind, &FileFigures::counters_digest>{"counters_digest"},
+               Column<AnyIntKind, &FileFigures::sizing_digest>{"sizing_digest"},
+               Column<AnyIntKind, &FileFigures::reports_digest>{"reports_digest"},
+               Column<AnyIntKind, &FileFigures::cluster>{"cluster"});
+
+StateFigures FiguresOf(const ScaleDownState& state) {
+  return {.rounds = state.rounds,
+          .latest_s = state.latest_s,
+          .jump_s = state.jump_s,
+          .limit_latest_update_s = state.limit.latest_update_s,
+          .limit_min_interval_s = state.limit.min_interval_s,
+          .resume = state.resume,
+          .scan_pointer = static_cast<int64_t>(state.planner.scan_pointer)};
+}
+void SetFigures(const StateFigures& figures, ScaleDownState& state) {
+  state.rounds = figures.rounds;
+  state.latest_s = figures.latest_s;
+  state.jump_s = figures.jump_s;
+  state.limit = {.latest_update_s = figures.limit_latest_update_s,
+                 .min_interval_s = figures.limit_min_interval_s};
+  state.resume = figures.resume;
+  state.planner.scan_pointer = static_cast<uint64_t>(figures.scan_pointer);
+}
+
+// `missing`: of kNeededFigures.
+TableRead ReadFigures(sqlite3* db, StateFigures& state, FileFigures& file,
+                      std::set<std::string>& missing) {
+  missing.insert(std::begin(kNeededFigures), std::end(kNeededFigures));
+  Rows rows(db, "state", "SELECT key, value FROM state");
+  while (rows.Next()) {
+    const std::string key = rows.Text(0);
+    missing.erase(key);
+    ForEachColumn(kStateFigures, [&](const auto& figure, int) {
+      if (key == figure.name) figure.Read(rows, 1, state);
+    });
+    ForEachColumn(kFileFigures, [&](const auto& figure, int) {
+      if (key == figure.name) figure.Read(rows, 1, file);
+    });
+  }
+  return ResultOf(rows);
+}
+
+std::string Schema() {
+  return absl::StrCat("CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;\n",
+                      StateTables::Schema(), CounterTables::Schema(), SizingTables::Schema(),
+                      ReportTables::Schema(), RoundTables::Schema());
+}
 
 // What a file holds beside the tables above.  SQLite's own, such as what ANALYZE leaves, is
 // no matter; a trigger would change what is saved.
-constexpr const char* kSelectForeign = R"sql(
-SELECT type, name FROM sqlite_schema
-WHERE NOT (type = 'table' AND name IN ('state', 'timers', 'skipped', 'started', 'deletions',
-                                       'evictions', 'cooldowns', 'hints', 'unremovable',
-                                       'counters', 'rounds', 'pools', 'queue'))
-  AND NOT (type IN ('table', 'index') AND name GLOB 'sqlite_*')
-)sql";
-
-// A prepared statement.  After an error every call does nothing, so that a sequence
-// of rows needs one look at ok().
-//
-// SQLite ends a transaction by itself where a disk is full or fails.  What another
-// statement then wrote would be a transaction of its own and stay, beside the state before:
-// Run() writes within a transaction only.
-class Statement {
- public:
-  Statement(sqlite3* db, const char* sql)
-      : ok_(sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) == SQLITE_OK) {}
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  [[nodiscard]] bool ok() const { return ok_; }
-
-  // Binds all parameters and runs to the end.  Fails outside a transaction.
-  template <typename... Values>
-  void Run(const Values&... values) {
-    ok_ = ok_ && sqlite3_get_autocommit(sqlite3_db_handle(statement_)) == 0;
-    if (!ok_) return;
-    int index = 0;
-    (Bind(++index, values), ...);
-    ok_ = ok_ && sqlite3_step(statement_) == SQLITE_DONE;
-    sqlite3_reset(statement_);
+std::string SelectForeign() {
+  std::vector<std::string> names = {"state"};
+  for (const auto& more : {StateTables::Names(), CounterTables::Names(), SizingTables::Names(),
+                           ReportTables::Names(), RoundTables::Names()}) {
+    names.insert(names.end(), more.begin(), more.end());
   }
-
-  // The next row of an answer.
-  bool Next() {
-    if (!ok_) return false;
-    const int result = sqlite3_step(statement_);
-    ok_ = result == SQLITE_ROW || result == SQLITE_DONE;
-    return result == SQLITE_ROW;
-  }
-  [[nodiscard]] int64_t Int(int column) const { return sqlite3_column_int64(statement_, column); }
-  [[nodiscard]] std::string Text(int column) const {
-    const void* const bytes = sqlite3_column_blob(statement_, column);
-    const int size = sqlite3_column_bytes(statement_, column);
-    return bytes == nullptr
-               ? std::string()
-               : std::string(static_cast<const char*>(bytes), static_cast<size_t>(size));
-  }
-
- protected:
-  [[nodiscard]] sqlite3_stmt* get() const { return statement_; }
-  void Fail() { ok_ = false; }
-
- private:
-  void Check(int result) { ok_ = ok_ && result == SQLITE_OK; }
-  void Bind(int index, int64_t value) { Check(sqlite3_bind_int64(statement_, index, value)); }
-  void Bind(int index, const std::optional<int64_t>& value) {
-    Check(value ? sqlite3_bind_int64(statement_, index, *value)
-                : sqlite3_bind_null(statement_, index));
-  }
-  void Bind(int index, double value) { Check(sqlite3_bind_double(statement_, index, value)); }
-  void Bind(int index, const std::string& value) {
-    Check(sqlite3_bind_text64(statement_, index, value.data(), value.size(), SQLITE_STATIC,
-                              SQLITE_UTF8));
-  }
-  struct Blob {
-    const std::string& bytes;
-  };
-  void Bind(int index, const Blob& value) {
-    Check(sqlite3_bind_blob64(statement_, index, value.bytes.data(), value.bytes.size(),
-                              SQLITE_STATIC));
-  }
-
- public:
-  static Blob AsBlob(const std::string& bytes) { return {bytes}; }
-
- private:
-  sqlite3_stmt* statement_ = nullptr;
-  bool ok_;
-};
-
-// Reads the rows of a table and holds every value to what its column may hold.  The
-// first that it may not ends the rows; what() says which.
-class Rows : public Statement {
- public:
-  Rows(sqlite3* db, const char* table, const char* sql) : Statement(db, sql), table_(table) {}
-
-  // "table timers, column since_s: -5 is not from 0 to 9"; empty where no value is wrong.
-  [[nodiscard]] const std::string& what() const { return what_; }
-
-  int64_t Int(int column, int64_t min, int64_t max) {
-    if (!Holds(column, SQLITE_INTEGER, "an integer")) return min;
-    const int64_t value = sqlite3_column_int64(get(), column);
-    if (value < min || value > max) {
-      Wrong(column, absl::StrCat(value, " is not from ", min, " to ", max));
-    }
-    return value;
-  }
-  int64_t Time(int column) { return Int(column, 0, kLatestTimeS); }
-  bool Flag(int column) { return Int(column, 0, 1) != 0; }
-  std::optional<int64_t> MaybeTime(int column) {
-    if (sqlite3_column_type(get(), column) == SQLITE_NULL) return std::nullopt;
-    return Time(column);
-  }
-  // From 0 on.
-  double Amount(int column) {
-    if (!Holds(column, SQLITE_FLOAT, "a real number")) return 0;
-    const double value = sqlite3_column_double(get(), column);
-    if (!(value >= 0 && value <= static_cast<double>(kCountMax))) {
-      Wrong(column, absl::StrCat(value, " is not an amount"));
-    }
-    return value;
-  }
-  void CheckWhole(int column) {
-    const double value = sqlite3_column_double(get(), column);
-    if (value != std::floor(value)) Wrong(column, absl::StrCat(value, " is not a whole number"));
-  }
-  std::string Text(int column) {
-    return Holds(column, SQLITE_TEXT, "a text") ? Statement::Text(column) : "";
-  }
-  std::string Bytes(int column) {
-    return Holds(column, SQLITE_BLOB, "bytes") ? Statement::Text(column) : "";
-  }
-  std::string Name(int column) {
-    std::string name = Text(column);
-    if (name.empty()) Wrong(column, "it is empty");
-    return name;
-  }
-  void Wrong(int column, std::string_view how) {
-    if (what_.empty()) {
-      what_ = absl::StrCat("table ", table_, ", column ", sqlite3_column_name(get(), column), ": ",
-                           Absl(how));
-    }
-    Fail();
-  }
-
- private:
-  bool Holds(int column, int type, const char* name) {
-    if (sqlite3_column_type(get(), column) == type) return true;
-    Wrong(column, absl::StrCat("it holds no value that is ", name));
-    return false;
-  }
-
-  const char* table_;
-  std::string what_;
-};
-
-// The state as one number, over every value that is saved.
-class StateDigest {
- public:
-  StateDigest() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
-  ~StateDigest() { XXH3_freeState(state_); }
-  StateDigest(const StateDigest&) = delete;
-  StateDigest& operator=(const StateDigest&) = delete;
-
-  template <typename... Values>
-  void Add(const Values&... values) {
-    (Put(values), ...);
-  }
-  template <typename Row, typename Columns>
-  void AddAll(const std::vector<Row>& rows, Columns columns) {
-    Put(static_cast<int64_t>(rows.size()));
-    for (const Row& row : rows) columns(row);
-  }
-  [[nodiscard]] int64_t Value() const { return static_cast<int64_t>(XXH3_64bits_digest(state_)); }
-
- private:
-  void Put(double value) { Put(std::bit_cast<int64_t>(value)); }
-  void Put(int64_t value) { XXH3_64bits_update(state_, &value, sizeof(value)); }
-  void Put(const std::optional<int64_t>& value) {
-    Put(int64_t{value.has_value()});
-    Put(value.value_or(0));
-  }
-  void Put(const std::string& text) {
-    Put(static_cast<int64_t>(text.size()));
-    XXH3_64bits_update(state_, text.data(), text.size());
-  }
-
-  XXH3_state_t* state_;
-};
+  return absl::StrCat(
+      "SELECT type, name FROM sqlite_schema WHERE NOT (type = 'table' AND name IN ('",
+      absl::StrJoin(names, "', '"),
+      "')) AND NOT (type IN ('table', 'index') AND name GLOB 'sqlite_*')");
+}
 
 int64_t Digest(const ScaleDownState& state) {
   StateDigest digest;
-  digest.Add(state.rounds, state.latest_s, state.jump_s, state.limit.latest_update_s,
-             state.limit.min_interval_s, int64_t{state.resume},
-             static_cast<int64_t>(state.planner.scan_pointer));
-  digest.AddAll(state.timers,
-                [&](const auto& t) { digest.Add(t.node, t.uid, t.since_s, int64_t{t.judged}); });
-  digest.AddAll(state.skipped, [&](const auto& s) { digest.Add(s.node, s.since_s); });
-  digest.AddAll(state.started, [&](const auto& s) {
-    digest.Add(s.node, s.uid, static_cast<int64_t>(s.phase), s.at_s);
-  });
-  for (const auto* list : {&state.actuation.empty, &state.actuation.drained}) {
-    digest.AddAll(*list, [&](const auto& n) { digest.Add(n.name, n.group); });
-  }
-  digest.AddAll(state.actuation.recent_evictions, [&](const auto& e) {
-    digest.Add(e.namespace_name, e.name, e.uid, e.evicted_at_s, e.object);
-  });
-  digest.AddAll(state.cooldowns, [&](const auto& c) {
-    digest.Add(c.group, c.scale_up_s, c.deletion_s, c.failed_deletion_s);
-  });
-  for (const auto* list : {&state.planner.hints, &state.planner.pending_hints}) {
-    digest.AddAll(*list, [&](const auto& h) { digest.Add(h.pod_key, h.node); });
-  }
-  digest.AddAll(state.planner.unremovable, [&](const auto& u) {
-    digest.Add(u.node, u.until_s, u.reason, u.blocking_reason, u.pod_namespace, u.pod_name, u.pdb);
-  });
+  const StateFigures figures = FiguresOf(state);
+  ForEachColumn(kStateFigures,
+                [&](const auto& figure, int) { digest.Add(figure.Stored(figures)); });
+  StateTables::Digest(state, digest);
   return digest.Value();
 }
 
 int64_t Digest(const std::vector<StoredCounter>& counters) {
   StateDigest digest;
-  digest.AddAll(counters, [&](const auto& c) { digest.Add(c.name, c.label, c.bucket, c.value); });
+  CounterTables::Digest(counters, digest);
   return digest.Value();
 }
 
 int64_t Digest(const SizingState& sizing) {
   StateDigest digest;
-  digest.AddAll(sizing.pools, [&](const auto& p) {
-    digest.Add(p.pool, p.policy, p.state, p.at_s, p.failures, int64_t{p.failsafe}, p.grow_to,
-               p.grow_by, p.grow_since_s);
-  });
-  digest.AddAll(sizing.queue, [&](const auto& q) {
-    digest.Add(q.node, q.uid, q.pool, static_cast<int64_t>(q.queue), q.since_s, q.attempts,
-               q.retry_s);
-  });
+  SizingTables::Digest(sizing, digest);
   return digest.Value();
+}
+
+// Of what is reported the digest is a sum over the rows, so that a report costs what it says.
+template <typename Table>
+uint64_t ReportDigest(const typename Table::Row& row, int64_t place = 0) {
+  StateDigest digest;
+  digest.Add(std::string(Table::kName), place);
+  DigestRow<Table>(row, digest);
+  return static_cast<uint64_t>(digest.Value());
+}
+
+// Rows of one table of what is reported, as they come and go, and their sum.
+template <typename Table>
+class ReportRows {
+ public:
+  ReportRows(sqlite3* db, uint64_t& sum) : put_(db, PutSqlOf<Table>()), db_(db), sum_(sum) {}
+
+  void Put(const typename Table::Row& row) {
+    PutRow<Table>(put_, row);
+    sum_ += ReportDigest<Table>(row);
+  }
+  void Erase(const typename Table::Row& row) {
+    Statement erase(db_, EraseSqlOf<Table>());
+    std::apply([&](const auto&... column) { erase.Run(column.Stored(row)...); }, Table::kKey);
+    if (!erase.ok()) ok_ = false;
+    sum_ -= ReportDigest<Table>(row);
+  }
+  // After the `held` rows that are there.
+  void Append(const std::vector<typename Table::Row>& rows, size_t held) {
+    auto place = static_cast<int64_t>(held);
+    for (const auto& row : rows) {
+      PutRow<Table>(put_, row, place);
+      sum_ += ReportDigest<Table>(row, place++);
+    }
+  }
+  // All that are there, which are `rows`.
+  void Clear(const std::vector<typename Table::Row>& rows) {
+    if (rows.empty()) return;
+    Statement erase(db_, absl::StrCat("DELETE FROM ", Table::kName, " WHERE place >= ?"));
+    erase.Run(int64_t{0});
+    if (!erase.ok()) ok_ = false;
+    int64_t place = 0;
+    for (const auto& row : rows) sum_ -= ReportDigest<Table>(row, place++);
+  }
+  [[nodiscard]] bool ok() const { return ok_ && put_.ok(); }
+
+ private:
+  Statement put_;
+  sqlite3* db_;
+  uint64_t& sum_;
+  bool ok_ = true;
+};
+
+// The sum over all that is held.
+uint64_t ReportsDigest(const DeletionReport& report) {
+  uint64_t sum = 0;
+  const auto add = [&]<typename Table>(const std::vector<typename Table::Row>& rows, bool places) {
+    int64_t place = 0;
+    for (const auto& row : rows) sum += ReportDigest<Table>(row, places ? place++ : 0);
+  };
+  add.operator()<ReportedDeletionsTable>(report.in_progress, false);
+  add.operator()<ReportedResultsTable>(report.results, true);
+  add.operator()<ReportedEvictionsTable>(report.evictions, true);
+  add.operator()<ReportedScaleUpsTable>(report.scale_ups, true);
+  add.operator()<UnreadyNodesTable>(report.unready, true);
+  add.operator()<UnregisteredNodesTable>(report.unregistered, true);
+  return sum;
 }
 
 std::optional<int64_t> Number(sqlite3* db, const char* sql) {
@@ -323,195 +423,10 @@ std::optional<int64_t> Number(sqlite3* db, const char* sql) {
   return statement.Int(0);
 }
 
-// --- Reading, a function a table ----------------------------------------------------------
-
-struct Tables {
-  sqlite3* db;
-  int64_t version;
-};
-
-// How reading a table went.  `what`: as Rows::what().
-struct TableRead {
-  bool ok = true;
-  std::string what = {};
-};
-TableRead ResultOf(const Rows& rows) { return {.ok = rows.ok(), .what = rows.what()}; }
-
-// What the table `state` says beside the state.
-struct FiguresRead {
-  int64_t revision = 0;
-  std::optional<int64_t> digest;
-  std::optional<int64_t> counters_digest;
-  std::optional<int64_t> sizing_digest;
-  std::optional<int64_t> cluster;
-  std::set<std::string> missing;  // Of kNeededFigures.
-};
-// That every state has.
-constexpr const char* kNeededFigures[] = {"rounds", "latest_s", "resume", "scan_pointer"};
-
-TableRead ReadFigures(const Tables& tables, ScaleDownState& state, FiguresRead& figures) {
-  figures.missing.insert(std::begin(kNeededFigures), std::end(kNeededFigures));
-  Rows rows(tables.db, "state", "SELECT key, value FROM state");
-  while (rows.Next()) {
-    const std::string key = rows.Text(0);
-    figures.missing.erase(key);
-    if (key == "rounds") state.rounds = rows.Int(1, 0, kCountMax);
-    if (key == "latest_s") state.latest_s = rows.Time(1);
-    if (key == "jump_s") state.jump_s = rows.MaybeTime(1);
-    if (key == "limit_latest_update_s") state.limit.latest_update_s = rows.MaybeTime(1);
-    if (key == "limit_min_interval_s") state.limit.min_interval_s = rows.MaybeTime(1);
-    if (key == "resume") state.resume = rows.Flag(1);
-    if (key == "scan_pointer") {
-      state.planner.scan_pointer = static_cast<uint64_t>(rows.Int(1, kIntMin, kIntMax));
-    }
-    if (key == "revision") figures.revision = rows.Int(1, 0, kCountMax);
-    if (key == "digest") figures.digest = rows.Int(1, kIntMin, kIntMax);
-    if (key == "counters_digest") figures.counters_digest = rows.Int(1, kIntMin, kIntMax);
-    if (key == "sizing_digest") figures.sizing_digest = rows.Int(1, kIntMin, kIntMax);
-    if (key == "cluster") figures.cluster = rows.Int(1, kIntMin, kIntMax);
-  }
-  return ResultOf(rows);
-}
-
-TableRead ReadTimers(const Tables& tables, ScaleDownState& state) {
-  Rows rows(tables.db, "timers", "SELECT node, uid, since_s, judged FROM timers ORDER BY node");
-  while (rows.Next()) {
-    state.timers.push_back({rows.Name(0), rows.Text(1), rows.Time(2), rows.Flag(3)});
-  }
-  return ResultOf(rows);
-}
-
-TableRead ReadSkipped(const Tables& tables, ScaleDownState& state) {
-  Rows rows(tables.db, "skipped", "SELECT node, since_s FROM skipped ORDER BY place");
-  while (rows.Next()) state.skipped.push_back({rows.Name(0), rows.Time(1)});
-  return ResultOf(rows);
-}
-
-TableRead ReadStarted(const Tables& tables, ScaleDownState& state) {
-  if (tables.version < 3) return {};
-  Rows rows(tables.db, "started", "SELECT node, uid, phase, at_s FROM started ORDER BY node");
-  while (rows.Next()) {
-    state.started.push_back({rows.Name(0), rows.Text(1),
-                             static_cast<StartedDeletions::Phase>(rows.Int(2, 0, kPhaseMax)),
-                             rows.Time(3)});
-  }
-  return ResultOf(rows);
-}
-
-TableRead ReadDeletions(const Tables& tables, ScaleDownState& state) {
-  Rows rows(tables.db, "deletions",
-            "SELECT node, node_group, drained FROM deletions ORDER BY node");
-  while (rows.Next()) {
-    auto& list = rows.Flag(2) ? state.actuation.drained : state.actuation.empty;
-    list.push_back({rows.Name(0), rows.Text(1)});
-  }
-  return ResultOf(rows);
-}
-
-TableRead ReadEvictions(const Tables& tables, ScaleDownState& state) {
-  Rows rows(tables.db, "evictions",
-            "SELECT namespace, name, uid, evicted_at_s, object FROM evictions "
-            "ORDER BY namespace, name, uid");
-  while (rows.Next()) {
-    state.actuation.recent_evictions.push_back(
-        {rows.Text(0), rows.Name(1), rows.Text(2), rows.Time(3), rows.Text(4)});
-  }
-  return ResultOf(rows);
-}
-
-TableRead ReadCooldowns(const Tables& tables, ScaleDownState& state) {
-  Rows rows(tables.db, "cooldowns",
-            "SELECT node_group, scale_up_s, deletion_s, failed_deletion_s "
-            "FROM cooldowns ORDER BY node_group");
-  while (rows.Next()) {
-    state.cooldowns.push_back(
-        {rows.Text(0), rows.MaybeTime(1), rows.MaybeTime(2), rows.MaybeTime(3)});
-  }
-  return ResultOf(rows);
-}
-
-TableRead ReadHints(const Tables& tables, ScaleDownState& state) {
-  Rows rows(tables.db, "hints", "SELECT pod, node, pending FROM hints ORDER BY pod");
-  while (rows.Next()) {
-    auto& list = rows.Flag(2) ? state.planner.pending_hints : state.planner.hints;
-    list.push_back({rows.Text(0), rows.Text(1)});
-  }
-  return ResultOf(rows);
-}
-
-TableRead ReadUnremovable(const Tables& tables, ScaleDownState& state) {
-  // Rows that an upgrade added columns to hold nothing in them.
-  Rows rows(tables.db, "unremovable",
-            tables.version < 3
-                ? "SELECT node, until_s, '', '', '', '', '' FROM unremovable ORDER BY node"
-                : "SELECT node, until_s, coalesce(reason, '') AS reason, "
-                  "coalesce(blocking_reason, '') AS blocking_reason, "
-                  "coalesce(pod_namespace, '') AS pod_namespace, "
-                  "coalesce(pod_name, '') AS pod_name, coalesce(pdb, '') AS pdb "
-                  "FROM unremovable ORDER BY node");
-  while (rows.Next()) {
-    state.planner.unremovable.push_back({.node = rows.Name(0),
-                                         .until_s = rows.Int(1, 0, kUntilMax),
-                                         .reason = rows.Text(2),
-                                         .blocking_reason = rows.Text(3),
-                                         .pod_namespace = rows.Text(4),
-                                         .pod_name = rows.Text(5),
-                                         .pdb = rows.Text(6)});
-  }
-  return ResultOf(rows);
-}
-
-// Those of the state.
-constexpr TableRead (*kReadTables[])(const Tables& tables, ScaleDownState& state) = {
-    ReadTimers,    ReadSkipped,   ReadStarted, ReadDeletions,
-    ReadEvictions, ReadCooldowns, ReadHints,   ReadUnremovable};
-
-TableRead ReadCounters(const Tables& tables, std::vector<StoredCounter>& counters) {
-  Rows rows(tables.db, "counters",
-            "SELECT name, label, bucket, value FROM counters ORDER BY name, label, bucket");
-  while (rows.Next()) {
-    counters.push_back({rows.Name(0), rows.Text(1), rows.Int(2, -1, kBucketMax), rows.Amount(3)});
-    // Of a histogram's buckets.
-    if (counters.back().bucket >= 0) rows.CheckWhole(3);
-  }
-  return ResultOf(rows);
-}
-
-TableRead ReadSizing(const Tables& tables, SizingState& sizing) {
-  if (tables.version < 5) return {};
-  Rows pools(tables.db, "pools",
-             "SELECT pool, policy, state, at_s, failures, failsafe, grow_to, grow_by, grow_since_s "
-             "FROM pools ORDER BY pool");
-  while (pools.Next()) {
-    sizing.pools.push_back({.pool = pools.Name(0),
-                            .policy = pools.Name(1),
-                            .state = pools.Bytes(2),
-                            .at_s = pools.Time(3),
-                            .failures = pools.Int(4, 0, kCountMax),
-                            .failsafe = pools.Flag(5),
-                            .grow_to = pools.Int(6, 0, kCountMax),
-                            .grow_by = pools.Int(7, 0, kCountMax),
-                            .grow_since_s = pools.Time(8)});
-  }
-  if (!pools.ok()) return ResultOf(pools);
-  Rows rows(tables.db, "queue",
-            "SELECT node, uid, pool, kind, since_s, attempts, retry_s FROM queue ORDER BY place");
-  while (rows.Next()) {
-    sizing.queue.push_back({.node = rows.Name(0),
-                            .uid = rows.Text(1),
-                            .pool = rows.Text(2),
-                            .queue = static_cast<NodeQueue>(rows.Int(3, 0, kQueueMax)),
-                            .since_s = rows.Time(4),
-                            .attempts = rows.Int(5, 0, kCountMax),
-                            .retry_s = rows.Int(6, 0, kUntilMax)});
-  }
-  return ResultOf(rows);
-}
-
 // A state file has the rounds that led to its state, and a record those that came after it:
 // `last` is the last of the former.
-TableRead CheckRounds(const Tables& tables, int64_t& last) {
-  Rows rows(tables.db, "rounds",
+TableRead CheckRounds(sqlite3* db, int64_t& last) {
+  Rows rows(db, "rounds",
             "SELECT round, now_s, input_digest, status, decision = '' AS decision, "
             "arguments = '' AS arguments FROM rounds ORDER BY round");
   while (rows.Next()) {
@@ -524,150 +439,6 @@ TableRead CheckRounds(const Tables& tables, int64_t& last) {
   }
   return ResultOf(rows);
 }
-
-// --- Writing, a function a table ----------------------------------------------------------
-
-// Visits what differs between two lists sorted by the same key, as the rows to erase
-// and the rows to put (new, or changed under their key).
-template <typename Row, typename Key, typename Erase, typename Put>
-void Diff(const std::vector<Row>& before, const std::vector<Row>& after, Key key, Erase erase,
-          Put put) {
-  size_t b = 0;
-  for (const Row& row : after) {
-    while (b < before.size() && key(before[b]) < key(row)) erase(before[b++]);
-    const bool known = b < before.size() && key(before[b]) == key(row);
-    if (!known || !(before[b] == row)) put(row);
-    if (known) ++b;
-  }
-  for (; b < before.size(); ++b) erase(before[b]);
-}
-
-// The rows of a table that `before` has become those that `after` has.  False: an error.
-
-bool WriteTimers(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
-  Statement erase(db, "DELETE FROM timers WHERE node = ?");
-  Statement put(db, "INSERT OR REPLACE INTO timers VALUES(?, ?, ?, ?)");
-  Diff(
-      before.timers, after.timers, [](const auto& t) -> const auto& { return t.node; },
-      [&](const auto& t) { erase.Run(t.node); },
-      [&](const auto& t) { put.Run(t.node, t.uid, t.since_s, int64_t{t.judged}); });
-  return erase.ok() && put.ok();
-}
-
-// By their places in the list, which is in no order of names.
-bool WriteSkipped(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
-  Statement erase(db, "DELETE FROM skipped WHERE place >= ?");
-  Statement put(db, "INSERT OR REPLACE INTO skipped VALUES(?, ?, ?)");
-  for (size_t i = 0; i < after.skipped.size(); ++i) {
-    if (i < before.skipped.size() && before.skipped[i] == after.skipped[i]) continue;
-    put.Run(static_cast<int64_t>(i), after.skipped[i].node, after.skipped[i].since_s);
-  }
-  if (after.skipped.size() < before.skipped.size()) {
-    erase.Run(static_cast<int64_t>(after.skipped.size()));
-  }
-  return erase.ok() && put.ok();
-}
-
-bool WriteStarted(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
-  Statement erase(db, "DELETE FROM started WHERE node = ?");
-  Statement put(db, "INSERT OR REPLACE INTO started VALUES(?, ?, ?, ?)");
-  Diff(
-      before.started, after.started, [](const auto& s) -> const auto& { return s.node; },
-      [&](const auto& s) { erase.Run(s.node); },
-      [&](const auto& s) { put.Run(s.node, s.uid, static_cast<int64_t>(s.phase), s.at_s); });
-  return erase.ok() && put.ok();
-}
-
-bool WriteDeletions(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
-  Statement erase(db, "DELETE FROM deletions WHERE node = ? AND drained = ?");
-  Statement put(db, "INSERT OR REPLACE INTO deletions VALUES(?, ?, ?)");
-  for (const int64_t drained : {0, 1}) {
-    const auto list = drained != 0 ? &ActuationStatus::drained : &ActuationStatus::empty;
-    Diff(
-        before.actuation.*list, after.actuation.*list,
-        [](const auto& n) -> const auto& { return n.name; },
-        [&](const auto& n) { erase.Run(n.name, drained); },
-        [&](const auto& n) { put.Run(n.name, drained, n.group); });
-  }
-  return erase.ok() && put.ok();
-}
-
-bool WriteEvictions(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
-  Statement erase(db, "DELETE FROM evictions WHERE namespace = ? AND name = ? AND uid = ?");
-  Statement put(db, "INSERT OR REPLACE INTO evictions VALUES(?, ?, ?, ?, ?)");
-  Diff(
-      before.actuation.recent_evictions, after.actuation.recent_evictions,
-      [](const auto& e) { return std::tie(e.namespace_name, e.name, e.uid); },
-      [&](const auto& e) { erase.Run(e.namespace_name, e.name, e.uid); },
-      [&](const auto& e) { put.Run(e.namespace_name, e.name, e.uid, e.evicted_at_s, e.object); });
-  return erase.ok() && put.ok();
-}
-
-bool WriteCooldowns(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
-  Statement erase(db, "DELETE FROM cooldowns WHERE node_group = ?");
-  Statement put(db, "INSERT OR REPLACE INTO cooldowns VALUES(?, ?, ?, ?)");
-  Diff(
-      before.cooldowns, after.cooldowns, [](const auto& c) -> const auto& { return c.group; },
-      [&](const auto& c) { erase.Run(c.group); },
-      [&](const auto& c) { put.Run(c.group, c.scale_up_s, c.deletion_s, c.failed_deletion_s); });
-  return erase.ok() && put.ok();
-}
-
-bool WriteHints(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
-  Statement erase(db, "DELETE FROM hints WHERE pod = ? AND pending = ?");
-  Statement put(db, "INSERT OR REPLACE INTO hints VALUES(?, ?, ?)");
-  for (const int64_t pending : {0, 1}) {
-    const auto list = pending != 0 ? &PlannerMemory::pending_hints : &PlannerMemory::hints;
-    Diff(
-        before.planner.*list, after.planner.*list,
-        [](const auto& h) -> const auto& { return h.pod_key; },
-        [&](const auto& h) { erase.Run(h.pod_key, pending); },
-        [&](const auto& h) { put.Run(h.pod_key, pending, h.node); });
-  }
-  return erase.ok() && put.ok();
-}
-
-bool WriteUnremovable(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
-  Statement erase(db, "DELETE FROM unremovable WHERE node = ?");
-  Statement put(db, "INSERT OR REPLACE INTO unremovable VALUES(?, ?, ?, ?, ?, ?, ?)");
-  Diff(
-      before.planner.unremovable, after.planner.unremovable,
-      [](const auto& u) -> const auto& { return u.node; },
-      [&](const auto& u) { erase.Run(u.node); },
-      [&](const auto& u) {
-        put.Run(u.node, u.until_s, u.reason, u.blocking_reason, u.pod_namespace, u.pod_name, u.pdb);
-      });
-  return erase.ok() && put.ok();
-}
-
-// The queue is rewritten as a whole where it changed: it is short.
-bool WriteSizingRows(sqlite3* db, const SizingState& before, const SizingState& after) {
-  Statement erase(db, "DELETE FROM pools WHERE pool = ?");
-  Statement put(db, "INSERT OR REPLACE INTO pools VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  Diff(
-      before.pools, after.pools, [](const auto& p) -> const auto& { return p.pool; },
-      [&](const auto& p) { erase.Run(p.pool); },
-      [&](const auto& p) {
-        put.Run(p.pool, p.policy, Statement::AsBlob(p.state), p.at_s, p.failures,
-                int64_t{p.failsafe}, p.grow_to, p.grow_by, p.grow_since_s);
-      });
-  if (!erase.ok() || !put.ok()) return false;
-  if (before.queue == after.queue) return true;
-  Statement empty(db, "DELETE FROM queue WHERE place >= ?");
-  Statement add(db, "INSERT INTO queue VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
-  empty.Run(int64_t{0});
-  int64_t place = 0;
-  for (const QueuedNode& q : after.queue) {
-    add.Run(place++, q.node, q.uid, q.pool, static_cast<int64_t>(q.queue), q.since_s, q.attempts,
-            q.retry_s);
-  }
-  return empty.ok() && add.ok();
-}
-
-constexpr bool (*kWriteTables[])(sqlite3* db, const ScaleDownState& before,
-                                 const ScaleDownState& after) = {
-    WriteTimers,    WriteSkipped,   WriteStarted, WriteDeletions,
-    WriteEvictions, WriteCooldowns, WriteHints,   WriteUnremovable};
 
 // 0 also where there is no such file.
 int64_t BytesOf(const std::string& path) {
@@ -777,13 +548,13 @@ absl::Status SqliteState::CheckVersion() {
   if (*application != kApplicationId) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": is not a state file of ebb"));
   }
-  if (*version > kStateVersion || *version < kUpgrades[0].from) {
+  if (*version != kStateVersion) {
     const bool later = *version > kStateVersion;
     return absl::InvalidArgumentError(absl::StrCat(
         path_, ": was written by ", later ? "a later" : "an earlier", " ebb (version ", *version,
         ", this one knows ", kStateVersion, ")", later ? "" : "; remove it to start again"));
   }
-  Statement foreign(db_, kSelectForeign);
+  Statement foreign(db_, SelectForeign());
   if (foreign.Next()) {
     return Damaged(absl::StrCat("holds the ", Printable(foreign.Text(0)), " ",
                                 Printable(foreign.Text(1)), ", which is not ebb's"));
@@ -810,23 +581,9 @@ absl::Status SqliteState::PrepareTables() {
   // Another process may have been here since the file was opened.
   if (absl::Status s = CheckVersion(); !s.ok()) return s;
   if (version_ == kStateVersion) return absl::OkStatus();
-  absl::StatusOr<Content> before = Read();  // As the earlier version has it.
-  if (!before.ok()) return before.status();
-  if (version_ == 0) {
-    const std::string id = absl::StrCat("PRAGMA application_id = ", kApplicationId);
-    if (absl::Status s = Execute(kSchema); !s.ok()) return s;
-    if (absl::Status s = Execute(id.c_str()); !s.ok()) return s;
-  }
-  for (const Upgrade& upgrade : kUpgrades) {
-    if (version_ == 0 || upgrade.from < version_) continue;
-    if (absl::Status s = Execute(upgrade.sql); !s.ok()) return s;
-  }
-  if (before->state) {
-    Statement put(db_, "INSERT OR REPLACE INTO state VALUES('digest', ?)");
-    put.Run(Digest(*before->state));
-    if (!put.ok()) return Error("cannot be written");
-    if (absl::Status s = WriteCountersDigest(); !s.ok()) return s;
-  }
+  const std::string id = absl::StrCat("PRAGMA application_id = ", kApplicationId);
+  if (absl::Status s = Execute(Schema().c_str()); !s.ok()) return s;
+  if (absl::Status s = Execute(id.c_str()); !s.ok()) return s;
   return Execute(absl::StrCat("PRAGMA user_version = ", kStateVersion).c_str());
 }
 
@@ -874,42 +631,48 @@ absl::Status SqliteState::Damaged(std::string_view what) const {
 
 absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   if (version_ == 0) return Content();
-  const Tables tables{.db = db_, .version = version_};
   ScaleDownState state;
-  FiguresRead figures;
+  StateFigures state_figures;
+  FileFigures figures;
+  std::set<std::string> missing;
   Content content;
   int64_t last_round = 0;
-  TableRead read = ReadFigures(tables, state, figures);
-  for (const auto read_table : kReadTables) {
-    if (read.ok) read = read_table(tables, state);
-  }
-  if (read.ok) read = ReadCounters(tables, content.counters);
-  if (read.ok) read = ReadSizing(tables, content.sizing);
-  if (read.ok) read = CheckRounds(tables, last_round);
+  TableRead read = ReadFigures(db_, state_figures, figures, missing);
+  if (read.ok) read = StateTables::Read(db_, state);
+  if (read.ok) read = CounterTables::Read(db_, content.counters);
+  if (read.ok) read = SizingTables::Read(db_, content.sizing);
+  DeletionReport report;
+  if (read.ok) read = ReportTables::Read(db_, report);
+  if (read.ok) read = CheckRounds(db_, last_round);
   if (!read.what.empty()) return Damaged(read.what);
   if (!read.ok) return Error("cannot be read");
   content.revision = figures.revision;
-  if (version_ >= 5 &&
-      figures.sizing_digest.value_or(Digest(SizingState())) != Digest(content.sizing)) {
+  if (figures.sizing_digest.value_or(Digest(SizingState())) != Digest(content.sizing)) {
     return Damaged("the pools are not those that their digest (table state) was made of");
   }
+  content.reports_digest = static_cast<uint64_t>(figures.reports_digest);
+  if (content.reports_digest != ReportsDigest(report)) {
+    return Damaged("what was reported is not what its digest (table state) was made of");
+  }
+  content.reports = HeldReports(std::move(report));
   if (figures.cluster) content.cluster = ClusterId{*figures.cluster};
-  if (figures.missing.size() == std::size(kNeededFigures)) {  // No round yet.
+  if (missing.size() == std::size(kNeededFigures)) {  // No round yet.
     const bool empty = state.timers.empty() && state.cooldowns.empty() && !figures.digest;
     if (!empty) return Damaged("table state lacks its rows");
     return content;
   }
-  if (!figures.missing.empty()) {
-    return Damaged(absl::StrCat("table state lacks the row ", *figures.missing.begin()));
+  if (!missing.empty()) {
+    return Damaged(absl::StrCat("table state lacks the row ", *missing.begin()));
   }
+  SetFigures(state_figures, state);
   if (last_round > state.rounds) {
     return Damaged(absl::StrCat("table rounds, column round: ", last_round,
                                 " is after the state's last round, ", state.rounds));
   }
-  if (version_ >= 3 && figures.digest != Digest(state)) {
+  if (figures.digest != Digest(state)) {
     return Damaged("the state is not the one that its digest (table state) was made of");
   }
-  if (version_ >= 4 && figures.counters_digest != Digest(content.counters)) {
+  if (figures.counters_digest != Digest(content.counters)) {
     return Damaged("the counters are not those that their digest (table state) was made of");
   }
   content.state = std::move(state);
@@ -945,41 +708,28 @@ absl::Status SqliteState::CatchUp() {
 // The rows of `before` become those of `after`.
 absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDownState& after) {
   Statement put(db_, "INSERT OR REPLACE INTO state VALUES(?, ?)");
-  const auto figure = [&](const char* key, std::optional<int64_t> value) {
-    put.Run(std::string(key), value);
-  };
-  figure("rounds", after.rounds);
-  figure("latest_s", after.latest_s);
-  figure("jump_s", after.jump_s);
-  figure("revision", known_->revision + 1);
-  figure("digest", Digest(after));
-  figure("limit_latest_update_s", after.limit.latest_update_s);
-  figure("limit_min_interval_s", after.limit.min_interval_s);
-  figure("resume", after.resume ? 1 : 0);
-  figure("scan_pointer", static_cast<int64_t>(after.planner.scan_pointer));
+  const StateFigures figures = FiguresOf(after);
+  ForEachColumn(kStateFigures, [&](const auto& figure, int) {
+    put.Run(std::string(figure.name), figure.Stored(figures));
+  });
+  put.Run(std::string("digest"), Digest(after));
   if (cluster_ && cluster_ != known_->cluster) {
-    figure("cluster", static_cast<int64_t>(*cluster_));
+    put.Run(std::string("cluster"), static_cast<int64_t>(*cluster_));
   }
-  bool ok = put.ok();
-  for (const auto write_table : kWriteTables) ok = ok && write_table(db_, before, after);
-  return ok ? absl::OkStatus() : Error("cannot be written");
+  return put.ok() && StateTables::Write(db_, before, after) ? absl::OkStatus()
+                                                            : Error("cannot be written");
 }
 
 absl::Status SqliteState::WriteCounters(const std::vector<StoredCounter>& before,
                                         const std::vector<StoredCounter>& after) {
-  Statement erase(db_, "DELETE FROM counters WHERE name = ? AND label = ? AND bucket = ?");
-  Statement put(db_, "INSERT OR REPLACE INTO counters VALUES(?, ?, ?, ?)");
-  Diff(
-      before, after, [](const auto& c) { return std::tie(c.name, c.label, c.bucket); },
-      [&](const auto& c) { erase.Run(c.name, c.label, c.bucket); },
-      [&](const auto& c) { put.Run(c.name, c.label, c.bucket, c.value); });
-  return erase.ok() && put.ok() ? WriteCountersDigest() : Error("cannot be written");
+  return CounterTables::Write(db_, before, after) ? WriteCountersDigest()
+                                                  : Error("cannot be written");
 }
 
 // Of what the table holds: Count may have added to it since it was loaded.
 absl::Status SqliteState::WriteCountersDigest() {
   std::vector<StoredCounter> counters;
-  const TableRead read = ReadCounters({.db = db_, .version = version_}, counters);
+  const TableRead read = CounterTables::Read(db_, counters);
   if (!read.what.empty()) return Damaged(read.what);
   if (!read.ok) return Error("cannot be read");
   const int64_t digest = Digest(counters);
@@ -992,9 +742,8 @@ absl::Status SqliteState::WriteCountersDigest() {
 }
 
 absl::Status SqliteState::WriteRound(const RoundRecord& round) {
-  Statement insert(db_, "INSERT OR REPLACE INTO rounds VALUES(?, ?, ?, ?, ?, ?, ?)");
-  insert.Run(round.round, round.now_s, round.input_digest, round.status, round.decision,
-             round.arguments, Statement::AsBlob(round.input));
+  Statement insert(db_, PutSqlOf<RoundsTable>());
+  PutRow<RoundsTable>(insert, round);
   if (!insert.ok()) return Error("cannot be written");
   if (options_.rounds_max <= 0) return absl::OkStatus();
   Statement drop(db_, "DELETE FROM rounds WHERE round <= ?");
@@ -1004,47 +753,121 @@ absl::Status SqliteState::WriteRound(const RoundRecord& round) {
 
 // The rows of pools and of the queue become those of `after`.
 absl::Status SqliteState::WriteSizing(const SizingState& after) {
-  if (!WriteSizingRows(db_, known_->sizing, after)) return Error("cannot be written");
-  Statement put(db_, "INSERT OR REPLACE INTO state VALUES(?, ?)");
-  put.Run(std::string("sizing_digest"), Digest(after));
-  put.Run(std::string("revision"), known_->revision + 1);
+  if (!SizingTables::Write(db_, known_->sizing, after)) return Error("cannot be written");
+  Statement put(db_, "INSERT OR REPLACE INTO state VALUES('sizing_digest', ?)");
+  put.Run(Digest(after));
   return put.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
-absl::Status SqliteState::InTransaction(const ScaleDownState* state, const RoundRecord* round,
-                                        const std::vector<StoredCounter>* counters,
-                                        const std::function<absl::Status()>& before_commit) {
+// `held` is what the file has.
+absl::Status SqliteState::WriteReport(const HeldReports::Changes& changes) {
+  const HeldReports& held = known_->reports;
+  uint64_t& sum = known_->reports_digest;
+  ReportRows<ReportedDeletionsTable> deletions(db_, sum);
+  for (const auto& each : changes.ended) deletions.Erase(each);
+  for (const auto& each : changes.begun) {
+    const auto before = held.in_progress().find(each.node);
+    if (before != held.in_progress().end()) deletions.Erase(before->second);
+    deletions.Put(each);
+  }
+  ReportRows<ReportedResultsTable> results(db_, sum);
+  results.Append(changes.results, held.rest().results.size());
+  ReportRows<ReportedEvictionsTable> evictions(db_, sum);
+  evictions.Append(changes.evictions, held.rest().evictions.size());
+  ReportRows<ReportedScaleUpsTable> scale_ups(db_, sum);
+  scale_ups.Append(changes.scale_ups, held.rest().scale_ups.size());
+  ReportRows<UnreadyNodesTable> unready(db_, sum);
+  if (changes.unready && *changes.unready != held.rest().unready) {
+    unready.Clear(held.rest().unready);
+    unready.Append(*changes.unready, 0);
+  }
+  ReportRows<UnregisteredNodesTable> unregistered(db_, sum);
+  if (changes.unregistered && *changes.unregistered != held.rest().unregistered) {
+    unregistered.Clear(held.rest().unregistered);
+    unregistered.Append(*changes.unregistered, 0);
+  }
+  const bool ok = deletions.ok() && results.ok() && evictions.ok() && scale_ups.ok() &&
+                  unready.ok() && unregistered.ok();
+  return ok ? WriteReportsDigest() : Error("cannot be written");
+}
+
+// A round has taken in what was for one round.
+absl::Status SqliteState::ForgetRoundsReports() {
+  const DeletionReport& held = known_->reports.rest();
+  uint64_t& sum = known_->reports_digest;
+  ReportRows<ReportedResultsTable> results(db_, sum);
+  results.Clear(held.results);
+  ReportRows<ReportedEvictionsTable> evictions(db_, sum);
+  evictions.Clear(held.evictions);
+  ReportRows<ReportedScaleUpsTable> scale_ups(db_, sum);
+  scale_ups.Clear(held.scale_ups);
+  const bool ok = results.ok() && evictions.ok() && scale_ups.ok();
+  return ok ? WriteReportsDigest() : Error("cannot be written");
+}
+
+absl::Status SqliteState::WriteRevision() {
+  Statement put(db_, "INSERT OR REPLACE INTO state VALUES('revision', ?)");
+  put.Run(known_->revision + 1);
+  return put.ok() ? absl::OkStatus() : Error("cannot be written");
+}
+
+absl::Status SqliteState::WriteReportsDigest() {
+  Statement put(db_,
+                "INSERT INTO state VALUES('reports_digest', ?) "
+                "ON CONFLICT DO UPDATE SET value = excluded.value "
+                "WHERE value IS NOT excluded.value");
+  put.Run(static_cast<int64_t>(known_->reports_digest));
+  return put.ok() ? absl::OkStatus() : Error("cannot be written");
+}
+
+absl::Status SqliteState::Write(const Writing& what) {
+  if (absl::Status s = PrepareTables(); !s.ok()) return s;
+  if (what.OfState()) {
+    if (absl::Status s = CatchUp(); !s.ok()) return s;
+  }
+  absl::Status status;
+  if (what.state != nullptr) {
+    status = WriteState(known_->state.value_or(ScaleDownState()), *what.state);
+    if (status.ok()) {
+      status = WriteCounters(known_->counters,
+                             what.counters != nullptr ? *what.counters : known_->counters);
+    }
+    if (status.ok() && what.round != nullptr) status = ForgetRoundsReports();
+  }
+  if (status.ok() && what.report != nullptr) status = WriteReport(*what.report);
+  if (status.ok() && what.sizing != nullptr) status = WriteSizing(*what.sizing);
+  if (status.ok() && what.OfState()) status = WriteRevision();
+  if (status.ok() && what.round != nullptr) status = WriteRound(*what.round);
+  if (status.ok() && what.before_commit) status = what.before_commit();
+  return status;
+}
+
+absl::Status SqliteState::InTransaction(Writing what) {
+  // Pools that were set go with the round's state; a record of rounds has none.
+  if (sizing_ && (what.state != nullptr || what.round == nullptr)) what.sizing = &*sizing_;
+  const std::optional<uint64_t> reports_digest =
+      known_ ? std::optional(known_->reports_digest) : std::nullopt;
   absl::Status status = Execute("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
-  status = PrepareTables();
-  if (status.ok() && state != nullptr) {
-    status = CatchUp();
-    if (status.ok()) status = WriteState(known_->state.value_or(ScaleDownState()), *state);
-    if (status.ok()) {
-      status = WriteCounters(known_->counters, counters != nullptr ? *counters : known_->counters);
-    }
-  }
-  // Pools that were set go with the round's state; a record of rounds has none.
-  const bool with_sizing = sizing_ && (state != nullptr || round == nullptr);
-  if (status.ok() && with_sizing) {
-    if (state == nullptr) status = CatchUp();
-    if (status.ok()) status = WriteSizing(*sizing_);
-  }
-  if (status.ok() && round != nullptr) status = WriteRound(*round);
-  if (status.ok() && before_commit) status = before_commit();
+  status = Write(what);
   if (status.ok()) status = Execute("COMMIT");
   if (!status.ok()) {
     sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+    // What was read within the transaction is read again.
+    if (known_ && reports_digest) known_->reports_digest = *reports_digest;
+    if (!reports_digest) known_.reset();
     return status;
   }
   version_ = kStateVersion;
-  if (state != nullptr) {
-    known_->state = *state;
+  if (what.state != nullptr) {
+    known_->state = *what.state;
     if (cluster_) known_->cluster = cluster_;
+    if (what.round != nullptr) known_->reports.ForgetRound();
   }
-  if (with_sizing) known_->sizing = *std::exchange(sizing_, std::nullopt);
-  if (state != nullptr || with_sizing) ++known_->revision;
-  if (counters != nullptr) known_->counters = *counters;
+  if (what.report != nullptr) known_->reports.Apply(*what.report);
+  if (what.sizing != nullptr) known_->sizing = *std::exchange(sizing_, std::nullopt);
+  if (what.OfState()) ++known_->revision;
+  if (what.counters != nullptr) known_->counters = *what.counters;
   return status;
 }
 
@@ -1056,15 +879,16 @@ absl::Status SqliteState::Save(const ScaleDownState& state, const RoundRecord& r
 absl::Status SqliteState::SaveAfter(const ScaleDownState& state, const RoundRecord& round,
                                     const std::vector<StoredCounter>& counters,
                                     const std::function<absl::Status()>& before_commit) {
-  return InTransaction(&state, &round, &counters, before_commit);
+  return InTransaction(
+      {.state = &state, .round = &round, .counters = &counters, .before_commit = before_commit});
 }
 
 absl::Status SqliteState::Append(const RoundRecord& round) {
-  return InTransaction(nullptr, &round, nullptr, nullptr);
+  return InTransaction({.round = &round});
 }
 
 absl::Status SqliteState::SaveState(const ScaleDownState& state) {
-  return InTransaction(&state, nullptr, nullptr, nullptr);
+  return InTransaction({.state = &state});
 }
 
 absl::StatusOr<SizingState> SqliteState::LoadSizing() {
@@ -1077,9 +901,13 @@ absl::StatusOr<SizingState> SqliteState::LoadSizing() {
 
 absl::Status SqliteState::SaveSizing(SizingState sizing) {
   SetSizing(std::move(sizing));
-  absl::Status saved = InTransaction(nullptr, nullptr, nullptr, nullptr);
+  absl::Status saved = InTransaction({});
   sizing_.reset();
   return saved;
+}
+
+absl::Status SqliteState::SaveReport(const HeldReports::Changes& changes) {
+  return InTransaction({.report = &changes});
 }
 
 absl::Status SqliteState::Count(const StoredCounter& more) {
@@ -1124,15 +952,9 @@ int64_t SqliteState::rows_written() const { return sqlite3_total_changes64(db_);
 absl::StatusOr<std::vector<RoundRecord>> SqliteState::Rounds() {
   std::vector<RoundRecord> rounds;
   if (version_ == 0) return rounds;
-  Rows select(db_, "rounds",
-              "SELECT round, now_s, input_digest, status, decision, arguments, input "
-              "FROM rounds ORDER BY round");
-  while (select.Next()) {
-    rounds.push_back({select.Int(0, 0, kCountMax), select.Time(1), select.Text(2), select.Text(3),
-                      select.Text(4), select.Text(5), select.Bytes(6)});
-  }
-  if (!select.what().empty()) return Damaged(select.what());
-  if (!select.ok()) return Error("cannot be read");
+  const TableRead read = RoundTables::Read(db_, rounds);
+  if (!read.what.empty()) return Damaged(read.what);
+  if (!read.ok) return Error("cannot be read");
   return rounds;
 }
 

@@ -4,22 +4,23 @@
 //
 // A table per kind of thing that is remembered, so that `sqlite3 ebb.db` answers
 // questions: timers, skipped, started, deletions, evictions, cooldowns, hints,
-// unremovable, counters, rounds; pools and queue are of sizing policies.  A round is one
-// transaction, and so is a round with the pools that were set before it.
+// unremovable, counters, rounds; pools and queue are of sizing policies; reported_*, unready_nodes
+// and unregistered_nodes hold what was reported for the next round.  A round is one transaction,
+// in which what was reported for it goes, and so is a round with the pools that were set before it.
 //
 // Names:   a path is the name of a file and nothing else: ":memory:" and "file:x.db" are
 //          files of these names.
 // Errors:  one line naming the file.  What is no regular file, is no database, is another
 //          program's, fails SQLite's own check, is of a version that is not known,
 //          holds tables or triggers that are not of this class, a value that its column
-//          cannot hold, rounds that the state does not know of, or a state, counters or pools that
-//          are not those that were saved (by their digests), is refused and never written
-//          to.  A file of version 2, 3 or 4 is read, and becomes one of today's version when it
-//          is saved.
+//          cannot hold, rounds that the state does not know of, or a state, counters, pools or
+//          reports that are not those that were saved (by their digests), is refused and never
+//          written to.
 // Cost:    Open runs SQLite's quick check over the whole file.  Load and LoadCounters each
 //          read the state and the counters and look over the rounds that are kept.
 //          Save writes the rows that differ from what Load read, some microseconds each,
-//          reads the counters once more, and syncs the file once.
+//          reads the counters once more, and syncs the file once.  SaveReport writes what the
+//          report says, whatever is held.
 // Threads: none.  Of two processes that make a round from the same state the second
 //          to save is refused (Aborted) until it loads anew; one that saves meanwhile
 //          is waited for.
@@ -40,6 +41,7 @@
 #include "absl/status/statusor.h"
 #include "engine/sizing_state.h"
 #include "engine/state_store.h"
+#include "service/held_reports.h"
 
 struct sqlite3;
 
@@ -101,8 +103,14 @@ class SqliteState final : public StateStore {
   [[nodiscard]] SizingState sizing() const { return known_ ? known_->sizing : SizingState(); }
   // The next Save or SaveState writes these in its own transaction, unless there is a Load before.
   void SetSizing(SizingState sizing) { sizing_ = std::move(sizing); }
-  // Adds to one counter and leaves all else alone.  A file without rounds, or of an
-  // earlier version, stays as it is.
+  // What was reported for the next round; empty before the first Load or save.
+  [[nodiscard]] const HeldReports& reports() const {
+    static const HeldReports* const none = new HeldReports();
+    return known_ ? known_->reports : *none;
+  }
+  // Adds a report.  `changes`: of reports().
+  absl::Status SaveReport(const HeldReports::Changes& changes);
+  // Adds to one counter and leaves all else alone.  A file without rounds stays as it is.
   absl::Status Count(const StoredCounter& more);
   // In order.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();
@@ -130,6 +138,21 @@ class SqliteState final : public StateStore {
     int64_t revision = 0;  // Goes up with every change of the state.
     std::optional<ClusterId> cluster;
     SizingState sizing;
+    HeldReports reports;
+    uint64_t reports_digest = 0;
+  };
+  // What a transaction writes; null: it does not.
+  struct Writing {
+    const ScaleDownState* state = nullptr;
+    const RoundRecord* round = nullptr;
+    const std::vector<StoredCounter>* counters = nullptr;
+    const HeldReports::Changes* report = nullptr;
+    const SizingState* sizing = nullptr;
+    std::function<absl::Status()> before_commit = nullptr;
+    // Whether it changes what the next writer has to know.
+    [[nodiscard]] bool OfState() const {
+      return state != nullptr || report != nullptr || sizing != nullptr;
+    }
   };
 
   SqliteState(std::string path, SqliteStateOptions options)
@@ -153,9 +176,13 @@ class SqliteState final : public StateStore {
   absl::Status WriteCountersDigest();
   absl::Status WriteRound(const RoundRecord& round);
   absl::Status WriteSizing(const SizingState& after);
-  absl::Status InTransaction(const ScaleDownState* state, const RoundRecord* round,
-                             const std::vector<StoredCounter>* counters,
-                             const std::function<absl::Status()>& before_commit);
+  absl::Status WriteReport(const HeldReports::Changes& changes);
+  absl::Status ForgetRoundsReports();
+  absl::Status WriteReportsDigest();
+  absl::Status WriteRevision();
+  // REQUIRES: in a transaction.
+  absl::Status Write(const Writing& what);
+  absl::Status InTransaction(Writing what);
   absl::Status Error(const char* doing) const;
 
   std::string path_;

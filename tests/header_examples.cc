@@ -61,6 +61,7 @@
 #include "service/daemon/http_server.h"
 #include "service/daemon/listener.h"
 #include "service/daemon/session_thread.h"
+#include "service/held_reports.h"
 #include "service/live_cluster.h"
 #include "service/lock_file.h"
 #include "service/options/option_field.h"
@@ -80,7 +81,6 @@
 #include "service/run/round_advisor.h"
 #include "service/run/session_rounds.h"
 #include "service/run/session_sizing.h"
-#include "service/session/actuation_log.h"
 #include "service/session/session.h"
 #include "service/session/session_feed.h"
 #include "service/session/wire_pass.h"
@@ -605,12 +605,15 @@ bool Follow(std::string_view node_as_json) {
   return status.ok() && version.ok();
 }
 
-// service/session/actuation_log.h
-absl::Status Note(const v1alpha1::ActuationReport& report) {
-  auto log = ActuationLog::Open("/var/lib/ebb/prod.actuation.json");
-  absl::Status status = (*log)->Report(report, /*rounds=*/7);
-  const std::string events = (*log)->EventsAfter(7);
-  return events.empty() ? status : absl::OkStatus();
+// service/held_reports.h
+absl::Status Hold(const ReportUpdate& update, RoundSettings& settings) {
+  HeldReports held;
+  absl::StatusOr<HeldReports::Changes> changes = held.ChangesOf(update);
+  if (!changes.ok()) return changes.status();
+  held.Apply(*std::move(changes));
+  settings.report = held.With(settings.report);
+  held.ForgetRound();
+  return absl::OkStatus();
 }
 
 void WaitForSignal();

@@ -101,12 +101,13 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   if (flags.app != nullptr) TellIgnoredFlags(*flags.app, err);
   WarnOfOldFlags(command.given, err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
-  const absl::StatusOr<RoundSettings> settings = ReadSettings(command);
+  absl::StatusOr<RoundSettings> settings = ReadSettings(command);
   if (!settings.ok()) return Fail(settings.status(), err);
   auto opened = RoundDriver::Open(
       {.state = flags.state, .rounds_kept = flags.rounds_kept, .record = flags.record});
   if (!opened.ok()) return Fail(opened.status(), err);
   RoundDriver& driver = **opened;
+  settings->report = driver.reports().With(settings->report);
 
   const Parallelism parallelism(command.threads);
   const Clock::time_point start = Clock::now();

@@ -53,7 +53,6 @@ namespace {
 // The default of the program's flag.
 constexpr int64_t kScanIntervalS = 60;
 constexpr std::string_view kState = "escalator/2";
-constexpr std::string_view kStateBefore = "escalator/1";  // Without `before`.
 constexpr std::string_view kForceTaint = "atlassian.com/escalator-force";
 constexpr std::string_view kTaint = "atlassian.com/escalator";
 
@@ -325,7 +324,7 @@ class EscalatorPolicy final : public Policy {
 
  private:
   static bool Read(const std::string& text, Remembered* to) {
-    return ReadStateText(kState, text, to) || ReadStateText(kStateBefore, text, &to->state);
+    return ReadStateText(kState, text, to);
   }
 
   PolicyDecision DecisionOf(const PolicyObservation& from, const EscalatorObservation& seen,

@@ -22,7 +22,7 @@
 #include "absl/status/status.h"
 #include "service/planning/plan_query.h"
 #include "service/prices.h"
-#include "service/round_options.h"
+#include "service/options/round_options.h"
 
 namespace ebb {
 

@@ -31,6 +31,7 @@
 #include "service/round_report.h"
 #include "service/session/wire_pass.h"
 #include "service/session/wire_query.h"
+#include "service/session/wire_report.h"
 #include "service/session/wire_sizing.h"
 #include "service/session/wire_unremovable.h"
 #include "snapshot/any_object_sink.h"
@@ -1101,13 +1102,9 @@ absl::Status Session::OpenDriver() {
         "and "
         "Go");
   }
-  const std::string stem = file.substr(0, file.size() - (file.ends_with(".db") ? 3 : 0));
-  auto log = ActuationLog::Open(stem + ".actuation.json");
-  if (!log.ok()) return As(absl::StatusCode::kFailedPrecondition, log.status());
   auto driver = RoundDriver::Open(
       {.state = file, .rounds_kept = options_.rounds_kept, .record = options_.record_file});
   if (!driver.ok()) return As(absl::StatusCode::kFailedPrecondition, driver.status());
-  actuation_ = *std::move(log);
   driver_ = *std::move(driver);
   return absl::OkStatus();
 }
@@ -1188,6 +1185,7 @@ absl::Status LeaveAlone(const google::protobuf::RepeatedPtrField<std::string>& n
   }
   absl::StatusOr<RoundSettings> made = MakeSettings(settings.options, std::move(texts));
   if (!made.ok()) return made.status();
+  made->report = std::move(settings.report);
   settings = *std::move(made);
   return absl::OkStatus();
 }
@@ -1250,16 +1248,12 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
   if (!settings.ok()) return settings.status();
-  const int64_t rounds = driver_->before() ? driver_->before()->rounds : 0;
-  RoundTexts texts = (*settings)->texts;
-  if (std::string events = actuation_->EventsAfter(rounds); !events.empty()) {
-    texts.events = NamedText{"actuation", std::move(events)};
-  }
   RoundOptions options = (*settings)->options;
   // A record is replayed without the session.
   if (!options.load.kubernetes_version) options.load.kubernetes_version = server_version_;
-  absl::StatusOr<RoundSettings> told = MakeSettings(options, std::move(texts));
+  absl::StatusOr<RoundSettings> told = MakeSettings(options, (*settings)->texts);
   if (!told.ok()) return told.status();
+  told->report = driver_->reports().With({});
   absl::StatusOr<RoundSource> source = SourceOf(call, *told);
   if (!source.ok()) return source.status();
   const int64_t now_s = Now(call.input(), source->cluster);
@@ -1296,10 +1290,14 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
 
 absl::StatusOr<wire::ActuationReply> Session::ReportActuation(const wire::ActuationReport& report) {
   if (absl::Status s = OpenDriver(); !s.ok()) return s;
-  const int64_t rounds = driver_->before() ? driver_->before()->rounds : 0;
-  if (absl::Status s = actuation_->Report(report, rounds); !s.ok()) return s;
+  const absl::StatusOr<ReportUpdate> update = ReadReport(report);
+  if (!update.ok()) return update.status();
+  if (absl::Status s = driver_->Report(*update); !s.ok()) {
+    if (absl::IsInternal(s)) driver_.reset();  // As Round.
+    return s;
+  }
   wire::ActuationReply reply;
-  reply.set_in_progress(actuation_->InProgress());
+  reply.set_in_progress(driver_->reports().in_progress().size());
   return reply;
 }
 

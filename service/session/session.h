@@ -38,7 +38,6 @@
 #include "service/plan_report.h"
 #include "service/round_driver.h"
 #include "service/round_settings.h"
-#include "service/session/actuation_log.h"
 #include "service/session/session_feed.h"
 #include "service/wire/planner.pb.h"
 #include "snapshot/kubernetes_version.h"
@@ -311,7 +310,6 @@ class Session {
 
   std::optional<int64_t> rounds_before_;  // Absent: nobody has looked.
   std::unique_ptr<RoundDriver> driver_;   // Null: no round yet.
-  std::unique_ptr<ActuationLog> actuation_;
 };
 
 }  // namespace ebb

@@ -32,7 +32,7 @@ TEST(UnremovableNodesTest, ReasonsAreThoseThatWereFoundAndMostNodesComeFirst) {
                 .reason = UnremovableReason::kRecentlyUnremovable,
                 .pdb = {},
                 .before = PastVerdict{.reason = UnremovableReason::kNoPlaceToMovePods}},
-               // An earlier ebb did not note why.
+               // Nothing says why.
                {.node = NodeId{4}, .reason = UnremovableReason::kRecentlyUnremovable, .pdb = {}}};
   const std::map<NodeId, int64_t> again = {{NodeId{1}, 500}, {NodeId{2}, 200}, {NodeId{3}, 300}};
   const UnremovableNodes counted =

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/support/source_dir.h"
 
 namespace ebb::sqlite_state_test {
 namespace {
@@ -39,17 +38,6 @@ class SqliteStateTest : public testing::Test {
     auto opened = SqliteState::Open(path_, options);
     EXPECT_TRUE(opened.ok()) << opened.status();
     return opened.ok() ? *std::move(opened) : nullptr;
-  }
-
-  // The state of two rounds as an ebb of version 2 kept it.
-  void MakeVersion2() {
-    std::ifstream file(SourceDir() + "/tests/service/state_v2.sql");
-    std::ostringstream sql;
-    sql << file.rdbuf();
-    sqlite3* db = nullptr;
-    sqlite3_open(path_.c_str(), &db);
-    ASSERT_EQ(sqlite3_exec(db, sql.str().c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
-    sqlite3_close(db);
   }
 
   std::string Bytes() const {
@@ -173,7 +161,7 @@ TEST_F(SqliteStateTest, LaterVersionIsRefusedAndKept) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
   sqlite3* db = nullptr;
   sqlite3_open(path_.c_str(), &db);
-  sqlite3_exec(db, "PRAGMA user_version = 6", nullptr, nullptr, nullptr);
+  sqlite3_exec(db, "PRAGMA user_version = 7", nullptr, nullptr, nullptr);
   sqlite3_close(db);
   const std::string before = Bytes();
   const auto opened = SqliteState::Open(path_, {});
@@ -186,61 +174,16 @@ TEST_F(SqliteStateTest, EarlierVersionIsRefusedAndKept) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
   sqlite3* db = nullptr;
   sqlite3_open(path_.c_str(), &db);
-  sqlite3_exec(db, "PRAGMA user_version = 1", nullptr, nullptr, nullptr);
+  sqlite3_exec(db, "PRAGMA user_version = 4", nullptr, nullptr, nullptr);
   sqlite3_close(db);
   const std::string before = Bytes();
   const auto opened = SqliteState::Open(path_, {});
   ASSERT_FALSE(opened.ok());
-  EXPECT_NE(opened.status().message().find("earlier"), std::string::npos);
+  EXPECT_EQ(opened.status().message(),
+            path_ +
+                ": was written by an earlier ebb (version 4, this one knows 6); remove it to "
+                "start again");
   EXPECT_EQ(Bytes(), before);
-}
-
-TEST_F(SqliteStateTest, Version2IsReadAndBecomesTodaysWhenItIsSaved) {
-  MakeVersion2();
-  const std::string before = Bytes();
-
-  const auto store = Open();
-  ScaleDownState state = *store->Load().value();
-  EXPECT_EQ(Bytes(), before);
-  EXPECT_EQ(state.rounds, 2);
-  EXPECT_EQ(state.timers, (std::vector<UnneededTimers::Timer>{{"a", "uid-a", 1780315200, true},
-                                                              {"c", "uid-c", 1780315200, true}}));
-  EXPECT_EQ(state.cooldowns.at(1).scale_up_s, 1780315080);
-  EXPECT_TRUE(state.started.empty());
-  EXPECT_EQ(store->Rounds()->size(), 2u);
-
-  state.rounds = 3;
-  state.started = {{"a", "uid-a", StartedDeletions::Phase::kAskedFor, 1780320700}};
-  ASSERT_TRUE(store->Save(state, {.round = 3, .now_s = 1780320700}, {}).ok());
-  ExpectEqual(*Open()->Load().value(), state);
-  EXPECT_EQ(Open()->Rounds()->size(), 3u);
-}
-
-// Its counters had no digest.
-TEST_F(SqliteStateTest, Version3IsReadAndBecomesTodaysWhenItIsSaved) {
-  const std::vector<StoredCounter> counters = {{"total", "label", -1, 2}};
-  for (const bool clock_alone : {false, true}) {
-    Remove();
-    ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, counters).ok());
-    sqlite3* db = nullptr;
-    sqlite3_open(path_.c_str(), &db);
-    ASSERT_EQ(sqlite3_exec(db,
-                           "DELETE FROM state WHERE key = 'counters_digest'; "
-                           "PRAGMA user_version = 3",
-                           nullptr, nullptr, nullptr),
-              SQLITE_OK);
-    sqlite3_close(db);
-    const std::string before = Bytes();
-    const auto store = Open();
-    ExpectEqual(*store->Load().value(), Everything());
-    EXPECT_EQ(store->LoadCounters().value(), counters);
-    EXPECT_EQ(Bytes(), before);
-    const absl::Status saved = clock_alone ? store->SaveState(Everything())
-                                           : store->Save(Everything(), {.round = 7}, counters);
-    ASSERT_TRUE(saved.ok()) << saved;
-    ExpectEqual(*Open()->Load().value(), Everything());
-    EXPECT_EQ(Open()->LoadCounters().value(), counters);
-  }
 }
 
 SizingState SomePools() {
@@ -325,29 +268,6 @@ TEST_F(SqliteStateTest, PoolsThatAreNotThoseThatWereSavedAreRefused) {
     EXPECT_FALSE(Open()->SaveSizing({}).ok()) << change;
     EXPECT_EQ(Bytes(), before) << change;
   }
-}
-
-// It knew no pools.
-TEST_F(SqliteStateTest, Version4IsReadAndBecomesTodaysWhenItIsSaved) {
-  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, {}).ok());
-  sqlite3* db = nullptr;
-  sqlite3_open(path_.c_str(), &db);
-  ASSERT_EQ(sqlite3_exec(db, "DROP TABLE pools; DROP TABLE queue; PRAGMA user_version = 4", nullptr,
-                         nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(db);
-  EXPECT_EQ(*Open()->LoadSizing(), SizingState());
-  ASSERT_TRUE(Open()->SaveSizing(SomePools()).ok());
-  EXPECT_EQ(*Open()->LoadSizing(), SomePools());
-  ExpectEqual(*Open()->Load().value(), Everything());
-}
-
-TEST_F(SqliteStateTest, RecordOfVersion2IsGoneOnWith) {
-  MakeVersion2();
-  const ScaleDownState state = *Open({.read_only = true})->Load().value();
-  ASSERT_TRUE(Open()->Append({.round = 3, .now_s = 1780320700, .arguments = "{}"}).ok());
-  ExpectEqual(*Open()->Load().value(), state);
-  EXPECT_EQ(Open()->Rounds()->size(), 3u);
 }
 
 TEST_F(SqliteStateTest, CountingLeavesTheStateAndItsRevisionAlone) {

@@ -14,11 +14,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "service/old_round_flags.h"
 #include "service/options/round_options.h"
 #include "service/plan_time.h"
 #include "service/round_record.h"
-#include "tests/support/source_dir.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/cli.h"
 #include "tools/flag_values.h"
@@ -98,13 +96,6 @@ class RoundCommandTest : public testing::Test {
     sqlite3_open(Record().c_str(), &db);
     EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(db);
-  }
-  // Of a file beside this one.
-  void MakeRecord(const std::string& name) const {
-    std::ifstream file(SourceDir() + "/tests/tools/" + name);
-    std::ostringstream sql;
-    sql << file.rdbuf();
-    Change(sql.str());
   }
 
   Outcome Round(const std::string& now, std::vector<std::string> more = {}) {
@@ -336,33 +327,6 @@ TEST_F(RoundCommandTest, ShowTellsWhichNodesWereUnremovableWhyAndUntilWhen) {
       << show.out;
 }
 
-// The second round of the record jumped, which was no reason to wait then.
-TEST_F(RoundCommandTest, RecordOfAnEarlierEbbIsReplayedByItsRules) {
-  MakeRecord("record_v2.sql");
-  const Outcome replay = Ebb({"replay", Record()});
-  EXPECT_EQ(replay.code, 0) << replay.out << replay.err;
-  EXPECT_NE(replay.out.find("2 of 2 rounds identical"), std::string::npos) << replay.out;
-}
-
-// One round that the budget for drains held back, one that waited, in the words of then.
-TEST_F(RoundCommandTest, StatusesAndReasonsThatHadOtherNamesAreNoDifference) {
-  MakeRecord("record_rules_2.sql");
-  const Outcome replay = Ebb({"replay", Record()});
-  EXPECT_EQ(replay.code, 0) << replay.out << replay.err;
-  EXPECT_NE(replay.out.find("2 of 2 rounds identical"), std::string::npos) << replay.out;
-
-  Change("UPDATE rounds SET decision = replace(decision, 'NotUnneededOther', 'Other')");
-  const Outcome changed = Ebb({"replay", Record()});
-  EXPECT_EQ(changed.code, 1);
-  EXPECT_NE(changed.out.find("round 2 at 2026-06-01T18:00:00Z: DIFFERENT"), std::string::npos)
-      << changed.out;
-  for (const char* decision : {"[]", "7", "{\"status\":[]}",
-                               "{\"status\":\"ScaleDownClockJumped\",\"summary\":7,\"keep\":7}"}) {
-    Change(std::string("UPDATE rounds SET decision = '") + decision + "'");
-    EXPECT_EQ(Ebb({"replay", Record()}).code, 1) << decision;
-  }
-}
-
 TEST_F(RoundCommandTest, DrainsThatTheirBudgetHoldsBackAreThrottled) {
   const std::string events = prefix_ + ".yaml";
   std::ofstream(events) << "deletionsInProgress:\n- {node: x, group: ng, drained: true}\n";
@@ -430,68 +394,35 @@ std::vector<std::string> SomeValues(const CLI::Option& option) {
   }
 }
 
-struct Recorded {
-  std::string arguments;
-  RoundOptions options;
-  std::vector<GroupSize> sizes;
-};
-Recorded RecordedOf(const std::vector<std::string>& flags) {
+std::string RecordedOf(const std::vector<std::string>& flags) {
   CLI::App app;
   PlanCommand command;
   command.AddTo(app);
   std::vector<std::string> words = flags;  // In reverse, as CLI11 takes them.
   words.insert(words.end(), {"--state=x", "-"});
   app.parse(words);
-  const RoundOptions options = command.options;
-  std::vector<GroupSize> sizes = command.GroupSizes();
   const std::optional<int64_t> deadline =
       command.simulation_timeout.empty() ? std::nullopt : std::optional<int64_t>(0);
-  return {ArgumentsText(options, {.groups = {}, .group_sizes = sizes, .events = {}}, {}, deadline),
-          options, sizes};
+  return ArgumentsText(command.options,
+                       {.groups = {}, .group_sizes = command.GroupSizes(), .events = {}}, {}, {},
+                       deadline);
 }
 
 TEST(RoundOptionsOfTest, EveryFlagThatHasASayIsInTheRecord) {
   CLI::App app;
   PlanCommand command;
   command.AddTo(app);
-  const std::string defaults = RecordedOf({}).arguments;
+  const std::string defaults = RecordedOf({});
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_lnames().empty() || IsOtherAutoscalerFlag(*option)) continue;
     const std::string& flag = option->get_lnames()[0];
     if (HasNoSay(flag)) continue;
     bool changes = false;
     for (const std::string& value : SomeValues(*option)) {
-      changes |= RecordedOf({"--" + flag + "=" + value}).arguments != defaults;
+      changes |= RecordedOf({"--" + flag + "=" + value}) != defaults;
     }
     EXPECT_TRUE(changes) << flag;
   }
-}
-
-// As an earlier ebb wrote them down.
-TEST(RoundOptionsOfTest, FlagsOfOldRecordsMeanWhatTheyMeantOnTheCommandLine) {
-  CLI::App app;
-  PlanCommand command;
-  command.AddTo(app);
-  size_t compared = 0;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_lnames().empty() || HasNoSay(option->get_lnames()[0])) continue;
-    const std::string& flag = option->get_lnames()[0];
-    for (const std::string& value : SomeValues(*option)) {
-      if (IsOtherAutoscalerFlag(*option)) continue;
-      const auto old = ReadOldFlags("r", {{flag, {value}}});
-      if (!old.ok()) continue;  // A flag of a later ebb.
-      ++compared;
-      const Recorded now = RecordedOf({"--" + flag + "=" + value});
-      EXPECT_EQ(OptionsJson(old->options), OptionsJson(now.options)) << flag << value;
-      ASSERT_EQ(old->group_sizes.size(), now.sizes.size()) << flag;
-      for (size_t i = 0; i < now.sizes.size(); ++i) {
-        EXPECT_EQ(old->group_sizes[i].name, now.sizes[i].name);
-        EXPECT_EQ(old->group_sizes[i].min_size, now.sizes[i].min_size);
-        EXPECT_EQ(old->group_sizes[i].max_size, now.sizes[i].max_size);
-      }
-    }
-  }
-  EXPECT_GE(compared, 53u);
 }
 
 TEST_F(RoundCommandTest, RecordWithDamagedOptionsIsRefusedWithItsRound) {

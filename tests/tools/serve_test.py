@@ -1405,7 +1405,7 @@ class ProcessTest(ServeTest):
         with self.refused(Code.INTERNAL, "default.db"):
             self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW)))
         begun = [pb.BegunDeletion(node=f"n{i}") for i in range(200)]
-        with self.refused(Code.INTERNAL, "default.actuation.json"):
+        with self.refused(Code.INTERNAL, "default.db"):
             self.stub.ReportActuation(pb.ActuationReport(begun=begun))
         self.assertEqual(self.removed(), ["a"])
         self.server.kill()

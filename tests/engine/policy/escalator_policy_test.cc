@@ -419,19 +419,6 @@ TEST(EscalatorPolicyTest, EscalatorDecidesNothingWithoutItsCloudGroup) {
   EXPECT_THAT(decision.warnings, ElementsAre("cloud: the group was not read"));
 }
 
-TEST(EscalatorPolicyTest, AStateOfEscalatorThatAnEarlierVersionWroteIsRead) {
-  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 1000});
-  for (size_t i = 0; i < 2; ++i) AddPod(pool, i, {.cpu_milli = 550, .memory_bytes = 10});
-  const std::unique_ptr<Policy> policy = Make("escalator", Sample("escalator"));
-  std::string state = "11 escalator/1 1 3 1 1750000000 4000 8000 1 6 node-0 3 1 1749990000 ";
-  const PolicyDecision locked = policy->Decide(pool, kNow + 1, &state);
-  EXPECT_EQ(locked.delta, 0);
-  EXPECT_EQ(locked.direction, PolicyDirection::kUp);
-  EXPECT_EQ(locked.reason, "locked");
-  EXPECT_EQ(locked.denied_by, "scale_up_cool_down_period");
-  EXPECT_TRUE(state.starts_with("11 escalator/2 1 3 1 1750000000 ")) << state;
-}
-
 TEST(EscalatorPolicyTest, EscalatorsGroupMayHaveAFixedSizeAndOtherProblemsAreToldWithTheirKey) {
   PolicySettings settings = Sample("escalator");
   settings.Set("min_nodes", int64_t{2});

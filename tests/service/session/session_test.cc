@@ -17,6 +17,7 @@
 #include "service/plan_json.h"
 #include "service/plan_report.h"
 #include "service/round_driver.h"
+#include "service/round_replay.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/samples/generate.h"
@@ -1421,6 +1422,30 @@ TEST_F(SessionRoundTest, AFailedDeletionIsTold) {
   EXPECT_EQ(round->status(), "ScaleDownInCooldown");
 }
 
+// A record says what was reported to each round: a replay knows no session.
+TEST_F(SessionRoundTest, WhatWasReportedIsInTheRecordAndIsReplayed) {
+  options_.record_file = folder_.File("record.db");
+  StartAgain();
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Round(kNow).ok());
+  wire::ActuationReport report;
+  report.add_begun()->set_node("b");
+  report.add_evicted()->set_json(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"gone","namespace":"default",)"
+      R"("uid":"u"},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}})");
+  report.mutable_unready_nodes()->add_nodes("a");
+  ASSERT_TRUE(session_->ReportActuation(report).ok());
+  ASSERT_TRUE(Round(kNow + 10).ok());
+  ASSERT_TRUE(Round(kNow + 20).ok());
+  size_t rounds = 0;
+  const absl::Status replayed = ReplayRecord(options_.record_file, [&](const ReplayedRound& round) {
+    ++rounds;
+    EXPECT_EQ(round.departure, "") << round.round;
+  });
+  EXPECT_TRUE(replayed.ok()) << replayed;
+  EXPECT_EQ(rounds, 3);
+}
+
 TEST_F(SessionRoundTest, ARoundTellsWhatIsToBeDeletedAsData) {
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(Round(kNow).ok());
@@ -1498,21 +1523,23 @@ TEST_F(SessionRoundTest, AStateFileMayBeNamedAndARoundRecorded) {
   ASSERT_TRUE(Round(kNow).ok());
   ASSERT_TRUE(session_->ReportActuation({}).ok());
   EXPECT_TRUE(std::filesystem::exists(folder_.File("mine.db")));
-  EXPECT_TRUE(std::filesystem::exists(folder_.File("mine.actuation.json")));
+  for (const auto& each : std::filesystem::directory_iterator(folder_.path())) {
+    EXPECT_EQ(each.path().extension(), ".db") << each.path();
+  }
   const auto record = RoundDriver::Open({.state = folder_.File("record.db")});
   ASSERT_TRUE(record.ok()) << record.status();
 }
 
 TEST_F(SessionRoundTest, DamagedStateIsToldAndPlansGoOn) {
   ASSERT_TRUE(PutCluster().ok());
-  for (const char* name : {"s.db", "s.actuation.json"}) {
-    std::ofstream(folder_.File(name)) << "no database, and long enough to be looked at";
-    const absl::Status told = Round(kNow).status();
+  std::ofstream(folder_.File("s.db")) << "no database, and long enough to be looked at";
+  for (const absl::Status& told :
+       {Round(kNow).status(), session_->ReportActuation({}).status()}) {
     EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(told.message()), HasSubstr(name));
-    EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
-    std::filesystem::remove(folder_.File(name));
+    EXPECT_THAT(std::string(told.message()), HasSubstr("s.db"));
   }
+  EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+  std::filesystem::remove(folder_.File("s.db"));
   EXPECT_TRUE(Round(kNow).ok());
 }
 
