@@ -9,7 +9,7 @@
 
 #include "engine/actuation/loop.h"
 #include "service/file_identity.h"
-#include "service/round_advisor.h"
+#include "service/run/round_advisor.h"
 #include "tools/flag_values.h"
 #include "tools/plan_command.h"
 
