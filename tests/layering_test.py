@@ -38,7 +38,7 @@ FOLDERS = {
     "service/sizing": _SERVICE | {"engine/policy", "engine/actuation", "service"},
     "service/policy_trial": _SERVICE | {"engine/policy", "engine/actuation", "engine/simulation", "service", "service/sizing"},
     "service/outside": _SERVICE | {"engine/policy", "engine/actuation", "service", "service/sizing"},
-    "service/planning": _SERVICE | {"engine/search", "engine/simulation", "service"},
+    "service/planning": _SERVICE | {"engine/search", "engine/simulation", "service", "service/options"},
     "service/what_if": _SERVICE | {"service", "service/planning"},
     "service/session": _SERVICE | {"service", "service/options", "service/planning", "engine/actuation"},
     "service/embed": _SERVICE | {"service", "service/session"},

@@ -18,6 +18,7 @@
 #include "base/time_range.h"
 #include "service/options/option_field.h"
 #include "service/options/round_options.h"
+#include "service/options/word.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace ebb {
@@ -29,12 +30,6 @@ namespace {
 using enum OptionGroup;
 
 // --- The words for the values of enumerations, the same in flags and in the form --------
-
-template <typename Enum>
-struct Word {
-  std::string_view text;
-  Enum value;
-};
 
 constexpr Word<CandidateOrder> kCandidateOrderWords[] = {
     {"autoscaler", CandidateOrder::kAutoscaler},
@@ -98,7 +93,7 @@ class Rows {
   void OneOf(std::string_view name, Enum& value, const Word<Enum> (&words)[kSize],
              const OptionRow& row) {
     OptionChoice choice;
-    for (const Word<Enum>& word : words) choice.words.emplace_back(word.text);
+    choice.words = TextsOf(words);
     choice.get = [&value, &words] {
       for (const Word<Enum>& word : words) {
         if (word.value == value) return std::string(word.text);
@@ -106,12 +101,9 @@ class Rows {
       return std::string();
     };
     choice.set = [&value, &words](std::string_view text) {
-      for (const Word<Enum>& word : words) {
-        if (word.text != text) continue;
-        value = word.value;
-        return true;
-      }
-      return false;
+      const std::optional<Enum> found = ValueOf(words, text);
+      if (found) value = *found;
+      return found.has_value();
     };
     Add(name, OptionKind::kChoice, std::move(choice), {}, row);
   }

@@ -20,9 +20,10 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "service/options/round_options.h"
+#include "service/options/word.h"
 #include "service/planning/plan_query.h"
 #include "service/prices.h"
-#include "service/options/round_options.h"
 
 namespace ebb {
 
