@@ -18,7 +18,7 @@
 #include "base/time_range.h"
 #include "service/options/option_field.h"
 #include "service/options/round_options.h"
-#include "service/options/word.h"
+#include "service/options/option_words.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace ebb {

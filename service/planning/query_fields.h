@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "service/options/round_options.h"
-#include "service/options/word.h"
+#include "service/options/option_words.h"
 #include "service/planning/plan_query.h"
 #include "service/prices.h"
 
