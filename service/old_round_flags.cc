@@ -14,15 +14,11 @@
 #include "base/duration.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "service/options/option_words.h"
 
 namespace ebb {
 namespace {
 
-template <typename Enum>
-struct Word {
-  std::string_view text;
-  Enum value;
-};
 constexpr Word<CandidateOrder> kCandidateOrderWords[] = {
     {"autoscaler", CandidateOrder::kAutoscaler},
     {"fewest-pods", CandidateOrder::kFewestPods},
@@ -34,16 +30,6 @@ constexpr Word<SkippedTimer> kSkippedTimerWords[] = {{"kept", SkippedTimer::kKep
                                                      {"lost", SkippedTimer::kLost}};
 constexpr Word<ReturnedNode> kReturnedNodeWords[] = {{"anew", ReturnedNode::kStartsAnew},
                                                      {"keep-timer", ReturnedNode::kKeepsTimer}};
-
-template <typename Enum, size_t kSize>
-std::optional<Enum> ValueOf(const Word<Enum> (&words)[kSize], std::string_view text) {
-  for (const Word<Enum>& word : words) {
-    if (word.text == text) return word.value;
-  }
-  return std::nullopt;
-}
-
-using Json = nlohmann::ordered_json;
 
 // --- Values.  Each reader returns false where `text` is no such value. -----------------
 
