@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <utility>
 #include <variant>
 
 #include "base/printable.h"
@@ -118,9 +117,8 @@ CLI::Option* AddKeys(const NamedFlag& flag, CLI::App& app) {
 
 // A flag whose text `set` reads.
 CLI::Option* AddText(const NamedFlag& flag, const CLI::Validator& checker, const char* type,
-                     std::function<void(const std::string&)> set, CLI::App& app) {
-  return app
-      .add_option_function<std::string>(flag.Name(), std::move(set), std::string(flag.flag->help))
+                     const std::function<void(const std::string&)>& set, CLI::App& app) {
+  return app.add_option_function<std::string>(flag.Name(), set, std::string(flag.flag->help))
       ->check(checker)
       ->type_name(flag.ValueName(type));
 }

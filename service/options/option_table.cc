@@ -17,8 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/time_range.h"
 #include "service/options/option_field.h"
-#include "service/options/round_options.h"
 #include "service/options/option_words.h"
+#include "service/options/round_options.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace ebb {
@@ -94,12 +94,7 @@ class Rows {
              const OptionRow& row) {
     OptionChoice choice;
     choice.words = TextsOf(words);
-    choice.get = [&value, &words] {
-      for (const Word<Enum>& word : words) {
-        if (word.value == value) return std::string(word.text);
-      }
-      return std::string();
-    };
+    choice.get = [&value, &words] { return TextOf(words, value); };
     choice.set = [&value, &words](std::string_view text) {
       const std::optional<Enum> found = ValueOf(words, text);
       if (found) value = *found;
@@ -444,14 +439,9 @@ void AddRows(CooldownOptions& options, Rows& rows) {
                .decides = "these delays hold back only the group that they happened to"});
 }
 
-void AddRows(ScaleDownOptions& options, Rows& rows) {
-  auto& [planner, deletion, budgets, cooldown, ok_unready_count, max_unready_percentage,
-         startup_time_s, clock_jump_max_s, soft_taint_count, candidate_ttl_s, eviction_ttl_s,
-         displaced_pods, skipped_timer, returned_node, verify, unneeded_limit] = options;
-  rows.Struct("planner", planner);
-  rows.Struct("deletion", deletion);
-  rows.Struct("budgets", budgets);
-  rows.Struct("cooldown", cooldown);
+// The cluster is unhealthy, or a node is starting.
+void AddHealthRows(int64_t& ok_unready_count, double& max_unready_percentage,
+                   int64_t& startup_time_s, Rows& rows) {
   rows.Count("okTotalUnreadyCount", ok_unready_count,
              {.flag = {.name = "ok-total-unready-count",
                        .help = "So many unready nodes are no reason to stop",
@@ -477,6 +467,10 @@ void AddRows(ScaleDownOptions& options, Rows& rows) {
                 .in_autoscaler = true,
                 .decides = "unready nodes that are younger are starting: neither candidates nor "
                            "destinations"});
+}
+
+void AddClockAndTaintRows(int64_t& clock_jump_max_s, int64_t& soft_taint_count,
+                          int64_t& candidate_ttl_s, Rows& rows) {
   rows.Seconds("clockJumpMaxSeconds", clock_jump_max_s,
                {.flag = {.name = "clock-jump-max",
                          .help = "A round further than this from the last one waits, as a clock "
@@ -505,7 +499,11 @@ void AddRows(ScaleDownOptions& options, Rows& rows) {
                 .about = OptionAbout::kRounds,
                 .decides = "in the first round of all, a node with a soft taint not older than "
                            "this is unneeded since then"});
-  // Where ebb does otherwise than the autoscaler unless it is asked.
+}
+
+// Where ebb does otherwise than the autoscaler unless it is asked.
+void AddOwnRows(int64_t& eviction_ttl_s, DisplacedPods& displaced_pods, SkippedTimer& skipped_timer,
+                ReturnedNode& returned_node, Rows& rows) {
   rows.Seconds("recentEvictionTtlSeconds", eviction_ttl_s,
                {.flag = {.name = "recent-eviction-ttl",
                          .help = "How long room is kept for evicted pods that are not replaced "
@@ -542,6 +540,19 @@ void AddRows(ScaleDownOptions& options, Rows& rows) {
               .about = OptionAbout::kRounds,
               .decides = "a node that comes back under its name with another UID waits `anew`, or "
                          "its timer goes on, as in the autoscaler: `keep-timer`"});
+}
+
+void AddRows(ScaleDownOptions& options, Rows& rows) {
+  auto& [planner, deletion, budgets, cooldown, ok_unready_count, max_unready_percentage,
+         startup_time_s, clock_jump_max_s, soft_taint_count, candidate_ttl_s, eviction_ttl_s,
+         displaced_pods, skipped_timer, returned_node, verify, unneeded_limit] = options;
+  rows.Struct("planner", planner);
+  rows.Struct("deletion", deletion);
+  rows.Struct("budgets", budgets);
+  rows.Struct("cooldown", cooldown);
+  AddHealthRows(ok_unready_count, max_unready_percentage, startup_time_s, rows);
+  AddClockAndTaintRows(clock_jump_max_s, soft_taint_count, candidate_ttl_s, rows);
+  AddOwnRows(eviction_ttl_s, displaced_pods, skipped_timer, returned_node, rows);
   rows.OneOf("verify", verify, kVerifyPlansWords,
              {.about = OptionAbout::kRounds,
               .decides = "which rounds' plans are verified: `always`, `before-deletion`"});
