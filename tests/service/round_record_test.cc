@@ -11,7 +11,7 @@
 #include "service/round_events.h"
 #include "service/round_record.h"
 
-namespace ebb::round_options_test {
+namespace ebb::round_record_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -123,4 +123,4 @@ TEST(RoundRecordTest, MemberThatIsMissingIsRefused) {
 }
 
 }  // namespace
-}  // namespace ebb::round_options_test
+}  // namespace ebb::round_record_test
