@@ -1,12 +1,16 @@
 #include "service/live_cluster.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "service/filter_report.h"
+#include "service/round_events.h"
 #include "snapshot/any_object_sink.h"
+#include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/dump_kinds.h"
 #include "snapshot/import/incomplete.h"
@@ -314,18 +318,116 @@ absl::StatusOr<Json> LiveCluster::Filter(std::string_view pod,
   return FilterJson(snapshot, *id, only, FilterDetail::kEveryFilter);
 }
 
+class LiveCluster::RoundMarks {
+ public:
+  explicit RoundMarks(LiveCluster& cluster) : cluster_(cluster), changes_(cluster.Changes()) {}
+  ~RoundMarks() {
+    for (const auto& [packed, version] : nodes_) Put(UnpackedObject(packed).ref(), version);
+    for (const auto& [namespace_name, name] : pods_) {
+      objects::Pod pod;
+      pod.meta.namespace_name = namespace_name;
+      pod.meta.name = name;
+      const Change change{.type = Change::Type::kDelete, .object = &pod};
+      EBB_CHECK(cluster_.Take({&change, 1}).ok());
+    }
+    // What was judged is there again.
+    if (cluster_.judgement_) cluster_.judgement_->changes += cluster_.Changes() - changes_;
+  }
+  RoundMarks(const RoundMarks&) = delete;
+  RoundMarks& operator=(const RoundMarks&) = delete;
+
+  absl::Status Mark(const RoundSettings& settings, const std::vector<EvictedPod>& remembered,
+                    std::vector<std::string>& log) {
+    const auto mark = [&](const objects::Node& node, uint64_t version) {
+      nodes_.push_back({.packed = PackObject(&node), .version = version});
+      const objects::Node marked = MarkedUnready(node);
+      Put(&marked, version);
+    };
+    LogUnknownUnready(
+        settings.report,
+        [&](const std::string& name) { return cluster_.live_.VisitNode(name, mark); }, log);
+    PodSink sink(*this);
+    return GiveEvictedPods(
+        NameOfReport(settings), settings.report, remembered,
+        [&](const EvictedPod& pod) { return IsInSnapshot(cluster_.live_, pod); }, sink, log);
+  }
+
+  static bool IsInSnapshot(LiveSnapshot& live, const EvictedPod& pod) {
+    return live.FindPod(pod.namespace_name, pod.name) != kNoPod;
+  }
+
+ private:
+  // Puts evicted pods.
+  class PodSink final : public AnyObjectSink {
+   public:
+    explicit PodSink(RoundMarks& marks) : marks_(marks) {}
+
+   protected:
+    absl::Status OnObject(const objects::ObjectRef& object) override {
+      const objects::ObjectMeta& meta = objects::MetaOf(object);
+      const Change change{.object = object};
+      absl::Status taken = marks_.cluster_.Take({&change, 1});
+      if (taken.ok()) {
+        marks_.pods_.emplace_back(std::string(meta.namespace_name), std::string(meta.name));
+      }
+      return taken;
+    }
+
+   private:
+    RoundMarks& marks_;
+  };
+  struct MarkedNode {
+    std::string packed;  // As it was.
+    uint64_t version = 0;
+  };
+
+  // In place of the same object in another form: it is taken.
+  void Put(const objects::ObjectRef& object, uint64_t version) {
+    const std::string text = version == 0 ? "" : absl::StrCat(version);
+    const Change change{.object = object, .resource_version = text};
+    EBB_CHECK(cluster_.Take({&change, 1}, OlderObjects::kTake).ok());
+  }
+
+  LiveCluster& cluster_;
+  const uint64_t changes_;
+  std::vector<MarkedNode> nodes_;
+  std::vector<std::pair<std::string, std::string>> pods_;  // Namespace, name.
+};
+
 absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
                                                 const std::optional<ScaleDownState>& before,
-                                                bool record) {
-  const bool told = record || !settings.report.evictions.empty() ||
-                    !settings.report.unready.empty() ||
-                    (before && !before->actuation.recent_evictions.empty());
+                                                RoundObjects objects) {
+  std::vector<EvictedPod> remembered;
+  if (before) remembered = before->actuation.recent_evictions;
+  // A pod of the same name that has ended, or is expendable, is held beside the snapshot: there is
+  // no place for both.
+  const auto is_beside = [&](const EvictedPod& pod) {
+    objects::Pod named;
+    named.meta.namespace_name = pod.namespace_name;
+    named.meta.name = pod.name;
+    return !pod.object.empty() && live_.Holds(&named) && !RoundMarks::IsInSnapshot(live_, pod);
+  };
   absl::StatusOr<RoundSource> source = RoundSource();
-  if (told) {
-    source = LoadSource(settings, before, [this](ObjectSink& sink) { return live_.Export(sink); });
+  if (std::ranges::any_of(remembered, is_beside) ||
+      std::ranges::any_of(settings.report.evictions, is_beside, &DeletionReport::Eviction::pod)) {
+    const auto read = [this](ObjectSink& sink) { return live_.Export(sink); };
+    source = LoadSource(settings, before, read, objects);
     if (!source.ok()) return source;
   } else {
+    const auto marks = std::make_shared<RoundMarks>(*this);
+    if (absl::Status s = marks->Mark(settings, remembered, source->log); !s.ok()) return s;
+    source->until = marks;
     source->cluster = Here();
+    DropEvicted(settings, before, source->cluster);
+    if (objects == RoundObjects::kForRecord) {
+      BinarySnapshotWriter writer([&](std::string_view chunk) {
+        source->objects.append(chunk);
+        return absl::OkStatus();
+      });
+      absl::Status written = ExportAll(writer);
+      if (written.ok()) written = writer.Finish();
+      if (!written.ok()) return written;
+    }
   }
   source->cluster_uid = live_.UidOfNamespace("kube-system");
   return source;

@@ -139,12 +139,13 @@ class LiveCluster {
   absl::StatusOr<nlohmann::ordered_json> Filter(std::string_view pod,
                                                 std::optional<std::string_view> node);
 
-  // What RoundDriver makes a round of.  Where the round is told of evictions or of unready nodes,
-  // or remembers evictions, or is to be recorded (`record`), it is made from the objects, and
-  // costs as much as reading them; else the planner's memory carries over, and the source is valid
-  // until the next Take().
+  // What RoundDriver makes a round of: this cluster itself, in which nodes that are reported
+  // unready are so, and evicted pods that it lacks wait, until the source goes.  The source is
+  // valid until the next Take(). Cost: that of a change for each of them; with kForRecord
+  // O(cluster).
   absl::StatusOr<RoundSource> Source(const RoundSettings& settings,
-                                     const std::optional<ScaleDownState>& before, bool record);
+                                     const std::optional<ScaleDownState>& before,
+                                     RoundObjects objects);
 
   // All objects of the cluster; reading them gives the same plans.  Errors: the sink's.
   absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
@@ -153,6 +154,8 @@ class LiveCluster {
   absl::Status ExportAll(ObjectSink& sink);
 
  private:
+  // What is done to the cluster for a round, and undone when it goes (live_cluster.cc).
+  class RoundMarks;
   // What ExportAll() gives beside the objects.
   absl::Status ExportRest(ObjectSink& sink);
   // What a version seemed to lack.

@@ -310,16 +310,13 @@ class EventSink final : public ObjectSink {
   [[nodiscard]] bool Saw(const EvictedPod& pod) const {
     return pods_.at(PodKey(pod.namespace_name, pod.name));
   }
-  [[nodiscard]] const std::map<std::string, bool, std::less<>>& unready() const { return unready_; }
+  [[nodiscard]] bool SawNode(const std::string& node) const { return unready_.at(node); }
 
   absl::Status OnNode(const objects::Node& node) override {
     const auto it = unready_.find(node.meta.name);
     if (it == unready_.end()) return sink_.OnNode(node);
     it->second = true;
-    objects::Node marked = node;
-    std::erase_if(marked.conditions, [](const auto& c) { return c.type == "Ready"; });
-    marked.conditions.push_back({.type = "Ready", .status = "False"});
-    return sink_.OnNode(marked);
+    return sink_.OnNode(MarkedUnready(node));
   }
   absl::Status OnPod(const objects::Pod& pod) override {
     if (!pods_.empty()) {
@@ -553,46 +550,62 @@ std::string EventsText(const DeletionReport& report) {
   return events.empty() ? "" : CompactJson(events);
 }
 
-absl::Status ReadWithEvents(const std::string& file, const DeletionReport& events,
-                            const std::vector<EvictedPod>& remembered, ObjectSink& sink,
-                            const std::function<absl::Status(ObjectSink&)>& read,
-                            std::vector<std::string>& log) {
-  std::vector<const EvictedPod*> evicted;
-  evicted.reserve(events.evictions.size() + remembered.size());
-  for (const auto& eviction : events.evictions) evicted.push_back(&eviction.pod);
-  const size_t told = evicted.size();
-  for (const EvictedPod& pod : remembered) evicted.push_back(&pod);
-  EventSink dump(events.unready, sink);
-  for (const EvictedPod* pod : evicted) dump.LookFor(*pod);
-  if (absl::Status s = read(dump); !s.ok()) return s;
+objects::Node MarkedUnready(const objects::Node& node) {
+  objects::Node marked = node;
+  std::erase_if(marked.conditions, [](const auto& c) { return c.type == "Ready"; });
+  marked.conditions.push_back({.type = "Ready", .status = "False"});
+  return marked;
+}
 
+void LogUnknownUnready(const DeletionReport& report,
+                       const std::function<bool(const std::string& node)>& is_there,
+                       std::vector<std::string>& log) {
   FewLines unknown("unreadyNodes", "nodes");
-  for (const auto& [node, seen] : dump.unready()) {
-    if (!seen) unknown.Add(log, absl::StrCat("node ", node, " is not in the cluster"));
+  for (const std::string& node : std::set(report.unready.begin(), report.unready.end())) {
+    if (!is_there(node)) unknown.Add(log, absl::StrCat("node ", node, " is not in the cluster"));
   }
   unknown.End(log);
+}
+
+absl::Status GiveEvictedPods(const std::string& file, const DeletionReport& report,
+                             const std::vector<EvictedPod>& remembered,
+                             const std::function<bool(const EvictedPod& pod)>& is_there,
+                             ObjectSink& sink, std::vector<std::string>& log) {
   EvictedPodSink waiting(sink);
   ImportStats stats;
   absl::flat_hash_set<std::string> added;
+  const auto give = [&](const EvictedPod& pod) -> absl::Status {
+    std::string name = PodKey(pod.namespace_name, pod.name);
+    if (pod.object.empty() || is_there(pod) || !added.insert(name).second) return absl::OkStatus();
+    return ReadBytes(absl::StrCat(file, ": pod ", name), pod.object, waiting, stats);
+  };
   FewLines without_room("recentEvictions", "pods");
-  for (size_t i = 0; i < evicted.size(); ++i) {
-    const EvictedPod& pod = *evicted[i];
+  for (const auto& [pod, at_s] : report.evictions) {
+    if (absl::Status s = give(pod); !s.ok()) return s;
     const std::string name = PodKey(pod.namespace_name, pod.name);
-    if (dump.Saw(pod) || added.contains(name)) continue;
-    if (pod.object.empty()) {
-      if (i < told) {
-        without_room.Add(log, absl::StrCat("pod ", name,
-                                           " is not in the cluster and its object is not given: "
-                                           "no room is kept for it"));
-      }
-      continue;
-    }
-    const std::string where = absl::StrCat(file, ": pod ", name);
-    if (absl::Status s = ReadBytes(where, pod.object, waiting, stats); !s.ok()) return s;
-    added.insert(name);
+    if (!pod.object.empty() || is_there(pod) || added.contains(name)) continue;
+    without_room.Add(log, absl::StrCat("pod ", name,
+                                       " is not in the cluster and its object is not given: "
+                                       "no room is kept for it"));
   }
   without_room.End(log);
+  for (const EvictedPod& pod : remembered) {
+    if (absl::Status s = give(pod); !s.ok()) return s;
+  }
   return absl::OkStatus();
+}
+
+absl::Status ReadWithEvents(const std::string& file, const DeletionReport& report,
+                            const std::vector<EvictedPod>& remembered, ObjectSink& sink,
+                            const std::function<absl::Status(ObjectSink&)>& read,
+                            std::vector<std::string>& log) {
+  EventSink dump(report.unready, sink);
+  for (const auto& eviction : report.evictions) dump.LookFor(eviction.pod);
+  for (const EvictedPod& pod : remembered) dump.LookFor(pod);
+  if (absl::Status s = read(dump); !s.ok()) return s;
+  LogUnknownUnready(report, [&](const std::string& node) { return dump.SawNode(node); }, log);
+  return GiveEvictedPods(
+      file, report, remembered, [&](const EvictedPod& pod) { return dump.Saw(pod); }, sink, log);
 }
 
 ResolvedEvents Resolve(const DeletionReport& events, const ClusterSnapshot& snapshot,

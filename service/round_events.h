@@ -61,6 +61,22 @@ std::string NotADeletionResult();
 // Errors: one line; `where` stands for the object in it: it is not one Pod.
 absl::Status NamePodOf(const std::string& where, EvictedPod& pod);
 
+// The node as one that is not ready.
+objects::Node MarkedUnready(const objects::Node& node);
+
+// Logs each unready node of the report that the cluster lacks.
+void LogUnknownUnready(const DeletionReport& report,
+                       const std::function<bool(const std::string& node)>& is_there,
+                       std::vector<std::string>& log);
+
+// Hands over the evicted pods, those of `report` and `remembered` ones, that the cluster lacks, as
+// pods that wait for a node.  Logs those whose object is not known.  `file` stands for the report
+// in errors.
+absl::Status GiveEvictedPods(const std::string& file, const DeletionReport& report,
+                             const std::vector<EvictedPod>& remembered,
+                             const std::function<bool(const EvictedPod& pod)>& is_there,
+                             ObjectSink& sink, std::vector<std::string>& log);
+
 // Reads a dump as the report wants it: `read` hands its objects over to `sink` with
 // unready nodes marked, and after them come evicted pods, `remembered` ones and those of
 // `report`, that the dump lacks, without a node.

@@ -12,23 +12,35 @@
 namespace ebb {
 namespace {
 
-// Pods that were evicted are placed as such or not at all.
-void DropEvicted(const std::vector<EvictedPod>& evictions, LoadedCluster& cluster) {
-  absl::flat_hash_set<PodId> evicted;
-  for (const EvictedPod& pod : evictions) {
-    const auto id = cluster.snapshot.catalog().FindPod(pod.namespace_name, pod.name);
-    if (!id.ok()) continue;
-    const Catalog& catalog = cluster.snapshot.catalog();
-    if (pod.uid.empty() || catalog.Text(catalog.pod(*id).key) == pod.uid) evicted.insert(*id);
-  }
-  std::erase_if(cluster.pending, [&](PodId pod) { return evicted.contains(pod); });
+const std::vector<EvictedPod>& Remembered(const std::optional<ScaleDownState>& before) {
+  static const auto* const none = new std::vector<EvictedPod>();
+  return before ? before->actuation.recent_evictions : *none;
 }
 
 }  // namespace
 
+std::string NameOfReport(const RoundSettings& settings) {
+  return settings.texts.events ? settings.texts.events->name : "recent evictions";
+}
+
+void DropEvicted(const RoundSettings& settings, const std::optional<ScaleDownState>& before,
+                 LoadedCluster& cluster) {
+  const Catalog& catalog = cluster.snapshot.catalog();
+  absl::flat_hash_set<PodId> evicted;
+  const auto add = [&](const EvictedPod& pod) {
+    const auto id = catalog.FindPod(pod.namespace_name, pod.name);
+    if (!id.ok()) return;
+    if (pod.uid.empty() || catalog.Text(catalog.pod(*id).key) == pod.uid) evicted.insert(*id);
+  };
+  for (const EvictedPod& pod : Remembered(before)) add(pod);
+  for (const auto& eviction : settings.report.evictions) add(eviction.pod);
+  std::erase_if(cluster.pending, [&](PodId pod) { return evicted.contains(pod); });
+}
+
 absl::StatusOr<RoundSource> LoadSource(const RoundSettings& settings,
                                        const std::optional<ScaleDownState>& before,
-                                       const std::function<absl::Status(ObjectSink&)>& read) {
+                                       const std::function<absl::Status(ObjectSink&)>& read,
+                                       RoundObjects objects) {
   RoundSource source;
   BinarySnapshotWriter writer([&](std::string_view chunk) {
     source.objects.append(chunk);
@@ -36,35 +48,35 @@ absl::StatusOr<RoundSource> LoadSource(const RoundSettings& settings,
   });
   ClusterLoader loader(settings.options.load);
   TeeSink tee(loader, writer);
-  std::vector<EvictedPod> evictions;
-  if (before) evictions = before->actuation.recent_evictions;
-  const std::string name = settings.texts.events ? settings.texts.events->name : "recent evictions";
-  if (absl::Status s = ReadWithEvents(name, settings.report, evictions, tee, read, source.log);
+  const bool record = objects == RoundObjects::kForRecord;
+  ObjectSink& sink = record ? static_cast<ObjectSink&>(tee) : loader;
+  if (absl::Status s = ReadWithEvents(NameOfReport(settings), settings.report, Remembered(before),
+                                      sink, read, source.log);
       !s.ok()) {
     return s;
   }
-  if (absl::Status s = writer.Finish(); !s.ok()) return s;
+  if (absl::Status s = record ? writer.Finish() : absl::OkStatus(); !s.ok()) return s;
   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
   if (!cluster.ok()) return cluster.status();
   source.cluster = *std::move(cluster);
-  for (const auto& eviction : settings.report.evictions) evictions.push_back(eviction.pod);
-  DropEvicted(evictions, source.cluster);
+  DropEvicted(settings, before, source.cluster);
   return source;
 }
 
 absl::StatusOr<RoundSource> ReadSource(std::span<const std::string> inputs,
                                        const RoundSettings& settings,
                                        const std::optional<ScaleDownState>& before,
-                                       const Parallelism& parallelism) {
+                                       RoundObjects objects, const Parallelism& parallelism) {
   const LoadOptions& options = settings.options.load;
   InputWatch watch(options.expendable_pods_priority_cutoff);
   if (options.allow_incomplete) watch.TakePartsOfLists();
   ImportStats stats;
   absl::StatusOr<RoundSource> source = LoadNewest(watch, [&] {
     stats = {};
-    return LoadSource(settings, before, [&](ObjectSink& sink) {
+    const auto read = [&](ObjectSink& sink) {
       return watch.Read(inputs, sink, stats, parallelism, options.limits);
-    });
+    };
+    return LoadSource(settings, before, read, objects);
   });
   if (!source.ok()) return source;
   if (absl::Status s = JudgeInput(watch, std::move(stats), options, source->cluster); !s.ok()) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "base/text.h"
 #include "base/time_range.h"
 #include "service/sqlite_table.h"
+#include "service/text_delta.h"
 
 namespace ebb {
 namespace {
@@ -159,16 +161,38 @@ struct QueueTable {
   static auto Lists(auto& sizing) { return std::array{&sizing.queue}; }
 };
 
+// A round as it is stored: `decision` is what differs (text_delta.h) from the decision of round
+// `key_round`, which the table key_decisions has.
+struct StoredRound : RoundRecord {
+  int64_t key_round = 0;
+};
 struct RoundsTable {
-  using Row = RoundRecord;
+  using Row = StoredRound;
   static constexpr const char* kName = "rounds";
   static constexpr auto kKey = std::tuple(Column<CountKind, &Row::round>{"round"});
   static constexpr auto kValues = std::tuple(
       Column<TimeKind, &Row::now_s>{"now_s"}, Column<TextKind, &Row::input_digest>{"input_digest"},
-      Column<TextKind, &Row::status>{"status"}, Column<TextKind, &Row::decision>{"decision"},
-      Column<TextKind, &Row::arguments>{"arguments"}, Column<BytesKind, &Row::input>{"input"});
+      Column<TextKind, &Row::status>{"status"}, Column<CountKind, &Row::key_round>{"key_round"},
+      Column<BytesKind, &Row::decision>{"decision"}, Column<TextKind, &Row::arguments>{"arguments"},
+      Column<BytesKind, &Row::input>{"input"});
   static auto Lists(auto& rounds) { return std::array{&rounds}; }
 };
+
+struct StoredKey {
+  int64_t round = 0;
+  std::string packed;  // Of no other decision.
+};
+struct KeyDecisionsTable {
+  using Row = StoredKey;
+  static constexpr const char* kName = "key_decisions";
+  static constexpr auto kKey = std::tuple(Column<CountKind, &Row::round>{"round"});
+  static constexpr auto kValues = std::tuple(Column<BytesKind, &Row::packed>{"decision"});
+  static auto Lists(auto& keys) { return std::array{&keys}; }
+};
+// A decision becomes a key where what differs is longer than this, and than this part of the key
+// before it.
+constexpr size_t kDeltaBytes = 1000;
+constexpr size_t kDeltaPart = 3;
 
 // What was reported (held_reports.h), of a DeletionReport: lists that are added to, or replaced as
 // a whole, are kept by place.
@@ -232,7 +256,7 @@ using CounterTables = Tables<CountersTable>;
 using SizingTables = Tables<PoolsTable, QueueTable>;
 using ReportTables = Tables<ReportedDeletionsTable, ReportedResultsTable, ReportedEvictionsTable,
                             ReportedScaleUpsTable, UnreadyNodesTable, UnregisteredNodesTable>;
-using RoundTables = Tables<RoundsTable>;
+using RoundTables = Tables<RoundsTable, KeyDecisionsTable>;
 
 // The figures of a state: rows of the table `state`, by their names.
 struct StateFigures {
@@ -415,6 +439,11 @@ uint64_t ReportsDigest(const DeletionReport& report) {
   add.operator()<UnreadyNodesTable>(report.unready, true);
   add.operator()<UnregisteredNodesTable>(report.unregistered, true);
   return sum;
+}
+
+std::string DamagedDecision(const char* table, int64_t round) {
+  return absl::StrCat("table ", table, ", column decision: that of round ", round,
+                      " cannot be unpacked");
 }
 
 std::optional<int64_t> Number(sqlite3* db, const char* sql) {
@@ -741,14 +770,54 @@ absl::Status SqliteState::WriteCountersDigest() {
   return put.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
+// Reads the last key again only where another process has written it.
+absl::Status SqliteState::LoadKeyDecision() {
+  Rows rows(db_, "key_decisions",
+            "SELECT round, decision FROM key_decisions ORDER BY round DESC LIMIT 1");
+  if (!rows.Next()) {
+    key_decision_.reset();
+    return rows.ok() ? absl::OkStatus() : Error("cannot be read");
+  }
+  StoredKey key = ReadRow<KeyDecisionsTable>(rows);
+  if (!rows.what().empty()) return Damaged(rows.what());
+  if (key_decision_ && key_decision_->round == key.round && key_decision_->packed == key.packed) {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::string> text = UnpackDelta("", key.packed);
+  if (!text.ok()) return Damaged(DamagedDecision("key_decisions", key.round));
+  key_decision_ = {.round = key.round, .packed = std::move(key.packed), .text = *std::move(text)};
+  return absl::OkStatus();
+}
+
 absl::Status SqliteState::WriteRound(const RoundRecord& round) {
+  if (absl::Status s = LoadKeyDecision(); !s.ok()) return s;
+  StoredRound stored{round};
+  if (key_decision_) {
+    stored.decision = PackDelta(key_decision_->text, round.decision);
+    stored.key_round = key_decision_->round;
+  }
+  const size_t most =
+      key_decision_ ? std::max(kDeltaBytes, key_decision_->packed.size() / kDeltaPart) : 0;
+  if (!key_decision_ || stored.decision.size() > most) {
+    key_decision_ = {
+        .round = round.round, .packed = PackDelta("", round.decision), .text = round.decision};
+    Statement put(db_, PutSqlOf<KeyDecisionsTable>());
+    PutRow<KeyDecisionsTable>(put, {.round = round.round, .packed = key_decision_->packed});
+    if (!put.ok()) return Error("cannot be written");
+    stored.decision = PackDelta(round.decision, round.decision);
+    stored.key_round = round.round;
+  }
   Statement insert(db_, PutSqlOf<RoundsTable>());
-  PutRow<RoundsTable>(insert, round);
+  PutRow<RoundsTable>(insert, stored);
   if (!insert.ok()) return Error("cannot be written");
   if (options_.rounds_max <= 0) return absl::OkStatus();
   Statement drop(db_, "DELETE FROM rounds WHERE round <= ?");
   drop.Run(round.round - options_.rounds_max);
-  return drop.ok() ? absl::OkStatus() : Error("cannot be written");
+  Statement drop_keys(db_,
+                      "DELETE FROM key_decisions "
+                      "WHERE round < (SELECT min(key_round) FROM rounds)");
+  drop_keys.Run();
+  return drop.ok() && drop_keys.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
 // The rows of pools and of the queue become those of `after`.
@@ -952,10 +1021,33 @@ int64_t SqliteState::rows_written() const { return sqlite3_total_changes64(db_);
 absl::StatusOr<std::vector<RoundRecord>> SqliteState::Rounds() {
   std::vector<RoundRecord> rounds;
   if (version_ == 0) return rounds;
-  const TableRead read = RoundTables::Read(db_, rounds);
+  std::vector<StoredRound> stored;
+  std::vector<StoredKey> keys;
+  TableRead read = ReadTable<RoundsTable>(db_, stored);
+  if (read.ok) read = ReadTable<KeyDecisionsTable>(db_, keys);
   if (!read.what.empty()) return Damaged(read.what);
   if (!read.ok) return Error("cannot be read");
+  std::map<int64_t, std::string> texts;
+  for (const StoredKey& key : keys) {
+    absl::StatusOr<std::string> text = UnpackDelta("", key.packed);
+    if (!text.ok()) return Damaged(DamagedDecision("key_decisions", key.round));
+    texts[key.round] = *std::move(text);
+  }
+  for (StoredRound& each : stored) {
+    absl::StatusOr<std::string> text = UnpackDelta(texts[each.key_round], each.decision);
+    if (!text.ok()) return Damaged(DamagedDecision("rounds", each.round));
+    each.decision = *std::move(text);
+    rounds.push_back(std::move(each));
+  }
   return rounds;
+}
+
+absl::StatusOr<bool> SqliteState::IsRecord() {
+  if (version_ == 0) return false;
+  const std::optional<int64_t> recorded = Number(
+      db_, "SELECT coalesce((SELECT arguments != '' FROM rounds ORDER BY round LIMIT 1), 0)");
+  if (!recorded) return Error("cannot be read");
+  return *recorded != 0;
 }
 
 }  // namespace ebb

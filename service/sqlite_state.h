@@ -5,8 +5,10 @@
 // A table per kind of thing that is remembered, so that `sqlite3 ebb.db` answers
 // questions: timers, skipped, started, deletions, evictions, cooldowns, hints,
 // unremovable, counters, rounds; pools and queue are of sizing policies; reported_*, unready_nodes
-// and unregistered_nodes hold what was reported for the next round.  A round is one transaction,
-// in which what was reported for it goes, and so is a round with the pools that were set before it.
+// and unregistered_nodes hold what was reported for the next round.  Of decisions `rounds` holds
+// what differs from one of key_decisions, compressed: `ebb state show FILE --round N` prints one.
+// A round is one transaction, in which what was reported for it goes, and so is a round with the
+// pools that were set before it.
 //
 // Names:   a path is the name of a file and nothing else: ":memory:" and "file:x.db" are
 //          files of these names.
@@ -115,6 +117,9 @@ class SqliteState final : public StateStore {
   // In order.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();
 
+  // Whether it holds rounds that can be replayed, and so no state that goes on.
+  absl::StatusOr<bool> IsRecord();
+
   // The number of the last round; 0: there is none.
   absl::StatusOr<int64_t> LastRound();
 
@@ -174,6 +179,7 @@ class SqliteState final : public StateStore {
   absl::Status WriteCounters(const std::vector<StoredCounter>& before,
                              const std::vector<StoredCounter>& after);
   absl::Status WriteCountersDigest();
+  absl::Status LoadKeyDecision();
   absl::Status WriteRound(const RoundRecord& round);
   absl::Status WriteSizing(const SizingState& after);
   absl::Status WriteReport(const HeldReports::Changes& changes);
@@ -190,6 +196,13 @@ class SqliteState final : public StateStore {
   sqlite3* db_ = nullptr;
   int64_t version_ = 0;  // Of the file's tables; 0: it has none yet.
   std::optional<Content> known_;
+  // The decision that those of later rounds are stored by, as far as it is known here.
+  struct KeyDecision {
+    int64_t round = 0;
+    std::string packed;
+    std::string text;
+  };
+  std::optional<KeyDecision> key_decision_;
   std::optional<ClusterId> cluster_;
   std::optional<SizingState> sizing_;  // For the next save.
   bool overtaken_ = false;             // Somebody saved after Load.

@@ -111,8 +111,9 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
 
   const Parallelism parallelism(command.threads);
   const Clock::time_point start = Clock::now();
-  absl::StatusOr<RoundSource> source =
-      ReadSource(command.inputs, *settings, driver.before(), parallelism);
+  absl::StatusOr<RoundSource> source = ReadSource(
+      command.inputs, *settings, driver.before(),
+      flags.record.empty() ? RoundObjects::kNone : RoundObjects::kForRecord, parallelism);
   if (!source.ok()) return Fail(source.status(), err);
   if (absl::Status s = driver.CheckCluster(*source); !s.ok()) return Fail(s, err);
   const absl::StatusOr<int64_t> now_s = command.Accept(settings->groups, source->cluster);

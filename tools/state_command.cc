@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -37,10 +38,10 @@ absl::StatusOr<OpenedState> OpenState(const std::string& file, const SqliteState
   if (!state->has_value()) {
     return absl::InvalidArgumentError(file + ": holds no round yet");
   }
-  const auto rounds = (*store)->Rounds();
-  if (!rounds.ok()) return rounds.status();
+  const auto is_record = (*store)->IsRecord();
+  if (!is_record.ok()) return is_record.status();
   // The state of a record is that before its first round; it may not change.
-  if (!rounds->empty() && !rounds->front().arguments.empty()) {
+  if (*is_record) {
     return absl::InvalidArgumentError(file + ": is a record, not a state file");
   }
   return OpenedState{*std::move(store), **std::move(state)};
@@ -75,7 +76,11 @@ void StateCommand::AddTo(CLI::App& app) {
         ->check(values::File())
         ->required();
   };
-  takes_file(*app.add_subcommand("show", "Print what a state file remembers"));
+  CLI::App* const show = app.add_subcommand("show", "Print what a state file remembers");
+  takes_file(*show);
+  show->add_option("--round", round, "Print what this round decided, as JSON, in place of that")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   set_clock_ = app.add_subcommand(
       "set-clock",
       "Set the clock of a state back after rounds were made at a wrong time: every time in it "
@@ -93,7 +98,27 @@ int StateCommand::Run(std::ostream& out, std::ostream& err) const {
   return set_clock_->parsed() ? SetClockBack(out, err) : Show(out, err);
 }
 
+int StateCommand::ShowRound(std::ostream& out, std::ostream& err) const {
+  const auto store = SqliteState::Open(file, {.read_only = true});
+  if (!store.ok()) return Fail(store.status(), err);
+  const auto rounds = (*store)->Rounds();
+  if (!rounds.ok()) return Fail(rounds.status(), err);
+  const auto found = std::ranges::find(*rounds, round, &RoundRecord::round);
+  if (found == rounds->end()) {
+    const std::string there =
+        rounds->empty()
+            ? "no round"
+            : fmt::format("the rounds {} to {}", rounds->front().round, rounds->back().round);
+    return Fail(absl::NotFoundError(
+                    fmt::format("{}: holds {}, and not round {}", Printable(file), there, round)),
+                err);
+  }
+  out << found->decision << "\n";
+  return 0;
+}
+
 int StateCommand::Show(std::ostream& out, std::ostream& err) const {
+  if (round > 0) return ShowRound(out, err);
   const absl::StatusOr<OpenedState> opened = OpenState(file, {.read_only = true});
   if (!opened.ok()) return Fail(opened.status(), err);
   const ScaleDownState& state = opened->state;

@@ -6,6 +6,7 @@
 #ifndef EBB_TOOLS_STATE_COMMAND_H_
 #define EBB_TOOLS_STATE_COMMAND_H_
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 
@@ -18,6 +19,7 @@ namespace ebb {
 struct StateCommand {
   std::string file;
   std::string now;
+  int64_t round = 0;  // Whose decision is shown; 0: the state is.
 
   void AddTo(CLI::App& app);
   // 0: done, or there was nothing to do; 1: the file is no state that can be used.
@@ -25,6 +27,7 @@ struct StateCommand {
 
  private:
   int Show(std::ostream& out, std::ostream& err) const;
+  int ShowRound(std::ostream& out, std::ostream& err) const;
   int SetClockBack(std::ostream& out, std::ostream& err) const;
 
   CLI::App* set_clock_ = nullptr;

@@ -1214,8 +1214,9 @@ absl::StatusOr<RoundSource> Session::SourceOf(const wire::RoundCall& call, Round
   const absl::StatusOr<LoadedCluster> judged =
       Judged(call.input().allow_incomplete(), Use::kCarriedOut);
   if (!judged.ok()) return judged.status();
-  const bool record = !options_.record_file.empty();
-  absl::StatusOr<RoundSource> source = cluster_->Source(told, driver_->before(), record);
+  const RoundObjects objects =
+      options_.record_file.empty() ? RoundObjects::kNone : RoundObjects::kForRecord;
+  absl::StatusOr<RoundSource> source = cluster_->Source(told, driver_->before(), objects);
   if (!source.ok()) return source.status();
   source->cluster.warnings = judged->warnings;
   if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {

@@ -356,6 +356,18 @@ PodId LiveSnapshot::FindPod(std::string_view namespace_name, std::string_view na
   return it == pods_by_name_.end() ? kNoPod : pods_[it->second].id;
 }
 
+bool LiveSnapshot::VisitNode(
+    std::string_view name,
+    const std::function<void(const objects::Node& node, uint64_t version)>& visit) {
+  objects::Node named;
+  named.meta.name = name;
+  const HeldObject* const held = objects_.Find(&named);
+  if (held == nullptr) return false;
+  const UnpackedObject unpacked(held->packed);
+  visit(*std::get<const objects::Node*>(unpacked.ref()), held->version);
+  return true;
+}
+
 bool LiveSnapshot::Holds(const objects::ObjectRef& object) {
   const auto* const pod = std::get_if<const objects::Pod*>(&object);
   return pod != nullptr ? FindName((*pod)->meta) != pods_by_name_.end()

@@ -259,6 +259,9 @@ class LiveSnapshot {
   }
   // Whether an object of that kind and of these names is held.
   [[nodiscard]] bool Holds(const objects::ObjectRef& object);
+  // The node as it was put last, and its version (HeldObject); false: no such node is held.
+  bool VisitNode(std::string_view name,
+                 const std::function<void(const objects::Node& node, uint64_t version)>& visit);
   // A pod by its name; kNoPod: none of that name is in the snapshot.
   [[nodiscard]] PodId FindPod(std::string_view namespace_name, std::string_view name);
 

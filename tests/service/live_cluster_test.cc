@@ -23,6 +23,7 @@
 #include "service/plan_json.h"
 #include "service/plan_report.h"
 #include "service/round_driver.h"
+#include "service/round_replay.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/live/change_batch.h"
@@ -734,7 +735,8 @@ TEST(LiveClusterTest, WhatIsPassedOverTellsNoTimeAndNoCluster) {
   PutSmall(twin);
   const RoundSettings settings;
   const auto uid = [&] {
-    const absl::StatusOr<RoundSource> source = twin.live().Source(settings, std::nullopt, false);
+    const absl::StatusOr<RoundSource> source =
+        twin.live().Source(settings, std::nullopt, RoundObjects::kNone);
     EXPECT_TRUE(source.ok()) << source.status();
     return source.ok() ? source->cluster_uid : "";
   };
@@ -861,9 +863,10 @@ class LiveRoundsTest : public testing::Test {
     return *std::move(settings);
   }
   // Makes and saves a round; what it decided.
-  static std::string Round(RoundDriver& driver, int64_t now_s, absl::StatusOr<RoundSource> source) {
+  static std::string Round(RoundDriver& driver, int64_t now_s, absl::StatusOr<RoundSource> source,
+                           const RoundSettings& settings = Settings()) {
     EXPECT_TRUE(source.ok()) << source.status();
-    auto round = driver.Make(Settings(), now_s, *source);
+    auto round = driver.Make(settings, now_s, *source);
     if (!round.ok()) return std::string(round.status().message());
     if (absl::Status s = driver.Save(**round, *source); !s.ok()) return std::string(s.message());
     return (*round)->json->dump();
@@ -881,7 +884,8 @@ TEST_F(LiveRoundsTest, RoundsOverALiveClusterDecideAsThoseOverDumps) {
     const std::unique_ptr<RoundDriver> loaded = Open({.state = Path("loaded")});
     if (after_s == 60) twin.Put(Pod("s").On("a").Cpu(10));
     if (after_s == 120) twin.DeletePod("s");
-    decision = Round(*live, kNow + after_s, twin.live().Source(Settings(), live->before(), false));
+    decision = Round(*live, kNow + after_s,
+                     twin.live().Source(Settings(), live->before(), RoundObjects::kNone));
     const std::string want = Round(*loaded, kNow + after_s,
                                    LoadSource(Settings(), loaded->before(),
                                               [&](ObjectSink& sink) { return twin.Give(sink); }));
@@ -893,13 +897,68 @@ TEST_F(LiveRoundsTest, RoundsOverALiveClusterDecideAsThoseOverDumps) {
   }
 }
 
+// Symptom: where deletions were under way, a round exported the whole cluster and read it again.
+TEST_F(LiveRoundsTest, WhatIsReportedIsInTheClusterForTheRoundAlone) {
+  const std::unique_ptr<RoundDriver> live = Open({.state = Path("live"), .record = Path("record")});
+  const std::unique_ptr<RoundDriver> loaded = Open({.state = Path("loaded")});
+  Twin twin;
+  PutSmall(twin);
+  const auto evicted = [](const std::string& name, const char* cpu) {
+    EvictedPod pod{.namespace_name = "default", .name = name, .uid = "uid-" + name};
+    pod.object = absl::StrCat(
+        R"({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"default","name":")", name,
+        R"(","uid":"uid-)", name,
+        R"("},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":")", cpu,
+        R"("}}}]},"status":{"phase":"Running"}})");
+    return DeletionReport::Eviction{.pod = pod, .at_s = std::nullopt};
+  };
+  const auto described = [&] {
+    LiveCluster::Version version = twin.live().Unjudged();
+    return Described(version);
+  };
+  std::vector<DeletionReport> reports(5);
+  reports[0].unready = {"a", "gone"};
+  reports[1].evictions = {evicted("moved", "100m"), evicted("large", "1500m")};
+  reports[1].in_progress = {{.node = "c", .group = "", .drained = true}};
+  reports[2].unready = {"c"};  // The second round's evictions are remembered.
+  reports[3].evictions = {
+      evicted("p", "100m"),  // Is there.
+      {.pod = {.namespace_name = "default", .name = "named", .uid = ""}, .at_s = std::nullopt}};
+  for (size_t i = 0; i < reports.size(); ++i) {
+    RoundSettings settings = Settings();
+    settings.report = reports[i];
+    const int64_t now_s = kNow + 10 * static_cast<int64_t>(i);
+    const std::string before = described();
+    auto twin_source =
+        LoadSource(settings, loaded->before(), [&](ObjectSink& sink) { return twin.Give(sink); });
+    auto source = twin.live().Source(settings, live->before(), RoundObjects::kForRecord);
+    ASSERT_TRUE(source.ok() && twin_source.ok())
+        << i << ": " << source.status() << ", " << twin_source.status();
+    EXPECT_EQ(source->log, twin_source->log) << i;
+    const uint64_t rebuilds = twin.live().counts().AllRebuilds();
+    EXPECT_EQ(Round(*live, now_s, std::move(source), settings),
+              Round(*loaded, now_s, std::move(twin_source), settings))
+        << i;
+    EXPECT_EQ(described(), before) << i;
+    EXPECT_EQ(twin.live().counts().AllRebuilds(), rebuilds) << i;
+  }
+  twin.Compare();
+  size_t same = 0;
+  ASSERT_TRUE(ReplayRecord(Path("record"), [&](const ReplayedRound& round) {
+                EXPECT_EQ(round.departure, "") << round.round;
+                ++same;
+              }).ok());
+  EXPECT_EQ(same, reports.size());
+}
+
 TEST_F(LiveRoundsTest, RoundsOfALiveClusterCanBeRecorded) {
   const std::unique_ptr<RoundDriver> driver =
       Open({.state = Path("live"), .record = Path("record")});
   Twin twin;
   PutSmall(twin);
   for (const int64_t after_s : {0, 60, 700}) {
-    absl::StatusOr<RoundSource> source = twin.live().Source(Settings(), driver->before(), true);
+    absl::StatusOr<RoundSource> source =
+        twin.live().Source(Settings(), driver->before(), RoundObjects::kForRecord);
     ASSERT_TRUE(source.ok()) << source.status();
     EXPECT_FALSE(source->objects.empty());
     EXPECT_THAT(Round(*driver, kNow + after_s, std::move(source)), HasSubstr("ScaleDown"));

@@ -217,12 +217,15 @@ TEST_F(RoundDriverTest, RecordOfADriverThatLivesOnIsReplayed) {
   const RoundSettings settings = Settings(options);
   std::vector<const Deadline*> deadlines = {nullptr, &never, &at_once, &at_once};
   for (size_t i = 0; i < deadlines.size(); ++i) {
-    auto source = LoadSource(settings, driver->before(), [](ObjectSink& sink) {
-      for (const char* name : {"a", "b", "c"}) {
-        if (absl::Status s = sink.OnNode(Node(name).raw); !s.ok()) return s;
-      }
-      return sink.OnPod(Pod("p").On("a").Cpu(500).raw);
-    });
+    auto source = LoadSource(
+        settings, driver->before(),
+        [](ObjectSink& sink) {
+          for (const char* name : {"a", "b", "c"}) {
+            if (absl::Status s = sink.OnNode(Node(name).raw); !s.ok()) return s;
+          }
+          return sink.OnPod(Pod("p").On("a").Cpu(500).raw);
+        },
+        RoundObjects::kForRecord);
     ASSERT_TRUE(source.ok()) << source.status();
     const auto round =
         driver->Make(settings, kStart + static_cast<int64_t>(i) * 301, *source, deadlines[i]);

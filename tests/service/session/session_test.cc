@@ -1427,6 +1427,7 @@ TEST_F(SessionRoundTest, WhatWasReportedIsInTheRecordAndIsReplayed) {
   options_.record_file = folder_.File("record.db");
   StartAgain();
   ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Put({PodJson("done", "b", "1", "Succeeded")}).ok());  // A decision counts it.
   ASSERT_TRUE(Round(kNow).ok());
   wire::ActuationReport report;
   report.add_begun()->set_node("b");
