@@ -442,6 +442,15 @@ int64_t SimulatedObjects::CountHealthy(size_t budget) const {
   });
 }
 
+std::vector<int64_t> SimulatedObjects::CountHealthy() const {
+  std::vector<int64_t> healthy(budgets_.size());
+  for (const SimulatedPod& pod : pods_) {
+    if (!IsHealthy(pod)) continue;
+    for (const size_t budget : templates_[pod.pod_template].budgets) ++healthy[budget];
+  }
+  return healthy;
+}
+
 absl::Status SimulatedObjects::CheckSound() {
   ClusterSnapshot& snapshot = Snapshot();
   if (absl::Status s = snapshot.CheckInvariants(); !s.ok()) return s;
@@ -460,9 +469,9 @@ absl::Status SimulatedObjects::CheckSound() {
       return absl::InternalError(absl::StrCat("pod ", pod.name, " is shown on another node"));
     }
   }
+  const std::vector<int64_t> healthy = CountHealthy();
   for (size_t budget = 0; budget < budgets_.size(); ++budget) {
-    const int64_t healthy = CountHealthy(budget);
-    const int64_t allowed = std::max<int64_t>(0, healthy - budgets_.Desired(budget));
+    const int64_t allowed = std::max<int64_t>(0, healthy[budget] - budgets_.Desired(budget));
     if (allowed == budgets_.Allowed(budget)) continue;
     return absl::InternalError(absl::StrCat("budget ", budget, " allows ", budgets_.Allowed(budget),
                                             " and has room for ", allowed));

@@ -148,6 +148,8 @@ class SimulatedObjects : public ObjectSink {
   absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
   // Healthy pods that the budget matches, counted one by one.  Cost: O(pods).
   [[nodiscard]] int64_t CountHealthy(size_t budget) const;
+  // The same of all budgets at once.
+  [[nodiscard]] std::vector<int64_t> CountHealthy() const;
   // Whether what is shown is what is there.
   absl::Status CheckSound();
 
