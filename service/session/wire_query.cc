@@ -197,7 +197,6 @@ absl::StatusOr<PlanQuery> ReadQuery(const wire::PlanInput& input, const RoundOpt
   MessageReader reader(input, "input.");
   VisitFields(query, reader);
   if (!reader.status().ok()) return reader.status();
-  query.bound |= input.search().bound();
   if (query.search) {
     absl::Status budget =
         CheckRange("input.search.budget_seconds", query.search->budget_s, kBudgetOfCallRange);
