@@ -11,7 +11,9 @@ namespace {
 
 constexpr const char* kQuestionGroup = "Search";
 
-CLI::Validator NumberIn(const Range<double>& range) { return values::Number(range.min, range.max); }
+CLI::Validator NumberIn(const FieldRange<double>& range) {
+  return values::Number(range.min, range.max);
+}
 
 void AddSearchFlags(QueryFlags& flags, CLI::App& app) {
   auto* const flag =
@@ -127,7 +129,7 @@ void QueryFlags::AddLimitsTo(CLI::App& app) {
       ->group("Pass");
 }
 
-CLI::Validator WholeNumberIn(const Range<uint64_t>& range) {
+CLI::Validator WholeNumberIn(const FieldRange<uint64_t>& range) {
   return values::WholeNumber(static_cast<int64_t>(range.min), static_cast<int64_t>(range.max));
 }
 

@@ -43,7 +43,7 @@ struct QueryFlags {
   [[nodiscard]] std::optional<TrialQuery> Trials() const;
 };
 
-CLI::Validator WholeNumberIn(const Range<uint64_t>& range);
+CLI::Validator WholeNumberIn(const FieldRange<uint64_t>& range);
 // --seed of a search.
 void AddSeedFlag(uint64_t& seed, const char* help, CLI::App& app);
 

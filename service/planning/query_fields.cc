@@ -4,9 +4,7 @@
 
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "engine/check_input.h"
 
@@ -14,7 +12,7 @@ namespace ebb {
 namespace {
 
 template <typename Value>
-absl::Status CheckNumber(std::string_view field, Value value, const Range<Value>& range) {
+absl::Status CheckNumber(std::string_view field, Value value, const FieldRange<Value>& range) {
   if (value >= range.min && value <= range.max) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("{}: {} is not from {} to {}", field, value, range.min, range.max));
@@ -28,24 +26,20 @@ class FieldChecker {
   [[nodiscard]] const absl::Status& status() const { return status_; }
 
   template <typename Value, typename Bound>
-  void Number(const char* name, const Value& value, const Range<Bound>& range) {
+  void Number(const char* name, const Value& value, const FieldRange<Bound>& range) {
     status_.Update(CheckNumber<Bound>(path_ + name, static_cast<Bound>(value), range));
   }
   template <typename Value, typename Bound>
-  void Number(const char* name, const std::optional<Value>& value, const Range<Bound>& range) {
+  void Number(const char* name, const std::optional<Value>& value, const FieldRange<Bound>& range) {
     if (value) this->Number(name, *value, range);
   }
   void Share(const char* name, double value) { status_.Update(CheckShare(path_ + name, value)); }
   template <typename Query>
-  void Part(const char* name, std::optional<Query>& part) {
+  void Part(const char* name, const std::optional<Query>& part) {
     if (!part) return;
     FieldChecker checker(path_ + name + ".");
     VisitFields(*part, checker);
     status_.Update(checker.status());
-  }
-  template <typename Query>
-  void Unsent(const char* name, std::optional<Query>& part) {
-    this->Part(name, part);
   }
   // These hold nothing that is wrong by itself.  Names are looked for in the cluster.
   template <typename... Row>
@@ -79,14 +73,14 @@ absl::Status CheckObjective(const SearchQuery& search, bool has_prices, std::str
 
 }  // namespace
 
-absl::Status CheckRange(std::string_view field, double value, const Range<double>& range) {
+absl::Status CheckRange(std::string_view field, double value, const FieldRange<double>& range) {
   return CheckNumber(field, value, range);
 }
 
 absl::Status CheckQuery(const PlanQuery& query, std::string_view prefix) {
-  PlanQuery copy = query;  // The table's functions may change what they visit.
   FieldChecker checker{std::string(prefix)};
-  VisitFields(copy, checker);
+  VisitFields(query, checker);
+  checker.Part("trials", query.trials);
   if (!checker.status().ok() || !query.search) return checker.status();
   return CheckObjective(*query.search, query.prices.has_value(), prefix);
 }

@@ -8,16 +8,18 @@
 // PlanQuery and SearchQuery: one that is new does not compile until it has its row.
 //
 // Without a row are the parts that callers read from files and settings, which travel as those
-// (planner, groups, order, prices), and what is counted from the call (both times and their
-// shares).
+// (planner, groups, order, prices), what is counted from the call (both times and their shares),
+// and trials, which have a table of their own and which no message has.
 
 #ifndef EBB_SERVICE_PLANNING_QUERY_FIELDS_H_
 #define EBB_SERVICE_PLANNING_QUERY_FIELDS_H_
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "service/options/round_options.h"
@@ -29,25 +31,28 @@ namespace ebb {
 
 // What a number may be, both ends included.
 template <typename Number>
-struct Range {
+struct FieldRange {
   Number min;
   Number max;
 };
 
 // Of a search, in seconds; that of a call is shorter, as others wait for it.
-inline constexpr Range<double> kBudgetRange{0, kOptionSecondsMax};
-inline constexpr Range<double> kBudgetOfCallRange{0, 600};
-inline constexpr Range<uint64_t> kIterationsRange{0, kOptionCountMax};
-inline constexpr Range<uint64_t> kSeedRange{0, std::numeric_limits<uint32_t>::max()};
-inline constexpr Range<double> kMoveCostRange{0, kHourlyMax};
-inline constexpr Range<uint64_t> kEvictionsRange{0, kOptionCountMax};
-inline constexpr Range<uint64_t> kTrialsRange{1, 10'000};
-inline constexpr Range<double> kShareRange{0, 1};
-inline constexpr Range<int64_t> kParallelismRange{0, kOptionCountMax};
+inline constexpr FieldRange<double> kBudgetRange{0, kOptionSecondsMax};
+inline constexpr FieldRange<double> kBudgetOfCallRange{0, 600};
+inline constexpr FieldRange<uint64_t> kIterationsRange{0, kOptionCountMax};
+inline constexpr FieldRange<uint64_t> kSeedRange{0, std::numeric_limits<uint32_t>::max()};
+inline constexpr FieldRange<double> kMoveCostRange{0, kHourlyMax};
+inline constexpr FieldRange<uint64_t> kEvictionsRange{0, kOptionCountMax};
+inline constexpr FieldRange<uint64_t> kTrialsRange{1, 10'000};
+inline constexpr FieldRange<double> kShareRange{0, 1};
+inline constexpr FieldRange<int64_t> kParallelismRange{0, kOptionCountMax};
 // Of a share of workloads, which is above 0, the least that a flag takes.
 inline constexpr double kLeastShareOfFlag = 0.0001;
 
 inline constexpr Word<bool> kObjectiveWords[] = {{"nodes", false}, {"cost", true}};
+
+template <typename T, typename Struct>
+concept MaybeConst = std::same_as<std::remove_const_t<T>, Struct>;
 
 // --- The table ------------------------------------------------------------------------
 //
@@ -58,10 +63,9 @@ inline constexpr Word<bool> kObjectiveWords[] = {{"nodes", false}, {"cost", true
 //   Names(name, value)           of an std::optional list
 //   Switch(name, value)
 //   Part(name, value)            an std::optional of a struct that has a table
-//   Unsent(name, value)          the same, where no message has the field
 
-template <typename Fields>
-void VisitFields(SearchQuery& search, Fields& fields) {
+template <MaybeConst<SearchQuery> Query, typename Fields>
+void VisitFields(Query& search, Fields& fields) {
   auto& [budget_s, iterations, seed, for_cost, move_cost, max_evictions] = search;
   fields.Number("budget_seconds", budget_s, kBudgetRange);
   fields.Number("iterations", iterations, kIterationsRange);
@@ -71,8 +75,8 @@ void VisitFields(SearchQuery& search, Fields& fields) {
   fields.Number("max_evictions", max_evictions, kEvictionsRange);
 }
 
-template <typename Fields>
-void VisitFields(TrialQuery& trials, Fields& fields) {
+template <MaybeConst<TrialQuery> Query, typename Fields>
+void VisitFields(Query& trials, Fields& fields) {
   auto& [number, seed, nominated_share, robust] = trials;
   fields.Number("trials", number, kTrialsRange);
   fields.Number("seed", seed, kSeedRange);
@@ -80,15 +84,14 @@ void VisitFields(TrialQuery& trials, Fields& fields) {
   fields.Number("robust", robust, kShareRange);
 }
 
-template <typename Fields>
-void VisitFields(PlanQuery& query, Fields& fields) {
+template <MaybeConst<PlanQuery> Query, typename Fields>
+void VisitFields(Query& query, Fields& fields) {
   auto& [planner, groups, now_s, order, candidates, max_scale_down_parallelism, max_workload_share,
          prices, search, trials, bound, seconds, shares] = query;
   fields.Names("candidates", candidates);
   fields.Number("max_scale_down_parallelism", max_scale_down_parallelism, kParallelismRange);
   fields.Share("max_workload_share", max_workload_share);
   fields.Part("search", search);
-  fields.Unsent("trials", trials);
   fields.Switch("bound", bound);
 }
 
@@ -99,7 +102,7 @@ void VisitFields(PlanQuery& query, Fields& fields) {
 absl::Status CheckQuery(const PlanQuery& query, std::string_view prefix = "");
 
 // "input.search.budget_seconds: 601 is not from 0 to 600"
-absl::Status CheckRange(std::string_view field, double value, const Range<double>& range);
+absl::Status CheckRange(std::string_view field, double value, const FieldRange<double>& range);
 
 }  // namespace ebb
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,8 +86,6 @@ class MessageReader {
     VisitFields(part.emplace(), reader);
     status_.Update(reader.status());
   }
-  template <typename Query>
-  void Unsent(const char* /*name*/, std::optional<Query>& /*part*/) {}
 
  private:
   // Null: the message does not have it.
@@ -113,28 +112,6 @@ class MessageReader {
   const google::protobuf::Reflection& from_;
   std::string path_;  // Before names in errors.
   absl::Status status_;
-};
-
-// The names of the rows of query_fields.h that a message has.
-struct FieldNames {
-  template <typename... Row>
-  void Number(const char* name, const Row&... /*row*/) {
-    names.emplace_back(name);
-  }
-  void Share(const char* name, double /*value*/) { names.emplace_back(name); }
-  void Switch(const char* name, bool /*value*/) { names.emplace_back(name); }
-  template <typename Value>
-  void Names(const char* name, const Value& /*value*/) {
-    names.emplace_back(name);
-  }
-  template <typename Value>
-  void Part(const char* name, const Value& /*value*/) {
-    names.emplace_back(name);
-  }
-  template <typename Value>
-  void Unsent(const char* /*name*/, const Value& /*value*/) {}
-
-  std::vector<std::string_view> names;
 };
 
 // Writes the rows of query_fields.h into a message.
@@ -172,14 +149,10 @@ class MessageWriter {
     names.mutable_nodes()->Assign(value->begin(), value->end());
   }
   template <typename Query>
-  void Part(const char* name, std::optional<Query>& part) {
+  void Part(const char* name, const std::optional<Query>& part) {
     if (!part) return;
     MessageWriter writer(*to_.MutableMessage(&message_, &FieldOf(message_, name)));
     VisitFields(*part, writer);
-  }
-  template <typename Query>
-  void Unsent(const char* /*name*/, const std::optional<Query>& part) {
-    EBB_CHECK(!part.has_value());
   }
 
  private:
@@ -224,7 +197,6 @@ absl::StatusOr<PlanQuery> ReadQuery(const wire::PlanInput& input, const RoundOpt
   MessageReader reader(input, "input.");
   VisitFields(query, reader);
   if (!reader.status().ok()) return reader.status();
-  query.bound |= input.search().bound();
   if (query.search) {
     absl::Status budget =
         CheckRange("input.search.budget_seconds", query.search->budget_s, kBudgetOfCallRange);
@@ -240,9 +212,9 @@ absl::StatusOr<PlanQuery> ReadQuery(const wire::PlanInput& input, const RoundOpt
 }
 
 void PutQuery(const PlanQuery& query, wire::PlanInput& input) {
-  PlanQuery copy = query;  // The table's functions may change what they visit.
+  EBB_CHECK(!query.trials.has_value());  // No message has them.
   MessageWriter writer(input);
-  VisitFields(copy, writer);
+  VisitFields(query, writer);
   if (query.seconds) {
     // What is over has to be some time, as none would be no limit.
     input.set_time_limit_seconds(std::max(*query.seconds, 1e-9));
@@ -267,26 +239,28 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
 }
 
 absl::Status CheckTaken(const wire::PlanInput& input, QuestionOf call) {
-  FieldNames of_plan;
-  PlanQuery any;
-  VisitFields(any, of_plan);
-  of_plan.names.emplace_back("prices");
-  const std::vector<std::string_view> of_pass = {"candidates", "destinations", "groups",
-                                                 "unneeded_limit", "pod_order"};
-  const auto is_in = [](const std::vector<std::string_view>& names, std::string_view name) {
-    return std::ranges::find(names, name) != names.end();
-  };
+  constexpr std::string_view kOfAll[] = {"session",
+                                         "min_version",
+                                         "settings",
+                                         "settings_over_session",
+                                         "now",
+                                         "time_limit_seconds",
+                                         "warnings",
+                                         "max_age_seconds",
+                                         "allow_incomplete"};
+  constexpr std::string_view kOfPass[] = {"candidates", "destinations", "groups", "unneeded_limit",
+                                          "pod_order"};
+  constexpr std::string_view kCalls[] = {"Plan", "Pass", "Round"};
   std::vector<const FieldDescriptor*> given;
   input.GetReflection()->ListFields(input, &given);
   for (const FieldDescriptor* const field : given) {
-    const bool plans = is_in(of_plan.names, field->name());
-    const bool passes = is_in(of_pass, field->name());
-    const bool is_taken = (!plans && !passes) || (plans && call == QuestionOf::kPlan) ||
-                          (passes && call == QuestionOf::kPass);
-    if (is_taken) continue;
-    constexpr std::string_view kCalls[] = {"Plan", "Pass", "Round"};
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input.", field->name(), ": ", Absl(kCalls[static_cast<size_t>(call)]), " takes none"));
+    const std::string& name = field->name();
+    if (std::ranges::find(kOfAll, name) != std::end(kOfAll)) continue;
+    const bool of_pass = std::ranges::find(kOfPass, name) != std::end(kOfPass);
+    if (call == QuestionOf::kPass && of_pass) continue;
+    if (call == QuestionOf::kPlan && (!of_pass || name == "candidates")) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("input.", name, ": ", Absl(kCalls[static_cast<size_t>(call)]), " takes none"));
   }
   return absl::OkStatus();
 }

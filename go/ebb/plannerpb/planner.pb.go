@@ -2152,9 +2152,7 @@ type Search struct {
 	Objective  Search_Objective `protobuf:"varint,4,opt,name=objective,proto3,enum=ebb.v1alpha1.Search_Objective" json:"objective,omitempty"`
 	MoveCost   float64          `protobuf:"fixed64,5,opt,name=move_cost,json=moveCost,proto3" json:"move_cost,omitempty"` // Of moving a pod, with COST: to be saved within an hour.
 	// The plan evicts at most so many pods; takes no move_cost.
-	MaxEvictions *uint64 `protobuf:"varint,6,opt,name=max_evictions,json=maxEvictions,proto3,oneof" json:"max_evictions,omitempty"`
-	// As PlanInput.bound.
-	Bound         bool `protobuf:"varint,7,opt,name=bound,proto3" json:"bound,omitempty"`
+	MaxEvictions  *uint64 `protobuf:"varint,6,opt,name=max_evictions,json=maxEvictions,proto3,oneof" json:"max_evictions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2229,13 +2227,6 @@ func (x *Search) GetMaxEvictions() uint64 {
 		return *x.MaxEvictions
 	}
 	return 0
-}
-
-func (x *Search) GetBound() bool {
-	if x != nil {
-		return x.Bound
-	}
-	return false
 }
 
 type PlanCall struct {
@@ -5493,7 +5484,7 @@ const file_planner_proto_rawDesc = "" +
 	"\v_candidatesB\x0f\n" +
 	"\r_destinationsB\t\n" +
 	"\a_groupsB\x11\n" +
-	"\x0f_unneeded_limit\"\xec\x02\n" +
+	"\x0f_unneeded_limit\"\xd6\x02\n" +
 	"\x06Search\x12*\n" +
 	"\x0ebudget_seconds\x18\x01 \x01(\x01H\x00R\rbudgetSeconds\x88\x01\x01\x12#\n" +
 	"\n" +
@@ -5502,8 +5493,7 @@ const file_planner_proto_rawDesc = "" +
 	"\x04seed\x18\x03 \x01(\rH\x02R\x04seed\x88\x01\x01\x12<\n" +
 	"\tobjective\x18\x04 \x01(\x0e2\x1e.ebb.v1alpha1.Search.ObjectiveR\tobjective\x12\x1b\n" +
 	"\tmove_cost\x18\x05 \x01(\x01R\bmoveCost\x12(\n" +
-	"\rmax_evictions\x18\x06 \x01(\x04H\x03R\fmaxEvictions\x88\x01\x01\x12\x14\n" +
-	"\x05bound\x18\a \x01(\bR\x05bound\" \n" +
+	"\rmax_evictions\x18\x06 \x01(\x04H\x03R\fmaxEvictions\x88\x01\x01\" \n" +
 	"\tObjective\x12\t\n" +
 	"\x05NODES\x10\x00\x12\b\n" +
 	"\x04COST\x10\x01B\x11\n" +

@@ -1168,7 +1168,7 @@ class SessionSearchTest : public SessionTest {
 TEST_F(SessionSearchTest, ACallMayAskForABetterPlan) {
   const Json greedy = PlanJsonOf(session_->Plan(Call(), std::nullopt));
   wire::PlanCall call = SearchCall();
-  call.mutable_input()->mutable_search()->set_bound(true);
+  call.mutable_input()->set_bound(true);
   const Json found = PlanJsonOf(session_->Plan(call, std::nullopt));
   EXPECT_GT(found["summary"]["removed"], greedy["summary"]["removed"]);
   EXPECT_EQ(found["summary"]["search"]["firstPlanRemoved"], greedy["summary"]["removed"]);
