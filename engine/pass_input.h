@@ -1,12 +1,14 @@
 // PassInput: what one pass of the planner (planner.h) is asked, by ids of one snapshot; and by
 // which options.
 //
-// The engine has three forms of a question, and no field stands in two of them:
-//   - PassInput: one pass over candidates that the caller chose and sorted;
-//   - PlanRequest (plan_request.h): a whole plan, which has the PassInput of its passes as a
-//   member;
-//   - RoundInput (round.h): a round, which learns the rest of a pass from what it remembers.
-// Outside the engine a question is data by name: PlanQuery (service/planning/plan_query.h).
+// The engine has three forms of a question:
+//   - PassInput: one pass over candidates that the caller chose and sorted.
+//   - PlanRequest (plan_request.h): a whole plan.  The PassInput of its passes is a member: a new
+//     field of a pass is one of plans, too.
+//   - RoundInput (round.h): a round.  The caller gives it the time, the pending pods and what
+//     happened since the last round; the round finds the other fields of its pass itself.
+// Outside the engine a question is data by name, and owns what it lists: PlanQuery
+// (service/planning/plan_query.h).
 
 #ifndef EBB_ENGINE_PASS_INPUT_H_
 #define EBB_ENGINE_PASS_INPUT_H_

@@ -25,10 +25,9 @@ enum class DeletionsInSnapshot : uint8_t {
 
 struct PlanRequest {
   PlannerOptions planner;
-  // Of every pass.  Its candidates are found and sorted by MakePlan: here there are none.  Its
-  // deadline ends the passes, all together.  Of nodes that are being deleted, pods that are being
-  // evicted and how many pending pods must fit it knows from a DeletionsUnderWay, which MakePlan
-  // makes where the caller has not.
+  // What every pass is asked.  Its candidates must be empty: MakePlan finds and sorts them.  Its
+  // deadline ends all passes together.  DeletionsUnderWay fills in `in_deletion`, `evicting` and
+  // `must_fit`; MakePlan makes one where the caller has not.
   PassInput pass;
   CandidateOrder order = CandidateOrder::kAutoscaler;
   // Null: every node.  Those whose group may not shrink are left out either way.
