@@ -1,7 +1,7 @@
 // RoundAdvisor: gives the rounds of a loop a searched order of candidates (engine/search).
 //
 //   RoundAdvisor advisor(scale_down_options, {.iterations = 5});
-//   loop_options.advise = [&](const Observation& observed, int64_t now_s,
+//   own_rounds_options.advise = [&](const Observation& observed, int64_t now_s,
 //                             const std::vector<std::string>& unneeded) {
 //     return advisor.Advise(observed, now_s, unneeded);
 //   };
@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "engine/actuation/loop.h"
+#include "engine/actuation/own_rounds.h"
 #include "engine/round.h"
 
 namespace ebb {
@@ -47,7 +47,7 @@ class RoundAdvisor {
                const Parallelism& parallelism = Parallelism::One())
       : planner_(rounds.planner), options_(options), parallelism_(parallelism) {}
 
-  // What LoopOptions::advise wants.  Absent: there is nothing to say.
+  // What OwnRoundsOptions::advise wants.  Absent: there is nothing to say.
   std::optional<RoundAdvice> Advise(const Observation& observed, int64_t now_s,
                                     const std::vector<std::string>& unneeded);
 
