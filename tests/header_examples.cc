@@ -90,6 +90,8 @@
 #include "service/sizing/pool_sizer.h"
 #include "service/sizing/usage_reader.h"
 #include "service/sqlite_state.h"
+#include "service/sqlite_table.h"
+#include "service/text_delta.h"
 #include "service/what_if/patched_cluster.h"
 #include "service/what_if/remedy.h"
 #include "snapshot/builder.h"
@@ -595,14 +597,36 @@ absl::Status Output(std::string_view bytes) {
 }
 
 // service/round_driver.h
-absl::Status Drive(const RoundSettings& settings, int64_t now_s) {
+absl::Status Drive(RoundSettings settings, int64_t now_s) {
   auto driver = RoundDriver::Open({.state = "ebb.db", .record = "rounds.db"});
   const std::vector<std::string> inputs = {"dump.json"};
+  settings.report = (*driver)->reports().With(settings.report);
   absl::StatusOr<RoundSource> source = ReadSource(inputs, settings, (*driver)->before());
   absl::Status status = (*driver)->CheckCluster(*source);
   auto round = (*driver)->Make(settings, now_s, *source);
   status = (*driver)->Save(**round, *source);
   return status;
+}
+
+// service/sqlite_table.h
+struct TimersTable {
+  using Row = UnneededTimers::Timer;
+  static constexpr const char* kName = "timers";
+  static constexpr auto kKey = std::tuple(Column<NameKind, &Row::node>{"node"});
+  static constexpr auto kValues =
+      std::tuple(Column<TextKind, &Row::uid>{"uid"}, Column<TimeKind, &Row::since_s>{"since_s"},
+                 Column<FlagKind, &Row::judged>{"judged"});
+  static auto Lists(auto& state) { return std::array{&state.timers}; }
+};
+bool WriteTimers(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
+  return WriteTable<TimersTable>(db, before, after);
+}
+
+// service/text_delta.h
+bool Same(std::string_view base, std::string_view text) {
+  const std::string delta = PackDelta(base, text);
+  absl::StatusOr<std::string> same = UnpackDelta(base, delta);
+  return same.ok() && *same == text;
 }
 
 // service/live_cluster.h
