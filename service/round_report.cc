@@ -133,8 +133,13 @@ NodesOutsideThePlan OutsideThePlan(const ClusterSnapshot& snapshot, const NodeGr
 }
 
 std::string RoundMessage(const RoundResult& result) {
-  if (!result.message.empty() || !result.cooldown) return result.message;
-  const auto& [kind, at_s, until_s] = *result.cooldown;
+  return RoundMessage(result.message, result.cooldown);
+}
+
+std::string RoundMessage(const std::string& message,
+                         const std::optional<Cooldowns::Hold>& cooldown) {
+  if (!message.empty() || !cooldown) return message;
+  const auto& [kind, at_s, until_s] = *cooldown;
   const auto [what, flag] = [&]() -> std::pair<const char*, const char*> {
     switch (kind) {
       case ScaleEventKind::kScaleUp:

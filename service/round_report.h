@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ NodesOutsideThePlan OutsideThePlan(const ClusterSnapshot& snapshot, const NodeGr
 // What the status of a round is about, for people: of a cooldown which event began it, and when it
 // ends.  May be empty.
 std::string RoundMessage(const RoundResult& result);
+std::string RoundMessage(const std::string& message,
+                         const std::optional<Cooldowns::Hold>& cooldown);
 
 // Adds to the JSON of the plan what a round says beside any plan.  `number`: from 1.
 void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationStatus& actuation,

@@ -20,6 +20,7 @@
 #include "base/parallel.h"
 #include "base/unique_fd.h"
 #include "engine/actuation/loop.h"
+#include "engine/actuation/own_rounds.h"
 #include "engine/actuation/record_actuator.h"
 #include "engine/actuation/shrink_plan.h"
 #include "engine/deletions_under_way.h"
@@ -60,6 +61,7 @@
 #include "service/daemon/daemon.h"
 #include "service/daemon/http_server.h"
 #include "service/daemon/listener.h"
+#include "service/daemon/own_session.h"
 #include "service/daemon/session_thread.h"
 #include "service/held_reports.h"
 #include "service/live_cluster.h"
@@ -90,6 +92,8 @@
 #include "service/sizing/pool_sizer.h"
 #include "service/sizing/usage_reader.h"
 #include "service/sqlite_state.h"
+#include "service/sqlite_table.h"
+#include "service/text_delta.h"
 #include "service/what_if/patched_cluster.h"
 #include "service/what_if/remedy.h"
 #include "snapshot/builder.h"
@@ -303,17 +307,31 @@ void Try(ClusterSnapshot& snapshot, SimulationMemory& memory, NodeId node,
 }
 
 // engine/actuation/loop.h
-void RunLoop(ScaleDown& scale_down, ClusterSource& cluster, Actuator& actuator,
-             const LoopOptions& options, LoopClock& clock) {
-  Loop loop(scale_down, cluster, actuator, options);
+void RunLoop(Rounds& rounds, Actuator& actuator, const LoopOptions& options, LoopClock& clock) {
+  Loop loop(rounds, actuator, options);
   loop.Run(clock);  // Until the clock says that it is over.
+}
+
+// engine/actuation/rounds.h
+size_t OrderedDeletions(Rounds& rounds, const ActuatorStatus& report, int64_t now_s,
+                        const std::vector<std::string>& left_alone) {
+  absl::StatusOr<RoundOrders> orders = rounds.Make(report, now_s, left_alone);
+  return orders.ok() ? orders->start.size() : 0;
+}
+
+// engine/actuation/own_rounds.h
+void RunOwnRounds(ScaleDown& scale_down, ClusterSource& cluster, const OwnRoundsOptions& options,
+                  Actuator& actuator, const LoopOptions& loop_options, LoopClock& clock) {
+  OwnRounds rounds(scale_down, cluster, options);
+  Loop(rounds, actuator, loop_options).Run(clock);
 }
 
 // engine/actuation/record_actuator.h
 void RecordLoop(ScaleDown& scale_down, ClusterSource& source, const LoopOptions& options) {
   RecordActuator actuator([](int64_t, std::string_view line) { std::cout << line << "\n"; });
   DeductingSource cluster(source, actuator, scale_down);
-  Loop loop(scale_down, cluster, actuator, options);
+  OwnRounds rounds(scale_down, cluster);
+  Loop loop(rounds, actuator, options);
 }
 
 // engine/actuation/shrink_plan.h
@@ -341,7 +359,7 @@ void SizePools(const std::vector<SizedPool>& pools, const SizingState& state,
                const PoolSizerOptions& options, LoopOptions& loop_options, SqliteState& store) {
   PoolSizer sizer(pools, state, options);
   loop_options.sizer = &sizer;
-  store.SetSizing(sizer.state());  // In loop_options.record, before the store saves.
+  store.SetSizing(sizer.state());  // In own_rounds_options.record, before the store saves.
 }
 
 // service/sizing/usage_reader.h
@@ -535,7 +553,8 @@ void SimulatedTurn(const SimulatedCluster::Read& read, const SimulatedCluster::G
                    const SimulatedClusterOptions& options, ScaleDown& scale_down,
                    const LoopOptions& loop_options) {
   auto cluster = SimulatedCluster::Make(read, groups_of, options);
-  Loop loop(scale_down, **cluster, **cluster, loop_options);
+  OwnRounds rounds(scale_down, **cluster);
+  Loop loop(rounds, **cluster, loop_options);
   loop.Turn((*cluster)->now_s());
   (*cluster)->AdvanceTo((*cluster)->now_s() + 10);
 }
@@ -585,14 +604,36 @@ absl::Status Output(std::string_view bytes) {
 }
 
 // service/round_driver.h
-absl::Status Drive(const RoundSettings& settings, int64_t now_s) {
+absl::Status Drive(RoundSettings settings, int64_t now_s) {
   auto driver = RoundDriver::Open({.state = "ebb.db", .record = "rounds.db"});
   const std::vector<std::string> inputs = {"dump.json"};
+  settings.report = (*driver)->reports().With(settings.report);
   absl::StatusOr<RoundSource> source = ReadSource(inputs, settings, (*driver)->before());
   absl::Status status = (*driver)->CheckCluster(*source);
   auto round = (*driver)->Make(settings, now_s, *source);
   status = (*driver)->Save(**round, *source);
   return status;
+}
+
+// service/sqlite_table.h
+struct TimersTable {
+  using Row = UnneededTimers::Timer;
+  static constexpr const char* kName = "timers";
+  static constexpr auto kKey = std::tuple(Column<NameKind, &Row::node>{"node"});
+  static constexpr auto kValues =
+      std::tuple(Column<TextKind, &Row::uid>{"uid"}, Column<TimeKind, &Row::since_s>{"since_s"},
+                 Column<FlagKind, &Row::judged>{"judged"});
+  static auto Lists(auto& state) { return std::array{&state.timers}; }
+};
+bool WriteTimers(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
+  return WriteTable<TimersTable>(db, before, after);
+}
+
+// service/text_delta.h
+bool Same(std::string_view base, std::string_view text) {
+  const std::string delta = PackDelta(base, text);
+  absl::StatusOr<std::string> same = UnpackDelta(base, delta);
+  return same.ok() && *same == text;
 }
 
 // service/live_cluster.h
@@ -633,38 +674,45 @@ absl::Status WhyNot(const plugin_wire::StatusReply& reply, int64_t now_s) {
 
 // service/actuators/grpc_actuator.h
 void Sleep(int64_t ms);
-void RunWithPlugin(ScaleDown& scale_down, ClusterSource& cluster, const LoopOptions& options,
-                   LoopClock& clock) {
+void RunWithPlugin(Rounds& rounds, const LoopOptions& options, LoopClock& clock) {
   GrpcActuatorOptions of{.plugin = "unix:p.sock", .session = "some name", .sleep_ms = Sleep};
   auto actuator = GrpcActuator::Connect(of);
-  Loop loop(scale_down, cluster, **actuator, options);
+  Loop loop(rounds, **actuator, options);
   loop.Run(clock);
 }
 
+// service/daemon/own_session.h
+void RoundsOfThisProcess(Daemon* daemon) {
+  OwnSession own(daemon->sessions(), std::chrono::seconds(60));
+  SessionRounds rounds(own, {.session = "prod"});
+}
+
 // service/run/session_rounds.h
-void LoopOverSession(PlannerClient& client, Actuator& actuator) {
+void LoopOverSession(SessionCalls& calls, Actuator& actuator) {
   SessionRoundsOptions of{.session = "prod"};
-  SessionRounds rounds(client, of);
+  SessionRounds rounds(calls, of);
   Loop loop(rounds, actuator, {});
 }
 
 // service/run/session_sizing.h
 SizingState Remembered();
 void Restore(SizingState state);
-void SizePoolsOfSession(PlannerClient& client, ClusterSource& cluster, Actuator& actuator,
+void SizePoolsOfSession(SessionCalls& calls, ClusterSource& cluster, Actuator& actuator,
                         SessionRoundsOptions& rounds_options, const LoopOptions& loop_options) {
-  SessionSizing sizing(client, "prod", cluster, {.now = Remembered, .restore = Restore});
+  SessionSizing sizing(calls, "prod", cluster, {.now = Remembered, .restore = Restore});
+  rounds_options.cluster = &sizing;
   rounds_options.sizing = [&] { return sizing.ToKeep(); };
-  SessionRounds rounds(client, rounds_options);
-  Loop loop(rounds, sizing, actuator, loop_options);
+  SessionRounds rounds(calls, rounds_options);
+  Loop loop(rounds, actuator, loop_options);
 }
 
 // service/run/exported_cluster.h
-void LoopDry(PlannerClient& client, const ExportedClusterOptions& of, ScaleDown& scale_down,
+void LoopDry(SessionCalls& calls, const ExportedClusterOptions& of, ScaleDown& scale_down,
              RecordActuator& actuator) {
-  ExportedCluster cluster(client, of, scale_down);
+  ExportedCluster cluster(calls, of, scale_down);
   DeductingSource source(cluster, actuator, scale_down);
-  Loop loop(scale_down, source, actuator, {});
+  OwnRounds rounds(scale_down, source);
+  Loop loop(rounds, actuator, {});
 }
 
 // service/actuators/actuator_server.h
@@ -811,10 +859,10 @@ bool ReadQuestion(const v1alpha1::PlanInput& input, const RoundSettings& setting
 
 // service/run/round_advisor.h
 void SearchBeforeRounds(const ScaleDownOptions& scale_down_options, Loop& loop, LoopClock& clock,
-                        LoopOptions& loop_options) {
+                        OwnRoundsOptions& own_rounds_options) {
   RoundAdvisor advisor(scale_down_options, {.iterations = 5});
-  loop_options.advise = [&](const Observation& observed, int64_t now_s,
-                            const std::vector<std::string>& unneeded) {
+  own_rounds_options.advise = [&](const Observation& observed, int64_t now_s,
+                                  const std::vector<std::string>& unneeded) {
     return advisor.Advise(observed, now_s, unneeded);
   };
   loop.Run(clock);

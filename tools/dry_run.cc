@@ -60,7 +60,7 @@ void TellTurn(const LoopTurn& turn, ToldPools& told, std::ostream& err) {
   for (const std::string& line : turn.log) PrintMessage(PrintableLine(line), err, "ebb run");
   if (turn.begun == 0) return;
   PrintMessage(fmt::format("{}: {} of {} would be deleted", FormatRfc3339(turn.now_s), turn.begun,
-                           Count(turn.nodes, "node", "nodes")),
+                           Count(turn.round ? turn.round->nodes : 0, "node", "nodes")),
                err, "ebb run");
 }
 
@@ -88,6 +88,7 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   DumpSource dump(**live, judged->cluster, options.groups);
   ScaleDown scale_down(options.scale_down);
   LoopOptions loop = options.loop;
+  OwnRoundsOptions rounds = options.rounds;
   loop.sizer = options.sizer;
   ToldPools told;
   loop.on_turn = [&](const LoopTurn& turn) {
@@ -99,17 +100,17 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
     RoundAdvisorOptions advice = *options.advice;
     advice.budget_s = static_cast<double>(loop.scan_interval_s) / 2;  // The rest is the round's.
     advisor.emplace(options.scale_down, advice);
-    loop.advise = [&](const Observation& observed, int64_t now_s,
-                      const std::vector<std::string>& unneeded) {
+    rounds.advise = [&](const Observation& observed, int64_t now_s,
+                        const std::vector<std::string>& unneeded) {
       return advisor->Advise(observed, now_s, unneeded);
     };
   }
-  RunDryLoop(dump, scale_down, std::move(loop), clock, out, err);
+  RunDryLoop(dump, scale_down, std::move(rounds), std::move(loop), clock, out, err);
   return 0;
 }
 
-void RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, LoopOptions options,
-                LoopClock& clock, std::ostream& out, std::ostream& err) {
+void RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, OwnRoundsOptions rounds,
+                LoopOptions options, LoopClock& clock, std::ostream& out, std::ostream& err) {
   PrintMessage(
       "dry run: nothing is done; a pod that would be evicted counts as running again in the next "
       "turn, and its budgets allow again what they allowed before",
@@ -119,7 +120,8 @@ void RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, LoopOptions optio
     out.flush();
   });
   DeductingSource source(cluster, actuator, scale_down);
-  Loop(scale_down, source, actuator, std::move(options)).Run(clock);
+  OwnRounds own(scale_down, source, std::move(rounds));
+  Loop(own, actuator, std::move(options)).Run(clock);
   PrintMessage(
       fmt::format("ends; {} would be gone", Count(actuator.done().size(), "node", "nodes")), err,
       "ebb run");

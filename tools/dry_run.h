@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engine/actuation/loop.h"
+#include "engine/actuation/own_rounds.h"
 #include "engine/round.h"
 #include "service/groups.h"
 #include "service/run/round_advisor.h"
@@ -33,6 +34,7 @@ struct DryRunOptions {
   GroupRules groups = {};
   ScaleDownOptions scale_down = {};
   LoopOptions loop = {};                           // Without what turns are told to.
+  OwnRoundsOptions rounds = {};                    // Without advice.
   std::optional<RoundAdvisorOptions> advice = {};  // Absent: rounds plan as ever.
   Sizer* sizer = nullptr;                          // Null: no pool is sized.
   std::string log = "text";                        // "json": an object a turn; "none": nothing.
@@ -41,8 +43,8 @@ struct DryRunOptions {
 int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err);
 
 // The same over any cluster.
-void RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, LoopOptions options,
-                LoopClock& clock, std::ostream& out, std::ostream& err);
+void RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, OwnRoundsOptions rounds,
+                LoopOptions options, LoopClock& clock, std::ostream& out, std::ostream& err);
 
 }  // namespace ebb
 

@@ -60,6 +60,7 @@ SimulationOptions OptionsOf(const RunFlags& flags) {
   options.duration_s = flags.hours * 3600;
   options.sample_every_s = std::max<int64_t>(300, options.duration_s / 500);
   options.loop = flags.LoopOptionsOf();
+  options.rounds.order = flags.plan.options.candidate_order;
   options.scale_down = flags.plan.options.scale_down;
   // The virtual clock is never wrong, however long it sleeps.
   options.scale_down.clock_jump_max_s = 0;
@@ -104,6 +105,7 @@ int DryRunOfDump(const RunFlags& flags, std::ostream& out, std::ostream& err) {
                  .groups = *std::move(groups),
                  .scale_down = flags.plan.options.scale_down,
                  .loop = flags.LoopOptionsOf(),
+                 .rounds = {.order = flags.plan.options.candidate_order},
                  .advice = AdviceOf(flags),
                  .sizer = *pools == nullptr ? nullptr : &(*pools)->sizer(),
                  .log = flags.log},
@@ -160,8 +162,8 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   std::optional<RoundAdvisor> advisor;
   if (const auto advice = AdviceOf(flags)) {
     advisor.emplace(options.scale_down, *advice);
-    options.loop.advise = [&](const Observation& observed, int64_t now_s,
-                              const std::vector<std::string>& unneeded) {
+    options.rounds.advise = [&](const Observation& observed, int64_t now_s,
+                                const std::vector<std::string>& unneeded) {
       return advisor->Advise(observed, now_s, unneeded);
     };
   }

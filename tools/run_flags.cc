@@ -222,7 +222,6 @@ LoopOptions RunFlags::LoopOptionsOf() const {
   options.scan_interval_s = std::max<int64_t>(1, DurationSeconds(scan_interval));
   options.steps.node_delete_delay_after_taint_s = DurationSeconds(delay_after_taint);
   options.stop_grace_s = DurationSeconds(grace);
-  options.order = plan.options.candidate_order;
   return options;
 }
 

@@ -21,6 +21,7 @@
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/http_pages.h"
+#include "service/daemon/own_session.h"
 #include "service/run/exported_cluster.h"
 #include "service/run/loop_log.h"
 #include "service/run/loop_metrics.h"
@@ -47,7 +48,7 @@ struct Parts {
   std::unique_ptr<Daemon> daemon;    // Null with --server.
   std::unique_ptr<Sessions> nobody;  // Of `pages`: none.
   std::unique_ptr<HttpPages> pages;  // Metrics, where there is no daemon here.
-  std::unique_ptr<PlannerClient> client;
+  std::unique_ptr<SessionCalls> calls;
   std::unique_ptr<RunPools> pools;  // Null without --pools.
 };
 
@@ -92,25 +93,28 @@ absl::Status StartPages(const RunFlags& flags, Parts& parts) {
 }
 
 // The session's settings, for who looks at it besides, and how it reads its cluster.
-absl::Status OpenSession(const RunFlags& flags, PlannerClient& client) {
+absl::Status OpenSession(const RunFlags& flags, SessionCalls& calls) {
   wire::OpenRequest request;
   request.set_session(flags.session);
   absl::StatusOr<wire::Settings> settings = SettingsOf(flags.plan);
   if (!settings.ok()) return settings.status();
   *request.mutable_settings() = *std::move(settings);
-  return client.Open(request).status();
+  return calls.Open(request).status();
 }
 
 absl::Status Start(const RunFlags& flags, Parts& parts) {
   if (absl::Status s = CheckSessionName(flags.session); !s.ok()) return s;
-  const bool here = flags.server.empty();
-  absl::Status started = here ? StartDaemon(flags, parts) : StartPages(flags, parts);
-  if (!started.ok()) return started;
+  if (flags.server.empty()) {
+    if (absl::Status started = StartDaemon(flags, parts); !started.ok()) return started;
+    parts.calls = std::make_unique<OwnSession>(parts.daemon->sessions(), RoundTimeout(flags));
+    return OpenSession(flags, *parts.calls);
+  }
+  if (absl::Status started = StartPages(flags, parts); !started.ok()) return started;
   absl::StatusOr<std::unique_ptr<PlannerClient>> client =
-      PlannerClient::Make(here ? "unix:" + flags.socket : flags.server, RoundTimeout(flags));
+      PlannerClient::Make(flags.server, RoundTimeout(flags));
   if (!client.ok()) return client.status();
-  parts.client = *std::move(client);
-  return here ? OpenSession(flags, *parts.client) : absl::OkStatus();
+  parts.calls = *std::move(client);
+  return absl::OkStatus();
 }
 
 void TellTurn(const RunFlags& flags, const LoopTurn& turn, std::ostream& err) {
@@ -128,7 +132,7 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
   absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
   if (!groups.ok()) return Fail(groups.status(), err);
   ScaleDown scale_down(flags.plan.options.scale_down);
-  ExportedCluster cluster(*parts.client,
+  ExportedCluster cluster(*parts.calls,
                           {.session = flags.session,
                            .load = flags.plan.options.load,
                            .groups = *std::move(groups),
@@ -142,7 +146,8 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
     PrintInputWarnings(warnings.Among(cluster.warnings()), err);
     TellTurn(flags, turn, err);
   };
-  RunDryLoop(cluster, scale_down, std::move(options), clock, out, err);
+  RunDryLoop(cluster, scale_down, {.order = flags.plan.options.candidate_order}, std::move(options), clock, out,
+             err);
   return 0;
 }
 
@@ -171,17 +176,18 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
   // What pools are sized by; nobody asks it without --pools.
   absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
   if (!groups.ok()) return Fail(groups.status(), err);
-  ExportedCluster cluster(*parts.client, {.session = flags.session,
-                                          .load = flags.plan.options.load,
-                                          .groups = *std::move(groups),
-                                          .needs_feed = flags.require_feed});
+  ExportedCluster cluster(*parts.calls, {.session = flags.session,
+                                         .load = flags.plan.options.load,
+                                         .groups = *std::move(groups),
+                                         .needs_feed = flags.require_feed});
   PoolSizer* const sizer = parts.pools == nullptr ? nullptr : &parts.pools->sizer();
   SessionSizing sizing(
-      *parts.client, flags.session, cluster,
+      *parts.calls, flags.session, cluster,
       {.now = [sizer] { return sizer->state(); },
        .restore = [sizer](SizingState state) { sizer->Restore(std::move(state)); }});
+  of.cluster = &sizing;
   if (sizer != nullptr) of.sizing = [&sizing] { return sizing.ToKeep(); };
-  SessionRounds rounds(*parts.client, std::move(of));
+  SessionRounds rounds(*parts.calls, std::move(of));
   LoopOptions options = flags.LoopOptionsOf();
   options.sizer = sizer;
   options.on_turn = [&](const LoopTurn& turn) {
@@ -190,7 +196,7 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
     if (parts.pools != nullptr) parts.pools->PrintProblems(err);
   };
   sd_notify(0, "READY=1");
-  Loop(rounds, sizing, **actuator, std::move(options)).Run(clock);
+  Loop(rounds, **actuator, std::move(options)).Run(clock);
   sd_notify(0, "STOPPING=1");
   PrintMessage("ends", err, "ebb run");
   return 0;

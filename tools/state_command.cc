@@ -25,6 +25,8 @@
 namespace ebb {
 namespace {
 
+constexpr uint64_t kRoundMax = uint64_t{1} << 53;  // Of a state file.
+
 struct OpenedState {
   std::unique_ptr<SqliteState> store;
   ScaleDownState state;
@@ -79,7 +81,7 @@ void StateCommand::AddTo(CLI::App& app) {
   CLI::App* const show = app.add_subcommand("show", "Print what a state file remembers");
   takes_file(*show);
   show->add_option("--round", round, "Print what this round decided, as JSON, in place of that")
-      ->check(CLI::PositiveNumber)
+      ->check(values::WholeNumber(1, kRoundMax))
       ->type_name("N");
   set_clock_ = app.add_subcommand(
       "set-clock",

@@ -1,23 +1,11 @@
 #include "engine/actuation/loop.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "engine/actuation/deletion_orders.h"
 #include "engine/actuation/told_deletions.h"
 
 namespace ebb {
-namespace {
-
-std::vector<std::string> NamesOf(const Catalog& catalog, const std::vector<NodeId>& nodes) {
-  std::vector<std::string> names;
-  for (const NodeId node : nodes) names.emplace_back(catalog.NodeName(node));
-  return names;
-}
-
-}  // namespace
-
 // What the next round is to know of the actuator.  False: it does not tell, and nothing may be
 // decided without knowing what is under way.
 bool Loop::TakeStatus(LoopTurn& turn) {
@@ -39,12 +27,17 @@ bool Loop::TakeStatus(LoopTurn& turn) {
   return true;
 }
 
-// Nodes that a policy takes away are in deletion from here on.  False: there is no sizer.
-bool Loop::SizePools(Observation& observed, LoopTurn& turn) {
-  if (options_.sizer == nullptr) return false;
+// Nodes that a policy takes away are in deletion from here on.  False: there is to be no round, as
+// it would not know of pools.
+bool Loop::SizePools(LoopTurn& turn) {
   sizing_.now_s = turn.now_s;
-  options_.sizer->Decide(observed, status_, sizing_);
-  return true;
+  const absl::StatusOr<Observation*> now = rounds_.Observe(turn.now_s);
+  if (now.ok()) {
+    options_.sizer->Decide(**now, status_, sizing_);
+    return true;
+  }
+  turn.log.push_back(absl::StrCat("no round: ", now.status().message()));
+  return false;
 }
 
 // A round that is kept was told of the results.
@@ -82,105 +75,32 @@ void Loop::PutSoftTaints(const std::vector<std::string>& nodes, bool taint, Loop
   }
 }
 
-void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
-  const bool sized = SizePools(observed, turn);
-  events_.insert(events_.end(), observed.events.begin(), observed.events.end());
-  ToldDeletions told = TellDeletions(status_);
-  std::ranges::copy(sizing_.leave, std::back_inserter(told.in_progress.drained));
-  std::vector<ScaleEvent> events = events_;
-  std::ranges::copy(told.failed, std::back_inserter(events));
-  RoundInput input{.now_s = turn.now_s,
-                   .actuation = &told.in_progress,
-                   .events = events,
-                   .ended = told.ended,
-                   .order = options_.order,
-                   .pending = observed.pending};
-  std::optional<RoundAdvice> advice;
-  if (options_.advise != nullptr) advice = options_.advise(observed, turn.now_s, unneeded_);
-  if (advice) {
-    input.candidates = &advice->candidates;
-    input.suggestions = advice->suggestions;
-  }
-  absl::StatusOr<RoundResult> round =
-      scale_down_->Round(*observed.snapshot, observed.groups, input);
-  if (!round.ok()) {
-    turn.log.push_back(absl::StrCat("no round: ", round.status().message()));
-    return;
-  }
-  events_.clear();
-  turn.round = *std::move(round);
-  unneeded_.clear();
-  for (const UnneededNode& each : turn.round->unneeded) {
-    unneeded_.emplace_back(observed.snapshot->catalog().NodeName(each.node));
-  }
-  if (options_.record != nullptr) {
-    if (const absl::Status kept = options_.record(*scale_down_, *turn.round); !kept.ok()) {
-      turn.log.push_back(
-          absl::StrCat("nothing begins, as the round was not recorded: ", kept.message()));
-      return;
-    }
-  }
-  Acknowledge(turn);
-  // All by name first: the snapshot may change with the first of the calls.
-  const Catalog& catalog = observed.snapshot->catalog();
-  const std::vector<DeletionOrder> orders = OrdersOf(catalog, observed.groups, *turn.round);
-  const std::vector<std::string> taint = NamesOf(catalog, turn.round->soft_taints.taint);
-  const std::vector<std::string> untaint = NamesOf(catalog, turn.round->soft_taints.untaint);
-  if (sized) options_.sizer->Act(actuator_, sizing_);
-  Begin(orders, turn);
-  PutSoftTaints(untaint, false, turn);
-  PutSoftTaints(taint, true, turn);
-}
-
-// False: there is to be no round, as it would not know of pools.
-bool Loop::SizePoolsOfMaker(LoopTurn& turn) {
-  absl::StatusOr<Observation> now = absl::FailedPreconditionError("no cluster to size pools of");
-  if (cluster_ != nullptr) now = cluster_->Observe(turn.now_s);
-  if (now.ok()) return SizePools(*now, turn);
-  turn.log.push_back(absl::StrCat("no round: ", now.status().message()));
-  return false;
-}
-
-void Loop::AskForRound(LoopTurn& turn) {
+void Loop::MakeRound(LoopTurn& turn) {
   const bool sized = options_.sizer != nullptr;
-  if (sized && !SizePoolsOfMaker(turn)) return;
-  ActuatorStatus status = status_;
+  if (sized && !SizePools(turn)) return;
+  ActuatorStatus report = status_;
   for (const NodeInDeletion& node : sizing_.leave) {
-    status.running.push_back(
+    report.running.push_back(
         {.node = node.name, .group = node.group, .drain = true, .since_s = turn.now_s});
   }
-  absl::StatusOr<AskedRound> round = rounds_->MakeRound(status, turn.now_s, sizing_.members);
+  absl::StatusOr<RoundOrders> round = rounds_.Make(report, turn.now_s, sizing_.members);
   if (!round.ok()) {
     turn.log.push_back(absl::StrCat("no round: ", round.status().message()));
     return;
   }
   Acknowledge(turn);
-  turn.nodes = round->nodes;
-  turn.pending = round->pending;
   turn.log.insert(turn.log.end(), round->log.begin(), round->log.end());
   if (sized) options_.sizer->Act(actuator_, sizing_);
   Begin(round->start, turn);
   PutSoftTaints(round->untaint, false, turn);
   PutSoftTaints(round->taint, true, turn);
-  turn.asked = *std::move(round);
+  turn.round = *std::move(round);
 }
 
 void Loop::Turn(int64_t now_s) {
   LoopTurn turn;
   turn.now_s = now_s;
-  const bool may_decide = TakeStatus(turn);
-  if (may_decide && rounds_ != nullptr) {
-    AskForRound(turn);
-  } else if (may_decide) {
-    absl::StatusOr<Observation> now = cluster_->Observe(now_s);
-    if (now.ok()) {
-      turn.nodes = now->snapshot->nodes();
-      turn.pending = now->pending.size();
-      MakeRound(*now, turn);
-    } else {
-      turn.log.push_back(absl::StrCat("no round: ", now.status().message()));
-    }
-  }
+  if (TakeStatus(turn)) MakeRound(turn);
   turn.pools = std::move(sizing_.pools);
   for (std::string& line : sizing_.log) turn.log.push_back(std::move(line));
   sizing_ = {};

@@ -3,7 +3,8 @@
 //
 //   RecordActuator actuator([](int64_t, std::string_view line) { std::cout << line << "\n"; });
 //   DeductingSource cluster(source, actuator, scale_down);
-//   Loop loop(scale_down, cluster, actuator, options);
+//   OwnRounds rounds(scale_down, cluster);
+//   Loop loop(rounds, actuator, options);
 //
 // A soft taint is told when it changes; the cluster that is observed goes on without it.
 // A deletion that begins is told and has ended at once.  From then on the DeductingSource shows

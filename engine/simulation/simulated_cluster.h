@@ -1,7 +1,8 @@
 // SimulatedCluster: a cluster in memory that behaves as a real one does, under a virtual clock.
 //
 //   auto cluster = SimulatedCluster::Make(read, groups_of, options);
-//   Loop loop(scale_down, **cluster, **cluster, loop_options);
+//   OwnRounds rounds(scale_down, **cluster);
+//   Loop loop(rounds, **cluster, loop_options);
 //   loop.Turn((*cluster)->now_s());
 //   (*cluster)->AdvanceTo((*cluster)->now_s() + 10);
 //

@@ -29,15 +29,16 @@ absl::StatusOr<SimulationResult> Simulate(const SimulatedCluster::Read& read,
   result.nodes_at_first = cluster.nodes();
   SimulationSample sample;
   ScaleDown scale_down(options.scale_down);
+  OwnRounds rounds(scale_down, cluster, options.rounds);
   LoopOptions loop_options = options.loop;
   loop_options.on_turn = [&](const LoopTurn& turn) {
     if (options.loop.on_turn != nullptr) options.loop.on_turn(turn);
     if (!turn.round) return;
     ++result.rounds;
-    ++result.statuses[static_cast<size_t>(turn.round->status)];
-    sample.unneeded = turn.round->unneeded.size();
+    ++result.statuses[static_cast<size_t>(rounds.last()->status)];
+    sample.unneeded = turn.round->unneeded;
   };
-  Loop loop(scale_down, cluster, cluster, loop_options);
+  Loop loop(rounds, cluster, loop_options);
   const int64_t begin_s = options.cluster.start_s;
   const int64_t end_s = begin_s + options.duration_s;
   int64_t sample_at_s = begin_s;

@@ -21,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/actuation/loop.h"
+#include "engine/actuation/own_rounds.h"
 #include "engine/round.h"
 #include "engine/simulation/simulated_cluster.h"
 
@@ -40,6 +41,7 @@ struct SimulationOptions {
   SimulatedClusterOptions cluster;
   ScaleDownOptions scale_down;
   LoopOptions loop;
+  OwnRoundsOptions rounds;
   int64_t duration_s = 86400;
   int64_t sample_every_s = 300;
   bool scale_down_enabled = true;

@@ -2,7 +2,7 @@
 //
 //   GrpcActuatorOptions of{.plugin = "unix:p.sock", .session = "some name", .sleep_ms = Sleep};
 //   auto actuator = GrpcActuator::Connect(of);
-//   Loop loop(scale_down, cluster, **actuator, options);
+//   Loop loop(rounds, **actuator, options);
 //
 // Again:  a call that finds nobody, or no answer in time, is sent again under the same key, a few
 //         times and each time later.  After it the plugin is greeted anew: it may be another

@@ -21,13 +21,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "service/daemon/session_calls.h"
 #include "service/wire/planner.pb.h"
 
 namespace ebb {
 
-namespace wire = v1alpha1;
-
-class PlannerClient {
+class PlannerClient final : public SessionCalls {
  public:
   // `server`: "unix:PATH".  Errors: another form; nobody listens.
   static absl::StatusOr<std::unique_ptr<PlannerClient>> Connect(const std::string& server);
@@ -37,26 +36,22 @@ class PlannerClient {
                                                              std::chrono::milliseconds timeout);
   // Of unary calls from now on; as Make's.
   void SetTimeout(std::chrono::milliseconds timeout);
-  ~PlannerClient();
+  ~PlannerClient() override;
   PlannerClient(const PlannerClient&) = delete;
   PlannerClient& operator=(const PlannerClient&) = delete;
 
   absl::StatusOr<wire::VersionReply> Version();
-  absl::StatusOr<wire::StatusReply> Status();
-  absl::StatusOr<wire::SessionStatus> Open(const wire::OpenRequest& request);
+  absl::StatusOr<wire::StatusReply> Status() override;
+  absl::StatusOr<wire::SessionStatus> Open(const wire::OpenRequest& request) override;
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call);
   absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call);
   absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call);
 
-  absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call);
-  absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);
-  absl::StatusOr<wire::SizingReply> Sizing(const wire::SizingCall& call);
-  // The session's version, and its cluster as a binary snapshot.
-  struct Exported {
-    uint64_t version = 0;
-    std::string snapshot;
-  };
-  absl::StatusOr<Exported> Export(const std::string& session);
+  absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call) override;
+  absl::StatusOr<wire::ActuationReply> ReportActuation(
+      const wire::ActuationReport& report) override;
+  absl::StatusOr<wire::SizingReply> Sizing(const wire::SizingCall& call) override;
+  absl::StatusOr<Exported> Export(const std::string& session) override;
 
   absl::StatusOr<wire::ApplyReply> Apply(const wire::ApplyRequest& request);
   // Sends every batch that `next` gives, until it gives none.  Returns the last version.

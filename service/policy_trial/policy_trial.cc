@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/actuation/loop.h"
+#include "engine/actuation/own_rounds.h"
 #include "engine/simulation/simulated_cluster.h"
 #include "service/sizing/pool_sizer.h"
 
@@ -177,11 +178,11 @@ absl::StatusOr<PolicyTrialResult> TryPolicy(const SizedPool& pool, const LoadCur
   ScaleDownOptions rounds;
   rounds.clock_jump_max_s = 0;
   ScaleDown scale_down(rounds);
-  Loop loop(scale_down, cluster, cluster,
+  OwnRounds own_rounds(scale_down, cluster);
+  Loop loop(own_rounds, cluster,
             {.scan_interval_s = options.scan_s,
              .steps = {},
              .sizer = &sizer,
-             .record = nullptr,
              .on_turn = [&](const LoopTurn& turn) { actions.Take(turn); }});
   int64_t sample_at_s = 0;
   for (int64_t time_s = 0; time_s < options.duration_s; time_s += options.scan_s) {

@@ -9,7 +9,7 @@
 namespace ebb {
 
 absl::StatusOr<uint64_t> ExportedCluster::SessionVersion() {
-  const absl::StatusOr<wire::StatusReply> status = client_.Status();
+  const absl::StatusOr<wire::StatusReply> status = calls_.Status();
   if (!status.ok()) return status.status();
   for (const wire::SessionStatus& session : status->sessions()) {
     if (session.session() != options_.session) continue;
@@ -25,7 +25,7 @@ absl::StatusOr<uint64_t> ExportedCluster::SessionVersion() {
 }
 
 absl::Status ExportedCluster::Fetch() {
-  absl::StatusOr<PlannerClient::Exported> exported = client_.Export(options_.session);
+  absl::StatusOr<SessionCalls::Exported> exported = calls_.Export(options_.session);
   if (!exported.ok()) return exported.status();
   const bool first = live_ == nullptr;
   LoadOptions load = options_.load;

@@ -2,9 +2,10 @@
 // rounds itself and leaves no trace in the session, a dry run (record_actuator.h), and for sizing
 // pools of it (session_sizing.h).
 //
-//   ExportedCluster cluster(client, of, scale_down);
+//   ExportedCluster cluster(calls, of, scale_down);
 //   DeductingSource source(cluster, actuator, scale_down);
-//   Loop loop(scale_down, source, actuator, {});
+//   OwnRounds rounds(scale_down, source);
+//   Loop loop(rounds, actuator, {});
 //
 // It is fetched again when the session's version is another.  Every one that is fetched is built
 // anew, and the rounds' memory is carried over to it as to a process that is started again.
@@ -24,8 +25,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "engine/actuation/loop.h"
-#include "service/daemon/client.h"
+#include "engine/actuation/rounds.h"
+#include "service/daemon/session_calls.h"
 #include "service/groups.h"
 #include "service/live_cluster.h"
 #include "snapshot/import/input_warning.h"
@@ -42,12 +43,12 @@ struct ExportedClusterOptions {
 
 class ExportedCluster : public ClusterSource {
  public:
-  // Borrows the client, and `scale_down`, which makes the rounds.
-  ExportedCluster(PlannerClient& client, ExportedClusterOptions options, ScaleDown& scale_down)
-      : client_(client), options_(std::move(options)), scale_down_(&scale_down) {}
+  // Borrows the calls, and `scale_down`, which makes the rounds.
+  ExportedCluster(SessionCalls& calls, ExportedClusterOptions options, ScaleDown& scale_down)
+      : calls_(calls), options_(std::move(options)), scale_down_(&scale_down) {}
   // Nobody makes rounds of it here.
-  ExportedCluster(PlannerClient& client, ExportedClusterOptions options)
-      : client_(client), options_(std::move(options)) {}
+  ExportedCluster(SessionCalls& calls, ExportedClusterOptions options)
+      : calls_(calls), options_(std::move(options)) {}
 
   absl::StatusOr<Observation> Observe(int64_t now_s) override;
 
@@ -61,7 +62,7 @@ class ExportedCluster : public ClusterSource {
   absl::StatusOr<uint64_t> SessionVersion();
   absl::Status Fetch();
 
-  PlannerClient& client_;
+  SessionCalls& calls_;
   const ExportedClusterOptions options_;
   ScaleDown* const scale_down_ = nullptr;
   uint64_t version_ = 0;

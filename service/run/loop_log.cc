@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <utility>
 
 #include "base/figures.h"
 #include "base/json_text.h"
@@ -17,44 +18,31 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a turn came to, wherever its round was made.
-struct Told {
-  int64_t number = 0;  // 0: the round has none.
-  std::string status;
-  std::string message;
-  size_t unneeded = 0;
-  UnremovableNodes unremovable = {};
-};
-
-std::optional<Told> RoundOf(const LoopTurn& turn) {
-  if (turn.asked) {
-    return Told{turn.asked->number, turn.asked->status, turn.asked->message, turn.asked->unneeded,
-                turn.asked->unremovable};
-  }
-  if (!turn.round) return std::nullopt;
-  return Told{0, std::string(ToString(turn.round->status)), RoundMessage(*turn.round),
-              turn.round->unneeded.size(), turn.round->unremovable};
+std::string MessageOf(const RoundOrders& round) {
+  return RoundMessage(round.message, round.cooldown);
 }
 
+// A dry run's rounds are not counted; its actuator says itself what begins.
 std::span<const DeletionOrder> BegunOf(const LoopTurn& turn) {
-  if (!turn.asked || turn.begun == 0) return {};
-  return turn.asked->start;
+  if (!turn.round || turn.round->number == 0 || turn.begun == 0) return {};
+  return turn.round->start;
 }
 
 std::string Head(const LoopTurn& turn) {
-  const std::optional<Told> round = RoundOf(turn);
+  const std::optional<RoundOrders>& round = turn.round;
   std::string text =
       round ? fmt::format("{}{}: {}, {} pending, {} unneeded",
                           round->number > 0 ? fmt::format("round {} ", round->number) : "round ",
-                          Printable(round->status), Count(turn.nodes, "node", "nodes"),
-                          Count(turn.pending, "pod", "pods"), round->unneeded)
+                          Printable(round->status), Count(round->nodes, "node", "nodes"),
+                          Count(round->pending, "pod", "pods"), round->unneeded)
             : "round left out";
   if (round && round->unremovable.nodes > 0) {
     text += ", " + UnremovableAsText(round->unremovable);
   }
   if (turn.in_deletion) text += fmt::format(", {} in deletion", *turn.in_deletion);
   if (turn.begun > 0) text += fmt::format(", {} begin", turn.begun);
-  if (round && !round->message.empty()) text += "; " + PrintableLine(round->message);
+  const std::string message = round ? MessageOf(*round) : "";
+  if (!message.empty()) text += "; " + PrintableLine(message);
   return text;
 }
 
@@ -150,14 +138,16 @@ std::string TurnAsText(const LoopTurn& turn) {
 }
 
 std::string TurnAsJson(const LoopTurn& turn) {
-  const std::optional<Told> round = RoundOf(turn);
+  const std::optional<RoundOrders>& round = turn.round;
   Json json = {{"time", FormatRfc3339(turn.now_s)}};
   if (round) {
     if (round->number > 0) json["round"] = round->number;
     json["status"] = round->status;
-    if (!round->message.empty()) json["message"] = round->message;
-    json["nodes"] = turn.nodes;
-    json["pendingPods"] = turn.pending;
+    if (std::string message = MessageOf(*round); !message.empty()) {
+      json["message"] = std::move(message);
+    }
+    json["nodes"] = round->nodes;
+    json["pendingPods"] = round->pending;
     json["unneeded"] = round->unneeded;
     json["unremovable"] = UnremovableAsJson(round->unremovable);
   } else {

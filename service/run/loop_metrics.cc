@@ -39,7 +39,7 @@ LoopMetrics::LoopMetrics() : impl_(std::make_unique<Impl>()) {}
 LoopMetrics::~LoopMetrics() = default;
 
 void LoopMetrics::Observe(const LoopTurn& turn, uint64_t evictions) {
-  const bool made = turn.round || turn.asked;
+  const bool made = turn.round.has_value();
   (made ? impl_->rounds : impl_->left_out).Increment();
   if (made) impl_->last_round.Set(static_cast<double>(turn.now_s));
   if (turn.in_deletion) impl_->in_progress.Set(static_cast<double>(*turn.in_deletion));

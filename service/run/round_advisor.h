@@ -2,7 +2,7 @@
 // service/planning/plan_answer.h).
 //
 //   RoundAdvisor advisor(scale_down_options, {.iterations = 5});
-//   loop_options.advise = [&](const Observation& observed, int64_t now_s,
+//   own_rounds_options.advise = [&](const Observation& observed, int64_t now_s,
 //                             const std::vector<std::string>& unneeded) {
 //     return advisor.Advise(observed, now_s, unneeded);
 //   };
@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "engine/actuation/loop.h"
+#include "engine/actuation/own_rounds.h"
 #include "engine/round.h"
 
 namespace ebb {
@@ -48,7 +48,7 @@ class RoundAdvisor {
                const Parallelism& parallelism = Parallelism::One())
       : planner_(rounds.planner), options_(options), parallelism_(parallelism) {}
 
-  // What LoopOptions::advise wants.  Absent: there is nothing to say.
+  // What OwnRoundsOptions::advise wants.  Absent: there is nothing to say.
   std::optional<RoundAdvice> Advise(const Observation& observed, int64_t now_s,
                                     const std::vector<std::string>& unneeded);
 

@@ -132,20 +132,20 @@ const char* ResultOf(const DeletionResult& result,
 
 }  // namespace
 
-absl::StatusOr<AskedRound> ReadRoundReply(const wire::RoundReply& reply,
-                                          const ActuatorStatus& running) {
+absl::StatusOr<RoundOrders> ReadRoundReply(const wire::RoundReply& reply,
+                                           const ActuatorStatus& running) {
   if (reply.deletions_size() > kWireRowsMax || reply.soft_taint_size() > kWireRowsMax ||
       reply.soft_untaint_size() > kWireRowsMax || reply.warnings_size() > kWireRowsMax) {
     return WrongRound("deletions", absl::StrCat("more than ", kWireRowsMax, " rows"));
   }
   if (absl::Status s = CheckDeletions(reply, running); !s.ok()) return s;
-  AskedRound round{.number = reply.round(),
-                   .status = Shown(reply.status()),
-                   .message = PrintableLine(reply.message().substr(0, kWireNameMax)),
-                   .nodes = reply.nodes(),
-                   .pending = reply.pending_pods(),
-                   .unneeded = reply.unneeded(),
-                   .unremovable = ReadUnremovable(reply.unremovable())};
+  RoundOrders round{.number = reply.round(),
+                    .status = Shown(reply.status()),
+                    .message = PrintableLine(reply.message().substr(0, kWireNameMax)),
+                    .nodes = reply.nodes(),
+                    .pending = reply.pending_pods(),
+                    .unneeded = reply.unneeded(),
+                    .unremovable = ReadUnremovable(reply.unremovable())};
   for (int i = 0; i < reply.deletions_size(); ++i) {
     auto order = ReadDeletion(absl::StrCat("deletions[", i, "]"), reply.deletions(i));
     if (!order.ok()) return order.status();
@@ -195,7 +195,7 @@ absl::Status SessionRounds::Report(const ActuatorStatus& status) {
     told.set_drained(deletion.drain);
   }
   PutResults(status, report);
-  const absl::StatusOr<wire::ActuationReply> reply = client_.ReportActuation(report);
+  const absl::StatusOr<wire::ActuationReply> reply = calls_.ReportActuation(report);
   if (!reply.ok()) return reply.status();
   evictions_ += static_cast<uint64_t>(report.evicted_size());
   told_results_.clear();
@@ -214,9 +214,18 @@ absl::Status SessionRounds::Report(const ActuatorStatus& status) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<AskedRound> SessionRounds::MakeRound(const ActuatorStatus& status, int64_t now_s,
-                                                    std::span<const std::string> left_alone) {
-  if (absl::Status s = Report(status); !s.ok()) return s;
+absl::StatusOr<Observation*> SessionRounds::Observe(int64_t now_s) {
+  if (options_.cluster == nullptr) {
+    return absl::FailedPreconditionError("no cluster to size pools of");
+  }
+  absl::StatusOr<Observation> now = options_.cluster->Observe(now_s);
+  if (!now.ok()) return now.status();
+  return &observed_.emplace(*std::move(now));
+}
+
+absl::StatusOr<RoundOrders> SessionRounds::Make(const ActuatorStatus& report, int64_t now_s,
+                                                std::span<const std::string> left_alone) {
+  if (absl::Status s = Report(report); !s.ok()) return s;
   wire::RoundCall call;
   wire::PlanInput& input = *call.mutable_input();
   input.set_session(options_.session);
@@ -228,12 +237,12 @@ absl::StatusOr<AskedRound> SessionRounds::MakeRound(const ActuatorStatus& status
   call.set_needs_feed(options_.needs_feed);
   for (const std::string& node : left_alone) call.add_left_alone(node);
   if (options_.sizing != nullptr) PutSizing(options_.sizing(), *call.mutable_sizing());
-  const absl::StatusOr<wire::RoundReply> reply = client_.Round(call);
+  const absl::StatusOr<wire::RoundReply> reply = calls_.Round(call);
   if (!reply.ok()) return reply.status();
   if (reply->round() <= last_round_) {
     return WrongRound("round", absl::StrCat(reply->round(), " does not come after ", last_round_));
   }
-  absl::StatusOr<AskedRound> round = ReadRoundReply(*reply, status);
+  absl::StatusOr<RoundOrders> round = ReadRoundReply(*reply, report);
   if (!round.ok()) return round;
   last_round_ = round->number;
   for (const InputWarning& warning : warnings_.Among(WarningsOf(*reply))) {

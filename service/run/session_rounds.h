@@ -1,7 +1,8 @@
-// SessionRounds: rounds for a loop, made by a session of a daemon (Round of planner.proto).
+// SessionRounds: rounds of a loop (rounds.h) that a session makes (Round of planner.proto), in a
+// daemon or in this process.
 //
 //   SessionRoundsOptions of{.session = "prod"};
-//   SessionRounds rounds(client, of);
+//   SessionRounds rounds(calls, of);
 //   Loop loop(rounds, actuator, {});
 //
 // First the session is told what the actuator tells (ReportActuation): all that is in deletion
@@ -35,9 +36,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/actuation/loop.h"
+#include "engine/actuation/rounds.h"
 #include "engine/sizing_state.h"
-#include "service/daemon/client.h"
+#include "service/daemon/session_calls.h"
 #include "service/wire/planner.pb.h"
 #include "snapshot/import/input_warning.h"
 
@@ -50,19 +51,22 @@ struct SessionRoundsOptions {
   std::optional<double> time_limit_seconds = {};
   bool needs_feed = true;
   bool allow_incomplete = false;  // PlanInput.allow_incomplete.
+  // What a sizer is shown (session_sizing.h).  Null: no pool is sized.
+  ClusterSource* cluster = nullptr;
   // What sizing policies remember, to be kept with each round (session_sizing.h).  Null: no pool is
   // sized.
   std::function<SizingState()> sizing = nullptr;
 };
 
-class SessionRounds : public RoundMaker {
+class SessionRounds : public Rounds {
  public:
-  // Borrows the client.
-  SessionRounds(PlannerClient& client, SessionRoundsOptions options)
-      : client_(client), options_(std::move(options)) {}
+  // Borrows the calls.
+  SessionRounds(SessionCalls& calls, SessionRoundsOptions options)
+      : calls_(calls), options_(std::move(options)) {}
 
-  absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t now_s,
-                                       std::span<const std::string> left_alone = {}) override;
+  absl::StatusOr<Observation*> Observe(int64_t now_s) override;
+  absl::StatusOr<RoundOrders> Make(const ActuatorStatus& report, int64_t now_s,
+                                   std::span<const std::string> left_alone = {}) override;
 
   // Evictions that the actuator told, each counted once.
   [[nodiscard]] uint64_t evictions() const { return evictions_; }
@@ -74,11 +78,12 @@ class SessionRounds : public RoundMaker {
   absl::Status Report(const ActuatorStatus& status);
   void PutResults(const ActuatorStatus& status, wire::ActuationReport& report) const;
 
-  PlannerClient& client_;
+  SessionCalls& calls_;
   const SessionRoundsOptions options_;
   std::set<Result> told_results_;                // Of those that the actuator tells now.
   std::set<Eviction> told_evictions_;            // The same.
   std::map<std::string, DeletionPhase> phases_;  // Of what is in deletion, and has been of late.
+  std::optional<Observation> observed_;
   NewWarnings warnings_;
   uint64_t evictions_ = 0;
   int64_t last_round_ = 0;
@@ -86,8 +91,8 @@ class SessionRounds : public RoundMaker {
 
 // What a reply says, if it can be so.  `running`: what is in deletion.
 // Errors: Internal, naming the field: "deletions[3].node: \"\" names no node".
-absl::StatusOr<AskedRound> ReadRoundReply(const wire::RoundReply& reply,
-                                          const ActuatorStatus& running);
+absl::StatusOr<RoundOrders> ReadRoundReply(const wire::RoundReply& reply,
+                                           const ActuatorStatus& running);
 
 }  // namespace ebb
 

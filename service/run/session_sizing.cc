@@ -8,7 +8,7 @@ namespace ebb {
 absl::StatusOr<Observation> SessionSizing::Observe(int64_t now_s) {
   wire::SizingCall call;
   call.set_session(session_);
-  const absl::StatusOr<wire::SizingReply> reply = client_.Sizing(call);
+  const absl::StatusOr<wire::SizingReply> reply = calls_.Sizing(call);
   if (!reply.ok()) return reply.status();
   absl::StatusOr<SizingState> kept = ReadSizing(reply->sizing());
   if (!kept.ok()) {

@@ -1,8 +1,10 @@
 // SessionSizing: pools of a daemon's session, for a loop whose rounds the session makes.
 //
-//   SessionSizing sizing(client, "prod", cluster, {.now = Remembered, .restore = Restore});
+//   SessionSizing sizing(calls, "prod", cluster, {.now = Remembered, .restore = Restore});
+//   rounds_options.cluster = &sizing;
 //   rounds_options.sizing = [&] { return sizing.ToKeep(); };
-//   Loop loop(rounds, sizing, actuator, loop_options);
+//   SessionRounds rounds(calls, rounds_options);
+//   Loop loop(rounds, actuator, loop_options);
 //
 // What policies remember stands in the session's state file, written in one transaction with the
 // round.  Each observation begins with what stands there: where somebody else wrote it, such as
@@ -23,9 +25,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "engine/actuation/loop.h"
+#include "engine/actuation/rounds.h"
 #include "engine/sizing_state.h"
-#include "service/daemon/client.h"
+#include "service/daemon/session_calls.h"
 
 namespace ebb {
 
@@ -37,10 +39,10 @@ struct SizingMemory {
 
 class SessionSizing : public ClusterSource {
  public:
-  // Borrows client and cluster.
-  SessionSizing(PlannerClient& client, std::string session, ClusterSource& cluster,
+  // Borrows calls and cluster.
+  SessionSizing(SessionCalls& calls, std::string session, ClusterSource& cluster,
                 SizingMemory memory)
-      : client_(client),
+      : calls_(calls),
         session_(std::move(session)),
         cluster_(cluster),
         memory_(std::move(memory)) {}
@@ -50,7 +52,7 @@ class SessionSizing : public ClusterSource {
   SizingState ToKeep();
 
  private:
-  PlannerClient& client_;
+  SessionCalls& calls_;
   const std::string session_;
   ClusterSource& cluster_;
   const SizingMemory memory_;

@@ -2,7 +2,7 @@
 //
 //   PoolSizer sizer(pools, state, options);
 //   loop_options.sizer = &sizer;
-//   store.SetSizing(sizer.state());  // In loop_options.record, before the store saves.
+//   store.SetSizing(sizer.state());  // In own_rounds_options.record, before the store saves.
 //
 // Each turn, for each pool whose period is over: observe it, ask its policy.
 //   shrink  The policy's order of nodes (or the planner's) goes to a planner pass, as many as the

@@ -130,6 +130,56 @@ TEST_F(SqliteStateTest, OldRoundsAreDropped) {
   EXPECT_EQ(rounds->front().round, 8);
 }
 
+// Most are stored as what differs from an earlier one, which stays for as long as one needs it.
+TEST_F(SqliteStateTest, DecisionsComeBackHoweverTheyDiffer) {
+  std::mt19937_64 random(3);
+  std::vector<std::string> decisions;
+  std::string decision(20000, 'x');
+  for (char& each : decision) each = static_cast<char>('a' + random() % 26);
+  auto store = Open({.rounds_max = 10});
+  for (int64_t round = 1; round <= 60; ++round) {
+    // Some rounds change a little, and some nearly everything.
+    const size_t changes = round % 7 == 0 ? 8000 : 5;
+    for (size_t i = 0; i < changes; ++i) {
+      decision[random() % decision.size()] = static_cast<char>('A' + random() % 26);
+    }
+    decisions.push_back(decision);
+    ScaleDownState state;
+    state.rounds = round;
+    ASSERT_TRUE(store->Save(state, {.round = round, .decision = decision}, {}).ok());
+    if (round % 5 == 0) {  // As another process.
+      store = Open({.rounds_max = 10});
+      ASSERT_TRUE(store->Load().ok());
+    }
+    const auto rounds = store->Rounds();
+    ASSERT_TRUE(rounds.ok()) << rounds.status();
+    for (const RoundRecord& each : *rounds) {
+      ASSERT_EQ(each.decision, decisions[static_cast<size_t>(each.round) - 1]) << round;
+    }
+  }
+  EXPECT_EQ(store->Rounds()->size(), 10u);
+  EXPECT_LT(Bytes().size(), 10 * decision.size());
+}
+
+TEST_F(SqliteStateTest, ADecisionThatIsDamagedIsRefusedByTableAndRound) {
+  for (const auto& [sql, told] :
+       {std::pair{"UPDATE rounds SET decision = x'0102'",
+                  "table rounds, column decision: that of round 7 cannot be unpacked"},
+        std::pair{"UPDATE key_decisions SET decision = x'00'",
+                  "table key_decisions, column decision: that of round 7 cannot be unpacked"},
+        std::pair{"DELETE FROM key_decisions", "that of round 7 cannot be unpacked"}}) {
+    Remove();
+    ASSERT_TRUE(
+        Open()->Save(Everything(), {.round = 7, .decision = std::string(100, 'a')}, {}).ok());
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    ASSERT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(db);
+    const absl::Status refused = Open()->Rounds().status();
+    EXPECT_NE(refused.message().find(told), std::string::npos) << refused;
+  }
+}
+
 TEST_F(SqliteStateTest, RecordedBytesComeBackWithTheirZeros) {
   const auto store = Open();
   const std::string input("a\0b", 3);

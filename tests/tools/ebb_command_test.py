@@ -29,6 +29,7 @@ import termios
 import threading
 import time
 import unittest
+import zlib
 
 EBB = ""
 START = "2026-06-01T12:00:00Z"
@@ -116,6 +117,15 @@ def schema_errors(value, schema, root, path="$"):
 
 # a and b run a pod each, c is empty.
 SMALL = [node("a"), node("b"), node("c"), pod("p", "a"), pod("q", "b")]
+
+
+def packed(decision):
+    """A decision as a state file stores one that rests on no other (service/text_delta.cc)."""
+    def number(value):
+        low = bytes([value & 0x7f | (0x80 if value > 0x7f else 0)])
+        return low + (number(value >> 7) if value > 0x7f else b"")
+    steps = number(len(decision)) * 2 + decision.encode()
+    return number(len(steps)) + zlib.compress(steps)
 
 
 class EbbTest(unittest.TestCase):
@@ -2355,10 +2365,11 @@ class StateTest(RoundBase):
         state.close()
         self.assertEqual(rows, [(3, 32), (4, 32), (5, 32)])
 
-    def test_equal_input_has_an_equal_digest(self):
-        self.round(0)
-        self.round(10)
-        self.round(20, items=SMALL + [pod("r", "a")])
+    def test_equal_input_of_recorded_rounds_has_an_equal_digest(self):
+        record = ("--record", self.path("record.db"))
+        self.round(0, *record)
+        self.round(10, *record)
+        self.round(20, *record, items=SMALL + [pod("r", "a")])
         with sqlite3.connect(self.path("state.db")) as state:
             digests = [row[0] for row in state.execute("SELECT input_digest FROM rounds")]
         state.close()
@@ -2462,9 +2473,11 @@ class ConcurrentRoundsTest(RoundBase):
                     refused += 1
         self.assertGreater(refused, 0)
         with sqlite3.connect(self.path("record.db")) as record:
-            rows = record.execute("SELECT round, decision FROM rounds").fetchall()
+            numbers = [row[0] for row in record.execute("SELECT round FROM rounds")]
         record.close()
-        self.assertEqual({number: json.loads(decision)["now"] for number, decision in rows}, made)
+        decided = {number: json.loads(self.ebb("state", "show", self.path("record.db"),
+                                               "--round", str(number))[0]) for number in numbers}
+        self.assertEqual({number: each["now"] for number, each in decided.items()}, made)
         self.assertIn(f"{len(made)} of {len(made)} rounds identical",
                       self.ebb("replay", self.path("record.db"))[0])
 
@@ -2634,10 +2647,11 @@ class ReplayTest(RoundBase):
     def test_the_first_difference_is_told(self):
         self.record(0)
         self.record(10)
+        decision = self.ebb("state", "show", self.path("record.db"), "--round", "2")[0].strip()
+        self.assertIn('"since":"2026-06-01T12:00:00Z"', decision)
+        other = decision.replace('"since":"2026-06-01T12:00:00Z"', '"since":"2026-06-01T12:00:01Z"')
         with sqlite3.connect(self.path("record.db")) as record:
-            record.execute("UPDATE rounds SET decision = replace(decision, "
-                           "'\"since\":\"2026-06-01T12:00:00Z\"', "
-                           "'\"since\":\"2026-06-01T12:00:01Z\"') WHERE round = 2")
+            record.execute("UPDATE rounds SET decision = ? WHERE round = 2", (packed(other),))
         record.close()
         out = self.ebb("replay", self.path("record.db"), code=1)[0]
         self.assertIn("round 1 at 2026-06-01T12:00:00Z: identical", out)

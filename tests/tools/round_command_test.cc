@@ -11,12 +11,17 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "service/options/round_options.h"
 #include "service/plan_time.h"
 #include "service/round_record.h"
+#include "service/text_delta.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/cli.h"
 #include "tools/flag_values.h"
@@ -177,14 +182,31 @@ TEST_F(RoundCommandTest, ReplayOfARecordIsIdentical) {
 
 TEST_F(RoundCommandTest, ReplayFindsADecisionThatWasAnother) {
   ASSERT_EQ(Round("2026-06-01T12:00:00Z", {"--record", Record()}).code, 0);
-  sqlite3* db = nullptr;
-  sqlite3_open(Record().c_str(), &db);
-  sqlite3_exec(db, "UPDATE rounds SET decision = replace(decision, 'NotUnneeded', 'Not')", nullptr,
-               nullptr, nullptr);
-  sqlite3_close(db);
+  const Outcome shown = Ebb({"state", "show", Record(), "--round", "1"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  const std::string decision =
+      absl::StrReplaceAll(shown.out.substr(0, shown.out.size() - 1), {{"NotUnneeded", "Not"}});
+  // Of no other decision: it is the same whatever the key.
+  Change(absl::StrCat("UPDATE rounds SET decision = x'",
+                      absl::BytesToHexString(PackDelta("", decision)), "'"));
   const Outcome replay = Ebb({"replay", Record()});
   EXPECT_EQ(replay.code, 1);
   EXPECT_NE(replay.out.find("DIFFERENT"), std::string::npos);
+}
+
+TEST_F(RoundCommandTest, ShowPrintsWhatARoundDecided) {
+  const Outcome first = Round("2026-06-01T12:00:00Z", {"-o", "json"});
+  const Outcome second = Round("2026-06-01T12:01:00Z", {"-o", "json"});
+  for (const auto& [round, told] : {std::pair{"1", &first}, std::pair{"2", &second}}) {
+    const Outcome show = Ebb({"state", "show", State(), "--round", round});
+    EXPECT_EQ(show.code, 0) << show.err;
+    EXPECT_EQ(nlohmann::json::parse(show.out, nullptr, false),
+              nlohmann::json::parse(told->out, nullptr, false));
+  }
+  const Outcome third = Ebb({"state", "show", State(), "--round", "3"});
+  EXPECT_EQ(third.code, 1);
+  EXPECT_NE(third.err.find(": holds the rounds 1 to 2, and not round 3"), std::string::npos)
+      << third.err;
 }
 
 TEST_F(RoundCommandTest, RecordMayBeginInTheMiddle) {

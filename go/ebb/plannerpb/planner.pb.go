@@ -4535,7 +4535,7 @@ func (x *OrderedDeletion) GetMoves() []*Move {
 	return nil
 }
 
-// What the next round is told.  Source: RoundEvents (docs/rounds.md).
+// What the next round is told.  Source: DeletionReport (docs/rounds.md).
 type ActuationReport struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`

@@ -1,7 +1,9 @@
 #include "engine/actuation/loop.h"
 
 #include <optional>
+#include <utility>
 
+#include "engine/actuation/own_rounds.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/engine/actuation/scripted_actuator.h"
@@ -44,11 +46,16 @@ class LoopTest : public testing::Test {
   Loop MakeLoop() {
     LoopOptions options;
     options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
-    options.record = [this](const ScaleDown&, const RoundResult&) { return record_; };
-    return Loop(scale_down_, cluster_, actuator_, options);
+    return Loop(Own({.record = [this](const ScaleDown&, const RoundResult&) { return record_; }}),
+                actuator_, options);
+  }
+  // Rounds that are made here, until the next call.
+  Rounds& Own(OwnRoundsOptions options = {}) {
+    return own_.emplace(scale_down_, cluster_, std::move(options));
   }
 
   ScaleDown scale_down_{NoWaiting()};
+  std::optional<OwnRounds> own_;
   StillCluster cluster_{Three()};
   ScriptedActuator actuator_;
   absl::Status record_;
@@ -81,7 +88,7 @@ TEST_F(LoopTest, ARoundTriesFirstWhatItIsAdvised) {
                               .Add(Pod("r").On("c").Cpu(2400).Uid("r-uid"))
                               .Build()};
   std::vector<std::vector<std::string>> unneeded_before;
-  LoopOptions options;
+  OwnRoundsOptions options;
   options.advise = [&](const Observation& observed, int64_t,
                        const std::vector<std::string>& unneeded) {
     const Catalog& catalog = observed.snapshot->catalog();
@@ -90,7 +97,7 @@ TEST_F(LoopTest, ARoundTriesFirstWhatItIsAdvised) {
     return RoundAdvice{.candidates = {node("b"), node("a")},
                        .suggestions = {{catalog.FindPod("default", "q").value(), node("c")}}};
   };
-  Loop loop(scale_down_, cluster_, actuator_, options);
+  Loop loop(Own(options), actuator_, {});
   loop.Turn(kStart);
   loop.Turn(kStart + 10);
   ASSERT_EQ(actuator_.orders.size(), 1);
@@ -175,20 +182,30 @@ TEST_F(LoopTest, AResultIsTakenInOnlyWithTheRoundThatIsToldOfIt) {
 }
 
 // Rounds as a test has them.
-class ScriptedRounds : public RoundMaker {
+class ScriptedRounds : public Rounds {
  public:
-  absl::StatusOr<AskedRound> answer = AskedRound();
+  absl::StatusOr<RoundOrders> answer = RoundOrders();
+  ClusterSource* cluster = nullptr;  // For a sizer.
   ActuatorStatus told;
   std::vector<std::string> left_alone;
   int asked = 0;
 
-  absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t,
-                                       std::span<const std::string> alone) override {
+  absl::StatusOr<Observation*> Observe(int64_t now_s) override {
+    if (cluster == nullptr) return absl::FailedPreconditionError("no cluster to size pools of");
+    absl::StatusOr<Observation> now = cluster->Observe(now_s);
+    if (!now.ok()) return now.status();
+    return &observed_.emplace(*std::move(now));
+  }
+  absl::StatusOr<RoundOrders> Make(const ActuatorStatus& report, int64_t,
+                                   std::span<const std::string> alone) override {
     ++asked;
-    told = status;
+    told = report;
     left_alone.assign(alone.begin(), alone.end());
     return answer;
   }
+
+ private:
+  std::optional<Observation> observed_;
 };
 
 TEST_F(LoopTest, ARoundThatIsMadeElsewhereIsDoneTheSame) {
@@ -254,14 +271,14 @@ TEST_F(LoopTest, ATurnSaysWhatItCameTo) {
   LoopTurn turn;
   LoopOptions options;
   options.on_turn = [&](const LoopTurn& each) { turn = each; };
-  Loop loop(scale_down_, cluster_, actuator_, options);
+  Loop loop(Own(), actuator_, options);
   loop.Turn(kStart);
   EXPECT_EQ(turn.now_s, kStart);
-  EXPECT_EQ(turn.nodes, 3);
-  EXPECT_EQ(turn.pending, 0);
+  ASSERT_TRUE(turn.round.has_value());
+  EXPECT_EQ(turn.round->nodes, 3);
+  EXPECT_EQ(turn.round->pending, 0);
   EXPECT_EQ(turn.in_deletion, 0);
   EXPECT_EQ(turn.begun, 0);
-  EXPECT_TRUE(turn.round.has_value());
   loop.Turn(kStart + 10);
   EXPECT_EQ(turn.begun, 1);
   EXPECT_EQ(turn.in_deletion, 0);  // As the turn began.
@@ -294,12 +311,11 @@ TEST_F(LoopTest, ATurnWhoseRoundIsMadeElsewhereSaysWhatThatCameTo) {
   options.on_turn = [&](const LoopTurn& each) { turn = each; };
   Loop loop(rounds, actuator_, options);
   loop.Turn(kStart);
-  EXPECT_EQ(turn.nodes, 7);
-  EXPECT_EQ(turn.pending, 2);
   EXPECT_EQ(turn.begun, 2);
-  EXPECT_FALSE(turn.round.has_value());
-  ASSERT_TRUE(turn.asked.has_value());
-  EXPECT_EQ(turn.asked->number, 12);
+  ASSERT_TRUE(turn.round.has_value());
+  EXPECT_EQ(turn.round->nodes, 7);
+  EXPECT_EQ(turn.round->pending, 2);
+  EXPECT_EQ(turn.round->number, 12);
 }
 
 TEST_F(LoopTest, ASoftTaintThatFailsIsToldAndTheOthersArePut) {
@@ -342,7 +358,7 @@ TEST_F(LoopTest, WhatIsDueIsDoneBeforeTheRoundIsToldHowDeletionsStand) {
   LoopTurn turn;
   LoopOptions options;
   options.on_turn = [&](const LoopTurn& each) { turn = each; };
-  Loop loop(scale_down_, cluster_, actuator_, options);
+  Loop loop(Own(), actuator_, options);
   const RunningDeletion failed = {
       .node = "z", .group = "group", .phase = DeletionPhase::kFailed, .why = "no"};
   actuator_.status.running = {failed};
@@ -380,14 +396,14 @@ TEST_F(LoopTest, NothingIsDecidedIfTheActuatorDoesNotTellWhatItsDeletionsCameTo)
 
 TEST_F(LoopTest, WithoutAdviceARoundHasItsOwnOrderAndOnlyTheLastRoundsNodesAreUnneeded) {
   std::vector<std::vector<std::string>> unneeded_before;
-  LoopOptions options;
+  OwnRoundsOptions options;
   options.advise = [&](const Observation&, int64_t, const std::vector<std::string>& unneeded) {
     unneeded_before.push_back(unneeded);
     return std::optional<RoundAdvice>();
   };
   options.record = [this](const ScaleDown&, const RoundResult&) { return record_; };
   record_ = absl::ResourceExhaustedError("disk full");
-  Loop loop(scale_down_, cluster_, actuator_, options);
+  Loop loop(Own(options), actuator_, {});
   for (int turn = 0; turn < 3; ++turn) loop.Turn(kStart + 10 * turn);
   EXPECT_THAT(unneeded_before, ElementsAre(IsEmpty(), ElementsAre("b"), ElementsAre("b")));
   EXPECT_THAT(actuator_.calls, IsEmpty());
@@ -407,9 +423,8 @@ TEST_F(LoopTest, ARoundTriesNodesInTheOrderOfTheOptions) {
                              .Build()};
     ScaleDown scale_down{NoWaiting()};
     ScriptedActuator actuator;
-    LoopOptions options;
-    options.order = order;
-    Loop loop(scale_down, cluster, actuator, options);
+    OwnRounds rounds(scale_down, cluster, {.order = order});
+    Loop loop(rounds, actuator, {});
     loop.Turn(kStart);
     return actuator.calls;
   };
@@ -447,17 +462,20 @@ TEST_F(LoopTest, ARoundLeavesTheRoomThatPodsThatWaitWillNeed) {
   LoopTurn turn;
   LoopOptions options;
   options.on_turn = [&](const LoopTurn& each) { turn = each; };
-  Loop loop(scale_down_, cluster, actuator_, options);
+  OwnRounds rounds(scale_down_, cluster);
+  Loop loop(rounds, actuator_, options);
   cluster.waiting = {"waits"};
   loop.Turn(kStart);
-  EXPECT_EQ(turn.pending, 1);
-  EXPECT_EQ(turn.nodes, 2);
+  ASSERT_TRUE(turn.round.has_value());
+  EXPECT_EQ(turn.round->pending, 1);
+  EXPECT_EQ(turn.round->nodes, 2);
   EXPECT_THAT(actuator_.calls, IsEmpty());
 }
 
 TEST_F(LoopTest, AnEventThatIsObservedHoldsDeletionsBackForItsCooldown) {
   BusyCluster cluster{Three()};
-  Loop loop(scale_down_, cluster, actuator_, {});
+  OwnRounds rounds(scale_down_, cluster);
+  Loop loop(rounds, actuator_, {});
   cluster.events = {{ScaleEventKind::kScaleUp, "group", kStart}};
   loop.Turn(kStart);
   cluster.events.clear();
@@ -501,8 +519,10 @@ class SizingLoopTest : public LoopTest {
     LoopOptions options;
     options.sizer = &sizer_;
     options.on_turn = [this](const LoopTurn& turn) { turn_ = turn; };
-    options.record = [this](const ScaleDown&, const RoundResult&) { return record_; };
     return options;
+  }
+  Rounds& Recorded() {
+    return Own({.record = [this](const ScaleDown&, const RoundResult&) { return record_; }});
   }
 
   ScriptedSizer sizer_;
@@ -510,7 +530,7 @@ class SizingLoopTest : public LoopTest {
 };
 
 TEST_F(SizingLoopTest, ASizerDecidesBeforeTheRoundAndActsBeforeItsDeletionsBegin) {
-  Loop loop(scale_down_, cluster_, actuator_, Options());
+  Loop loop(Recorded(), actuator_, Options());
   loop.Turn(kStart);
   EXPECT_THAT(actuator_.calls, ElementsAre("soft sizer", "soft b"));
   actuator_.calls.clear();
@@ -524,7 +544,7 @@ TEST_F(SizingLoopTest, ASizerDecidesBeforeTheRoundAndActsBeforeItsDeletionsBegin
 }
 
 TEST_F(SizingLoopTest, ASizerDoesNotActWhereTheRoundIsNotRecordedAndItsDecisionIsTold) {
-  Loop loop(scale_down_, cluster_, actuator_, Options());
+  Loop loop(Recorded(), actuator_, Options());
   record_ = absl::ResourceExhaustedError("disk full");
   loop.Turn(kStart);
   EXPECT_THAT(sizer_.calls, ElementsAre("decide 1000000: 3 nodes, 0 running"));
@@ -535,10 +555,10 @@ TEST_F(SizingLoopTest, ASizerDoesNotActWhereTheRoundIsNotRecordedAndItsDecisionI
 
 TEST_F(SizingLoopTest, ANodeThatASizerTakesAwayIsInDeletionForTheRound) {
   sizer_.leave = {{"b", "group"}};
-  Loop loop(scale_down_, cluster_, actuator_, Options());
+  Loop loop(Recorded(), actuator_, Options());
   loop.Turn(kStart);
   ASSERT_TRUE(turn_.round.has_value());
-  EXPECT_EQ(turn_.round->groups.at(0).in_deletion, 1);
+  EXPECT_EQ(own_->last()->groups.at(0).in_deletion, 1);
   EXPECT_THAT(actuator_.calls, ElementsAre("soft sizer"));
 }
 
@@ -548,7 +568,8 @@ TEST_F(SizingLoopTest, AMakerOfRoundsIsToldOfNodesThatASizerTakesAwayAndOfPools)
   sizer_.leave = {{"b", "group"}};
   sizer_.members = {"b", "c"};
   actuator_.status.running = {{.node = "z", .phase = DeletionPhase::kDraining}};
-  Loop loop(rounds, cluster_, actuator_, Options());
+  rounds.cluster = &cluster_;
+  Loop loop(rounds, actuator_, Options());
   loop.Turn(kStart);
   ASSERT_EQ(rounds.told.running.size(), 2);
   EXPECT_EQ(rounds.told.running[0].node, "z");
@@ -565,7 +586,8 @@ TEST_F(SizingLoopTest, AMakerOfRoundsIsToldOfNodesThatASizerTakesAwayAndOfPools)
 TEST_F(SizingLoopTest, ASizerDoesNotActWhereNoRoundIsMadeElsewhere) {
   ScriptedRounds rounds;
   rounds.answer = absl::UnavailableError("nobody listens");
-  Loop loop(rounds, cluster_, actuator_, Options());
+  rounds.cluster = &cluster_;
+  Loop loop(rounds, actuator_, Options());
   loop.Turn(kStart);
   EXPECT_THAT(sizer_.calls, ElementsAre("decide 1000000: 3 nodes, 0 running"));
   EXPECT_THAT(turn_.log, ElementsAre("no round: nobody listens", "sized"));
@@ -577,7 +599,8 @@ TEST_F(SizingLoopTest, WithoutAClusterToSizeNoRoundIsAskedFor) {
   blind.Turn(kStart);
   EXPECT_THAT(turn_.log, ElementsAre("no round: no cluster to size pools of"));
   cluster_.answer = absl::UnavailableError("the API is away");
-  Loop loop(rounds, cluster_, actuator_, Options());
+  rounds.cluster = &cluster_;
+  Loop loop(rounds, actuator_, Options());
   loop.Turn(kStart);
   EXPECT_THAT(turn_.log, ElementsAre("no round: the API is away"));
   EXPECT_EQ(rounds.asked, 0);
@@ -655,7 +678,8 @@ TEST_F(LoopTest, AnEventIsToldToTheNextRoundWhereOneCannotBeMade) {
   BusyCluster cluster{Three()};
   LoopOptions options;
   options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
-  Loop loop(scale_down_, cluster, actuator_, options);
+  OwnRounds rounds(scale_down_, cluster);
+  Loop loop(rounds, actuator_, options);
   cluster.events = {{ScaleEventKind::kScaleUp, "group", kStart}};
   cluster.knows_groups = false;
   loop.Turn(kStart);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/actuation/loop.h"
+#include "engine/actuation/own_rounds.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/engine/actuation/still_cluster.h"
@@ -76,7 +78,8 @@ TEST_F(RecordActuatorTest, RoundsGoOnAsIfItHadBeenDone) {
                            .Build());
   ScaleDown scale_down(NoWaiting());
   DeductingSource source(cluster, actuator_, scale_down);
-  Loop loop(scale_down, source, actuator_, {});
+  OwnRounds rounds(scale_down, source);
+  Loop loop(rounds, actuator_, {});
   for (int turn = 0; turn < 8; ++turn) loop.Turn(kStart + 10 * turn);
   EXPECT_EQ(actuator_.done().size(), 2);
   const Observation observed = source.Observe(kStart + 80).value();
@@ -487,7 +490,8 @@ TEST_F(RecordActuatorTest, ABudgetAllowsTheNextNodeWhenTheEvictedPodRunsAgain) {
   std::vector<size_t> begun;
   LoopOptions options;
   options.on_turn = [&](const LoopTurn& turn) { begun.push_back(turn.begun); };
-  Loop loop(scale_down, source, actuator_, options);
+  OwnRounds rounds(scale_down, source);
+  Loop loop(rounds, actuator_, options);
   for (int turn = 0; turn < 12; ++turn) loop.Turn(kStart + 10 * turn);
   // A turn finds a node unneeded, and the next one deletes it; one node stays.
   EXPECT_THAT(begun, ElementsAre(0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0));
@@ -506,7 +510,8 @@ TEST_F(RecordActuatorTest, WhatNoBudgetKeptIsPassedOverForItsTime) {
                            .Build());
   ScaleDown scale_down(NoWaiting());
   DeductingSource source(cluster, actuator_, scale_down);
-  Loop loop(scale_down, source, actuator_, {});
+  OwnRounds rounds(scale_down, source);
+  Loop loop(rounds, actuator_, {});
   for (int turn = 0; turn < 3; ++turn) loop.Turn(kStart + 10 * turn);
   ASSERT_EQ(actuator_.done().size(), 1);
   const PlannerMemory memory = scale_down.Save().planner;

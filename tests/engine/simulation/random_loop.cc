@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "engine/actuation/loop.h"
+#include "engine/actuation/own_rounds.h"
 #include "snapshot/samples/generate.h"
 
 namespace ebb::test {
@@ -124,21 +125,26 @@ class RandomLoop {
     scale_down_now_ = std::move(next);
     LoopOptions options;
     options.scan_interval_s = scan_interval_s_;
-    options.record = [this](const ScaleDown& scale_down, const RoundResult&) {
+    options.on_turn = [this](const LoopTurn& turn) { See(turn); };
+    const auto record = [this](const ScaleDown& scale_down, const RoundResult&) {
       kept_ = scale_down.Save();
       return absl::OkStatus();
     };
-    options.on_turn = [this](const LoopTurn& turn) { See(turn); };
-    loop_ = std::make_unique<Loop>(*scale_down_now_, *cluster_, *cluster_, options);
+    rounds_ = std::make_unique<OwnRounds>(
+        *scale_down_now_, *cluster_,
+        OwnRoundsOptions{.order = CandidateOrder::kAutoscaler, .advise = {}, .record = record});
+    loop_ = std::make_unique<Loop>(*rounds_, *cluster_, options);
   }
 
   void See(const LoopTurn& turn) {
-    absl::StrAppend(&result_.trace, turn.now_s, ": ", turn.nodes, " nodes, ", turn.pending,
-                    " pending, ", turn.begun, " begun");
+    absl::StrAppend(&result_.trace, turn.now_s, ": ", turn.begun, " begun");
     if (turn.round) {
       ++result_.rounds;
-      absl::StrAppend(&result_.trace, ", ", Absl(ToString(turn.round->status)));
-      if (turn.round->status == ScaleDownStatus::kError) result_.wrong = turn.round->message;
+      absl::StrAppend(&result_.trace, ", ", turn.round->nodes, " nodes, ", turn.round->pending,
+                      " pending, ", turn.round->status);
+      if (turn.round->status == ToString(ScaleDownStatus::kError)) {
+        result_.wrong = turn.round->message;
+      }
     }
     for (const std::string& line : turn.log) absl::StrAppend(&result_.trace, "; ", line);
     absl::StrAppend(&result_.trace, "\n");
@@ -189,6 +195,7 @@ class RandomLoop {
   int64_t now_s_ = 0;
   std::unique_ptr<SimulatedCluster> cluster_;
   std::unique_ptr<ScaleDown> scale_down_now_;
+  std::unique_ptr<OwnRounds> rounds_;
   std::unique_ptr<Loop> loop_;
   ScaleDownState kept_;
   RandomLoopResult result_;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/text.h"
 #include "engine/actuation/loop.h"
+#include "engine/actuation/own_rounds.h"
 #include "service/actuators/actuator_server.h"
 #include "tests/service/actuators/small_simulation.h"
 #include "tests/service/actuators/test_plugin.h"
@@ -373,10 +374,12 @@ LoopStory RunLoop(uint64_t seed, const SimulatedFaults& faults, const std::strin
   ScaleDown scale_down(options);
   LoopOptions loop_options;
   loop_options.on_turn = [&](const LoopTurn& turn) {
-    absl::StrAppend(&story.turns, turn.now_s, " ", turn.nodes, " ", turn.pending, " ", turn.begun,
+    const RoundOrders round = turn.round.value_or(RoundOrders());
+    absl::StrAppend(&story.turns, turn.now_s, " ", round.nodes, " ", round.pending, " ", turn.begun,
                     " ", turn.log.size(), "\n");
   };
-  Loop(scale_down, **cluster, *actuator, loop_options).Run(clock);
+  OwnRounds rounds(scale_down, **cluster);
+  Loop(rounds, *actuator, loop_options).Run(clock);
   const absl::Status sound = (*cluster)->CheckSound();
   EXPECT_TRUE(sound.ok()) << sound;
   story.counts = (*cluster)->counts();

@@ -15,12 +15,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "engine/actuation/own_rounds.h"
 #include "engine/actuation/record_actuator.h"
 #include "engine/simulation/simulated_cluster.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "service/actuators/actuator_server.h"
 #include "service/actuators/grpc_actuator.h"
+#include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
 #include "service/groups.h"
 #include "service/round_driver.h"
@@ -200,12 +202,12 @@ TEST_F(LiveLoopTest, APluginThatIsKilledMidDrainCostsRoundsAndNothingElse) {
   plugin_.reset();
   const size_t begun = begun_;
   Turns(3);
-  EXPECT_FALSE(last_.asked);
+  EXPECT_FALSE(last_.round);
   EXPECT_THAT(last_.log, ElementsAre(HasSubstr("the actuator's status: plugin unix:")));
   EXPECT_EQ(begun_, begun);
   StartPlugin();
   Turns(60);
-  EXPECT_TRUE(last_.asked);
+  EXPECT_TRUE(last_.round);
   EXPECT_GT(begun_, begun);
 }
 
@@ -216,7 +218,7 @@ TEST_F(LiveLoopTest, ALoopThatIsKilledMidDeletionIsFollowedByOneThatGoesOn) {
   StartLoop();
   Turn();
   // What runs was taken over: it was told to the session, and it is not begun again.
-  EXPECT_TRUE(last_.asked) << absl::StrJoin(last_.log, "; ");
+  EXPECT_TRUE(last_.round) << absl::StrJoin(last_.log, "; ");
   Turns(60);
   for (const std::string& node : running) EXPECT_THAT(Running(), Not(Contains(node)));
   EXPECT_LT(cluster_->nodes(), at_first_);
@@ -225,7 +227,7 @@ TEST_F(LiveLoopTest, ALoopThatIsKilledMidDeletionIsFollowedByOneThatGoesOn) {
 TEST_F(LiveLoopTest, ADaemonThatIsKilledMidDeletionGoesOnFromItsStateFile) {
   Start();
   ASSERT_TRUE(TurnsUntil(DeletionPhase::kDraining));
-  const int64_t rounds = last_.asked->number;
+  const int64_t rounds = last_.round->number;
   feed_.reset();
   daemon_.reset();
   Turn();
@@ -237,11 +239,11 @@ TEST_F(LiveLoopTest, ADaemonThatIsKilledMidDeletionGoesOnFromItsStateFile) {
   // The connection to a daemon that was away is tried again after a pause of its own.
   for (int tries = 0; tries < 3000; ++tries) {
     Turn();
-    if (last_.asked) break;
+    if (last_.round) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  ASSERT_TRUE(last_.asked) << absl::StrJoin(last_.log, "; ");
-  EXPECT_EQ(last_.asked->number, rounds + 1);
+  ASSERT_TRUE(last_.round) << absl::StrJoin(last_.log, "; ");
+  EXPECT_EQ(last_.round->number, rounds + 1);
   Turns(60);
   EXPECT_LT(cluster_->nodes(), at_first_);
   const auto state = RoundDriver::Open({.state = folder_.File("copy.db")});
@@ -259,7 +261,7 @@ TEST_F(LiveLoopTest, WithoutAFeedNothingBeginsAndWhatWasBegunGoesOn) {
   EXPECT_THAT(Running(), IsEmpty());
   feed_.emplace(DaemonPath(), "prod");
   Turns(20);
-  EXPECT_TRUE(last_.asked);
+  EXPECT_TRUE(last_.round);
 }
 
 TEST_F(LiveLoopTest, AClusterThatIsHalfThereIsNoReasonToDelete) {
@@ -280,18 +282,18 @@ TEST_F(LiveLoopTest, AClusterThatIsHalfThereIsNoReasonToDelete) {
   EXPECT_EQ(begun_, 0);
   ASSERT_TRUE(feed_->EndResync(all));
   Turn();
-  EXPECT_TRUE(last_.asked) << absl::StrJoin(last_.log, "; ");
+  EXPECT_TRUE(last_.round) << absl::StrJoin(last_.log, "; ");
 }
 
 TEST_F(LiveLoopTest, AClockThatJumpsCostsARoundAndNoTimer) {
   Start();
   Turns(3);
-  ASSERT_TRUE(last_.asked);
+  ASSERT_TRUE(last_.round);
   const int64_t before_s = now_s_;
   // A day ahead, and back.
   loop_->Turn(now_s_ + 86'400);
-  ASSERT_TRUE(last_.asked);
-  EXPECT_EQ(last_.asked->status, "ScaleDownClockJumped");
+  ASSERT_TRUE(last_.round);
+  EXPECT_EQ(last_.round->status, "ScaleDownClockJumped");
   EXPECT_EQ(begun_, 0);
   now_s_ = before_s;
   Turn();
@@ -305,11 +307,11 @@ TEST_F(LiveLoopTest, AClockThatIsSetForGoodIsBelievedTheSecondTime) {
   Turns(3);
   now_s_ += 86'400;
   Turn();
-  ASSERT_TRUE(last_.asked);
-  EXPECT_EQ(last_.asked->status, "ScaleDownClockJumped");
+  ASSERT_TRUE(last_.round);
+  EXPECT_EQ(last_.round->status, "ScaleDownClockJumped");
   Turn();
-  ASSERT_TRUE(last_.asked);
-  EXPECT_NE(last_.asked->status, "ScaleDownClockJumped");
+  ASSERT_TRUE(last_.round);
+  EXPECT_NE(last_.round->status, "ScaleDownClockJumped");
 }
 
 TEST_F(LiveLoopTest, AtTheEndTheTaintedAreRolledBackAndTheDrainingFinish) {
@@ -337,7 +339,7 @@ TEST_F(LiveLoopTest, ResultsThatAKilledLoopDidNotTakeInTheNextOneIsTold) {
   ASSERT_FALSE(cluster_->Status(now_s_)->results.empty());
   StartLoop();
   Turn();
-  ASSERT_TRUE(last_.asked) << absl::StrJoin(last_.log, "; ");
+  ASSERT_TRUE(last_.round) << absl::StrJoin(last_.log, "; ");
   EXPECT_FALSE(last_.ended.empty());
   EXPECT_TRUE(cluster_->Status(now_s_)->results.empty());
 }
@@ -358,7 +360,8 @@ TEST_F(LiveLoopTest, ADryRunSaysWhatItWouldDoAndTouchesNothing) {
     rounds += turn.round ? 1 : 0;
     EXPECT_THAT(turn.log, IsEmpty());
   };
-  Loop loop(scale_down, source, actuator, options);
+  OwnRounds own(scale_down, source);
+  Loop loop(own, actuator, options);
   for (int i = 0; i < 30; ++i) {
     now_s_ += kScanS;
     // The cluster changes now and then, and timers go on.

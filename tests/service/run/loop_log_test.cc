@@ -12,13 +12,13 @@ using ::testing::HasSubstr;
 LoopTurn ATurn() {
   LoopTurn turn;
   turn.now_s = 1'780'315'200;  // 2026-06-01T12:00:00Z
-  turn.asked =
-      AskedRound{.number = 12,
-                 .status = "ScaleDownNodeDeleteStarted",
-                 .unneeded = 5,
-                 .start = {{.node = "n7", .drain = true, .moves = {{}, {}}}, {.node = "n8"}}};
-  turn.nodes = 200;
-  turn.pending = 1;
+  turn.round =
+      RoundOrders{.number = 12,
+                  .status = "ScaleDownNodeDeleteStarted",
+                  .nodes = 200,
+                  .pending = 1,
+                  .unneeded = 5,
+                  .start = {{.node = "n7", .drain = true, .moves = {{}, {}}}, {.node = "n8"}}};
   turn.in_deletion = 3;
   turn.begun = 2;
   turn.ended = {{.node = "n3"}, {.node = "n4", .ok = false, .why = "a pod\nnever ends"}};
@@ -51,8 +51,8 @@ TEST(LoopLogTest, InJsonATurnIsOneLine) {
 // "0 unneeded" for minutes, and no word of the nodes that rounds remember.
 TEST(LoopLogTest, ATurnSaysHowManyNodesAreUnremovableWhyAndWhenTheyAreLookedAtAgain) {
   LoopTurn turn = ATurn();
-  turn.asked->unneeded = 0;
-  turn.asked->unremovable = {.nodes = 58,
+  turn.round->unneeded = 0;
+  turn.round->unremovable = {.nodes = 58,
                              .reasons = {{"NotEnoughPdb", 40}, {"NoPlaceToMovePods", 18}},
                              .remembered = 58,
                              .first_recheck_s = turn.now_s + 72,
@@ -67,12 +67,12 @@ TEST(LoopLogTest, ATurnSaysHowManyNodesAreUnremovableWhyAndWhenTheyAreLookedAtAg
           R"("unneeded":0,"unremovable":{"nodes":58,"reasons":{"NotEnoughPdb":40,)"
           R"("NoPlaceToMovePods":18},"lookedAtAgain":{"nodes":58,"first":"2026-06-01T12:01:12Z",)"
           R"("last":"2026-06-01T12:04:30Z"}})"));
-  turn.asked->unremovable.remembered = 18;
-  turn.asked->unremovable.last_recheck_s = turn.now_s + 72;
+  turn.round->unremovable.remembered = 18;
+  turn.round->unremovable.last_recheck_s = turn.now_s + 72;
   EXPECT_THAT(
       TurnAsText(turn),
       HasSubstr("18 NoPlaceToMovePods; 18 of them looked at again at 2026-06-01T12:01:12Z)"));
-  turn.asked->unremovable.remembered = 0;
+  turn.round->unremovable.remembered = 0;
   EXPECT_THAT(TurnAsText(turn),
               HasSubstr("58 unremovable (40 NotEnoughPdb, 18 NoPlaceToMovePods),"));
 }

@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "service/daemon/client.h"
 #include "service/wire/planner.grpc.pb.h"
 #include "tests/service/session/session_objects.h"
 
@@ -185,9 +186,9 @@ ActuatorStatus SomeStatus() {
 
 TEST_F(SessionRoundsTest, ASessionIsToldAllThatIsInDeletionAndEachResultOnce) {
   SessionRounds rounds = MakeRounds();
-  ASSERT_TRUE(rounds.MakeRound(SomeStatus(), kNow).ok());
+  ASSERT_TRUE(rounds.Make(SomeStatus(), kNow).ok());
   daemon_.reply.set_round(2);
-  ASSERT_TRUE(rounds.MakeRound(SomeStatus(), kNow + 10).ok());
+  ASSERT_TRUE(rounds.Make(SomeStatus(), kNow + 10).ok());
   ASSERT_THAT(daemon_.reports, SizeIs(2));
   const wire::ActuationReport& first = daemon_.reports[0];
   EXPECT_EQ(first.session(), "s");
@@ -207,19 +208,19 @@ TEST_F(SessionRoundsTest, ASessionIsToldAllThatIsInDeletionAndEachResultOnce) {
 
 TEST_F(SessionRoundsTest, NothingInDeletionIsToldToo) {
   SessionRounds rounds = MakeRounds();
-  ASSERT_TRUE(rounds.MakeRound({}, kNow).ok());
+  ASSERT_TRUE(rounds.Make({}, kNow).ok());
   EXPECT_TRUE(daemon_.reports[0].has_in_progress());
 }
 
 TEST_F(SessionRoundsTest, AFailureIsNamedAfterThePhaseThatItEnded) {
   SessionRounds rounds = MakeRounds();
-  ASSERT_TRUE(rounds.MakeRound(SomeStatus(), kNow).ok());
+  ASSERT_TRUE(rounds.Make(SomeStatus(), kNow).ok());
   ActuatorStatus status;
   for (const char* node : {"x", "y", "other"}) {
     status.results.push_back({.node = node, .ok = false, .at_s = kNow + 5});
   }
   daemon_.reply.set_round(2);
-  ASSERT_TRUE(rounds.MakeRound(status, kNow + 10).ok());
+  ASSERT_TRUE(rounds.Make(status, kNow + 10).ok());
   const auto& ended = daemon_.reports[1].ended();
   ASSERT_THAT(ended, SizeIs(3));
   EXPECT_EQ(ended[0].result(), "FailedToEvictPods");
@@ -230,10 +231,10 @@ TEST_F(SessionRoundsTest, AFailureIsNamedAfterThePhaseThatItEnded) {
 TEST_F(SessionRoundsTest, WhatNobodyHeardIsToldAgain) {
   SessionRounds rounds = MakeRounds();
   daemon_.answer = grpc::Status(grpc::StatusCode::NOT_FOUND, "no such session");
-  const auto away = rounds.MakeRound(SomeStatus(), kNow);
+  const auto away = rounds.Make(SomeStatus(), kNow);
   EXPECT_EQ(away.status().code(), absl::StatusCode::kNotFound);
   daemon_.answer = grpc::Status::OK;
-  ASSERT_TRUE(rounds.MakeRound(SomeStatus(), kNow + 10).ok());
+  ASSERT_TRUE(rounds.Make(SomeStatus(), kNow + 10).ok());
   ASSERT_THAT(daemon_.reports, SizeIs(1));
   EXPECT_THAT(daemon_.reports[0].ended(), SizeIs(1));
 }
@@ -251,7 +252,7 @@ TEST_F(SessionRoundsTest, AWarningIsLoggedWhenItComes) {
       warning.set_message(message);
       if (code == std::string("B")) warning.set_command("kubectl get b");
     }
-    const auto round = rounds.MakeRound({}, kNow + number);
+    const auto round = rounds.Make({}, kNow + number);
     return round.ok() ? round->log : std::vector<std::string>{round.status().ToString()};
   };
   EXPECT_THAT(log_with({{"A", "1 a\n"}, {"A", "2 a"}}),
@@ -264,7 +265,7 @@ TEST_F(SessionRoundsTest, AWarningIsLoggedWhenItComes) {
 
 TEST_F(SessionRoundsTest, ARoundIsAskedWithItsTimeAndForWhoActs) {
   SessionRounds rounds = MakeRounds();
-  ASSERT_TRUE(rounds.MakeRound({}, kNow).ok());
+  ASSERT_TRUE(rounds.Make({}, kNow).ok());
   const wire::RoundCall& call = daemon_.calls[0];
   EXPECT_EQ(call.input().now(), kNow);
   EXPECT_EQ(call.input().time_limit_seconds(), 3.5);
@@ -276,17 +277,17 @@ TEST_F(SessionRoundsTest, ARoundIsAskedWithItsTimeAndForWhoActs) {
 TEST_F(SessionRoundsTest, ARoundThatWasToldBeforeIsNotBelieved) {
   SessionRounds rounds = MakeRounds();
   daemon_.reply.set_round(5);
-  ASSERT_TRUE(rounds.MakeRound({}, kNow).ok());
-  const auto again = rounds.MakeRound({}, kNow + 10);
+  ASSERT_TRUE(rounds.Make({}, kNow).ok());
+  const auto again = rounds.Make({}, kNow + 10);
   EXPECT_THAT(std::string(again.status().message()), HasSubstr("round: 5 does not come after 5"));
 }
 
 TEST_F(SessionRoundsTest, AnswersOfNonsenseDeleteNothingAndTheNextGoodOneCounts) {
   SessionRounds rounds = MakeRounds();
   daemon_.reply.set_status("\x01");
-  EXPECT_FALSE(rounds.MakeRound({}, kNow).ok());
+  EXPECT_FALSE(rounds.Make({}, kNow).ok());
   daemon_.reply = GoodReply();
-  EXPECT_TRUE(rounds.MakeRound({}, kNow + 10).ok());
+  EXPECT_TRUE(rounds.Make({}, kNow + 10).ok());
 }
 
 }  // namespace

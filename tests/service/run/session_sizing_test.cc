@@ -17,6 +17,7 @@
 #include "engine/simulation/simulated_cluster.h"
 #include "service/actuators/actuator_server.h"
 #include "service/actuators/grpc_actuator.h"
+#include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
 #include "service/groups.h"
 #include "service/run/exported_cluster.h"
@@ -88,12 +89,13 @@ class SessionSizingTest : public ::testing::Test {
         SizingMemory{.now = [this] { return sizer_->state(); },
                      .restore = [this](SizingState state) { sizer_->Restore(std::move(state)); }});
     rounds_ = std::make_unique<SessionRounds>(
-        *client_,
-        SessionRoundsOptions{.session = "prod", .sizing = [this] { return sizing_->ToKeep(); }});
+        *client_, SessionRoundsOptions{.session = "prod",
+                                       .cluster = sizing_.get(),
+                                       .sizing = [this] { return sizing_->ToKeep(); }});
     LoopOptions options;
     options.sizer = sizer_.get();
     options.on_turn = [this](const LoopTurn& turn) { last_ = turn; };
-    loop_ = std::make_unique<Loop>(*rounds_, *sizing_, *actuator_, options);
+    loop_ = std::make_unique<Loop>(*rounds_, *actuator_, options);
   }
   void Turn() {
     now_s_ += 10;
@@ -142,8 +144,8 @@ TEST_F(SessionSizingTest, APoolShrinksAndGrowsWithALoopThatIsStartedAnewBeforeEa
   for (int i = 0; i < 60; ++i) {
     Restart();
     Turn();
-    ASSERT_TRUE(last_.asked) << absl::StrJoin(last_.log, "; ");
-    EXPECT_THAT(last_.asked->start, IsEmpty());  // Rounds leave the pool's group alone.
+    ASSERT_TRUE(last_.round) << absl::StrJoin(last_.log, "; ");
+    EXPECT_THAT(last_.round->start, IsEmpty());  // Rounds leave the pool's group alone.
   }
   EXPECT_EQ(cluster_->nodes(), 2);
   EXPECT_EQ(cluster_->counts().nodes_deleted, 2);
@@ -182,11 +184,11 @@ TEST_F(SessionSizingTest, WhatAnOperatorWroteIsRestoredAndCostsATurn) {
   }
   policy_->delta = -1;
   Turn();
-  EXPECT_FALSE(last_.asked);
+  EXPECT_FALSE(last_.round);
   EXPECT_EQ(cluster_->deletions(), 0);
   policy_->delta = -1;
   Turn();
-  ASSERT_TRUE(last_.asked) << absl::StrJoin(last_.log, "; ");
+  ASSERT_TRUE(last_.round) << absl::StrJoin(last_.log, "; ");
   EXPECT_TRUE(last_.pools.at(0).failsafe);
   EXPECT_EQ(last_.pools.at(0).delta, 0);
   EXPECT_EQ(cluster_->deletions(), 0);

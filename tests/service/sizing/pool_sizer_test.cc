@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/actuation/loop.h"
+#include "engine/actuation/own_rounds.h"
 #include "engine/simulation/simulated_cluster.h"
 #include "tests/engine/planning.h"
 #include "tests/service/sizing/told_policy.h"
@@ -121,12 +122,14 @@ class PoolSizerTest : public ::testing::Test {
     scale_down_ = std::make_unique<ScaleDown>(ScaleDownOptions());
     LoopOptions loop;
     loop.sizer = sizer_.get();
-    loop.record = [&](const ScaleDown&, const RoundResult&) { return record_; };
     loop.on_turn = [&](const LoopTurn& turn) {
       turn_ = turn;
       log_.insert(log_.end(), turn.log.begin(), turn.log.end());
     };
-    loop_ = std::make_unique<Loop>(*scale_down_, *cluster_, *actuator_, loop);
+    OwnRoundsOptions rounds;
+    rounds.record = [&](const ScaleDown&, const RoundResult&) { return record_; };
+    rounds_ = std::make_unique<OwnRounds>(*scale_down_, *cluster_, rounds);
+    loop_ = std::make_unique<Loop>(*rounds_, *actuator_, loop);
   }
 
   void LetPass(int64_t seconds) {
@@ -155,6 +158,7 @@ class PoolSizerTest : public ::testing::Test {
   ToldPolicy* policy_ = nullptr;
   std::unique_ptr<ScaleDown> scale_down_;
   std::unique_ptr<PoolSizer> sizer_;
+  std::unique_ptr<OwnRounds> rounds_;
   std::unique_ptr<Loop> loop_;
   absl::Status record_;
   LoopTurn turn_;
