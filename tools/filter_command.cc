@@ -18,6 +18,7 @@
 #include "engine/simulation/scheduler.h"
 #include "service/file_identity.h"
 #include "service/filter_report.h"
+#include "service/session/wire_tables.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/read_json.h"
@@ -242,20 +243,23 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
     only = *found;
   }
   Json results = Json::array();
-  bool printed = false;
+  v1alpha1::FilterReply tables;
   for (const std::string& name : pods) {
     const absl::StatusOr<PodId> pod = FindListedPod(*cluster, name);
-    if (!pod.ok()) return Fail(pod.status(), err);
+    if (!pod.ok()) {
+      PrintFilterTables(tables, out);  // Of the pods before it.
+      return Fail(pod.status(), err);
+    }
     if (output == "table") {
-      if (printed) out << "\n";
-      printed = true;
-      PrintFilterTable(cluster->snapshot, *pod, only, out);
+      PutVerdicts(cluster->snapshot, *pod, only, *tables.add_pods());
     } else {
       results.push_back(FilterJson(cluster->snapshot, *pod, only, FilterDetail::kEveryFilter));
     }
   }
   if (output == "json") {
     out << IndentedJson(Json{{"results", results}});
+  } else {
+    PrintFilterTables(tables, out);
   }
   PrintLoadWarnings(*cluster, err);
   return 0;

@@ -23,6 +23,8 @@
 #include "service/plan_report.h"
 #include "service/planning/plan_answer.h"
 #include "service/round_options.h"
+#include "service/session/wire_tables.h"
+#include "service/session/wire_what_if.h"
 #include "service/what_if/counterfactual.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/dump_kinds.h"
@@ -39,6 +41,9 @@
 #include "tools/terminal.h"
 
 namespace ebb {
+
+namespace wire = v1alpha1;
+
 namespace {
 
 constexpr int64_t kGroupSizeMax = 1'000'000;
@@ -339,7 +344,10 @@ void PrintExplained(const PlanReport& report, std::span<const NodeId> nodes,
                     std::span<const Counterfactual> remedies, PlanFormat format,
                     std::ostream& out) {
   if (format != PlanFormat::kJson && format != PlanFormat::kYaml) {
-    return PrintExplanations(report, nodes, remedies, OutputTerminal(), out);
+    wire::ExplainReply reply;
+    PutExplanations(report, nodes, /*stops=*/nullptr, reply);
+    PutRemedies(remedies, reply);
+    return PrintExplanations(reply, OutputTerminal(), out);
   }
   nlohmann::ordered_json json = ExplanationJson(report, nodes);
   for (size_t n = 0; n < remedies.size(); ++n) {

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/figures.h"
+#include "base/json_text.h"
 #include "base/printable.h"
 #include "service/clock.h"
 #include "service/daemon/client.h"
@@ -25,16 +26,20 @@
 #include "service/round_options.h"
 #include "service/session/session.h"
 #include "service/session/wire_query.h"
+#include "service/session/wire_tables.h"
 #include "service/settings_file.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/autoscaler_flags.h"
+#include "tools/explain_print.h"
 #include "tools/fail.h"
+#include "tools/filter_print.h"
+#include "tools/plan_print.h"
 #include "tools/progress.h"
 #include "tools/round_command.h"
-#include "tools/views.h"
+#include "tools/terminal.h"
 #include "tools/wire_settings.h"
 
 namespace ebb {
@@ -80,18 +85,6 @@ absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& sessio
   if (!loaded.ok()) return loaded.status();
   sent.seconds = SecondsSince(start);
   return sent;
-}
-
-template <typename Reply>
-std::vector<InputWarning> WarningsOf(const Reply& reply) {
-  std::vector<InputWarning> warnings;
-  for (const wire::Warning& each : reply.warnings()) {
-    warnings.push_back({.code = each.code(),
-                        .message = each.message(),
-                        .command = each.command(),
-                        .advice = each.advice()});
-  }
-  return warnings;
 }
 
 absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
@@ -187,6 +180,16 @@ auto AskWhole(PlannerClient& client, const ServerFlags& flags,
   }
 }
 
+void PrintExplained(const wire::ExplainReply& reply, PlanFormat format, std::ostream& out) {
+  if (format == PlanFormat::kJson) {
+    out << reply.json();
+  } else if (format == PlanFormat::kYaml) {
+    out << Yaml(nlohmann::ordered_json::parse(reply.json()));
+  } else {
+    PrintExplanations(reply, OutputTerminal(), out);
+  }
+}
+
 // As the command says it of a cluster of its own.
 absl::Status OfExplain(const absl::Status& status) {
   const std::string message = absl::StrCat(status.message());
@@ -223,34 +226,37 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
     constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
     (*client)->SetTimeout(3 * std::min(time, kYear) + std::chrono::seconds(10));
   }
-  const wire::View view = ViewOf(command.output, command.all_rows, OutputTerminal());
+  const PlanFormat format = PlanFormatOf(command.output);
   if (!command.explain.empty()) {
     wire::ExplainCall call;
     *call.mutable_input() = std::move(input);
-    *call.mutable_view() = view;
-    if (view.format() == wire::View::WIDE) call.mutable_view()->set_format(wire::View::TABLE);
+    call.set_form(FormOf(format));
     for (const std::string& node : command.explain) call.add_nodes(node);
-    const absl::StatusOr<wire::ViewReply> reply =
+    const absl::StatusOr<wire::ExplainReply> reply =
         AskWhole(**client, command.at_server, command.SimulationEnd(start), err,
                  [&] { return (*client)->Explain(call); });
     if (!reply.ok()) return Fail(OfExplain(reply.status()), err);
-    const std::vector<InputWarning> warnings = WarningsOf(*reply);
+    const std::vector<InputWarning> warnings = ReadWarnings(*reply);
     PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
     if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) return Fail(s, err);
-    out << reply->text();
+    PrintExplained(*reply, format, out);
     return command.ExitCode(reply->removes() > 0);
   }
+  const PrintOptions print{.terminal = OutputTerminal(), .all_rows = command.all_rows};
+  const PlanDetail detail = DetailFor(format, print);
   wire::PlanCall call;
   *call.mutable_input() = std::move(input);
-  *call.mutable_view() = view;
+  call.set_form(FormOf(format));
+  call.set_rows(detail.rows);
+  call.set_every_node(detail.every_node);
   const absl::StatusOr<wire::PlanReply> reply =
       AskWhole(**client, command.at_server, command.SimulationEnd(start), err,
                [&] { return (*client)->Plan(call); });
   if (!reply.ok()) return Fail(reply.status(), err);
-  const std::vector<InputWarning> warnings = WarningsOf(*reply);
+  const std::vector<InputWarning> warnings = ReadWarnings(*reply);
   PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
   if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) return Fail(s, err);
-  out << reply->plan();
+  PrintPlan(*reply, format, print, out);
   out.flush();
   if (command.stats) {
     PrintStats({.bytes = sent.stats.bytes,
@@ -294,19 +300,23 @@ int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream
   for (const std::string& pod : command.pods) call.add_pods(pod);
   call.set_node(command.node);
   call.set_allow_incomplete(command.load.allow_incomplete);
-  *call.mutable_view() = ViewOf(command.output, /*all_rows=*/true, OutputTerminal());
+  call.set_form(command.output == "json" ? wire::AS_JSON : wire::AS_TABLES);
   if (const auto max_age = command.at_server.MaxAgeSeconds()) {
     call.set_max_age_seconds(*max_age);
   }
-  const absl::StatusOr<wire::ViewReply> reply = AskWhole(
+  const absl::StatusOr<wire::FilterReply> reply = AskWhole(
       **client, command.at_server, std::nullopt, err, [&] { return (*client)->Filter(call); });
   if (!reply.ok()) return Fail(reply.status(), err);
-  const std::vector<InputWarning> warnings = WarningsOf(*reply);
+  const std::vector<InputWarning> warnings = ReadWarnings(*reply);
   if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) {
     PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
     return Fail(s, err);
   }
-  out << reply->text();
+  if (command.output == "json") {
+    out << reply->json();
+  } else {
+    PrintFilterTables(*reply, out);
+  }
   PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
   return 0;
 }

@@ -33,7 +33,6 @@
 #include "tools/round_command.h"
 #include "tools/run_flags.h"
 #include "tools/run_pools.h"
-#include "tools/views.h"
 #include "tools/wall_clock.h"
 #include "tools/wire_settings.h"
 
@@ -42,7 +41,6 @@ namespace {
 
 // Where the rounds are made, and what else lives as long as the loop.
 struct Parts {
-  ViewPrinters printers = MakeViewPrinters();
   LoopMetrics metrics;
   std::unique_ptr<Daemon> daemon;    // Null with --server.
   std::unique_ptr<Sessions> nobody;  // Of `pages`: none.
@@ -70,7 +68,6 @@ absl::Status StartDaemon(const RunFlags& flags, Parts& parts) {
   options.session.rounds_kept = flags.plan.over_time.rounds_kept;
   options.session.dump_bytes_max = flags.plan.load.limits.bytes_max;
   options.session.clock_s = &WallClock::Now;
-  options.session.printers = &parts.printers;
   options.session.threads = flags.plan.threads;
   options.limits.sessions_max = 1;
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));

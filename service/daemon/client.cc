@@ -170,10 +170,10 @@ absl::StatusOr<PlannerClient::Exported> PlannerClient::Export(const std::string&
 absl::StatusOr<wire::PlanReply> PlannerClient::Plan(const wire::PlanCall& call) {
   return impl_->Call(&v1alpha1::Planner::Stub::Plan, call);
 }
-absl::StatusOr<wire::ViewReply> PlannerClient::Explain(const wire::ExplainCall& call) {
+absl::StatusOr<wire::ExplainReply> PlannerClient::Explain(const wire::ExplainCall& call) {
   return impl_->Call(&v1alpha1::Planner::Stub::Explain, call);
 }
-absl::StatusOr<wire::ViewReply> PlannerClient::Filter(const wire::FilterCall& call) {
+absl::StatusOr<wire::FilterReply> PlannerClient::Filter(const wire::FilterCall& call) {
   return impl_->Call(&v1alpha1::Planner::Stub::Filter, call);
 }
 

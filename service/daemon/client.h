@@ -45,8 +45,8 @@ class PlannerClient {
   absl::StatusOr<wire::StatusReply> Status();
   absl::StatusOr<wire::SessionStatus> Open(const wire::OpenRequest& request);
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call);
-  absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call);
-  absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call);
+  absl::StatusOr<wire::ExplainReply> Explain(const wire::ExplainCall& call);
+  absl::StatusOr<wire::FilterReply> Filter(const wire::FilterCall& call);
 
   absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call);
   absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);

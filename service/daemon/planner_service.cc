@@ -957,10 +957,10 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   }
 
   Unary* Explain(Context* context, const wire::ExplainCall* request,
-                 wire::ViewReply* reply) override {
+                 wire::ExplainReply* reply) override {
     auto* const call = Call("Explain", request->input().session(), context, reply);
     call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             WithinMemory<wire::ViewReply>([request, context](Session& session, auto end) {
+             WithinMemory<wire::ExplainReply>([request, context](Session& session, auto end) {
                const CallCancelled cancelled(*context);
                return session.Explain(*request, end, &cancelled);
              }));
@@ -976,10 +976,10 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   }
 
   Unary* Filter(Context* context, const wire::FilterCall* request,
-                wire::ViewReply* reply) override {
+                wire::FilterReply* reply) override {
     auto* const call = Call("Filter", request->session(), context, reply);
     call->On(options_.sessions->Find(request->session()), request->min_version(),
-             WithinMemory<wire::ViewReply>([request, context](Session& session, auto) {
+             WithinMemory<wire::FilterReply>([request, context](Session& session, auto) {
                const CallCancelled cancelled(*context);
                return session.Filter(*request, &cancelled);
              }));

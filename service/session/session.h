@@ -48,17 +48,6 @@ namespace ebb {
 
 namespace wire = v1alpha1;
 
-// Makes answers for people: the tables of the command line, which this library does not know.
-// A function that is null is for JSON alone.
-struct ViewPrinters {
-  std::function<std::string(const PlanReport&, const wire::View&)> plan;
-  std::function<std::string(const PlanReport&, std::span<const NodeId>, const wire::View&)>
-      explanations;
-  // One pod, on all nodes or on one.
-  std::function<std::string(ClusterSnapshot&, PodId, std::optional<NodeId>)> filter;
-  std::function<std::string(const MadeRound&, const wire::View&)> round;
-};
-
 struct SessionOptions {
   std::string state_folder;  // Of state files; empty: no rounds, but with state_file.
   // In place of one in the folder.  For a process with one session.
@@ -80,8 +69,7 @@ struct SessionOptions {
   uint64_t memory_bytes_max = 0;  // 0: no limit.
   std::function<uint64_t()> resident_bytes;
   std::function<int64_t()> clock_s;  // Unix time.
-  const ViewPrinters* printers = nullptr;
-  size_t threads = 1;  // That read a dump.
+  size_t threads = 1;                // That read a dump.
 };
 
 // Errors: ResourceExhausted: the process has more memory than memory_bytes_max.
@@ -181,11 +169,11 @@ class Session {
   absl::StatusOr<wire::PassTable> PassTable(const wire::PassCall& call,
                                             std::optional<Clock::time_point> end);
   // Explain and Filter end with DeadlineExceeded soon after `stops` has expired; null: never.
-  absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call,
-                                          std::optional<Clock::time_point> end,
-                                          const Deadline* stops = nullptr);
-  absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call,
-                                         const Deadline* stops = nullptr);
+  absl::StatusOr<wire::ExplainReply> Explain(const wire::ExplainCall& call,
+                                             std::optional<Clock::time_point> end,
+                                             const Deadline* stops = nullptr);
+  absl::StatusOr<wire::FilterReply> Filter(const wire::FilterCall& call,
+                                           const Deadline* stops = nullptr);
   absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call,
                                          std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);
@@ -206,8 +194,16 @@ class Session {
   // Null while there was no round.
   [[nodiscard]] MetricsSnapshot RoundMetrics() const;
 
-  // What the page for people shows of the cluster as it is now (http_pages.h).
-  absl::StatusOr<std::string> PageJson();
+  // Makes a plan of the cluster as it is now, and hands its report to `tell`, whose status it
+  // returns.  The report is valid during that call alone.
+  absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                          const std::function<absl::Status(const PlanReport&)>& tell);
+  // Since when nodes are unneeded, by the last round; empty: there was no round.
+  struct Timer {
+    std::string node;
+    int64_t since_s = 0;
+  };
+  [[nodiscard]] std::vector<Timer> Timers() const;
 
  private:
   // How the session's cluster holds its objects.
@@ -235,9 +231,6 @@ class Session {
   absl::Status WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                         const Deadline* cancelled, Use use,
                         const std::function<absl::Status(const PlanContext&)>& tell);
-  // The same with the plan's report.
-  absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
-                          const std::function<absl::Status(const PlanReport&)>& tell);
   // `write`(catalog, plan) puts the verified plan into the reply.
   template <typename Reply, typename Write>
   absl::StatusOr<Reply> MakePass(const wire::PassCall& call, std::optional<Clock::time_point> end,
@@ -306,8 +299,7 @@ class Session {
     int64_t at_s = 0;
     wire::UnremovableNodes unremovable;
   };
-  std::optional<LastRound> last_round_;                   // That this process made and kept.
-  std::optional<std::pair<uint64_t, std::string>> page_;  // Of that version.
+  std::optional<LastRound> last_round_;  // That this process made and kept.
 
   std::optional<int64_t> rounds_before_;  // Absent: nobody has looked.
   std::unique_ptr<RoundDriver> driver_;   // Null: no round yet.

@@ -45,6 +45,27 @@ absl::StatusOr<SearchQuery> SearchOf(const wire::Search& search, bool has_prices
   return query;
 }
 
+absl::StatusOr<TrialQuery> TrialsOf(const wire::Trials& trials) {
+  constexpr uint32_t kTrialsMax = 10'000;
+  const auto is_share = [](double share) { return share >= 0 && share <= 1; };
+  if (trials.trials() < 1 || trials.trials() > kTrialsMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input.trials.trials: is not from 1 to ", kTrialsMax));
+  }
+  if (!is_share(trials.nominated_share())) {
+    return absl::InvalidArgumentError("input.trials.nominated_share: is not from 0 to 1");
+  }
+  TrialQuery query{.trials = trials.trials(),
+                   .seed = trials.seed(),
+                   .nominated_share = trials.nominated_share()};
+  if (!trials.has_robust()) return query;
+  if (!is_share(trials.robust())) {
+    return absl::InvalidArgumentError("input.trials.robust: is not from 0 to 1");
+  }
+  query.robust = trials.robust();
+  return query;
+}
+
 absl::Status ReadLimits(const wire::PlanInput& input, PlanQuery& query) {
   if (input.has_max_scale_down_parallelism()) {
     if (input.max_scale_down_parallelism() < 0) {
@@ -90,6 +111,11 @@ absl::StatusOr<PlanQuery> ReadQuery(const wire::PlanInput& input, const RoundOpt
   if (!ends.ok()) return ends.status();
   if (*ends) query.seconds = std::chrono::duration<double>(**ends - Clock::now()).count();
   query.bound = input.bound();
+  if (input.has_trials()) {
+    const absl::StatusOr<TrialQuery> trials = TrialsOf(input.trials());
+    if (!trials.ok()) return trials.status();
+    query.trials = *trials;
+  }
   if (!input.has_search()) return query;
   const absl::StatusOr<SearchQuery> search = SearchOf(input.search(), query.prices.has_value());
   if (!search.ok()) return search.status();
@@ -107,6 +133,13 @@ void PutQuery(const PlanQuery& query, wire::PlanInput& input) {
   if (query.seconds) {
     // What is over has to be some time, as none would be no limit.
     input.set_time_limit_seconds(std::max(*query.seconds, 1e-9));
+  }
+  if (query.trials) {
+    wire::Trials& trials = *input.mutable_trials();
+    trials.set_trials(query.trials->trials);
+    trials.set_seed(static_cast<uint32_t>(query.trials->seed));
+    trials.set_nominated_share(query.trials->nominated_share);
+    if (query.trials->robust) trials.set_robust(*query.trials->robust);
   }
   if (!query.search) return;
   wire::Search& search = *input.mutable_search();
@@ -143,6 +176,7 @@ absl::Status RefuseSearch(const wire::PlanInput& input, std::string_view call) {
   };
   if (input.has_search()) return refuse("search");
   if (input.bound()) return refuse("bound");
+  if (input.has_trials()) return refuse("trials");
   if (input.has_max_workload_share()) return refuse("max_workload_share");
   if (!input.prices().empty()) return refuse("prices");
   return absl::OkStatus();

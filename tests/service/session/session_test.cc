@@ -184,7 +184,7 @@ TEST_F(SessionTest, AnswersFromMemoryUntilSomethingChanges) {
   ASSERT_TRUE(session_->Plan(Call(), std::nullopt).ok());
   EXPECT_EQ(session_->Status().plans(), 1);
   wire::PlanCall other = Call();
-  other.mutable_view()->set_format(wire::View::YAML);
+  other.set_form(wire::AS_TABLES);
   ASSERT_TRUE(session_->Plan(other, std::nullopt).ok());
   EXPECT_EQ(session_->Status().plans(), 2);
   ASSERT_TRUE(Put({PodJson("r", "a")}).ok());
@@ -389,7 +389,8 @@ class SessionFeedTest : public SessionTest {
             session_->PassTable(pass, std::nullopt).status(),
             session_->Filter(filter).status(),
             session_->PlanChanges(Call().input(), told).status(),
-            session_->PageJson().status(),
+            session_->WithReport(Call().input(), std::nullopt,
+                                 [](const PlanReport&) { return absl::OkStatus(); }),
             session_->Export([](std::string_view) { return absl::OkStatus(); })};
   }
   std::vector<std::string> WarningCodes() {
@@ -454,7 +455,7 @@ TEST_F(SessionFeedTest, BatchesAloneFillASessionWithAWarning) {
   EXPECT_THAT(WarningCodes(), ElementsAre("SessionMaybeIncomplete"));
   EXPECT_EQ(session_->Status().fill(), wire::SessionStatus::MAYBE_INCOMPLETE);
   wire::PlanCall names = Call();
-  names.mutable_view()->set_format(wire::View::NAME);
+  names.set_form(wire::AS_NAMES);
   EXPECT_THAT(std::string(session_->Plan(names, std::nullopt).status().message()),
               HasSubstr("no client has said that they are the whole cluster"));
   ASSERT_TRUE(session_->SayWhole().ok());
@@ -641,7 +642,7 @@ TEST_F(SessionFeedTest, AnswersSayAsOfWhenTheClusterIs) {
   explain.add_nodes("a");
   const auto why = session_->Explain(explain, std::nullopt);
   ASSERT_TRUE(why.ok()) << why.status();
-  EXPECT_EQ(Json::parse(why->text())["session"]["asOf"], "2026-06-01T12:16:40Z");
+  EXPECT_EQ(Json::parse(why->json())["session"]["asOf"], "2026-06-01T12:16:40Z");
   Session::ToldPlan told;
   EXPECT_EQ(session_->PlanChanges({}, told)->freshness().not_fed_since(), kNow + 1000);
 }
@@ -924,7 +925,7 @@ TEST_F(SessionTest, ExplainsAndFilters) {
   explain.add_nodes("a");
   const auto why = session_->Explain(explain, std::nullopt);
   ASSERT_TRUE(why.ok()) << why.status();
-  EXPECT_THAT(why->text(), HasSubstr("\"outcome\": \"moves\""));
+  EXPECT_THAT(why->json(), HasSubstr("\"outcome\": \"moves\""));
   explain.add_nodes("nobody");
   EXPECT_EQ(session_->Explain(explain, std::nullopt).status().code(), absl::StatusCode::kNotFound);
 
@@ -932,27 +933,43 @@ TEST_F(SessionTest, ExplainsAndFilters) {
   filter.add_pods("default/p");
   const auto verdicts = session_->Filter(filter);
   ASSERT_TRUE(verdicts.ok()) << verdicts.status();
-  EXPECT_THAT(Json::parse(verdicts->text())["results"][0]["nodes"], SizeIs(2));
+  EXPECT_THAT(Json::parse(verdicts->json())["results"][0]["nodes"], SizeIs(2));
   filter.set_node("b");
-  EXPECT_THAT(Json::parse(session_->Filter(filter)->text())["results"][0]["nodes"], SizeIs(1));
+  EXPECT_THAT(Json::parse(session_->Filter(filter)->json())["results"][0]["nodes"], SizeIs(1));
   filter.set_node("nobody");
   EXPECT_EQ(session_->Filter(filter).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(SessionTest, ViewsForPeopleAreThePrinters) {
+TEST_F(SessionTest, TablesHaveAsManyNodesAsTheCallAsksFor) {
   ASSERT_TRUE(PutCluster().ok());
   wire::PlanCall call = Call();
-  call.mutable_view()->set_format(wire::View::TABLE);
-  EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
-  ViewPrinters printers;
-  printers.plan = [](const PlanReport& report, const wire::View& view) {
-    return absl::StrCat(report.remove.size(), " in ", view.columns(), " columns");
-  };
-  options_.printers = &printers;
-  call.mutable_view()->set_columns(80);
-  EXPECT_EQ(session_->Plan(call, std::nullopt)->plan(), "1 in 80 columns");
-  call.mutable_view()->set_format(static_cast<wire::View::Format>(99));
-  EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
+  call.set_form(wire::AS_TABLES);
+  const auto first = session_->Plan(call, std::nullopt);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_EQ(first->tables().remove_size(), 1);
+  EXPECT_EQ(first->tables().remove(0).node(), "a");
+  EXPECT_EQ(first->tables().remove(0).to(0).node(), "b");
+  EXPECT_EQ(first->tables().keep_size(), 0);
+  EXPECT_EQ(first->tables().kept(), 1);
+  EXPECT_EQ(first->plan(), "");
+  call.set_every_node(true);
+  const auto whole = session_->Plan(call, std::nullopt);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  ASSERT_EQ(whole->tables().keep_size(), 1);
+  EXPECT_EQ(whole->tables().keep(0).node(), "b");
+}
+
+TEST_F(SessionTest, ACallNamesTheFormThatItDoesNotTake) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::PlanCall call = Call();
+  call.set_form(static_cast<wire::Form>(99));
+  EXPECT_THAT(std::string(session_->Plan(call, std::nullopt).status().message()),
+              HasSubstr("form: 99 is not a form of Plan"));
+  wire::ExplainCall explain;
+  explain.add_nodes("a");
+  explain.set_form(wire::AS_NAMES);
+  EXPECT_THAT(std::string(session_->Explain(explain, std::nullopt).status().message()),
+              HasSubstr("form: AS_NAMES is not a form of Explain"));
 }
 
 TEST_F(SessionTest, ExportedClusterLoadsAsTheSame) {
@@ -1288,11 +1305,11 @@ TEST_F(SessionRoundTest, OfAnIncompleteClusterThereAreRoundsAndNamesOnlyWhereTha
   EXPECT_FALSE(shown->complete());
   ASSERT_EQ(shown->missing_size(), 1);
   EXPECT_EQ(shown->missing(0).code(), "NoPodDisruptionBudgets");
-  call.mutable_view()->set_format(wire::View::NAME);
+  call.set_form(wire::AS_NAMES);
   EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(),
             absl::StatusCode::kFailedPrecondition);
   call.mutable_input()->set_allow_incomplete(true);
-  EXPECT_EQ(session_->Plan(call, std::nullopt)->plan(), "node/a\n");
+  EXPECT_THAT(session_->Plan(call, std::nullopt)->names(), ElementsAre("a"));
   wire::RoundCall round;
   round.mutable_input()->set_now(kNow);
   round.mutable_input()->set_allow_incomplete(true);
@@ -1399,10 +1416,10 @@ TEST_F(SessionRoundTest, ARoundTellsWhatIsToBeDeletedAsData) {
   ASSERT_TRUE(Round(kNow).ok());
   wire::RoundCall call;
   call.mutable_input()->set_now(kNow + 601);
-  call.mutable_view()->set_format(wire::View::DATA);
+  call.set_form(wire::AS_DATA);
   const auto round = session_->Round(call, std::nullopt);
   ASSERT_TRUE(round.ok()) << round.status();
-  EXPECT_EQ(round->round_text(), "");
+  EXPECT_EQ(round->json(), "");
   EXPECT_EQ(round->nodes(), 2);
   EXPECT_EQ(round->unneeded(), 1);
   EXPECT_THAT(round->soft_taint(), ElementsAre("a"));
@@ -1522,7 +1539,7 @@ TEST_F(SessionRoundTest, ARefusedRoundStartsNoTimer) {
   ASSERT_TRUE(PutCluster().ok());
   wire::RoundCall refused;
   refused.mutable_input()->set_now(kNow);
-  refused.mutable_view()->set_format(static_cast<wire::View::Format>(99));
+  refused.set_form(wire::AS_TABLES);
   EXPECT_FALSE(session_->Round(refused, std::nullopt).ok());
   EXPECT_EQ(session_->Status().rounds(), 0);
   const auto first = Round(kNow + 601);
