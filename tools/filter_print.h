@@ -5,7 +5,7 @@
 
 #include <iosfwd>
 
-#include "service/wire/planner.pb.h"
+#include "service/session/wire_tables.h"
 
 namespace ebb {
 

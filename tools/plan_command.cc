@@ -30,6 +30,7 @@
 #include "snapshot/import/dump_kinds.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/autoscaler_flags.h"
+#include "tools/exclusions.h"
 #include "tools/explain_print.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
@@ -134,7 +135,6 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
                  "would make (docs/what-if.md)")
       ->check(values::File())
       ->type_name("FILE")
-      ->excludes("--explain")
       ->group(group);
   app.add_flag("--all", command.all_rows,
                "Show every row of the table; on a terminal it ends after 40 otherwise")
@@ -350,23 +350,8 @@ void PrintExplained(const PlanReport& report, std::span<const NodeId> nodes,
     return PrintExplanations(reply, OutputTerminal(), out);
   }
   nlohmann::ordered_json json = ExplanationJson(report, nodes);
-  for (size_t n = 0; n < remedies.size(); ++n) {
-    json["nodes"][n]["remedies"] = CounterfactualJson(remedies[n]);
-  }
+  PutRemedies(remedies, json);
   out << (format == PlanFormat::kJson ? IndentedJson(json) : Yaml(json));
-}
-
-absl::StatusOr<std::vector<Counterfactual>> FindAllRemedies(const PlanReport& report,
-                                                            std::span<const NodeId> nodes,
-                                                            const PlanQuery& query,
-                                                            LiveCluster& live) {
-  std::vector<Counterfactual> all;
-  for (const NodeId node : nodes) {
-    absl::StatusOr<Counterfactual> found = FindRemedies(report, Explain(report, node), query, live);
-    if (!found.ok()) return found.status();
-    all.push_back(*std::move(found));
-  }
-  return all;
 }
 
 }  // namespace
@@ -394,27 +379,8 @@ void PlanCommand::AddTo(CLI::App& app) {
   over_time.AddTo(app);
   watch.AddTo(app);
   at_server.AddTo(app);
-  app.get_option("--watch-file")->excludes("--state");
   app.get_option("--move-cost")->needs("--prices");
-  app.get_option("--explain")->excludes("--state");
-  for (const char* other : {"--state", "--watch-file", "--server"}) {
-    app.get_option("--what-if")->excludes(other);
-  }
-  for (const char* other : {"--optimize", "--robust", "--watch-file", "--server"}) {
-    app.get_option("--counterfactual")->excludes(other);
-  }
-  app.get_option("--server")->excludes("--state");
-  app.get_option("--server")->excludes("--watch-file");
-  app.get_option("--max-workload-share")->excludes("--state");
-  for (const char* other : {"--state", "--watch-file"}) {
-    for (const char* flag : {"--optimize", "--bound", "--seed", "--prices"}) {
-      app.get_option(flag)->excludes(other);
-    }
-  }
-  for (const char* other : {"--state", "--watch-file", "--server"}) {
-    for (const char* flag : {"--trials", "--robust", "--nominated-share"})
-      app.get_option(flag)->excludes(other);
-  }
+  Exclude("plan", app);
   TakeLastOfEach(app);
 }
 

@@ -496,8 +496,9 @@ void PrintKeepers(const wire::PlanTables& tables, const Style& style, std::ostre
   if (keepers.empty()) return;
   Table table({"", "", "", ""});
   table.Indent(2).AlignRight(2).FitTo(style.columns).ShortenNames(1);
-  const auto all = static_cast<size_t>(keepers.size());
-  const size_t shown = style.all ? all : RowsShown(all, kKeepersShown);
+  const size_t all = tables.keepers();
+  const size_t shown = std::min(style.all ? all : RowsShown(all, kKeepersShown),
+                                static_cast<size_t>(keepers.size()));
   for (size_t i = 0; i < shown; ++i) {
     const wire::Keeper& keeper = keepers[static_cast<int>(i)];
     table.AddRow({keeper.kind(), fmt::format("{}/{}", keeper.namespace_(), keeper.name()),

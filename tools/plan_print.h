@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "service/plan_report.h"
-#include "service/wire/planner.pb.h"
+#include "service/session/wire_tables.h"
 #include "tools/terminal.h"
 
 namespace ebb {

@@ -20,21 +20,19 @@ void AddSearchFlags(SearchFlags& flags, CLI::App& app) {
                    "has fewer (docs/better-plans.md)")
           ->check(values::Switch())
           ->group(kSearchGroup);
-  auto* const time =
-      app.add_option("--budget", flags.budget, "How long to look, the first plan included")
-          ->check(values::Duration())
-          ->type_name("DURATION")
-          ->capture_default_str()
-          ->group(kSearchGroup)
-          ->needs(flag);
+  app.add_option("--budget", flags.budget, "How long to look, the first plan included")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(kSearchGroup)
+      ->needs(flag);
   app.add_option("--iterations", flags.iterations,
                  "Look for so many iterations instead, however long they take: the same plan "
                  "each time")
       ->check(values::WholeNumber(0, 1'000'000'000))
       ->type_name("N")
       ->group(kSearchGroup)
-      ->needs(flag)
-      ->excludes(time);
+      ->needs(flag);
   auto* const goal =
       app.add_option(
              "--objective", flags.objective,
@@ -56,8 +54,7 @@ void AddSearchFlags(SearchFlags& flags, CLI::App& app) {
       ->check(values::WholeNumber(0, 1'000'000'000))
       ->type_name("N")
       ->group(kSearchGroup)
-      ->needs(flag)
-      ->excludes("--move-cost");
+      ->needs(flag);
   app.add_flag("--bound", flags.bound,
                "Tell how many nodes any plan removes at most, and how far this one is from that")
       ->check(values::Switch())

@@ -30,17 +30,19 @@ std::string FlagOf(std::string_view option) {
   return flag;
 }
 
-// Leaves of `options` those that are not as usual, or whose flag was given.
-void DropUsual(Json& options, const Json& usual, const CLI::App* app) {
+// Leaves of `options` those that are not as usual, that are not as `before`, or whose flag was
+// given.
+void DropUsual(Json& options, const Json& usual, const Json& before, const CLI::App* app) {
   const auto is_given = [&](const std::string& option) {
     const CLI::Option* const flag =
         app == nullptr ? nullptr : app->get_option_no_throw(FlagOf(option));
     return flag != nullptr && flag->count() > 0;
   };
   for (auto it = options.begin(); it != options.end();) {
-    if (it->is_object()) DropUsual(*it, usual.at(it.key()), app);
-    const bool drops =
-        it->is_object() ? it->empty() : *it == usual.at(it.key()) && !is_given(it.key());
+    if (it->is_object()) DropUsual(*it, usual.at(it.key()), before.at(it.key()), app);
+    const bool drops = it->is_object() ? it->empty()
+                                       : *it == usual.at(it.key()) && *it == before.at(it.key()) &&
+                                             !is_given(it.key());
     it = drops ? options.erase(it) : std::next(it);
   }
 }
@@ -80,9 +82,15 @@ absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command) {
 }
 
 absl::StatusOr<wire::Settings> GivenOptionsOf(const PlanCommand& command) {
-  Json options = OptionsJson(RoundOptionsOf(command));
-  DropUsual(options, OptionsJson(RoundOptionsOf(PlanCommand())), command.over_time.app);
-  return SettingsWith(options, command);
+  return ChangedOptionsOf(command, command);
+}
+
+absl::StatusOr<wire::Settings> ChangedOptionsOf(const PlanCommand& command,
+                                                const PlanCommand& changed) {
+  Json options = OptionsJson(RoundOptionsOf(changed));
+  DropUsual(options, OptionsJson(RoundOptionsOf(PlanCommand())),
+            OptionsJson(RoundOptionsOf(command)), command.at_server.app);
+  return SettingsWith(options, changed);
 }
 
 absl::StatusOr<std::optional<wire::Settings>> GivenSettingsOf(const PlanCommand& command) {

@@ -176,6 +176,15 @@ absl::StatusOr<wire::ExplainReply> PlannerClient::Explain(const wire::ExplainCal
 absl::StatusOr<wire::FilterReply> PlannerClient::Filter(const wire::FilterCall& call) {
   return impl_->Call(&v1alpha1::Planner::Stub::Filter, call);
 }
+absl::StatusOr<wire::BlockersReply> PlannerClient::Blockers(const wire::BlockersCall& call) {
+  return impl_->Call(&v1alpha1::Planner::Stub::Blockers, call);
+}
+absl::StatusOr<wire::FrontierReply> PlannerClient::Frontier(const wire::FrontierCall& call) {
+  return impl_->Call(&v1alpha1::Planner::Stub::Frontier, call);
+}
+absl::StatusOr<wire::WhatIfReply> PlannerClient::WhatIf(const wire::WhatIfCall& call) {
+  return impl_->Call(&v1alpha1::Planner::Stub::WhatIf, call);
+}
 
 absl::StatusOr<wire::ApplyReply> PlannerClient::Apply(const wire::ApplyRequest& request) {
   return impl_->Call(&v1alpha1::Planner::Stub::Apply, request);

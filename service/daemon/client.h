@@ -47,6 +47,9 @@ class PlannerClient {
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call);
   absl::StatusOr<wire::ExplainReply> Explain(const wire::ExplainCall& call);
   absl::StatusOr<wire::FilterReply> Filter(const wire::FilterCall& call);
+  absl::StatusOr<wire::BlockersReply> Blockers(const wire::BlockersCall& call);
+  absl::StatusOr<wire::FrontierReply> Frontier(const wire::FrontierCall& call);
+  absl::StatusOr<wire::WhatIfReply> WhatIf(const wire::WhatIfCall& call);
 
   absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call);
   absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);

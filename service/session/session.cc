@@ -32,6 +32,7 @@
 #include "service/session/wire_sizing.h"
 #include "service/session/wire_tables.h"
 #include "service/session/wire_unremovable.h"
+#include "service/session/wire_what_if.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/rfc3339.h"
@@ -726,29 +727,42 @@ absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clo
                   [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
 }
 
-absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
-                               const Deadline* cancelled, Use use,
-                               const std::function<absl::Status(const PlanContext&)>& tell) {
+absl::StatusOr<PlanQuery> Session::QueryOver(const wire::PlanInput& input,
+                                             std::optional<Clock::time_point> end,
+                                             std::span<const InputWarning> others,
+                                             const Effective& settings,
+                                             LoadedCluster& cluster) const {
+  const absl::StatusOr<int64_t> now_s = JudgeForPlan(
+      settings.groups, others, input.has_now() ? std::optional<int64_t>(input.now()) : std::nullopt,
+      ClockS(), cluster);
+  if (!now_s.ok()) return now_s.status();
+  absl::StatusOr<PlanQuery> query = ReadQuery(input, settings.options, settings.groups, end);
+  if (query.ok()) query->now_s = *now_s;
+  return query;
+}
+
+absl::StatusOr<Session::Asked> Session::Prepare(const wire::PlanInput& input,
+                                                std::optional<Clock::time_point> end, Use use) {
   if (absl::Status s = CheckAnswers(input); !s.ok()) return s;
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
-  const auto start = Clock::now();
   absl::StatusOr<LoadedCluster> judged = Judged(input.allow_incomplete(), use);
   if (!judged.ok()) return judged.status();
-  LoadedCluster& cluster = *judged;
   std::vector<InputWarning> others = FeedWarnings();
   std::ranges::move(ReadWarnings(input), std::back_inserter(others));
-  const absl::StatusOr<int64_t> now_s = JudgeForPlan(
-      (*settings)->groups, others,
-      input.has_now() ? std::optional<int64_t>(input.now()) : std::nullopt, ClockS(), cluster);
-  if (!now_s.ok()) return now_s.status();
-  absl::StatusOr<PlanQuery> query =
-      ReadQuery(input, (*settings)->options, (*settings)->groups, end);
+  absl::StatusOr<PlanQuery> query = QueryOver(input, end, others, **settings, *judged);
   if (!query.ok()) return query.status();
-  query->now_s = *now_s;
-  const auto answer =
-      AnswerPlan(*query, cluster, {.cancelled = cancelled}, Parallelism(options_.threads));
+  return Asked{.cluster = *std::move(judged), .query = *std::move(query)};
+}
+
+absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                               const Deadline* cancelled, Use use,
+                               const std::function<absl::Status(const PlanContext&)>& tell) {
+  const auto start = Clock::now();
+  absl::StatusOr<Asked> asked = Prepare(input, end, use);
+  if (!asked.ok()) return asked.status();
+  const auto answer = AnswerPlan(asked->query, asked->cluster, {.cancelled = cancelled}, Threads());
   if (!answer.ok()) return answer.status();
   ++plans_;
   last_plan_version_ = version_;
@@ -913,22 +927,31 @@ absl::StatusOr<wire::ExplainReply> Session::Explain(const wire::ExplainCall& cal
     return s;
   }
   wire::ExplainReply reply;
-  const auto tell = [&](const PlanReport& report) -> absl::Status {
-    const std::vector<std::string> names(call.nodes().begin(), call.nodes().end());
-    const absl::StatusOr<std::vector<NodeId>> nodes = FindNodes(report.context.catalog(), names);
-    if (!nodes.ok()) return nodes.status();
+  const auto put = [&](const PlanReport& report, std::span<const NodeId> nodes,
+                       std::span<const Counterfactual> remedies) -> absl::Status {
     if (call.form() == wire::AS_TABLES) {
-      PutExplanations(report, *nodes, stops, reply);
+      PutExplanations(report, nodes, stops, reply);
+      PutRemedies(remedies, reply);
     } else {
       PutExplainFigures(report, reply);
-      reply.set_json(IndentedJson(ExplanationJson(report, *nodes, stops)));
+      Json json = ExplanationJson(report, nodes, stops);
+      if (!IsOver(stops)) PutRemedies(remedies, json);  // Else nodes may be missing.
+      reply.set_json(IndentedJson(json));
     }
     if (IsOver(stops)) return TimeIsOver();
     reply.set_version(version_);
     if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
     return absl::OkStatus();
   };
-  if (absl::Status s = WithReport(call.input(), end, tell); !s.ok()) return s;
+  const auto tell = [&](const PlanReport& report) -> absl::Status {
+    const std::vector<std::string> names(call.nodes().begin(), call.nodes().end());
+    const absl::StatusOr<std::vector<NodeId>> nodes = FindNodes(report.context.catalog(), names);
+    if (!nodes.ok()) return nodes.status();
+    return put(report, *nodes, {});
+  };
+  const absl::Status explained =
+      call.remedies() ? WithRemedies(call, end, stops, put) : WithReport(call.input(), end, tell);
+  if (!explained.ok()) return explained;
   return reply;
 }
 

@@ -31,11 +31,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/deadline.h"
+#include "base/parallel.h"
 #include "engine/planner.h"
 #include "service/clock.h"
 #include "service/live_cluster.h"
 #include "service/metrics.h"
 #include "service/plan_report.h"
+#include "service/planning/plan_query.h"
 #include "service/round_driver.h"
 #include "service/round_settings.h"
 #include "service/session/actuation_log.h"
@@ -47,6 +49,8 @@
 namespace ebb {
 
 namespace wire = v1alpha1;
+
+struct Counterfactual;
 
 struct SessionOptions {
   std::string state_folder;  // Of state files; empty: no rounds, but with state_file.
@@ -174,6 +178,18 @@ class Session {
                                              const Deadline* stops = nullptr);
   absl::StatusOr<wire::FilterReply> Filter(const wire::FilterCall& call,
                                            const Deadline* stops = nullptr);
+  // These try changes, or make many plans, until `cancelled` has expired or the time is over, and
+  // answer with what was found until then (session_what_if.cc).  Those that try changes first copy
+  // the cluster.
+  absl::StatusOr<wire::BlockersReply> Blockers(const wire::BlockersCall& call,
+                                               std::optional<Clock::time_point> end,
+                                               const Deadline* cancelled = nullptr);
+  absl::StatusOr<wire::FrontierReply> Frontier(const wire::FrontierCall& call,
+                                               std::optional<Clock::time_point> end,
+                                               const Deadline* cancelled = nullptr);
+  absl::StatusOr<wire::WhatIfReply> WhatIf(const wire::WhatIfCall& call,
+                                           std::optional<Clock::time_point> end,
+                                           const Deadline* cancelled = nullptr);
   absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call,
                                          std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);
@@ -227,6 +243,24 @@ class Session {
   [[nodiscard]] absl::Status CheckSaidToBeWhole() const;
   // What a round is made of; `told` learns which nodes the caller wants left alone.
   absl::StatusOr<RoundSource> SourceOf(const wire::RoundCall& call, RoundSettings& told);
+  // A question about plans: the cluster that it is about, judged, and the query.
+  struct Asked {
+    LoadedCluster cluster;
+    PlanQuery query;
+  };
+  absl::StatusOr<Asked> Prepare(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                                Use use);
+  // The query of the input, to be answered over `cluster`, whose warnings become those of a plan.
+  absl::StatusOr<PlanQuery> QueryOver(const wire::PlanInput& input,
+                                      std::optional<Clock::time_point> end,
+                                      std::span<const InputWarning> others,
+                                      const Effective& settings, LoadedCluster& cluster) const;
+  using TellRemedies = std::function<absl::Status(const PlanReport&, std::span<const NodeId>,
+                                                  std::span<const Counterfactual>)>;
+  // Explains a plan of a copy of the cluster, on which remedies are tried.
+  absl::Status WithRemedies(const wire::ExplainCall& call, std::optional<Clock::time_point> end,
+                            const Deadline* stops, const TellRemedies& tell);
+  [[nodiscard]] Parallelism Threads() const { return Parallelism(options_.threads); }
   // Asks for a plan, and hands it to `tell`.
   absl::Status WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                         const Deadline* cancelled, Use use,

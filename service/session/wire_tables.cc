@@ -178,8 +178,11 @@ void PutAnnotations(const PlanReport& report, wire::PlanTables& to) {
   for (const std::string_view name : names) to.add_annotations(std::string(name));
 }
 
-void PutKeepers(const PlanReport& report, wire::PlanTables& to) {
-  for (const PlanReport::Keeper& keeper : report.keepers) {
+// `rows`: 0, all of them.
+void PutKeepers(const PlanReport& report, uint32_t rows, wire::PlanTables& to) {
+  to.set_keepers(report.keepers.size());
+  const size_t told = rows == 0 ? report.keepers.size() : std::min<size_t>(rows, to.keepers());
+  for (const PlanReport::Keeper& keeper : std::span(report.keepers).first(told)) {
     wire::Keeper& each = *to.add_kept_most_by();
     each.set_kind(keeper.kind);
     each.set_namespace_(std::string(keeper.namespace_name));
@@ -361,7 +364,7 @@ void PutTables(const PlanReport& report, uint32_t rows, bool every_node, wire::P
   PutKeptReasons(report, to);
   PutAnnotations(report, to);
   to.set_may_go_later(NodesThatMayGoLater(report));
-  PutKeepers(report, to);
+  PutKeepers(report, rows, to);
   if (!every_node) return;
   for (const PlanReport::Kept& kept : report.keep) {
     wire::TableNode& node = *to.add_keep();

@@ -1069,6 +1069,12 @@ class CarelessTest(ServeTest):
             "Version": ("unary_unary", pb.VersionRequest()),
             "Plan": ("unary_unary", pb.PlanCall(input=plan_input, form=pb.AS_TABLES, rows=2, every_node=True)),
             "Explain": ("unary_unary", pb.ExplainCall(input=plan_input, form=pb.AS_TABLES, nodes=["a"])),
+            "Blockers": ("unary_unary", pb.BlockersCall(input=plan_input, limit=1)),
+            "Frontier": ("unary_unary", pb.FrontierCall(input=pb.PlanInput(
+                session="x", now=NOW, search=pb.Search(budget_seconds=0.1, iterations=1, seed=1)))),
+            "WhatIf": ("unary_unary", pb.WhatIfCall(
+                input=plan_input, then=plan_input, changes_name="c",
+                changes="objects: [{kind: Node, metadata: {name: a}, $patch: delete}]")),
             "Pass": ("unary_unary", pb.PassCall(
                 input=plan_input, candidates=["a"], destinations=pb.NodeNames(nodes=["a"]),
                 groups=pb.PassGroups(gpu_nodes=["a"], groups=[pb.PassGroup(

@@ -2259,7 +2259,7 @@ type PlanCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
 	Form  *Form                  `protobuf:"varint,2,opt,name=form,proto3,enum=ebb.v1alpha1.Form,oneof" json:"form,omitempty"` // Absent: AS_JSON; in libebb's and Go's calls for plans, AS_DATA.
-	// AS_TABLES: so many of the nodes that go are described; 0: all of them.
+	// AS_TABLES: so many of the nodes that go, and of what keeps nodes, are described; 0: all of them.
 	Rows uint32 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
 	// AS_TABLES: all of each node that goes, and each node that stays.
 	EveryNode     bool `protobuf:"varint,4,opt,name=every_node,json=everyNode,proto3" json:"every_node,omitempty"`
@@ -6221,7 +6221,8 @@ type PlanTables struct {
 	KeptByReason   []*KeptReason `protobuf:"bytes,22,rep,name=kept_by_reason,json=keptByReason,proto3" json:"kept_by_reason,omitempty"` // The most frequent first.
 	Annotations    []string      `protobuf:"bytes,23,rep,name=annotations,proto3" json:"annotations,omitempty"`                         // That keep nodes, sorted.
 	MayGoLater     uint64        `protobuf:"varint,24,opt,name=may_go_later,json=mayGoLater,proto3" json:"may_go_later,omitempty"`
-	KeptMostBy     []*Keeper     `protobuf:"bytes,25,rep,name=kept_most_by,json=keptMostBy,proto3" json:"kept_most_by,omitempty"`
+	Keepers        uint64        `protobuf:"varint,25,opt,name=keepers,proto3" json:"keepers,omitempty"` // How many there are.
+	KeptMostBy     []*Keeper     `protobuf:"bytes,26,rep,name=kept_most_by,json=keptMostBy,proto3" json:"kept_most_by,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -6420,6 +6421,13 @@ func (x *PlanTables) GetAnnotations() []string {
 func (x *PlanTables) GetMayGoLater() uint64 {
 	if x != nil {
 		return x.MayGoLater
+	}
+	return 0
+}
+
+func (x *PlanTables) GetKeepers() uint64 {
+	if x != nil {
+		return x.Keepers
 	}
 	return 0
 }
@@ -9022,7 +9030,7 @@ const file_planner_proto_rawDesc = "" +
 	"\vExportReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x1a\n" +
 	"\bsnapshot\x18\x02 \x01(\fR\bsnapshot\x125\n" +
-	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xd4\b\n" +
+	"\tfreshness\x18\x05 \x01(\v2\x17.ebb.v1alpha1.FreshnessR\tfreshness\"\xee\b\n" +
 	"\n" +
 	"PlanTables\x12 \n" +
 	"\vtermination\x18\x01 \x01(\tR\vtermination\x12\x1d\n" +
@@ -9051,8 +9059,9 @@ const file_planner_proto_rawDesc = "" +
 	"\x0ekept_by_reason\x18\x16 \x03(\v2\x18.ebb.v1alpha1.KeptReasonR\fkeptByReason\x12 \n" +
 	"\vannotations\x18\x17 \x03(\tR\vannotations\x12 \n" +
 	"\fmay_go_later\x18\x18 \x01(\x04R\n" +
-	"mayGoLater\x126\n" +
-	"\fkept_most_by\x18\x19 \x03(\v2\x14.ebb.v1alpha1.KeeperR\n" +
+	"mayGoLater\x12\x18\n" +
+	"\akeepers\x18\x19 \x01(\x04R\akeepers\x126\n" +
+	"\fkept_most_by\x18\x1a \x03(\v2\x14.ebb.v1alpha1.KeeperR\n" +
 	"keptMostByB\x11\n" +
 	"\x0f_saved_per_hour\"\xae\x02\n" +
 	"\rSearchFigures\x12,\n" +

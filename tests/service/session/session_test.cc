@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/deadline.h"
 #include "engine/make_plan.h"
 #include "service/daemon/client.h"
 #include "service/plan_json.h"
@@ -383,8 +384,13 @@ class SessionFeedTest : public SessionTest {
     wire::FilterCall filter;
     filter.add_pods("default/p");
     Session::ToldPlan told;
+    wire::WhatIfCall what_if;
+    what_if.set_changes("objects: [{kind: Node, metadata: {name: a}, $patch: delete}]");
     return {session_->Plan(Call(), std::nullopt).status(),
             session_->Explain(explain, std::nullopt).status(),
+            session_->Blockers({}, std::nullopt).status(),
+            session_->Frontier({}, std::nullopt).status(),
+            session_->WhatIf(what_if, std::nullopt).status(),
             session_->Pass(pass, std::nullopt).status(),
             session_->PassTable(pass, std::nullopt).status(),
             session_->Filter(filter).status(),
@@ -938,6 +944,97 @@ TEST_F(SessionTest, ExplainsAndFilters) {
   EXPECT_THAT(Json::parse(session_->Filter(filter)->json())["results"][0]["nodes"], SizeIs(1));
   filter.set_node("nobody");
   EXPECT_EQ(session_->Filter(filter).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(SessionTest, ChangesAreTriedOnACopy) {
+  ASSERT_TRUE(PutCluster().ok());
+  // With a second pod on b, neither node can take the pods of the other.
+  ASSERT_TRUE(Put({PodJson("r", "b"), PodJson("s", "a")}).ok());
+  const std::string before = ExportAll();
+  const uint64_t put = session_->Status().put();
+  wire::BlockersCall blockers;
+  *blockers.mutable_input() = Call().input();
+  const auto found = session_->Blockers(blockers, std::nullopt);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->removes() + found->keeps(), 2);
+
+  wire::WhatIfCall call;
+  *call.mutable_input() = Call().input();
+  call.set_changes("objects: [{kind: Node, metadata: {name: a}, $patch: delete}]");
+  const auto without = session_->WhatIf(call, std::nullopt);
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_EQ(without->differences().before().nodes(), 2);
+  EXPECT_EQ(without->differences().after().nodes(), 1);
+  EXPECT_EQ(ExportAll(), before);
+  EXPECT_EQ(session_->Status().put(), put);
+  EXPECT_EQ(session_->version(), 2);
+
+  call.set_changes("objects: [{kind: Node, metadata: {name: nobody}, $patch: delete}]");
+  EXPECT_THAT(std::string(session_->WhatIf(call, std::nullopt).status().message()),
+              AllOf(HasSubstr("changes: "), HasSubstr("nobody")));
+}
+
+TEST_F(SessionTest, WhatIfTakesOtherSettingsForItsSecondPlan) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::WhatIfCall call;
+  *call.mutable_input() = Call().input();
+  *call.mutable_then() = Call().input();
+  *call.mutable_then()->mutable_settings() =
+      SettingsOf(R"({"scaleDown": {"planner": {"scaleDownUtilizationThreshold": 0.01}}})");
+  call.mutable_then()->set_settings_over_session(true);
+  call.set_changes("options: {scale-down-utilization-threshold: 0.01}");
+  const auto reply = session_->WhatIf(call, std::nullopt);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->differences().before().removes(), 1);
+  EXPECT_EQ(reply->differences().after().removes(), 0);
+  ASSERT_EQ(reply->differences().no_more_size(), 1);
+  EXPECT_EQ(reply->differences().no_more(0).kept_because(), "NotUnderutilized");
+}
+
+TEST_F(SessionTest, WhatTriesChangesEndsWithItsClient) {
+  Json alone = Json::parse(PodJson("p", "a"));
+  alone["metadata"].erase("ownerReferences");
+  ASSERT_TRUE(Put({NodeJson("a"), NodeJson("b"), alone.dump()}).ok());
+  CancelToken cancelled;
+  cancelled.Cancel();
+  wire::BlockersCall blockers;
+  *blockers.mutable_input() = Call().input();
+  const auto found = session_->Blockers(blockers, std::nullopt, &cancelled);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_GE(found->blockers_size(), 1);
+  for (const wire::Blocker& blocker : found->blockers()) {
+    EXPECT_FALSE(blocker.has_gained());
+    EXPECT_EQ(blocker.not_tried(), "the time was over");
+  }
+  wire::ExplainCall explain;
+  *explain.mutable_input() = Call().input();
+  explain.add_nodes("a");
+  explain.set_remedies(true);
+  EXPECT_EQ(session_->Explain(explain, std::nullopt, &cancelled).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  explain.set_form(wire::AS_TABLES);
+  const auto why = session_->Explain(explain, std::nullopt);
+  ASSERT_TRUE(why.ok()) << why.status();
+  ASSERT_TRUE(why->nodes(0).has_remedies());
+  // The empty node b goes first, so that the pod has no place.
+  EXPECT_EQ(why->nodes(0).remedies().helps_size(), 0);
+  EXPECT_GE(why->nodes(0).remedies().in_vain_size(), 1);
+}
+
+TEST_F(SessionTest, WhatIsNotLookedForIsRefused) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::BlockersCall blockers;
+  blockers.mutable_input()->mutable_search();
+  EXPECT_THAT(std::string(session_->Blockers(blockers, std::nullopt).status().message()),
+              HasSubstr("input.search: Blockers takes none"));
+  wire::FrontierCall frontier;
+  frontier.mutable_input()->set_bound(true);
+  EXPECT_THAT(std::string(session_->Frontier(frontier, std::nullopt).status().message()),
+              HasSubstr("input.bound: Frontier takes none"));
+  wire::PlanCall trials = Call();
+  trials.mutable_input()->mutable_trials();
+  EXPECT_THAT(std::string(session_->Plan(trials, std::nullopt).status().message()),
+              HasSubstr("input.trials.trials: is not from 1 to 10000"));
 }
 
 TEST_F(SessionTest, TablesHaveAsManyNodesAsTheCallAsksFor) {
