@@ -174,13 +174,13 @@ func TestOtherCalls(t *testing.T) {
 	cluster := loaded(t)
 	why, err := cluster.Explain(ctx, &plannerpb.ExplainCall{Nodes: []string{"c"}})
 	check(t, err)
-	if !strings.Contains(string(why.Text), `"c"`) {
-		t.Errorf("explain: %s", why.Text)
+	if !strings.Contains(string(why.Json), `"c"`) {
+		t.Errorf("explain: %s", why.Json)
 	}
 	where, err := cluster.Filter(ctx, &plannerpb.FilterCall{Pods: []string{"d/z"}})
 	check(t, err)
-	if !strings.Contains(string(where.Text), `"d/z"`) && !strings.Contains(string(where.Text), `"z"`) {
-		t.Errorf("filter: %s", where.Text)
+	if !strings.Contains(string(where.Json), `"d/z"`) && !strings.Contains(string(where.Json), `"z"`) {
+		t.Errorf("filter: %s", where.Json)
 	}
 	status, err := cluster.Status(ctx)
 	check(t, err)
