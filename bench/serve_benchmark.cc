@@ -20,7 +20,6 @@
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
 #include "snapshot/formats/binary_snapshot.h"
-#include "tools/views.h"
 
 namespace ebb::bench {
 namespace {
@@ -66,7 +65,6 @@ class Served {
     DaemonOptions options;
     options.listener.path = folder_ + "/e.sock";
     options.session.clock_s = [] { return kNow; };
-    options.session.printers = &printers_;
     options.message_bytes_max = size_t{1} << 30;
     absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));
     if (!daemon.ok()) return daemon.status();
@@ -99,7 +97,6 @@ class Served {
   }
 
  private:
-  const ViewPrinters printers_ = MakeViewPrinters();
   std::string folder_;
   std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<PlannerClient> client_;
@@ -109,7 +106,7 @@ wire::PlanCall PlanOf(const std::string& session, int64_t now) {
   wire::PlanCall call;
   call.mutable_input()->set_session(session);
   call.mutable_input()->set_now(now);
-  call.mutable_view()->set_format(wire::View::NAME);
+  call.set_form(wire::AS_NAMES);
   return call;
 }
 

@@ -77,7 +77,7 @@ LiveSnapshot::Options LiveCluster::HoldingOf(const LoadOptions& options) {
 LiveCluster::LiveCluster(const LoadOptions& options) : LiveCluster(options, HoldingOf(options)) {}
 
 LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
-    : options_(std::move(options)), live_(std::move(live)) {}
+    : options_(std::move(options)), holding_(live), live_(std::move(live)) {}
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
     std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
@@ -144,6 +144,7 @@ void LiveCluster::SetSource(InputSource source) {
 }
 
 void LiveCluster::SetServerVersion(KubernetesVersion version) {
+  server_version_ = version;
   if (!options_.kubernetes_version) live_.SetVersion(version);
 }
 
@@ -278,6 +279,25 @@ absl::StatusOr<LoadedCluster> LiveCluster::JudgedLatelyHere() {
   LoadedCluster cluster = Here();
   if (absl::Status s = JudgeLately(cluster); !s.ok()) return s;
   return cluster;
+}
+
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Copy() {
+  auto copy = std::make_unique<LiveCluster>(options_, holding_);
+  if (server_version_) copy->SetServerVersion(*server_version_);
+  copy->SetSource(source_);
+  if (absl::Status s = copy->Read([&](ObjectSink& sink) { return ExportAll(sink); }); !s.ok()) {
+    return s;
+  }
+  return copy;
+}
+
+absl::StatusOr<TrialCluster> TrialCluster::Of(LiveCluster& cluster, const LoadedCluster& judged) {
+  absl::StatusOr<std::unique_ptr<LiveCluster>> copy = cluster.Copy();
+  if (!copy.ok()) return copy.status();
+  LiveCluster::Version version = (*copy)->Unjudged();
+  version.cluster.warnings = judged.warnings;
+  version.cluster.counts = judged.counts;
+  return TrialCluster{.live = *std::move(copy), .version = std::move(version)};
 }
 
 absl::Status LiveCluster::ExportAll(ObjectSink& sink) {

@@ -147,6 +147,10 @@ class LiveCluster {
                                      const std::optional<ScaleDownState>& before,
                                      RoundObjects objects);
 
+  // Another cluster with the same objects, which gives the same plans and is judged anew: for
+  // changes that are tried.  Cost: that of reading all objects.
+  absl::StatusOr<std::unique_ptr<LiveCluster>> Copy();
+
   // All objects of the cluster; reading them gives the same plans.  Errors: the sink's.
   absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
   // The same, and after them the pods that are not in the snapshot (LiveSnapshot::ExportLeftOut),
@@ -183,6 +187,8 @@ class LiveCluster {
       const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read);
 
   LoadOptions options_;
+  const LiveSnapshot::Options holding_;              // As it was made.
+  std::optional<KubernetesVersion> server_version_;  // Absent: no client has named it.
   LiveSnapshot live_;
   std::optional<Judgement> judgement_;  // The last one.
   // An input listed budgets: where it has none, the cluster has none.
@@ -191,6 +197,15 @@ class LiveCluster {
   std::set<std::string, std::less<>> empty_kinds_;  // An input had an empty list of each.
   bool all_kinds_listed_ = false;
   InputSource source_ = InputSource::kDump;
+};
+
+// A copy of a cluster, on which changes are tried, and a version of it without them.
+struct TrialCluster {
+  // It says of itself what `judged`, a version of `cluster`, says.
+  static absl::StatusOr<TrialCluster> Of(LiveCluster& cluster, const LoadedCluster& judged);
+
+  std::unique_ptr<LiveCluster> live;
+  LiveCluster::Version version;
 };
 
 }  // namespace ebb

@@ -347,7 +347,10 @@ double ThresholdOf(const PlanContext& context, NodeId node) {
 }
 
 bool CountsCpuAndMemory(const Catalog& catalog, const Utilization& utilization) {
-  const std::string_view resource = catalog.Text(utilization.resource);
+  return CountsCpuAndMemory(catalog.Text(utilization.resource));
+}
+
+bool CountsCpuAndMemory(std::string_view resource) {
   return resource == "cpu" || resource == "memory";
 }
 

@@ -211,7 +211,9 @@ std::string DetailOf(const PlanContext& context, const UnremovableNode& why);
 std::string KeptBy(const PlanReport& report, const UnremovableNode& why);
 // Above which utilization the node stays.
 double ThresholdOf(const PlanContext& context, NodeId node);
-// Whether cpu and memory were looked at: on a node with GPUs these alone are.
+// Whether cpu and memory were looked at, by the resource that counts: on a node with GPUs these
+// alone are.
+bool CountsCpuAndMemory(std::string_view resource);
 bool CountsCpuAndMemory(const Catalog& catalog, const Utilization& utilization);
 
 }  // namespace ebb

@@ -40,7 +40,7 @@ FOLDERS = {
     "service/outside": _SERVICE | {"engine/policy", "engine/actuation", "service", "service/sizing"},
     "service/planning": _SERVICE | {"engine/search", "engine/simulation", "service", "service/options"},
     "service/what_if": _SERVICE | {"service", "service/planning"},
-    "service/session": _SERVICE | {"service", "service/options", "service/planning", "engine/actuation"},
+    "service/session": _SERVICE | {"service", "service/options", "service/planning", "service/what_if", "engine/actuation"},
     "service/embed": _SERVICE | {"service", "service/session"},
     "service/daemon": _SERVICE | {"service", "service/session"},
     "service/actuators": _ENGINE | {"engine", "engine/actuation", "service"},

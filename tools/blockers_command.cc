@@ -25,12 +25,14 @@
 #include "service/what_if/blockers.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/display_text.h"
+#include "tools/exclusions.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/progress.h"
 #include "tools/search_interrupt.h"
 #include "tools/table.h"
 #include "tools/terminal.h"
+#include "tools/watch_command.h"
 
 namespace ebb {
 namespace {
@@ -104,6 +106,8 @@ void PrintBlockers(const Blockers& blockers, std::string_view of_incomplete,
 
 void BlockersCommand::AddTo(CLI::App& app) {
   plan.AddPlanFlags(app);
+  plan.watch.AddTo(app);
+  plan.at_server.AddTo(app);
   const std::string group = "Output";
   app.add_option("-o,--output", output, "table, json or yaml")
       ->check(values::Choice({"table", "json", "yaml"}))
@@ -115,23 +119,27 @@ void BlockersCommand::AddTo(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str()
       ->group(group);
+  Exclude("blockers", app);
 }
 
-int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
-  if (absl::Status s = CheckFiles(plan.Files()); !s.ok()) return Fail(s, err);
-  Progress progress;
+void BlockersCommand::Print(const Blockers& found, std::span<const InputWarning> warnings,
+                            const std::optional<std::string>& currency, std::ostream& out) const {
+  nlohmann::ordered_json json = BlockersJson(found);
+  PutComplete(warnings, json);
+  if (output == "json") {
+    out << IndentedJson(json);
+  } else if (output == "yaml") {
+    out << Yaml(json);
+  } else {
+    PrintBlockers(found, OfIncomplete(warnings), currency.value_or(""), OutputTerminal(), out);
+  }
+}
+
+int BlockersCommand::Over(LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
+                          const PlanCommand::Loaded& loaded, Progress& progress, std::ostream& out,
+                          std::ostream& err) const {
   const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
-  progress.Say("reading");
-  const Clock::time_point start = Clock::now();
-  const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
-  if (!rules.ok()) return fail(rules.status());
-  const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
-      LiveCluster::FromInputs(plan.inputs, plan.options.load, Parallelism(plan.threads));
-  if (!live.ok()) return fail(live.status());
-  absl::StatusOr<LiveCluster::Version> version = (*live)->JudgedLately();
-  if (!version.ok()) return fail(version.status());
-  LoadedCluster& cluster = version->cluster;
-  const absl::StatusOr<int64_t> now_s = plan.Accept(*rules, cluster);
+  const absl::StatusOr<int64_t> now_s = plan.Accept(rules, cluster);
   if (!now_s.ok()) {
     progress.Done();
     PrintLoadWarnings(cluster, err);
@@ -139,7 +147,7 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   }
 
   progress.Say("planning");
-  const absl::StatusOr<PlanQuery> query = plan.QueryAt(*now_s, *rules);
+  const absl::StatusOr<PlanQuery> query = plan.QueryAt(*now_s, rules);
   if (!query.ok()) return fail(query.status());
   const auto answer = AnswerPlan(*query, cluster);
   if (!answer.ok()) return fail(answer.status());
@@ -153,25 +161,42 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   };
   const SearchInterrupt interrupt;
   std::optional<ClockDeadline> limit;
-  if (const auto end = plan.SimulationEnd(start)) limit.emplace(*end);
+  if (const auto end = plan.SimulationEnd(loaded.since)) limit.emplace(*end);
   const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
   options.deadline = &ends;
-  const absl::StatusOr<Blockers> found = FindBlockers((*answer)->Report(), *query, **live, options);
+  const absl::StatusOr<Blockers> found = FindBlockers((*answer)->Report(), *query, live, options);
   if (!found.ok()) return fail(found.status());
   progress.Done();
 
   PrintLoadWarnings(cluster, err);
-  nlohmann::ordered_json json = BlockersJson(*found);
-  PutComplete(cluster.warnings, json);
-  if (output == "json") {
-    out << IndentedJson(json);
-  } else if (output == "yaml") {
-    out << Yaml(json);
-  } else {
-    PrintBlockers(*found, OfIncomplete(cluster.warnings), prices ? prices->currency : "",
-                  OutputTerminal(), out);
-  }
+  Print(*found, cluster.warnings, prices ? std::optional(prices->currency) : std::nullopt, out);
   return 0;
+}
+
+int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (plan.watch.active()) {
+    const auto ask = [&](LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
+                         const PlanCommand::Loaded& loaded) {
+      absl::StatusOr<TrialCluster> trial = TrialCluster::Of(live, cluster);
+      if (!trial.ok()) return Fail(trial.status(), err);
+      Progress progress;
+      return Over(trial->version.cluster, *trial->live, rules, loaded, progress, out, err);
+    };
+    return RunWatch(plan, {.output = output, .ask = ask}, out, err);
+  }
+  if (absl::Status s = CheckFiles(plan.Files()); !s.ok()) return Fail(s, err);
+  Progress progress;
+  const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
+  progress.Say("reading");
+  const Clock::time_point start = Clock::now();
+  const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
+  if (!rules.ok()) return fail(rules.status());
+  const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
+      LiveCluster::FromInputs(plan.inputs, plan.options.load, Parallelism(plan.threads));
+  if (!live.ok()) return fail(live.status());
+  absl::StatusOr<LiveCluster::Version> version = (*live)->JudgedLately();
+  if (!version.ok()) return fail(version.status());
+  return Over(version->cluster, **live, *rules, {.since = start}, progress, out, err);
 }
 
 }  // namespace ebb

@@ -6,9 +6,15 @@
 
 #include <cstddef>
 #include <iosfwd>
+#include <optional>
+#include <span>
 #include <string>
 
+#include "service/live_cluster.h"
+#include "service/what_if/blockers.h"
+#include "snapshot/import/input_warning.h"
 #include "tools/plan_command.h"
+#include "tools/progress.h"
 
 namespace CLI {
 class App;
@@ -22,8 +28,19 @@ struct BlockersCommand {
   size_t limit = 50;
 
   void AddTo(CLI::App& app);
+  // Over files, or with --watch-file over what is watched; with --server it is BlockersAtServer
+  // (remote.h) that is wanted.
   // The exit code: 0, 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
+  // Prints what was found.  `currency`: absent, no prices were given.
+  void Print(const Blockers& found, std::span<const InputWarning> warnings,
+             const std::optional<std::string>& currency, std::ostream& out) const;
+
+ private:
+  // Over `cluster`, a version of `live`, in which changes are tried.
+  int Over(LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
+           const PlanCommand::Loaded& loaded, Progress& progress, std::ostream& out,
+           std::ostream& err) const;
 };
 
 }  // namespace ebb

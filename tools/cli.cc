@@ -13,6 +13,7 @@
 #include "snapshot/import/load_cluster.h"
 #include "tools/command_line.h"
 #include "tools/completion.h"
+#include "tools/exclusions.h"
 #include "tools/fail.h"
 #include "tools/help_text.h"
 #include "tools/man_page.h"
@@ -145,6 +146,9 @@ int Usage(const CLI::App& app, const CLI::ParseError& error, const std::vector<s
   if (what.empty()) what = error.what();
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  if (const std::string why = WhyExcluded(command->get_name(), what); !why.empty()) {
+    what += ": " + why;
+  }
   const std::string name = CommandPath(*command);
   PrintMessage(what, err, name);
   err << "See `" << name << " --help`.\n";
@@ -233,14 +237,23 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   }
   const std::string command = app.get_subcommands().front()->get_name();
   if (command == "plan") {
-    if (line.plan.at_server.active()) return PlanAtServer(line.plan, out, err);
+    if (line.plan.at_server.active()) {
+      return line.plan.what_if.empty() ? PlanAtServer(line.plan, out, err)
+                                       : WhatIfAtServer(line.plan, out, err);
+    }
+    if (line.plan.watch.active()) return RunPlanWatch(line.plan, out, err);
     if (!line.plan.what_if.empty()) return RunWhatIf(line.plan, out, err);
-    if (line.plan.watch.active()) return RunWatch(line.plan, out, err);
     return line.plan.over_time.active() ? RunRound(line.plan, out, err) : line.plan.Run(out, err);
   }
-  if (command == "frontier") return line.frontier.Run(out, err);
+  if (command == "frontier") {
+    return line.frontier.plan.at_server.active() ? FrontierAtServer(line.frontier, out, err)
+                                                 : line.frontier.Run(out, err);
+  }
   if (command == "compare") return line.compare.Run(out, err);
-  if (command == "blockers") return line.blockers.Run(out, err);
+  if (command == "blockers") {
+    return line.blockers.plan.at_server.active() ? BlockersAtServer(line.blockers, out, err)
+                                                 : line.blockers.Run(out, err);
+  }
   if (command == "filter") {
     if (line.filter.at_server.active() && !line.filter.from_stdin) {
       return FilterAtServer(line.filter, out, err);

@@ -1,21 +1,17 @@
-// Explanations (service/explain.h) for people.
+// Explanations for people, whether this process made them or a daemon.
 
 #ifndef EBB_TOOLS_EXPLAIN_PRINT_H_
 #define EBB_TOOLS_EXPLAIN_PRINT_H_
 
 #include <iosfwd>
-#include <span>
 
-#include "service/plan_report.h"
-#include "service/what_if/counterfactual.h"
-#include "snapshot/ids.h"
+#include "service/session/wire_tables.h"
 #include "tools/terminal.h"
 
 namespace ebb {
 
-// `remedies`: one for each node, or none.
-void PrintExplanations(const PlanReport& report, std::span<const NodeId> nodes,
-                       std::span<const Counterfactual> remedies, const Terminal& terminal,
+// The answer to a call AS_TABLES.
+void PrintExplanations(const v1alpha1::ExplainReply& reply, const Terminal& terminal,
                        std::ostream& out);
 
 }  // namespace ebb

@@ -18,15 +18,18 @@
 #include "engine/simulation/scheduler.h"
 #include "service/file_identity.h"
 #include "service/filter_report.h"
+#include "service/session/wire_tables.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/import/load_cluster.h"
+#include "tools/exclusions.h"
 #include "tools/fail.h"
 #include "tools/filter_print.h"
 #include "tools/flag_values.h"
 #include "tools/input_flags.h"
 #include "tools/plan_command.h"
+#include "tools/watch_command.h"
 
 namespace ebb {
 namespace {
@@ -210,31 +213,48 @@ void FilterCommand::AddTo(CLI::App& app) {
                "A request with \"scores\": true: each node that fits has \"scores\" by\n"
                "plugin and their \"total\"")
       ->check(values::Switch());
+  watch.AddTo(app);
   at_server.AddTo(app);
+  Exclude("filter", app);
   TakeLastOfEach(app);
 }
 
 int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) const {
-  if (from_stdin && !(inputs.empty() && pods.empty() && node.empty() && !at_server.active())) {
-    PrintMessage("--stdin takes no INPUT, --pod, --node or --server; requests say all", err,
-                 "ebb filter");
+  if (from_stdin &&
+      !(inputs.empty() && pods.empty() && node.empty() && !at_server.active() && !watch.active())) {
+    PrintMessage(
+        "--stdin takes no INPUT, --pod, --node, --server or --watch-file; requests say all", err,
+        "ebb filter");
     return 2;
   }
   if (from_stdin) return AnswerLines(in, out);
-  if (inputs.empty() || pods.empty()) {
+  if ((inputs.empty() && !watch.active()) || pods.empty()) {
     PrintMessage("pass INPUT... and --pod NAMESPACE/NAME, or --stdin", err, "ebb filter");
     return 2;
+  }
+  if (watch.active()) {
+    PlanCommand watched;
+    watched.inputs = inputs;
+    watched.options.load = load;
+    watched.watch = watch;
+    const auto ask = [&](LoadedCluster& cluster, LiveCluster& /*live*/, const GroupRules& /*rules*/,
+                         const PlanCommand::Loaded& /*loaded*/) { return Over(cluster, out, err); };
+    return RunWatch(watched, {.output = output, .ask = ask}, out, err);
   }
   std::vector<UsedFile> files;
   for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
   if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
   absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load);
   if (!cluster.ok()) return Fail(cluster.status(), err);
-  if (absl::Status s = CheckStrict(load, cluster->warnings); !s.ok()) {
-    PrintLoadWarnings(*cluster, err);
+  return Over(*cluster, out, err);
+}
+
+int FilterCommand::Over(LoadedCluster& cluster, std::ostream& out, std::ostream& err) const {
+  if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) {
+    PrintLoadWarnings(cluster, err);
     return Fail(s, err);
   }
-  const Catalog& catalog = cluster->snapshot.catalog();
+  const Catalog& catalog = cluster.snapshot.catalog();
   std::optional<NodeId> only;
   if (!node.empty()) {
     const absl::StatusOr<NodeId> found = catalog.FindNode(node);
@@ -242,22 +262,25 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
     only = *found;
   }
   Json results = Json::array();
-  bool printed = false;
+  v1alpha1::FilterReply tables;
   for (const std::string& name : pods) {
-    const absl::StatusOr<PodId> pod = FindListedPod(*cluster, name);
-    if (!pod.ok()) return Fail(pod.status(), err);
+    const absl::StatusOr<PodId> pod = FindListedPod(cluster, name);
+    if (!pod.ok()) {
+      PrintFilterTables(tables, out);  // Of the pods before it.
+      return Fail(pod.status(), err);
+    }
     if (output == "table") {
-      if (printed) out << "\n";
-      printed = true;
-      PrintFilterTable(cluster->snapshot, *pod, only, out);
+      PutVerdicts(cluster.snapshot, *pod, only, *tables.add_pods());
     } else {
-      results.push_back(FilterJson(cluster->snapshot, *pod, only, FilterDetail::kEveryFilter));
+      results.push_back(FilterJson(cluster.snapshot, *pod, only, FilterDetail::kEveryFilter));
     }
   }
   if (output == "json") {
     out << IndentedJson(Json{{"results", results}});
+  } else {
+    PrintFilterTables(tables, out);
   }
-  PrintLoadWarnings(*cluster, err);
+  PrintLoadWarnings(cluster, err);
   return 0;
 }
 

@@ -19,6 +19,7 @@
 
 #include "snapshot/import/load_cluster.h"
 #include "tools/server_flags.h"
+#include "tools/watch_flags.h"
 
 namespace CLI {
 class App;
@@ -33,11 +34,17 @@ struct FilterCommand {
   std::string output = "table";
   bool from_stdin = false;
   LoadOptions load = {.use = InputUse::kFilter};
+  WatchFlags watch;
   ServerFlags at_server;
 
   void AddTo(CLI::App& app);
+  // Over files, with --watch-file over what is watched, or with --stdin; with --server it is
+  // FilterAtServer (remote.h) that is wanted.
   // The exit code: 0, 1 bad input, 2 usage.
   int Run(std::istream& in, std::ostream& out, std::ostream& err) const;
+
+ private:
+  int Over(LoadedCluster& cluster, std::ostream& out, std::ostream& err) const;
 };
 
 // Answers one line of `ebb filter --stdin`.  Each request is a world of its own.

@@ -3,59 +3,60 @@
 #include <algorithm>
 #include <ostream>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "base/figures.h"
 #include "base/printable.h"
-#include "service/filter_report.h"
 #include "tools/table.h"
 
 namespace ebb {
+
+namespace wire = v1alpha1;
+
 namespace {
 
-std::string Join(const std::vector<std::string>& parts) {
+using Verdict = wire::PodVerdicts::Verdict;
+
+std::string Reasons(const Verdict& verdict) {
   std::string joined;
-  for (const std::string& part : parts) {
+  for (const std::string& reason : verdict.reasons()) {
     if (!joined.empty()) joined += ", ";
-    joined += part;
+    joined += reason;
   }
   return joined;
 }
 
-void PrintFilters(ClusterSnapshot& snapshot, PodId pod, NodeId node, std::ostream& out) {
-  const std::vector<FilterVerdict> verdicts = JudgeEach(snapshot, pod, node);
-  const bool fits = std::ranges::all_of(verdicts, &FilterVerdict::fits);
-  out << "Pod " << Printable(snapshot.catalog().PodName(pod)) << (fits ? " fits" : " does not fit")
-      << " on node " << Printable(snapshot.catalog().NodeName(node)) << "\n\n";
+void PrintFilters(const wire::PodVerdicts& pod, std::ostream& out) {
+  const bool fits = std::ranges::all_of(pod.verdicts(), &Verdict::fits);
+  out << "Pod " << Printable(pod.pod()) << (fits ? " fits" : " does not fit") << " on node "
+      << Printable(pod.node()) << "\n\n";
   Table table({"FILTER", "FITS", "REASONS"});
-  for (const FilterVerdict& verdict : verdicts) {
-    table.AddRow({std::string(FilterName(verdict.filter)), verdict.fits ? "yes" : "no",
-                  Join(verdict.reasons)});
+  for (const Verdict& verdict : pod.verdicts()) {
+    table.AddRow({verdict.filter(), verdict.fits() ? "yes" : "no", Reasons(verdict)});
   }
   table.Print(out);
 }
 
-void PrintTable(ClusterSnapshot& snapshot, PodId pod, std::ostream& out) {
-  const std::vector<NodeVerdict> verdicts = JudgeAll(snapshot, pod);
-  size_t fits = 0;
+void PrintNodes(const wire::PodVerdicts& pod, std::ostream& out) {
+  const auto fits = std::ranges::count_if(pod.verdicts(), &Verdict::fits);
   Table table({"NODE", "FITS", "FILTER", "REASONS"});
-  for (const auto& [node, verdict] : verdicts) {
-    fits += verdict.fits;
-    table.AddRow({std::string(snapshot.catalog().NodeName(node)), verdict.fits ? "yes" : "no",
-                  verdict.fits ? "" : std::string(FilterName(verdict.filter)),
-                  Join(verdict.reasons)});
+  for (const Verdict& verdict : pod.verdicts()) {
+    table.AddRow(
+        {verdict.node(), verdict.fits() ? "yes" : "no", verdict.filter(), Reasons(verdict)});
   }
-  out << "Pod " << Printable(snapshot.catalog().PodName(pod)) << " fits on " << fits << " of "
-      << Count(verdicts.size(), "node", "nodes") << "\n\n";
+  out << "Pod " << Printable(pod.pod()) << " fits on " << fits << " of "
+      << Count(static_cast<size_t>(pod.verdicts_size()), "node", "nodes") << "\n\n";
   table.Print(out);
 }
 
 }  // namespace
 
-void PrintFilterTable(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> only,
-                      std::ostream& out) {
-  if (only) return PrintFilters(snapshot, pod, *only, out);
-  PrintTable(snapshot, pod, out);
+void PrintFilterTables(const wire::FilterReply& reply, std::ostream& out) {
+  bool is_first = true;
+  for (const wire::PodVerdicts& pod : reply.pods()) {
+    if (!std::exchange(is_first, false)) out << "\n";
+    pod.node().empty() ? PrintNodes(pod, out) : PrintFilters(pod, out);
+  }
 }
 
 }  // namespace ebb

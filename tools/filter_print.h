@@ -1,19 +1,16 @@
-// What filters say of a pod (service/filter_report.h), as tables.
+// What the filters say of pods, for people, whether this process asked them or a daemon.
 
 #ifndef EBB_TOOLS_FILTER_PRINT_H_
 #define EBB_TOOLS_FILTER_PRINT_H_
 
 #include <iosfwd>
-#include <optional>
 
-#include "snapshot/cluster_snapshot.h"
-#include "snapshot/ids.h"
+#include "service/session/wire_tables.h"
 
 namespace ebb {
 
-// A row a node; with `only` a row a filter, on that node.
-void PrintFilterTable(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> only,
-                      std::ostream& out);
+// A table a pod, with an empty line between.
+void PrintFilterTables(const v1alpha1::FilterReply& reply, std::ostream& out);
 
 }  // namespace ebb
 

@@ -45,6 +45,9 @@ enum class ValueKind {
   kMaybeEmptyText,
 };
 
+// Of a node group, in nodes.
+inline constexpr int64_t kGroupSizeMax = 1'000'000;
+
 namespace values {
 
 // From `min` to `max`, both included.

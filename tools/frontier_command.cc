@@ -23,23 +23,17 @@
 #include "service/prices.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/curves.h"
+#include "tools/exclusions.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/progress.h"
 #include "tools/query_flags.h"
 #include "tools/search_interrupt.h"
 #include "tools/table.h"
+#include "tools/watch_command.h"
 
 namespace ebb {
 namespace {
-
-// What is printed.
-struct FrontierStory {
-  std::string title;
-  std::vector<InputWarning> warnings;
-  std::optional<std::string> currency;  // Absent: nobody gave prices.
-  std::vector<FrontierPoint> points;
-};
 
 // At most so many, the last among them, about evenly apart.
 std::vector<FrontierPoint> Some(const std::vector<FrontierPoint>& points, size_t most) {
@@ -49,20 +43,6 @@ std::vector<FrontierPoint> Some(const std::vector<FrontierPoint>& points, size_t
     some.push_back(points[i * (points.size() - 1) / (most - 1)]);
   }
   return some;
-}
-
-FrontierStory StoryOf(std::vector<FrontierPoint> points, const LoadedCluster& cluster,
-                      std::optional<std::string> currency) {
-  const size_t nodes = cluster.snapshot.nodes();
-  const std::string most =
-      points.empty() ? "none"
-                     : fmt::format("up to {} with {} evicted", WithCommas(points.back().nodes),
-                                   Count(points.back().evicted, "pod", "pods"));
-  return {.title = fmt::format("Of {}{}, {} can go.", Count(nodes, "node", "nodes"),
-                               OfIncomplete(cluster.warnings), most),
-          .warnings = cluster.warnings,
-          .currency = std::move(currency),
-          .points = std::move(points)};
 }
 
 void PrintTable(const FrontierStory& story, std::ostream& out) {
@@ -159,18 +139,30 @@ absl::StatusOr<PlanQuery> QueryOf(const FrontierCommand& command, int64_t now_s,
                                   const GroupRules& rules, Clock::time_point start) {
   absl::StatusOr<PlanQuery> query = command.plan.QueryAt(now_s, rules);
   if (!query.ok()) return query;
-  const double budget_s =
-      std::chrono::duration<double>(*ParseDuration(command.budget)).count() - SecondsSince(start);
-  query->search =
-      SearchQuery{.budget_s = budget_s, .iterations = command.iterations, .seed = command.seed};
+  query->search = command.SearchFrom(start);
   query->seconds = command.plan.SecondsLeft(start);
   return query;
 }
 
 }  // namespace
 
+FrontierStory StoryOf(std::vector<FrontierPoint> points, size_t nodes,
+                      std::vector<InputWarning> warnings, std::optional<std::string> currency) {
+  const std::string most =
+      points.empty() ? "none"
+                     : fmt::format("up to {} with {} evicted", WithCommas(points.back().nodes),
+                                   Count(points.back().evicted, "pod", "pods"));
+  return {.title = fmt::format("Of {}{}, {} can go.", Count(nodes, "node", "nodes"),
+                               OfIncomplete(warnings), most),
+          .warnings = std::move(warnings),
+          .currency = std::move(currency),
+          .points = std::move(points)};
+}
+
 void FrontierCommand::AddTo(CLI::App& app) {
   plan.AddPlanFlags(app);
+  plan.watch.AddTo(app);
+  plan.at_server.AddTo(app);
   const std::string search = "Search";
   app.add_option("--budget", budget, "How long to look, all prices of a move together")
       ->check(values::Duration())
@@ -193,50 +185,81 @@ void FrontierCommand::AddTo(CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE")
       ->group(group);
+  Exclude("frontier", app);
 }
 
-int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
+SearchQuery FrontierCommand::SearchFrom(Clock::time_point start) const {
+  return {.budget_s =
+              std::chrono::duration<double>(*ParseDuration(budget)).count() - SecondsSince(start),
+          .iterations = iterations,
+          .seed = seed};
+}
+
+std::vector<UsedFile> FrontierCommand::Files() const {
   std::vector<UsedFile> files = plan.Files();
   files.push_back({"--report", report, FileUse::kWrite});
-  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
-  Progress progress;
-  const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
-  progress.Say("reading");
-  const Clock::time_point start = Clock::now();
-  const Parallelism parallelism(plan.threads);
-  const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
-  if (!rules.ok()) return fail(rules.status());
-  absl::StatusOr<LoadedCluster> cluster = LoadCluster(plan.inputs, plan.options.load, parallelism);
-  if (!cluster.ok()) return fail(cluster.status());
-  const absl::StatusOr<int64_t> now_s = plan.Accept(*rules, *cluster);
-  if (!now_s.ok()) {
-    progress.Done();
-    PrintLoadWarnings(*cluster, err);
-    return Fail(now_s.status(), err);
-  }
-  const absl::StatusOr<PlanQuery> query = QueryOf(*this, *now_s, *rules, start);
-  if (!query.ok()) return fail(query.status());
+  return files;
+}
 
-  progress.Say("searching");
-  std::optional<SearchInterrupt> interrupt(std::in_place);
-  const absl::StatusOr<FrontierAnswer> found =
-      AnswerFrontier(*query, *cluster, {.cancelled = interrupt->ends()}, parallelism);
-  if (!found.ok()) return fail(found.status());
-  const bool interrupted = interrupt->ends()->Expired();
-  interrupt.reset();
-  progress.Done();
-  PrintLoadWarnings(*cluster, err);
-  if (interrupted) {
-    PrintMessage("interrupted; this is the best that was found so far", err);
-  }
-  const std::optional<NodePrices>& prices = found->prices;
-  const FrontierStory story = StoryOf(found->frontier.points, *cluster,
-                                      prices ? std::optional(prices->currency) : std::nullopt);
+int FrontierCommand::Print(const FrontierStory& story, std::ostream& out, std::ostream& err) const {
   if (!report.empty()) {
     if (absl::Status s = WriteFile(report, Page(story)); !s.ok()) return Fail(s, err);
   }
   PrintStory(story, output, out);
   return 0;
+}
+
+int FrontierCommand::Over(LoadedCluster& cluster, const GroupRules& rules,
+                          const PlanCommand::Loaded& loaded, Progress& progress, std::ostream& out,
+                          std::ostream& err) const {
+  const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
+  const absl::StatusOr<int64_t> now_s = plan.Accept(rules, cluster);
+  if (!now_s.ok()) {
+    progress.Done();
+    PrintLoadWarnings(cluster, err);
+    return Fail(now_s.status(), err);
+  }
+  const absl::StatusOr<PlanQuery> query = QueryOf(*this, *now_s, rules, loaded.since);
+  if (!query.ok()) return fail(query.status());
+
+  progress.Say("searching");
+  std::optional<SearchInterrupt> interrupt(std::in_place);
+  const absl::StatusOr<FrontierAnswer> found =
+      AnswerFrontier(*query, cluster, {.cancelled = interrupt->ends()}, Parallelism(plan.threads));
+  if (!found.ok()) return fail(found.status());
+  const bool interrupted = interrupt->ends()->Expired();
+  interrupt.reset();
+  progress.Done();
+  PrintLoadWarnings(cluster, err);
+  if (interrupted) {
+    PrintMessage("interrupted; this is the best that was found so far", err);
+  }
+  const std::optional<NodePrices>& prices = found->prices;
+  return Print(StoryOf(found->frontier.points, cluster.snapshot.nodes(), cluster.warnings,
+                       prices ? std::optional(prices->currency) : std::nullopt),
+               out, err);
+}
+
+int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
+  if (plan.watch.active()) {
+    const auto ask = [&](LoadedCluster& cluster, LiveCluster& /*live*/, const GroupRules& rules,
+                         const PlanCommand::Loaded& loaded) {
+      Progress progress;
+      return Over(cluster, rules, loaded, progress, out, err);
+    };
+    return RunWatch(plan, {.output = output, .ask = ask}, out, err);
+  }
+  Progress progress;
+  const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
+  progress.Say("reading");
+  const Clock::time_point start = Clock::now();
+  const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
+  if (!rules.ok()) return fail(rules.status());
+  absl::StatusOr<LoadedCluster> cluster =
+      LoadCluster(plan.inputs, plan.options.load, Parallelism(plan.threads));
+  if (!cluster.ok()) return fail(cluster.status());
+  return Over(*cluster, *rules, {.since = start}, progress, out, err);
 }
 
 }  // namespace ebb

@@ -6,15 +6,34 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "engine/search/frontier.h"
+#include "service/clock.h"
+#include "service/file_identity.h"
+#include "service/planning/plan_query.h"
+#include "snapshot/import/input_warning.h"
 #include "tools/plan_command.h"
+#include "tools/progress.h"
 
 namespace CLI {
 class App;
 }
 
 namespace ebb {
+
+// What is printed.
+struct FrontierStory {
+  std::string title;
+  std::vector<InputWarning> warnings;
+  std::optional<std::string> currency;  // Absent: no prices were given.
+  std::vector<FrontierPoint> points;
+};
+// `nodes`: of the cluster.
+FrontierStory StoryOf(std::vector<FrontierPoint> points, size_t nodes,
+                      std::vector<InputWarning> warnings, std::optional<std::string> currency);
 
 struct FrontierCommand {
   PlanCommand plan;  // What is planned: input, groups, prices and the flags of a pass.
@@ -25,8 +44,21 @@ struct FrontierCommand {
   std::string report;  // A page; empty: none.
 
   void AddTo(CLI::App& app);
+  // Over files, or with --watch-file over what is watched; with --server it is FrontierAtServer
+  // (remote.h) that is wanted.
   // The exit code: 0, 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
+
+  // The search that the flags ask for, by a command that began at `start`.
+  [[nodiscard]] SearchQuery SearchFrom(Clock::time_point start) const;
+  // Every file that the flags name.
+  [[nodiscard]] std::vector<UsedFile> Files() const;
+  // Prints it, and writes the page.  The exit code.
+  int Print(const FrontierStory& story, std::ostream& out, std::ostream& err) const;
+
+ private:
+  int Over(LoadedCluster& cluster, const GroupRules& rules, const PlanCommand::Loaded& loaded,
+           Progress& progress, std::ostream& out, std::ostream& err) const;
 };
 
 }  // namespace ebb

@@ -23,11 +23,14 @@
 #include "service/options/option_field.h"
 #include "service/plan_report.h"
 #include "service/planning/plan_answer.h"
+#include "service/session/wire_tables.h"
+#include "service/session/wire_what_if.h"
 #include "service/what_if/counterfactual.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/dump_kinds.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/autoscaler_flags.h"
+#include "tools/exclusions.h"
 #include "tools/explain_print.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
@@ -40,9 +43,10 @@
 #include "tools/terminal.h"
 
 namespace ebb {
-namespace {
 
-constexpr int64_t kGroupSizeMax = 1'000'000;
+namespace wire = v1alpha1;
+
+namespace {
 
 constexpr const char* kInputGroup = "Input";
 
@@ -122,7 +126,6 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
                  "would make (docs/what-if.md)")
       ->check(values::File())
       ->type_name("FILE")
-      ->excludes("--explain")
       ->group(group);
   app.add_flag("--all", command.all_rows,
                "Show every row of the table; on a terminal it ends after 40 otherwise")
@@ -236,12 +239,13 @@ void PrintExplained(const PlanReport& report, std::span<const NodeId> nodes,
                     std::span<const Counterfactual> remedies, PlanFormat format,
                     std::ostream& out) {
   if (format != PlanFormat::kJson && format != PlanFormat::kYaml) {
-    return PrintExplanations(report, nodes, remedies, OutputTerminal(), out);
+    wire::ExplainReply reply;
+    PutExplanations(report, nodes, /*stops=*/nullptr, reply);
+    PutRemedies(remedies, reply);
+    return PrintExplanations(reply, OutputTerminal(), out);
   }
   nlohmann::ordered_json json = ExplanationJson(report, nodes);
-  for (size_t n = 0; n < remedies.size(); ++n) {
-    json["nodes"][n]["remedies"] = CounterfactualJson(remedies[n]);
-  }
+  PutRemedies(remedies, json);
   out << (format == PlanFormat::kJson ? IndentedJson(json) : Yaml(json));
 }
 
@@ -271,27 +275,8 @@ void PlanCommand::AddTo(CLI::App& app) {
   over_time.AddTo(app, options, given);
   watch.AddTo(app);
   at_server.AddTo(app);
-  app.get_option("--watch-file")->excludes("--state");
   app.get_option("--move-cost")->needs("--prices");
-  app.get_option("--explain")->excludes("--state");
-  for (const char* other : {"--state", "--watch-file", "--server"}) {
-    app.get_option("--what-if")->excludes(other);
-  }
-  for (const char* other : {"--optimize", "--robust", "--watch-file", "--server"}) {
-    app.get_option("--counterfactual")->excludes(other);
-  }
-  app.get_option("--server")->excludes("--state");
-  app.get_option("--server")->excludes("--watch-file");
-  app.get_option("--max-workload-share")->excludes("--state");
-  for (const char* other : {"--state", "--watch-file"}) {
-    for (const char* flag : {"--optimize", "--bound", "--seed", "--prices"}) {
-      app.get_option(flag)->excludes(other);
-    }
-  }
-  for (const char* other : {"--state", "--watch-file", "--server"}) {
-    for (const char* flag : {"--trials", "--robust", "--nominated-share"})
-      app.get_option(flag)->excludes(other);
-  }
+  Exclude("plan", app);
   TakeLastOfEach(app);
 }
 
@@ -512,7 +497,7 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
   if (explained.ok() && loaded.live != nullptr) {
     progress.Say("trying changes");
-    remedies = FindRemedies(report, *explained, made->query, *loaded.live);
+    remedies = FindAllRemedies(report, *explained, made->query, *loaded.live);
   }
   progress.Done();
   TellOf(*made, err);

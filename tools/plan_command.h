@@ -93,7 +93,9 @@ struct PlanCommand {
   // Of a plan or round that was made: with --exit-code 10 if it has something to do.
   [[nodiscard]] int ExitCode(bool something) const { return exit_code && something ? 10 : 0; }
   // Makes a plan over a dump; with --state it is RunRound (round_command.h) that is wanted,
-  // with --watch-file RunWatch (watch_command.h), with --what-if RunWhatIf (what_if.h).
+  // with --watch-file RunPlanWatch (watch_command.h), with --what-if RunWhatIf (what_if.h), and
+  // with
+  // --server PlanAtServer (remote.h).
   // The exit code: 0 or as ExitCode says, plan made; 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 

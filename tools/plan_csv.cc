@@ -6,7 +6,6 @@
 #include <ostream>
 
 #include "base/printable.h"
-#include "service/plan_report.h"
 #include "tools/plan_print.h"
 
 namespace ebb {
@@ -40,32 +39,28 @@ std::string Fraction(double value) {
 }
 
 // The columns from `node` to `resource`, which all nodes have.
-std::string NodeCells(const PlanReport& report, NodeId node) {
-  const PlanContext& context = report.context;
-  const NodeFacts& facts = report.facts[Index(node)];
-  const NodeGroup* const group = context.groups->Find(node);
-  const auto& utilization = context.made->plan.utilization[Index(node)];
-  return fmt::format("{},{},{},{},{},{},{},{},{},{}", Cell(context.catalog().NodeName(node)),
-                     group == nullptr ? "" : Cell(group->name), Cell(facts.instance_type),
-                     Cell(facts.zone), Cell(facts.capacity_type),
-                     static_cast<double>(facts.allocatable.cpu_milli) / 1000,
-                     facts.allocatable.memory_bytes, facts.allocatable.gpus,
-                     utilization ? Fraction(utilization->utilization) : "",
-                     utilization ? Cell(context.catalog().Text(utilization->resource)) : "");
+std::string NodeCells(const v1alpha1::TableNode& node) {
+  const bool has_use = node.has_use();
+  return fmt::format("{},{},{},{},{},{},{},{},{},{}", Cell(node.node()), Cell(node.group()),
+                     Cell(node.instance_type()), Cell(node.zone()), Cell(node.capacity_type()),
+                     static_cast<double>(node.allocatable().cpu_milli()) / 1000,
+                     node.allocatable().memory_bytes(), node.allocatable().gpus(),
+                     has_use ? Fraction(node.use().utilization()) : "",
+                     has_use ? Cell(node.use().resource()) : "");
 }
 
 }  // namespace
 
-void PrintCsv(const PlanReport& report, std::ostream& out) {
+void PrintCsv(const v1alpha1::PlanTables& tables, std::ostream& out) {
   out << kHeadings;
   size_t order = 0;
-  for (const PlanReport::Removal& removal : report.remove) {
-    out << fmt::format("remove,{},{},{},{},,\r\n", ++order, NodeCells(report, removal.node),
-                       removal.pods.size(), removal.risky ? "yes" : "no");
+  for (const v1alpha1::TableNode& node : tables.remove()) {
+    out << fmt::format("remove,{},{},{},{},,\r\n", ++order, NodeCells(node), node.pods(),
+                       node.risky() ? "yes" : "no");
   }
-  for (const PlanReport::Kept& kept : report.keep) {
-    out << fmt::format("keep,,{},,,{},{}\r\n", NodeCells(report, kept.why.node),
-                       Cell(ReasonText(kept)), Cell(KeptBy(report, kept.why)));
+  for (const v1alpha1::TableNode& node : tables.keep()) {
+    out << fmt::format("keep,,{},,,{},{}\r\n", NodeCells(node), Cell(node.reason()),
+                       Cell(node.kept_by()));
   }
 }
 

@@ -17,15 +17,19 @@
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
-#include "service/groups.h"
+#include "engine/plan.h"
 #include "service/plan_json.h"
 #include "service/plan_report.h"
 #include "service/prices.h"
+#include "service/session/wire_tables.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/display_text.h"
 #include "tools/table.h"
 
 namespace ebb {
+
+namespace wire = v1alpha1;
+
 namespace {
 
 constexpr size_t kDestinationsShown = 2;
@@ -50,67 +54,73 @@ void PrintRest(size_t rows, std::ostream& out) {
 
 std::string Took(double seconds) { return DurationText(std::chrono::duration<double>(seconds)); }
 
-std::string Summary(const PlanReport& report) {
-  const PlanContext& context = report.context;
-  const size_t nodes = context.cluster->snapshot.nodes();
-  if (context.made->plan.termination == Termination::kNotStarted) {
-    return fmt::format("No plan{} was made, so none of the {} goes",
-                       OfIncomplete(context.cluster->warnings), Count(nodes, "node", "nodes"));
+bool EndedBy(const wire::PlanTables& tables, Termination termination) {
+  return tables.termination() == ToString(termination);
+}
+
+std::string Summary(const wire::PlanReply& reply) {
+  const std::string_view of = OfIncomplete(ReadWarnings(reply));
+  if (EndedBy(reply.tables(), Termination::kNotStarted)) {
+    return fmt::format("No plan{} was made, so none of the {} goes", of,
+                       Count(reply.nodes(), "node", "nodes"));
   }
   return fmt::format(
-      "Plan{}: {} of {} can go ({}), {} of {} move", OfIncomplete(context.cluster->warnings),
-      WithCommas(report.remove.size()), Count(nodes, "node", "nodes"),
-      Percent(static_cast<double>(report.remove.size()) / static_cast<double>(nodes)),
-      WithCommas(report.moved), Count(report.pods, "pod", "pods"));
+      "Plan{}: {} of {} can go ({}), {} of {} move", of, WithCommas(reply.removes()),
+      Count(reply.nodes(), "node", "nodes"),
+      Percent(static_cast<double>(reply.removes()) / static_cast<double>(reply.nodes())),
+      WithCommas(reply.tables().moved_pods()), Count(reply.pods(), "pod", "pods"));
 }
 
-std::string Took(const PlanContext& context) {
-  return context.verify_s == 0  // A round verifies its plan itself.
-             ? fmt::format("Planned and verified in {}", Took(context.pass_s))
-             : fmt::format("Planned in {}, verified in {}", Took(context.pass_s),
-                           Took(context.verify_s));
+std::string TookText(const wire::PlanReply& reply) {
+  return reply.verify_seconds() == 0  // A round verifies its plan itself.
+             ? fmt::format("Planned and verified in {}", Took(reply.pass_seconds()))
+             : fmt::format("Planned in {}, verified in {}", Took(reply.pass_seconds()),
+                           Took(reply.verify_seconds()));
 }
 
-std::string_view TerminationText(Termination termination) {
-  switch (termination) {
-    case Termination::kComplete:
-      break;
-    case Termination::kLimit:
-      return "--max-scale-down-parallelism ended the pass; more nodes may be able to go.";
-    case Termination::kDeadline:
-      return "--scale-down-simulation-timeout ended the pass; more nodes may be able to go.";
-    case Termination::kNoRoomForPending:
-      return "Pods of nodes in deletion, or pods evicted lately, do not all find room, so no node "
-             "was judged.";
-    case Termination::kRobust:
-      return "--robust shortened the plan: with the nodes that it leaves, pods might stay pending.";
-    case Termination::kEvictionLimit:
-      return "--max-evictions ended the plan; more nodes can go with more evictions.";
-    case Termination::kNotStarted:
-      return "The round ended before it looked at the nodes; its status below says why.";
+// Why the pass did not judge every node; empty: it did.
+std::string_view TerminationText(std::string_view termination) {
+  struct Words {
+    Termination termination;
+    std::string_view text;
+  };
+  constexpr Words kWords[] = {
+      {Termination::kLimit,
+       "--max-scale-down-parallelism ended the pass; more nodes may be able to go."},
+      {Termination::kDeadline,
+       "--scale-down-simulation-timeout ended the pass; more nodes may be able to go."},
+      {Termination::kNoRoomForPending,
+       "Pods of nodes in deletion, or pods evicted lately, do not all find room, so no node "
+       "was judged."},
+      {Termination::kRobust,
+       "--robust shortened the plan: with the nodes that it leaves, pods might stay pending."},
+      {Termination::kEvictionLimit,
+       "--max-evictions ended the plan; more nodes can go with more evictions."},
+      {Termination::kNotStarted,
+       "The round ended before it looked at the nodes; its status below says why."}};
+  for (const Words& words : kWords) {
+    if (ToString(words.termination) == termination) return words.text;
   }
   return "";
 }
 
 // "2 nodes that go are not ready: a is not ready, 3 hours after it was made; ..."; empty: all are.
-std::string UnreadyText(const PlanReport& report) {
-  constexpr uint64_t kShown = 3;
-  uint64_t nodes = 0;
+std::string UnreadyText(const wire::PlanTables& tables) {
+  if (tables.unready() == 0) return "";
   std::string names;
-  for (const PlanReport::Removal& removal : report.remove) {
-    const std::string words = UnreadyWords(report.context, removal.node);
-    if (words.empty() || nodes++ >= kShown) continue;
-    names += fmt::format("{}{} {}", names.empty() ? "" : "; ",
-                         Printable(report.context.catalog().NodeName(removal.node)), words);
+  for (const wire::NodeWords& node : tables.first_unready()) {
+    names +=
+        fmt::format("{}{} {}", names.empty() ? "" : "; ", Printable(node.node()), node.words());
   }
-  if (nodes == 0) return "";
-  if (nodes > kShown) names += fmt::format("; and {} more", WithCommas(nodes - kShown));
-  return fmt::format("{} not ready: {}.", Count(nodes, "node that goes is", "nodes that go are"),
-                     names);
+  const auto more = tables.unready() - static_cast<uint64_t>(tables.first_unready_size());
+  if (more > 0) names += fmt::format("; and {} more", WithCommas(more));
+  return fmt::format("{} not ready: {}.",
+                     Count(tables.unready(), "node that goes is", "nodes that go are"), names);
 }
 
-// `displaced`: of the pending ones, those whose node is in deletion.
-std::string PendingText(size_t pending, size_t displaced, const Plan& plan) {
+std::string PendingText(const wire::PlanTables& tables) {
+  const uint64_t pending = tables.pending();
+  const uint64_t displaced = tables.displaced();
   std::string are_pending = Count(pending, "pod is", "pods are") + " pending";
   if (displaced > 0) {
     are_pending = displaced == pending
@@ -118,9 +128,9 @@ std::string PendingText(size_t pending, size_t displaced, const Plan& plan) {
                       : fmt::format("{}, {} of them on nodes in deletion", are_pending,
                                     WithCommas(displaced));
   }
-  const size_t placed = plan.packed.size();
+  const uint64_t placed = tables.placed();
   // What there was no time to verify is not told.
-  if (placed == 0 && plan.termination == Termination::kDeadline) {
+  if (placed == 0 && EndedBy(tables, Termination::kDeadline)) {
     return are_pending + ", and there was no time to make sure of room.";
   }
   if (pending == placed) {
@@ -136,123 +146,104 @@ std::string PendingText(size_t pending, size_t displaced, const Plan& plan) {
 }
 
 // What the search found beyond the first plan, which it began with.
-std::string SearchText(const PlanSearch& search, size_t removed, std::string_view currency) {
+std::string SearchText(const wire::SearchFigures& search, uint64_t removed,
+                       std::string_view currency) {
   const std::string limit =
-      search.max_evictions ? fmt::format(", with at most {}", Count(*search.max_evictions,
-                                                                    "pod evicted", "pods evicted"))
-                           : "";
-  const bool iterated = search.iterations > 0;
-  const std::string after = Count(search.iterations, "iteration", "iterations") + limit;
-  if (const auto& savings = search.savings) {
+      search.has_max_evictions()
+          ? fmt::format(", with at most {}",
+                        Count(search.max_evictions(), "pod evicted", "pods evicted"))
+          : "";
+  const uint64_t first = search.first_plan_removed();
+  const bool iterated = search.iterations() > 0;
+  const std::string after = Count(search.iterations(), "iteration", "iterations") + limit;
+  if (search.has_first_plan_net_saved_per_hour()) {
     return fmt::format(
         "After the costs of the moves, this plan saves {} an hour. The first plan, without a "
         "search, "
         "removes {} and saves {}. The search {}.",
-        MoneyText(savings->found, currency), Count(search.greedy_nodes, "node", "nodes"),
-        MoneyText(savings->greedy, currency),
+        MoneyText(search.net_saved_per_hour(), currency), Count(first, "node", "nodes"),
+        MoneyText(search.first_plan_net_saved_per_hour(), currency),
         iterated ? "made " + after : "ended before its first iteration" + limit);
   }
-  if (removed <= search.greedy_nodes) {
+  if (removed <= first) {
     return iterated ? fmt::format("The search found no better plan in {}.", after)
                     : fmt::format(
                           "The search ended before its first iteration{}; this is the first plan.",
                           limit);
   }
   return fmt::format("The search found {} more than the {} of the first plan, {}.",
-                     Count(removed - search.greedy_nodes, "node", "nodes"),
-                     WithCommas(search.greedy_nodes),
+                     Count(removed - first, "node", "nodes"), WithCommas(first),
                      iterated ? "in " + after : "before its first iteration" + limit);
 }
 
-std::string BoundText(const PlanBound& bound, size_t removed) {
+// On how many nodes any plan removes, or what any saves where that was searched for.
+std::string BoundText(const wire::PlanTables& tables, uint64_t removed, std::string_view currency) {
+  PlanBound bound{.nodes = tables.bound().removed(), .savings = {}};
+  if (tables.bound().has_net_saved_per_hour()) {
+    bound.savings = tables.bound().net_saved_per_hour();
+  }
+  if (bound.savings && tables.search().has_first_plan_net_saved_per_hour()) {
+    const double gap = bound.GapOfSavings(tables.search().net_saved_per_hour());
+    if (gap < 1e-9) return "No plan saves more than this one.";
+    return fmt::format("No plan saves more than {} an hour: the gap is {}.",
+                       MoneyText(*bound.savings, currency), Percent(gap));
+  }
   if (bound.nodes <= removed) return "No plan removes more nodes than this one.";
   return fmt::format("No plan removes more than {}: the gap is {}.",
                      Count(bound.nodes, "node", "nodes"), Percent(bound.Gap(removed)));
 }
 
-std::string SavingsBoundText(const PlanBound& bound, double found, std::string_view currency) {
-  const double gap = bound.GapOfSavings(found);
-  if (gap < 1e-9) return "No plan saves more than this one.";
-  return fmt::format("No plan saves more than {} an hour: the gap is {}.",
-                     MoneyText(*bound.savings, currency), Percent(gap));
-}
-
-void PrintTrials(const PlanTrials& trials, const Style& style, std::ostream& out) {
-  const auto print = [&](const char* order, const PlanTrials::Figures& figures) {
+void PrintTrials(const wire::TrialFigures& trials, const Style& style, std::ostream& out) {
+  const auto print = [&](const char* order, const wire::TrialFigures::Order& figures) {
     const std::string outcome =
-        figures.pending_max == 0
+        figures.pending_max() == 0
             ? "every pod found a place"
             : fmt::format("{} found no place in half of the trials, and never more than {}",
-                          figures.pending_median == 0
+                          figures.pending_median() == 0
                               ? "no pod"
-                              : Count(figures.pending_median, "pod", "pods") + " or fewer",
-                          WithCommas(figures.pending_max));
+                              : Count(figures.pending_median(), "pod", "pods") + " or fewer",
+                          WithCommas(figures.pending_max()));
     out << Wrapped(fmt::format("Trials: {} evicted in {} order, {}: {}; {} landed where planned.",
-                               Count(trials.evicted, "pod", "pods"), order,
-                               Count(trials.trials, "time", "times"), outcome,
-                               Percent(figures.as_planned)),
+                               Count(trials.moved_pods(), "pod", "pods"), order,
+                               Count(trials.trials(), "time", "times"), outcome,
+                               Percent(figures.landed_as_planned())),
                    style.columns)
         << "\n";
   };
-  print("random", trials.random_order);
-  print("the plan's", trials.plan_order);
+  print("random", trials.random_order());
+  print("the plan's", trials.plan_order());
 }
 
-void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out) {
-  const PlanContext& context = report.context;
-  const Plan& plan = context.made->plan;
-  const std::string currency = context.prices == nullptr ? "" : Printable(context.prices->currency);
-  if (report.saved_per_hour) {
-    out << Wrapped(fmt::format("The nodes that go cost {} an hour, {} in 30 days.",
-                               MoneyText(*report.saved_per_hour, currency),
-                               MoneyText(*report.saved_per_hour * 720, currency)),
-                   style.columns)
-        << "\n";
+void PrintNotes(const wire::PlanReply& reply, const Style& style, std::ostream& out) {
+  const wire::PlanTables& tables = reply.tables();
+  const auto say = [&](std::string_view text) {
+    if (!text.empty()) out << Wrapped(text, style.columns) << "\n";
+  };
+  const std::string currency = Printable(tables.currency());
+  if (tables.has_saved_per_hour()) {
+    say(fmt::format("The nodes that go cost {} an hour, {} in 30 days.",
+                    MoneyText(tables.saved_per_hour(), currency),
+                    MoneyText(tables.saved_per_hour() * 720, currency)));
   }
-  if (context.search) {
-    out << Wrapped(SearchText(*context.search, report.remove.size(), currency), style.columns)
-        << "\n";
+  if (tables.has_search()) say(SearchText(tables.search(), reply.removes(), currency));
+  if (tables.has_bound()) say(BoundText(tables, reply.removes(), currency));
+  if (tables.has_trials()) PrintTrials(tables.trials(), style, out);
+  say(TerminationText(tables.termination()));
+  if (tables.pending() > 0 && !EndedBy(tables, Termination::kNotStarted)) {
+    say(PendingText(tables));
   }
-  if (context.bound && context.bound->savings && context.search && context.search->savings) {
-    out << Wrapped(SavingsBoundText(*context.bound, context.search->savings->found, currency),
-                   style.columns)
-        << "\n";
-  } else if (context.bound) {
-    out << Wrapped(BoundText(*context.bound, report.remove.size()), style.columns) << "\n";
-  }
-  if (context.trials) PrintTrials(*context.trials, style, out);
-  if (plan.termination != Termination::kComplete) {
-    out << Wrapped(TerminationText(plan.termination), style.columns) << "\n";
-  }
-  const size_t pending = context.cluster->pending.size();
-  if (pending > 0 && plan.termination != Termination::kNotStarted) {
-    out << Wrapped(PendingText(pending, context.request->pass.must_fit, plan), style.columns)
-        << "\n";
-  }
-  if (const std::string unready = UnreadyText(report); !unready.empty()) {
-    out << Wrapped(unready, style.columns) << "\n";
-  }
-  if (const std::string no_room = NoRoomText(context.cluster->counts); !no_room.empty()) {
-    out << Wrapped(no_room, style.columns) << "\n";
-  }
+  say(UnreadyText(tables));
+  say(tables.no_room());
 }
 
-std::string GroupName(const PlanContext& context, NodeId node) {
-  const NodeGroup* group = context.groups->Find(node);
-  return group == nullptr ? "-" : group->name;
-}
+std::string GroupName(const wire::TableNode& node) { return OrDash(node.group()); }
 
-std::string UtilizationText(const PlanReport& report, NodeId node) {
-  const PlanContext& context = report.context;
-  const auto& utilization = context.made->plan.utilization[Index(node)];
-  if (!utilization) return "-";
-  std::string text = fmt::format("{} {}", Percent(utilization->utilization),
-                                 context.catalog().Text(utilization->resource));
-  if (const std::string shared = ToText(report.facts[Index(node)].gpu_sharing); !shared.empty()) {
-    text += ", " + shared;
-  }
-  for (const GpuSlices& each : GpuSlicesOf(context.cluster->snapshot, node)) {
-    text += fmt::format(", {} of {} {}", each.requested, each.allocatable, each.resource);
+std::string UtilizationText(const wire::TableNode& node) {
+  if (!node.has_use()) return "-";
+  std::string text = fmt::format("{} {}", Percent(node.use().utilization()), node.use().resource());
+  if (!node.gpu_sharing().empty()) text += ", " + node.gpu_sharing();
+  for (const wire::GpuDevices& each : node.gpu_devices()) {
+    text += fmt::format(", {} of {} {}", each.requested(), each.allocatable(), each.resource());
   }
   return text;
 }
@@ -306,27 +297,18 @@ class ShownNames {
   std::map<std::string, std::string, std::less<>> shown_;
 };
 
-// The nodes that most of the pods go to, the first of them most.
-std::vector<std::pair<NodeId, size_t>> Destinations(const PlanReport::Removal& removal) {
-  std::map<NodeId, size_t> pods;
-  for (const PlanReport::PodMove& move : removal.pods) ++pods[move.to];
-  std::vector<std::pair<NodeId, size_t>> sorted(pods.begin(), pods.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  return sorted;
-}
-
 // "node-a (3), node-b, 2 more".
 template <typename NameOf>
-std::string DestinationsText(const PlanReport::Removal& removal, size_t shown, NameOf name_of) {
-  const std::vector<std::pair<NodeId, size_t>> sorted = Destinations(removal);
+std::string DestinationsText(const wire::TableNode& node, size_t shown, NameOf name_of) {
   std::string text;
-  for (size_t i = 0; i < std::min(shown, sorted.size()); ++i) {
+  const size_t named = std::min(shown, static_cast<size_t>(node.to_size()));
+  for (size_t i = 0; i < named; ++i) {
+    const wire::Destination& to = node.to(static_cast<int>(i));
     if (i > 0) text += ", ";
-    text += name_of(sorted[i].first);
-    if (sorted[i].second > 1) text += fmt::format(" ({})", sorted[i].second);
+    text += name_of(to.node());
+    if (to.pods() > 1) text += fmt::format(" ({})", to.pods());
   }
-  if (sorted.size() > shown) text += fmt::format(", {} more", sorted.size() - shown);
+  if (node.destinations() > named) text += fmt::format(", {} more", node.destinations() - named);
   return text;
 }
 
@@ -338,10 +320,10 @@ size_t RowsShown(size_t rows, size_t rows_max) { return rows <= rows_max + 1 ? r
 // apart as long as they can.
 class RemovalsTable {
  public:
-  RemovalsTable(const PlanReport& report, const Style& style)
-      : report_(report),
+  RemovalsTable(const wire::PlanReply& reply, const Style& style)
+      : reply_(reply),
         columns_(style.columns),
-        rows_(RowsShown(report.remove.size(), style.nodes_max)),
+        rows_(RowsShown(reply.removes(), style.nodes_max)),
         nodes_(NodesShown()),
         groups_(GroupsShown()) {
     if (columns_ == 0 || Make(kDestinationsShown).Width() <= columns_) return;
@@ -354,7 +336,7 @@ class RemovalsTable {
     Table table = Make(destinations_);
     table.FitTo(columns_).ShortenNames(1).ShortenNames(2).ShortenEnd(5);
     table.Print(out);
-    PrintRest(report_.remove.size() - rows_, out);
+    PrintRest(reply_.removes() - rows_, out);
     if (!domain_.empty()) {
       out << Wrapped(fmt::format("All these nodes' names end in {}, which is left out.",
                                  Printable(domain_)),
@@ -366,39 +348,36 @@ class RemovalsTable {
  private:
   static constexpr size_t kShortestName = 10;
 
-  std::string_view NameOf(NodeId node) const { return report_.context.catalog().NodeName(node); }
+  // The nodes that have a row.
+  std::span<const wire::TableNode* const> Rows() const {
+    return {reply_.tables().remove().data(),
+            std::min(rows_, static_cast<size_t>(reply_.tables().remove_size()))};
+  }
 
   std::vector<std::string> NodesShown() const {
     std::vector<std::string> names;
-    for (size_t i = 0; i < rows_; ++i) {
-      names.emplace_back(NameOf(report_.remove[i].node));
-      const auto destinations = Destinations(report_.remove[i]);
-      for (size_t d = 0; d < std::min(destinations.size(), kDestinationsShown); ++d) {
-        names.emplace_back(NameOf(destinations[d].first));
-      }
+    for (const wire::TableNode* const node : Rows()) {
+      names.push_back(node->node());
+      for (const wire::Destination& to : node->to()) names.push_back(to.node());
     }
     return names;
   }
 
   std::vector<std::string> GroupsShown() const {
     std::vector<std::string> names;
-    for (size_t i = 0; i < rows_; ++i) {
-      names.push_back(GroupName(report_.context, report_.remove[i].node));
-    }
+    for (const wire::TableNode* const node : Rows()) names.push_back(GroupName(*node));
     return names;
   }
 
   Table Make(size_t destinations) const {
     Table table({"#", "NODE", "GROUP", "UTILIZATION", "PODS", "DESTINATIONS"});
     table.AlignRight(0).AlignRight(4);
-    const PlanContext& context = report_.context;
-    for (size_t i = 0; i < rows_; ++i) {
-      const PlanReport::Removal& removal = report_.remove[i];
-      table.AddRow({std::to_string(i + 1), nodes_.Of(NameOf(removal.node)),
-                    groups_.Of(GroupName(context, removal.node)),
-                    UtilizationText(report_, removal.node), std::to_string(removal.pods.size()),
-                    DestinationsText(removal, destinations,
-                                     [&](NodeId node) { return nodes_.Of(NameOf(node)); })});
+    size_t order = 0;
+    for (const wire::TableNode* const node : Rows()) {
+      table.AddRow({std::to_string(++order), nodes_.Of(node->node()), groups_.Of(GroupName(*node)),
+                    UtilizationText(*node), std::to_string(node->pods()),
+                    DestinationsText(*node, destinations,
+                                     [&](const std::string& name) { return nodes_.Of(name); })});
     }
     return table;
   }
@@ -429,7 +408,7 @@ class RemovalsTable {
                                    : *first);  // The last width that was tried stays.
   }
 
-  const PlanReport& report_;
+  const wire::PlanReply& reply_;
   const size_t columns_;
   const size_t rows_;
   ShownNames nodes_;
@@ -438,81 +417,73 @@ class RemovalsTable {
   std::string domain_;
 };
 
-void PrintRemovals(const PlanReport& report, const Style& style, std::ostream& out) {
-  RemovalsTable(report, style).Print(out);
+void PrintRemovals(const wire::PlanReply& reply, const Style& style, std::ostream& out) {
+  RemovalsTable(reply, style).Print(out);
 }
 
-void PrintRemovalsWide(const PlanReport& report, std::ostream& out) {
-  const PlanContext& context = report.context;
+void PrintRemovalsWide(const wire::PlanTables& tables, std::ostream& out) {
   Table table({"#", "NODE", "GROUP", "TYPE", "ZONE", "CAPACITY", "UTILIZATION", "CPU", "CPU%",
                "MEMORY", "MEMORY%", "PODS", "RISKY", "DESTINATIONS"});
   table.AlignRight(0);
   for (size_t column = 7; column <= 11; ++column) table.AlignRight(column);
   size_t order = 0;
-  for (const PlanReport::Removal& removal : report.remove) {
-    const NodeFacts& facts = report.facts[Index(removal.node)];
-    const auto& utilization = context.made->plan.utilization[Index(removal.node)];
-    const bool both = utilization && CountsCpuAndMemory(context.catalog(), *utilization);
-    table.AddRow({std::to_string(++order), std::string(context.catalog().NodeName(removal.node)),
-                  GroupName(context, removal.node), OrDash(facts.instance_type), OrDash(facts.zone),
-                  OrDash(facts.capacity_type), UtilizationText(report, removal.node),
-                  Cores(facts.allocatable.cpu_milli), both ? Percent(utilization->cpu) : "-",
-                  Gibibytes(facts.allocatable.memory_bytes),
-                  both ? Percent(utilization->memory) : "-", std::to_string(removal.pods.size()),
-                  removal.risky ? "yes" : "no",
-                  DestinationsText(removal, removal.pods.size(), [&](NodeId node) {
-                    return std::string(context.catalog().NodeName(node));
-                  })});
+  for (const wire::TableNode& node : tables.remove()) {
+    const bool both = node.has_use() && CountsCpuAndMemory(node.use().resource());
+    table.AddRow(
+        {std::to_string(++order), node.node(), GroupName(node), OrDash(node.instance_type()),
+         OrDash(node.zone()), OrDash(node.capacity_type()), UtilizationText(node),
+         Cores(node.allocatable().cpu_milli()), both ? Percent(node.use().cpu()) : "-",
+         Gibibytes(node.allocatable().memory_bytes()), both ? Percent(node.use().memory()) : "-",
+         std::to_string(node.pods()), node.risky() ? "yes" : "no",
+         DestinationsText(node, node.destinations(),
+                          [](const std::string& name) { return name; })});
   }
   table.Print(out);
 }
 
-void PrintKeptNodes(const PlanReport& report, std::ostream& out) {
-  const PlanContext& context = report.context;
+void PrintKeptNodes(const wire::PlanTables& tables, std::ostream& out) {
   Table table({"NODE", "GROUP", "TYPE", "ZONE", "CAPACITY", "UTILIZATION", "REASON", "DETAIL"});
-  for (const PlanReport::Kept& kept : report.keep) {
-    const NodeId node = kept.why.node;
-    const NodeFacts& facts = report.facts[Index(node)];
-    table.AddRow({std::string(context.catalog().NodeName(node)), GroupName(context, node),
-                  OrDash(facts.instance_type), OrDash(facts.zone), OrDash(facts.capacity_type),
-                  UtilizationText(report, node), ReasonText(kept), KeptBy(report, kept.why)});
+  for (const wire::TableNode& node : tables.keep()) {
+    table.AddRow({node.node(), GroupName(node), OrDash(node.instance_type()), OrDash(node.zone()),
+                  OrDash(node.capacity_type()), UtilizationText(node), node.reason(),
+                  node.kept_by()});
   }
   table.Print(out);
 }
 
-std::string AmountsText(const NodeAmounts& amounts) {
-  std::string cores = Cores(amounts.cpu_milli);
+std::string AmountsText(const wire::NodeAmounts& amounts) {
+  std::string cores = Cores(amounts.cpu_milli());
   if (cores.ends_with(".0")) cores.resize(cores.size() - 2);
   std::string text = fmt::format("{} {} and {} of memory", cores, cores == "1" ? "core" : "cores",
-                                 Bytes(amounts.memory_bytes));
-  if (amounts.gpus > 0) {
-    text += ", with " + Count(static_cast<uint64_t>(amounts.gpus), "GPU", "GPUs");
+                                 Bytes(amounts.memory_bytes()));
+  if (amounts.gpus() > 0) {
+    text += ", with " + Count(static_cast<uint64_t>(amounts.gpus()), "GPU", "GPUs");
   }
   return text;
 }
 
 // What goes of each group, or of the nodes of each instance or capacity type.
-void PrintShares(const char* heading, const std::vector<PlanReport::Share>& shares,
-                 const PlanReport& report, const Style& style, std::ostream& out) {
-  const auto removed = static_cast<size_t>(
-      std::ranges::count_if(shares, [](const auto& share) { return share.removed > 0; }));
-  if (removed == 0) return;
-  const bool is_whole =
-      shares.size() == 1 && shares[0].nodes == report.context.cluster->snapshot.nodes();
+template <typename Shares>
+void PrintShares(const char* heading, const Shares& shares, uint64_t nodes, const Style& style,
+                 std::ostream& out) {
+  if (shares.empty()) return;
+  const bool is_whole = shares.size() == 1 && shares[0].nodes() == nodes;
   if (is_whole) return;  // It was printed already.
   const bool gpus =
-      std::ranges::any_of(shares, [](const auto& share) { return share.freed.gpus > 0; });
+      std::ranges::any_of(shares, [](const auto& share) { return share.freed().gpus() > 0; });
   std::vector<std::string> headings = {heading, "GO", "OF", "CPU", "MEMORY"};
   if (gpus) headings.emplace_back("GPUS");
   Table table(headings);
   table.FitTo(style.columns).ShortenNames(0);
   for (size_t column = 1; column < headings.size(); ++column) table.AlignRight(column);
+  const auto removed = static_cast<size_t>(shares.size());
   const size_t shown = style.all ? removed : RowsShown(removed, kSharesShown);
-  for (const PlanReport::Share& share : std::span(shares).first(shown)) {
-    std::vector<std::string> row = {std::string(share.name), WithCommas(share.removed),
-                                    WithCommas(share.nodes), Cores(share.freed.cpu_milli),
-                                    Gibibytes(share.freed.memory_bytes)};
-    if (gpus) row.push_back(std::to_string(share.freed.gpus));
+  for (size_t i = 0; i < shown; ++i) {
+    const wire::FreedShare& share = shares[static_cast<int>(i)];
+    std::vector<std::string> row = {share.name(), WithCommas(share.removed()),
+                                    WithCommas(share.nodes()), Cores(share.freed().cpu_milli()),
+                                    Gibibytes(share.freed().memory_bytes())};
+    if (gpus) row.push_back(std::to_string(share.freed().gpus()));
     table.AddRow(std::move(row));
   }
   out << "\n";
@@ -520,46 +491,44 @@ void PrintShares(const char* heading, const std::vector<PlanReport::Share>& shar
   PrintRest(removed - shown, out);
 }
 
-void PrintKeepers(const PlanReport& report, const Style& style, std::ostream& out) {
-  if (report.keepers.empty()) return;
+void PrintKeepers(const wire::PlanTables& tables, const Style& style, std::ostream& out) {
+  const auto& keepers = tables.kept_most_by();
+  if (keepers.empty()) return;
   Table table({"", "", "", ""});
   table.Indent(2).AlignRight(2).FitTo(style.columns).ShortenNames(1);
-  const size_t shown =
-      style.all ? report.keepers.size() : RowsShown(report.keepers.size(), kKeepersShown);
-  for (const PlanReport::Keeper& keeper : std::span(report.keepers).first(shown)) {
-    table.AddRow({keeper.kind, fmt::format("{}/{}", keeper.namespace_name, keeper.name),
-                  WithCommas(keeper.nodes), std::string(keeper.reason)});
+  const size_t all = tables.keepers();
+  const size_t shown = std::min(style.all ? all : RowsShown(all, kKeepersShown),
+                                static_cast<size_t>(keepers.size()));
+  for (size_t i = 0; i < shown; ++i) {
+    const wire::Keeper& keeper = keepers[static_cast<int>(i)];
+    table.AddRow({keeper.kind(), fmt::format("{}/{}", keeper.namespace_(), keeper.name()),
+                  WithCommas(keeper.nodes()), keeper.reason()});
   }
   out << "\nIn the way of most nodes:\n";
   table.Print(out);
-  PrintRest(report.keepers.size() - shown, out);
+  PrintRest(all - shown, out);
 }
 
 // "annotated scale-down-disabled or karpenter.sh/do-not-disrupt": what the nodes have.
-std::string MeaningOfAnnotation(const PlanReport& report) {
+std::string MeaningOfAnnotation(const wire::PlanTables& tables) {
   std::set<std::string_view> names;
-  for (const PlanReport::Kept& kept : report.keep) {
-    if (kept.why.reason != UnremovableReason::kScaleDownDisabledAnnotation) continue;
-    for (std::string_view name : AnnotationsThatKeep(report.context, kept.why.node)) {
-      constexpr std::string_view kAutoscalers = "cluster-autoscaler.kubernetes.io/";
-      if (name.starts_with(kAutoscalers)) name.remove_prefix(kAutoscalers.size());
-      names.insert(name);
-    }
+  for (std::string_view name : tables.annotations()) {
+    constexpr std::string_view kAutoscalers = "cluster-autoscaler.kubernetes.io/";
+    if (name.starts_with(kAutoscalers)) name.remove_prefix(kAutoscalers.size());
+    names.insert(name);
   }
   return fmt::format("annotated {}", fmt::join(names, " or "));
 }
 
 // What a reason means, for those who do not know the autoscaler's words.
-std::string Meaning(const PlanReport& report, std::string_view reason) {
-  const PlannerOptions& options = report.context.request->planner;
+std::string Meaning(const wire::PlanTables& tables, std::string_view reason) {
   if (reason == "NotUnderutilized") {
     return fmt::format("more is requested than the threshold, {}",
-                       Percent(options.scale_down_utilization_threshold));
+                       Percent(tables.utilization_threshold()));
   }
-  if (reason == "ScaleDownDisabledAnnotation") return MeaningOfAnnotation(report);
-  const Termination termination = report.context.made->plan.termination;
-  if (reason == kNotJudged &&
-      (termination == Termination::kNotStarted || termination == Termination::kNoRoomForPending)) {
+  if (reason == "ScaleDownDisabledAnnotation") return MeaningOfAnnotation(tables);
+  if (reason == kNotJudged && (EndedBy(tables, Termination::kNotStarted) ||
+                               EndedBy(tables, Termination::kNoRoomForPending))) {
     return "no node was looked at";
   }
   static const std::map<std::string_view, std::string> kMeanings = {
@@ -579,54 +548,33 @@ std::string Meaning(const PlanReport& report, std::string_view reason) {
   return it == kMeanings.end() ? "" : it->second;
 }
 
-// The finer reasons under a reason: of pods that block, or of an earlier pass.
-std::map<std::string_view, size_t> FinerReasons(const PlanReport& report, std::string_view reason) {
-  std::map<std::string_view, size_t> counts;
-  for (const PlanReport::Kept& kept : report.keep) {
-    if (kept.reason != reason) continue;
-    if (kept.why.reason == UnremovableReason::kBlockedByPod) {
-      ++counts[ToString(kept.why.blocking_reason)];
-    } else if (kept.why.before && kept.why.before->reason != UnremovableReason::kNoReason) {
-      ++counts[ToString(kept.why.before->reason)];
-    }
-  }
-  return counts;
-}
-
 // One row where all are in no group for one reason, else one more for each reason.
-void AddNotAutoscaled(const PlanReport& report, size_t nodes, Table& table) {
-  const std::string reason(ToString(UnremovableReason::kNotAutoscaled));
-  std::map<std::string_view, size_t> details;
-  for (const PlanReport::Kept& kept : report.keep) {
-    if (kept.reason == reason) {
-      ++details[ToText(report.context.groups->WhyNoGroup(kept.why.node))];
-    }
-  }
-  const bool one = details.size() == 1 && !details.begin()->first.empty();
-  table.AddRow({reason, WithCommas(nodes),
-                one ? std::string(details.begin()->first) : Meaning(report, reason)});
+void AddNotAutoscaled(const wire::PlanTables& tables, const wire::KeptReason& kept, Table& table) {
+  const bool one = kept.finer_size() == 1 && !kept.finer(0).reason().empty();
+  table.AddRow({kept.reason(), WithCommas(kept.nodes()),
+                one ? kept.finer(0).reason() : Meaning(tables, kept.reason())});
   if (one) return;
-  for (const auto& [detail, count] : details) {
-    if (!detail.empty()) table.AddRow({"", WithCommas(count), std::string(detail)});
+  for (const wire::KeptReason::Finer& finer : kept.finer()) {
+    if (!finer.reason().empty()) table.AddRow({"", WithCommas(finer.nodes()), finer.reason()});
   }
 }
 
-void PrintKeptReasons(const PlanReport& report, const Style& style, std::ostream& out) {
+void PrintKeptReasons(const wire::PlanTables& tables, const Style& style, std::ostream& out) {
   Table table({"", "", ""});
   table.Indent(2).AlignRight(1).FitTo(style.columns).ShortenEnd(2);
-  for (const auto& [reason, nodes] : report.kept_by_reason) {
-    if (reason == ToString(UnremovableReason::kNotAutoscaled)) {
-      AddNotAutoscaled(report, nodes, table);
+  for (const wire::KeptReason& kept : tables.kept_by_reason()) {
+    if (kept.reason() == ToString(UnremovableReason::kNotAutoscaled)) {
+      AddNotAutoscaled(tables, kept, table);
       continue;
     }
-    table.AddRow({std::string(reason), WithCommas(nodes), Meaning(report, reason)});
-    for (const auto& [why, count] : FinerReasons(report, reason)) {
-      table.AddRow({"  " + std::string(why), WithCommas(count), ""});
+    table.AddRow({kept.reason(), WithCommas(kept.nodes()), Meaning(tables, kept.reason())});
+    for (const wire::KeptReason::Finer& finer : kept.finer()) {
+      table.AddRow({"  " + finer.reason(), WithCommas(finer.nodes()), ""});
     }
   }
-  out << "Kept: " << Count(report.keep.size(), "node", "nodes") << "\n";
+  out << "Kept: " << Count(tables.kept(), "node", "nodes") << "\n";
   table.Print(out);
-  if (const size_t later = NodesThatMayGoLater(report); later > 0) {
+  if (const uint64_t later = tables.may_go_later(); later > 0) {
     out << Wrapped(
                fmt::format("{} may go in later rounds: this plan spends what {} budgets allow at "
                            "a time, and they recover when the evicted pods are ready elsewhere.",
@@ -637,32 +585,38 @@ void PrintKeptReasons(const PlanReport& report, const Style& style, std::ostream
   }
 }
 
-void PrintTables(const PlanReport& report, const Style& style, bool colour, std::ostream& out) {
-  out << (colour ? "\x1b[1m" : "") << Summary(report) << (colour ? "\x1b[0m" : "") << "\n";
-  if (report.context.made->plan.termination != Termination::kNotStarted) {
-    out << Took(report.context) << "\n";
-  }
-  PrintNotes(report, style, out);
-  if (!report.remove.empty()) {
+void PrintTables(const wire::PlanReply& reply, const Style& style, bool colour, std::ostream& out) {
+  const wire::PlanTables& tables = reply.tables();
+  out << (colour ? "\x1b[1m" : "") << Summary(reply) << (colour ? "\x1b[0m" : "") << "\n";
+  if (!EndedBy(tables, Termination::kNotStarted)) out << TookText(reply) << "\n";
+  PrintNotes(reply, style, out);
+  if (reply.removes() > 0) {
     out << "\n";
     if (style.wide) {
-      PrintRemovalsWide(report, out);
+      PrintRemovalsWide(tables, out);
     } else {
-      PrintRemovals(report, style, out);
+      PrintRemovals(reply, style, out);
     }
-    out << "\nFreed: " << AmountsText(report.freed) << "\n";
-    PrintShares("GROUP", report.by_group, report, style, out);
-    PrintShares("INSTANCE TYPE", report.by_instance_type, report, style, out);
-    PrintShares("CAPACITY TYPE", report.by_capacity_type, report, style, out);
+    out << "\nFreed: " << AmountsText(tables.freed()) << "\n";
+    PrintShares("GROUP", tables.by_group(), reply.nodes(), style, out);
+    PrintShares("INSTANCE TYPE", tables.by_instance_type(), reply.nodes(), style, out);
+    PrintShares("CAPACITY TYPE", tables.by_capacity_type(), reply.nodes(), style, out);
   }
-  if (report.keep.empty()) return;
+  if (tables.kept() == 0) return;
   out << "\n";
   if (style.wide) {
-    PrintKeptNodes(report, out);
+    PrintKeptNodes(tables, out);
     out << "\n";
   }
-  PrintKeptReasons(report, style, out);
-  PrintKeepers(report, style, out);
+  PrintKeptReasons(tables, style, out);
+  PrintKeepers(tables, style, out);
+}
+
+// How many of the nodes that go are shown; 0: all.
+size_t NodesMax(PlanFormat format, const PrintOptions& options) {
+  const bool cut =
+      format == PlanFormat::kTable && options.terminal.is_terminal && !options.all_rows;
+  return cut ? kRowsShown : 0;
 }
 
 const std::map<std::string, PlanFormat>& Formats() {
@@ -682,33 +636,76 @@ std::vector<std::string> PlanFormatNames() {
 
 PlanFormat PlanFormatOf(const std::string& name) { return Formats().at(name); }
 
-void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& options,
+PlanDetail DetailFor(PlanFormat format, const PrintOptions& options) {
+  const size_t nodes_max = NodesMax(format, options);
+  // One row more takes no more room than the line that says how many are left out (RowsShown).
+  return {.rows = nodes_max == 0 ? 0 : static_cast<uint32_t>(nodes_max + 1),
+          .every_node = format == PlanFormat::kWide || format == PlanFormat::kCsv};
+}
+
+wire::Form FormOf(PlanFormat format) {
+  switch (format) {
+    case PlanFormat::kJson:
+    case PlanFormat::kYaml:
+      return wire::AS_JSON;
+    case PlanFormat::kName:
+      return wire::AS_NAMES;
+    case PlanFormat::kTable:
+    case PlanFormat::kWide:
+    case PlanFormat::kCsv:
+      break;
+  }
+  return wire::AS_TABLES;
+}
+
+void PrintPlan(const wire::PlanReply& reply, PlanFormat format, const PrintOptions& options,
                std::ostream& out) {
   switch (format) {
     case PlanFormat::kTable:
     case PlanFormat::kWide: {
       const bool wide = format == PlanFormat::kWide;
-      const bool cut = options.terminal.is_terminal && !wide && !options.all_rows;
+      const size_t nodes_max = NodesMax(format, options);
       const Style style{.wide = wide,
                         .all = wide || options.all_rows,
                         .columns = wide ? 0 : options.terminal.columns,
-                        .nodes_max = cut ? kRowsShown : report.remove.size()};
-      PrintTables(report, style, options.terminal.colour, out);
+                        .nodes_max = nodes_max == 0 ? reply.removes() : nodes_max};
+      PrintTables(reply, style, options.terminal.colour, out);
       break;
     }
     case PlanFormat::kJson:
-      out << IndentedJson(PlanJson(report));
+      out << reply.plan();
       break;
     case PlanFormat::kYaml:
-      out << Yaml(PlanJson(report));
+      out << Yaml(nlohmann::ordered_json::parse(reply.plan()));
       break;
     case PlanFormat::kCsv:
-      PrintCsv(report, out);
+      PrintCsv(reply.tables(), out);
       break;
     case PlanFormat::kName:
-      out << RemovedNames(report.context);
+      for (const std::string& name : reply.names()) out << "node/" << Printable(name) << "\n";
       break;
   }
+}
+
+void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& options,
+               std::ostream& out) {
+  switch (FormOf(format)) {
+    case wire::AS_JSON: {
+      const nlohmann::ordered_json json = PlanJson(report);
+      out << (format == PlanFormat::kYaml ? Yaml(json) : IndentedJson(json));
+      return;
+    }
+    case wire::AS_NAMES:
+      out << RemovedNames(report.context);
+      return;
+    default:
+      break;
+  }
+  const PlanDetail detail = DetailFor(format, options);
+  wire::PlanReply reply;
+  PutFigures(report.context, reply);
+  PutTables(report, detail.rows, detail.every_node, *reply.mutable_tables());
+  PrintPlan(reply, format, options, out);
 }
 
 }  // namespace ebb

@@ -1,4 +1,7 @@
-// Plans (service/plan_report.h) as text: tables, JSON, YAML, names and CSV.
+// Plans as text: tables, JSON, YAML, names and CSV.
+//
+// What is printed is the same whether this process made the plan (PlanReport) or a daemon
+// (PlanReply of planner.proto): tables are always made of the reply's message.
 
 #ifndef EBB_TOOLS_PLAN_PRINT_H_
 #define EBB_TOOLS_PLAN_PRINT_H_
@@ -9,6 +12,7 @@
 #include <vector>
 
 #include "service/plan_report.h"
+#include "service/session/wire_tables.h"
 #include "tools/terminal.h"
 
 namespace ebb {
@@ -25,12 +29,24 @@ struct PrintOptions {
   bool all_rows = false;
 };
 
+// What a PlanCall asks for, so that its reply can be printed in the format.
+v1alpha1::Form FormOf(PlanFormat format);
+struct PlanDetail {
+  uint32_t rows = 0;  // As PlanCall's.
+  bool every_node = false;
+};
+PlanDetail DetailFor(PlanFormat format, const PrintOptions& options);
+
 void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& options,
+               std::ostream& out);
+// The answer to such a call.
+void PrintPlan(const v1alpha1::PlanReply& reply, PlanFormat format, const PrintOptions& options,
                std::ostream& out);
 
 // A row a node, first those that go, in order: RFC 4180, with a row of headings.  A cell
 // that a spreadsheet would take for a formula has an apostrophe in front.
-void PrintCsv(const PlanReport& report, std::ostream& out);
+// REQUIRES: the tables have every node.
+void PrintCsv(const v1alpha1::PlanTables& tables, std::ostream& out);
 
 }  // namespace ebb
 

@@ -22,21 +22,19 @@ void AddSearchFlags(QueryFlags& flags, CLI::App& app) {
                    "has fewer (docs/better-plans.md)")
           ->check(values::Switch())
           ->group(kQuestionGroup);
-  auto* const time =
-      app.add_option("--budget", flags.budget, "How long to look, the first plan included")
-          ->check(values::Duration())
-          ->type_name("DURATION")
-          ->capture_default_str()
-          ->group(kQuestionGroup)
-          ->needs(flag);
+  app.add_option("--budget", flags.budget, "How long to look, the first plan included")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(kQuestionGroup)
+      ->needs(flag);
   app.add_option("--iterations", flags.search.iterations,
                  "Look for so many iterations instead, however long they take: the same plan "
                  "each time")
       ->check(WholeNumberIn(kIterationsRange))
       ->type_name("N")
       ->group(kQuestionGroup)
-      ->needs(flag)
-      ->excludes(time);
+      ->needs(flag);
   auto* const goal =
       app.add_option(
              "--objective", flags.objective,
@@ -58,8 +56,7 @@ void AddSearchFlags(QueryFlags& flags, CLI::App& app) {
       ->check(WholeNumberIn(kEvictionsRange))
       ->type_name("N")
       ->group(kQuestionGroup)
-      ->needs(flag)
-      ->excludes("--move-cost");
+      ->needs(flag);
   app.add_flag("--bound", flags.query.bound,
                "Tell how many nodes any plan removes at most, and how far this one is from that")
       ->check(values::Switch())

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/figures.h"
+#include "base/json_text.h"
 #include "base/printable.h"
 #include "service/clock.h"
 #include "service/daemon/client.h"
@@ -25,16 +26,23 @@
 #include "service/prices.h"
 #include "service/session/session.h"
 #include "service/session/wire_query.h"
+#include "service/session/wire_tables.h"
+#include "service/session/wire_what_if.h"
 #include "service/settings_file.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
 #include "tools/autoscaler_flags.h"
+#include "tools/compare_command.h"
+#include "tools/explain_print.h"
 #include "tools/fail.h"
+#include "tools/filter_print.h"
+#include "tools/plan_print.h"
 #include "tools/progress.h"
 #include "tools/round_command.h"
-#include "tools/views.h"
+#include "tools/terminal.h"
+#include "tools/what_if.h"
 #include "tools/wire_settings.h"
 
 namespace ebb {
@@ -82,18 +90,6 @@ absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& sessio
   return sent;
 }
 
-template <typename Reply>
-std::vector<InputWarning> WarningsOf(const Reply& reply) {
-  std::vector<InputWarning> warnings;
-  for (const wire::Warning& each : reply.warnings()) {
-    warnings.push_back({.code = each.code(),
-                        .message = each.message(),
-                        .command = each.command(),
-                        .advice = each.advice()});
-  }
-  return warnings;
-}
-
 absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
   if (command.prices.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> text = ReadWholeFile(command.prices);
@@ -106,16 +102,10 @@ absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
   return absl::OkStatus();
 }
 
-absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire::PlanInput& input) {
+// What the flags ask of plans, without settings.
+absl::Status PutQuestion(const PlanCommand& command, Clock::time_point start,
+                         wire::PlanInput& input) {
   input.set_session(command.at_server.session);
-  if (command.inputs.empty()) {
-    absl::StatusOr<wire::Settings> settings = GivenOptionsOf(command);
-    if (!settings.ok()) return settings.status();
-    if (settings->ByteSizeLong() > 0) {
-      *input.mutable_settings() = *std::move(settings);
-      input.set_settings_over_session(true);
-    }
-  }
   if (const auto max_age = command.at_server.MaxAgeSeconds()) {
     input.set_max_age_seconds(*max_age);
   }
@@ -134,6 +124,14 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
   query.bound = query.bound && command.explain.empty();
   query.seconds = command.SecondsLeft(start);
   PutQuery(query, input);
+  return absl::OkStatus();
+}
+
+absl::Status PutSettings(absl::StatusOr<wire::Settings> settings, wire::PlanInput& input) {
+  if (!settings.ok()) return settings.status();
+  if (settings->ByteSizeLong() == 0) return absl::OkStatus();
+  *input.mutable_settings() = *std::move(settings);
+  input.set_settings_over_session(true);
   return absl::OkStatus();
 }
 
@@ -185,12 +183,75 @@ auto AskWhole(PlannerClient& client, const ServerFlags& flags,
   }
 }
 
+void PrintExplained(const wire::ExplainReply& reply, PlanFormat format, std::ostream& out) {
+  if (format == PlanFormat::kJson) {
+    out << reply.json();
+  } else if (format == PlanFormat::kYaml) {
+    out << Yaml(nlohmann::ordered_json::parse(reply.json()));
+  } else {
+    PrintExplanations(reply, OutputTerminal(), out);
+  }
+}
+
 // As the command says it of a cluster of its own.
 absl::Status OfExplain(const absl::Status& status) {
   const std::string message = absl::StrCat(status.message());
   if (!message.starts_with("no such node")) return status;
   return {status.code(), absl::StrCat("--explain: ", message)};
 }
+
+// Asks a daemon about plans as a command does.
+struct PlanAsker {
+  // Connects, sends the inputs and makes the question's input.
+  static absl::StatusOr<PlanAsker> Begin(const PlanCommand& command, std::ostream& err) {
+    PlanAsker asker{.command = &command, .err = &err, .start = Clock::now()};
+    auto client = PlannerClient::Connect(command.at_server.server);
+    if (!client.ok()) return client.status();
+    asker.client = *std::move(client);
+    if (!command.inputs.empty()) {
+      const absl::StatusOr<wire::Settings> settings = SettingsOf(command);
+      if (!settings.ok()) return settings.status();
+      absl::StatusOr<Sent> loaded =
+          SendInputs(*asker.client, command.at_server.session, command.inputs, command.options.load,
+                     command.threads, *settings);
+      if (!loaded.ok()) return loaded.status();
+      asker.sent = *std::move(loaded);
+    }
+    absl::Status put = PutQuestion(command, asker.start, asker.input);
+    if (put.ok() && command.inputs.empty()) put = PutSettings(GivenOptionsOf(command), asker.input);
+    if (!put.ok()) return put;
+    if (const auto end = command.SimulationEnd(asker.start)) {
+      // The daemon ends a plan in time by itself; so a daemon that does not answer is given up
+      // later, as half of a call's deadline would be the planner's.
+      const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(*end - asker.start);
+      constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
+      asker.client->SetTimeout(3 * std::min(time, kYear) + std::chrono::seconds(10));
+    }
+    return asker;
+  }
+
+  // The answer, once the session is whole.  Prints its warnings.
+  // Errors: also those of CheckStrict.
+  template <typename Reply, typename Call>
+  absl::StatusOr<Reply> Ask(absl::StatusOr<Reply> (PlannerClient::*method)(const Call&),
+                            const Call& call) {
+    absl::StatusOr<Reply> reply =
+        AskWhole(*client, command->at_server, command->SimulationEnd(start), *err,
+                 [&] { return (client.get()->*method)(call); });
+    if (!reply.ok()) return reply;
+    const std::vector<InputWarning> warnings = ReadWarnings(*reply);
+    PrintLoadWarnings(sent.stats, reply->left_out(), warnings, *err);
+    if (absl::Status s = CheckStrict(command->options.load, warnings); !s.ok()) return s;
+    return reply;
+  }
+
+  const PlanCommand* command;
+  std::ostream* err;
+  Clock::time_point start;
+  std::unique_ptr<PlannerClient> client = nullptr;
+  Sent sent = {};
+  wire::PlanInput input = {};
+};
 
 }  // namespace
 
@@ -200,59 +261,37 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   WarnOfOldFlags(command.given, err);
   if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
-  const auto start = Clock::now();
-  auto client = PlannerClient::Connect(command.at_server.server);
-  if (!client.ok()) return Fail(client.status(), err);
-  Sent sent;
-  if (!command.inputs.empty()) {
-    const absl::StatusOr<wire::Settings> settings = SettingsOf(command);
-    if (!settings.ok()) return Fail(settings.status(), err);
-    absl::StatusOr<Sent> loaded = SendInputs(**client, command.at_server.session, command.inputs,
-                                             command.options.load, command.threads, *settings);
-    if (!loaded.ok()) return Fail(loaded.status(), err);
-    sent = *std::move(loaded);
-  }
-  wire::PlanInput input;
-  if (absl::Status s = PutInput(command, start, input); !s.ok()) return Fail(s, err);
-  if (const auto end = command.SimulationEnd(start)) {
-    // The daemon ends a plan in time by itself; so a daemon that does not answer is given up later,
-    // as half of a call's deadline would be the planner's.
-    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(*end - start);
-    constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
-    (*client)->SetTimeout(3 * std::min(time, kYear) + std::chrono::seconds(10));
-  }
-  const wire::View view = ViewOf(command.output, command.all_rows, OutputTerminal());
+  absl::StatusOr<PlanAsker> asker = PlanAsker::Begin(command, err);
+  if (!asker.ok()) return Fail(asker.status(), err);
+  const PlanFormat format = PlanFormatOf(command.output);
   if (!command.explain.empty()) {
     wire::ExplainCall call;
-    *call.mutable_input() = std::move(input);
-    *call.mutable_view() = view;
-    if (view.format() == wire::View::WIDE) call.mutable_view()->set_format(wire::View::TABLE);
+    *call.mutable_input() = asker->input;
+    call.set_form(FormOf(format));
     for (const std::string& node : command.explain) call.add_nodes(node);
-    const absl::StatusOr<wire::ViewReply> reply =
-        AskWhole(**client, command.at_server, command.SimulationEnd(start), err,
-                 [&] { return (*client)->Explain(call); });
+    call.set_remedies(command.counterfactual);
+    const absl::StatusOr<wire::ExplainReply> reply = asker->Ask(&PlannerClient::Explain, call);
     if (!reply.ok()) return Fail(OfExplain(reply.status()), err);
-    const std::vector<InputWarning> warnings = WarningsOf(*reply);
-    PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
-    if (absl::Status s = CheckStrict(command.options.load, warnings); !s.ok()) return Fail(s, err);
-    out << reply->text();
+    PrintExplained(*reply, format, out);
     return command.ExitCode(reply->removes() > 0);
   }
+  const PrintOptions print{.terminal = OutputTerminal(), .all_rows = command.all_rows};
+  const PlanDetail detail = DetailFor(format, print);
   wire::PlanCall call;
-  *call.mutable_input() = std::move(input);
-  *call.mutable_view() = view;
-  const absl::StatusOr<wire::PlanReply> reply =
-      AskWhole(**client, command.at_server, command.SimulationEnd(start), err,
-               [&] { return (*client)->Plan(call); });
+  *call.mutable_input() = asker->input;
+  call.set_form(FormOf(format));
+  call.set_rows(detail.rows);
+  call.set_every_node(detail.every_node);
+  const absl::StatusOr<wire::PlanReply> reply = asker->Ask(&PlannerClient::Plan, call);
   if (!reply.ok()) return Fail(reply.status(), err);
-  const std::vector<InputWarning> warnings = WarningsOf(*reply);
-  PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
-  if (absl::Status s = CheckStrict(command.options.load, warnings); !s.ok()) return Fail(s, err);
-  out << reply->plan();
+  if (call.input().has_trials() && !reply->tried_out()) {
+    PrintMessage("there was no time for a trial of it", err);
+  }
+  PrintPlan(*reply, format, print, out);
   out.flush();
   if (command.stats) {
-    PrintStats({.bytes = sent.stats.bytes,
-                .import_s = sent.seconds,
+    PrintStats({.bytes = asker->sent.stats.bytes,
+                .import_s = asker->sent.seconds,
                 .pass_s = reply->pass_seconds(),
                 .verify_s = reply->verify_seconds(),
                 .nodes = reply->nodes(),
@@ -262,6 +301,64 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
                err);
   }
   return command.ExitCode(reply->removes() > 0);
+}
+
+int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  if (!ComparesAsAsked(command, err)) return 2;
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  const absl::StatusOr<WhatIfQuestion> question = ReadQuestion(command);
+  if (!question.ok()) return Fail(question.status(), err);
+  absl::StatusOr<std::string> changes = ReadWholeFile(command.what_if);
+  if (!changes.ok()) return Fail(changes.status(), err);
+  absl::StatusOr<PlanAsker> asker = PlanAsker::Begin(command, err);
+  if (!asker.ok()) return Fail(asker.status(), err);
+  wire::WhatIfCall call;
+  *call.mutable_input() = asker->input;
+  const PlanCommand& changed = question->changed;
+  absl::Status put = PutQuestion(changed, asker->start, *call.mutable_then());
+  if (put.ok()) put = PutSettings(ChangedOptionsOf(command, changed), *call.mutable_then());
+  if (!put.ok()) return Fail(put, err);
+  call.set_changes(*std::move(changes));
+  call.set_changes_name(command.what_if);
+  const absl::StatusOr<wire::WhatIfReply> reply = asker->Ask(&PlannerClient::WhatIf, call);
+  if (!reply.ok()) return Fail(reply.status(), err);
+  const std::vector<std::string> notes(reply->notes().begin(), reply->notes().end());
+  PrintNotes(notes, err);
+  PrintComparison(ReadComparison(reply->differences()), command.output, out);
+  return 0;
+}
+
+int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ostream& err) {
+  if (absl::Status s = CheckFiles(command.plan.Files()); !s.ok()) return Fail(s, err);
+  absl::StatusOr<PlanAsker> asker = PlanAsker::Begin(command.plan, err);
+  if (!asker.ok()) return Fail(asker.status(), err);
+  wire::BlockersCall call;
+  *call.mutable_input() = asker->input;
+  call.set_limit(static_cast<uint32_t>(command.limit));
+  const absl::StatusOr<wire::BlockersReply> reply = asker->Ask(&PlannerClient::Blockers, call);
+  if (!reply.ok()) return Fail(reply.status(), err);
+  command.Print(ReadBlockers(*reply), ReadWarnings(*reply),
+                reply->has_currency() ? std::optional(reply->currency()) : std::nullopt, out);
+  return 0;
+}
+
+int FrontierAtServer(const FrontierCommand& command, std::ostream& out, std::ostream& err) {
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  absl::StatusOr<PlanAsker> asker = PlanAsker::Begin(command.plan, err);
+  if (!asker.ok()) return Fail(asker.status(), err);
+  wire::FrontierCall call;
+  *call.mutable_input() = asker->input;
+  const SearchQuery search = command.SearchFrom(asker->start);
+  wire::Search& to = *call.mutable_input()->mutable_search();
+  to.set_budget_seconds(std::max(search.budget_s, 0.0));
+  if (search.iterations) to.set_iterations(*search.iterations);
+  to.set_seed(static_cast<uint32_t>(search.seed));
+  const absl::StatusOr<wire::FrontierReply> reply = asker->Ask(&PlannerClient::Frontier, call);
+  if (!reply.ok()) return Fail(reply.status(), err);
+  return command.Print(
+      StoryOf(ReadFrontier(*reply), reply->nodes(), ReadWarnings(*reply),
+              reply->has_currency() ? std::optional(reply->currency()) : std::nullopt),
+      out, err);
 }
 
 int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream& err) {
@@ -292,19 +389,23 @@ int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream
   for (const std::string& pod : command.pods) call.add_pods(pod);
   call.set_node(command.node);
   call.set_allow_incomplete(command.load.allow_incomplete);
-  *call.mutable_view() = ViewOf(command.output, /*all_rows=*/true, OutputTerminal());
+  call.set_form(command.output == "json" ? wire::AS_JSON : wire::AS_TABLES);
   if (const auto max_age = command.at_server.MaxAgeSeconds()) {
     call.set_max_age_seconds(*max_age);
   }
-  const absl::StatusOr<wire::ViewReply> reply = AskWhole(
+  const absl::StatusOr<wire::FilterReply> reply = AskWhole(
       **client, command.at_server, std::nullopt, err, [&] { return (*client)->Filter(call); });
   if (!reply.ok()) return Fail(reply.status(), err);
-  const std::vector<InputWarning> warnings = WarningsOf(*reply);
+  const std::vector<InputWarning> warnings = ReadWarnings(*reply);
   if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) {
     PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
     return Fail(s, err);
   }
-  out << reply->text();
+  if (command.output == "json") {
+    out << reply->json();
+  } else {
+    PrintFilterTables(*reply, out);
+  }
   PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
   return 0;
 }

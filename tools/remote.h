@@ -1,4 +1,4 @@
-// `ebb plan` and `ebb filter` with --server: the daemon's answer, printed as the command's own.
+// Questions with --server: the daemon's answer, printed as the command's own.
 //
 // With INPUT the session's cluster becomes that of the input, and the flags its settings.
 // Without, the question is about the cluster that is there, with the session's settings unless
@@ -14,12 +14,18 @@
 
 #include <iosfwd>
 
+#include "tools/blockers_command.h"
 #include "tools/filter_command.h"
+#include "tools/frontier_command.h"
 #include "tools/plan_command.h"
 
 namespace ebb {
 
 int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err);
+// `ebb plan --what-if`.
+int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err);
+int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ostream& err);
+int FrontierAtServer(const FrontierCommand& command, std::ostream& out, std::ostream& err);
 int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream& err);
 
 }  // namespace ebb

@@ -75,7 +75,7 @@ void PrintMadeRound(const MadeRound& round, PlanFormat format, const PrintOption
       }
       break;
     case PlanFormat::kCsv:
-      PrintCsv(*round.report, out);
+      PrintPlan(*round.report, format, options, out);
       break;
     case PlanFormat::kTable:
     case PlanFormat::kWide:

@@ -11,7 +11,6 @@ namespace ebb {
 namespace {
 
 constexpr int64_t kNodesMax = 100'000;
-constexpr int64_t kGroupSizeMax = 1'000'000;
 
 void AddSimulationFlags(RunFlags& flags, CLI::App& app) {
   const std::string group = "Simulation";

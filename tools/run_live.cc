@@ -34,7 +34,6 @@
 #include "tools/round_command.h"
 #include "tools/run_flags.h"
 #include "tools/run_pools.h"
-#include "tools/views.h"
 #include "tools/wall_clock.h"
 #include "tools/wire_settings.h"
 
@@ -43,7 +42,6 @@ namespace {
 
 // Where the rounds are made, and what else lives as long as the loop.
 struct Parts {
-  ViewPrinters printers = MakeViewPrinters();
   LoopMetrics metrics;
   std::unique_ptr<Daemon> daemon;    // Null with --server.
   std::unique_ptr<Sessions> nobody;  // Of `pages`: none.
@@ -71,7 +69,6 @@ absl::Status StartDaemon(const RunFlags& flags, Parts& parts) {
   options.session.rounds_kept = flags.plan.over_time.rounds_kept;
   options.session.dump_bytes_max = flags.plan.options.load.limits.bytes_max;
   options.session.clock_s = &WallClock::Now;
-  options.session.printers = &parts.printers;
   options.session.threads = flags.plan.threads;
   options.limits.sessions_max = 1;
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));
@@ -146,8 +143,8 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
     PrintInputWarnings(warnings.Among(cluster.warnings()), err);
     TellTurn(flags, turn, err);
   };
-  RunDryLoop(cluster, scale_down, {.order = flags.plan.options.candidate_order}, std::move(options), clock, out,
-             err);
+  RunDryLoop(cluster, scale_down, {.order = flags.plan.options.candidate_order}, std::move(options),
+             clock, out, err);
   return 0;
 }
 

@@ -33,7 +33,6 @@
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/table.h"
-#include "tools/views.h"
 
 namespace ebb {
 namespace {
@@ -256,13 +255,11 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
     PrintMessage("pass --socket PATH", err, "ebb serve");
     return 2;
   }
-  const ViewPrinters printers = MakeViewPrinters();
   const LogFormat format = log == "json"   ? LogFormat::kJson
                            : log == "none" ? LogFormat::kNone
                                            : LogFormat::kText;
   CallLog call_log(STDERR_FILENO, format);
   DaemonOptions options = Options(*inherited);
-  options.session.printers = &printers;
   options.on_call = [&call_log](const EndedCall& call) { call_log.Add(call); };
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));
   if (!daemon.ok()) return Fail(daemon.status(), err);

@@ -8,31 +8,36 @@
 
 namespace ebb {
 
-void ServerFlags::AddTo(CLI::App& app) {
+void ServerFlags::AddTo(CLI::App& command) {
+  app = &command;
   const std::string group = "Daemon";
-  app.add_option("--server", server,
-                 "Ask `ebb serve`, which listens there; INPUT becomes the cluster of the session, "
-                 "without it the question is about the cluster that is there")
+  command
+      .add_option("--server", server,
+                  "Ask `ebb serve`, which listens there; INPUT becomes the cluster of the session, "
+                  "without it the question is about the cluster that is there")
       ->check(values::Text())
       ->type_name("unix:PATH")
       ->group(group);
-  app.add_option("--session", session, "The daemon's session")
+  command.add_option("--session", session, "The daemon's session")
       ->check(values::Text())
       ->type_name("NAME")
       ->needs("--server")
       ->capture_default_str()
       ->group(group);
-  app.add_option("--wait", wait,
-                 "While the session is being filled (its first resync has not ended), wait up to "
-                 "so long for its cluster, then fail; 0s: fail at once")
+  command
+      .add_option("--wait", wait,
+                  "While the session is being filled (its first resync has not ended), wait up to "
+                  "so long for its cluster, then fail; 0s: fail at once")
       ->check(values::Duration())
       ->type_name("DURATION")
       ->needs("--server")
       ->capture_default_str()
       ->group(group);
-  app.add_option("--max-age", max_age,
-                 "Fail where the session's cluster is as of a time longer ago, as after the client "
-                 "that fed it has gone (default: only warn)")
+  command
+      .add_option(
+          "--max-age", max_age,
+          "Fail where the session's cluster is as of a time longer ago, as after the client "
+          "that fed it has gone (default: only warn)")
       ->check(values::Duration())
       ->type_name("DURATION")
       ->needs("--server")

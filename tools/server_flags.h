@@ -15,14 +15,15 @@ namespace ebb {
 struct ServerFlags {
   std::string server;  // "unix:PATH"; empty: no daemon is asked.
   std::string session = "default";
-  std::string wait = "20s";  // For the session's first resync.
-  std::string max_age;       // Empty: any.
+  std::string wait = "20s";       // For the session's first resync.
+  std::string max_age;            // Empty: any.
+  const CLI::App* app = nullptr;  // Whose flags they are, once AddTo was called.
 
   // Seconds.  REQUIRES: flags that were parsed.
   [[nodiscard]] double WaitSeconds() const;
   [[nodiscard]] std::optional<double> MaxAgeSeconds() const;
   [[nodiscard]] bool active() const { return !server.empty(); }
-  void AddTo(CLI::App& app);
+  void AddTo(CLI::App& command);
 };
 
 }  // namespace ebb

@@ -36,7 +36,9 @@
 #include "tools/autoscaler_flags.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
+#include "tools/progress.h"
 #include "tools/wall_clock.h"
+#include "tools/what_if.h"
 
 namespace ebb {
 namespace {
@@ -313,8 +315,10 @@ class WatchRun {
   using Milliseconds = std::chrono::duration<int64_t, std::milli>;
 
  public:
-  WatchRun(const PlanCommand& command, GroupRules rules, std::ostream& out, std::ostream& err)
+  WatchRun(const PlanCommand& command, const WatchQuestion& question, GroupRules rules,
+           std::ostream& out, std::ostream& err)
       : command_(command),
+        question_(question),
         rules_(std::move(rules)),
         out_(out),
         err_(err),
@@ -447,16 +451,16 @@ class WatchRun {
                              Count(watch_.events(), "event", "events"),
                              Count(counts.put, "object", "objects"), WithCommas(counts.deleted)),
                  err_);
-    if (plans_ > 1 && command_.output != "json") {
-      out_ << (command_.output == "yaml" ? "---\n" : "\n");
+    if (plans_ > 1 && question_.output != "json") {
+      out_ << (question_.output == "yaml" ? "---\n" : "\n");
     }
     const double import_s = std::chrono::duration<double>(Clock::now() - start).count();
-    Progress progress;
-    exit_code_ = command_.PlanOver(version->cluster, rules_, {.since = start, .import_s = import_s},
-                                   progress, out_, err_);
+    exit_code_ =
+        question_.ask(version->cluster, cluster_, rules_, {.since = start, .import_s = import_s});
   }
 
   const PlanCommand& command_;
+  const WatchQuestion& question_;
   const GroupRules rules_;
   std::ostream& out_;
   std::ostream& err_;
@@ -479,7 +483,7 @@ void WatchFlags::AddTo(CLI::App& app) {
   const std::string group = "Watching";
   app.add_option(
          "--watch-file", files,
-         "Plan over a cluster as it changes: what `kubectl get pods -A -w "
+         "Ask about a cluster as it changes: what `kubectl get pods -A -w "
          "--output-watch-events -o json` prints, of one kind each, from a pipe, a file or - "
          "for stdin; may be given often; INPUT is loaded first, if there is one")
       ->check(values::File())
@@ -487,7 +491,7 @@ void WatchFlags::AddTo(CLI::App& app) {
       ->allow_extra_args(false)
       ->group(group);
   app.add_option("--watch-quiet-time", quiet_time,
-                 "Plan when no event came for as long, or events for ten times as long")
+                 "Answer when no event came for as long, or events for ten times as long")
       ->check(values::Duration())
       ->type_name("DURATION")
       ->capture_default_str()
@@ -501,12 +505,42 @@ void WatchFlags::AddTo(CLI::App& app) {
       ->group(group);
 }
 
-int RunWatch(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
+int RunWatch(const PlanCommand& command, const WatchQuestion& question, std::ostream& out,
+             std::ostream& err) {
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   absl::StatusOr<GroupRules> rules = command.ReadGroupRules();
   if (!rules.ok()) return Fail(rules.status(), err);
-  return WatchRun(command, *std::move(rules), out, err).Run();
+  return WatchRun(command, question, *std::move(rules), out, err).Run();
+}
+
+int RunPlanWatch(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
+  if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
+  absl::StatusOr<WhatIfQuestion> what_if = WhatIfQuestion();
+  if (!command.what_if.empty()) {
+    if (!ComparesAsAsked(command, err)) return 2;
+    what_if = ReadQuestion(command);
+    if (!what_if.ok()) return Fail(what_if.status(), err);
+  }
+  const auto ask = [&](LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
+                       const PlanCommand::Loaded& loaded) {
+    if (command.what_if.empty() && !command.counterfactual) {
+      Progress progress;
+      return command.PlanOver(cluster, rules, loaded, progress, out, err);
+    }
+    // Changes are tried on a copy.
+    absl::StatusOr<TrialCluster> trial = TrialCluster::Of(live, cluster);
+    if (!trial.ok()) return Fail(trial.status(), err);
+    LoadedCluster& copy = trial->version.cluster;
+    if (!command.what_if.empty()) {
+      return WhatIfOver(command, *what_if, copy, *trial->live, out, err);
+    }
+    PlanCommand::Loaded of_copy = loaded;
+    of_copy.live = trial->live.get();
+    Progress progress;
+    return command.PlanOver(copy, rules, of_copy, progress, out, err);
+  };
+  return RunWatch(command, {.output = command.output, .ask = ask}, out, err);
 }
 
 }  // namespace ebb

@@ -52,16 +52,28 @@ absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command) {
 }
 
 absl::StatusOr<wire::Settings> GivenOptionsOf(const PlanCommand& command) {
-  RoundOptions options = command.options;
+  return ChangedOptionsOf(command, command);
+}
+
+absl::StatusOr<wire::Settings> ChangedOptionsOf(const PlanCommand& command,
+                                                const PlanCommand& changed) {
+  RoundOptions before = command.options;
+  RoundOptions after = changed.options;
   RoundOptions usual = CommandLineOptions();
-  const std::vector<OptionField> fields = FieldsOf(options);
+  const std::vector<OptionField> before_fields = FieldsOf(before);
+  const std::vector<OptionField> after_fields = FieldsOf(after);
   const std::vector<OptionField> usual_fields = FieldsOf(usual);
-  std::vector<OptionField> sent;  // Those that are not as usual, or whose flag was given.
-  for (size_t i = 0; i < fields.size(); ++i) {
-    if (SameValue(fields[i], usual_fields[i]) && !IsGiven(fields[i], command.given)) continue;
-    sent.push_back(fields[i]);
+  std::vector<OptionField>
+      sent;  // Those that are not as usual, that changed, or whose flag was given.
+  for (size_t i = 0; i < after_fields.size(); ++i) {
+    const OptionField& field = after_fields[i];
+    if (SameValue(field, usual_fields[i]) && SameValue(field, before_fields[i]) &&
+        !IsGiven(field, changed.given)) {
+      continue;
+    }
+    sent.push_back(field);
   }
-  return SettingsWith(FormOf(sent), command);
+  return SettingsWith(FormOf(sent), changed);
 }
 
 absl::StatusOr<std::optional<wire::Settings>> GivenSettingsOf(const PlanCommand& command) {

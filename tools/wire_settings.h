@@ -20,6 +20,10 @@ absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command);
 // given; empty where no flag says how to plan.
 absl::StatusOr<wire::Settings> GivenOptionsOf(const PlanCommand& command);
 
+// The same of `changed`, and the options in which that command differs from `command`.
+absl::StatusOr<wire::Settings> ChangedOptionsOf(const PlanCommand& command,
+                                                const PlanCommand& changed);
+
 // In place of a session's own; absent where no flag says how to plan.  How its cluster was loaded
 // is not asked again, unless a flag says so.
 absl::StatusOr<std::optional<wire::Settings>> GivenSettingsOf(const PlanCommand& command);

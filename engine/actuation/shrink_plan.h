@@ -9,8 +9,9 @@
 //
 // Nodes that leave already are taken to be gone: their pods take the room that they will need.
 //
-// It asks MakePlan itself, not service/planning: it is a part of the engine, whose question no caller
-// puts together, of groups that are made for it alone and a branch without the nodes that leave.
+// It asks MakePlan itself, not service/planning: it is a part of the engine, whose question no
+// caller puts together, of groups that are made for it alone and a branch without the nodes that
+// leave.
 //
 // Cost:    one pass of MakePlan over a branch of the snapshot; nothing if no ask has candidates.
 // Threads: none.

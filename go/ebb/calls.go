@@ -21,8 +21,8 @@ type Method int
 // The methods of [Cluster.Call], with their messages.
 const (
 	MethodPlan            Method = C.EBB_CALL_PLAN             // PlanCall -> PlanReply
-	MethodExplain         Method = C.EBB_CALL_EXPLAIN          // ExplainCall -> ViewReply
-	MethodFilter          Method = C.EBB_CALL_FILTER           // FilterCall -> ViewReply
+	MethodExplain         Method = C.EBB_CALL_EXPLAIN          // ExplainCall -> ExplainReply
+	MethodFilter          Method = C.EBB_CALL_FILTER           // FilterCall -> FilterReply
 	MethodPass            Method = C.EBB_CALL_PASS             // PlanInput -> PassReply
 	MethodRound           Method = C.EBB_CALL_ROUND            // RoundCall -> RoundReply
 	MethodReportActuation Method = C.EBB_CALL_REPORT_ACTUATION // ActuationReport -> ActuationReply
@@ -31,15 +31,18 @@ const (
 	MethodPassTable       Method = C.EBB_CALL_PASS_TABLE       // PlanInput -> PassTable
 )
 
-// Plan says which nodes can go, all together, and where their pods land: without a view in the
+// Plan says which nodes can go, all together, and where their pods land: without a form in the
 // request, in PlanReply.Data.
 func (c *Cluster) Plan(ctx context.Context, request *plannerpb.PlanCall) (*plannerpb.PlanReply, error) {
 	request = orDefault(request)
-	if request.View == nil {
-		request = &plannerpb.PlanCall{Input: request.Input, View: &plannerpb.View{Format: plannerpb.View_DATA}}
+	form := request.Form
+	if form == nil {
+		form = plannerpb.Form_AS_DATA.Enum()
 	}
 	return ask[plannerpb.PlanReply](ctx, c, MethodPlan, func() proto.Message {
-		return &plannerpb.PlanCall{Input: bounded(ctx, request.Input), View: request.View}
+		return &plannerpb.PlanCall{
+			Input: bounded(ctx, request.Input), Form: form, Rows: request.Rows, EveryNode: request.EveryNode,
+		}
 	})
 }
 
@@ -54,17 +57,19 @@ func (c *Cluster) PassTable(ctx context.Context, request *plannerpb.PlanInput) (
 	return ask[plannerpb.PassTable](ctx, c, MethodPassTable, func() proto.Message { return bounded(ctx, orDefault(request)) })
 }
 
-// Explain says why nodes stay or go, in the text that the request's view asks for; without one, JSON.
-func (c *Cluster) Explain(ctx context.Context, request *plannerpb.ExplainCall) (*plannerpb.ViewReply, error) {
+// Explain says why nodes stay or go, in the form that the request asks for.
+func (c *Cluster) Explain(ctx context.Context, request *plannerpb.ExplainCall) (*plannerpb.ExplainReply, error) {
 	request = orDefault(request)
-	return ask[plannerpb.ViewReply](ctx, c, MethodExplain, func() proto.Message {
-		return &plannerpb.ExplainCall{Input: bounded(ctx, request.Input), View: request.View, Nodes: request.Nodes}
+	return ask[plannerpb.ExplainReply](ctx, c, MethodExplain, func() proto.Message {
+		return &plannerpb.ExplainCall{
+			Input: bounded(ctx, request.Input), Form: request.Form, Nodes: request.Nodes, Remedies: request.Remedies,
+		}
 	})
 }
 
 // Filter says what the scheduler's filters make of pods.
-func (c *Cluster) Filter(ctx context.Context, request *plannerpb.FilterCall) (*plannerpb.ViewReply, error) {
-	return ask[plannerpb.ViewReply](ctx, c, MethodFilter, func() proto.Message { return orDefault(request) })
+func (c *Cluster) Filter(ctx context.Context, request *plannerpb.FilterCall) (*plannerpb.FilterReply, error) {
+	return ask[plannerpb.FilterReply](ctx, c, MethodFilter, func() proto.Message { return orDefault(request) })
 }
 
 // Round is a round of the planner over time. It is on disk before Round returns. It needs
@@ -72,7 +77,7 @@ func (c *Cluster) Filter(ctx context.Context, request *plannerpb.FilterCall) (*p
 func (c *Cluster) Round(ctx context.Context, request *plannerpb.RoundCall) (*plannerpb.RoundReply, error) {
 	request = orDefault(request)
 	return ask[plannerpb.RoundReply](ctx, c, MethodRound, func() proto.Message {
-		return &plannerpb.RoundCall{Input: bounded(ctx, request.Input), View: request.View}
+		return &plannerpb.RoundCall{Input: bounded(ctx, request.Input), Form: request.Form}
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -121,16 +122,16 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestPlanInAView(t *testing.T) {
+func TestPlanAsNames(t *testing.T) {
 	// The dump has no budgets, and names are carried out.
-	call := &plannerpb.PlanCall{View: &plannerpb.View{Format: plannerpb.View_NAME}}
+	call := &plannerpb.PlanCall{Form: plannerpb.Form_AS_NAMES.Enum()}
 	_, err := loaded(t).Plan(ctx, call)
 	refused(t, err, FailedPrecondition, "no PodDisruptionBudget")
 	call.Input = &plannerpb.PlanInput{AllowIncomplete: true}
 	plan, err := loaded(t).Plan(ctx, call)
 	check(t, err)
-	if string(plan.Plan) != "node/a\nnode/b\n" {
-		t.Errorf("%q", plan.Plan)
+	if !slices.Equal(plan.Names, []string{"a", "b"}) {
+		t.Errorf("%q", plan.Names)
 	}
 }
 
@@ -173,13 +174,13 @@ func TestOtherCalls(t *testing.T) {
 	cluster := loaded(t)
 	why, err := cluster.Explain(ctx, &plannerpb.ExplainCall{Nodes: []string{"c"}})
 	check(t, err)
-	if !strings.Contains(string(why.Text), `"c"`) {
-		t.Errorf("explain: %s", why.Text)
+	if !strings.Contains(string(why.Json), `"c"`) {
+		t.Errorf("explain: %s", why.Json)
 	}
 	where, err := cluster.Filter(ctx, &plannerpb.FilterCall{Pods: []string{"d/z"}})
 	check(t, err)
-	if !strings.Contains(string(where.Text), `"d/z"`) && !strings.Contains(string(where.Text), `"z"`) {
-		t.Errorf("filter: %s", where.Text)
+	if !strings.Contains(string(where.Json), `"d/z"`) && !strings.Contains(string(where.Json), `"z"`) {
+		t.Errorf("filter: %s", where.Json)
 	}
 	status, err := cluster.Status(ctx)
 	check(t, err)

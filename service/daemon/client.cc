@@ -170,11 +170,20 @@ absl::StatusOr<PlannerClient::Exported> PlannerClient::Export(const std::string&
 absl::StatusOr<wire::PlanReply> PlannerClient::Plan(const wire::PlanCall& call) {
   return impl_->Call(&v1alpha1::Planner::Stub::Plan, call);
 }
-absl::StatusOr<wire::ViewReply> PlannerClient::Explain(const wire::ExplainCall& call) {
+absl::StatusOr<wire::ExplainReply> PlannerClient::Explain(const wire::ExplainCall& call) {
   return impl_->Call(&v1alpha1::Planner::Stub::Explain, call);
 }
-absl::StatusOr<wire::ViewReply> PlannerClient::Filter(const wire::FilterCall& call) {
+absl::StatusOr<wire::FilterReply> PlannerClient::Filter(const wire::FilterCall& call) {
   return impl_->Call(&v1alpha1::Planner::Stub::Filter, call);
+}
+absl::StatusOr<wire::BlockersReply> PlannerClient::Blockers(const wire::BlockersCall& call) {
+  return impl_->Call(&v1alpha1::Planner::Stub::Blockers, call);
+}
+absl::StatusOr<wire::FrontierReply> PlannerClient::Frontier(const wire::FrontierCall& call) {
+  return impl_->Call(&v1alpha1::Planner::Stub::Frontier, call);
+}
+absl::StatusOr<wire::WhatIfReply> PlannerClient::WhatIf(const wire::WhatIfCall& call) {
+  return impl_->Call(&v1alpha1::Planner::Stub::WhatIf, call);
 }
 
 absl::StatusOr<wire::ApplyReply> PlannerClient::Apply(const wire::ApplyRequest& request) {

@@ -44,8 +44,11 @@ class PlannerClient final : public SessionCalls {
   absl::StatusOr<wire::StatusReply> Status() override;
   absl::StatusOr<wire::SessionStatus> Open(const wire::OpenRequest& request) override;
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call);
-  absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call);
-  absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call);
+  absl::StatusOr<wire::ExplainReply> Explain(const wire::ExplainCall& call);
+  absl::StatusOr<wire::FilterReply> Filter(const wire::FilterCall& call);
+  absl::StatusOr<wire::BlockersReply> Blockers(const wire::BlockersCall& call);
+  absl::StatusOr<wire::FrontierReply> Frontier(const wire::FrontierCall& call);
+  absl::StatusOr<wire::WhatIfReply> WhatIf(const wire::WhatIfCall& call);
 
   absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call) override;
   absl::StatusOr<wire::ActuationReply> ReportActuation(

@@ -19,6 +19,7 @@
 #include "service/daemon/http_server.h"
 #include "service/daemon/listener.h"
 #include "service/daemon/page_files.h"
+#include "service/daemon/page_json.h"
 
 namespace ebb {
 namespace {
@@ -162,7 +163,11 @@ class HttpPages::Impl {
     if (path == "/sessions.json") return SessionNames();
     if (path == "/events") return Follow(request.Parameter("session"));
     if (path == "/page.json") {
-      return Answer(request, [](Session& session) { return session.PageJson(); });
+      const auto owner = sessions_.Find(request.Parameter("session"));
+      if (!owner.ok()) return Failed(owner.status());
+      return Answer(request, [this, of = std::weak_ptr<const void>(*owner)](Session& session) {
+        return pages_.Of(of, session);
+      });
     }
     if (path == "/explain.json") return ExplainNode(request);
     return {.status = 404, .body = "there is no such page\n"};
@@ -184,7 +189,7 @@ class HttpPages::Impl {
     return Answer(request, [call](Session& session) -> absl::StatusOr<std::string> {
       const auto reply = session.Explain(call, std::nullopt);
       if (!reply.ok()) return reply.status();
-      return std::string(reply->text());
+      return std::string(reply->json());
     });
   }
 
@@ -232,6 +237,7 @@ class HttpPages::Impl {
   LockFile lock_;
   std::string socket_;
   std::atomic<size_t> followers_ = 0;
+  PageJsons pages_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

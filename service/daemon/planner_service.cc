@@ -780,6 +780,9 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     Read("Apply", &Impl::Apply);
     Read("Plan", &Impl::Plan);
     Read("Explain", &Impl::Explain);
+    Read("Blockers", &Impl::Blockers);
+    Read("Frontier", &Impl::Frontier);
+    Read("WhatIf", &Impl::WhatIf);
     Read("Pass", &Impl::Pass);
     Read("Filter", &Impl::Filter);
     Read("Round", &Impl::Round);
@@ -946,25 +949,43 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                         CallTold("Sync", "", calls_));
   }
 
-  Unary* Plan(Context* context, const wire::PlanCall* request, wire::PlanReply* reply) override {
-    auto* const call = Call("Plan", request->input().session(), context, reply);
+  // A question with a PlanInput that ends early when its client has gone.
+  template <typename Request, typename Reply>
+  Unary* AskAboutPlans(const char* name, Context* context, const Request* request, Reply* reply,
+                       absl::StatusOr<Reply> (Session::*ask)(const Request&,
+                                                             std::optional<Clock::time_point>,
+                                                             const Deadline*)) {
+    auto* const call = Call(name, request->input().session(), context, reply);
     call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             WithinMemory<wire::PlanReply>([request, context](Session& session, auto end) {
+             WithinMemory<Reply>([request, context, ask](Session& session, auto end) {
                const CallCancelled cancelled(*context);
-               return session.Plan(*request, end, &cancelled);
+               return (session.*ask)(*request, end, &cancelled);
              }));
     return call;
   }
 
+  Unary* Plan(Context* context, const wire::PlanCall* request, wire::PlanReply* reply) override {
+    return AskAboutPlans("Plan", context, request, reply, &Session::Plan);
+  }
+
   Unary* Explain(Context* context, const wire::ExplainCall* request,
-                 wire::ViewReply* reply) override {
-    auto* const call = Call("Explain", request->input().session(), context, reply);
-    call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             WithinMemory<wire::ViewReply>([request, context](Session& session, auto end) {
-               const CallCancelled cancelled(*context);
-               return session.Explain(*request, end, &cancelled);
-             }));
-    return call;
+                 wire::ExplainReply* reply) override {
+    return AskAboutPlans("Explain", context, request, reply, &Session::Explain);
+  }
+
+  Unary* Blockers(Context* context, const wire::BlockersCall* request,
+                  wire::BlockersReply* reply) override {
+    return AskAboutPlans("Blockers", context, request, reply, &Session::Blockers);
+  }
+
+  Unary* Frontier(Context* context, const wire::FrontierCall* request,
+                  wire::FrontierReply* reply) override {
+    return AskAboutPlans("Frontier", context, request, reply, &Session::Frontier);
+  }
+
+  Unary* WhatIf(Context* context, const wire::WhatIfCall* request,
+                wire::WhatIfReply* reply) override {
+    return AskAboutPlans("WhatIf", context, request, reply, &Session::WhatIf);
   }
 
   Unary* Pass(Context* context, const wire::PlanInput* request, wire::PassReply* reply) override {
@@ -976,10 +997,10 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   }
 
   Unary* Filter(Context* context, const wire::FilterCall* request,
-                wire::ViewReply* reply) override {
+                wire::FilterReply* reply) override {
     auto* const call = Call("Filter", request->session(), context, reply);
     call->On(options_.sessions->Find(request->session()), request->min_version(),
-             WithinMemory<wire::ViewReply>([request, context](Session& session, auto) {
+             WithinMemory<wire::FilterReply>([request, context](Session& session, auto) {
                const CallCancelled cancelled(*context);
                return session.Filter(*request, &cancelled);
              }));

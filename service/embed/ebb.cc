@@ -307,16 +307,16 @@ absl::StatusOr<std::string> Explain(ebb::Session& session, ebb_encoding encoding
                                     size_t size) {
   const auto call = Read<wire::ExplainCall>(encoding, data, size);
   if (!call.ok()) return call.status();
-  const absl::StatusOr<wire::ViewReply> reply = session.Explain(*call, std::nullopt);
-  return Answer(reply, reply.ok() ? reply->text() : "", encoding);
+  const absl::StatusOr<wire::ExplainReply> reply = session.Explain(*call, std::nullopt);
+  return Answer(reply, reply.ok() ? reply->json() : "", encoding);
 }
 
 absl::StatusOr<std::string> Filter(ebb::Session& session, ebb_encoding encoding, const void* data,
                                    size_t size) {
   const auto call = Read<wire::FilterCall>(encoding, data, size);
   if (!call.ok()) return call.status();
-  const absl::StatusOr<wire::ViewReply> reply = session.Filter(*call);
-  return Answer(reply, reply.ok() ? reply->text() : "", encoding);
+  const absl::StatusOr<wire::FilterReply> reply = session.Filter(*call);
+  return Answer(reply, reply.ok() ? reply->json() : "", encoding);
 }
 
 absl::StatusOr<std::string> Pass(ebb::Session& session, ebb_encoding encoding, const void* data,
@@ -338,7 +338,7 @@ absl::StatusOr<std::string> Round(ebb::Session& session, ebb_encoding encoding, 
   const auto call = Read<wire::RoundCall>(encoding, data, size);
   if (!call.ok()) return call.status();
   const absl::StatusOr<wire::RoundReply> reply = session.Round(*call, std::nullopt);
-  return Answer(reply, reply.ok() ? reply->round_text() : "", encoding);
+  return Answer(reply, reply.ok() ? reply->json() : "", encoding);
 }
 
 absl::StatusOr<std::string> Report(ebb::Session& session, ebb_encoding encoding, const void* data,
@@ -588,7 +588,7 @@ ebb_code ebb_cluster_plan(ebb_cluster* cluster, ebb_encoding encoding, const voi
       if (plan == nullptr) return Missing("plan");
       auto call = Read<wire::PlanCall>(encoding, request, size);
       if (!call.ok()) return call.status();
-      call->mutable_view()->set_format(wire::View::DATA);
+      call->set_form(wire::AS_DATA);
       absl::StatusOr<wire::PlanReply> reply = session.Plan(*call, std::nullopt);
       if (!reply.ok()) return reply.status();
       // The structs cannot say that they are of an incomplete cluster.

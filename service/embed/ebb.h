@@ -206,7 +206,7 @@ typedef struct ebb_plan {
   size_t kept_count;
 } ebb_plan;
 
-/* Which nodes can go, and where their pods land.  `request`: a PlanCall; its view says nothing. */
+/* Which nodes can go, and where their pods land.  `request`: a PlanCall; its form says nothing. */
 ebb_code ebb_cluster_plan(ebb_cluster* cluster, ebb_encoding encoding, const void* request,
                           size_t size, ebb_plan** plan, ebb_error** error);
 /* One pass, for a program that keeps timers and budgets itself.  `request`: a PlanInput. */
@@ -219,8 +219,8 @@ void ebb_plan_free(ebb_plan* plan);
 typedef int32_t ebb_call;
 enum {
   EBB_CALL_PLAN = 1,             /* PlanCall -> PlanReply */
-  EBB_CALL_EXPLAIN = 2,          /* ExplainCall -> ViewReply */
-  EBB_CALL_FILTER = 3,           /* FilterCall -> ViewReply */
+  EBB_CALL_EXPLAIN = 2,          /* ExplainCall -> ExplainReply */
+  EBB_CALL_FILTER = 3,           /* FilterCall -> FilterReply */
   EBB_CALL_PASS = 4,             /* PlanInput -> PassReply */
   EBB_CALL_ROUND = 5,            /* RoundCall -> RoundReply */
   EBB_CALL_REPORT_ACTUATION = 6, /* ActuationReport -> ActuationReply */

@@ -80,7 +80,6 @@ absl::Status CheckRange(std::string_view field, double value, const FieldRange<d
 absl::Status CheckQuery(const PlanQuery& query, std::string_view prefix) {
   FieldChecker checker{std::string(prefix)};
   VisitFields(query, checker);
-  checker.Part("trials", query.trials);
   if (!checker.status().ok() || !query.search) return checker.status();
   return CheckObjective(*query.search, query.prices.has_value(), prefix);
 }

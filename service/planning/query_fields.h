@@ -22,8 +22,8 @@
 #include <type_traits>
 
 #include "absl/status/status.h"
-#include "service/options/round_options.h"
 #include "service/options/option_words.h"
+#include "service/options/round_options.h"
 #include "service/planning/plan_query.h"
 #include "service/prices.h"
 
@@ -93,6 +93,7 @@ void VisitFields(Query& query, Fields& fields) {
   fields.Share("max_workload_share", max_workload_share);
   fields.Part("search", search);
   fields.Switch("bound", bound);
+  fields.Part("trials", trials);
 }
 
 // --- What it is checked for -----------------------------------------------------------

@@ -233,7 +233,7 @@ absl::StatusOr<RoundOrders> SessionRounds::Make(const ActuatorStatus& report, in
   input.set_allow_incomplete(options_.allow_incomplete);
   if (options_.settings) *input.mutable_settings() = *options_.settings;
   if (options_.time_limit_seconds) input.set_time_limit_seconds(*options_.time_limit_seconds);
-  call.mutable_view()->set_format(wire::View::DATA);
+  call.set_form(wire::AS_DATA);
   call.set_needs_feed(options_.needs_feed);
   for (const std::string& node : left_alone) call.add_left_alone(node);
   if (options_.sizing != nullptr) PutSizing(options_.sizing(), *call.mutable_sizing());

@@ -3,7 +3,6 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <limits>
@@ -21,7 +20,6 @@
 #include "base/text.h"
 #include "base/time_range.h"
 #include "engine/actuation/deletion_orders.h"
-#include "engine/utilization.h"
 #include "engine/verify.h"
 #include "service/explain.h"
 #include "service/filter_report.h"
@@ -33,7 +31,9 @@
 #include "service/session/wire_query.h"
 #include "service/session/wire_report.h"
 #include "service/session/wire_sizing.h"
+#include "service/session/wire_tables.h"
 #include "service/session/wire_unremovable.h"
+#include "service/session/wire_what_if.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/rfc3339.h"
@@ -91,31 +91,13 @@ class MissingSink final : public AnyObjectSink {
   ChangeBatch& deletions_;
 };
 
-void PutWarning(const InputWarning& warning, wire::Warning& told) {
-  told.set_code(warning.code);
-  told.set_message(warning.message);
-  told.set_command(warning.command);
-  told.set_advice(warning.advice);
-}
-
-template <typename Reply>
-void PutWarnings(std::span<const InputWarning> warnings, Reply& reply) {
-  for (const InputWarning& warning : warnings) PutWarning(warning, *reply.add_warnings());
-}
-
-// JSON or YAML; absent: the view is for people.
-std::optional<std::string> AsData(const Json& json, const wire::View& view) {
-  if (view.format() == wire::View::JSON) return IndentedJson(json);
-  if (view.format() == wire::View::YAML) return Yaml(json);
-  return std::nullopt;
-}
-
-absl::Status NoSuchView(const wire::View& view, std::string_view call) {
-  return absl::InvalidArgumentError(absl::StrCat("view.format: ",
-                                                 wire::View::Format_IsValid(view.format())
-                                                     ? wire::View::Format_Name(view.format())
-                                                     : absl::StrCat(view.format()),
-                                                 " is not a view of ", Absl(call)));
+// That a call takes the form.
+absl::Status CheckForm(wire::Form form, std::initializer_list<wire::Form> taken,
+                       std::string_view call) {
+  if (std::ranges::find(taken, form) != taken.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("form: ", wire::Form_IsValid(form) ? wire::Form_Name(form) : absl::StrCat(form),
+                   " is not a form of ", Absl(call)));
 }
 
 // `patch` over `json`, member by member.
@@ -321,7 +303,6 @@ absl::Status Session::SetSettings(const wire::Settings& settings) {
   if (SaysHowToLoad(settings)) assume_complete_ = settings_.options.load.assume_complete;
   ++revision_;
   answers_.clear();
-  page_.reset();
   return absl::OkStatus();
 }
 
@@ -520,7 +501,6 @@ absl::Status Session::SayWhole(std::optional<uint64_t> resync) {
   cluster_->ForgetJudgement();
   feed_.OnWhole(ClockS());
   answers_.clear();
-  page_.reset();
   ++revision_;
   return absl::OkStatus();
 }
@@ -542,7 +522,6 @@ void Session::ForgetLoadsAssumption() {
 
 uint64_t Session::BeginFeed() {
   answers_.clear();
-  page_.reset();
   ++revision_;
   return feed_.Begin();
 }
@@ -550,7 +529,6 @@ uint64_t Session::BeginFeed() {
 void Session::EndFeed(uint64_t feeder) {
   feed_.End(feeder, ClockS());
   answers_.clear();
-  page_.reset();
   ++revision_;
 }
 
@@ -562,7 +540,6 @@ void Session::SetBrokenWatches(uint64_t feeder, const wire::BrokenWatches& watch
   }
   feed_.SetBroken(feeder, std::move(broken));
   answers_.clear();
-  page_.reset();
   ++revision_;
 }
 
@@ -744,34 +721,42 @@ absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clo
                   [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
 }
 
-absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
-                               const Deadline* cancelled, Use use,
-                               const std::function<absl::Status(const PlanContext&)>& tell) {
+absl::StatusOr<PlanQuery> Session::QueryOver(const wire::PlanInput& input,
+                                             std::optional<Clock::time_point> end,
+                                             std::span<const InputWarning> others,
+                                             const Effective& settings,
+                                             LoadedCluster& cluster) const {
+  const absl::StatusOr<int64_t> now_s = JudgeForPlan(
+      settings.groups, others, input.has_now() ? std::optional<int64_t>(input.now()) : std::nullopt,
+      ClockS(), cluster);
+  if (!now_s.ok()) return now_s.status();
+  absl::StatusOr<PlanQuery> query = ReadQuery(input, settings.options, settings.groups, end);
+  if (query.ok()) query->now_s = *now_s;
+  return query;
+}
+
+absl::StatusOr<Session::Asked> Session::Prepare(const wire::PlanInput& input,
+                                                std::optional<Clock::time_point> end, Use use) {
   if (absl::Status s = CheckAnswers(input); !s.ok()) return s;
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
-  const auto start = Clock::now();
   absl::StatusOr<LoadedCluster> judged = Judged(input.allow_incomplete(), use);
   if (!judged.ok()) return judged.status();
-  LoadedCluster& cluster = *judged;
   std::vector<InputWarning> others = FeedWarnings();
-  for (const wire::Warning& each : input.warnings()) {
-    others.push_back({.code = PrintableLine(each.code()),
-                      .message = PrintableLine(each.message()),
-                      .command = PrintableLine(each.command()),
-                      .advice = PrintableLine(each.advice())});
-  }
-  const absl::StatusOr<int64_t> now_s = JudgeForPlan(
-      (*settings)->groups, others,
-      input.has_now() ? std::optional<int64_t>(input.now()) : std::nullopt, ClockS(), cluster);
-  if (!now_s.ok()) return now_s.status();
-  absl::StatusOr<PlanQuery> query =
-      ReadQuery(input, (*settings)->options, (*settings)->groups, end);
+  std::ranges::move(ReadWarnings(input), std::back_inserter(others));
+  absl::StatusOr<PlanQuery> query = QueryOver(input, end, others, **settings, *judged);
   if (!query.ok()) return query.status();
-  query->now_s = *now_s;
-  const auto answer =
-      AnswerPlan(*query, cluster, {.cancelled = cancelled}, Parallelism(options_.threads));
+  return Asked{.cluster = *std::move(judged), .query = *std::move(query)};
+}
+
+absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                               const Deadline* cancelled, Use use,
+                               const std::function<absl::Status(const PlanContext&)>& tell) {
+  const auto start = Clock::now();
+  absl::StatusOr<Asked> asked = Prepare(input, end, use);
+  if (!asked.ok()) return asked.status();
+  const auto answer = AnswerPlan(asked->query, asked->cluster, {.cancelled = cancelled}, Threads());
   if (!answer.ok()) return answer.status();
   ++plans_;
   last_plan_version_ = version_;
@@ -792,44 +777,24 @@ int64_t Session::Now(const wire::PlanInput& input, LoadedCluster& cluster) const
 
 namespace {
 
-// The plan as the view shows it.  What needs no report is told without one: it takes as long as
+// The plan in the call's form.  What needs no report is answered without one: it takes as long as
 // the pass.
-absl::Status PutView(const PlanContext& context, const wire::View& view,
-                     const ViewPrinters* printers, wire::PlanReply& reply) {
-  switch (view.format()) {
-    case wire::View::DATA:
-      WritePassPlan(context.catalog(), context.made->plan, reply.mutable_data());
-      return absl::OkStatus();
-    case wire::View::NAME:
-      reply.set_plan(RemovedNames(context));
-      return absl::OkStatus();
-    case wire::View::JSON:
-    case wire::View::YAML:
-      reply.set_plan(*AsData(PlanJson(MakeReport(context)), view));
-      return absl::OkStatus();
-    default:
-      if (!wire::View::Format_IsValid(view.format()) || printers == nullptr) {
-        return NoSuchView(view, "Plan");
+void PutPlan(const PlanContext& context, const wire::PlanCall& call, wire::PlanReply& reply) {
+  PutFigures(context, reply);
+  switch (call.form()) {
+    case wire::AS_DATA:
+      return WritePassPlan(context.catalog(), context.made->plan, reply.mutable_data());
+    case wire::AS_NAMES:
+      for (const RemovableNode& node : context.made->plan.remove) {
+        reply.add_names(std::string(context.catalog().NodeName(node.node)));
       }
-      reply.set_plan(printers->plan(MakeReport(context), view));
-      return absl::OkStatus();
+      return;
+    case wire::AS_TABLES:
+      return PutTables(MakeReport(context), call.rows(), call.every_node(),
+                       *reply.mutable_tables());
+    default:
+      reply.set_plan(IndentedJson(PlanJson(MakeReport(context))));
   }
-}
-
-void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
-  reply.set_now(context.request->pass.now_s);
-  reply.set_removes(context.made->plan.remove.size());
-  PutWarnings(context.cluster->warnings, reply);
-  reply.set_complete(IsComplete(context.cluster->warnings));
-  for (const InputWarning& each : MissingOf(context.cluster->warnings)) {
-    PutWarning(each, *reply.add_missing());
-  }
-  reply.set_pass_seconds(context.pass_s);
-  reply.set_verify_seconds(context.verify_s);
-  reply.set_nodes(context.cluster->snapshot.nodes());
-  reply.set_pods(RunningPods(context));
-  reply.set_passes(context.made->passes);
-  reply.set_left_out(LeftOutText(context.cluster->counts));
 }
 
 }  // namespace
@@ -837,6 +802,11 @@ void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
 absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
                                               std::optional<Clock::time_point> end,
                                               const Deadline* cancelled) {
+  if (absl::Status s = CheckForm(
+          call.form(), {wire::AS_JSON, wire::AS_DATA, wire::AS_NAMES, wire::AS_TABLES}, "Plan");
+      !s.ok()) {
+    return s;
+  }
   if (absl::Status s = CheckAnswers(call.input()); !s.ok()) return s;
   // An answer is for one second, as the plan tells its time.
   wire::PlanCall question = call;
@@ -860,14 +830,15 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
     cut = context.made->plan.termination == Termination::kDeadline;
     reply.set_version(version_);
     if (!options_.host_fills) *reply.mutable_freshness() = freshness;
-    PutFigures(context, reply);
-    return PutView(context, call.view(), options_.printers, reply);
+    PutPlan(context, call, reply);
+    reply.set_tried_out(context.trials.has_value());
+    return absl::OkStatus();
   };
-  // Names are carried out.
-  const Use use = call.view().format() == wire::View::NAME ? Use::kCarriedOut : Use::kShown;
+  const Use use = call.form() == wire::AS_NAMES ? Use::kCarriedOut : Use::kShown;
   if (absl::Status s = WithPlan(call.input(), end, cancelled, use, tell); !s.ok()) return s;
-  // Another search, or another bound, may find more in the time that it has.
-  if (!cut && !call.input().has_search() && !call.input().bound()) {
+  // Another search, other trials or another bound may find more in the time that they have.
+  const wire::PlanInput& input = call.input();
+  if (!cut && !input.has_search() && !input.bound() && !input.has_trials()) {
     answers_.emplace_back(key, reply);
     if (answers_.size() > kAnswersKept) answers_.pop_front();
   }
@@ -941,40 +912,50 @@ absl::StatusOr<wire::PassTable> Session::PassTable(const wire::PlanInput& questi
       });
 }
 
-absl::StatusOr<wire::ViewReply> Session::Explain(const wire::ExplainCall& call,
-                                                 std::optional<Clock::time_point> end,
-                                                 const Deadline* stops) {
+absl::StatusOr<wire::ExplainReply> Session::Explain(const wire::ExplainCall& call,
+                                                    std::optional<Clock::time_point> end,
+                                                    const Deadline* stops) {
   if (call.nodes().empty()) return absl::InvalidArgumentError("nodes: names none");
-  wire::ViewReply reply;
+  if (absl::Status s = CheckForm(call.form(), {wire::AS_JSON, wire::AS_TABLES}, "Explain");
+      !s.ok()) {
+    return s;
+  }
+  wire::ExplainReply reply;
+  const auto put = [&](const PlanReport& report, std::span<const NodeId> nodes,
+                       std::span<const Counterfactual> remedies) -> absl::Status {
+    if (call.form() == wire::AS_TABLES) {
+      PutExplanations(report, nodes, stops, reply);
+      PutRemedies(remedies, reply);
+    } else {
+      PutExplainFigures(report, reply);
+      Json json = ExplanationJson(report, nodes, stops);
+      if (!IsOver(stops)) PutRemedies(remedies, json);  // Else nodes may be missing.
+      reply.set_json(IndentedJson(json));
+    }
+    if (IsOver(stops)) return TimeIsOver();
+    reply.set_version(version_);
+    if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
+    return absl::OkStatus();
+  };
   const auto tell = [&](const PlanReport& report) -> absl::Status {
     const std::vector<std::string> names(call.nodes().begin(), call.nodes().end());
     const absl::StatusOr<std::vector<NodeId>> nodes = FindNodes(report.context.catalog(), names);
     if (!nodes.ok()) return nodes.status();
-    const wire::View& view = call.view();
-    if (view.format() == wire::View::TABLE && options_.printers != nullptr) {
-      reply.set_text(options_.printers->explanations(report, *nodes, view));
-    } else if (auto text = AsData(ExplanationJson(report, *nodes, stops), view)) {
-      reply.set_text(*std::move(text));
-    } else {
-      return NoSuchView(view, "Explain");
-    }
-    if (IsOver(stops)) return TimeIsOver();
-    reply.set_version(version_);
-    PutWarnings(report.context.cluster->warnings, reply);
-    reply.set_left_out(LeftOutText(report.context.cluster->counts));
-    reply.set_removes(report.remove.size());
-    if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
-    return absl::OkStatus();
+    return put(report, *nodes, {});
   };
-  if (absl::Status s = WithReport(call.input(), end, tell); !s.ok()) return s;
+  const absl::Status explained =
+      call.remedies() ? WithRemedies(call, end, stops, put) : WithReport(call.input(), end, tell);
+  if (!explained.ok()) return explained;
   return reply;
 }
 
-absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call,
-                                                const Deadline* stops) {
+absl::StatusOr<wire::FilterReply> Session::Filter(const wire::FilterCall& call,
+                                                  const Deadline* stops) {
   if (call.pods().empty()) return absl::InvalidArgumentError("pods: names none");
-  const bool table = call.view().format() == wire::View::TABLE && options_.printers != nullptr;
-  if (!table && call.view().format() != wire::View::JSON) return NoSuchView(call.view(), "Filter");
+  if (absl::Status s = CheckForm(call.form(), {wire::AS_JSON, wire::AS_TABLES}, "Filter");
+      !s.ok()) {
+    return s;
+  }
   if (absl::Status s = CheckAnswers(
           call.has_max_age_seconds() ? std::optional(call.max_age_seconds()) : std::nullopt);
       !s.ok()) {
@@ -997,22 +978,20 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call,
                                                      " nodes are more than ", kVerdictsMax,
                                                      " verdicts; ask of fewer, or of one node"));
   }
+  wire::FilterReply reply;
   Json results = Json::array();
-  std::string text;
   for (const std::string& name : call.pods()) {
     if (IsOver(stops)) return TimeIsOver();
     const absl::StatusOr<PodId> pod = FindListedPod(*cluster, name);
     if (!pod.ok()) return pod.status();
-    if (!table) {
+    if (call.form() == wire::AS_TABLES) {
+      PutVerdicts(snapshot, *pod, only, *reply.add_pods());
+    } else {
       results.push_back(FilterJson(snapshot, *pod, only, FilterDetail::kEveryFilter));
-      continue;
     }
-    if (!text.empty()) text += '\n';
-    text += options_.printers->filter(snapshot, *pod, only);
   }
-  wire::ViewReply reply;
+  if (call.form() == wire::AS_JSON) reply.set_json(IndentedJson(Json{{"results", results}}));
   reply.set_version(version_);
-  reply.set_text(table ? text : IndentedJson(Json{{"results", results}}));
   PutWarnings(cluster->warnings, reply);
   reply.set_left_out(LeftOutText(cluster->counts));
   if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
@@ -1192,24 +1171,6 @@ absl::Status LeaveAlone(const google::protobuf::RepeatedPtrField<std::string>& n
 
 }  // namespace
 
-namespace {
-
-absl::Status PutView(const MadeRound& round, const wire::View& view, const ViewPrinters* printers,
-                     wire::RoundReply& reply) {
-  if (auto text = AsData(*round.json, view)) {
-    reply.set_round_text(*std::move(text));
-  } else if (view.format() == wire::View::DATA) {
-    // The reply has it.
-  } else if (wire::View::Format_IsValid(view.format()) && printers != nullptr) {
-    reply.set_round_text(printers->round(round, view));
-  } else {
-    return NoSuchView(view, "Round");
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 absl::StatusOr<RoundSource> Session::SourceOf(const wire::RoundCall& call, RoundSettings& told) {
   const absl::StatusOr<LoadedCluster> judged =
       Judged(call.input().allow_incomplete(), Use::kCarriedOut);
@@ -1238,6 +1199,9 @@ absl::StatusOr<RoundSource> Session::SourceOf(const wire::RoundCall& call, Round
 absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
                                                 std::optional<Clock::time_point> end) {
   if (absl::Status s = CheckTaken(call.input(), QuestionOf::kRound); !s.ok()) return s;
+  if (absl::Status s = CheckForm(call.form(), {wire::AS_JSON, wire::AS_DATA}, "Round"); !s.ok()) {
+    return s;
+  }
   if (absl::Status s = CheckMayMakeRound(call); !s.ok()) return s;
   std::optional<SizingState> sizing;
   if (call.has_sizing()) {
@@ -1271,8 +1235,7 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
     return absl::InternalError(round.result.message);
   }
   wire::RoundReply reply;
-  if (absl::Status s = PutView(round, call.view(), options_.printers, reply); !s.ok()) return s;
-  page_.reset();  // It shows the timers.
+  if (call.form() == wire::AS_JSON) reply.set_json(IndentedJson(*round.json));
   // It is on disk before it is told.
   if (absl::Status s = driver_->Save(round, *source, std::move(sizing)); !s.ok()) {
     // The next call opens the file again: it may have been mended, deleted or restored.
@@ -1313,68 +1276,11 @@ MetricsSnapshot Session::RoundMetrics() const {
   return driver_ == nullptr ? nullptr : driver_->CollectMetrics();
 }
 
-// --- The page --------------------------------------------------------------------------
-
-namespace {
-
-Json PageNode(const PlanReport& report, NodeId node) {
-  const PlanContext& context = report.context;
-  const NodeFacts& facts = report.facts[Index(node)];
-  Json json = {{"node", context.catalog().NodeName(node)}};
-  if (const NodeGroup* group = context.groups->Find(node)) json["group"] = group->name;
-  if (!facts.zone.empty()) json["zone"] = facts.zone;
-  const auto utilization =
-      CalculateUtilization(context.cluster->snapshot, node, {}, context.request->pass.now_s);
-  if (utilization && std::isfinite(utilization->utilization)) {
-    json["utilization"] = utilization->utilization;
-  }
-  return json;
-}
-
-Json PageOf(const PlanReport& report) {
-  const PlanContext& context = report.context;
-  Json page = {{"now", FormatRfc3339(context.request->pass.now_s)},
-               {"removed", report.remove.size()},
-               {"movedPods", report.moved},
-               {"nodes", Json::array()},
-               {"warnings", Json::array()}};
-  size_t order = 0;
-  for (const PlanReport::Removal& removal : report.remove) {
-    Json& node = page["nodes"].emplace_back(PageNode(report, removal.node));
-    node["order"] = ++order;
-    node["pods"] = removal.pods.size();
-  }
-  for (const PlanReport::Kept& kept : report.keep) {
-    page["nodes"].emplace_back(PageNode(report, kept.why.node))["reason"] = kept.reason;
-  }
-  for (const InputWarning& warning : context.cluster->warnings) {
-    page["warnings"].push_back(warning.message);
-  }
-  return page;
-}
-
-}  // namespace
-
-absl::StatusOr<std::string> Session::PageJson() {
-  if (page_ && page_->first == version_) return page_->second;
-  Json page;
-  const auto tell = [&](const PlanReport& report) {
-    page = PageOf(report);
-    return absl::OkStatus();
-  };
-  if (absl::Status s = WithReport(wire::PlanInput(), std::nullopt, tell); !s.ok()) return s;
-  page["version"] = version_;
-  if (const FeedAge age = feed_.At(ClockS()); age.not_fed_since_s) {
-    page["notFedSince"] = FormatRfc3339(*age.not_fed_since_s);
-  }
-  page["timers"] = Json::array();
-  if (driver_ != nullptr && driver_->before()) {
-    for (const auto& timer : driver_->before()->timers) {
-      page["timers"].push_back({{"node", timer.node}, {"since", FormatRfc3339(timer.since_s)}});
-    }
-  }
-  page_.emplace(version_, CompactJson(page));
-  return page_->second;
+std::vector<Session::Timer> Session::Timers() const {
+  std::vector<Timer> timers;
+  if (driver_ == nullptr || !driver_->before()) return timers;
+  for (const auto& timer : driver_->before()->timers) timers.push_back({timer.node, timer.since_s});
+  return timers;
 }
 
 }  // namespace ebb

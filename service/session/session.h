@@ -31,11 +31,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/deadline.h"
+#include "base/parallel.h"
 #include "engine/planner.h"
 #include "service/clock.h"
 #include "service/live_cluster.h"
 #include "service/metrics.h"
 #include "service/plan_report.h"
+#include "service/planning/plan_query.h"
 #include "service/round_driver.h"
 #include "service/round_settings.h"
 #include "service/session/session_feed.h"
@@ -47,16 +49,7 @@ namespace ebb {
 
 namespace wire = v1alpha1;
 
-// Makes answers for people: the tables of the command line, which this library does not know.
-// A function that is null is for JSON alone.
-struct ViewPrinters {
-  std::function<std::string(const PlanReport&, const wire::View&)> plan;
-  std::function<std::string(const PlanReport&, std::span<const NodeId>, const wire::View&)>
-      explanations;
-  // One pod, on all nodes or on one.
-  std::function<std::string(ClusterSnapshot&, PodId, std::optional<NodeId>)> filter;
-  std::function<std::string(const MadeRound&, const wire::View&)> round;
-};
+struct Counterfactual;
 
 struct SessionOptions {
   std::string state_folder;  // Of state files; empty: no rounds, but with state_file.
@@ -79,8 +72,7 @@ struct SessionOptions {
   uint64_t memory_bytes_max = 0;  // 0: no limit.
   std::function<uint64_t()> resident_bytes;
   std::function<int64_t()> clock_s;  // Unix time.
-  const ViewPrinters* printers = nullptr;
-  size_t threads = 1;  // That read a dump.
+  size_t threads = 1;                // That read a dump.
 };
 
 // Errors: ResourceExhausted: the process has more memory than memory_bytes_max.
@@ -180,11 +172,23 @@ class Session {
   absl::StatusOr<wire::PassTable> PassTable(const wire::PlanInput& question,
                                             std::optional<Clock::time_point> end);
   // Explain and Filter end with DeadlineExceeded soon after `stops` has expired; null: never.
-  absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call,
-                                          std::optional<Clock::time_point> end,
-                                          const Deadline* stops = nullptr);
-  absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call,
-                                         const Deadline* stops = nullptr);
+  absl::StatusOr<wire::ExplainReply> Explain(const wire::ExplainCall& call,
+                                             std::optional<Clock::time_point> end,
+                                             const Deadline* stops = nullptr);
+  absl::StatusOr<wire::FilterReply> Filter(const wire::FilterCall& call,
+                                           const Deadline* stops = nullptr);
+  // These try changes, or make many plans, until `cancelled` has expired or the time is over, and
+  // answer with what was found until then (session_what_if.cc).  Those that try changes first copy
+  // the cluster.
+  absl::StatusOr<wire::BlockersReply> Blockers(const wire::BlockersCall& call,
+                                               std::optional<Clock::time_point> end,
+                                               const Deadline* cancelled = nullptr);
+  absl::StatusOr<wire::FrontierReply> Frontier(const wire::FrontierCall& call,
+                                               std::optional<Clock::time_point> end,
+                                               const Deadline* cancelled = nullptr);
+  absl::StatusOr<wire::WhatIfReply> WhatIf(const wire::WhatIfCall& call,
+                                           std::optional<Clock::time_point> end,
+                                           const Deadline* cancelled = nullptr);
   absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call,
                                          std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);
@@ -205,8 +209,16 @@ class Session {
   // Null while there was no round.
   [[nodiscard]] MetricsSnapshot RoundMetrics() const;
 
-  // What the page for people shows of the cluster as it is now (http_pages.h).
-  absl::StatusOr<std::string> PageJson();
+  // Makes a plan of the cluster as it is now, and hands its report to `tell`, whose status it
+  // returns.  The report is valid during that call alone.
+  absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                          const std::function<absl::Status(const PlanReport&)>& tell);
+  // Since when nodes are unneeded, by the last round; empty: there was no round.
+  struct Timer {
+    std::string node;
+    int64_t since_s = 0;
+  };
+  [[nodiscard]] std::vector<Timer> Timers() const;
 
  private:
   // How the session's cluster holds its objects.
@@ -230,13 +242,28 @@ class Session {
   [[nodiscard]] absl::Status CheckSaidToBeWhole() const;
   // What a round is made of; `told` learns which nodes the caller wants left alone.
   absl::StatusOr<RoundSource> SourceOf(const wire::RoundCall& call, RoundSettings& told);
+  // A question about plans: the cluster that it is about, judged, and the query.
+  struct Asked {
+    LoadedCluster cluster;
+    PlanQuery query;
+  };
+  absl::StatusOr<Asked> Prepare(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                                Use use);
+  // The query of the input, to be answered over `cluster`, whose warnings become those of a plan.
+  absl::StatusOr<PlanQuery> QueryOver(const wire::PlanInput& input,
+                                      std::optional<Clock::time_point> end,
+                                      std::span<const InputWarning> others,
+                                      const Effective& settings, LoadedCluster& cluster) const;
+  using TellRemedies = std::function<absl::Status(const PlanReport&, std::span<const NodeId>,
+                                                  std::span<const Counterfactual>)>;
+  // Explains a plan of a copy of the cluster, on which remedies are tried.
+  absl::Status WithRemedies(const wire::ExplainCall& call, std::optional<Clock::time_point> end,
+                            const Deadline* stops, const TellRemedies& tell);
+  [[nodiscard]] Parallelism Threads() const { return Parallelism(options_.threads); }
   // Asks for a plan, and hands it to `tell`.
   absl::Status WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                         const Deadline* cancelled, Use use,
                         const std::function<absl::Status(const PlanContext&)>& tell);
-  // The same with the plan's report.
-  absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
-                          const std::function<absl::Status(const PlanReport&)>& tell);
   // `write`(catalog, plan) puts the verified plan into the reply.
   template <typename Reply, typename Write>
   absl::StatusOr<Reply> MakePass(const wire::PlanInput& question,
@@ -305,8 +332,7 @@ class Session {
     int64_t at_s = 0;
     wire::UnremovableNodes unremovable;
   };
-  std::optional<LastRound> last_round_;                   // That this process made and kept.
-  std::optional<std::pair<uint64_t, std::string>> page_;  // Of that version.
+  std::optional<LastRound> last_round_;  // That this process made and kept.
 
   std::optional<int64_t> rounds_before_;  // Absent: nobody has looked.
   std::unique_ptr<RoundDriver> driver_;   // Null: no round yet.

@@ -212,7 +212,6 @@ absl::StatusOr<PlanQuery> ReadQuery(const wire::PlanInput& input, const RoundOpt
 }
 
 void PutQuery(const PlanQuery& query, wire::PlanInput& input) {
-  EBB_CHECK(!query.trials.has_value());  // No message has them.
   MessageWriter writer(input);
   VisitFields(query, writer);
   if (query.seconds) {

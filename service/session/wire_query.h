@@ -29,7 +29,6 @@ absl::StatusOr<PlanQuery> ReadQuery(const v1alpha1::PlanInput& input, const Roun
                                     const GroupRules& groups, std::optional<Clock::time_point> end);
 
 // What ReadQuery reads of `input`, but for the settings and the prices, which travel as texts.
-// REQUIRES: the query has no trials, as no message has.
 void PutQuery(const PlanQuery& query, v1alpha1::PlanInput& input);
 
 // Errors: `now` is no time.

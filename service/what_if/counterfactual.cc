@@ -343,7 +343,7 @@ std::vector<Ladder> RemedyFinder::MoreRoom() const {
 
 absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
                                             const Explanation& explanation, const PlanQuery& query,
-                                            LiveCluster& cluster) {
+                                            LiveCluster& cluster, const Deadline* stops) {
   Counterfactual found;
   found.removed = report.remove.size();
   if (explanation.kept == nullptr) return found;
@@ -355,6 +355,11 @@ absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
   for (const Ladder& ladder : *ladders) {
     if (absl::Status s = trials.Find(ladder); !s.ok()) return s;
     for (const Remedy& remedy : ladder) {
+      if (stops != nullptr && stops->Expired()) {
+        found.in_vain.push_back(
+            {.what = remedy.what, .still_kept_by = "not tried, the time was over"});
+        break;
+      }
       absl::StatusOr<RemedyTrials::Outcome> then = trials.Try(remedy, node);
       if (then.status().code() == absl::StatusCode::kFailedPrecondition) {
         found.in_vain.push_back(
@@ -377,18 +382,25 @@ absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
   return found;
 }
 
-absl::StatusOr<std::vector<Counterfactual>> FindRemedies(const PlanReport& report,
-                                                         std::span<const NodeId> nodes,
-                                                         const PlanQuery& query,
-                                                         LiveCluster& cluster) {
+absl::StatusOr<std::vector<Counterfactual>> FindAllRemedies(const PlanReport& report,
+                                                            std::span<const NodeId> nodes,
+                                                            const PlanQuery& query,
+                                                            LiveCluster& cluster,
+                                                            const Deadline* stops) {
   std::vector<Counterfactual> all;
   for (const NodeId node : nodes) {
     absl::StatusOr<Counterfactual> found =
-        FindRemedies(report, Explain(report, node), query, cluster);
+        FindRemedies(report, Explain(report, node), query, cluster, stops);
     if (!found.ok()) return found.status();
     all.push_back(*std::move(found));
   }
   return all;
+}
+
+void PutRemedies(std::span<const Counterfactual> found, Json& explanation) {
+  for (size_t n = 0; n < found.size(); ++n) {
+    explanation["nodes"][n]["remedies"] = CounterfactualJson(found[n]);
+  }
 }
 
 Json CounterfactualJson(const Counterfactual& found) {

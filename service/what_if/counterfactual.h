@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/deadline.h"
 #include "service/explain.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
@@ -42,19 +43,22 @@ struct Counterfactual {
 };
 
 // `explanation` is that of a node of the report that stays; `query` and `cluster` as of
-// FindBlockers.
+// FindBlockers.  What is left when `stops` has expired is in `in_vain` as not tried; null: never.
 absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
                                             const Explanation& explanation, const PlanQuery& query,
-                                            LiveCluster& cluster);
+                                            LiveCluster& cluster, const Deadline* stops = nullptr);
 
-// The same of several nodes of the report, one after the other.
-absl::StatusOr<std::vector<Counterfactual>> FindRemedies(const PlanReport& report,
-                                                         std::span<const NodeId> nodes,
-                                                         const PlanQuery& query,
-                                                         LiveCluster& cluster);
+// The same of each node; one that goes has none.
+absl::StatusOr<std::vector<Counterfactual>> FindAllRemedies(const PlanReport& report,
+                                                            std::span<const NodeId> nodes,
+                                                            const PlanQuery& query,
+                                                            LiveCluster& cluster,
+                                                            const Deadline* stops = nullptr);
 
-// What ExplanationJson puts under "remedies".
+// What an explanation has under "remedies" of a node.
 nlohmann::ordered_json CounterfactualJson(const Counterfactual& found);
+// Puts that into an explanation of the same nodes (ExplanationJson).
+void PutRemedies(std::span<const Counterfactual> found, nlohmann::ordered_json& explanation);
 
 }  // namespace ebb
 

@@ -2,8 +2,8 @@
 //
 //   PatchedCluster patched(cluster);
 //   if (absl::Status s = patched.Apply(patches); !s.ok()) return s;
-//   absl::StatusOr<PlanResult> made = TryPlan(query, groups, cluster.Snapshot(), cluster.Pending());
-//   patched.Undo();
+//   absl::StatusOr<PlanResult> made = TryPlan(query, groups, cluster.Snapshot(),
+//   cluster.Pending()); patched.Undo();
 //
 // Objects are changed as JSON, in the form of the Kubernetes API, with the fields that a decision
 // reads: a patch of other fields is accepted and changes no plan (WithoutEffect).  A pod whose

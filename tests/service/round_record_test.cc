@@ -1,4 +1,4 @@
-#include "service/options/round_options.h"
+#include "service/round_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "service/options/round_options.h"
 #include "service/round_events.h"
-#include "service/round_record.h"
 
 namespace ebb::round_record_test {
 namespace {

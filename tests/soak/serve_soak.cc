@@ -166,7 +166,7 @@ void RunClient(const ServedEbb& served, int client, const Amounts& amounts,
       wire::PlanCall call;
       call.mutable_input()->set_session(session);
       call.mutable_input()->set_allow_incomplete(true);  // Uniform clusters list no budgets.
-      call.mutable_view()->set_format(wire::View::NAME);
+      call.set_form(wire::AS_NAMES);
       took("Plan", planner->Plan(call).status());
     } else if (what < 90) {
       took("Apply", planner->Apply(Change(s, client, rounds[static_cast<size_t>(s)]++)).status());

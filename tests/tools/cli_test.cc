@@ -20,6 +20,7 @@
 #include "tests/support/source_dir.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/command_line.h"
+#include "tools/exclusions.h"
 #include "tools/help_text.h"
 
 namespace ebb::cli_test {
@@ -927,6 +928,48 @@ TEST_F(CliTest, TheTableOfFlagsIsSortedAndMatchesTheOptions) {
     ASSERT_NE(option, nullptr);
     EXPECT_EQ(IsOtherAutoscalerFlag(*option), flag.treatment != FlagTreatment::kHonoured);
   }
+}
+
+// The rows of docs/plan.md's table of flags that exclude each other.
+std::vector<std::string> RowsOfExclusions() {
+  std::ifstream file(SourceDir() + "/docs/plan.md");
+  std::vector<std::string> rows;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("## ")) inside = line == "## Flags that exclude each other";
+    if (inside && line.starts_with("| `")) rows.push_back(line);
+  }
+  return rows;
+}
+
+TEST(Exclusions, AreThoseOfTheDocs) {
+  std::vector<std::string> expected;
+  for (const Exclusion& row : Exclusions()) {
+    std::string line = "| `";
+    line.append(row.command).append("` | `").append(row.flag).append("` | `");
+    line.append(row.other).append("` | ").append(row.reason).append(" |");
+    expected.push_back(line);
+  }
+  EXPECT_EQ(RowsOfExclusions(), expected);
+}
+
+// A flag of a row that the command does not have would be no check at all.
+TEST(Exclusions, HaveTheCommandRefuseTheFlagsTogether) {
+  CommandLine line;
+  for (const Exclusion& row : Exclusions()) {
+    const CLI::App& app = *line.app->get_subcommand(std::string(row.command));
+    const CLI::Option* const flag = app.get_option_no_throw(std::string(row.flag));
+    const CLI::Option* const other = app.get_option_no_throw(std::string(row.other));
+    ASSERT_TRUE(flag != nullptr && other != nullptr) << row.flag << " " << row.other;
+    EXPECT_TRUE(flag->get_excludes().contains(const_cast<CLI::Option*>(other))) << row.flag;
+  }
+}
+
+TEST(Exclusions, SayWhy) {
+  const Result refused = Ebb({"plan", "x.json", "--state", "s.db", "--optimize"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("a round decides by its own options"));
+  EXPECT_EQ(WhyExcluded("plan", "--a excludes --b"), "");
 }
 
 }  // namespace

@@ -304,12 +304,12 @@ class CallsTest(ServeTest):
     def test_explain_filter_export_load(self):
         self.apply()
         why = self.stub.Explain(pb.ExplainCall(input=pb.PlanInput(now=NOW), nodes=["a"]))
-        self.assertEqual(json.loads(why.text)["nodes"][0]["decision"], "remove")
+        self.assertEqual(json.loads(why.json)["nodes"][0]["decision"], "remove")
         fits = self.stub.Filter(pb.FilterCall(pods=["default/p"]))
-        self.assertEqual(len(json.loads(fits.text)["results"][0]["nodes"]), 2)
+        self.assertEqual(len(json.loads(fits.json)["results"][0]["nodes"]), 2)
         table = self.stub.Filter(
-            pb.FilterCall(pods=["default/p"], view=pb.View(format=pb.View.TABLE)))
-        self.assertIn(b"fits on 2 of 2 nodes", table.text)
+            pb.FilterCall(pods=["default/p"], form=pb.AS_TABLES))
+        self.assertEqual([v.fits for v in table.pods[0].verdicts], [True, True])
         parts = list(self.stub.Export(pb.ExportCall()))
         self.assertEqual(parts[0].version, 1)
         snapshot = b"".join(part.snapshot for part in parts)
@@ -1051,7 +1051,6 @@ class CarelessTest(ServeTest):
                                   max_scale_down_parallelism=3, time_limit_seconds=5,
                                   warnings=[pb.Warning(code="C", message="m", command="c")])
         watched = pb.PlanInput(session="x", settings=settings)
-        view = pb.View(format=pb.View.JSON, all_rows=True, columns=80)
         changes = [*CLUSTER, pb.Change(delete=pb.Deletion(kind="Pod", namespace="n", name="p",
                                                           uid="u"))]
         report = pb.ActuationReport(
@@ -1068,8 +1067,8 @@ class CarelessTest(ServeTest):
             "Open": ("unary_unary", pb.OpenRequest(session="x", settings=settings)),
             "Status": ("unary_unary", pb.StatusRequest(session="x")),
             "Version": ("unary_unary", pb.VersionRequest()),
-            "Plan": ("unary_unary", pb.PlanCall(input=plan_input, view=view)),
-            "Explain": ("unary_unary", pb.ExplainCall(input=plan_input, view=view, nodes=["a"])),
+            "Plan": ("unary_unary", pb.PlanCall(input=plan_input, form=pb.AS_TABLES, rows=2, every_node=True)),
+            "Explain": ("unary_unary", pb.ExplainCall(input=plan_input, form=pb.AS_TABLES, nodes=["a"])),
             "Pass": ("unary_unary", pb.PlanInput(
                 session="x", min_version=1, settings=settings, now=NOW, time_limit_seconds=5,
                 candidates=pb.NodeNames(nodes=["a"]), destinations=pb.NodeNames(nodes=["a"]),
@@ -1079,9 +1078,9 @@ class CarelessTest(ServeTest):
                     ignore_daemonsets_utilization=True)]),
                 unneeded_limit=1)),
             "Filter": ("unary_unary", pb.FilterCall(session="x", min_version=1,
-                                                    pods=["default/p"], node="a", view=view)),
+                                                    pods=["default/p"], node="a", form=pb.AS_TABLES)),
             "Round": ("unary_unary", pb.RoundCall(
-                input=plan_input, view=view, left_alone=["a"], sizing=pb.Sizing(
+                input=plan_input, form=pb.AS_DATA, left_alone=["a"], sizing=pb.Sizing(
                     pools=[pb.PoolMemory(pool="p", policy="escalator", state=b"{}", at=NOW, failures=1,
                                          failsafe=True, grow_to=3, grow_by=1, grow_since=NOW)],
                     queue=[pb.QueuedNode(node="a", uid="u", pool="p", terminating=True, since=NOW,

@@ -270,7 +270,7 @@ TEST_F(SessionRoundsTest, ARoundIsAskedWithItsTimeAndForWhoActs) {
   EXPECT_EQ(call.input().now(), kNow);
   EXPECT_EQ(call.input().time_limit_seconds(), 3.5);
   EXPECT_FALSE(call.input().has_settings());
-  EXPECT_EQ(call.view().format(), wire::View::DATA);
+  EXPECT_EQ(call.form(), wire::AS_DATA);
   EXPECT_TRUE(call.needs_feed());
 }
 

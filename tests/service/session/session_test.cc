@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/deadline.h"
 #include "engine/make_plan.h"
 #include "service/daemon/client.h"
 #include "service/plan_json.h"
@@ -185,7 +186,7 @@ TEST_F(SessionTest, AnswersFromMemoryUntilSomethingChanges) {
   ASSERT_TRUE(session_->Plan(Call(), std::nullopt).ok());
   EXPECT_EQ(session_->Status().plans(), 1);
   wire::PlanCall other = Call();
-  other.mutable_view()->set_format(wire::View::YAML);
+  other.set_form(wire::AS_TABLES);
   ASSERT_TRUE(session_->Plan(other, std::nullopt).ok());
   EXPECT_EQ(session_->Status().plans(), 2);
   ASSERT_TRUE(Put({PodJson("r", "a")}).ok());
@@ -383,13 +384,19 @@ class SessionFeedTest : public SessionTest {
     wire::FilterCall filter;
     filter.add_pods("default/p");
     Session::ToldPlan told;
+    wire::WhatIfCall what_if;
+    what_if.set_changes("objects: [{kind: Node, metadata: {name: a}, $patch: delete}]");
     return {session_->Plan(Call(), std::nullopt).status(),
             session_->Explain(explain, std::nullopt).status(),
+            session_->Blockers({}, std::nullopt).status(),
+            session_->Frontier({}, std::nullopt).status(),
+            session_->WhatIf(what_if, std::nullopt).status(),
             session_->Pass(pass, std::nullopt).status(),
             session_->PassTable(pass, std::nullopt).status(),
             session_->Filter(filter).status(),
             session_->PlanChanges(Call().input(), told).status(),
-            session_->PageJson().status(),
+            session_->WithReport(Call().input(), std::nullopt,
+                                 [](const PlanReport&) { return absl::OkStatus(); }),
             session_->Export([](std::string_view) { return absl::OkStatus(); })};
   }
   std::vector<std::string> WarningCodes() {
@@ -454,7 +461,7 @@ TEST_F(SessionFeedTest, BatchesAloneFillASessionWithAWarning) {
   EXPECT_THAT(WarningCodes(), ElementsAre("SessionMaybeIncomplete"));
   EXPECT_EQ(session_->Status().fill(), wire::SessionStatus::MAYBE_INCOMPLETE);
   wire::PlanCall names = Call();
-  names.mutable_view()->set_format(wire::View::NAME);
+  names.set_form(wire::AS_NAMES);
   EXPECT_THAT(std::string(session_->Plan(names, std::nullopt).status().message()),
               HasSubstr("no client has said that they are the whole cluster"));
   ASSERT_TRUE(session_->SayWhole().ok());
@@ -640,7 +647,7 @@ TEST_F(SessionFeedTest, AnswersSayAsOfWhenTheClusterIs) {
   explain.add_nodes("a");
   const auto why = session_->Explain(explain, std::nullopt);
   ASSERT_TRUE(why.ok()) << why.status();
-  EXPECT_EQ(Json::parse(why->text())["session"]["asOf"], "2026-06-01T12:16:40Z");
+  EXPECT_EQ(Json::parse(why->json())["session"]["asOf"], "2026-06-01T12:16:40Z");
   Session::ToldPlan told;
   EXPECT_EQ(session_->PlanChanges({}, told)->freshness().not_fed_since(), kNow + 1000);
 }
@@ -923,7 +930,7 @@ TEST_F(SessionTest, ExplainsAndFilters) {
   explain.add_nodes("a");
   const auto why = session_->Explain(explain, std::nullopt);
   ASSERT_TRUE(why.ok()) << why.status();
-  EXPECT_THAT(why->text(), HasSubstr("\"outcome\": \"moves\""));
+  EXPECT_THAT(why->json(), HasSubstr("\"outcome\": \"moves\""));
   explain.add_nodes("nobody");
   EXPECT_EQ(session_->Explain(explain, std::nullopt).status().code(), absl::StatusCode::kNotFound);
 
@@ -931,27 +938,134 @@ TEST_F(SessionTest, ExplainsAndFilters) {
   filter.add_pods("default/p");
   const auto verdicts = session_->Filter(filter);
   ASSERT_TRUE(verdicts.ok()) << verdicts.status();
-  EXPECT_THAT(Json::parse(verdicts->text())["results"][0]["nodes"], SizeIs(2));
+  EXPECT_THAT(Json::parse(verdicts->json())["results"][0]["nodes"], SizeIs(2));
   filter.set_node("b");
-  EXPECT_THAT(Json::parse(session_->Filter(filter)->text())["results"][0]["nodes"], SizeIs(1));
+  EXPECT_THAT(Json::parse(session_->Filter(filter)->json())["results"][0]["nodes"], SizeIs(1));
   filter.set_node("nobody");
   EXPECT_EQ(session_->Filter(filter).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(SessionTest, ViewsForPeopleAreThePrinters) {
+TEST_F(SessionTest, ChangesAreTriedOnACopy) {
+  ASSERT_TRUE(PutCluster().ok());
+  // With a second pod on b, neither node can take the pods of the other.
+  ASSERT_TRUE(Put({PodJson("r", "b"), PodJson("s", "a")}).ok());
+  const std::string before = ExportAll();
+  const uint64_t put = session_->Status().put();
+  wire::BlockersCall blockers;
+  *blockers.mutable_input() = Call().input();
+  const auto found = session_->Blockers(blockers, std::nullopt);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->removes() + found->keeps(), 2);
+
+  wire::WhatIfCall call;
+  *call.mutable_input() = Call().input();
+  call.set_changes("objects: [{kind: Node, metadata: {name: a}, $patch: delete}]");
+  const auto without = session_->WhatIf(call, std::nullopt);
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_EQ(without->differences().before().nodes(), 2);
+  EXPECT_EQ(without->differences().after().nodes(), 1);
+  EXPECT_EQ(ExportAll(), before);
+  EXPECT_EQ(session_->Status().put(), put);
+  EXPECT_EQ(session_->version(), 2);
+
+  call.set_changes("objects: [{kind: Node, metadata: {name: nobody}, $patch: delete}]");
+  EXPECT_THAT(std::string(session_->WhatIf(call, std::nullopt).status().message()),
+              AllOf(HasSubstr("changes: "), HasSubstr("nobody")));
+}
+
+TEST_F(SessionTest, WhatIfTakesOtherSettingsForItsSecondPlan) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::WhatIfCall call;
+  *call.mutable_input() = Call().input();
+  *call.mutable_then() = Call().input();
+  *call.mutable_then()->mutable_settings() =
+      SettingsOf(R"({"scaleDown": {"planner": {"scaleDownUtilizationThreshold": 0.01}}})");
+  call.mutable_then()->set_settings_over_session(true);
+  call.set_changes("options: {scale-down-utilization-threshold: 0.01}");
+  const auto reply = session_->WhatIf(call, std::nullopt);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->differences().before().removes(), 1);
+  EXPECT_EQ(reply->differences().after().removes(), 0);
+  ASSERT_EQ(reply->differences().no_more_size(), 1);
+  EXPECT_EQ(reply->differences().no_more(0).kept_because(), "NotUnderutilized");
+}
+
+TEST_F(SessionTest, WhatTriesChangesEndsWithItsClient) {
+  Json alone = Json::parse(PodJson("p", "a"));
+  alone["metadata"].erase("ownerReferences");
+  ASSERT_TRUE(Put({NodeJson("a"), NodeJson("b"), alone.dump()}).ok());
+  CancelToken cancelled;
+  cancelled.Cancel();
+  wire::BlockersCall blockers;
+  *blockers.mutable_input() = Call().input();
+  const auto found = session_->Blockers(blockers, std::nullopt, &cancelled);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_GE(found->blockers_size(), 1);
+  for (const wire::Blocker& blocker : found->blockers()) {
+    EXPECT_FALSE(blocker.has_gained());
+    EXPECT_EQ(blocker.not_tried(), "the time was over");
+  }
+  wire::ExplainCall explain;
+  *explain.mutable_input() = Call().input();
+  explain.add_nodes("a");
+  explain.set_remedies(true);
+  EXPECT_EQ(session_->Explain(explain, std::nullopt, &cancelled).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  explain.set_form(wire::AS_TABLES);
+  const auto why = session_->Explain(explain, std::nullopt);
+  ASSERT_TRUE(why.ok()) << why.status();
+  ASSERT_TRUE(why->nodes(0).has_remedies());
+  // The empty node b goes first, so that the pod has no place.
+  EXPECT_EQ(why->nodes(0).remedies().helps_size(), 0);
+  EXPECT_GE(why->nodes(0).remedies().in_vain_size(), 1);
+}
+
+TEST_F(SessionTest, WhatIsNotLookedForIsRefused) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::BlockersCall blockers;
+  blockers.mutable_input()->mutable_search();
+  EXPECT_THAT(std::string(session_->Blockers(blockers, std::nullopt).status().message()),
+              HasSubstr("input.search: Blockers takes none"));
+  wire::FrontierCall frontier;
+  frontier.mutable_input()->set_bound(true);
+  EXPECT_THAT(std::string(session_->Frontier(frontier, std::nullopt).status().message()),
+              HasSubstr("input.bound: Frontier takes none"));
+  wire::PlanCall trials = Call();
+  trials.mutable_input()->mutable_trials();
+  EXPECT_THAT(std::string(session_->Plan(trials, std::nullopt).status().message()),
+              HasSubstr("input.trials.trials: is not from 1 to 10000"));
+}
+
+TEST_F(SessionTest, TablesHaveAsManyNodesAsTheCallAsksFor) {
   ASSERT_TRUE(PutCluster().ok());
   wire::PlanCall call = Call();
-  call.mutable_view()->set_format(wire::View::TABLE);
-  EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
-  ViewPrinters printers;
-  printers.plan = [](const PlanReport& report, const wire::View& view) {
-    return absl::StrCat(report.remove.size(), " in ", view.columns(), " columns");
-  };
-  options_.printers = &printers;
-  call.mutable_view()->set_columns(80);
-  EXPECT_EQ(session_->Plan(call, std::nullopt)->plan(), "1 in 80 columns");
-  call.mutable_view()->set_format(static_cast<wire::View::Format>(99));
-  EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
+  call.set_form(wire::AS_TABLES);
+  const auto first = session_->Plan(call, std::nullopt);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_EQ(first->tables().remove_size(), 1);
+  EXPECT_EQ(first->tables().remove(0).node(), "a");
+  EXPECT_EQ(first->tables().remove(0).to(0).node(), "b");
+  EXPECT_EQ(first->tables().keep_size(), 0);
+  EXPECT_EQ(first->tables().kept(), 1);
+  EXPECT_EQ(first->plan(), "");
+  call.set_every_node(true);
+  const auto whole = session_->Plan(call, std::nullopt);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  ASSERT_EQ(whole->tables().keep_size(), 1);
+  EXPECT_EQ(whole->tables().keep(0).node(), "b");
+}
+
+TEST_F(SessionTest, ACallNamesTheFormThatItDoesNotTake) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::PlanCall call = Call();
+  call.set_form(static_cast<wire::Form>(99));
+  EXPECT_THAT(std::string(session_->Plan(call, std::nullopt).status().message()),
+              HasSubstr("form: 99 is not a form of Plan"));
+  wire::ExplainCall explain;
+  explain.add_nodes("a");
+  explain.set_form(wire::AS_NAMES);
+  EXPECT_THAT(std::string(session_->Explain(explain, std::nullopt).status().message()),
+              HasSubstr("form: AS_NAMES is not a form of Explain"));
 }
 
 TEST_F(SessionTest, ExportedClusterLoadsAsTheSame) {
@@ -1316,11 +1430,11 @@ TEST_F(SessionRoundTest, OfAnIncompleteClusterThereAreRoundsAndNamesOnlyWhereTha
   EXPECT_FALSE(shown->complete());
   ASSERT_EQ(shown->missing_size(), 1);
   EXPECT_EQ(shown->missing(0).code(), "NoPodDisruptionBudgets");
-  call.mutable_view()->set_format(wire::View::NAME);
+  call.set_form(wire::AS_NAMES);
   EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(),
             absl::StatusCode::kFailedPrecondition);
   call.mutable_input()->set_allow_incomplete(true);
-  EXPECT_EQ(session_->Plan(call, std::nullopt)->plan(), "node/a\n");
+  EXPECT_THAT(session_->Plan(call, std::nullopt)->names(), ElementsAre("a"));
   wire::RoundCall round;
   round.mutable_input()->set_now(kNow);
   round.mutable_input()->set_allow_incomplete(true);
@@ -1452,10 +1566,10 @@ TEST_F(SessionRoundTest, ARoundTellsWhatIsToBeDeletedAsData) {
   ASSERT_TRUE(Round(kNow).ok());
   wire::RoundCall call;
   call.mutable_input()->set_now(kNow + 601);
-  call.mutable_view()->set_format(wire::View::DATA);
+  call.set_form(wire::AS_DATA);
   const auto round = session_->Round(call, std::nullopt);
   ASSERT_TRUE(round.ok()) << round.status();
-  EXPECT_EQ(round->round_text(), "");
+  EXPECT_EQ(round->json(), "");
   EXPECT_EQ(round->nodes(), 2);
   EXPECT_EQ(round->unneeded(), 1);
   EXPECT_THAT(round->soft_taint(), ElementsAre("a"));
@@ -1534,8 +1648,7 @@ TEST_F(SessionRoundTest, AStateFileMayBeNamedAndARoundRecorded) {
 TEST_F(SessionRoundTest, DamagedStateIsToldAndPlansGoOn) {
   ASSERT_TRUE(PutCluster().ok());
   std::ofstream(folder_.File("s.db")) << "no database, and long enough to be looked at";
-  for (const absl::Status& told :
-       {Round(kNow).status(), session_->ReportActuation({}).status()}) {
+  for (const absl::Status& told : {Round(kNow).status(), session_->ReportActuation({}).status()}) {
     EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(told.message()), HasSubstr("s.db"));
   }
@@ -1577,7 +1690,7 @@ TEST_F(SessionRoundTest, ARefusedRoundStartsNoTimer) {
   ASSERT_TRUE(PutCluster().ok());
   wire::RoundCall refused;
   refused.mutable_input()->set_now(kNow);
-  refused.mutable_view()->set_format(static_cast<wire::View::Format>(99));
+  refused.set_form(wire::AS_TABLES);
   EXPECT_FALSE(session_->Round(refused, std::nullopt).ok());
   EXPECT_EQ(session_->Status().rounds(), 0);
   const auto first = Round(kNow + 601);
