@@ -914,8 +914,8 @@ absl::Status SqliteState::Write(const Writing& what) {
 absl::Status SqliteState::InTransaction(Writing what) {
   // Pools that were set go with the round's state; a record of rounds has none.
   if (sizing_ && (what.state != nullptr || what.round == nullptr)) what.sizing = &*sizing_;
-  const std::optional<uint64_t> reports_digest =
-      known_ ? std::optional(known_->reports_digest) : std::nullopt;
+  const bool was_known = known_.has_value();
+  const uint64_t reports_digest = was_known ? known_->reports_digest : 0;
   absl::Status status = Execute("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
   status = Write(what);
@@ -923,8 +923,8 @@ absl::Status SqliteState::InTransaction(Writing what) {
   if (!status.ok()) {
     sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
     // What was read within the transaction is read again.
-    if (known_ && reports_digest) known_->reports_digest = *reports_digest;
-    if (!reports_digest) known_.reset();
+    if (!was_known) known_.reset();
+    if (known_) known_->reports_digest = reports_digest;
     return status;
   }
   version_ = kStateVersion;
