@@ -202,32 +202,33 @@ absl::Status OfExplain(const absl::Status& status) {
 
 // Asks a daemon about plans as a command does.
 struct PlanAsker {
-  // Connects, sends the inputs and makes the question's input.
-  static absl::StatusOr<PlanAsker> Begin(const PlanCommand& command, std::ostream& err) {
-    PlanAsker asker{.command = &command, .err = &err, .start = Clock::now()};
-    auto client = PlannerClient::Connect(command.at_server.server);
-    if (!client.ok()) return client.status();
-    asker.client = *std::move(client);
-    if (!command.inputs.empty()) {
-      const absl::StatusOr<wire::Settings> settings = SettingsOf(command);
+  PlanAsker(const PlanCommand& plan_command, std::ostream& stream)
+      : command(&plan_command), err(&stream), start(Clock::now()) {}
+
+  // Connects, sends the inputs and makes the question's input.  Once, before Ask.
+  absl::Status Begin() {
+    auto connected = PlannerClient::Connect(command->at_server.server);
+    if (!connected.ok()) return connected.status();
+    client = *std::move(connected);
+    if (!command->inputs.empty()) {
+      const absl::StatusOr<wire::Settings> settings = SettingsOf(*command);
       if (!settings.ok()) return settings.status();
-      absl::StatusOr<Sent> loaded =
-          SendInputs(*asker.client, command.at_server.session, command.inputs, command.options.load,
-                     command.threads, *settings);
+      absl::StatusOr<Sent> loaded = SendInputs(*client, command->at_server.session, command->inputs,
+                                               command->options.load, command->threads, *settings);
       if (!loaded.ok()) return loaded.status();
-      asker.sent = *std::move(loaded);
+      sent = *std::move(loaded);
     }
-    absl::Status put = PutQuestion(command, asker.start, asker.input);
-    if (put.ok() && command.inputs.empty()) put = PutSettings(GivenOptionsOf(command), asker.input);
+    absl::Status put = PutQuestion(*command, start, input);
+    if (put.ok() && command->inputs.empty()) put = PutSettings(GivenOptionsOf(*command), input);
     if (!put.ok()) return put;
-    if (const auto end = command.SimulationEnd(asker.start)) {
+    if (const auto end = command->SimulationEnd(start)) {
       // The daemon ends a plan in time by itself; so a daemon that does not answer is given up
       // later, as half of a call's deadline would be the planner's.
-      const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(*end - asker.start);
+      const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(*end - start);
       constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
-      asker.client->SetTimeout(3 * std::min(time, kYear) + std::chrono::seconds(10));
+      client->SetTimeout(3 * std::min(time, kYear) + std::chrono::seconds(10));
     }
-    return asker;
+    return absl::OkStatus();
   }
 
   // The answer, once the session is whole.  Prints its warnings.
@@ -248,9 +249,9 @@ struct PlanAsker {
   const PlanCommand* command;
   std::ostream* err;
   Clock::time_point start;
-  std::unique_ptr<PlannerClient> client = nullptr;
-  Sent sent = {};
-  wire::PlanInput input = {};
+  std::unique_ptr<PlannerClient> client;
+  Sent sent;
+  wire::PlanInput input;
 };
 
 }  // namespace
@@ -261,16 +262,16 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   WarnOfOldFlags(command.given, err);
   if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
-  absl::StatusOr<PlanAsker> asker = PlanAsker::Begin(command, err);
-  if (!asker.ok()) return Fail(asker.status(), err);
+  PlanAsker asker(command, err);
+  if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
   const PlanFormat format = PlanFormatOf(command.output);
   if (!command.explain.empty()) {
     wire::ExplainCall call;
-    *call.mutable_input() = asker->input;
+    *call.mutable_input() = asker.input;
     call.set_form(FormOf(format));
     for (const std::string& node : command.explain) call.add_nodes(node);
     call.set_remedies(command.counterfactual);
-    const absl::StatusOr<wire::ExplainReply> reply = asker->Ask(&PlannerClient::Explain, call);
+    const absl::StatusOr<wire::ExplainReply> reply = asker.Ask(&PlannerClient::Explain, call);
     if (!reply.ok()) return Fail(OfExplain(reply.status()), err);
     PrintExplained(*reply, format, out);
     return command.ExitCode(reply->removes() > 0);
@@ -278,11 +279,11 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   const PrintOptions print{.terminal = OutputTerminal(), .all_rows = command.all_rows};
   const PlanDetail detail = DetailFor(format, print);
   wire::PlanCall call;
-  *call.mutable_input() = asker->input;
+  *call.mutable_input() = asker.input;
   call.set_form(FormOf(format));
   call.set_rows(detail.rows);
   call.set_every_node(detail.every_node);
-  const absl::StatusOr<wire::PlanReply> reply = asker->Ask(&PlannerClient::Plan, call);
+  const absl::StatusOr<wire::PlanReply> reply = asker.Ask(&PlannerClient::Plan, call);
   if (!reply.ok()) return Fail(reply.status(), err);
   if (call.input().has_trials() && !reply->tried_out()) {
     PrintMessage("there was no time for a trial of it", err);
@@ -290,8 +291,8 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   PrintPlan(*reply, format, print, out);
   out.flush();
   if (command.stats) {
-    PrintStats({.bytes = asker->sent.stats.bytes,
-                .import_s = asker->sent.seconds,
+    PrintStats({.bytes = asker.sent.stats.bytes,
+                .import_s = asker.sent.seconds,
                 .pass_s = reply->pass_seconds(),
                 .verify_s = reply->verify_seconds(),
                 .nodes = reply->nodes(),
@@ -310,17 +311,17 @@ int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& 
   if (!question.ok()) return Fail(question.status(), err);
   absl::StatusOr<std::string> changes = ReadWholeFile(command.what_if);
   if (!changes.ok()) return Fail(changes.status(), err);
-  absl::StatusOr<PlanAsker> asker = PlanAsker::Begin(command, err);
-  if (!asker.ok()) return Fail(asker.status(), err);
+  PlanAsker asker(command, err);
+  if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
   wire::WhatIfCall call;
-  *call.mutable_input() = asker->input;
+  *call.mutable_input() = asker.input;
   const PlanCommand& changed = question->changed;
-  absl::Status put = PutQuestion(changed, asker->start, *call.mutable_then());
+  absl::Status put = PutQuestion(changed, asker.start, *call.mutable_then());
   if (put.ok()) put = PutSettings(ChangedOptionsOf(command, changed), *call.mutable_then());
   if (!put.ok()) return Fail(put, err);
   call.set_changes(*std::move(changes));
   call.set_changes_name(command.what_if);
-  const absl::StatusOr<wire::WhatIfReply> reply = asker->Ask(&PlannerClient::WhatIf, call);
+  const absl::StatusOr<wire::WhatIfReply> reply = asker.Ask(&PlannerClient::WhatIf, call);
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<std::string> notes(reply->notes().begin(), reply->notes().end());
   PrintNotes(notes, err);
@@ -330,12 +331,12 @@ int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& 
 
 int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ostream& err) {
   if (absl::Status s = CheckFiles(command.plan.Files()); !s.ok()) return Fail(s, err);
-  absl::StatusOr<PlanAsker> asker = PlanAsker::Begin(command.plan, err);
-  if (!asker.ok()) return Fail(asker.status(), err);
+  PlanAsker asker(command.plan, err);
+  if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
   wire::BlockersCall call;
-  *call.mutable_input() = asker->input;
+  *call.mutable_input() = asker.input;
   call.set_limit(static_cast<uint32_t>(command.limit));
-  const absl::StatusOr<wire::BlockersReply> reply = asker->Ask(&PlannerClient::Blockers, call);
+  const absl::StatusOr<wire::BlockersReply> reply = asker.Ask(&PlannerClient::Blockers, call);
   if (!reply.ok()) return Fail(reply.status(), err);
   command.Print(ReadBlockers(*reply), ReadWarnings(*reply),
                 reply->has_currency() ? std::optional(reply->currency()) : std::nullopt, out);
@@ -344,16 +345,16 @@ int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ost
 
 int FrontierAtServer(const FrontierCommand& command, std::ostream& out, std::ostream& err) {
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
-  absl::StatusOr<PlanAsker> asker = PlanAsker::Begin(command.plan, err);
-  if (!asker.ok()) return Fail(asker.status(), err);
+  PlanAsker asker(command.plan, err);
+  if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
   wire::FrontierCall call;
-  *call.mutable_input() = asker->input;
-  const SearchQuery search = command.SearchFrom(asker->start);
+  *call.mutable_input() = asker.input;
+  const SearchQuery search = command.SearchFrom(asker.start);
   wire::Search& to = *call.mutable_input()->mutable_search();
   to.set_budget_seconds(std::max(search.budget_s, 0.0));
   if (search.iterations) to.set_iterations(*search.iterations);
   to.set_seed(static_cast<uint32_t>(search.seed));
-  const absl::StatusOr<wire::FrontierReply> reply = asker->Ask(&PlannerClient::Frontier, call);
+  const absl::StatusOr<wire::FrontierReply> reply = asker.Ask(&PlannerClient::Frontier, call);
   if (!reply.ok()) return Fail(reply.status(), err);
   return command.Print(
       StoryOf(ReadFrontier(*reply), reply->nodes(), ReadWarnings(*reply),
