@@ -232,7 +232,7 @@ TEST(OptionTableTest, EveryRangeHasTheDefault) {
     }
     EXPECT_TRUE(Contains(field.range, value)) << value;
     for (const OptionFlag* const flag : {&field.row.flag, &field.row.old}) {
-      if (flag->range) EXPECT_TRUE(Contains(*flag->range, value)) << flag->name;
+      EXPECT_TRUE(!flag->range || Contains(*flag->range, value)) << flag->name;
       EXPECT_TRUE(Contains(field.range, flag->of_command.value_or(value))) << flag->name;
     }
   }
