@@ -60,7 +60,7 @@ class OwnSessionTest : public ::testing::Test {
     wire::RoundCall call;
     call.mutable_input()->set_session("prod");
     call.mutable_input()->set_now(now_s);
-    call.mutable_view()->set_format(wire::View::DATA);
+    call.set_form(wire::AS_DATA);
     return own_.Round(call);
   }
 
