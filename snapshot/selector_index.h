@@ -4,9 +4,9 @@
 //   ShapeIndex shapes;
 //   SelectorIndex budgets(shapes, /*kinds=*/1);
 //   shapes.Add(shape);                     // Each shape once, in the order of the ids.
-//   budgets.Add(0, {&matcher, 1});         // Selectors have numbers from 0 on.
+//   budgets.Add({&matcher, 1});            // Selectors have numbers from 0 on.
 //   budgets.CountShape(shape);             // Of each shape that comes later, after shapes.Add().
-//   budgets.ForEachSelector(shape, ...);   // Those that may match it.
+//   budgets.ForEachSelector(shape, [&](uint32_t selector) { Look(selector); });
 //
 // ShapeMatches (shape_matches.h) answers the same for all shapes at once when a catalog is built.
 //

@@ -107,6 +107,7 @@
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/live/change_batch.h"
 #include "snapshot/live/live_snapshot.h"
+#include "snapshot/selector_index.h"
 #include "snapshot/shape_room.h"
 #include "snapshot/symbols.h"
 #include "tools/cli.h"
@@ -213,6 +214,17 @@ absl::Status Builder(const objects::Node& node, const objects::Pod& pod) {
   if (absl::Status s = builder.AddPod(pod); !s.ok()) return s;
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
   return snapshot.status();
+}
+
+// snapshot/selector_index.h
+void Look(uint32_t selector);
+void WhichSelectors(const PodShape& shape, const PodMatcher& matcher) {
+  ShapeIndex shapes;
+  SelectorIndex budgets(shapes, /*kinds=*/1);
+  shapes.Add(shape);
+  budgets.Add({&matcher, 1});
+  budgets.CountShape(shape);
+  budgets.ForEachSelector(shape, [&](uint32_t selector) { Look(selector); });
 }
 
 // snapshot/symbols.h

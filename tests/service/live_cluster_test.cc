@@ -223,7 +223,8 @@ class Twin {
     request.pass.pending = loaded.pending;
     const absl::StatusOr<PlanResult> want = MakePlan(loaded.snapshot, groups, request);
     const NodeGroups live_groups = AssignGroups(live_.Snapshot().catalog(), rules);
-    request.pass.pending = live_.Pending();
+    const std::vector<PodId> pending = live_.Pending();
+    request.pass.pending = pending;
     const absl::StatusOr<PlanResult> got = MakePlan(live_.Snapshot(), live_groups, request);
     ASSERT_EQ(want.status(), got.status());
     if (!want.ok()) return;

@@ -1051,7 +1051,7 @@ TEST_F(SessionTest, WhatIsNotLookedForIsRefused) {
   wire::PlanCall trials = Call();
   trials.mutable_input()->mutable_trials();
   EXPECT_THAT(std::string(session_->questions().Plan(trials, std::nullopt).status().message()),
-              HasSubstr("input.trials.trials: is not from 1 to 10000"));
+              HasSubstr("input.trials.trials: 0 is not from 1 to 10000"));
 }
 
 TEST_F(SessionTest, TablesHaveAsManyNodesAsTheCallAsksFor) {
