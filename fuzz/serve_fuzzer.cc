@@ -45,38 +45,40 @@ bool Send(Session& session, uint8_t call, std::string_view bytes, uint64_t& resy
     case 0:
       if (const auto request = Parse<wire::ApplyRequest>(bytes)) {
         ChangeBatch batch(size_t{1} << 16);
-        return PutChanges(request->changes(), batch).ok() && session.Take(batch).ok();
+        return PutChanges(request->changes(), batch).ok() && session.cluster().Take(batch).ok();
       }
       return false;
     case 1:
-      return session.Load(bytes, nullptr).ok();
+      return session.cluster().Load(bytes, nullptr).ok();
     case 2:
       if (const auto settings = Parse<wire::Settings>(bytes)) {
-        (void)session.SetSettings(*settings);
+        (void)session.cluster().SetSettings(*settings);
       }
       return false;
     case 3:
       if (const auto plan = Parse<wire::PlanCall>(bytes)) {
-        (void)session.Plan(*plan, std::nullopt);
+        (void)session.questions().Plan(*plan, std::nullopt);
       }
       return false;
     case 4:
       if (const auto explain = Parse<wire::ExplainCall>(bytes)) {
-        (void)session.Explain(*explain, std::nullopt);
+        (void)session.questions().Explain(*explain, std::nullopt);
       }
       return false;
     case 5:
-      if (const auto filter = Parse<wire::FilterCall>(bytes)) (void)session.Filter(*filter);
+      if (const auto filter = Parse<wire::FilterCall>(bytes))
+        (void)session.questions().Filter(*filter);
       return false;
     case 6:
-      if (const auto pass = Parse<wire::PlanInput>(bytes)) (void)session.Pass(*pass, std::nullopt);
+      if (const auto pass = Parse<wire::PlanInput>(bytes))
+        (void)session.questions().Pass(*pass, std::nullopt);
       return false;
     default:
       if (bytes.empty()) {
-        resync = session.BeginResync();
+        resync = session.cluster().BeginResync();
         return false;
       }
-      return session.EndResync(resync).ok();
+      return session.cluster().EndResync(resync).ok();
   }
 }
 
@@ -95,13 +97,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   *question.mutable_input()->mutable_settings() = {};
   uint64_t resync = 0;
   while (!input.empty()) {
-    const uint64_t version = session.version();
-    const auto before = session.Plan(question, std::nullopt);
+    const uint64_t version = session.cluster().version();
+    const auto before = session.questions().Plan(question, std::nullopt);
     uint8_t call = 0;
     const std::string_view message = ebb::Next(input, call);
     const bool taken = ebb::Send(session, call, message, resync);
-    EBB_CHECK(session.version() == version + (taken ? 1 : 0));
-    const auto after = session.Plan(question, std::nullopt);
+    EBB_CHECK(session.cluster().version() == version + (taken ? 1 : 0));
+    const auto after = session.questions().Plan(question, std::nullopt);
     if (taken) continue;
     // A first resync that begins: the cluster may come in part from here on.
     if (absl::IsUnavailable(after.status())) continue;

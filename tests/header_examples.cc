@@ -84,7 +84,11 @@
 #include "service/run/session_rounds.h"
 #include "service/run/session_sizing.h"
 #include "service/session/session.h"
+#include "service/session/session_cluster.h"
 #include "service/session/session_feed.h"
+#include "service/session/session_questions.h"
+#include "service/session/session_round_maker.h"
+#include "service/session/session_settings.h"
 #include "service/session/wire_pass.h"
 #include "service/session/wire_query.h"
 #include "service/sizing/node_queues.h"
@@ -893,9 +897,42 @@ absl::Status PassOnTheWire(const v1alpha1::PlanInput& input, ClusterSnapshot& sn
 // service/session/session.h
 bool Answer(const SessionOptions& options, const ChangeBatch& batch, const wire::PlanCall& call) {
   Session session("prod", options);
-  absl::Status status = session.Take(batch);
-  absl::StatusOr<wire::PlanReply> made = session.Plan(call, std::nullopt);
+  absl::Status status = session.cluster().Take(batch);
+  absl::StatusOr<wire::PlanReply> made = session.questions().Plan(call, std::nullopt);
   return status.ok() && made.ok();
+}
+
+// service/session/session_cluster.h
+bool TakeAndJudge(const SessionOptions& options, const ChangeBatch& batch) {
+  SessionCluster cluster("prod", options);
+  absl::Status taken = cluster.Take(batch);
+  absl::Status filled = cluster.CheckAnswers();
+  absl::StatusOr<LoadedCluster> judged =
+      cluster.Judged(/*allow_incomplete=*/false, SessionCluster::Use::kShown);
+  return taken.ok() && filled.ok() && judged.ok();
+}
+
+// service/session/session_settings.h
+bool SettingsOfCall(const SessionOptions& options, const wire::OpenRequest& request,
+                    const wire::PlanInput& input) {
+  absl::StatusOr<SessionSettings> settings = ParseSettings(request.settings(), options);
+  absl::StatusOr<SessionSettings> of_call =
+      ParseSettings(LaidOver(settings->given, input.settings()), options);
+  return of_call.ok();
+}
+
+// service/session/session_questions.h
+bool Ask(SessionCluster& cluster, const wire::PlanCall& call) {
+  SessionQuestions questions(cluster);
+  absl::StatusOr<wire::PlanReply> made = questions.Plan(call, std::nullopt);
+  return made.ok();
+}
+
+// service/session/session_round_maker.h
+bool MakeRound(SessionCluster& cluster, const wire::RoundCall& call) {
+  SessionRoundMaker rounds(cluster);
+  absl::StatusOr<wire::RoundReply> made = rounds.Round(call, std::nullopt);
+  return made.ok();
 }
 
 // service/session/session_feed.h

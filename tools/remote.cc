@@ -24,7 +24,7 @@
 #include "service/file_identity.h"
 #include "service/options/round_options.h"
 #include "service/prices.h"
-#include "service/session/session.h"
+#include "service/session/session_settings.h"
 #include "service/session/wire_query.h"
 #include "service/session/wire_tables.h"
 #include "service/session/wire_what_if.h"

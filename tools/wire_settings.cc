@@ -7,7 +7,7 @@
 
 #include "service/options/option_field.h"
 #include "service/options/round_options.h"
-#include "service/session/session.h"
+#include "service/session/session_settings.h"
 #include "service/settings_file.h"
 #include "tools/option_flags.h"
 #include "tools/round_command.h"

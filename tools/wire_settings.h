@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "service/session/session.h"
+#include "service/session/session_settings.h"
 #include "tools/plan_command.h"
 
 namespace ebb {

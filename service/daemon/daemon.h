@@ -24,7 +24,7 @@
 #include "service/daemon/listener.h"
 #include "service/daemon/planner_service.h"
 #include "service/daemon/sessions.h"
-#include "service/session/session.h"
+#include "service/session/session_options.h"
 
 namespace ebb {
 

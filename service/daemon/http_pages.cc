@@ -187,7 +187,7 @@ class HttpPages::Impl {
     wire::ExplainCall call;
     call.add_nodes(request.Parameter("node"));
     return Answer(request, [call](Session& session) -> absl::StatusOr<std::string> {
-      const auto reply = session.Explain(call, std::nullopt);
+      const auto reply = session.questions().Explain(call, std::nullopt);
       if (!reply.ok()) return reply.status();
       return std::string(reply->json());
     });

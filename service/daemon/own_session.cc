@@ -75,7 +75,7 @@ absl::StatusOr<wire::SessionStatus> OwnSession::Open(const wire::OpenRequest& re
   return Ask<wire::SessionStatus>(
       sessions_.FindOrMake(request.session()), timeout_, 0,
       [request](Session& session, auto) -> absl::StatusOr<wire::SessionStatus> {
-        if (absl::Status s = session.SetSettings(request.settings()); !s.ok()) return s;
+        if (absl::Status s = session.cluster().SetSettings(request.settings()); !s.ok()) return s;
         return session.Status();
       });
 }
@@ -83,31 +83,31 @@ absl::StatusOr<wire::SessionStatus> OwnSession::Open(const wire::OpenRequest& re
 absl::StatusOr<wire::RoundReply> OwnSession::Round(const wire::RoundCall& call) {
   return Ask<wire::RoundReply>(
       sessions_.Find(call.input().session()), timeout_, call.input().min_version(),
-      [call](Session& session, auto end) { return session.Round(call, end); });
+      [call](Session& session, auto end) { return session.rounds().Round(call, end); });
 }
 
 absl::StatusOr<wire::ActuationReply> OwnSession::ReportActuation(
     const wire::ActuationReport& report) {
   return Ask<wire::ActuationReply>(
       sessions_.Find(report.session()), timeout_, 0,
-      [report](Session& session, auto) { return session.ReportActuation(report); });
+      [report](Session& session, auto) { return session.rounds().ReportActuation(report); });
 }
 
 absl::StatusOr<wire::SizingReply> OwnSession::Sizing(const wire::SizingCall& call) {
   return Ask<wire::SizingReply>(sessions_.Find(call.session()), timeout_, 0,
-                                [](Session& session, auto) { return session.Sizing(); });
+                                [](Session& session, auto) { return session.rounds().Sizing(); });
 }
 
 absl::StatusOr<SessionCalls::Exported> OwnSession::Export(const std::string& session) {
   constexpr int kTimeouts = 10;
   return Ask<Exported>(sessions_.Find(session), kTimeouts * timeout_, 0,
                        [](Session& of, auto) -> absl::StatusOr<Exported> {
-                         Exported exported{.version = of.version(), .snapshot = ""};
+                         Exported exported{.version = of.cluster().version(), .snapshot = ""};
                          const auto write = [&](std::string_view part) {
                            exported.snapshot.append(part);
                            return absl::OkStatus();
                          };
-                         if (absl::Status s = of.Export(write); !s.ok()) return s;
+                         if (absl::Status s = of.cluster().Export(write); !s.ok()) return s;
                          return exported;
                        });
 }

@@ -63,13 +63,16 @@ absl::StatusOr<std::string> PageJson(Session& session) {
     page = PageOf(report);
     return absl::OkStatus();
   };
-  if (absl::Status s = session.WithReport(wire::PlanInput(), std::nullopt, tell); !s.ok()) return s;
-  page["version"] = session.version();
-  if (const wire::Freshness freshness = session.Freshness(); freshness.has_not_fed_since()) {
+  if (absl::Status s = session.questions().WithReport(wire::PlanInput(), std::nullopt, tell);
+      !s.ok())
+    return s;
+  page["version"] = session.cluster().version();
+  if (const wire::Freshness freshness = session.cluster().Freshness();
+      freshness.has_not_fed_since()) {
     page["notFedSince"] = FormatRfc3339(freshness.not_fed_since());
   }
   page["timers"] = Json::array();
-  for (const auto& [node, since_s] : session.Timers()) {
+  for (const auto& [node, since_s] : session.rounds().Timers()) {
     page["timers"].push_back({{"node", node}, {"since", FormatRfc3339(since_s)}});
   }
   return CompactJson(page);
@@ -88,7 +91,7 @@ std::optional<std::string> PageJsons::Find(const std::weak_ptr<const void>& owne
 
 absl::StatusOr<std::string> PageJsons::Of(const std::weak_ptr<const void>& owner,
                                           Session& session) {
-  const uint64_t revision = session.revision();
+  const uint64_t revision = session.cluster().revision();
   const int64_t rounds = session.Status().rounds();
   if (auto kept = Find(owner, revision, rounds)) return *std::move(kept);
   absl::StatusOr<std::string> text = PageJson(session);

@@ -1,7 +1,7 @@
 // PageJson: what the page for people (http_pages.h) shows of a session's cluster as it is now.
 //
 // Threads: that of the session.
-// Errors:  those of Session::Plan.
+// Errors:  those of SessionQuestions::Plan.
 // Cost:    a plan and its report.  PageJsons keeps the last text of each session until its cluster,
 //          its settings, its feeders or its rounds change.
 
@@ -32,7 +32,7 @@ class PageJsons {
  private:
   struct Page {
     std::weak_ptr<const void> owner;
-    uint64_t revision = 0;  // Session::revision().
+    uint64_t revision = 0;  // SessionCluster::revision().
     int64_t rounds = 0;     // The page shows their timers.
     std::string text;
   };

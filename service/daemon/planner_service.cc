@@ -291,14 +291,14 @@ class LoadCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
     const std::shared_ptr<SessionThread> keep = *std::move(thread);
     keep->Post({.run = [this](Session& session) -> SessionCall::Tell {
                   // A change that was taken while the dump came is not in it.
-                  if (session.batches() != batches_at_first_) {
+                  if (session.cluster().batches() != batches_at_first_) {
                     return [this] {
                       End(absl::AbortedError(
                           "the cluster changed while the dump was sent; nothing was loaded"));
                     };
                   }
-                  auto loaded =
-                      session.Load(dump_, settings_ ? &*settings_ : nullptr, cluster_uid_);
+                  auto loaded = session.cluster().Load(dump_, settings_ ? &*settings_ : nullptr,
+                                                       cluster_uid_);
                   if (loaded.ok()) *reply_ = *loaded;
                   return [this, status = loaded.status()] { End(status); };
                 },
@@ -388,7 +388,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     }
     auto shared = std::shared_ptr<ChangeBatch>(std::move(batch));
     thread_->Post({.run = [this, shared, message](Session& session) -> SessionCall::Tell {
-                     return Take(session, *shared, *message);
+                     return Take(session.cluster(), *shared, *message);
                    },
                    .refuse =
                        [this](const absl::Status& why) {
@@ -464,19 +464,19 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   }
 
   // On the session's thread.
-  SessionCall::Tell Take(Session& session, const ChangeBatch& batch,
+  SessionCall::Tell Take(SessionCluster& cluster, const ChangeBatch& batch,
                          const wire::SyncRequest& message) {
     {
       const std::lock_guard lock(mutex_);
       if (!failed_.ok()) return [this] { Told(std::nullopt); };
     }
     wire::SyncReply reply;
-    absl::Status taken = TakeMessage(session, batch, message, reply);
+    absl::Status taken = TakeMessage(cluster, batch, message, reply);
     if (taken.ok()) {
-      session.SetServerVersion(message.kubernetes_version());
+      cluster.SetServerVersion(message.kubernetes_version());
       if (message.has_broken_watches()) broken_ = message.broken_watches();
       if (feeder_ && (message.has_broken_watches() || message.resync_ends())) {
-        session.SetBrokenWatches(*feeder_, broken_);
+        cluster.SetBrokenWatches(*feeder_, broken_);
       }
     }
     if (!taken.ok()) {
@@ -488,46 +488,46 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
         Told(std::nullopt);
       };
     }
-    reply.set_version(session.version());
+    reply.set_version(cluster.version());
     return [this, reply] { Told(reply); };
   }
 
   // On the session's thread.
-  absl::Status TakeMessage(Session& session, const ChangeBatch& batch,
+  absl::Status TakeMessage(SessionCluster& cluster, const ChangeBatch& batch,
                            const wire::SyncRequest& message, wire::SyncReply& reply) {
     // Nothing of another cluster's message is taken.
-    absl::Status taken = session.CheckCluster(message.cluster_uid(), batch);
+    absl::Status taken = cluster.CheckCluster(message.cluster_uid(), batch);
     if (!taken.ok()) return taken;
     // A UID that an earlier message named was checked then.
     if (named_cluster_.empty()) named_cluster_ = message.cluster_uid();
     if (message.resync_begins()) {
-      taken = session.CheckNamesCluster(named_cluster_, batch, feeder_);
+      taken = cluster.CheckNamesCluster(named_cluster_, batch, feeder_);
       if (!taken.ok()) return taken;
-      if (resync_) session.DropResync(*resync_);
-      resync_ = session.BeginResync();
+      if (resync_) cluster.DropResync(*resync_);
+      resync_ = cluster.BeginResync();
     }
     if (message.resync_ends() && !resync_) {
       return absl::InvalidArgumentError("resync_ends: none has begun in this stream");
     }
-    const bool resync_is_over = resync_ && !session.InResync(*resync_);
+    const bool resync_is_over = resync_ && !cluster.InResync(*resync_);
     if (message.resync_ends() && resync_is_over) {
       return absl::AbortedError("resync_ends: the cluster was loaded again since it began");
     }
     // What a resync names is how things are.
-    taken = session.Take(batch, resync_is_over ? std::nullopt : resync_);
+    taken = cluster.Take(batch, resync_is_over ? std::nullopt : resync_);
     if (!taken.ok()) return taken;
-    session.KeepToCluster(message.cluster_uid(), feeder_);
+    cluster.KeepToCluster(message.cluster_uid(), feeder_);
     if (message.resync_ends()) {
-      const absl::StatusOr<uint64_t> deleted = session.EndResync(*resync_);
+      const absl::StatusOr<uint64_t> deleted = cluster.EndResync(*resync_);
       resync_.reset();
       if (!deleted.ok()) return deleted.status();
       reply.set_deleted_by_resync(*deleted);
     }
     if (message.whole()) {
-      taken = session.SayWhole(resync_);
+      taken = cluster.SayWhole(resync_);
       if (!taken.ok()) return taken;
     }
-    if (!feeder_ && (message.resync_ends() || message.whole())) feeder_ = session.BeginFeed();
+    if (!feeder_ && (message.resync_ends() || message.whole())) feeder_ = cluster.BeginFeed();
     return absl::OkStatus();
   }
 
@@ -572,8 +572,8 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     if (!resync_ && !feeder_) return;
     thread_->Post(
         {.run = [resync = resync_, feeder = feeder_](Session& session) -> SessionCall::Tell {
-           if (resync) session.DropResync(*resync);
-           if (feeder) session.EndFeed(*feeder);
+           if (resync) session.cluster().DropResync(*resync);
+           if (feeder) session.cluster().EndFeed(*feeder);
            return nullptr;
          },
          .refuse = [](const absl::Status&) {},
@@ -740,9 +740,9 @@ class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
 
  private:
   absl::Status Make(Session& session) {
-    parts_.emplace_back().set_version(session.version());
-    *parts_.back().mutable_freshness() = session.Freshness();
-    return session.Export([this](std::string_view bytes) {
+    parts_.emplace_back().set_version(session.cluster().version());
+    *parts_.back().mutable_freshness() = session.cluster().Freshness();
+    return session.cluster().Export([this](std::string_view bytes) {
       std::string* part = parts_.back().mutable_snapshot();
       if (part->size() + bytes.size() > kExportPartBytes) {
         part = parts_.emplace_back().mutable_snapshot();
@@ -908,7 +908,8 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     auto* const call = Call("Open", request->session(), context, reply);
     call->On(options_.sessions->FindOrMake(request->session()), 0,
              [request](Session& session, auto) -> absl::StatusOr<wire::SessionStatus> {
-               if (absl::Status s = session.SetSettings(request->settings()); !s.ok()) return s;
+               if (absl::Status s = session.cluster().SetSettings(request->settings()); !s.ok())
+                 return s;
                return session.Status();
              });
     return call;
@@ -936,9 +937,9 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     }
     call->On(options_.sessions->FindOrMake(request->session()), 0,
              [batch](Session& session, auto) -> absl::StatusOr<wire::ApplyReply> {
-               if (absl::Status s = session.Take(*batch); !s.ok()) return s;
+               if (absl::Status s = session.cluster().Take(*batch); !s.ok()) return s;
                wire::ApplyReply taken;
-               taken.set_version(session.version());
+               taken.set_version(session.cluster().version());
                return taken;
              });
     return call;
@@ -952,47 +953,47 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   // A question with a PlanInput that ends early when its client has gone.
   template <typename Request, typename Reply>
   Unary* AskAboutPlans(const char* name, Context* context, const Request* request, Reply* reply,
-                       absl::StatusOr<Reply> (Session::*ask)(const Request&,
-                                                             std::optional<Clock::time_point>,
-                                                             const Deadline*)) {
+                       absl::StatusOr<Reply> (SessionQuestions::*ask)(
+                           const Request&, std::optional<Clock::time_point>, const Deadline*)) {
     auto* const call = Call(name, request->input().session(), context, reply);
     call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
              WithinMemory<Reply>([request, context, ask](Session& session, auto end) {
                const CallCancelled cancelled(*context);
-               return (session.*ask)(*request, end, &cancelled);
+               return (session.questions().*ask)(*request, end, &cancelled);
              }));
     return call;
   }
 
   Unary* Plan(Context* context, const wire::PlanCall* request, wire::PlanReply* reply) override {
-    return AskAboutPlans("Plan", context, request, reply, &Session::Plan);
+    return AskAboutPlans("Plan", context, request, reply, &SessionQuestions::Plan);
   }
 
   Unary* Explain(Context* context, const wire::ExplainCall* request,
                  wire::ExplainReply* reply) override {
-    return AskAboutPlans("Explain", context, request, reply, &Session::Explain);
+    return AskAboutPlans("Explain", context, request, reply, &SessionQuestions::Explain);
   }
 
   Unary* Blockers(Context* context, const wire::BlockersCall* request,
                   wire::BlockersReply* reply) override {
-    return AskAboutPlans("Blockers", context, request, reply, &Session::Blockers);
+    return AskAboutPlans("Blockers", context, request, reply, &SessionQuestions::Blockers);
   }
 
   Unary* Frontier(Context* context, const wire::FrontierCall* request,
                   wire::FrontierReply* reply) override {
-    return AskAboutPlans("Frontier", context, request, reply, &Session::Frontier);
+    return AskAboutPlans("Frontier", context, request, reply, &SessionQuestions::Frontier);
   }
 
   Unary* WhatIf(Context* context, const wire::WhatIfCall* request,
                 wire::WhatIfReply* reply) override {
-    return AskAboutPlans("WhatIf", context, request, reply, &Session::WhatIf);
+    return AskAboutPlans("WhatIf", context, request, reply, &SessionQuestions::WhatIf);
   }
 
   Unary* Pass(Context* context, const wire::PlanInput* request, wire::PassReply* reply) override {
     auto* const call = Call("Pass", request->session(), context, reply);
     call->On(options_.sessions->Find(request->session()), request->min_version(),
-             WithinMemory<wire::PassReply>(
-                 [request](Session& session, auto end) { return session.Pass(*request, end); }));
+             WithinMemory<wire::PassReply>([request](Session& session, auto end) {
+               return session.questions().Pass(*request, end);
+             }));
     return call;
   }
 
@@ -1002,7 +1003,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     call->On(options_.sessions->Find(request->session()), request->min_version(),
              WithinMemory<wire::FilterReply>([request, context](Session& session, auto) {
                const CallCancelled cancelled(*context);
-               return session.Filter(*request, &cancelled);
+               return session.questions().Filter(*request, &cancelled);
              }));
     return call;
   }
@@ -1018,16 +1019,18 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
 
   Unary* Round(Context* context, const wire::RoundCall* request, wire::RoundReply* reply) override {
     auto* const call = Call("Round", request->input().session(), context, reply);
-    call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             [request](Session& session, auto end) { return session.Round(*request, end); });
+    call->On(
+        options_.sessions->Find(request->input().session()), request->input().min_version(),
+        [request](Session& session, auto end) { return session.rounds().Round(*request, end); });
     return call;
   }
 
   Unary* ReportActuation(Context* context, const wire::ActuationReport* request,
                          wire::ActuationReply* reply) override {
     auto* const call = Call("ReportActuation", request->session(), context, reply);
-    call->On(options_.sessions->Find(request->session()), 0,
-             [request](Session& session, auto) { return session.ReportActuation(*request); });
+    call->On(options_.sessions->Find(request->session()), 0, [request](Session& session, auto) {
+      return session.rounds().ReportActuation(*request);
+    });
     return call;
   }
 
@@ -1035,7 +1038,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                 wire::SizingReply* reply) override {
     auto* const call = Call("Sizing", request->session(), context, reply);
     call->On(options_.sessions->Find(request->session()), 0,
-             [](Session& session, auto) { return session.Sizing(); });
+             [](Session& session, auto) { return session.rounds().Sizing(); });
     return call;
   }
 

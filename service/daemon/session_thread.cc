@@ -105,10 +105,10 @@ void SessionThread::Publish() {
   wire::SessionStatus status = session_->Status();
   MetricsSnapshot metrics;
   const bool after_round = status.rounds() != status_.rounds();  // Nobody else writes it.
-  if (after_round) metrics = session_->RoundMetrics();
+  if (after_round) metrics = session_->rounds().RoundMetrics();
   const std::lock_guard lock(mutex_);
-  version_ = session_->version();
-  batches_ = session_->batches();
+  version_ = session_->cluster().version();
+  batches_ = session_->cluster().batches();
   status_ = std::move(status);
   if (after_round) round_metrics_ = std::move(metrics);
 }
@@ -133,7 +133,7 @@ namespace {
 
 wire::PlanChange Refusal(const Session& session, const absl::Status& why) {
   wire::PlanChange change;
-  change.set_version(session.version());
+  change.set_version(session.cluster().version());
   change.set_refused(std::string(why.message()));
   return change;
 }
@@ -145,7 +145,7 @@ Clock::time_point SessionThread::Tell() {
                 [](const auto& watcher) { return watcher->state() == PlanWatcher::State::kGone; });
   Clock::time_point next = Clock::time_point::max();
   const auto waits = [&](const auto& watcher) {
-    return watcher->looked_at != session_->revision() &&
+    return watcher->looked_at != session_->cluster().revision() &&
            watcher->state() == PlanWatcher::State::kReady;
   };
   const auto due = std::ranges::find_if(watchers_, [&](const auto& watcher) {
@@ -157,9 +157,9 @@ Clock::time_point SessionThread::Tell() {
     const std::unique_ptr<PlanWatcher>& watcher = watchers_.back();
     const bool first = watcher->looked_at == 0;
     const bool was_fed = watcher->told.is_fed;
-    watcher->looked_at = session_->revision();
+    watcher->looked_at = session_->cluster().revision();
     watcher->next_look = Clock::now() + watcher->min_interval;
-    auto change = session_->PlanChanges(watcher->input, watcher->told);
+    auto change = session_->questions().PlanChanges(watcher->input, watcher->told);
     // A watcher that was taken waits for the end of a resync, as for nodes.
     const bool refused = absl::IsFailedPrecondition(change.status()) ||
                          (!first && absl::IsUnavailable(change.status()));

@@ -57,7 +57,7 @@ struct PlanWatcher {
   // A change, why there is no plan (PlanChange.refused), or with which status the watch ends.
   std::function<void(const absl::StatusOr<wire::PlanChange>&)> send;
 
-  Session::ToldPlan told;
+  SessionQuestions::ToldPlan told;
   std::string refused;            // The last refusal that was sent; "": a plan was, or nothing.
   uint64_t looked_at = 0;         // The session's revision; 0: none.
   Clock::time_point next_look{};  // Not before.

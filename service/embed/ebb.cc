@@ -234,8 +234,8 @@ absl::StatusOr<std::unique_ptr<ebb_cluster>> NewCluster(uint32_t abi_version,
 
 absl::Status Apply(ebb_cluster* cluster, const ebb::ChangeBatch& changes, uint64_t* version) {
   return Changing(cluster, [&](ebb::Session& session) {
-    absl::Status taken = session.Take(changes);
-    if (taken.ok() && version != nullptr) *version = session.version();
+    absl::Status taken = session.cluster().Take(changes);
+    if (taken.ok() && version != nullptr) *version = session.cluster().version();
     return taken;
   });
 }
@@ -299,7 +299,7 @@ absl::StatusOr<std::string> Plan(ebb::Session& session, ebb_encoding encoding, c
                                  size_t size) {
   const auto call = Read<wire::PlanCall>(encoding, data, size);
   if (!call.ok()) return call.status();
-  const absl::StatusOr<wire::PlanReply> reply = session.Plan(*call, std::nullopt);
+  const absl::StatusOr<wire::PlanReply> reply = session.questions().Plan(*call, std::nullopt);
   return Answer(reply, reply.ok() ? reply->plan() : "", encoding);
 }
 
@@ -307,7 +307,7 @@ absl::StatusOr<std::string> Explain(ebb::Session& session, ebb_encoding encoding
                                     size_t size) {
   const auto call = Read<wire::ExplainCall>(encoding, data, size);
   if (!call.ok()) return call.status();
-  const absl::StatusOr<wire::ExplainReply> reply = session.Explain(*call, std::nullopt);
+  const absl::StatusOr<wire::ExplainReply> reply = session.questions().Explain(*call, std::nullopt);
   return Answer(reply, reply.ok() ? reply->json() : "", encoding);
 }
 
@@ -315,7 +315,7 @@ absl::StatusOr<std::string> Filter(ebb::Session& session, ebb_encoding encoding,
                                    size_t size) {
   const auto call = Read<wire::FilterCall>(encoding, data, size);
   if (!call.ok()) return call.status();
-  const absl::StatusOr<wire::FilterReply> reply = session.Filter(*call);
+  const absl::StatusOr<wire::FilterReply> reply = session.questions().Filter(*call);
   return Answer(reply, reply.ok() ? reply->json() : "", encoding);
 }
 
@@ -323,21 +323,21 @@ absl::StatusOr<std::string> Pass(ebb::Session& session, ebb_encoding encoding, c
                                  size_t size) {
   const auto call = Read<wire::PlanInput>(encoding, data, size);
   if (!call.ok()) return call.status();
-  return Answer(session.Pass(*call, std::nullopt), "", encoding);
+  return Answer(session.questions().Pass(*call, std::nullopt), "", encoding);
 }
 
 absl::StatusOr<std::string> PassTable(ebb::Session& session, ebb_encoding encoding,
                                       const void* data, size_t size) {
   const auto call = Read<wire::PlanInput>(encoding, data, size);
   if (!call.ok()) return call.status();
-  return Answer(session.PassTable(*call, std::nullopt), "", encoding);
+  return Answer(session.questions().PassTable(*call, std::nullopt), "", encoding);
 }
 
 absl::StatusOr<std::string> Round(ebb::Session& session, ebb_encoding encoding, const void* data,
                                   size_t size) {
   const auto call = Read<wire::RoundCall>(encoding, data, size);
   if (!call.ok()) return call.status();
-  const absl::StatusOr<wire::RoundReply> reply = session.Round(*call, std::nullopt);
+  const absl::StatusOr<wire::RoundReply> reply = session.rounds().Round(*call, std::nullopt);
   return Answer(reply, reply.ok() ? reply->json() : "", encoding);
 }
 
@@ -345,7 +345,7 @@ absl::StatusOr<std::string> Report(ebb::Session& session, ebb_encoding encoding,
                                    size_t size) {
   const auto report = Read<wire::ActuationReport>(encoding, data, size);
   if (!report.ok()) return report.status();
-  return Answer(session.ReportActuation(*report), "", encoding);
+  return Answer(session.rounds().ReportActuation(*report), "", encoding);
 }
 
 absl::StatusOr<std::string> Status(ebb::Session& session, ebb_encoding encoding, const void* data,
@@ -360,7 +360,7 @@ absl::StatusOr<std::string> Export(ebb::Session& session, ebb_encoding encoding,
   const auto call = Read<wire::ExportCall>(encoding, data, size);
   if (!call.ok()) return call.status();
   std::string snapshot;
-  absl::Status exported = session.Export([&](std::string_view part) {
+  absl::Status exported = session.cluster().Export([&](std::string_view part) {
     snapshot += part;
     return absl::OkStatus();
   });
@@ -459,7 +459,7 @@ ebb_code ebb_cluster_set_settings(ebb_cluster* cluster, ebb_encoding encoding, c
     return WithSession(cluster, [&](ebb::Session& session) -> absl::Status {
       const auto read = Read<wire::Settings>(encoding, settings, size);
       if (!read.ok()) return read.status();
-      return session.SetSettings(*read);
+      return session.cluster().SetSettings(*read);
     });
   });
 }
@@ -471,7 +471,7 @@ ebb_code ebb_cluster_load(ebb_cluster* cluster, const void* dump, size_t size, e
     return Changing(cluster, [&](ebb::Session& session) -> absl::Status {
       const absl::StatusOr<std::string_view> bytes = BytesOf("dump", dump, size);
       if (!bytes.ok()) return bytes.status();
-      return session.Load(*bytes, nullptr).status();
+      return session.cluster().Load(*bytes, nullptr).status();
     });
   });
 }
@@ -589,7 +589,7 @@ ebb_code ebb_cluster_plan(ebb_cluster* cluster, ebb_encoding encoding, const voi
       auto call = Read<wire::PlanCall>(encoding, request, size);
       if (!call.ok()) return call.status();
       call->set_form(wire::AS_DATA);
-      absl::StatusOr<wire::PlanReply> reply = session.Plan(*call, std::nullopt);
+      absl::StatusOr<wire::PlanReply> reply = session.questions().Plan(*call, std::nullopt);
       if (!reply.ok()) return reply.status();
       // The structs cannot say that they are of an incomplete cluster.
       const bool allowed = call->input().allow_incomplete() || cluster->options.allow_incomplete;
@@ -607,7 +607,7 @@ ebb_code ebb_cluster_pass(ebb_cluster* cluster, ebb_encoding encoding, const voi
       if (plan == nullptr) return Missing("plan");
       const auto call = Read<wire::PlanInput>(encoding, request, size);
       if (!call.ok()) return call.status();
-      absl::StatusOr<wire::PassReply> reply = session.Pass(*call, std::nullopt);
+      absl::StatusOr<wire::PassReply> reply = session.questions().Pass(*call, std::nullopt);
       if (!reply.ok()) return reply.status();
       *plan = new OwnedPlan(std::move(*reply->mutable_plan()));
       return absl::OkStatus();

@@ -13,7 +13,7 @@
 //   kEmpty            Nothing was put.
 //   kFilling          The first resync has begun and not ended, or broke off.
 //   kMaybeIncomplete  Batches of changes filled it: their sender alone knows whether more is to
-//                     come.  Nothing is carried out then (Session::Judged).
+//                     come.  Nothing is carried out then (SessionCluster::Judged).
 //   kWhole            A dump, the end of a resync, or a client that said so.
 //
 // Units:   Unix seconds, of the caller's clock.

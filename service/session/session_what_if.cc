@@ -18,7 +18,7 @@
 #include "service/plan_comparison.h"
 #include "service/plan_json.h"
 #include "service/planning/plan_answer.h"
-#include "service/session/session.h"
+#include "service/session/session_questions.h"
 #include "service/session/wire_query.h"
 #include "service/session/wire_tables.h"
 #include "service/session/wire_what_if.h"
@@ -83,9 +83,9 @@ void PutCluster(const LoadedCluster& cluster, Reply& reply) {
 
 }  // namespace
 
-absl::Status Session::WithRemedies(const wire::ExplainCall& call,
-                                   std::optional<Clock::time_point> end, const Deadline* stops,
-                                   const TellRemedies& tell) {
+absl::Status SessionQuestions::WithRemedies(const wire::ExplainCall& call,
+                                            std::optional<Clock::time_point> end,
+                                            const Deadline* stops, const TellRemedies& tell) {
   if (call.input().has_search() || call.input().trials().has_robust()) {
     return absl::InvalidArgumentError(
         "remedies: each is tried with a plan that is not searched for; the input has search or "
@@ -93,13 +93,13 @@ absl::Status Session::WithRemedies(const wire::ExplainCall& call,
   }
   absl::StatusOr<Asked> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();
-  absl::StatusOr<TrialCluster> copied = TrialCluster::Of(*cluster_, asked->cluster);
+  absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(asked->cluster);
   if (!copied.ok()) return copied.status();
   const auto answer =
       AnswerPlan(asked->query, copied->version.cluster, {.cancelled = stops}, Threads());
   if (!answer.ok()) return answer.status();
   PlanContext context = (*answer)->Context();
-  context.session = AgeForPlans();
+  context.session = cluster_.AgeForPlans();
   const PlanReport report = MakeReport(context);
   const absl::StatusOr<std::vector<NodeId>> nodes = FindNodes(
       context.catalog(), std::vector<std::string>(call.nodes().begin(), call.nodes().end()));
@@ -111,13 +111,13 @@ absl::Status Session::WithRemedies(const wire::ExplainCall& call,
   return tell(report, *nodes, *found);
 }
 
-absl::StatusOr<wire::BlockersReply> Session::Blockers(const wire::BlockersCall& call,
-                                                      std::optional<Clock::time_point> end,
-                                                      const Deadline* cancelled) {
+absl::StatusOr<wire::BlockersReply> SessionQuestions::Blockers(const wire::BlockersCall& call,
+                                                               std::optional<Clock::time_point> end,
+                                                               const Deadline* cancelled) {
   if (absl::Status s = RefuseBeyondGreedy(call.input(), "Blockers"); !s.ok()) return s;
   absl::StatusOr<Asked> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();
-  absl::StatusOr<TrialCluster> copied = TrialCluster::Of(*cluster_, asked->cluster);
+  absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(asked->cluster);
   if (!copied.ok()) return copied.status();
   const auto answer =
       AnswerPlan(asked->query, copied->version.cluster, {.cancelled = cancelled}, Threads());
@@ -134,18 +134,18 @@ absl::StatusOr<wire::BlockersReply> Session::Blockers(const wire::BlockersCall& 
       FindBlockers((*answer)->Report(), asked->query, *copied->live, options);
   if (!found.ok()) return found.status();
   wire::BlockersReply reply;
-  reply.set_version(version_);
+  reply.set_version(cluster_.version());
   reply.set_now(asked->query.now_s);
   PutBlockers(*found, reply);
   if (prices) reply.set_currency(prices->currency);
   PutCluster(copied->version.cluster, reply);
-  if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
+  cluster_.PutFreshness(reply);
   return reply;
 }
 
-absl::StatusOr<wire::FrontierReply> Session::Frontier(const wire::FrontierCall& call,
-                                                      std::optional<Clock::time_point> end,
-                                                      const Deadline* cancelled) {
+absl::StatusOr<wire::FrontierReply> SessionQuestions::Frontier(const wire::FrontierCall& call,
+                                                               std::optional<Clock::time_point> end,
+                                                               const Deadline* cancelled) {
   if (absl::Status s = CheckFrontierInput(call.input()); !s.ok()) return s;
   absl::StatusOr<Asked> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();
@@ -153,26 +153,26 @@ absl::StatusOr<wire::FrontierReply> Session::Frontier(const wire::FrontierCall& 
       AnswerFrontier(asked->query, asked->cluster, {.cancelled = cancelled}, Threads());
   if (!found.ok()) return found.status();
   wire::FrontierReply reply;
-  reply.set_version(version_);
+  reply.set_version(cluster_.version());
   reply.set_now(asked->query.now_s);
   reply.set_nodes(asked->cluster.snapshot.nodes());
   PutFrontier(found->frontier.points, reply);
   if (found->prices) reply.set_currency(found->prices->currency);
   PutCluster(asked->cluster, reply);
-  if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
+  cluster_.PutFreshness(reply);
   return reply;
 }
 
-absl::StatusOr<wire::WhatIfReply> Session::WhatIf(const wire::WhatIfCall& call,
-                                                  std::optional<Clock::time_point> end,
-                                                  const Deadline* cancelled) {
+absl::StatusOr<wire::WhatIfReply> SessionQuestions::WhatIf(const wire::WhatIfCall& call,
+                                                           std::optional<Clock::time_point> end,
+                                                           const Deadline* cancelled) {
   const std::string name =
       call.changes_name().empty() ? "changes" : std::string(call.changes_name());
   const absl::StatusOr<ebb::WhatIf> what_if = ParseWhatIf(name, call.changes());
   if (!what_if.ok()) return what_if.status();
   absl::StatusOr<Asked> before = Prepare(call.input(), end, Use::kShown);
   if (!before.ok()) return before.status();
-  absl::StatusOr<TrialCluster> copied = TrialCluster::Of(*cluster_, before->cluster);
+  absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(before->cluster);
   if (!copied.ok()) return copied.status();
   LoadedCluster& cluster = copied->version.cluster;
   const auto plan_of = [&](const PlanQuery& query,
@@ -190,8 +190,8 @@ absl::StatusOr<wire::WhatIfReply> Session::WhatIf(const wire::WhatIfCall& call,
   if (!notes.ok()) return notes.status();
   LiveCluster::Version changed = copied->live->Unjudged();
   const wire::PlanInput& then = call.has_then() ? call.then() : call.input();
-  std::optional<Effective> parsed;
-  const absl::StatusOr<const Effective*> settings = SettingsOf(then, parsed);
+  std::optional<SessionSettings> parsed;
+  const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(then, parsed);
   if (!settings.ok()) return settings.status();
   const absl::StatusOr<PlanQuery> query =
       QueryOver(then, end, /*others=*/{}, **settings, changed.cluster);
@@ -201,12 +201,12 @@ absl::StatusOr<wire::WhatIfReply> Session::WhatIf(const wire::WhatIfCall& call,
   const absl::StatusOr<PlanComparison> comparison = ComparePlans(*plan_before, *plan_after);
   if (!comparison.ok()) return comparison.status();
   wire::WhatIfReply reply;
-  reply.set_version(version_);
+  reply.set_version(cluster_.version());
   reply.set_now(before->query.now_s);
   PutComparison(*comparison, *reply.mutable_differences());
   for (const std::string& note : *notes) reply.add_notes(note);
   PutCluster(cluster, reply);
-  if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
+  cluster_.PutFreshness(reply);
   return reply;
 }
 

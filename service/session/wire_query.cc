@@ -264,4 +264,12 @@ absl::Status CheckTaken(const wire::PlanInput& input, QuestionOf call) {
   return absl::OkStatus();
 }
 
+absl::Status CheckForm(wire::Form form, std::initializer_list<wire::Form> taken,
+                       std::string_view call) {
+  if (std::ranges::find(taken, form) != taken.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("form: ", wire::Form_IsValid(form) ? wire::Form_Name(form) : absl::StrCat(form),
+                   " is not a form of ", Absl(call)));
+}
+
 }  // namespace ebb

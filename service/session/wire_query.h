@@ -11,7 +11,9 @@
 #define EBB_SERVICE_SESSION_WIRE_QUERY_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,6 +45,10 @@ enum class QuestionOf : uint8_t { kPlan, kPass, kRound };
 
 // Errors: the input has a field that calls of that kind do not take.
 absl::Status CheckTaken(const v1alpha1::PlanInput& input, QuestionOf call);
+
+// That `call`, by its name, answers in the form.
+absl::Status CheckForm(v1alpha1::Form form, std::initializer_list<v1alpha1::Form> taken,
+                       std::string_view call);
 
 }  // namespace ebb
 

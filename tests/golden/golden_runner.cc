@@ -408,7 +408,8 @@ class Replay {
       }
       if (groups.HasGpuLabel(node)) call.mutable_groups()->add_gpu_nodes(name(node));
     });
-    const absl::StatusOr<v1alpha1::PassReply> reply = session_->Pass(call, std::nullopt);
+    const absl::StatusOr<v1alpha1::PassReply> reply =
+        session_->questions().Pass(call, std::nullopt);
     if (!reply.ok()) return reply.status();
     v1alpha1::PassPlan expected;
     WritePassPlan(catalog, plan, &expected);
@@ -449,7 +450,7 @@ class Replay {
                                        .kubernetes_version = version_});
       session_options_.as_given = true;
       session_.emplace("golden", session_options_);
-      if (absl::Status s = session_->SetSettings(SessionSettings()); !s.ok()) return s;
+      if (absl::Status s = session_->cluster().SetSettings(SessionSettings()); !s.ok()) return s;
     }
     const Objects& now = objects_[step_];
     for (const auto& object : live_objects_) {
@@ -487,7 +488,7 @@ class Replay {
     for (const absl::string_view object : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
       if (absl::Status s = batch.PutJson({object.data(), object.size()}); !s.ok()) return s;
     }
-    if (absl::Status s = session_->Take(batch); !s.ok()) return s;
+    if (absl::Status s = session_->cluster().Take(batch); !s.ok()) return s;
     return live_->Read([&](ObjectSink& sink) {
       ImportStats stats;
       return ReadBytes(name_, text, sink, stats);
@@ -496,7 +497,7 @@ class Replay {
   absl::Status DeleteLive(const Object& object) {
     ChangeBatch batch;
     if (absl::Status s = batch.DeleteJson(object.json); !s.ok()) return s;
-    if (absl::Status s = session_->Take(batch); !s.ok()) return s;
+    if (absl::Status s = session_->cluster().Take(batch); !s.ok()) return s;
     return live_->Take(batch.changes());
   }
 

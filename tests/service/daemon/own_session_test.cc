@@ -53,7 +53,7 @@ class OwnSessionTest : public ::testing::Test {
                                         PodJson("p", "a"), PodJson("q", "b", "3")}) {
         EXPECT_TRUE(batch.PutJson(object).ok());
       }
-      EXPECT_TRUE(session.Take(batch).ok());
+      EXPECT_TRUE(session.cluster().Take(batch).ok());
     });
   }
   absl::StatusOr<wire::RoundReply> Round(int64_t now_s) {

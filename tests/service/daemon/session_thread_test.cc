@@ -52,7 +52,7 @@ class SessionThreadTest : public ::testing::Test {
     for (const std::string& object : objects) {
       if (absl::Status s = batch.PutJson(object); !s.ok()) return s;
     }
-    return session.Take(batch);
+    return session.cluster().Take(batch);
   }
 
   // One of whose two nodes can go; `more` is a node besides.
@@ -128,7 +128,7 @@ TEST_F(SessionThreadTest, CallsRunInTheirOrder) {
 TEST_F(SessionThreadTest, ACallWaitsForItsVersion) {
   std::promise<uint64_t> version;
   thread_->Post({.run = [&](Session& session) -> SessionCall::Tell {
-                   version.set_value(session.version());
+                   version.set_value(session.cluster().version());
                    return nullptr;
                  },
                  .refuse = [](const absl::Status&) {},
@@ -315,7 +315,7 @@ TEST_F(SessionThreadTest, WatchersAreToldWhatSettingsChange) {
                 settings.add_group_sizes()->set_name("g");
                 settings.mutable_group_sizes(0)->set_min_size(2);
                 settings.mutable_group_sizes(0)->set_max_size(5);
-                return s.SetSettings(settings);
+                return s.cluster().SetSettings(settings);
               }).ok());
   told->WaitFor(2);
   const std::lock_guard lock(told->mutex);
@@ -359,7 +359,7 @@ TEST_F(SessionThreadTest, EachCallThatWaitsIsServed) {
   std::vector<std::promise<uint64_t>> versions(5);
   for (size_t i = 0; i < versions.size(); ++i) {
     thread_->Post({.run = [&, i](Session& session) -> SessionCall::Tell {
-                     versions[i].set_value(session.version());
+                     versions[i].set_value(session.cluster().version());
                      return nullptr;
                    },
                    .refuse = [](const absl::Status&) {},

@@ -114,8 +114,8 @@ class WirePassTest : public ::testing::Test {
     Take(batch);
   }
   void Take(const ChangeBatch& batch) {
-    ASSERT_TRUE(session_->Take(batch).ok());
-    ASSERT_TRUE(twin_->Take(batch).ok());
+    ASSERT_TRUE(session_->cluster().Take(batch).ok());
+    ASSERT_TRUE(twin_->cluster().Take(batch).ok());
   }
   static wire::PlanInput Call(const std::vector<std::string>& candidates) {
     wire::PlanInput call;
@@ -124,10 +124,10 @@ class WirePassTest : public ::testing::Test {
     return call;
   }
   wire::PassPlan Pass(const wire::PlanInput& call) {
-    const absl::StatusOr<wire::PassReply> reply = session_->Pass(call, std::nullopt);
+    const absl::StatusOr<wire::PassReply> reply = session_->questions().Pass(call, std::nullopt);
     EXPECT_TRUE(reply.ok()) << reply.status();
     if (!reply.ok()) return wire::PassPlan();
-    const absl::StatusOr<wire::PassTable> table = twin_->PassTable(call, std::nullopt);
+    const absl::StatusOr<wire::PassTable> table = twin_->questions().PassTable(call, std::nullopt);
     EXPECT_TRUE(table.ok()) << table.status();
     if (!table.ok()) return wire::PassPlan();
     EXPECT_EQ(table->version(), reply->version());
@@ -142,8 +142,8 @@ class WirePassTest : public ::testing::Test {
     return reply->plan();
   }
   std::string Refusal(const wire::PlanInput& call) {
-    const std::string told(twin_->PassTable(call, std::nullopt).status().message());
-    EXPECT_EQ(told, session_->Pass(call, std::nullopt).status().message());
+    const std::string told(twin_->questions().PassTable(call, std::nullopt).status().message());
+    EXPECT_EQ(told, session_->questions().Pass(call, std::nullopt).status().message());
     return told;
   }
   static std::vector<std::string> Removed(const wire::PassPlan& plan) {
@@ -318,7 +318,7 @@ TEST_F(WirePassTest, ANodeThatWasDeletedIsNoCandidate) {
 
 TEST_F(WirePassTest, AnEmptyClusterHasAnEmptyPlan) {
   Session empty("e", options_);
-  const absl::StatusOr<wire::PassReply> reply = empty.Pass(Call({}), std::nullopt);
+  const absl::StatusOr<wire::PassReply> reply = empty.questions().Pass(Call({}), std::nullopt);
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->plan().removes_size(), 0);
 }
