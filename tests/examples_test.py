@@ -57,7 +57,7 @@ def main():
     for what in misquotations(readme, texts):
         print(f"README.md: {what}")
         failed = True
-    if not list(misquotations(readme.replace("request.now_s", "request.now"), texts)):
+    if not list(misquotations(readme.replace("pass.now_s", "pass.now"), texts)):
         print("a quotation that is wrong was not noticed")
         failed = True
     for source in sources:
