@@ -263,8 +263,8 @@ func (c *cluster) makeCompany(size int) {
 		return workload.DaemonSet(ctx, client, namespace, app)
 	}
 	make(daemonSet, workload.App{Name: "agent", CPU: "100m"})
-	// A scheduler that does not know all nodes yet fills those that it knows, and their agents find no room.
-	c.eventually("an agent runs on every node", func() bool {
+	// A scheduler that does not know all nodes yet would fill those that it knows, and their agents would find no room.
+	c.eventually("an agent is bound to every node", func() bool {
 		bound := slices.DeleteFunc(c.pods("agent"), func(pod corev1.Pod) bool { return pod.Spec.NodeName == "" })
 		return len(bound) == len(c.nodes)
 	})
