@@ -263,6 +263,11 @@ func (c *cluster) makeCompany(size int) {
 		return workload.DaemonSet(ctx, client, namespace, app)
 	}
 	make(daemonSet, workload.App{Name: "agent", CPU: "100m"})
+	// A scheduler that does not know all nodes yet would fill those that it knows, and their agents would find no room.
+	c.eventually("an agent is bound to every node", func() bool {
+		bound := slices.DeleteFunc(c.pods("agent"), func(pod corev1.Pod) bool { return pod.Spec.NodeName == "" })
+		return len(bound) == len(c.nodes)
+	})
 	for i := range size {
 		make(deployment, workload.App{Name: appName("web", i), Replicas: 20, CPU: "400m", Memory: "1Gi"})
 		c.must(workload.Budget(c.ctx, client, c.namespace, appName("web", i), 2))

@@ -23,7 +23,7 @@ const happensWithin = 5 * time.Minute
 type cluster struct {
 	t         *testing.T
 	ctx       context.Context
-	limit     time.Duration // Of the test, and again of its end.
+	limit     time.Duration // Of the test, and of the removal at its end.
 	namespace string
 	nodes     []string
 }
@@ -106,10 +106,11 @@ func (c *cluster) evict(pod string) error {
 
 // watchBudgets returns what ends the watch and fails the test where a budget did not hold.
 func (c *cluster) watchBudgets() func() *budgets.Report {
+	c.t.Helper()
 	return c.watchBudgetsBut(func(budgets.Breach) bool { return false })
 }
 
-// watchBudgetsBut is watchBudgets, but takes breaches that are excused, and logs them.
+// watchBudgetsBut is watchBudgets, but only logs breaches that are excused.
 func (c *cluster) watchBudgetsBut(excused func(budgets.Breach) bool) func() *budgets.Report {
 	c.t.Helper()
 	watcher, err := budgets.Start(c.ctx, client, c.namespace)
@@ -122,7 +123,7 @@ func (c *cluster) watchBudgetsBut(excused func(budgets.Breach) bool) func() *bud
 		c.t.Logf("budgets judged after %v: %d changes, %d evictions", since(begin), report.Events, report.Evictions)
 		for _, breach := range report.Breaches {
 			if excused(breach) {
-				c.t.Logf("%v; the budget's status was behind", breach)
+				c.t.Log(breach)
 			} else {
 				c.t.Error(breach)
 			}

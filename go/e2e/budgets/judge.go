@@ -34,15 +34,18 @@ type Breach struct {
 	Healthy  int    // pods after the eviction
 	Demanded int
 	Version  uint64 // resourceVersion of the pod when it was evicted
-	// The budget's status still counted more healthy pods than there were before the eviction.  The API
-	// server decides by it, and so do callers: a rollout had taken pods, and the disruption controller
-	// had not seen it yet.
+	// The budget's status counted more healthy pods than there were before the eviction: the disruption
+	// controller had not seen a rollout yet.  The API server and its callers decide by that status.
 	StatusBehind bool
 }
 
 func (b Breach) String() string {
-	return fmt.Sprintf("budget %s: after the eviction of pod %s (resourceVersion %d) %d pods are healthy, %d are demanded",
+	text := fmt.Sprintf("budget %s: after the eviction of pod %s (resourceVersion %d) %d pods are healthy, %d are demanded",
 		b.Budget, b.Pod, b.Version, b.Healthy, b.Demanded)
+	if b.StatusBehind {
+		text += "; the budget's status counted more"
+	}
+	return text
 }
 
 // Report is what was seen.
@@ -97,7 +100,7 @@ func judge(pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget, wanted fun
 type demand struct {
 	selector labels.Selector
 	healthy  int // pods that the budget demands
-	counted  int // by the disruption controller, at last
+	counted  int // healthy pods, by the last status
 }
 
 type judgement struct {

@@ -81,7 +81,8 @@ func TestABreachSaysWhetherTheStatusWasBehind(t *testing.T) {
 		pods := readyPods(3)
 		budget := atMostMissing(intstr.FromInt32(1))
 		budget.Status.CurrentHealthy = counted
-		events := []event{{version: 10, pod: ptr(unready(pods[1]))}, {version: 11, pod: ptr(unready(pods[2]))}}
+		rolled := []corev1.Pod{unready(pods[1]), unready(pods[2])}
+		events := []event{{version: 10, pod: &rolled[0]}, {version: 11, pod: &rolled[1]}}
 		events = append(events, evicted(12, pods[0])...)
 		report := judgeOrFail(t, pods, []policyv1.PodDisruptionBudget{budget}, events)
 		if len(report.Breaches) != 1 || report.Breaches[0].StatusBehind != behind {
@@ -89,8 +90,6 @@ func TestABreachSaysWhetherTheStatusWasBehind(t *testing.T) {
 		}
 	}
 }
-
-func ptr(pod corev1.Pod) *corev1.Pod { return &pod }
 
 func TestEvictionsWithinABudgetAreNoBreach(t *testing.T) {
 	pods := readyPods(3)

@@ -98,7 +98,7 @@ func runScheduler(ctx context.Context, o *Options, kubeconfig string) error {
 		"--secure-port=0",
 		"--kube-api-qps=2000",
 		"--kube-api-burst=4000",
-		// A pod that was tried before the scheduler knew its node may wait for this long: the event came in between.
+		// How long a pod waits for an event before the scheduler tries it again; the default is as long as a test.
 		"--pod-max-in-unschedulable-pods-duration=5s",
 	}, o.SchedulerArgs...)
 	if err := parse("kube-scheduler", registry, *scheduler.Flags, args); err != nil {

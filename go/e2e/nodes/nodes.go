@@ -27,9 +27,8 @@ type Group struct {
 	Labels map[string]string
 }
 
-// made counts the nodes of this process: no name comes twice.  A client whose watch broke takes a node that was
-// made again under its old name for the same node with a change, and the scheduler may then not try a pod again
-// for which only the new node has room.
+// made counts the nodes of this process, so that no name comes twice.  A client whose watch broke would take a
+// new node under an old name for the old node with a change.
 var made atomic.Int64
 
 // Create makes the nodes of groups, Ready from the start, one after the other, and returns their
