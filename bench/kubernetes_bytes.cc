@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "base/rfc3339.h"
 #include "bench/workloads.h"
-#include "snapshot/formats/rfc3339.h"
 #include "snapshot/formats/wire/kubernetes.pb.h"
 #include "snapshot/formats/write_objects.h"
 

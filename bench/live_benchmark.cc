@@ -17,13 +17,13 @@
 #include "bench/rows.h"
 #include "bench/timings.h"
 #include "bench/workloads.h"
-#include "engine/planner.h"
-#include "engine/round.h"
-#include "snapshot/any_object_sink.h"
+#include "engine/pass/planner.h"
+#include "engine/scale_down/round.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/live/change_batch.h"
 #include "snapshot/live/live_snapshot.h"
+#include "snapshot/objects/any_object_sink.h"
 
 namespace ebb::bench {
 namespace {

@@ -16,8 +16,8 @@
 #include "bench/rows.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
-#include "engine/planner.h"
-#include "engine/verify.h"
+#include "engine/pass/planner.h"
+#include "engine/verify/verify.h"
 
 namespace ebb::bench {
 namespace {

@@ -14,7 +14,7 @@
 #include "bench/timings.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
-#include "engine/round.h"
+#include "engine/scale_down/round.h"
 
 namespace ebb::bench {
 namespace {

@@ -1,4 +1,4 @@
-// The daemon (service/daemon), asked over its socket by a client in the same process: a plan after
+// The daemon (daemon), asked over its socket by a client in the same process: a plan after
 // changes, a plan of what has not changed, and many pods streamed.
 
 #include <benchmark/benchmark.h>
@@ -16,9 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "bench/rows.h"
 #include "bench/workloads.h"
-#include "service/clock.h"
-#include "service/daemon/client.h"
-#include "service/daemon/daemon.h"
+#include "daemon/client.h"
+#include "daemon/daemon.h"
+#include "platform/clock.h"
 #include "snapshot/formats/binary_snapshot.h"
 
 namespace ebb::bench {

@@ -21,9 +21,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/node_groups.h"
+#include "engine/plan/node_groups.h"
 #include "snapshot/cluster_snapshot.h"
-#include "snapshot/object_sink.h"
+#include "snapshot/objects/object_sink.h"
 
 namespace ebb::bench {
 

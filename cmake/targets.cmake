@@ -1,17 +1,18 @@
 # The helpers that the folders' CMakeLists.txt are written with.
 
-# ebb_library(<name> [MEASURED] [EXCLUDE file...] LINK target...)
+# ebb_library(<name> [MEASURED] [FOLDERS folder...] LINK target...)
 #
-# Makes ebb_<name> from the *.cc of the folder at hand, <name> being the last part of its
-# path, and ebb_<name>_wire from its wire/*.proto.  A folder without sources makes an
+# Makes ebb_<name> from the *.cc of the folder at hand and of FOLDERS below it, <name> being the
+# last part of its path, and ebb_<name>_wire from its wire/*.proto.  A folder without sources makes an
 # interface library, so that the tree configures while it grows.  MEASURED: the benchmarks time it.  g++
 # inlines less in what it takes for a large unit (verification became up to 14% slower, repelling:5000):
 # its files, compiled as one, count as a small one.
 function(ebb_library name)
-  cmake_parse_arguments(arg "MEASURED" "" "EXCLUDE;LINK" ${ARGN})
+  cmake_parse_arguments(arg "MEASURED" "" "FOLDERS;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
-  foreach(file IN LISTS arg_EXCLUDE)
-    list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+  foreach(folder IN LISTS arg_FOLDERS)
+    file(GLOB more CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
+    list(APPEND sources ${more})
   endforeach()
   ebb_wire_library(${name})
   if(TARGET ebb_${name}_wire)
@@ -37,11 +38,14 @@ function(ebb_library name)
   endif()
 endfunction()
 
-# Compiles <folder>/wire/*.proto; the headers are included as
-# "<folder>/wire/<name>.pb.h".
+# Compiles <folder>/wire/*.proto, or *.proto of the folder wire/ at the top; the headers are included
+# by the path of the .proto, as "<folder>/wire/<name>.pb.h".
 function(ebb_wire_library library)
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
-  file(GLOB protos CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/wire/*.proto")
+  if(NOT folder STREQUAL "wire")
+    string(APPEND folder "/wire")
+  endif()
+  file(GLOB protos CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.proto")
   if(NOT protos)
     return()
   endif()
@@ -50,12 +54,12 @@ function(ebb_wire_library library)
   set(generated "")
   foreach(proto IN LISTS protos)
     get_filename_component(name "${proto}" NAME_WE)
-    set(base "${out}/${folder}/wire/${name}.pb")
+    set(base "${out}/${folder}/${name}.pb")
     add_custom_command(
       OUTPUT "${base}.cc" "${base}.h"
       COMMAND protobuf::protoc "--proto_path=${PROJECT_SOURCE_DIR}" "--cpp_out=${out}" "${proto}"
       DEPENDS "${proto}"
-      COMMENT "protoc ${folder}/wire/${name}.proto"
+      COMMENT "protoc ${folder}/${name}.proto"
       VERBATIM)
     list(APPEND generated "${base}.cc")
   endforeach()
@@ -68,13 +72,10 @@ function(ebb_wire_library library)
   endif()
 endfunction()
 
-# ebb_grpc_library(<name> <proto>): ebb_<name>_grpc, the gRPC calls of <folder>/wire/<x>.proto,
-# whose messages ebb_<library>_wire has, <library> being the last part of the folder's path; the
-# header is "<folder>/wire/<x>.grpc.pb.h".
-function(ebb_grpc_library name proto)
+# ebb_grpc_library(<name> <library> <proto>): ebb_<name>_grpc, the gRPC calls of a .proto whose
+# messages ebb_<library>_wire has; the header is "<path of the .proto>.grpc.pb.h".
+function(ebb_grpc_library name library proto)
   file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${proto}")
-  string(REGEX REPLACE "/wire/.*" "" folder "${path}")
-  get_filename_component(library "${folder}" NAME)
   string(REGEX REPLACE "\\.proto$" ".grpc.pb" base "${path}")
   set(out "${PROJECT_BINARY_DIR}/generated")
   add_custom_command(

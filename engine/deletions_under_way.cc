@@ -1,8 +1,8 @@
 #include "engine/deletions_under_way.h"
 
 #include "engine/displaced.h"
-#include "engine/eligibility.h"
-#include "engine/node_standing.h"
+#include "engine/plan/eligibility.h"
+#include "engine/plan/node_standing.h"
 
 namespace ebb {
 namespace {

@@ -23,7 +23,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/plan_request.h"
+#include "engine/plan/plan_request.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/atomic_groups.h"
-#include "engine/check_input.h"
 #include "engine/deletions_under_way.h"
-#include "engine/group_quotas.h"
-#include "engine/node_standing.h"
-#include "engine/verify.h"
+#include "engine/plan/atomic_groups.h"
+#include "engine/plan/check_input.h"
+#include "engine/plan/group_quotas.h"
+#include "engine/plan/node_standing.h"
+#include "engine/verify/verify.h"
 
 namespace ebb {
 namespace {

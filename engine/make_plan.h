@@ -37,10 +37,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/node_groups.h"
-#include "engine/plan.h"
-#include "engine/plan_request.h"
-#include "engine/planner.h"
+#include "engine/pass/planner.h"
+#include "engine/plan/node_groups.h"
+#include "engine/plan/plan.h"
+#include "engine/plan/plan_request.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {

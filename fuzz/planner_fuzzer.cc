@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/planner.h"
-#include "engine/verify.h"
+#include "engine/pass/planner.h"
+#include "engine/verify/verify.h"
 #include "tests/support/planner_twin.h"
 #include "tests/support/random_cluster.h"
 

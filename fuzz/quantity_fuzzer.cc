@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "snapshot/quantity.h"
+#include "snapshot/objects/quantity.h"
 #include "tests/support/quantity_twin.h"
 
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "service/session/session.h"
-#include "service/session/wire_changes.h"
+#include "session/session.h"
+#include "session/wire_changes.h"
 
 namespace ebb {
 namespace {

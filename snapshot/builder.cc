@@ -9,14 +9,14 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/time_range.h"
-#include "snapshot/key_values.h"
-#include "snapshot/object_ref.h"
-#include "snapshot/pod_requests.h"
+#include "snapshot/objects/key_values.h"
+#include "snapshot/objects/object_ref.h"
+#include "snapshot/objects/pod_requests.h"
+#include "snapshot/objects/quantity.h"
+#include "snapshot/objects/well_known_names.h"
 #include "snapshot/pod_shapes.h"
-#include "snapshot/quantity.h"
 #include "snapshot/shape_matches.h"
 #include "snapshot/topology_tables.h"
-#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {

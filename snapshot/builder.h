@@ -33,10 +33,10 @@
 #include "absl/status/statusor.h"
 #include "snapshot/catalog.h"
 #include "snapshot/cluster_snapshot.h"
-#include "snapshot/objects.h"
+#include "snapshot/objects/objects.h"
+#include "snapshot/objects/storage_objects.h"
 #include "snapshot/pod_shapes.h"
 #include "snapshot/selector_index.h"
-#include "snapshot/storage_objects.h"
 
 namespace ebb {
 

@@ -9,7 +9,7 @@
 #define EBB_SNAPSHOT_BUILDER_SINK_H_
 
 #include "snapshot/builder.h"
-#include "snapshot/object_sink.h"
+#include "snapshot/objects/object_sink.h"
 
 namespace ebb {
 

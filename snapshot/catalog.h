@@ -31,10 +31,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "snapshot/ids.h"
-#include "snapshot/kubernetes_version.h"
 #include "snapshot/matching.h"
 #include "snapshot/node_set.h"
-#include "snapshot/objects.h"
+#include "snapshot/objects/kubernetes_version.h"
+#include "snapshot/objects/objects.h"
 #include "snapshot/storage.h"
 #include "snapshot/symbols.h"
 

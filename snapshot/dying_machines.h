@@ -17,7 +17,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "snapshot/ids.h"
-#include "snapshot/storage_objects.h"
+#include "snapshot/objects/storage_objects.h"
 #include "snapshot/symbols.h"
 
 namespace ebb {

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
-#include "snapshot/well_known_names.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {

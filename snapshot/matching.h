@@ -18,7 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "snapshot/ids.h"
-#include "snapshot/objects.h"
+#include "snapshot/objects/objects.h"
 #include "snapshot/symbols.h"
 
 namespace ebb {

@@ -8,9 +8,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
-#include "snapshot/disruption_protection.h"
-#include "snapshot/key_values.h"
-#include "snapshot/well_known_names.h"
+#include "snapshot/objects/disruption_protection.h"
+#include "snapshot/objects/key_values.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {

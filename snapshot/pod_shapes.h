@@ -20,7 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/text.h"
 #include "snapshot/catalog.h"
-#include "snapshot/objects.h"
+#include "snapshot/objects/objects.h"
 
 namespace ebb {
 

@@ -5,12 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/text.h"
-#include "snapshot/csi_migration.h"
-#include "snapshot/key_values.h"
 #include "snapshot/label_index.h"
-#include "snapshot/object_ref.h"
+#include "snapshot/objects/csi_migration.h"
+#include "snapshot/objects/key_values.h"
+#include "snapshot/objects/object_ref.h"
+#include "snapshot/objects/well_known_names.h"
 #include "snapshot/volume_matching.h"
-#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {

@@ -34,9 +34,9 @@
 #include "snapshot/dying_machines.h"
 #include "snapshot/ids.h"
 #include "snapshot/matching.h"
-#include "snapshot/objects.h"
+#include "snapshot/objects/objects.h"
+#include "snapshot/objects/storage_objects.h"
 #include "snapshot/storage_info.h"
-#include "snapshot/storage_objects.h"
 #include "snapshot/symbols.h"
 
 namespace ebb {

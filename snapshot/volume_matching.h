@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "snapshot/quantity.h"
+#include "snapshot/objects/quantity.h"
 #include "snapshot/storage_info.h"
 
 namespace ebb {

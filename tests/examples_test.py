@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs the programs of examples/ and compares what they print with what is recorded; those of
-examples/embedded are run by tests/service/embed, that in Go by its own test.  The code that
+examples/embedded are run by tests/embed, that in Go by its own test.  The code that
 README.md quotes stands in one of them, line for line.
 
   examples_test.py EXAMPLES BUILD

@@ -19,87 +19,94 @@
 
 #include "base/parallel.h"
 #include "base/unique_fd.h"
-#include "engine/actuation/loop.h"
-#include "engine/actuation/own_rounds.h"
-#include "engine/actuation/record_actuator.h"
-#include "engine/actuation/shrink_plan.h"
+#include "cli/cli.h"
+#include "cli/commands/end_signals.h"
+#include "cli/commands/search_interrupt.h"
+#include "cli/commands/wall_clock.h"
+#include "cli/print/standard_output.h"
+#include "cli/rounds/dry_run.h"
+#include "cli/rounds/run_flags.h"
+#include "cli/rounds/run_live.h"
+#include "cli/rounds/run_pools.h"
+#include "daemon/client.h"
+#include "daemon/connection_calls.h"
+#include "daemon/daemon.h"
+#include "daemon/http_server.h"
+#include "daemon/listener.h"
+#include "daemon/own_session.h"
+#include "daemon/session_thread.h"
 #include "engine/deletions_under_way.h"
-#include "engine/planner.h"
-#include "engine/policy/clusterman.h"
-#include "engine/policy/clusterman_drainer.h"
-#include "engine/policy/escalator.h"
-#include "engine/policy/maestro.h"
-#include "engine/policy/maestro_panic.h"
-#include "engine/policy/maestro_types.h"
-#include "engine/policy/policy.h"
-#include "engine/policy/policy_registry.h"
-#include "engine/policy/policy_settings.h"
-#include "engine/policy/replicator.h"
-#include "engine/policy/replicator_operation.h"
-#include "engine/policy/replicator_registry.h"
-#include "engine/policy/state_text.h"
-#include "engine/round.h"
-#include "engine/search/bound.h"
-#include "engine/search/frontier.h"
-#include "engine/search/search.h"
-#include "engine/search/usable_room.h"
-#include "engine/search/worth.h"
-#include "engine/simulation/eviction_trials.h"
-#include "engine/simulation/robust_plan.h"
-#include "engine/simulation/simulated_cluster.h"
-#include "engine/simulation/simulation.h"
-#include "engine/trial.h"
-#include "engine/workloads.h"
+#include "engine/pass/planner.h"
+#include "engine/pass/trial.h"
+#include "engine/pass/workloads.h"
+#include "engine/scale_down/round.h"
+#include "loop/actuators/actuator_server.h"
+#include "loop/actuators/conformance.h"
+#include "loop/actuators/grpc_actuator.h"
+#include "loop/actuators/plugin_client.h"
+#include "loop/actuators/plugin_status.h"
+#include "loop/loop.h"
+#include "loop/own_rounds.h"
+#include "loop/record_actuator.h"
+#include "loop/run/exported_cluster.h"
+#include "loop/run/round_advisor.h"
+#include "loop/run/session_rounds.h"
+#include "loop/run/session_sizing.h"
+#include "loop/shrink_plan.h"
+#include "options/option_field.h"
+#include "options/round_options.h"
+#include "planning/live_cluster.h"
+#include "planning/plan_answer.h"
+#include "planning/plan_query.h"
+#include "planning/plan_search.h"
+#include "planning/query_fields.h"
+#include "platform/lock_file.h"
+#include "platform/output_file.h"
 #include "predicates/topology_words.h"
-#include "service/actuators/actuator_server.h"
-#include "service/actuators/conformance.h"
-#include "service/actuators/grpc_actuator.h"
-#include "service/actuators/plugin_client.h"
-#include "service/actuators/plugin_status.h"
-#include "service/daemon/client.h"
-#include "service/daemon/connection_calls.h"
-#include "service/daemon/daemon.h"
-#include "service/daemon/http_server.h"
-#include "service/daemon/listener.h"
-#include "service/daemon/own_session.h"
-#include "service/daemon/session_thread.h"
-#include "service/held_reports.h"
-#include "service/live_cluster.h"
-#include "service/lock_file.h"
-#include "service/options/option_field.h"
-#include "service/options/round_options.h"
-#include "service/output_file.h"
-#include "service/outside/notice_queue.h"
-#include "service/outside/notifier.h"
-#include "service/outside/prometheus.h"
-#include "service/pass_replay.h"
-#include "service/planning/plan_answer.h"
-#include "service/planning/plan_query.h"
-#include "service/planning/plan_search.h"
-#include "service/planning/query_fields.h"
-#include "service/policy_trial/policy_trial.h"
-#include "service/round_driver.h"
-#include "service/run/exported_cluster.h"
-#include "service/run/round_advisor.h"
-#include "service/run/session_rounds.h"
-#include "service/run/session_sizing.h"
-#include "service/session/session.h"
-#include "service/session/session_cluster.h"
-#include "service/session/session_feed.h"
-#include "service/session/session_questions.h"
-#include "service/session/session_round_maker.h"
-#include "service/session/session_settings.h"
-#include "service/session/wire_pass.h"
-#include "service/session/wire_query.h"
-#include "service/sizing/node_queues.h"
-#include "service/sizing/pool_reader.h"
-#include "service/sizing/pool_sizer.h"
-#include "service/sizing/usage_reader.h"
-#include "service/sqlite_state.h"
-#include "service/sqlite_table.h"
-#include "service/text_delta.h"
-#include "service/what_if/patched_cluster.h"
-#include "service/what_if/remedy.h"
+#include "report/pass_replay.h"
+#include "rounds/held_reports.h"
+#include "rounds/round_driver.h"
+#include "rounds/sqlite_state.h"
+#include "rounds/sqlite_table.h"
+#include "rounds/text_delta.h"
+#include "search/bound.h"
+#include "search/frontier.h"
+#include "search/search.h"
+#include "search/usable_room.h"
+#include "search/worth.h"
+#include "session/session.h"
+#include "session/session_cluster.h"
+#include "session/session_feed.h"
+#include "session/session_questions.h"
+#include "session/session_round_maker.h"
+#include "session/session_settings.h"
+#include "session/wire_pass.h"
+#include "session/wire_query.h"
+#include "simulation/eviction_trials.h"
+#include "simulation/robust_plan.h"
+#include "simulation/simulated_cluster.h"
+#include "simulation/simulation.h"
+#include "sizing/node_queues.h"
+#include "sizing/notice_queue.h"
+#include "sizing/notifier.h"
+#include "sizing/policy/clusterman/clusterman.h"
+#include "sizing/policy/clusterman/clusterman_drainer.h"
+#include "sizing/policy/escalator/escalator.h"
+#include "sizing/policy/maestro/maestro.h"
+#include "sizing/policy/maestro/maestro_panic.h"
+#include "sizing/policy/maestro/maestro_types.h"
+#include "sizing/policy/policy.h"
+#include "sizing/policy/policy_registry.h"
+#include "sizing/policy/policy_settings.h"
+#include "sizing/policy/replicator/replicator.h"
+#include "sizing/policy/replicator/replicator_operation.h"
+#include "sizing/policy/replicator/replicator_registry.h"
+#include "sizing/policy/state_text.h"
+#include "sizing/pool_reader.h"
+#include "sizing/pool_sizer.h"
+#include "sizing/prometheus.h"
+#include "sizing/trial/policy_trial.h"
+#include "sizing/usage_reader.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/watch_stream.h"
@@ -110,15 +117,8 @@
 #include "snapshot/selector_index.h"
 #include "snapshot/shape_room.h"
 #include "snapshot/symbols.h"
-#include "tools/cli.h"
-#include "tools/dry_run.h"
-#include "tools/end_signals.h"
-#include "tools/run_flags.h"
-#include "tools/run_live.h"
-#include "tools/run_pools.h"
-#include "tools/search_interrupt.h"
-#include "tools/standard_output.h"
-#include "tools/wall_clock.h"
+#include "what_if/patched_cluster.h"
+#include "what_if/remedy.h"
 
 namespace ebb {
 
@@ -135,7 +135,7 @@ void Parallel(size_t threads, std::vector<Chunk> chunks) {
   Take(ahead.Pop());
 }
 
-// engine/policy/clusterman.h
+// sizing/policy/clusterman/clusterman.h
 void Carry(const ClustermanAction& action);
 void Clusterman(const ClustermanOptions& options, const ClustermanObservation& observation,
                 int64_t now_s) {
@@ -144,7 +144,7 @@ void Clusterman(const ClustermanOptions& options, const ClustermanObservation& o
   for (const ClustermanAction& action : decision.actions) Carry(action);
 }
 
-// engine/policy/clusterman_capacity.h
+// sizing/policy/clusterman/clusterman_capacity.h
 ClustermanBalance Capacity(const std::vector<ClustermanGroup>& groups, double asked,
                            const ClustermanLimits& limits) {
   const double current = *CurrentTarget(groups);
@@ -153,7 +153,7 @@ ClustermanBalance Capacity(const std::vector<ClustermanGroup>& groups, double as
   return balance;
 }
 
-// engine/policy/clusterman_drainer.h
+// sizing/policy/clusterman/clusterman_drainer.h
 void Wait(int64_t seconds);
 void Drainer(const ClustermanDrainOptions& options, const ClustermanHost& host, int64_t now_s,
              ClustermanDrainBackend& backend) {
@@ -163,7 +163,7 @@ void Drainer(const ClustermanDrainOptions& options, const ClustermanHost& host, 
   if (MaySleep(options, tick)) Wait(options.run_interval_seconds);
 }
 
-// engine/policy/clusterman_target.h
+// sizing/policy/clusterman/clusterman_target.h
 double Target(int64_t now_s) {
   const ClustermanTarget target =
       ComputeClustermanTarget({.setpoint = {.setpoint = 0.8, .target_capacity_margin = 0.1},
@@ -175,7 +175,7 @@ double Target(int64_t now_s) {
   return target.capacity;
 }
 
-// engine/policy/maestro.h
+// sizing/policy/maestro/maestro.h
 bool Scale(int64_t rooms);
 void Maestro(const MaestroOptions& options, const MaestroTypes& types,
              const MaestroObservation& observation, int64_t now_s) {
@@ -184,7 +184,7 @@ void Maestro(const MaestroOptions& options, const MaestroTypes& types,
   if (made.delta != 0 && Scale(made.delta)) Succeeded(made, &state);
 }
 
-// engine/policy/maestro_panic.h
+// sizing/policy/maestro/maestro_panic.h
 void MaestroInPanic(const MaestroOptions& options, const MaestroObservation& observation,
                     int64_t now_s) {
   MaestroState state;
@@ -195,7 +195,7 @@ void MaestroInPanic(const MaestroOptions& options, const MaestroObservation& obs
   }
 }
 
-// engine/policy/maestro_types.h
+// sizing/policy/maestro/maestro_types.h
 bool AddMaestroType() {
   MaestroTypes types;
   const auto queue = [](const MaestroCounts& counts) {
@@ -308,7 +308,7 @@ uint64_t Admitted(TopologyWords& words, const ClusterSnapshot& snapshot, const P
   return candidates;
 }
 
-// engine/trial.h
+// engine/pass/trial.h
 void Try(ClusterSnapshot& snapshot, SimulationMemory& memory, NodeId node,
          const std::vector<PodId>& pending, const std::vector<PodId>& pods,
          const std::function<bool(Simulation&, const std::vector<PodId>&)>& place) {
@@ -322,27 +322,27 @@ void Try(ClusterSnapshot& snapshot, SimulationMemory& memory, NodeId node,
   }
 }
 
-// engine/actuation/loop.h
+// loop/loop.h
 void RunLoop(Rounds& rounds, Actuator& actuator, const LoopOptions& options, LoopClock& clock) {
   Loop loop(rounds, actuator, options);
   loop.Run(clock);  // Until the clock says that it is over.
 }
 
-// engine/actuation/rounds.h
+// loop/rounds.h
 size_t OrderedDeletions(Rounds& rounds, const ActuatorStatus& report, int64_t now_s,
                         const std::vector<std::string>& left_alone) {
   absl::StatusOr<RoundOrders> orders = rounds.Make(report, now_s, left_alone);
   return orders.ok() ? orders->start.size() : 0;
 }
 
-// engine/actuation/own_rounds.h
+// loop/own_rounds.h
 void RunOwnRounds(ScaleDown& scale_down, ClusterSource& cluster, const OwnRoundsOptions& options,
                   Actuator& actuator, const LoopOptions& loop_options, LoopClock& clock) {
   OwnRounds rounds(scale_down, cluster, options);
   Loop(rounds, actuator, loop_options).Run(clock);
 }
 
-// engine/actuation/record_actuator.h
+// loop/record_actuator.h
 void RecordLoop(ScaleDown& scale_down, ClusterSource& source, const LoopOptions& options) {
   RecordActuator actuator([](int64_t, std::string_view line) { std::cout << line << "\n"; });
   DeductingSource cluster(source, actuator, scale_down);
@@ -350,7 +350,7 @@ void RecordLoop(ScaleDown& scale_down, ClusterSource& source, const LoopOptions&
   Loop loop(rounds, actuator, options);
 }
 
-// engine/actuation/shrink_plan.h
+// loop/shrink_plan.h
 absl::Status Shrink(const Observation& observed, const std::vector<NodeId>& leaving,
                     const std::vector<NodeId>& oldest_first, const PlannerOptions& options,
                     int64_t now_s) {
@@ -359,7 +359,7 @@ absl::Status Shrink(const Observation& observed, const std::vector<NodeId>& leav
   return plan.status();
 }
 
-// service/sizing/node_queues.h
+// sizing/node_queues.h
 void Tell(const QueueEvent& event);
 void WorkQueues(SizingState& state, const ActuatorStatus& status,
                 const std::function<bool(const QueuedNode&)>& there,
@@ -370,7 +370,7 @@ void WorkQueues(SizingState& state, const ActuatorStatus& status,
   for (const QueueEvent& event : queues.Work(status, there, timeouts, now_s)) Tell(event);
 }
 
-// service/sizing/pool_sizer.h
+// sizing/pool_sizer.h
 void SizePools(const std::vector<SizedPool>& pools, const SizingState& state,
                const PoolSizerOptions& options, LoopOptions& loop_options, SqliteState& store) {
   PoolSizer sizer(pools, state, options);
@@ -378,7 +378,7 @@ void SizePools(const std::vector<SizedPool>& pools, const SizingState& state,
   store.SetSizing(sizer.state());  // In own_rounds_options.record, before the store saves.
 }
 
-// service/sizing/usage_reader.h
+// sizing/usage_reader.h
 absl::Status ReadUsage(const std::string& text, const SizedPool& pool, int64_t now_s,
                        PolicyObservation& seen) {
   UsageReader usage;
@@ -387,13 +387,13 @@ absl::Status ReadUsage(const std::string& text, const SizedPool& pool, int64_t n
   return absl::OkStatus();
 }
 
-// service/policy_trial/policy_trial.h
+// sizing/trial/policy_trial.h
 absl::Status Try(const SizedPool& pool, const LoadCurve& curve, const PolicyTrialOptions& options) {
   absl::StatusOr<PolicyTrialResult> result = TryPolicy(pool, curve, options);
   return result.status();
 }
 
-// service/outside/notifier.h
+// sizing/notifier.h
 void Print(std::string_view line);
 void Sleep(int64_t ms);
 void TellNotice(const std::vector<NotifierSettings>& settings, const Notice& notice) {
@@ -401,14 +401,14 @@ void TellNotice(const std::vector<NotifierSettings>& settings, const Notice& not
   for (const std::string& problem : TellAll(notifiers, notice)) Print(problem);
 }
 
-// service/outside/notice_queue.h
+// sizing/notice_queue.h
 void QueueNotice(const std::vector<NotifierSettings>& settings, const Notice& notice) {
   NoticeQueue queue(MakeNotifiers(settings, Print, nullptr));
   queue.Add(notice);
   for (const std::string& problem : queue.TakeProblems()) Print(problem);
 }
 
-// service/daemon/http_server.h
+// daemon/http_server.h
 HttpResponse RespondTo(const HttpRequest& request);
 absl::Status ServePages() {
   HttpServer server([](const HttpRequest& request) { return RespondTo(request); }, {});
@@ -425,13 +425,13 @@ int OpenFile(const char* path) {
   return 0;
 }
 
-// service/lock_file.h
+// platform/lock_file.h
 absl::Status TakeLock() {
   absl::StatusOr<LockFile> lock = LockFile::Take("/run/ebb/ebb.sock.lock");
   return lock.status();
 }
 
-// service/daemon/connection_calls.h
+// daemon/connection_calls.h
 using Creators =
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>;
 void LimitCalls(Creators& creators) {
@@ -439,13 +439,13 @@ void LimitCalls(Creators& creators) {
   creators.push_back(CountCalls(calls));  // For ServerBuilder's interceptors.
 }
 
-// service/outside/prometheus.h
+// sizing/prometheus.h
 absl::Status Ask(const PrometheusSettings& settings, int64_t now_s) {
   absl::StatusOr<PolicySignal> cpus = QueryPrometheus(settings, "sum(cpus_requested)", now_s);
   return cpus.status();
 }
 
-// engine/planner.h
+// engine/pass/planner.h
 absl::Status Pass(const PlannerOptions& options, ClusterSnapshot& snapshot,
                   const NodeGroups& groups, const PassInput& input) {
   Planner planner(options);
@@ -453,7 +453,7 @@ absl::Status Pass(const PlannerOptions& options, ClusterSnapshot& snapshot,
   return plan.status();
 }
 
-// engine/policy/escalator.h
+// sizing/policy/escalator/escalator.h
 void Tell(const std::string& text);
 void Store(const std::string& group, const EscalatorState& state);
 void Escalator(const EscalatorOptions& options, const EscalatorObservation& observation,
@@ -464,7 +464,7 @@ void Escalator(const EscalatorOptions& options, const EscalatorObservation& obse
   Store(options.name, state);
 }
 
-// engine/policy/policy.h
+// sizing/policy/policy.h
 bool Act(const PolicyDecision& decision);
 void SizePool(const PolicySettings& settings, const PolicyObservation& observation, int64_t now_s,
               std::string state) {
@@ -475,7 +475,7 @@ void SizePool(const PolicySettings& settings, const PolicyObservation& observati
   if (decision.delta != 0) policy->Ended(Act(decision), now_s, &state);
 }
 
-// engine/policy/policy_registry.h
+// sizing/policy/policy_registry.h
 std::vector<PolicyKey> FixedKeys();
 std::unique_ptr<Policy> MakeFixed(const PolicySettings& settings,
                                   std::vector<PolicyProblem>* problems);
@@ -485,7 +485,7 @@ bool AddOwnPolicy() {
   return added;
 }
 
-// engine/policy/policy_settings.h
+// sizing/policy/policy_settings.h
 size_t CountTriggers(MaestroTrigger& trigger) {
   PolicySettings settings;
   settings.Set("up.metricsTrigger[0].usage", int64_t{60});
@@ -494,7 +494,7 @@ size_t CountTriggers(MaestroTrigger& trigger) {
   return triggers;
 }
 
-// engine/policy/state_text.h
+// sizing/policy/state_text.h
 template <typename A>
 void Fields(A& a, EscalatorState& s) {
   a(s.is_locked, s.requested);
@@ -505,7 +505,7 @@ PolicyDecision ReadState(EscalatorState state) {
   return {};
 }
 
-// engine/policy/replicator.h
+// sizing/policy/replicator/replicator.h
 void Store(const std::string& pool, const ReplicatorState& state);
 void DecideAndStart(const ReplicatorOptions& options, const ReplicatorObservation& observation,
                     int64_t now_ms, ReplicatorState state) {
@@ -514,7 +514,7 @@ void DecideAndStart(const ReplicatorOptions& options, const ReplicatorObservatio
   Store(options.replicator_worker_pool, state);
 }
 
-// engine/policy/replicator_operation.h
+// sizing/policy/replicator/replicator_operation.h
 ReplicatorAnswer Make(const ReplicatorCall& call);
 void Grow(const ReplicatorOptions& options, int64_t now_ms, ReplicatorState state) {
   StartScaleOut(/*desired=*/8, now_ms, &state);
@@ -525,7 +525,7 @@ void Grow(const ReplicatorOptions& options, int64_t now_ms, ReplicatorState stat
   }
 }
 
-// engine/policy/replicator_registry.h
+// sizing/policy/replicator/replicator_registry.h
 void Size(const std::string& name, const ReplicatorPool& pool);
 void Watch(const std::vector<ReplicatorNodeRecord>& changed_nodes,
            const std::map<std::string, ReplicatorKeys>& stored) {
@@ -534,7 +534,7 @@ void Watch(const std::vector<ReplicatorNodeRecord>& changed_nodes,
   for (const auto& [name, pool] : registry.pools) Size(name, pool);
 }
 
-// engine/round.h
+// engine/scale_down/round.h
 absl::Status Round(const ScaleDownOptions& options, ClusterSnapshot& snapshot,
                    const NodeGroups& groups, const RoundInput& input) {
   ScaleDown scale_down(options);
@@ -542,20 +542,20 @@ absl::Status Round(const ScaleDownOptions& options, ClusterSnapshot& snapshot,
   return result.status();
 }
 
-// engine/search/bound.h
+// search/bound.h
 void Bounded(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
              const std::function<void(int64_t)>& Use) {
   Use(BoundRemovals(snapshot, groups, request).worth);
 }
 
-// engine/search/search.h
+// search/search.h
 void Searched(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
               const SearchOptions& options, const std::function<void(const Plan&)>& Use) {
   absl::StatusOr<SearchResult> found = OptimizePlan(snapshot, groups, request, options);
   Use(found->best.plan);
 }
 
-// engine/simulation/eviction_trials.h
+// simulation/eviction_trials.h
 void Tried(const ClusterSnapshot& snapshot, const Plan& plan, const EvictionTrialOptions& options,
            const Parallelism& parallelism,
            const std::function<void(size_t, const std::vector<EvictionTrial>&,
@@ -564,7 +564,7 @@ void Tried(const ClusterSnapshot& snapshot, const Plan& plan, const EvictionTria
   Show(trials.evicted, trials.random_order, trials.plan_order);
 }
 
-// engine/simulation/simulated_cluster.h
+// simulation/simulated_cluster.h
 void SimulatedTurn(const SimulatedCluster::Read& read, const SimulatedCluster::GroupsOf& groups_of,
                    const SimulatedClusterOptions& options, ScaleDown& scale_down,
                    const LoopOptions& loop_options) {
@@ -575,7 +575,7 @@ void SimulatedTurn(const SimulatedCluster::Read& read, const SimulatedCluster::G
   (*cluster)->AdvanceTo((*cluster)->now_s() + 10);
 }
 
-// engine/simulation/simulation.h
+// simulation/simulation.h
 double Saved(const SimulatedCluster::Read& read, const SimulatedCluster::GroupsOf& groups_of,
              SimulationOptions options) {
   absl::StatusOr<SimulationResult> with = Simulate(read, groups_of, options);
@@ -584,7 +584,7 @@ double Saved(const SimulatedCluster::Read& read, const SimulatedCluster::GroupsO
   return without->node_hours - with->node_hours;
 }
 
-// service/pass_replay.h
+// report/pass_replay.h
 size_t Replay(const PlanContext& context, NodeId node) {
   PassReplay replay(context);
   replay.GoTo(node);
@@ -592,26 +592,26 @@ size_t Replay(const PlanContext& context, NodeId node) {
   return pods.size();
 }
 
-// service/options/option_field.h
+// options/option_field.h
 void Paths() {
   RoundOptions options;
   for (const OptionField& field : FieldsOf(options)) std::cout << field.path << "\n";
 }
 
-// service/options/round_options.h
+// options/round_options.h
 bool Options(const RoundOptions& options) {
   const nlohmann::ordered_json json = OptionsJson(options);
   absl::StatusOr<RoundOptions> same = ParseOptions("rounds.db: round 3", json);
   return same.ok();
 }
 
-// service/sqlite_state.h
+// rounds/sqlite_state.h
 bool State() {
   absl::StatusOr<std::unique_ptr<SqliteState>> state = SqliteState::Open("ebb.db", {});
   return state.ok();
 }
 
-// service/output_file.h
+// platform/output_file.h
 absl::Status Output(std::string_view bytes) {
   absl::StatusOr<OutputFile> file = OutputFile::Create("cluster.pb");
   if (absl::Status s = file->Write(bytes); !s.ok()) return s;
@@ -619,7 +619,7 @@ absl::Status Output(std::string_view bytes) {
   return absl::OkStatus();
 }
 
-// service/round_driver.h
+// rounds/round_driver.h
 absl::Status Drive(RoundSettings settings, int64_t now_s) {
   auto driver = RoundDriver::Open({.state = "ebb.db", .record = "rounds.db"});
   const std::vector<std::string> inputs = {"dump.json"};
@@ -631,7 +631,7 @@ absl::Status Drive(RoundSettings settings, int64_t now_s) {
   return status;
 }
 
-// service/sqlite_table.h
+// rounds/sqlite_table.h
 struct TimersTable {
   using Row = UnneededTimers::Timer;
   static constexpr const char* kName = "timers";
@@ -645,14 +645,14 @@ bool WriteTimers(sqlite3* db, const ScaleDownState& before, const ScaleDownState
   return WriteTable<TimersTable>(db, before, after);
 }
 
-// service/text_delta.h
+// rounds/text_delta.h
 bool Same(std::string_view base, std::string_view text) {
   const std::string delta = PackDelta(base, text);
   absl::StatusOr<std::string> same = UnpackDelta(base, delta);
   return same.ok() && *same == text;
 }
 
-// service/live_cluster.h
+// planning/live_cluster.h
 bool Follow(std::string_view node_as_json) {
   LiveCluster cluster;
   ChangeBatch batch;
@@ -662,7 +662,7 @@ bool Follow(std::string_view node_as_json) {
   return status.ok() && version.ok();
 }
 
-// service/held_reports.h
+// rounds/held_reports.h
 absl::Status Hold(const ReportUpdate& update, RoundSettings& settings) {
   HeldReports held;
   absl::StatusOr<HeldReports::Changes> changes = held.ChangesOf(update);
@@ -675,20 +675,20 @@ absl::Status Hold(const ReportUpdate& update, RoundSettings& settings) {
 
 void WaitForSignal();
 
-// service/actuators/plugin_client.h
+// loop/actuators/plugin_client.h
 bool Greet() {
   auto client = PluginClient::Connect("unix:p.sock", {});
   absl::StatusOr<plugin_wire::HelloReply> hello = (*client)->Hello();
   return hello.ok();
 }
 
-// service/actuators/plugin_status.h
+// loop/actuators/plugin_status.h
 absl::Status WhyNot(const plugin_wire::StatusReply& reply, int64_t now_s) {
   absl::StatusOr<PluginStatus> status = ReadPluginStatus(reply, now_s);
   return status.status();
 }
 
-// service/actuators/grpc_actuator.h
+// loop/actuators/grpc_actuator.h
 void Sleep(int64_t ms);
 void RunWithPlugin(Rounds& rounds, const LoopOptions& options, LoopClock& clock) {
   GrpcActuatorOptions of{.plugin = "unix:p.sock", .session = "some name", .sleep_ms = Sleep};
@@ -697,20 +697,20 @@ void RunWithPlugin(Rounds& rounds, const LoopOptions& options, LoopClock& clock)
   loop.Run(clock);
 }
 
-// service/daemon/own_session.h
+// daemon/own_session.h
 void RoundsOfThisProcess(Daemon* daemon) {
   OwnSession own(daemon->sessions(), std::chrono::seconds(60));
   SessionRounds rounds(own, {.session = "prod"});
 }
 
-// service/run/session_rounds.h
+// loop/run/session_rounds.h
 void LoopOverSession(SessionCalls& calls, Actuator& actuator) {
   SessionRoundsOptions of{.session = "prod"};
   SessionRounds rounds(calls, of);
   Loop loop(rounds, actuator, {});
 }
 
-// service/run/session_sizing.h
+// loop/run/session_sizing.h
 SizingState Remembered();
 void Restore(SizingState state);
 void SizePoolsOfSession(SessionCalls& calls, ClusterSource& cluster, Actuator& actuator,
@@ -722,7 +722,7 @@ void SizePoolsOfSession(SessionCalls& calls, ClusterSource& cluster, Actuator& a
   Loop loop(rounds, actuator, loop_options);
 }
 
-// service/run/exported_cluster.h
+// loop/run/exported_cluster.h
 void LoopDry(SessionCalls& calls, const ExportedClusterOptions& of, ScaleDown& scale_down,
              RecordActuator& actuator) {
   ExportedCluster cluster(calls, of, scale_down);
@@ -731,7 +731,7 @@ void LoopDry(SessionCalls& calls, const ExportedClusterOptions& of, ScaleDown& s
   Loop loop(rounds, actuator, {});
 }
 
-// service/actuators/actuator_server.h
+// loop/actuators/actuator_server.h
 int64_t Now();
 void ServePlugin(Actuator& cluster) {
   ActuatorServerOptions options{.path = "p.sock", .name = "simulated", .now_s = Now};
@@ -739,7 +739,7 @@ void ServePlugin(Actuator& cluster) {
   WaitForSignal();
 }
 
-// service/actuators/conformance.h
+// loop/actuators/conformance.h
 bool Conforms() {
   auto checks = RunConformance({.plugin = "unix:p.sock",
                                 .nodes = {"worker-7"},
@@ -749,28 +749,28 @@ bool Conforms() {
   return checks.ok();
 }
 
-// service/daemon/client.h
+// daemon/client.h
 bool Ask(const wire::PlanCall& call) {
   absl::StatusOr<std::unique_ptr<PlannerClient>> client = PlannerClient::Connect("unix:e.sock");
   absl::StatusOr<wire::PlanReply> made = (*client)->Plan(call);
   return made.ok();
 }
 
-// service/daemon/daemon.h
+// daemon/daemon.h
 void Serve(const DaemonOptions& options) {
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(options);
   WaitForSignal();
   (*daemon)->Stop();
 }
 
-// service/daemon/listener.h
+// daemon/listener.h
 void Serve(UniqueFd connection);
 void Listen() {
   auto listener = Listener::Open({.path = "/run/ebb/ebb.sock"});
   (*listener)->Start([](UniqueFd connection) { Serve(std::move(connection)); });
 }
 
-// service/sizing/pool_reader.h
+// sizing/pool_reader.h
 absl::Status ObservePool(const SizedPool& pool) {
   PoolReader reader;
   ImportStats stats;
@@ -779,7 +779,7 @@ absl::Status ObservePool(const SizedPool& pool) {
   return seen.nodes.empty() ? absl::NotFoundError(pool.name) : absl::OkStatus();
 }
 
-// service/what_if/patched_cluster.h
+// what_if/patched_cluster.h
 absl::Status PlanPatched(LiveCluster& cluster, const std::vector<ObjectPatch>& patches,
                          const NodeGroups& groups, const PlanQuery& query) {
   PatchedCluster patched(cluster);
@@ -789,35 +789,35 @@ absl::Status PlanPatched(LiveCluster& cluster, const std::vector<ObjectPatch>& p
   return made.status();
 }
 
-// service/what_if/remedy.h
+// what_if/remedy.h
 bool Helps(LiveCluster& cluster, const PlanQuery& query, const Remedy& remedy) {
   RemedyTrials trials(cluster, query);
   absl::StatusOr<RemedyTrials::Outcome> outcome = trials.Try(remedy);
   return outcome.ok() && !outcome->goes.empty();
 }
 
-// engine/search/frontier.h
+// search/frontier.h
 bool HasPoints(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
                const std::vector<double>& hourly, const SearchOptions& options) {
   absl::StatusOr<Frontier> frontier = FindFrontier(snapshot, groups, request, hourly, options);
   return frontier.ok() && !frontier->points.empty();
 }
 
-// engine/search/worth.h
+// search/worth.h
 std::vector<int64_t> Worth(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                            const PlanRequest& request, const std::vector<double>& hourly) {
   const std::vector<int64_t> worth = WorthOfNodes(snapshot, groups, request, hourly, 0.01);
   return worth;
 }
 
-// engine/workloads.h
+// engine/pass/workloads.h
 void EvictWithinShares(const ClusterSnapshot& snapshot, std::span<const PodId> pods) {
   const Workloads workloads(snapshot);
   WorkloadShares shares(snapshot, 0.25);
   if (shares.FirstTooMany(pods) == kNoPod) shares.Evict(pods);
 }
 
-// engine/search/usable_room.h
+// search/usable_room.h
 void TellUsableRoom(std::span<const std::vector<int64_t>> kinds, std::span<const int64_t> room,
                     std::span<int64_t> most) {
   const UsableRoom usable(kinds);
@@ -832,48 +832,48 @@ bool PlanBesideDeletions(ClusterSnapshot& snapshot, const NodeGroups& groups,
   return made.ok();
 }
 
-// engine/simulation/robust_plan.h
+// simulation/robust_plan.h
 bool PlanRobustly(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
                   const PlanResult& made) {
   const auto robust = MakeRobust(snapshot, groups, request, made, 0, {});
   return robust.ok();
 }
 
-// service/planning/plan_query.h
+// planning/plan_query.h
 bool AnswerQuestion(LoadedCluster& cluster, int64_t now_s) {
   PlanQuery query{.now_s = now_s, .search = SearchQuery{.budget_s = 2}};
   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
   return answer.ok();
 }
 
-// service/planning/query_fields.h
+// planning/query_fields.h
 absl::Status CheckQuestion(const PlanQuery& query) {
   absl::Status status = CheckQuery(query);
   if (!status.ok()) return status;
   return absl::OkStatus();
 }
 
-// service/planning/plan_answer.h
+// planning/plan_answer.h
 void PrintPlanOf(const PlanQuery& query, LoadedCluster& cluster,
                  const std::function<void(const PlanReport&)>& Print) {
   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
   Print((*answer)->Report());
 }
 
-// service/planning/plan_search.h
+// planning/plan_search.h
 bool LookForABetterPlan(LoadedCluster& cluster, const NodeGroups& groups,
                         const PlanRequest& request) {
   absl::StatusOr<FoundPlan> found = SearchPlan(cluster, {groups, request, nullptr}, {});
   return found.ok();
 }
 
-// service/session/wire_query.h
+// session/wire_query.h
 bool ReadQuestion(const v1alpha1::PlanInput& input, const RoundSettings& settings) {
   absl::StatusOr<PlanQuery> query = ReadQuery(input, settings.options, settings.groups, {});
   return query.ok();
 }
 
-// service/run/round_advisor.h
+// loop/run/round_advisor.h
 void SearchBeforeRounds(const ScaleDownOptions& scale_down_options, Loop& loop, LoopClock& clock,
                         OwnRoundsOptions& own_rounds_options) {
   RoundAdvisor advisor(scale_down_options, {.iterations = 5});
@@ -884,7 +884,7 @@ void SearchBeforeRounds(const ScaleDownOptions& scale_down_options, Loop& loop, 
   loop.Run(clock);
 }
 
-// service/session/wire_pass.h
+// session/wire_pass.h
 absl::Status PassOnTheWire(const v1alpha1::PlanInput& input, ClusterSnapshot& snapshot,
                            const GroupRules& rules, Planner& planner, v1alpha1::PassReply& reply) {
   PassLists lists;
@@ -894,7 +894,7 @@ absl::Status PassOnTheWire(const v1alpha1::PlanInput& input, ClusterSnapshot& sn
   return plan.status();
 }
 
-// service/session/session.h
+// session/session.h
 bool Answer(const SessionOptions& options, const ChangeBatch& batch, const wire::PlanCall& call) {
   Session session("prod", options);
   absl::Status status = session.cluster().Take(batch);
@@ -902,7 +902,7 @@ bool Answer(const SessionOptions& options, const ChangeBatch& batch, const wire:
   return status.ok() && made.ok();
 }
 
-// service/session/session_cluster.h
+// session/session_cluster.h
 bool TakeAndJudge(const SessionOptions& options, const ChangeBatch& batch) {
   SessionCluster cluster("prod", options);
   absl::Status taken = cluster.Take(batch);
@@ -912,7 +912,7 @@ bool TakeAndJudge(const SessionOptions& options, const ChangeBatch& batch) {
   return taken.ok() && filled.ok() && judged.ok();
 }
 
-// service/session/session_settings.h
+// session/session_settings.h
 bool SettingsOfCall(const SessionOptions& options, const wire::OpenRequest& request,
                     const wire::PlanInput& input) {
   absl::StatusOr<SessionSettings> settings = ParseSettings(request.settings(), options);
@@ -921,21 +921,21 @@ bool SettingsOfCall(const SessionOptions& options, const wire::OpenRequest& requ
   return of_call.ok();
 }
 
-// service/session/session_questions.h
+// session/session_questions.h
 bool Ask(SessionCluster& cluster, const wire::PlanCall& call) {
   SessionQuestions questions(cluster);
   absl::StatusOr<wire::PlanReply> made = questions.Plan(call, std::nullopt);
   return made.ok();
 }
 
-// service/session/session_round_maker.h
+// session/session_round_maker.h
 bool MakeRound(SessionCluster& cluster, const wire::RoundCall& call) {
   SessionRoundMaker rounds(cluster);
   absl::StatusOr<wire::RoundReply> made = rounds.Round(call, std::nullopt);
   return made.ok();
 }
 
-// service/session/session_feed.h
+// session/session_feed.h
 absl::Status FeedExample(const SessionFeed::Counts& counts, int64_t now_s) {
   SessionFeed feed("prod");
   feed.OnResync(now_s, /*empty=*/true);
@@ -946,7 +946,7 @@ absl::Status FeedExample(const SessionFeed::Counts& counts, int64_t now_s) {
   return whole;
 }
 
-// service/daemon/session_thread.h
+// daemon/session_thread.h
 SessionCall::Tell Answer(Session& session);
 void Refuse(const absl::Status& why);
 void Post(std::unique_ptr<Session> session) {
@@ -954,38 +954,38 @@ void Post(std::unique_ptr<Session> session) {
   thread->Post({.run = [](Session& session) { return Answer(session); }, .refuse = Refuse});
 }
 
-// tools/run_live.h
+// cli/rounds/run_live.h
 int LoopOverLiveCluster(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   int code = RunLive(flags, out, err);
   return code;
 }
 
-// tools/search_interrupt.h
+// cli/commands/search_interrupt.h
 void SearchUntilInterrupted(PlanHooks& hooks) {
   const SearchInterrupt interrupt;
   hooks.cancelled = interrupt.ends();
 }
 
-// tools/wall_clock.h
+// cli/commands/wall_clock.h
 void RunUntilSignal(Loop& loop) {
   WallClock clock;  // Before any thread is made (end_signals.h).
   loop.Run(clock);
 }
 
-// tools/end_signals.h
+// cli/commands/end_signals.h
 void Work();
 void WorkUntilSignal() {
   EndSignals signals;
   while (!signals.Wait(std::chrono::seconds(10))) Work();
 }
 
-// tools/dry_run.h
+// cli/rounds/dry_run.h
 int SayWhatWouldBeDone(const ScaleDownOptions& options, std::ostream& out, std::ostream& err) {
   int code = RunDry({.inputs = {"all.json"}, .scale_down = options}, out, err);
   return code;
 }
 
-// tools/run_pools.h
+// cli/rounds/run_pools.h
 absl::Status SizePoolsOfRun(const RunFlags& flags, LoopOptions& loop_options, std::ostream& err) {
   absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
   if (!pools.ok()) return pools.status();
@@ -993,7 +993,7 @@ absl::Status SizePoolsOfRun(const RunFlags& flags, LoopOptions& loop_options, st
   return absl::OkStatus();
 }
 
-// tools/standard_output.h
+// cli/print/standard_output.h
 int Main(int argc, const char* const* argv) {
   StandardOutput output;
   int code = RunCli(argc, argv, std::cin, output.stream(), std::cerr);

@@ -47,13 +47,14 @@ TESTS = {
     "snapshot": ["snapshot_test", "predicates_test", "engine_test", "import_test", "live_test",
                  "golden_runner"],
     "predicates": ["predicates_test", "engine_test", "golden_runner"],
-    "engine/policy": ["policy_test", "policy_runner"],
-    "engine/actuation": ["actuation_test", "simulation_test", "session_test"],
-    "engine/search": ["search_test"],
-    "engine/simulation": ["simulation_test"],
     "engine": ["engine_test", "golden_runner", "simulation_test"],
+    "search": ["search_test"],
+    "loop": ["loop_test", "simulation_test", "session_test"],
+    "simulation": ["simulation_test"],
+    "sizing/policy": ["policy_test", "policy_runner"],
 }
-TESTS_OF_ALL = ["service_test", "tools_test"]
+MUTATED = ("snapshot", "predicates", "engine", "search", "loop", "simulation")
+TESTS_OF_ALL = ["planning_test", "report_test", "rounds_test", "what_if_test", "cli_test"]
 for tests in TESTS.values():
     tests += TESTS_OF_ALL
 
@@ -70,7 +71,11 @@ def run(command, timeout=None):
 
 
 def folder_of(path):
-    return path.rpartition("/")[0]
+    """The folder of the library that a file belongs to: the nearest that has tests."""
+    folder = path.rpartition("/")[0]
+    while folder and folder not in TESTS:
+        folder = folder.rpartition("/")[0]
+    return folder
 
 
 def changed_line(before, after):
@@ -184,8 +189,9 @@ class Tree:
 
     @staticmethod
     def object_of(path):
-        library = "ebb_" + folder_of(path).rpartition("/")[2]
-        return f"{folder_of(path)}/CMakeFiles/{library}.dir/{path.rpartition('/')[2]}.o"
+        folder = folder_of(path)
+        library = "ebb_" + folder.rpartition("/")[2]
+        return f"{folder}/CMakeFiles/{library}.dir/{path[len(folder) + 1:]}.o"
 
     def build(self, target):
         return run(["ninja", "-C", str(BUILD), "-j", str(self.jobs), target])[0] == 0
@@ -254,7 +260,7 @@ def main(argv):
         sys.exit("mutants: universalmutator is not installed; ./dev mutants does that")
     print(f"mutants: seed {options.seed}", flush=True)
     TREE.mkdir(parents=True, exist_ok=True)
-    files = [str(file.relative_to(ROOT)) for top in ("snapshot", "predicates", "engine")
+    files = [str(file.relative_to(ROOT)) for top in MUTATED
              for file in sorted((ROOT / top).rglob("*.cc"))]
     files = [file for file in files if folder_of(file) in TESTS and fnmatch.fnmatch(file, options.files)]
     if not files:
@@ -349,7 +355,7 @@ class SelfTest(unittest.TestCase):
             parse_equivalents("a.cc\n- 1\n+ 2\n")
 
     def test_every_folder_with_sources_has_tests(self):
-        for top in ("snapshot", "predicates", "engine"):
+        for top in MUTATED:
             for file in (ROOT / top).rglob("*.cc"):
                 self.assertIn(folder_of(str(file.relative_to(ROOT))), TESTS)
 

@@ -5,10 +5,10 @@
     optimum.py --self-test
 
 Of each cluster (8 to 60 nodes, of every kind of `ebb gen` in turn) a CP-SAT model asks whether one
-node more could go than the searched plan removes.  It knows what the bound of engine/search does
+node more could go than the searched plan removes.  It knows what the bound of search does
 not: a pod is not split and lands on one node, and anti-affinity.  It is written from the
 objects of the dump and from what `ebb plan --explain` says of pods and `ebb filter` of nodes; of
-engine/search it knows nothing.
+search it knows nothing.
 
 In the model each pod that moves lands once, on a node that stays; the room of a node, its slots and
 its host ports are kept; so are budgets, each by itself: what is spent, the node that spends last not

@@ -4,8 +4,8 @@
 #include <new>
 
 #include "base/printable.h"
-#include "tools/cli.h"
-#include "tools/standard_output.h"
+#include "cli/cli.h"
+#include "cli/print/standard_output.h"
 
 namespace {
 

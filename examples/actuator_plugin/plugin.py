@@ -3,12 +3,12 @@
 
     plugin.py SOCKET NODES        a plugin over a cluster of so many nodes, in memory
 
-The protocol is service/wire/actuator.proto; what a plugin must hold stands at its top.  To drive a
+The protocol is wire/actuator.proto; what a plugin must hold stands at its top.  To drive a
 real cluster put another class in the place of Cluster, with the same methods.
 
 Needs Python's grpcio and protobuf, and what protoc makes of the protocol on PYTHONPATH:
     protoc -I. --python_out=stubs --grpc_out=stubs \
-        --plugin=protoc-gen-grpc="$(command -v grpc_python_plugin)" service/wire/actuator.proto
+        --plugin=protoc-gen-grpc="$(command -v grpc_python_plugin)" wire/actuator.proto
 """
 
 import collections

@@ -21,7 +21,7 @@
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_name.h"
 #include "snapshot/formats/wire/snapshot.pb.h"
-#include "snapshot/object_ref.h"
+#include "snapshot/objects/object_ref.h"
 
 namespace ebb {
 namespace {

@@ -19,8 +19,8 @@
 
 #include "absl/status/status.h"
 #include "snapshot/formats/import_stats.h"
-#include "snapshot/object_ref.h"
-#include "snapshot/object_sink.h"
+#include "snapshot/objects/object_ref.h"
+#include "snapshot/objects/object_sink.h"
 
 namespace ebb {
 

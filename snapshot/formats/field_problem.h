@@ -20,8 +20,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "snapshot/objects.h"
-#include "snapshot/quantity.h"
+#include "snapshot/objects/objects.h"
+#include "snapshot/objects/quantity.h"
 
 namespace ebb {
 

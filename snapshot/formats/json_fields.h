@@ -30,13 +30,13 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "base/rfc3339.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "snapshot/formats/field_problem.h"
 #include "snapshot/formats/object_batch.h"
-#include "snapshot/formats/rfc3339.h"
 #include "snapshot/formats/spec_digest.h"
-#include "snapshot/quantity.h"
+#include "snapshot/objects/quantity.h"
 
 namespace ebb {
 

@@ -30,18 +30,18 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "base/rfc3339.h"
 #include "base/text.h"
-#include "snapshot/disruption_protection.h"
 #include "snapshot/formats/form_error.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_name.h"
 #include "snapshot/formats/object_place.h"
-#include "snapshot/formats/rfc3339.h"
-#include "snapshot/formats/volume_ids.h"
 #include "snapshot/matching.h"
-#include "snapshot/quantity.h"
-#include "snapshot/unevaluated_kinds.h"
+#include "snapshot/objects/disruption_protection.h"
+#include "snapshot/objects/quantity.h"
+#include "snapshot/objects/unevaluated_kinds.h"
+#include "snapshot/objects/volume_ids.h"
 
 namespace ebb {
 namespace {  // A copy for each reader, see above.

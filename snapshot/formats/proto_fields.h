@@ -40,7 +40,7 @@
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/proto_schema.h"
 #include "snapshot/formats/spec_digest.h"
-#include "snapshot/quantity.h"
+#include "snapshot/objects/quantity.h"
 
 namespace ebb {
 

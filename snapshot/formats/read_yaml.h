@@ -26,7 +26,7 @@
 
 #include "absl/status/status.h"
 #include "snapshot/formats/import_stats.h"
-#include "snapshot/object_sink.h"
+#include "snapshot/objects/object_sink.h"
 
 namespace ebb {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "snapshot/quantity.h"
+#include "snapshot/objects/quantity.h"
 
 namespace ebb {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/json_text.h"
+#include "base/rfc3339.h"
 #include "base/text.h"
-#include "snapshot/formats/rfc3339.h"
-#include "snapshot/formats/volume_ids.h"
+#include "snapshot/objects/volume_ids.h"
 
 namespace ebb {
 namespace {

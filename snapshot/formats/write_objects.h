@@ -19,7 +19,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "snapshot/object_sink.h"
+#include "snapshot/objects/object_sink.h"
 
 namespace ebb {
 

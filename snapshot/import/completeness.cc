@@ -21,8 +21,8 @@
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/import/advice.h"
 #include "snapshot/import/object_content.h"
-#include "snapshot/object_ref.h"
-#include "snapshot/well_known_names.h"
+#include "snapshot/objects/object_ref.h"
+#include "snapshot/objects/well_known_names.h"
 
 namespace ebb {
 namespace {

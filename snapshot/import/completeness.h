@@ -52,9 +52,9 @@
 #include "snapshot/formats/read_input.h"
 #include "snapshot/import/advice.h"
 #include "snapshot/import/input_warning.h"
-#include "snapshot/listed_pods.h"
-#include "snapshot/object_sink.h"
-#include "snapshot/unevaluated_kinds.h"
+#include "snapshot/objects/listed_pods.h"
+#include "snapshot/objects/object_sink.h"
+#include "snapshot/objects/unevaluated_kinds.h"
 
 namespace ebb {
 

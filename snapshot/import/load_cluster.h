@@ -43,9 +43,9 @@
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
 #include "snapshot/import/input_warning.h"
-#include "snapshot/listed_pods.h"
-#include "snapshot/object_ref.h"
-#include "snapshot/object_sink.h"
+#include "snapshot/objects/listed_pods.h"
+#include "snapshot/objects/object_ref.h"
+#include "snapshot/objects/object_sink.h"
 
 namespace ebb {
 

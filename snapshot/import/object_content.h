@@ -14,8 +14,8 @@
 
 #include <cstdint>
 
-#include "snapshot/objects.h"
-#include "snapshot/storage_objects.h"
+#include "snapshot/objects/objects.h"
+#include "snapshot/objects/storage_objects.h"
 
 namespace ebb {
 

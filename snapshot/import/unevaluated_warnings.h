@@ -11,7 +11,7 @@
 
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/import/input_warning.h"
-#include "snapshot/unevaluated_kinds.h"
+#include "snapshot/objects/unevaluated_kinds.h"
 
 namespace ebb {
 

@@ -14,7 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "snapshot/ids.h"
-#include "snapshot/object_ref.h"
+#include "snapshot/objects/object_ref.h"
 #include "snapshot/symbols.h"
 
 namespace ebb {

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
-#include "snapshot/key_values.h"
-#include "snapshot/quantity.h"
+#include "snapshot/objects/key_values.h"
+#include "snapshot/objects/quantity.h"
 #include "snapshot/topology_tables.h"
 
 namespace ebb {

@@ -65,9 +65,9 @@
 #include "absl/status/status.h"
 #include "snapshot/builder.h"
 #include "snapshot/cluster_snapshot.h"
-#include "snapshot/listed_pods.h"
 #include "snapshot/live/held_objects.h"
-#include "snapshot/object_ref.h"
+#include "snapshot/objects/listed_pods.h"
+#include "snapshot/objects/object_ref.h"
 
 namespace ebb {
 

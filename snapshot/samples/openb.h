@@ -23,7 +23,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "snapshot/object_sink.h"
+#include "snapshot/objects/object_sink.h"
 
 namespace ebb {
 

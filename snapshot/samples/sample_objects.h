@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "base/random.h"
-#include "snapshot/object_sink.h"
+#include "snapshot/objects/object_sink.h"
 
 namespace ebb::samples {
 

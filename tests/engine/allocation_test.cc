@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/planner.h"
+#include "engine/pass/planner.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
 #include "tests/support/sanitized.h"

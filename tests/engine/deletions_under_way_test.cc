@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "engine/eligibility.h"
-#include "engine/round.h"
+#include "engine/plan/eligibility.h"
+#include "engine/scale_down/round.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
 #include "tests/support/random_apps.h"

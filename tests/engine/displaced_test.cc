@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "snapshot/object_ref.h"
+#include "snapshot/objects/object_ref.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::displaced_test {

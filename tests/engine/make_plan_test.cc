@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/limits.h"
-#include "engine/round.h"
-#include "engine/verify.h"
+#include "engine/plan/limits.h"
+#include "engine/scale_down/round.h"
+#include "engine/verify/verify.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"

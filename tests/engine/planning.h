@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "engine/planner.h"
+#include "engine/pass/planner.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::test {

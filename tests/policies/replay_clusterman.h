@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/policy/clusterman.h"
 #include "nlohmann/json.hpp"
+#include "sizing/policy/clusterman/clusterman.h"
 
 namespace ebb::clusterman_replay {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/policy/clusterman.h"
-#include "engine/policy/clusterman_drainer.h"
+#include "sizing/policy/clusterman/clusterman.h"
+#include "sizing/policy/clusterman/clusterman_drainer.h"
 #include "tests/policies/replay_clusterman.h"
 
 namespace ebb::clusterman_replay {

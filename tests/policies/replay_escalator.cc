@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/policy/escalator.h"
+#include "sizing/policy/escalator/escalator.h"
 #include "tests/policies/replay.h"
 
 namespace ebb {

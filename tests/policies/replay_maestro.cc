@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/policy/maestro.h"
-#include "engine/policy/maestro_panic.h"
+#include "sizing/policy/maestro/maestro.h"
+#include "sizing/policy/maestro/maestro_panic.h"
 #include "tests/policies/replay.h"
 
 namespace ebb {

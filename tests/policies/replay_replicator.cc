@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
-#include "engine/policy/replicator.h"
-#include "engine/policy/replicator_operation.h"
 #include "fmt/format.h"
+#include "sizing/policy/replicator/replicator.h"
+#include "sizing/policy/replicator/replicator_operation.h"
 
 namespace ebb {
 namespace {

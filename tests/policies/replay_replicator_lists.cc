@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/policy/replicator.h"
-#include "engine/policy/replicator_registry.h"
 #include "fmt/format.h"
+#include "sizing/policy/replicator/replicator.h"
+#include "sizing/policy/replicator/replicator_registry.h"
 #include "tests/policies/replay_replicator.h"
 
 namespace ebb {

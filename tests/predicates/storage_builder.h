@@ -11,7 +11,7 @@
 
 #include <string_view>
 
-#include "snapshot/storage_objects.h"
+#include "snapshot/objects/storage_objects.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::test {

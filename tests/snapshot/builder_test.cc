@@ -10,7 +10,7 @@
 
 #include "base/time_range.h"
 #include "gtest/gtest.h"
-#include "snapshot/quantity.h"
+#include "snapshot/objects/quantity.h"
 #include "snapshot/shape_matches.h"
 #include "tests/testing/cluster_builder.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "snapshot/object_ref.h"
+#include "snapshot/objects/object_ref.h"
 
 namespace ebb::storage_test {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "tests/engine/simulation/random_loop.h"
+#include "tests/simulation/random_loop.h"
 
 int main(int argc, char** argv) {
   uint64_t rounds = 10'000;

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "tests/engine/search/random_search.h"
+#include "tests/search/random_search.h"
 
 int main(int argc, char** argv) {
   uint64_t clusters = 1000;

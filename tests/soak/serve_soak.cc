@@ -29,8 +29,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
-#include "service/clock.h"
-#include "service/daemon/client.h"
+#include "daemon/client.h"
+#include "platform/clock.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/samples/generate.h"
 

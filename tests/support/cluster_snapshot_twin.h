@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "snapshot/cluster_snapshot.h"
-#include "snapshot/objects.h"
+#include "snapshot/objects/objects.h"
 
 namespace ebb::test {
 

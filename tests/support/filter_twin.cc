@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "snapshot/quantity.h"
+#include "snapshot/objects/quantity.h"
 #include "tests/support/twin_labels.h"
 #include "tests/support/volume_twin.h"
 

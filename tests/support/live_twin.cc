@@ -12,9 +12,9 @@
 #include "engine/make_plan.h"
 #include "predicates/drainability.h"
 #include "predicates/filters.h"
-#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/load_cluster.h"
+#include "snapshot/objects/any_object_sink.h"
 #include "tests/engine/planning.h"
 #include "tests/support/shape_families.h"
 

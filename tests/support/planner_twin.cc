@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
-#include "engine/eligibility.h"
+#include "engine/plan/eligibility.h"
 #include "predicates/filters.h"
 
 namespace ebb::test {

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/planner.h"
+#include "engine/pass/planner.h"
 
 namespace ebb::test {
 

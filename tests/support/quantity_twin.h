@@ -1,6 +1,6 @@
 // The slow, obvious twin of ParseQuantity: numbers of any size, one formula.
 //
-// Rule: snapshot/quantity.h; a quantity is digits x 10^exponent x 2^shift, rounded away
+// Rule: snapshot/objects/quantity.h; a quantity is digits x 10^exponent x 2^shift, rounded away
 // from zero to the nano, and then to the unit.
 
 #ifndef EBB_TESTS_SUPPORT_QUANTITY_TWIN_H_
@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "snapshot/quantity.h"
+#include "snapshot/objects/quantity.h"
 
 namespace ebb {
 

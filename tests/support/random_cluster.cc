@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "snapshot/builder.h"
-#include "snapshot/quantity.h"
+#include "snapshot/objects/quantity.h"
 
 namespace ebb::test {
 namespace {

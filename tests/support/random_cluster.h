@@ -19,9 +19,9 @@
 
 #include "absl/status/statusor.h"
 #include "snapshot/cluster_snapshot.h"
-#include "snapshot/kubernetes_version.h"
-#include "snapshot/objects.h"
-#include "snapshot/storage_objects.h"
+#include "snapshot/objects/kubernetes_version.h"
+#include "snapshot/objects/objects.h"
+#include "snapshot/objects/storage_objects.h"
 
 namespace ebb::test {
 

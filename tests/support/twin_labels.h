@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "snapshot/objects.h"
+#include "snapshot/objects/objects.h"
 
 namespace ebb::test::twin {
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "snapshot/quantity.h"
+#include "snapshot/objects/quantity.h"
 #include "tests/support/twin_labels.h"
 
 namespace ebb::test::twin {

@@ -1,6 +1,6 @@
 // The slow twin of the storage filters: VolumeRestrictions, NodeVolumeLimits,
 // VolumeBinding and VolumeZone, judged straight from the objects.  Shares no code
-// with predicates/, snapshot/storage.h or snapshot/csi_migration.h.
+// with predicates/, snapshot/storage.h or snapshot/objects/csi_migration.h.
 //
 // A refusal without reasons says that the scheduler's plugin fails with a text of
 // its own.

@@ -32,8 +32,8 @@
 #include "snapshot/builder.h"
 #include "snapshot/catalog.h"
 #include "snapshot/cluster_snapshot.h"
-#include "snapshot/objects.h"
-#include "snapshot/storage_objects.h"
+#include "snapshot/objects/objects.h"
+#include "snapshot/objects/storage_objects.h"
 
 namespace ebb::test {
 

@@ -28,7 +28,7 @@ class ConformanceTest(unittest.TestCase):
             ["protoc", f"-I{SOURCE}", f"--python_out={cls.stubs.name}",
              f"--grpc_out={cls.stubs.name}",
              f"--plugin=protoc-gen-grpc={shutil.which('grpc_python_plugin')}",
-             str(SOURCE / "service/wire/actuator.proto")], check=True)
+             str(SOURCE / "wire/actuator.proto")], check=True)
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="ebb-conformance-")

@@ -120,7 +120,7 @@ SMALL = [node("a"), node("b"), node("c"), pod("p", "a"), pod("q", "b")]
 
 
 def packed(decision):
-    """A decision as a state file stores one that rests on no other (service/text_delta.cc)."""
+    """A decision as a state file stores one that rests on no other (rounds/text_delta.cc)."""
     def number(value):
         low = bytes([value & 0x7f | (0x80 if value > 0x7f else 0)])
         return low + (number(value >> 7) if value > 0x7f else b"")

@@ -31,7 +31,7 @@ STUBS = tempfile.TemporaryDirectory(prefix="ebb-stubs-")
 subprocess.run(
     ["protoc", f"-I{SOURCE}", f"--python_out={STUBS.name}", f"--grpc_out={STUBS.name}",
      f"--plugin=protoc-gen-grpc={shutil.which('grpc_python_plugin')}",
-     str(SOURCE / "service/wire/planner.proto"), str(SOURCE / "service/wire/actuator.proto")],
+     str(SOURCE / "wire/planner.proto"), str(SOURCE / "wire/actuator.proto")],
     check=True)
 sys.path.insert(0, STUBS.name)
 from service.wire import actuator_pb2 as plugin_pb  # noqa: E402

@@ -4,7 +4,7 @@
     serve_test.py EBB SOURCE_DIR
 
 Needs Python's grpcio and protobuf, protoc and its plugin for Python; the stubs are made of
-service/wire/planner.proto, as any client would make them.  The examples of docs/service.md
+wire/planner.proto, as any client would make them.  The examples of docs/service.md
 are run too.
 """
 
@@ -37,7 +37,7 @@ STUBS = tempfile.TemporaryDirectory(prefix="ebb-stubs-")
 subprocess.run(
     ["protoc", f"-I{SOURCE}", f"--python_out={STUBS.name}", f"--grpc_out={STUBS.name}",
      f"--plugin=protoc-gen-grpc={shutil.which('grpc_python_plugin')}",
-     str(SOURCE / "service/wire/planner.proto")], check=True)
+     str(SOURCE / "wire/planner.proto")], check=True)
 sys.path.insert(0, STUBS.name)
 from service.wire import planner_pb2 as pb  # noqa: E402
 from service.wire import planner_pb2_grpc  # noqa: E402
@@ -1571,7 +1571,7 @@ class DocsTest(ServeTest):
         text = (SOURCE / "docs/service.md").read_text()
         examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
         self.assertGreater(len(examples), 5)
-        calls = set(re.findall(r"rpc (\w+)\(", (SOURCE / "service/wire/planner.proto").read_text()))
+        calls = set(re.findall(r"rpc (\w+)\(", (SOURCE / "wire/planner.proto").read_text()))
         shown = "\n".join(examples)
         for call in calls:
             self.assertIn(f"planner.{call}(", shown)

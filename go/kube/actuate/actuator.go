@@ -1,4 +1,4 @@
-// Package actuate serves the actuator protocol (service/wire/actuator.proto) over a Kubernetes
+// Package actuate serves the actuator protocol (wire/actuator.proto) over a Kubernetes
 // cluster: it taints and cordons nodes, drains them, and has a provider delete them and make groups grow.
 //
 // What a deletion has come to stands on its node (taint.Mark) before the next step begins.  A process

@@ -1,4 +1,4 @@
-// Package daemon calls `ebb serve` over its Unix socket (service/wire/planner.proto).
+// Package daemon calls `ebb serve` over its Unix socket (wire/planner.proto).
 //
 // Only what ebb-kube needs is here, over the messages of ebb/go/ebb/plannerpb.
 // Threads: a Client's methods may be called concurrently; a Stream is used by one goroutine that

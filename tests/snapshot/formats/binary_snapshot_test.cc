@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/import/load_cluster.h"
+#include "snapshot/objects/any_object_sink.h"
 #include "snapshot/samples/generate.h"
 #include "tests/support/dump_sink.h"
 #include "tests/support/sanitized.h"

@@ -7,7 +7,7 @@
 
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/read_yaml.h"
-#include "snapshot/object_sink.h"
+#include "snapshot/objects/object_sink.h"
 
 namespace ebb::spec_digest_test {
 namespace {

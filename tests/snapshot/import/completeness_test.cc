@@ -15,12 +15,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_replace.h"
-#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/write_objects.h"
 #include "snapshot/import/load_cluster.h"
-#include "snapshot/object_ref.h"
+#include "snapshot/objects/any_object_sink.h"
+#include "snapshot/objects/object_ref.h"
 #include "snapshot/samples/generate.h"
 
 namespace ebb::completeness_test {

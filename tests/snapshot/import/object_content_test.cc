@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/read_input.h"
+#include "snapshot/objects/any_object_sink.h"
 
 namespace ebb::object_content_test {
 namespace {

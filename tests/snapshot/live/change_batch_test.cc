@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "snapshot/any_object_sink.h"
-#include "snapshot/object_ref.h"
+#include "snapshot/objects/any_object_sink.h"
+#include "snapshot/objects/object_ref.h"
 
 namespace ebb::change_batch_test {
 namespace {

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "engine/planner.h"
+#include "engine/pass/planner.h"
 #include "predicates/filters.h"
-#include "snapshot/any_object_sink.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/objects/any_object_sink.h"
 #include "tests/engine/planning.h"
 #include "tests/support/live_twin.h"
 #include "tests/support/random_seed.h"

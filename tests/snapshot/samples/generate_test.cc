@@ -11,12 +11,12 @@
 #include <variant>
 #include <vector>
 
-#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/write_objects.h"
 #include "snapshot/import/load_cluster.h"
-#include "snapshot/object_ref.h"
+#include "snapshot/objects/any_object_sink.h"
+#include "snapshot/objects/object_ref.h"
 #include "snapshot/samples/sample_objects.h"
 #include "tests/support/dump_sink.h"
 

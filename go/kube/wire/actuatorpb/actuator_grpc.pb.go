@@ -1,5 +1,5 @@
 // What an actuator plugin serves over its Unix socket: any language can drive any cluster.
-// engine/actuation/actuator.h is the same contract in C++ and says what each phase means;
+// loop/actuator.h is the same contract in C++ and says what each phase means;
 // docs/actuators.md shows a plugin in Python.  `ebb conformance` tests a plugin.
 //
 // A plugin promises:

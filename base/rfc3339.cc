@@ -1,0 +1,102 @@
+#include "base/rfc3339.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstddef>
+
+namespace ebb {
+namespace {
+
+// Takes `count` digits off the front, or sets `ok` to false.
+int64_t TakeNumber(std::string_view& text, size_t count, bool& ok) {
+  if (text.size() < count) ok = false;
+  int64_t number = 0;
+  for (size_t i = 0; ok && i < count; ++i) {
+    if (text[i] < '0' || text[i] > '9') ok = false;
+    number = number * 10 + (text[i] - '0');
+  }
+  if (ok) text.remove_prefix(count);
+  return number;
+}
+
+void Expect(std::string_view& text, char c, bool& ok) {
+  if (text.empty() || text[0] != c) ok = false;
+  if (ok) text.remove_prefix(1);
+}
+
+constexpr bool IsLeap(int64_t year) {
+  return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+constexpr int64_t DaysIn(int64_t month, int64_t year) {
+  constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  return month == 2 && IsLeap(year) ? 29 : kDays[month - 1];
+}
+
+// Days from 1970-01-01 in the Gregorian calendar, counted from March so that the
+// leap day comes last (Howard Hinnant, "chrono-compatible low-level date
+// algorithms").
+constexpr int64_t DaysSinceEpoch(int64_t year, int64_t month, int64_t day) {
+  year -= month <= 2 ? 1 : 0;
+  const int64_t era = (year >= 0 ? year : year - 399) / 400;
+  const int64_t year_of_era = year - era * 400;
+  const int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  const int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+  return era * 146097 + day_of_era - 719468;
+}
+static_assert(DaysSinceEpoch(1970, 1, 1) == 0 && DaysSinceEpoch(2000, 3, 1) == 11017);
+
+// Seconds east of UTC.
+int64_t TakeOffset(std::string_view& text, bool& ok) {
+  if (text.empty()) ok = false;
+  if (!ok) return 0;
+  const char sign = text[0];
+  text.remove_prefix(1);
+  if (sign == 'Z') return 0;
+  if (sign != '+' && sign != '-') ok = false;
+  const int64_t hours = TakeNumber(text, 2, ok);
+  Expect(text, ':', ok);
+  const int64_t minutes = TakeNumber(text, 2, ok);
+  if (hours > 23 || minutes > 59) ok = false;
+  return (sign == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+}
+
+}  // namespace
+
+std::optional<int64_t> ParseRfc3339(std::string_view text) {
+  bool ok = true;
+  const int64_t year = TakeNumber(text, 4, ok);
+  Expect(text, '-', ok);
+  const int64_t month = TakeNumber(text, 2, ok);
+  Expect(text, '-', ok);
+  const int64_t day = TakeNumber(text, 2, ok);
+  Expect(text, 'T', ok);
+  const int64_t hour = TakeNumber(text, 2, ok);
+  Expect(text, ':', ok);
+  const int64_t minute = TakeNumber(text, 2, ok);
+  Expect(text, ':', ok);
+  const int64_t second = TakeNumber(text, 2, ok);
+  if (ok && !text.empty() && text[0] == '.') {
+    text.remove_prefix(1);
+    TakeNumber(text, 1, ok);
+    while (!text.empty() && text[0] >= '0' && text[0] <= '9') text.remove_prefix(1);
+  }
+  const int64_t offset = TakeOffset(text, ok);
+  if (!ok || !text.empty()) return std::nullopt;
+  if (month < 1 || month > 12 || day < 1 || day > DaysIn(month, year)) return std::nullopt;
+  if (hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  return DaysSinceEpoch(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
+}
+
+std::string FormatRfc3339(int64_t seconds) {
+  const std::chrono::sys_seconds time{std::chrono::seconds(seconds)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
+
+}  // namespace ebb

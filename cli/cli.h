@@ -1,0 +1,18 @@
+// The command line of `ebb`: subcommands, help, version, and what is said about a
+// flag that does not exist.
+
+#ifndef EBB_CLI_CLI_H_
+#define EBB_CLI_CLI_H_
+
+#include <iosfwd>
+
+namespace ebb {
+
+// Exit codes: 0 done; 1 bad input or output; 2 usage; 3 the clock jumped (round_command.h);
+// 10 with --exit-code: something can go.
+int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& out,
+           std::ostream& err);
+
+}  // namespace ebb
+
+#endif  // EBB_CLI_CLI_H_

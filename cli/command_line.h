@@ -1,0 +1,68 @@
+// CommandLine: every command of `ebb` with its flags, and the structs that they fill.
+// Flags are declared once, here; parsing, --help, man pages and completion read them.
+//
+// Ownership: the app points into the other members, so it neither moves nor copies.
+
+#ifndef EBB_CLI_COMMAND_LINE_H_
+#define EBB_CLI_COMMAND_LINE_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands/blockers_command.h"
+#include "cli/commands/compare_command.h"
+#include "cli/commands/conformance_command.h"
+#include "cli/commands/dump_command.h"
+#include "cli/commands/filter_command.h"
+#include "cli/commands/frontier_command.h"
+#include "cli/commands/plan_command.h"
+#include "cli/commands/serve_command.h"
+#include "cli/commands/snapshot_commands.h"
+#include "cli/policies/policy_command.h"
+#include "cli/rounds/round_command.h"
+#include "cli/rounds/run_command.h"
+#include "cli/rounds/state_command.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ebb {
+
+struct CommandLine {
+  CommandLine();
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  // Adds the flags of the autoscaler that ebb does not honour, if `command` is one that takes them.
+  // Making them takes as long as all others: only the command that runs gets them.
+  void AddAutoscalerFlags(std::string_view command);
+
+  PlanCommand plan;
+  BlockersCommand blockers;
+  CompareCommand compare;
+  FrontierCommand frontier;
+  FilterCommand filter;
+  GenCommand gen;
+  ImportCommand import;
+  DumpCommand dump;
+  ReplayCommand replay;
+  StateCommand state;
+  PolicyCommand policy;
+  ServeCommand serve;
+  RunCommand run;
+  ConformanceCommand conformance;
+  std::vector<std::string> help_of;  // Names of a command: {"import", "openb"}.
+  std::vector<std::string> man_of;
+  std::string man_folder;     // Of all pages; "": one page is printed.
+  std::string completion_of;  // A shell, or "nodes".
+  std::vector<std::string> completion_inputs;
+  std::unique_ptr<CLI::App> app;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_CLI_COMMAND_LINE_H_

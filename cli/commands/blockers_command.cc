@@ -1,0 +1,202 @@
+#include "cli/commands/blockers_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "cli/commands/search_interrupt.h"
+#include "cli/commands/watch_command.h"
+#include "cli/flags/exclusions.h"
+#include "cli/flags/flag_values.h"
+#include "cli/print/display_text.h"
+#include "cli/print/fail.h"
+#include "cli/print/progress.h"
+#include "cli/print/table.h"
+#include "cli/print/terminal.h"
+#include "planning/live_cluster.h"
+#include "planning/plan_answer.h"
+#include "platform/clock.h"
+#include "report/plan_json.h"
+#include "report/plan_report.h"
+#include "snapshot/import/incomplete.h"
+#include "what_if/blockers.h"
+
+namespace ebb {
+namespace {
+
+// "+11", "-1".
+std::string Signed(int64_t number) {
+  const std::string digits = WithCommas(static_cast<uint64_t>(number < 0 ? -number : number));
+  return (number < 0 ? "-" : number > 0 ? "+" : "") + digits;
+}
+
+std::string NameOf(const Blocker& blocker) {
+  return fmt::format("{} {}{}{}", blocker.kind, blocker.namespace_name,
+                     blocker.namespace_name.empty() ? "" : "/", blocker.name);
+}
+
+// What budgets in the way will do by themselves.
+void PrintOutlooks(const Blockers& blockers, const Terminal& terminal, std::ostream& out) {
+  constexpr size_t kShown = 10;
+  size_t outlooks = 0;
+  for (const Blocker& each : blockers.blockers) {
+    if (each.detail.empty() || ++outlooks > kShown) continue;
+    const std::string line = fmt::format("{}: {}.", Printable(NameOf(each)), each.detail);
+    out << (outlooks == 1 ? "\n" : "") << Wrapped(line, terminal.columns, 2) << "\n";
+  }
+  if (outlooks > kShown) {
+    out << Count(outlooks - kShown, "more budget", "more budgets") << "; -o json has them all.\n";
+  }
+}
+
+// `of_incomplete`: as OfIncomplete says of the cluster.
+void PrintBlockers(const Blockers& blockers, std::string_view of_incomplete,
+                   std::string_view currency, const Terminal& terminal, std::ostream& out) {
+  out << fmt::format("{}{} can go, {} stay.\n", Count(blockers.removed, "node", "nodes"),
+                     of_incomplete, WithCommas(blockers.kept));
+  if (blockers.blockers.empty()) return;
+  const bool has_prices = std::ranges::any_of(
+      blockers.blockers, [](const Blocker& each) { return each.saved_per_hour.has_value(); });
+  std::vector<std::string> headings = {"WHAT KEEPS NODES", "REASON", "FIRST OBSTACLE OF", "IF",
+                                       "MORE NODES GO"};
+  if (has_prices) headings.emplace_back("SAVES AN HOUR");
+  Table table(headings);
+  table.AlignRight(2).AlignRight(4).FitTo(terminal.columns).ShortenNames(0).ShortenEnd(3);
+  if (has_prices) table.AlignRight(5);
+  std::map<std::string, size_t> not_tried;
+  for (const Blocker& each : blockers.blockers) {
+    if (!each.gained) {
+      ++not_tried[each.not_tried];
+      continue;
+    }
+    std::vector<std::string> row = {NameOf(each), each.reason, WithCommas(each.keeps), each.change,
+                                    Signed(*each.gained)};
+    if (has_prices) row.push_back(MoneyText(*each.saved_per_hour, currency));
+    table.AddRow(std::move(row));
+  }
+  out << "\n";
+  if (!table.empty()) {
+    table.Print(out);
+    out << "\nEach row was tried by itself: the change was made, and the plan made again, with the "
+           "nodes of\nthis one tried first.\n";
+  }
+  PrintOutlooks(blockers, terminal, out);
+  for (const auto& [why, number] : not_tried) {
+    const std::string line =
+        fmt::format("{}, and no change was tried: {}.",
+                    Count(number, "more keeps nodes", "more keep nodes"), PrintableLine(why));
+    out << Wrapped(line, terminal.columns, 2) << "\n";
+  }
+}
+
+}  // namespace
+
+void BlockersCommand::AddTo(CLI::App& app) {
+  plan.AddPlanFlags(app);
+  plan.watch.AddTo(app);
+  plan.at_server.AddTo(app);
+  const std::string group = "Output";
+  app.add_option("-o,--output", output, "table, json or yaml")
+      ->check(values::Choice({"table", "json", "yaml"}))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--limit", limit, "Try so many, those that keep most nodes first")
+      ->check(values::WholeNumber(1, 100'000))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(group);
+  Exclude("blockers", app);
+}
+
+void BlockersCommand::Print(const Blockers& found, std::span<const InputWarning> warnings,
+                            const std::optional<std::string>& currency, std::ostream& out) const {
+  nlohmann::ordered_json json = BlockersJson(found);
+  PutComplete(warnings, json);
+  if (output == "json") {
+    out << IndentedJson(json);
+  } else if (output == "yaml") {
+    out << Yaml(json);
+  } else {
+    PrintBlockers(found, OfIncomplete(warnings), currency.value_or(""), OutputTerminal(), out);
+  }
+}
+
+int BlockersCommand::Over(LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
+                          const PlanCommand::Loaded& loaded, Progress& progress, std::ostream& out,
+                          std::ostream& err) const {
+  const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
+  const absl::StatusOr<int64_t> now_s = plan.Accept(rules, cluster);
+  if (!now_s.ok()) {
+    progress.Done();
+    PrintLoadWarnings(cluster, err);
+    return Fail(now_s.status(), err);
+  }
+
+  progress.Say("planning");
+  const absl::StatusOr<PlanQuery> query = plan.QueryAt(*now_s, rules);
+  if (!query.ok()) return fail(query.status());
+  const auto answer = AnswerPlan(*query, cluster);
+  if (!answer.ok()) return fail(answer.status());
+  const std::optional<NodePrices>& prices = (*answer)->prices;
+  BlockersOptions options;
+  options.limit = limit;
+  if (prices)
+    options.price = [&hourly = prices->hourly](NodeId node) { return hourly[Index(node)]; };
+  options.on_progress = [&](size_t tried, size_t of) {
+    progress.Say(fmt::format("tried {} of {}", tried, of));
+  };
+  const SearchInterrupt interrupt;
+  std::optional<ClockDeadline> limit;
+  if (const auto end = plan.SimulationEnd(loaded.since)) limit.emplace(*end);
+  const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
+  options.deadline = &ends;
+  const absl::StatusOr<Blockers> found = FindBlockers((*answer)->Report(), *query, live, options);
+  if (!found.ok()) return fail(found.status());
+  progress.Done();
+
+  PrintLoadWarnings(cluster, err);
+  Print(*found, cluster.warnings, prices ? std::optional(prices->currency) : std::nullopt, out);
+  return 0;
+}
+
+int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (plan.watch.active()) {
+    const auto ask = [&](LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
+                         const PlanCommand::Loaded& loaded) {
+      absl::StatusOr<TrialCluster> trial = TrialCluster::Of(live, cluster);
+      if (!trial.ok()) return Fail(trial.status(), err);
+      Progress progress;
+      return Over(trial->version.cluster, *trial->live, rules, loaded, progress, out, err);
+    };
+    return RunWatch(plan, {.output = output, .ask = ask}, out, err);
+  }
+  if (absl::Status s = CheckFiles(plan.Files()); !s.ok()) return Fail(s, err);
+  Progress progress;
+  const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
+  progress.Say("reading");
+  const Clock::time_point start = Clock::now();
+  const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
+  if (!rules.ok()) return fail(rules.status());
+  const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
+      LiveCluster::FromInputs(plan.inputs, plan.options.load, Parallelism(plan.threads));
+  if (!live.ok()) return fail(live.status());
+  absl::StatusOr<LiveCluster::Version> version = (*live)->JudgedLately();
+  if (!version.ok()) return fail(version.status());
+  return Over(version->cluster, **live, *rules, {.since = start}, progress, out, err);
+}
+
+}  // namespace ebb

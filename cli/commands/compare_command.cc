@@ -1,0 +1,143 @@
+#include "cli/commands/compare_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "cli/flags/flag_values.h"
+#include "cli/print/fail.h"
+#include "cli/print/table.h"
+#include "cli/print/terminal.h"
+#include "groups/prices.h"
+#include "platform/settings_file.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Signed(const std::string& text, bool positive) { return (positive ? "+" : "") + text; }
+
+std::string SignedCount(size_t before, size_t after) {
+  return after >= before ? Signed(WithCommas(after - before), after > before)
+                         : "-" + WithCommas(before - after);
+}
+
+void PrintTotals(const PlanComparison& comparison, std::ostream& out) {
+  const PlanComparison::Side& a = comparison.before;
+  const PlanComparison::Side& b = comparison.after;
+  Table table({"", "BEFORE", "AFTER", "DIFFERENCE"});
+  table.AlignRight(1).AlignRight(2).AlignRight(3);
+  const auto add = [&](const char* what, size_t before, size_t after) {
+    table.AddRow({what, WithCommas(before), WithCommas(after), SignedCount(before, after)});
+  };
+  add("nodes of the cluster", a.nodes, b.nodes);
+  add("nodes that go", a.removed, b.removed);
+  add("pods that move", a.moved_pods, b.moved_pods);
+  if (a.saved_per_hour || b.saved_per_hour) {
+    const auto saved = [](const PlanComparison::Side& side) {
+      return side.saved_per_hour ? MoneyText(*side.saved_per_hour, side.currency) : "-";
+    };
+    // Of two currencies, or without prices on one side, there is no difference to tell.
+    std::string difference = "-";
+    if (a.saved_per_hour && b.saved_per_hour && a.currency == b.currency) {
+      const double more = *b.saved_per_hour - *a.saved_per_hour;
+      difference = Signed(MoneyText(more, a.currency), more >= 0.005);
+    }
+    table.AddRow({"saved an hour", saved(a), saved(b), difference});
+  }
+  table.Print(out);
+}
+
+void PrintDifferences(const char* heading, const std::vector<PlanComparison::Difference>& nodes,
+                      const Terminal& terminal, std::ostream& out) {
+  if (nodes.empty()) return;
+  constexpr size_t kShown = 40;
+  out << "\n" << heading << "\n";
+  Table table({"NODE", "GROUP", "THE OTHER PLAN KEEPS IT"});
+  table.Indent(2).FitTo(terminal.columns).ShortenNames(0).ShortenNames(1).ShortenEnd(2);
+  const size_t rows = terminal.columns == 0 ? nodes.size() : std::min(nodes.size(), kShown);
+  for (size_t i = 0; i < rows; ++i) {
+    table.AddRow(
+        {nodes[i].node, nodes[i].group.empty() ? "-" : nodes[i].group, nodes[i].kept_because});
+  }
+  table.Print(out);
+  if (rows < nodes.size()) {
+    out << fmt::format("  ... {} more; all with -o json\n", WithCommas(nodes.size() - rows));
+  }
+}
+
+absl::StatusOr<Json> ReadPlanFile(const std::string& file) {
+  const absl::StatusOr<std::string> text = ReadWholeFile(file, kDataBytesMax);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<Json> json = ParseJson(*text);
+  if (json.ok()) return json;
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": ", json.status().message(), "; pass what `ebb plan -o json` prints"));
+}
+
+}  // namespace
+
+void PrintComparison(const PlanComparison& comparison, const std::string& format,
+                     std::ostream& out) {
+  if (format == "json") {
+    out << IndentedJson(ComparisonJson(comparison));
+    return;
+  }
+  if (format == "yaml") {
+    out << Yaml(ComparisonJson(comparison));
+    return;
+  }
+  const Terminal terminal = OutputTerminal();
+  if (!comparison.complete) out << "Plans of an incomplete cluster.\n";
+  if (comparison.of_two_clusters) {
+    out << "No node is in both plans: they are of two clusters, and the differences say nothing.\n";
+  }
+  PrintTotals(comparison, out);
+  if (comparison.no_more.empty() && comparison.now_too.empty()) {
+    out << fmt::format("\nBoth plans remove the same {}.\n",
+                       Count(comparison.in_both, "node", "nodes"));
+    return;
+  }
+  PrintDifferences("Nodes that go after and not before:", comparison.now_too, terminal, out);
+  PrintDifferences("Nodes that go before and not after:", comparison.no_more, terminal, out);
+  out << fmt::format("\n{} in both.\n", Count(comparison.in_both, "node goes", "nodes go"));
+}
+
+void CompareCommand::AddTo(CLI::App& app) {
+  app.add_option("BEFORE", before, "A plan, as `ebb plan -o json` prints it")
+      ->check(values::File())
+      ->required();
+  app.add_option("AFTER", after, "The plan that it is compared with")
+      ->check(values::File())
+      ->required();
+  app.add_option("-o,--output", output, "table, json or yaml")
+      ->check(values::Choice({"table", "json", "yaml"}))
+      ->type_name("FORMAT")
+      ->capture_default_str();
+}
+
+int CompareCommand::Run(std::ostream& out, std::ostream& err) const {
+  const absl::StatusOr<Json> a = ReadPlanFile(before);
+  if (!a.ok()) return Fail(a.status(), err);
+  const absl::StatusOr<Json> b = ReadPlanFile(after);
+  if (!b.ok()) return Fail(b.status(), err);
+  const absl::StatusOr<PlanComparison> comparison = ComparePlans(*a, *b);
+  if (!comparison.ok()) {
+    return Fail(
+        absl::Status(comparison.status().code(),
+                     absl::StrCat(before, ", ", after, ": ", comparison.status().message())),
+        err);
+  }
+  PrintComparison(*comparison, output, out);
+  return 0;
+}
+
+}  // namespace ebb

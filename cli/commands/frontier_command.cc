@@ -1,0 +1,265 @@
+#include "cli/commands/frontier_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/duration.h"
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "cli/commands/search_interrupt.h"
+#include "cli/commands/watch_command.h"
+#include "cli/flags/exclusions.h"
+#include "cli/flags/flag_values.h"
+#include "cli/flags/query_flags.h"
+#include "cli/print/curves.h"
+#include "cli/print/fail.h"
+#include "cli/print/progress.h"
+#include "cli/print/table.h"
+#include "groups/prices.h"
+#include "planning/plan_answer.h"
+#include "platform/clock.h"
+#include "platform/output_file.h"
+#include "report/plan_json.h"
+#include "search/frontier.h"
+#include "snapshot/import/incomplete.h"
+
+namespace ebb {
+namespace {
+
+// At most so many, the last among them, about evenly apart.
+std::vector<FrontierPoint> Some(const std::vector<FrontierPoint>& points, size_t most) {
+  if (points.size() <= most) return points;
+  std::vector<FrontierPoint> some;
+  for (size_t i = 0; i < most; ++i) {
+    some.push_back(points[i * (points.size() - 1) / (most - 1)]);
+  }
+  return some;
+}
+
+void PrintTable(const FrontierStory& story, std::ostream& out) {
+  constexpr size_t kRows = 20;
+  out << story.title << "\n\n";
+  std::vector<std::string> headings = {"PODS EVICTED", "NODES THAT GO", "PODS A NODE"};
+  if (story.currency) headings.emplace_back("SAVED AN HOUR");
+  Table table(headings);
+  for (size_t column = 0; column < headings.size(); ++column) table.AlignRight(column);
+  for (const FrontierPoint& point : Some(story.points, kRows)) {
+    std::vector<std::string> row = {WithCommas(point.evicted), WithCommas(point.nodes),
+                                    fmt::format("{:.2f}", static_cast<double>(point.evicted) /
+                                                              static_cast<double>(point.nodes))};
+    if (story.currency) row.push_back(MoneyText(point.worth, *story.currency));
+    table.AddRow(std::move(row));
+  }
+  if (table.empty()) return;
+  table.Print(out);
+  if (story.points.size() > kRows) {
+    out << fmt::format("{} of {}; all with -o csv or json\n", kRows,
+                       Count(story.points.size(), "point", "points"));
+  }
+}
+
+void PrintCsv(const FrontierStory& story, std::ostream& out) {
+  out << "pods_moved,removed" << (story.currency ? ",saved_per_hour" : "") << "\r\n";
+  for (const FrontierPoint& point : story.points) {
+    out << point.evicted << "," << point.nodes;
+    if (story.currency) out << fmt::format(",{:.6f}", point.worth);
+    out << "\r\n";
+  }
+}
+
+nlohmann::ordered_json FrontierJson(const FrontierStory& story) {
+  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  for (const FrontierPoint& point : story.points) {
+    nlohmann::ordered_json json = {{"removed", point.nodes}, {"movedPods", point.evicted}};
+    if (story.currency) json["savedPerHour"] = RoundedAmount(point.worth);
+    points.push_back(std::move(json));
+  }
+  nlohmann::ordered_json json = {{"apiVersion", kPlanApiVersion}, {"kind", "Frontier"}};
+  PutComplete(story.warnings, json);
+  if (story.currency && !story.currency->empty()) json["currency"] = *story.currency;
+  json["points"] = std::move(points);
+  return json;
+}
+
+std::string Page(const FrontierStory& story) {
+  Curve nodes{.name = "nodes", .style = "with", .points = {{0, 0}}};
+  Curve saved{.name = "saved", .style = "with", .points = {{0, 0}}};
+  for (const FrontierPoint& point : story.points) {
+    const auto evicted = static_cast<double>(point.evicted);
+    nodes.points.push_back({evicted, static_cast<double>(point.nodes)});
+    saved.points.push_back({evicted, point.worth});
+  }
+  const ChartAxes axes{.percent = false,
+                       .x_step = StepFor(nodes.points.back().x > 0 ? nodes.points.back().x : 1),
+                       .x_label = [](double x) { return WithCommas(static_cast<uint64_t>(x)); }};
+  std::string page =
+      PageHead("ebb frontier", story.title, "From left to right: pods that are evicted.");
+  page += DrawCurves("Nodes that go", axes, {nodes});
+  if (story.currency) {
+    page += DrawCurves(
+        fmt::format("Saved an hour{}{}", story.currency->empty() ? "" : ", ", *story.currency),
+        axes, {saved});
+  }
+  page += "<table><tr><th>pods evicted</th><th>nodes that go</th>";
+  page += story.currency ? "<th>saved an hour</th></tr>\n" : "</tr>\n";
+  for (const FrontierPoint& point : Some(story.points, 100)) {
+    page += fmt::format("<tr><td>{}</td><td>{}</td>", WithCommas(point.evicted),
+                        WithCommas(point.nodes));
+    if (story.currency) {
+      page += fmt::format("<td>{}</td>", Escaped(MoneyText(point.worth, *story.currency)));
+    }
+    page += "</tr>\n";
+  }
+  return page + "</table></body></html>\n";
+}
+
+void PrintStory(const FrontierStory& story, const std::string& output, std::ostream& out) {
+  if (output == "csv") {
+    PrintCsv(story, out);
+  } else if (output == "json") {
+    out << IndentedJson(FrontierJson(story));
+  } else if (output == "yaml") {
+    out << Yaml(FrontierJson(story));
+  } else {
+    PrintTable(story, out);
+  }
+}
+
+// What the command asks.  Reading counts in its budget.
+absl::StatusOr<PlanQuery> QueryOf(const FrontierCommand& command, int64_t now_s,
+                                  const GroupRules& rules, Clock::time_point start) {
+  absl::StatusOr<PlanQuery> query = command.plan.QueryAt(now_s, rules);
+  if (!query.ok()) return query;
+  query->search = command.SearchFrom(start);
+  query->seconds = command.plan.SecondsLeft(start);
+  return query;
+}
+
+}  // namespace
+
+FrontierStory StoryOf(std::vector<FrontierPoint> points, size_t nodes,
+                      std::vector<InputWarning> warnings, std::optional<std::string> currency) {
+  const std::string most =
+      points.empty() ? "none"
+                     : fmt::format("up to {} with {} evicted", WithCommas(points.back().nodes),
+                                   Count(points.back().evicted, "pod", "pods"));
+  return {.title = fmt::format("Of {}{}, {} can go.", Count(nodes, "node", "nodes"),
+                               OfIncomplete(warnings), most),
+          .warnings = std::move(warnings),
+          .currency = std::move(currency),
+          .points = std::move(points)};
+}
+
+void FrontierCommand::AddTo(CLI::App& app) {
+  plan.AddPlanFlags(app);
+  plan.watch.AddTo(app);
+  plan.at_server.AddTo(app);
+  const std::string search = "Search";
+  app.add_option("--budget", budget, "How long to look, all prices of a move together")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(search);
+  app.add_option("--iterations", iterations, "Of the search at each price of a move, at most")
+      ->check(WholeNumberIn(kIterationsRange))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(search);
+  AddSeedFlag(seed, "Of the search; another may find other plans", app);
+  const std::string group = "Output";
+  app.add_option("-o,--output", output, "table, csv, json or yaml")
+      ->check(values::Choice({"table", "csv", "json", "yaml"}))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--report", report, "Write a page with the curve: one file of HTML")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->group(group);
+  Exclude("frontier", app);
+}
+
+SearchQuery FrontierCommand::SearchFrom(Clock::time_point start) const {
+  return {.budget_s =
+              std::chrono::duration<double>(*ParseDuration(budget)).count() - SecondsSince(start),
+          .iterations = iterations,
+          .seed = seed};
+}
+
+std::vector<UsedFile> FrontierCommand::Files() const {
+  std::vector<UsedFile> files = plan.Files();
+  files.push_back({"--report", report, FileUse::kWrite});
+  return files;
+}
+
+int FrontierCommand::Print(const FrontierStory& story, std::ostream& out, std::ostream& err) const {
+  if (!report.empty()) {
+    if (absl::Status s = WriteFile(report, Page(story)); !s.ok()) return Fail(s, err);
+  }
+  PrintStory(story, output, out);
+  return 0;
+}
+
+int FrontierCommand::Over(LoadedCluster& cluster, const GroupRules& rules,
+                          const PlanCommand::Loaded& loaded, Progress& progress, std::ostream& out,
+                          std::ostream& err) const {
+  const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
+  const absl::StatusOr<int64_t> now_s = plan.Accept(rules, cluster);
+  if (!now_s.ok()) {
+    progress.Done();
+    PrintLoadWarnings(cluster, err);
+    return Fail(now_s.status(), err);
+  }
+  const absl::StatusOr<PlanQuery> query = QueryOf(*this, *now_s, rules, loaded.since);
+  if (!query.ok()) return fail(query.status());
+
+  progress.Say("searching");
+  std::optional<SearchInterrupt> interrupt(std::in_place);
+  const absl::StatusOr<FrontierAnswer> found =
+      AnswerFrontier(*query, cluster, {.cancelled = interrupt->ends()}, Parallelism(plan.threads));
+  if (!found.ok()) return fail(found.status());
+  const bool interrupted = interrupt->ends()->Expired();
+  interrupt.reset();
+  progress.Done();
+  PrintLoadWarnings(cluster, err);
+  if (interrupted) {
+    PrintMessage("interrupted; this is the best that was found so far", err);
+  }
+  const std::optional<NodePrices>& prices = found->prices;
+  return Print(StoryOf(found->frontier.points, cluster.snapshot.nodes(), cluster.warnings,
+                       prices ? std::optional(prices->currency) : std::nullopt),
+               out, err);
+}
+
+int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
+  if (plan.watch.active()) {
+    const auto ask = [&](LoadedCluster& cluster, LiveCluster& /*live*/, const GroupRules& rules,
+                         const PlanCommand::Loaded& loaded) {
+      Progress progress;
+      return Over(cluster, rules, loaded, progress, out, err);
+    };
+    return RunWatch(plan, {.output = output, .ask = ask}, out, err);
+  }
+  Progress progress;
+  const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
+  progress.Say("reading");
+  const Clock::time_point start = Clock::now();
+  const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
+  if (!rules.ok()) return fail(rules.status());
+  absl::StatusOr<LoadedCluster> cluster =
+      LoadCluster(plan.inputs, plan.options.load, Parallelism(plan.threads));
+  if (!cluster.ok()) return fail(cluster.status());
+  return Over(*cluster, *rules, {.since = start}, progress, out, err);
+}
+
+}  // namespace ebb

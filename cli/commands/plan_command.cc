@@ -1,0 +1,514 @@
+#include "cli/commands/plan_command.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/duration.h"
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "base/rfc3339.h"
+#include "cli/commands/search_interrupt.h"
+#include "cli/flags/autoscaler_flags.h"
+#include "cli/flags/exclusions.h"
+#include "cli/flags/flag_values.h"
+#include "cli/flags/input_flags.h"
+#include "cli/flags/option_flags.h"
+#include "cli/print/explain_print.h"
+#include "cli/print/fail.h"
+#include "cli/print/plan_print.h"
+#include "cli/print/progress.h"
+#include "cli/print/table.h"
+#include "cli/print/terminal.h"
+#include "groups/groups.h"
+#include "options/option_field.h"
+#include "planning/live_cluster.h"
+#include "planning/plan_answer.h"
+#include "platform/clock.h"
+#include "report/explain.h"
+#include "report/plan_report.h"
+#include "session/wire_tables.h"
+#include "session/wire_what_if.h"
+#include "snapshot/import/dump_kinds.h"
+#include "snapshot/import/incomplete.h"
+#include "what_if/counterfactual.h"
+
+namespace ebb {
+
+namespace wire = v1alpha1;
+
+namespace {
+
+constexpr const char* kInputGroup = "Input";
+
+void AddNodeGroupsFlag(PlanCommand& command, CLI::App& app) {
+  app.add_option("--node-groups", command.node_groups,
+                 "YAML file about node groups (docs/plan.md); without it they come from labels")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->group(kInputGroup);
+}
+
+void AddLoadingFlags(PlanCommand& command, CLI::App& app) {
+  std::vector<OptionField> fields = FieldsOf(command.options);
+  std::erase_if(fields,
+                [](const OptionField& field) { return field.row.about == OptionAbout::kLoading; });
+  AddOptionFlags(fields, OptionGroup::kInput, app, kInputGroup, &command.given);
+  AddLoadFlags(command.options.load, app, kInputGroup, &command.given);
+}
+
+void AddInputFlags(PlanCommand& command, CLI::App& app) {
+  app.add_option("INPUT", command.inputs,
+                 "What `ebb dump` writes, or `" + KubectlGet(DumpWords()) +
+                     "` (or yaml) prints, the autoscaler's debugging snapshot, or ebb's own: "
+                     "files, also .gz, folders, or - for stdin")
+      ->check(values::File());
+  // A file that is watched, or what a daemon has, may be all there is.
+  app.final_callback([&command] {
+    const bool has_other = command.watch.active() || command.at_server.active();
+    if (command.inputs.empty() && !has_other) throw CLI::RequiredError("INPUT");
+  });
+  const std::string group = kInputGroup;
+  AddNodeGroupsFlag(command, app);
+  app.add_option("--prices", command.prices,
+                 "What nodes cost an hour, as YAML or CSV (docs/better-plans.md)")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option(
+         "--nodes", command.nodes,
+         "Smallest and largest size of a node group, over what --node-groups says of it, as "
+         "cloud providers of the autoscaler spell it; may be given often")
+      ->check(values::GroupSize(kGroupSizeMax))
+      ->type_name("MIN:MAX:NAME")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_option("--now", command.now,
+                 "The time to plan for, as 2026-01-02T03:04:05Z (default: the clock's)")
+      ->check(values::Time())
+      ->type_name("TIME")
+      ->group(group);
+  AddLoadingFlags(command, app);
+}
+
+void AddOutputFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Output";
+  app.add_option("-o,--output", command.output,
+                 "table, wide, json, yaml, csv (a row a node) or name")
+      ->check(values::Choice(PlanFormatNames()))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--explain", command.explain,
+                 "Tell why this node is kept or goes, pod by pod, instead of the plan; X or "
+                 "node/X, several with commas or by giving the flag again")
+      ->check(values::NodeName())
+      ->type_name("NODE")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_flag("--counterfactual", command.counterfactual,
+               "With --explain: tell which single changes would let the node go; each is tried")
+      ->check(values::Switch())
+      ->needs("--explain")
+      ->group(group);
+  app.add_option("--what-if", command.what_if,
+                 "Compare the plan with the one that changes to objects and flags in this file "
+                 "would make (docs/what-if.md)")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->group(group);
+  app.add_flag("--all", command.all_rows,
+               "Show every row of the table; on a terminal it ends after 40 otherwise")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_flag(
+         "--exit-code", command.exit_code,
+         "End with 10 if some node can go (with --state: is to be deleted now), with 0 if none")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_flag("--stats", command.stats, "End stderr with a line of figures, as JSON")
+      ->check(values::Switch())
+      ->group(group);
+}
+
+void AddPassFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Pass";
+  AddOptionFlags(FieldsOf(command.options), OptionGroup::kPass, app, group, &command.given);
+}
+
+void AddTimeFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Pass";
+  app.add_option(
+         "--scale-down-simulation-timeout", command.simulation_timeout,
+         "End after this long with the plan so far, reading and verification included; with "
+         "--state it bounds the pass alone (default: no limit)")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->group(group);
+  app.add_option("--threads", command.threads,
+                 "Threads to use; the plan is the same at any number (default: one a core)")
+      ->check(values::WholeNumber(1, Parallelism::kThreadsMax))
+      ->type_name("N")
+      ->group(group);
+}
+
+void AddNodeAndPodFlags(PlanCommand& command, CLI::App& app) {
+  const std::vector<OptionField> fields = FieldsOf(command.options);
+  AddOptionFlags(fields, OptionGroup::kNodes, app, "Which nodes may go", &command.given);
+  AddOptionFlags(fields, OptionGroup::kPods, app, "Which pods may be moved", &command.given);
+}
+
+}  // namespace
+
+void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
+  PrintLoadWarnings(cluster.counts.input, LeftOutText(cluster.counts), cluster.warnings, err);
+}
+
+void PrintLoadWarnings(const ImportStats& input, const std::string& left_out,
+                       std::span<const InputWarning> warnings, std::ostream& err) {
+  if (input.files_without_objects > 0) {
+    PrintMessage(fmt::format("ignored {}: {}{}",
+                             Count(input.files_without_objects, "file that holds no objects",
+                                   "files that hold no objects"),
+                             Printable(input.first_without_objects),
+                             input.files_without_objects > 1 ? ", ..." : ""),
+                 err);
+  }
+  if (input.files_skipped > 0) {
+    PrintMessage(
+        fmt::format(
+            "skipped {}: {}{}",
+            Count(input.files_skipped, "pipe, socket or device", "pipes, sockets or devices"),
+            Printable(input.first_skipped), input.files_skipped > 1 ? ", ..." : ""),
+        err);
+  }
+  if (!left_out.empty()) PrintMessage("left out " + left_out, err);
+  PrintInputWarnings(warnings, err);
+}
+
+namespace {
+
+uint64_t PeakRssBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace
+
+void PrintStats(const PlanStats& stats, std::ostream& err) {
+  const nlohmann::ordered_json json = {{"bytes", stats.bytes},
+                                       {"import_s", stats.import_s},
+                                       {"pass_s", stats.pass_s},
+                                       {"verify_s", stats.verify_s},
+                                       {"nodes", stats.nodes},
+                                       {"pods", stats.pods},
+                                       {"removed", stats.removed},
+                                       {"passes", stats.passes},
+                                       {"peak_rss_bytes", PeakRssBytes()}};
+  err << CompactJson(json) << "\n";
+}
+
+void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
+  const PlanContext& context = report.context;
+  PrintStats({.bytes = context.cluster->counts.input.bytes,
+              .import_s = import_s,
+              .pass_s = context.pass_s,
+              .verify_s = context.verify_s,
+              .nodes = context.cluster->snapshot.nodes(),
+              .pods = report.pods,
+              .removed = report.remove.size(),
+              .passes = context.made->passes},
+             err);
+}
+
+namespace {
+
+// `remedies`: of each node, or none were asked for.
+void PrintExplained(const PlanReport& report, std::span<const NodeId> nodes,
+                    std::span<const Counterfactual> remedies, PlanFormat format,
+                    std::ostream& out) {
+  if (format != PlanFormat::kJson && format != PlanFormat::kYaml) {
+    wire::ExplainReply reply;
+    PutExplanations(report, nodes, /*stops=*/nullptr, reply);
+    PutRemedies(remedies, reply);
+    return PrintExplanations(reply, OutputTerminal(), out);
+  }
+  nlohmann::ordered_json json = ExplanationJson(report, nodes);
+  PutRemedies(remedies, json);
+  out << (format == PlanFormat::kJson ? IndentedJson(json) : Yaml(json));
+}
+
+}  // namespace
+
+void PlanCommand::AddPlanFlags(CLI::App& app) {
+  AddInputFlags(*this, app);
+  AddPassFlags(*this, app);
+  questions.AddLimitsTo(app);
+  AddTimeFlags(*this, app);
+  AddNodeAndPodFlags(*this, app);
+}
+
+void PlanCommand::AddLoopFlags(CLI::App& app) {
+  AddNodeGroupsFlag(*this, app);
+  AddLoadingFlags(*this, app);
+  AddPassFlags(*this, app);
+  AddTimeFlags(*this, app);
+  AddNodeAndPodFlags(*this, app);
+  over_time.AddLoopFlags(app, options, given);
+}
+
+void PlanCommand::AddTo(CLI::App& app) {
+  AddPlanFlags(app);
+  AddOutputFlags(*this, app);
+  questions.AddTo(app);
+  over_time.AddTo(app, options, given);
+  watch.AddTo(app);
+  at_server.AddTo(app);
+  app.get_option("--move-cost")->needs("--prices");
+  Exclude("plan", app);
+  TakeLastOfEach(app);
+}
+
+std::optional<Clock::time_point> PlanCommand::SimulationEnd(Clock::time_point start) const {
+  if (simulation_timeout.empty()) return std::nullopt;
+  return start + *ParseDuration(simulation_timeout);
+}
+
+PlanQuery PlanCommand::Asked() const {
+  const RoundOptions asked = WithoutFlagsOfRounds(options);
+  PlanQuery query = questions.Asked();
+  query.planner = asked.scale_down.planner;
+  query.order = asked.candidate_order;
+  query.max_scale_down_parallelism = ScaleDownLimit();
+  return query;
+}
+
+absl::StatusOr<PlanQuery> PlanCommand::QueryAt(int64_t now_s, const GroupRules& rules) const {
+  PlanQuery query = Asked();
+  query.groups = rules;
+  query.now_s = now_s;
+  if (prices.empty()) return query;
+  absl::StatusOr<PriceList> list = ReadPriceFile(prices);
+  if (!list.ok()) return list.status();
+  query.prices = *std::move(list);
+  return query;
+}
+
+std::optional<double> PlanCommand::SecondsLeft(Clock::time_point start) const {
+  const auto end = SimulationEnd(start);
+  if (!end) return std::nullopt;
+  return std::chrono::duration<double>(*end - Clock::now()).count();
+}
+
+absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedCluster& cluster) const {
+  std::vector<InputWarning> of_flags;
+  if (over_time.app != nullptr) {
+    if (auto warning = FlagsNotHonoured(*over_time.app)) of_flags.push_back(*warning);
+  }
+  const auto clock = std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  absl::StatusOr<int64_t> now_s = JudgeForPlan(
+      rules, of_flags, now.empty() ? std::nullopt : ParseRfc3339(now), clock.count(), cluster);
+  if (!now_s.ok()) return now_s;
+  if (absl::Status s = CheckStrict(options.load, cluster.warnings); !s.ok()) return s;
+  // Names and rounds are carried out.
+  const bool shown = output != "name" && over_time.state.empty();
+  absl::Status possible =
+      shown ? CheckWhole(cluster.warnings, options.load.allow_incomplete)
+            : CheckMayBeCarriedOut(cluster.warnings, options.load.allow_incomplete);
+  if (!possible.ok()) return possible;
+  return now_s;
+}
+
+std::vector<UsedFile> PlanCommand::Files() const {
+  std::vector<UsedFile> files;
+  for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
+  for (const std::string& file : watch.files) {
+    files.push_back({"--watch-file", file, FileUse::kRead});
+  }
+  files.push_back({"--node-groups", node_groups, FileUse::kRead});
+  files.push_back({"--prices", prices, FileUse::kRead});
+  files.push_back({"--what-if", what_if, FileUse::kRead});
+  files.push_back({"--events", over_time.events, FileUse::kRead});
+  files.push_back({"--state", over_time.state, FileUse::kDatabase});
+  files.push_back({"--record", over_time.record, FileUse::kDatabase});
+  files.push_back({"--metrics", over_time.metrics, FileUse::kWrite});
+  return files;
+}
+
+std::vector<GroupSize> PlanCommand::GroupSizes() const {
+  std::vector<GroupSize> sizes;
+  for (const std::string& text : nodes) {
+    GroupSizeParts parts = ParseGroupSize(text);
+    sizes.push_back({.name = std::move(parts.name), .min_size = parts.min, .max_size = parts.max});
+  }
+  return sizes;
+}
+
+std::optional<int64_t> PlanCommand::ScaleDownLimit() const {
+  const bool is_given =
+      given.contains("max-scale-down-parallelism") || given.contains("max-empty-bulk-delete");
+  if (!is_given) return std::nullopt;
+  return options.scale_down.budgets.max_scale_down_parallelism;
+}
+
+bool PlanCommand::ExplainsAsAsked(std::ostream& err) const {
+  if (explain.empty() || (output != "csv" && output != "name")) return true;
+  PrintMessage("--explain: -o " + output + " is of plans; table, json and yaml explain", err,
+               "ebb plan");
+  err << "See `ebb plan --help`.\n";
+  return false;
+}
+
+bool PlanCommand::CostFlagsFit(std::ostream& err) const {
+  const char* wrong = nullptr;
+  if (questions.ForCost() && prices.empty()) wrong = "--objective cost: pass --prices too";
+  if (!questions.ForCost() && questions.search.move_cost > 0)
+    wrong = "--move-cost: pass --objective cost too";
+  if (wrong == nullptr) return true;
+  PrintMessage(wrong, err, "ebb plan");
+  err << "See `ebb plan --help`.\n";
+  return false;
+}
+
+int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (over_time.app != nullptr) TellIgnoredFlags(*over_time.app, err);
+  over_time.WarnUnused(err);
+  WarnOfOldFlags(given, err);
+  if (!ExplainsAsAsked(err) || !CostFlagsFit(err)) return 2;
+  if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
+  Progress progress;
+  progress.Say("reading");
+  const absl::StatusOr<GroupRules> rules = ReadGroupRules();
+  if (!rules.ok()) return Fail(rules.status(), err);
+  const Parallelism parallelism(threads);
+  const Clock::time_point start = Clock::now();
+  if (counterfactual) {
+    const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
+        LiveCluster::FromInputs(inputs, options.load, parallelism);
+    if (!live.ok()) return progress.Done(), Fail(live.status(), err);
+    absl::StatusOr<LiveCluster::Version> version = (*live)->JudgedLately();
+    if (!version.ok()) return progress.Done(), Fail(version.status(), err);
+    return PlanOver(version->cluster, *rules,
+                    {.since = start, .import_s = SecondsSince(start), .live = live->get()},
+                    progress, out, err);
+  }
+  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, options.load, parallelism);
+  if (!cluster.ok()) return progress.Done(), Fail(cluster.status(), err);
+  return PlanOver(*cluster, *rules, {.since = start, .import_s = SecondsSince(start)}, progress,
+                  out, err);
+}
+
+absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
+  GroupRules rules;
+  if (!node_groups.empty()) {
+    absl::StatusOr<GroupRules> read = ReadGroupFile(node_groups);
+    if (!read.ok()) return read;
+    rules = *std::move(read);
+  }
+  SetGroupSizes(GroupSizes(), rules);
+  rules.readiness = options.readiness;
+  rules.max_node_startup_time_s = options.scale_down.max_node_startup_time_s;
+  return rules;
+}
+
+namespace {
+
+PlanHooks HooksOf(Progress& progress, const SearchInterrupt* interrupt) {
+  return {.cancelled = interrupt != nullptr ? interrupt->ends() : nullptr,
+          .on_better =
+              [&progress](const PlanResult& plan) {
+                progress.Say(fmt::format("planning: {} so far",
+                                         Count(plan.plan.remove.size(), "node", "nodes")));
+              },
+          .on_step =
+              [&progress](PlanStep step) {
+                progress.Say(step == PlanStep::kTrials ? "trying the plan out" : "bounding");
+              }};
+}
+
+void PrintAnswer(const PlanCommand& command, const PlanReport& report,
+                 std::span<const NodeId> explained, const std::vector<Counterfactual>& remedies,
+                 std::ostream& out) {
+  const PlanFormat format = PlanFormatOf(command.output);
+  if (command.explain.empty()) {
+    PrintPlan(report, format, {.terminal = OutputTerminal(), .all_rows = command.all_rows}, out);
+  } else {
+    PrintExplained(report, explained, remedies, format, out);
+  }
+  out.flush();
+}
+
+}  // namespace
+
+absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, const GroupRules& rules,
+                                                    Clock::time_point since, Progress& progress,
+                                                    std::ostream& err) const {
+  progress.Say("planning");
+  // What is refused for its warnings is refused with them.
+  const auto refuse = [&](const absl::Status& status) {
+    progress.Done();
+    PrintLoadWarnings(cluster, err);
+    return status;
+  };
+  const absl::StatusOr<int64_t> now_s = Accept(rules, cluster);
+  if (!now_s.ok()) return refuse(now_s.status());
+  absl::StatusOr<PlanQuery> query = QueryAt(*now_s, rules);
+  if (!query.ok()) return query.status();
+  query->seconds = SecondsLeft(since);
+  std::optional<SearchInterrupt> interrupt;
+  if (query->search || query->trials) interrupt.emplace();
+  absl::StatusOr<std::unique_ptr<PlanAnswer>> answer =
+      AnswerPlan(*query, cluster, HooksOf(progress, interrupt ? &*interrupt : nullptr),
+                 Parallelism(threads));  // Threads start when there is work for them.
+  if (!answer.ok()) return answer.status();
+  if (absl::Status s = CheckStrict(options.load, cluster.warnings); !s.ok()) return refuse(s);
+  const bool interrupted = interrupt && interrupt->ends()->Expired();
+  return Made{.query = *std::move(query), .answer = *std::move(answer), .interrupted = interrupted};
+}
+
+void PlanCommand::TellOf(const Made& made, std::ostream& err) const {
+  PrintLoadWarnings(*made.answer->cluster, err);
+  if (made.interrupted) PrintMessage("interrupted; this is the best plan so far", err);
+  if (made.query.trials && !made.answer->trials) {
+    PrintMessage("there was no time for a trial of it", err);
+  }
+}
+
+int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
+                          Progress& progress, std::ostream& out, std::ostream& err) const {
+  const absl::StatusOr<Made> made = Make(cluster, rules, loaded.since, progress, err);
+  if (!made.ok()) return progress.Done(), Fail(made.status(), err);
+  const PlanReport report = made->answer->Report();
+  const absl::StatusOr<std::vector<NodeId>> explained =
+      FindNodes(report.context.catalog(), explain);
+  absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
+  if (explained.ok() && loaded.live != nullptr) {
+    progress.Say("trying changes");
+    remedies = FindAllRemedies(report, *explained, made->query, *loaded.live);
+  }
+  progress.Done();
+  TellOf(*made, err);
+  if (!explained.ok()) {
+    return Fail(absl::Status(explained.status().code(),
+                             absl::StrCat("--explain: ", explained.status().message())),
+                err);
+  }
+  if (!remedies.ok()) return Fail(remedies.status(), err);
+  PrintAnswer(*this, report, *explained, *remedies, out);
+  if (stats) PrintStats(report, loaded.import_s, err);
+  return ExitCode(!report.remove.empty());
+}
+
+}  // namespace ebb

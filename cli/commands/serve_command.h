@@ -1,0 +1,55 @@
+// `ebb serve`: answers over a Unix socket (daemon); `ebb serve status` asks one.
+//
+// Runs until SIGTERM or SIGINT, ends calls at work, and then itself.  Under systemd it takes
+// the socket that it is handed, tells when it is ready, and answers the watchdog.
+
+#ifndef EBB_CLI_COMMANDS_SERVE_COMMAND_H_
+#define EBB_CLI_COMMANDS_SERVE_COMMAND_H_
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace ebb {
+
+struct DaemonOptions;
+
+struct ServeCommand {
+  std::string socket;
+  std::string state_folder;
+  std::string metrics_address;
+  std::string metrics_socket;
+  std::vector<int64_t> allowed_users;
+  std::string log = "text";
+  int64_t sessions_max = 64;
+  int64_t objects_max = 5'000'000;
+  int64_t calls_max = 256;
+  int64_t rounds_kept = 100;
+  uint64_t message_bytes_max = uint64_t{64} << 20;
+  uint64_t dump_bytes_max = uint64_t{4} << 30;
+  uint64_t object_bytes_max = uint64_t{10} << 20;
+  uint64_t memory_bytes_max = 0;  // 0: three quarters of the machine's.
+  std::string grace = "10s";
+  // Of `ebb serve status`.
+  std::string server;
+  std::string output = "table";
+  CLI::App* status_app = nullptr;
+
+  void AddTo(CLI::App& app);
+  // 0: it was told to end; 1: it could not begin.
+  int Run(std::ostream& out, std::ostream& err) const;
+
+ private:
+  // As the flags say; `inherited` is the socket that systemd handed over, or -1.
+  [[nodiscard]] DaemonOptions Options(int inherited) const;
+  int Status(std::ostream& out, std::ostream& err) const;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_CLI_COMMANDS_SERVE_COMMAND_H_

@@ -1,0 +1,49 @@
+// Commands that make snapshots.
+//
+//   ebb gen KIND --nodes N --seed S [-o FILE]
+//   ebb import INPUT... -o FILE
+//   ebb import openb --nodes F --pods F [--ended-share 0.5 --seed S] -o FILE
+//
+// The file's name says its form: .pb ebb's own (binary_snapshot.h), .yaml or .yml
+// YAML documents, else what kubectl -o json prints; without -o JSON on stdout.
+
+#ifndef EBB_CLI_COMMANDS_SNAPSHOT_COMMANDS_H_
+#define EBB_CLI_COMMANDS_SNAPSHOT_COMMANDS_H_
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "snapshot/formats/read_input.h"
+#include "snapshot/samples/generate.h"
+#include "snapshot/samples/openb.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ebb {
+
+struct GenCommand {
+  std::string kind;
+  samples::GenerateOptions options;
+  std::string output;
+
+  void AddTo(CLI::App& app);
+  int Run(std::ostream& out, std::ostream& err) const;
+};
+
+struct ImportCommand {
+  std::vector<std::string> inputs;
+  std::string output;
+  InputLimits limits;
+  OpenbOptions openb;
+  CLI::App* openb_app = nullptr;
+
+  void AddTo(CLI::App& app);
+  int Run(std::ostream& out, std::ostream& err) const;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_CLI_COMMANDS_SNAPSHOT_COMMANDS_H_

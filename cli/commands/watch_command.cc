@@ -1,0 +1,546 @@
+#include "cli/commands/watch_command.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/duration.h"
+#include "base/figures.h"
+#include "base/printable.h"
+#include "base/rfc3339.h"
+#include "base/text.h"
+#include "cli/commands/wall_clock.h"
+#include "cli/commands/what_if.h"
+#include "cli/flags/autoscaler_flags.h"
+#include "cli/flags/flag_values.h"
+#include "cli/print/fail.h"
+#include "cli/print/progress.h"
+#include "planning/live_cluster.h"
+#include "platform/file_identity.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/formats/read_json.h"
+#include "snapshot/formats/watch_stream.h"
+#include "snapshot/import/completeness.h"
+#include "snapshot/live/change_batch.h"
+
+namespace ebb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Events that could not be taken are told one by one up to as many, with so many bytes of why.
+constexpr uint64_t kRefusedShown = 10;
+constexpr size_t kBytesShown = 300;
+
+// Where events never pause, a plan is made after so many quiet times.  A watch from which nothing
+// came for as long shows a kind without objects.
+constexpr int kQuietTimesMax = 10;
+
+// Cut between characters.
+std::string Short(std::string text) {
+  if (text.size() <= kBytesShown) return text;
+  size_t size = kBytesShown;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return text.substr(0, size) + "...";
+}
+
+std::string SilentText(const std::string& file) {
+  return fmt::format("nothing has come from {} yet: it counts as a kind without objects",
+                     Printable(file));
+}
+
+// An open file that is watched.
+class WatchedFile {
+ public:
+  WatchedFile(std::string name, int fd, size_t document_bytes_max)
+      : name_(std::move(name)), fd_(fd), stream_(document_bytes_max) {
+    struct stat status{};
+    is_regular_ = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  }
+  ~WatchedFile() {
+    if (fd_ > 0) close(fd_);
+  }
+  WatchedFile(const WatchedFile&) = delete;
+  WatchedFile& operator=(const WatchedFile&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] bool ended() const { return ended_; }
+  // Whether it is a file that was written before, and no watch that may have failed.
+  [[nodiscard]] bool is_regular() const { return is_regular_; }
+  WatchStream& stream() { return stream_; }
+
+  // kubectl prints the objects that are there, each as ADDED, and then what changes.  The list is
+  // over once anything but ADDED came, or nothing for the quiet time after an event, or nothing at
+  // all for kQuietTimesMax of them.
+  void OnEvent(WatchEvent::Type type) {
+    if (is_silent()) list_is_over_ = false;  // It begins only now.
+    last_event_ = Clock::now();
+    list_is_over_ |= type != WatchEvent::Type::kAdded;
+  }
+  void OnKind(std::string_view kind) { kinds_.emplace(kind); }
+  [[nodiscard]] bool is_silent() const { return !last_event_; }
+  // How long until the first list is over if nothing comes; 0: it is.
+  [[nodiscard]] Clock::duration UntilListIsOver(Clock::duration quiet_time) {
+    if (list_is_over_ || ended_) return Clock::duration::zero();
+    const auto over =
+        last_event_ ? *last_event_ + quiet_time : opened_ + kQuietTimesMax * quiet_time;
+    const auto left = std::max(over - Clock::now(), Clock::duration::zero());
+    list_is_over_ = left == Clock::duration::zero();
+    return left;
+  }
+  // "Pod, Node"; empty: no event came.
+  [[nodiscard]] const std::set<std::string>& kinds() const { return kinds_; }
+
+  // Gives what there is to the stream.
+  absl::Status ReadSome() {
+    std::array<char, 1 << 16> bytes;
+    const ssize_t count = read(fd_, bytes.data(), bytes.size());
+    if (count > 0) {
+      stream_.Append({bytes.data(), static_cast<size_t>(count)});
+      return absl::OkStatus();
+    }
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return absl::OkStatus();
+    ended_ = true;
+    stream_.End();
+    if (count == 0) return absl::OkStatus();
+    return absl::UnavailableError(std::strerror(errno));
+  }
+
+ private:
+  const std::string name_;
+  const int fd_;
+  bool is_regular_ = false;
+  bool ended_ = false;
+  WatchStream stream_;
+  const Clock::time_point opened_ = Clock::now();
+  std::optional<Clock::time_point> last_event_;
+  bool list_is_over_ = false;
+  std::set<std::string> kinds_;  // That came.
+};
+
+absl::StatusOr<std::unique_ptr<WatchedFile>> Open(const std::string& name, size_t bytes_max) {
+  if (name == "-") return std::make_unique<WatchedFile>("standard input", STDIN_FILENO, bytes_max);
+  // Without blocking: whoever writes to several pipes opens them in an order of its own.
+  const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd >= 0) return std::make_unique<WatchedFile>(name, fd, bytes_max);
+  return absl::NotFoundError(
+      fmt::format("--watch-file: {}: {}", Printable(name), std::strerror(errno)));
+}
+
+// The message of a Status object.
+std::string MessageOf(std::string_view status) {
+  const auto json = nlohmann::json::parse(status, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("message") || !json["message"].is_string()) return "";
+  return json["message"].get<std::string>();
+}
+
+// Carries events out.
+class Watch {
+ public:
+  Watch(const PlanCommand& command, LiveCluster& cluster, std::ostream& err)
+      : cluster_(cluster), err_(err), batch_(command.watch.object_bytes_max) {}
+
+  // Takes every event that is whole.
+  void Drain(WatchedFile& file) {
+    while (true) {
+      const absl::StatusOr<std::optional<WatchEvent>> event = file.stream().Next();
+      if (!event.ok()) {
+        Refuse(file, event.status());
+        continue;
+      }
+      if (!event->has_value()) return;
+      ++events_;
+      file.OnEvent((*event)->type);
+      const absl::Status s = Take(**event);
+      for (const Change& change : batch_.changes()) file.OnKind(objects::KindOf(change.object));
+      if (!s.ok()) {
+        const std::string why =
+            fmt::format("line {}: {}", (*event)->line, std::string(s.message()));
+        if (absl::IsFailedPrecondition(s) && mixed_.ok()) {
+          mixed_ = {s.code(), fmt::format("{}: {}", Printable(file.name()), why)};
+          return;
+        }
+        Refuse(file, {s.code(), why});
+      }
+      batch_.Clear();
+      TellIgnored();
+    }
+  }
+
+  // Errors: FailedPrecondition: events came of another cluster.  No plan is right from then on.
+  [[nodiscard]] const absl::Status& mixed() const { return mixed_; }
+
+  // Tells that an event, or more of the file, could not be taken.
+  void Refuse(const WatchedFile& file, const absl::Status& why) {
+    const std::string text =
+        Short(fmt::format("{}: {}", Printable(file.name()), std::string(why.message())));
+    if (refused_++ == 0) first_refused_ = text;
+    if (refused_ <= kRefusedShown) PrintMessage("warning: " + text, err_);
+    if (refused_ == kRefusedShown)
+      PrintMessage("warning: further warnings of this kind are suppressed", err_);
+  }
+
+  [[nodiscard]] uint64_t events() const { return events_; }
+  // Changes with every change of the cluster, and with all else that a plan would tell.
+  [[nodiscard]] uint64_t news() const {
+    return cluster_.counts().put + cluster_.counts().deleted + refused_ + ended_.size();
+  }
+
+  void OnEnd(const WatchedFile& file, bool others_go_on) {
+    if (file.is_regular() || !others_go_on) return;
+    ended_.push_back(EndOf(file));
+    PrintMessage("warning: " + ended_.back(), err_);
+  }
+
+  // What the plans to come are to be warned of.  `silent`: the files from which nothing came.
+  void Warn(LoadedCluster& cluster, bool goes_on, const std::vector<std::string>& silent) const {
+    // An event that is missing is an object that is there and not seen, or the reverse.
+    const auto warn = [&](const char* code, std::string text) {
+      cluster.warnings.push_back({code, std::move(text), "", Lack::kKinds});
+    };
+    for (const std::string& name : silent) {
+      cluster.warnings.push_back({"WatchSilent", SilentText(name), ""});
+    }
+    if (refused_ > 0) {
+      warn("WatchEventsRefused", fmt::format("{} of the watch could not be taken; the first: {}",
+                                             Count(refused_, "event", "events"), first_refused_));
+    }
+    if (bare_ > 0) {
+      warn("WatchWithoutEvents",
+           fmt::format("{} came without an event around, so that deletions cannot be seen; give "
+                       "kubectl --output-watch-events",
+                       Count(bare_, "object", "objects")));
+    }
+    if (!goes_on) return;
+    for (const std::string& end : ended_) warn("WatchEnded", end);
+  }
+
+ private:
+  static std::string EndOf(const WatchedFile& file) {
+    std::string kinds;
+    for (const std::string& kind : file.kinds()) kinds += (kinds.empty() ? "" : ", ") + kind;
+    return fmt::format("{} has ended at {}, and {}; start all watches and ebb again",
+                       Printable(file.name()), FormatRfc3339(WallClock::Now()),
+                       kinds.empty() ? "no event had come of it"
+                                     : "later changes of " + Printable(kinds) + " are not seen");
+  }
+
+  absl::Status TakeBatch() {
+    const std::string_view uid = batch_.ClusterUid();
+    const std::string_view held = cluster_.UidOfNamespace("kube-system");
+    if (!uid.empty() && !held.empty() && uid != held) {
+      return absl::FailedPreconditionError(fmt::format(
+          "Namespace kube-system has the UID {}, and earlier events are of the cluster where it "
+          "has the UID {}; watch one cluster",
+          Printable(uid), Printable(held)));
+    }
+    if (absl::Status s = cluster_.Take(batch_.changes()); !s.ok()) return s;
+    for (const auto& [type, object] : batch_.unevaluated()) {
+      type == Change::Type::kPut ? cluster_.PutUnevaluated(object)
+                                 : cluster_.EraseUnevaluated(object);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Take(const WatchEvent& event) {
+    switch (event.type) {
+      case WatchEvent::Type::kBookmark:
+        return absl::OkStatus();
+      case WatchEvent::Type::kError:
+        return absl::UnavailableError(fmt::format("the watch has failed: {}; start it again",
+                                                  Printable(MessageOf(event.object))));
+      case WatchEvent::Type::kDeleted:
+        if (absl::Status s = batch_.DeleteJson(event.object); !s.ok()) return s;
+        return TakeBatch();
+      case WatchEvent::Type::kAdded:
+      case WatchEvent::Type::kModified:
+        break;
+    }
+    absl::Status put =
+        event.object.starts_with('{') ? batch_.PutJson(event.object) : absl::UnimplementedError("");
+    if (put.ok()) {
+      bare_ += event.bare ? 1 : 0;
+      return TakeBatch();
+    }
+    if (put.code() != absl::StatusCode::kUnimplemented) return put;
+    return cluster_.Read([&](ObjectSink& sink) {
+      ImportStats stats;
+      return ReadJson("list", event.object, /*padded=*/false, sink, stats);
+    });
+  }
+
+  // Once a kind.
+  void TellIgnored() {
+    if (batch_.ignored().size() == told_.size() || told_.size() == kRefusedShown) return;
+    for (const auto& [kind, count] : batch_.ignored()) {
+      if (told_.size() < kRefusedShown && told_.insert(kind).second) {
+        PrintMessage("passed over objects of kind " + Printable(kind) + ", which decide nothing",
+                     err_);
+      }
+    }
+  }
+
+  LiveCluster& cluster_;
+  std::ostream& err_;
+  ChangeBatch batch_;
+  uint64_t events_ = 0;
+  uint64_t refused_ = 0;
+  uint64_t bare_ = 0;               // Objects without an event.
+  std::vector<std::string> ended_;  // The message about each.
+  std::string first_refused_;
+  absl::Status mixed_;
+  std::set<std::string> told_;
+};
+
+// One run of the command.
+class WatchRun {
+  using Milliseconds = std::chrono::duration<int64_t, std::milli>;
+
+ public:
+  WatchRun(const PlanCommand& command, const WatchQuestion& question, GroupRules rules,
+           std::ostream& out, std::ostream& err)
+      : command_(command),
+        question_(question),
+        rules_(std::move(rules)),
+        out_(out),
+        err_(err),
+        cluster_(command.options.load),
+        watch_(command, cluster_, err),
+        quiet_time_(std::min<int64_t>(
+            std::chrono::ceil<Milliseconds>(*ParseDuration(command.watch.quiet_time)).count(),
+            std::numeric_limits<int>::max())) {}
+
+  int Run() {
+    if (const absl::Status s = LoadInputs(); !s.ok()) return Fail(s, err_);
+    for (const std::string& name : command_.watch.files) {
+      auto file = Open(name, command_.watch.object_bytes_max);
+      if (!file.ok()) return Fail(file.status(), err_);
+      files_.push_back(*std::move(file));
+    }
+    while (!files_.empty()) {
+      const bool came = WaitForEvents();
+      if (!watch_.mixed().ok()) return Fail(watch_.mixed(), err_);
+      if (came) continue;
+      UntilNextListIsOver() == Clock::duration::zero() ? Plan() : TellWaiting();
+    }
+    if (HasNews()) Plan();
+    return why_not_.ok() ? exit_code_ : Fail(why_not_, err_);
+  }
+
+ private:
+  absl::Status LoadInputs() {
+    if (command_.inputs.empty()) return absl::OkStatus();
+    ImportStats stats;
+    InputWatch watch;  // Refuses inputs that contradict each other.
+    return cluster_.Read([&](ObjectSink& sink) {
+      // A second time newer versions take the place of what came the first time.
+      return LoadNewest(watch, [&] {
+        absl::Status read = watch.Read(command_.inputs, sink, stats, Parallelism(command_.threads),
+                                       command_.options.load.limits);
+        return read.ok() ? CheckAllFilesRead(stats) : read;
+      });
+    });
+  }
+
+  [[nodiscard]] bool HasNews() const { return planned_at_ != watch_.news(); }
+
+  // How long until the first list of one more watch is over if nothing comes; 0: all are.  Half a
+  // cluster looks like one with room.
+  [[nodiscard]] Clock::duration UntilNextListIsOver() {
+    Clock::duration left{};
+    for (const auto& file : files_) {
+      const auto of_file = file->UntilListIsOver(Milliseconds(quiet_time_));
+      if (of_file == Clock::duration::zero() && file->is_silent() && !file->ended() &&
+          silent_.insert(file->name()).second) {
+        PrintMessage(SilentText(file->name()), err_);
+      }
+      if (of_file == Clock::duration::zero()) continue;
+      left = left == Clock::duration::zero() ? of_file : std::min(left, of_file);
+    }
+    return left;
+  }
+
+  // Once, as long as no plan was made.
+  void TellWaiting() {
+    if (std::exchange(told_waiting_, true)) return;
+    for (const auto& file : files_) {
+      if (file->UntilListIsOver(Milliseconds(quiet_time_)) == Clock::duration::zero()) continue;
+      PrintMessage(
+          fmt::format("waits for the first list of {} before it plans", Printable(file->name())),
+          err_);
+      return;
+    }
+  }
+
+  // How long to wait for events: for ever where there is nothing to plan for.
+  [[nodiscard]] int TimeoutMilliseconds() {
+    if (!HasNews()) return -1;
+    if (const auto left = UntilNextListIsOver(); left > Clock::duration::zero()) {
+      return static_cast<int>(std::min<int64_t>(std::chrono::ceil<Milliseconds>(left).count(),
+                                                std::numeric_limits<int>::max()));
+    }
+    const auto now = Clock::now();
+    if (!news_since_) news_since_ = now;
+    const int64_t so_far = std::chrono::duration_cast<Milliseconds>(now - *news_since_).count();
+    return static_cast<int>(
+        std::clamp<int64_t>(kQuietTimesMax * quiet_time_ - so_far, 0, quiet_time_));
+  }
+
+  // Reads from the files that have something.  False: nothing came for the quiet time, or
+  // something for very long, and there is something to plan for.
+  bool WaitForEvents() {
+    std::vector<pollfd> ready;
+    for (const auto& file : files_) ready.push_back({file->fd(), POLLIN, 0});
+    const int timeout = TimeoutMilliseconds();
+    if (poll(ready.data(), ready.size(), timeout) == 0 || (timeout == 0 && quiet_time_ > 0)) {
+      return false;
+    }
+    for (size_t i = 0; i < ready.size(); ++i) {
+      if (ready[i].revents == 0) continue;
+      if (const absl::Status s = files_[i]->ReadSome(); !s.ok()) watch_.Refuse(*files_[i], s);
+      watch_.Drain(*files_[i]);
+    }
+    const bool others_go_on =
+        std::ranges::any_of(files_, [](const auto& file) { return !file->ended(); });
+    for (const auto& file : files_) {
+      if (file->ended()) watch_.OnEnd(*file, others_go_on);
+    }
+    std::erase_if(files_, [](const auto& file) { return file->ended(); });
+    return true;
+  }
+
+  void Plan() {
+    const Clock::time_point start = Clock::now();
+    planned_at_ = watch_.news();
+    news_since_.reset();
+    absl::StatusOr<LiveCluster::Version> version = cluster_.Judged();
+    if (!version.ok()) {
+      // More may come.
+      if (why_not_ != version.status() && !files_.empty()) {
+        PrintMessage("no plan yet: " + std::string(version.status().message()), err_);
+      }
+      why_not_ = version.status();
+      return;
+    }
+    why_not_ = absl::OkStatus();
+    std::vector<std::string> silent;
+    for (const auto& file : files_) {
+      if (file->is_silent()) silent.push_back(file->name());
+    }
+    watch_.Warn(version->cluster, /*goes_on=*/!files_.empty(), silent);
+    const LiveCounts& counts = cluster_.counts();
+    PrintMessage(fmt::format("plan {}: {}, {} put and {} deleted", ++plans_,
+                             Count(watch_.events(), "event", "events"),
+                             Count(counts.put, "object", "objects"), WithCommas(counts.deleted)),
+                 err_);
+    if (plans_ > 1 && question_.output != "json") {
+      out_ << (question_.output == "yaml" ? "---\n" : "\n");
+    }
+    const double import_s = std::chrono::duration<double>(Clock::now() - start).count();
+    exit_code_ =
+        question_.ask(version->cluster, cluster_, rules_, {.since = start, .import_s = import_s});
+  }
+
+  const PlanCommand& command_;
+  const WatchQuestion& question_;
+  const GroupRules rules_;
+  std::ostream& out_;
+  std::ostream& err_;
+  LiveCluster cluster_;
+  Watch watch_;
+  std::vector<std::unique_ptr<WatchedFile>> files_;  // Those that have not ended.
+  std::set<std::string> silent_;                     // Names of pipes already warned of.
+  bool told_waiting_ = false;
+  uint64_t plans_ = 0;
+  const int64_t quiet_time_;                     // Milliseconds.
+  std::optional<uint64_t> planned_at_;           // Watch::news() of the last try.
+  std::optional<Clock::time_point> news_since_;  // That no plan was made for.
+  absl::Status why_not_;
+  int exit_code_ = 0;
+};
+
+}  // namespace
+
+void WatchFlags::AddTo(CLI::App& app) {
+  const std::string group = "Watching";
+  app.add_option(
+         "--watch-file", files,
+         "Ask about a cluster as it changes: what `kubectl get pods -A -w "
+         "--output-watch-events -o json` prints, of one kind each, from a pipe, a file or - "
+         "for stdin; may be given often; INPUT is loaded first, if there is one")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_option("--watch-quiet-time", quiet_time,
+                 "Answer when no event came for as long, or events for ten times as long")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--max-object-bytes",
+         [this](const std::string& bytes) { object_bytes_max = ParseBytes(bytes); },
+         "Refuse events that are larger (default: 10MiB)")
+      ->check(values::Bytes())
+      ->type_name("BYTES")
+      ->group(group);
+}
+
+int RunWatch(const PlanCommand& command, const WatchQuestion& question, std::ostream& out,
+             std::ostream& err) {
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  absl::StatusOr<GroupRules> rules = command.ReadGroupRules();
+  if (!rules.ok()) return Fail(rules.status(), err);
+  return WatchRun(command, question, *std::move(rules), out, err).Run();
+}
+
+int RunPlanWatch(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
+  if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
+  absl::StatusOr<WhatIfQuestion> what_if = WhatIfQuestion();
+  if (!command.what_if.empty()) {
+    if (!ComparesAsAsked(command, err)) return 2;
+    what_if = ReadQuestion(command);
+    if (!what_if.ok()) return Fail(what_if.status(), err);
+  }
+  const auto ask = [&](LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
+                       const PlanCommand::Loaded& loaded) {
+    if (command.what_if.empty() && !command.counterfactual) {
+      Progress progress;
+      return command.PlanOver(cluster, rules, loaded, progress, out, err);
+    }
+    // Changes are tried on a copy.
+    absl::StatusOr<TrialCluster> trial = TrialCluster::Of(live, cluster);
+    if (!trial.ok()) return Fail(trial.status(), err);
+    LoadedCluster& copy = trial->version.cluster;
+    if (!command.what_if.empty()) {
+      return WhatIfOver(command, *what_if, copy, *trial->live, out, err);
+    }
+    PlanCommand::Loaded of_copy = loaded;
+    of_copy.live = trial->live.get();
+    Progress progress;
+    return command.PlanOver(copy, rules, of_copy, progress, out, err);
+  };
+  return RunWatch(command, {.output = command.output, .ask = ask}, out, err);
+}
+
+}  // namespace ebb

@@ -1,0 +1,153 @@
+#include "cli/commands/what_if.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "cli/commands/compare_command.h"
+#include "cli/commands/plan_command.h"
+#include "cli/flags/exclusions.h"
+#include "cli/flags/flag_values.h"
+#include "cli/print/fail.h"
+#include "cli/print/progress.h"
+#include "planning/live_cluster.h"
+#include "platform/clock.h"
+#include "platform/settings_file.h"
+#include "report/plan_comparison.h"
+#include "report/plan_json.h"
+#include "report/plan_report.h"
+#include "what_if/apply_what_if.h"
+#include "what_if/patched_cluster.h"
+#include "what_if/what_if_file.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The command with the file's options, as if its flags had been given after the others.
+absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf& what_if) {
+  PlanCommand changed = command;
+  if (what_if.options.empty()) return changed;
+  CLI::App app;
+  changed.AddPlanFlags(app);
+  changed.questions.AddTo(app);
+  Exclude("plan", app);
+  TakeLastOfEach(app);
+  std::vector<std::string> words;
+  // Flags that others need may have been given with the command.
+  if (command.questions.optimize) words.emplace_back("--optimize");
+  if (command.questions.ForCost()) words.emplace_back("--objective=cost");
+  for (const auto& [flag, value] : what_if.options) {
+    const std::string name = "--" + flag;
+    if (app.get_option_no_throw(name) == nullptr) {
+      return BadSetting(what_if.file, "options." + flag, "is not a flag of a plan");
+    }
+    words.push_back(absl::StrCat(name, "=", value));
+  }
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    return BadSetting(what_if.file, "options", error.what());
+  }
+  if (changed.questions.ForCost() && changed.prices.empty()) {
+    return BadSetting(what_if.file, "options.objective", "cost needs prices");
+  }
+  if (!changed.questions.ForCost() && app.count("--move-cost") > 0) {
+    return BadSetting(what_if.file, "options.move-cost", "is for the objective cost");
+  }
+  return changed;
+}
+
+// What `ebb plan -o json` says of the cluster, with all flags of the command.
+absl::StatusOr<Json> PlanOf(const PlanCommand& command, LoadedCluster& cluster, std::ostream& err) {
+  const absl::StatusOr<GroupRules> rules = command.ReadGroupRules();
+  if (!rules.ok()) return rules.status();
+  Progress progress;
+  const absl::StatusOr<PlanCommand::Made> made =
+      command.Make(cluster, *rules, Clock::now(), progress, err);
+  progress.Done();
+  if (!made.ok()) return made.status();
+  command.TellOf(*made, err);
+  const PlanReport report = made->answer->Report();
+  if (command.stats) PrintStats(report, /*import_s=*/0, err);
+  return PlanJson(report);
+}
+
+absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, const WhatIfQuestion& question,
+                                       LoadedCluster& cluster, LiveCluster& live,
+                                       std::ostream& err) {
+  const absl::StatusOr<Json> plan_before = PlanOf(command, cluster, err);
+  if (!plan_before.ok()) return plan_before.status();
+
+  PatchedCluster patched(live);
+  const absl::StatusOr<std::vector<std::string>> notes =
+      ApplyWhatIf(question.what_if, cluster.snapshot, patched);
+  if (!notes.ok()) return notes.status();
+  PrintNotes(*notes, err);
+  LiveCluster::Version after = live.Unjudged();
+  // What is to be said of the input was said of the first plan; errors are told all the same.
+  std::ostringstream said;
+  const absl::StatusOr<Json> plan_after = PlanOf(question.changed, after.cluster, said);
+  if (!plan_after.ok()) {
+    err << said.str();
+    return plan_after.status();
+  }
+  return ComparePlans(*plan_before, *plan_after);
+}
+
+}  // namespace
+
+absl::StatusOr<WhatIfQuestion> ReadQuestion(const PlanCommand& command) {
+  absl::StatusOr<WhatIf> what_if = ReadWhatIfFile(command.what_if);
+  if (!what_if.ok()) return what_if.status();
+  absl::StatusOr<PlanCommand> changed = WithOptions(command, *what_if);
+  if (!changed.ok()) return changed.status();
+  return WhatIfQuestion{.what_if = *std::move(what_if), .changed = *std::move(changed)};
+}
+
+void PrintNotes(std::span<const std::string> notes, std::ostream& err) {
+  for (const std::string& note : notes) PrintMessage("warning: " + note, err);
+}
+
+bool ComparesAsAsked(const PlanCommand& command, std::ostream& err) {
+  const std::string& form = command.output;
+  if (form == "table" || form == "json" || form == "yaml") return command.CostFlagsFit(err);
+  PrintMessage("--what-if: -o " + form + " is of plans; table, json and yaml compare", err,
+               "ebb plan");
+  err << "See `ebb plan --help`.\n";
+  return false;
+}
+
+int WhatIfOver(const PlanCommand& command, const WhatIfQuestion& question, LoadedCluster& cluster,
+               LiveCluster& live, std::ostream& out, std::ostream& err) {
+  const absl::StatusOr<PlanComparison> comparison = Compare(command, question, cluster, live, err);
+  if (!comparison.ok()) {
+    if (comparison.status().message().empty()) return 1;
+    return Fail(comparison.status(), err);
+  }
+  PrintComparison(*comparison, command.output, out);
+  return 0;
+}
+
+int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  if (!ComparesAsAsked(command, err)) return 2;
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  const absl::StatusOr<WhatIfQuestion> question = ReadQuestion(command);
+  if (!question.ok()) return Fail(question.status(), err);
+  const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
+      LiveCluster::FromInputs(command.inputs, command.options.load, Parallelism(command.threads));
+  if (!live.ok()) return Fail(live.status(), err);
+  absl::StatusOr<LiveCluster::Version> before = (*live)->JudgedLately();
+  if (!before.ok()) return Fail(before.status(), err);
+  return WhatIfOver(command, *question, before->cluster, **live, out, err);
+}
+
+}  // namespace ebb

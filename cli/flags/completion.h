@@ -1,0 +1,21 @@
+// Completion for shells, made from the definitions of commands and flags: commands, flags,
+// choices, files, and the names of nodes, which the script asks `ebb completion nodes` for.
+
+#ifndef EBB_CLI_FLAGS_COMPLETION_H_
+#define EBB_CLI_FLAGS_COMPLETION_H_
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace ebb {
+
+std::string BashCompletion(const CLI::App& app);
+std::string ZshCompletion(const CLI::App& app);
+std::string FishCompletion(const CLI::App& app);
+
+}  // namespace ebb
+
+#endif  // EBB_CLI_FLAGS_COMPLETION_H_

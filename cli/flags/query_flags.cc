@@ -1,0 +1,141 @@
+#include "cli/flags/query_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+
+#include "base/duration.h"
+#include "cli/flags/flag_values.h"
+
+namespace ebb {
+namespace {
+
+constexpr const char* kQuestionGroup = "Search";
+
+CLI::Validator NumberIn(const FieldRange<double>& range) {
+  return values::Number(range.min, range.max);
+}
+
+void AddSearchFlags(QueryFlags& flags, CLI::App& app) {
+  auto* const flag =
+      app.add_flag("--optimize", flags.optimize,
+                   "Look for a plan with more nodes than the first one has; it never "
+                   "has fewer (docs/better-plans.md)")
+          ->check(values::Switch())
+          ->group(kQuestionGroup);
+  app.add_option("--budget", flags.budget, "How long to look, the first plan included")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(kQuestionGroup)
+      ->needs(flag);
+  app.add_option("--iterations", flags.search.iterations,
+                 "Look for so many iterations instead, however long they take: the same plan "
+                 "each time")
+      ->check(WholeNumberIn(kIterationsRange))
+      ->type_name("N")
+      ->group(kQuestionGroup)
+      ->needs(flag);
+  auto* const goal =
+      app.add_option(
+             "--objective", flags.objective,
+             "What the plan is to have most of: nodes, or cost: what its nodes cost an hour")
+          ->check(values::Choice(TextsOf(kObjectiveWords)))
+          ->type_name("OBJECTIVE")
+          ->capture_default_str()
+          ->group(kQuestionGroup)
+          ->needs(flag);
+  app.add_option("--move-cost", flags.search.move_cost,
+                 "With --objective cost: what moving a pod costs, to be saved in an hour")
+      ->check(NumberIn(kMoveCostRange))
+      ->type_name("PRICE")
+      ->capture_default_str()
+      ->group(kQuestionGroup)
+      ->needs(goal);
+  app.add_option("--max-evictions", flags.search.max_evictions,
+                 "Look for the best plan that evicts at most so many pods")
+      ->check(WholeNumberIn(kEvictionsRange))
+      ->type_name("N")
+      ->group(kQuestionGroup)
+      ->needs(flag);
+  app.add_flag("--bound", flags.query.bound,
+               "Tell how many nodes any plan removes at most, and how far this one is from that")
+      ->check(values::Switch())
+      ->group(kQuestionGroup);
+}
+
+void AddTrialFlags(QueryFlags& flags, CLI::App& app) {
+  app.add_option("--trials", flags.trials,
+                 "Try the plan out so often in random orders, and as often in its own, with a "
+                 "scheduler that does not know it: how many pods stay pending")
+      ->check(values::WholeNumber(0, static_cast<int64_t>(kTrialsRange.max)))
+      ->type_name("N")
+      ->group(kQuestionGroup);
+  app.add_option("--robust", flags.trial.robust,
+                 "Leave out nodes of the plan until pods stay pending in at most this share of "
+                 "trials (20 of each kind, unless --trials says)")
+      ->check(NumberIn(kShareRange))
+      ->type_name("SHARE")
+      ->group(kQuestionGroup);
+  app.add_option(
+         "--nominated-share", flags.trial.nominated_share,
+         "In trials so many of the pods are nominated to their place in the plan before the "
+         "scheduler looks at them")
+      ->check(NumberIn(kShareRange))
+      ->type_name("SHARE")
+      ->capture_default_str()
+      ->group(kQuestionGroup);
+}
+
+}  // namespace
+
+std::optional<SearchQuery> QueryFlags::Search() const {
+  if (!optimize) return std::nullopt;
+  SearchQuery asked = search;
+  asked.budget_s = std::chrono::duration<double>(*ParseDuration(budget)).count();
+  asked.for_cost = ForCost();
+  return asked;
+}
+
+std::optional<TrialQuery> QueryFlags::Trials() const {
+  if (trials == 0 && !trial.robust) return std::nullopt;
+  TrialQuery asked = trial;
+  if (trials > 0) asked.trials = trials;
+  asked.seed = search.seed;
+  return asked;
+}
+
+PlanQuery QueryFlags::Asked() const {
+  PlanQuery asked = query;
+  asked.search = Search();
+  asked.trials = Trials();
+  return asked;
+}
+
+void QueryFlags::AddTo(CLI::App& app) {
+  AddSearchFlags(*this, app);
+  AddTrialFlags(*this, app);
+  AddSeedFlag(search.seed, "Of the search and of trials; another may find another plan", app);
+}
+
+void QueryFlags::AddLimitsTo(CLI::App& app) {
+  app.add_option(
+         "--max-workload-share", query.max_workload_share,
+         "Evict at most this share of the pods of a workload, rounded up (default: no limit)")
+      ->check(values::Number(kLeastShareOfFlag, kShareRange.max))
+      ->type_name("SHARE")
+      ->group("Pass");
+}
+
+CLI::Validator WholeNumberIn(const FieldRange<uint64_t>& range) {
+  return values::WholeNumber(static_cast<int64_t>(range.min), static_cast<int64_t>(range.max));
+}
+
+void AddSeedFlag(uint64_t& seed, const char* help, CLI::App& app) {
+  app.add_option("--seed", seed, help)
+      ->check(WholeNumberIn(kSeedRange))
+      ->type_name("S")
+      ->capture_default_str()
+      ->group(kQuestionGroup);
+}
+
+}  // namespace ebb

@@ -1,0 +1,277 @@
+#include "cli/policies/policy_simulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <thread>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "base/duration.h"
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "cli/policies/pool_figures.h"
+#include "cli/print/curves.h"
+#include "cli/print/fail.h"
+#include "cli/print/table.h"
+#include "platform/file_identity.h"
+#include "platform/output_file.h"
+#include "platform/settings_file.h"
+#include "sizing/policy_file.h"
+#include "sizing/trial/school_pools.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::string_view kSimulateVersion = "ebb.policy.simulate/v2";
+
+// A figure of every pool: a row of the table, of the page and of the JSON.
+struct Line {
+  const char* what;
+  const char* key;
+  std::function<std::string(const PolicyTrialResult&)> text;
+  std::function<Json(const PolicyTrialResult&)> json;
+};
+
+std::string Whole(uint64_t number) { return WithCommas(number); }
+
+const std::vector<Line>& Lines() {
+  using Result = PolicyTrialResult;
+  static const std::vector<Line> lines = {
+      {"policy", "policy", [](const Result& r) { return r.policy; },
+       [](const Result& r) { return Json(r.policy); }},
+      {"nodes at first", "nodesAtFirst", [](const Result& r) { return Whole(r.nodes_at_first); },
+       [](const Result& r) { return Json(r.nodes_at_first); }},
+      {"nodes at the end", "nodesAtLast", [](const Result& r) { return Whole(r.nodes_at_last); },
+       [](const Result& r) { return Json(r.nodes_at_last); }},
+      {"nodes at most", "nodesMost", [](const Result& r) { return Whole(r.nodes_most); },
+       [](const Result& r) { return Json(r.nodes_most); }},
+      {"node-hours", "nodeHours",
+       [](const Result& r) { return fmt::format("{:.1f}", r.node_hours); },
+       [](const Result& r) { return Json(RoundedAmount(r.node_hours)); }},
+      {"unmet demand, pod-hours", "unmetPodHours",
+       [](const Result& r) { return fmt::format("{:.1f}", r.unmet_pod_hours); },
+       [](const Result& r) { return Json(RoundedAmount(r.unmet_pod_hours)); }},
+      {"pods without a node at most", "pendingMost",
+       [](const Result& r) { return Whole(r.pending_most); },
+       [](const Result& r) { return Json(r.pending_most); }},
+      {"grew, times", "grew", [](const Result& r) { return Whole(r.grew); },
+       [](const Result& r) { return Json(r.grew); }},
+      {"shrank, times", "shrank", [](const Result& r) { return Whole(r.shrank); },
+       [](const Result& r) { return Json(r.shrank); }},
+      {"flaps", "flaps", [](const Result& r) { return Whole(r.flaps); },
+       [](const Result& r) { return Json(r.flaps); }},
+      {"nodes added", "nodesAdded", [](const Result& r) { return Whole(r.nodes_added); },
+       [](const Result& r) { return Json(r.nodes_added); }},
+      {"nodes deleted", "nodesDeleted", [](const Result& r) { return Whole(r.nodes_removed); },
+       [](const Result& r) { return Json(r.nodes_removed); }},
+      {"pods evicted", "podsEvicted", [](const Result& r) { return Whole(r.evictions); },
+       [](const Result& r) { return Json(r.evictions); }},
+      {"failsafe at the end", "failsafe",
+       [](const Result& r) { return std::string(r.failsafe ? "yes" : "no"); },
+       [](const Result& r) { return Json(r.failsafe); }},
+  };
+  return lines;
+}
+
+void Print(const std::string& title, const std::vector<PolicyTrialResult>& results,
+           std::ostream& out) {
+  out << Printable(title) << "\n\n";
+  std::vector<std::string> headings = {""};
+  for (const PolicyTrialResult& result : results) headings.push_back(result.pool);
+  Table table(headings);
+  for (size_t i = 1; i < headings.size(); ++i) table.AlignRight(i);
+  for (const Line& line : Lines()) {
+    std::vector<std::string> row = {line.what};
+    for (const PolicyTrialResult& result : results) row.push_back(line.text(result));
+    table.AddRow(std::move(row));
+  }
+  table.Print(out);
+}
+
+Json AsJson(const std::string& title, const std::vector<PolicyTrialResult>& results) {
+  Json pools = Json::array();
+  for (const PolicyTrialResult& result : results) {
+    Json pool = {{"pool", result.pool}};
+    for (const Line& line : Lines()) pool[line.key] = line.json(result);
+    Json samples = Json::array();
+    for (const PolicyTrialSample& sample : result.samples) {
+      samples.push_back({{"secondsSinceStart", sample.time_s},
+                         {"wanted", sample.wanted},
+                         {"pending", sample.pending},
+                         {"nodes", sample.nodes}});
+    }
+    pool["samples"] = std::move(samples);
+    pool["log"] = result.log;
+    pools.push_back(std::move(pool));
+  }
+  return {{"version", kSimulateVersion}, {"title", title}, {"pools", std::move(pools)}};
+}
+
+// What is simulated.
+struct Trials {
+  std::vector<SizedPool> pools;
+  std::vector<LoadCurve> loads;  // By pool.
+  PolicyTrialOptions options;
+};
+
+absl::StatusOr<Trials> ReadTrials(const PolicySimulateRequest& request) {
+  Trials trials;
+  trials.options.seed = request.seed;
+  trials.options.duration_s = request.hours * 3600;
+  std::string yaml(SchoolPools());
+  if (!request.file.empty()) {
+    absl::StatusOr<std::string> text = ReadWholeFile(request.file);
+    if (!text.ok()) return text.status();
+    yaml = *std::move(text);
+  }
+  absl::StatusOr<std::vector<SizedPool>> pools =
+      ReadPolicyFile(request.file.empty() ? "schools" : request.file, yaml, PolicyRegistry());
+  if (!pools.ok()) return pools.status();
+  trials.pools = *std::move(pools);
+  if (request.series.empty()) {
+    absl::StatusOr<LoadCurve> load =
+        LoadCurve::Generated(request.load, request.pods, trials.options.duration_s);
+    if (!load.ok()) return load.status();
+    trials.loads.assign(trials.pools.size(), *load);
+    return trials;
+  }
+  absl::StatusOr<PoolFigures> figures = ReadPoolFigures(request.series, {});
+  if (!figures.ok()) return figures.status();
+  std::vector<SignalPoint>& series = figures->points;
+  if (!series.empty()) {
+    trials.options.start_s = std::ranges::min(series, {}, &SignalPoint::at_s).at_s;
+  }
+  for (const SizedPool& pool : trials.pools) {
+    absl::StatusOr<LoadCurve> load = LoadCurve::FromSeries(series, pool.name);
+    // A series of one load, of no pool, is every pool's.
+    if (absl::IsNotFound(load.status())) load = LoadCurve::FromSeries(series, "");
+    if (!load.ok()) return BadSetting(request.series, "", std::string(load.status().message()));
+    trials.loads.push_back(*std::move(load));
+  }
+  trials.options.signals = std::move(series);
+  return trials;
+}
+
+absl::StatusOr<std::vector<PolicyTrialResult>> RunTrials(const Trials& trials) {
+  std::vector<std::optional<absl::StatusOr<PolicyTrialResult>>> made(trials.pools.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < trials.pools.size(); i = next++) {
+      made[i] = TryPolicy(trials.pools[i], trials.loads[i], trials.options);
+    }
+  };
+  std::vector<std::thread> threads;
+  const size_t at_a_time = std::max(1U, std::thread::hardware_concurrency());
+  for (size_t i = 1; i < std::min(at_a_time, trials.pools.size()); ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  std::vector<PolicyTrialResult> results;
+  for (auto& each : made) {
+    if (!each->ok()) return each->status();
+    results.push_back(**std::move(each));
+  }
+  return results;
+}
+
+std::string TitleOf(const PolicySimulateRequest& request, size_t pools) {
+  const std::string load =
+      request.series.empty()
+          ? fmt::format("{}, {} on average", request.load,
+                        Count(static_cast<uint64_t>(request.pods), "pod", "pods"))
+          : fmt::format("of {}", request.series);
+  return fmt::format("{} over {}, load: {}, seed {}", Count(pools, "pool", "pools"),
+                     DurationText(int64_t{3600} * request.hours), load, request.seed);
+}
+
+constexpr const char* kStyles[] = {"one", "two", "three", "four", "five", "six"};
+
+std::vector<Curve> CurvesOf(const std::vector<PolicyTrialResult>& results,
+                            const std::function<double(const PolicyTrialSample&)>& value) {
+  std::vector<Curve> curves;
+  for (size_t i = 0; i < results.size(); ++i) {
+    Curve& curve = curves.emplace_back(
+        Curve{.name = results[i].pool, .style = kStyles[i % std::size(kStyles)], .points = {}});
+    for (const PolicyTrialSample& sample : results[i].samples) {
+      curve.points.push_back({.x = static_cast<double>(sample.time_s), .y = value(sample)});
+    }
+  }
+  return curves;
+}
+
+}  // namespace
+
+std::string PolicyTrialPage(const std::string& title,
+                            const std::vector<PolicyTrialResult>& results) {
+  std::string page = PageHead(fmt::format("ebb policy simulate: {}", title), title,
+                              "The same load, one pool after the other on a simulated cluster.");
+  int64_t last_s = 0;
+  for (const PolicyTrialResult& result : results) {
+    if (!result.samples.empty()) last_s = std::max(last_s, result.samples.back().time_s);
+  }
+  const int64_t hours = std::max<int64_t>(1, (last_s + 3599) / 3600);
+  const int64_t every = hours <= 12 ? 1 : hours <= 48 ? 3 : (hours + 11) / 12;
+  const ChartAxes axes{.x_step = static_cast<double>(every) * 3600, .x_label = [](double time_s) {
+                         return DurationText(static_cast<int64_t>(time_s));
+                       }};
+  page += DrawCurves("Nodes", axes, CurvesOf(results, [](const PolicyTrialSample& s) {
+                       return static_cast<double>(s.nodes);
+                     }));
+  page += DrawCurves("Pods without a node", axes, CurvesOf(results, [](const PolicyTrialSample& s) {
+                       return static_cast<double>(s.pending);
+                     }));
+  page += DrawCurves("Load: pods wanted", axes, CurvesOf(results, [](const PolicyTrialSample& s) {
+                       return static_cast<double>(s.wanted);
+                     }));
+  page += "<table><tr><th></th>";
+  for (const PolicyTrialResult& result : results) {
+    page += fmt::format("<th>{}</th>", Escaped(result.pool));
+  }
+  page += "</tr>\n";
+  for (const Line& line : Lines()) {
+    page += fmt::format("<tr><td>{}</td>", Escaped(line.what));
+    for (const PolicyTrialResult& result : results) {
+      page += fmt::format("<td>{}</td>", Escaped(line.text(result)));
+    }
+    page += "</tr>\n";
+  }
+  return page + "</table></body></html>\n";
+}
+
+int SimulatePools(const PolicySimulateRequest& request, std::ostream& out, std::ostream& err) {
+  std::vector<UsedFile> files;
+  if (!request.file.empty()) files.push_back({"FILE", request.file, FileUse::kRead});
+  if (!request.series.empty()) files.push_back({"--series", request.series, FileUse::kRead});
+  if (!request.report.empty()) files.push_back({"--report", request.report, FileUse::kWrite});
+  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
+  const absl::StatusOr<Trials> trials = ReadTrials(request);
+  if (!trials.ok()) return Fail(trials.status(), err);
+  const absl::StatusOr<std::vector<PolicyTrialResult>> results = RunTrials(*trials);
+  if (!results.ok()) return Fail(results.status(), err);
+  const std::string title = TitleOf(request, results->size());
+  if (request.output == "json") {
+    out << IndentedJson(AsJson(title, *results));
+  } else {
+    Print(title, *results, out);
+  }
+  for (const PolicyTrialResult& result : *results) {
+    if (result.log.empty()) continue;
+    PrintMessage(
+        PrintableLine(fmt::format("{}; {} more", result.log.front(), result.log.size() - 1)), err,
+        "ebb policy");
+  }
+  if (request.report.empty()) return 0;
+  const absl::Status wrote = WriteFile(request.report, PolicyTrialPage(title, *results));
+  if (!wrote.ok()) return Fail(wrote, err);
+  PrintMessage("wrote " + Printable(request.report), err);
+  return 0;
+}
+
+}  // namespace ebb

@@ -1,0 +1,37 @@
+// `ebb policy simulate`: pools under their policies, over one load, side by side.
+//
+// Errors:  exit code 1: something cannot be read or written.
+// Threads: as many trials at a time as the machine has processors.
+
+#ifndef EBB_CLI_POLICIES_POLICY_SIMULATE_H_
+#define EBB_CLI_POLICIES_POLICY_SIMULATE_H_
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "sizing/trial/policy_trial.h"
+
+namespace ebb {
+
+struct PolicySimulateRequest {
+  std::string file = {};    // Empty: a pool under each school.
+  std::string series = {};  // Empty: `load`.
+  std::string load = "day";
+  int64_t pods = 60;
+  int64_t hours = 24;
+  uint64_t seed = 1;
+  std::string report = {};
+  std::string output = "table";
+};
+
+int SimulatePools(const PolicySimulateRequest& request, std::ostream& out, std::ostream& err);
+
+// The page with the curves, one file that fetches nothing.
+std::string PolicyTrialPage(const std::string& title,
+                            const std::vector<PolicyTrialResult>& results);
+
+}  // namespace ebb
+
+#endif  // EBB_CLI_POLICIES_POLICY_SIMULATE_H_

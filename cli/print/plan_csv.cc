@@ -1,0 +1,67 @@
+// PrintCsv: the plan for spreadsheets.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ostream>
+
+#include "base/printable.h"
+#include "cli/print/plan_print.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kHeadings =
+    "decision,order,node,group,instance_type,zone,capacity_type,cpu_cores,memory_bytes,gpus,"
+    "utilization,resource,pods_moved,risky,reason,kept_by\r\n";
+
+// Spreadsheets take a cell that begins so for a formula, quoted or not; the last four are
+// the full-width forms.  Tabs and line ends are escaped by Printable.
+bool LooksLikeFormula(std::string_view text) {
+  for (const std::string_view start :
+       {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"}) {
+    if (text.starts_with(start)) return true;
+  }
+  return false;
+}
+
+std::string Cell(std::string_view text) {
+  std::string cell = PrintableLine(text);
+  if (LooksLikeFormula(cell)) cell.insert(0, "'");
+  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  std::string quoted = "\"";
+  for (const char c : cell) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string Fraction(double value) {
+  return std::isfinite(value) ? fmt::format("{:.4f}", value) : "";
+}
+
+// The columns from `node` to `resource`, which all nodes have.
+std::string NodeCells(const v1alpha1::TableNode& node) {
+  const bool has_use = node.has_use();
+  return fmt::format("{},{},{},{},{},{},{},{},{},{}", Cell(node.node()), Cell(node.group()),
+                     Cell(node.instance_type()), Cell(node.zone()), Cell(node.capacity_type()),
+                     static_cast<double>(node.allocatable().cpu_milli()) / 1000,
+                     node.allocatable().memory_bytes(), node.allocatable().gpus(),
+                     has_use ? Fraction(node.use().utilization()) : "",
+                     has_use ? Cell(node.use().resource()) : "");
+}
+
+}  // namespace
+
+void PrintCsv(const v1alpha1::PlanTables& tables, std::ostream& out) {
+  out << kHeadings;
+  size_t order = 0;
+  for (const v1alpha1::TableNode& node : tables.remove()) {
+    out << fmt::format("remove,{},{},{},{},,\r\n", ++order, NodeCells(node), node.pods(),
+                       node.risky() ? "yes" : "no");
+  }
+  for (const v1alpha1::TableNode& node : tables.keep()) {
+    out << fmt::format("keep,,{},,,{},{}\r\n", NodeCells(node), Cell(node.reason()),
+                       Cell(node.kept_by()));
+  }
+}
+
+}  // namespace ebb

@@ -1,0 +1,414 @@
+#include "cli/remote.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "base/rfc3339.h"
+#include "cli/commands/compare_command.h"
+#include "cli/commands/what_if.h"
+#include "cli/flags/autoscaler_flags.h"
+#include "cli/print/explain_print.h"
+#include "cli/print/fail.h"
+#include "cli/print/filter_print.h"
+#include "cli/print/plan_print.h"
+#include "cli/print/progress.h"
+#include "cli/print/terminal.h"
+#include "cli/rounds/round_command.h"
+#include "cli/rounds/wire_settings.h"
+#include "daemon/client.h"
+#include "groups/prices.h"
+#include "options/round_options.h"
+#include "platform/clock.h"
+#include "platform/file_identity.h"
+#include "platform/settings_file.h"
+#include "session/session_settings.h"
+#include "session/wire_query.h"
+#include "session/wire_tables.h"
+#include "session/wire_what_if.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/import/completeness.h"
+#include "snapshot/import/incomplete.h"
+
+namespace ebb {
+namespace {
+
+// What the input's readers tell, and what the daemon does not know of.
+struct Sent {
+  ImportStats stats;
+  double seconds = 0;
+};
+
+// Sends the inputs as one snapshot.
+absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& session,
+                                std::span<const std::string> inputs, const LoadOptions& load,
+                                size_t threads, const wire::Settings& settings) {
+  Sent sent;
+  const auto start = Clock::now();
+  InputWatch watch;
+  const Parallelism parallelism(threads);
+  // A snapshot is held until it is whole: of an object that comes in two versions only the
+  // newer one is sent.
+  std::string snapshot;
+  absl::Status read = LoadNewest(watch, [&]() -> absl::Status {
+    snapshot.clear();
+    sent.stats = {};
+    BinarySnapshotWriter writer([&](std::string_view bytes) {
+      snapshot += bytes;
+      return absl::OkStatus();
+    });
+    absl::Status status = watch.Read(inputs, writer, sent.stats, parallelism, load.limits);
+    return status.ok() ? writer.Finish() : status;
+  });
+  if (read.ok()) read = CheckAllFilesRead(sent.stats);
+  if (!read.ok()) return read;
+  const auto loaded = client.Load(session, settings, [&](const PlannerClient::Write& write) {
+    constexpr size_t kPartBytes = size_t{1} << 20;
+    for (size_t at = 0; at < snapshot.size(); at += kPartBytes) {
+      absl::Status s = write(std::string_view(snapshot).substr(at, kPartBytes));
+      if (!s.ok()) return s;
+    }
+    return absl::OkStatus();
+  });
+  if (!loaded.ok()) return loaded.status();
+  sent.seconds = SecondsSince(start);
+  return sent;
+}
+
+absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
+  if (command.prices.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> text = ReadWholeFile(command.prices);
+  if (!text.ok()) return text.status();
+  // An empty file is refused here, as there it would be none.
+  const absl::StatusOr<PriceList> list = ParsePrices(command.prices, *text);
+  if (!list.ok()) return list.status();
+  input.set_prices(*std::move(text));
+  input.set_prices_name(command.prices);
+  return absl::OkStatus();
+}
+
+// What the flags ask of plans, without settings.
+absl::Status PutQuestion(const PlanCommand& command, Clock::time_point start,
+                         wire::PlanInput& input) {
+  input.set_session(command.at_server.session);
+  if (const auto max_age = command.at_server.MaxAgeSeconds()) {
+    input.set_max_age_seconds(*max_age);
+  }
+  if (!command.now.empty()) input.set_now(*ParseRfc3339(command.now));
+  if (absl::Status s = PutPrices(command, input); !s.ok()) return s;
+  input.set_allow_incomplete(command.options.load.allow_incomplete);
+  if (command.over_time.app != nullptr) {
+    if (const auto warning = FlagsNotHonoured(*command.over_time.app)) {
+      wire::Warning& told = *input.add_warnings();
+      told.set_code(warning->code);
+      told.set_message(warning->message);
+      told.set_command(warning->command);
+    }
+  }
+  PlanQuery query = command.Asked();
+  query.bound = query.bound && command.explain.empty();
+  query.seconds = command.SecondsLeft(start);
+  PutQuery(query, input);
+  return absl::OkStatus();
+}
+
+absl::Status PutSettings(absl::StatusOr<wire::Settings> settings, wire::PlanInput& input) {
+  if (!settings.ok()) return settings.status();
+  if (settings->ByteSizeLong() == 0) return absl::OkStatus();
+  *input.mutable_settings() = *std::move(settings);
+  input.set_settings_over_session(true);
+  return absl::OkStatus();
+}
+
+// The session, where it is being filled.
+std::optional<wire::SessionStatus> FillingSession(PlannerClient& client,
+                                                  const std::string& session) {
+  const absl::StatusOr<wire::StatusReply> status = client.Status();
+  if (!status.ok()) return std::nullopt;
+  for (const wire::SessionStatus& each : status->sessions()) {
+    if (each.session() == session && each.fill() == wire::SessionStatus::FILLING) return each;
+  }
+  return std::nullopt;
+}
+
+std::string FillingText(const wire::SessionStatus& session) {
+  return fmt::format("session {} is being filled: {} so far, with {} and {}",
+                     Printable(session.session()), Count(session.objects(), "object", "objects"),
+                     Count(session.nodes(), "node", "nodes"), Count(session.pods(), "pod", "pods"));
+}
+
+// Repeats `ask` until the session is filled.  Errors: after --wait, the reason why it is not.
+// `until`: the end of the time that the whole command has; absent: none.
+template <typename Ask>
+auto AskWhole(PlannerClient& client, const ServerFlags& flags,
+              std::optional<Clock::time_point> until, std::ostream& err, Ask ask)
+    -> decltype(ask()) {
+  constexpr auto kLookEvery = std::chrono::milliseconds(100);
+  constexpr double kWaitMaxS = 1e9;  // Decades: what the clock can add.
+  const auto wait = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(std::min(flags.WaitSeconds(), kWaitMaxS)));
+  const auto end = until ? std::min(*until, Clock::now() + wait) : Clock::now() + wait;
+  std::optional<Progress> progress;
+  while (true) {
+    auto reply = ask();
+    if (!absl::IsUnavailable(reply.status()) || Clock::now() >= end) return reply;
+    const std::optional<wire::SessionStatus> filling = FillingSession(client, flags.session);
+    if (filling && !progress) {
+      PrintMessage(
+          fmt::format("{}; waits for it up to {} (--wait)", FillingText(*filling), flags.wait),
+          err);
+      err.flush();
+      progress.emplace();
+    }
+    // Unavailable for another reason, or whole meanwhile.
+    if (!filling) return progress ? ask() : reply;
+    progress->Say(FillingText(*filling));
+    std::this_thread::sleep_for(
+        std::min<Clock::duration>(kLookEvery, std::max<Clock::duration>(end - Clock::now(), {})));
+  }
+}
+
+void PrintExplained(const wire::ExplainReply& reply, PlanFormat format, std::ostream& out) {
+  if (format == PlanFormat::kJson) {
+    out << reply.json();
+  } else if (format == PlanFormat::kYaml) {
+    out << Yaml(nlohmann::ordered_json::parse(reply.json()));
+  } else {
+    PrintExplanations(reply, OutputTerminal(), out);
+  }
+}
+
+// As the command says it of a cluster of its own.
+absl::Status OfExplain(const absl::Status& status) {
+  const std::string message = absl::StrCat(status.message());
+  if (!message.starts_with("no such node")) return status;
+  return {status.code(), absl::StrCat("--explain: ", message)};
+}
+
+// Asks a daemon about plans as a command does.
+struct PlanAsker {
+  PlanAsker(const PlanCommand& plan_command, std::ostream& stream)
+      : command(&plan_command), err(&stream), start(Clock::now()) {}
+
+  // Connects, sends the inputs and makes the question's input.  Once, before Ask.
+  absl::Status Begin() {
+    auto connected = PlannerClient::Connect(command->at_server.server);
+    if (!connected.ok()) return connected.status();
+    client = *std::move(connected);
+    if (!command->inputs.empty()) {
+      const absl::StatusOr<wire::Settings> settings = SettingsOf(*command);
+      if (!settings.ok()) return settings.status();
+      absl::StatusOr<Sent> loaded = SendInputs(*client, command->at_server.session, command->inputs,
+                                               command->options.load, command->threads, *settings);
+      if (!loaded.ok()) return loaded.status();
+      sent = *std::move(loaded);
+    }
+    absl::Status put = PutQuestion(*command, start, input);
+    if (put.ok() && command->inputs.empty()) put = PutSettings(GivenOptionsOf(*command), input);
+    if (!put.ok()) return put;
+    if (const auto end = command->SimulationEnd(start)) {
+      // The daemon ends a plan in time by itself; so a daemon that does not answer is given up
+      // later, as half of a call's deadline would be the planner's.
+      const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(*end - start);
+      constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
+      client->SetTimeout(3 * std::min(time, kYear) + std::chrono::seconds(10));
+    }
+    return absl::OkStatus();
+  }
+
+  // The answer, once the session is whole.  Prints its warnings.
+  // Errors: also those of CheckStrict.
+  template <typename Reply, typename Call>
+  absl::StatusOr<Reply> Ask(absl::StatusOr<Reply> (PlannerClient::*method)(const Call&),
+                            const Call& call) {
+    absl::StatusOr<Reply> reply =
+        AskWhole(*client, command->at_server, command->SimulationEnd(start), *err,
+                 [&] { return (client.get()->*method)(call); });
+    if (!reply.ok()) return reply;
+    const std::vector<InputWarning> warnings = ReadWarnings(*reply);
+    PrintLoadWarnings(sent.stats, reply->left_out(), warnings, *err);
+    if (absl::Status s = CheckStrict(command->options.load, warnings); !s.ok()) return s;
+    return reply;
+  }
+
+  const PlanCommand* command;
+  std::ostream* err;
+  Clock::time_point start;
+  std::unique_ptr<PlannerClient> client;
+  Sent sent;
+  wire::PlanInput input;
+};
+
+}  // namespace
+
+int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
+  command.over_time.WarnUnused(err);
+  WarnOfOldFlags(command.given, err);
+  if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  PlanAsker asker(command, err);
+  if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
+  const PlanFormat format = PlanFormatOf(command.output);
+  if (!command.explain.empty()) {
+    wire::ExplainCall call;
+    *call.mutable_input() = asker.input;
+    call.set_form(FormOf(format));
+    for (const std::string& node : command.explain) call.add_nodes(node);
+    call.set_remedies(command.counterfactual);
+    const absl::StatusOr<wire::ExplainReply> reply = asker.Ask(&PlannerClient::Explain, call);
+    if (!reply.ok()) return Fail(OfExplain(reply.status()), err);
+    PrintExplained(*reply, format, out);
+    return command.ExitCode(reply->removes() > 0);
+  }
+  const PrintOptions print{.terminal = OutputTerminal(), .all_rows = command.all_rows};
+  const PlanDetail detail = DetailFor(format, print);
+  wire::PlanCall call;
+  *call.mutable_input() = asker.input;
+  call.set_form(FormOf(format));
+  call.set_rows(detail.rows);
+  call.set_every_node(detail.every_node);
+  const absl::StatusOr<wire::PlanReply> reply = asker.Ask(&PlannerClient::Plan, call);
+  if (!reply.ok()) return Fail(reply.status(), err);
+  if (call.input().has_trials() && !reply->tried_out()) {
+    PrintMessage("there was no time for a trial of it", err);
+  }
+  PrintPlan(*reply, format, print, out);
+  out.flush();
+  if (command.stats) {
+    PrintStats({.bytes = asker.sent.stats.bytes,
+                .import_s = asker.sent.seconds,
+                .pass_s = reply->pass_seconds(),
+                .verify_s = reply->verify_seconds(),
+                .nodes = reply->nodes(),
+                .pods = reply->pods(),
+                .removed = reply->removes(),
+                .passes = reply->passes()},
+               err);
+  }
+  return command.ExitCode(reply->removes() > 0);
+}
+
+int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  if (!ComparesAsAsked(command, err)) return 2;
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  const absl::StatusOr<WhatIfQuestion> question = ReadQuestion(command);
+  if (!question.ok()) return Fail(question.status(), err);
+  absl::StatusOr<std::string> changes = ReadWholeFile(command.what_if);
+  if (!changes.ok()) return Fail(changes.status(), err);
+  PlanAsker asker(command, err);
+  if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
+  wire::WhatIfCall call;
+  *call.mutable_input() = asker.input;
+  const PlanCommand& changed = question->changed;
+  absl::Status put = PutQuestion(changed, asker.start, *call.mutable_then());
+  if (put.ok()) put = PutSettings(ChangedOptionsOf(command, changed), *call.mutable_then());
+  if (!put.ok()) return Fail(put, err);
+  call.set_changes(*std::move(changes));
+  call.set_changes_name(command.what_if);
+  const absl::StatusOr<wire::WhatIfReply> reply = asker.Ask(&PlannerClient::WhatIf, call);
+  if (!reply.ok()) return Fail(reply.status(), err);
+  const std::vector<std::string> notes(reply->notes().begin(), reply->notes().end());
+  PrintNotes(notes, err);
+  PrintComparison(ReadComparison(reply->differences()), command.output, out);
+  return 0;
+}
+
+int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ostream& err) {
+  if (absl::Status s = CheckFiles(command.plan.Files()); !s.ok()) return Fail(s, err);
+  PlanAsker asker(command.plan, err);
+  if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
+  wire::BlockersCall call;
+  *call.mutable_input() = asker.input;
+  call.set_limit(static_cast<uint32_t>(command.limit));
+  const absl::StatusOr<wire::BlockersReply> reply = asker.Ask(&PlannerClient::Blockers, call);
+  if (!reply.ok()) return Fail(reply.status(), err);
+  command.Print(ReadBlockers(*reply), ReadWarnings(*reply),
+                reply->has_currency() ? std::optional(reply->currency()) : std::nullopt, out);
+  return 0;
+}
+
+int FrontierAtServer(const FrontierCommand& command, std::ostream& out, std::ostream& err) {
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  PlanAsker asker(command.plan, err);
+  if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
+  wire::FrontierCall call;
+  *call.mutable_input() = asker.input;
+  const SearchQuery search = command.SearchFrom(asker.start);
+  wire::Search& to = *call.mutable_input()->mutable_search();
+  to.set_budget_seconds(std::max(search.budget_s, 0.0));
+  if (search.iterations) to.set_iterations(*search.iterations);
+  to.set_seed(static_cast<uint32_t>(search.seed));
+  const absl::StatusOr<wire::FrontierReply> reply = asker.Ask(&PlannerClient::Frontier, call);
+  if (!reply.ok()) return Fail(reply.status(), err);
+  return command.Print(
+      StoryOf(ReadFrontier(*reply), reply->nodes(), ReadWarnings(*reply),
+              reply->has_currency() ? std::optional(reply->currency()) : std::nullopt),
+      out, err);
+}
+
+int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream& err) {
+  if (command.pods.empty()) {
+    PrintMessage("pass --pod NAMESPACE/NAME", err, "ebb filter");
+    return 2;
+  }
+  std::vector<UsedFile> files;
+  for (const std::string& input : command.inputs) {
+    files.push_back({"INPUT", input, FileUse::kRead});
+  }
+  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
+  auto client = PlannerClient::Connect(command.at_server.server);
+  if (!client.ok()) return Fail(client.status(), err);
+  Sent sent;
+  if (!command.inputs.empty()) {
+    RoundOptions options;
+    options.load = command.load;
+    wire::Settings settings;
+    if (absl::Status s = PutOptions(OptionsJson(options), settings); !s.ok()) return Fail(s, err);
+    absl::StatusOr<Sent> loaded = SendInputs(**client, command.at_server.session, command.inputs,
+                                             command.load, Parallelism::Cores(), settings);
+    if (!loaded.ok()) return Fail(loaded.status(), err);
+    sent = *std::move(loaded);
+  }
+  wire::FilterCall call;
+  call.set_session(command.at_server.session);
+  for (const std::string& pod : command.pods) call.add_pods(pod);
+  call.set_node(command.node);
+  call.set_allow_incomplete(command.load.allow_incomplete);
+  call.set_form(command.output == "json" ? wire::AS_JSON : wire::AS_TABLES);
+  if (const auto max_age = command.at_server.MaxAgeSeconds()) {
+    call.set_max_age_seconds(*max_age);
+  }
+  const absl::StatusOr<wire::FilterReply> reply = AskWhole(
+      **client, command.at_server, std::nullopt, err, [&] { return (*client)->Filter(call); });
+  if (!reply.ok()) return Fail(reply.status(), err);
+  const std::vector<InputWarning> warnings = ReadWarnings(*reply);
+  if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) {
+    PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
+    return Fail(s, err);
+  }
+  if (command.output == "json") {
+    out << reply->json();
+  } else {
+    PrintFilterTables(*reply, out);
+  }
+  PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
+  return 0;
+}
+
+}  // namespace ebb

@@ -1,0 +1,185 @@
+#include "cli/rounds/round_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/duration.h"
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "base/rfc3339.h"
+#include "cli/flags/autoscaler_flags.h"
+#include "cli/flags/flag_values.h"
+#include "cli/print/fail.h"
+#include "cli/print/plan_print.h"
+#include "cli/print/round_print.h"
+#include "cli/print/terminal.h"
+#include "options/round_options.h"
+#include "platform/clock.h"
+#include "platform/file_identity.h"
+#include "platform/output_file.h"
+#include "platform/settings_file.h"
+#include "rounds/round_driver.h"
+#include "rounds/round_replay.h"
+#include "rounds/round_settings.h"
+#include "rounds/round_source.h"
+
+namespace ebb {
+namespace {
+
+// The text of a file that a flag names; absent where it names none.
+absl::StatusOr<std::optional<NamedText>> ReadText(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  absl::StatusOr<std::string> text = ReadWholeFile(path, kDataBytesMax);
+  if (!text.ok()) return text.status();
+  return NamedText{path, *std::move(text)};
+}
+
+absl::StatusOr<RoundSettings> ReadSettings(const PlanCommand& command) {
+  auto groups = ReadText(command.node_groups);
+  if (!groups.ok()) return groups.status();
+  auto events = ReadText(command.over_time.events);
+  if (!events.ok()) return events.status();
+  return MakeSettings(command.options, {.groups = *std::move(groups),
+                                        .group_sizes = command.GroupSizes(),
+                                        .events = *std::move(events)});
+}
+
+// What the round rests on and what was odd.
+void PrintLog(const RoundSource& source, const MadeRound& round, std::ostream& err) {
+  PrintLoadWarnings(source.cluster, err);
+  for (const std::string& line : source.log) PrintMessage(PrintableLine(line), err);
+  for (const std::string& line : round.log) PrintMessage(PrintableLine(line), err);
+}
+
+absl::Status WriteMetrics(OutputFile& file, const std::string& text, int64_t round) {
+  absl::Status written = file.Write(text);
+  if (written.ok()) written = file.Commit();
+  if (written.ok()) return written;
+  return absl::InvalidArgumentError(
+      absl::StrCat(written.message(), "; round ", round,
+                   " was made and is in the state, the next one writes its metrics"));
+}
+
+// Prints the decision of a round that is saved, then its metrics.
+// False: it could not be printed.
+bool PrintDecision(const PlanCommand& command, const MadeRound& round, const RoundDriver& driver,
+                   std::ostream& out, std::ostream& err) {
+  PrintMadeRound(round, PlanFormatOf(command.output),
+                 {.terminal = OutputTerminal(), .all_rows = command.all_rows}, out);
+  if (command.over_time.metrics == "-") out << driver.MetricsText();
+  out.flush();
+  if (out.good()) return true;
+  PrintMessage(fmt::format("round {} was made and is in the state, but what it decided could "
+                           "not be printed; the next round names its nodes again",
+                           round.number),
+               err);
+  return false;
+}
+
+int ExitCodeOf(const PlanCommand& command, const RoundResult& result, std::ostream& err) {
+  if (result.status == ScaleDownStatus::kClockJumped) {
+    PrintMessage(
+        result.message + "; see `ebb state set-clock` and --clock-jump-max in docs/rounds.md", err);
+    return kExitClockJumped;
+  }
+  return command.ExitCode(!result.start.empty.empty() || !result.start.drain.empty());
+}
+
+}  // namespace
+
+int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  const RoundFlags& flags = command.over_time;
+  if (flags.app != nullptr) TellIgnoredFlags(*flags.app, err);
+  WarnOfOldFlags(command.given, err);
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  absl::StatusOr<RoundSettings> settings = ReadSettings(command);
+  if (!settings.ok()) return Fail(settings.status(), err);
+  auto opened = RoundDriver::Open(
+      {.state = flags.state, .rounds_kept = flags.rounds_kept, .record = flags.record});
+  if (!opened.ok()) return Fail(opened.status(), err);
+  RoundDriver& driver = **opened;
+  settings->report = driver.reports().With(settings->report);
+
+  const Parallelism parallelism(command.threads);
+  const Clock::time_point start = Clock::now();
+  absl::StatusOr<RoundSource> source = ReadSource(
+      command.inputs, *settings, driver.before(),
+      flags.record.empty() ? RoundObjects::kNone : RoundObjects::kForRecord, parallelism);
+  if (!source.ok()) return Fail(source.status(), err);
+  if (absl::Status s = driver.CheckCluster(*source); !s.ok()) return Fail(s, err);
+  const absl::StatusOr<int64_t> now_s = command.Accept(settings->groups, source->cluster);
+  if (!now_s.ok()) {
+    PrintLoadWarnings(source->cluster, err);
+    return Fail(now_s.status(), err);
+  }
+  if (*now_s < 0) {
+    return Fail(absl::InvalidArgumentError("--now: a round is not before 1970"), err);
+  }
+  const double import_s = SecondsSince(start);
+
+  std::optional<ClockDeadline> deadline;
+  if (!command.simulation_timeout.empty()) {
+    deadline.emplace(Clock::now() + *ParseDuration(command.simulation_timeout));
+  }
+  const auto made = driver.Make(*settings, *now_s, *source, deadline ? &*deadline : nullptr);
+  if (!made.ok()) return Fail(made.status(), err);
+  const MadeRound& round = **made;
+  PrintLog(*source, round, err);
+  if (round.result.status == ScaleDownStatus::kError) {
+    return Fail(absl::InternalError(round.result.message), err);
+  }
+  // A file that cannot be made is no reason to lose what the round decided.
+  std::optional<OutputFile> metrics;
+  if (!flags.metrics.empty() && flags.metrics != "-") {
+    absl::StatusOr<OutputFile> file = OutputFile::Create(flags.metrics);
+    if (!file.ok()) return Fail(file.status(), err);
+    metrics.emplace(*std::move(file));
+  }
+  if (absl::Status s = driver.Save(round, *source); !s.ok()) return Fail(s, err);
+  // Nobody is told of a deletion that the state does not know.  The file comes second, as it
+  // may be standard output by another name.
+  const bool printed = PrintDecision(command, round, driver, out, err);
+  if (metrics) {
+    if (absl::Status s = WriteMetrics(*metrics, driver.MetricsText(), round.number); !s.ok()) {
+      return Fail(s, err);
+    }
+  }
+  if (!printed) return 1;
+  if (command.stats) PrintStats(*round.report, import_s, err);
+  return ExitCodeOf(command, round.result, err);
+}
+
+void ReplayCommand::AddTo(CLI::App& app) {
+  app.add_option("RECORD", record, "A file that `ebb plan --record` wrote")
+      ->check(values::File())
+      ->required();
+}
+
+int ReplayCommand::Run(std::ostream& out, std::ostream& err) const {
+  const UsedFile file{"RECORD", record, FileUse::kDatabase};
+  if (absl::Status s = CheckFiles({&file, 1}); !s.ok()) return Fail(s, err);
+  size_t rounds = 0;
+  size_t same = 0;
+  const absl::Status status = ReplayRecord(record, [&](const ReplayedRound& round) {
+    ++rounds;
+    same += round.departure.empty() ? 1 : 0;
+    out << fmt::format(
+        "round {} at {}: {}\n", round.round, FormatRfc3339(round.now_s),
+        round.departure.empty() ? "identical" : "DIFFERENT: " + PrintableLine(round.departure));
+  });
+  if (!status.ok()) return Fail(status, err);
+  out << fmt::format("{} of {} identical\n", same, Count(rounds, "round", "rounds"));
+  out.flush();
+  return same == rounds ? 0 : 1;
+}
+
+}  // namespace ebb

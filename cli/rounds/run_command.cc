@@ -1,0 +1,222 @@
+#include "cli/rounds/run_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/duration.h"
+#include "base/figures.h"
+#include "base/printable.h"
+#include "cli/flags/autoscaler_flags.h"
+#include "cli/flags/flag_values.h"
+#include "cli/print/fail.h"
+#include "cli/print/progress.h"
+#include "cli/rounds/dry_run.h"
+#include "cli/rounds/round_command.h"
+#include "cli/rounds/run_live.h"
+#include "cli/rounds/run_pools.h"
+#include "cli/rounds/simulation_print.h"
+#include "groups/groups.h"
+#include "loop/run/round_advisor.h"
+#include "options/round_options.h"
+#include "platform/output_file.h"
+#include "simulation/simulation.h"
+#include "snapshot/import/input_warning.h"
+#include "snapshot/samples/generate.h"
+#include "snapshot/samples/sample_objects.h"
+
+namespace ebb {
+namespace {
+
+// When the simulated day begins: the load is then as it was when the cluster was made.
+constexpr int64_t kBegin = samples::kNewYearS + samples::kDayS + int64_t{8} * 3600;
+
+SimulatedFaults SomeFaults() {
+  return {.eviction_refused_permille = 20,
+          .eviction_refused_for_s = 180,
+          .never_ends_permille = 2,
+          .taint_fails_permille = 20,
+          .pod_before_taint_permille = 20,
+          .api_away_per_day = 6,
+          .api_away_for_s = 30,
+          .node_vanishes_per_day = 6};
+}
+
+SimulationOptions OptionsOf(const RunFlags& flags) {
+  SimulationOptions options;
+  options.cluster.seed = flags.seed;
+  options.cluster.start_s = kBegin;
+  options.cluster.daily_load = true;
+  if (flags.faults) options.cluster.faults = SomeFaults();
+  options.duration_s = flags.hours * 3600;
+  options.sample_every_s = std::max<int64_t>(300, options.duration_s / 500);
+  options.loop = flags.LoopOptionsOf();
+  options.rounds.order = flags.plan.options.candidate_order;
+  options.scale_down = flags.plan.options.scale_down;
+  // The virtual clock is never wrong, however long it sleeps.
+  options.scale_down.clock_jump_max_s = 0;
+  // Of a plan that only waits nothing is shown or kept.
+  options.scale_down.verify = VerifyPlans::kBeforeDeletion;
+  return options;
+}
+
+// Absent: rounds are to plan as the autoscaler does.
+std::optional<RoundAdvisorOptions> AdviceOf(const RunFlags& flags) {
+  if (!flags.optimize) return std::nullopt;
+  return RoundAdvisorOptions{.iterations = flags.iterations,
+                             .seed = flags.seed,
+                             .interval_s = DurationSeconds(flags.optimize_interval),
+                             .budget_s = {}};
+}
+
+std::vector<std::pair<std::string, std::string>> OptionTexts(const RunFlags& flags) {
+  const ScaleDownOptions& rounds = flags.plan.options.scale_down;
+  const auto text_of = [&flags](std::string_view flag) { return TextOf(flag, flags.plan.given); };
+  return {
+      {"cluster", flags.kind},
+      {"seed", fmt::format("{}", flags.seed)},
+      {"faults", flags.faults ? "some" : "none"},
+      {"scan interval", flags.scan_interval},
+      {"scale-down unneeded time", text_of("scale-down-unneeded-time")},
+      {"scale-down delay after add", text_of("scale-down-delay-after-add")},
+      {"utilization threshold", fmt::format("{}", rounds.planner.scale_down_utilization_threshold)},
+      {"max drain parallelism", fmt::format("{}", rounds.budgets.max_drain_parallelism)},
+      {"max scale-down parallelism", fmt::format("{}", rounds.budgets.max_scale_down_parallelism)},
+      {"optimize", flags.optimize ? "every " + flags.optimize_interval : "no"},
+      {"pools", flags.pools.empty() ? "none" : flags.pools}};
+}
+
+int DryRunOfDump(const RunFlags& flags, std::ostream& out, std::ostream& err) {
+  absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
+  if (!groups.ok()) return Fail(groups.status(), err);
+  const absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
+  if (!pools.ok()) return Fail(pools.status(), err);
+  return RunDry({.inputs = flags.inputs,
+                 .load = flags.plan.options.load,
+                 .groups = *std::move(groups),
+                 .scale_down = flags.plan.options.scale_down,
+                 .loop = flags.LoopOptionsOf(),
+                 .rounds = {.order = flags.plan.options.candidate_order},
+                 .advice = AdviceOf(flags),
+                 .sizer = *pools == nullptr ? nullptr : &(*pools)->sizer(),
+                 .log = flags.log},
+                out, err);
+}
+
+// Lets policies size the pools of a simulation, and tells `stories` what comes of it.  Their groups
+// boot machines where they are asked to and not by themselves.
+void SizePools(RunPools& pools, PoolStories& stories, SimulationOptions& options,
+               SimulatedCluster::GroupsOf& groups_of) {
+  const auto sized = std::make_shared<std::set<std::string>>();
+  groups_of = [&pools, sized, all = std::move(groups_of)](const Catalog& catalog) {
+    NodeGroups groups = all(catalog);
+    if (sized->empty()) *sized = pools.GroupsOf(catalog, groups);
+    return groups;
+  };
+  options.cluster.group_grows = [sized](std::string_view group) {
+    return !sized->contains(std::string(group));
+  };
+  options.loop.sizer = &pools.sizer();
+  options.loop.on_turn = [&stories](const LoopTurn& turn) { stories.Take(turn.now_s, turn.pools); };
+}
+
+int TellSimulation(const RunFlags& flags, const SimulationStory& story, std::ostream& out,
+                   std::ostream& err) {
+  if (flags.output == "json") {
+    out << SimulationJson(story);
+  } else {
+    PrintSimulation(story, out);
+  }
+  if (flags.report.empty()) return 0;
+  if (const absl::Status s = WriteFile(flags.report, SimulationPage(story)); !s.ok())
+    return Fail(s, err);
+  PrintMessage("wrote " + Printable(flags.report), err);
+  return 0;
+}
+
+int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
+  const auto chosen = std::ranges::find(samples::Kinds(), flags.kind, &samples::Kind::name);
+  const SimulatedCluster::Read read = [&](ObjectSink& sink) {
+    return samples::GenerateDump(*chosen, {.nodes = flags.nodes, .seed = flags.seed}, sink);
+  };
+  const absl::StatusOr<GroupRules> rules = flags.plan.ReadGroupRules();
+  if (!rules.ok()) return Fail(rules.status(), err);
+  const SimulatedCluster::GroupsOf groups_of = [&](const Catalog& catalog) {
+    return AssignGroups(catalog, *rules);
+  };
+  const absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
+  if (!pools.ok()) return Fail(pools.status(), err);
+  Progress progress;
+  SimulationOptions options = OptionsOf(flags);
+  SimulationOptions without = options;
+  without.scale_down_enabled = false;
+  std::optional<RoundAdvisor> advisor;
+  if (const auto advice = AdviceOf(flags)) {
+    advisor.emplace(options.scale_down, *advice);
+    options.rounds.advise = [&](const Observation& observed, int64_t now_s,
+                                const std::vector<std::string>& unneeded) {
+      return advisor->Advise(observed, now_s, unneeded);
+    };
+  }
+  PoolStories stories;
+  bool warned = false;
+  absl::Status minimums;
+  SimulatedCluster::GroupsOf groups_with = [&](const Catalog& catalog) {
+    if (!std::exchange(warned, true)) {
+      minimums = CheckMinimums(catalog, *rules);
+      PrintInputWarnings(GroupWarnings(catalog, *rules), err);
+    }
+    return groups_of(catalog);
+  };
+  if (*pools != nullptr) SizePools(**pools, stories, options, groups_with);
+  options.on_sample = [&](const SimulationSample& now) {
+    progress.Say(fmt::format("hour {} of {}, {}", (now.time_s - kBegin) / 3600, flags.hours,
+                             Count(now.nodes, "node", "nodes")));
+  };
+  std::optional<absl::StatusOr<SimulationResult>> compared;
+  std::thread beside([&] { compared = ebb::Simulate(read, groups_of, without); });
+  absl::StatusOr<SimulationResult> made = ebb::Simulate(read, groups_with, options);
+  beside.join();
+  progress.Done();
+  if (!minimums.ok()) return Fail(minimums, err);
+  if (!made.ok()) return Fail(made.status(), err);
+  if (!compared->ok()) return Fail(compared->status(), err);
+  const SimulationStory story{
+      .title = fmt::format("{} for {}, seed {}", Count(flags.nodes, "node", "nodes"),
+                           DurationText(int64_t{3600} * flags.hours), flags.seed),
+      .options = OptionTexts(flags),
+      .hours = static_cast<double>(flags.hours),
+      .with = *std::move(made),
+      .without = **std::move(compared),
+      .pools = std::move(stories)};
+  return TellSimulation(flags, story, out, err);
+}
+
+}  // namespace
+
+int RunCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (const std::string misuse = flags.Misuse(); !misuse.empty()) {
+    PrintMessage(misuse, err, "ebb run");
+    err << "See `ebb run --help`.\n";
+    return 2;
+  }
+  TellIgnoredFlags(*flags.plan.over_time.app, err);
+  if (const auto warning = FlagsNotHonoured(*flags.plan.over_time.app)) {
+    PrintMessage("warning: " + warning->message, err);
+  }
+  WarnOfOldFlags(flags.plan.given, err);
+  if (absl::Status s = CheckFiles(flags.Files()); !s.ok()) return Fail(s, err);
+  if (flags.simulate) return RunSimulation(flags, out, err);
+  return flags.inputs.empty() ? RunLive(flags, out, err) : DryRunOfDump(flags, out, err);
+}
+
+}  // namespace ebb

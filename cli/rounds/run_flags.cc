@@ -1,0 +1,251 @@
+#include "cli/rounds/run_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+
+#include "cli/flags/flag_values.h"
+#include "snapshot/samples/generate.h"
+
+namespace ebb {
+namespace {
+
+constexpr int64_t kNodesMax = 100'000;
+
+void AddSimulationFlags(RunFlags& flags, CLI::App& app) {
+  const std::string group = "Simulation";
+  app.add_flag("--simulate", flags.simulate, "Over a cluster in memory, under a virtual clock")
+      ->check(values::Switch())
+      ->group(group);
+  std::vector<std::string> names;
+  for (const samples::Kind& each : samples::Kinds()) names.emplace_back(each.name);
+  app.add_option("--kind", flags.kind, "What the cluster is like, as for `ebb gen`")
+      ->check(values::Choice(names))
+      ->type_name("KIND")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option_function<std::vector<std::string>>(
+         "--nodes",
+         [&flags](const std::vector<std::string>& all) {
+           for (const std::string& text : all) {
+             if (text.find(':') != std::string::npos) {
+               flags.plan.nodes.push_back(text);
+             } else {
+               flags.nodes = static_cast<uint32_t>(std::stoul(text));
+             }
+           }
+         },
+         "Number of nodes (default: 1000; in company control-plane nodes come on top); or smallest "
+         "and largest size of a node group, as for `ebb plan`, any number of times")
+      ->check(values::NodesOrGroupSize(kNodesMax, kGroupSizeMax))
+      ->type_name("N|MIN:MAX:NAME")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_option("--hours", flags.hours, "Hours of virtual time; the first begins at eight")
+      ->check(values::WholeNumber(1, 8760))
+      ->type_name("H")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--seed", flags.seed, "The same seed makes the same cluster, load and faults")
+      ->check(values::WholeNumber(0, std::numeric_limits<uint64_t>::max()))
+      ->type_name("S")
+      ->capture_default_str()
+      ->group(group);
+  app.add_flag("--faults", flags.faults,
+               "Evictions are refused, pods do not end, the API is away, nodes vanish, now and "
+               "then")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_option("--report", flags.report, "Write a page with curves, in one file of HTML")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("-o,--output", flags.output, "How to print the result of a simulation")
+      ->check(values::Choice({"table", "json"}))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
+}
+
+void AddPoolFlags(RunFlags& flags, CLI::App& app) {
+  const std::string group = "Pools";
+  CLI::Option* const pools =
+      app.add_option("--pools", flags.pools,
+                     "Sizing policies say how many nodes the pools of this file have, as for `ebb "
+                     "policy check` (docs/policies.md)")
+          ->check(values::File())
+          ->type_name("FILE")
+          ->group(group);
+  app.add_option("--series", flags.series,
+                 "Signals of pools over time, as CSV or JSON, read again each round")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->needs(pools)
+      ->group(group);
+  app.add_option("--usage", flags.usage,
+                 "What pods or nodes use, as `kubectl get --raw "
+                 "/apis/metrics.k8s.io/v1beta1/pods` prints it, read again each round; several "
+                 "times for several files")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->needs(pools)
+      ->group(group);
+}
+
+void AddClusterFlags(RunFlags& flags, CLI::App& app) {
+  const std::string group = "Cluster";
+  app.add_option("--actuator", flags.actuator,
+                 "The plugin that taints, drains and deletes, as unix:PATH (docs/actuators.md)")
+      ->check(values::Text())
+      ->type_name("unix:PATH")
+      ->group(group);
+  app.add_option("--server", flags.server,
+                 "The daemon (`ebb serve`) that knows the cluster and makes the rounds")
+      ->check(values::Text())
+      ->type_name("unix:PATH")
+      ->group(group);
+  app.add_option("--socket", flags.socket,
+                 "Without --server: be the daemon too, and listen there for who feeds the cluster")
+      ->check(values::File())
+      ->type_name("PATH")
+      ->group(group);
+  app.add_option("--session", flags.session, "The daemon's session")
+      ->check(values::Text())
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group(group);
+  app.add_flag("--require-feed", flags.require_feed,
+               "No round while no client feeds the session: while no Sync stream is open that has "
+               "ended a resync [true]")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_option("--input", flags.inputs,
+                 "With --dry-run: the cluster of this dump; several times for several files")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_flag("--dry-run", flags.dry_run, "Say what would be done, and do nothing")
+      ->check(values::Switch())
+      ->group(group);
+}
+
+void AddProcessFlags(RunFlags& flags, CLI::App& app) {
+  const std::string group = "Loop";
+  const auto duration = [&](const char* name, std::string& value, const char* help) {
+    app.add_option(name, value, help)
+        ->check(values::Duration())
+        ->type_name("DURATION")
+        ->capture_default_str()
+        ->group(group);
+  };
+  duration("--scan-interval", flags.scan_interval, "Time from round to round");
+  duration("--node-delete-delay-after-taint", flags.delay_after_taint,
+           "How long a node waits from its taint to its drain");
+  duration("--round-timeout", flags.round_timeout,
+           "A round that the daemon has not made by then is left out");
+  duration("--grace", flags.grace,
+           "How long deletions that were begun go on after SIGTERM or SIGINT");
+  app.add_option("--state-folder", flags.state_folder,
+                 "With --socket: the folder of the state file, SESSION.db, in place of --state")
+      ->check(values::File())
+      ->type_name("DIR")
+      ->group(group);
+  app.add_option("--metrics-address", flags.metrics_address,
+                 "Metrics over HTTP at HOST:PORT, for everybody who can reach it: use "
+                 "127.0.0.1:8085 or the like")
+      ->check(values::Text())
+      ->type_name("HOST:PORT")
+      ->group(group);
+  app.add_option("--log", flags.log,
+                 "A line a round on stderr, and one a deletion: text, json "
+                 "(an object a round) or none")
+      ->check(values::Choice({"text", "json", "none"}))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
+}
+
+void AddSearchFlags(RunFlags& flags, CLI::App& app) {
+  const std::string group = "Search";
+  CLI::Option* const search =
+      app.add_flag("--optimize", flags.optimize,
+                   "With --simulate or --input: rounds try nodes in an order that was searched for "
+                   "(docs/better-plans.md)")
+          ->check(values::Switch())
+          ->group(group);
+  app.add_option("--optimize-interval", flags.optimize_interval, "Time from search to search")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->needs(search)
+      ->group(group);
+  app.add_option("--iterations", flags.iterations,
+                 "Of a search, at most; with --input it also ends at half of the scan interval")
+      ->check(values::WholeNumber(0, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str()
+      ->needs(search)
+      ->group(group);
+}
+
+}  // namespace
+
+void RunFlags::AddTo(CLI::App& app) {
+  AddClusterFlags(*this, app);
+  AddSimulationFlags(*this, app);
+  AddProcessFlags(*this, app);
+  AddSearchFlags(*this, app);
+  AddPoolFlags(*this, app);
+  plan.AddLoopFlags(app);
+  for (const char* other :
+       {"--input", "--dry-run", "--actuator", "--server", "--socket", "--state", "--usage"}) {
+    app.get_option("--simulate")->excludes(other);
+  }
+  app.get_option("--server")->excludes("--socket");
+  for (const char* other : {"--server", "--socket", "--actuator"}) {
+    app.get_option("--optimize")->excludes(other);  // The daemon makes the rounds.
+    app.get_option("--input")->excludes(other);
+  }
+  for (const char* kept : {"--state", "--state-folder"}) {
+    app.get_option(kept)->needs("--socket");
+  }
+  app.get_option("--output")->needs("--simulate");
+  app.get_option("--state")->excludes("--state-folder");
+  TakeLastOfEach(app);
+}
+
+LoopOptions RunFlags::LoopOptionsOf() const {
+  LoopOptions options;
+  options.scan_interval_s = std::max<int64_t>(1, DurationSeconds(scan_interval));
+  options.steps.node_delete_delay_after_taint_s = DurationSeconds(delay_after_taint);
+  options.stop_grace_s = DurationSeconds(grace);
+  return options;
+}
+
+std::vector<UsedFile> RunFlags::Files() const {
+  std::vector<UsedFile> files = plan.Files();
+  for (const std::string& input : inputs) files.push_back({"--input", input, FileUse::kRead});
+  files.push_back({"--report", report, FileUse::kWrite});
+  files.push_back({"--pools", pools, FileUse::kRead});
+  files.push_back({"--series", series, FileUse::kRead});
+  for (const std::string& each : usage) files.push_back({"--usage", each, FileUse::kRead});
+  return files;
+}
+
+std::string RunFlags::Misuse() const {
+  if (simulate) return "";
+  if (inputs.empty() && !IsLive()) {
+    return "pass --simulate; --input FILE with --dry-run; or --actuator with --server or --socket";
+  }
+  if (dry_run) return "";
+  if (!inputs.empty()) return "--input: a dump cannot be changed; pass --dry-run too";
+  if (actuator.empty()) return "pass --actuator unix:PATH, or --dry-run";
+  if (!socket.empty() && state_folder.empty() && plan.over_time.state.empty()) {
+    return "--socket: pass --state FILE or --state-folder DIR too, for what must outlive ebb";
+  }
+  return "";
+}
+
+}  // namespace ebb

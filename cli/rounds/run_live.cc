@@ -1,0 +1,226 @@
+#include "cli/rounds/run_live.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_split.h"
+#include "base/duration.h"
+#include "base/figures.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "cli/commands/wall_clock.h"
+#include "cli/flags/flag_values.h"
+#include "cli/print/fail.h"
+#include "cli/rounds/dry_run.h"
+#include "cli/rounds/round_command.h"
+#include "cli/rounds/run_flags.h"
+#include "cli/rounds/run_pools.h"
+#include "cli/rounds/wire_settings.h"
+#include "daemon/client.h"
+#include "daemon/daemon.h"
+#include "daemon/http_pages.h"
+#include "daemon/own_session.h"
+#include "loop/actuators/grpc_actuator.h"
+#include "loop/run/exported_cluster.h"
+#include "loop/run/loop_log.h"
+#include "loop/run/loop_metrics.h"
+#include "loop/run/session_rounds.h"
+#include "loop/run/session_sizing.h"
+#include "snapshot/import/input_warning.h"
+
+namespace ebb {
+namespace {
+
+// Where the rounds are made, and what else lives as long as the loop.
+struct Parts {
+  LoopMetrics metrics;
+  std::unique_ptr<Daemon> daemon;    // Null with --server.
+  std::unique_ptr<Sessions> nobody;  // Of `pages`: none.
+  std::unique_ptr<HttpPages> pages;  // Metrics, where there is no daemon here.
+  std::unique_ptr<SessionCalls> calls;
+  std::unique_ptr<RunPools> pools;  // Null without --pools.
+};
+
+// How long after --grace the plugin's answer to what is rolled back may take.
+constexpr std::chrono::seconds kLastCalls{2};
+
+std::chrono::milliseconds RoundTimeout(const RunFlags& flags) {
+  return std::chrono::seconds(std::max<int64_t>(1, DurationSeconds(flags.round_timeout)));
+}
+
+// A daemon with one session.
+absl::Status StartDaemon(const RunFlags& flags, Parts& parts) {
+  DaemonOptions options;
+  options.listener.path = flags.socket;
+  options.pages.address = flags.metrics_address;
+  options.more_metrics = [&parts] { return parts.metrics.Text(); };
+  options.session.state_folder = flags.dry_run ? "" : flags.state_folder;
+  options.session.state_file = flags.dry_run ? "" : flags.plan.over_time.state;
+  options.session.record_file = flags.dry_run ? "" : flags.plan.over_time.record;
+  options.session.rounds_kept = flags.plan.over_time.rounds_kept;
+  options.session.dump_bytes_max = flags.plan.options.load.limits.bytes_max;
+  options.session.clock_s = &WallClock::Now;
+  options.session.threads = flags.plan.threads;
+  options.limits.sessions_max = 1;
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));
+  if (!daemon.ok()) return daemon.status();
+  parts.daemon = *std::move(daemon);
+  return absl::OkStatus();
+}
+
+absl::Status StartPages(const RunFlags& flags, Parts& parts) {
+  if (flags.metrics_address.empty()) return absl::OkStatus();
+  static const SessionOptions no_sessions;
+  parts.nobody = std::make_unique<Sessions>(no_sessions, Sessions::Limits{.sessions_max = 0});
+  absl::StatusOr<std::unique_ptr<HttpPages>> pages =
+      HttpPages::Start({.address = flags.metrics_address, .socket = ""}, *parts.nobody,
+                       [&parts] { return parts.metrics.Text(); });
+  if (!pages.ok()) return pages.status();
+  parts.pages = *std::move(pages);
+  return absl::OkStatus();
+}
+
+// The session's settings, for who looks at it besides, and how it reads its cluster.
+absl::Status OpenSession(const RunFlags& flags, SessionCalls& calls) {
+  wire::OpenRequest request;
+  request.set_session(flags.session);
+  absl::StatusOr<wire::Settings> settings = SettingsOf(flags.plan);
+  if (!settings.ok()) return settings.status();
+  *request.mutable_settings() = *std::move(settings);
+  return calls.Open(request).status();
+}
+
+absl::Status Start(const RunFlags& flags, Parts& parts) {
+  if (absl::Status s = CheckSessionName(flags.session); !s.ok()) return s;
+  if (flags.server.empty()) {
+    if (absl::Status started = StartDaemon(flags, parts); !started.ok()) return started;
+    parts.calls = std::make_unique<OwnSession>(parts.daemon->sessions(), RoundTimeout(flags));
+    return OpenSession(flags, *parts.calls);
+  }
+  if (absl::Status started = StartPages(flags, parts); !started.ok()) return started;
+  absl::StatusOr<std::unique_ptr<PlannerClient>> client =
+      PlannerClient::Make(flags.server, RoundTimeout(flags));
+  if (!client.ok()) return client.status();
+  parts.calls = *std::move(client);
+  return absl::OkStatus();
+}
+
+void TellTurn(const RunFlags& flags, const LoopTurn& turn, std::ostream& err) {
+  if (flags.log == "none") return;
+  const std::string told = flags.log == "json" ? TurnAsJson(turn) : TurnAsText(turn);
+  // Standard error takes a line at a time (standard_output.h).
+  for (const auto line : absl::StrSplit(Absl(told), '\n', absl::SkipEmpty())) {
+    err << line << "\n";
+  }
+  err.flush();
+}
+
+int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostream& out,
+               std::ostream& err) {
+  absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
+  if (!groups.ok()) return Fail(groups.status(), err);
+  ScaleDown scale_down(flags.plan.options.scale_down);
+  ExportedCluster cluster(*parts.calls,
+                          {.session = flags.session,
+                           .load = flags.plan.options.load,
+                           .groups = *std::move(groups),
+                           .needs_feed = flags.require_feed},
+                          scale_down);
+  LoopOptions options = flags.LoopOptionsOf();
+  if (parts.pools != nullptr) options.sizer = &parts.pools->sizer();
+  NewWarnings warnings;
+  options.on_turn = [&](const LoopTurn& turn) {
+    parts.metrics.Observe(turn, 0);
+    PrintInputWarnings(warnings.Among(cluster.warnings()), err);
+    TellTurn(flags, turn, err);
+  };
+  RunDryLoop(cluster, scale_down, {.order = flags.plan.options.candidate_order}, std::move(options),
+             clock, out, err);
+  return 0;
+}
+
+int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream& err) {
+  // A plugin that knows this key's beginning would take its calls for those of another process.
+  const std::string session = fmt::format(
+      "run-{}-{}", getpid(),
+      std::chrono::system_clock::now().time_since_epoch() / std::chrono::milliseconds(1));
+  const auto sleep = [&clock](int64_t ms) { clock.SleepFor(std::chrono::milliseconds(ms)); };
+  absl::StatusOr<std::unique_ptr<GrpcActuator>> actuator =
+      GrpcActuator::Make({.plugin = flags.actuator, .session = session, .sleep_ms = sleep});
+  if (!actuator.ok()) return Fail(actuator.status(), err);
+  const WallClock::LastEnd last_end(clock,
+                                    std::chrono::seconds(DurationSeconds(flags.grace)) + kLastCalls,
+                                    [plugin = actuator->get()] { plugin->EndCalls(); });
+  absl::StatusOr<std::optional<wire::Settings>> settings = GivenSettingsOf(flags.plan);
+  if (!settings.ok()) return Fail(settings.status(), err);
+  SessionRoundsOptions of{.session = flags.session,
+                          .settings = *std::move(settings),
+                          .needs_feed = flags.require_feed,
+                          .allow_incomplete = flags.plan.options.load.allow_incomplete};
+  if (!flags.plan.simulation_timeout.empty()) {
+    of.time_limit_seconds =
+        std::chrono::duration<double>(*ParseDuration(flags.plan.simulation_timeout)).count();
+  }
+  // What pools are sized by; nobody asks it without --pools.
+  absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
+  if (!groups.ok()) return Fail(groups.status(), err);
+  ExportedCluster cluster(*parts.calls, {.session = flags.session,
+                                         .load = flags.plan.options.load,
+                                         .groups = *std::move(groups),
+                                         .needs_feed = flags.require_feed});
+  PoolSizer* const sizer = parts.pools == nullptr ? nullptr : &parts.pools->sizer();
+  SessionSizing sizing(
+      *parts.calls, flags.session, cluster,
+      {.now = [sizer] { return sizer->state(); },
+       .restore = [sizer](SizingState state) { sizer->Restore(std::move(state)); }});
+  of.cluster = &sizing;
+  if (sizer != nullptr) of.sizing = [&sizing] { return sizing.ToKeep(); };
+  SessionRounds rounds(*parts.calls, std::move(of));
+  LoopOptions options = flags.LoopOptionsOf();
+  options.sizer = sizer;
+  options.on_turn = [&](const LoopTurn& turn) {
+    parts.metrics.Observe(turn, rounds.evictions());
+    TellTurn(flags, turn, err);
+    if (parts.pools != nullptr) parts.pools->PrintProblems(err);
+  };
+  sd_notify(0, "READY=1");
+  Loop(rounds, **actuator, std::move(options)).Run(clock);
+  sd_notify(0, "STOPPING=1");
+  PrintMessage("ends", err, "ebb run");
+  return 0;
+}
+
+}  // namespace
+
+int RunLive(const RunFlags& flags, std::ostream& out, std::ostream& err) {
+  WallClock clock;  // Before threads that the daemon makes.
+  // What it writes is about a cluster, and nobody else's.  Sockets have modes of their own.
+  umask(0077);
+  Parts parts;
+  absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
+  if (!pools.ok()) return Fail(pools.status(), err);
+  parts.pools = *std::move(pools);
+  if (absl::Status s = Start(flags, parts); !s.ok()) return Fail(s, err);
+  PrintMessage(flags.server.empty()
+                   ? "serves session " + flags.session + " on unix:" + Printable(flags.socket)
+                   : "asks session " + flags.session + " of " + Printable(flags.server),
+               err, "ebb run");
+  err.flush();
+  const int code =
+      flags.dry_run ? RunDryOver(flags, parts, clock, out, err) : RunLoop(flags, parts, clock, err);
+  if (parts.pools != nullptr) parts.pools->EndNotices(err);
+  parts.pages.reset();
+  if (parts.daemon != nullptr) parts.daemon->Stop();
+  return code;
+}
+
+}  // namespace ebb

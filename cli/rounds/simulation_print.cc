@@ -1,0 +1,307 @@
+#include "cli/rounds/simulation_print.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/duration.h"
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "base/rfc3339.h"
+#include "cli/print/curves.h"
+#include "cli/print/table.h"
+#include "loop/run/loop_log.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kRunVersion = "ebb.run.simulate/v1";
+
+struct StoryLine {
+  std::string what;
+  std::string with;
+  std::string without;
+};
+
+int64_t Quantile(std::vector<int64_t> values, double share) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const auto last = static_cast<double>(values.size() - 1);
+  return values[static_cast<size_t>(std::lround(share * last))];
+}
+
+std::string Number(double value) {
+  return WithCommas(static_cast<uint64_t>(std::llround(std::max(0.0, value))));
+}
+
+double MeanNodes(const SimulationResult& result, double hours) { return result.node_hours / hours; }
+
+// Waits of pods that no node took at first.
+std::string Waits(const SimulationCounts& counts) {
+  if (counts.pods_waited == 0) return "none";
+  const auto mean_s = counts.pod_wait_s / static_cast<int64_t>(counts.pods_waited);
+  return fmt::format("{}, on average {}, {} at most", WithCommas(counts.pods_waited),
+                     DurationText(mean_s), DurationText(counts.pod_wait_max_s));
+}
+
+std::string Drains(const SimulationCounts& counts) {
+  if (counts.drains_s.empty()) return "none";
+  return fmt::format(
+      "half within {}, 9 of 10 within {}, {} at most", DurationText(Quantile(counts.drains_s, 0.5)),
+      DurationText(Quantile(counts.drains_s, 0.9)), DurationText(Quantile(counts.drains_s, 1)));
+}
+
+std::vector<StoryLine> LinesOf(const SimulationStory& story) {
+  const SimulationResult& with = story.with;
+  const SimulationResult& without = story.without;
+  const auto count = [](uint64_t number) { return WithCommas(number); };
+  const double hours = std::max(1.0, story.hours);
+  const auto planned = static_cast<double>(std::max<uint64_t>(1, with.counts.planned));
+  std::vector<StoryLine> lines = {
+      {"nodes at first", count(with.nodes_at_first), count(without.nodes_at_first)},
+      {"nodes at the end", count(with.nodes_at_last), count(without.nodes_at_last)},
+      {"nodes on average", Number(MeanNodes(with, hours)), Number(MeanNodes(without, hours))},
+      {"node-hours", Number(with.node_hours), Number(without.node_hours)},
+      {"nodes deleted", count(with.counts.nodes_deleted), count(without.counts.nodes_deleted)},
+      {"deletions that failed", count(with.counts.deletions_failed), ""},
+      {"nodes added for pods", count(with.counts.nodes_added), count(without.counts.nodes_added)},
+      {"pods evicted", count(with.counts.evictions), ""},
+      {"evictions refused by a budget", count(with.counts.pdb_refusals), ""},
+      {"time to drain", Drains(with.counts), ""},
+      {"pods that waited for a node", Waits(with.counts), Waits(without.counts)},
+      {"pods that landed where planned",
+       Percent(static_cast<double>(with.counts.landed_as_planned) / planned), ""},
+  };
+  return lines;
+}
+
+std::string Headline(const SimulationStory& story) {
+  const double saved = story.without.node_hours - story.with.node_hours;
+  const auto gone = static_cast<int64_t>(story.without.nodes_at_last) -
+                    static_cast<int64_t>(story.with.nodes_at_last);
+  const double share = story.without.node_hours > 0 ? saved / story.without.node_hours : 0;
+  if (saved < 0) {
+    return fmt::format("nothing saved: {} node-hours more than without scale-down", Number(-saved));
+  }
+  return fmt::format("saved: {} node-hours of {} ({}), {} {} at the end", Number(saved),
+                     Number(story.without.node_hours), Percent(share),
+                     Count(static_cast<uint64_t>(std::abs(gone)), "node", "nodes"),
+                     gone < 0 ? "more" : "fewer");
+}
+
+using SampleValue = std::function<double(const SimulationSample&)>;
+
+Curve CurveOf(const char* name, const char* style, const std::vector<SimulationSample>& samples,
+              const SampleValue& value) {
+  Curve curve{.name = name, .style = style, .points = {}};
+  for (const SimulationSample& sample : samples) {
+    curve.points.push_back({.x = static_cast<double>(sample.time_s), .y = value(sample)});
+  }
+  return curve;
+}
+
+// Labels of hours from the first sample on.
+ChartAxes HoursOf(const SimulationResult& result, bool percent) {
+  ChartAxes axes{.percent = percent, .x_step = 3600, .x_label = [](double) { return ""; }};
+  if (result.samples.empty()) return axes;
+  const int64_t begin_s = result.samples.front().time_s;
+  const int64_t hours =
+      std::max<int64_t>(1, (result.samples.back().time_s - begin_s + 3599) / 3600);
+  const int64_t every = hours <= 12 ? 1 : hours <= 48 ? 3 : (hours + 11) / 12;
+  axes.x_step = static_cast<double>(every) * 3600;
+  axes.x_label = [begin_s](double time_s) {
+    return fmt::format("{} h", std::lround((time_s - static_cast<double>(begin_s)) / 3600));
+  };
+  return axes;
+}
+
+// --- Pools ------------------------------------------------------------------------------
+
+constexpr size_t kDecisionsShown = 500;  // On a page, of all pools.
+
+struct PoolLine {
+  const char* what;
+  std::function<std::string(const PoolStories::Story&)> text;
+};
+
+const std::vector<PoolLine>& PoolLines() {
+  using Story = PoolStories::Story;
+  static const auto number = [](int64_t value) {
+    return WithCommas(static_cast<uint64_t>(std::max<int64_t>(0, value)));
+  };
+  static const std::vector<PoolLine> lines = {
+      {"policy", [](const Story& s) { return s.policy; }},
+      {"nodes at first", [](const Story& s) { return number(s.nodes_at_first); }},
+      {"nodes at the end", [](const Story& s) { return number(s.nodes_at_last); }},
+      {"rounds", [](const Story& s) { return number(s.decided); }},
+      {"grew, times", [](const Story& s) { return number(s.grew); }},
+      {"machines asked for", [](const Story& s) { return number(s.machines); }},
+      {"shrank, times", [](const Story& s) { return number(s.shrank); }},
+      {"nodes that were to go", [](const Story& s) { return number(s.left); }},
+      {"failsafe at the end", [](const Story& s) { return s.failsafe ? "yes" : "no"; }},
+  };
+  return lines;
+}
+
+// "cloud.max: 12 rounds", one for each check.
+std::vector<std::string> Denials(const PoolStories::Story& story) {
+  std::vector<std::string> texts;
+  for (const auto& [check, rounds] : story.denied) {
+    texts.push_back(
+        fmt::format("{}: {}", check, Count(static_cast<uint64_t>(rounds), "round", "rounds")));
+  }
+  return texts;
+}
+
+void PrintPools(const PoolStories& pools, std::ostream& out) {
+  std::vector<std::string> head = {"POOL"};
+  for (const auto& [name, story] : pools.stories()) head.push_back(Printable(name));
+  Table table(head);
+  for (const PoolLine& line : PoolLines()) {
+    std::vector<std::string> row = {line.what};
+    for (const auto& [name, story] : pools.stories()) row.push_back(line.text(story));
+    table.AddRow(row);
+  }
+  out << "\n";
+  table.Print(out);
+  for (const auto& [name, story] : pools.stories()) {
+    if (story.denied.empty()) continue;
+    out << fmt::format("pool {} was denied by {}\n", Printable(name),
+                       PrintableLine(fmt::format("{}", fmt::join(Denials(story), ", "))));
+  }
+}
+
+std::string Row(const std::vector<std::string>& cells, const char* tag) {
+  std::string row = "<tr>";
+  for (const std::string& cell : cells) row += fmt::format("<{0}>{1}</{0}>", tag, Escaped(cell));
+  return row + "</tr>\n";
+}
+
+std::string PoolsOfPage(const PoolStories& pools) {
+  if (pools.stories().empty()) return "";
+  std::vector<std::string> head = {"pool"};
+  for (const auto& [name, story] : pools.stories()) head.push_back(name);
+  std::string page = "<table>" + Row(head, "th");
+  for (const PoolLine& line : PoolLines()) {
+    std::vector<std::string> row = {line.what};
+    for (const auto& [name, story] : pools.stories()) row.push_back(line.text(story));
+    page += Row(row, "td");
+  }
+  page += "</table>\n<table>" + Row({"time", "decisions that were not as the one before"}, "th");
+  size_t shown = 0;
+  for (const auto& [name, story] : pools.stories()) {
+    for (const PoolStories::Decision& decision : story.decisions) {
+      if (++shown > kDecisionsShown) break;
+      page += Row({FormatRfc3339(decision.at_s), PoolAsText(decision.turn)}, "td");
+    }
+  }
+  if (shown > kDecisionsShown) {
+    page += Row({"", fmt::format("only the first {} are shown", kDecisionsShown)}, "td");
+  }
+  return page + "</table>\n";
+}
+
+using Json = nlohmann::ordered_json;
+
+Json FiguresJson(const SimulationResult& result) {
+  const SimulationCounts& counts = result.counts;
+  return {{"nodesAtFirst", result.nodes_at_first},
+          {"nodesAtLast", result.nodes_at_last},
+          {"nodeHours", RoundedAmount(result.node_hours)},
+          {"nodesDeleted", counts.nodes_deleted},
+          {"deletionsFailed", counts.deletions_failed},
+          {"nodesAdded", counts.nodes_added},
+          {"podsEvicted", counts.evictions},
+          {"evictionsRefusedByBudget", counts.pdb_refusals},
+          {"podsThatWaited", counts.pods_waited},
+          {"podWaitSecondsMost", counts.pod_wait_max_s}};
+}
+
+Json PoolJson(const PoolStories::Story& story) {
+  Json decisions = Json::array();
+  for (const PoolStories::Decision& decision : story.decisions) {
+    Json json = {{"at", FormatRfc3339(decision.at_s)}};
+    AddPoolTurn(decision.turn, json);
+    decisions.push_back(std::move(json));
+  }
+  return {{"pool", story.pool},
+          {"policy", story.policy},
+          {"nodesAtFirst", story.nodes_at_first},
+          {"nodesAtLast", story.nodes_at_last},
+          {"rounds", story.decided},
+          {"grew", story.grew},
+          {"machinesAskedFor", story.machines},
+          {"shrank", story.shrank},
+          {"nodesToGo", story.left},
+          {"failsafe", story.failsafe},
+          {"denied", story.denied},
+          {"decisions", std::move(decisions)}};
+}
+
+}  // namespace
+
+std::string SimulationJson(const SimulationStory& story) {
+  Json options = Json::object();
+  for (const auto& [name, value] : story.options) options[name] = value;
+  Json json = {{"version", kRunVersion},
+               {"title", story.title},
+               {"hours", story.hours},
+               {"options", std::move(options)},
+               {"with", FiguresJson(story.with)},
+               {"without", FiguresJson(story.without)}};
+  json["pools"] = Json::array();
+  for (const auto& [name, pool] : story.pools.stories()) json["pools"].push_back(PoolJson(pool));
+  return IndentedJson(json);
+}
+
+void PrintSimulation(const SimulationStory& story, std::ostream& out) {
+  out << story.title << "\n" << Headline(story) << "\n\n";
+  Table table({"", "WITH EBB", "WITHOUT"});
+  for (const StoryLine& line : LinesOf(story)) table.AddRow({line.what, line.with, line.without});
+  table.Print(out);
+  if (!story.pools.stories().empty()) PrintPools(story.pools, out);
+}
+
+std::string SimulationPage(const SimulationStory& story) {
+  std::string page =
+      PageHead(fmt::format("ebb run --simulate: {}", story.title), story.title, Headline(story));
+  const auto both = [&](std::string_view title, bool percent, const SampleValue& value) {
+    page += DrawCurves(title, HoursOf(story.with, percent),
+                       {CurveOf("with ebb", "with", story.with.samples, value),
+                        CurveOf("without", "without", story.without.samples, value)});
+  };
+  const auto only_with = [&](std::string_view title, const SampleValue& value) {
+    page += DrawCurves(title, HoursOf(story.with, false),
+                       {CurveOf("with ebb", "with", story.with.samples, value)});
+  };
+  both("Nodes", false, [](const auto& s) { return static_cast<double>(s.nodes); });
+  both("CPU requested, of all that nodes offer", true,
+       [](const auto& s) { return s.cpu_requested; });
+  both("Pods without a node", false, [](const auto& s) { return static_cast<double>(s.pending); });
+  only_with("Unneeded nodes", [](const auto& s) { return static_cast<double>(s.unneeded); });
+  only_with("Nodes in deletion", [](const auto& s) { return static_cast<double>(s.in_deletion); });
+  only_with("Evictions so far", [](const auto& s) { return static_cast<double>(s.evictions); });
+  page += "<table><tr><th></th><th>with ebb</th><th>without</th></tr>\n";
+  for (const StoryLine& line : LinesOf(story)) {
+    page += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", Escaped(line.what),
+                        Escaped(line.with), Escaped(line.without));
+  }
+  page += "</table>\n";
+  page += PoolsOfPage(story.pools);
+  page += "<table><tr><th>option</th><th>value</th></tr>\n";
+  for (const auto& [name, value] : story.options) {
+    page += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", Escaped(name), Escaped(value));
+  }
+  page += "</table></body></html>\n";
+  return page;
+}
+
+}  // namespace ebb

@@ -1,0 +1,65 @@
+// CallLog: a line for each call that ended, for people or for machines.
+//
+//   2026-06-01T12:00:00Z Plan session=prod OK 12 ms
+//   {"time":"2026-06-01T12:00:00Z","call":"Plan","session":"prod","code":"OK","seconds":0.0123}
+//
+// Whoever reads the lines may be slow: they wait in a queue of kLinesMax, and those beyond it
+// are counted and told as one line.  No call waits for them.
+//
+// Threads: Add() may be called from any; writing is a thread of its own.
+
+#ifndef EBB_DAEMON_CALL_LOG_H_
+#define EBB_DAEMON_CALL_LOG_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "daemon/planner_service.h"
+
+namespace ebb {
+
+enum class LogFormat : uint8_t { kText, kJson, kNone };
+
+// As gRPC spells it: "OK", "NOT_FOUND".
+std::string CodeName(absl::StatusCode code);
+
+// The line, without its end.
+std::string LogLine(const EndedCall& call, int64_t time_s, LogFormat format);
+
+class CallLog {
+ public:
+  static constexpr size_t kLinesMax = 10'000;
+
+  // Lines go to the file descriptor, which stays open.
+  CallLog(int fd, LogFormat format);
+  // What waits is written, unless nobody reads it for a second.
+  ~CallLog();
+  CallLog(const CallLog&) = delete;
+  CallLog& operator=(const CallLog&) = delete;
+
+  void Add(const EndedCall& call);
+
+ private:
+  void Run();
+  // False: the log ends, and nobody reads.
+  bool Write(const std::string& text);
+
+  const int fd_;
+  const LogFormat format_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> lines_;
+  uint64_t dropped_ = 0;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_DAEMON_CALL_LOG_H_

@@ -1,0 +1,65 @@
+// Daemon: a socket, a gRPC server behind it, and the sessions that it serves.
+//
+//   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(options);
+//   WaitForSignal();
+//   (*daemon)->Stop();
+//
+// Errors:  those of Listener; a state folder that is not there, is not this user's alone, or
+//          that another daemon uses.
+// Threads: Start and Stop by one thread.
+
+#ifndef EBB_DAEMON_DAEMON_H_
+#define EBB_DAEMON_DAEMON_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "daemon/http_pages.h"
+#include "daemon/listener.h"
+#include "daemon/planner_service.h"
+#include "daemon/sessions.h"
+#include "session/session_options.h"
+
+namespace ebb {
+
+struct DaemonOptions {
+  ListenerOptions listener;
+  SessionOptions session;
+  Sessions::Limits limits;
+  HttpPagesOptions pages;
+  // What is told at /metrics beside the daemon's own.  Null: nothing.
+  std::function<std::string()> more_metrics = nullptr;
+  size_t message_bytes_max = size_t{64} << 20;
+  // How long calls at work may go on when the daemon ends.
+  std::chrono::milliseconds grace{10'000};
+  std::function<void(const EndedCall&)> on_call;
+};
+
+class Daemon {
+ public:
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(DaemonOptions options);
+  // As Stop().
+  ~Daemon();
+
+  // No new calls; those at work end, streams are ended.
+  void Stop();
+
+  [[nodiscard]] Sessions& sessions();
+  [[nodiscard]] uint64_t connections_accepted() const;
+  [[nodiscard]] uint64_t connections_refused() const;
+
+ private:
+  class Impl;
+  explicit Daemon(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_DAEMON_DAEMON_H_

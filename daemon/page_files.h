@@ -1,0 +1,16 @@
+// The files of page/, which the build makes texts of.
+
+#ifndef EBB_DAEMON_PAGE_FILES_H_
+#define EBB_DAEMON_PAGE_FILES_H_
+
+#include <string_view>
+
+namespace ebb {
+
+extern const std::string_view kPageHtml;
+extern const std::string_view kPageJs;
+extern const std::string_view kPageCss;
+
+}  // namespace ebb
+
+#endif  // EBB_DAEMON_PAGE_FILES_H_

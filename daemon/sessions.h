@@ -1,0 +1,62 @@
+// Sessions: those of a daemon, by name.
+//
+// Threads: all calls may come from any.
+
+#ifndef EBB_DAEMON_SESSIONS_H_
+#define EBB_DAEMON_SESSIONS_H_
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "daemon/session_thread.h"
+
+namespace ebb {
+
+class Sessions {
+ public:
+  struct Limits {
+    size_t sessions_max = 64;
+    size_t calls_max = 256;  // That wait, of one session.
+  };
+
+  // `options` outlives it.
+  Sessions(const SessionOptions& options, const Limits& limits)
+      : options_(options), limits_(limits) {}
+
+  // "" is "default".
+  static std::string NameOf(std::string_view name) {
+    return name.empty() ? "default" : std::string(name);
+  }
+
+  // Errors: InvalidArgument, not a name; NotFound.
+  absl::StatusOr<std::shared_ptr<SessionThread>> Find(std::string_view name) const;
+  // Errors: InvalidArgument; ResourceExhausted; Unavailable: the daemon ends.
+  absl::StatusOr<std::shared_ptr<SessionThread>> FindOrMake(std::string_view name);
+  // Ends it: its call at work ends first.  Errors: as Find().
+  absl::Status Close(std::string_view name);
+  // Calls that wait for a version are refused, as the daemon ends, and all that would wait later.
+  void EndWaiting();
+  // Ends all of them, and lets none be made.
+  void CloseAll();
+
+  // By name.
+  [[nodiscard]] std::vector<std::shared_ptr<SessionThread>> All() const;
+
+ private:
+  const SessionOptions& options_;
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  bool closed_ = false;
+  std::map<std::string, std::shared_ptr<SessionThread>> sessions_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_DAEMON_SESSIONS_H_

@@ -1,0 +1,631 @@
+#include "embed/ebb.h"
+
+#include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "session/session.h"
+#include "session/wire_changes.h"
+#include "snapshot/import/incomplete.h"
+#include "snapshot/live/change_batch.h"
+
+namespace wire = ebb::v1alpha1;
+
+struct ebb_error {
+  ebb_code code;
+  std::string message;
+};
+
+struct ebb_bytes {
+  std::string text;
+};
+
+struct ebb_batch {
+  ebb::ChangeBatch changes;
+};
+
+struct ebb_cluster {
+  ebb::SessionOptions options;  // The session's, which it outlives.
+  std::mutex mutex;
+  std::unique_ptr<ebb::Session> session;  // Null: closed.
+  bool is_spoilt = false;                 // Memory ran out in a change of `session`.
+};
+
+namespace {
+
+using ::ebb::Absl;
+
+// --- Errors --------------------------------------------------------------------------------
+
+ebb_code CodeOf(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kOk:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kAborted:
+      return static_cast<ebb_code>(code);  // The numbers are the same.
+    default:
+      return EBB_INTERNAL;
+  }
+}
+
+// Errors of ebb name flags of its commands; a host of the library has options and calls.
+std::string ForHosts(absl::string_view message) {
+  return absl::StrReplaceAll(
+      message,
+      {{"--max-objects", "objects_max"},
+       {"--max-dump", "dump_bytes_max"},
+       {"--max-input-bytes", "dump_bytes_max"},
+       {", --max-object", ""},  // No option of the library.
+       {"with --allow-incomplete (allow_incomplete)", "after ebb_cluster_allow_incomplete"},
+       {"pass --allow-incomplete", "call ebb_cluster_allow_incomplete"},
+       {"or --assume-complete if it is all there is",
+        "or set as_given of ebb_options if it is all there is"},
+       {"; pass what `", "; the argument dump must be what `"}});
+}
+
+ebb_code Tell(const absl::Status& status, ebb_error** error) {
+  if (status.ok()) return EBB_OK;
+  const ebb_code code = CodeOf(status.code());
+  if (error != nullptr) *error = new ebb_error{code, ForHosts(status.message())};
+  return code;
+}
+
+// Runs `body` and tells its status.  Nothing that it throws gets out.
+template <typename Body>
+ebb_code Guarded(ebb_error** error, Body body) noexcept {
+  try {
+    try {
+      return Tell(body(), error);
+    } catch (const std::bad_alloc&) {
+      return Tell(absl::ResourceExhaustedError("memory: none is left"), error);
+    } catch (const std::exception& thrown) {
+      return Tell(absl::InternalError(thrown.what()), error);
+    }
+  } catch (...) {  // There is no memory for the error either.
+    return EBB_RESOURCE_EXHAUSTED;
+  }
+}
+
+absl::Status Missing(std::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(Absl(what), " is NULL"));
+}
+
+// --- Messages ------------------------------------------------------------------------------
+
+absl::StatusOr<std::string_view> BytesOf(std::string_view what, const void* data, size_t size) {
+  if (data == nullptr && size > 0) return Missing(what);
+  return std::string_view(static_cast<const char*>(data), size);
+}
+
+absl::Status CheckEncoding(ebb_encoding encoding) {
+  if (encoding == EBB_JSON || encoding == EBB_PROTOBUF) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("encoding: ", encoding, " is neither EBB_JSON nor EBB_PROTOBUF"));
+}
+
+// No bytes are a message of defaults.
+template <typename Message>
+absl::StatusOr<Message> Read(ebb_encoding encoding, const void* data, size_t size) {
+  if (absl::Status s = CheckEncoding(encoding); !s.ok()) return s;
+  const absl::StatusOr<std::string_view> bytes = BytesOf("request", data, size);
+  if (!bytes.ok()) return bytes.status();
+  Message message;
+  if (bytes->empty()) return message;
+  const std::string type = message.GetTypeName();
+  if (bytes->size() > std::numeric_limits<int>::max()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(type, ": ", bytes->size(), " bytes are more than a message may have"));
+  }
+  // protobuf writes to the host's standard error what it refuses, beside saying so.
+  const google::protobuf::LogSilencer silence;
+  if (encoding == EBB_PROTOBUF) {
+    if (message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return message;
+    return absl::InvalidArgumentError(absl::StrCat(type, ": is not a message in protobuf"));
+  }
+  const auto parsed = google::protobuf::util::JsonStringToMessage(
+      google::protobuf::StringPiece(bytes->data(), bytes->size()), &message);
+  if (parsed.ok()) return message;
+  return absl::InvalidArgumentError(absl::StrCat(type, ": ", std::string(parsed.message())));
+}
+
+absl::StatusOr<std::string> Write(const google::protobuf::Message& message, ebb_encoding encoding) {
+  std::string text;
+  if (encoding == EBB_PROTOBUF) {
+    if (message.SerializeToString(&text)) return text;
+    return absl::ResourceExhaustedError("reply: is more than a message may have");
+  }
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  const auto printed = google::protobuf::util::MessageToJsonString(message, &text, options);
+  if (printed.ok()) return text;
+  return absl::InternalError(std::string(printed.message()));
+}
+
+// --- The cluster ---------------------------------------------------------------------------
+
+// Calls body(session) while no other call runs.
+template <typename Body>
+absl::Status WithSession(ebb_cluster* cluster, Body body) {
+  if (cluster == nullptr) return Missing("cluster");
+  const std::lock_guard lock(cluster->mutex);
+  if (cluster->session == nullptr) {
+    return absl::FailedPreconditionError("the cluster was closed");
+  }
+  if (cluster->is_spoilt) {
+    return absl::FailedPreconditionError(
+        "memory ran out while the cluster was changed; free it and make another");
+  }
+  return body(*cluster->session);
+}
+
+// The same for a body that changes the cluster.  One that runs out of memory leaves it half
+// changed, so that nothing may be asked of it any more.
+template <typename Body>
+absl::Status Changing(ebb_cluster* cluster, Body body) {
+  return WithSession(cluster, [&](ebb::Session& session) {
+    try {
+      return body(session);
+    } catch (const std::bad_alloc&) {
+      cluster->is_spoilt = true;
+      throw;
+    }
+  });
+}
+
+int64_t ClockSeconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+absl::StatusOr<std::unique_ptr<ebb_cluster>> NewCluster(uint32_t abi_version,
+                                                        const ebb_options* given) {
+  if (abi_version != EBB_ABI_VERSION) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("abi_version: the caller was compiled for version ", abi_version,
+                     " of ebb.h, and this library has ", EBB_ABI_VERSION));
+  }
+  auto made = std::make_unique<ebb_cluster>();
+  std::string name = "cluster";
+  made->options.clock_s = ClockSeconds;
+  made->options.host_fills = true;
+  if (given != nullptr) {
+    if (given->name != nullptr) name = given->name;
+    if (given->state_folder != nullptr) made->options.state_folder = given->state_folder;
+    if (given->objects_max > 0) made->options.objects_max = given->objects_max;
+    if (given->dump_bytes_max > 0) made->options.dump_bytes_max = given->dump_bytes_max;
+    made->options.as_given = given->as_given != 0;
+  }
+  const std::string& folder = made->options.state_folder;
+  std::error_code none;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, none)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("state_folder: ", ebb::Printable(folder), ": is not a folder"));
+  }
+  if (absl::Status s = ebb::CheckSessionName(name, "name"); !s.ok()) return s;
+  made->session = std::make_unique<ebb::Session>(std::move(name), made->options);
+  return made;
+}
+
+absl::Status Apply(ebb_cluster* cluster, const ebb::ChangeBatch& changes, uint64_t* version) {
+  return Changing(cluster, [&](ebb::Session& session) {
+    absl::Status taken = session.cluster().Take(changes);
+    if (taken.ok() && version != nullptr) *version = session.cluster().version();
+    return taken;
+  });
+}
+
+// --- Plans as structs ----------------------------------------------------------------------
+
+ebb_text TextOf(const std::string& text) { return {text.c_str(), text.size()}; }
+
+ebb_pod_name NameOf(const wire::PodName& pod) {
+  return {TextOf(pod.namespace_()), TextOf(pod.name()), TextOf(pod.uid())};
+}
+
+// The structs point into the message.
+struct OwnedPlan : ebb_plan {
+  explicit OwnedPlan(wire::PassPlan plan) : ebb_plan{}, message(std::move(plan)) {
+    size_t moves = 0;
+    for (const wire::Removal& removal : message.removes()) moves += removal.moves_size();
+    all_moves.reserve(moves);  // So that pointers into it stay.
+    for (const wire::Removal& removal : message.removes()) {
+      const ebb_move* const first = all_moves.data() + all_moves.size();
+      for (const wire::Move& move : removal.moves()) {
+        all_moves.push_back({NameOf(move.pod()), TextOf(move.to())});
+      }
+      all_removals.push_back({.node = TextOf(removal.node()),
+                              .moves = first,
+                              .moves_count = static_cast<size_t>(removal.moves_size()),
+                              .risky = removal.risky()});
+    }
+    for (const wire::KeptNode& node : message.keeps()) {
+      all_kept.push_back({.node = TextOf(node.node()),
+                          .reason = TextOf(node.reason()),
+                          .blocking_reason = TextOf(node.blocking_reason()),
+                          .pod = NameOf(node.pod()),
+                          .pdb = TextOf(node.pdb())});
+    }
+    termination = TextOf(message.termination());
+    removals = all_removals.data();
+    removals_count = all_removals.size();
+    kept = all_kept.data();
+    kept_count = all_kept.size();
+  }
+
+  const wire::PassPlan message;
+  std::vector<ebb_move> all_moves;
+  std::vector<ebb_removal> all_removals;
+  std::vector<ebb_kept> all_kept;
+};
+
+// --- Calls ---------------------------------------------------------------------------------
+
+// What a call answers: a message, or a document that is an answer in JSON by itself.
+template <typename Message>
+absl::StatusOr<std::string> Answer(const absl::StatusOr<Message>& reply, std::string document,
+                                   ebb_encoding encoding) {
+  if (!reply.ok()) return reply.status();
+  if (encoding == EBB_JSON && !document.empty()) return document;
+  return Write(*reply, encoding);
+}
+
+absl::StatusOr<std::string> Plan(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                 size_t size) {
+  const auto call = Read<wire::PlanCall>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  const absl::StatusOr<wire::PlanReply> reply = session.questions().Plan(*call, std::nullopt);
+  return Answer(reply, reply.ok() ? reply->plan() : "", encoding);
+}
+
+absl::StatusOr<std::string> Explain(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                    size_t size) {
+  const auto call = Read<wire::ExplainCall>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  const absl::StatusOr<wire::ExplainReply> reply = session.questions().Explain(*call, std::nullopt);
+  return Answer(reply, reply.ok() ? reply->json() : "", encoding);
+}
+
+absl::StatusOr<std::string> Filter(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                   size_t size) {
+  const auto call = Read<wire::FilterCall>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  const absl::StatusOr<wire::FilterReply> reply = session.questions().Filter(*call);
+  return Answer(reply, reply.ok() ? reply->json() : "", encoding);
+}
+
+absl::StatusOr<std::string> Pass(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                 size_t size) {
+  const auto call = Read<wire::PlanInput>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  return Answer(session.questions().Pass(*call, std::nullopt), "", encoding);
+}
+
+absl::StatusOr<std::string> PassTable(ebb::Session& session, ebb_encoding encoding,
+                                      const void* data, size_t size) {
+  const auto call = Read<wire::PlanInput>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  return Answer(session.questions().PassTable(*call, std::nullopt), "", encoding);
+}
+
+absl::StatusOr<std::string> Round(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                  size_t size) {
+  const auto call = Read<wire::RoundCall>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  const absl::StatusOr<wire::RoundReply> reply = session.rounds().Round(*call, std::nullopt);
+  return Answer(reply, reply.ok() ? reply->json() : "", encoding);
+}
+
+absl::StatusOr<std::string> Report(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                   size_t size) {
+  const auto report = Read<wire::ActuationReport>(encoding, data, size);
+  if (!report.ok()) return report.status();
+  return Answer(session.rounds().ReportActuation(*report), "", encoding);
+}
+
+absl::StatusOr<std::string> Status(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                   size_t size) {
+  const auto request = Read<wire::StatusRequest>(encoding, data, size);
+  if (!request.ok()) return request.status();
+  return Write(session.Status(), encoding);
+}
+
+absl::StatusOr<std::string> Export(ebb::Session& session, ebb_encoding encoding, const void* data,
+                                   size_t size) {
+  const auto call = Read<wire::ExportCall>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  std::string snapshot;
+  absl::Status exported = session.cluster().Export([&](std::string_view part) {
+    snapshot += part;
+    return absl::OkStatus();
+  });
+  if (!exported.ok()) return exported;
+  return snapshot;
+}
+
+absl::StatusOr<std::string> Call(ebb::Session& session, ebb_call call, ebb_encoding encoding,
+                                 const void* data, size_t size) {
+  switch (call) {
+    case EBB_CALL_PLAN:
+      return Plan(session, encoding, data, size);
+    case EBB_CALL_EXPLAIN:
+      return Explain(session, encoding, data, size);
+    case EBB_CALL_FILTER:
+      return Filter(session, encoding, data, size);
+    case EBB_CALL_PASS:
+      return Pass(session, encoding, data, size);
+    case EBB_CALL_ROUND:
+      return Round(session, encoding, data, size);
+    case EBB_CALL_REPORT_ACTUATION:
+      return Report(session, encoding, data, size);
+    case EBB_CALL_STATUS:
+      return Status(session, encoding, data, size);
+    case EBB_CALL_EXPORT:
+      return Export(session, encoding, data, size);
+    case EBB_CALL_PASS_TABLE:
+      return PassTable(session, encoding, data, size);
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is not a call"));
+  }
+}
+
+absl::Status Put(ebb::ChangeBatch& changes, ebb_encoding encoding, std::string_view object) {
+  if (absl::Status s = CheckEncoding(encoding); !s.ok()) return s;
+  return encoding == EBB_JSON ? changes.PutJson(object) : changes.PutProtobuf(object);
+}
+
+std::string_view TextOrNone(const char* text) { return text == nullptr ? "" : text; }
+
+}  // namespace
+
+// --- The library ---------------------------------------------------------------------------
+
+uint32_t ebb_abi_version(void) { return EBB_ABI_VERSION; }
+
+const char* ebb_version(void) { return ebb::kVersion.data(); }
+
+ebb_code ebb_error_code(const ebb_error* error) { return error == nullptr ? EBB_OK : error->code; }
+
+const char* ebb_error_message(const ebb_error* error) {
+  return error == nullptr ? "" : error->message.c_str();
+}
+
+void ebb_error_free(ebb_error* error) { delete error; }
+
+ebb_text ebb_bytes_text(const ebb_bytes* bytes) {
+  return bytes == nullptr ? ebb_text{"", 0} : TextOf(bytes->text);
+}
+
+void ebb_bytes_free(ebb_bytes* bytes) { delete bytes; }
+
+// --- A cluster -----------------------------------------------------------------------------
+
+ebb_code ebb_cluster_new(uint32_t abi_version, const ebb_options* options, ebb_cluster** cluster,
+                         ebb_error** error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (cluster == nullptr) return Missing("cluster");
+    auto made = NewCluster(abi_version, options);
+    if (!made.ok()) return made.status();
+    *cluster = made->release();
+    return absl::OkStatus();
+  });
+}
+
+void ebb_cluster_close(ebb_cluster* cluster) {
+  if (cluster == nullptr) return;
+  const std::lock_guard lock(cluster->mutex);
+  cluster->session.reset();
+}
+
+void ebb_cluster_free(ebb_cluster* cluster) { delete cluster; }
+
+ebb_code ebb_cluster_allow_incomplete(ebb_cluster* cluster, int allow, ebb_error** error) {
+  return Guarded(error, [&] {
+    return WithSession(cluster, [&](ebb::Session&) {
+      cluster->options.allow_incomplete = allow != 0;
+      return absl::OkStatus();
+    });
+  });
+}
+
+ebb_code ebb_cluster_set_settings(ebb_cluster* cluster, ebb_encoding encoding, const void* settings,
+                                  size_t size, ebb_error** error) {
+  return Guarded(error, [&] {
+    return WithSession(cluster, [&](ebb::Session& session) -> absl::Status {
+      const auto read = Read<wire::Settings>(encoding, settings, size);
+      if (!read.ok()) return read.status();
+      return session.cluster().SetSettings(*read);
+    });
+  });
+}
+
+// --- Changes -------------------------------------------------------------------------------
+
+ebb_code ebb_cluster_load(ebb_cluster* cluster, const void* dump, size_t size, ebb_error** error) {
+  return Guarded(error, [&] {
+    return Changing(cluster, [&](ebb::Session& session) -> absl::Status {
+      const absl::StatusOr<std::string_view> bytes = BytesOf("dump", dump, size);
+      if (!bytes.ok()) return bytes.status();
+      return session.cluster().Load(*bytes, nullptr).status();
+    });
+  });
+}
+
+ebb_batch* ebb_batch_new(void) {
+  ebb_batch* batch = nullptr;
+  Guarded(nullptr, [&] {
+    batch = new ebb_batch;
+    return absl::OkStatus();
+  });
+  return batch;
+}
+
+void ebb_batch_free(ebb_batch* batch) { delete batch; }
+
+void ebb_batch_clear(ebb_batch* batch) {
+  if (batch != nullptr) batch->changes.Clear();
+}
+
+size_t ebb_batch_size(const ebb_batch* batch) {
+  return batch == nullptr ? 0 : batch->changes.changes().size();
+}
+
+ebb_code ebb_batch_put(ebb_batch* batch, ebb_encoding encoding, const void* object, size_t size,
+                       ebb_error** error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (batch == nullptr) return Missing("batch");
+    const absl::StatusOr<std::string_view> bytes = BytesOf("object", object, size);
+    if (!bytes.ok()) return bytes.status();
+    return Put(batch->changes, encoding, *bytes);
+  });
+}
+
+ebb_code ebb_batch_put_many(ebb_batch* batch, ebb_encoding encoding, const void* objects,
+                            size_t size, const ebb_range* ranges, size_t count, size_t* taken,
+                            ebb_error** error) {
+  if (taken != nullptr) *taken = 0;
+  return Guarded(error, [&]() -> absl::Status {
+    if (batch == nullptr) return Missing("batch");
+    if (ranges == nullptr && count > 0) return Missing("ranges");
+    const absl::StatusOr<std::string_view> bytes = BytesOf("objects", objects, size);
+    if (!bytes.ok()) return bytes.status();
+    for (size_t i = 0; i < count; ++i) {
+      const auto [begin, end] = ranges[i];
+      if (begin > end || end > size) {
+        return absl::InvalidArgumentError(absl::StrCat("ranges[", i, "]: ", begin, " to ", end,
+                                                       " is not in objects, of ", size, " bytes"));
+      }
+      absl::Status put = Put(batch->changes, encoding, bytes->substr(begin, end - begin));
+      if (!put.ok()) return put;
+      if (taken != nullptr) ++*taken;
+    }
+    return absl::OkStatus();
+  });
+}
+
+ebb_code ebb_batch_delete(ebb_batch* batch, const char* kind, const char* namespace_name,
+                          const char* name, const char* uid, ebb_error** error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (batch == nullptr) return Missing("batch");
+    // As a message, so that it is checked as one.
+    google::protobuf::RepeatedPtrField<wire::Change> changes;
+    wire::Deletion* const deletion = changes.Add()->mutable_delete_();
+    deletion->set_kind(std::string(TextOrNone(kind)));
+    deletion->set_namespace_(std::string(TextOrNone(namespace_name)));
+    deletion->set_name(std::string(TextOrNone(name)));
+    deletion->set_uid(std::string(TextOrNone(uid)));
+    return ebb::PutChanges(changes, batch->changes);
+  });
+}
+
+ebb_code ebb_cluster_apply(ebb_cluster* cluster, const ebb_batch* batch, uint64_t* version,
+                           ebb_error** error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (batch == nullptr) return Missing("batch");
+    return Apply(cluster, batch->changes, version);
+  });
+}
+
+ebb_code ebb_cluster_apply_message(ebb_cluster* cluster, ebb_encoding encoding, const void* request,
+                                   size_t size, uint64_t* version, ebb_error** error) {
+  return Guarded(error, [&]() -> absl::Status {
+    const auto read = Read<wire::ApplyRequest>(encoding, request, size);
+    if (!read.ok()) return read.status();
+    ebb::ChangeBatch changes;
+    if (absl::Status s = ebb::PutChanges(read->changes(), changes); !s.ok()) return s;
+    return Apply(cluster, changes, version);
+  });
+}
+
+// --- Answers -------------------------------------------------------------------------------
+
+namespace {
+
+absl::Status CheckMayBeCarriedOut(const wire::PlanReply& reply, bool allow_incomplete) {
+  std::vector<ebb::InputWarning> missing;
+  for (const wire::Warning& each : reply.missing()) {
+    missing.push_back({.code = each.code(),
+                       .message = each.message(),
+                       .command = each.command(),
+                       .lack = ebb::Lack::kKinds,
+                       .advice = each.advice()});
+  }
+  const absl::Status checked = ebb::CheckMayBeCarriedOut(missing, allow_incomplete);
+  return checked.ok() ? checked : absl::FailedPreconditionError(checked.message());
+}
+
+}  // namespace
+
+ebb_code ebb_cluster_plan(ebb_cluster* cluster, ebb_encoding encoding, const void* request,
+                          size_t size, ebb_plan** plan, ebb_error** error) {
+  return Guarded(error, [&] {
+    return WithSession(cluster, [&](ebb::Session& session) -> absl::Status {
+      if (plan == nullptr) return Missing("plan");
+      auto call = Read<wire::PlanCall>(encoding, request, size);
+      if (!call.ok()) return call.status();
+      call->set_form(wire::AS_DATA);
+      absl::StatusOr<wire::PlanReply> reply = session.questions().Plan(*call, std::nullopt);
+      if (!reply.ok()) return reply.status();
+      // The structs cannot say that they are of an incomplete cluster.
+      const bool allowed = call->input().allow_incomplete() || cluster->options.allow_incomplete;
+      if (absl::Status s = CheckMayBeCarriedOut(*reply, allowed); !s.ok()) return s;
+      *plan = new OwnedPlan(std::move(*reply->mutable_data()));
+      return absl::OkStatus();
+    });
+  });
+}
+
+ebb_code ebb_cluster_pass(ebb_cluster* cluster, ebb_encoding encoding, const void* request,
+                          size_t size, ebb_plan** plan, ebb_error** error) {
+  return Guarded(error, [&] {
+    return WithSession(cluster, [&](ebb::Session& session) -> absl::Status {
+      if (plan == nullptr) return Missing("plan");
+      const auto call = Read<wire::PlanInput>(encoding, request, size);
+      if (!call.ok()) return call.status();
+      absl::StatusOr<wire::PassReply> reply = session.questions().Pass(*call, std::nullopt);
+      if (!reply.ok()) return reply.status();
+      *plan = new OwnedPlan(std::move(*reply->mutable_plan()));
+      return absl::OkStatus();
+    });
+  });
+}
+
+void ebb_plan_free(ebb_plan* plan) { delete static_cast<OwnedPlan*>(plan); }
+
+ebb_code ebb_cluster_call(ebb_cluster* cluster, ebb_call call, ebb_encoding encoding,
+                          const void* request, size_t size, ebb_bytes** reply, ebb_error** error) {
+  return Guarded(error, [&] {
+    return WithSession(cluster, [&](ebb::Session& session) -> absl::Status {
+      if (reply == nullptr) return Missing("reply");
+      absl::StatusOr<std::string> text = Call(session, call, encoding, request, size);
+      if (!text.ok()) return text.status();
+      *reply = new ebb_bytes{*std::move(text)};
+      return absl::OkStatus();
+    });
+  });
+}

@@ -1,0 +1,124 @@
+#include "engine/pass/hints.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace ebb {
+
+void Hints::Attach(std::shared_ptr<const Catalog> catalog) {
+  // Of one lineage ids mean the same, and the later one tells what happened since.
+  if (catalog_ != nullptr && catalog->lineage() == catalog_->lineage() &&
+      catalog->pod_changes().end() >= known_pods_ &&
+      catalog->node_changes().end() >= known_nodes_) {
+    catalog_ = std::move(catalog);
+    Follow();
+    return;
+  }
+  if (catalog_ != nullptr) Follow();
+  Detach();
+  catalog_ = std::move(catalog);
+  known_pods_ = catalog_->pod_changes().end();
+  known_nodes_ = catalog_->node_changes().end();
+  hints_.assign(catalog_->pods(), kNone);
+  TakeBackAll();
+}
+
+// Takes in what came to the attached catalog and went.
+void Hints::Follow() {
+  EBB_CHECK(catalog_->nodes() < kOld);
+  hints_.resize(catalog_->pods(), kNone);
+  NodeNames gone;
+  bool came = false;
+  const NodeChangeLog& log = catalog_->node_changes();
+  for (uint64_t at = std::max(known_nodes_, log.forgotten); at < log.end(); ++at) {
+    const NodeChangeLog::Change& change = log.changes[at - log.forgotten];
+    if (!change.came) gone.emplace(change.id, change.key);
+    came |= change.came;
+  }
+  const bool went = !gone.empty() || known_nodes_ < log.forgotten;
+  known_nodes_ = log.end();
+  FollowPods(gone);
+  if (went) FollowNodes(gone);
+  if (came) TakeBackAll();
+}
+
+void Hints::FollowPods(const NodeNames& gone) {
+  const PodChangeLog& log = catalog_->pod_changes();
+  if (known_pods_ < log.forgotten) {
+    // Half as many pods as there are have come and gone: whose hints these were is not known.
+    hints_.assign(hints_.size(), kNone);
+    known_pods_ = log.end();
+  }
+  for (uint64_t at = std::exchange(known_pods_, log.end()); at < log.end(); ++at) {
+    const PodChangeLog::Change& change = log.changes[at - log.forgotten];
+    uint32_t& hint = hints_[Index(change.id)];
+    if (change.came) {
+      if (!elsewhere_.empty()) TakeBack(change.id, change.key);
+    } else if (hint != kNone) {
+      PutElsewhere(change.id, change.key, gone);
+    }
+  }
+}
+
+// Hints to nodes that went.
+void Hints::FollowNodes(const NodeNames& gone) {
+  for (uint32_t p = 0; p < hints_.size(); ++p) {
+    const NodeId node = Get(PodId{p});
+    if (node == kNoNode || catalog_->IsThere(node)) continue;
+    PutElsewhere(PodId{p}, catalog_->pod(PodId{p}).key, gone);
+  }
+}
+
+// REQUIRES: the pod has a hint.  `gone`: names of nodes that the catalog lost since; a node
+// that is not among them was lost so long ago that nobody knows.
+void Hints::PutElsewhere(PodId pod, TextId key, const NodeNames& gone) {
+  const uint32_t hint = std::exchange(hints_[Index(pod)], kNone);
+  const NodeId node{hint & ~kOld};
+  TextId name = catalog_->node(node).name;
+  if (const auto it = gone.find(node); it != gone.end()) name = it->second;
+  if (name == kNoText) return;
+  elsewhere_[key] = {name, (hint & kOld) != 0, HeldText(*catalog_->shared_symbols(), key)};
+}
+
+// Hints of pods and nodes that the catalog lacked.
+void Hints::TakeBackAll() {
+  if (elsewhere_.empty()) return;
+  for (uint32_t p = 0; p < hints_.size(); ++p) {
+    if (hints_[p] == kNone) TakeBack(PodId{p}, catalog_->pod(PodId{p}).key);
+  }
+}
+
+// The hint of a pod that the catalog lacked.
+void Hints::TakeBack(PodId pod, TextId key) {
+  const auto found = elsewhere_.find(key);
+  if (found == elsewhere_.end()) return;
+  const NodeId node = catalog_->FindNode(found->second.node);
+  if (node == kNoNode) return;
+  hints_[Index(pod)] = Index(node) | (found->second.old ? kOld : 0);
+  elsewhere_.erase(found);
+}
+
+// All hints, by name.
+void Hints::Detach() {
+  for (uint32_t p = 0; p < hints_.size(); ++p) {
+    if (hints_[p] != kNone) PutElsewhere(PodId{p}, catalog_->pod(PodId{p}).key, {});
+  }
+  hints_.clear();
+}
+
+void Hints::EraseElsewhere(PodId pod) { elsewhere_.erase(catalog_->pod(pod).key); }
+
+bool Hints::DropOld() {
+  const bool same = !std::exchange(changed_, false) && elsewhere_.empty();
+  bool dropped = false;
+  for (uint32_t& hint : hints_) {
+    dropped |= (hint & kOld) != 0 && hint != kNone;
+    hint = (hint & kOld) != 0 ? kNone : hint | kOld;
+  }
+  absl::erase_if(elsewhere_, [](auto& entry) { return std::exchange(entry.second.old, true); });
+  return same && !dropped;
+}
+
+}  // namespace ebb

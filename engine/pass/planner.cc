@@ -1,0 +1,511 @@
+#include "engine/pass/planner.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/check.h"
+#include "engine/pass/hints.h"
+#include "engine/pass/pending_holds.h"
+#include "engine/pass/placement.h"
+#include "engine/pass/settled_pass.h"
+#include "engine/pass/trial.h"
+#include "engine/pass/workloads.h"
+#include "engine/plan/check_input.h"
+#include "engine/plan/eligibility.h"
+#include "engine/plan/node_standing.h"
+
+namespace ebb {
+
+namespace {
+
+// What passes share.
+struct PassMemory {
+  // Of all passes so far, and of the memory that was restored; null: there are none.  The
+  // first member, as others hold texts of it.
+  std::shared_ptr<const Symbols> symbols;
+
+  Hints hints;
+  Hints pending_hints;
+  SimulationMemory simulation;
+  // Nodes that could not be removed, by name, when to try again, and why.
+  struct Unremovable {
+    int64_t until_s = 0;
+    PastVerdict why;
+    HeldText pod_name;  // That of `why`, whose pod may go.
+  };
+  absl::flat_hash_map<TextId, Unremovable> unremovable;
+
+  // What the rules say of the shapes of one catalog.  Between passes it holds the budgets
+  // of a pass that is over; RulesFor gives it those of the next.
+  std::shared_ptr<const Catalog> judged;
+  uint64_t judged_revision = 0;
+  std::optional<DrainJudge> rules;
+
+  // The last pass, if it left all of the above as it was.
+  std::optional<SettledPass> settled;
+  uint64_t repeated = 0;
+
+  void ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s);
+  // Null: the node could be removed, or was not tried lately.
+  [[nodiscard]] const Unremovable* RecentlyUnremovable(const Catalog& catalog, NodeId node) const {
+    if (unremovable.empty()) return nullptr;
+    const auto it = unremovable.find(catalog.node(node).name);
+    return it == unremovable.end() ? nullptr : &it->second;
+  }
+  // The node could not be removed, and why.
+  void Note(const Catalog& catalog, NodeId node, const PastVerdict& why, int64_t now_s,
+            const PlannerOptions& options) {
+    Unremovable& noted = unremovable[catalog.node(node).name];
+    noted.until_s = now_s + options.unremovable_node_recheck_timeout_s;
+    if (noted.why == why) return;
+    noted.why = why;
+    noted.pod_name = HeldText(*catalog.shared_symbols(), why.pod_name);
+  }
+  DrainJudge& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options,
+                       const PdbTracker& pdbs, int64_t now_s);
+};
+
+// A node that left the cluster is forgotten too.
+void PassMemory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s) {
+  absl::erase_if(unremovable, [&](const auto& entry) {
+    const NodeId node = snapshot.catalog().FindNode(entry.first);
+    return entry.second.until_s <= now_s || node == kNoNode || !snapshot.Contains(node);
+  });
+}
+
+DrainJudge& PassMemory::RulesFor(std::shared_ptr<const Catalog> catalog,
+                                 const DrainOptions& options, const PdbTracker& pdbs,
+                                 int64_t now_s) {
+  if (rules.has_value() && judged == catalog && judged_revision == catalog->revision()) {
+    rules->Renew(pdbs, now_s);
+  } else {
+    judged = std::move(catalog);
+    judged_revision = judged->revision();
+    rules.emplace(*judged, options, pdbs, now_s);
+  }
+  return *rules;
+}
+
+// What a pass found out.
+struct PassOutcome {
+  Plan plan;
+  size_t ineligible = 0;                   // The first nodes that the plan keeps.
+  std::vector<bool> recently_unremovable;  // By place in the candidates.
+};
+
+// One pass: the variables that its steps share.  The snapshot is as it was when this is
+// destroyed.
+class PassRun {
+ public:
+  PassRun(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
+          const PassInput& input, PassMemory& memory)
+      : simulation_(snapshot, memory.simulation),
+        snapshot_(snapshot),
+        catalog_(snapshot.catalog()),
+        groups_(groups),
+        options_(options),
+        input_(input),
+        memory_(memory),
+        destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
+        some_absent_(EraseAbsent(catalog_, groups, input.now_s, destinations_)),
+        pdbs_(catalog_),
+        holds_(snapshot, input.pending),
+        shares_(snapshot, input.max_workload_share),
+        rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain, pdbs_, input.now_s)),
+        placement_(simulation_, memory.hints, input.pod_order),
+        pending_placement_(simulation_, memory.pending_hints, input.pod_order) {
+    for (const NodeId node : input.in_deletion) destinations_.Erase(node);
+  }
+
+  PassOutcome Run() {
+    plan_.utilization.resize(catalog_.nodes());
+    pdbs_.RemovePods(input_.evicting);
+    if (PackPending()) {
+      const std::vector<NodeId> eligible = FindEligible();
+      SimulateInOrder(eligible);
+    } else {
+      plan_.termination = Termination::kNoRoomForPending;
+    }
+    for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
+      plan_.pdb_remaining.push_back(pdbs_.remaining(PdbId{p}));
+    }
+    return {.plan = std::move(plan_),
+            .ineligible = ineligible_,
+            .recently_unremovable = std::move(recently_unremovable_)};
+  }
+
+ private:
+  // Pending pods take the room they will need before any node goes.  Any node that takes part and
+  // is not being deleted will do for them, not destinations alone.  False: one that must fit does
+  // not.
+  bool PackPending() {
+    bool all_fit = true;
+    if (!input_.pending.empty()) {
+      const bool some_in_deletion = !input_.in_deletion.empty();
+      if (some_absent_ || some_in_deletion || input_.destinations != nullptr) {
+        NodeSet open = snapshot_.alive();
+        const bool some_absent = EraseAbsent(catalog_, groups_, input_.now_s, open);
+        for (const NodeId node : input_.in_deletion) open.Erase(node);
+        if (some_absent || some_in_deletion) simulation_.SetDestinations(open);
+      }
+      pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr);
+      plan_.packed = simulation_.moves();
+      for (const PodId pod : input_.pending.first(input_.must_fit)) {
+        all_fit = all_fit && snapshot_.NodeOf(pod) != kNoNode;
+      }
+    }
+    simulation_.SetDestinations(destinations_);
+    return all_fit;
+  }
+
+  std::vector<NodeId> FindEligible() {
+    NodeSet to_visit(catalog_.nodes());  // Whose pods utilization must look at one by one.
+    const auto visit_node_of = [&](PodId pod) {
+      const NodeId node = snapshot_.NodeOf(pod);
+      if (node != kNoNode) to_visit.Insert(node);
+    };
+    for (const auto& [pod, time] : catalog_.deletion_times()) visit_node_of(pod);
+    for (const PodId pod : catalog_.pods_counted_otherwise()) visit_node_of(pod);
+    std::vector<NodeId> eligible;
+    eligible.reserve(input_.candidates.size());
+    plan_.remove.reserve(input_.candidates.size());
+    plan_.keep.reserve(input_.candidates.size());
+    for (const NodeId node : input_.candidates) {
+      const PassMemory::Unremovable* const before = memory_.RecentlyUnremovable(catalog_, node);
+      recently_unremovable_.push_back(before != nullptr);
+      const Eligibility verdict =
+          JudgeEligibility(snapshot_, groups_, node, options_, before != nullptr,
+                           !to_visit.Contains(node), input_.now_s);
+      plan_.utilization[Index(node)] = verdict.utilization;
+      if (const PodId holder = holds_.HolderOf(node);
+          verdict.reason == UnremovableReason::kNoReason && holder != kNoPod) {
+        plan_.keep.push_back({.node = node,
+                              .reason = UnremovableReason::kBlockedByPod,
+                              .pod = holder,
+                              .blocking_reason = BlockingPodReason::kPendingPodNotUnderstood,
+                              .pdb = {}});
+      } else if (verdict.reason == UnremovableReason::kNoReason) {
+        eligible.push_back(node);
+      } else {
+        UnremovableNode& kept = plan_.keep.emplace_back();
+        kept.node = node;
+        kept.reason = verdict.reason;
+        if (before != nullptr && verdict.reason == UnremovableReason::kRecentlyUnremovable) {
+          kept.before = before->why;
+        }
+      }
+    }
+    ineligible_ = plan_.keep.size();
+    return eligible;
+  }
+
+  void SimulateInOrder(const std::vector<NodeId>& eligible) {
+    size_t next = 0;
+    for (; next < eligible.size(); ++next) {
+      if (may_stop() && TimeIsUp()) {
+        plan_.termination = Termination::kDeadline;
+        break;
+      }
+      if (counted_removable_ >= input_.unneeded_limit) {
+        plan_.termination = Termination::kLimit;
+        break;
+      }
+      if (catalog_.tables().size() > kTablesInCache) {
+        PrefetchByTables(std::span(eligible).subspan(next));
+      } else if (next + 1 < eligible.size()) {
+        Prefetch(eligible[next + 1]);
+      }
+      if (!SimulateRemoval(eligible[next])) {
+        plan_.termination = Termination::kDeadline;
+        break;
+      }
+      ++judged_;
+    }
+    plan_.skipped.assign(eligible.begin() + next, eligible.end());
+  }
+
+  // What the node's pods need lies anywhere in memory; it is loaded while the node
+  // before is judged.
+  void Prefetch(NodeId node) const {
+    constexpr size_t kPodsPerLine = 16;
+    size_t line = ~size_t{0};
+    for (const PodId pod : snapshot_.PodsOn(node)) {
+      if (Index(pod) / kPodsPerLine == line) continue;  // Neighbours mostly come in a row.
+      line = Index(pod) / kPodsPerLine;
+      snapshot_.Prefetch(pod);
+      memory_.hints.Prefetch(pod);
+    }
+    simulation_.ForEachGuest(node, [this](PodId pod) {
+      catalog_.PrefetchShapeId(pod);
+      memory_.hints.Prefetch(pod);
+    });
+  }
+
+  // The same where many tables count pods: what they say of a pod is found by way of four
+  // other places, of which one is loaded with each node before.  `nodes`: the one that is
+  // to be judged, and those after it.
+  void PrefetchByTables(std::span<const NodeId> nodes) {
+    std::rotate(coming_.begin(), coming_.begin() + 1, coming_.end());
+    const auto& [one, two, three, four] = coming_;
+    const TopologyCounts& topology = snapshot_.topology();
+    for (const PodShape* shape : one) {
+      for (const TableId table : shape->feeds) topology.PrefetchCounts(table);
+    }
+    for (const PodShape* shape : two) {
+      for (const TableId table : shape->feeds) topology.Prefetch(table);
+    }
+    for (const PodShape* shape : three) {
+      __builtin_prefetch(shape->feeds.data());
+      __builtin_prefetch(shape->spread.data());
+      __builtin_prefetch(shape->anti_affinity.data());
+    }
+    ListShapes(nodes.size() > kAhead ? nodes[kAhead] : kNoNode, coming_.back());
+    for (const PodShape* shape : four) {
+      __builtin_prefetch(&shape->feeds);
+      __builtin_prefetch(&shape->repelled_by);
+    }
+    if (nodes.size() > kAhead + 1) Prefetch(nodes[kAhead + 1]);
+  }
+
+  void ListShapes(NodeId node, std::vector<const PodShape*>& shapes) const {
+    shapes.clear();
+    if (node == kNoNode) return;
+    const auto list = [&](PodId pod) { shapes.push_back(&catalog_.shape_of(pod)); };
+    std::ranges::for_each(snapshot_.PodsOn(node), list);
+    simulation_.ForEachGuest(node, list);
+  }
+
+  // False: time ran out before there was an answer.
+  bool SimulateRemoval(NodeId node) {
+    EBB_DCHECK(snapshot_.Contains(node));  // Candidates come once each.
+    rules_.GetPodsToMove(simulation_.PodsOn(node), pods_, groups_.ManagerOf(node));
+    if (pods_.blocked()) {
+      Keep({.node = node,
+            .reason = UnremovableReason::kBlockedByPod,
+            .pod = pods_.blocking_pod,
+            .blocking_reason = pods_.reason,
+            .pdb = pods_.pdb});
+      return true;
+    }
+    if (const PodId pod = shares_.FirstTooMany(pods_.move); pod != kNoPod) {
+      Keep({.node = node,
+            .reason = UnremovableReason::kBlockedByPod,
+            .pod = pod,
+            .blocking_reason = BlockingPodReason::kWorkloadShareReached,
+            .pdb = {}});
+      return true;
+    }
+    Trial trial(simulation_, node);
+    const Placement::Result placed = placement_.TryPlace(pods_.move, OnFailure::kStopGroup,
+                                                         may_stop() ? input_.deadline : nullptr);
+    if (simulation_.moves().size() == pods_.move.size()) {
+      trial.Commit();
+      Remove(node);
+      return true;
+    }
+    if (placed.gave_up) return false;
+    Keep({.node = node,
+          .reason = UnremovableReason::kNoPlaceToMovePods,
+          .pod = placed.first_failed,
+          .pdb = {}});
+    return true;
+  }
+
+  // Notes that the node is gone.
+  void Remove(NodeId node) {
+    const PdbTracker::Verdict budgets = pdbs_.CanRemovePods(pods_.move);
+    pdbs_.RemovePods(pods_.move);
+    shares_.Evict(pods_.move);
+    destinations_.Erase(node);
+    const NodeGroup* group = groups_.Find(node);
+    if (group == nullptr || !group->atomic) ++counted_removable_;
+    plan_.remove.push_back({.node = node,
+                            .moves = simulation_.moves(),
+                            .daemonset = pods_.daemonset,
+                            .on_completion = pods_.on_completion,
+                            .risky = !budgets.in_parallel});
+  }
+
+  void Keep(UnremovableNode node) {
+    memory_.Note(catalog_, node.node, VerdictOf(catalog_, node), input_.now_s, options_);
+    plan_.keep.push_back(node);
+  }
+
+  [[nodiscard]] bool may_stop() const {
+    return input_.deadline != nullptr && judged_ >= options_.min_nodes_per_pass;
+  }
+  [[nodiscard]] bool TimeIsUp() const { return input_.deadline->Expired(); }
+
+  Simulation simulation_;
+  const ClusterSnapshot& snapshot_;  // The simulation's.
+  const Catalog& catalog_;
+  const NodeGroups& groups_;
+  const PlannerOptions& options_;
+  const PassInput& input_;
+  PassMemory& memory_;
+
+  NodeSet destinations_;
+  bool some_absent_;  // Of the destinations some leave or are starting.
+  PdbTracker pdbs_;
+  const PendingHolds holds_;
+  WorkloadShares shares_;
+  DrainJudge& rules_;
+  Placement placement_;
+  Placement pending_placement_;
+  Plan plan_;
+  size_t judged_ = 0;
+  size_t counted_removable_ = 0;  // Atomic groups' nodes apart.
+  size_t ineligible_ = 0;         // The first nodes that the plan keeps.
+  std::vector<bool> recently_unremovable_;
+
+  PodsToMove pods_;  // Of the candidate; reused from one to the next.
+
+  // Tables that stay in the cache without being loaded ahead.
+  static constexpr size_t kTablesInCache = 4000;
+  // Shapes of the pods on the nodes that come next, for PrefetchByTables.
+  static constexpr size_t kAhead = 4;
+  std::array<std::vector<const PodShape*>, kAhead> coming_;
+};
+
+}  // namespace
+
+struct Planner::Memory : PassMemory {};
+
+Planner::Planner(PlannerOptions options) : options_(options), memory_(std::make_unique<Memory>()) {}
+
+Planner::~Planner() = default;
+
+absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                   const PassInput& input) {
+  const Catalog& catalog = snapshot.catalog();
+  Memory& memory = *memory_;
+  if (absl::Status s = CheckSnapshot(snapshot, memory.symbols.get()); !s.ok()) return s;
+  const uint64_t state = snapshot.StateId();
+  // What was asked before was checked then.
+  const bool asked_before = memory.settled && memory.settled->WasAsked(state, groups, input);
+  if (!asked_before) {
+    if (absl::Status s = CheckOptions(options_); !s.ok()) return s;
+    if (absl::Status s = CheckGroups(catalog, groups); !s.ok()) return s;
+    if (absl::Status s = CheckPassInput(snapshot, input); !s.ok()) return s;
+  }
+  memory.symbols = catalog.shared_symbols();
+  memory.ForgetExpired(snapshot, input.now_s);
+  const auto is_recent = [&](NodeId node) {
+    return memory.RecentlyUnremovable(catalog, node) != nullptr;
+  };
+  if (asked_before && memory.settled->SameAreRecent(is_recent)) {
+    ++memory.repeated;
+    const Plan& plan = memory.settled->plan();
+    const std::span<const PastVerdict> verdicts = memory.settled->verdicts();
+    for (size_t k = 0; k < verdicts.size(); ++k) {
+      const NodeId node = plan.keep[memory.settled->ineligible() + k].node;
+      memory.Note(catalog, node, verdicts[k], input.now_s, options_);
+    }
+    return plan;
+  }
+  memory.settled.reset();
+  memory.hints.Attach(snapshot.shared_catalog());
+  memory.pending_hints.Attach(snapshot.shared_catalog());
+  const uint64_t pointer = memory.simulation.pointer();
+  PassOutcome outcome = PassRun(snapshot, groups, options_, input, memory).Run();
+  Plan& plan = outcome.plan;
+  const bool same_hints = memory.hints.DropOld();
+  const bool same_pending_hints = memory.pending_hints.DropOld();
+  if (same_hints && same_pending_hints && memory.simulation.pointer() == pointer &&
+      input.deadline == nullptr && plan.termination != Termination::kNoRoomForPending) {
+    memory.settled.emplace(snapshot, state, groups, options_, input,
+                           std::move(outcome.recently_unremovable), plan, outcome.ineligible);
+  }
+  return std::move(plan);
+}
+
+void Planner::Suggest(const ClusterSnapshot& snapshot, std::span<const Move> places) {
+  if (places.empty()) return;
+  Memory& memory = *memory_;
+  memory.symbols = snapshot.catalog().shared_symbols();
+  memory.hints.Attach(snapshot.shared_catalog());
+  memory.settled.reset();
+  for (const Move& place : places) memory.hints.Set(place.pod, place.to);
+}
+
+uint64_t Planner::repeated_passes() const { return memory_->repeated; }
+
+NodeId Planner::Hint(PodId pod) const {
+  return Index(pod) < memory_->hints.size() ? memory_->hints.Get(pod) : kNoNode;
+}
+
+std::optional<int64_t> Planner::TriedAgainAt(const Catalog& catalog, NodeId node,
+                                             int64_t now_s) const {
+  const Memory::Unremovable* const noted = memory_->RecentlyUnremovable(catalog, node);
+  if (noted == nullptr || noted->until_s <= now_s) return std::nullopt;
+  return noted->until_s;
+}
+
+PlannerMemory Planner::Save() const {
+  PlannerMemory saved;
+  // Where there was no pass there is nothing to be named.
+  const auto text = [&](TextId id) { return std::string(memory_->symbols->Text(id)); };
+  const auto save = [&](Hints& hints, std::vector<PlannerMemory::Hint>& list) {
+    hints.CatchUp();
+    hints.ForEach(
+        [&](TextId pod_key, TextId node) { list.push_back({text(pod_key), text(node)}); });
+    // Pods of a careless input may have one UID: of their hints one can be kept.
+    std::ranges::sort(list, {}, [](const PlannerMemory::Hint& hint) {
+      return std::tie(hint.pod_key, hint.node);
+    });
+    const auto again = std::ranges::unique(list, {}, &PlannerMemory::Hint::pod_key);
+    list.erase(again.begin(), again.end());
+  };
+  save(memory_->hints, saved.hints);
+  save(memory_->pending_hints, saved.pending_hints);
+  for (const auto& [node, entry] : memory_->unremovable) {
+    const PastVerdict& why = entry.why;
+    PlannerMemory::Unremovable& row = saved.unremovable.emplace_back();
+    row.node = text(node);
+    row.until_s = entry.until_s;
+    if (why.reason == UnremovableReason::kNoReason) continue;
+    row.reason = ToString(why.reason);
+    if (why.blocking_reason != BlockingPodReason::kNoReason) {
+      row.blocking_reason = ToString(why.blocking_reason);
+    }
+    row.pod_namespace = text(why.pod_namespace);
+    row.pod_name = text(why.pod_name);
+    row.pdb = text(why.pdb);
+  }
+  std::ranges::sort(saved.unremovable, {}, &PlannerMemory::Unremovable::node);
+  saved.scan_pointer = memory_->simulation.pointer();
+  return saved;
+}
+
+void Planner::Restore(const PlannerMemory& saved, const std::shared_ptr<Symbols>& shared) {
+  memory_ = std::make_unique<Memory>();
+  memory_->symbols = shared;
+  Symbols& symbols = *shared;
+  const auto restore = [&](const std::vector<PlannerMemory::Hint>& list, Hints& hints) {
+    for (const auto& [pod_key, node] : list) {
+      hints.Set(symbols.Intern(pod_key), symbols.Intern(node));
+    }
+    hints.DropOld();
+  };
+  restore(saved.hints, memory_->hints);
+  restore(saved.pending_hints, memory_->pending_hints);
+  for (const PlannerMemory::Unremovable& row : saved.unremovable) {
+    memory_->unremovable[symbols.Intern(row.node)] = {
+        .until_s = row.until_s,
+        .why = {.reason = UnremovableReasonOf(row.reason),
+                .blocking_reason = BlockingPodReasonOf(row.blocking_reason),
+                .pod_namespace = symbols.Intern(row.pod_namespace),
+                .pod_name = symbols.Intern(row.pod_name),
+                .pdb = symbols.Intern(row.pdb)},
+        .pod_name = {}};
+  }
+  memory_->simulation.SetPointer(saved.scan_pointer);
+}
+
+}  // namespace ebb

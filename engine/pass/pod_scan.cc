@@ -1,0 +1,415 @@
+#include "engine/pass/pod_scan.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+#include "engine/pass/fits_word.h"
+#include "predicates/filters.h"
+#include "predicates/node_resources_fit.h"
+
+// How the bit sets hang together.
+//
+// Of each fit class that was searched for in this pass (Candidates):
+//   known  the words of `maybe` that were filled in this pass;
+//   maybe  in those words, the nodes that may still take a pod of the class;
+//   live   the words that are not known, or have a bit in `maybe`.
+// Of all classes together:
+//   open_  the nodes that may take pods now: destinations in the cluster, but the ghost;
+//   open_words_  the words in which open_ has a bit.
+// Of the run of pods that is being placed:
+//   rest   those nodes of one word, in `maybe` and open_, that come after the pointer.
+//
+// The invariant: a schedulable node in open_ that has the room for a pod of the class and
+// passes its static filters has its bit in `maybe` if its word is known, and its word is
+// live.  So a clear bit says no.  A set bit says nothing: the node is tested.
+//
+// Why it holds:
+// - A word is filled from the free room of its nodes and their static verdicts, which
+//   do not change in a pass.  A bit is cleared when the node is found without the room,
+//   or failing a static filter.
+// - Placing pods takes room, so what was ruled out stays so.  Only OnRevert gives room
+//   back.  forgotten_ lists what a trial ruled out since it placed its first pod: bits
+//   that it cleared, which OnRevert sets again, and words that it filled, which are then
+//   not known any more.
+// - What a trial ruled out before it placed its first pod, it saw with the room that the
+//   revert brings back.  The ghost alone has more room then than before or after; so its
+//   bit may be set in vain, but is never cleared wrongly.
+// - `rest` is what a search found and did not yet need.  It is dropped when the run is of
+//   another shape, when open_ changes, and when a trial begins or ends.
+
+namespace ebb {
+namespace {
+
+// Storage filters may look at every volume of a class: so many evaluations of others.
+constexpr uint64_t kOwnStaticsCost = 64;
+
+// The first member after `node`, or kNoNode.
+NodeId NextAfter(const NodeSet& set, NodeId node) {
+  const std::span<const uint64_t> words = set.words();
+  const size_t next = Index(node) + 1;
+  size_t w = next / kNodesPerWord;
+  if (w >= words.size()) return kNoNode;
+  uint64_t bits = words[w] & (~uint64_t{0} << (next % kNodesPerWord));
+  while (bits == 0) {
+    if (++w == words.size()) return kNoNode;
+    bits = words[w];
+  }
+  return NodeId{static_cast<uint32_t>(w * kNodesPerWord + std::countr_zero(bits))};
+}
+
+template <typename T>
+T& Slot(std::vector<std::unique_ptr<T>>& slots, size_t index) {
+  if (slots.size() <= index) slots.resize(index + 1);
+  if (slots[index] == nullptr) slots[index] = std::make_unique<T>();
+  return *slots[index];
+}
+
+}  // namespace
+
+size_t PodScan::WordSet::NextOfBoth(const WordSet& a, const WordSet& b, size_t from, size_t end) {
+  if (from >= end) return end;
+  size_t i = from / 64;
+  uint64_t bits = a.bits_[i] & b.bits_[i] & (~uint64_t{0} << (from % 64));
+  while (bits == 0) {
+    if (++i * 64 >= end) return end;
+    bits = a.bits_[i] & b.bits_[i];
+  }
+  return std::min(end, i * 64 + std::countr_zero(bits));
+}
+
+void PodScan::BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations) {
+  snapshot_ = &snapshot;
+  // A catalog that gained shapes or nodes is another one: what a shape meets may differ.
+  if (catalog_ != snapshot.shared_catalog() || catalog_revision_ != catalog_->revision() ||
+      rows_.size() != catalog_->pod_shapes() || schedulable_.range() != catalog_->nodes() ||
+      matches_os_ != snapshot.matches_os()) {
+    catalog_ = snapshot.shared_catalog();
+    matches_os_ = snapshot.matches_os();
+    catalog_revision_ = catalog_->revision();
+    statics_.clear();
+    candidates_.clear();
+    topology_words_.Reset(*catalog_);
+    rows_.assign(catalog_->pod_shapes(), ShapeRow());
+    schedulable_ = NodeSet(catalog_->nodes());
+    node_shapes_.resize(catalog_->nodes());
+    for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
+      const NodeInfo& node = catalog_->node(NodeId{n});
+      schedulable_.Set(NodeId{n}, catalog_->IsThere(NodeId{n}) && !node.unschedulable);
+      node_shapes_[n] = node.shape;
+    }
+  }
+  ForgetPass();
+  SetDestinations(destinations);
+}
+
+void PodScan::EndPass() {
+  if (last_node_ != kNoNode) last_index_ = snapshot_->PositionOf(last_node_);
+  ForgetPass();
+  snapshot_ = nullptr;
+}
+
+void PodScan::ForgetPass() {
+  ++pass_;
+  forgotten_.clear();
+  placed_since_fork_ = false;
+  run_.id = kNoShape;
+  run_.rest = 0;
+  last_node_ = kNoNode;
+}
+
+void PodScan::SetDestinations(const NodeSet& destinations) {
+  EBB_CHECK(snapshot_->ghost() == kNoNode);
+  run_.rest = 0;
+  open_ = destinations;
+  const std::span<const uint64_t> alive = snapshot_->alive().words();
+  open_words_.Reset(alive.size(), /*members=*/false);
+  for (size_t w = 0; w < alive.size(); ++w) {
+    open_.words()[w] &= alive[w];
+    if (open_.words()[w] != 0) open_words_.Insert(w);
+  }
+}
+
+void PodScan::LearnRow(PodShapeId id) {
+  const PodShape& shape = catalog_->shape(id);
+  const ShortCuts cuts = ShortCutsOf(PartsOf(*catalog_, shape));
+  const bool more = !cuts.requests_alone || !cuts.statics_of_fit_class;
+  const int traits =
+      kKnown | (more ? kMoreThanRequests : 0) | (cuts.passes_pre_filter ? 0 : kPreFilter) |
+      (cuts.statics_of_fit_class ? 0 : kOwnStatics) | (cuts.only_room_and_counts ? kUnplaced : 0) |
+      (cuts.topology_alone ? kTopologyAlone : 0) | (cuts.statics_of_node_shape ? 0 : kNodeName);
+  rows_[Index(id)] = {.traits = static_cast<uint8_t>(traits),
+                      .has_controller = shape.has_controller,
+                      .is_charged_as_fits = shape.charge_requests == shape.fit_requests,
+                      .priority = shape.priority,
+                      .fit_class = shape.fit_class,
+                      .family = shape.family};
+}
+
+PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
+  const bool own = (TraitsOf(id) & kOwnStatics) != 0;
+  const size_t index = own ? catalog_->constraint_sets() + Index(id) : Index(shape.constraints);
+  StaticBits& statics = Slot(statics_, index);
+  if (statics.known.empty()) {
+    statics.passed.Resize(catalog_->nodes());
+    statics.known.resize(statics.passed.words().size());
+    if (own) statics.asked.Resize(catalog_->nodes());
+    if (!own && (TraitsOf(id) & kNodeName) == 0) {
+      statics.of_shape.resize(catalog_->node_shapes());
+    }
+  }
+  return statics;
+}
+
+PodScan::Candidates& PodScan::CandidatesOf(const PodShape& shape, PodShapeId id) {
+  const size_t index = (TraitsOf(id) & kOwnStatics) != 0 ? catalog_->fit_classes() + Index(id)
+                                                         : Index(shape.fit_class);
+  Candidates& candidates = Slot(candidates_, index);
+  if (candidates.pass == pass_) return candidates;
+  candidates.pass = pass_;
+  candidates.shape = &shape;
+  candidates.maybe.Resize(catalog_->nodes());
+  candidates.known.assign(candidates.maybe.words().size(), 0);
+  candidates.live.Reset(candidates.known.size(), /*members=*/true);
+  return candidates;
+}
+
+bool PodScan::PassesStatics(StaticBits& statics, const PodShape& shape, NodeId node) {
+  if (statics.asked.range() > 0) {
+    if (!statics.asked.Contains(node)) {
+      evaluations_ += kOwnStaticsCost;
+      statics.asked.Insert(node);
+      statics.passed.Set(node, StaticFits(*snapshot_, shape, node));
+    }
+    return statics.passed.Contains(node);
+  }
+  if (statics.of_shape.empty()) return StaticFits(*snapshot_, shape, node);
+  Verdict& verdict = statics.of_shape[Index(node_shapes_[Index(node)])];
+  if (verdict == Verdict::kUnknown) {
+    verdict = StaticFits(*snapshot_, shape, node) ? Verdict::kYes : Verdict::kNo;
+  }
+  return verdict == Verdict::kYes;
+}
+
+uint64_t PodScan::StaticWord(StaticBits& statics, const PodShape& shape, size_t word) {
+  uint64_t& passed = statics.passed.words()[word];
+  if (statics.known[word]) return passed;
+  for (uint64_t rest = schedulable_.words()[word]; rest != 0; rest &= rest - 1) {
+    const NodeId node = NodeOfBit(word, rest);
+    if (PassesStatics(statics, shape, node)) statics.passed.Insert(node);
+  }
+  statics.known[word] = true;
+  return passed;
+}
+
+void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t word) {
+  const uint64_t room = FitsWord(*snapshot_, shape, word) & schedulable_.words()[word];
+  const bool own = (run_.traits & kOwnStatics) != 0;  // FirstFit asks.
+  candidates.maybe.words()[word] =
+      room == 0 || own ? room : room & StaticWord(*run_.statics, shape, word);
+  candidates.known[word] = 1;
+  if (candidates.maybe.words()[word] == 0) candidates.live.Erase(word);
+  if (placed_since_fork_) forgotten_.push_back({&candidates, static_cast<uint32_t>(word), 0});
+}
+
+void PodScan::SetRun(PodShapeId id) {
+  const ShapeRow& row = RowOf(id);
+  const PodShape& shape = catalog_->shape(id);
+  // Applications of one size come one after the other: what is of the fit class stays.
+  const bool goes_on = run_.id != kNoShape && run_.fit_class == row.fit_class &&
+                       run_.is_charged_as_fits && row.is_charged_as_fits &&
+                       ((run_.traits | row.traits) & kOwnStatics) == 0;
+  run_.id = id;
+  run_.traits = row.traits;
+  run_.is_charged_as_fits = row.is_charged_as_fits;
+  run_.fit_class = row.fit_class;
+  run_.shape = &shape;
+  run_.rest = 0;
+  if (goes_on) {
+    run_.room.GoOn(shape);
+    return;
+  }
+  run_.statics = &StaticsOf(shape, id);
+  run_.candidates = nullptr;
+  run_.room.Begin(*snapshot_, shape);
+}
+
+// Whether a node that has the room passes the other filters of DynamicFits.
+inline bool PodScan::FitsBeyondRoom(NodeId node) const {
+  if ((run_.traits & kMoreThanRequests) == 0) return true;
+  if ((run_.traits & kTopologyAlone) != 0) return TopologyFits(*snapshot_, *run_.shape, node);
+  return DynamicFits(*snapshot_, *run_.shape, node);
+}
+
+// What spread and affinity say of the 64 nodes, as far as their domains tell.
+uint64_t PodScan::AdmittedByDomains(size_t word) const {
+  const uint64_t admitted = topology_words_.Admitted(word);
+  EBB_DCHECK(TopologyRefusesAll(word, open_.words()[word] & ~admitted));
+  return admitted;
+}
+
+// The first of `bits` that fits.  Once topology has refused several nodes, those are passed over
+// which it is known to refuse as others of their domain.  They stay in `rest`: what is placed
+// may change that.
+[[gnu::always_inline]] inline NodeId PodScan::FirstFit(size_t word, uint64_t bits) {
+  const PodShape& shape = *run_.shape;
+  uint64_t full = 0;  // Or never fits.
+  NodeId found = kNoNode;
+  uint64_t tried = refused_ < kRefusalsMax ? bits : bits & AdmittedByDomains(word);
+  for (; tried != 0; tried &= tried - 1) {
+    const NodeId node = NodeOfBit(word, tried);
+    ++evaluations_;
+    if (!run_.room.IsOn(node) ||
+        ((run_.traits & kOwnStatics) != 0 && !PassesStatics(*run_.statics, shape, node))) {
+      full |= tried & -tried;
+    } else if (FitsBeyondRoom(node)) {
+      found = node;
+      break;
+    } else if (++refused_ == kRefusalsMax) [[unlikely]] {
+      topology_words_.Begin(*snapshot_, shape);
+      tried &= AdmittedByDomains(word) | (tried & -tried);
+    }
+  }
+  run_.word = word;
+  run_.rest = found == kNoNode ? 0 : bits & After(found);
+  if (full != 0) {
+    Candidates& candidates = *run_.candidates;
+    candidates.maybe.words()[word] &= ~full;
+    if (candidates.maybe.words()[word] == 0) candidates.live.Erase(word);
+    if (placed_since_fork_) forgotten_.push_back({&candidates, static_cast<uint32_t>(word), full});
+  }
+  return found;
+}
+
+NodeId PodScan::FirstFitOfWord(size_t word, uint64_t mask) {
+  mask &= open_.words()[word];
+  if (mask == 0) return kNoNode;
+  Candidates& candidates = *run_.candidates;
+  if (candidates.known[word] == 0) [[unlikely]]
+    FillWord(candidates, *run_.shape, word);
+  mask &= candidates.maybe.words()[word];
+  return mask == 0 ? kNoNode : FirstFit(word, mask);
+}
+
+NodeId PodScan::Search() {
+  if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, *run_.shape).fits) return kNoNode;
+
+  if (run_.candidates == nullptr) run_.candidates = &CandidatesOf(*run_.shape, run_.id);
+  // The id to look from: what follows the last node in the cluster follows it by id.
+  size_t start = Index(last_node_) + 1;
+  if (last_node_ == kNoNode) {
+    if (snapshot_->nodes() == 0) return kNoNode;
+    start = Index(snapshot_->NodeAt((last_index_ + 1) % snapshot_->nodes()));
+  } else if (start == open_.range()) {
+    start = 0;
+  }
+  const size_t first = start / kNodesPerWord;
+  const uint64_t from_start = ~uint64_t{0} << (start % kNodesPerWord);
+  refused_ = 0;
+  NodeId found =
+      run_.rest != 0 ? FirstFit(run_.word, run_.rest) : FirstFitOfWord(first, from_start);
+  if (found == kNoNode) found = SearchWords(first + 1, open_.words().size());
+  if (found == kNoNode) found = SearchWords(0, first);
+  if (found == kNoNode) {  // Back where it began: what lies before the start.
+    found = FirstFitOfWord(first, ~from_start);
+    run_.rest = 0;  // It would lack what lies behind it.
+  }
+  if (found != kNoNode) last_node_ = found;
+  return found;
+}
+
+// The first that fits of words [from, end).
+NodeId PodScan::SearchWords(size_t from, size_t end) {
+  const WordSet& live = run_.candidates->live;
+  size_t word = WordSet::NextOfBoth(live, open_words_, from, end);
+  while (word < end) {
+    const NodeId found = FirstFitOfWord(word, ~uint64_t{0});
+    if (found != kNoNode) return found;
+    word = WordSet::NextOfBoth(live, open_words_, word + 1, end);
+  }
+  return kNoNode;
+}
+
+bool PodScan::Fits(NodeId node) {
+  const PodShape& shape = *run_.shape;
+  if (!run_.room.IsOn(node)) return false;
+  if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return false;
+  if (!PassesStatics(*run_.statics, shape, node)) return false;
+  return FitsBeyondRoom(node);
+}
+
+bool PodScan::LacksNoFit(const Candidates& candidates, size_t word) const {
+  if (candidates.known[word] == 0) return candidates.live.Contains(word);
+  const PodShape& shape = *candidates.shape;
+  const uint64_t ruled_out = ~candidates.maybe.words()[word];
+  uint64_t rest = open_.words()[word] & schedulable_.words()[word] & ruled_out;
+  for (; rest != 0; rest &= rest - 1) {
+    const NodeId node = NodeOfBit(word, rest);
+    if (FitsNodeResources(*snapshot_, shape, node) && StaticFits(*snapshot_, shape, node)) {
+      return false;
+    }
+  }
+  return candidates.maybe.words()[word] == 0 || candidates.live.Contains(word);
+}
+
+bool PodScan::TopologyRefusesAll(size_t word, uint64_t nodes) const {
+  for (; nodes != 0; nodes &= nodes - 1) {
+    if (TopologyFits(*snapshot_, *run_.shape, NodeOfBit(word, nodes))) return false;
+  }
+  return true;
+}
+
+bool PodScan::RestIsSound() const {
+  if (run_.rest == 0) return true;
+  const uint64_t candidates = run_.candidates->maybe.words()[run_.word] & open_.words()[run_.word];
+  return (run_.rest & ~candidates) == 0 && last_node_ != kNoNode &&
+         last_node_ < NodeOfBit(run_.word, run_.rest);
+}
+
+bool PodScan::JustFitted(PodId pod, NodeId node) const {
+  const PodShape& shape = catalog_->shape_of(pod);
+  return run_.id == catalog_->shape_id(pod) && snapshot_->NodeOf(pod) == kNoNode && IsOpen(node) &&
+         PreFilter(*snapshot_, shape).fits && StaticFits(*snapshot_, shape, node) &&
+         DynamicFits(*snapshot_, shape, node);
+}
+
+void PodScan::OnGhost(NodeId ghost) {
+  run_.rest = 0;
+  forgotten_.clear();
+  placed_since_fork_ = false;
+  ghost_ = ghost;
+  ghost_was_open_ = open_.Contains(ghost);
+  open_.Erase(ghost);
+  const size_t word = Index(ghost) / kNodesPerWord;
+  if (open_.words()[word] == 0) open_words_.Erase(word);
+}
+
+void PodScan::OnRevert() {
+  run_.rest = 0;
+  for (auto it = forgotten_.rbegin(); it != forgotten_.rend(); ++it) {
+    it->candidates->live.Insert(it->word);
+    if (it->bits == 0) {
+      it->candidates->known[it->word] = 0;
+    } else {
+      it->candidates->maybe.words()[it->word] |= it->bits;
+    }
+  }
+  for (const Forgotten& forgotten : forgotten_) {
+    EBB_DCHECK(LacksNoFit(*forgotten.candidates, forgotten.word));
+  }
+  forgotten_.clear();
+  if (!ghost_was_open_) return;
+  open_.Insert(ghost_);
+  open_words_.Insert(Index(ghost_) / kNodesPerWord);
+}
+
+void PodScan::OnNodeRemoved(NodeId ghost) {
+  run_.rest = 0;
+  // The index stays; if a node at or before it goes, it means the next node, which
+  // may be none: then the index is one past the last.
+  if (last_node_ == kNoNode || ghost > last_node_) return;
+  last_node_ = NextAfter(snapshot_->alive(), last_node_);
+  if (last_node_ == kNoNode) last_index_ = snapshot_->nodes();
+}
+
+}  // namespace ebb

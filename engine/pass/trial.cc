@@ -1,0 +1,178 @@
+#include "engine/pass/trial.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ebb {
+namespace {
+
+#ifdef NDEBUG
+constexpr bool kProves = false;
+#else
+constexpr bool kProves = true;
+#endif
+
+// Whether the free amounts are `amounts`, which SaveFree filled.
+bool HasFree(const ClusterSnapshot& snapshot, const std::vector<int64_t>& amounts) {
+  std::vector<int64_t> now;
+  snapshot.SaveFree(now);
+  return now == amounts;
+}
+
+}  // namespace
+
+Simulation::Simulation(ClusterSnapshot& snapshot, SimulationMemory& memory)
+    : snapshot_(snapshot),
+      memory_(memory),
+      scan_(memory.scan_),
+      guests_(memory.guests_),
+      moves_(memory.moves_),
+      depth_(snapshot.depth() + 1),
+      state_(snapshot.StateId()),
+      is_counted_(!snapshot.catalog().tables().empty()) {
+  EBB_CHECK(!std::exchange(memory_.in_use_, true));
+  EBB_CHECK(snapshot_.ghost() == kNoNode);
+  snapshot_.SaveFree(memory_.free_);
+  memory_.counts_ = snapshot_.topology();
+  guests_.Reset(snapshot_.catalog().nodes());
+  memory_.ghost_families_.resize(snapshot_.catalog().tables().size());
+  moves_.clear();
+  snapshot_.Fork();
+  scan_.BeginPass(snapshot_, snapshot_.alive());
+}
+
+Simulation::~Simulation() {
+  EBB_CHECK(!in_trial_ && snapshot_.depth() == depth_);
+  scan_.EndPass();  // It counts the pointer's index among the nodes that are left.
+  snapshot_.RevertTo(std::move(memory_.counts_));
+  snapshot_.RestoreFree(memory_.free_);
+  EBB_DCHECK(snapshot_.StateId() == state_);
+  memory_.in_use_ = false;
+}
+
+void Simulation::SetDestinations(const NodeSet& destinations) {
+  EBB_CHECK(!in_trial_);
+  scan_.SetDestinations(destinations);
+}
+
+std::span<const PodId> Simulation::PodsOn(NodeId node) {
+  EBB_DCHECK(!in_trial_);
+  const std::span<const PodId> listed = snapshot_.PodsOn(node);
+  if (!guests_.HasAny(node)) return listed;
+  std::vector<PodId>& came = memory_.came_;
+  came.clear();
+  guests_.Append(node, came);
+  // Guests that are placed in the snapshot are listed there too, after the own pods.
+  const auto in_snapshot = [this](PodId pod) {
+    return !scan_.StaysUnplaced(snapshot_.catalog().shape_id(pod));
+  };
+  const auto own = listed.first(listed.size() - std::ranges::count_if(came, in_snapshot));
+  std::vector<PodId>& pods = memory_.pods_;
+  pods.assign(own.begin(), own.end());
+  pods.insert(pods.end(), came.begin(), came.end());
+  return pods;
+}
+
+void Simulation::ListGhostPods(NodeId node) {
+  if (!is_counted_) return;
+  std::vector<SimulationMemory::GhostPod>& pods = memory_.ghost_pods_;
+  pods.clear();
+  if (++memory_.trial_ == 0) {  // All numbers were used: those that are noted are forgotten.
+    std::ranges::fill(memory_.ghost_families_, SimulationMemory::GhostFamily());
+    memory_.trial_ = 1;
+  }
+  const Catalog& catalog = snapshot_.catalog();
+  const auto list = [&](PodShapeId shape) {
+    const FamilyId id = scan_.RowOf(shape).family;
+    if (id == kNoFamily) return;
+    SimulationMemory::GhostFamily& family = memory_.ghost_families_[Index(id)];
+    const bool is_first = family.trial != memory_.trial_;
+    pods.push_back({shape, id, is_first ? SimulationMemory::kNoGhostPod : family.first});
+    family = {.trial = memory_.trial_,
+              .first = static_cast<uint32_t>(pods.size() - 1),
+              .is_uncounted = false};
+  };
+  for (const PodId pod : snapshot_.PodsOn(node)) list(catalog.shape_id(pod));
+  guests_.ForEach(node, [&](PodId pod) {
+    const PodShapeId shape = catalog.shape_id(pod);
+    if (scan_.StaysUnplaced(shape)) list(shape);  // Others are listed there too.
+  });
+}
+
+void Simulation::CountOnGhost(uint32_t pod, int sign) {
+  for (; pod != SimulationMemory::kNoGhostPod; pod = memory_.ghost_pods_[pod].next) {
+    const PodShape& shape = snapshot_.catalog().shape(memory_.ghost_pods_[pod].shape);
+    ShapeRoom::CountOnGhost(snapshot_, shape, snapshot_.ghost(), sign);
+  }
+}
+
+bool Simulation::AsksOnlyUncounted(PodId pod) const {
+  if (!in_trial_ || !is_counted_) return true;
+  const Catalog& catalog = snapshot_.catalog();
+  const PodShape& asking = catalog.shape_of(pod);
+  std::vector<TableId> asked;
+  for (const auto& spread : asking.spread) asked.push_back(spread.table);
+  for (const auto& term : asking.affinity) asked.push_back(term.table);
+  for (const auto& term : asking.anti_affinity) asked.push_back(term.table);
+  for (const auto& term : asking.repelled_by) asked.push_back(term.table);
+  for (const auto& [shape, family, next] : memory_.ghost_pods_) {
+    if (memory_.ghost_families_[Index(family)].is_uncounted) continue;
+    for (const TableId table : catalog.shape(shape).feeds) {
+      if (std::ranges::find(asked, table) != asked.end()) return false;
+    }
+  }
+  return true;
+}
+
+void Simulation::BeginTrial(NodeId node) {
+  EBB_CHECK(!in_trial_ && snapshot_.depth() == depth_);
+  if (kProves) {
+    snapshot_.SaveFree(memory_.free_before_trial_);
+    memory_.counts_before_trial_ = snapshot_.topology();
+  }
+  in_trial_ = had_trial_ = true;
+  moves_.clear();
+  snapshot_.Fork();
+  ListGhostPods(node);
+  is_ghost_counted_ = is_counted_;
+  snapshot_.SetGhost(node, ClusterSnapshot::GhostPods::kCounted);
+  scan_.OnGhost(node);
+}
+
+void Simulation::CommitTrial() {
+  EBB_CHECK(in_trial_ && snapshot_.depth() == depth_ + 1);
+  const NodeId node = snapshot_.ghost();
+  // Pods that stay on it go with it.
+  if (is_counted_) {
+    for (const auto& pod : memory_.ghost_pods_) UncountGhost(pod.family);
+  }
+  snapshot_.RemoveNode(node);
+  snapshot_.Commit();
+  guests_.Forget(node);  // They went on to other nodes, or with it.
+  scan_.OnNodeRemoved(node);
+  in_trial_ = is_ghost_counted_ = false;
+}
+
+void Simulation::RevertTrial() {
+  EBB_CHECK(in_trial_ && snapshot_.depth() == depth_ + 1);
+  // First the room and counts that the snapshot's log does not know of, last pod first, as
+  // Guests asks for.
+  for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) {
+    scan_.BeginRun(snapshot_.catalog().shape_id(move->pod));
+    scan_.TakeBack(move->to);
+    guests_.TakeBack(move->to);
+  }
+  if (is_counted_) {
+    for (const auto& pod : memory_.ghost_pods_) {
+      SimulationMemory::GhostFamily& family = memory_.ghost_families_[Index(pod.family)];
+      if (std::exchange(family.is_uncounted, false)) CountOnGhost(family.first, +1);
+    }
+  }
+  snapshot_.Revert();
+  scan_.OnRevert();
+  in_trial_ = is_ghost_counted_ = false;
+  EBB_DCHECK(HasFree(snapshot_, memory_.free_before_trial_));
+  EBB_DCHECK(snapshot_.topology().CountsAs(memory_.counts_before_trial_));
+}
+
+}  // namespace ebb

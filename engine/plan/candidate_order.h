@@ -1,0 +1,42 @@
+// CandidateOrder: in which order a pass tries the nodes that may go.
+//
+// Plans (make_plan.h) and rounds (round.h) choose and order their candidates here.
+//
+// Cost:    O(candidates + pods on them); kAutoscaler stops at a node's first pod that moves.
+// Threads: pure.
+// Source:  cluster-autoscaler processors/scaledowncandidates (emptycandidates,
+//          previouscandidates) and processors/nodes/pre_filtering_processor.go.
+
+#ifndef EBB_ENGINE_PLAN_CANDIDATE_ORDER_H_
+#define EBB_ENGINE_PLAN_CANDIDATE_ORDER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/plan/node_groups.h"
+#include "engine/plan/pass_input.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+enum class CandidateOrder : uint8_t {
+  kAutoscaler,     // Empty nodes first (those without on-completion pods before those with), then
+                   // those that were unneeded before, then as given.
+  kInput,          // As given.
+  kFewestPods,     // By the number of pods that must move.
+  kLeastUtilized,  // By utilization.
+};
+
+// Whether nodes of the group can be candidates at all.  Deletions in progress do not count.
+inline bool MayShrink(const NodeGroup& group) { return group.target_size > group.min_size; }
+
+// Sorts nodes of the snapshot's catalog; equals stay as they are given.  `was_unneeded`:
+// the nodes that the pass before found unneeded; null: there was none.  They go first, so
+// that their timers go on; with kAutoscaler, first among nodes that are equally empty.
+void SortCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                    const PlannerOptions& options, CandidateOrder order, int64_t now_s,
+                    const NodeSet* was_unneeded, std::vector<NodeId>& candidates);
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_PLAN_CANDIDATE_ORDER_H_

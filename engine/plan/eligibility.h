@@ -1,0 +1,40 @@
+// Eligibility: may a node be considered for removal at all?
+//
+// Cost:    that of CalculateUtilization.
+// Threads: pure.
+// Source:  cluster-autoscaler core/scaledown/eligibility.
+
+#ifndef EBB_ENGINE_PLAN_ELIGIBILITY_H_
+#define EBB_ENGINE_PLAN_ELIGIBILITY_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/plan/node_groups.h"
+#include "engine/plan/pass_input.h"
+#include "engine/plan/plan.h"
+
+namespace ebb {
+
+// A node tainted for deletion longer ago than this was given up on.
+inline constexpr int64_t kDeletionTimeoutS = 300;
+
+// Whether an autoscaler deletes the node, as its taint says.
+inline bool IsBeingDeleted(const NodeInfo& node, int64_t now_s) {
+  return node.to_be_deleted && now_s - *node.to_be_deleted < kDeletionTimeoutS;
+}
+
+struct Eligibility {
+  UnremovableReason reason = UnremovableReason::kNoReason;  // kNoReason: eligible.
+  std::optional<Utilization> utilization;                   // Where it was computed.
+};
+
+// `recently_unremovable`: the node could not be removed a short while ago.
+// `all_as_charged`: as in UtilizationOptions.
+Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& groups, NodeId node,
+                             const PlannerOptions& options, bool recently_unremovable,
+                             bool all_as_charged, int64_t now_s);
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_PLAN_ELIGIBILITY_H_

@@ -1,0 +1,25 @@
+// How many nodes each group may lose.
+//
+// Threads: pure.
+// Source:  cluster-autoscaler core/scaledown/planner NodesToDelete, which counts the same when it
+//          deletes.
+
+#ifndef EBB_ENGINE_PLAN_GROUP_QUOTAS_H_
+#define EBB_ENGINE_PLAN_GROUP_QUOTAS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/plan/node_groups.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+// By GroupId: the target size less the minimum, less the nodes that are on their way out
+// already.  May be negative.  Cost: O(nodes).
+std::vector<int64_t> GroupQuotas(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                 int64_t now_s);
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_PLAN_GROUP_QUOTAS_H_

@@ -1,0 +1,104 @@
+// NodeGroups: which group each node belongs to, and what each group allows.
+//
+// Threads: const methods may run concurrently.
+// Source:  cluster-autoscaler cloudprovider.NodeGroup, config.NodeGroupAutoscalingOptions,
+//          cloudprovider.CloudProvider.GPULabel.
+
+#ifndef EBB_ENGINE_PLAN_NODE_GROUPS_H_
+#define EBB_ENGINE_PLAN_NODE_GROUPS_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "predicates/drainability.h"
+#include "snapshot/ids.h"
+
+namespace ebb {
+
+enum class GroupId : uint32_t {};
+inline constexpr GroupId kNoGroup{std::numeric_limits<uint32_t>::max()};
+
+// Why a node is in no group.  Told to people; it changes no plan.
+enum class NoGroupReason : uint8_t {
+  kNotTold,
+  kControlPlane,
+  kVirtualKubelet,
+  kFargate,
+  kNoLabel,   // Nothing says its group, and other nodes have one.
+  kExcluded,  // Whoever made the groups left it out.
+};
+
+// Why a node counts as not ready although its conditions say that it is.
+enum class NotReadyReason : uint8_t {
+  kNone,
+  kNoGpus,         // It is labelled to have GPUs, and none is allocatable.
+  kStartupTaint,   // It has a taint that goes when the node has started.
+  kNoDevicePools,  // It lacks ResourceSlices that the other nodes of its group have.
+  kNoCsiDriver,    // It lacks a CSI driver that the other nodes of its group have.
+};
+
+struct NodeGroup {
+  std::string name;  // No two groups share one.
+  int64_t min_size = 0;
+  bool minimum_is_known = false;  // Else min_size is assumed, which answers say.
+  int64_t max_size = std::numeric_limits<int64_t>::max();
+  int64_t target_size = 0;  // Its nodes, unless the caller knows better.
+  bool atomic = false;      // ZeroOrMaxNodeScaling: all of its nodes go, or none.
+  PoolManager managed_by = PoolManager::kClusterAutoscaler;
+  bool scaling_up = false;  // A scale-up of it was reported, and its nodes may still be starting.
+
+  // Absent: the planner's own.
+  std::optional<double> scale_down_utilization_threshold;
+  std::optional<double> scale_down_gpu_utilization_threshold;
+  std::optional<int64_t> scale_down_unneeded_time_s;
+  std::optional<int64_t> scale_down_unready_time_s;
+  std::optional<bool> ignore_daemonsets_utilization;
+
+  friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
+};
+
+struct NodeGroups {
+  std::vector<NodeGroup> groups;  // By GroupId.
+  std::vector<GroupId> group_of;  // By NodeId; kNoGroup: not autoscaled.
+  // By NodeId, for nodes without a group; empty: none is told.
+  std::vector<NoGroupReason> no_group_reason;
+  // By NodeId: the node carries its provider's GPU label, and so has a GPU configuration
+  // even if it offers no GPU.  Empty: none does.
+  std::vector<bool> gpu_label;
+  // By NodeId; empty: conditions tell of every node.
+  std::vector<NotReadyReason> not_ready;
+  // --max-node-startup-time: how long a node may take from its registration until it is ready
+  // (node_standing.h).  0: no node is taken to be starting.
+  int64_t max_node_startup_time_s = 0;
+  // Nodes that are not ready stay for their unready time, as in rounds.  A plan of one moment has
+  // no timers, and keeps young nodes that wait for their GPUs as starting.
+  bool has_unready_timers = false;
+
+  [[nodiscard]] GroupId Of(NodeId node) const { return group_of[Index(node)]; }
+  [[nodiscard]] const NodeGroup* Find(NodeId node) const {
+    return Of(node) == kNoGroup ? nullptr : &groups[Index(Of(node))];
+  }
+  [[nodiscard]] PoolManager ManagerOf(NodeId node) const {
+    const NodeGroup* const group = Find(node);
+    return group == nullptr ? PoolManager::kClusterAutoscaler : group->managed_by;
+  }
+  [[nodiscard]] NoGroupReason WhyNoGroup(NodeId node) const {
+    return no_group_reason.empty() ? NoGroupReason::kNotTold : no_group_reason[Index(node)];
+  }
+  [[nodiscard]] bool HasGpuLabel(NodeId node) const {
+    return !gpu_label.empty() && gpu_label[Index(node)];
+  }
+
+  [[nodiscard]] NotReadyReason WhyNotReady(NodeId node) const {
+    return not_ready.empty() ? NotReadyReason::kNone : not_ready[Index(node)];
+  }
+
+  friend bool operator==(const NodeGroups&, const NodeGroups&) = default;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_PLAN_NODE_GROUPS_H_

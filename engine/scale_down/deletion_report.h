@@ -1,0 +1,61 @@
+// DeletionReport: what happened to nodes and pods since the last round, and which deletions are
+// under way, as the caller of a round reports it, by name.
+//
+// Times: seconds since the Unix epoch; absent: the round's time.
+
+#ifndef EBB_ENGINE_SCALE_DOWN_DELETION_REPORT_H_
+#define EBB_ENGINE_SCALE_DOWN_DELETION_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/actuation_status.h"
+
+namespace ebb {
+
+struct DeletionReport {
+  struct ScaleUp {
+    std::string group;
+    std::optional<int64_t> at_s;
+    friend bool operator==(const ScaleUp&, const ScaleUp&) = default;
+  };
+  struct Deletion {
+    std::string node;
+    std::string group;
+    std::optional<bool> drained;  // Pods had to move.  Absent: the snapshot tells.
+    friend bool operator==(const Deletion&, const Deletion&) = default;
+  };
+  struct DeletionResult {
+    std::string node;
+    std::string group;
+    std::string result;  // The autoscaler's NodeDeleteResultType: "Ok", "FailedToEvictPods", ...
+    std::optional<int64_t> at_s;
+    friend bool operator==(const DeletionResult&, const DeletionResult&) = default;
+  };
+  struct Eviction {
+    EvictedPod pod;  // `object` is JSON, or empty; the time is at_s.
+    std::optional<int64_t> at_s;
+    friend bool operator==(const Eviction&, const Eviction&) = default;
+  };
+  struct Unregistered {
+    std::string group;
+    int64_t count = 0;
+    friend bool operator==(const Unregistered&, const Unregistered&) = default;
+  };
+
+  // For one round.
+  std::vector<ScaleUp> scale_ups;
+  std::vector<DeletionResult> results;
+  std::vector<Eviction> evictions;
+  // As they stand.
+  std::vector<Deletion> in_progress;
+  std::vector<std::string> unready;  // Nodes that are not ready, whatever their conditions say.
+  std::vector<Unregistered> unregistered;  // Machines that are no nodes yet.
+  friend bool operator==(const DeletionReport&, const DeletionReport&) = default;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_SCALE_DOWN_DELETION_REPORT_H_

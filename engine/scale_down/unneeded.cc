@@ -1,0 +1,70 @@
+#include "engine/scale_down/unneeded.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "snapshot/node_set.h"
+
+namespace ebb {
+
+const UnneededTimers::Entry* UnneededTimers::Find(const NodeInfo& node,
+                                                  ReturnedNode returned) const {
+  const auto it = before_.find(node.name);
+  if (it == before_.end()) return nullptr;
+  const bool goes_on = it->second.uid == node.uid || returned == ReturnedNode::kKeepsTimer;
+  return goes_on ? &it->second : nullptr;
+}
+
+void UnneededTimers::Update(const Catalog& catalog, const Plan& plan, int64_t now_s,
+                            SkippedTimer skipped, ReturnedNode returned) {
+  std::swap(timers_, before_);
+  timers_.clear();
+  timers_.reserve(plan.remove.size());
+  if (skipped == SkippedTimer::kKept) KeepSkipped(catalog, plan, returned);
+  for (const RemovableNode& removable : plan.remove) {
+    const NodeInfo& node = catalog.node(removable.node);
+    const Entry* running = Find(node, returned);
+    timers_[node.name] = {node.uid, running != nullptr ? running->since_s : now_s, true};
+  }
+  judged_ = plan.remove.size();
+}
+
+// Timers are few where a pass skips many.
+void UnneededTimers::KeepSkipped(const Catalog& catalog, const Plan& plan, ReturnedNode returned) {
+  if (before_.empty() || plan.skipped.empty()) return;
+  NodeSet skipped(catalog.nodes());
+  for (const NodeId node : plan.skipped) skipped.Insert(node);
+  for (const auto& [name, entry] : before_) {
+    const NodeId node = catalog.FindNode(name);
+    if (node == kNoNode || !skipped.Contains(node)) continue;
+    if (Find(catalog.node(node), returned) == nullptr) continue;
+    timers_[name] = {catalog.node(node).uid, entry.since_s, false};
+  }
+}
+
+void UnneededTimers::Clear() {
+  timers_.clear();
+  judged_ = 0;
+}
+
+std::vector<UnneededTimers::Timer> UnneededTimers::Save(const Symbols& symbols) const {
+  std::vector<Timer> timers;
+  timers.reserve(timers_.size());
+  for (const auto& [node, entry] : timers_) {
+    timers.push_back({std::string(symbols.Text(node)), std::string(symbols.Text(entry.uid)),
+                      entry.since_s, entry.judged});
+  }
+  std::sort(timers.begin(), timers.end(),
+            [](const Timer& a, const Timer& b) { return a.node < b.node; });
+  return timers;
+}
+
+void UnneededTimers::Restore(const std::vector<Timer>& timers, Symbols& symbols) {
+  Clear();
+  for (const Timer& timer : timers) {
+    timers_[symbols.Intern(timer.node)] = {symbols.Intern(timer.uid), timer.since_s, timer.judged};
+  }
+  for (const auto& [node, entry] : timers_) judged_ += entry.judged ? 1 : 0;
+}
+
+}  // namespace ebb

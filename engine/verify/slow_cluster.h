@@ -1,0 +1,194 @@
+// SlowCluster: where every pod is, as plain lists, and the scheduler's filters
+// evaluated by walking them.
+//
+// What the verifier sees.  It reads definitions (names, labels, requests, selectors)
+// from the Catalog and where pods are from the snapshot that it is made from, and
+// nothing else: no column, no counter, no bit set, no filter of predicates/, so that
+// a mistake in those cannot hide here.  Storage is the exception: a pod with claims is also
+// judged by Explain (filters.h), which runs all filters on a ClusterSnapshot of its own.
+//
+// WhyNot tallies what it needs once by walking the pods, and keeps the tallies up to date as
+// pods come and go: what a node's pods take, and how many pods of a topology term are
+// in each domain.  The tallies are plain counts of this class alone.
+//
+// Cost:      WhyNot is O(requests + ports + topology terms) once a node and a term were
+//            asked about, and the nodes for each set of inclusion policies; the first
+//            time, O(pods of the node) and O(shapes that may match + their pods).
+//            Add and Remove are O(requests + terms asked about that count the pod).
+//            Memory O(nodes + pods + matches).
+// Threads:   one at a time: WhyNot keeps its tallies.
+// Ownership: borrows the catalog, which must outlive it.
+// Source:    kubernetes 1.36 and 1.37 pkg/scheduler/framework/plugins.
+
+#ifndef EBB_ENGINE_VERIFY_SLOW_CLUSTER_H_
+#define EBB_ENGINE_VERIFY_SLOW_CLUSTER_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "engine/verify/slow_matches.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+class SlowCluster {
+ public:
+  // REQUIRES: no fork of `snapshot` is open.
+  SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s);
+
+  [[nodiscard]] bool Contains(NodeId node) const { return alive_[Index(node)]; }
+  [[nodiscard]] const std::vector<PodId>& PodsOn(NodeId node) const {
+    return pods_on_[Index(node)];
+  }
+  // kNoNode: not placed.
+  [[nodiscard]] NodeId NodeOf(PodId pod) const { return node_of_[Index(pod)]; }
+
+  // REQUIRES: the pod is not placed.
+  void Add(PodId pod, NodeId node);
+  // Takes all pods off `node` and taints it as being deleted.
+  void BeginRemoval(NodeId node);
+  // Takes the node of BeginRemoval out.
+  void EndRemoval();
+
+  // Which pods selectors match, for budgets too.
+  [[nodiscard]] SlowMatches& matches() { return matches_; }
+
+  // Why `pod`, which is not placed, may not run on `node`: "NodeResourcesFit:
+  // Insufficient cpu".  Empty: it may.
+  [[nodiscard]] std::string WhyNot(PodId pod, NodeId node);
+  // Whether the pod, of which something is not understood, might run there: by what it asks of
+  // the node's registration and by its requests.  A pod with storage of its own might not: whether
+  // its claims allow a node is not known here.
+  [[nodiscard]] bool MayRunAsFarAsUnderstood(PodId pod, NodeId node);
+
+ private:
+  // Nodes by the value that they have for one topology key.
+  struct Domains {
+    std::vector<uint32_t> of;  // By NodeId; kNone: the node lacks the key.
+    size_t count = 0;
+  };
+  static constexpr uint32_t kNone = 0xffffffff;
+
+  // The nodes that a registry takes into account.
+  struct Eligible {
+    std::vector<bool> nodes;        // By NodeId, gone or not.
+    std::vector<uint32_t> present;  // By domain: how many of them are there.
+    size_t domains = 0;             // That have one.
+    std::vector<TableId> tallied;   // Tables of this registry that have a tally.
+  };
+
+  // How many pods of a table's shapes are where.
+  struct Tally {
+    absl::flat_hash_map<uint32_t, int64_t> by_domain;  // Others have none.
+    int64_t anywhere = 0;
+    // kSpread: how many of the domains that are present have so many pods.
+    std::map<int64_t, int64_t> domains_with;
+
+    [[nodiscard]] int64_t In(uint32_t domain) const {
+      const auto it = by_domain.find(domain);
+      return it == by_domain.end() ? 0 : it->second;
+    }
+    void ChangeDomains(int64_t pods, int64_t by) {
+      int64_t& with = domains_with[pods];
+      with += by;
+      if (with == 0) domains_with.erase(pods);
+    }
+  };
+
+  // What pods of a shape ask for and take of the resources that all nodes have, and which
+  // questions need not be asked about them.
+  struct Needs {
+    std::array<int64_t, kFixedResources> fit{};
+    std::array<int64_t, kFixedResources> charge{};
+    bool rare = false;  // Other resources too, or host ports.
+    // A node selector, node affinity or features: not every open node will do.
+    bool selective = false;
+    bool storage = false;
+    bool spread = false;
+    bool terms = false;  // Affinity or anti-affinity to pods, of its own.
+  };
+
+  // What the pods of one node take.
+  struct Load {
+    std::array<__int128, kFixedResources> left{};  // Of the resources that all nodes have.
+    int64_t slots = 0;                             // How many pods the node takes.
+    struct Rare {
+      absl::flat_hash_map<ResourceId, __int128> taken;  // Of other resources.
+      // IPs by port and protocol.
+      absl::flat_hash_map<std::pair<int32_t, TextId>, absl::flat_hash_set<TextId>> ports;
+    };
+    std::unique_ptr<Rare> rare;  // Null: there is none.
+  };
+
+  [[nodiscard]] std::string_view Text(TextId id) const { return catalog_.Text(id); }
+
+  [[nodiscard]] bool Tolerates(const Constraints& constraints, std::string_view key,
+                               std::string_view value, std::string_view effect) const;
+  [[nodiscard]] bool KeepsPodsAway(const Taint& taint) const;
+  [[nodiscard]] bool ToleratesTaintsOf(const Constraints& constraints, NodeId node) const;
+  [[nodiscard]] Needs NeedsOf(const PodShape& shape) const;
+  [[nodiscard]] bool IsOpen(const NodeInfo& info) const;
+  [[nodiscard]] bool IsAffine(const Constraints& constraints, const NodeInfo& info) const;
+
+  [[nodiscard]] std::string_view WhyNotStatically(const PodShape& shape, NodeId node) const;
+  [[nodiscard]] std::string WhyNotForLoad(const PodShape& shape, PodShapeId id, NodeId node);
+  [[nodiscard]] std::string WhyNotForRareLoad(const PodShape& shape, NodeId node,
+                                              const Load& load) const;
+  [[nodiscard]] std::string_view WhyNotForSpread(const PodShape& shape, NodeId node);
+  [[nodiscard]] std::string_view WhyNotForNeighbours(const PodShape& shape, PodShapeId id,
+                                                     NodeId node);
+  [[nodiscard]] std::string WhyNotForStorage(const PodShape& shape, NodeId node) const;
+
+  const Domains& DomainsOf(TopologyKeyId key);
+  Eligible& EligibleFor(RegistryId registry);
+  [[nodiscard]] bool SkipsTainted(RegistryId registry) const;
+  [[nodiscard]] bool MatchesItself(const PodShape& shape) const;
+  void FindRepelling();
+  const std::vector<TableId>& RepelledBy(PodShapeId shape);
+  // Placed or not.
+  const std::vector<PodId>& PodsOf(PodShapeId shape);
+  std::vector<PodShapeId> ShapesOf(TableId table);
+  const Tally& TallyOf(TableId table);
+  // The pod comes to `node` (+1) or leaves it (-1).
+  void Count(PodId pod, NodeId node, int sign);
+  void CountIn(TableId table, NodeId node, int sign);
+  Load& LoadOf(NodeId node);
+  void Charge(PodId pod, Load& load) const;
+
+  const Catalog& catalog_;
+  const int64_t now_s_;
+  const bool matches_os_;
+  SlowMatches matches_;
+  std::vector<bool> alive_;                  // By NodeId.
+  std::vector<std::vector<PodId>> pods_on_;  // By NodeId.
+  std::vector<NodeId> node_of_;              // By PodId.
+  std::vector<Needs> needs_;                 // By PodShapeId.
+  std::vector<bool> open_;  // By NodeId: schedulable, and no taint keeps pods away.
+  NodeId removing_ = kNoNode;
+  std::optional<ClusterSnapshot> storage_;  // Where pods use claims: for their filters.
+
+  // Found out on first use.
+  std::vector<std::vector<PodId>> of_shape_;       // By PodShapeId.
+  std::vector<std::optional<Load>> loads_;         // By NodeId.
+  std::vector<std::optional<Domains>> domains_;    // By TopologyKeyId.
+  std::vector<std::optional<Eligible>> eligible_;  // By RegistryId.
+  std::vector<std::optional<Tally>> tallies_;      // By TableId.
+  std::vector<std::vector<TableId>> tallied_in_;   // By PodShapeId: tallies that count it.
+  // Of kExistingAnti, all at once.
+  std::vector<std::vector<PodShapeId>> having_;    // By TableId: shapes with the term.
+  std::vector<std::vector<TableId>> repelled_by_;  // By PodShapeId.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_VERIFY_SLOW_CLUSTER_H_

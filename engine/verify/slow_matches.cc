@@ -1,0 +1,178 @@
+#include "engine/verify/slow_matches.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace ebb {
+namespace {
+
+// strconv.ParseInt in base 10.
+std::optional<int64_t> ParseInteger(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty()) return std::nullopt;
+  using Limits = std::numeric_limits<int64_t>;
+  __int128 value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + (c - '0');
+    if (-value < Limits::min()) return std::nullopt;
+  }
+  if (negative) value = -value;
+  if (value < Limits::min() || value > Limits::max()) return std::nullopt;
+  return static_cast<int64_t>(value);
+}
+
+bool Contains(const std::vector<TextId>& sorted, TextId item) {
+  const auto it = std::lower_bound(sorted.begin(), sorted.end(), item);
+  return it != sorted.end() && *it == item;
+}
+
+// What selectors read of a shape.
+auto Look(const PodShape& shape) { return std::tie(shape.namespace_name, shape.labels); }
+
+// Calls use(item) for each item of a sorted list once.
+template <typename Use>
+void EachOnce(const std::vector<TextId>& sorted, Use&& use) {
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (i == 0 || sorted[i] != sorted[i - 1]) use(sorted[i]);
+  }
+}
+
+}  // namespace
+
+std::optional<TextId> SlowMatches::ValueOf(const LabelSet& labels, TextId key) {
+  const auto it = std::partition_point(labels.begin(), labels.end(),
+                                       [&](const Label& label) { return label.key < key; });
+  if (it == labels.end() || it->key != key) return std::nullopt;
+  return it->value;
+}
+
+bool SlowMatches::Holds(const LabelRequirement& requirement, const LabelSet& labels) const {
+  const std::optional<TextId> value = ValueOf(labels, requirement.key);
+  const auto number = [&]() { return value ? ParseInteger(catalog_.Text(*value)) : std::nullopt; };
+  switch (requirement.op) {
+    case Operator::kIn:
+      return value && Contains(requirement.values, *value);
+    case Operator::kNotIn:
+      return !value || !Contains(requirement.values, *value);
+    case Operator::kExists:
+      return value.has_value();
+    case Operator::kDoesNotExist:
+      return !value.has_value();
+    case Operator::kGt:
+      return number() && *number() > requirement.bound;
+    case Operator::kLt:
+      return number() && *number() < requirement.bound;
+  }
+  return false;
+}
+
+bool SlowMatches::IsMatch(const PodMatcher& matcher, const PodShape& shape) const {
+  if (!matcher.all_namespaces && !Contains(matcher.namespaces, shape.namespace_name)) return false;
+  if (matcher.selector.nothing) return false;
+  for (const LabelRequirement& requirement : matcher.selector.requirements) {
+    if (!Holds(requirement, shape.labels)) return false;
+  }
+  return true;
+}
+
+bool SlowMatches::IsMatch(std::span<const PodMatcher> all, const PodShape& shape) const {
+  for (const PodMatcher& matcher : all) {
+    if (!IsMatch(matcher, shape)) return false;
+  }
+  return true;
+}
+
+void SlowMatches::MakeIndex() {
+  for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) shapes_.push_back(PodShapeId{s});
+  std::ranges::sort(shapes_, [&](PodShapeId a, PodShapeId b) {
+    return std::tuple_cat(Look(catalog_.shape(a)), std::tie(a)) <
+           std::tuple_cat(Look(catalog_.shape(b)), std::tie(b));
+  });
+  for (uint32_t i = 0; i < shapes_.size(); ++i) {
+    const PodShape& shape = catalog_.shape(shapes_[i]);
+    if (i > 0 && Look(catalog_.shape(shapes_[i - 1])) == Look(shape)) continue;
+    const auto look = static_cast<uint32_t>(begins_.size());
+    begins_.push_back(i);
+    everybody_.push_back(look);
+    for (const Label& label : shape.labels) {
+      labelled_.push_back({.key = label.key, .value = label.value, .look = look});
+    }
+  }
+  begins_.push_back(static_cast<uint32_t>(shapes_.size()));
+  std::ranges::sort(labelled_);
+  for (const Labelled& each : labelled_) labelled_looks_.push_back(each.look);
+}
+
+SlowMatches::Looks SlowMatches::InNamespace(TextId name) const {
+  const auto [begin, end] = std::ranges::equal_range(everybody_, name, {}, [&](uint32_t look) {
+    return catalog_.shape(ShapesOf(look).front()).namespace_name;
+  });
+  return Looks(begin, end);
+}
+
+SlowMatches::Looks SlowMatches::WithKey(TextId key) const {
+  const auto [begin, end] = std::ranges::equal_range(labelled_, key, {}, &Labelled::key);
+  return LabelledFrom(static_cast<size_t>(begin - labelled_.begin()),
+                      static_cast<size_t>(end - labelled_.begin()));
+}
+
+SlowMatches::Looks SlowMatches::WithLabel(TextId key, TextId value) const {
+  const auto [begin, end] = std::ranges::equal_range(
+      labelled_, std::pair(key, value), {},
+      [](const Labelled& each) { return std::pair(each.key, each.value); });
+  return LabelledFrom(static_cast<size_t>(begin - labelled_.begin()),
+                      static_cast<size_t>(end - labelled_.begin()));
+}
+
+// Whatever matches is in these lists, which are disjoint: the fewest that one requirement leads to.
+std::vector<SlowMatches::Looks> SlowMatches::MayMatch(std::span<const PodMatcher> all) const {
+  std::vector<Looks> fewest = {everybody_};
+  size_t least = everybody_.size();
+  // `lists` are those of one requirement that every match fulfils.
+  const auto offer = [&](std::vector<Looks> lists) {
+    size_t size = 0;
+    for (const Looks list : lists) size += list.size();
+    if (size >= least) return;
+    least = size;
+    fewest = std::move(lists);
+  };
+  for (const PodMatcher& matcher : all) {
+    if (matcher.selector.nothing) return {};
+    std::vector<Looks> lists;
+    EachOnce(matcher.namespaces, [&](TextId name) { lists.push_back(InNamespace(name)); });
+    if (!matcher.all_namespaces) offer(std::move(lists));
+    for (const LabelRequirement& requirement : matcher.selector.requirements) {
+      lists.clear();
+      if (requirement.op == Operator::kIn) {
+        EachOnce(requirement.values,
+                 [&](TextId value) { lists.push_back(WithLabel(requirement.key, value)); });
+      } else if (requirement.op == Operator::kExists) {
+        lists.push_back(WithKey(requirement.key));
+      } else {
+        continue;
+      }
+      offer(std::move(lists));
+    }
+  }
+  return fewest;
+}
+
+std::vector<PodShapeId> SlowMatches::Find(std::span<const PodMatcher> all) {
+  if (shapes_.empty()) MakeIndex();
+  std::vector<PodShapeId> found;
+  for (const Looks list : MayMatch(all)) {
+    for (const uint32_t look : list) {
+      const std::span<const PodShapeId> shapes = ShapesOf(look);
+      ++comparisons_;
+      if (!IsMatch(all, catalog_.shape(shapes.front()))) continue;
+      found.insert(found.end(), shapes.begin(), shapes.end());
+    }
+  }
+  return found;
+}
+
+}  // namespace ebb

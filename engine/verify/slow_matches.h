@@ -1,0 +1,79 @@
+// SlowMatches: which pods a selector matches, for the verifier.
+//
+// It reads definitions from the Catalog alone and shares no code with matching.h.
+// Shapes that no selector can tell apart (namespace and labels) are compared once.  A
+// selector is compared with the shapes that have a label, a key or a namespace that it
+// asks for, whichever are fewest, and not with all.
+//
+// Cost:      the index is made on first use, O(n log n) for n labels of all shapes; Find is
+//            O(shapes that are compared x requirements).
+// Threads:   none: Find makes the index.
+// Ownership: borrows the catalog, which must outlive it.
+
+#ifndef EBB_ENGINE_VERIFY_SLOW_MATCHES_H_
+#define EBB_ENGINE_VERIFY_SLOW_MATCHES_H_
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/catalog.h"
+
+namespace ebb {
+
+class SlowMatches {
+ public:
+  explicit SlowMatches(const Catalog& catalog) : catalog_(catalog) {}
+
+  // The value of `key`.
+  [[nodiscard]] static std::optional<TextId> ValueOf(const LabelSet& labels, TextId key);
+  [[nodiscard]] bool Holds(const LabelRequirement& requirement, const LabelSet& labels) const;
+  [[nodiscard]] bool IsMatch(const PodMatcher& matcher, const PodShape& shape) const;
+  [[nodiscard]] bool IsMatch(std::span<const PodMatcher> all, const PodShape& shape) const;
+
+  // Shapes that all of `all` match, each once.
+  [[nodiscard]] std::vector<PodShapeId> Find(std::span<const PodMatcher> all);
+
+  // Selectors that Find compared with a shape.
+  [[nodiscard]] uint64_t comparisons() const { return comparisons_; }
+
+ private:
+  // Shapes that selectors cannot tell apart have one look; looks are numbered.
+  using Looks = std::span<const uint32_t>;
+
+  // A label that a look has.
+  struct Labelled {
+    TextId key;
+    TextId value;
+    uint32_t look;
+    friend auto operator<=>(const Labelled&, const Labelled&) = default;
+  };
+
+  void MakeIndex();
+  [[nodiscard]] std::span<const PodShapeId> ShapesOf(uint32_t look) const {
+    return std::span(shapes_).subspan(begins_[look], begins_[look + 1] - begins_[look]);
+  }
+  [[nodiscard]] Looks InNamespace(TextId name) const;
+  [[nodiscard]] Looks WithKey(TextId key) const;
+  [[nodiscard]] Looks WithLabel(TextId key, TextId value) const;
+  [[nodiscard]] Looks LabelledFrom(size_t begin, size_t end) const {
+    return std::span(labelled_looks_).subspan(begin, end - begin);
+  }
+  [[nodiscard]] std::vector<Looks> MayMatch(std::span<const PodMatcher> all) const;
+
+  const Catalog& catalog_;
+  std::vector<PodShapeId> shapes_;        // By namespace, then labels.  Empty: no index yet.
+  std::vector<uint32_t> begins_;          // Look l is shapes_ from begins_[l] to begins_[l + 1].
+  std::vector<uint32_t> everybody_;       // All looks: 0, 1, 2, ...
+  std::vector<Labelled> labelled_;        // Sorted.
+  std::vector<uint32_t> labelled_looks_;  // Of labelled_, what it names.
+  uint64_t comparisons_ = 0;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_VERIFY_SLOW_MATCHES_H_

@@ -1,0 +1,12 @@
+#include "loop/leaving_pods.h"
+
+#include "predicates/drainability.h"
+
+namespace ebb {
+
+bool GoesWithItsNode(const Catalog& catalog, const PodShape& shape) {
+  return IsDaemonSetPod(catalog, shape) || shape.mirror || shape.static_pod || shape.terminating ||
+         shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
+}
+
+}  // namespace ebb

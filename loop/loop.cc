@@ -1,0 +1,137 @@
+#include "loop/loop.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "loop/told_deletions.h"
+
+namespace ebb {
+// What the next round is to know of the actuator.  False: it does not tell, and nothing may be
+// decided without knowing what is under way.
+bool Loop::TakeStatus(LoopTurn& turn) {
+  absl::StatusOr<ActuatorStatus> status = actuator_.Status(turn.now_s);
+  if (status.ok()) {
+    for (std::string& line : AdvanceDeletions(actuator_, *status, options_.steps, turn.now_s)) {
+      turn.log.push_back(std::move(line));
+    }
+    status = actuator_.Status(turn.now_s);
+  }
+  if (!status.ok()) {
+    turn.log.push_back(absl::StrCat("the actuator's status: ", status.status().message()));
+    return false;
+  }
+  turn.in_deletion = status->running.size();
+  status_ = *std::move(status);
+  told_ = status_.results.size();
+  AddNotBegun(not_begun_, status_);
+  return true;
+}
+
+// Nodes that a policy takes away are in deletion from here on.  False: there is to be no round, as
+// it would not know of pools.
+bool Loop::SizePools(LoopTurn& turn) {
+  sizing_.now_s = turn.now_s;
+  const absl::StatusOr<Observation*> now = rounds_.Observe(turn.now_s);
+  if (now.ok()) {
+    options_.sizer->Decide(**now, status_, sizing_);
+    return true;
+  }
+  turn.log.push_back(absl::StrCat("no round: ", now.status().message()));
+  return false;
+}
+
+// A round that is kept was told of the results.
+void Loop::Acknowledge(LoopTurn& turn) {
+  for (size_t i = 0; i < told_; ++i) {
+    const DeletionResult& result = status_.results[i];
+    if (!result.ok) turn.log.push_back(absl::StrCat("node ", result.node, " stays: ", result.why));
+    turn.ended.push_back(result);
+  }
+  not_begun_.clear();
+  actuator_.Acknowledge(told_);
+}
+
+void Loop::Begin(const std::vector<DeletionOrder>& orders, LoopTurn& turn) {
+  if (orders.empty()) return;
+  const absl::Status begun = actuator_.Begin(orders, turn.now_s);
+  if (begun.ok()) {
+    turn.begun = orders.size();
+    return;
+  }
+  turn.log.push_back(absl::StrCat(orders.size(), " deletions could not begin: ", begun.message()));
+  for (const DeletionOrder& order : orders) {
+    not_begun_.push_back({.node = order.node,
+                          .group = order.group,
+                          .ok = false,
+                          .at_s = turn.now_s,
+                          .why = std::string(begun.message())});
+  }
+}
+
+void Loop::PutSoftTaints(const std::vector<std::string>& nodes, bool taint, LoopTurn& turn) {
+  for (const std::string& node : nodes) {
+    const absl::Status done = actuator_.SoftTaint(node, taint, turn.now_s);
+    if (!done.ok()) turn.log.push_back(absl::StrCat("node ", node, ": ", done.message()));
+  }
+}
+
+void Loop::MakeRound(LoopTurn& turn) {
+  const bool sized = options_.sizer != nullptr;
+  if (sized && !SizePools(turn)) return;
+  ActuatorStatus report = status_;
+  for (const NodeInDeletion& node : sizing_.leave) {
+    report.running.push_back(
+        {.node = node.name, .group = node.group, .drain = true, .since_s = turn.now_s});
+  }
+  absl::StatusOr<RoundOrders> round = rounds_.Make(report, turn.now_s, sizing_.members);
+  if (!round.ok()) {
+    turn.log.push_back(absl::StrCat("no round: ", round.status().message()));
+    return;
+  }
+  Acknowledge(turn);
+  turn.log.insert(turn.log.end(), round->log.begin(), round->log.end());
+  if (sized) options_.sizer->Act(actuator_, sizing_);
+  Begin(round->start, turn);
+  PutSoftTaints(round->untaint, false, turn);
+  PutSoftTaints(round->taint, true, turn);
+  turn.round = *std::move(round);
+}
+
+void Loop::Turn(int64_t now_s) {
+  LoopTurn turn;
+  turn.now_s = now_s;
+  if (TakeStatus(turn)) MakeRound(turn);
+  turn.pools = std::move(sizing_.pools);
+  for (std::string& line : sizing_.log) turn.log.push_back(std::move(line));
+  sizing_ = {};
+  if (options_.on_turn != nullptr) options_.on_turn(turn);
+}
+
+void Loop::Stop(LoopClock& clock) {
+  const int64_t asked_s = clock.EndAskedAtS();
+  while (true) {
+    const int64_t now_s = clock.NowS();
+    const absl::StatusOr<ActuatorStatus> status = actuator_.Status(now_s);
+    if (status.ok()) {
+      for (const RunningDeletion& deletion : status->running) {
+        if (deletion.phase != DeletionPhase::kTainted) continue;
+        // An error leaves the taint to the state's next reader, or to the next time around.
+        (void)actuator_.RollBack(deletion.node, "the loop ends", now_s);
+      }
+      const absl::StatusOr<ActuatorStatus> left = actuator_.Status(now_s);
+      if (left.ok() && left->running.empty()) return;
+      if (left.ok()) (void)AdvanceDeletions(actuator_, *left, options_.steps, now_s);
+    }
+    if (now_s >= std::min(asked_s, clock.EndAskedAtS()) + options_.stop_grace_s) return;
+    clock.WaitUntil(now_s + 1);
+  }
+}
+
+void Loop::Run(LoopClock& clock) {
+  do {
+    Turn(clock.NowS());
+  } while (clock.SleepUntil(clock.NowS() + options_.scan_interval_s));
+  Stop(clock);
+}
+
+}  // namespace ebb

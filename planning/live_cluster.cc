@@ -1,0 +1,456 @@
+#include "planning/live_cluster.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/text.h"
+#include "report/filter_report.h"
+#include "rounds/round_events.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/import/completeness.h"
+#include "snapshot/import/dump_kinds.h"
+#include "snapshot/import/incomplete.h"
+#include "snapshot/objects/any_object_sink.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kBudgets = "PodDisruptionBudget";
+
+// Takes every object as a change.
+class TakingSink final : public AnyObjectSink {
+ public:
+  explicit TakingSink(LiveCluster& cluster) : cluster_(cluster) {}
+  void OnAside(const Aside& aside) override { aside_ = aside; }
+  absl::Status OnList(std::string_view kind, uint64_t items) override {
+    lists_budgets_ |= kind == kBudgets;
+    if (items == 0 && !kind.empty()) empty_kinds_.emplace(kind);
+    return absl::OkStatus();
+  }
+  absl::Status OnUnevaluated(const Unevaluated& object) override {
+    cluster_.PutUnevaluated(object);
+    return absl::OkStatus();
+  }
+  [[nodiscard]] const std::set<std::string, std::less<>>& empty_kinds() const {
+    return empty_kinds_;
+  }
+  [[nodiscard]] bool lists_budgets() const { return lists_budgets_; }
+
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    const Aside aside = std::exchange(aside_, {});
+    const Change change{.object = object,
+                        .resource_version = aside.resource_version,
+                        .pods_ready = aside.pods_ready};
+    return cluster_.Take({&change, 1});
+  }
+
+ private:
+  LiveCluster& cluster_;
+  Aside aside_;  // Of the object that comes next.
+  bool lists_budgets_ = false;
+  std::set<std::string, std::less<>> empty_kinds_;
+};
+
+class NullSink final : public AnyObjectSink {
+ protected:
+  absl::Status OnObject(const objects::ObjectRef&) override { return absl::OkStatus(); }
+};
+
+}  // namespace
+
+LiveSnapshot::Options LiveCluster::HoldingOf(const LoadOptions& options) {
+  using enum LiveSnapshot::Options::UnknownNamespaces;
+  return {.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff,
+          .bypassed_schedulers = options.bypassed_schedulers,
+          .unknown_namespaces = options.assume_complete ? kHaveNames : kKeepPods,
+          .renew_texts = true,
+          .match_os = options.match_os,
+          .kubernetes_version = options.kubernetes_version};
+}
+
+LiveCluster::LiveCluster(const LoadOptions& options) : LiveCluster(options, HoldingOf(options)) {}
+
+LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
+    : options_(std::move(options)), holding_(live), live_(std::move(live)) {}
+
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
+    std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
+    const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read) {
+  InputWatch watch(options.expendable_pods_priority_cutoff);
+  if (options.allow_incomplete) watch.TakePartsOfLists();
+  ImportStats stats;
+  using Loaded = absl::StatusOr<std::unique_ptr<LiveCluster>>;
+  Loaded loaded = LoadNewest(watch, [&]() -> Loaded {
+    auto cluster = std::make_unique<LiveCluster>(options, live);
+    stats = {};
+    absl::Status status = cluster->Read([&](ObjectSink& sink) { return read(watch, sink, stats); });
+    if (!status.ok()) return status;
+    return cluster;
+  });
+  if (!loaded.ok()) return loaded;
+  LoadedCluster cluster = (*loaded)->Here();
+  absl::Status judged = (*loaded)->Judge(watch, std::move(stats), cluster);
+  if (judged.ok()) judged = CheckWhole(cluster.warnings, options.allow_incomplete);
+  if (judged.ok()) return loaded;
+  return absl::Status(judged.code(),
+                      absl::StrCat(Absl(where), where.empty() ? "" : ": ", judged.message()));
+}
+
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_view name,
+                                                                   std::string_view bytes,
+                                                                   const LoadOptions& options,
+                                                                   const Parallelism& parallelism) {
+  return FromDump(name, bytes, options, HoldingOf(options), parallelism);
+}
+
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_view name,
+                                                                   std::string_view bytes,
+                                                                   const LoadOptions& options,
+                                                                   LiveSnapshot::Options live,
+                                                                   const Parallelism& parallelism) {
+  return Load(name, options, std::move(live),
+              [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
+                return watch.Read(name, bytes, sink, stats, parallelism, options.limits);
+              });
+}
+
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
+    std::span<const std::string> inputs, const LoadOptions& options,
+    const Parallelism& parallelism) {
+  return Load(inputs.size() == 1 ? inputs[0] : "", options, HoldingOf(options),
+              [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
+                return watch.Read(inputs, sink, stats, parallelism, options.limits);
+              });
+}
+
+absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects older) {
+  return live_.Take(changes, older);
+}
+
+void LiveCluster::SetAssumeComplete(bool assume_complete) {
+  if (options_.assume_complete == assume_complete) return;
+  options_.assume_complete = assume_complete;
+  judgement_.reset();
+}
+
+void LiveCluster::SetSource(InputSource source) {
+  if (std::exchange(source_, source) != source) judgement_.reset();
+}
+
+void LiveCluster::SetServerVersion(KubernetesVersion version) {
+  server_version_ = version;
+  if (!options_.kubernetes_version) live_.SetVersion(version);
+}
+
+bool LiveCluster::PutUnevaluated(const ObjectSink::Unevaluated& object) {
+  const bool is_new = unevaluated_.Put(object);
+  if (is_new) judgement_.reset();
+  return is_new;
+}
+
+bool LiveCluster::EraseUnevaluated(const ObjectSink::Unevaluated& object) {
+  const bool was_there = unevaluated_.Erase(object);
+  if (was_there) judgement_.reset();
+  return was_there;
+}
+
+absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& read) {
+  TakingSink sink(*this);
+  absl::Status status = read(sink);
+  if (sink.lists_budgets() && !std::exchange(budgets_known_, true)) judgement_.reset();
+  for (const std::string& kind : sink.empty_kinds()) {
+    if (empty_kinds_.insert(kind).second) judgement_.reset();
+  }
+  return status;
+}
+
+void LiveCluster::AllKindsAreListed() {
+  SetSource(InputSource::kFeeder);
+  if (!std::exchange(all_kinds_listed_, true)) judgement_.reset();
+}
+
+LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending) {
+  LoadedCluster cluster{.snapshot = std::move(snapshot),
+                        .pending = std::move(pending),
+                        .newest_time = live_.NewestTime(),
+                        .counts = {},
+                        .warnings = {},
+                        .source = source_};
+  cluster.counts.ended = live_.PodsLeftOut(PodListing::kEnded);
+  cluster.counts.expendable = live_.PodsLeftOut(PodListing::kExpendable);
+  cluster.counts.on_unknown_node = live_.PodsOnUnknownNodes();
+  cluster.counts.first_unknown = live_.FirstPodOnUnknownNode();
+  cluster.counts.scheduling_recorded = live_.SchedulingRecorded();
+  const auto without_node = live_.PodsWithoutNode();
+  for (size_t w = 0; w < without_node.size(); ++w) {
+    cluster.counts.without_node[w] = {.pods = without_node[w].pods, .first = without_node[w].first};
+  }
+  return cluster;
+}
+
+LiveCluster::Version LiveCluster::Unjudged() {
+  LiveBranch branch = live_.Branch();
+  LoadedCluster cluster = LoadedAs(branch.Snapshot(), branch.Pending());
+  return {.branch = std::move(branch), .cluster = std::move(cluster)};
+}
+
+LoadedCluster LiveCluster::Here() { return LoadedAs(live_.Snapshot(), live_.Pending()); }
+
+absl::Status LiveCluster::Judge(const InputWatch& watch, ImportStats stats,
+                                LoadedCluster& cluster) {
+  judgement_.reset();
+  LoadOptions options = options_;
+  options.allow_incomplete = true;  // Each question has its own word about that.
+  if (absl::Status s = JudgeInput(watch, std::move(stats), options, cluster); !s.ok()) return s;
+  judgement_ = {.changes = Changes(),
+                .objects = Objects(),
+                .kinds = live_.Kinds(),
+                .nodes = Nodes(),
+                .pods = Pods(),
+                .warnings = cluster.warnings,
+                .counts = cluster.counts};
+  return absl::OkStatus();
+}
+
+absl::Status LiveCluster::JudgeNow(LoadedCluster& cluster) {
+  if (judgement_ && judgement_->changes == Changes()) {
+    cluster.warnings = judgement_->warnings;
+    cluster.counts = judgement_->counts;
+    return absl::OkStatus();
+  }
+  InputWatch watch(options_.expendable_pods_priority_cutoff);
+  NullSink nothing;
+  const auto give = [&](ObjectSink& sink) {
+    const absl::Status given = live_.ExportAlike(
+        sink,
+        [&](const objects::Pod& first, uint64_t pods) { return watch.OnPodsLike(first, pods); });
+    return given.ok() ? ExportRest(sink) : given;
+  };
+  if (absl::Status s = watch.Look(give, nothing); !s.ok()) return s;
+  if (all_kinds_listed_) watch.AllKindsAreListed();
+  return Judge(watch, {}, cluster);
+}
+
+absl::Status LiveCluster::JudgeLately(LoadedCluster& cluster) {
+  constexpr uint64_t kChangesOfEach = 4;
+  // Whether `more` is above `fewer` by no more than five and a tenth of `before`.
+  const auto about = [](uint64_t fewer, uint64_t more, uint64_t before) {
+    constexpr uint64_t kFew = 5;
+    return more <= fewer + kFew || 10 * (more - fewer) <= before;
+  };
+  const uint64_t objects = Objects();
+  const bool lately = judgement_ && judgement_->kinds == live_.Kinds() &&
+                      Changes() - judgement_->changes < kChangesOfEach * objects &&
+                      4 * objects >= 3 * judgement_->objects &&
+                      4 * objects <= 5 * judgement_->objects &&
+                      about(judgement_->nodes, Nodes(), judgement_->nodes) &&
+                      about(Pods(), judgement_->pods, judgement_->pods) &&
+                      CheckWhole(judgement_->warnings, /*allow_incomplete=*/false).ok();
+  if (!lately || judgement_->changes == Changes()) return JudgeNow(cluster);
+  // What is no cluster is refused at once.
+  if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
+  cluster.warnings = judgement_->warnings;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LiveCluster::Version> LiveCluster::Judged() {
+  Version version = Unjudged();
+  if (absl::Status s = JudgeNow(version.cluster); !s.ok()) return s;
+  if (absl::Status s = CheckWhole(version.cluster.warnings, options_.allow_incomplete); !s.ok())
+    return s;
+  return version;
+}
+
+absl::StatusOr<LiveCluster::Version> LiveCluster::JudgedLately() {
+  Version version = Unjudged();
+  if (absl::Status s = JudgeLately(version.cluster); !s.ok()) return s;
+  if (absl::Status s = CheckWhole(version.cluster.warnings, options_.allow_incomplete); !s.ok())
+    return s;
+  return version;
+}
+
+absl::StatusOr<LoadedCluster> LiveCluster::JudgedLatelyHere() {
+  LoadedCluster cluster = Here();
+  if (absl::Status s = JudgeLately(cluster); !s.ok()) return s;
+  return cluster;
+}
+
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Copy() {
+  auto copy = std::make_unique<LiveCluster>(options_, holding_);
+  if (server_version_) copy->SetServerVersion(*server_version_);
+  copy->SetSource(source_);
+  if (absl::Status s = copy->Read([&](ObjectSink& sink) { return ExportAll(sink); }); !s.ok()) {
+    return s;
+  }
+  return copy;
+}
+
+absl::StatusOr<TrialCluster> TrialCluster::Of(LiveCluster& cluster, const LoadedCluster& judged) {
+  absl::StatusOr<std::unique_ptr<LiveCluster>> copy = cluster.Copy();
+  if (!copy.ok()) return copy.status();
+  LiveCluster::Version version = (*copy)->Unjudged();
+  version.cluster.warnings = judged.warnings;
+  version.cluster.counts = judged.counts;
+  return TrialCluster{.live = *std::move(copy), .version = std::move(version)};
+}
+
+absl::Status LiveCluster::ExportAll(ObjectSink& sink) {
+  const absl::Status given = live_.Export(sink);
+  return given.ok() ? ExportRest(sink) : given;
+}
+
+absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
+  if (absl::Status s = live_.ExportLeftOut(sink); !s.ok()) return s;
+  const auto give = [&sink](const auto& object) { return sink.OnUnevaluated(object); };
+  if (absl::Status s = unevaluated_.ForEach(give); !s.ok()) return s;
+  const bool budgets = budgets_known_ || all_kinds_listed_;
+  if (budgets && live_.Snapshot().catalog().pdbs().empty()) {
+    if (absl::Status s = sink.OnList(kBudgets, 0); !s.ok()) return s;
+  }
+  if (all_kinds_listed_) {
+    for (const DumpKind& each : DumpKinds()) empty_kinds_.emplace(each.kind);
+  }
+  // A list without items says of the kind that it was listed, wherever it stands.
+  for (const std::string& kind : empty_kinds_) {
+    if (kind == kBudgets) continue;
+    if (absl::Status s = sink.OnList(kind, 0); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Json> LiveCluster::Filter(std::string_view pod,
+                                         std::optional<std::string_view> node) {
+  ClusterSnapshot& snapshot = live_.Snapshot();
+  const absl::StatusOr<PodId> id = FindPodNamed(snapshot.catalog(), pod);
+  if (!id.ok()) return id.status();
+  std::optional<NodeId> only;
+  if (node) {
+    const absl::StatusOr<NodeId> found = snapshot.catalog().FindNode(*node);
+    if (!found.ok()) return found.status();
+    only = *found;
+  }
+  return FilterJson(snapshot, *id, only, FilterDetail::kEveryFilter);
+}
+
+class LiveCluster::RoundMarks {
+ public:
+  explicit RoundMarks(LiveCluster& cluster) : cluster_(cluster), changes_(cluster.Changes()) {}
+  ~RoundMarks() {
+    for (const auto& [packed, version] : nodes_) Put(UnpackedObject(packed).ref(), version);
+    for (const auto& [namespace_name, name] : pods_) {
+      objects::Pod pod;
+      pod.meta.namespace_name = namespace_name;
+      pod.meta.name = name;
+      const Change change{.type = Change::Type::kDelete, .object = &pod};
+      EBB_CHECK(cluster_.Take({&change, 1}).ok());
+    }
+    // What was judged is there again.
+    if (cluster_.judgement_) cluster_.judgement_->changes += cluster_.Changes() - changes_;
+  }
+  RoundMarks(const RoundMarks&) = delete;
+  RoundMarks& operator=(const RoundMarks&) = delete;
+
+  absl::Status Mark(const RoundSettings& settings, const std::vector<EvictedPod>& remembered,
+                    std::vector<std::string>& log) {
+    const auto mark = [&](const objects::Node& node, uint64_t version) {
+      nodes_.push_back({.packed = PackObject(&node), .version = version});
+      const objects::Node marked = MarkedUnready(node);
+      Put(&marked, version);
+    };
+    LogUnknownUnready(
+        settings.report,
+        [&](const std::string& name) { return cluster_.live_.VisitNode(name, mark); }, log);
+    PodSink sink(*this);
+    return GiveEvictedPods(
+        NameOfReport(settings), settings.report, remembered,
+        [&](const EvictedPod& pod) { return IsInSnapshot(cluster_.live_, pod); }, sink, log);
+  }
+
+  static bool IsInSnapshot(LiveSnapshot& live, const EvictedPod& pod) {
+    return live.FindPod(pod.namespace_name, pod.name) != kNoPod;
+  }
+
+ private:
+  // Puts evicted pods.
+  class PodSink final : public AnyObjectSink {
+   public:
+    explicit PodSink(RoundMarks& marks) : marks_(marks) {}
+
+   protected:
+    absl::Status OnObject(const objects::ObjectRef& object) override {
+      const objects::ObjectMeta& meta = objects::MetaOf(object);
+      const Change change{.object = object};
+      absl::Status taken = marks_.cluster_.Take({&change, 1});
+      if (taken.ok()) {
+        marks_.pods_.emplace_back(std::string(meta.namespace_name), std::string(meta.name));
+      }
+      return taken;
+    }
+
+   private:
+    RoundMarks& marks_;
+  };
+  struct MarkedNode {
+    std::string packed;  // As it was.
+    uint64_t version = 0;
+  };
+
+  // In place of the same object in another form: it is taken.
+  void Put(const objects::ObjectRef& object, uint64_t version) {
+    const std::string text = version == 0 ? "" : absl::StrCat(version);
+    const Change change{.object = object, .resource_version = text};
+    EBB_CHECK(cluster_.Take({&change, 1}, OlderObjects::kTake).ok());
+  }
+
+  LiveCluster& cluster_;
+  const uint64_t changes_;
+  std::vector<MarkedNode> nodes_;
+  std::vector<std::pair<std::string, std::string>> pods_;  // Namespace, name.
+};
+
+absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
+                                                const std::optional<ScaleDownState>& before,
+                                                RoundObjects objects) {
+  std::vector<EvictedPod> remembered;
+  if (before) remembered = before->actuation.recent_evictions;
+  // A pod of the same name that has ended, or is expendable, is held beside the snapshot: there is
+  // no place for both.
+  const auto is_beside = [&](const EvictedPod& pod) {
+    objects::Pod named;
+    named.meta.namespace_name = pod.namespace_name;
+    named.meta.name = pod.name;
+    return !pod.object.empty() && live_.Holds(&named) && !RoundMarks::IsInSnapshot(live_, pod);
+  };
+  absl::StatusOr<RoundSource> source = RoundSource();
+  if (std::ranges::any_of(remembered, is_beside) ||
+      std::ranges::any_of(settings.report.evictions, is_beside, &DeletionReport::Eviction::pod)) {
+    const auto read = [this](ObjectSink& sink) { return live_.Export(sink); };
+    source = LoadSource(settings, before, read, objects);
+    if (!source.ok()) return source;
+  } else {
+    const auto marks = std::make_shared<RoundMarks>(*this);
+    if (absl::Status s = marks->Mark(settings, remembered, source->log); !s.ok()) return s;
+    source->until = marks;
+    source->cluster = Here();
+    DropEvicted(settings, before, source->cluster);
+    if (objects == RoundObjects::kForRecord) {
+      BinarySnapshotWriter writer([&](std::string_view chunk) {
+        source->objects.append(chunk);
+        return absl::OkStatus();
+      });
+      absl::Status written = ExportAll(writer);
+      if (written.ok()) written = writer.Finish();
+      if (!written.ok()) return written;
+    }
+  }
+  source->cluster_uid = live_.UidOfNamespace("kube-system");
+  return source;
+}
+
+}  // namespace ebb

@@ -1,0 +1,87 @@
+#include "planning/query_fields.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/plan/check_input.h"
+
+namespace ebb {
+namespace {
+
+template <typename Value>
+absl::Status CheckNumber(std::string_view field, Value value, const FieldRange<Value>& range) {
+  if (value >= range.min && value <= range.max) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{}: {} is not from {} to {}", field, value, range.min, range.max));
+}
+
+// Keeps what is wrong first.
+class FieldChecker {
+ public:
+  explicit FieldChecker(std::string path) : path_(std::move(path)) {}
+
+  [[nodiscard]] const absl::Status& status() const { return status_; }
+
+  template <typename Value, typename Bound>
+  void Number(const char* name, const Value& value, const FieldRange<Bound>& range) {
+    status_.Update(CheckNumber<Bound>(path_ + name, static_cast<Bound>(value), range));
+  }
+  template <typename Value, typename Bound>
+  void Number(const char* name, const std::optional<Value>& value, const FieldRange<Bound>& range) {
+    if (value) this->Number(name, *value, range);
+  }
+  void Share(const char* name, double value) { status_.Update(CheckShare(path_ + name, value)); }
+  template <typename Query>
+  void Part(const char* name, const std::optional<Query>& part) {
+    if (!part) return;
+    FieldChecker checker(path_ + name + ".");
+    VisitFields(*part, checker);
+    status_.Update(checker.status());
+  }
+  // These hold nothing that is wrong by itself.  Names are looked for in the cluster.
+  template <typename... Row>
+  void OneOf(const Row&... /*row*/) {}
+  template <typename... Row>
+  void Names(const Row&... /*row*/) {}
+  template <typename... Row>
+  void Switch(const Row&... /*row*/) {}
+
+ private:
+  std::string path_;
+  absl::Status status_;
+};
+
+// What fields say together.
+absl::Status CheckObjective(const SearchQuery& search, bool has_prices, std::string_view prefix) {
+  const auto wrong = [&](std::string_view field, const std::string& what) {
+    return absl::InvalidArgumentError(fmt::format("{}search.{}: {}", prefix, field, what));
+  };
+  if (search.move_cost > 0 && !search.for_cost) {
+    return wrong("move_cost", "is for the objective COST");
+  }
+  if (search.for_cost && !has_prices) {
+    return wrong("objective", fmt::format("COST needs {}prices", prefix));
+  }
+  if (search.max_evictions && search.move_cost > 0) {
+    return wrong("max_evictions", fmt::format("takes no {}search.move_cost", prefix));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckRange(std::string_view field, double value, const FieldRange<double>& range) {
+  return CheckNumber(field, value, range);
+}
+
+absl::Status CheckQuery(const PlanQuery& query, std::string_view prefix) {
+  FieldChecker checker{std::string(prefix)};
+  VisitFields(query, checker);
+  if (!checker.status().ok() || !query.search) return checker.status();
+  return CheckObjective(*query.search, query.prices.has_value(), prefix);
+}
+
+}  // namespace ebb

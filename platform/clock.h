@@ -1,0 +1,59 @@
+// The steady clock, for callers of the engine, which reads none: how long something took, and
+// deadlines.
+
+#ifndef EBB_PLATFORM_CLOCK_H_
+#define EBB_PLATFORM_CLOCK_H_
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/deadline.h"
+
+namespace ebb {
+
+using Clock = std::chrono::steady_clock;
+
+inline double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// REQUIRES: at most some centuries, which the clock can count.
+inline Clock::duration DurationOf(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+// Expires at `end`.
+class ClockDeadline final : public Deadline {
+ public:
+  explicit ClockDeadline(Clock::time_point end) : end_(end) {}
+  [[nodiscard]] bool Expired() const override { return Clock::now() >= end_; }
+
+ private:
+  Clock::time_point end_;
+};
+
+// Of work in parts one after the other: each part ends when its share of the time is over, so what
+// one part leaves is for those after it.
+class ClockDeadlines {
+ public:
+  ClockDeadlines(Clock::time_point start, Clock::duration time, size_t parts) {
+    for (size_t part = 1; part <= parts; ++part) {
+      deadlines_.emplace_back(start + time * part / parts);
+    }
+    for (const ClockDeadline& deadline : deadlines_) each_.push_back(&deadline);
+  }
+  ClockDeadlines(const ClockDeadlines&) = delete;
+  ClockDeadlines& operator=(const ClockDeadlines&) = delete;
+
+  [[nodiscard]] std::span<const Deadline* const> Each() const { return each_; }
+
+ private:
+  std::vector<ClockDeadline> deadlines_;
+  std::vector<const Deadline*> each_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_PLATFORM_CLOCK_H_

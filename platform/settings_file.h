@@ -1,0 +1,94 @@
+// Settings files: YAML that people write for ebb, with fields that are known by name.
+//
+// Whatever is wrong is told with the file, the path of the field and, for a name that
+// is not known, the one that is nearest to it.
+
+#ifndef EBB_PLATFORM_SETTINGS_FILE_H_
+#define EBB_PLATFORM_SETTINGS_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace YAML {
+class Node;
+}
+
+namespace ebb {
+
+// Far more than any settings file has.
+inline constexpr size_t kSettingsBytesMax = size_t{64} << 20;
+// For files that programs write: plans, events, series, usage, reports of actuators.
+inline constexpr size_t kDataBytesMax = size_t{1} << 30;
+
+// Reads a file to its end.  The path may name a pipe only as /dev/stdin, /dev/fd/N and below /proc
+// (process substitution); a named pipe of any other path is refused, and never waited for.
+// Errors: NotFound: the file cannot be opened; InvalidArgument: it is not a regular file;
+//         ResourceExhausted: it has more than `bytes_max` bytes, or memory is short;
+//         DataLoss: it cannot be read to its end.  No error has a part of the text.
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path,
+                                          size_t bytes_max = kSettingsBytesMax);
+
+// InvalidArgument naming the first line of `text` that is not UTF-8.
+absl::Status CheckUtf8(const std::string& file, std::string_view text);
+
+// Calls `parse` with the document.  Errors: InvalidArgument naming the line where the
+// text is not UTF-8 or not YAML, a map has a key twice or a second document starts; what `parse`
+// returns.
+absl::Status ParseSettings(const std::string& file, const std::string& yaml,
+                           absl::FunctionRef<absl::Status(const YAML::Node& root)> parse);
+
+// InvalidArgument: "file: where: what".  `where` may be empty.
+absl::Status BadSetting(std::string_view file, std::string_view where, std::string_view what);
+
+// "no such field; did you mean minSize?"
+std::string NoSuchField(const std::string& field, const std::vector<std::string>& known);
+
+// Reads the value of one field of an item; returns what is wrong with it, or "".
+template <typename Item>
+using FieldReader = std::function<std::string(const YAML::Node& value, Item& item)>;
+template <typename Item>
+using FieldReaders = std::map<std::string, FieldReader<Item>>;
+
+// A scalar in quotes, for messages; "this" for anything else.
+std::string Quoted(const YAML::Node& value);
+
+// nullopt: not such a number.
+std::optional<int64_t> AsInteger(const YAML::Node& value);
+std::optional<double> AsReal(const YAML::Node& value);
+
+// As FieldReader.
+std::string ReadName(const YAML::Node& value, std::string& name);
+std::string ReadBool(const YAML::Node& value, bool& is);
+
+// Calls `read` with each field of the map `node`, which is called `where`; what `read`
+// returns is what is wrong with the field, or "".
+absl::Status VisitFields(
+    const std::string& file, const std::string& where, const YAML::Node& node,
+    absl::FunctionRef<std::string(const std::string& name, const YAML::Node& value)> read);
+
+// Reads the fields of the map `node`, which is called `where`.
+template <typename Item>
+absl::Status ReadFields(const std::string& file, const std::string& where, const YAML::Node& node,
+                        const FieldReaders<Item>& readers, Item& item) {
+  return VisitFields(file, where, node, [&](const std::string& name, const YAML::Node& value) {
+    const auto reader = readers.find(name);
+    if (reader != readers.end()) return reader->second(value, item);
+    std::vector<std::string> known;
+    for (const auto& [each, unused] : readers) known.push_back(each);
+    return NoSuchField(name, known);
+  });
+}
+
+}  // namespace ebb
+
+#endif  // EBB_PLATFORM_SETTINGS_FILE_H_

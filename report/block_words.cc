@@ -1,0 +1,146 @@
+#include "report/block_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/figures.h"
+#include "base/printable.h"
+#include "base/rfc3339.h"
+#include "snapshot/storage.h"
+
+namespace ebb {
+namespace {
+
+std::string ProtectionWords(const PodShape& shape) {
+  if (shape.do_not_disrupt_unstarted) {
+    return "its annotation karpenter.sh/do-not-disrupt protects it for a time from its start, "
+           "which "
+           "is not known";
+  }
+  if (shape.do_not_disrupt_until == PodShape::kForEver) return "";
+  return fmt::format("its annotation karpenter.sh/do-not-disrupt protects it until {}",
+                     FormatRfc3339(shape.do_not_disrupt_until));
+}
+
+std::string BudgetWords(const Catalog& catalog, PodId pod, const Pdb& pdb) {
+  std::string text = OutlookWords(pdb);
+  if (pdb.always_allows_unready && catalog.IsUnready(pod)) {
+    text += fmt::format(
+        "{}the pod is not ready and the budget's unhealthyPodEvictionPolicy is AlwaysAllow, so "
+        "that "
+        "the eviction API would evict it; the autoscaler's rule does not look at that",
+        text.empty() ? "" : "; ");
+  }
+  return text;
+}
+
+// Why a rule before NotSafeToEvict decides about the pod.
+std::string_view EarlierRule(const Catalog& catalog, const PodShape& shape,
+                             const DrainVerdict& verdict) {
+  if (verdict.outcome == DrainOutcome::kSkip) {
+    return shape.mirror ? "a mirror pod goes with its node"
+                        : "the pod is deleted, and past its grace period";
+  }
+  if (IsDaemonSetPod(catalog, shape)) return "a DaemonSet's pod goes with its node";
+  const bool ended = shape.phase == PodPhase::kFailed || shape.phase == PodPhase::kSucceeded;
+  if (ended) return "the pod has ended";
+  return "the rule for pods of kube-system that no budget selects comes first, and lets them move "
+         "at the age of --blocking-system-pod-distruption-timeout";
+}
+
+// Whether the value was probably meant to keep the pod.
+bool MeansYes(std::string_view value) {
+  for (const std::string_view yes : {"true", "yes", "1", "t", "y"}) {
+    if (value.size() == yes.size() &&
+        std::equal(value.begin(), value.end(), yes.begin(), [](unsigned char a, char b) {
+          return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+BudgetOutlook OutlookOf(const Pdb& pdb) {
+  if (pdb.sync_failed) return BudgetOutlook::kNotComputed;
+  if (pdb.disruptions_allowed > 0) return BudgetOutlook::kRecovers;
+  if (pdb.NeverAllows()) return BudgetOutlook::kNeverAllows;
+  const bool waits = pdb.desired_healthy && pdb.expected_pods && *pdb.expected_pods > 0;
+  return waits ? BudgetOutlook::kWaits : BudgetOutlook::kUnknown;
+}
+
+std::string OutlookWords(const Pdb& pdb) {
+  switch (OutlookOf(pdb)) {
+    case BudgetOutlook::kRecovers:
+      return fmt::format(
+          "this plan spends the {} that the budget allows at a time; it recovers when the evicted "
+          "pods are ready elsewhere, and a later round may go on",
+          Count(static_cast<uint64_t>(pdb.disruptions_allowed), "disruption", "disruptions"));
+    case BudgetOutlook::kWaits:
+      return fmt::format(
+          "the budget allows none now, as too few of its pods are healthy: it asks for {} of {}",
+          *pdb.desired_healthy, *pdb.expected_pods);
+    case BudgetOutlook::kNeverAllows:
+      return fmt::format(
+          "the budget never allows any: it asks for {}, and it has {}",
+          Count(static_cast<uint64_t>(*pdb.desired_healthy), "healthy pod", "healthy pods"),
+          Count(static_cast<uint64_t>(*pdb.expected_pods), "pod", "pods"));
+    case BudgetOutlook::kNotComputed:
+      return fmt::format("the budget cannot be computed, its status says SyncFailed{}{}",
+                         pdb.sync_message.empty() ? "" : ": ", Printable(pdb.sync_message));
+    case BudgetOutlook::kUnknown:
+      break;
+  }
+  return "";
+}
+
+std::string BlockWords(const Catalog& catalog, PodId pod, BlockingPodReason reason,
+                       std::optional<PdbId> pdb) {
+  if (reason == BlockingPodReason::kDoNotDisruptAnnotation) {
+    return ProtectionWords(catalog.shape_of(pod));
+  }
+  if (!pdb) return "";
+  return BudgetWords(catalog, pod, catalog.pdbs()[Index(*pdb)]);
+}
+
+std::string PassedOverWords(const Catalog& catalog, PodId pod, const DrainVerdict& verdict) {
+  const PodShape& shape = catalog.shape_of(pod);
+  if (shape.safe_to_evict == SafeToEvict::kOther) {
+    const std::string_view value = catalog.Text(shape.safe_to_evict_text);
+    if (MeansYes(value) || verdict.outcome == DrainOutcome::kBlock) return "";
+    return fmt::format(
+        "its annotation safe-to-evict \"{}\" is ignored: only \"true\", \"false\" and "
+        "\"on-completion\" count",
+        Printable(value));
+  }
+  const bool decided =
+      verdict.outcome == DrainOutcome::kDrain || verdict.outcome == DrainOutcome::kSkip;
+  if (shape.safe_to_evict != SafeToEvict::kFalse || !decided) return "";
+  return fmt::format("its annotation safe-to-evict \"false\" is passed over: {}",
+                     EarlierRule(catalog, shape, verdict));
+}
+
+std::string NotUnderstoodWords(const Catalog& catalog, PodId pod) {
+  const std::string& what = catalog.shape_of(pod).not_understood;
+  return what.empty() ? "" : fmt::format("is not understood: {}", what);
+}
+
+std::string EphemeralWords(const Catalog& catalog, PodId pod) {
+  const PodShape& shape = catalog.shape_of(pod);
+  if (shape.volumes == 0) return "";
+  const PodVolumes& volumes = catalog.storage().volumes(shape.volumes);
+  size_t ephemeral = 0;
+  for (const PodVolumes::ClaimUse& use : volumes.claims) ephemeral += use.ephemeral ? 1 : 0;
+  if (ephemeral == 0) return "";
+  return fmt::format(
+      "{} of it {} ephemeral: made for this pod and deleted with it, so that the pod in its place "
+      "gets a new volume and could run elsewhere; the autoscaler's simulation places the pod with "
+      "the volume that it has",
+      Count(ephemeral, "volume claim", "volume claims"), ephemeral == 1 ? "is" : "are");
+}
+
+}  // namespace ebb

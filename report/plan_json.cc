@@ -1,0 +1,359 @@
+#include "report/plan_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/figures.h"
+#include "base/rfc3339.h"
+#include "report/pass_replay.h"
+#include "report/plan_warnings.h"
+#include "snapshot/import/completeness.h"
+#include "snapshot/import/incomplete.h"
+#include "snapshot/import/input_warning.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no infinity: a utilization of a resource that the node lacks is left out.
+Json Fraction(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json AmountsJson(const NodeAmounts& amounts) {
+  return {{"cpuMilli", amounts.cpu_milli},
+          {"memoryBytes", amounts.memory_bytes},
+          {"gpus", amounts.gpus}};
+}
+
+Json SharesJson(const char* key, const std::vector<PlanReport::Share>& shares) {
+  Json json = Json::array();
+  for (const PlanReport::Share& share : shares) {
+    json.push_back({{key, share.name},
+                    {"nodes", share.nodes},
+                    {"removed", share.removed},
+                    {"freed", AmountsJson(share.freed)}});
+  }
+  return json;
+}
+
+Json KeepersJson(const std::vector<PlanReport::Keeper>& keepers) {
+  Json json = Json::array();
+  for (const PlanReport::Keeper& keeper : keepers) {
+    json.push_back({{"kind", keeper.kind},
+                    {"namespace", keeper.namespace_name},
+                    {"name", keeper.name},
+                    {"reason", keeper.reason},
+                    {"nodes", keeper.nodes}});
+  }
+  return json;
+}
+
+// What is known of nodes at their turn.
+struct AtTurn {
+  std::optional<Utilization> utilization;  // If the plan had brought pods by then.
+  std::optional<PlaceTally> tally;         // Of the pod that found no place.
+};
+
+// Replays the plan once, from node to node in the order of their turns.
+std::unordered_map<uint32_t, AtTurn> ReplayTurns(const PlanReport& report) {
+  std::unordered_map<uint32_t, AtTurn> turns;
+  if (report.context.made->order.empty()) return turns;  // A round's: see PassReplay.
+  PassReplay replay(report.context);
+  std::vector<UnremovableNode> nodes;
+  for (const PlanReport::Removal& removal : report.remove) {
+    nodes.emplace_back().node = removal.node;
+  }
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (replay.HadTurn(kept.why)) nodes.push_back(kept.why);
+  }
+  std::ranges::sort(nodes, {}, [&](const auto& why) { return replay.TurnOf(why.node); });
+  PlaceTallies tallies;
+  ClusterSnapshot& snapshot = replay.snapshot();
+  for (const UnremovableNode& why : nodes) {
+    replay.GoTo(why.node);
+    AtTurn& at = turns[static_cast<uint32_t>(why.node)];
+    if (replay.HasGuests(why.node)) at.utilization = replay.UtilizationOf(why.node);
+    if (why.reason != UnremovableReason::kNoPlaceToMovePods) continue;
+    snapshot.Fork();
+    snapshot.SetGhost(why.node);
+    at.tally = tallies.Of(snapshot, replay.changed(), why.pod);
+    snapshot.Revert();
+  }
+  return turns;
+}
+
+Json RemovalJson(const PlanReport& report, const PlanReport::Removal& removal) {
+  const PlanContext& context = report.context;
+  Json json = NodeHeadJson(report, removal.node);
+  PutUtilization(context, removal.node, json);
+  if (const std::string words = UnreadyWords(context, removal.node); !words.empty()) {
+    json["detail"] = words;
+  }
+  json["risky"] = removal.risky;
+  Json pods = Json::array();
+  for (const PlanReport::PodMove& move : removal.pods) {
+    Json pod = PodNameJson(context.catalog(), move.pod);
+    pod["to"] = context.catalog().NodeName(move.to);
+    for (const NodeId stop : move.via) pod["via"].push_back(context.catalog().NodeName(stop));
+    if (ChangesArchitecture(context.catalog(), move.pod, removal.node, move.to)) {
+      pod["otherArchitecture"] =
+          context.catalog().Text(context.catalog().node(move.to).architecture);
+    }
+    pods.push_back(std::move(pod));
+  }
+  json["pods"] = std::move(pods);
+  const std::vector<PassedOverPod> passed_over =
+      PassedOverOn(context.cluster->snapshot, *context.request, removal.node);
+  for (const PassedOverPod& each : passed_over) {
+    Json pod = PodNameJson(context.catalog(), each.pod);
+    pod["detail"] = each.words;
+    json["passedOver"].push_back(std::move(pod));
+  }
+  return json;
+}
+
+void PutReason(BlockingPodReason reason, std::string_view pdb, Json& pod) {
+  if (reason != BlockingPodReason::kNoReason) pod["reason"] = ToString(reason);
+  if (!pdb.empty()) pod["podDisruptionBudget"] = pdb;
+}
+
+void PutPastVerdict(const Catalog& catalog, const PastVerdict& before, Json& json) {
+  if (before.reason == UnremovableReason::kNoReason) return;
+  json["recentReason"] = ToString(before.reason);
+  if (before.pod_name == kNoText) return;
+  Json pod = {{"namespace", catalog.Text(before.pod_namespace)},
+              {"name", catalog.Text(before.pod_name)}};
+  PutReason(before.blocking_reason, catalog.Text(before.pdb), pod);
+  const bool unplaced = before.reason == UnremovableReason::kNoPlaceToMovePods;
+  json[unplaced ? "unplacedPod" : "blockingPod"] = std::move(pod);
+}
+
+Json TrialsJson(const PlanTrials& trials) {
+  const auto figures_json = [&](const PlanTrials::Figures& figures) -> Json {
+    return {{"pendingMedian", figures.pending_median},
+            {"pendingMax", figures.pending_max},
+            {"landedAsPlanned", RoundedAmount(figures.as_planned)}};
+  };
+  return {{"trials", trials.trials},
+          {"movedPods", trials.evicted},
+          {"randomOrder", figures_json(trials.random_order)},
+          {"planOrder", figures_json(trials.plan_order)}};
+}
+
+Json SummaryJson(const PlanReport& report) {
+  const PlanContext& context = report.context;
+  const LoadCounts& counts = context.cluster->counts;
+  Json by_reason = Json::object();
+  for (const auto& [reason, nodes] : report.kept_by_reason) by_reason[std::string(reason)] = nodes;
+  const size_t later = NodesThatMayGoLater(report);
+  const PodsWithRoom room = CountRoom(context);
+  Json json = {{"nodes", context.cluster->snapshot.nodes()},
+               {"pods", report.pods},
+               {"removed", report.remove.size()},
+               {"movedPods", report.moved},
+               {"kept", report.keep.size()},
+               {"keptByReason", std::move(by_reason)},
+               {"pendingPods", {{"total", room.pending}, {"placed", room.pending_placed}}},
+               {"leftOut",
+                {{"endedPods", counts.ended},
+                 {"expendablePods", counts.expendable},
+                 {"podsOnUnknownNodes", counts.on_unknown_node}}},
+               {"termination", ToString(context.made->plan.termination)},
+               {"freed", AmountsJson(report.freed)},
+               {"byGroup", SharesJson("group", report.by_group)},
+               {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
+               {"byCapacityType", SharesJson("capacityType", report.by_capacity_type)},
+               {"keptMostBy", KeepersJson(report.keepers)}};
+  if (later > 0) json["mayGoLater"] = later;
+  for (const auto& [why, tally] : PodsWithoutRoom(counts)) {
+    json["pendingPods"]["withoutRoom"][std::string(why)] = {{"pods", tally.pods},
+                                                            {"first", tally.first}};
+  }
+  if (context.catalog().version_matters()) {
+    json["kubernetesVersion"] = ToString(context.catalog().kubernetes_version());
+  }
+  if (report.saved_per_hour) {
+    json["savedPerHour"] = RoundedAmount(*report.saved_per_hour);
+    if (!context.prices->currency.empty()) json["currency"] = context.prices->currency;
+  }
+  if (context.search) {
+    json["search"] = {{"firstPlanRemoved", context.search->greedy_nodes},
+                      {"iterations", context.search->iterations},
+                      {"seed", context.search->seed}};
+    if (context.search->max_evictions) {
+      json["search"]["maxEvictions"] = *context.search->max_evictions;
+    }
+    if (const auto& savings = context.search->savings) {
+      json["search"]["moveCost"] = RoundedAmount(savings->move_cost);
+      json["search"]["firstPlanNetSavedPerHour"] = RoundedAmount(savings->greedy);
+      json["search"]["netSavedPerHour"] = RoundedAmount(savings->found);
+    }
+  }
+  if (context.bound) {
+    json["bound"] = {{"removed", context.bound->nodes},
+                     {"gap", Fraction(RoundedAmount(context.bound->Gap(report.remove.size())))}};
+    if (context.bound->savings && context.search && context.search->savings) {
+      json["bound"]["netSavedPerHour"] = RoundedAmount(*context.bound->savings);
+      json["bound"]["netSavedPerHourGap"] =
+          RoundedAmount(context.bound->GapOfSavings(context.search->savings->found));
+    }
+  }
+  if (context.trials) json["trials"] = TrialsJson(*context.trials);
+  if (context.session) json["session"] = SessionJson(*context.session);
+  const std::vector<InputWarning>& warnings = context.cluster->warnings;
+  if (!warnings.empty()) json["warnings"] = InputWarningsJson(warnings);
+  return json;
+}
+
+// How the node's GPUs are shared or partitioned; empty: they are whole.
+Json GpuSharingJson(const PlanReport& report, NodeId node) {
+  const GpuSharing& sharing = report.facts[Index(node)].gpu_sharing;
+  Json json = Json::object();
+  if (sharing.replicas > 1) {
+    json["strategy"] = sharing.strategy;
+    json["replicas"] = sharing.replicas;
+  }
+  if (!sharing.mig_strategy.empty()) json["migStrategy"] = sharing.mig_strategy;
+  if (!sharing.mig_profile.empty()) json["migProfile"] = sharing.mig_profile;
+  if (sharing.devices_are_counted) json["gpusAreMigDevices"] = true;
+  for (const GpuSlices& each : GpuSlicesOf(report.context.cluster->snapshot, node)) {
+    json["migDevices"].push_back({{"profile", each.profile},
+                                  {"resource", each.resource},
+                                  {"requested", each.requested},
+                                  {"allocatable", each.allocatable}});
+  }
+  return json;
+}
+
+}  // namespace
+
+Json SessionJson(const PlanSession& session) {
+  Json json = {{"name", session.name}, {"asOf", FormatRfc3339(session.as_of_s)}};
+  if (session.not_fed_since_s) json["notFedSince"] = FormatRfc3339(*session.not_fed_since_s);
+  if (!session.cluster_uid.empty()) json["clusterUid"] = session.cluster_uid;
+  for (const auto& [kind, since_s] : session.broken_watches) {
+    json["brokenWatches"].push_back({{"kind", kind}, {"since", FormatRfc3339(since_s)}});
+  }
+  return json;
+}
+
+void PutComplete(std::span<const InputWarning> warnings, Json& json) {
+  const std::vector<InputWarning> missing = MissingOf(warnings);
+  json["complete"] = missing.empty();
+  if (!missing.empty()) json["missing"] = InputWarningsJson(missing);
+}
+
+Json PodNameJson(const Catalog& catalog, PodId pod) {
+  return {{"namespace", catalog.Text(catalog.shape_of(pod).namespace_name)},
+          {"name", catalog.Text(catalog.pod(pod).name)}};
+}
+
+Json UtilizationJson(const Catalog& catalog, const Utilization& utilization) {
+  Json json = {{"resource", catalog.Text(utilization.resource)},
+               {"value", Fraction(utilization.utilization)}};
+  if (CountsCpuAndMemory(catalog, utilization)) {
+    json["cpu"] = Fraction(utilization.cpu);
+    json["memory"] = Fraction(utilization.memory);
+  } else {
+    json["gpu"] = Fraction(utilization.gpu);
+  }
+  return json;
+}
+
+void PutUtilization(const PlanContext& context, NodeId node, Json& json) {
+  const auto& utilization = context.made->plan.utilization[Index(node)];
+  if (utilization) json["utilization"] = UtilizationJson(context.catalog(), *utilization);
+}
+
+Json NodeHeadJson(const PlanReport& report, NodeId node) {
+  const NodeFacts& facts = report.facts[Index(node)];
+  Json json = {{"node", report.context.catalog().NodeName(node)}};
+  if (const NodeGroup* group = report.context.groups->Find(node)) json["group"] = group->name;
+  if (!facts.instance_type.empty()) json["instanceType"] = facts.instance_type;
+  if (!facts.zone.empty()) json["zone"] = facts.zone;
+  if (!facts.capacity_type.empty()) json["capacityType"] = facts.capacity_type;
+  json["allocatable"] = AmountsJson(facts.allocatable);
+  if (Json sharing = GpuSharingJson(report, node); !sharing.empty()) {
+    json["gpuSharing"] = std::move(sharing);
+  }
+  if (const NodePrices* const prices = report.context.prices) {
+    json["pricePerHour"] = RoundedAmount(prices->hourly[Index(node)]);
+  }
+  return json;
+}
+
+void PutTally(const PlaceTally& tally, Json& json) {
+  json["nodes"] = tally.nodes;
+  json["fits"] = tally.fits;
+  Json noes = Json::array();
+  for (const PlaceTally::No& no : tally.noes) {
+    noes.push_back({{"filter", FilterName(no.filter)}, {"reason", no.reason}, {"nodes", no.nodes}});
+  }
+  json["reasons"] = std::move(noes);
+}
+
+Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const PlaceTally* tally) {
+  const Catalog& catalog = report.context.catalog();
+  const UnremovableNode& why = kept.why;
+  Json json = NodeHeadJson(report, why.node);
+  json["reason"] = kept.reason;
+  if (const auto detail = DetailOf(report.context, why); !detail.empty()) json["detail"] = detail;
+  PutUtilization(report.context, why.node, json);
+  if (why.before) PutPastVerdict(catalog, *why.before, json);
+  if (why.pod == kNoPod) return json;
+  Json pod = PodNameJson(catalog, why.pod);
+  if (why.reason == UnremovableReason::kNoPlaceToMovePods) {
+    if (tally != nullptr) PutTally(*tally, pod);
+    if (const auto detail = PodDetail(report, why); !detail.empty()) pod["detail"] = detail;
+    json["unplacedPod"] = std::move(pod);
+    return json;
+  }
+  PutReason(why.blocking_reason, why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "",
+            pod);
+  if (const auto detail = PodDetail(report, why); !detail.empty()) pod["detail"] = detail;
+  json["blockingPod"] = std::move(pod);
+  return json;
+}
+
+Json PlanJson(const PlanReport& report) {
+  Json json = {{"apiVersion", kPlanApiVersion},
+               {"kind", "Plan"},
+               {"now", FormatRfc3339(report.context.request->pass.now_s)}};
+  PutComplete(report.context.cluster->warnings, json);
+  json["summary"] = SummaryJson(report);
+  const std::unordered_map<uint32_t, AtTurn> turns = ReplayTurns(report);
+  const auto at_turn = [&](NodeId node) -> const AtTurn& {
+    static const AtTurn none;
+    const auto it = turns.find(static_cast<uint32_t>(node));
+    return it == turns.end() ? none : it->second;
+  };
+  const auto put_utilization = [&](const AtTurn& at, Json& node) {
+    if (!at.utilization) return;
+    node["utilizationAtTurn"] = UtilizationJson(report.context.catalog(), *at.utilization);
+  };
+  Json remove = Json::array();
+  for (const PlanReport::Removal& removal : report.remove) {
+    Json node = RemovalJson(report, removal);
+    put_utilization(at_turn(removal.node), node);
+    remove.push_back(std::move(node));
+  }
+  json["remove"] = std::move(remove);
+  Json keep = Json::array();
+  for (const PlanReport::Kept& kept : report.keep) {
+    const AtTurn& at = at_turn(kept.why.node);
+    Json node = KeptJson(report, kept, at.tally ? &*at.tally : nullptr);
+    put_utilization(at, node);
+    keep.push_back(std::move(node));
+  }
+  json["keep"] = std::move(keep);
+  if (const PodsWithRoom room = CountRoom(report.context); room.displaced > 0) {
+    json["displacedPods"] = {{"total", room.displaced}, {"placed", room.displaced_placed}};
+  }
+  return json;
+}
+
+}  // namespace ebb

@@ -1,0 +1,135 @@
+#include "report/plan_warnings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "absl/container/flat_hash_set.h"
+#include "base/figures.h"
+#include "base/printable.h"
+#include "predicates/drainability.h"
+#include "predicates/pdb_tracker.h"
+#include "report/block_words.h"
+#include "report/plan_report.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kMinimumAssumed = "MinimumAssumed";
+constexpr std::string_view kPassedOver = "SafeToEvictPassedOver";
+constexpr std::string_view kNoRoomForDisplaced = "NoRoomForDisplacedPods";
+
+// Warns of groups without a known minimum that lose all their nodes.
+void WarnOfMinimums(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                    const PlanResult& made, std::vector<InputWarning>& warnings) {
+  std::vector<int64_t> left(groups.groups.size());
+  std::vector<int64_t> going(groups.groups.size());
+  snapshot.alive().ForEach([&](NodeId node) {
+    if (groups.Of(node) != kNoGroup) ++left[Index(groups.Of(node))];
+  });
+  for (const RemovableNode& node : made.plan.remove) {
+    if (groups.Of(node.node) == kNoGroup) continue;
+    --left[Index(groups.Of(node.node))];
+    ++going[Index(groups.Of(node.node))];
+  }
+  constexpr size_t kShown = 5;
+  size_t emptied = 0;
+  std::string names;
+  for (size_t g = 0; g < groups.groups.size(); ++g) {
+    const NodeGroup& group = groups.groups[g];
+    if (group.minimum_is_known || going[g] == 0 || left[g] > 0) continue;
+    if (emptied++ >= kShown) continue;
+    names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", Printable(group.name),
+                         Count(static_cast<uint64_t>(going[g]), "node", "nodes"));
+  }
+  if (emptied == 0) return;
+  if (emptied > kShown) names += fmt::format(" and {} more", emptied - kShown);
+  warnings.push_back(
+      {std::string(kMinimumAssumed),
+       fmt::format("{} lose all of their nodes, as a minimum of 0 is assumed where none is known: "
+                   "{}; --nodes MIN:MAX:NAME or minSize in --node-groups says the minimum",
+                   Count(emptied, "node group", "node groups"), names),
+       ""});
+  if (emptied == 1) {
+    std::string& text = warnings.back().message;
+    text.replace(text.find("lose all of their"), 17, "loses all of its");
+  }
+}
+
+void WarnOfPassedOver(const ClusterSnapshot& snapshot, const PlanRequest& request,
+                      const PlanResult& made, std::vector<InputWarning>& warnings) {
+  size_t pods = 0;
+  std::string first;
+  for (const RemovableNode& node : made.plan.remove) {
+    for (const PassedOverPod& each : PassedOverOn(snapshot, request, node.node)) {
+      if (pods++ > 0) continue;
+      first = fmt::format("{} on {} ({})", Printable(snapshot.catalog().PodName(each.pod)),
+                          Printable(snapshot.catalog().NodeName(node.node)), each.words);
+    }
+  }
+  if (pods == 0) return;
+  warnings.push_back(
+      {std::string(kPassedOver),
+       fmt::format("{} with {} although annotated safe-to-evict: {}{}",
+                   Count(pods, "pod goes", "pods go"), pods == 1 ? "its node" : "their nodes",
+                   first, pods > 1 ? fmt::format(" and {} more", WithCommas(pods - 1)) : ""),
+       ""});
+}
+
+}  // namespace
+
+std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const PlanRequest& request,
+                                        NodeId node) {
+  const Catalog& catalog = snapshot.catalog();
+  std::vector<PassedOverPod> passed_over;
+  std::optional<PdbTracker> budgets;  // Made where some pod is annotated so, which few are.
+  for (const PodId pod : snapshot.PodsOn(node)) {
+    const SafeToEvict annotated = catalog.shape_of(pod).safe_to_evict;
+    if (annotated != SafeToEvict::kFalse && annotated != SafeToEvict::kOther) continue;
+    if (!budgets) budgets.emplace(catalog);
+    const DrainVerdict verdict =
+        JudgePod(catalog, pod, request.planner.drain, *budgets, request.pass.now_s);
+    std::string words = PassedOverWords(catalog, pod, verdict);
+    if (!words.empty()) passed_over.push_back({.pod = pod, .words = std::move(words)});
+  }
+  return passed_over;
+}
+
+// Pods of nodes in deletion that find no room, for which the plan judges no node.
+void WarnOfDisplaced(const Catalog& catalog, const PlanRequest& request, const PlanResult& made,
+                     std::vector<InputWarning>& warnings) {
+  if (made.plan.termination != Termination::kNoRoomForPending) return;
+  absl::flat_hash_set<PodId> packed;
+  for (const Move& move : made.plan.packed) packed.insert(move.pod);
+  size_t pods = 0;
+  std::string first;
+  for (const PodId pod : request.pass.evicting) {
+    if (!packed.contains(pod) && pods++ == 0) first = Printable(catalog.PodName(pod));
+  }
+  if (pods == 0) return;
+  warnings.push_back(
+      {std::string(kNoRoomForDisplaced),
+       fmt::format("{} of nodes in deletion {} no room, so that no node was judged: {}{}",
+                   Count(pods, "pod", "pods"), pods == 1 ? "finds" : "find", first,
+                   pods > 1 ? ", ..." : ""),
+       ""});
+}
+
+void WarnOfPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                const PlanRequest& request, const PlanResult& made,
+                std::vector<InputWarning>& warnings) {
+  std::erase_if(warnings, [](const InputWarning& each) {
+    return each.code == kMinimumAssumed || each.code == kPassedOver ||
+           each.code == kMovesToOtherArchitecture || each.code == kNoRoomForDisplaced;
+  });
+  WarnOfDisplaced(snapshot.catalog(), request, made, warnings);
+  WarnOfMinimums(snapshot, groups, made, warnings);
+  WarnOfPassedOver(snapshot, request, made, warnings);
+  if (auto warning = WarningOfArchitectures(snapshot, made.plan)) {
+    warnings.push_back(*std::move(warning));
+  }
+}
+
+}  // namespace ebb

@@ -1,0 +1,438 @@
+#include "search/bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "engine/deletions_under_way.h"
+#include "engine/pass/workloads.h"
+#include "engine/plan/group_quotas.h"
+#include "predicates/drainability.h"
+#include "search/removable.h"
+#include "search/static_nodes.h"
+#include "search/usable_room.h"
+
+namespace ebb {
+namespace {
+
+struct Term {
+  size_t candidate;
+  absl::int128 amount;
+};
+
+// sum amount * x <= most.
+struct Limit {
+  absl::int128 most = 0;
+  std::vector<Term> terms;  // Amounts above 0.
+};
+
+std::vector<RemovableCandidate> CandidatesOf(const ClusterSnapshot& snapshot,
+                                             const NodeGroups& groups, const PlanRequest& request) {
+  std::vector<NodeId> nodes;
+  if (request.candidates == nullptr) {
+    snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
+  }
+  return FindRemovable(snapshot, groups, request.planner,
+                       request.candidates != nullptr ? *request.candidates : nodes,
+                       request.pass.now_s);
+}
+
+// What a pod both must find free and then takes: where no more than the room is taken by pods
+// that each found theirs, no more of this is.
+int64_t AmountOf(const PodShape& shape, ResourceId resource) {
+  if (resource == kPods) return 1;
+  const auto amount_in = [&](const Requests& requests) {
+    int64_t amount = 0;
+    for (const auto& [asked, quantity] : requests) {
+      if (asked == resource) amount = quantity;
+    }
+    return amount;
+  };
+  return std::max<int64_t>(
+      0, std::min(amount_in(shape.fit_requests), amount_in(shape.charge_requests)));
+}
+
+// A set of nodes that some pods cannot leave: selectors bind them to it, or taints keep them off
+// all others.
+struct Realm {
+  NodeSet nodes;
+  std::vector<bool> classes;  // By StaticClassOf: pods that can be on no other nodes.
+  NodeSet takers;             // Of the nodes, those on which some pod of these may be.
+};
+
+// All nodes that may take pods, and each set of nodes that some pods that may have to move cannot
+// leave; the first kRealmsMax of them, as all are looked at in every round.
+std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest& request,
+                              std::span<const RemovableCandidate> candidates) {
+  constexpr size_t kRealmsMax = 24;
+  const Catalog& catalog = snapshot.catalog();
+  const NodeSet open = OpenNodes(snapshot, request.pass.destinations);
+  const NodeSet none(catalog.nodes());
+  std::vector<Realm> realms = {{.nodes = open, .classes = {}, .takers = none}};
+  std::vector<std::optional<NodeSet>> nodes_of(StaticClasses(catalog));
+  for (const RemovableCandidate& candidate : candidates) {
+    for (const PodId pod : candidate.move) {
+      const PodShapeId shape = catalog.shape_id(pod);
+      std::optional<NodeSet>& nodes = nodes_of[StaticClassOf(catalog, shape)];
+      if (nodes) continue;
+      nodes = StaticNodes(snapshot, catalog.shape(shape), open);
+      const auto is_same = [&](const Realm& realm) { return realm.nodes == *nodes; };
+      if (realms.size() < kRealmsMax && std::ranges::none_of(realms, is_same)) {
+        realms.push_back({.nodes = *nodes, .classes = {}, .takers = none});
+      }
+    }
+  }
+  const auto is_within = [](const NodeSet& inner, const NodeSet& outer) {
+    for (size_t w = 0; w < inner.words().size(); ++w) {
+      if ((inner.words()[w] & ~outer.words()[w]) != 0) return false;
+    }
+    return true;
+  };
+  for (Realm& realm : realms) {
+    for (const std::optional<NodeSet>& nodes : nodes_of) {
+      realm.classes.push_back(nodes && is_within(*nodes, realm.nodes));
+      if (realm.classes.back()) nodes->ForEach([&](NodeId node) { realm.takers.Insert(node); });
+    }
+  }
+  return realms;
+}
+
+// By PodShapeId: by ResourceId what such a pod takes, of shapes of pods that may have to move.
+using AmountsOfShapes = std::vector<std::vector<int64_t>>;
+
+AmountsOfShapes FindAmounts(const Catalog& catalog,
+                            std::span<const RemovableCandidate> candidates) {
+  AmountsOfShapes amounts(catalog.pod_shapes());
+  for (const RemovableCandidate& candidate : candidates) {
+    for (const PodId pod : candidate.move) {
+      std::vector<int64_t>& of = amounts[Index(catalog.shape_id(pod))];
+      if (!of.empty()) continue;
+      for (uint32_t r = 0; r < catalog.resources(); ++r) {
+        of.push_back(AmountOf(catalog.shape_of(pod), ResourceId{r}));
+      }
+    }
+  }
+  return amounts;
+}
+
+// What pods that cannot leave the realm may take of its nodes, of which every node that goes has
+// its share, and what those of its own need elsewhere.  A limit for each resource.
+void AddLimitsOfRealm(const ClusterSnapshot& snapshot, const Realm& realm,
+                      std::span<const RemovableCandidate> candidates,
+                      const AmountsOfShapes& amounts, std::vector<Limit>& limits) {
+  const Catalog& catalog = snapshot.catalog();
+  const size_t resources = catalog.resources();
+  const auto is_bound = [&](PodShapeId shape) {
+    return realm.classes[StaticClassOf(catalog, shape)];
+  };
+  std::set<std::vector<int64_t>> kinds;
+  for (uint32_t shape = 0; shape < amounts.size(); ++shape) {
+    if (!amounts[shape].empty() && is_bound(PodShapeId{shape})) kinds.insert(amounts[shape]);
+  }
+  const std::vector<std::vector<int64_t>> list(kinds.begin(), kinds.end());
+  const UsableRoom usable(list);
+  std::vector<int64_t> room(resources);
+  std::vector<int64_t> most(resources);
+  // A node with more on it than it has takes no pod that asks for any.
+  const auto find_most = [&](NodeId node) {
+    std::ranges::fill(most, 0);
+    if (!realm.takers.Contains(node)) return;
+    for (uint32_t r = 0; r < resources; ++r) {
+      room[r] = std::max<int64_t>(0, snapshot.Free(ResourceId{r}, node));
+    }
+    usable.Of(room, most);
+  };
+  std::vector<Limit> of(resources);
+  snapshot.alive().ForEach([&](NodeId node) {
+    find_most(node);
+    for (size_t r = 0; r < resources; ++r) of[r].most += most[r];
+  });
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    find_most(candidates[c].node);
+    std::vector<absl::int128> amount(most.begin(), most.end());
+    for (const PodId pod : candidates[c].move) {
+      const PodShapeId shape = catalog.shape_id(pod);
+      if (!is_bound(shape)) continue;
+      for (size_t r = 0; r < resources; ++r) amount[r] += amounts[Index(shape)][r];
+    }
+    for (size_t r = 0; r < resources; ++r) {
+      if (amount[r] > 0) of[r].terms.push_back({.candidate = c, .amount = amount[r]});
+    }
+  }
+  std::ranges::move(of, std::back_inserter(limits));
+}
+
+void AddLimitsOfGroups(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
+                       std::span<const RemovableCandidate> candidates, std::vector<Limit>& limits) {
+  const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, now_s);
+  std::vector<Limit> of_groups(quotas.size());
+  for (size_t g = 0; g < quotas.size(); ++g) of_groups[g].most = std::max<int64_t>(0, quotas[g]);
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    of_groups[Index(groups.Of(candidates[c].node))].terms.push_back({.candidate = c, .amount = 1});
+  }
+  std::ranges::move(of_groups, std::back_inserter(limits));
+}
+
+// The budgets with none left, those apart that allow all that candidates could ask of them.
+PdbTracker SpentBudgets(const Catalog& catalog, std::span<const RemovableCandidate> candidates) {
+  std::vector<std::vector<PodId>> pods(catalog.pdbs().size());
+  for (const RemovableCandidate& candidate : candidates) {
+    for (const PodId pod : candidate.move) {
+      for (const PdbId pdb : catalog.shape_of(pod).budgets) pods[Index(pdb)].push_back(pod);
+    }
+  }
+  PdbTracker spent(catalog);
+  for (size_t p = 0; p < pods.size(); ++p) {
+    const int64_t left = spent.remaining(PdbId{static_cast<uint32_t>(p)});
+    if (left <= 0 || left >= static_cast<int64_t>(pods[p].size())) continue;
+    spent.RemovePods(std::span(pods[p]).first(static_cast<size_t>(left)));
+  }
+  return spent;
+}
+
+// Rules that come before that of budgets let some pods go without asking them.  Who asks is
+// found by asking when nothing is left.
+void AddLimitsOfBudgets(const Catalog& catalog, const NodeGroups& groups,
+                        const PlanRequest& request, std::span<const RemovableCandidate> candidates,
+                        std::vector<Limit>& limits) {
+  const PdbTracker spent = SpentBudgets(catalog, candidates);
+  const std::vector<Pdb>& pdbs = catalog.pdbs();
+  std::vector<Limit> nodes(pdbs.size());
+  std::vector<Limit> pods(pdbs.size());
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    for (const PodId pod : candidates[c].move) {
+      if (catalog.shape_of(pod).budgets.empty()) continue;
+      const DrainVerdict verdict =
+          JudgePod(catalog, pod, request.planner.drain, spent, request.pass.now_s,
+                   groups.ManagerOf(candidates[c].node));
+      if (verdict.reason != BlockingPodReason::kNotEnoughPdb || !verdict.pdb) continue;
+      std::vector<Term>& of_pods = pods[Index(*verdict.pdb)].terms;
+      if (of_pods.empty() || of_pods.back().candidate != c) {
+        of_pods.push_back({.candidate = c, .amount = 0});
+        nodes[Index(*verdict.pdb)].terms.push_back({.candidate = c, .amount = 1});
+      }
+      of_pods.back().amount += 1;
+    }
+  }
+  for (size_t p = 0; p < pdbs.size(); ++p) {
+    if (nodes[p].terms.empty()) continue;
+    const int64_t allowed = std::max(0, pdbs[p].disruptions_allowed);
+    nodes[p].most = allowed;
+    absl::int128 most_on_one = 0;
+    for (const Term& term : pods[p].terms) most_on_one = std::max(most_on_one, term.amount);
+    pods[p].most = allowed - 1 + most_on_one;
+    limits.push_back(std::move(nodes[p]));
+    limits.push_back(std::move(pods[p]));
+  }
+}
+
+// At most a share of each workload is evicted.
+void AddLimitsOfWorkloads(const ClusterSnapshot& snapshot, double share,
+                          std::span<const RemovableCandidate> candidates,
+                          std::vector<Limit>& limits) {
+  if (share >= 1) return;
+  const Workloads workloads(snapshot);
+  std::vector<Limit> of_workloads(workloads.pods.size());
+  for (size_t w = 0; w < workloads.pods.size(); ++w) {
+    of_workloads[w].most = PodsOfShare(workloads.pods[w].size(), share);
+  }
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    for (const PodId pod : candidates[c].move) {
+      if (workloads.of[Index(pod)] == Workloads::kNone) continue;
+      std::vector<Term>& terms = of_workloads[workloads.of[Index(pod)]].terms;
+      if (terms.empty() || terms.back().candidate != c) {
+        terms.push_back({.candidate = c, .amount = 0});
+      }
+      terms.back().amount += 1;
+    }
+  }
+  std::ranges::move(of_workloads, std::back_inserter(limits));
+}
+
+// Takes away what cannot go even alone, and then limits that nothing reaches.
+void Reduce(std::vector<Limit>& limits, std::vector<int64_t>& worth) {
+  for (const Limit& limit : limits) {
+    for (const Term& term : limit.terms) {
+      if (term.amount > limit.most) worth[term.candidate] = 0;
+    }
+  }
+  std::erase_if(limits, [&](Limit& limit) {
+    std::erase_if(limit.terms, [&](const Term& term) { return worth[term.candidate] <= 0; });
+    absl::int128 all = 0;
+    for (const Term& term : limit.terms) all += term.amount;
+    return all <= limit.most;
+  });
+}
+
+// Prices as shares: what all of a limit costs.
+class Prices {
+ public:
+  Prices(const std::vector<Limit>& limits, const std::vector<int64_t>& worth)
+      : worth_(worth.begin(), worth.end()), best_(limits.size()) {
+    for (const Limit& limit : limits) {
+      std::vector<std::pair<size_t, double>>& shares = shares_.emplace_back();
+      for (const Term& term : limit.terms) {
+        shares.emplace_back(term.candidate,
+                            static_cast<double>(term.amount) / static_cast<double>(limit.most));
+      }
+    }
+  }
+
+  // Subgradient steps as long as Polyak's, towards a value below the best one that is moved
+  // closer when steps do not reach it.
+  std::vector<double> Find(const Deadline* deadline) {
+    constexpr int kRounds = 3000;
+    constexpr int kPatience = 30;
+    std::vector<double> prices(shares_.size());
+    std::vector<double> slope(shares_.size());
+    double best = Value(prices, slope);
+    double hope = best * 0.3;
+    int waited = 0;
+    for (int round = 0; round < kRounds && hope > 1e-5; ++round) {
+      if (deadline != nullptr && deadline->Expired()) break;
+      const double value = Value(prices, slope);
+      if (value < best - hope * 0.01) waited = 0;
+      if (value < best) {
+        best = value;
+        best_ = prices;
+      }
+      if (++waited > kPatience) {
+        waited = 0;
+        hope /= 2;
+        prices = best_;
+        continue;
+      }
+      double length = 0;
+      for (size_t l = 0; l < prices.size(); ++l) {
+        if (prices[l] <= 0 && slope[l] > 0) slope[l] = 0;  // It cannot go lower.
+        length += slope[l] * slope[l];
+      }
+      if (length <= 0) break;
+      const double step = (value - best + hope) / length;
+      for (size_t l = 0; l < prices.size(); ++l) {
+        prices[l] = std::max(0.0, prices[l] - step * slope[l]);
+      }
+    }
+    return best_;
+  }
+
+  // Of each candidate the worth less its price.
+  std::vector<double> Left(const std::vector<double>& prices) {
+    std::vector<double> slope(shares_.size());
+    Value(prices, slope);
+    return left_;
+  }
+
+ private:
+  // The bound that `prices` give, and how it grows with each of them.
+  double Value(const std::vector<double>& prices, std::vector<double>& slope) {
+    left_ = worth_;
+    double value = 0;
+    for (size_t l = 0; l < prices.size(); ++l) {
+      value += prices[l];
+      if (prices[l] <= 0) continue;
+      for (const auto& [candidate, share] : shares_[l]) left_[candidate] -= prices[l] * share;
+    }
+    for (const double left : left_) value += std::max(0.0, left);
+    for (size_t l = 0; l < prices.size(); ++l) {
+      slope[l] = 1;
+      for (const auto& [candidate, share] : shares_[l]) {
+        if (left_[candidate] > 0) slope[l] -= share;
+      }
+    }
+    return value;
+  }
+
+  std::vector<std::vector<std::pair<size_t, double>>> shares_;  // By limit.
+  std::vector<double> worth_;
+  std::vector<double> best_;
+  std::vector<double> left_;  // Scratch: worth less prices, by candidate.
+};
+
+// The limit with amounts small enough for sums of products.  A choice within `limit` is within it.
+Limit Shrunk(const Limit& limit) {
+  constexpr absl::int128 kMost = absl::int128{1} << 40;
+  const absl::int128 divisor = limit.most / kMost + 1;
+  Limit shrunk{.most = (limit.most + divisor - 1) / divisor, .terms = limit.terms};
+  for (Term& term : shrunk.terms) term.amount /= divisor;
+  return shrunk;
+}
+
+// The bound that `prices` give, in whole numbers: sum price * most, and of each candidate what
+// its worth exceeds its price by.  One unit of worth is 2^shift, so that with all worth together
+// below 2^110 and each price at most all worth, 2^15 limits stay below 2^127.
+int64_t ExactBound(const std::vector<Limit>& limits, const std::vector<int64_t>& worth,
+                   std::span<const double> prices) {
+  constexpr size_t kLimitsMax = size_t{1} << 15;
+  absl::int128 all = 0;
+  for (const int64_t of_node : worth) all += of_node;
+  int shift = 0;
+  while (shift < 90 && (all << (shift + 1)) < (absl::int128{1} << 110)) ++shift;
+  std::vector<absl::int128> left;
+  left.reserve(worth.size());
+  for (const int64_t of_node : worth) left.push_back(absl::int128{of_node} << shift);
+  absl::int128 bound = 0;
+  for (size_t l = 0; l < std::min(limits.size(), kLimitsMax); ++l) {
+    const Limit limit = Shrunk(limits[l]);
+    const double share = std::clamp(prices[l], 0.0, static_cast<double>(all));
+    const absl::int128 price =
+        std::min(absl::int128(std::ldexp(share, shift)), all << shift) / limit.most;
+    bound += price * limit.most;
+    for (const Term& term : limit.terms) left[term.candidate] -= price * term.amount;
+  }
+  for (const absl::int128 of_node : left) bound += std::max(absl::int128{0}, of_node);
+  bound = std::min(bound >> shift, all);
+  return static_cast<int64_t>(std::min(bound, absl::int128{INT64_MAX}));
+}
+
+RemovalBound BoundAsAsked(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                          const PlanRequest& request, std::span<const int64_t> worth,
+                          const Deadline* deadline) {
+  const std::vector<RemovableCandidate> candidates = CandidatesOf(snapshot, groups, request);
+  std::vector<Limit> limits;
+  const AmountsOfShapes amounts = FindAmounts(snapshot.catalog(), candidates);
+  for (const Realm& realm : FindRealms(snapshot, request, candidates)) {
+    AddLimitsOfRealm(snapshot, realm, candidates, amounts, limits);
+  }
+  AddLimitsOfGroups(snapshot, groups, request.pass.now_s, candidates, limits);
+  AddLimitsOfBudgets(snapshot.catalog(), groups, request, candidates, limits);
+  AddLimitsOfWorkloads(snapshot, request.pass.max_workload_share, candidates, limits);
+
+  std::vector<int64_t> worths;
+  for (const RemovableCandidate& candidate : candidates) {
+    worths.push_back(worth.empty() ? 1 : std::max<int64_t>(0, worth[Index(candidate.node)]));
+  }
+  RemovalBound bound;
+  bound.eligible = candidates.size();
+  Reduce(limits, worths);
+  bound.removable = static_cast<size_t>(
+      std::ranges::count_if(worths, [](int64_t of_node) { return of_node > 0; }));
+  Prices search(limits, worths);
+  const std::vector<double> prices = search.Find(deadline);
+  bound.worth = ExactBound(limits, worths, prices);
+  const std::vector<double> left = search.Left(prices);
+  bound.surplus.assign(snapshot.catalog().nodes(), std::numeric_limits<double>::lowest());
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    if (worths[c] > 0) bound.surplus[Index(candidates[c].node)] = left[c];
+  }
+  return bound;
+}
+
+}  // namespace
+
+RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                           const PlanRequest& request, std::span<const int64_t> worth,
+                           const Deadline* deadline) {
+  return BesideDeletions(snapshot, request,
+                         [&](const ClusterSnapshot& beside, const PlanRequest& asked) {
+                           return BoundAsAsked(beside, groups, asked, worth, deadline);
+                         });
+}
+
+}  // namespace ebb

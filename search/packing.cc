@@ -1,0 +1,306 @@
+#include "search/packing.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/check.h"
+#include "engine/pass/workloads.h"
+#include "engine/plan/atomic_groups.h"
+#include "engine/plan/group_quotas.h"
+#include "predicates/filters.h"
+#include "predicates/pdb_tracker.h"
+#include "search/removable.h"
+#include "search/static_nodes.h"
+
+namespace ebb {
+namespace {
+
+// In shares of an average node, all resources added.
+double SizeOf(std::span<const ResourceQuantity> requests, std::span<const double> share) {
+  double size = 0;
+  for (const ResourceQuantity& each : requests) {
+    size += static_cast<double>(each.amount) * share[Index(each.resource)];
+  }
+  return size;
+}
+
+std::vector<double> SharesOf(const ClusterSnapshot& snapshot) {
+  const Catalog& catalog = snapshot.catalog();
+  std::vector<double> offered(catalog.resources());
+  snapshot.alive().ForEach([&](NodeId node) {
+    for (const ResourceQuantity& each : catalog.node(node).allocatable) {
+      offered[Index(each.resource)] += static_cast<double>(each.amount);
+    }
+  });
+  for (double& sum : offered) {
+    sum = sum > 0 ? static_cast<double>(snapshot.nodes()) / sum : 0;
+  }
+  offered[Index(kPods)] = 0;  // Slots are seldom what is missing.
+  return offered;
+}
+
+}  // namespace
+
+PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const ClusterSnapshot& running,
+                               const NodeGroups& groups, const PlanRequest& request,
+                               std::span<const NodeId> candidates, std::span<const int64_t> worth)
+    : quotas(GroupQuotas(snapshot, groups, request.pass.now_s)),
+      open(OpenNodes(snapshot, request.pass.destinations)),
+      movers(snapshot.catalog().nodes()),
+      others(snapshot.catalog().nodes()),
+      share(SharesOf(snapshot)) {
+  const Catalog& catalog = snapshot.catalog();
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    if (catalog.node(NodeId{n}).unschedulable) open.Erase(NodeId{n});
+  }
+  home.resize(catalog.pods(), kNoNode);
+  snapshot.alive().ForEach([&](NodeId node) {
+    for (const PodId pod : snapshot.PodsOn(node)) home[Index(pod)] = node;
+  });
+  const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
+  absl::flat_hash_map<uint32_t, size_t> atomic;  // Unit by group.
+  for (RemovableCandidate& candidate :
+       FindRemovable(snapshot, groups, request.planner, candidates, request.pass.now_s)) {
+    const NodeId node = candidate.node;
+    if (!worth.empty() && worth[Index(node)] <= 0) continue;
+    std::vector<PodId>& move = movers[Index(node)];
+    move = std::move(candidate.move);
+    for (const PodId pod : snapshot.PodsOn(node)) {
+      if (std::ranges::count(move, pod) == 0) others[Index(node)].push_back(pod);
+    }
+    const GroupId group = groups.Of(node);
+    size_t unit = units.size();
+    if (groups.groups[Index(group)].atomic) {
+      unit = atomic.try_emplace(Index(group), unit).first->second;
+    }
+    if (unit == units.size())
+      units.push_back({.nodes = {}, .group = group, .worth = 0, .spends = {}});
+    PackingUnit& of = units[unit];
+    of.nodes.push_back(node);
+    of.worth += worth.empty() ? 1 : worth[Index(node)];
+    of.size += SizeOf(catalog.node(node).allocatable, share);
+    for (const PodId pod : move) of.load += SizeOf(catalog.shape_of(pod).charge_requests, share);
+    of.pods += move.size();
+    // Large pods first: they are the hardest to place.
+    std::ranges::stable_sort(move, std::greater(), [&](PodId pod) {
+      return SizeOf(catalog.shape_of(pod).charge_requests, share);
+    });
+  }
+  std::erase_if(units, [&](const PackingUnit& unit) {
+    const NodeGroup& group = groups.groups[Index(unit.group)];
+    return group.atomic &&
+           !IsWhole(group, static_cast<int64_t>(unit.nodes.size()), registered[Index(unit.group)]);
+  });
+  FindSpends(running, request);
+}
+
+void PackingProblem::FindSpends(const ClusterSnapshot& running, const PlanRequest& request) {
+  const Catalog& catalog = running.catalog();
+  const double max_workload_share = request.pass.max_workload_share;
+  PdbTracker pdbs(catalog);
+  pdbs.RemovePods(request.pass.evicting);
+  const auto pdb_count = static_cast<uint32_t>(catalog.pdbs().size());
+  for (uint32_t p = 0; p < pdb_count; ++p) budgets.push_back(pdbs.remaining(PdbId{p}));
+  std::optional<Workloads> workloads;
+  if (max_workload_share < 1) {
+    workloads.emplace(running);
+    for (const std::vector<PodId>& pods : workloads->pods) {
+      budgets.push_back(static_cast<int32_t>(PodsOfShare(pods.size(), max_workload_share)));
+    }
+  }
+  budget_users.resize(budgets.size());
+  std::map<uint32_t, int32_t> spent;  // By budget.
+  for (uint32_t unit = 0; unit < units.size(); ++unit) {
+    spent.clear();
+    for (const NodeId node : units[unit].nodes) {
+      for (const PodId pod : movers[Index(node)]) {
+        for (const PdbId pdb : catalog.shape_of(pod).budgets) ++spent[Index(pdb)];
+        if (!workloads || workloads->of[Index(pod)] == Workloads::kNone) continue;
+        ++spent[pdb_count + workloads->of[Index(pod)]];
+      }
+    }
+    for (const auto& [budget, pods] : spent) {
+      units[unit].spends.push_back(
+          {.budget = budget, .pods = pods, .least = budget < pdb_count ? 1 : pods});
+      budget_users[budget].push_back(unit);
+    }
+  }
+}
+
+Packing::Packing(const ClusterSnapshot& snapshot, const PackingProblem& problem)
+    : problem_(&problem),
+      snapshot_(snapshot),
+      removed_(problem.units.size()),
+      group_removed_(problem.quotas.size()),
+      budgets_(problem.budgets),
+      bias_(snapshot.catalog().nodes()),
+      room_(snapshot.catalog().nodes()),
+      statics_(StaticClasses(snapshot.catalog())) {
+  snapshot_.alive().ForEach([&](NodeId node) { Renew(node); });
+}
+
+void Packing::SetBias(size_t unit, double nodes) {
+  for (const NodeId node : problem_->units[unit].nodes) {
+    room_[Index(node)] += nodes - bias_[Index(node)];
+    bias_[Index(node)] = nodes;
+  }
+}
+
+void Packing::Renew(NodeId node) {
+  double room = bias_[Index(node)];
+  for (const ResourceQuantity& each : snapshot_.catalog().node(node).allocatable) {
+    room += static_cast<double>(snapshot_.Free(each.resource, node)) *
+            problem_->share[Index(each.resource)];
+  }
+  room_[Index(node)] = room;
+}
+
+void Packing::Touch(NodeId node) {
+  touched_.push_back(node);
+  Renew(node);
+}
+
+const NodeSet& Packing::StaticsOf(PodShapeId id, const PodShape& shape) {
+  std::optional<NodeSet>& statics = statics_[StaticClassOf(snapshot_.catalog(), id)];
+  if (!statics) statics = StaticNodes(snapshot_, shape, problem_->open);
+  return *statics;
+}
+
+NodeId Packing::Fullest(PodShapeId id) {
+  const PodShape& shape = snapshot_.catalog().shape(id);
+  const NodeSet& passed = StaticsOf(id, shape);
+  if (!PreFilter(snapshot_, shape).fits) return kNoNode;
+  NodeId best = kNoNode;
+  double least = std::numeric_limits<double>::infinity();
+  const std::span<const uint64_t> alive = snapshot_.alive().words();
+  const auto has_room = [&](NodeId node) {
+    return std::ranges::all_of(shape.fit_requests, [&](const ResourceQuantity& each) {
+      return snapshot_.Free(each.resource, node) >= each.amount;
+    });
+  };
+  for (size_t w = 0; w < alive.size(); ++w) {
+    for (uint64_t bits = alive[w] & passed.words()[w]; bits != 0; bits &= bits - 1) {
+      const NodeId node{static_cast<uint32_t>(w * kNodesPerWord + std::countr_zero(bits))};
+      if (room_[Index(node)] >= least || !has_room(node)) continue;
+      if (!DynamicFits(snapshot_, shape, node)) continue;
+      best = node;
+      least = room_[Index(node)];
+    }
+  }
+  return best;
+}
+
+bool Packing::Empty(NodeId node) {
+  moving_.clear();
+  for (const PodId pod : snapshot_.PodsOn(node)) {
+    if (problem_->home[Index(pod)] != node) moving_.push_back(pod);
+  }
+  const std::vector<PodId>& own = problem_->movers[Index(node)];
+  moving_.insert(moving_.begin(), own.begin(), own.end());
+  snapshot_.SetGhost(node);
+  for (const PodId pod : moving_) {
+    const NodeId to = Fullest(snapshot_.catalog().shape_id(pod));
+    if (to == kNoNode) return false;
+    snapshot_.AddPod(pod, to);
+    Touch(to);
+  }
+  touched_.push_back(node);
+  snapshot_.RemoveNode(node);
+  return true;
+}
+
+void Packing::Note(size_t unit, bool gone) {
+  const PackingUnit& of = problem_->units[unit];
+  removed_[unit] = gone;
+  worth_ += gone ? of.worth : -of.worth;
+  group_removed_[Index(of.group)] += static_cast<int64_t>(of.nodes.size()) * (gone ? 1 : -1);
+  for (const PackingSpend& spend : of.spends) {
+    budgets_[spend.budget] += gone ? -spend.pods : spend.pods;
+  }
+  if (gone) {
+    order_.push_back(static_cast<uint32_t>(unit));
+  } else {
+    order_.erase(std::ranges::find(order_, unit));
+  }
+}
+
+void Packing::SpentBudgets(size_t unit, std::vector<uint32_t>& spent) const {
+  spent.clear();
+  for (const PackingSpend& each : problem_->units[unit].spends) {
+    if (budgets_[each.budget] < each.least) spent.push_back(each.budget);
+  }
+}
+
+bool Packing::Remove(size_t unit) {
+  const PackingUnit& of = problem_->units[unit];
+  if (group_removed_[Index(of.group)] + static_cast<int64_t>(of.nodes.size()) >
+      problem_->quotas[Index(of.group)]) {
+    return false;
+  }
+  SpentBudgets(unit, spent_);
+  if (!spent_.empty()) return false;
+  const size_t touched = touched_.size();
+  snapshot_.Fork();
+  for (const NodeId node : of.nodes) {
+    if (Empty(node)) continue;
+    snapshot_.Revert();
+    for (size_t i = touched; i < touched_.size(); ++i) Renew(touched_[i]);
+    touched_.resize(touched);
+    return false;
+  }
+  snapshot_.Commit();
+  Note(unit, /*gone=*/true);
+  return true;
+}
+
+void Packing::PutBack(size_t unit) {
+  for (const NodeId node : problem_->units[unit].nodes) {
+    snapshot_.AddNode(node);
+    for (const PodId pod : problem_->movers[Index(node)]) {
+      const NodeId from = snapshot_.NodeOf(pod);
+      snapshot_.MovePod(pod, node);
+      Touch(from);
+    }
+    for (const PodId pod : problem_->others[Index(node)]) snapshot_.AddPod(pod, node);
+    Touch(node);
+  }
+  Note(unit, /*gone=*/false);
+}
+
+void Packing::Begin() {
+  EBB_CHECK(snapshot_.depth() == 0);
+  saved_ = {removed_, order_, group_removed_, budgets_, worth_};
+  touched_.clear();
+  snapshot_.Fork();
+}
+
+void Packing::Commit() { snapshot_.Commit(); }
+
+void Packing::Revert() {
+  snapshot_.Revert();
+  removed_ = saved_.removed;
+  order_ = saved_.order;
+  group_removed_ = saved_.group_removed;
+  budgets_ = saved_.budgets;
+  worth_ = saved_.worth;
+  for (const NodeId node : touched_) Renew(node);
+}
+
+std::vector<Move> Packing::Places() const {
+  std::vector<Move> places;
+  for (const uint32_t unit : order_) {
+    for (const NodeId node : problem_->units[unit].nodes) {
+      for (const PodId pod : problem_->movers[Index(node)]) {
+        places.push_back({pod, snapshot_.NodeOf(pod)});
+      }
+    }
+  }
+  return places;
+}
+
+}  // namespace ebb

@@ -1,0 +1,24 @@
+#include "search/worth.h"
+
+#include <cmath>
+
+#include "search/removable.h"
+
+namespace ebb {
+
+std::vector<int64_t> WorthOfNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                  const PlanRequest& request, std::span<const double> hourly,
+                                  double move_cost) {
+  std::vector<int64_t> worth;
+  for (const double price : hourly) worth.push_back(std::llround(price * 1e6));
+  std::vector<NodeId> nodes;
+  snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
+  const int64_t move = std::llround(move_cost * 1e6);
+  for (const RemovableCandidate& each :
+       FindRemovable(snapshot, groups, request.planner, nodes, request.pass.now_s)) {
+    worth[Index(each.node)] -= move * static_cast<int64_t>(each.move.size());
+  }
+  return worth;
+}
+
+}  // namespace ebb

@@ -1,0 +1,370 @@
+#include "session/session_questions.h"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/json_text.h"
+#include "engine/verify/verify.h"
+#include "planning/plan_answer.h"
+#include "report/explain.h"
+#include "report/filter_report.h"
+#include "report/plan_json.h"
+#include "session/wire_pass.h"
+#include "session/wire_query.h"
+#include "session/wire_report.h"
+#include "session/wire_tables.h"
+#include "session/wire_what_if.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Whether the time of a call has ended.
+bool IsOver(const Deadline* stops) { return stops != nullptr && stops->Expired(); }
+absl::Status TimeIsOver() {
+  return absl::DeadlineExceededError("the call's deadline has passed, or its client has gone");
+}
+
+// The autoscaler's planner places pods by the scheduler's rules alone.
+class BareRules {
+ public:
+  explicit BareRules(ClusterSnapshot& snapshot)
+      : snapshot_(snapshot), matched_os_(snapshot.matches_os()) {
+    snapshot.SetMatchOs(false);
+  }
+  ~BareRules() { snapshot_.SetMatchOs(matched_os_); }
+  BareRules(const BareRules&) = delete;
+  BareRules& operator=(const BareRules&) = delete;
+
+ private:
+  ClusterSnapshot& snapshot_;
+  const bool matched_os_;
+};
+
+// The plan in the call's form.  What needs no report is answered without one: it takes as long as
+// the pass.
+void PutPlan(const PlanContext& context, const wire::PlanCall& call, wire::PlanReply& reply) {
+  PutFigures(context, reply);
+  switch (call.form()) {
+    case wire::AS_DATA:
+      return WritePassPlan(context.catalog(), context.made->plan, reply.mutable_data());
+    case wire::AS_NAMES:
+      for (const RemovableNode& node : context.made->plan.remove) {
+        reply.add_names(std::string(context.catalog().NodeName(node.node)));
+      }
+      return;
+    case wire::AS_TABLES:
+      return PutTables(MakeReport(context), call.rows(), call.every_node(),
+                       *reply.mutable_tables());
+    default:
+      reply.set_plan(IndentedJson(PlanJson(MakeReport(context))));
+  }
+}
+
+}  // namespace
+
+void SessionQuestions::PutStatus(wire::SessionStatus& status) const {
+  status.set_plans(plans_);
+  if (!last_plan_) return;
+  status.set_last_plan_version(last_plan_->version);
+  status.set_last_plan_removes(last_plan_->removes);
+  status.set_last_plan_seconds(last_plan_->seconds);
+}
+
+absl::Status SessionQuestions::WithReport(
+    const wire::PlanInput& input, std::optional<Clock::time_point> end,
+    const std::function<absl::Status(const PlanReport&)>& tell) {
+  return WithPlan(input, end, /*cancelled=*/nullptr, Use::kShown,
+                  [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
+}
+
+absl::StatusOr<PlanQuery> SessionQuestions::QueryOver(const wire::PlanInput& input,
+                                                      std::optional<Clock::time_point> end,
+                                                      std::span<const InputWarning> others,
+                                                      const SessionSettings& settings,
+                                                      LoadedCluster& cluster) const {
+  const absl::StatusOr<int64_t> now_s = JudgeForPlan(
+      settings.groups, others, input.has_now() ? std::optional<int64_t>(input.now()) : std::nullopt,
+      cluster_.ClockS(), cluster);
+  if (!now_s.ok()) return now_s.status();
+  absl::StatusOr<PlanQuery> query = ReadQuery(input, settings.options, settings.groups, end);
+  if (query.ok()) query->now_s = *now_s;
+  return query;
+}
+
+absl::StatusOr<SessionQuestions::Asked> SessionQuestions::Prepare(
+    const wire::PlanInput& input, std::optional<Clock::time_point> end, Use use) {
+  if (absl::Status s = cluster_.CheckAnswers(input); !s.ok()) return s;
+  std::optional<SessionSettings> parsed;
+  const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(input, parsed);
+  if (!settings.ok()) return settings.status();
+  absl::StatusOr<LoadedCluster> judged = cluster_.Judged(input.allow_incomplete(), use);
+  if (!judged.ok()) return judged.status();
+  std::vector<InputWarning> others = cluster_.FeedWarnings();
+  std::ranges::move(ReadWarnings(input), std::back_inserter(others));
+  absl::StatusOr<PlanQuery> query = QueryOver(input, end, others, **settings, *judged);
+  if (!query.ok()) return query.status();
+  return Asked{.cluster = *std::move(judged), .query = *std::move(query)};
+}
+
+absl::Status SessionQuestions::WithPlan(
+    const wire::PlanInput& input, std::optional<Clock::time_point> end, const Deadline* cancelled,
+    Use use, const std::function<absl::Status(const PlanContext&)>& tell) {
+  const auto start = Clock::now();
+  absl::StatusOr<Asked> asked = Prepare(input, end, use);
+  if (!asked.ok()) return asked.status();
+  const auto answer = AnswerPlan(asked->query, asked->cluster, {.cancelled = cancelled}, Threads());
+  if (!answer.ok()) return answer.status();
+  ++plans_;
+  last_plan_ = {.version = cluster_.version(),
+                .removes = (*answer)->made.plan.remove.size(),
+                .seconds = SecondsSince(start)};
+  PlanContext context = (*answer)->Context();
+  context.session = cluster_.AgeForPlans();
+  return tell(context);
+}
+
+absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& call,
+                                                       std::optional<Clock::time_point> end,
+                                                       const Deadline* cancelled) {
+  if (absl::Status s = CheckForm(
+          call.form(), {wire::AS_JSON, wire::AS_DATA, wire::AS_NAMES, wire::AS_TABLES}, "Plan");
+      !s.ok()) {
+    return s;
+  }
+  if (absl::Status s = cluster_.CheckAnswers(call.input()); !s.ok()) return s;
+  // An answer is for one second, as the plan tells its time.
+  wire::PlanCall question = call;
+  if (!question.input().has_now()) {
+    question.mutable_input()->set_now(cluster_.TimeToPlan().now_s);
+  }
+  question.mutable_input()->clear_session();
+  question.mutable_input()->clear_min_version();
+  const wire::Freshness freshness = cluster_.Freshness();
+  // The cluster's age in the answer changes with time alone.
+  const size_t said = cluster_.FeedWarnings().size() + (cluster_.AgeForPlans() ? 1 : 0);
+  const std::string key =
+      absl::StrCat(question.SerializeAsString(), " ", freshness.SerializeAsString(), " ", said);
+  if (std::exchange(answers_revision_, cluster_.revision()) != cluster_.revision()) {
+    answers_.clear();
+  }
+  for (const auto& [asked, answer] : answers_) {
+    if (asked == key) return answer;
+  }
+  wire::PlanReply reply;
+  bool cut = false;
+  const auto tell = [&](const PlanContext& context) -> absl::Status {
+    cut = context.made->plan.termination == Termination::kDeadline;
+    reply.set_version(cluster_.version());
+    if (!cluster_.options().host_fills) *reply.mutable_freshness() = freshness;
+    PutPlan(context, call, reply);
+    reply.set_tried_out(context.trials.has_value());
+    return absl::OkStatus();
+  };
+  const Use use = call.form() == wire::AS_NAMES ? Use::kCarriedOut : Use::kShown;
+  if (absl::Status s = WithPlan(call.input(), end, cancelled, use, tell); !s.ok()) return s;
+  // Another search, other trials or another bound may find more in the time that they have.
+  const wire::PlanInput& input = call.input();
+  if (!cut && !input.has_search() && !input.bound() && !input.has_trials()) {
+    answers_.emplace_back(key, reply);
+    if (answers_.size() > kAnswersKept) answers_.pop_front();
+  }
+  return reply;
+}
+
+Planner& SessionQuestions::PassPlanner(const PlannerOptions& options,
+                                       const std::shared_ptr<Symbols>& symbols) {
+  if (passes_ != nullptr && passes_->options() == options && passes_symbols_ == symbols) {
+    return *passes_;
+  }
+  auto planner = std::make_unique<Planner>(options);
+  if (passes_ != nullptr) planner->Restore(passes_->Save(), symbols);
+  passes_ = std::move(planner);
+  passes_symbols_ = symbols;
+  return *passes_;
+}
+
+template <typename Reply, typename Write>
+absl::StatusOr<Reply> SessionQuestions::MakePass(const wire::PlanInput& question,
+                                                 std::optional<Clock::time_point> end,
+                                                 Write write) {
+  if (absl::Status s = CheckTaken(question, QuestionOf::kPass); !s.ok()) return s;
+  if (absl::Status s = cluster_.CheckAnswers(question); !s.ok()) return s;
+  std::optional<SessionSettings> parsed;
+  const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(question, parsed);
+  if (!settings.ok()) return settings.status();
+  if (absl::Status s = CheckNow(question); !s.ok()) return s;
+  const auto ends = EndOf(question, end);
+  if (!ends.ok()) return ends.status();
+  ClusterSnapshot& snapshot = cluster_.Snapshot();
+  const BareRules bare(snapshot);
+  PassLists lists;
+  absl::StatusOr<PassInput> pass = ReadPass(question, snapshot, (*settings)->groups, lists);
+  if (!pass.ok()) return pass.status();
+  if (!question.has_now()) {
+    pass->now_s = cluster_.TimeToPlan().now_s;
+  }
+  std::optional<Deadlines> deadlines;
+  if (*ends) {
+    deadlines.emplace(**ends, kTimeOfCall);
+    pass->deadline = &deadlines->passes_end;
+  }
+  const PlannerOptions& options = (*settings)->options.scale_down.planner;
+  Planner& planner = PassPlanner(options, cluster_.symbols());
+  const auto start = Clock::now();
+  const absl::StatusOr<ebb::Plan> plan = planner.Pass(snapshot, lists.groups, *pass);
+  if (!plan.ok()) return plan.status();
+  Reply reply;
+  reply.set_pass_seconds(SecondsSince(start));
+  if (absl::Status s = Verify(snapshot, lists.groups, options, *pass, *plan); !s.ok()) return s;
+  reply.set_version(cluster_.version());
+  reply.set_now(pass->now_s);
+  write(snapshot.catalog(), *plan, reply);
+  return reply;
+}
+
+absl::StatusOr<wire::PassReply> SessionQuestions::Pass(const wire::PlanInput& question,
+                                                       std::optional<Clock::time_point> end) {
+  return MakePass<wire::PassReply>(
+      question, end, [this](const Catalog& catalog, const ebb::Plan& plan, wire::PassReply& reply) {
+        WritePassPlan(catalog, plan, reply.mutable_plan());
+        cluster_.PutFreshness(reply);
+      });
+}
+
+absl::StatusOr<wire::PassTable> SessionQuestions::PassTable(const wire::PlanInput& question,
+                                                            std::optional<Clock::time_point> end) {
+  return MakePass<wire::PassTable>(
+      question, end, [](const Catalog& catalog, const ebb::Plan& plan, wire::PassTable& reply) {
+        WritePassTable(catalog, plan, &reply);
+      });
+}
+
+absl::StatusOr<wire::ExplainReply> SessionQuestions::Explain(const wire::ExplainCall& call,
+                                                             std::optional<Clock::time_point> end,
+                                                             const Deadline* stops) {
+  if (call.nodes().empty()) return absl::InvalidArgumentError("nodes: names none");
+  if (absl::Status s = CheckForm(call.form(), {wire::AS_JSON, wire::AS_TABLES}, "Explain");
+      !s.ok()) {
+    return s;
+  }
+  wire::ExplainReply reply;
+  const auto put = [&](const PlanReport& report, std::span<const NodeId> nodes,
+                       std::span<const Counterfactual> remedies) -> absl::Status {
+    if (call.form() == wire::AS_TABLES) {
+      PutExplanations(report, nodes, stops, reply);
+      PutRemedies(remedies, reply);
+    } else {
+      PutExplainFigures(report, reply);
+      Json json = ExplanationJson(report, nodes, stops);
+      if (!IsOver(stops)) PutRemedies(remedies, json);  // Else nodes may be missing.
+      reply.set_json(IndentedJson(json));
+    }
+    if (IsOver(stops)) return TimeIsOver();
+    reply.set_version(cluster_.version());
+    cluster_.PutFreshness(reply);
+    return absl::OkStatus();
+  };
+  const auto tell = [&](const PlanReport& report) -> absl::Status {
+    const std::vector<std::string> names(call.nodes().begin(), call.nodes().end());
+    const absl::StatusOr<std::vector<NodeId>> nodes = FindNodes(report.context.catalog(), names);
+    if (!nodes.ok()) return nodes.status();
+    return put(report, *nodes, {});
+  };
+  const absl::Status explained =
+      call.remedies() ? WithRemedies(call, end, stops, put) : WithReport(call.input(), end, tell);
+  if (!explained.ok()) return explained;
+  return reply;
+}
+
+absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCall& call,
+                                                           const Deadline* stops) {
+  if (call.pods().empty()) return absl::InvalidArgumentError("pods: names none");
+  if (absl::Status s = CheckForm(call.form(), {wire::AS_JSON, wire::AS_TABLES}, "Filter");
+      !s.ok()) {
+    return s;
+  }
+  if (absl::Status s = cluster_.CheckAnswers(
+          call.has_max_age_seconds() ? std::optional(call.max_age_seconds()) : std::nullopt);
+      !s.ok()) {
+    return s;
+  }
+  absl::StatusOr<LoadedCluster> cluster = cluster_.Judged(call.allow_incomplete(), Use::kShown);
+  if (!cluster.ok()) return cluster.status();
+  cluster_.AddFeedWarnings(*cluster);
+  ClusterSnapshot& snapshot = cluster->snapshot;
+  std::optional<NodeId> only;
+  if (!call.node().empty()) {
+    const absl::StatusOr<NodeId> found = snapshot.catalog().FindNode(call.node());
+    if (!found.ok()) return found.status();
+    only = *found;
+  }
+  const uint64_t pods = static_cast<uint64_t>(call.pods_size());
+  const uint64_t nodes = only ? 1 : snapshot.nodes();
+  if (pods * nodes > kVerdictsMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("pods: ", pods, " of them on ", nodes,
+                                                     " nodes are more than ", kVerdictsMax,
+                                                     " verdicts; ask of fewer, or of one node"));
+  }
+  wire::FilterReply reply;
+  Json results = Json::array();
+  for (const std::string& name : call.pods()) {
+    if (IsOver(stops)) return TimeIsOver();
+    const absl::StatusOr<PodId> pod = FindListedPod(*cluster, name);
+    if (!pod.ok()) return pod.status();
+    if (call.form() == wire::AS_TABLES) {
+      PutVerdicts(snapshot, *pod, only, *reply.add_pods());
+    } else {
+      results.push_back(FilterJson(snapshot, *pod, only, FilterDetail::kEveryFilter));
+    }
+  }
+  if (call.form() == wire::AS_JSON) reply.set_json(IndentedJson(Json{{"results", results}}));
+  reply.set_version(cluster_.version());
+  PutWarnings(cluster->warnings, reply);
+  reply.set_left_out(LeftOutText(cluster->counts));
+  cluster_.PutFreshness(reply);
+  return reply;
+}
+
+absl::StatusOr<wire::PlanChange> SessionQuestions::PlanChanges(const wire::PlanInput& input,
+                                                               ToldPlan& told) {
+  wire::PlanChange change;
+  const auto tell = [&](const PlanReport& report) {
+    const Json plan = PlanJson(report);
+    ToldPlan now;
+    now.told = true;
+    now.is_fed = cluster_.IsFed();
+    for (const Json& node : plan["remove"]) now.removes[node["node"]] = CompactJson(node);
+    for (const Json& node : plan["keep"]) now.keeps[node["node"]] = CompactJson(node);
+    const auto differs = [](const auto& before, const auto& entry) {
+      const auto it = before.find(entry.first);
+      return it == before.end() || it->second != entry.second;
+    };
+    for (const auto& entry : now.removes) {
+      if (differs(told.removes, entry)) change.add_removes(entry.second);
+    }
+    for (const auto& entry : now.keeps) {
+      if (differs(told.keeps, entry)) change.add_keeps(entry.second);
+    }
+    for (const auto* before : {&told.removes, &told.keeps}) {
+      for (const auto& [node, unused] : *before) {
+        if (!now.removes.contains(node) && !now.keeps.contains(node)) change.add_gone_nodes(node);
+      }
+    }
+    change.set_version(cluster_.version());
+    change.set_now(report.context.request->pass.now_s);
+    change.set_whole(!told.told);
+    change.set_remove_count(report.remove.size());
+    cluster_.PutFreshness(change);
+    told = std::move(now);
+    return absl::OkStatus();
+  };
+  if (absl::Status s = WithReport(input, std::nullopt, tell); !s.ok()) return s;
+  return change;
+}
+
+}  // namespace ebb

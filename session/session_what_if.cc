@@ -1,0 +1,213 @@
+// The questions of a session that try changes, or many plans: remedies, blockers, the frontier and
+// what-if.
+//
+// Changes are tried on a copy of the cluster: taking a change back would leave pods and nodes in
+// another order than the one that they came in, and later plans would differ.
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "planning/plan_answer.h"
+#include "report/explain.h"
+#include "report/plan_comparison.h"
+#include "report/plan_json.h"
+#include "session/session_questions.h"
+#include "session/wire_query.h"
+#include "session/wire_tables.h"
+#include "session/wire_what_if.h"
+#include "what_if/apply_what_if.h"
+#include "what_if/blockers.h"
+#include "what_if/counterfactual.h"
+#include "what_if/patched_cluster.h"
+#include "what_if/what_if_file.h"
+
+namespace ebb {
+namespace {
+
+// How long a call tries changes at most, like a search (wire_query.cc).
+constexpr double kTrialSecondsMax = 600;
+
+// When a call has no more time to try changes: a tenth of its time is for the answer.
+class TrialsEnd {
+ public:
+  TrialsEnd(const PlanQuery& query, const Deadline* cancelled)
+      : deadlines_(Clock::now() + DurationOf(std::min(query.seconds.value_or(kTrialSecondsMax),
+                                                      kTrialSecondsMax)),
+                   query.shares),
+        ends_(&deadlines_.verification_ends, cancelled) {}
+  TrialsEnd(const TrialsEnd&) = delete;
+  TrialsEnd& operator=(const TrialsEnd&) = delete;
+
+  [[nodiscard]] const Deadline& ends() const { return ends_; }
+
+ private:
+  const Deadlines deadlines_;
+  const FirstDeadline ends_;
+};
+
+// That the input has none of what is looked for beyond a greedy plan.
+absl::Status RefuseBeyondGreedy(const wire::PlanInput& input, std::string_view call) {
+  const char* const field = input.has_search()   ? "search"
+                            : input.bound()      ? "bound"
+                            : input.has_trials() ? "trials"
+                                                 : nullptr;
+  if (field == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("input.", field, ": ", Absl(call), " takes none"));
+}
+
+absl::Status CheckFrontierInput(const wire::PlanInput& input) {
+  const wire::Search& search = input.search();
+  const char* const field = input.bound()                               ? "bound"
+                            : input.has_trials()                        ? "trials"
+                            : search.objective() != wire::Search::NODES ? "search.objective"
+                            : search.move_cost() != 0                   ? "search.move_cost"
+                            : search.has_max_evictions()                ? "search.max_evictions"
+                                                                        : nullptr;
+  if (field == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("input.", field, ": Frontier takes none"));
+}
+
+// A reply's fields on the cluster that was asked about.
+template <typename Reply>
+void PutCluster(const LoadedCluster& cluster, Reply& reply) {
+  PutWarnings(cluster.warnings, reply);
+  reply.set_left_out(LeftOutText(cluster.counts));
+}
+
+}  // namespace
+
+absl::Status SessionQuestions::WithRemedies(const wire::ExplainCall& call,
+                                            std::optional<Clock::time_point> end,
+                                            const Deadline* stops, const TellRemedies& tell) {
+  if (call.input().has_search() || call.input().trials().has_robust()) {
+    return absl::InvalidArgumentError(
+        "remedies: each is tried with a plan that is not searched for; the input has search or "
+        "trials.robust");
+  }
+  absl::StatusOr<Asked> asked = Prepare(call.input(), end, Use::kShown);
+  if (!asked.ok()) return asked.status();
+  absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(asked->cluster);
+  if (!copied.ok()) return copied.status();
+  const auto answer =
+      AnswerPlan(asked->query, copied->version.cluster, {.cancelled = stops}, Threads());
+  if (!answer.ok()) return answer.status();
+  PlanContext context = (*answer)->Context();
+  context.session = cluster_.AgeForPlans();
+  const PlanReport report = MakeReport(context);
+  const absl::StatusOr<std::vector<NodeId>> nodes = FindNodes(
+      context.catalog(), std::vector<std::string>(call.nodes().begin(), call.nodes().end()));
+  if (!nodes.ok()) return nodes.status();
+  const TrialsEnd end_of_trials(asked->query, stops);
+  const absl::StatusOr<std::vector<Counterfactual>> found =
+      FindAllRemedies(report, *nodes, asked->query, *copied->live, &end_of_trials.ends());
+  if (!found.ok()) return found.status();
+  return tell(report, *nodes, *found);
+}
+
+absl::StatusOr<wire::BlockersReply> SessionQuestions::Blockers(const wire::BlockersCall& call,
+                                                               std::optional<Clock::time_point> end,
+                                                               const Deadline* cancelled) {
+  if (absl::Status s = RefuseBeyondGreedy(call.input(), "Blockers"); !s.ok()) return s;
+  absl::StatusOr<Asked> asked = Prepare(call.input(), end, Use::kShown);
+  if (!asked.ok()) return asked.status();
+  absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(asked->cluster);
+  if (!copied.ok()) return copied.status();
+  const auto answer =
+      AnswerPlan(asked->query, copied->version.cluster, {.cancelled = cancelled}, Threads());
+  if (!answer.ok()) return answer.status();
+  const std::optional<NodePrices>& prices = (*answer)->prices;
+  BlockersOptions options;
+  if (call.limit() > 0) options.limit = call.limit();
+  if (prices) {
+    options.price = [&hourly = prices->hourly](NodeId node) { return hourly[Index(node)]; };
+  }
+  const TrialsEnd end_of_trials(asked->query, cancelled);
+  options.deadline = &end_of_trials.ends();
+  const absl::StatusOr<ebb::Blockers> found =
+      FindBlockers((*answer)->Report(), asked->query, *copied->live, options);
+  if (!found.ok()) return found.status();
+  wire::BlockersReply reply;
+  reply.set_version(cluster_.version());
+  reply.set_now(asked->query.now_s);
+  PutBlockers(*found, reply);
+  if (prices) reply.set_currency(prices->currency);
+  PutCluster(copied->version.cluster, reply);
+  cluster_.PutFreshness(reply);
+  return reply;
+}
+
+absl::StatusOr<wire::FrontierReply> SessionQuestions::Frontier(const wire::FrontierCall& call,
+                                                               std::optional<Clock::time_point> end,
+                                                               const Deadline* cancelled) {
+  if (absl::Status s = CheckFrontierInput(call.input()); !s.ok()) return s;
+  absl::StatusOr<Asked> asked = Prepare(call.input(), end, Use::kShown);
+  if (!asked.ok()) return asked.status();
+  const absl::StatusOr<FrontierAnswer> found =
+      AnswerFrontier(asked->query, asked->cluster, {.cancelled = cancelled}, Threads());
+  if (!found.ok()) return found.status();
+  wire::FrontierReply reply;
+  reply.set_version(cluster_.version());
+  reply.set_now(asked->query.now_s);
+  reply.set_nodes(asked->cluster.snapshot.nodes());
+  PutFrontier(found->frontier.points, reply);
+  if (found->prices) reply.set_currency(found->prices->currency);
+  PutCluster(asked->cluster, reply);
+  cluster_.PutFreshness(reply);
+  return reply;
+}
+
+absl::StatusOr<wire::WhatIfReply> SessionQuestions::WhatIf(const wire::WhatIfCall& call,
+                                                           std::optional<Clock::time_point> end,
+                                                           const Deadline* cancelled) {
+  const std::string name =
+      call.changes_name().empty() ? "changes" : std::string(call.changes_name());
+  const absl::StatusOr<ebb::WhatIf> what_if = ParseWhatIf(name, call.changes());
+  if (!what_if.ok()) return what_if.status();
+  absl::StatusOr<Asked> before = Prepare(call.input(), end, Use::kShown);
+  if (!before.ok()) return before.status();
+  absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(before->cluster);
+  if (!copied.ok()) return copied.status();
+  LoadedCluster& cluster = copied->version.cluster;
+  const auto plan_of = [&](const PlanQuery& query,
+                           LoadedCluster& of) -> absl::StatusOr<nlohmann::ordered_json> {
+    const auto answer = AnswerPlan(query, of, {.cancelled = cancelled}, Threads());
+    if (!answer.ok()) return answer.status();
+    return PlanJson((*answer)->Report());
+  };
+  const absl::StatusOr<nlohmann::ordered_json> plan_before = plan_of(before->query, cluster);
+  if (!plan_before.ok()) return plan_before.status();
+
+  PatchedCluster patched(*copied->live);
+  const absl::StatusOr<std::vector<std::string>> notes =
+      ApplyWhatIf(*what_if, cluster.snapshot, patched);
+  if (!notes.ok()) return notes.status();
+  LiveCluster::Version changed = copied->live->Unjudged();
+  const wire::PlanInput& then = call.has_then() ? call.then() : call.input();
+  std::optional<SessionSettings> parsed;
+  const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(then, parsed);
+  if (!settings.ok()) return settings.status();
+  const absl::StatusOr<PlanQuery> query =
+      QueryOver(then, end, /*others=*/{}, **settings, changed.cluster);
+  if (!query.ok()) return query.status();
+  const absl::StatusOr<nlohmann::ordered_json> plan_after = plan_of(*query, changed.cluster);
+  if (!plan_after.ok()) return plan_after.status();
+  const absl::StatusOr<PlanComparison> comparison = ComparePlans(*plan_before, *plan_after);
+  if (!comparison.ok()) return comparison.status();
+  wire::WhatIfReply reply;
+  reply.set_version(cluster_.version());
+  reply.set_now(before->query.now_s);
+  PutComparison(*comparison, *reply.mutable_differences());
+  for (const std::string& note : *notes) reply.add_notes(note);
+  PutCluster(cluster, reply);
+  cluster_.PutFreshness(reply);
+  return reply;
+}
+
+}  // namespace ebb

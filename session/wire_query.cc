@@ -1,0 +1,275 @@
+#include "session/wire_query.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/text.h"
+#include "base/time_range.h"
+#include "groups/prices.h"
+#include "planning/query_fields.h"
+
+namespace ebb {
+
+namespace wire = v1alpha1;
+
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+// The field of that name.  That there is none, or one of another type, is a bug of the table.
+const FieldDescriptor& FieldOf(const Message& message, const char* name) {
+  const FieldDescriptor* const field = message.GetDescriptor()->FindFieldByName(name);
+  EBB_CHECK(field != nullptr);
+  return *field;
+}
+
+// Reads the rows of query_fields.h from a message.  What is absent stays as it is.
+class MessageReader {
+ public:
+  MessageReader(const Message& message, std::string path)
+      : message_(message), from_(*message.GetReflection()), path_(std::move(path)) {}
+
+  [[nodiscard]] const absl::Status& status() const { return status_; }
+
+  template <typename Value, typename Bounds>
+  void Number(const char* name, Value& value, const Bounds& /*range*/) {
+    if (const FieldDescriptor* const field = Given(name)) value = NumberIn<Value>(*field);
+  }
+  template <typename Value, typename Bounds>
+  void Number(const char* name, std::optional<Value>& value, const Bounds& /*range*/) {
+    if (const FieldDescriptor* const field = Given(name)) value = NumberIn<Value>(*field);
+  }
+  void Share(const char* name, double& value) {
+    if (const FieldDescriptor* const field = Given(name)) value = NumberIn<double>(*field);
+  }
+  void Switch(const char* name, bool& value) {
+    if (const FieldDescriptor* const field = Given(name)) value = from_.GetBool(message_, field);
+  }
+  // The enumeration has the words as its names, in capitals.
+  template <typename Value, size_t kSize>
+  void OneOf(const char* name, Value& value, const Word<Value> (&words)[kSize]) {
+    const FieldDescriptor& field = FieldOf(message_, name);
+    const int number = from_.GetEnumValue(message_, &field);
+    const auto* const given = field.enum_type()->FindValueByNumber(number);
+    const auto found =
+        given == nullptr ? std::nullopt : ValueOf(words, absl::AsciiStrToLower(given->name()));
+    if (found) {
+      value = *found;
+    } else {
+      status_.Update(
+          absl::InvalidArgumentError(absl::StrCat(path_, name, ": there is no ", number)));
+    }
+  }
+  void Names(const char* name, std::optional<std::vector<std::string>>& value) {
+    const FieldDescriptor* const field = Given(name);
+    if (field == nullptr) return;
+    const auto& names = static_cast<const wire::NodeNames&>(from_.GetMessage(message_, field));
+    value.emplace(names.nodes().begin(), names.nodes().end());
+  }
+  template <typename Query>
+  void Part(const char* name, std::optional<Query>& part) {
+    const FieldDescriptor* const field = Given(name);
+    if (field == nullptr) return;
+    MessageReader reader(from_.GetMessage(message_, field), absl::StrCat(path_, name, "."));
+    VisitFields(part.emplace(), reader);
+    status_.Update(reader.status());
+  }
+
+ private:
+  // Null: the message does not have it.
+  [[nodiscard]] const FieldDescriptor* Given(const char* name) const {
+    const FieldDescriptor& field = FieldOf(message_, name);
+    return !field.has_presence() || from_.HasField(message_, &field) ? &field : nullptr;
+  }
+  template <typename Value>
+  [[nodiscard]] Value NumberIn(const FieldDescriptor& field) const {
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        return static_cast<Value>(from_.GetDouble(message_, &field));
+      case FieldDescriptor::CPPTYPE_INT64:
+        return static_cast<Value>(from_.GetInt64(message_, &field));
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return static_cast<Value>(from_.GetUInt64(message_, &field));
+      default:
+        EBB_CHECK(field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32);
+        return static_cast<Value>(from_.GetUInt32(message_, &field));
+    }
+  }
+
+  const Message& message_;
+  const google::protobuf::Reflection& from_;
+  std::string path_;  // Before names in errors.
+  absl::Status status_;
+};
+
+// Writes the rows of query_fields.h into a message.
+class MessageWriter {
+ public:
+  explicit MessageWriter(Message& message) : message_(message), to_(*message.GetReflection()) {}
+
+  template <typename Value, typename Bounds>
+  void Number(const char* name, const Value& value, const Bounds& /*range*/) {
+    Put(FieldOf(message_, name), value);
+  }
+  template <typename Value, typename Bounds>
+  void Number(const char* name, const std::optional<Value>& value, const Bounds& /*range*/) {
+    if (value) Put(FieldOf(message_, name), *value);
+  }
+  void Share(const char* name, double value) {
+    if (value < 1) to_.SetDouble(&message_, &FieldOf(message_, name), value);
+  }
+  void Switch(const char* name, bool value) {
+    to_.SetBool(&message_, &FieldOf(message_, name), value);
+  }
+  template <typename Value, size_t kSize>
+  void OneOf(const char* name, Value value, const Word<Value> (&words)[kSize]) {
+    const FieldDescriptor& field = FieldOf(message_, name);
+    for (const Word<Value>& word : words) {
+      if (word.value != value) continue;
+      const std::string text = absl::AsciiStrToUpper(Absl(word.text));
+      to_.SetEnum(&message_, &field, field.enum_type()->FindValueByName(text));
+    }
+  }
+  void Names(const char* name, const std::optional<std::vector<std::string>>& value) {
+    if (!value) return;
+    auto& names =
+        static_cast<wire::NodeNames&>(*to_.MutableMessage(&message_, &FieldOf(message_, name)));
+    names.mutable_nodes()->Assign(value->begin(), value->end());
+  }
+  template <typename Query>
+  void Part(const char* name, const std::optional<Query>& part) {
+    if (!part) return;
+    MessageWriter writer(*to_.MutableMessage(&message_, &FieldOf(message_, name)));
+    VisitFields(*part, writer);
+  }
+
+ private:
+  template <typename Value>
+  void Put(const FieldDescriptor& field, Value value) {
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        return to_.SetDouble(&message_, &field, static_cast<double>(value));
+      case FieldDescriptor::CPPTYPE_INT64:
+        return to_.SetInt64(&message_, &field, static_cast<int64_t>(value));
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return to_.SetUInt64(&message_, &field, static_cast<uint64_t>(value));
+      default:
+        EBB_CHECK(field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32);
+        return to_.SetUInt32(&message_, &field, static_cast<uint32_t>(value));
+    }
+  }
+
+  Message& message_;
+  const google::protobuf::Reflection& to_;
+};
+
+absl::Status ReadPrices(const wire::PlanInput& input, PlanQuery& query) {
+  if (input.prices().empty()) return absl::OkStatus();
+  absl::StatusOr<PriceList> list = ParsePrices(
+      input.prices_name().empty() ? "input.prices" : input.prices_name(), input.prices());
+  if (!list.ok()) return list.status();
+  query.prices = *std::move(list);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PlanQuery> ReadQuery(const wire::PlanInput& input, const RoundOptions& options,
+                                    const GroupRules& groups,
+                                    std::optional<Clock::time_point> end) {
+  PlanQuery query{.planner = options.scale_down.planner,
+                  .groups = groups,
+                  .order = options.candidate_order,
+                  .shares = kTimeOfCall};
+  if (absl::Status s = CheckTaken(input, QuestionOf::kPlan); !s.ok()) return s;
+  MessageReader reader(input, "input.");
+  VisitFields(query, reader);
+  if (!reader.status().ok()) return reader.status();
+  if (query.search) {
+    absl::Status budget =
+        CheckRange("input.search.budget_seconds", query.search->budget_s, kBudgetOfCallRange);
+    if (!budget.ok()) return budget;
+  }
+  if (absl::Status s = ReadPrices(input, query); !s.ok()) return s;
+  if (absl::Status s = CheckQuery(query, "input."); !s.ok()) return s;
+  if (absl::Status s = CheckNow(input); !s.ok()) return s;
+  const absl::StatusOr<std::optional<Clock::time_point>> ends = EndOf(input, end);
+  if (!ends.ok()) return ends.status();
+  if (*ends) query.seconds = std::chrono::duration<double>(**ends - Clock::now()).count();
+  return query;
+}
+
+void PutQuery(const PlanQuery& query, wire::PlanInput& input) {
+  MessageWriter writer(input);
+  VisitFields(query, writer);
+  if (query.seconds) {
+    // What is over has to be some time, as none would be no limit.
+    input.set_time_limit_seconds(std::max(*query.seconds, 1e-9));
+  }
+}
+
+absl::Status CheckNow(const wire::PlanInput& input) {
+  if (!input.has_now() || IsTime(input.now())) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("input.now: ", input.now(), " is not a time of the years 1 to 9999"));
+}
+
+absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& input,
+                                                       std::optional<Clock::time_point> end) {
+  if (!input.has_time_limit_seconds()) return end;
+  const double limit = input.time_limit_seconds();
+  if (!(limit > 0 && limit <= kOptionSecondsMax)) {
+    return absl::InvalidArgumentError("input.time_limit_seconds: must be a time in the future");
+  }
+  const auto own = Clock::now() + DurationOf(limit);
+  return end ? std::min(*end, own) : own;
+}
+
+absl::Status CheckTaken(const wire::PlanInput& input, QuestionOf call) {
+  constexpr std::string_view kOfAll[] = {"session",
+                                         "min_version",
+                                         "settings",
+                                         "settings_over_session",
+                                         "now",
+                                         "time_limit_seconds",
+                                         "warnings",
+                                         "max_age_seconds",
+                                         "allow_incomplete"};
+  constexpr std::string_view kOfPass[] = {"candidates", "destinations", "groups", "unneeded_limit",
+                                          "pod_order"};
+  constexpr std::string_view kCalls[] = {"Plan", "Pass", "Round"};
+  std::vector<const FieldDescriptor*> given;
+  input.GetReflection()->ListFields(input, &given);
+  for (const FieldDescriptor* const field : given) {
+    const std::string& name = field->name();
+    if (std::ranges::find(kOfAll, name) != std::end(kOfAll)) continue;
+    const bool of_pass = std::ranges::find(kOfPass, name) != std::end(kOfPass);
+    if (call == QuestionOf::kPass && of_pass) continue;
+    if (call == QuestionOf::kPlan && (!of_pass || name == "candidates")) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("input.", name, ": ", Absl(kCalls[static_cast<size_t>(call)]), " takes none"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckForm(wire::Form form, std::initializer_list<wire::Form> taken,
+                       std::string_view call) {
+  if (std::ranges::find(taken, form) != taken.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("form: ", wire::Form_IsValid(form) ? wire::Form_Name(form) : absl::StrCat(form),
+                   " is not a form of ", Absl(call)));
+}
+
+}  // namespace ebb

@@ -1,0 +1,19 @@
+// How many nodes a round kept, and why (engine/scale_down/unremovable_nodes.h), as it travels.
+//
+// Threads: pure functions.
+
+#ifndef EBB_SESSION_WIRE_UNREMOVABLE_H_
+#define EBB_SESSION_WIRE_UNREMOVABLE_H_
+
+#include "engine/scale_down/unremovable_nodes.h"
+#include "wire/planner.pb.h"
+
+namespace ebb {
+
+void PutUnremovable(const UnremovableNodes& nodes, v1alpha1::UnremovableNodes& wire);
+// Reasons are made printable and short; what a message says beyond a hundred of them is left out.
+UnremovableNodes ReadUnremovable(const v1alpha1::UnremovableNodes& wire);
+
+}  // namespace ebb
+
+#endif  // EBB_SESSION_WIRE_UNREMOVABLE_H_

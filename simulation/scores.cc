@@ -1,0 +1,141 @@
+#include "simulation/scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ebb {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kImagesMin = 23 * kMiB;
+constexpr int64_t kImagesMaxPerContainer = 1000 * kMiB;
+
+}  // namespace
+
+int64_t LeastAllocatedScore(std::span<const int64_t> requested,
+                            std::span<const int64_t> allocatable) {
+  int64_t sum = 0;
+  int64_t resources = 0;
+  for (size_t i = 0; i < requested.size(); ++i) {
+    if (allocatable[i] == 0) continue;
+    ++resources;
+    if (requested[i] > allocatable[i]) continue;
+    // In floating point only where the product would overflow.
+    const int64_t free = allocatable[i] - requested[i];
+    sum += free > std::numeric_limits<int64_t>::max() / kMaxNodeScore
+               ? static_cast<int64_t>(static_cast<double>(free) /
+                                      static_cast<double>(allocatable[i]) * kMaxNodeScore)
+               : free * kMaxNodeScore / allocatable[i];
+  }
+  return resources == 0 ? 0 : sum / resources;
+}
+
+int64_t BalanceOf(std::span<const int64_t> requested, std::span<const int64_t> allocatable) {
+  double total = 0;
+  size_t resources = 0;
+  const auto fraction = [&](size_t i) {
+    return std::min(1.0, static_cast<double>(requested[i]) / static_cast<double>(allocatable[i]));
+  };
+  double first = 0;
+  double second = 0;
+  for (size_t i = 0; i < requested.size(); ++i) {
+    if (allocatable[i] == 0) continue;
+    (resources == 0 ? first : second) = fraction(i);
+    total += fraction(i);
+    ++resources;
+  }
+  double deviation = 0;
+  if (resources == 2) {
+    deviation = std::abs((first - second) / 2);
+  } else if (resources > 2) {
+    const double mean = total / static_cast<double>(resources);
+    double sum = 0;
+    for (size_t i = 0; i < requested.size(); ++i) {
+      if (allocatable[i] != 0) sum += (fraction(i) - mean) * (fraction(i) - mean);
+    }
+    deviation = std::sqrt(sum / static_cast<double>(resources));
+  }
+  return static_cast<int64_t>((1 - deviation) * kMaxNodeScore);
+}
+
+int64_t BalancedAllocationScore(std::span<const int64_t> requested, std::span<const int64_t> before,
+                                std::span<const int64_t> allocatable) {
+  constexpr int64_t kHalf = kMaxNodeScore / 2;
+  return kHalf + (kHalf + BalanceOf(requested, allocatable) - BalanceOf(before, allocatable)) / 2;
+}
+
+int64_t IntolerableTaints(const Constraints& constraints, std::span<const Taint> taints,
+                          TextId prefer_no_schedule) {
+  return std::ranges::count_if(taints, [&](const Taint& taint) {
+    return taint.effect_text == prefer_no_schedule && !Tolerates(constraints, taint);
+  });
+}
+
+int64_t PreferredTermsScore(std::span<const PreferredTerm> terms) {
+  int64_t score = 0;
+  for (const PreferredTerm& term : terms) score += term.matches ? term.weight : 0;
+  return score;
+}
+
+double SpreadScore(int64_t pods, int32_t max_skew, size_t domains) {
+  const double weight = std::log(static_cast<double>(domains + 2));
+  return static_cast<double>(pods) * weight + static_cast<double>(max_skew - 1);
+}
+
+int64_t ImageLocalityScore(std::span<const ImageOnNode> images, int64_t all_nodes,
+                           int64_t containers) {
+  const int64_t most = kImagesMaxPerContainer * std::max<int64_t>(1, containers);
+  int64_t sum = 0;
+  for (const ImageOnNode& image : images) {
+    const double spread = static_cast<double>(image.nodes) / static_cast<double>(all_nodes);
+    const double scaled = static_cast<double>(image.size_bytes) * spread;
+    // More of one image than all of them may count changes nothing, and might not be summed.
+    sum += static_cast<int64_t>(std::clamp(scaled, 0.0, static_cast<double>(most)));
+  }
+  sum = std::clamp(sum, kImagesMin, most);
+  return kMaxNodeScore * (sum - kImagesMin) / (most - kImagesMin);
+}
+
+void NormalizeByMax(std::span<int64_t> scores, bool reverse) {
+  int64_t most = 0;
+  for (const int64_t score : scores) most = std::max(most, score);
+  for (int64_t& score : scores) {
+    if (most > 0) score = kMaxNodeScore * score / most;
+    if (reverse) score = kMaxNodeScore - score;
+  }
+}
+
+void NormalizeSpread(std::span<int64_t> scores) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  int64_t most = 0;
+  for (const int64_t score : scores) {
+    if (score < 0) continue;
+    least = std::min(least, score);
+    most = std::max(most, score);
+  }
+  for (int64_t& score : scores) {
+    if (score < 0) {
+      score = 0;
+    } else {
+      score = most == 0 ? kMaxNodeScore : kMaxNodeScore * (most + least - score) / most;
+    }
+  }
+}
+
+void NormalizeAffinity(std::span<int64_t> scores) {
+  if (scores.empty()) return;
+  const auto [least_at, most_at] = std::ranges::minmax_element(scores);
+  const int64_t least = *least_at;
+  const int64_t most = *most_at;
+  for (int64_t& score : scores) {
+    if (most == least) {
+      score = 0;
+      continue;
+    }
+    const double share = static_cast<double>(score - least) / static_cast<double>(most - least);
+    score = static_cast<int64_t>(static_cast<double>(kMaxNodeScore) * share);
+  }
+}
+
+}  // namespace ebb

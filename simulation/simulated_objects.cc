@@ -1,0 +1,482 @@
+#include "simulation/simulated_objects.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/text.h"
+#include "loop/actuator.h"
+#include "snapshot/objects/disruption_protection.h"
+#include "snapshot/objects/listed_pods.h"
+#include "snapshot/objects/well_known_names.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kBareNamespace = "default";
+
+template <typename Struct>
+const Struct& As(const UnpackedObject& object) {
+  return *std::get<const Struct*>(object.ref());
+}
+
+const objects::OwnerReference* ControllerOf(const objects::Pod& pod) {
+  for (const objects::OwnerReference& owner : pod.meta.owners) {
+    if (owner.controller) return &owner;
+  }
+  return nullptr;
+}
+
+// Since when a loop that ran before has marked the node for deletion.
+std::optional<int64_t> SoftTaintOf(const objects::Node& node) {
+  for (const objects::Taint& taint : node.taints) {
+    if (taint.key == kSoftTaint) return ParseInt64(taint.value).value_or(node.meta.creation_time);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void SimulatedObjects::Put(const objects::ObjectRef& object, Change::Type type) {
+  const Change change{.type = type, .object = object};
+  const absl::Status taken = live_.Take({&change, 1});
+  EBB_CHECK(taken.ok());
+}
+
+absl::Status SimulatedObjects::OnNode(const objects::Node& node) {
+  const Change change{.object = &node};
+  if (absl::Status s = live_.Take({&change, 1}); !s.ok()) return s;
+  nodes_by_name_[std::string(node.meta.name)] = nodes_.size();
+  nodes_.push_back({.name = std::string(node.meta.name),
+                    .uid = std::string(node.meta.uid),
+                    .object = std::make_shared<const UnpackedObject>(PackObject(&node)),
+                    .created_s = node.meta.creation_time,
+                    .soft_taint_s = SoftTaintOf(node),
+                    .hard_taint_s = {},
+                    .pods = {}});
+  ++nodes_there_;
+  return absl::OkStatus();
+}
+
+size_t SimulatedObjects::TemplateOf(const objects::Pod& pod) {
+  objects::Pod own = pod;
+  own.meta.name = own.meta.uid = "template";
+  own.meta.creation_time = 0;
+  own.meta.deletion_time.reset();
+  own.start_time.reset();
+  own.unready = false;
+  own.node_name = own.nominated_node_name = own.phase = {};
+  own.scheduling = objects::Scheduling::kNotRecorded;
+  own.spec_digest = 0;  // It is that of pods without a node.
+  std::string packed = PackObject(&own);
+  const auto [it, is_new] = templates_by_bytes_.try_emplace(packed, templates_.size());
+  if (is_new) {
+    templates_.push_back({.object = UnpackedObject(packed),
+                          .budgets = {},
+                          .grace_s = pod.termination_grace_period_s.value_or(30)});
+  }
+  return it->second;
+}
+
+size_t SimulatedObjects::WorkloadOf(std::string_view namespace_name, std::string_view kind,
+                                    std::string_view name) {
+  const WorkloadKey key{namespace_name, kind, name};
+  const auto [it, is_new] = workloads_by_name_.try_emplace(key, workloads_.size());
+  if (is_new) {
+    Workload& made = workloads_.emplace_back();
+    made.namespace_name = namespace_name;
+    made.kind = kind;
+    made.name = name;
+  }
+  return it->second;
+}
+
+absl::Status SimulatedObjects::OnPod(const objects::Pod& pod) {
+  if (ListingOf(pod, kExpendablePodsPriorityCutoff) != PodListing::kListed) {
+    return absl::OkStatus();
+  }
+  const Change change{.object = &pod};
+  if (absl::Status s = live_.Take({&change, 1}); !s.ok()) return s;
+  using State = SimulatedPod::State;
+  SimulatedPod made;
+  made.namespace_name = pod.meta.namespace_name;
+  made.name = pod.meta.name;
+  made.uid = pod.meta.uid;
+  made.pod_template = TemplateOf(pod);
+  made.created_s = pod.meta.creation_time;
+  made.evictions_refused_until_s = -1;
+  made.state = pod.meta.deletion_time  ? State::kTerminating
+               : pod.node_name.empty() ? State::kPending
+                                       : State::kRunning;
+  made.deletion_s = pod.meta.deletion_time.value_or(0);
+  // Nodes may come later; Settle() finds them.
+  made.planned_node = pod.node_name;
+  if (const objects::OwnerReference* const owner = ControllerOf(pod)) {
+    made.workload = WorkloadOf(pod.meta.namespace_name, owner->kind, owner->name);
+    Workload& workload = workloads_[made.workload];
+    workload.pod_template = made.pod_template;
+    if (made.state != State::kTerminating) workload.pods.insert(pods_.size());
+  }
+  pods_.push_back(std::move(made));
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedObjects::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
+  const Change change{.object = &budget};
+  if (absl::Status s = live_.Take({&change, 1}); !s.ok()) return s;
+  budget_objects_.emplace_back(PackObject(&budget));
+  return budgets_.Add(budget, *live_.symbols());
+}
+
+absl::Status SimulatedObjects::OnController(const objects::Controller& controller) {
+  const Change change{.object = &controller};
+  if (absl::Status s = live_.Take({&change, 1}); !s.ok()) return s;
+  const size_t number = WorkloadOf(controller.meta.namespace_name, objects::KindOf(controller.kind),
+                                   controller.meta.name);
+  workloads_[number].object = std::make_unique<UnpackedObject>(PackObject(&controller));
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedObjects::OnNamespace(const objects::Namespace& namespace_object) {
+  const Change change{.object = &namespace_object};
+  return live_.Take({&change, 1});
+}
+
+absl::Status SimulatedObjects::OnStorageObject(const objects::StorageObject& object) {
+  const Change change{.object = &object};
+  return live_.Take({&change, 1});
+}
+
+void SimulatedObjects::Settle() {
+  Symbols& symbols = *live_.symbols();
+  for (PodTemplate& each : templates_) {
+    const objects::ObjectMeta& meta = As<objects::Pod>(each.object).meta;
+    each.budgets =
+        budgets_.Matching(symbols.Intern(meta.namespace_name), InternLabels(meta.labels, symbols));
+  }
+  for (size_t p = 0; p < pods_.size(); ++p) {
+    SimulatedPod& pod = pods_[p];
+    if (!pod.planned_node.empty()) pod.node = FindNode(pod.planned_node);
+    pod.planned_node.clear();
+    if (pod.node != kNone) nodes_[pod.node].pods.insert(p);
+    if (pod.state == SimulatedPod::State::kTerminating) continue;
+    const std::vector<size_t>& budgets = templates_[pod.pod_template].budgets;
+    budgets_.Want(budgets, 1);
+    if (IsHealthy(pod)) budgets_.Heal(budgets, 1);
+  }
+  budgets_.Settle();
+  for (Workload& workload : workloads_) {
+    workload.base = workload.wanted = static_cast<int64_t>(workload.pods.size());
+  }
+}
+
+size_t SimulatedObjects::FindNode(std::string_view name) const {
+  const auto it = nodes_by_name_.find(Absl(name));
+  return it == nodes_by_name_.end() ? kNone : it->second;
+}
+
+size_t SimulatedObjects::NumberOf(NodeId node) {
+  return FindNode(live_.Snapshot().catalog().NodeName(node));
+}
+
+std::vector<int64_t> SimulatedObjects::RoomOfEmpty(const SimulatedNode& pattern) {
+  std::vector<int64_t> room = {0, 0, 0};
+  const auto& object = As<objects::Node>(*pattern.object);
+  for (const objects::ResourceAmount& each : object.allocatable) {
+    if (each.name == "cpu") room[0] = each.amount;
+    if (each.name == "memory") room[1] = each.amount;
+    if (each.name == "pods") room[2] = each.amount;
+  }
+  for (const Workload& workload : workloads_) {
+    if (!workload.IsDaemonSet() || workload.pods.empty()) continue;
+    const PodId pod = IdOf(*workload.pods.begin());
+    for (const ResourceQuantity& each : live_.Snapshot().catalog().shape_of(pod).charge_requests) {
+      if (each.resource == kCpu) room[0] -= each.amount;
+      if (each.resource == kMemory) room[1] -= each.amount;
+    }
+    --room[2];
+  }
+  return room;
+}
+
+PodId SimulatedObjects::IdOf(size_t pod) {
+  const PodId id = live_.FindPod(pods_[pod].namespace_name, pods_[pod].name);
+  EBB_CHECK(id != kNoPod);
+  return id;
+}
+
+ClusterSnapshot& SimulatedObjects::Snapshot() {
+  for (const size_t changed : budgets_.TakeChanged()) {
+    objects::PodDisruptionBudget budget =
+        As<objects::PodDisruptionBudget>(budget_objects_[changed]);
+    budget.disruptions_allowed = budgets_.Allowed(changed);
+    Put(&budget);
+  }
+  return live_.Snapshot();
+}
+
+objects::Pod SimulatedObjects::PodAsIs(size_t number) const {
+  const SimulatedPod& pod = pods_[number];
+  objects::Pod object = As<objects::Pod>(templates_[pod.pod_template].object);
+  object.meta.namespace_name = pod.namespace_name;
+  object.meta.name = pod.name;
+  object.meta.uid = pod.uid;
+  object.meta.creation_time = pod.created_s;
+  if (pod.state == SimulatedPod::State::kTerminating) object.meta.deletion_time = pod.deletion_s;
+  if (pod.node != kNone) object.node_name = nodes_[pod.node].name;
+  object.phase = pod.node == kNone ? "Pending" : "Running";
+  object.scheduling =
+      pod.node == kNone ? objects::Scheduling::kUnschedulable : objects::Scheduling::kOther;
+  if (pod.node != kNone && AsksForStart(object.meta.annotations)) object.start_time = pod.created_s;
+  return object;
+}
+
+void SimulatedObjects::Show(size_t number) {
+  const objects::Pod object = PodAsIs(number);
+  Put(&object);
+}
+
+absl::Status SimulatedObjects::ShowAll(ObjectSink& sink) const {
+  for (const SimulatedNode& node : nodes_) {
+    if (!node.there) continue;
+    const absl::Status taken =
+        WithNode(node, [&](const objects::Node& o) { return sink.OnNode(o); });
+    if (!taken.ok()) return taken;
+  }
+  for (size_t number = 0; number < pods_.size(); ++number) {
+    if (pods_[number].state == SimulatedPod::State::kGone) continue;
+    if (absl::Status s = sink.OnPod(PodAsIs(number)); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+void SimulatedObjects::ShowNode(size_t number) {
+  (void)WithNode(nodes_[number], [&](const objects::Node& object) {
+    Put(&object);
+    return absl::OkStatus();
+  });
+}
+
+// Calls `use` with the node as it is.
+absl::Status SimulatedObjects::WithNode(const SimulatedNode& node,
+                                        absl::FunctionRef<absl::Status(const objects::Node&)> use) {
+  objects::Node object = As<objects::Node>(*node.object);
+  const std::string_view pattern = object.meta.name;
+  for (objects::KeyValue& label : object.meta.labels) {
+    if (label.value == pattern) label.value = node.name;
+  }
+  object.meta.name = node.name;
+  object.meta.uid = node.uid;
+  object.meta.creation_time = node.created_s;
+  std::erase_if(object.taints, [&](const objects::Taint& taint) {
+    return taint.key == kHardTaint || taint.key == kSoftTaint ||
+           node.taints.contains(std::string(taint.key));
+  });
+  for (const auto& [key, taint] : node.taints) {
+    if (taint) object.taints.push_back({key, taint->first, taint->second});
+  }
+  const std::string soft = absl::StrCat(node.soft_taint_s.value_or(0));
+  const std::string hard = absl::StrCat(node.hard_taint_s.value_or(0));
+  if (node.soft_taint_s) object.taints.push_back({kSoftTaint, soft, "PreferNoSchedule"});
+  if (node.hard_taint_s) object.taints.push_back({kHardTaint, hard, "NoSchedule"});
+  return use(object);
+}
+
+void SimulatedObjects::ShowController(size_t number) {
+  const Workload& workload = workloads_[number];
+  if (workload.object == nullptr) return;
+  objects::Controller object = As<objects::Controller>(*workload.object);
+  object.status_replicas = workload.wanted;
+  if (!workload.IsDaemonSet()) object.spec_replicas = workload.wanted;
+  Put(&object);
+}
+
+size_t SimulatedObjects::AddNode(size_t pattern, const std::string& name, int64_t now_s) {
+  const size_t number = nodes_.size();
+  nodes_by_name_[name] = number;
+  SimulatedNode node{.name = name,
+                     .uid = absl::StrCat("uid-of-", name),
+                     .object = nodes_[pattern].object,
+                     .group = nodes_[pattern].group,
+                     .created_s = now_s,
+                     .soft_taint_s = {},
+                     .hard_taint_s = {},
+                     .pods = {}};
+  nodes_.push_back(std::move(node));
+  ++nodes_there_;
+  ShowNode(number);
+  return number;
+}
+
+size_t SimulatedObjects::AddPod(size_t pod_template, size_t workload,
+                                std::string_view namespace_name, std::string name, size_t node,
+                                int64_t now_s) {
+  const size_t number = pods_.size();
+  SimulatedPod pod;
+  pod.namespace_name = namespace_name;
+  pod.uid = absl::StrCat("uid-of-", name, "-", number);
+  pod.name = std::move(name);
+  pod.pod_template = pod_template;
+  pod.workload = workload;
+  pod.node = node;
+  pod.created_s = now_s;
+  pod.evictions_refused_until_s = -1;
+  pod.state = node == kNone ? SimulatedPod::State::kPending : SimulatedPod::State::kStarting;
+  pods_.push_back(std::move(pod));
+  if (node != kNone) nodes_[node].pods.insert(number);
+  if (workload != kNone) workloads_[workload].pods.insert(number);
+  Show(number);
+  return number;
+}
+
+size_t SimulatedObjects::AddBarePod(std::string name, size_t node, int64_t now_s) {
+  if (bare_template_ == kNone) {
+    objects::Pod pod;
+    pod.meta.namespace_name = kBareNamespace;
+    pod.containers.resize(1);
+    pod.containers[0].name = "main";
+    pod.containers[0].requests = {{"cpu", 10}, {"memory", int64_t{1} << 20}};
+    bare_template_ = TemplateOf(pod);
+    Symbols& symbols = *live_.symbols();
+    templates_[bare_template_].budgets =
+        budgets_.Matching(symbols.Intern(kBareNamespace), std::vector<Label>{});
+  }
+  const size_t pod = AddPod(bare_template_, kNone, kBareNamespace, std::move(name), node, now_s);
+  budgets_.Want(templates_[bare_template_].budgets, 1);
+  StartRunning(pod);
+  return pod;
+}
+
+void SimulatedObjects::Bind(size_t number, size_t node) {
+  SimulatedPod& pod = pods_[number];
+  pod.node = node;
+  pod.state = SimulatedPod::State::kStarting;
+  nodes_[node].pods.insert(number);
+  Show(number);
+}
+
+void SimulatedObjects::StartRunning(size_t number) {
+  SimulatedPod& pod = pods_[number];
+  pod.state = SimulatedPod::State::kRunning;
+  budgets_.Heal(templates_[pod.pod_template].budgets, 1);
+}
+
+void SimulatedObjects::Terminate(size_t number, int64_t now_s) {
+  SimulatedPod& pod = pods_[number];
+  const PodTemplate& of = templates_[pod.pod_template];
+  if (IsHealthy(pod)) budgets_.Heal(of.budgets, -1);
+  if (pod.workload != kNone) workloads_[pod.workload].pods.erase(number);
+  if (pod.workload == kNone) budgets_.Want(of.budgets, -1);
+  pod.state = SimulatedPod::State::kTerminating;
+  pod.deletion_s = now_s + of.grace_s;
+  Show(number);
+}
+
+void SimulatedObjects::RemovePod(size_t number) {
+  SimulatedPod& pod = pods_[number];
+  const PodTemplate& of = templates_[pod.pod_template];
+  if (IsHealthy(pod)) budgets_.Heal(of.budgets, -1);
+  if (pod.state != SimulatedPod::State::kTerminating) {
+    if (pod.workload != kNone) workloads_[pod.workload].pods.erase(number);
+    if (pod.workload == kNone) budgets_.Want(of.budgets, -1);
+  }
+  if (pod.node != kNone) nodes_[pod.node].pods.erase(number);
+  pod.state = SimulatedPod::State::kGone;
+  pod.node = kNone;
+  objects::Pod gone;
+  gone.meta.namespace_name = pod.namespace_name;
+  gone.meta.name = pod.name;
+  Put(&gone, Change::Type::kDelete);
+}
+
+void SimulatedObjects::RemoveNode(size_t number) {
+  SimulatedNode& node = nodes_[number];
+  EBB_CHECK(node.pods.empty());
+  node.there = false;
+  --nodes_there_;
+  nodes_by_name_.erase(node.name);
+  objects::Node gone;
+  gone.meta.name = node.name;
+  Put(&gone, Change::Type::kDelete);
+}
+
+void SimulatedObjects::SetTaints(size_t number, std::optional<int64_t> soft_s,
+                                 std::optional<int64_t> hard_s) {
+  nodes_[number].soft_taint_s = soft_s;
+  nodes_[number].hard_taint_s = hard_s;
+  ShowNode(number);
+}
+
+void SimulatedObjects::PutTaint(size_t number, const std::string& key, const std::string& value,
+                                const std::string& effect) {
+  SimulatedNode& node = nodes_[number];
+  const auto set = node.taints.find(key);
+  const bool has_it = set != node.taints.end()
+                          ? set->second.has_value()
+                          : std::ranges::count(As<objects::Node>(*node.object).taints, key,
+                                               &objects::Taint::key) > 0;
+  if (has_it) return;
+  node.taints[key] = {value, effect};
+  ShowNode(number);
+}
+
+void SimulatedObjects::TakeTaint(size_t number, const std::string& key) {
+  nodes_[number].taints[key] = std::nullopt;
+  ShowNode(number);
+}
+
+void SimulatedObjects::SetWanted(size_t number, int64_t wanted) {
+  Workload& workload = workloads_[number];
+  if (workload.pod_template != kNone) {
+    budgets_.Want(templates_[workload.pod_template].budgets, wanted - workload.wanted);
+  }
+  workload.wanted = wanted;
+  ShowController(number);
+}
+
+int64_t SimulatedObjects::CountHealthy(size_t budget) const {
+  return std::ranges::count_if(pods_, [&](const SimulatedPod& pod) {
+    return IsHealthy(pod) && std::ranges::count(templates_[pod.pod_template].budgets, budget) > 0;
+  });
+}
+
+std::vector<int64_t> SimulatedObjects::CountHealthy() const {
+  std::vector<int64_t> healthy(budgets_.size());
+  for (const SimulatedPod& pod : pods_) {
+    if (!IsHealthy(pod)) continue;
+    for (const size_t budget : templates_[pod.pod_template].budgets) ++healthy[budget];
+  }
+  return healthy;
+}
+
+absl::Status SimulatedObjects::CheckSound() {
+  ClusterSnapshot& snapshot = Snapshot();
+  if (absl::Status s = snapshot.CheckInvariants(); !s.ok()) return s;
+  if (snapshot.nodes() != nodes_there_) {
+    return absl::InternalError(
+        absl::StrCat(nodes_there_, " nodes are there, and ", snapshot.nodes(), " are shown"));
+  }
+  for (size_t p = 0; p < pods_.size(); ++p) {
+    const SimulatedPod& pod = pods_[p];
+    const PodId id = live_.FindPod(pod.namespace_name, pod.name);
+    if (pod.state == SimulatedPod::State::kGone) continue;
+    if (id == kNoPod) return absl::InternalError(absl::StrCat("pod ", pod.name, " is not shown"));
+    const NodeId node = snapshot.NodeOf(id);
+    const size_t shown = node == kNoNode ? kNone : FindNode(snapshot.catalog().NodeName(node));
+    if (shown != pod.node) {
+      return absl::InternalError(absl::StrCat("pod ", pod.name, " is shown on another node"));
+    }
+  }
+  const std::vector<int64_t> healthy = CountHealthy();
+  for (size_t budget = 0; budget < budgets_.size(); ++budget) {
+    const int64_t allowed = std::max<int64_t>(0, healthy[budget] - budgets_.Desired(budget));
+    if (allowed == budgets_.Allowed(budget)) continue;
+    return absl::InternalError(absl::StrCat("budget ", budget, " allows ", budgets_.Allowed(budget),
+                                            " and has room for ", allowed));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ebb

@@ -1,0 +1,69 @@
+// Simulate: a loop over a simulated cluster for hours of virtual time, and what came of it.
+//
+//   absl::StatusOr<SimulationResult> with = Simulate(read, groups_of, options);
+//   options.scale_down_enabled = false;
+//   absl::StatusOr<SimulationResult> without = Simulate(read, groups_of, options);
+//
+// What is saved is the difference of the two: the same load falls on both.
+//
+// Cost:    a round for every scan interval, and what the cluster costs.
+// Errors:  those of reading the cluster; Internal, where it is not sound at the end.
+// Threads: none.
+
+#ifndef EBB_SIMULATION_SIMULATION_H_
+#define EBB_SIMULATION_SIMULATION_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/scale_down/round.h"
+#include "loop/loop.h"
+#include "loop/own_rounds.h"
+#include "simulation/simulated_cluster.h"
+
+namespace ebb {
+
+struct SimulationSample {
+  int64_t time_s = 0;
+  size_t nodes = 0;
+  size_t unneeded = 0;
+  size_t in_deletion = 0;
+  size_t pending = 0;
+  uint64_t evictions = 0;    // Since the beginning.
+  double cpu_requested = 0;  // Of what all nodes offer, 0 to 1.
+};
+
+struct SimulationOptions {
+  SimulatedClusterOptions cluster;
+  ScaleDownOptions scale_down;
+  LoopOptions loop;
+  OwnRoundsOptions rounds;
+  int64_t duration_s = 86400;
+  int64_t sample_every_s = 300;
+  bool scale_down_enabled = true;
+  // Called with each sample, every `sample_every_s` of simulated time.  Null: nobody is.
+  std::function<void(const SimulationSample& now)> on_sample;
+};
+
+struct SimulationResult {
+  size_t nodes_at_first = 0;
+  size_t nodes_at_last = 0;
+  double node_hours = 0;
+  uint64_t turns = 0;
+  uint64_t rounds = 0;                 // Turns that made one.
+  std::array<uint64_t, 9> statuses{};  // Of rounds, by ScaleDownStatus.
+  SimulationCounts counts;
+  std::vector<SimulationSample> samples;
+};
+
+absl::StatusOr<SimulationResult> Simulate(const SimulatedCluster::Read& read,
+                                          const SimulatedCluster::GroupsOf& groups_of,
+                                          const SimulationOptions& options);
+
+}  // namespace ebb
+
+#endif  // EBB_SIMULATION_SIMULATION_H_

@@ -1,0 +1,51 @@
+// Signals of pools over time, from CSV or JSON.
+//
+//   time,pool,signal,value
+//   2026-06-01T12:00:00Z,web,cpus,96
+//
+// JSON is a list of objects with the same four fields.  Times are RFC 3339 or whole seconds since
+// the Unix epoch; values may be NaN and infinite in CSV, and the policies refuse them.
+//
+// Errors:  InvalidArgument with file, line (CSV) or item (JSON) and field.
+// Cost:    O(text); Latest is O(points).
+// Threads: pure.
+
+#ifndef EBB_SIZING_SIGNAL_SERIES_H_
+#define EBB_SIZING_SIGNAL_SERIES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sizing/policy/policy.h"
+
+namespace ebb {
+
+struct SignalPoint {
+  int64_t at_s = 0;
+  std::string pool;
+  std::string signal;
+  double value = 0;
+
+  bool operator==(const SignalPoint&) const = default;
+};
+
+// JSON if the first character that is no blank is "[".
+absl::StatusOr<std::vector<SignalPoint>> ReadSignals(const std::string& file,
+                                                     const std::string& text);
+
+// The last point of each signal of `pool` that is not after `now_s`; of two at one time, the later
+// in the file.
+std::map<std::string, PolicySignal, std::less<>> Latest(const std::vector<SignalPoint>& points,
+                                                        std::string_view pool, int64_t now_s);
+
+// Names of signals older than `period_s`; none if that is 0.
+std::vector<std::string> StaleSignals(const PolicyObservation& observation, int64_t period_s,
+                                      int64_t now_s);
+
+}  // namespace ebb
+
+#endif  // EBB_SIZING_SIGNAL_SERIES_H_

@@ -1,0 +1,47 @@
+// CSI migration: which CSI driver serves a volume of an in-tree plugin, under
+// which handle, and what its node affinity says in that driver's own labels.
+//
+// Threads: pure.
+// Source:  k8s.io/csi-translation-lib; the plugins that are counted as migrated
+//          are those of the scheduler's nodevolumelimits/utils.go and
+//          volumebinding/binder.go.
+
+#ifndef EBB_SNAPSHOT_OBJECTS_CSI_MIGRATION_H_
+#define EBB_SNAPSHOT_OBJECTS_CSI_MIGRATION_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "snapshot/objects/storage_objects.h"
+
+namespace ebb {
+
+struct InTreePlugin {
+  std::string_view source;        // Key in a volume ("awsElasticBlockStore").
+  std::string_view name;          // "kubernetes.io/aws-ebs".
+  std::string_view driver;        // "ebs.csi.aws.com".
+  std::string_view topology_key;  // The driver's zone label; empty: affinity is left alone.
+};
+
+// Null: volumes of that source are not migrated.
+const InTreePlugin* InTreePluginOfSource(std::string_view source);
+const InTreePlugin* InTreePluginNamed(std::string_view name);
+
+// Provisioners that have a CSI driver but that the scheduler does not count under it.
+bool IsUncountedPlugin(std::string_view provisioner);
+
+// REQUIRES: InTreePluginOfSource(source) is not null.
+// Errors: InvalidArgument where the volume has no equivalent (an AWS volume ID or
+//         GCE zones that do not parse, an Azure disk that is not managed).
+absl::StatusOr<std::string> CsiHandle(const objects::Volume& volume);
+absl::StatusOr<std::string> CsiHandle(const objects::PersistentVolume& volume);
+
+// spec.nodeAffinity.required after migration: the zone label becomes the driver's,
+// or the zones of the volume's own label are added.  Views into `volume`.
+objects::NodeSelector CsiNodeAffinity(const objects::PersistentVolume& volume,
+                                      const InTreePlugin& plugin);
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_OBJECTS_CSI_MIGRATION_H_

@@ -1,0 +1,90 @@
+// Which pods the autoscaler's own listing leaves out: no plan rests on them.  And which pods
+// without a node wait for one, so that a plan keeps room for them.
+//
+// Source:  cluster-autoscaler utils/kubernetes/listers.go (AllPodLister,
+//          ArrangePodsBySchedulability), core/podlistprocessor (expendable pods).
+
+#ifndef EBB_SNAPSHOT_OBJECTS_LISTED_PODS_H_
+#define EBB_SNAPSHOT_OBJECTS_LISTED_PODS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "snapshot/objects/objects.h"
+
+namespace ebb {
+
+// Default of --expendable-pods-priority-cutoff.
+inline constexpr int64_t kExpendablePodsPriorityCutoff = -10;
+
+enum class PodListing : uint8_t {
+  kListed,
+  kEnded,       // Phase Succeeded or Failed.
+  kExpendable,  // spec.priority below the cutoff.
+};
+
+inline PodListing ListingOf(const objects::Pod& pod, int64_t expendable_pods_priority_cutoff) {
+  if (pod.phase == "Succeeded" || pod.phase == "Failed") return PodListing::kEnded;
+  const bool expendable = pod.priority && *pod.priority < expendable_pods_priority_cutoff;
+  return expendable ? PodListing::kExpendable : PodListing::kListed;
+}
+
+// Whether a pod that is on no node waits for a node.
+enum class PodWait : uint8_t {
+  kWaits,         // The scheduler found no place for it, or its scheduler is bypassed.
+  kNotRecorded,   // The input does not say.  Room is kept.
+  kUnprocessed,   // No scheduler has judged it.  The autoscaler does not count it, unless its
+                  // scheduler is bypassed.
+  kGated,         // It has scheduling gates: the scheduler does not look at it.
+  kBeingDeleted,  // It will never run.
+  kOther,         // Its condition says something else: it is being bound, or the scheduler failed.
+};
+inline constexpr size_t kPodWaits = static_cast<size_t>(PodWait::kOther) + 1;
+
+// `bypassed_schedulers`: as --bypassed-scheduler-names.
+inline PodWait WaitOf(const objects::Pod& pod, std::span<const std::string> bypassed_schedulers) {
+  if (pod.meta.deletion_time) return PodWait::kBeingDeleted;
+  switch (pod.scheduling) {
+    case objects::Scheduling::kNotRecorded:
+      return PodWait::kNotRecorded;
+    case objects::Scheduling::kUnschedulable:
+      return PodWait::kWaits;
+    case objects::Scheduling::kGated:
+      return PodWait::kGated;
+    case objects::Scheduling::kOther:
+      return PodWait::kOther;
+    case objects::Scheduling::kUnprocessed:
+      break;
+  }
+  const std::string_view scheduler =
+      pod.scheduler_name.empty() ? "default-scheduler" : pod.scheduler_name;
+  const bool bypassed =
+      std::ranges::find(bypassed_schedulers, scheduler) != bypassed_schedulers.end();
+  return bypassed ? PodWait::kWaits : PodWait::kUnprocessed;
+}
+
+// Whether the API server wrote the condition PodScheduled into the pod's status.  Where no pod of
+// a cluster has it, statuses were stripped, and a pod without it may be any pod that waits.
+inline bool HasScheduledCondition(objects::Scheduling scheduling) {
+  return scheduling != objects::Scheduling::kNotRecorded &&
+         scheduling != objects::Scheduling::kUnprocessed;
+}
+
+// The nomination of a pod that is being deleted takes no room.
+inline bool IsNominationVoid(const objects::Pod& pod) {
+  return pod.meta.deletion_time && pod.node_name.empty() && !pod.nominated_node_name.empty();
+}
+
+// Whether a plan keeps room for such a pod.  `recorded`: some pod has the condition PodScheduled.
+inline bool TakesRoom(PodWait wait, bool recorded) {
+  return wait == PodWait::kWaits || wait == PodWait::kNotRecorded ||
+         (wait == PodWait::kUnprocessed && !recorded);
+}
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_OBJECTS_LISTED_PODS_H_

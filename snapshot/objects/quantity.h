@@ -1,0 +1,70 @@
+// Kubernetes quantities ("100m", "1.5Gi", "2e3") as whole numbers.
+//
+// Rule:   k8s.io/apimachinery/pkg/api/resource: ParseQuantity, then Value() or
+//         MilliValue().  Suffixes n u m "" k M G T P E, Ki Mi Gi Ti Pi Ei, and
+//         decimal exponents (e3, E-3); a sign in front.  What is left after the
+//         wanted unit is rounded away from zero, never down: a pod that asks for
+//         "1n" of something asks for one.
+//         A number beyond int64 becomes the largest int64 (below zero its negative),
+//         as ParseQuantity caps numbers with a binary suffix.
+// Differs: Kubernetes lets other numbers beyond int64 wrap, or makes them zero
+//         ("10E", cpu "10P").  No plan should rest on that: here what cannot be
+//         counted is more than anything that can be, so it fits nowhere.
+// Units:  see QuantityUnit.
+// Cost:   O(length); allocates only beyond 18 digits and for error texts.
+// Limits: kQuantityBytesMax; longer texts are errors.
+// Threads: pure functions.
+
+#ifndef EBB_SNAPSHOT_OBJECTS_QUANTITY_H_
+#define EBB_SNAPSHOT_OBJECTS_QUANTITY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace ebb {
+
+enum class QuantityUnit : uint8_t {
+  kWhole,  // Quantity.Value(): bytes, pods, devices.
+  kMilli,  // Quantity.MilliValue(): thousandths, as cpu is counted.
+};
+
+enum class QuantityError : uint8_t { kNone, kNotAQuantity, kTooLong };
+
+// More than any API server takes (etcd refuses objects of 1.5 MiB), so no object of a
+// cluster meets the limit; it bounds the time that a forged file can take.
+inline constexpr size_t kQuantityBytesMax = size_t{2} << 20;
+
+// What cannot be counted in an int64.
+inline constexpr int64_t kUncountable = std::numeric_limits<int64_t>::max();
+
+inline constexpr int32_t kNanosPerUnit = 1'000'000'000;
+
+// A quantity, exact to the nano as Kubernetes keeps it: amount - excess / 1e9 units.
+struct ExactQuantity {
+  int64_t amount = 0;  // Rounded away from zero; kUncountable: at least that much.
+  int32_t excess = 0;  // What rounding added, in [0, 1e9); 0 below zero.
+};
+
+// Parses `text` into `quantity`, which is left alone on error.
+[[nodiscard]] QuantityError ParseQuantity(std::string_view text, QuantityUnit unit,
+                                          ExactQuantity& quantity);
+
+// The same with an error that quotes the text, or its first bytes: `"4x" is not a
+// quantity`, `"1111111111111111..." has 3000000 bytes; a quantity has 2097152 at most`.
+absl::StatusOr<int64_t> ParseQuantity(std::string_view text, QuantityUnit unit);
+// That error's text.  REQUIRES: error != kNone.
+std::string Describe(QuantityError error, std::string_view text);
+
+// The unit in which a resource of this name is counted: milli for "cpu" alone.
+constexpr QuantityUnit UnitOfResource(std::string_view resource) {
+  return resource == "cpu" ? QuantityUnit::kMilli : QuantityUnit::kWhole;
+}
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_OBJECTS_QUANTITY_H_

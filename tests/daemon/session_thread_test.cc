@@ -1,0 +1,417 @@
+#include "daemon/session_thread.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/sessions.h"
+#include "tests/session/session_objects.h"
+
+namespace ebb::session_thread_test {
+namespace {
+
+using test::NodeJson;
+using test::PodJson;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class SessionThreadTest : public ::testing::Test {
+ protected:
+  SessionThreadTest() {
+    options_.clock_s = [] { return int64_t{1780315200}; };
+    options_.resident_bytes = [] { return uint64_t{0}; };
+    Make(256);
+  }
+  void Make(size_t calls_max) {
+    thread_ = std::make_shared<SessionThread>(std::make_unique<Session>("s", options_), calls_max);
+  }
+
+  // Waits for the call's end.
+  absl::Status Do(std::function<absl::Status(Session&)> what, uint64_t min_version = 0) {
+    std::promise<absl::Status> ended;
+    thread_->Post({.run = [&](Session& session) -> SessionCall::Tell {
+                     return [&, status = what(session)] { ended.set_value(status); };
+                   },
+                   .refuse = [&](const absl::Status& why) { ended.set_value(why); },
+                   .cancelled = nullptr,
+                   .min_version = min_version});
+    return ended.get_future().get();
+  }
+  static absl::Status Put(Session& session, const std::vector<std::string>& objects) {
+    ChangeBatch batch;
+    for (const std::string& object : objects) {
+      if (absl::Status s = batch.PutJson(object); !s.ok()) return s;
+    }
+    return session.cluster().Take(batch);
+  }
+
+  // One of whose two nodes can go; `more` is a node besides.
+  static absl::Status PutCluster(Session& session, const std::string& more = "") {
+    std::vector<std::string> objects = {NodeJson("a"), NodeJson("b"), test::ReplicaSetJson(),
+                                        PodJson("p", "a"), PodJson("q", "b")};
+    if (!more.empty()) objects.push_back(NodeJson(more));
+    return Put(session, objects);
+  }
+
+  // What a watcher was told.
+  struct Told {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<uint64_t> versions;
+    std::vector<uint64_t> removes;
+    std::vector<std::string> refusals;
+    absl::Status end;
+    PlanWatcher::State state = PlanWatcher::State::kReady;
+
+    void WaitFor(size_t count) {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return versions.size() >= count; });
+    }
+    void WaitForRefusals(size_t count) {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return refusals.size() >= count; });
+    }
+    void WaitForEnd() {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return !end.ok(); });
+    }
+  };
+  static std::unique_ptr<PlanWatcher> WatcherOf(const std::shared_ptr<Told>& told) {
+    auto watcher = std::make_unique<PlanWatcher>();
+    watcher->state = [told] {
+      const std::lock_guard lock(told->mutex);
+      return told->state;
+    };
+    watcher->send = [told](const absl::StatusOr<wire::PlanChange>& change) {
+      const std::lock_guard lock(told->mutex);
+      if (!change.ok()) {
+        told->end = change.status();
+      } else if (!change->refused().empty()) {
+        told->refusals.push_back(change->refused());
+      } else {
+        told->versions.push_back(change->version());
+        told->removes.push_back(change->remove_count());
+      }
+      told->changed.notify_all();
+    };
+    return watcher;
+  }
+
+  SessionOptions options_;
+  std::shared_ptr<SessionThread> thread_;
+};
+
+TEST_F(SessionThreadTest, CallsRunInTheirOrder) {
+  std::vector<int> order;
+  for (int i = 0; i < 100; ++i) {
+    thread_->Post({.run = [&order, i](Session&) -> SessionCall::Tell {
+                     order.push_back(i);
+                     return nullptr;
+                   },
+                   .refuse = [](const absl::Status&) {}});
+  }
+  ASSERT_TRUE(Do([](Session&) { return absl::OkStatus(); }).ok());
+  ASSERT_EQ(order.size(), 100);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_F(SessionThreadTest, ACallWaitsForItsVersion) {
+  std::promise<uint64_t> version;
+  thread_->Post({.run = [&](Session& session) -> SessionCall::Tell {
+                   version.set_value(session.cluster().version());
+                   return nullptr;
+                 },
+                 .refuse = [](const absl::Status&) {},
+                 .cancelled = nullptr,
+                 .min_version = 2});
+  ASSERT_TRUE(Do([](Session& s) { return Put(s, {NodeJson("a")}); }).ok());
+  ASSERT_TRUE(Do([](Session& s) { return Put(s, {NodeJson("b")}); }).ok());
+  EXPECT_EQ(version.get_future().get(), 2);
+  EXPECT_EQ(thread_->Status().version(), 2);
+}
+
+TEST_F(SessionThreadTest, ACallThatNobodyWaitsForIsRefused) {
+  std::atomic<bool> cancelled = false;
+  std::promise<absl::Status> refused;
+  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+                 .refuse = [&](const absl::Status& why) { refused.set_value(why); },
+                 .cancelled = [&] { return cancelled.load(); },
+                 .min_version = 9});
+  ASSERT_TRUE(Do([](Session&) { return absl::OkStatus(); }).ok());
+  EXPECT_EQ(thread_->Status().calls_waiting(), 1);
+  cancelled = true;
+  thread_->Wake();
+  EXPECT_EQ(refused.get_future().get().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(thread_->Status().calls_waiting(), 0);
+}
+
+TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
+  ASSERT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
+  std::string order;  // Of the session's thread.
+  std::promise<void> told_all;
+  const auto send = [&](const absl::StatusOr<wire::PlanChange>& change) {
+    if (!change.ok()) return;  // The session ends.
+    order += 'w';
+    if (order == "w") {
+      thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                       order += 'c';
+                       return nullptr;
+                     },
+                     .refuse = [](const absl::Status&) {}});
+    }
+    if (std::ranges::count(order, 'w') == 3) told_all.set_value();
+  };
+  // All of them are there when the first one is told.
+  ASSERT_TRUE(Do([&](Session&) {
+                for (int i = 0; i < 3; ++i) {
+                  auto watcher = std::make_unique<PlanWatcher>();
+                  watcher->state = [] { return PlanWatcher::State::kReady; };
+                  watcher->send = send;
+                  thread_->Watch(std::move(watcher));
+                }
+                return absl::OkStatus();
+              }).ok());
+  told_all.get_future().wait();
+  thread_.reset();
+  EXPECT_EQ(order, "wcww");
+}
+
+TEST_F(SessionThreadTest, NobodyWaitsForAVersionAnyMore) {
+  std::promise<absl::Status> refused;
+  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+                 .refuse = [&](const absl::Status& why) { refused.set_value(why); },
+                 .cancelled = nullptr,
+                 .min_version = 2});
+  thread_->EndWaiting(absl::UnavailableError("the end"));
+  EXPECT_EQ(refused.get_future().get().message(), "the end");
+  ASSERT_TRUE(Do([](Session& s) { return Put(s, {NodeJson("a")}); }).ok());
+  EXPECT_TRUE(Do([](Session&) { return absl::OkStatus(); }, 1).ok());
+  EXPECT_EQ(Do([](Session&) { return absl::OkStatus(); }, 2).message(), "the end");
+}
+
+TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
+  Make(2);
+  std::promise<void> go;
+  std::promise<void> began;
+  thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                   began.set_value();
+                   go.get_future().wait();
+                   return nullptr;
+                 },
+                 .refuse = [](const absl::Status&) {}});
+  began.get_future().wait();
+  std::vector<absl::Status> refused;
+  for (int i = 0; i < 3; ++i) {
+    thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+                   .refuse = [&](const absl::Status& why) { refused.push_back(why); }});
+  }
+  ASSERT_EQ(refused.size(), 1);
+  EXPECT_EQ(refused[0].code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused[0].message()), HasSubstr("--max-waiting-calls"));
+  // What ends something that was begun is taken all the same.
+  std::promise<void> ended;
+  thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                   ended.set_value();
+                   return nullptr;
+                 },
+                 .refuse =
+                     [&](const absl::Status& why) {
+                       refused.push_back(why);
+                       ended.set_value();
+                     },
+                 .beyond_max = true});
+  EXPECT_EQ(refused.size(), 1);
+  go.set_value();
+  ended.get_future().wait();
+  thread_.reset();  // Before what its calls use.
+}
+
+TEST_F(SessionThreadTest, CallsThatWaitForAChangeDoNotKeepItOut) {
+  Make(4);
+  std::promise<void> refused;
+  std::promise<void> last_ran;
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < 4; ++i) {
+    thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                     if (++ran == 4) last_ran.set_value();
+                     return nullptr;
+                   },
+                   .refuse = [](const absl::Status& why) { ADD_FAILURE() << why; },
+                   .cancelled = nullptr,
+                   .min_version = 1});
+  }
+  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+                 .refuse = [&](const absl::Status&) { refused.set_value(); },
+                 .cancelled = nullptr,
+                 .min_version = 1});
+  refused.get_future().wait();
+  EXPECT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
+  last_ran.get_future().wait();
+}
+
+TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {
+  std::promise<absl::Status> refused;
+  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+                 .refuse = [&](const absl::Status& why) { refused.set_value(why); },
+                 .cancelled = nullptr,
+                 .min_version = 9});
+  thread_->Close(absl::AbortedError("closed"));
+  EXPECT_EQ(refused.get_future().get().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Do([](Session&) { return absl::OkStatus(); }).code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(SessionThreadTest, WatchersAreToldChangesAlone) {
+  const auto told = std::make_shared<Told>();
+  thread_->Watch(WatcherOf(told));
+  ASSERT_TRUE(Do([](Session& s) {
+                return Put(s, {NodeJson("a"), NodeJson("b"), PodJson("p", "a")});
+              }).ok());
+  told->WaitFor(1);
+  // What changes no plan is not told.
+  ASSERT_TRUE(Do([](Session& s) {
+                return Put(s, {R"({"apiVersion":"v1","kind":"Namespace",)"
+                               R"("metadata":{"name":"default","uid":"d"}})"});
+              }).ok());
+  ASSERT_TRUE(Do([](Session& s) { return Put(s, {NodeJson("c")}); }).ok());
+  told->WaitFor(2);
+  {
+    const std::lock_guard lock(told->mutex);
+    EXPECT_THAT(told->versions, ElementsAre(1, 3));
+    told->state = PlanWatcher::State::kGone;
+  }
+}
+
+// Symptom: the watcher of a cluster that allows no plan got no message at all.
+TEST_F(SessionThreadTest, AWatcherGetsEachReasonWhyThereIsNoPlanOnce) {
+  const auto told = std::make_shared<Told>();
+  thread_->Watch(WatcherOf(told));
+  told->WaitForRefusals(1);
+  ASSERT_TRUE(Do([](Session& s) { return Put(s, {}); }).ok());
+  ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
+  told->WaitFor(1);
+  const std::lock_guard lock(told->mutex);
+  EXPECT_THAT(told->refusals, ElementsAre(HasSubstr("no nodes")));
+  EXPECT_THAT(told->removes, ElementsAre(1));
+}
+
+// Settings changed the plan, and a watcher was told with the next change of the cluster.
+TEST_F(SessionThreadTest, WatchersAreToldWhatSettingsChange) {
+  const auto told = std::make_shared<Told>();
+  thread_->Watch(WatcherOf(told));
+  ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
+  told->WaitFor(1);
+  ASSERT_TRUE(Do([](Session& s) {
+                wire::Settings settings;
+                settings.add_group_sizes()->set_name("g");
+                settings.mutable_group_sizes(0)->set_min_size(2);
+                settings.mutable_group_sizes(0)->set_max_size(5);
+                return s.cluster().SetSettings(settings);
+              }).ok());
+  told->WaitFor(2);
+  const std::lock_guard lock(told->mutex);
+  EXPECT_THAT(told->removes, ElementsAre(1, 0));
+  EXPECT_THAT(told->versions, ElementsAre(1, 1));
+}
+
+TEST_F(SessionThreadTest, ABusyWatcherIsToldLater) {
+  const auto told = std::make_shared<Told>();
+  told->state = PlanWatcher::State::kBusy;
+  thread_->Watch(WatcherOf(told));
+  for (const char* name : {"c", "d"}) {
+    ASSERT_TRUE(Do([&](Session& s) { return PutCluster(s, name); }).ok());
+  }
+  {
+    const std::lock_guard lock(told->mutex);
+    EXPECT_THAT(told->versions, IsEmpty());
+    told->state = PlanWatcher::State::kReady;
+  }
+  thread_->Wake();
+  told->WaitFor(1);  // One plan: that of the version that is there by then.
+  const std::lock_guard lock(told->mutex);
+  EXPECT_THAT(told->versions, ElementsAre(2));
+}
+
+TEST_F(SessionThreadTest, ClosingTellsWatchers) {
+  const auto told = std::make_shared<Told>();
+  thread_->Watch(WatcherOf(told));
+  ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
+  told->WaitFor(1);
+  thread_->Close(absl::AbortedError("closed"));
+  told->WaitForEnd();
+  EXPECT_EQ(told->end.code(), absl::StatusCode::kAborted);
+  // Who comes later is told at once.
+  const auto late = std::make_shared<Told>();
+  thread_->Watch(WatcherOf(late));
+  EXPECT_EQ(late->end.code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(SessionThreadTest, EachCallThatWaitsIsServed) {
+  std::vector<std::promise<uint64_t>> versions(5);
+  for (size_t i = 0; i < versions.size(); ++i) {
+    thread_->Post({.run = [&, i](Session& session) -> SessionCall::Tell {
+                     versions[i].set_value(session.cluster().version());
+                     return nullptr;
+                   },
+                   .refuse = [](const absl::Status&) {},
+                   .cancelled = nullptr,
+                   .min_version = versions.size() - i});
+  }
+  for (size_t i = 0; i < versions.size(); ++i) {
+    ASSERT_TRUE(Do([&](Session& s) { return Put(s, {NodeJson(absl::StrCat("n", i))}); }).ok());
+  }
+  for (size_t i = 0; i < versions.size(); ++i) {
+    EXPECT_GE(versions[i].get_future().get(), versions.size() - i);
+  }
+  EXPECT_EQ(thread_->Status().calls_waiting(), 0);
+}
+
+TEST_F(SessionThreadTest, ACallThatIsCancelledBeforeItsTurnDoesNotRun) {
+  std::promise<void> go;
+  thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                   go.get_future().wait();
+                   return nullptr;
+                 },
+                 .refuse = [](const absl::Status&) {}});
+  std::promise<absl::Status> refused;
+  thread_->Post({.run = [](Session&) -> SessionCall::Tell {
+                   ADD_FAILURE() << "ran";
+                   return nullptr;
+                 },
+                 .refuse = [&](const absl::Status& why) { refused.set_value(why); },
+                 .cancelled = [] { return true; }});
+  go.set_value();
+  EXPECT_EQ(refused.get_future().get().code(), absl::StatusCode::kCancelled);
+}
+
+TEST(SessionsTest, AreFoundByName) {
+  SessionOptions options;
+  Sessions sessions(options, {.sessions_max = 2, .calls_max = 10});
+  EXPECT_EQ(sessions.Find("a").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(sessions.FindOrMake("A b").status().code(), absl::StatusCode::kInvalidArgument);
+  const auto a = sessions.FindOrMake("a");
+  ASSERT_TRUE(a.ok());
+  EXPECT_EQ(*sessions.FindOrMake("a"), *a);
+  EXPECT_EQ((*sessions.FindOrMake(""))->name(), "default");
+  const absl::Status full = sessions.FindOrMake("c").status();
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(full.message()), HasSubstr("--max-sessions"));
+  EXPECT_EQ(sessions.All().size(), 2);
+  ASSERT_TRUE(sessions.Close("a").ok());
+  EXPECT_EQ(sessions.Close("a").code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(sessions.FindOrMake("c").ok());
+  sessions.CloseAll();
+  EXPECT_EQ(sessions.FindOrMake("d").status().code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace ebb::session_thread_test

@@ -1,0 +1,56 @@
+#include "loop/told_deletions.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ebb::told_deletions_test {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(ToldDeletionsTest, ARoundIsToldWhatRunsWhatEndedAndWhatFailed) {
+  ActuatorStatus status;
+  status.running = {{.node = "a", .group = "g", .drain = true},
+                    {.node = "b", .group = "h", .drain = false},
+                    {.node = "c", .group = "g", .drain = true}};
+  status.results = {{.node = "x", .group = "g", .ok = true, .at_s = 5},
+                    {.node = "y", .group = "h", .ok = false, .at_s = 6, .why = "no"},
+                    {.node = "z", .group = "g", .ok = false, .at_s = 7, .why = "no"}};
+  status.recent_evictions = {
+      {.namespace_name = "default", .name = "p", .uid = "u", .evicted_at_s = 4}};
+  const ToldDeletions told = TellDeletions(status);
+  EXPECT_THAT(told.in_progress.drained,
+              ElementsAre(NodeInDeletion{"a", "g"}, NodeInDeletion{"c", "g"}));
+  EXPECT_THAT(told.in_progress.empty, ElementsAre(NodeInDeletion{"b", "h"}));
+  EXPECT_EQ(told.in_progress.recent_evictions, status.recent_evictions);
+  ASSERT_EQ(told.ended.size(), 3);
+  EXPECT_EQ(told.ended[0].node, "x");
+  EXPECT_TRUE(told.ended[0].ok);
+  EXPECT_EQ(told.ended[2].node, "z");
+  EXPECT_FALSE(told.ended[2].ok);
+  ASSERT_EQ(told.failed.size(), 2);
+  EXPECT_EQ(told.failed[0].kind, ScaleEventKind::kFailedDeletion);
+  EXPECT_EQ(told.failed[0].group, "h");
+  EXPECT_EQ(told.failed[0].at_s, 6);
+  EXPECT_EQ(told.failed[1].group, "g");
+}
+
+TEST(ToldDeletionsTest, WhatCouldNotBeginIsToldUnlessTheActuatorKnowsBetter) {
+  ActuatorStatus status;
+  status.running = {{.node = "runs"}};
+  status.results = {{.node = "ended", .ok = true}};
+  std::vector<DeletionResult> not_begun = {{.node = "runs", .ok = false},
+                                           {.node = "ended", .ok = false},
+                                           {.node = "first", .ok = false},
+                                           {.node = "second", .ok = false}};
+  AddNotBegun(not_begun, status);
+  ASSERT_EQ(not_begun.size(), 2);
+  EXPECT_EQ(not_begun[0].node, "first");
+  ASSERT_EQ(status.results.size(), 3);  // The actuator's own first: so many it is told of.
+  EXPECT_EQ(status.results[0].node, "ended");
+  EXPECT_EQ(status.results[1].node, "first");
+  EXPECT_EQ(status.results[2].node, "second");
+}
+
+}  // namespace
+}  // namespace ebb::told_deletions_test

@@ -1,0 +1,119 @@
+#include "session/wire_query.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace ebb::wire_query_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Optional;
+
+absl::StatusOr<PlanQuery> Read(const v1alpha1::PlanInput& input) {
+  return ReadQuery(input, RoundOptions(), GroupRules(), std::nullopt);
+}
+
+TEST(WireQueryTest, AQuestionTravelsAsItIs) {
+  PlanQuery asked{.candidates = {{"b", "a"}},
+                  .max_scale_down_parallelism = 7,
+                  .max_workload_share = 0.25,
+                  .bound = true};
+  asked.search = SearchQuery{.budget_s = 3, .iterations = 9, .seed = 4, .max_evictions = 12};
+  asked.seconds = 1000;
+  v1alpha1::PlanInput input;
+  PutQuery(asked, input);
+  const absl::StatusOr<PlanQuery> read = Read(input);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_THAT(read->candidates, Optional(ElementsAre("b", "a")));
+  EXPECT_EQ(read->max_scale_down_parallelism, 7);
+  EXPECT_EQ(read->max_workload_share, 0.25);
+  EXPECT_TRUE(read->bound);
+  ASSERT_TRUE(read->search.has_value());
+  EXPECT_EQ(read->search->budget_s, 3);
+  EXPECT_EQ(read->search->iterations, 9U);
+  EXPECT_EQ(read->search->seed, 4U);
+  EXPECT_FALSE(read->search->for_cost);
+  EXPECT_EQ(read->search->max_evictions, 12U);
+  ASSERT_TRUE(read->seconds.has_value());
+  EXPECT_GT(*read->seconds, 900);
+  EXPECT_EQ(read->shares.verification, kTimeOfCall.verification);
+}
+
+TEST(WireQueryTest, ASearchForSavingsTravelsWithItsPriceOfAMove) {
+  PlanQuery asked;
+  asked.search = SearchQuery{.for_cost = true, .move_cost = 0.25};
+  v1alpha1::PlanInput input;
+  PutQuery(asked, input);
+  EXPECT_EQ(input.search().objective(), v1alpha1::Search::COST);
+  input.set_prices("default: 1");
+  const absl::StatusOr<PlanQuery> read = Read(input);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->search->for_cost);
+  EXPECT_EQ(read->search->move_cost, 0.25);
+  EXPECT_FALSE(read->search->iterations || read->search->max_evictions);
+}
+
+TEST(WireQueryTest, AQuestionIsWrittenAsJsonAndReadBack) {
+  PlanQuery asked{.candidates = {{"a"}}, .max_workload_share = 0.25, .bound = true};
+  asked.search = SearchQuery{.iterations = 9, .seed = 4, .max_evictions = 12};
+  v1alpha1::PlanInput input;
+  PutQuery(asked, input);
+  std::string json;
+  ASSERT_TRUE(google::protobuf::util::MessageToJsonString(input, &json).ok());
+  EXPECT_EQ(json,
+            R"({"maxWorkloadShare":0.25,"search":{"budgetSeconds":1,"iterations":"9","seed":4,)"
+            R"("maxEvictions":"12"},"bound":true,"candidates":{"nodes":["a"]}})");
+  v1alpha1::PlanInput read_back;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &read_back).ok());
+  const absl::StatusOr<PlanQuery> read = Read(read_back);
+  ASSERT_TRUE(read.ok()) << read.status();
+  v1alpha1::PlanInput again;
+  PutQuery(*read, again);
+  EXPECT_EQ(again.SerializeAsString(), input.SerializeAsString());
+}
+
+TEST(WireQueryTest, NoNodeIsAnotherQuestionThanEveryNode) {
+  PlanQuery asked;
+  asked.candidates.emplace();
+  v1alpha1::PlanInput input;
+  PutQuery(asked, input);
+  EXPECT_THAT(Read(input)->candidates, Optional(ElementsAre()));
+}
+
+TEST(WireQueryTest, WhatIsNotSaidIsAbsent) {
+  v1alpha1::PlanInput input;
+  PutQuery(PlanQuery(), input);
+  EXPECT_EQ(input.ByteSizeLong(), 0U);
+  const absl::StatusOr<PlanQuery> read = Read(input);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_FALSE(read->search || read->seconds || read->prices || read->bound);
+  EXPECT_EQ(read->max_workload_share, 1);
+}
+
+// Without a limit there would be time for ever.
+TEST(WireQueryTest, TimeThatIsOverTravelsAsSomeTime) {
+  PlanQuery asked;
+  asked.seconds = -5;
+  v1alpha1::PlanInput input;
+  PutQuery(asked, input);
+  EXPECT_GT(input.time_limit_seconds(), 0);
+}
+
+TEST(WireQueryTest, AWrongFieldIsNamed) {
+  v1alpha1::PlanInput input;
+  input.mutable_search()->set_objective(v1alpha1::Search::COST);
+  EXPECT_EQ(Read(input).status().message(), "input.search.objective: COST needs input.prices");
+  input.clear_search();
+  input.set_max_workload_share(2);
+  EXPECT_EQ(Read(input).status().message(),
+            "input.max_workload_share: 2 is not above 0 and at most 1");
+  input.clear_max_workload_share();
+  input.mutable_search()->set_objective(static_cast<v1alpha1::Search::Objective>(7));
+  EXPECT_EQ(Read(input).status().message(), "input.search.objective: there is no 7");
+}
+
+}  // namespace
+}  // namespace ebb::wire_query_test

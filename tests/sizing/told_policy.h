@@ -1,0 +1,49 @@
+// A policy that says what a test tells it, and notes what it is told.
+
+#ifndef EBB_TESTS_SIZING_TOLD_POLICY_H_
+#define EBB_TESTS_SIZING_TOLD_POLICY_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sizing/policy/policy.h"
+
+namespace ebb::test {
+
+class ToldPolicy : public Policy {
+ public:
+  // Of the next round; afterwards 0.
+  mutable int64_t delta = 0;
+  std::optional<std::vector<std::string>> order{};
+  // Of the next round, as delta.
+  mutable std::vector<PolicyTaint> taints{};
+  mutable std::vector<std::string> remove{};
+  bool one_at_a_time = false;
+  mutable std::vector<bool> ended{};
+  mutable PolicyObservation seen{};
+  mutable size_t rounds = 0;
+
+  PolicyDecision Decide(const PolicyObservation& observation, int64_t /*now_s*/,
+                        std::string* state) const override {
+    seen = observation;
+    *state = std::to_string(++rounds);
+    PolicyDecision decision;
+    decision.delta = delta;
+    decision.reason = "told";
+    decision.candidates = order;
+    decision.taints = std::exchange(taints, {});
+    decision.remove = std::exchange(remove, {});
+    delta = 0;
+    return decision;
+  }
+  void Ended(bool succeeded, int64_t /*now_s*/, std::string* /*state*/) const override {
+    ended.push_back(succeeded);
+  }
+  [[nodiscard]] bool OneActionAtATime() const override { return one_at_a_time; }
+};
+
+}  // namespace ebb::test
+
+#endif  // EBB_TESTS_SIZING_TOLD_POLICY_H_

@@ -1,0 +1,567 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/deadline.h"
+#include "base/text.h"
+#include "groups/groups.h"
+#include "planning/live_cluster.h"
+#include "planning/plan_answer.h"
+#include "planning/plan_query.h"
+#include "report/explain.h"
+#include "report/plan_report.h"
+#include "snapshot/samples/generate.h"
+#include "tests/testing/cluster_builder.h"
+#include "what_if/blockers.h"
+#include "what_if/counterfactual.h"
+#include "what_if/patched_cluster.h"
+#include "what_if/remedy.h"
+#include "what_if/what_if_file.h"
+
+namespace ebb::what_if_test {
+namespace {
+
+using test::Budget;
+using test::Node;
+using test::Pod;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr int64_t kNow = 1780315200;
+
+ObjectName PodName(std::string_view name) {
+  return {.kind = "Pod", .namespace_name = "default", .name = std::string(name)};
+}
+
+// A cluster of objects, and a plan for it.
+class Planned {
+ public:
+  Planned() : live_(LoadOptions{.assume_complete = true}) {
+    const test::Controller controller(objects::ControllerKind::kReplicaSet, "rs");
+    Put(&controller.raw);
+    query_.now_s = kNow;
+  }
+
+  Planned& Add(const Node& node) { return Put(&node.raw); }
+  Planned& Add(const Pod& pod) { return Put(&pod.raw); }
+  Planned& Add(const Budget& budget) { return Put(&budget.raw); }
+  Planned& Put(const objects::ObjectRef& object) {
+    const Change change{.object = object};
+    const absl::Status taken = live_.Take({&change, 1});
+    EXPECT_TRUE(taken.ok()) << taken;
+    return *this;
+  }
+  Planned& Minimum(std::string_view group, int64_t nodes) {
+    const absl::StatusOr<GroupRules> rules = ParseGroups(
+        "groups", absl::StrCat("nodeGroups: [{name: ", Absl(group), ", minSize: ", nodes, "}]"));
+    EXPECT_TRUE(rules.ok()) << rules.status();
+    query_.groups = *rules;
+    return *this;
+  }
+
+  // Everything is planned with, as it is now.
+  const PlanReport& Report() {
+    version_ = std::make_unique<LiveCluster::Version>(live_.Unjudged());
+    absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query_, version_->cluster);
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    answer_ = *std::move(answer);
+    report_ = answer_->Report();
+    return report_;
+  }
+
+  std::vector<std::string> Removed() {
+    std::vector<std::string> names;
+    const PlanReport& report = Report();
+    for (const PlanReport::Removal& each : report.remove) {
+      names.emplace_back(report.context.catalog().NodeName(each.node));
+    }
+    return names;
+  }
+
+  Counterfactual RemediesOf(std::string_view node) {
+    const PlanReport& report = Report();
+    const absl::StatusOr<NodeId> id = report.context.catalog().FindNode(node);
+    EXPECT_TRUE(id.ok()) << id.status();
+    const absl::StatusOr<Counterfactual> found =
+        FindRemedies(report, Explain(report, *id), query_, live_);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return *found;
+  }
+
+  Blockers AllBlockers(const BlockersOptions& options = {}) {
+    const absl::StatusOr<Blockers> found = FindBlockers(Report(), query_, live_, options);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return *found;
+  }
+
+  LiveCluster& live() { return live_; }
+  PlanQuery& query() { return query_; }
+
+ private:
+  LiveCluster live_;
+  PlanQuery query_;
+  std::unique_ptr<LiveCluster::Version> version_;
+  std::unique_ptr<PlanAnswer> answer_;
+  PlanReport report_;
+};
+
+std::vector<std::string> Helps(const Counterfactual& found) {
+  std::vector<std::string> texts;
+  for (const Counterfactual::Help& help : found.helps) texts.push_back(help.what);
+  return texts;
+}
+
+std::vector<std::string> InVain(const Counterfactual& found) {
+  std::vector<std::string> texts;
+  for (const Counterfactual::InVain& each : found.in_vain) {
+    texts.push_back(absl::StrCat(each.what, " -> ", each.still_kept_by));
+  }
+  return texts;
+}
+
+// Node a has pods that may move but for what a test adds; b has room for them.
+struct TwoNodes : Planned {
+  TwoNodes() { Add(Node("a")).Add(Node("b")).Add(Pod("full").On("b").Cpu(2500)); }
+};
+
+TEST(PatchedClusterTest, AnObjectIsPatchedAndPutBack) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  PatchedCluster patched(planned.live());
+  ASSERT_THAT(planned.Removed(), IsEmpty());
+  const ObjectPatch patch = PodMayMove(PodName("web"));
+  ASSERT_TRUE(patched.Apply({&patch, 1}).ok());
+  EXPECT_THAT(planned.Removed(), ElementsAre("a"));
+  patched.Undo();
+  EXPECT_THAT(planned.Removed(), IsEmpty());
+}
+
+TEST(PatchedClusterTest, PatchesOfOneObjectAddUp) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  PatchedCluster patched(planned.live());
+  const ObjectPatch label{.of = PodName("web"),
+                          .merge = R"({"metadata": {"labels": {"app": "web"}}})"};
+  const std::vector<ObjectPatch> both = {PodMayMove(PodName("web")), label};
+  ASSERT_TRUE(patched.Apply(both).ok());
+  EXPECT_THAT(planned.Removed(), ElementsAre("a"));
+}
+
+TEST(PatchedClusterTest, WhatAPatchLeavesAsItWasIsTold) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("true"));
+  planned.Add(Pod("db").On("a").Cpu(100).SafeToEvict("false"));
+  planned.Add(Budget("web").Matching("app", "web").Allows(0));
+  PatchedCluster patched(planned.live());
+  const ObjectName budget{
+      .kind = "PodDisruptionBudget", .namespace_name = "default", .name = "web"};
+  const std::vector<ObjectPatch> patches = {
+      PodMayMove(PodName("web")),
+      PodMayMove(PodName("db")),
+      {.of = budget, .merge = R"({"status": {"disruptionAllowed": 3}})"}};
+  ASSERT_TRUE(patched.Apply(patches).ok());
+  const absl::StatusOr<std::vector<ObjectName>> unchanged = patched.Unchanged();
+  ASSERT_TRUE(unchanged.ok()) << unchanged.status();
+  EXPECT_THAT(*unchanged, ElementsAre(PodName("web"), budget));
+}
+
+TEST(PatchedClusterTest, FieldsThatNoDecisionReadsAreNamed) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100));
+  planned.Add(Budget("web").Matching("app", "web").Allows(0));
+  PatchedCluster patched(planned.live());
+  const ObjectName budget{
+      .kind = "PodDisruptionBudget", .namespace_name = "default", .name = "web"};
+  const std::vector<ObjectPatch> patches = {
+      {.of = budget, .merge = R"({"spec": {"maxUnavailable": 3}})"},
+      {.of = PodName("web"), .merge = R"({"spec": {"dnsPolicy": "None", "priority": 3}})"}};
+  ASSERT_TRUE(patched.Apply(patches).ok());
+  const auto fields = patched.WithoutEffect(patches);
+  ASSERT_TRUE(fields.ok()) << fields.status();
+  ASSERT_EQ(fields->size(), 2u);
+  EXPECT_EQ((*fields)[0].of, budget);
+  EXPECT_EQ((*fields)[0].field, "spec.maxUnavailable");
+  EXPECT_EQ((*fields)[1].field, "spec.dnsPolicy");
+}
+
+TEST(PatchedClusterTest, AFieldOfASpecThatIsNotKnownIsAnError) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100));
+  PatchedCluster patched(planned.live());
+  const ObjectPatch patch{.of = PodName("web"), .merge = R"({"spec": {"template": {"a": 1}}})"};
+  ASSERT_TRUE(patched.Apply({&patch, 1}).ok());
+  EXPECT_THAT(std::string(patched.WithoutEffect({&patch, 1}).status().message()),
+              HasSubstr("Pod default/web: spec.template: is a field that ebb does not know; patch "
+                        "each pod: the same fields, without spec.template"));
+}
+
+TEST(PatchedClusterTest, APodThatIsTakenOffItsNodeWaits) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).With(
+      [](objects::Pod& pod) { pod.scheduling = objects::Scheduling::kOther; }));
+  PatchedCluster patched(planned.live());
+  const ObjectPatch patch{.of = PodName("web"), .merge = R"({"spec": {"nodeName": null}})"};
+  ASSERT_TRUE(patched.Apply({&patch, 1}).ok());
+  EXPECT_EQ(planned.live().Here().pending.size(), 1u);
+  patched.Undo();
+  EXPECT_EQ(planned.live().Here().pending.size(), 0u);
+}
+
+TEST(BlockersTest, PendingPodsForWhichRoomIsKeptAreNamed) {
+  TwoNodes planned;
+  planned.Add(Pod("surge").Cpu(2400));
+  const Blockers found = planned.AllBlockers();
+  const auto surge =
+      std::ranges::find(found.blockers, std::string("RoomForPendingPods"), &Blocker::reason);
+  ASSERT_NE(surge, found.blockers.end());
+  EXPECT_EQ(surge->keeps, 1u);
+  EXPECT_EQ(surge->change, "without its 1 pending pod");
+  EXPECT_EQ(surge->gained, 1);
+}
+
+TEST(PatchedClusterTest, WhatIsNotThereIsNamed) {
+  TwoNodes planned;
+  PatchedCluster patched(planned.live());
+  const std::vector<ObjectPatch> patches = {PodMayMove(PodName("web")), NodeMayGo("a"),
+                                            NodeMayGo("z")};
+  const absl::Status status = patched.Apply(patches);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(status.message(), "not in the cluster: Node z, Pod default/web");
+  planned.Add(Pod("web").On("a").Priority(-100));
+  EXPECT_EQ(patched.Apply({patches.data(), 1}).message(),
+            "not in the cluster: Pod default/web (it has ended, or is expendable)");
+}
+
+TEST(PatchedClusterTest, HowManyPodsAreReadyIsPutBack) {
+  TwoNodes planned;
+  test::Controller web(objects::ControllerKind::kReplicaSet, "web");
+  const Change change{.object = &web.raw, .pods_ready = 3};
+  ASSERT_TRUE(planned.live().Take({&change, 1}).ok());
+  PatchedCluster patched(planned.live());
+  const ObjectPatch patch{.of = {.kind = "ReplicaSet", .namespace_name = "default", .name = "web"},
+                          .merge = R"({"metadata": {"labels": {"app": "web"}}})"};
+  ASSERT_TRUE(patched.Apply({&patch, 1}).ok());
+  patched.Undo();
+  EXPECT_EQ(planned.live().counts().ready, 0U);
+  ASSERT_TRUE(planned.live().Take({&change, 1}).ok());
+  EXPECT_EQ(planned.live().counts().ready, 0U);
+}
+
+TEST(PatchedClusterTest, APatchThatMakesNoObjectChangesNothing) {
+  TwoNodes planned;
+  PatchedCluster patched(planned.live());
+  const ObjectPatch bad = NodeOffers("a", "cpu", "much");
+  absl::Status status = patched.Apply({&bad, 1});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_THAT(status.message(), HasSubstr("cpu"));
+  for (const char* merge : {R"({"metadata": {"name": "c"}})", "[1]", "{", ""}) {
+    const ObjectPatch wrong{.of = bad.of, .merge = merge};
+    status = patched.Apply({&wrong, 1});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << merge << ": " << status;
+  }
+  EXPECT_THAT(planned.Removed(), ElementsAre("a"));
+}
+
+// Of a field that ebb does not know, and so cannot write.
+Pod Strange(std::string_view name) {
+  return Pod(name).On("a").Cpu(100).With(
+      [](objects::Pod& pod) { pod.not_understood = "spec.affinity.fromTheFuture"; });
+}
+
+TEST(PatchedClusterTest, WhatCannotBeWrittenIsNotPatched) {
+  TwoNodes planned;
+  planned.Add(Strange("web"));
+  PatchedCluster patched(planned.live());
+  const ObjectPatch patch = PodMayMove(PodName("web"));
+  const absl::Status status = patched.Apply({&patch, 1});
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(status.message(), HasSubstr("Pod default/web: cannot be patched"));
+  EXPECT_THAT(planned.Removed(), IsEmpty());
+}
+
+TEST(CounterfactualTest, WhatCannotBeTriedIsTold) {
+  TwoNodes planned;
+  planned.Add(Strange("web").SafeToEvict("false"));
+  const Counterfactual found = planned.RemediesOf("a");
+  EXPECT_THAT(Helps(found), IsEmpty());
+  EXPECT_THAT(InVain(found), ElementsAre(HasSubstr("not tried, Pod default/web: cannot be")));
+}
+
+TEST(BlockersTest, WhatCannotBeTriedIsTold) {
+  TwoNodes planned;
+  planned.Add(Strange("web").SafeToEvict("false").OwnedByNobody());
+  const Blockers found = planned.AllBlockers();
+  ASSERT_EQ(found.blockers.size(), 2);
+  EXPECT_EQ(found.blockers[0].kind, "Flag");
+  EXPECT_THAT(found.blockers[1].not_tried, HasSubstr("cannot be patched"));
+}
+
+TEST(PatchedClusterTest, AnObjectMayBeTakenAway) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  PatchedCluster patched(planned.live());
+  const ObjectPatch gone{.of = PodName("web"), .gone = true};
+  ASSERT_TRUE(patched.Apply({&gone, 1}).ok());
+  EXPECT_THAT(planned.Removed(), ElementsAre("a"));
+  patched.Undo();
+  EXPECT_THAT(planned.Removed(), IsEmpty());
+}
+
+TEST(CounterfactualTest, ABudgetThatAllowsMore) {
+  TwoNodes planned;
+  for (const char* name : {"w0", "w1", "w2"}) {
+    planned.Add(Pod(name).On("a").Cpu(100).Label("app", "web"));
+  }
+  planned.Add(Budget("web").Matching("app", "web").Allows(0));
+  const Counterfactual found = planned.RemediesOf("a");
+  EXPECT_THAT(Helps(found),
+              ElementsAre("PodDisruptionBudget default/web allows 1 disruption more"));
+  EXPECT_EQ(found.helps[0].removed, 1);
+  EXPECT_EQ(found.removed, 0);
+  EXPECT_THAT(InVain(found), ElementsAre("it is tried before all other nodes -> BlockedByPod, "
+                                         "default/w0: NotEnoughPdb web"));
+}
+
+TEST(CounterfactualTest, AnAnnotationOfAPod) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  EXPECT_THAT(Helps(planned.RemediesOf("a")),
+              ElementsAre("Pod default/web is annotated safe-to-evict: \"true\""));
+}
+
+TEST(CounterfactualTest, WhatIsBehindTheFirstObstacleIsTold) {
+  TwoNodes planned;
+  planned.Add(Pod("x").On("a").Cpu(100).SafeToEvict("false"))
+      .Add(Pod("y").On("a").Cpu(100).Label("app", "web"))
+      .Add(Budget("web").Matching("app", "web").Allows(0));
+  const Counterfactual found = planned.RemediesOf("a");
+  EXPECT_THAT(Helps(found), IsEmpty());
+  EXPECT_THAT(InVain(found), ElementsAre("Pod default/x is annotated safe-to-evict: \"true\" -> "
+                                         "BlockedByPod, default/y: NotEnoughPdb web"));
+}
+
+TEST(CounterfactualTest, AFlagWhereNoObjectHelps) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).OwnedByMissing("ReplicaSet", "gone"));
+  EXPECT_THAT(Helps(planned.RemediesOf("a")),
+              ElementsAre("--skip-nodes-with-custom-controller-pods=false"));
+  EXPECT_EQ(planned.AllBlockers().blockers[1].change,
+            "--skip-nodes-with-custom-controller-pods=false");
+}
+
+TEST(CounterfactualTest, TheAnnotationOfTheNode) {
+  Planned planned;
+  planned.Add(Node("a").Annotation("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"))
+      .Add(Node("b"))
+      .Add(Pod("full").On("b").Cpu(2500));
+  EXPECT_THAT(Helps(planned.RemediesOf("a")),
+              ElementsAre("it is no longer annotated "
+                          "cluster-autoscaler.kubernetes.io/scale-down-disabled"));
+}
+
+TEST(CounterfactualTest, AThresholdOfItsUtilization) {
+  Planned planned;
+  planned.Add(Node("a")).Add(Node("b").Cpu(8000)).Add(Pod("web").On("a").Cpu(2500));
+  planned.Add(Pod("full").On("b").Cpu(5000));
+  EXPECT_THAT(Helps(planned.RemediesOf("a")),
+              ElementsAre("the utilization threshold of group default is 0.63"));
+}
+
+TEST(CounterfactualTest, TheMinimumOfItsGroup) {
+  Planned planned;
+  planned.Add(Node("a")).Add(Node("b")).Add(Node("c")).Minimum("default", 2);
+  ASSERT_THAT(planned.Removed(), ElementsAre("a"));
+  EXPECT_THAT(Helps(planned.RemediesOf("b")),
+              ElementsAre("the minimum of group default is 1 instead of 2"));
+  EXPECT_THAT(Helps(planned.RemediesOf("c")),
+              ElementsAre("the minimum of group default is 0 instead of 2"));
+}
+
+TEST(CounterfactualTest, RoomOnANode) {
+  Planned planned;
+  planned.Add(Node("a")).Add(Node("b"));
+  planned.Add(Pod("web").On("a").Cpu(1000)).Add(Pod("full").On("b").Cpu(3300));
+  const Counterfactual found = planned.RemediesOf("a");
+  EXPECT_THAT(Helps(found), ElementsAre("300m cpu more on node b of group default"));
+  EXPECT_EQ(found.helps[0].objects[0].merge, R"({"status":{"allocatable":{"cpu":"4300m"}}})");
+  EXPECT_THAT(InVain(found), ElementsAre(HasSubstr("before all other nodes -> NoPlaceToMovePods")));
+}
+
+TEST(CounterfactualTest, ARuleOfAPod) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).NodeSelector("disk", "ssd"));
+  EXPECT_THAT(Helps(planned.RemediesOf("a")), ElementsAre("Pod default/web has no node selector"));
+}
+
+// Its objects are those of a what-if file: a field that is taken away is null there.
+TEST(CounterfactualTest, TheJsonOfAChangeHasWhatItTakesAway) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).NodeSelector("disk", "ssd"));
+  const auto json = CounterfactualJson(planned.RemediesOf("a"));
+  ASSERT_EQ(json["helps"].size(), 1);
+  EXPECT_EQ(json["helps"][0]["objects"].dump(),
+            R"([{"kind":"Pod","metadata":{"namespace":"default","name":"web"},)"
+            R"("spec":{"nodeSelector":null}}])");
+  const absl::StatusOr<WhatIf> file =
+      ParseWhatIf("w.json", absl::StrCat("{objects: ", json["helps"][0]["objects"].dump(), "}"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  PatchedCluster patched(planned.live());
+  ASSERT_TRUE(patched.Apply(file->objects).ok());
+  EXPECT_THAT(planned.Removed(), ElementsAre("a"));
+}
+
+// Four pods of one workload, each on a node of its own: of a quarter of them one may go.
+struct FourOfOne : Planned {
+  FourOfOne() {
+    for (const char* const name : {"a", "b", "c", "d"}) {
+      Add(Node(name)).Add(Pod(absl::StrCat("on-", name)).On(name).Cpu(100));
+    }
+    Add(Node("e")).Add(Pod("full").On("e").Cpu(2500).OwnedByNobody());
+    query().max_workload_share = 0.25;
+  }
+};
+
+TEST(CounterfactualTest, ALargerShareOfItsWorkload) {
+  FourOfOne planned;
+  ASSERT_THAT(planned.Removed(), ElementsAre("a"));
+  const PlanReport& report = planned.Report();
+  const Explanation explanation = Explain(report, report.context.catalog().FindNode("b").value());
+  std::vector<std::string> blocks;  // The other pod there came from node a, and may move on.
+  for (const Explanation::Pod& pod : explanation.pods) {
+    if (pod.outcome != Explanation::Outcome::kBlocks) continue;
+    EXPECT_EQ(pod.reason, BlockingPodReason::kWorkloadShareReached);
+    blocks.push_back(NameOfPod(report.context.catalog(), pod.pod).name);
+  }
+  EXPECT_THAT(blocks, ElementsAre("on-b"));
+  const Counterfactual found = planned.RemediesOf("b");
+  EXPECT_THAT(Helps(found), ElementsAre("it is tried before all other nodes",
+                                        "--max-workload-share is 0.5 instead of 0.25"));
+  EXPECT_EQ(found.helps[1].removed, 2);
+}
+
+TEST(BlockersTest, TheShareOfWorkloadsIsOneFlag) {
+  FourOfOne planned;
+  const Blockers found = planned.AllBlockers();
+  ASSERT_FALSE(found.blockers.empty());
+  EXPECT_EQ(found.blockers[0].kind, "Flag");
+  EXPECT_EQ(found.blockers[0].name, "--max-workload-share");
+  EXPECT_EQ(found.blockers[0].reason, "WorkloadShareReached");
+  EXPECT_EQ(found.blockers[0].change, "no limit");
+  EXPECT_EQ(found.blockers[0].keeps, 3);
+  EXPECT_EQ(found.blockers[0].gained, 3);
+  for (const Blocker& each : found.blockers) EXPECT_EQ(each.kind, "Flag") << each.name;
+}
+
+TEST(CounterfactualTest, ANodeThatGoesNeedsNone) {
+  TwoNodes planned;
+  const Counterfactual found = planned.RemediesOf("a");
+  EXPECT_THAT(found.helps, IsEmpty());
+  EXPECT_THAT(found.in_vain, IsEmpty());
+}
+
+TEST(BlockersTest, AreRankedByWhatGoesWithoutThem) {
+  Planned planned;
+  planned.Add(Node("a")).Add(Node("b")).Add(Node("c")).Add(Node("d"));
+  planned.Add(Pod("full").On("d").Cpu(2500));
+  planned.Add(Pod("w0").On("a").Cpu(100).Label("app", "web"))
+      .Add(Pod("w1").On("b").Cpu(100).Label("app", "web"))
+      .Add(Budget("web").Matching("app", "web").Allows(0))
+      .Add(Pod("db").On("c").Cpu(100).SafeToEvict("false").OwnedByNobody());
+  const Blockers found = planned.AllBlockers();
+  EXPECT_EQ(found.removed, 0);
+  EXPECT_EQ(found.kept, 4);
+  ASSERT_EQ(found.blockers.size(), 3);
+  EXPECT_EQ(found.blockers[0].kind, "PodDisruptionBudget");
+  EXPECT_EQ(found.blockers[0].name, "web");
+  EXPECT_EQ(found.blockers[0].keeps, 2);
+  EXPECT_EQ(found.blockers[0].gained, 2);
+  EXPECT_EQ(found.blockers[1].kind, "Flag");
+  EXPECT_EQ(found.blockers[1].reason, "NotUnderutilized");
+  EXPECT_EQ(found.blockers[1].gained, 1);
+  EXPECT_EQ(found.blockers[2].kind, "Pod");
+  EXPECT_EQ(found.blockers[2].name, "db");
+  EXPECT_EQ(found.blockers[2].gained, 1);
+}
+
+TEST(BlockersTest, BeyondTheLimitNothingIsTried) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  const Blockers found =
+      planned.AllBlockers({.limit = 1, .price = nullptr, .on_progress = nullptr});
+  ASSERT_EQ(found.blockers.size(), 2);
+  EXPECT_TRUE(found.blockers[0].gained.has_value());
+  EXPECT_FALSE(found.blockers[1].gained.has_value());
+  EXPECT_EQ(found.blockers[1].not_tried, "it is beyond --limit");
+}
+
+TEST(BlockersTest, WhenTheTimeIsOverNothingIsTried) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  CancelToken over;
+  over.Cancel();
+  BlockersOptions options;
+  options.deadline = &over;
+  const Blockers found = planned.AllBlockers(options);
+  ASSERT_EQ(found.blockers.size(), 2);
+  for (const Blocker& each : found.blockers) {
+    EXPECT_FALSE(each.gained.has_value());
+    EXPECT_EQ(each.not_tried, "the time was over");
+  }
+}
+
+// What is tried takes as long as it takes: a plan that a deadline cut would show nothing.
+TEST(CounterfactualTest, TheDeadlinesOfThePlanAreNotThoseOfTrials) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  const PlanReport& report = planned.Report();
+  const Explanation explanation = Explain(report, report.context.catalog().FindNode("a").value());
+  planned.query().seconds = -1;
+  const absl::StatusOr<Counterfactual> found =
+      FindRemedies(report, explanation, planned.query(), planned.live());
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->helps.size(), 1);
+}
+
+TEST(BlockersTest, WhatNodesCostIsAddedUp) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  BlockersOptions options;
+  options.price = [](NodeId) { return 0.25; };
+  const Blockers found = planned.AllBlockers(options);
+  ASSERT_EQ(found.blockers[0].gained, 1);
+  EXPECT_EQ(found.blockers[0].saved_per_hour, 0.25);
+}
+
+// Trying leaves no trace, and no blocker that goes makes a plan of fewer nodes.
+TEST(BlockersTest, OfARandomCluster) {
+  Planned planned;
+  ASSERT_TRUE(planned.live()
+                  .Read([](ObjectSink& sink) {
+                    return samples::GenerateMixed({.nodes = 120, .seed = 3}, sink);
+                  })
+                  .ok());
+  const std::vector<std::string> before = planned.Removed();
+  ASSERT_THAT(before, Not(IsEmpty()));
+  const Blockers found = planned.AllBlockers();
+  ASSERT_GT(found.blockers.size(), 5);
+  int64_t most = 0;
+  for (const Blocker& each : found.blockers) {
+    if (!each.gained) continue;
+    EXPECT_GE(*each.gained, 0) << each.name;
+    most = std::max(most, *each.gained);
+  }
+  EXPECT_GT(most, 0);
+  EXPECT_EQ(planned.Removed(), before);
+}
+
+}  // namespace
+}  // namespace ebb::what_if_test

@@ -1,0 +1,434 @@
+#include "what_if/counterfactual.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/figures.h"
+#include "engine/pass/workloads.h"
+#include "predicates/filters.h"
+#include "report/pass_replay.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Changes of one kind, the smallest first: the first that helps is told.
+using Ladder = std::vector<Remedy>;
+
+// 1, 2, 4, ... and `last`.
+std::vector<int64_t> Steps(int64_t last) {
+  std::vector<int64_t> steps;
+  for (int64_t step = 1; step < last; step *= 2) steps.push_back(step);
+  if (last > 0) steps.push_back(last);
+  return steps;
+}
+
+class RemedyFinder {
+ public:
+  RemedyFinder(const PlanReport& report, const Explanation& explanation, RemedyTrials& trials)
+      : report_(report), explanation_(explanation), trials_(trials) {}
+
+  absl::StatusOr<std::vector<Ladder>> Ladders();
+
+ private:
+  [[nodiscard]] const Catalog& catalog() const { return report_.context.catalog(); }
+  [[nodiscard]] std::string NodeName() const {
+    return std::string(catalog().NodeName(explanation_.node));
+  }
+  [[nodiscard]] const NodeGroup* Group() const {
+    return report_.context.groups->Find(explanation_.node);
+  }
+
+  [[nodiscard]] Ladder TriedFirst() const;
+  [[nodiscard]] Ladder Annotation() const;
+  [[nodiscard]] Ladder Threshold() const;
+  [[nodiscard]] Ladder Minimum() const;
+  [[nodiscard]] Ladder BudgetMore(PdbId pdb) const;
+  [[nodiscard]] Ladder LargerShare() const;
+  [[nodiscard]] Ladder Movable(BlockingPodReason reason) const;
+  absl::StatusOr<std::vector<Ladder>> WithoutRules();
+  [[nodiscard]] std::vector<Ladder> MoreRoom() const;
+
+  const PlanReport& report_;
+  const Explanation& explanation_;
+  RemedyTrials& trials_;
+};
+
+absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
+  using enum UnremovableReason;
+  std::vector<Ladder> ladders;
+  switch (explanation_.kept->why.reason) {
+    case kScaleDownDisabledAnnotation:
+      ladders.push_back(Annotation());
+      break;
+    case kNotUnderutilized:
+      ladders.push_back(Threshold());
+      break;
+    case kNodeGroupMinSizeReached:
+      ladders.push_back(Minimum());
+      break;
+    case kBlockedByPod: {
+      const UnremovableNode& why = explanation_.kept->why;
+      const bool is_share = why.blocking_reason == BlockingPodReason::kWorkloadShareReached;
+      if (why.blocking_reason == BlockingPodReason::kPendingPodNotUnderstood) {
+        const ObjectName pod = NameOfPod(report_.context.catalog(), why.pod);
+        ladders.push_back({{.what = "pending " + pod.Text() + " does not wait for a node",
+                            .objects = {PodIsGated(pod)},
+                            .adjust = {}}});
+        break;
+      }
+      if (why.pdb || is_share) ladders.push_back(TriedFirst());
+      ladders.push_back(why.pdb    ? BudgetMore(*why.pdb)
+                        : is_share ? LargerShare()
+                                   : Movable(why.blocking_reason));
+      break;
+    }
+    case kNoPlaceToMovePods: {
+      ladders.push_back(TriedFirst());
+      absl::StatusOr<std::vector<Ladder>> without = WithoutRules();
+      if (!without.ok()) return without;
+      std::ranges::move(*without, std::back_inserter(ladders));
+      std::ranges::move(MoreRoom(), std::back_inserter(ladders));
+      break;
+    }
+    default:
+      break;
+  }
+  return ladders;
+}
+
+// Whether others took what it needed.
+Ladder RemedyFinder::TriedFirst() const {
+  std::vector<std::string> order = {NodeName()};
+  for (const NodeId node : report_.context.made->order) {
+    if (node != explanation_.node) order.emplace_back(catalog().NodeName(node));
+  }
+  return {{.what = "it is tried before all other nodes",
+           .objects = {},
+           .adjust = [order = std::move(order)](PlanQuery& query, NodeGroups&) {
+             query.candidates = order;
+             query.order = CandidateOrder::kInput;
+           }}};
+}
+
+Ladder RemedyFinder::Annotation() const {
+  const std::vector<std::string_view> annotations =
+      AnnotationsThatKeep(report_.context, explanation_.node);
+  return {{.what = fmt::format("it is no longer annotated {}", fmt::join(annotations, " and ")),
+           .objects = {NodeMayGo(NodeName())},
+           .adjust = nullptr}};
+}
+
+Ladder RemedyFinder::Threshold() const {
+  const auto& utilization = report_.context.made->plan.utilization[Index(explanation_.node)];
+  if (!utilization || !(utilization->utilization <= 1)) return {};
+  const double threshold = std::ceil(utilization->utilization * 100) / 100;
+  const bool gpu = !CountsCpuAndMemory(catalog(), *utilization);
+  const NodeGroup* const group = Group();
+  const std::string name = group == nullptr ? "" : group->name;
+  return {{.what = fmt::format("the utilization threshold of group {} is {}", name, threshold),
+           .objects = {},
+           .adjust = [=](PlanQuery&, NodeGroups& groups) {
+             for (NodeGroup& each : groups.groups) {
+               if (each.name != name) continue;
+               (gpu ? each.scale_down_gpu_utilization_threshold
+                    : each.scale_down_utilization_threshold) = threshold;
+             }
+           }}};
+}
+
+Ladder RemedyFinder::Minimum() const {
+  Ladder ladder;
+  const NodeGroup* const group = Group();
+  if (group == nullptr) return ladder;
+  for (const int64_t less : Steps(group->min_size)) {
+    const int64_t min_size = group->min_size - less;
+    ladder.push_back({.what = fmt::format("the minimum of group {} is {} instead of {}",
+                                          group->name, min_size, group->min_size),
+                      .objects = {},
+                      .adjust = [name = group->name, min_size](PlanQuery&, NodeGroups& groups) {
+                        for (NodeGroup& each : groups.groups) {
+                          if (each.name == name) each.min_size = min_size;
+                        }
+                      }});
+  }
+  return ladder;
+}
+
+Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
+  int64_t pods = 0;
+  for (const Explanation::Pod& pod : explanation_.pods) {
+    const auto& budgets = catalog().shape_of(pod.pod).budgets;
+    if (NeedsEviction(pod.outcome) && std::ranges::find(budgets, pdb) != budgets.end()) ++pods;
+  }
+  const Pdb& budget = catalog().pdbs()[Index(pdb)];
+  if (budget.sync_failed) return {};  // Whatever it allowed would be a guess.
+  const int64_t allowed = std::max(budget.disruptions_allowed, 0);
+  Ladder ladder;
+  for (const int64_t more : Steps(std::max<int64_t>(pods, 1))) {
+    const ObjectPatch patch = BudgetAllows(catalog(), pdb, allowed + more);
+    ladder.push_back(
+        {.what = fmt::format("{} allows {} more", patch.of.Text(),
+                             Count(static_cast<uint64_t>(more), "disruption", "disruptions")),
+         .objects = {patch},
+         .adjust = nullptr});
+  }
+  return ladder;
+}
+
+// The share with which the pods of the workload in the way could go beside those that the plan
+// evicted before, and no share at all.
+Ladder RemedyFinder::LargerShare() const {
+  const ClusterSnapshot& start = report_.context.cluster->snapshot;
+  const Workloads workloads(start);
+  const uint32_t workload = workloads.of[Index(explanation_.kept->why.pod)];
+  const std::vector<PodId>& all = workloads.pods[workload];
+  std::set<PodId> evicted;
+  for (const Explanation::Pod& pod : explanation_.pods) {
+    if (!NeedsEviction(pod.outcome)) continue;
+    if (workloads.of[Index(pod.pod)] == workload) evicted.insert(pod.pod);
+  }
+  PassReplay replay(report_.context);
+  replay.GoTo(explanation_.node);
+  for (const PodId pod : all) {
+    if (replay.snapshot().NodeOf(pod) != start.NodeOf(pod)) evicted.insert(pod);
+  }
+  constexpr double kParts = 10'000;  // Of which the flag takes whole ones.
+  const double needed =
+      static_cast<double>(evicted.size()) / static_cast<double>(all.size()) * kParts;
+  std::vector<double> shares = {1};
+  // A share is rounded up, so the next one below may do as well.
+  if (needed < kParts) shares.insert(shares.begin(), std::ceil(needed) / kParts);
+  Ladder ladder;
+  for (const double share : shares) {
+    ladder.push_back(
+        {.what = fmt::format("--max-workload-share is {} instead of {}", share,
+                             report_.context.request->pass.max_workload_share),
+         .objects = {},
+         .adjust = [share](PlanQuery& query, NodeGroups&) { query.max_workload_share = share; }});
+  }
+  return ladder;
+}
+
+Ladder RemedyFinder::Movable(BlockingPodReason reason) const {
+  if (std::optional<Remedy> flag = FlagFor(reason)) return {*std::move(flag)};
+  Remedy remedy;
+  std::vector<PodId> pods;
+  for (const Explanation::Pod& pod : explanation_.pods) {
+    if (pod.outcome != Explanation::Outcome::kBlocks || pod.pdb) continue;
+    remedy.objects.push_back(PodMayMove(NameOfPod(catalog(), pod.pod)));
+    pods.push_back(pod.pod);
+  }
+  if (pods.empty()) return {};
+  const std::string annotation = MayMoveWords(catalog(), pods);
+  remedy.what = remedy.objects.size() == 1
+                    ? fmt::format("{} is {}", remedy.objects[0].of.Text(), annotation)
+                    : fmt::format("{} and {} are {}", remedy.objects[0].of.Text(),
+                                  Count(remedy.objects.size() - 1, "other", "others"), annotation);
+  return {std::move(remedy)};
+}
+
+// Those of its pods that find no place, without one of their rules.
+absl::StatusOr<std::vector<Ladder>> RemedyFinder::WithoutRules() {
+  std::vector<ObjectName> pods;
+  for (const Explanation::Place& place : explanation_.places) {
+    if (place.to == kNoNode) pods.push_back(NameOfPod(catalog(), place.pod));
+  }
+  if (absl::Status s = trials_.patched().Find(pods); !s.ok()) return s;
+  std::vector<Ladder> ladders;
+  for (const PlaceRule& rule : PlaceRules()) {
+    Remedy remedy;
+    for (const ObjectName& pod : pods) {
+      const std::string* const object = trials_.patched().Object(pod);
+      if (object == nullptr || !HasRule(*object, rule)) continue;
+      remedy.objects.push_back(WithoutRule(pod, rule));
+    }
+    if (remedy.objects.empty()) continue;
+    remedy.what = remedy.objects.size() == 1
+                      ? fmt::format("{} has no {}", remedy.objects[0].of.Text(), rule.name)
+                      : fmt::format("{} of its pods have no {}", remedy.objects.size(), rule.name);
+    ladders.push_back({std::move(remedy)});
+  }
+  return ladders;
+}
+
+// What a pod lacks on a node, by resource.
+using Shortage = std::map<ResourceId, int64_t>;
+
+Shortage ShortageOn(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
+  Shortage missing;
+  for (const auto& [resource, amount] : shape.fit_requests) {
+    if (resource == kPods) continue;
+    const int64_t free = snapshot.Free(resource, node);
+    if (amount > free) missing[resource] = amount - free;
+  }
+  return missing;
+}
+
+std::string AmountText(const Catalog& catalog, ResourceId resource, int64_t amount) {
+  const std::string_view name = catalog.ResourceName(resource);
+  if (name == "cpu") return fmt::format("{}m cpu", amount);
+  if (name == "memory" || name == "ephemeral-storage") {
+    return fmt::format("{} {}", Bytes(amount), name);
+  }
+  return fmt::format("{} {}", amount, name);
+}
+
+// In each group, the node on which the first pod without a place lacks the least, and one
+// resource alone.
+std::vector<Ladder> RemedyFinder::MoreRoom() const {
+  constexpr size_t kGroupsMax = 4;
+  const auto unplaced = std::ranges::find(explanation_.places, kNoNode, &Explanation::Place::to);
+  if (unplaced == explanation_.places.end()) return {};
+  const PodShape& shape = catalog().shape_of(unplaced->pod);
+  PassReplay replay(report_.context);
+  replay.GoTo(explanation_.node);
+  ClusterSnapshot& snapshot = replay.snapshot();
+  snapshot.Fork();
+  snapshot.SetGhost(explanation_.node);
+
+  struct Best {
+    NodeId node;
+    ResourceId resource;
+    int64_t missing;
+    double share;  // Of what the node offers.
+  };
+  std::map<uint32_t, Best> best;  // By GroupId.
+  for (uint32_t n = 0; n < catalog().nodes(); ++n) {
+    const NodeId node{n};
+    if (!snapshot.Contains(node) || node == explanation_.node) continue;
+    if (!StaticFits(snapshot, shape, node) || !TopologyFits(snapshot, shape, node)) continue;
+    const Shortage missing = ShortageOn(snapshot, shape, node);
+    if (missing.size() != 1) continue;
+    const auto& [resource, amount] = *missing.begin();
+    const int64_t offers = snapshot.Allocatable(resource, node);
+    const double share =
+        offers == 0 ? INFINITY : static_cast<double>(amount) / static_cast<double>(offers);
+    const Best here{.node = node, .resource = resource, .missing = amount, .share = share};
+    const auto [place, is_new] = best.try_emplace(Index(report_.context.groups->Of(node)), here);
+    if (!is_new && share < place->second.share) place->second = here;
+  }
+  std::vector<Best> sorted;
+  for (const auto& [group, each] : best) sorted.push_back(each);
+  std::ranges::stable_sort(sorted, {}, &Best::share);
+  if (sorted.size() > kGroupsMax) sorted.resize(kGroupsMax);
+
+  std::vector<Ladder> ladders;
+  for (const Best& each : sorted) {
+    const std::string node(catalog().NodeName(each.node));
+    const std::string resource(catalog().ResourceName(each.resource));
+    const int64_t offers = snapshot.Allocatable(each.resource, each.node) + each.missing;
+    const ObjectPatch patch =
+        NodeOffers(node, resource, fmt::format("{}{}", offers, each.resource == kCpu ? "m" : ""));
+    const NodeGroup* const group = report_.context.groups->Find(each.node);
+    ladders.push_back(
+        {{.what = fmt::format("{} more on node {}{}",
+                              AmountText(catalog(), each.resource, each.missing), node,
+                              group == nullptr ? "" : " of group " + group->name),
+          .objects = {patch},
+          .adjust = nullptr}});
+  }
+  return ladders;
+}
+
+}  // namespace
+
+absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
+                                            const Explanation& explanation, const PlanQuery& query,
+                                            LiveCluster& cluster, const Deadline* stops) {
+  Counterfactual found;
+  found.removed = report.remove.size();
+  if (explanation.kept == nullptr) return found;
+  const std::string node(report.context.catalog().NodeName(explanation.node));
+  RemedyTrials trials(cluster, query);
+  const absl::StatusOr<std::vector<Ladder>> ladders =
+      RemedyFinder(report, explanation, trials).Ladders();
+  if (!ladders.ok()) return ladders.status();
+  for (const Ladder& ladder : *ladders) {
+    if (absl::Status s = trials.Find(ladder); !s.ok()) return s;
+    for (const Remedy& remedy : ladder) {
+      if (stops != nullptr && stops->Expired()) {
+        found.in_vain.push_back(
+            {.what = remedy.what, .still_kept_by = "not tried, the time was over"});
+        break;
+      }
+      absl::StatusOr<RemedyTrials::Outcome> then = trials.Try(remedy, node);
+      if (then.status().code() == absl::StatusCode::kFailedPrecondition) {
+        found.in_vain.push_back(
+            {.what = remedy.what,
+             .still_kept_by = "not tried, " + std::string(then.status().message())});
+        break;
+      }
+      if (!then.ok()) return then.status();
+      if (std::ranges::find(then->goes, node) != then->goes.end()) {
+        found.helps.push_back(
+            {.what = remedy.what, .objects = remedy.objects, .removed = then->goes.size()});
+        break;
+      }
+      if (&remedy == &ladder.back()) {
+        found.in_vain.push_back(
+            {.what = remedy.what, .still_kept_by = std::move(then->still_kept_by)});
+      }
+    }
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<Counterfactual>> FindAllRemedies(const PlanReport& report,
+                                                            std::span<const NodeId> nodes,
+                                                            const PlanQuery& query,
+                                                            LiveCluster& cluster,
+                                                            const Deadline* stops) {
+  std::vector<Counterfactual> all;
+  for (const NodeId node : nodes) {
+    absl::StatusOr<Counterfactual> found =
+        FindRemedies(report, Explain(report, node), query, cluster, stops);
+    if (!found.ok()) return found.status();
+    all.push_back(*std::move(found));
+  }
+  return all;
+}
+
+void PutRemedies(std::span<const Counterfactual> found, Json& explanation) {
+  for (size_t n = 0; n < found.size(); ++n) {
+    explanation["nodes"][n]["remedies"] = CounterfactualJson(found[n]);
+  }
+}
+
+Json CounterfactualJson(const Counterfactual& found) {
+  Json helps = Json::array();
+  for (const Counterfactual::Help& help : found.helps) {
+    Json objects = Json::array();
+    for (const ObjectPatch& patch : help.objects) {
+      Json object = {{"kind", patch.of.kind}, {"metadata", Json::object()}};
+      if (!patch.of.namespace_name.empty()) {
+        object["metadata"]["namespace"] = patch.of.namespace_name;
+      }
+      object["metadata"]["name"] = patch.of.name;
+      // merge_patch() would drop nulls, which take fields away when the object is patched.
+      object.update(Json::parse(patch.merge), /*merge_objects=*/true);
+      objects.push_back(std::move(object));
+    }
+    Json json = {
+        {"change", help.what},
+        {"removed", help.removed},
+        {"nodesGained", static_cast<int64_t>(help.removed) - static_cast<int64_t>(found.removed)}};
+    if (!objects.empty()) json["objects"] = std::move(objects);
+    helps.push_back(std::move(json));
+  }
+  Json in_vain = Json::array();
+  for (const Counterfactual::InVain& each : found.in_vain) {
+    in_vain.push_back({{"change", each.what}, {"stillKeptBy", each.still_kept_by}});
+  }
+  return {{"helps", std::move(helps)}, {"inVain", std::move(in_vain)}};
+}
+
+}  // namespace ebb

@@ -1,0 +1,33 @@
+// ObjectPatch: a change of one Kubernetes object.
+
+#ifndef EBB_WHAT_IF_OBJECT_PATCH_H_
+#define EBB_WHAT_IF_OBJECT_PATCH_H_
+
+#include <compare>
+#include <string>
+
+namespace ebb {
+
+struct ObjectName {
+  std::string kind;            // "PodDisruptionBudget"
+  std::string namespace_name;  // Empty: the kind has none.
+  std::string name;
+
+  // "PodDisruptionBudget shop/db"
+  [[nodiscard]] std::string Text() const {
+    return kind + " " + (namespace_name.empty() ? "" : namespace_name + "/") + name;
+  }
+  friend auto operator<=>(const ObjectName&, const ObjectName&) = default;
+};
+
+struct ObjectPatch {
+  ObjectName of;
+  // A strategic merge patch of the object (strategic_merge.h): what it names is set, null takes a
+  // field away, containers and the like are found by their names.
+  std::string merge = "{}";
+  bool gone = false;  // The object is taken away; `merge` is nothing then.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_WHAT_IF_OBJECT_PATCH_H_

@@ -1,0 +1,233 @@
+#include "what_if/patched_cluster.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "snapshot/formats/write_objects.h"
+#include "snapshot/objects/any_object_sink.h"
+#include "what_if/strategic_merge.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+ObjectName NameOf(const objects::ObjectRef& object) {
+  const objects::ObjectMeta& meta = objects::MetaOf(object);
+  return {.kind = std::string(objects::KindOf(object)),
+          .namespace_name = std::string(meta.namespace_name),
+          .name = std::string(meta.name)};
+}
+
+std::string TextAt(const Json& object, const Json::json_pointer& place) {
+  const Json text = object.value(place, Json());
+  return text.is_string() ? text.get<std::string>() : "";
+}
+
+// Of what a patch made of an object.
+ObjectName NameIn(const Json& object) {
+  return {.kind = TextAt(object, "/kind"_json_pointer),
+          .namespace_name = TextAt(object, "/metadata/namespace"_json_pointer),
+          .name = TextAt(object, "/metadata/name"_json_pointer)};
+}
+
+absl::StatusOr<std::string> JsonOf(const objects::ObjectRef& object,
+                                   const ObjectSink::Aside& aside) {
+  std::string text;
+  ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
+    text += bytes;
+    return absl::OkStatus();
+  });
+  writer.OnAside(aside);
+  if (absl::Status s = Give(object, writer); !s.ok()) return s;
+  if (absl::Status s = writer.Finish(); !s.ok()) return s;
+  return Json::parse(text).at("items").at(0).dump();
+}
+
+// Keeps the objects of some names.
+class FindingSink final : public AnyObjectSink {
+ public:
+  FindingSink(std::set<ObjectName> names,
+              std::map<ObjectName, absl::StatusOr<std::string>>& objects)
+      : names_(std::move(names)), objects_(objects) {}
+  [[nodiscard]] const std::set<ObjectName>& missing() const { return names_; }
+  void OnAside(const Aside& aside) override { aside_ = aside; }
+
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    const Aside aside = std::exchange(aside_, {});
+    ObjectName name = NameOf(object);
+    const auto wanted = names_.find(name);
+    if (wanted == names_.end()) return absl::OkStatus();
+    names_.erase(wanted);
+    objects_.insert_or_assign(std::move(name), JsonOf(object, aside));
+    return absl::OkStatus();
+  }
+
+ private:
+  std::set<ObjectName> names_;
+  std::map<ObjectName, absl::StatusOr<std::string>>& objects_;
+  Aside aside_;  // Of the object that comes next.
+};
+
+bool IsOnNode(const Json& pod) { return !TextAt(pod, "/spec/nodeName"_json_pointer).empty(); }
+
+// Of a pod that is taken off its node: the scheduler looks for another.
+void MakeWait(Json& pod) {
+  Json& conditions = pod["status"]["conditions"];
+  Json others = Json::array();
+  for (const Json& condition : conditions) {
+    if (condition.value("type", "") != "PodScheduled") others.push_back(condition);
+  }
+  others.push_back({{"type", "PodScheduled"}, {"status", "False"}, {"reason", "Unschedulable"}});
+  conditions = std::move(others);
+}
+
+// Whether a pod of the name is held and in no plan.
+bool IsLeftOut(LiveCluster& cluster, const ObjectName& name) {
+  objects::Pod pod;
+  pod.meta.namespace_name = name.namespace_name;
+  pod.meta.name = name.name;
+  return name.kind == "Pod" && cluster.Holds(&pod);
+}
+
+}  // namespace
+
+PatchedCluster::PatchedCluster(LiveCluster& cluster) : cluster_(cluster) {}
+
+PatchedCluster::~PatchedCluster() = default;
+
+absl::Status PatchedCluster::Find(std::span<const ObjectName> names) {
+  std::set<ObjectName> unknown;
+  for (const ObjectName& name : names) {
+    if (!objects_.contains(name)) unknown.insert(name);
+  }
+  if (unknown.empty()) return absl::OkStatus();
+  FindingSink sink(std::move(unknown), objects_);
+  if (absl::Status s = cluster_.Export(sink); !s.ok()) return s;
+  if (sink.missing().empty()) return absl::OkStatus();
+  std::string list;
+  for (const ObjectName& name : sink.missing()) {
+    absl::StrAppend(&list, list.empty() ? "" : ", ", Printable(name.Text()),
+                    IsLeftOut(cluster_, name)   ? " (it has ended, or is expendable)"
+                    : name.kind == "Deployment" ? " (patch its pods, under workloads)"
+                                                : "");
+  }
+  return absl::NotFoundError(absl::StrCat("not in the cluster: ", list));
+}
+
+const std::string* PatchedCluster::Object(const ObjectName& name) const {
+  const auto found = objects_.find(name);
+  EBB_CHECK(found != objects_.end());
+  return found->second.ok() ? &*found->second : nullptr;
+}
+
+absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
+  EBB_CHECK(patched_.empty());
+  std::vector<ObjectName> names;
+  for (const ObjectPatch& patch : patches) names.push_back(patch.of);
+  if (absl::Status s = Find(names); !s.ok()) return s;
+
+  std::map<ObjectName, Json> changed;
+  std::set<ObjectName> gone;
+  for (const ObjectPatch& patch : patches) {
+    const absl::StatusOr<std::string>& object = objects_.at(patch.of);
+    if (!object.ok()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          Printable(patch.of.Text()), ": cannot be patched: ", object.status().message()));
+    }
+    if (patch.gone) {
+      gone.insert(patch.of);
+      continue;
+    }
+    const Json merge = Json::parse(patch.merge, nullptr, /*allow_exceptions=*/false);
+    if (!merge.is_object()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Printable(patch.of.Text()), ": the patch is not a JSON object"));
+    }
+    const auto [place, is_new] = changed.try_emplace(patch.of);
+    if (is_new) place->second = Json::parse(*object);
+    const bool ran = IsOnNode(place->second);
+    if (const std::string wrong = StrategicMerge(merge, place->second); !wrong.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(Printable(patch.of.Text()), ": ", wrong));
+    }
+    if (ran && !IsOnNode(place->second)) MakeWait(place->second);
+  }
+  batch_.Clear();
+  for (const auto& [name, object] : changed) {
+    if (gone.contains(name)) continue;
+    if (NameIn(object) != name) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Printable(name.Text()), ": a patch may not change kind, namespace or name"));
+    }
+    if (absl::Status s = batch_.PutJson(object.dump()); !s.ok()) return s;
+  }
+  for (const ObjectName& name : gone) {
+    absl::Status s = batch_.DeleteNamed(name.kind, name.namespace_name, name.name, "");
+    if (!s.ok()) return s;
+  }
+  if (absl::Status s = cluster_.Take(batch_.changes(), OlderObjects::kTake); !s.ok()) return s;
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
+  patched_ = std::move(names);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ObjectName>> PatchedCluster::Unchanged() {
+  std::map<ObjectName, absl::StatusOr<std::string>> now;
+  FindingSink sink({patched_.begin(), patched_.end()}, now);
+  if (absl::Status s = cluster_.Export(sink); !s.ok()) return s;
+  std::vector<ObjectName> unchanged;
+  for (const ObjectName& name : patched_) {
+    const auto found = now.find(name);
+    if (found != now.end() && found->second.ok() && *found->second == *objects_.at(name)) {
+      unchanged.push_back(name);
+    }
+  }
+  return unchanged;
+}
+
+absl::StatusOr<std::vector<PatchedCluster::FieldWithoutEffect>> PatchedCluster::WithoutEffect(
+    std::span<const ObjectPatch> patches) {
+  std::map<ObjectName, absl::StatusOr<std::string>> now;
+  FindingSink sink({patched_.begin(), patched_.end()}, now);
+  if (absl::Status s = cluster_.Export(sink); !s.ok()) return s;
+  std::vector<FieldWithoutEffect> all;
+  for (const ObjectPatch& patch : patches) {
+    const auto found = now.find(patch.of);
+    if (patch.gone || found == now.end()) continue;
+    if (!found->second.ok()) {  // It could be written before: the patch sets a field like that.
+      const std::string why(found->second.status().message());
+      const std::string field = why.substr(0, why.find(": "));
+      const std::string_view instead = PatchInstead(patch.of.kind, field);
+      return absl::InvalidArgumentError(absl::StrCat(
+          Printable(patch.of.Text()), ": ", Printable(field), ": is a field that ebb does not know",
+          instead.empty() ? "" : "; patch ", Absl(instead)));
+    }
+    for (std::string& field :
+         FieldsWithoutEffect(Json::parse(patch.merge), Json::parse(*objects_.at(patch.of)),
+                             Json::parse(*found->second))) {
+      all.push_back({.of = patch.of, .field = std::move(field)});
+    }
+  }
+  return all;
+}
+
+void PatchedCluster::Undo() {
+  batch_.Clear();
+  absl::Status status = absl::OkStatus();
+  for (const ObjectName& name : patched_) status.Update(batch_.PutJson(*objects_.at(name)));
+  status.Update(cluster_.Take(batch_.changes(), OlderObjects::kTake));
+  // They were taken once before.
+  EBB_CHECK(status.ok());
+  patched_.clear();
+}
+
+}  // namespace ebb
