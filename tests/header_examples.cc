@@ -90,16 +90,13 @@
 #include "sizing/notice_queue.h"
 #include "sizing/notifier.h"
 #include "sizing/policy/clusterman/clusterman.h"
-#include "sizing/policy/clusterman/clusterman_drainer.h"
 #include "sizing/policy/escalator/escalator.h"
 #include "sizing/policy/maestro/maestro.h"
-#include "sizing/policy/maestro/maestro_panic.h"
 #include "sizing/policy/maestro/maestro_types.h"
 #include "sizing/policy/policy.h"
 #include "sizing/policy/policy_registry.h"
 #include "sizing/policy/policy_settings.h"
 #include "sizing/policy/replicator/replicator.h"
-#include "sizing/policy/replicator/replicator_operation.h"
 #include "sizing/policy/replicator/replicator_registry.h"
 #include "sizing/policy/state_text.h"
 #include "sizing/pool_reader.h"
@@ -153,16 +150,6 @@ ClustermanBalance Capacity(const std::vector<ClustermanGroup>& groups, double as
   return balance;
 }
 
-// sizing/policy/clusterman/clusterman_drainer.h
-void Wait(int64_t seconds);
-void Drainer(const ClustermanDrainOptions& options, const ClustermanHost& host, int64_t now_s,
-             ClustermanDrainBackend& backend) {
-  ClustermanDrainState state;
-  Submit(host, now_s, state);
-  const ClustermanTick tick = DrainOnce(options, now_s, backend, &state);
-  if (MaySleep(options, tick)) Wait(options.run_interval_seconds);
-}
-
 // sizing/policy/clusterman/clusterman_target.h
 double Target(int64_t now_s) {
   const ClustermanTarget target =
@@ -182,17 +169,6 @@ void Maestro(const MaestroOptions& options, const MaestroTypes& types,
   MaestroState state;
   const MaestroDecision made = Decide(options, types, observation, now_s, &state);
   if (made.delta != 0 && Scale(made.delta)) Succeeded(made, &state);
-}
-
-// sizing/policy/maestro/maestro_panic.h
-void MaestroInPanic(const MaestroOptions& options, const MaestroObservation& observation,
-                    int64_t now_s) {
-  MaestroState state;
-  const MaestroPanic panic = Panic(options, observation, now_s, &state);
-  if (panic.delta != 0) {
-    Scale(panic.delta);
-    PanicEnded(&state);
-  }
 }
 
 // sizing/policy/maestro/maestro_types.h
@@ -512,17 +488,6 @@ void DecideAndStart(const ReplicatorOptions& options, const ReplicatorObservatio
   const ReplicatorDecision made = Decide(options, observation, now_ms, &state);
   if (made.reason == ReplicatorReason::kScaleOut) StartScaleOut(made.target, now_ms, &state);
   Store(options.replicator_worker_pool, state);
-}
-
-// sizing/policy/replicator/replicator_operation.h
-ReplicatorAnswer Make(const ReplicatorCall& call);
-void Grow(const ReplicatorOptions& options, int64_t now_ms, ReplicatorState state) {
-  StartScaleOut(/*desired=*/8, now_ms, &state);
-  while (state.operation->outcome == ReplicatorOperation::Outcome::kRunning) {
-    const ReplicatorCall call = state.operation->call;
-    const ReplicatorAnswer answer = Make(call);
-    Answer(options, answer, now_ms, &state);
-  }
 }
 
 // sizing/policy/replicator/replicator_registry.h

@@ -93,7 +93,7 @@ def check(clang_tidy, unit, flags):
     """clang-tidy's findings, or an empty text."""
     result = subprocess.run(
         [clang_tidy, "--quiet", "--checks=-bugprone-suspicious-include",
-         f"--header-filter=/({FOLDERS})/([a-z]+/)*[^/]*\\.(h|cc)$", unit, "--",
+         f"--header-filter=/({FOLDERS})/([a-z_]+/)*[^/]*\\.(h|cc)$", unit, "--",
          "-Wno-unknown-warning-option", "-Xclang", "-analyzer-config", "-Xclang",
          f"max-nodes={ANALYZER_STATES_MAX}", *flags],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)

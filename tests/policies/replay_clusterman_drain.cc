@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sizing/policy/clusterman/clusterman_drainer.h"
+#include "tests/policies/clusterman_drainer.h"
 #include "tests/policies/replay_clusterman.h"
 
 namespace ebb::clusterman_replay {

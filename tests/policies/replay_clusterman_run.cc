@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sizing/policy/clusterman/clusterman.h"
-#include "sizing/policy/clusterman/clusterman_drainer.h"
+#include "tests/policies/clusterman_drainer.h"
 #include "tests/policies/replay_clusterman.h"
 
 namespace ebb::clusterman_replay {

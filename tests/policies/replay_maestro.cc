@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sizing/policy/maestro/maestro.h"
-#include "sizing/policy/maestro/maestro_panic.h"
+#include "tests/policies/maestro_panic.h"
 #include "tests/policies/replay.h"
 
 namespace ebb {

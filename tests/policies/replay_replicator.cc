@@ -11,7 +11,7 @@
 
 #include "fmt/format.h"
 #include "sizing/policy/replicator/replicator.h"
-#include "sizing/policy/replicator/replicator_operation.h"
+#include "tests/policies/replicator_operation.h"
 
 namespace ebb {
 namespace {

@@ -6,7 +6,7 @@
 //   for (const ClustermanAction& action : decision.actions) Carry(action);
 //
 // Every action is tried; one that fails keeps none of the others back, and the next run sees
-// what became of it.  clusterman_drainer.h works off what is to be drained.
+// what became of it.
 //
 // Units:     capacity in weight units, times in seconds.
 // Cost:      O(pods + instances log instances + groups * units moved).

@@ -78,7 +78,7 @@ struct MaestroState {
   // by hand and by panic do not count.
   int64_t last_scale_op_at = 0;
   std::map<std::string, std::vector<MaestroPoint>> points = {};  // By type, newest first.
-  // A panic acts until then at the latest (maestro_panic.h).
+  // A panic acts until then at the latest (the program scales so; ebb does not).
   std::optional<int64_t> panic_locked_until = {};
 
   bool operator==(const MaestroState&) const = default;

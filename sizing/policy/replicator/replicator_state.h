@@ -42,7 +42,7 @@ struct ReplicatorCall {
   bool operator==(const ReplicatorCall&) const = default;
 };
 
-// A pool grows or shrinks: one call at a time, in replicator_operation.h.
+// A pool grows or shrinks: one call at a time.
 struct ReplicatorOperation {
   enum class Outcome : uint8_t {
     kRunning,

@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "gtest/gtest.h"
 #include "sizing/policy/maestro/maestro.h"
-#include "sizing/policy/maestro/maestro_panic.h"
+#include "tests/policies/maestro_panic.h"
 
 namespace ebb::maestro_random_test {
 namespace {

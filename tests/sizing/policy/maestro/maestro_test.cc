@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "sizing/policy/maestro/maestro_panic.h"
+#include "tests/policies/maestro_panic.h"
 #include "tests/sizing/policy/maestro_pool.h"
 
 namespace ebb::maestro_test {

@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sizing/policy/replicator/replicator_operation.h"
+#include "tests/policies/replicator_operation.h"
 #include "tests/support/random_seed.h"
 
 namespace ebb::replicator_test {

@@ -1,4 +1,4 @@
-#include "sizing/policy/replicator/replicator_operation.h"
+#include "tests/policies/replicator_operation.h"
 
 #include <functional>
 #include <string>

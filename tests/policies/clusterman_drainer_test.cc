@@ -1,4 +1,4 @@
-#include "sizing/policy/clusterman/clusterman_drainer.h"
+#include "tests/policies/clusterman_drainer.h"
 
 #include <limits>
 #include <map>

@@ -16,8 +16,8 @@
 // Source:  Maestro v9.16, controller, a room's status.  On purpose otherwise: an up.delta below 0
 //          adds nothing (there it crashes the worker).
 
-#ifndef EBB_SIZING_POLICY_MAESTRO_MAESTRO_PANIC_H_
-#define EBB_SIZING_POLICY_MAESTRO_MAESTRO_PANIC_H_
+#ifndef EBB_TESTS_POLICIES_MAESTRO_PANIC_H_
+#define EBB_TESTS_POLICIES_MAESTRO_PANIC_H_
 
 #include <cstdint>
 #include <string_view>
@@ -60,4 +60,4 @@ void PanicEnded(MaestroState* state);
 
 }  // namespace ebb
 
-#endif  // EBB_SIZING_POLICY_MAESTRO_MAESTRO_PANIC_H_
+#endif  // EBB_TESTS_POLICIES_MAESTRO_PANIC_H_

@@ -1,4 +1,4 @@
-#include "sizing/policy/maestro/maestro_panic.h"
+#include "tests/policies/maestro_panic.h"
 
 #include <algorithm>
 #include <limits>

@@ -27,8 +27,8 @@
 //          there on; and each failed operation counts toward failsafe (there, only nodes that do
 //          not join).  An operator's failsafe ends the operation before its next call.
 
-#ifndef EBB_SIZING_POLICY_REPLICATOR_REPLICATOR_OPERATION_H_
-#define EBB_SIZING_POLICY_REPLICATOR_REPLICATOR_OPERATION_H_
+#ifndef EBB_TESTS_POLICIES_REPLICATOR_OPERATION_H_
+#define EBB_TESTS_POLICIES_REPLICATOR_OPERATION_H_
 
 #include <cstdint>
 #include <string>
@@ -62,4 +62,4 @@ void Answer(const ReplicatorOptions& options, const ReplicatorAnswer& answer, in
 
 }  // namespace ebb
 
-#endif  // EBB_SIZING_POLICY_REPLICATOR_REPLICATOR_OPERATION_H_
+#endif  // EBB_TESTS_POLICIES_REPLICATOR_OPERATION_H_

@@ -20,8 +20,8 @@
 // Surprise:  a node is terminated as soon as all evictions were accepted, whether or not its
 //            pods are gone.
 
-#ifndef EBB_SIZING_POLICY_CLUSTERMAN_CLUSTERMAN_DRAINER_H_
-#define EBB_SIZING_POLICY_CLUSTERMAN_CLUSTERMAN_DRAINER_H_
+#ifndef EBB_TESTS_POLICIES_CLUSTERMAN_DRAINER_H_
+#define EBB_TESTS_POLICIES_CLUSTERMAN_DRAINER_H_
 
 #include <cstdint>
 #include <map>
@@ -182,4 +182,4 @@ bool MaySleep(const ClustermanDrainOptions& options, const ClustermanTick& tick)
 
 }  // namespace ebb
 
-#endif  // EBB_SIZING_POLICY_CLUSTERMAN_CLUSTERMAN_DRAINER_H_
+#endif  // EBB_TESTS_POLICIES_CLUSTERMAN_DRAINER_H_
