@@ -158,7 +158,7 @@ std::string NotOwned(const Catalog& catalog, const PodVolumes& volumes, TextId c
                       "/", Absl(catalog.Text(volumes.pod_name)), " (pod is not owner)");
 }
 
-// The reason why no pod can use the claim now, bound or not; nullopt if there is none.
+// The reason why no pod can use the claim now, bound or not; nullopt if none exists.
 std::optional<std::string> Unusable(const Catalog& catalog, const PodVolumes& volumes,
                                     const PodVolumes::ClaimUse& use) {
   const absl::string_view name = Absl(catalog.Text(use.name));
