@@ -1,4 +1,4 @@
-// KubernetesVersion: whose scheduler places pods, where versions answer differently.
+// KubernetesVersion: the version by whose scheduler's rules pods are placed.  The versions differ:
 //
 //   rule                         until 1.36                     from 1.37
 //   room of a pod whose status   the larger amount container    the larger of three totals: asked
@@ -30,11 +30,11 @@ enum class KubernetesVersion : uint8_t {
 // "1.36", "1.37".
 std::string_view ToString(KubernetesVersion version);
 
-// "1.36" and "1.37", nothing else.
+// Accepts "1.36" and "1.37" only.
 std::optional<KubernetesVersion> ParseKubernetesVersion(std::string_view text);
 
-// Of a kubelet's or an API server's version: "v1.37.2", "v1.36.4-eks-3025e55".
-// nullopt: it does not begin with two numbers.
+// Parses the version of a kubelet or an API server: "v1.37.2", "v1.36.4-eks-3025e55".
+// nullopt if it does not begin with two numbers.
 std::optional<KubernetesVersion> KubernetesVersionOf(std::string_view git_version);
 
 }  // namespace ebb
