@@ -5,8 +5,8 @@
 //   parallelism.For(chunks.size(), [&](size_t index, size_t /*slot*/) { Parse(chunks[index]); });
 //
 //   WorkAhead<Chunk> ahead(parallelism, [](Chunk& chunk) { Parse(chunk); });
-//   for (const Chunk& chunk : chunks) ahead.Push(chunk);  // Others begin on them.
-//   Take(ahead.Pop());                                    // In the order of Push, done.
+//   for (const Chunk& chunk : chunks) ahead.Push(chunk);  // Other threads begin them.
+//   Take(ahead.Pop());                                    // In the order of Push, processed.
 //
 // With one thread oneTBB is not used: bodies run in the caller's thread, in order.
 //

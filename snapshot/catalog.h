@@ -230,7 +230,7 @@ struct PodShape {
   // (kScoredRunning).
   CpuAndMemory scored_incoming;
   CpuAndMemory scored_default;
-  std::shared_ptr<const Preferences> preferences;  // Null: there are none.
+  std::shared_ptr<const Preferences> preferences;  // Null if there are none.
 
   // Volumes and claims that storage filters read.
   uint32_t volumes = 0;  // Index for Storage::volumes(); 0 if no volume matters.

@@ -20,7 +20,7 @@ struct InTreePlugin {
   std::string_view source;        // Key in a volume ("awsElasticBlockStore").
   std::string_view name;          // "kubernetes.io/aws-ebs".
   std::string_view driver;        // "ebs.csi.aws.com".
-  std::string_view topology_key;  // The driver's zone label; empty: affinity is left alone.
+  std::string_view topology_key;  // The driver's zone label; empty if the affinity is kept.
 };
 
 // Null if volumes of that source are not migrated.
