@@ -18,6 +18,37 @@
 #include "snapshot/topology_tables.h"
 #include "snapshot/well_known_names.h"
 
+// How a catalog is built.
+//
+// The Add functions only collect.  They give nodes, pods and budgets dense ids in the order of the
+// calls, intern texts, and reduce each pod to a shape (PodShapes).  Whatever depends on several
+// objects waits for Build(), because objects may be added in any order.
+//
+// Build() then takes these steps:
+//  1. VersionNow and HoldBy137: the Kubernetes version decides which amounts a running pod holds.
+//  2. TellOsOfNodes: a pod that names no operating system was made for that of its node.
+//  3. RefuseUnknownNamespaces, if KeepWhereNamespacesAreUnknown was called.  It gives the unknown
+//     namespaces the label of their own name, which the selectors of step 4 read.
+//  4. TopologyTables::Connect: which counter tables each shape reads, and which count it.
+//  5. BoundCharges: no sum of charges overflows.  This may make shapes count otherwise, so
+//     ListPodsCountedOtherwise comes next.
+//  6. ConnectBudgets: which PodDisruptionBudgets match each shape.
+//  7. Storage::Connect resolves names; then shapes with claims or devices that ebb does not
+//     evaluate can say which ones (RefuseResourceClaims, RefuseDeviceClasses).
+//  8. DropUnused drops resources that decide nothing, if there are very many.  It renumbers the
+//     others in nodes and shapes, so it is the last step that changes the catalog.
+//  9. The snapshot: all nodes, then each pod on the node that it names.
+//
+// Build() never fails because of a limit.  Beyond a limit the broadest budgets or tables are left
+// out, or resources are dropped, and every shape that this may concern is not understood, so its
+// pods keep their nodes.
+//
+// A LiveSnapshot continues with a builder after Build(): ConnectLastShape, AddBudget and their kin
+// repeat steps 4, 6 and 7 for one shape or budget.  The members guessed_namespaces_,
+// left_out_budgets_, bounded_charges_ and renumbered_resources_ record what Build() had to do for
+// all objects at once.  A change that would need that again makes the LiveSnapshot build another
+// catalog.
+
 namespace ebb {
 namespace {
 

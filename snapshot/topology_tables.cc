@@ -8,6 +8,39 @@
 #include "base/text.h"
 #include "snapshot/well_known_names.h"
 
+// How topology terms become counter tables.
+//
+// While a plan is made, no filter compares a selector with pods.  Filters read counts by topology
+// domain from tables that are defined here once:
+//
+//   term of a shape            table           counts                      read by
+//   topologySpreadConstraint   kSpread         matching pods on eligible   the shape: spread
+//                                              nodes, not terminating
+//   podAffinity, all terms     kMatching, one  pods that match every term  the shape: affinity
+//                              for each key
+//   podAntiAffinity, one term  kMatching       pods that match the term    the shape: anti_affinity
+//                              kExistingAnti   pods that have the term     shapes that the term
+//                                                                          matches: repelled_by
+//
+// A shape `feeds` every table that counts its pods.
+//
+// Connect takes these steps; each needs the result of the one before:
+//  1. AskFor finds the keys, registries and tables of each shape.  Equal ones are shared.
+//  2. LeaveOut empties the tables of topology keys beyond the limit, then the broadest tables.
+//  3. Shapes that match a kSpread or kMatching table feed it.
+//  4. In many applications pods avoid pods of the same application, so the pods that have a term
+//     are exactly the pods that match it.  NoteRepelling and CountsTheSame find such pairs of
+//     tables; the kMatching table then replaces the kExistingAnti table, and each pod changes
+//     one count instead of two.
+//  5. Shapes that match a kExistingAnti table are repelled by it or by its replacement.
+//     FeedRepelling lets shapes that have a term feed its kExistingAnti table, unless that was
+//     replaced.  It also moves the tables that a shape reads as anti_affinity to the front of
+//     repelled_by: the filter has read them already and skips them (repelled_by_own).
+//  6. Shapes that share a table, directly or through others, become one family.
+//
+// ConnectLast takes the same steps for one new shape.  It uses table_index_ to find the tables that
+// may count the shape, and the shapes that its new tables may count.
+
 namespace ebb {
 namespace {
 

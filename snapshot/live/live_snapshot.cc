@@ -12,6 +12,34 @@
 #include "snapshot/quantity.h"
 #include "snapshot/topology_tables.h"
 
+// How a change is applied.
+//
+// The LiveSnapshot holds
+//   objects_  every object except pods, packed;
+//   pods_     each pod as a shape, names, times, and the node that it wants (HeldPod);
+//   shapes_   one packed pod for each shape.
+// From these the builder, its catalog and the snapshot over it can be rebuilt at any time.
+//
+// A pod that is put: ShapeOf finds its shape, usually without summing amounts, because a pod with
+// the same fields came recently.  A new shape is connected to the catalog.  Leave() takes the
+// previous version of the pod out of the snapshot, Enter() adds the new one, and StandAgain() moves
+// it to its previous place among the pods of its node.  live_objects.cc applies changes of all
+// other objects.
+//
+// A change that cannot be applied in place makes the catalog stale (BecomeStale).  The rebuild
+// waits until Snapshot() is called, so that many such changes cost one rebuild.  While the catalog
+// is stale, Leave() still takes pods out of the snapshot, but Enter() adds none.  So the snapshot's
+// lists stay in order, and PodsInOrder() merges into them the pods that came or changed meanwhile,
+// by HeldPod::order.
+//
+// Ids: the id of a removed pod is reused.  Followers of Catalog::pod_changes() recognize pods by
+// their keys, so the key of a removed pod is held for as long as the log lists its removal.  The id
+// of a removed node is not used again before the next rebuild.
+//
+// Readers: a LiveBranch shares the catalog.  The first Take() while a branch is in use leaves the
+// catalog to its readers and continues with a copy (LeaveToReaders).  A Pin keeps the
+// texts that the old catalog's ids stand for.
+
 namespace ebb {
 namespace {
 
