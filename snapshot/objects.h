@@ -225,7 +225,7 @@ struct Pod {
   std::optional<int64_t> start_time;
   bool unready = false;            // Running, with a condition Ready that is not True.
   bool resize_infeasible = false;  // Condition PodResizePending with reason Infeasible.
-  std::vector<ContainerStatus> container_statuses;  // Of containers and init containers.
+  std::vector<ContainerStatus> container_statuses;  // For containers and init containers.
   bool has_pod_status_resources = false;            // status.resources is present.
   ResourceList pod_status_requests;                 // status.resources.requests.
   ResourceList pod_allocated;                       // status.allocatedResources.

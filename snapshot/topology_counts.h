@@ -3,7 +3,7 @@
 //
 // A spread constraint reads the count of one domain and the minimum over all
 // domains.  Affinity terms read whether one count, or every count, is zero.
-// All of these are look-ups.  With at most 8 domains the minimum is taken over 8 numbers.  With
+// Each answer is a look-up.  With at most 8 domains the minimum is taken over 8 numbers.  With
 // more domains it is 0 while fewer domains have pods than exist; otherwise a histogram of the
 // counts yields it.  So no table changes when a domain is added or removed, because the domain
 // has no pods at that time.

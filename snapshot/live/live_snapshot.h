@@ -113,10 +113,10 @@ struct LiveCounts {
   uint64_t put = 0;        // Puts that changed something.
   uint64_t deleted = 0;    // Deletions that changed something.
   uint64_t unchanged = 0;  // Puts that changed nothing, except perhaps pods_ready.
-  uint64_t ready = 0;      // Those of `unchanged` that changed pods_ready.
+  uint64_t ready = 0;      // Puts among `unchanged` that changed pods_ready.
   uint64_t older = 0;      // Changes that were older than the object held.
   uint64_t unknown_deletes = 0;
-  std::array<uint64_t, kRebuildCauses> rebuilds{};  // By RebuildCause, the first of each rebuild.
+  std::array<uint64_t, kRebuildCauses> rebuilds{};  // By the first RebuildCause that was met.
   uint64_t storage_rebuilds = 0;  // Rebuilds of volumes, claims, classes and drivers only.
   uint64_t renewals = 0;          // How often symbols() was replaced.
 

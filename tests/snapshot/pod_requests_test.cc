@@ -311,7 +311,7 @@ TEST(PodRequestsTest, PartsOfAUnitAddUpBeforeTheyAreRounded) {
   EXPECT_EQ(Cpu(pod), 8);  // 7.5
   pod.overhead = {{"cpu", 1, 999'999'000}};
   EXPECT_EQ(Cpu(pod), 6);  // 5.000001
-  // Of two amounts that round to the same number, the larger one counts.
+  // The larger of two amounts that round to the same number counts.
   pod.overhead = half;
   pod.init_containers = {Needs("i", {{"cpu", 3, 100'000'000}})};
   EXPECT_EQ(Cpu(pod), 6);  // 2.9 + 2.5, not 2.5 + 2.5
