@@ -1,4 +1,5 @@
-// When time is up.  The engine reads no clock; whoever calls it may.
+// Deadline reports whether the time for a computation is over.  The engine reads no clock;
+// a caller of the engine may implement Deadline with one.
 
 #ifndef EBB_BASE_DEADLINE_H_
 #define EBB_BASE_DEADLINE_H_
@@ -10,22 +11,22 @@ namespace ebb {
 class Deadline {
  public:
   virtual ~Deadline() = default;
-  // Cheap; asked between candidates and every few thousand filter evaluations.
+  // Cheap.  The engine calls it between candidates and every few thousand filter evaluations.
   [[nodiscard]] virtual bool Expired() const = 0;
 };
 
-// Time is up when somebody says so, in any thread: what runs until then ends with what it has.
+// Expires when any thread calls Cancel().  The computation then stops and returns what it has.
 class CancelToken final : public Deadline {
  public:
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
-  // Relaxed: nothing else is read because of it, and it may be seen a little later.
+  // Relaxed: no other data depends on the flag, and seeing it a little later does no harm.
   [[nodiscard]] bool Expired() const override { return cancelled_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<bool> cancelled_ = false;
 };
 
-// The earlier of two; null is none.
+// Expires with the earlier of two deadlines.  A null deadline never expires.
 class FirstDeadline final : public Deadline {
  public:
   FirstDeadline(const Deadline* one, const Deadline* other) : one_(one), other_(other) {}

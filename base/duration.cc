@@ -9,7 +9,8 @@
 namespace ebb {
 namespace {
 
-// The length of the unit that `text` starts with, taken off it; 0: none.
+// Removes the unit at the start of `text` and returns its length in nanoseconds; 0 if `text`
+// does not start with a unit.
 int64_t TakeUnit(std::string_view& text) {
   constexpr std::pair<std::string_view, int64_t> kUnits[] = {
       {"ns", 1},       {"us", 1000},      {"\u00b5s", 1000},  {"\u03bcs", 1000},
@@ -41,7 +42,7 @@ std::optional<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
   if (text.empty()) return std::nullopt;
   __extension__ using Wide = __int128;
   constexpr Wide kMost = INT64_MAX;
-  constexpr Wide kScaleEnd = 1'000'000'000'000'000'000;  // Go heeds no more digits of a fraction.
+  constexpr Wide kScaleEnd = 1'000'000'000'000'000'000;  // Go ignores further fraction digits.
   Wide total = 0;
   while (!text.empty()) {
     Wide whole = 0;

@@ -1,4 +1,4 @@
-// Figures as people read them: grouped, rounded, with a unit.
+// Numbers in the form that people read: grouped, rounded, with a unit.
 //
 // Threads: pure.
 
@@ -17,12 +17,12 @@ std::string WithCommas(uint64_t number);
 std::string Count(uint64_t number, std::string_view one, std::string_view many);
 // 0.3412 -> "34.1%".
 std::string Percent(double fraction);
-// An amount as JSON has it: without the noise of sums of binary fractions (157.76000000000002),
-// to a millionth.
+// An amount for JSON, rounded to a millionth: sums of binary fractions would otherwise print
+// digits like 157.76000000000002.
 double RoundedAmount(double amount);
 // 1234500 -> "1,234.5": cores from milli-CPU.
 std::string Cores(int64_t cpu_milli);
-// 16374562816 -> "15.2 GiB", in the unit that suits; for columns, in one.
+// 16374562816 -> "15.2 GiB".  Bytes chooses the unit; Gibibytes always uses GiB, for columns.
 std::string Bytes(int64_t bytes);
 std::string Gibibytes(int64_t bytes);
 

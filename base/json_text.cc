@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A word that is a string in every YAML version: letters first, nothing that has
-// a meaning, and none of YAML 1.1's many booleans.
+// Whether `text` is a string in every YAML version without quotes: it starts with a letter, has
+// no character with a meaning in YAML, and is not one of YAML 1.1's many booleans.
 bool IsPlain(std::string_view text) {
   static constexpr auto kReserved = std::to_array<std::string_view>(
       {"true", "false", "null", "yes", "no", "on", "off", "y", "n"});
@@ -34,7 +34,7 @@ std::string Dump(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// JSON's quoted strings are YAML's.
+// A quoted JSON string is also a quoted YAML string.
 std::string Quoted(const Json& value) {
   return WithVisibleEscapes(Dump(value, -1), EscapeForm::kYaml);
 }
@@ -51,7 +51,7 @@ std::string Key(const std::string& key) { return IsPlain(key) ? key : Quoted(Jso
 
 bool IsBlock(const Json& value) { return value.is_structured() && !value.empty(); }
 
-// Writes a block whose first line is already indented.
+// Writes a block.  The caller has already indented its first line.
 void WriteBlock(const Json& value, size_t indent, std::string& out) {
   bool first = true;
   const auto start_line = [&] {
@@ -77,7 +77,7 @@ void WriteBlock(const Json& value, size_t indent, std::string& out) {
       out.append(" ").append(Scalar(member)).append("\n");
       continue;
     }
-    // As kubectl does: the items of a list stand under the key, not to its right.
+    // As kubectl does: list items are indented like their key, not further.
     const size_t inner = member.is_array() ? indent : indent + 2;
     out += '\n';
     out.append(inner, ' ');

@@ -1,4 +1,4 @@
-// Finds the name that was probably meant, for "did you mean".
+// Finds the name that the user probably meant, for "did you mean".
 
 #ifndef EBB_BASE_NEAREST_H_
 #define EBB_BASE_NEAREST_H_
@@ -10,12 +10,13 @@
 
 namespace ebb {
 
-// The only candidate that is `word` with a domain behind it ("ip-10-0-0-1" of
-// "ip-10-0-0-1.ec2.internal"); else the one that is nearest by edits, if any is near; else
-// empty.
+// Returns the candidate that is `word` followed by a domain ("ip-10-0-0-1" finds
+// "ip-10-0-0-1.ec2.internal"), if there is exactly one.  Otherwise returns the candidate with the
+// smallest edit distance, or an empty text if every candidate is too far away.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// The candidate that is nearest by edits, of which there are `edits_max` at most; else empty.
+// Returns the candidate with the smallest edit distance, or an empty text if every distance is
+// above `edits_max`.
 std::string NearestWithin(size_t edits_max, std::string_view word,
                           const std::vector<std::string>& candidates);
 

@@ -13,7 +13,7 @@ namespace ebb {
 
 #ifdef EBB_ONE_THREAD
 
-// A build for programs that want no threads but their own: whoever asks for more gets one.
+// A build for programs that want no threads but their own: any requested number means one.
 class Parallelism::Impl {
  public:
   explicit Impl(size_t /*threads*/) {}
@@ -42,7 +42,7 @@ class Parallelism::Impl {
       const auto slot = static_cast<size_t>(tbb::this_task_arena::current_thread_index());
       for (size_t i = range.begin(); i != range.end(); ++i) body(i, slot);
     };
-    // Isolated: a thread that waits here takes no task of a For around this one, which
+    // Isolated: a thread that waits here does not take a task of an enclosing For, which
     // would be a second call in its slot.
     arena_.execute([&] {
       tbb::this_task_arena::isolate(
@@ -55,7 +55,7 @@ class Parallelism::Impl {
   }
 
  private:
-  // oneTBB has no more threads than cores unless told so.
+  // Without this oneTBB uses at most one thread per core.
   tbb::global_control allowed_;
   tbb::task_arena arena_;
   tbb::task_group started_;

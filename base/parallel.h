@@ -1,25 +1,25 @@
 // Parallelism: how many threads a computation may use, and two ways to use them.
-// The one header behind which oneTBB stands.
+// No other file uses oneTBB.
 //
 //   const Parallelism parallelism(threads);      // Made once, passed by reference.
 //   parallelism.For(chunks.size(), [&](size_t index, size_t /*slot*/) { Parse(chunks[index]); });
 //
 //   WorkAhead<Chunk> ahead(parallelism, [](Chunk& chunk) { Parse(chunk); });
-//   for (const Chunk& chunk : chunks) ahead.Push(chunk);  // Others begin on them.
-//   Take(ahead.Pop());                                    // In the order of Push, done.
+//   for (const Chunk& chunk : chunks) ahead.Push(chunk);  // Other threads begin them.
+//   Take(ahead.Pop());                                    // In the order of Push, processed.
 //
-// One thread means no oneTBB at all: bodies run in the caller, in order.
+// With one thread oneTBB is not used: bodies run in the caller's thread, in order.
 //
-// The same answer at any thread count is for the caller to keep: let each call write
-// only what is its own (a result slot by index, a branch of the snapshot), and let one
-// thread put the results together in a fixed order.
+// The caller must ensure that the answer is the same at any thread count: let each call
+// write only its own data (a result slot by index, a branch of the snapshot), and let one
+// thread combine the results in a fixed order.
 //
-// Cost:    For with threads: some microseconds to wake the others, once; worth it from
-//          about 50 us of work on.  An index is a task: give it a few microseconds of
-//          work or more.  Push: under a microsecond.
+// Cost:    For, with more than one thread: some microseconds once, to wake the other threads;
+//          worth it from about 50 us of work on.  Each index is a task and should have at least
+//          a few microseconds of work.  Push: under a microsecond.
 // Threads: const methods may be called from several threads at once; bodies may call
 //          For again.
-// Errors:  bodies do not throw.
+// Errors:  bodies must not throw.
 
 #ifndef EBB_BASE_PARALLEL_H_
 #define EBB_BASE_PARALLEL_H_
@@ -38,34 +38,34 @@ namespace ebb {
 
 class Parallelism {
  public:
-  // The most threads that one may ask for.
+  // The largest number of threads that a caller may request.
   static constexpr size_t kThreadsMax = 256;
 
-  // The caller's thread and `threads` - 1 others.  Threads start when there is work.
+  // The caller's thread and `threads` - 1 others.  The others start when there is work.
   // REQUIRES: 1 <= threads <= kThreadsMax.
   explicit Parallelism(size_t threads = 1);
   ~Parallelism();
   Parallelism(const Parallelism&) = delete;
   Parallelism& operator=(const Parallelism&) = delete;
 
-  // The caller's thread alone.
+  // Uses only the caller's thread.
   static const Parallelism& One();
 
   [[nodiscard]] size_t threads() const { return threads_; }
 
-  // Calls body(index, slot) once for each index < count and returns when all have
-  // returned.  `slot` < threads() is for scratch memory: no two calls with the same
-  // slot run at once.
+  // Calls body(index, slot) once for each index < count and returns after all calls have
+  // returned.  `slot` < threads() selects scratch memory: two calls with the same slot never
+  // run at the same time.
   void For(size_t count, absl::FunctionRef<void(size_t index, size_t slot)> body) const;
 
-  // The cores that this process may run on: what --threads is by default.
+  // The number of cores that this process may use: the default of --threads.
   static size_t Cores();
 
  private:
   template <typename Item>
   friend class WorkAhead;
 
-  // Runs `task` on some other thread, sooner or later.  REQUIRES: threads() > 1.
+  // Runs `task` later on another thread.  REQUIRES: threads() > 1.
   void Start(std::function<void()> task) const;
 
   class Impl;
@@ -73,17 +73,17 @@ class Parallelism {
   const std::unique_ptr<Impl> impl_;  // None for one thread.
 };
 
-// Items on which other threads work while their owner makes more of them, and which
-// the owner takes back in order.  The owner's thread works too: where the item that it
-// wants is not ready it does that one itself, or, while another thread works on it, the
-// next that nobody has begun.  So one thread is never slower than a loop, and no thread
-// sleeps while there is work.
+// A queue of items that other threads process while the owner adds more.  The owner takes
+// the items back in order.  If the item that the owner takes is not ready, the owner's
+// thread helps: it processes that item itself or, if another thread has begun it, the next
+// item that no thread has begun.  So WorkAhead with one thread is never slower than a
+// loop, and no thread sleeps while there is work.
 //
-// How many items wait is for the owner to bound; 2 * threads() keeps all busy.
+// The owner bounds the number of waiting items; 2 * threads() keeps all threads busy.
 //
-// Threads:   Push and Pop from one thread.
-// Ownership: borrows the Parallelism.  Destroying it waits for items in work; others
-//            are dropped.
+// Threads:   Push and Pop must be called from one thread.
+// Ownership: borrows the Parallelism.  The destructor waits for items that a thread has begun
+//            and drops the others.
 template <typename Item>
 class WorkAhead {
  public:
@@ -109,7 +109,7 @@ class WorkAhead {
     });
   }
 
-  // The oldest item, worked on.  REQUIRES: size() > 0.
+  // Removes and returns the oldest item, processed.  REQUIRES: size() > 0.
   Item Pop() {
     for (const std::shared_ptr<Slot>& slot : slots_) {
       if (slots_.front()->IsDone()) break;
@@ -127,11 +127,11 @@ class WorkAhead {
  private:
   struct Slot {
     explicit Slot(Item i) : item(std::move(i)) {}
-    // Whether the caller is the first, and so the one to do the work.  What the owner
+    // Returns true for the first caller only, which then does the work.  What the owner
     // wrote before Push is visible to the task through oneTBB's queue; nothing else
-    // hangs on this exchange, so it needs no order.
+    // depends on the order of this exchange, so relaxed is enough.
     bool Claim() { return !claimed.exchange(true, std::memory_order_relaxed); }
-    // Pairs with Wait: what the work wrote is visible to the owner.
+    // Pairs with Wait and IsDone: what the work wrote is visible to the owner.
     void Done() {
       done.store(true, std::memory_order_release);
       done.notify_one();

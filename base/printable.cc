@@ -12,7 +12,8 @@
 namespace ebb {
 namespace {
 
-// The code point at the front of `text`, which is well-formed, and its length in bytes.
+// Returns the first code point of `text`, which must be well-formed, and sets `length` to its
+// length in bytes.
 char32_t FrontOf(std::string_view text, size_t& length) {
   const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

@@ -1,5 +1,5 @@
-// Text from a cluster as it may be printed for people: what would move a terminal's
-// cursor, break a line or hide is written as an escape.
+// Makes text from a cluster safe to print: characters that move a terminal's cursor, break a
+// line or are invisible become escapes.
 
 #ifndef EBB_BASE_PRINTABLE_H_
 #define EBB_BASE_PRINTABLE_H_
@@ -11,24 +11,24 @@
 
 namespace ebb {
 
-// The text with control characters, bytes that are not UTF-8 and Unicode's invisible,
-// line-breaking and direction-changing characters written as \n, \t, \x1b or \u202e, and
-// a backslash as two.  Text without any of them comes back as it is.
+// Escapes control characters, bytes that are not UTF-8, and Unicode's invisible, line-breaking
+// and direction-changing characters: \n, \t, \x1b, \u202e.  A backslash becomes two.  Text
+// without any of these is returned unchanged.
 // Cost: O(length).
 std::string Printable(std::string_view text);
 
-// The same for text that was made printable before, or in part: a backslash stays one.
-// What comes back is one line.
+// Like Printable, for text that has been escaped before, fully or in part: a backslash stays
+// one.  The result is a single line.
 std::string PrintableLine(std::string_view text);
 
-// Tells people something: one line "WHO: TEXT", whatever the text quotes.  All messages of
-// commands go through here, so that nothing in a file's name, a flag or a cluster can end
-// the line and write another one in ebb's name.
+// Writes one line "WHO: TEXT" for people, whatever `text` contains.  All messages of commands
+// go through this function, so that no file name, flag or cluster object can end the line and
+// forge another one in ebb's name.
 void PrintMessage(std::string_view text, std::ostream& err, std::string_view who = "ebb");
 
-// Text of JSON in which characters that Printable() would escape are written as \u202e: the
-// same value, as nothing but strings can hold them.  YAML's quoted strings know no pairs of
-// surrogates; its characters above U+FFFF are written as \U000e0041.
+// Rewrites JSON text so that characters which Printable() would escape are written as \u202e.
+// The value stays the same, since only strings can contain them.  For YAML, characters above
+// U+FFFF are written as \U000e0041, because YAML's quoted strings have no surrogate pairs.
 enum class EscapeForm : uint8_t { kJson, kYaml };
 std::string WithVisibleEscapes(std::string json, EscapeForm form);
 

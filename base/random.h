@@ -1,6 +1,5 @@
-// Random numbers that are the same on every machine and with every standard
-// library, which those of <random>'s distributions are not: xoshiro256**
-// (Blackman, Vigna) seeded through splitmix64.
+// Random numbers that are the same on every machine and with every standard library, unlike
+// the distributions of <random>: xoshiro256** (Blackman, Vigna) seeded through splitmix64.
 //
 // Threads: one thread at a time.
 
@@ -38,10 +37,10 @@ class Random {
     return result;
   }
 
-  // A number in [0, bound), each as likely as any other.
+  // A uniformly distributed number in [0, bound).
   // REQUIRES: bound > 0.
   uint64_t Below(uint64_t bound) {
-    // 2^64 modulo `bound`.  Without the numbers below it all remainders are equally likely.
+    // 2^64 modulo `bound`.  Rejecting numbers below it makes all remainders equally likely.
     const uint64_t uneven = -bound % bound;
     while (true) {
       const uint64_t next = Next();

@@ -1,5 +1,5 @@
-// Small things about text: the way into Abseil, whose packaged string_view is a type
-// of its own; numbers as Kubernetes reads them out of labels and taints; hashes.
+// Small helpers for text: conversion to absl::string_view, which in packaged Abseil is a type
+// of its own; numbers as Kubernetes reads them from labels and taints; hashes.
 
 #ifndef EBB_BASE_TEXT_H_
 #define EBB_BASE_TEXT_H_
@@ -32,7 +32,7 @@ inline std::optional<int64_t> ParseInt64(std::string_view text) {
 // 64 well-mixed bits, quick over long texts too (XXH3).
 size_t HashOfText(std::string_view text);
 
-// For maps of std::string that are searched by views.
+// For maps with std::string keys that are searched with string views.
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return HashOfText(text); }

@@ -1,5 +1,5 @@
-// The times that ebb counts with: those that RFC 3339 can write, of the years 1 to 9999,
-// in seconds since the Unix epoch.  Durations are at most a century.
+// The range of valid times: the years 1 to 9999, as in RFC 3339, in seconds since the Unix
+// epoch.  Durations are at most a century.
 //
 // Sums and differences of a few such times and durations do not overflow an int64.
 
@@ -17,7 +17,7 @@ inline constexpr int64_t kLongestDurationS = int64_t{100} * 366 * 24 * 3600;
 
 constexpr bool IsTime(int64_t time_s) { return kEarliestTimeS <= time_s && time_s <= kLatestTimeS; }
 
-// The time itself, or the end of the range that it is beyond.
+// `time_s` itself, or the nearer end of the range if it is outside.
 constexpr int64_t NearestTime(int64_t time_s) {
   return std::clamp(time_s, kEarliestTimeS, kLatestTimeS);
 }

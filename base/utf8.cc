@@ -5,15 +5,15 @@
 namespace ebb {
 namespace {
 
-// How many bytes the well-formed sequence at the front of `text` has; 0 if it is
-// none.
+// The length in bytes of the well-formed sequence at the start of `text`; 0 if the text does
+// not start with one.
 size_t SequenceLength(std::string_view text) {
   const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return 1;
   const size_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
   if (length == 0 || text.size() < length) return 0;
-  // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+  // The second byte reveals overlong forms, surrogates and code points beyond U+10FFFF.
   const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   if (byte(1) < low || byte(1) > high) return 0;

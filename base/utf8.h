@@ -1,4 +1,4 @@
-// Tells whether bytes are UTF-8.
+// Finds the first byte of a text that is not UTF-8.
 
 #ifndef EBB_BASE_UTF8_H_
 #define EBB_BASE_UTF8_H_
@@ -9,8 +9,8 @@
 namespace ebb {
 
 // The offset of the first byte that is not part of a well-formed UTF-8 sequence
-// (Unicode table 3-7); text.size() if there is none.  Several GB/s for valid text;
-// byte by byte to find the offset in text that is not.
+// (Unicode table 3-7); text.size() if all of the text is valid.  Several GB/s for valid text;
+// invalid text is scanned byte by byte to find the offset.
 size_t FirstInvalidUtf8(std::string_view text);
 
 }  // namespace ebb

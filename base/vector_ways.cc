@@ -6,7 +6,7 @@
 
 namespace ebb {
 
-// What each target may use: HWY_TARGET_STR in Highway's set_macros-inl.h.
+// The instructions that each target may use: HWY_TARGET_STR in Highway's set_macros-inl.h.
 bool MachineHas([[maybe_unused]] int64_t target) {
 #if defined(__x86_64__)
   __builtin_cpu_init();

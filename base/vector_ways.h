@@ -1,8 +1,8 @@
-// A function that Highway compiles for several widths of vectors, and which of them this
-// machine can run.  The file of such a function begins
+// Lists the versions of a function that Highway compiled for several vector widths and that
+// this machine can run.  The file that defines such a function begins
 //
 //   #undef HWY_TARGET_INCLUDE
-//   #define HWY_TARGET_INCLUDE "folder/file.cc"  // Included once more a target.
+//   #define HWY_TARGET_INCLUDE "folder/file.cc"  // Included once more for each target.
 //   #include "base/vector_ways.h"                // Before Highway's own headers.
 //   #include "hwy/foreach_target.h"
 //   #include "hwy/highway.h"
@@ -10,9 +10,9 @@
 // defines F between HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE(), and ends, within
 // #if HWY_ONCE, with EBB_VECTOR_WAYS(F): a vector of function pointers, the widest first.
 //
-// Highway could choose by itself (HWY_DYNAMIC_DISPATCH), but its library, which that
-// needs, spends 6 ms on measuring timers whenever a program starts.  Only its headers are
-// used.
+// Highway could choose the version itself (HWY_DYNAMIC_DISPATCH), but that needs Highway's
+// library, which spends 6 ms on measuring timers whenever a program starts.  Only its
+// headers are used.
 //
 // Threads: pure functions.
 
@@ -25,18 +25,18 @@
 #include <utility>
 #include <vector>
 
-// Every arm64 machine has NEON, which is then not chosen but taken for granted.  What SVE
-// would gain has not been measured.
+// On arm64 every machine has NEON, so it is the only target there.  The gain from SVE has not
+// been measured.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
 namespace ebb {
 
-// Whether this machine has the instructions of a target, which is one of HWY_AVX3,
-// HWY_AVX2 and HWY_SSE4.
+// Whether this machine has the instructions of `target`, one of HWY_AVX3, HWY_AVX2 and
+// HWY_SSE4.
 bool MachineHas(int64_t target);
 
-// Of (target, function) those that are compiled (not null) and run here; then the one
-// that runs everywhere.
+// Returns the functions of `choice` that are compiled (not null) and whose target this machine
+// has, then `everywhere`, which runs on any machine.
 template <typename Function>
 std::vector<Function*> VectorWays(std::initializer_list<std::pair<int64_t, Function*>> choice,
                                   Function* everywhere) {

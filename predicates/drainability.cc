@@ -12,7 +12,7 @@ using objects::ControllerKind;
 constexpr std::string_view kKubeSystem = "kube-system";
 constexpr int64_t kTerminationMarginS = 30;
 
-// A grace period or timeout of "forever" is a large number.
+// Saturates, because a grace period or timeout of "forever" is a very large number.
 int64_t AddUpToMax(int64_t a, int64_t b) {
   int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
@@ -30,7 +30,7 @@ struct DrainQuestion {
   PodId pod;
   const PodShape& shape;
   const DrainOptions& options;
-  const PdbTracker* pdbs;  // Null: the pod alone (JudgePodAlone).
+  const PdbTracker* pdbs;  // Null in JudgePodAlone.
   int64_t now_s;
 
   [[nodiscard]] std::string_view Text(TextId id) const { return catalog.Text(id); }
@@ -67,7 +67,7 @@ DrainVerdict CheckReplicas(const DrainQuestion& q, const ControllerStatus* contr
   return kNoOpinion;
 }
 
-// The controller exists, and has enough replicas to lose one.
+// Blocks a pod whose controller does not exist, or has too few replicas to lose one.
 DrainVerdict ReplicaCount(const DrainQuestion& q) {
   if (!q.options.skip_nodes_with_custom_controller_pods || q.pdbs == nullptr) return kNoOpinion;
   if (!q.shape.has_controller) return kNoOpinion;
@@ -170,8 +170,8 @@ bool IsInKubeSystem(const Catalog& catalog, const PodShape& shape) {
 
 constexpr struct {
   Rule rule;
-  // Of which shapes the rule reads more of a pod than its shape: when it was deleted, how
-  // old it is.  Null: of none, at no time.
+  // Returns true for shapes of which the rule reads each pod (its deletion time, its age).
+  // Null: the rule reads nothing but the shape.
   bool (*reads_pods_of)(const Catalog&, const PodShape&);
 } kRulesBeforeBudgets[] = {
     {Mirror, nullptr},
@@ -243,7 +243,7 @@ bool IsKeptByKarpenter(const PodShape& shape, int64_t now_s) {
 
 int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int64_t now_s) {
   int64_t last =
-      std::numeric_limits<int64_t>::max();  // A time at which every rule says what it says now.
+      std::numeric_limits<int64_t>::max();  // Until then every verdict stays as it is now.
   const auto ends = [&](int64_t end) {
     if (end >= now_s) last = std::min(last, end);
   };
@@ -296,7 +296,7 @@ DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options, cons
       now_s_(now_s),
       verdicts_(catalog.pod_shapes()) {}
 
-// Every rule but the budgets, unless it comes to one that reads more than the shape.
+// Applies every rule but the budgets, up to the first rule that reads more than the shape.
 void DrainJudge::Learn(PodId pod, ShapeVerdict& known) const {
   using enum ShapeVerdict::Scope;
   const PodShape& shape = catalog_->shape_of(pod);
@@ -344,7 +344,7 @@ void DrainJudge::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
 void DrainJudge::AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,
                                std::vector<PodId>::iterator& next, PoolManager manager) {
   for (size_t i = 0; i < pods.size();) {
-    // Pods of one shape come in runs, and most shapes move.
+    // Pods of one shape often follow each other, and most shapes must move.
     const PodId pod = pods[i];
     const PodShapeId shape = catalog_->shape_id(pod);
     if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog_->shape(shape), now_s_)) {

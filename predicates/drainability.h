@@ -1,11 +1,11 @@
 // Drainability: may the pods of a node be moved at all, and which of them must?
 //
-// The rules are a table read from the top (kRulesBeforeBudgets in the .cc), and budgets come
-// last.  The first rule that applies decides about a pod; the first pod that blocks decides
-// about its node.
+// The rules are a table (kRulesBeforeBudgets in the .cc) and are evaluated in its order; budgets
+// come last.  The first rule that applies decides for the pod.  The first pod that blocks decides
+// for its node.
 //
-// One rule stands before the table and holds on nodes that Karpenter manages alone: a
-// pod that Karpenter must not disrupt keeps its node, whatever else the pod is.
+// One rule comes before the table and applies only to nodes that Karpenter manages: a pod that
+// Karpenter must not disrupt keeps its node, whatever else is true of the pod.
 //
 // Units:   seconds.
 // Cost:    O(pods of the node); no allocation where the lists of the result have room.
@@ -28,7 +28,7 @@
 
 namespace ebb {
 
-// Values as in the autoscaler.
+// The numeric values are those of the autoscaler.
 enum class BlockingPodReason : uint8_t {
   kNoReason = 0,
   kControllerNotFound,
@@ -39,25 +39,25 @@ enum class BlockingPodReason : uint8_t {
   kUnmovableKubeSystemPod,
   kNotEnoughPdb,
   kUnexpectedError,
-  // ebb's own from here:
-  kDoNotDisruptAnnotation,   // The annotation is Karpenter's.
-  kWorkloadShareReached,     // PassInput::max_workload_share; no rule says it.
+  // From here on: reasons that only ebb has.
+  kDoNotDisruptAnnotation,   // Karpenter's annotation.
+  kWorkloadShareReached,     // From PassInput::max_workload_share, not from a rule.
   kPendingPodNotUnderstood,  // The pod is pending and may need the node (PendingHolds).
 };
 // "NotEnoughPdb".
 std::string_view ToString(BlockingPodReason reason);
-// The reason that is spelled so; kNoReason: none is.
+// Inverse of ToString.  Returns kNoReason if no reason has this name.
 BlockingPodReason BlockingPodReasonOf(std::string_view text);
 
-// Who manages the nodes of a group, and so whose annotations count there beside the
-// autoscaler's.
+// Who manages the nodes of a group.  On nodes that Karpenter manages, Karpenter's annotations
+// count in addition to the autoscaler's.
 enum class PoolManager : uint8_t { kClusterAutoscaler, kKarpenter };
 
 struct DrainOptions {
   bool skip_nodes_with_system_pods = true;
   bool skip_nodes_with_local_storage = true;
   bool skip_nodes_with_custom_controller_pods = true;
-  // ReplicaSets and ReplicationControllers with fewer replicas keep their nodes.
+  // A pod of a ReplicaSet or ReplicationController with fewer replicas keeps its node.
   int64_t min_replica_count = 0;
   // A kube-system pod without a budget stops blocking at this age.
   int64_t blocking_system_pod_disruption_timeout_s = 3600;
@@ -69,33 +69,33 @@ enum class DrainOutcome : uint8_t { kUndefined, kDrain, kBlock, kSkip, kWaitForC
 
 struct DrainVerdict {
   DrainOutcome outcome = DrainOutcome::kUndefined;
-  BlockingPodReason reason = BlockingPodReason::kNoReason;  // kBlock.
-  std::optional<PdbId> pdb;                                 // kNotEnoughPdb: the budget.
+  BlockingPodReason reason = BlockingPodReason::kNoReason;  // Set for kBlock.
+  std::optional<PdbId> pdb;  // Set for kNotEnoughPdb: the budget that blocks.
 };
 
-// Owned by a DaemonSet, or annotated as if.
+// Whether a DaemonSet owns the pod, or an annotation asks to treat it as a DaemonSet's pod.
 bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape);
 
-// Deleted, and past its grace period by more than 30 seconds.
+// Whether the pod was deleted and its grace period ended more than 30 seconds ago.
 bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s);
 
-// Whether the pod keeps any node that Karpenter manages: it is annotated, its protection is not
-// over (disruption_protection.h), it has not ended and is not being deleted.  Pods of DaemonSets
-// and mirror pods count.
+// Whether the pod keeps its node if Karpenter manages the node: the pod is annotated, its
+// protection has not ended (disruption_protection.h), and it has neither finished nor is being
+// deleted.  DaemonSet pods and mirror pods are not exempt.
 bool IsKeptByKarpenter(const PodShape& shape, int64_t now_s);
 
-// One pod.
+// Applies all rules and the budgets to one pod.
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
                       const PdbTracker& pdbs, int64_t now_s,
                       PoolManager manager = PoolManager::kClusterAutoscaler);
 
-// One pod, as if there were no budgets and nothing were known of controllers: what the
-// autoscaler asks when it sorts empty nodes.
+// Applies the rules to one pod without budgets and without looking up its controller, as the
+// autoscaler does when it sorts empty nodes.
 DrainVerdict JudgePodAlone(const Catalog& catalog, PodId pod, const DrainOptions& options,
                            int64_t now_s);
 
-// The first time after `now_s` at which a rule may say otherwise of some pod because
-// time went on; the largest number if that never comes.  Cost: O(pods + shapes).
+// The first time after `now_s` at which the verdict on some pod may change merely because time
+// passes; the largest int64 if there is no such time.  Cost: O(pods + shapes).
 int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int64_t now_s);
 
 struct PodsToMove {
@@ -103,7 +103,7 @@ struct PodsToMove {
   std::vector<PodId> daemonset;
   std::vector<PodId> on_completion;  // safe-to-evict: "on-completion".
 
-  // The first pod that blocks; then the lists above are unfinished.
+  // The first pod that blocks the node.  If it is set, the lists above are incomplete.
   PodId blocking_pod = kNoPod;
   BlockingPodReason reason = BlockingPodReason::kNoReason;
   std::optional<PdbId> pdb;
@@ -112,40 +112,41 @@ struct PodsToMove {
   void Clear();
 };
 
-// The rules over many pods at one time: what they say of all pods of a shape is
-// worked out once.  Only budgets, deletion and age are asked of each pod again.
-// Borrows the catalog, and the budgets until the next Renew.
+// Applies the rules to many pods at one time.  The verdict on a shape is computed once and used
+// for all its pods; only budgets, deletion times and ages are checked again for each pod.
+// Ownership: borrows the catalog, and borrows the budgets until the next Renew.
 class DrainJudge {
  public:
   DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker& pdbs,
              int64_t now_s);
 
-  // The same rules at another time, with other budgets and perhaps more shapes: what is known
-  // of shapes stays.
+  // Continues with another time, other budgets and possibly more shapes.  Cached verdicts on
+  // shapes are kept.
   void Renew(const PdbTracker& pdbs, int64_t now_s) {
     verdicts_.resize(catalog_->pod_shapes());
     pdbs_ = &pdbs;
     now_s_ = now_s;
   }
 
-  // As JudgePod where the autoscaler manages the node.
+  // The verdict of JudgePod with PoolManager::kClusterAutoscaler.
   [[nodiscard]] DrainVerdict Judge(PodId pod);
 
-  // Of the pods of a node.  `result` is cleared first.
+  // Sorts the pods of a node into the lists of `result`, which is cleared first.  Pods that a
+  // drain skips (mirror pods, long terminating pods) are in none of the lists.
   void GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
                      PoolManager manager = PoolManager::kClusterAutoscaler);
 
  private:
   struct ShapeVerdict {
     enum class Scope : uint8_t { kUnknown, kShape, kBudgets, kPod };
-    Scope scope = Scope::kUnknown;  // What decides: shape alone; its budgets too; each pod.
+    Scope scope = Scope::kUnknown;  // What decides: shape; shape and budgets; each pod.
     bool daemonset = false;
-    bool moves = false;  // All of the shape do.
+    bool moves = false;  // Every pod of the shape must be moved.
     DrainOutcome outcome = DrainOutcome::kUndefined;
     BlockingPodReason reason = BlockingPodReason::kNoReason;
   };
 
-  // GetPodsToMove, where `next` is the place of the next that moves.
+  // The loop of GetPodsToMove.  `next` is where the next pod to move is written.
   void AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,
                      std::vector<PodId>::iterator& next, PoolManager manager);
   const ShapeVerdict& VerdictOf(PodId pod, PodShapeId shape) {

@@ -23,8 +23,8 @@
 namespace ebb {
 namespace {
 
-// Which plugin reads the field at which PodShape::not_understood begins, where the
-// scheduler fails on it too.
+// The plugin that reads the field named at the start of PodShape::not_understood, if the
+// scheduler fails on that field too; else kNotUnderstood.
 Filter FilterThatReads(std::string_view field) {
   if (!SchedulerFailsOn(field)) return Filter::kNotUnderstood;
   return field.starts_with("spec.affinity.") ? Filter::kInterPodAffinity
@@ -53,22 +53,22 @@ void Say(bool fits, std::string_view reason, Reasons& reasons) {
   if (!fits) reasons.emplace_back(reason);
 }
 
-// One filter: what it reads, and its faces, which are null where it has nothing to say.
+// One filter: what it reads, and its functions.  A function that the filter does not need is null.
 struct Row {
   Filter filter;
   std::string_view name;
   FilterReads reads;
-  // Why the pod fits nowhere, if so.
+  // The reason why the pod fits nowhere, or nullopt.
   PreFilterReason (*pre_filter)(const Catalog&, const PodShape&);
-  // What never changes while the node's registration does not; what does.
+  // The part that never changes while the node's registration stays the same, and the rest.
   bool (*fits_statically)(const Question&);
   bool (*fits_dynamically)(const Question&);
-  // Appends why not, if one of those says no.
+  // Appends the reasons if one of these two returns false.
   void (*say)(const Question&, Reasons&);
 };
 
-// The only list of the filters, in the scheduler's order.  The faces of a filter stand
-// side by side, and all of them call what the filter's own file says.
+// The only list of the filters, in the scheduler's order.  All functions of a filter stand side
+// by side and call the implementation in the filter's own file.
 constexpr Row kFilters[] = {
     {
         .filter = Filter::kNodeUnschedulable,
@@ -87,7 +87,7 @@ constexpr Row kFilters[] = {
             },
     },
     {
-        // Nothing to say: spec.nodeName is not looked at.
+        // No functions: filters ignore spec.nodeName.
         .filter = Filter::kNodeName,
         .name = "NodeName",
         .reads = {},
@@ -97,7 +97,7 @@ constexpr Row kFilters[] = {
         .say = nullptr,
     },
     {
-        // The taint of a ghost is no static matter: DynamicFits knows of it.
+        // The taint of a ghost is not static: DynamicFits rejects ghosts.
         .filter = Filter::kTaintToleration,
         .name = "TaintToleration",
         .reads = {.pod = kConstraintsPart},
@@ -268,7 +268,7 @@ constexpr Row kFilters[] = {
             },
     },
     {
-        // Nothing to say: a pod with resource claims is not understood.
+        // No functions: a pod with resource claims is not understood.
         .filter = Filter::kDynamicResources,
         .name = "DynamicResources",
         .reads = {},
@@ -323,9 +323,9 @@ constexpr Row kFilters[] = {
     },
 };
 
-// Every Filter has its row, at its place, and every row that says yes or no can say why.
-// (The rows hold lambdas because g++ does not take the address of a named function for a
-// constant that is not null when the undefined behaviour sanitizer is on.)
+// Every Filter has its row at its place, and every row that can reject a node can give reasons.
+// (The rows hold lambdas because g++, with the undefined behaviour sanitizer, does not accept the
+// address of a named function as a constant that is not null.)
 constexpr bool IsComplete() {
   if (std::size(kFilters) != kFilterCount) return false;
   for (size_t i = 0; i < kFilterCount; ++i) {
@@ -333,7 +333,7 @@ constexpr bool IsComplete() {
     if (row.filter != Filter(i) || row.name.empty()) return false;
     const bool asks = row.fits_statically != nullptr || row.fits_dynamically != nullptr;
     if (asks != (row.say != nullptr)) return false;
-    // What reads nothing of a pod would never be asked about one.
+    // A filter that reads nothing of a pod would never be evaluated.
     if (asks != (row.reads.pod != 0) && row.pre_filter == nullptr) return false;
     if ((row.pre_filter != nullptr) != (row.reads.pre_filter_for != 0)) return false;
   }
@@ -341,7 +341,7 @@ constexpr bool IsComplete() {
 }
 static_assert(IsComplete(), "a Filter without its row, or a row without what it needs");
 
-// Which pods have a part.
+// One part of a pod, and whether pods of a shape have it.
 struct Part {
   PodParts bit;
   bool (*has)(const Catalog& catalog, const PodShape& shape);
@@ -374,7 +374,7 @@ constexpr Part kParts[] = {
      [](const Catalog&, const PodShape& shape) { return !shape.not_understood.empty(); }},
 };
 
-// Every part that a row can name is one that pods can have.
+// Every part has its row at its place, and filters read only parts that have a row.
 constexpr bool AreAllParts() {
   if (std::size(kParts) != kPodPartCount) return false;
   for (size_t i = 0; i < kPodPartCount; ++i) {
@@ -389,7 +389,7 @@ constexpr bool AreAllParts() {
 }
 static_assert(AreAllParts(), "a part of a pod without its row");
 
-// All that the rows read which `applies` picks.
+// The union of the `which` parts of all rows for which `applies` returns true.
 template <typename Applies>
 constexpr PodParts PartsReadBy(PodParts FilterReads::* which, Applies&& applies) {
   PodParts parts = 0;
@@ -401,10 +401,10 @@ constexpr PodParts PartsReadBy(PodParts FilterReads::* which, Applies&& applies)
 constexpr bool Always(const Row&) { return true; }
 constexpr bool IsStatic(const Row& row) { return row.fits_statically != nullptr; }
 constexpr bool IsDynamic(const Row& row) { return row.fits_dynamically != nullptr; }
-// All but the one that every search asks of every node.
+// Every filter but NodeResourcesFit, which every search evaluates on every node.
 constexpr bool IsNotRoom(const Row& row) { return row.filter != Filter::kNodeResourcesFit; }
 constexpr bool IsDynamicAndNotRoom(const Row& row) { return IsDynamic(row) && IsNotRoom(row); }
-// It reads of other pods what tables count, and nothing else.
+// A filter that reads of other pods only what the counter tables count.
 constexpr bool IsOfTopology(const Row& row) {
   return IsDynamic(row) && row.reads.other_pods == kCountedPart;
 }
@@ -413,10 +413,10 @@ constexpr bool IsDynamicOtherwise(const Row& row) {
 }
 constexpr bool IsBeforeRoom(const Row& row) { return row.filter < Filter::kNodeResourcesFit; }
 
-// Pods of one fit class have these in common.
+// The parts in which all pods of a fit class agree.
 constexpr PodParts kFitClassParts = kConstraintsPart | kNodeNamesPart | kRequestsPart;
 
-// Unrolled, so that every call is a plain one.
+// Unrolled, so that every call is a direct one.
 template <bool (*kApplies)(const Row&), size_t... kRow>
 bool FitsDynamically(const Question& question, std::index_sequence<kRow...>) {
   const auto fits = [&]<size_t kOne>(std::integral_constant<size_t, kOne>) {

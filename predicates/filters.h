@@ -1,18 +1,18 @@
-// Filters: may this pod run on that node?  The scheduler's own, in its order.
+// Filters: may this pod run on that node?  The scheduler's own filters, in its order.
 //
-// Each filter is a small pure unit in a file of its own with two faces: a yes or
-// no for the planner's scan, and the scheduler's reason texts for people.  Both
-// come from one implementation.
+// Each filter is a small pure unit in a file of its own with two functions: a yes or no for
+// the planner's scan, and the scheduler's reason texts for people.  Both use one
+// implementation.
 //
-// A pod is tested as if it were not placed: take it out of the snapshot first if
-// it is.  Its spec.nodeName is not looked at.
+// A filter assumes that the pod is not placed: remove a placed pod from the snapshot first.
+// Filters ignore the pod's spec.nodeName.
 //
 // Cost:    StaticFits: O(taints + requirements), a pure function of constraints
-//          and node, worth remembering.  DynamicFits: O(requests), plus look-ups
+//          and node, worth caching.  DynamicFits: O(requests), plus look-ups
 //          per topology term, plus O(pods of the node) for ports and disks.
 // Threads: pure.
-// Source:  kubernetes pkg/scheduler/framework/plugins, default profile, of 1.36 or 1.37 as the
-//          catalog's kubernetes_version() says.
+// Source:  kubernetes pkg/scheduler/framework/plugins, default profile, of version 1.36 or 1.37,
+//          whichever the catalog's kubernetes_version() is.
 
 #ifndef EBB_PREDICATES_FILTERS_H_
 #define EBB_PREDICATES_FILTERS_H_
@@ -43,9 +43,9 @@ enum class Filter : uint8_t {
   kInterPodAffinity,
   kDynamicResources,
   kNodeDeclaredFeatures,
-  // Not the scheduler's.
-  kOperatingSystem,  // Where the snapshot matches_os().
-  kNotUnderstood,    // A constraint that ebb does not evaluate.
+  // Filters that the scheduler does not have.
+  kOperatingSystem,  // Only if the snapshot's matches_os() is true.
+  kNotUnderstood,    // The pod has a constraint that ebb does not evaluate.
 };
 inline constexpr size_t kFilterCount = static_cast<size_t>(Filter::kNotUnderstood) + 1;
 // "NodeResourcesFit".
@@ -53,54 +53,54 @@ std::string_view FilterName(Filter filter);
 
 struct FilterVerdict {
   bool fits = true;
-  Filter filter{};                   // Who says so; of Explain the first that said no.
+  Filter filter{};                   // The filter that decided; for Explain the first no.
   std::vector<std::string> reasons;  // In the scheduler's words.
 };
 
 // --- Yes or no -----------------------------------------------------------------
 
-// What depends on nothing but pod and node: taints, node affinity, declared features, operating
-// system, spec.unschedulable as the NodeUnschedulable filter sees it (a pod may tolerate it), and
-// the storage filters that read nothing but claim and node.  Never changes while the
-// node's registration does not, ghosts apart.
+// The filters that depend only on pod and node: taints, node affinity, declared features,
+// operating system, spec.unschedulable as the NodeUnschedulable filter reads it (a pod may
+// tolerate it), and the storage filters that read only claims and the node.  The result does not
+// change while the node's registration stays the same.  It ignores the taint of a ghost.
 bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
-// What depends on where pods are: ports, resources, disks, spread, affinity, and whether
-// the node is the ghost.
+// The filters that depend on where other pods are: ports, resources, disks, spread, affinity.
+// Always false for a ghost.
 bool DynamicFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
-// Of those, what depends on counts of pods by topology domain alone: spread, affinity.
+// The subset of DynamicFits that depends only on pod counts by topology domain: spread, affinity.
 bool TopologyFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
-// spec.unschedulable alone, which keeps the autoscaler's scan (not a hint) off a
-// node even if the pod tolerates it, is the scan's business, not a filter's.
+// No filter here implements one behaviour of the autoscaler: its scan (but not a hint) avoids
+// nodes with spec.unschedulable, even for a pod that tolerates it.  The planner's scan does that.
 
-// Failures that need no node (PreFilter): missing claims, constraints that are not
-// understood, conflicting affinity terms.  fits: go on with the nodes.
+// Failures that do not depend on a node (PreFilter): missing claims, constraints that ebb does
+// not understand, conflicting affinity terms.  If the verdict fits, the nodes must be tested.
 FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape);
 
 // --- Why not -------------------------------------------------------------------
 
-// PreFilter, then every filter on one node; the first no, with all its reasons.
+// Runs PreFilter, then every filter on one node.  Returns the first no, with all its reasons.
 FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
-// What every filter that is asked says by itself, in order, for somebody who wants to know all that
-// stands in the way.  Where PreFilter fails, that is all there is: the scheduler asks
-// no node then.
+// The verdict of every filter on one node, in order, for a reader who wants to know every
+// obstacle.  If PreFilter fails, its verdict is the only one, because the scheduler then tests
+// no node.
 std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const PodShape& shape,
                                        NodeId node);
 
 // --- What filters read ---------------------------------------------------------
 //
-// filters.cc holds the one table of the filters.  Each row says what its filter reads, and
-// what a search may leave out follows from that alone (ShortCutsOf): a filter that is
-// added cannot be left out of it by mistake.
+// filters.cc holds the only table of the filters.  Each row states what its filter reads.
+// ShortCutsOf derives from these statements alone what a search may skip, so a new filter
+// cannot be skipped by mistake.
 
 // Parts of a pod: groups of PodShape's fields.
 using PodParts = uint16_t;
-inline constexpr PodParts kConstraintsPart = 1 << 0;  // constraints: every pod has them.
+inline constexpr PodParts kConstraintsPart = 1 << 0;  // constraints; every pod has this part.
 inline constexpr PodParts kNodeNamesPart = 1 << 1;    // Constraints::names_a_node.
-inline constexpr PodParts kRequestsPart = 1 << 2;     // Requests, and its slot: every pod has one.
+inline constexpr PodParts kRequestsPart = 1 << 2;     // Requests and slot; every pod has it.
 inline constexpr PodParts kFeaturesPart = 1 << 3;     // needs_*
 inline constexpr PodParts kHostPortsPart = 1 << 4;    // host_ports
 inline constexpr PodParts kVolumesPart = 1 << 5;      // claims, volumes
@@ -110,31 +110,31 @@ inline constexpr PodParts kCountedPart = 1 << 8;      // feeds: tables that coun
 inline constexpr PodParts kNotUnderstoodPart = 1 << 9;  // not_understood
 inline constexpr size_t kPodPartCount = 10;
 
-// The parts that pods of the shape have.
+// The parts that a pod of this shape has.
 PodParts PartsOf(const Catalog& catalog, const PodShape& shape);
 
 struct FilterReads {
-  PodParts pod = 0;         // Of the pod that is to be placed.
-  PodParts other_pods = 0;  // Of those that are placed.
-  // The parts for which its PreFilter may say no: a pod without them passes it.
+  PodParts pod = 0;         // Parts of the pod that is to be placed.
+  PodParts other_pods = 0;  // Parts of the pods that are already placed.
+  // The parts because of which the filter's PreFilter may reject a pod.  A pod without them passes.
   PodParts pre_filter_for = 0;
-  // The parts of the pod for which it reads the node's name.  All else that filters read
-  // of a node's registration is its NodeInfo::shape.
+  // The parts of the pod because of which the filter reads the node's name.  Everything else that
+  // filters read of a node's registration is identified by NodeInfo::shape.
   PodParts node_name_for = 0;
 };
 FilterReads ReadsOf(Filter filter);
 
-// What need not be asked of pods that have certain parts and no others.
+// The evaluations that a search may skip for pods that have only certain parts.
 struct ShortCuts {
   bool passes_pre_filter = false;      // PreFilter never fails.
-  bool statics_of_fit_class = false;   // StaticFits says the same to all of one fit class;
-  bool statics_of_node_shape = false;  // and the same of all nodes of one NodeShapeId.
-  bool requests_alone = false;         // DynamicFits: NodeResourcesFit alone, but for ghosts.
-  bool topology_alone = false;         // The same, with TopologyFits.
-  // The filters before NodeResourcesFit say the same to all of one fit class, and of all
-  // nodes of one NodeShapeId.
+  bool statics_of_fit_class = false;   // StaticFits is the same for all pods of a fit class.
+  bool statics_of_node_shape = false;  // StaticFits is the same for all nodes of a NodeShapeId.
+  bool requests_alone = false;         // DynamicFits tests only requests and ghosts.
+  bool topology_alone = false;         // As requests_alone, and TopologyFits.
+  // The filters before NodeResourcesFit give the same verdict for all pods of a fit class and
+  // for all nodes of a NodeShapeId.
   bool alike_before_room = false;
-  // Where such pods run matters to no other pod, but for the room that they take and the
+  // Where such pods run matters to other pods only through the room that they take and the
   // tables that count them.
   bool only_room_and_counts = false;
 };

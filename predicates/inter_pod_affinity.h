@@ -1,8 +1,8 @@
-// InterPodAffinity: required pod affinity and anti-affinity, the pod's own terms
+// InterPodAffinity: required pod affinity and anti-affinity, both the pod's own terms
 // and the anti-affinity terms of pods that already run.
 //
-// Surprise: a pod with affinity terms that nobody in the cluster satisfies may be
-//           the first of its kind: it fits if it satisfies them all itself and the
+// Surprise: if no pod in the cluster satisfies the pod's affinity terms, the pod may be
+//           the first of its kind: it fits if it satisfies all of them itself and the
 //           node has all their topology keys.
 // Cost:    a look-up per term (topology_counts.h keeps the counts).
 // Threads: pure.
@@ -23,15 +23,15 @@ namespace ebb {
 enum class InterPodVerdict : uint8_t {
   kFits,
   kAffinity,              // The pod's affinity is not satisfied.
-  kAntiAffinity,          // The pod's anti-affinity forbids a neighbour that is there.
-  kExistingAntiAffinity,  // The anti-affinity of a pod that is there forbids the pod.
+  kAntiAffinity,          // The pod's anti-affinity rejects a pod that runs in the domain.
+  kExistingAntiAffinity,  // The anti-affinity of a running pod rejects this pod.
 };
 // The scheduler's words; empty for kFits.
 std::string_view ReasonOf(InterPodVerdict verdict);
 
 namespace inter_pod_affinity_internal {
 
-// Whether a pod that the term's table counts runs in the node's domain.
+// Whether a pod that the term's table counts runs in the domain of `node`.
 template <typename Term>
 [[gnu::always_inline]] inline bool IsCounted(const ClusterSnapshot& snapshot, const Term& term,
                                              NodeId node) {
@@ -42,7 +42,7 @@ template <typename Term>
 template <typename Term>
 [[gnu::always_inline]] inline bool AnyCounted(const ClusterSnapshot& snapshot,
                                               std::span<const Term> terms, NodeId node) {
-  // A pass asks this of every pod that it puts somewhere: a plain loop is inlined there.
+  // A pass calls this for every pod that it places.  A plain loop is inlined there.
   for (const Term& term : terms) {
     if (IsCounted(snapshot, term, node)) return true;
   }
@@ -51,7 +51,7 @@ template <typename Term>
 
 }  // namespace inter_pod_affinity_internal
 
-// Whether nobody is where the shape's affinity terms ask for pods, and the pod itself would do.
+// Whether no placed pod matches the shape's affinity terms, and the pod itself does.
 inline bool MayBeTheFirst(const ClusterSnapshot& snapshot, const PodShape& shape) {
   return shape.matches_own_affinity &&
          std::all_of(shape.affinity.begin(), shape.affinity.end(), [&](const AffinityTerm& term) {
@@ -73,7 +73,7 @@ inline bool SatisfiesAffinity(const ClusterSnapshot& snapshot, const PodShape& s
 
 }  // namespace inter_pod_affinity_internal
 
-// The first that says no, in the order above.
+// Returns the first reason that applies, in the order of InterPodVerdict.
 [[gnu::always_inline]] inline InterPodVerdict JudgeInterPodAffinity(const ClusterSnapshot& snapshot,
                                                                     const PodShape& shape,
                                                                     NodeId node) {
@@ -84,7 +84,7 @@ inline bool SatisfiesAffinity(const ClusterSnapshot& snapshot, const PodShape& s
   if (AnyCounted(snapshot, std::span(shape.anti_affinity), node)) {
     return InterPodVerdict::kAntiAffinity;
   }
-  // The first are tables of anti_affinity, of which none counts a pod here.
+  // The first `repelled_by_own` tables belong to anti_affinity, and none counts a pod here.
   const std::span others = std::span(shape.repelled_by).subspan(shape.repelled_by_own);
   if (AnyCounted(snapshot, others, node)) return InterPodVerdict::kExistingAntiAffinity;
   return InterPodVerdict::kFits;

@@ -1,16 +1,15 @@
 // NodeAffinity: nodeSelector and required node affinity.
 //
-// A pod whose every affinity term asks for nodes by name (matchFields
-// metadata.name In) is judged in two steps.  PreFilter takes the names literally,
-// also of terms that do not parse: nodes outside are refused before any filter
-// runs, with a text of their own.  The filter then evaluates the terms.  A node
-// outside the names never passes the filter either, so the planner's yes or no
-// needs the filter only.
+// If every affinity term of a pod names nodes (matchFields metadata.name In), the check has
+// two steps.  PreFilter takes the names literally, even from terms that do not parse: it
+// rejects all other nodes before any filter runs, with a text of its own.  The filter then
+// evaluates the terms.  The filter also rejects every node outside the names, so the
+// planner's yes or no needs only the filter.
 //
 // Cost:    O(requirements x log labels).
 // Threads: pure.
 // Source:  kubernetes pkg/scheduler/framework/plugins/nodeaffinity; the text for
-//          nodes outside the names is schedule_one.go's.
+//          nodes outside the names is from schedule_one.go.
 
 #ifndef EBB_PREDICATES_NODE_AFFINITY_H_
 #define EBB_PREDICATES_NODE_AFFINITY_H_
@@ -29,10 +28,10 @@ inline constexpr std::string_view kOutsideNodeNamesReason =
 
 bool FitsNodeAffinity(const Catalog& catalog, const Constraints& constraints, const NodeInfo& node);
 
-// PreFilter: the terms ask for names that contradict each other.
+// PreFilter: the terms name sets of nodes that have no node in common.
 bool NodeNamesConflict(const Constraints& constraints);
 
-// PreFilter: `node` is none of the names asked for.
+// PreFilter: the terms name nodes, and `node` is not one of them.
 bool IsOutsideNodeNames(const Constraints& constraints, const NodeInfo& node);
 
 }  // namespace ebb

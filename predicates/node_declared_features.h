@@ -1,6 +1,6 @@
 // NodeDeclaredFeatures: the node declares every kubelet feature that the pod needs.
 //
-// Cost:    three loads for a pod that needs none, else O(log features).
+// Cost:    three loads for a pod that needs no feature, else O(log features).
 // Threads: pure.
 // Source:  kubernetes pkg/scheduler/framework/plugins/nodedeclaredfeatures and
 //          component-helpers nodedeclaredfeatures/features.

@@ -24,7 +24,7 @@ bool AnyConflict(const PodShape& a, const PodShape& b, std::optional<TextId> all
   return false;
 }
 
-// The ports that a pod wants, to be looked up where there are many.
+// The ports that a pod wants in hash tables, for pods that want many.
 class WantedPorts {
  public:
   WantedPorts(const PodShape& shape, std::optional<TextId> all_addresses)
@@ -49,7 +49,7 @@ class WantedPorts {
   absl::flat_hash_set<std::tuple<int32_t, TextId, TextId>> exact_;
 };
 
-// Up to this many, comparing each with each is faster than a look-up.
+// Up to this many ports, comparing every pair is faster than look-ups.
 constexpr size_t kComparedMax = 16;
 
 bool FitsManyPorts(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node,

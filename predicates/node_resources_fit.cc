@@ -14,7 +14,7 @@ void AppendShortages(const ClusterSnapshot& snapshot, const PodShape& shape, Nod
     (first ? reasons : others)
         .push_back(std::string("Insufficient ").append(snapshot.catalog().ResourceName(resource)));
   }
-  std::ranges::sort(others);  // Their ids depend on the order of the input.
+  std::ranges::sort(others);  // By name: ids depend on the order of the input.
   reasons.insert(reasons.end(), others.begin(), others.end());
 }
 

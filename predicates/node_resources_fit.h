@@ -20,14 +20,14 @@ namespace ebb {
 inline bool FitsNodeResources(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
   if (snapshot.Free(kPods, node) < 1) return false;
   for (const auto& [resource, amount] : shape.fit_requests) {
-    // A request named "pods" means nothing to the scheduler: slots are counted.
+    // The scheduler ignores a request named "pods"; it counts pod slots instead.
     if (resource != kPods && amount > snapshot.Free(resource, node)) return false;
   }
   return true;
 }
 
-// Appends every shortage: "Too many pods", then "Insufficient cpu", memory,
-// ephemeral-storage, and the others by name (the scheduler lists them by chance).
+// Appends every shortage: "Too many pods", then "Insufficient cpu", memory and
+// ephemeral-storage, then the others by name (the scheduler's order is random).
 void AppendShortages(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node,
                      std::vector<std::string>& reasons);
 

@@ -5,7 +5,7 @@
 namespace ebb {
 namespace {
 
-// The id of `text`, or an id that no text has if it was never interned.
+// The id of `text`; if it was never interned, an id that no text has.
 TextId FindOrNone(const Symbols& symbols, std::string_view text) {
   return symbols.Find(text).value_or(TextId{std::numeric_limits<uint32_t>::max()});
 }

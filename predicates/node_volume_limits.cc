@@ -9,7 +9,7 @@
 namespace ebb {
 namespace {
 
-// Sorted by id, each once.
+// Sorted by id, without duplicates.
 using Attached = boost::container::small_vector<AttachableVolume, 32>;
 
 bool ById(const AttachableVolume& a, const AttachableVolume& b) { return a.id < b.id; }
@@ -18,7 +18,7 @@ bool Contains(const Attached& attached, const AttachableVolume& volume) {
   return std::binary_search(attached.begin(), attached.end(), volume, ById);
 }
 
-// Volumes of the pods on the node; false if one cannot be counted.
+// Collects the volumes of the pods on the node.  Returns false if one cannot be counted.
 bool CollectOfPods(const ClusterSnapshot& snapshot, NodeId node, Attached& attached) {
   const Catalog& catalog = snapshot.catalog();
   for (const PodId pod : snapshot.PodsOn(node)) {
@@ -43,8 +43,8 @@ int64_t CountOf(TextId driver, std::span<const AttachableVolume> volumes,
   });
 }
 
-// The driver of a volume that the node must have and lacks; kNoText: there is none.  Null: there is
-// no CSINode, and no driver serves in-tree volumes then.
+// The first driver of a wanted volume that the node must have and lacks; kNoText if there is no
+// such driver.  Without a CSINode (null), in-tree volumes need no driver: none serves them there.
 TextId MissingDriver(const Catalog& catalog, const PodVolumes& wanted,
                      const CsiNodeInfo* csi_node) {
   if (catalog.kubernetes_version() < KubernetesVersion::k137) return kNoText;

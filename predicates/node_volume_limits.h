@@ -1,13 +1,13 @@
 // NodeVolumeLimits: how many volumes of one CSI driver a node can attach.
 //
-// The limit is the driver's allocatable.count in the CSINode; without CSINode or
-// count there is none.  Volumes of the node's pods and of VolumeAttachments count
-// once each; in-tree volumes count under the CSI driver that replaces them.  A
-// volume of the pod that only a VolumeAttachment holds counts on both sides, as it
-// does in the scheduler.
+// The limit is the driver's allocatable.count in the CSINode.  Without a CSINode or a count
+// there is no limit.  Each volume of the node's pods and of VolumeAttachments counts once.
+// In-tree volumes count under the CSI driver that replaces them.  If only a VolumeAttachment
+// holds a volume of the pod, the volume counts twice, as current and as added; the scheduler
+// does the same.
 //
-// From Kubernetes 1.37 on a CSIDriver may say preventPodSchedulingIfMissing: a pod with a volume of
-// the driver then fits no node whose CSINode lacks it.
+// From Kubernetes 1.37 on, a CSIDriver may set preventPodSchedulingIfMissing.  A pod with a
+// volume of such a driver fits no node whose CSINode lacks the driver.
 //
 // Cost:    one load for a pod without such volumes, else O(volumes on the node),
 //          sorted.
@@ -29,18 +29,19 @@ inline constexpr std::string_view kMaxVolumeCountReason = "node(s) exceed max vo
 enum class VolumeLimitsVerdict : uint8_t {
   kFits,
   kTooMany,
-  kCannotCount,          // A disk of the pod itself has no CSI equivalent.
-  kCannotCountExisting,  // Nor one of a pod on the node: nothing more fits there.
-  kDriverMissing,        // The node lacks a driver without which pods are not to be placed.
+  kCannotCount,          // A disk that the pod itself names has no CSI equivalent.
+  kCannotCountExisting,  // A disk of a pod on the node has none: no more volumes fit there.
+  kDriverMissing,        // The node lacks a driver that prevents scheduling where it is missing.
 };
 
 VolumeLimitsVerdict JudgeNodeVolumeLimits(const ClusterSnapshot& snapshot, const PodShape& shape,
                                           NodeId node);
 
-// In the scheduler's words; what it cannot count is an error there, of free text.
+// The scheduler's reason text.  For volumes that cannot be counted the scheduler reports an
+// error, whose text may differ.
 std::string_view ReasonOf(VolumeLimitsVerdict verdict);
 
-// Of kDriverMissing: which one.
+// The reason text for kDriverMissing; it names the driver.
 std::string MissingDriverReason(const ClusterSnapshot& snapshot, const PodShape& shape,
                                 NodeId node);
 

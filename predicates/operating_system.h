@@ -1,11 +1,11 @@
 // OperatingSystem: a pod runs only on the operating system for which it was made.
 //
-// Not the scheduler's, which looks at node labels only where the pod asks for them.  But a kubelet
-// refuses a pod whose spec.os.name is another than its own, and an image for Linux does not run on
-// Windows.  Snapshots say whether it is asked (ClusterSnapshot::matches_os).
+// The scheduler has no such filter: it reads a node's operating system label only if the pod
+// selects it.  But a kubelet rejects a pod whose spec.os.name differs from its own system, and a
+// Linux image does not run on Windows.  ClusterSnapshot::matches_os turns the filter on.
 //
-// What is not known excludes nothing: a node without the label and without status.nodeInfo, a
-// pod that says nothing and runs nowhere.
+// If either system is unknown, the filter accepts the node.  A node's system is unknown if it has
+// neither the label nor status.nodeInfo; a pod's, if it does not name a system and is on no node.
 //
 // Cost:    two loads.
 // Threads: pure.

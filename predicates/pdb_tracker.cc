@@ -10,14 +10,14 @@ namespace {
 
 using Uses = boost::container::small_vector<std::pair<PdbId, PodId>, 64>;
 
-// Stable: pods of one budget stay in their order.
+// Stable: the pods of a budget keep their order.
 void SortByBudget(Uses& uses) {
   constexpr auto kBudget = &std::pair<PdbId, PodId>::first;
   if (uses.size() > uses.internal_capacity()) {
     std::ranges::stable_sort(uses, {}, kBudget);
     return;
   }
-  // They are few, and insertion sort allocates nothing.
+  // The list is short, and insertion sort does not allocate.
   for (size_t i = 1; i < uses.size(); ++i) {
     const auto place =
         std::ranges::upper_bound(uses.begin(), uses.begin() + i, uses[i].first, {}, kBudget);
@@ -32,8 +32,8 @@ PdbTracker::PdbTracker(const Catalog& catalog) : catalog_(&catalog) {
   for (const Pdb& pdb : catalog.pdbs()) remaining_.push_back(pdb.disruptions_allowed);
 }
 
-// The autoscaler goes budget by budget and, in each, pod by pod: the first budget
-// without any disruption left decides; else the last pod over its budget is noted.
+// As in the autoscaler: budget by budget and, within a budget, pod by pod.  The first budget
+// without any disruption left decides.  Otherwise the verdict names the last pod over its budget.
 PdbTracker::Verdict PdbTracker::CanRemovePods(std::span<const PodId> pods) const {
   Verdict verdict;
   if (remaining_.empty()) return verdict;

@@ -5,8 +5,8 @@
 // Cost:      O(pods x budgets that match each); a copy is 4 bytes per budget.
 // Threads:   const methods may run concurrently; others need exclusive access.
 // Ownership: borrows the catalog, which must outlive it.
-// Surprise:  remaining() can go below zero: a budget with one disruption left
-//            admits a node with three of its pods, one after the other (risky).
+// Surprise:  remaining() can go below zero: a budget with one disruption left admits a node
+//            with three of its pods, which must be evicted one after the other (risky).
 // Source:    cluster-autoscaler core/scaledown/pdb/basic.go.
 
 #ifndef EBB_PREDICATES_PDB_TRACKER_H_
@@ -24,9 +24,9 @@ class PdbTracker {
  public:
   struct Verdict {
     bool can_remove = true;   // Every matching budget has at least one disruption left.
-    bool in_parallel = true;  // And at least one for each of its pods.
+    bool in_parallel = true;  // Every matching budget has one left for each of its pods.
     PodId blocking_pod = kNoPod;
-    PdbId pdb{};  // Of blocking_pod; meaningless without one.
+    PdbId pdb{};  // The budget of blocking_pod; meaningless if that is kNoPod.
   };
 
   // Budgets start at status.disruptionsAllowed.

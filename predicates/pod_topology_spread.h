@@ -1,10 +1,10 @@
-// PodTopologySpread: with the pod, no domain holds more than maxSkew matching pods
-// above the emptiest one.  DoNotSchedule constraints only.
+// PodTopologySpread: once the pod is placed, no domain holds more than maxSkew matching pods
+// above the emptiest domain.  Only DoNotSchedule constraints count.
 //
 //   matching pods of the node's domain + 1 if the pod matches - minimum <= maxSkew
 //
-// The minimum is over the domains that the constraint takes into account, 0 while
-// there are fewer of them than minDomains.
+// The minimum is over the domains that the constraint takes into account.  It is 0 while
+// there are fewer such domains than minDomains.
 //
 // Cost:    a few look-ups per constraint (topology_counts.h keeps the counts).
 // Threads: pure.
@@ -22,14 +22,14 @@ namespace ebb {
 
 enum class SpreadVerdict : uint8_t {
   kFits,
-  kMissingLabel,  // The node is in no domain of some constraint.
+  kMissingLabel,  // The node is in no domain of some constraint, because it lacks the label.
   kTooSkewed,
 };
 // The scheduler's words; empty for kFits.
 std::string_view ReasonOf(SpreadVerdict verdict);
 
-// What one of the shape's constraints says of the nodes of a domain; kNoDomain: of those
-// in none.
+// The verdict of one of the shape's constraints on the nodes of `domain`.  kNoDomain stands for
+// the nodes that are in no domain.
 inline SpreadVerdict JudgeSpread(const ClusterSnapshot& snapshot,
                                  const SpreadConstraint& constraint, DomainId domain) {
   const Catalog& catalog = snapshot.catalog();
@@ -42,7 +42,7 @@ inline SpreadVerdict JudgeSpread(const ClusterSnapshot& snapshot,
   return skew > constraint.max_skew ? SpreadVerdict::kTooSkewed : SpreadVerdict::kFits;
 }
 
-// By the first constraint that says no.
+// The verdict of the first constraint that rejects the node.
 inline SpreadVerdict JudgePodTopologySpread(const ClusterSnapshot& snapshot, const PodShape& shape,
                                             NodeId node) {
   for (const SpreadConstraint& constraint : shape.spread) {

@@ -8,7 +8,7 @@
 namespace ebb {
 namespace {
 
-// A key with at most so many domains has a set of nodes for each.
+// A key with at most this many domains has a node set for each domain.
 constexpr size_t kFewDomains = 64;
 
 }  // namespace
@@ -70,7 +70,8 @@ void TopologyWords::AddRule(const ClusterSnapshot& snapshot, TopologyKeyId id, T
   rule.sets = 1;
 }
 
-// Where domains are many, those without a pod are admitted: they are as empty as any.
+// If the key has many domains, the rule lists the rejected ones.  A domain without matching pods
+// is always admitted, because no domain is emptier.
 void TopologyWords::AddSpread(const ClusterSnapshot& snapshot, const SpreadConstraint& constraint) {
   if (KeyOf(snapshot.catalog(), constraint.key).begins.empty()) {
     AddRule(snapshot, constraint.key, constraint.table, /*admits=*/true, [&](DomainId domain) {
@@ -92,7 +93,7 @@ void TopologyWords::Begin(const ClusterSnapshot& snapshot, const PodShape& shape
     AddRule(snapshot, term.key, term.table, admits,
             [&](DomainId domain) { return snapshot.topology().Count(term.table, domain) > 0; });
   };
-  // The first pod of its kind may go wherever the nodes have the labels.
+  // The first pod of its kind may run on every node that has the topology labels.
   if (shape.affinity.empty() || !MayBeTheFirst(snapshot, shape)) {
     for (const AffinityTerm& term : shape.affinity) add(term, /*admits=*/true);
   }

@@ -1,19 +1,19 @@
-// TopologyWords: which nodes spread and affinity rule out, for the 64 nodes of a word at once.
+// TopologyWords: which nodes spread and affinity reject, for the 64 nodes of a word at once.
 //
 //   words.Begin(snapshot, shape);
-//   candidates &= words.Admitted(word);  // TopologyFits says no of those that go.
+//   candidates &= words.Admitted(word);  // Drops only nodes that TopologyFits rejects.
 //
-// The filters say the same of all nodes of a topology domain.  So what they say of a node
-// follows from a look at each domain; and where there are many, from a look at those that have
-// any of the pods in question.  That is worth it for a search that has met several nodes in a
-// row which they refuse: a pod that fits nowhere asks about every node.
+// These filters give the same verdict for all nodes of a topology domain.  So it is enough to
+// evaluate each domain once, or, for a key with many domains, only the domains that hold pods
+// of the term's table.  This pays off for a search in which the filters have rejected several
+// nodes in a row: for a pod that fits nowhere, the search must test every node.
 //
-// Cost:      Begin: of each term of the shape the domains of its key, where these are many the
-//            pods that its table counts, and nodes / 64; the first time that a key is met also
-//            O(nodes).  Admitted: a word for each domain that has a say.
+// Cost:      Begin: for each term of the shape, the domains of its key; for a key with many
+//            domains, the pods that the term's table counts, and nodes / 64.  The first use of
+//            a key also costs O(nodes).  Admitted: one word for each domain in a rule.
 // Threads:   none.
-// Ownership: Begin borrows the snapshot; what Admitted says holds until its counts change.
-//            Between calls of Reset all snapshots are of one catalog, and it stays as it is.
+// Ownership: Begin borrows the snapshot.  Results of Admitted hold until its counts change.
+//            Between calls of Reset, all snapshots must have one catalog, which must not change.
 
 #ifndef EBB_PREDICATES_TOPOLOGY_WORDS_H_
 #define EBB_PREDICATES_TOPOLOGY_WORDS_H_
@@ -29,12 +29,12 @@ namespace ebb {
 
 class TopologyWords {
  public:
-  // The snapshots that come next are of another catalog, or it has changed.
+  // Must be called when the next snapshots have another catalog, or the catalog has changed.
   void Reset(const Catalog& catalog);
 
   void Begin(const ClusterSnapshot& snapshot, const PodShape& shape);
 
-  // The nodes of the word that TopologyFits says yes of, and perhaps more.
+  // All nodes of the word that TopologyFits accepts, and perhaps others.
   [[nodiscard]] uint64_t Admitted(size_t word) const {
     uint64_t admitted = ~uint64_t{0};
     const uint64_t* const* set = sets_.data();
@@ -47,22 +47,22 @@ class TopologyWords {
   }
 
  private:
-  // Nodes in one of the next `sets` of sets_ are admitted, and no others; or they are not.
+  // The next `sets` of sets_ hold the only admitted nodes if `admits`, else the rejected nodes.
   struct Rule {
     uint32_t sets;
     bool admits;
   };
-  // The nodes of the domains of one key.
+  // The nodes of each domain of a key, in one of two forms.
   struct Key {
     bool is_known = false;
-    std::vector<NodeSet> few;      // By DomainId, where these are few; else:
-    std::vector<uint32_t> begins;  // By DomainId, where in `nodes` its nodes begin;
-    std::vector<NodeId> nodes;     // by domain.
+    std::vector<NodeSet> few;      // By DomainId, if the key has few domains.  Otherwise:
+    std::vector<uint32_t> begins;  // By DomainId: where in `nodes` the domain's nodes begin.
+    std::vector<NodeId> nodes;     // Sorted by domain.
   };
 
   Key& KeyOf(const Catalog& catalog, TopologyKeyId id);
-  // A rule of the domains of the key that `has_say` says yes of.  Where there are many it is asked
-  // of those alone in which the table counts a pod.
+  // Adds a rule for the key's domains for which `has_say` returns true.  If the key has many
+  // domains, `has_say` is called only for domains in which the table counts a pod.
   template <typename HasSay>
   void AddRule(const ClusterSnapshot& snapshot, TopologyKeyId key, TableId table, bool admits,
                HasSay&& has_say);
@@ -71,7 +71,7 @@ class TopologyWords {
   std::vector<Key> keys_;  // By TopologyKeyId.
   std::vector<Rule> rules_;
   std::vector<const uint64_t*> sets_;  // Words of nodes.
-  std::deque<NodeSet> unions_;         // What sets_ points to of keys with many domains.
+  std::deque<NodeSet> unions_;         // Nodes of rules whose key has many domains; see sets_.
   size_t unions_used_ = 0;
 };
 

@@ -20,12 +20,12 @@ bool Contains(const std::vector<TextId>& ids, TextId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-// Whether a node says that the plugin's volumes are served by CSI there.
+// Whether the node reports that a CSI driver serves the plugin's volumes there.
 bool IsMigrated(const CsiNodeInfo* csi_node, TextId plugin) {
   return csi_node != nullptr && plugin != kNoText && Contains(csi_node->migrated_plugins, plugin);
 }
 
-// What a bound claim says of one node, up to the first thing that is wrong.
+// Checks the bound claims on one node, up to the first obstacle.
 void CheckBound(const Catalog& catalog, const Claims& claims, const NodeInfo& node,
                 VolumeBindingVerdict& verdict) {
   if (claims.empty()) return;
@@ -49,8 +49,8 @@ void CheckBound(const Catalog& catalog, const Claims& claims, const NodeInfo& no
   }
 }
 
-// Null: none.  If a volume is reserved for the claim, only that one is tried, wherever it is; else
-// the smallest that will do.
+// Returns the volume for the claim, or null.  If a volume is reserved for the claim, only that
+// volume is tried; otherwise the smallest suitable one is chosen.
 const VolumeInfo* FindVolume(const Catalog& catalog, const ClaimInfo& claim, const NodeInfo& node,
                              const Volumes& taken) {
   const std::span<const VolumeInfo* const> volumes =
@@ -69,7 +69,7 @@ const VolumeInfo* FindVolume(const Catalog& catalog, const ClaimInfo& claim, con
         return std::pair(volume->claim->namespace_name, volume->claim->name);
       });
   for (const VolumeInfo* volume : reserved) {
-    // An earlier claim of the same name had another UID.
+    // A volume with another UID was reserved for an earlier claim of the same name.
     const bool is_bound = volume->claim->uid == kNoText || volume->claim->uid == claim.uid;
     if (is_taken(volume) || !is_bound || !MayServe(*volume, claim)) continue;
     return reaches(volume) ? volume : nullptr;
@@ -118,7 +118,7 @@ void CheckProvisioning(const Storage& storage, const Claims& claims, const NodeI
   }
 }
 
-// Claims that wait for their first consumer.
+// Checks the claims that wait for their first consumer.
 void CheckUnbound(const Catalog& catalog, const Claims& claims, const NodeInfo& node,
                   VolumeBindingVerdict& verdict) {
   if (claims.empty()) return;
@@ -131,7 +131,7 @@ void CheckUnbound(const Catalog& catalog, const Claims& claims, const NodeInfo& 
     }
     (claim->selected_node ? to_provision : to_match).push_back(claim);
   }
-  if (to_match.size() > 1) {  // Sorting allocates.
+  if (to_match.size() > 1) {  // Sorting allocates; one claim needs no sorting.
     std::stable_sort(to_match.begin(), to_match.end(), [](const ClaimInfo* a, const ClaimInfo* b) {
       return RequestOf(*a) < RequestOf(*b);
     });
@@ -158,7 +158,7 @@ std::string NotOwned(const Catalog& catalog, const PodVolumes& volumes, TextId c
                       "/", Absl(catalog.Text(volumes.pod_name)), " (pod is not owner)");
 }
 
-// Why no pod can use the claim now, bound or not.
+// The reason why no pod can use the claim now, bound or not; nullopt if none exists.
 std::optional<std::string> Unusable(const Catalog& catalog, const PodVolumes& volumes,
                                     const PodVolumes::ClaimUse& use) {
   const absl::string_view name = Absl(catalog.Text(use.name));
@@ -220,7 +220,7 @@ std::optional<std::string> PreFilterVolumeBinding(const Catalog& catalog, const 
   for (const PodVolumes::ClaimUse& use : volumes.claims) {
     if (std::optional<std::string> why = Unusable(catalog, volumes, use)) return why;
   }
-  bool waits = false;  // For a volume that should have been bound without the pod.
+  bool waits = false;  // Some claim waits for a volume that should be bound before the pod starts.
   for (const PodVolumes::ClaimUse& use : volumes.claims) {
     if (use.claim->FullyBound()) continue;
     const StorageClassInfo* class_info = use.claim->class_info;

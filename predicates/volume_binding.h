@@ -1,15 +1,15 @@
 // VolumeBinding: the volumes of the pod's claims can be used from the node.
 //
-// A bound claim: the node passes its volume's node affinity.  An unbound claim of
-// a class that waits for its first consumer: some free volume of the class fits on
-// that node, each for one claim of the pod, small claims first; else the class can
-// provision one there, and where its driver tracks capacity there is enough left.
+// A bound claim: the node satisfies the node affinity of its volume.
+// An unbound claim whose class waits for the first consumer: either some free volume of the class
+// fits on the node, or the class can provision one there and, if its driver tracks capacity,
+// enough is left.  Each free volume serves one claim of the pod; small claims choose first.
 // Any other unbound claim keeps the pod off every node.
 //
-// Depends on nothing but claims and node, so a verdict never changes in a plan.
-// Of volumes of equal size the scheduler takes any; ebb takes the first of the input.
+// The verdict depends only on claims and the node, so it never changes within a plan.
+// Among volumes of equal size the scheduler takes any; ebb takes the first of the input.
 //
-// Cost:    O(claims); for unbound ones O(volumes of the class + capacities).
+// Cost:    O(claims); for unbound claims O(volumes of the class + capacities).
 // Threads: pure.
 // Source:  kubernetes pkg/scheduler/framework/plugins/volumebinding, and
 //          component-helpers storage/volume FindMatchingVolume.
@@ -26,13 +26,13 @@
 
 namespace ebb {
 
-// All that is wrong, as the scheduler reports it.
+// All obstacles, as the scheduler reports them.
 struct VolumeBindingVerdict {
   bool node_conflict = false;  // A bound volume's node affinity.
-  bool bind_conflict = false;  // No volume for an unbound claim, and none can be made.
+  bool bind_conflict = false;  // No volume for an unbound claim, and none can be provisioned.
   bool not_enough_space = false;
   bool volume_missing = false;  // A claim is bound to a volume that does not exist.
-  // The scheduler fails: its text is free.  Null: it does not.
+  // The scheduler reports an error, in words of its own.  Null: there is no error.
   const std::string* error = nullptr;
 
   [[nodiscard]] bool Fits() const {
@@ -42,11 +42,11 @@ struct VolumeBindingVerdict {
   void AppendReasons(std::vector<std::string>& reasons) const;
 };
 
-// REQUIRES: PreFilterVolumeBinding passed.
+// REQUIRES: PreFilterVolumeBinding returned nullopt.
 VolumeBindingVerdict JudgeVolumeBinding(const Catalog& catalog, const PodShape& shape,
                                         const NodeInfo& node);
 
-// PreFilter: why the pod fits nowhere, if so.
+// PreFilter: the reason why the pod fits nowhere, or nullopt.
 std::optional<std::string> PreFilterVolumeBinding(const Catalog& catalog, const PodShape& shape);
 
 }  // namespace ebb

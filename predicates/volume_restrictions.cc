@@ -31,8 +31,8 @@ bool AnyConflict(const PodVolumes& a, const PodVolumes& b) {
   });
 }
 
-// The disks that a pod wants, to be looked up where there are many.  An rbd image is one
-// disk for each of its monitors.
+// The disks that a pod wants in a hash table, for pods that want many.  An RBD image is one
+// part for each of its monitors.
 class WantedDisks {
  public:
   explicit WantedDisks(const PodVolumes& volumes) {
@@ -55,7 +55,7 @@ class WantedDisks {
  private:
   using Part = std::tuple<InlineDisk::Kind, TextId, TextId, TextId>;
 
-  // Stops at the first that returns true; whether one did.
+  // Calls `visit` on each part until it returns true.  Returns whether it did.
   template <typename Visit>
   static bool ForEachPart(const InlineDisk& disk, Visit&& visit) {
     if (disk.kind != InlineDisk::Kind::kRbd) {
@@ -66,17 +66,17 @@ class WantedDisks {
     });
   }
 
-  absl::flat_hash_map<Part, bool> written_;  // Whether some use writes.
+  absl::flat_hash_map<Part, bool> written_;  // True if the pod writes to the part.
 };
 
-// What comparing each disk with each takes at most.
+// An upper bound on the comparisons that AnyConflict makes.
 size_t Comparisons(const PodVolumes& a, const PodVolumes& b) {
   size_t monitors = 1;
   for (const InlineDisk& disk : b.disks) monitors = std::max(monitors, disk.monitors.size());
   return a.disks.size() * b.disks.size() * monitors;
 }
 
-// Up to this many, comparing each with each is faster than a look-up.
+// Up to this many comparisons, comparing every pair is faster than look-ups.
 constexpr size_t kComparisonsMax = 64;
 
 bool HasDiskConflict(const ClusterSnapshot& snapshot, const PodVolumes& volumes, NodeId node) {

@@ -1,9 +1,8 @@
-// VolumeRestrictions: disks and claims that one pod at a time can use.
+// VolumeRestrictions: disks and claims that only one pod at a time can use.
 //
-// A GCE, iSCSI or RBD disk that the pod itself names conflicts with another pod of
-// the node that names it, unless both mount it read-only; an AWS disk always does.
-// A claim with access mode ReadWriteOncePod that any placed pod uses keeps the pod
-// off every node.
+// A GCE, iSCSI or RBD disk that the pod itself names conflicts with another pod on the node
+// that names it, unless both mount it read-only.  An AWS disk always conflicts.  A claim with
+// access mode ReadWriteOncePod that any placed pod uses keeps the pod off every node.
 //
 // Cost:    one load for a pod without volumes; else O(claims), and for a pod that
 //          names disks O(disks of the node's pods).
@@ -27,7 +26,7 @@ std::string_view ReasonOf(VolumeRestrictionsVerdict verdict);
 VolumeRestrictionsVerdict JudgeVolumeRestrictions(const ClusterSnapshot& snapshot,
                                                   const PodShape& shape, NodeId node);
 
-// PreFilter: why the pod fits nowhere, if so: a claim that does not exist.
+// PreFilter: the reason why the pod fits nowhere (a claim that does not exist), or nullopt.
 std::optional<std::string> PreFilterVolumeRestrictions(const Catalog& catalog,
                                                        const PodShape& shape);
 

@@ -1,9 +1,9 @@
-// VolumeZone: the zone and region labels of the volumes that the pod's claims are
-// bound to must be the node's.
+// VolumeZone: the node has the zone and region labels of the volumes to which the pod's
+// claims are bound.
 //
-// A label may list values ("z1__z2").  A node without any zone or region label is
-// taken to be everywhere; one that lacks a beta label is asked for the GA label.
-// Claims of ephemeral volumes are not looked at.
+// A label may list several values ("z1__z2").  A node without any zone or region label passes.
+// If the node lacks a beta label, its GA label is compared instead.  Claims of ephemeral
+// volumes are ignored.
 //
 // Cost:    one load for a pod without volumes, else O(labels of its volumes).
 // Threads: pure.
@@ -24,9 +24,9 @@ inline constexpr std::string_view kVolumeZoneReason = "node(s) had no available 
 
 bool FitsVolumeZone(const Catalog& catalog, const PodShape& shape, const NodeInfo& node);
 
-// PreFilter: why the pod fits nowhere, if so: a volume that does not exist.
-// REQUIRES: the PreFilters of VolumeRestrictions and VolumeBinding passed, which
-// leaves this one nothing else to refuse.
+// PreFilter: the reason why the pod fits nowhere (a volume that does not exist), or nullopt.
+// REQUIRES: the PreFilters of VolumeRestrictions and VolumeBinding returned nullopt, so
+// that no other reason is left.
 std::optional<std::string> PreFilterVolumeZone(const Catalog& catalog, const PodShape& shape);
 
 }  // namespace ebb

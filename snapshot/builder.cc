@@ -18,6 +18,37 @@
 #include "snapshot/shape_matches.h"
 #include "snapshot/topology_tables.h"
 
+// How a catalog is built.
+//
+// The Add functions only collect.  They give nodes, pods and budgets dense ids in the order of the
+// calls, intern texts, and reduce each pod to a shape (PodShapes).  Whatever depends on several
+// objects waits for Build(), because objects may be added in any order.
+//
+// Build() then takes these steps:
+//  1. VersionNow and HoldBy137: the Kubernetes version decides which amounts a running pod holds.
+//  2. TellOsOfNodes: a pod that names no operating system was made for that of its node.
+//  3. RefuseUnknownNamespaces, if KeepWhereNamespacesAreUnknown was called.  It gives the unknown
+//     namespaces the label of their own name, which the selectors of step 4 read.
+//  4. TopologyTables::Connect: which counter tables each shape reads, and which count it.
+//  5. BoundCharges: no sum of charges overflows.  This may make shapes count otherwise, so
+//     ListPodsCountedOtherwise comes next.
+//  6. ConnectBudgets: which PodDisruptionBudgets match each shape.
+//  7. Storage::Connect resolves names; then shapes with claims or devices that ebb does not
+//     evaluate can say which ones (RefuseResourceClaims, RefuseDeviceClasses).
+//  8. DropUnused drops resources that decide nothing, if there are very many.  It renumbers the
+//     others in nodes and shapes, so it is the last step that changes the catalog.
+//  9. The snapshot: all nodes, then each pod on the node that it names.
+//
+// Build() never fails because of a limit.  Beyond a limit the broadest budgets or tables are left
+// out, or resources are dropped, and every shape that this may concern is not understood, so its
+// pods keep their nodes.
+//
+// A LiveSnapshot continues with a builder after Build(): ConnectLastShape, AddBudget and their kin
+// repeat steps 4, 6 and 7 for one shape or budget.  The members guessed_namespaces_,
+// left_out_budgets_, bounded_charges_ and renumbered_resources_ record what Build() had to do for
+// all objects at once.  A change that would need that again makes the LiveSnapshot build another
+// catalog.
+
 namespace ebb {
 namespace {
 
@@ -53,7 +84,7 @@ bool IsUnreadyTaint(std::string_view key) {
          key == "node.kubernetes.io/network-unavailable";
 }
 
-// The value of a taint that says since when.
+// The value of a taint that holds a time, within the range of valid times.
 std::optional<int64_t> ParseTime(std::string_view text) {
   const std::optional<int64_t> time_s = ParseInt64(text);
   return time_s ? std::optional(NearestTime(*time_s)) : std::nullopt;
@@ -96,7 +127,7 @@ std::string ObjectName(std::string_view kind, const objects::ObjectMeta& meta) {
   return absl::StrCat(Absl(kind), " ", Absl(meta.namespace_name), "/", Absl(meta.name));
 }
 
-// A node's amount minus what all pods together are charged stays within int64.
+// The limit on a node's amounts: the amount minus all charges then stays within int64.
 constexpr int64_t kNodeAmountMax = int64_t{1} << 62;
 
 bool IsAmount(const objects::ResourceAmount& each) {
@@ -112,10 +143,11 @@ absl::Status CheckAmounts(std::string_view object, std::string_view field,
                    wrong->amount < 0 ? " is negative" : " has an excess that is not an amount"));
 }
 
-// Every amount that SumPodRequests may add: if none is negative, no sum is.
+// Checks every amount that SumPodRequests may add.  If no amount is negative, no sum is.
 absl::Status CheckPodAmounts(const objects::Pod& pod) {
   absl::Status status;
-  // `field`...: its name in pieces, put together for what is wrong alone, as every pod is checked.
+  // `field` is the field's name in pieces.  The pieces are joined only for an error, because every
+  // pod is checked.
   const auto check = [&](const objects::ResourceList& list, const auto&... field) {
     if (std::ranges::all_of(list, IsAmount)) return;
     status.Update(CheckAmounts(ObjectName("Pod", pod.meta), absl::StrCat(field...), list));
@@ -156,17 +188,17 @@ CpuAndMemory CpuAndMemoryOf(const Requests& requests) {
   return amounts;
 }
 
-// One resource of which pods are charged too much together.
+// One resource of which all pods together are charged too much.
 struct Charge {
   struct Asked {
     int64_t amount;
     uint32_t pods;
   };
-  std::vector<int64_t> offers = {0};  // Of nodes.
+  std::vector<int64_t> offers = {0};  // The amounts that nodes offer.
   std::vector<Asked> asked;
   int64_t most = 0;
 
-  // The largest offer for which the charges add up, each a unit above it at most.
+  // Finds the largest offer for which the charges add up, if each is capped at one unit above it.
   void SetMost() {
     std::ranges::sort(offers);
     const auto adds_up = [&](int64_t offer) {
@@ -176,13 +208,13 @@ struct Charge {
       }
       return sum <= kChargedMax;
     };
-    // Never the first one: one unit for each pod is not too much.
+    // The first offer, 0, always adds up: one unit for each pod is not too much.
     most = *(std::ranges::partition_point(offers, adds_up) - 1);
   }
 };
 
-// The autoscaler drops TPU requests from pods that it places, so nothing ever
-// depends on them.
+// Whether it is a TPU.  The autoscaler drops TPU requests from the pods that it places, so no
+// verdict depends on them.
 bool IsTpu(std::string_view resource) { return resource.starts_with("cloud-tpus.google.com/"); }
 
 bool IsColumn(std::string_view resource) {
@@ -195,14 +227,14 @@ void AppendText(std::string& key, TextId id) {
   key.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// A snapshot holds a column for each resource, and each takes memory for every node and a
-// step of every simulation.  Up to this number none is dropped.
+// A snapshot has a column for each resource, which costs memory for every node and a step of
+// every simulation.  Up to this number of resources none is dropped.
 constexpr size_t kResourcesKept = 256;
-// That nodes offer and pods ask for.
+// The most resources that are kept because nodes offer them and pods request them.
 constexpr size_t kResourcesMax = 4096;
 
-// Which resources to keep, by ResourceId: those that some node offers and some pod asks
-// for, and GPUs, which nodes are judged by.  A resource that no pod asks for decides nothing.
+// Which resources to keep, by ResourceId: resources that some node offers and some pod requests,
+// and GPUs, by which nodes are judged.  A resource that no pod requests decides nothing.
 std::vector<bool> ResourcesToKeep(const std::vector<NodeInfo>& nodes,
                                   const std::vector<PodShape>& shapes,
                                   const std::vector<TextId>& names, const Symbols& symbols) {
@@ -226,8 +258,8 @@ std::vector<bool> ResourcesToKeep(const std::vector<NodeInfo>& nodes,
   return keep;
 }
 
-// Drops resources, of which each has its next id in `id_of` or kDropped.  A pod that asks
-// for a dropped resource fits nowhere: no node offers it, or there were too many resources.
+// Drops resources: `id_of` has the new id of each resource, or kDropped.  A pod that requests
+// a dropped resource fits nowhere: no node offers it, or there were too many resources.
 constexpr ResourceId kDropped{~uint32_t{0}};
 
 void DropResources(const std::vector<ResourceId>& id_of, const std::vector<TextId>& names,
@@ -254,7 +286,7 @@ void DropResources(const std::vector<ResourceId>& id_of, const std::vector<TextI
   }
 }
 
-// The resources of a catalog.
+// References to the resource tables of a catalog.
 struct Resources {
   std::vector<TextId>& names;
   absl::flat_hash_map<TextId, ResourceId>& by_name;
@@ -284,10 +316,10 @@ objects::Text WantedNode(const objects::Pod& pod) {
   return pod.node_name.empty() ? pod.nominated_node_name : pod.node_name;
 }
 
-// By 1.37 the totals of a status count without pod-level resources in the spec too.
+// By the rules of 1.37 the totals of a status count even without pod-level resources in the spec.
 bool MayCountOtherwise(const objects::Pod& pod) { return pod.has_pod_status_resources; }
 
-// The value of the first label that is there, else what the node's own status says.
+// The value of the first label that exists, else `status`, from the node's status.
 TextId FirstOf(const LabelSet& labels, std::initializer_list<std::string_view> keys,
                std::string_view status, Symbols& symbols) {
   for (const std::string_view key : keys) {
@@ -296,7 +328,7 @@ TextId FirstOf(const LabelSet& labels, std::initializer_list<std::string_view> k
   return symbols.Intern(status);
 }
 
-// All that a static filter reads of a node but its name (and so its hostname).
+// Everything that a static filter reads of a node except its name (and so its hostname).
 std::string NodeShapeKey(const NodeInfo& info, TextId hostname) {
   std::string key;
   key.push_back(info.unschedulable ? 'u' : 's');
@@ -319,12 +351,12 @@ std::string NodeShapeKey(const NodeInfo& info, TextId hostname) {
 }
 
 // The shapes of pods in namespaces that were not added, and the affinity terms that may select
-// them.
+// such pods.
 class UnknownNamespaces {
  public:
   UnknownNamespaces(const Catalog& catalog, std::vector<PodShape*> unknown, TextId name_key)
       : catalog_(catalog), unknown_(std::move(unknown)), name_key_(name_key) {
-    // What is said of a pod does not depend on which shape came first.
+    // Sorted by namespace, so that error texts do not depend on which shape came first.
     std::ranges::stable_sort(
         unknown_, {}, [&](const PodShape* shape) { return catalog_.Text(shape->namespace_name); });
     for (uint32_t u = 0; u < unknown_.size(); ++u) {
@@ -334,7 +366,7 @@ class UnknownNamespaces {
     labels_.Finish();
   }
 
-  // A shape whose terms may select a pod in such a namespace is not understood.
+  // Marks a shape as not understood if one of its terms may select a pod in such a namespace.
   void RefuseWhoAsks(PodShape& shape, const std::vector<PendingAffinityTerm>& terms,
                      std::string_view field) const {
     for (const PendingAffinityTerm& term : terms) {
@@ -346,7 +378,7 @@ class UnknownNamespaces {
     }
   }
 
-  // Nor are those that an anti-affinity may repel.
+  // Marks the shapes in such namespaces that an anti-affinity term may repel.
   void RefuseWhoIsRepelled(const std::vector<PendingAffinityTerm>& anti_affinity) {
     for (const PendingAffinityTerm& term : anti_affinity) {
       Ask(term, [&](const LabelIndex::Candidates& others, auto&& matches) {
@@ -374,11 +406,11 @@ class UnknownNamespaces {
         "namespace ", Absl(catalog_.Text(namespace_name)), ", which is not in the input");
   }
 
-  // Calls `found(others, matches)`: which of `unknown_` the term may select.
+  // Calls `found(others, matches)`, where `matches` tests which of `unknown_` the term may select.
   template <typename Found>
   void Ask(const PendingAffinityTerm& term, Found&& found) const {
     if (!term.has_namespace_selector) return;
-    // The namespace's name is known, and may answer by itself.
+    // The namespace's name is certain, and may decide without the other labels.
     Selector by_name = term.namespace_selector;
     std::erase_if(by_name.requirements, [&](const auto& r) { return r.key != name_key_; });
     if (by_name.requirements.size() == term.namespace_selector.requirements.size()) return;
@@ -392,8 +424,8 @@ class UnknownNamespaces {
 
   const Catalog& catalog_;
   std::vector<PodShape*> unknown_;
-  std::vector<uint32_t> rest_;  // Those that are still understood, and so may be moved.
-  LabelIndex labels_;           // Of `unknown_`.
+  std::vector<uint32_t> rest_;  // Shapes of `unknown_` that are still understood.
+  LabelIndex labels_;           // One set for each entry of `unknown_`.
   TextId name_key_;
 };
 
@@ -406,7 +438,7 @@ SnapshotBuilder::SnapshotBuilder(std::shared_ptr<Symbols> symbols)
 SnapshotBuilder::~SnapshotBuilder() = default;
 
 ResourceId SnapshotBuilder::InternResource(std::string_view name) {
-  // What almost every request is for.
+  // Nearly every request is for one of these.
   if (name == "cpu") return kCpu;
   if (name == "memory") return kMemory;
   Catalog& catalog = *catalog_;
@@ -429,7 +461,7 @@ void SnapshotBuilder::InternResources(const objects::ResourceList& list,
 
 void SnapshotBuilder::InternRequests(const objects::ResourceList& sum, Requests& requests) {
   InternResources(sum, requests);
-  // A request named "pods" means nothing: slots are counted.
+  // The scheduler ignores a request named "pods"; it counts pod slots instead.
   std::erase_if(requests, [](const ResourceQuantity& q) { return q.resource == kPods; });
 }
 
@@ -443,7 +475,7 @@ absl::Status SnapshotBuilder::Check(const objects::Node& node) {
   return absl::OkStatus();
 }
 
-// What is built ranges over the ids that there were: more of them would be read beyond its ends.
+// A built catalog and its snapshot have fixed id ranges; a new id would be read out of bounds.
 absl::Status SnapshotBuilder::CheckNotBuilt() const {
   if (tables_ == nullptr) return absl::OkStatus();
   return absl::FailedPreconditionError("the builder has built its snapshot, and takes no more");
@@ -488,7 +520,7 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
       info.images.push_back({symbols.Intern(name), image.size_bytes});
     }
   }
-  // Of a name that occurs twice the first counts.
+  // If an image name occurs twice, the first entry counts.
   std::ranges::stable_sort(info.images, {}, &NodeImage::name);
   const auto again = std::ranges::unique(info.images, {}, &NodeImage::name);
   info.images.erase(again.begin(), again.end());
@@ -522,7 +554,7 @@ absl::Status SnapshotBuilder::Check(const objects::Pod& pod) {
   return CheckPodAmounts(pod);
 }
 
-// Fills requests_.  REQUIRES: CheckPodAmounts.
+// Fills requests_.  REQUIRES: CheckPodAmounts returned OK.
 void SnapshotBuilder::SumRequests(const objects::Pod& pod) {
   SumPodRequests(pod, RequestsOf::kIncoming, sum_);
   InternRequests(sum_, requests_.fit);
@@ -538,8 +570,8 @@ void SnapshotBuilder::SumRequests(const objects::Pod& pod) {
   if (requests_.held_137 == requests_.held) requests_.held_137.reset();
 }
 
-// A pod's status may hold other amounts than its spec, and of pod-level resources utilization
-// takes only the spec's.
+// Computes what a pod on a node holds.  Its status may report other amounts than its spec;
+// utilization takes pod-level resources from the spec only.
 void SnapshotBuilder::SumHeld(const objects::Pod& pod, KubernetesVersion version,
                               HeldRequests& held) {
   const auto sum = [&](RequestsOf which, Requests& requests) {
@@ -562,7 +594,7 @@ void SnapshotBuilder::SumHeld(const objects::Pod& pod, KubernetesVersion version
   SumScored(pod, version, held);
 }
 
-// What scores count of the pod beside its charge.
+// Computes what scores count of the pod in addition to its charge.
 void SnapshotBuilder::SumScored(const objects::Pod& pod, KubernetesVersion version,
                                 HeldRequests& held) {
   held.scored_default = {};
@@ -730,9 +762,9 @@ absl::Status SnapshotBuilder::OrderNodes(const std::vector<std::string_view>& na
   return absl::OkStatus();
 }
 
-// Lowers charges until they add up to kChargedMax at most, as nearly all clusters' do
-// from the start.  A pod that asked for more than any node has still does: nothing else
-// fits beside it, and it fits nowhere else.
+// Lowers charges until they add up to at most kChargedMax.  The charges of nearly all clusters do
+// so unchanged.  A pod that requested more than any node offers still does: no other pod fits
+// beside it, and it fits on no other node.
 void SnapshotBuilder::BoundCharges() {
   Catalog& catalog = *catalog_;
   std::vector<uint32_t> pods_of(catalog.shapes_.size());
@@ -765,8 +797,8 @@ void SnapshotBuilder::BoundCharges() {
   }
   for (auto& [resource, charge] : too_much) charge.SetMost();
 
-  // Nodes with so much that even pods which fit there add up to more are taken to have
-  // none: their sums cannot be trusted, and no other node is touched.
+  // Some nodes may offer so much that even pods which fit there have too large a sum.  Such nodes
+  // count as offering none, because their sums cannot be trusted.  Other nodes are unaffected.
   const auto is_above = [&](const ResourceQuantity& q) {
     const auto it = too_much.find(q.resource);
     return it != too_much.end() && q.amount > it->second.most;
@@ -801,7 +833,7 @@ void SnapshotBuilder::ConnectBudgets() {
       const PodMatcher matcher = MatcherOf(pdb);
       most.push_back(matches.Most({&matcher, 1}));
     }
-    // There are so many for a pod that the API would evict none of them: two are too many.
+    // A pod that matches this many budgets could not be evicted: the API allows at most one.
     std::vector<PodMatcher> out;
     const std::vector<bool> too_broad = TooBroad(most, kMatchesMax);
     left_out_budgets_ = !too_broad.empty();
@@ -825,8 +857,8 @@ void SnapshotBuilder::ConnectBudgets() {
   }
 }
 
-// An extended resource that a DeviceClass stands for may be allocated from
-// devices, which is not evaluated: pods that ask for one keep their node.
+// Dynamic resource allocation is not evaluated: a pod that requests an extended resource of a
+// DeviceClass, which may be allocated from devices, keeps its node.
 void SnapshotBuilder::RefuseDeviceClasses(PodShape& shape) const {
   const Catalog& catalog = *catalog_;
   for (const auto& [resource, amount] : shape.fit_requests) {
@@ -840,7 +872,7 @@ void SnapshotBuilder::RefuseDeviceClasses(PodShape& shape) const {
   }
 }
 
-// So do pods with claims, whatever these say.
+// A pod with resource claims keeps its node too, whatever the claims say.
 void SnapshotBuilder::RefuseResourceClaims(PodShape& shape) const {
   const Catalog& catalog = *catalog_;
   if (shape.resource_claims.empty() || !shape.not_understood.empty()) return;
@@ -875,7 +907,7 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
   for (const PendingTopology& topology : pending) {
     unknown.RefuseWhoIsRepelled(topology.anti_affinity);
   }
-  // The label that the API server gives every namespace.
+  // From here on these namespaces have the label that the API server gives every namespace.
   guessed_namespaces_ = true;
   for (const PodShape* const shape : unknown.shapes()) {
     catalog.namespace_labels_.try_emplace(shape->namespace_name,
@@ -898,7 +930,7 @@ TextId SnapshotBuilder::OsOfNode(TextId wanted_node, bool is_nominated) const {
   return node == kNoNode ? kNoText : catalog_->node(node).os;
 }
 
-// Nodes may come after their pods, whose shapes were made without knowing where they run.
+// Nodes may be added after their pods, whose shapes were then made without their node's system.
 void SnapshotBuilder::TellOsOfNodes() {
   if (!has_nodes_of_two_os_) return;
   Catalog& catalog = *catalog_;
@@ -946,7 +978,7 @@ bool SnapshotBuilder::AddBudget(Pdb budget) {
 bool SnapshotBuilder::ReplaceBudget(PdbId id, Pdb budget) {
   Pdb& pdb = catalog_->pdbs_[Index(id)];
   if (pdb.selector == budget.selector) {
-    // Most changes are of how much it allows, which no shape needs to know.
+    // Most changes only change the allowed disruptions, which shapes do not depend on.
     pdb = std::move(budget);
     return true;
   }
@@ -1005,7 +1037,7 @@ bool SnapshotBuilder::ConnectLastShape() {
   if (budget_index_->most() > kMatchesMax) return false;
   if (!tables_->ConnectLast(pending)) return false;
   if (keep_where_namespaces_are_unknown_) {
-    // Namespaces that are not known keep pods where they are if a term asks for their labels.
+    // If a term selects namespaces by labels, pods in unknown namespaces must keep their nodes.
     const bool is_known = catalog.FindNamespaceLabels(shape.namespace_name) != nullptr;
     if (tables_->asks_for_namespaces() && (guessed_namespaces_ || !is_known)) return false;
     if (!is_known) {

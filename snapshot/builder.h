@@ -1,21 +1,22 @@
 // SnapshotBuilder turns Kubernetes objects into a Catalog and a ClusterSnapshot.
 //
 //   SnapshotBuilder builder;
-//   if (absl::Status s = builder.AddNode(node); !s.ok()) return s;  // Any order of kinds.
+//   if (absl::Status s = builder.AddNode(node); !s.ok()) return s;  // Kinds in any order.
 //   if (absl::Status s = builder.AddPod(pod); !s.ok()) return s;
 //   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
 //
-// Pods go where spec.nodeName says, else status.nominatedNodeName; a pod whose
-// node is not in the cluster, and a pod without one, is registered and not placed.
+// A pod is placed on spec.nodeName, or if that is empty on status.nominatedNodeName.  A pod
+// without either, or whose node is not in the cluster, is registered but not placed.
 //
-// Errors:    InvalidArgument naming object and field: a node or pod or budget
-//            twice, a selector that does not parse, an empty name, a negative
+// Errors:    InvalidArgument, naming object and field: a second node, pod or budget of
+//            the same name, a selector that does not parse, an empty name, a negative
 //            amount.  FailedPrecondition: a node, pod, budget or storage object, or a second
 //            Build, after Build.  A failed Add leaves the builder as it was.
-// Surprise:  no amount is too large.  A node's that cannot be counted is taken for none
-//            of that resource; a pod's fits nowhere (objects.h, catalog.h).
-// Cost:      one hash of the pod's constraint fields and two of its names a pod;
-//            a shape that is new costs its compilation.
+// Surprise:  no amount is too large.  If a node's amount of a resource cannot be counted, the
+//            node counts as having none.  A pod with such an amount fits nowhere (objects.h,
+//            catalog.h).
+// Cost:      per pod: one hash of its constraint fields and two of its names.
+//            A new shape must also be compiled.
 // Threads:   none.
 
 #ifndef EBB_SNAPSHOT_BUILDER_H_
@@ -44,12 +45,12 @@ class TopologyTables;
 
 class SnapshotBuilder {
  public:
-  // Snapshots of one process that share `symbols` agree on text ids, which lets a
-  // planner carry its memory from one to the next.
+  // Builders in one process that share `symbols` use the same text ids, so that a planner can
+  // carry its memory from one snapshot to the next.
   explicit SnapshotBuilder(std::shared_ptr<Symbols> symbols = std::make_shared<Symbols>());
   ~SnapshotBuilder();
 
-  // What is wrong with an object by itself, as the calls below tell it.
+  // Check one object by itself, with the errors of the Add functions below.
   static absl::Status Check(const objects::Node& node);
   static absl::Status Check(const objects::Pod& pod);
   static absl::Status Check(const objects::PodDisruptionBudget& pdb);
@@ -64,22 +65,24 @@ class SnapshotBuilder {
   absl::Status AddNamespace(const objects::Namespace& namespace_object);
   absl::Status AddStorageObject(const objects::StorageObject& object);
 
-  // Nodes in this order instead of the order of their AddNode.
+  // Gives the nodes this order instead of the order of the AddNode calls.
   // Errors: InvalidArgument if `names` is not a permutation of the nodes' names.
   absl::Status OrderNodes(const std::vector<std::string_view>& names);
 
-  // A namespaceSelector asks for labels of namespaces, and one that was not added has none.
-  // That is the scheduler's view of a cluster which lacks it; of a listing that lacks it,
-  // it is a guess.  After this call, pods whose affinity terms hang on such a guess are
-  // not understood, and so keep their nodes: those that ask, and those that an
-  // anti-affinity may repel.  Its label kubernetes.io/metadata.name is its name, and no guess.
+  // A namespaceSelector matches labels of namespaces.  By default a namespace that was not added
+  // has no labels, as in the scheduler, which sees all namespaces of its cluster.  But a listing
+  // may merely omit the namespace.  After this call, a shape whose affinity depends on the labels
+  // of such a namespace is not understood, so its pods keep their nodes: both the shapes that
+  // have the term and the shapes that an anti-affinity term may repel.  Only the label
+  // kubernetes.io/metadata.name is certain: it is the namespace's name.
   void KeepWhereNamespacesAreUnknown() { keep_where_namespaces_are_unknown_ = true; }
 
-  // Pods are placed by this version's rules.  Without it by those of the newest kubelet: the
-  // scheduler is of the API server's version, which is at least that.  Where no node tells, 1.36.
+  // Sets the Kubernetes version by whose rules pods are placed.  Without this call, or with
+  // nullopt, it is the version of the newest kubelet, since the API server and so the scheduler
+  // are at least that new; 1.36 if no node reports its version.
   void SetVersion(std::optional<KubernetesVersion> version) { given_version_ = version; }
 
-  // Where each pod says it runs, or is nominated to, by PodId; kNoText: nowhere.
+  // By PodId: the node on which the pod says it runs, or to which it is nominated; kNoText: none.
   [[nodiscard]] const std::vector<TextId>& wanted_nodes() const { return wanted_nodes_; }
 
   absl::StatusOr<ClusterSnapshot> Build() &&;
@@ -87,7 +90,7 @@ class SnapshotBuilder {
  private:
   friend class LiveSnapshot;
 
-  // A pod that may be registered.
+  // The identity and times of a pod, ready to be registered.
   struct NamedPod {
     TextId namespace_name;
     TextId name;
@@ -96,7 +99,7 @@ class SnapshotBuilder {
     std::optional<int64_t> deletion_time;
     bool unready;
     TextId wanted_node;
-    bool is_nominated = false;  // wanted_node is where it may run, not where it runs.
+    bool is_nominated = false;  // The pod is only nominated to wanted_node.
     friend bool operator==(const NamedPod&, const NamedPod&) = default;
   };
 
@@ -109,36 +112,36 @@ class SnapshotBuilder {
   void SumRequests(const objects::Pod& pod);
   void SumHeld(const objects::Pod& pod, KubernetesVersion version, HeldRequests& held);
   void SumScored(const objects::Pod& pod, KubernetesVersion version, HeldRequests& held);
-  // Of the cluster as it is, by SetVersion's rule.
+  // The version that applies to the current nodes, by SetVersion's rule.
   [[nodiscard]] KubernetesVersion VersionNow() const;
-  // Whether operating systems tell nodes apart.
+  // Whether nodes of two operating systems were added.  Otherwise operating systems are ignored.
   [[nodiscard]] bool has_nodes_of_two_os() const { return has_nodes_of_two_os_; }
-  // That of the node where the pod runs, where it matters; else kNoText.
+  // The operating system of the node where the pod runs; kNoText if unknown or irrelevant.
   [[nodiscard]] TextId OsOfNode(TextId wanted_node, bool is_nominated) const;
   void TellOsOfNodes();
   void NoteWhetherVersionMatters(std::span<const PodShape> shapes);
-  // Of a live cluster `name` and `key` are held once by whoever asks; else all texts are kept.
+  // kHeld: the caller must release `name` and `key` (for live clusters).  kKept: interned forever.
   enum class Texts : uint8_t { kKept, kHeld };
   static NamedPod NameOf(const objects::Pod& pod, Symbols& symbols, Texts texts);
-  // The next pod's name, and then the pod.  False: there is a pod of that name.
+  // Reserves the next pod's name; Register must follow.  Returns false if the name is taken.
   [[nodiscard]] bool RegisterName(const NamedPod& pod);
   void Register(const NamedPod& pod, PodShapeId shape);
-  // After Build().  Connects the catalog's last shape, which came since.  False: the catalog
-  // must be built anew, and no more may be connected in this one.
+  // Connects the catalog's last shape, which was added after Build().  Returns false if the
+  // catalog must be rebuilt; no further shape may then be connected in this one.
   [[nodiscard]] bool ConnectLastShape();
-  // Whether nodes may come and go without what only Build() can do.
+  // Whether nodes may be added and removed after Build() without a rebuild.
   [[nodiscard]] bool MayTakeNodes() const;
-  // Budgets that come, select other pods and go after Build().  False: limits are in the way; the
-  // catalog must be built anew.  Cost: O(shapes that it may match), RemoveBudget O(shapes +
-  // budgets); the first of these, or of ConnectLastShape, O(labels of all shapes).
+  // Add, change and remove budgets after Build().  They return false if a limit requires a
+  // rebuild of the catalog.  Cost: O(shapes that the budget may match), RemoveBudget O(shapes +
+  // budgets); the first call of any of these or of ConnectLastShape also O(labels of all shapes).
   // Errors: as CheckSelector.
   static absl::StatusOr<Pdb> CompileBudget(const objects::PodDisruptionBudget& pdb,
                                            Symbols& symbols);
   [[nodiscard]] bool AddBudget(Pdb budget);
   [[nodiscard]] bool ReplaceBudget(PdbId id, Pdb budget);
-  // Those behind it move up.
+  // Later budgets get the next lower id.
   [[nodiscard]] bool RemoveBudget(PdbId id);
-  // The indexes of the first `shapes` shapes, made on first use.
+  // Indexes the first `shapes` shapes, unless that was done before.
   void IndexShapes(size_t shapes);
   [[nodiscard]] bool ConnectBudget(PdbId id);
   void BoundCharges();
@@ -151,25 +154,25 @@ class SnapshotBuilder {
 
   std::shared_ptr<Catalog> catalog_;
   std::unique_ptr<PodShapes> shapes_;
-  std::unique_ptr<TopologyTables> tables_;  // From Build() on.
-  // After Build(), once shapes or budgets come: of all shapes, and of all budgets by PdbId.
+  std::unique_ptr<TopologyTables> tables_;  // Set by Build().
+  // Made after Build(), when the first shape or budget is added: all shapes; all budgets by PdbId.
   std::unique_ptr<ShapeIndex> shape_index_;
   std::optional<SelectorIndex> budget_index_;
-  std::vector<TextId> wanted_nodes_;      // By PodId: where it says it runs.
-  absl::flat_hash_set<PodId> nominated_;  // Those that only may run there.
+  std::vector<TextId> wanted_nodes_;      // By PodId: wanted_nodes().
+  absl::flat_hash_set<PodId> nominated_;  // Pods that are only nominated to their wanted node.
   std::optional<KubernetesVersion> given_version_;
-  TextId first_os_ = kNoText;  // Of a node.
+  TextId first_os_ = kNoText;  // The operating system of the first node that has one.
   bool has_nodes_of_two_os_ = false;
   absl::flat_hash_map<std::string, NodeShapeId> node_shapes_;
   absl::flat_hash_set<std::pair<TextId, TextId>> pdb_names_;
   bool keep_where_namespaces_are_unknown_ = false;
-  // What Build() had to do, and a single change cannot repeat.
-  bool guessed_namespaces_ = false;  // Some have the label that their name gives them.
-  bool left_out_budgets_ = false;    // Some select nothing now.
-  bool bounded_charges_ = false;     // Some are less than was asked for.
+  // Adjustments that Build() made and that a single later change cannot repeat.
+  bool guessed_namespaces_ = false;  // Some namespaces have only the label of their own name.
+  bool left_out_budgets_ = false;    // Some budgets were made to select nothing.
+  bool bounded_charges_ = false;     // Some charges are less than the pod requests.
   bool renumbered_resources_ = false;
 
-  // Reused from pod to pod.
+  // Scratch memory, reused from pod to pod.
   objects::ResourceList sum_;
   PodRequests requests_;
 };

@@ -1,5 +1,5 @@
-// BuilderSink hands every object that a reader finds to a SnapshotBuilder, as it is.
-// A caller that treats some objects otherwise overrides their call.
+// BuilderSink hands every object that a reader finds to a SnapshotBuilder unchanged.
+// A caller that handles some kinds of objects differently overrides their functions.
 //
 // Ownership: borrows the builder, which must outlive it.
 // Errors:    the builder's.

@@ -1,21 +1,21 @@
 // Catalog: everything about a cluster that does not change while plans are tried.
 //
 // Nodes, pods, shapes, budgets, controllers and the *definitions* of topology
-// counters live here, under dense ids.  What changes during a plan (where pods
-// are, what is free, counts) lives in ClusterSnapshot (cluster_snapshot.h), any
-// number of which share one Catalog.
+// counters are here, under dense ids.  What changes during a plan (where pods
+// are, free amounts, counts) is in ClusterSnapshot (cluster_snapshot.h).  Any
+// number of snapshots can share one Catalog.
 //
-// A *pod shape* holds all that a filter or rule can read of a pod; the pods of one
-// controller share one.  Work is done per shape, not per pod.
+// A *pod shape* holds everything that a filter or rule can read of a pod.  The pods of a
+// controller usually share one shape, and work is done per shape, not per pod.
 //
 // Cost:      look-ups are array accesses.  A pod costs 24 bytes beside its names;
 //            a shape a few hundred.
 // Threads:   const methods may run concurrently.  Only SnapshotBuilder (builder.h) and
-//            LiveSnapshot (live_snapshot.h) change a catalog, and only while nobody reads it.
+//            LiveSnapshot (live_snapshot.h) change a catalog, and only while no thread reads it.
 // Ownership: shared by the snapshots made from it.
-// Changes:   a LiveSnapshot changes its catalog between plans.  revision() and the logs of who
-//            came and went tell what is kept beside a catalog that it may be out of date.  While
-//            others read the catalog, the LiveSnapshot leaves it to them and changes a copy.
+// Changes:   a LiveSnapshot changes its catalog between plans.  Data kept beside a catalog by id
+//            is checked for staleness with revision() and the logs of pod and node changes.  While
+//            other threads read the catalog, the LiveSnapshot changes a copy instead.
 
 #ifndef EBB_SNAPSHOT_CATALOG_H_
 #define EBB_SNAPSHOT_CATALOG_H_
@@ -46,12 +46,12 @@ struct ResourceQuantity {
   friend bool operator==(const ResourceQuantity&, const ResourceQuantity&) = default;
 };
 
-// The GPU of a node that is labelled to have one and offers none, for example because its
-// driver is absent.  Every catalog's symbols know this text.
+// The GPU resource of a node whose labels claim a GPU but which offers none, for example because
+// its driver is missing.  The symbols of every catalog contain this text.
 inline constexpr std::string_view kDefaultGpuResource = "nvidia.com/gpu";
 
-// What all pods together may be charged of a resource, so that sums and differences of
-// amounts stay within int64.
+// The most that all pods together may be charged of a resource, so that sums and differences
+// of amounts stay within int64.
 inline constexpr int64_t kChargedMax = int64_t{1} << 61;
 
 struct CpuAndMemory {
@@ -60,12 +60,12 @@ struct CpuAndMemory {
   friend bool operator==(const CpuAndMemory&, const CpuAndMemory&) = default;
 };
 
-// Sorted by resource; amounts are not zero.
+// Sorted by resource, without zero amounts.
 using Requests = std::vector<ResourceQuantity>;
 
 struct HostPort {
-  TextId ip;        // "0.0.0.0" where the pod says nothing.
-  TextId protocol;  // "TCP" where the pod says nothing.
+  TextId ip;        // "0.0.0.0" if the pod names none.
+  TextId protocol;  // "TCP" if the pod names none.
   int32_t port;
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
@@ -76,9 +76,9 @@ enum class RestartPolicy : uint8_t { kAlways, kOnFailure, kNever };
 // cluster-autoscaler.kubernetes.io/safe-to-evict
 enum class SafeToEvict : uint8_t { kUnset, kTrue, kFalse, kOnCompletion, kOther };
 
-// The kinds of controllers that rules know by name.
+// The kinds of controllers that rules distinguish.
 enum class OwnerKind : uint8_t {
-  kNone,  // There is no controller.
+  kNone,  // The pod has no controller.
   kOther,
   kDaemonSet,
   kJob,
@@ -95,13 +95,13 @@ struct Owner {
   TextId uid;
 };
 
-// DoNotSchedule only.
+// A DoNotSchedule constraint.
 struct SpreadConstraint {
-  TableId table;  // Pods that match, by domain.
+  TableId table;  // Counts matching pods by domain.
   TopologyKeyId key;
   int32_t max_skew;
-  int32_t min_domains;  // 1 where the pod says nothing.
-  bool self_match;      // The pod itself matches.
+  int32_t min_domains;  // 1 if the pod names none.
+  bool self_match;      // The pod matches its own constraint.
 };
 
 struct AffinityTerm {
@@ -112,12 +112,12 @@ struct AffinityTerm {
 struct AntiAffinityTerm {
   TableId table;
   TopologyKeyId key;
-  TableId repelling;  // The kExistingAnti table that says whom the term repels.
+  TableId repelling;  // The kExistingAnti table, whose matcher selects the pods that are repelled.
 };
 
 // A ScheduleAnyway constraint.
 struct SoftSpread {
-  Selector selector;  // With the pod's values for matchLabelKeys.
+  Selector selector;  // Includes the pod's values for matchLabelKeys.
   TextId topology_key;
   int32_t max_skew;
   bool honor_affinity;
@@ -129,25 +129,25 @@ struct PreferredNodes {
   NodeSelectorTerm term;
 };
 
-// A term of pod affinity: its owner and the pods that it speaks of do well near each other, or
-// badly where `weight` is below 0.
+// A term of pod affinity: its owner scores better near the pods that the term selects, or worse
+// if `weight` is negative.
 struct WeightedPodTerm {
   int64_t weight;
   Selector selector;
-  std::vector<TextId> namespaces;  // The owner's where the term says nothing.
-  Selector namespace_selector;     // Selects nothing where the term has none.
+  std::vector<TextId> namespaces;  // The owner's namespace if the term names none.
+  Selector namespace_selector;     // Selects nothing if the term has none.
   TextId topology_key;
 };
 
-// What only scores read of a pod, beside what filters do.
+// The parts of a pod that only scores read, in addition to what filters read.
 struct Preferences {
   std::vector<SoftSpread> spread;
   std::vector<PreferredNodes> nodes;
-  std::vector<WeightedPodTerm> pods;      // Preferred terms; those of anti-affinity are below 0.
-  std::vector<WeightedPodTerm> required;  // Required terms of affinity, which weigh 1.
-  // Of containers and volumes, one entry each, with a tag ("nginx:latest").
+  std::vector<WeightedPodTerm> pods;      // Preferred terms; anti-affinity has negative weights.
+  std::vector<WeightedPodTerm> required;  // Required affinity terms, with weight 1.
+  // One entry for each container or volume that has an image, with a tag ("nginx:latest").
   std::vector<TextId> images;
-  int64_t containers = 0;  // Init containers among them.
+  int64_t containers = 0;  // Including init containers.
 };
 
 struct PodShape {
@@ -157,24 +157,25 @@ struct PodShape {
   ConstraintsId constraints{};
   bool has_controller = false;                   // An owner with controller: true.
   OwnerKind controller_kind = OwnerKind::kNone;  // controller.kind.
-  // Shapes that feed or ask a table in common are of one family, and so are those that are of one
-  // family with a third: what pods of one family do is seen by no filter for another's.  Shapes
-  // of two families may be said to be of one.  kNoFamily: it feeds no table and asks none.
+  // Families are the connected components of shapes that feed or read a common counter table, so
+  // no filter for a pod of one family sees what pods of another family do.  Two components may
+  // share an id; one component never has two.  kNoFamily: the shape feeds and reads no table.
   FamilyId family = kNoFamily;
-  // What the pod takes on its node; resources in its status count.  Without kPods.
-  // An amount that is more than any node has may be recorded as less, but never as so
-  // little that a node has it: the sum over all pods is kChargedMax at most.
+  // What the pod takes on its node, including the amounts in its status.  Without kPods.
+  // An amount that is larger than any node offers may be recorded as a smaller one that is
+  // still larger than any node offers: the sum over all pods is at most kChargedMax.
   Requests charge_requests;
   Requests fit_requests;       // What NodeResourcesFit tests: spec only, without TPUs.
-  std::vector<TableId> feeds;  // Tables that count this pod; twice for two equal terms.
+  std::vector<TableId> feeds;  // Tables that count this pod; listed twice for two equal terms.
 
   // Topology.
   std::vector<SpreadConstraint> spread;
   std::vector<AntiAffinityTerm> anti_affinity;  // Tables of pods that match one term.
   std::vector<AffinityTerm> repelled_by;  // Tables of pods whose anti-affinity this pod matches.
-  uint32_t repelled_by_own = 0;        // The first of these, which are tables of anti_affinity too.
-  bool matches_own_affinity = false;   // It matches all its own affinity terms.
-  std::vector<AffinityTerm> affinity;  // Tables of pods that match all affinity terms.
+  uint32_t repelled_by_own = 0;           // This many first entries of repelled_by also belong to
+                                          // anti_affinity.
+  bool matches_own_affinity = false;      // The pod matches all its own affinity terms.
+  std::vector<AffinityTerm> affinity;     // Tables of pods that match all affinity terms.
 
   std::vector<ClaimId> claims;  // spec.volumes[].persistentVolumeClaim.
 
@@ -186,65 +187,66 @@ struct PodShape {
   bool terminating = false;     // metadata.deletionTimestamp is set.
   int64_t grace_period_s = 30;  // spec.terminationGracePeriodSeconds, 30 where absent.
 
-  Owner controller{};         // If has_controller: that owner.
+  Owner controller{};         // The owner with controller: true, if has_controller.
   std::vector<Owner> owners;  // All owners, in order.
 
-  // Annotations that matter.
+  // Annotations that rules read.
   bool mirror = false;                // kubernetes.io/config.mirror
   bool static_pod = false;            // kubernetes.io/config.source present and not "api"
   bool daemonset_annotation = false;  // cluster-autoscaler.kubernetes.io/daemonset-pod: "true"
   SafeToEvict safe_to_evict = SafeToEvict::kUnset;
-  TextId safe_to_evict_text = kNoText;     // kOther: the value, for answers.
-  bool blocks_with_local_storage = false;  // A local volume that no annotation declares safe.
+  TextId safe_to_evict_text = kNoText;     // For kOther: the value, shown in answers.
+  bool blocks_with_local_storage = false;  // Has a local volume that no annotation declares safe.
   bool do_not_disrupt = false;  // karpenter.sh/do-not-disrupt, or the older do-not-evict.
-  // If do_not_disrupt: the first second at which the pod is protected no longer; kForEver: never.
+  // If do_not_disrupt: the first second without protection; kForEver: the protection never ends.
   static constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();
   int64_t do_not_disrupt_until = kForEver;
-  bool do_not_disrupt_unstarted = false;  // A duration, and when the pod started is not known.
+  bool do_not_disrupt_unstarted = false;  // A duration is set, but the pod's start is unknown.
 
-  TextId scheduling_group = kNoText;  // No rule reads it; answers say so.
+  TextId scheduling_group = kNoText;  // No rule reads it; answers mention it.
 
-  // What it needs.
+  // What the pod needs of its node.
   std::vector<HostPort> host_ports;
   bool needs_restart_all_containers =
       false;  // Declared feature RestartAllContainersOnContainerExits.
   bool needs_host_network_user_namespaces = false;  // UserNamespacesHostNetworkSupport.
   bool needs_bind_mount_options = false;            // VolumeBindMountOptions, from 1.37 on.
 
-  std::vector<PdbId> budgets;  // PodDisruptionBudgets that match, in their order.
+  std::vector<PdbId> budgets;  // PodDisruptionBudgets that match the pod, in their order.
 
-  // What utilization counts, where that differs from charge_requests: pod-level resources
-  // as the spec has them, and amounts that are too large to be charged.  Without kPods.
+  // What utilization counts, if that differs from charge_requests: pod-level resources as in
+  // the spec, and amounts that are too large to be charged.  Without kPods.
   bool counts_otherwise = false;
   Requests counted_requests;  // Empty unless counts_otherwise.
   [[nodiscard]] const Requests& Counted() const {
     return counts_otherwise ? counted_requests : charge_requests;
   }
 
-  // Of a pod that is on no node: objects::Pod::spec_digest.
+  // objects::Pod::spec_digest; 0 for a pod on a node.
   uint64_t spec_digest = 0;
 
-  // What only scores read.  What the pod counts where it would be placed
-  // (RequestsOf::kScoredIncoming), and on its node beside charge_requests (kScoredRunning).
+  // Read by scores only.  The requests of the pod when it is to be placed
+  // (RequestsOf::kScoredIncoming), and on its node in addition to charge_requests
+  // (kScoredRunning).
   CpuAndMemory scored_incoming;
   CpuAndMemory scored_default;
-  std::shared_ptr<const Preferences> preferences;  // Null: there are none.
+  std::shared_ptr<const Preferences> preferences;  // Null if there are none.
 
-  // Volumes by claim, and everything else that storage filters read.
-  uint32_t volumes = 0;  // Index for Storage::volumes(); 0: none matters.
-  std::vector<PodResourceClaimInfo> resource_claims;  // A pod with one is not moved.
+  // Volumes and claims that storage filters read.
+  uint32_t volumes = 0;  // Index for Storage::volumes(); 0 if no volume matters.
+  std::vector<PodResourceClaimInfo> resource_claims;  // A pod with a resource claim is not moved.
 
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
-  // node.  Empty: all is understood.
+  // node.  Empty if ebb understands all constraints.
   std::string not_understood;
-  // A field that ebb does not know, of a pod that is on no node, and on which the scheduler does
-  // not fail: the scheduler does not know it either, so that room is kept for the pod as if the
-  // field were not there.
+  // Only for a pod without a node: a field that ebb does not know and on which the scheduler does
+  // not fail.  The scheduler does not know the field either, so room is kept for the pod as if
+  // the field were absent.
   std::string ignored;
 };
 
-// Whether PodShape::not_understood, or objects::Pod's, names a selector that does not parse: the
-// scheduler fails on it too, so that no node takes the pod.
+// Whether PodShape::not_understood or objects::Pod::not_understood names a selector that does not
+// parse.  The scheduler fails on such a selector too, so no node takes the pod.
 inline bool SchedulerFailsOn(std::string_view not_understood) {
   return not_understood.starts_with("spec.topologySpreadConstraints: ") ||
          not_understood.starts_with("spec.affinity.podAffinity: ") ||
@@ -256,8 +258,8 @@ struct NodeImage {
   int64_t size_bytes;
 };
 
-// What deletes a node, beside an autoscaler whose taint says since when (to_be_deleted), as the
-// node itself says it.
+// Who is deleting the node, according to the node itself.  An autoscaler's taint is recorded in
+// NodeInfo::to_be_deleted instead.
 enum class NodeLeaving : uint8_t {
   kNo,
   kDeletionTimestamp,  // metadata.deletionTimestamp
@@ -265,13 +267,13 @@ enum class NodeLeaving : uint8_t {
   kDisruption,         // Taint karpenter.sh/disruption, as Karpenter before 1.0 has it.
 };
 
-// How far Karpenter has set up a node, as its labels and taints say it.
+// How far Karpenter has set up a node, according to the node's labels and taints.
 enum class NodeSetup : uint8_t {
   kNotKarpenters,
   kInitialized,     // Label karpenter.sh/initialized: "true".
   kUnregistered,    // Taint karpenter.sh/unregistered.
-  kNotInitialized,  // Registered, and without that label.
-  kUnlabelled,      // Neither label: it starts, or its labels were stripped.
+  kNotInitialized,  // Registered, but without that label.
+  kUnlabelled,      // Neither label: the node is starting, or its labels were removed.
 };
 
 struct NodeInfo {
@@ -281,22 +283,22 @@ struct NodeInfo {
   LabelSet labels;
   std::vector<Taint> taints;
   std::vector<TextId> declared_features;
-  // Sorted by resource, without amounts that cannot be counted: above 2^62, or so many
-  // that the pods' requests of it could not be added up (SnapshotBuilder).
+  // Sorted by resource, without amounts that cannot be counted: above 2^62, or so large that
+  // the pods' requests of the resource could not be added up (SnapshotBuilder::BoundCharges).
   std::vector<ResourceQuantity> allocatable;
   std::vector<ResourceQuantity> capacity;
   std::vector<NodeImage> images;  // Sorted by name; names are unique.  Only scores read them.
   TextId provider_id;
   TextId os = kNoText;            // Label kubernetes.io/os, else status.nodeInfo; kNoText: unknown.
-  TextId architecture = kNoText;  // The same of kubernetes.io/arch.
-  std::optional<KubernetesVersion> version;  // Its kubelet's.
+  TextId architecture = kNoText;  // Label kubernetes.io/arch, else status.nodeInfo.
+  std::optional<KubernetesVersion> version;  // The version of its kubelet.
   int64_t creation_time = 0;
   bool unschedulable = false;
-  bool ready = true;                 // The autoscaler's sense: conditions and taints.
+  bool ready = true;                 // By the autoscaler's rules: conditions and taints.
   bool scale_down_disabled = false;  // cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"
   bool upcoming = false;             // cluster-autoscaler.k8s.io/upcoming-node
   bool do_not_disrupt = false;      // karpenter.sh/do-not-disrupt, or the older do-not-consolidate.
-  bool do_not_consolidate = false;  // The older one.
+  bool do_not_consolidate = false;  // The older annotation is set.
   NodeLeaving leaving = NodeLeaving::kNo;
   NodeSetup setup = NodeSetup::kNotKarpenters;
   std::optional<int64_t>
@@ -307,7 +309,7 @@ struct NodeInfo {
 
 struct PodInfo {
   TextId name;
-  TextId key;  // The UID, or "namespace/name" where it has none.
+  TextId key;  // The UID, or "namespace/name" if the pod has no UID.
   int64_t creation_time = 0;
 };
 
@@ -317,22 +319,22 @@ struct Pdb {
   Selector selector;
   int32_t disruptions_allowed = 0;
 
-  // For answers alone, as in objects::PodDisruptionBudget.
+  // For answers only, as in objects::PodDisruptionBudget.
   bool always_allows_unready = false;
   bool sync_failed = false;
   std::string sync_message = {};
   std::optional<int64_t> desired_healthy = std::nullopt;
   std::optional<int64_t> expected_pods = std::nullopt;
 
-  // Whether its numbers leave no room for any disruption, however healthy its pods are.
+  // Whether the budget allows no disruption even if all its pods are healthy.
   [[nodiscard]] bool NeverAllows() const {
     return desired_healthy && expected_pods && *expected_pods > 0 &&
            *desired_healthy >= *expected_pods;
   }
 };
 
-// What a rule or the replica counter reads of a controller: the fields of
-// objects::Controller, under the same names.
+// The fields of a controller that a rule or the replica counter reads, named as in
+// objects::Controller.
 struct ControllerStatus {
   TextId uid;
   std::optional<int64_t> spec_replicas;
@@ -341,7 +343,7 @@ struct ControllerStatus {
   int64_t succeeded = 0;
 };
 
-// Which pods a counter table counts, and where.
+// Selects the pods that a counter table counts.
 struct PodMatcher {
   std::vector<TextId> namespaces;  // Sorted.
   bool all_namespaces = false;
@@ -351,32 +353,32 @@ struct PodMatcher {
 };
 
 enum class TableKind : uint8_t {
-  kSpread,        // Pods that a spread constraint counts: eligible nodes only, not terminating.
+  kSpread,        // Pods that a spread constraint counts: on eligible nodes, not terminating.
   kMatching,      // Pods that match every matcher: affinity (all terms) or anti-affinity (one).
   kExistingAnti,  // Pods that *have* the anti-affinity term.
 };
 
-// Where the pods that have a term are just those that match it, as those of an application
-// that keeps apart from itself are, the table of kMatching stands for that of kExistingAnti:
-// no shape feeds the latter or is repelled by it (TopologyTables).
+// If the pods that have an anti-affinity term are exactly the pods that match it, as in an
+// application whose pods avoid each other, the kMatching table also replaces the kExistingAnti
+// table: no shape feeds or is repelled by the latter (TopologyTables).
 struct CounterTable {
   TableKind kind;
   TopologyKeyId key;
-  std::vector<PodMatcher> matchers;  // ANDed.  kExistingAnti: whom the term repels.
+  std::vector<PodMatcher> matchers;  // ANDed.  kExistingAnti: they select the repelled pods.
   RegistryId registry{};             // kSpread.
-  bool for_affinity = false;         // kMatching: some pod asks whether it counts any pod anywhere.
+  bool for_affinity = false;         // kMatching: some affinity term reads the table's total.
 };
 
 // The nodes, and so the domains, that a spread constraint takes into account.
-// Constraints that agree on them share one registry.
+// Constraints with the same eligible nodes and the same key share one registry.
 struct DomainRegistry {
   TopologyKeyId key;
   NodeSet eligible;  // Nodes that have all keys and pass the inclusion policies.
   bool ghost_excluded =
       false;  // A node tainted as being deleted is not eligible (nodeTaintsPolicy: Honor).
 
-  // What the constraint asks of a node, from which `eligible` follows; the verifier works
-  // it out again.  A key that rules out no further node may be missing.
+  // The constraint's requirements on a node.  `eligible` follows from them; the verifier
+  // computes it again.  A key that excludes no further node may be missing.
   std::vector<TopologyKeyId> required_keys;
   bool honor_affinity = true;
   bool honor_taints = false;
@@ -385,35 +387,35 @@ struct DomainRegistry {
 
 struct TopologyKey {
   TextId label;
-  std::vector<DomainId> domain_of;                // By NodeId; kNoDomain: the node lacks the label.
+  std::vector<DomainId> domain_of;                // By NodeId; kNoDomain if the label is missing.
   absl::flat_hash_map<TextId, DomainId> domains;  // By label value.
   std::vector<TextId> values;                     // By DomainId.
   std::vector<uint32_t> nodes_in;                 // By DomainId.
-  size_t shared_domains = 0;                      // Those of two nodes or more.
+  size_t shared_domains = 0;                      // Domains with two nodes or more.
 };
 
-// What came and went since a catalog was built, in that order, for whoever keeps something by
-// its id.  Of very many changes only the newest are kept.
+// The pods or nodes that were added and removed since the catalog was built, in order, for
+// callers that keep data by id.  If there are very many changes, only the newest are kept.
 template <typename Id>
 struct ChangeLog {
   struct Change {
     Id id;
-    TextId key;  // PodInfo::key or NodeInfo::name, also of what went.
+    TextId key;  // PodInfo::key or NodeInfo::name; also set for a removal.
     bool came;
   };
-  uint64_t forgotten = 0;  // How many came before those of `changes`.
+  uint64_t forgotten = 0;  // The number of changes before those in `changes`.
   std::vector<Change> changes;
 
   [[nodiscard]] uint64_t end() const { return forgotten + changes.size(); }
-  // The oldest `count`.
+  // Drops the oldest `count` changes.
   void Forget(size_t count) {
     forgotten += count;
     changes.erase(changes.begin(), changes.begin() + static_cast<ptrdiff_t>(count));
   }
 };
-// The id of a pod that went may be another pod's now.
+// The id of a removed pod may be given to another pod.
 using PodChangeLog = ChangeLog<PodId>;
-// The id of a node that went is nobody's from then on.
+// The id of a removed node is never used again.
 using NodeChangeLog = ChangeLog<NodeId>;
 
 class Catalog {
@@ -425,33 +427,32 @@ class Catalog {
   [[nodiscard]] const std::shared_ptr<Symbols>& shared_symbols() const { return symbols_; }
   [[nodiscard]] std::string_view Text(TextId id) const { return symbols_->Text(id); }
 
-  // Names the catalog and the copies that a LiveSnapshot makes of it: their ids mean the same
-  // for as long as the change logs tell of nothing else.
+  // Identifies the catalog and the copies that a LiveSnapshot makes of it.  Their ids have the
+  // same meaning, except for the pods and nodes that the change logs list.
   [[nodiscard]] uint64_t lineage() const { return lineage_; }
-  // How often what is said here of nodes, shapes, budgets, controllers or claims has changed
-  // since the catalog was built.  New shapes, resources and pods do not count: their ids
-  // were not in use.
+  // How often nodes, shapes, budgets, controllers or claims have changed since the catalog was
+  // built.  New shapes, resources and pods do not count, because their ids were not in use.
   [[nodiscard]] uint64_t revision() const { return revision_; }
   [[nodiscard]] const PodChangeLog& pod_changes() const { return pod_changes_; }
   [[nodiscard]] const NodeChangeLog& node_changes() const { return node_changes_; }
 
-  // By whose scheduler's rules pods are placed.
+  // The version by whose scheduler's rules pods are placed.
   [[nodiscard]] KubernetesVersion kubernetes_version() const { return version_; }
-  // Whether something in the cluster has another answer by another version's rules.
+  // Whether some verdict in this cluster depends on the Kubernetes version.
   [[nodiscard]] bool version_matters() const {
     return version_matters_ || storage_->SomePreventScheduling();
   }
 
-  // Ids that nodes have or had.
+  // The number of ids that nodes have or had.
   [[nodiscard]] size_t nodes() const { return nodes_.size(); }
-  // Whether some node has this id.  In a LiveSnapshot's catalog nodes go, and leave their ids
-  // behind: such a node has no name, no labels and no amounts, and no snapshot contains it.
+  // Whether a node has this id.  A node that is removed from a LiveSnapshot's catalog leaves its
+  // id unused: the entry has no name, labels or amounts, and no snapshot contains it.
   [[nodiscard]] bool IsThere(NodeId id) const { return node(id).name != kNoText; }
   [[nodiscard]] const NodeInfo& node(NodeId id) const { return nodes_[Index(id)]; }
   [[nodiscard]] std::string_view NodeName(NodeId id) const { return Text(node(id).name); }
   // Errors: NotFound.
   [[nodiscard]] absl::StatusOr<NodeId> FindNode(std::string_view name) const;
-  // kNoNode: there is none.
+  // kNoNode if there is no such node.
   [[nodiscard]] NodeId FindNode(TextId name) const {
     const auto it = nodes_by_name_.find(name);
     return it == nodes_by_name_.end() ? kNoNode : it->second;
@@ -462,7 +463,7 @@ class Catalog {
   [[nodiscard]] PodShapeId shape_id(PodId id) const { return shape_ids_[Index(id)]; }
   [[nodiscard]] const PodShape& shape_of(PodId id) const { return shape(shape_id(id)); }
   void PrefetchShapeId(PodId id) const { __builtin_prefetch(&shape_ids_[Index(id)]); }
-  // Whether some pod has this id: as of nodes.
+  // Whether a pod has this id.
   [[nodiscard]] bool IsThere(PodId id) const { return pod(id).name != kNoText; }
   // "namespace/name".
   [[nodiscard]] std::string PodName(PodId id) const;
@@ -470,15 +471,15 @@ class Catalog {
   [[nodiscard]] const absl::flat_hash_map<PodId, int64_t>& deletion_times() const {
     return deletion_times_;
   }
-  // Pods that run and are not ready.
+  // Whether the pod runs but is not ready.
   [[nodiscard]] bool IsUnready(PodId id) const { return unready_pods_.contains(id); }
-  // Pods whose shape counts_otherwise.
+  // Pods whose shape has counts_otherwise set.
   [[nodiscard]] const std::vector<PodId>& pods_counted_otherwise() const {
     return pods_counted_otherwise_;
   }
   // REQUIRES: shape_of(id).terminating.
   [[nodiscard]] int64_t DeletionTime(PodId id) const { return deletion_times_.at(id); }
-  // Errors: NotFound.  Cost: of a LiveSnapshot's catalog O(pods); LiveSnapshot::FindPod looks up.
+  // Errors: NotFound.  Cost: O(pods) in a LiveSnapshot's catalog; use LiveSnapshot::FindPod there.
   [[nodiscard]] absl::StatusOr<PodId> FindPod(std::string_view namespace_name,
                                               std::string_view name) const;
 
@@ -500,16 +501,16 @@ class Catalog {
 
   [[nodiscard]] const std::vector<Pdb>& pdbs() const { return pdbs_; }
 
-  // Null: there is no such controller.
+  // Null if there is no such controller.
   [[nodiscard]] const ControllerStatus* FindController(objects::ControllerKind kind,
                                                        TextId namespace_name, TextId name) const;
   [[nodiscard]] const LabelSet* FindNamespaceLabels(TextId name) const;
 
-  // Claims that some pod names, whether or not they exist.
+  // Claims that some pod names, whether they exist or not.
   [[nodiscard]] size_t claims() const { return claims_.size(); }
   [[nodiscard]] std::optional<ClaimId> FindClaim(TextId namespace_name, TextId name) const;
 
-  // Volumes, classes, drivers: what the storage filters read.
+  // Volumes, classes and drivers that the storage filters read.
   [[nodiscard]] const Storage& storage() const { return *storage_; }
 
   [[nodiscard]] const std::vector<TopologyKey>& topology_keys() const { return topology_keys_; }
@@ -528,9 +529,9 @@ class Catalog {
   friend class PodShapes;
   friend class TopologyTables;
 
-  Catalog(const Catalog&) = default;  // Shares its storage.
+  Catalog(const Catalog&) = default;  // The copy shares the storage.
 
-  // kNoPod: there is none.
+  // kNoPod if there is no such pod.
   [[nodiscard]] PodId FindPod(TextId namespace_name, TextId name) const;
 
   struct NamespacedName {
@@ -554,7 +555,7 @@ class Catalog {
   };
 
   std::shared_ptr<Symbols> symbols_;
-  std::shared_ptr<Symbols::Pin> texts_;  // Of one that a LiveSnapshot has left to others.
+  std::shared_ptr<Symbols::Pin> texts_;  // Set when a LiveSnapshot stops using this catalog.
   uint64_t lineage_;
   uint64_t revision_ = 0;
   PodChangeLog pod_changes_;
@@ -569,7 +570,7 @@ class Catalog {
 
   std::vector<PodInfo> pods_;
   std::vector<PodShapeId> shape_ids_;  // By PodId, apart from PodInfo: a pass reads nothing else.
-  absl::flat_hash_map<NamespacedName, PodId> pods_by_name_;  // Empty of a LiveSnapshot.
+  absl::flat_hash_map<NamespacedName, PodId> pods_by_name_;  // Empty in a LiveSnapshot's catalog.
   absl::flat_hash_map<PodId, int64_t> deletion_times_;
   absl::flat_hash_set<PodId> unready_pods_;
   std::vector<PodId> pods_counted_otherwise_;

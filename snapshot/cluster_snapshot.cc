@@ -174,7 +174,7 @@ void ClusterSnapshot::ClearGhost() {
 }
 
 uint64_t ClusterSnapshot::StateId() {
-  // Every thread's snapshots take theirs from here.
+  // Shared by the snapshots of all threads.
   static std::atomic<uint64_t> last = 0;
   if (state_id_ == 0) state_id_ = last.fetch_add(1, std::memory_order_relaxed) + 1;
   return state_id_;
@@ -192,7 +192,7 @@ void ClusterSnapshot::RevertTo(TopologyCounts counts) {
 template <ClusterSnapshot::Tables kTables>
 void ClusterSnapshot::UndoLayer() {
   EBB_CHECK(!marks_.empty());
-  // The entries to undo lie anywhere in memory, but the log names them in advance.
+  // The entries to undo may be anywhere in memory, but the log names them in advance.
   constexpr size_t kAhead = 12;
   const auto [mark, state_id] = marks_.back();
   while (log_.size() > mark) {
@@ -234,7 +234,7 @@ void ClusterSnapshot::RestoreFree(const std::vector<int64_t>& amounts) {
   auto in = amounts.begin();
   for (auto& column : free_) {
     for (size_t n = 0; n < rows; n += kNodesPerWord, in += kNodesPerWord) {
-      // What did not change stays shared.
+      // Unchanged words stay shared with copies.
       if (std::equal(in, in + kNodesPerWord, column.Run(n))) continue;
       std::copy_n(in, kNodesPerWord, &column.Mutable(n));
     }
@@ -297,7 +297,7 @@ void ClusterSnapshot::Grow() {
   node_of_.Resize(catalog_->pods());
   for (size_t p = known_pods; p < catalog_->pods(); ++p) node_of_.Mutable(p) = kNoNode;
   free_.resize(catalog_->resources());
-  // Whole words, so that a scan may always read 64 in a row.
+  // Whole words, so that a scan can always read 64 contiguous amounts.
   const size_t rows = alive_.words().size() * kNodesPerWord;
   for (auto& column : free_) column.Resize(rows);
   for (size_t n = known_nodes; n < catalog_->nodes(); ++n) {
@@ -322,7 +322,7 @@ void ClusterSnapshot::CountInNewTables(TableId first) {
 }
 
 absl::Status ClusterSnapshot::CheckInvariants() const {
-  // A recount: the same catalog, with every pod placed again.
+  // Recount: place every pod again in an empty snapshot of the same catalog.
   ClusterSnapshot recount(catalog_);
   alive_.ForEach([&](NodeId node) { recount.AddNode(node); });
   size_t listed = 0;

@@ -4,28 +4,30 @@
 // Start here.  A snapshot is made by SnapshotBuilder (builder.h) and shares its
 // Catalog (catalog.h: names, shapes, definitions) with its copies.
 //
-// How it works: changes apply in place, and while a fork is open each is noted in
-// a log.  Revert undoes the log back to the fork, Commit forgets the mark.  So
-// reading never meets layers.  Columns are CowVectors: a copy of the snapshot is
-// an independent branch that shares every page neither has written.
+// How it works: changes apply in place.  While a fork is open, each change is also
+// logged.  Revert undoes the logged changes back to the fork; Commit forgets the
+// fork.  So reads never search layers.  Columns are CowVectors: a copy of the
+// snapshot is an independent branch that shares every page that neither has written.
 //
-// Invariants (CheckInvariants proves them):
+// Invariants (CheckInvariants verifies them):
 //   free(r, n) = allocatable(r, n) - sum of charge_requests of the pods on n;
 //   kPods counts the pods; every counter table equals a recount.
-// ShapeRoom takes room for pods that are not placed, and counts them, without a log: until
-// it gives that back, or RestoreFree and RevertTo do, less is free and more is counted.
-// More is counted too while pods of a ghost stay counted on it (GhostPods).
+// Exceptions: ShapeRoom takes room for pods that are not placed, and counts them, without
+// a log.  Until ShapeRoom gives the room back, or RestoreFree and RevertTo do, less is free
+// and more is counted.  More is also counted while pods of a ghost stay counted on it
+// (GhostPods::kCounted).
 //
 // Units:     milli-CPU, bytes, counts.
 // Cost:      Fork O(1); Commit O(1); Revert O(changes since the fork); AddPod and
 //            RemovePod O(resources + tables that the shape feeds); RemovePod also
-//            O(pods of the node); SetGhost O(resources), and O(pods of the node)
-//            where counters or claims follow them; a copy O(pages).
+//            O(pods of the node); SetGhost O(resources), plus O(pods of the node)
+//            if counters or claims must follow the pods; a copy O(pages).
 // Threads:   const methods may run concurrently on one snapshot; different copies
 //            may be changed by different threads.
-// Order:     pods of a node are in append order; removing one moves the last into
+// Order:     pods of a node are in append order; removing one moves the last pod into
 //            its place, as the scheduler's NodeInfo does.  Nodes keep the order in
-//            which they were registered; a node that comes back takes its old place.
+//            which they were registered; a removed node that is added again returns to its
+//            old place.
 
 #ifndef EBB_SNAPSHOT_CLUSTER_SNAPSHOT_H_
 #define EBB_SNAPSHOT_CLUSTER_SNAPSHOT_H_
@@ -54,7 +56,8 @@ class ClusterSnapshot {
   ClusterSnapshot();
   explicit ClusterSnapshot(std::shared_ptr<Catalog> catalog);
 
-  // An independent branch, but for the catalog: of a LiveSnapshot's see there how long it is valid.
+  // A copy is an independent branch with the same catalog.  LiveSnapshot says how long copies of
+  // its snapshots are valid.
   // REQUIRES: no fork is open.
   ClusterSnapshot(const ClusterSnapshot&) = default;
   ClusterSnapshot& operator=(const ClusterSnapshot&) = default;
@@ -73,7 +76,7 @@ class ClusterSnapshot {
   // Pods that run on some node now.
   [[nodiscard]] size_t placed_pods() const { return placed_pods_; }
 
-  // Position of `node` in the list of nodes that are alive.  Cost: nodes / 64.
+  // Position of `node` among the alive nodes.  Cost: nodes / 64.
   [[nodiscard]] size_t PositionOf(NodeId node) const;
   // The node at `position` < nodes().  Cost: nodes / 64.
   [[nodiscard]] NodeId NodeAt(size_t position) const;
@@ -83,7 +86,7 @@ class ClusterSnapshot {
     const PodList& pods = pods_on_[Index(node)];
     return {pods.data(), pods.size()};
   }
-  // kNoNode: not placed.
+  // kNoNode if the pod is not placed.
   [[nodiscard]] NodeId NodeOf(PodId pod) const {
     const NodeId node = node_of_[Index(pod)];
     return node == ghost_ ? kNoNode : node;
@@ -92,37 +95,37 @@ class ClusterSnapshot {
   [[nodiscard]] int64_t Free(ResourceId resource, NodeId node) const {
     return free_[Index(resource)][Index(node)];
   }
-  // Starts loading where the pod is, and its shape, which lie anywhere in memory.
+  // Starts loading the pod's node and shape, which may be anywhere in memory.
   void Prefetch(PodId pod) const {
     __builtin_prefetch(&node_of_[Index(pod)], 1);
     catalog_->PrefetchShapeId(pod);
   }
 
-  // Free amounts of the 64 nodes of word `word`, in a row.
+  // Free amounts of the 64 nodes of word `word`, contiguous.
   [[nodiscard]] const int64_t* FreeOfWord(ResourceId resource, size_t word) const {
     return free_[Index(resource)].Run(word * kNodesPerWord);
   }
   [[nodiscard]] int64_t Allocatable(ResourceId resource, NodeId node) const;
 
-  // The node is being drained in a simulation: it holds its place and its labels,
-  // is tainted ToBeDeletedByClusterAutoscaler:NoSchedule, and takes no pods.
+  // Whether the node is being drained in a simulation.  A ghost keeps its place and its labels,
+  // is tainted ToBeDeletedByClusterAutoscaler:NoSchedule, and accepts no pods.
   [[nodiscard]] bool IsGhost(NodeId node) const { return ghost_ == node; }
-  // kNoNode: there is none.
+  // kNoNode if there is no ghost.
   [[nodiscard]] NodeId ghost() const { return ghost_; }
 
   [[nodiscard]] const TopologyCounts& topology() const { return topology_; }
 
-  // Number of pods placed now that use the claim.
+  // The number of placed pods that use the claim.
   [[nodiscard]] uint32_t ClaimUses(ClaimId claim) const { return claim_uses_[Index(claim)]; }
 
-  // Names the state: whoever finds the same number again, in this snapshot or a copy of
-  // it, finds the same state.  A change makes another, Revert brings back that of the
-  // fork.  Amounts that ShapeRoom holds do not count.
+  // Identifies the current state: if a caller gets the same number again, from this snapshot or
+  // a copy of it, the state is the same.  Each change creates a new number; Revert restores the
+  // number of the fork.  The amounts that ShapeRoom holds are not part of the state.
   [[nodiscard]] uint64_t StateId();
 
-  // Whether a pod is kept off nodes of another operating system than it was made for, as kubelets
-  // and images demand; else pods are placed by the scheduler's rules alone, which do not look
-  // at it.  Copies have it too.
+  // Whether pods are kept off nodes with another operating system than they were made for, as
+  // kubelets and images require.  Otherwise only the scheduler's rules apply, which ignore it.
+  // Copies inherit this setting.
   [[nodiscard]] bool matches_os() const { return matches_os_; }
   void SetMatchOs(bool matches_os) { matches_os_ = matches_os; }
 
@@ -135,22 +138,23 @@ class ClusterSnapshot {
   // RemovePod, then AddPod.
   void MovePod(PodId pod, NodeId node);
 
-  // Takes the node out, with the pods still on it.  REQUIRES: it is there.
+  // Removes the node, after removing its pods.  REQUIRES: the node is in the cluster.
   void RemoveNode(NodeId node);
-  // Puts a removed node back, empty.  REQUIRES: it is not there.
+  // Adds a removed node again, without pods.  REQUIRES: the node is not in the cluster.
   void AddNode(NodeId node);
 
-  // Makes `node` the ghost: its pods leave it and are not placed.  At most one
-  // ghost at a time.  REQUIRES: the node is there, there is no ghost.
+  // Makes `node` the ghost: its pods are no longer placed.  There is at most one ghost at a time.
+  // REQUIRES: the node is in the cluster; there is no ghost.
   //
-  // kCounted: all tables go on counting on the ghost the pods that were there.  Tables by node
-  // (topology_counts.h) do so until ShapeRoom::Take moves a pod; those that nobody moved are still
-  // counted on the node after ClearGhost and RemoveNode: it may not take pods again until
-  // Revert, or RevertTo, has undone SetGhost.  From the other tables ShapeRoom::CountOnGhost
-  // takes the pods, before anybody asks what these count, and gives them back before Revert.
+  // kCounted: the counter tables go on counting, on the ghost, the pods that ran there.
+  // - Tables by node (topology_counts.h) count each pod there until ShapeRoom::Take moves it.
+  //   Pods that were not moved stay counted there even after ClearGhost and RemoveNode, so the
+  //   node must not take pods again until Revert or RevertTo has undone SetGhost.
+  // - From all other tables the caller takes the pods with ShapeRoom::CountOnGhost before it
+  //   reads such a table, and adds them again before Revert.
   enum class GhostPods : uint8_t { kUncounted, kCounted };
   void SetGhost(NodeId node, GhostPods pods = GhostPods::kUncounted);
-  // The ghost is a node again, empty.  REQUIRES: there is one.
+  // Makes the ghost a normal node again, without pods.  REQUIRES: there is a ghost.
   void ClearGhost();
 
   // --- Layers ----------------------------------------------------------------
@@ -161,23 +165,23 @@ class ClusterSnapshot {
   // Keeps everything since the last Fork, as part of the layer below.
   // REQUIRES: depth() > 0.
   void Commit();
-  // Revert, where `counts` are those of topology() at that Fork.  What ShapeRoom counted
-  // since then is undone with the rest.  Cost: as Revert, but for the counting.
+  // Like Revert, if `counts` is a copy of topology() at that Fork.  This also undoes what
+  // ShapeRoom has counted since then.  Cost: as Revert, without the counting.
   void RevertTo(TopologyCounts counts);
   [[nodiscard]] size_t depth() const { return marks_.size(); }
 
-  // Every free amount, to be put back by RestoreFree when nodes and resources are the
-  // same: the end of an experiment with ShapeRoom.  Cost: nodes * resources.
+  // Saves every free amount.  RestoreFree puts them back, which ends an experiment with ShapeRoom.
+  // Nodes and resources must not change in between.  Cost: nodes * resources.
   void SaveFree(std::vector<int64_t>& amounts) const;
   void RestoreFree(const std::vector<int64_t>& amounts);
 
-  // --- Proving ---------------------------------------------------------------
+  // --- Checking ----------------------------------------------------------------
 
   // Recounts everything from the pod lists.  Errors: Internal, naming the first
-  // figure that is wrong.  Cost: the whole cluster.
+  // wrong figure.  Cost: the whole cluster.
   [[nodiscard]] absl::Status CheckInvariants() const;
 
-  // A text of the whole state, equal for equal states: for tests.
+  // The whole state as text, equal for equal states.  For tests.
   [[nodiscard]] std::string Fingerprint() const;
 
  private:
@@ -189,7 +193,7 @@ class ClusterSnapshot {
   struct Change {
     Op op;
     uint32_t index;  // kRemovePod: the pod's place in its node's list.
-                     // kAddPod: what node_of_ held before.
+                     // kAddPod: the previous value of node_of_.
                      // kSetGhost, kClearGhost: GhostPods.
     PodId pod;
     NodeId node;
@@ -199,20 +203,21 @@ class ClusterSnapshot {
     state_id_ = 0;
     if (!marks_.empty()) log_.push_back(change);
   }
-  // Whether a change is one of the topology's tables too.
+  // Whether a change or its undoing also updates the topology's tables.
   enum class Tables : uint8_t { kCount, kLeave };
   template <Tables kTables>
   void Undo(const Change& change);
   template <Tables kTables>
   void UndoLayer();
 
-  // Bookkeeping of one pod coming (+1) or going (-1), lists and node_of_ apart.
+  // Updates free amounts and counts for one pod that is added (+1) or removed (-1), but neither
+  // the pod lists nor node_of_.
   template <int kSign, Tables kTables = Tables::kCount>
   void Charge(PodId pod, NodeId node);
-  // Counters and claims of the same.
+  // Updates counters and claims for such a pod.
   template <int kSign, Tables kTables>
   void Count(const PodShape& shape, NodeId node);
-  // Counters, claims and the pods' number, when all pods of a node come or go at once.
+  // Updates counters, claims and placed_pods_ when all pods of a node are added or removed at once.
   template <int kSign, Tables kTables = Tables::kCount>
   void CountAll(const PodList& pods, NodeId node);
   uint32_t TakeFromList(PodId pod, NodeId node);
@@ -220,10 +225,10 @@ class ClusterSnapshot {
   template <Tables kTables = Tables::kCount>
   void SetAlive(NodeId node, bool alive);
 
-  // Takes in what the catalog gained: nodes, pods, resources, tables.
+  // Adds room for the nodes, pods, resources and tables that the catalog has gained.
   void Grow();
-  // Counts all pods in the tables from `first` on, which are new, and which shapes that were
-  // there before feed after all others.  Cost: O(pods).
+  // Counts all pods in the tables from `first` on, which are new.  In each shape's `feeds` the
+  // new tables are listed last.  Cost: O(pods).
   void CountInNewTables(TableId first);
 
   std::shared_ptr<Catalog> catalog_;
@@ -233,9 +238,9 @@ class ClusterSnapshot {
   bool matches_os_ = false;
   size_t placed_pods_ = 0;
   NodeId ghost_ = kNoNode;
-  GhostPods ghost_counts_ = GhostPods::kUncounted;  // Of the ghost.
-  // The ghost's pods stay listed, and node_of_ of those not placed elsewhere stays
-  // as it was, so that lifting them and putting them back moves no pod.
+  GhostPods ghost_counts_ = GhostPods::kUncounted;  // The argument of SetGhost.
+  // The ghost's pods stay in its list, and node_of_ of pods that were not placed elsewhere stays
+  // unchanged, so that SetGhost and its undoing move no pods.
   CowVector<PodList, 16> pods_on_;             // By NodeId.
   CowVector<NodeId, 4096> node_of_;            // By PodId.
   std::vector<CowVector<int64_t, 512>> free_;  // By ResourceId, NodeId.
@@ -243,14 +248,14 @@ class ClusterSnapshot {
   CowVector<uint32_t, 1024> claim_uses_;  // By ClaimId.
 
   std::vector<Change> log_;
-  std::vector<int64_t> ghost_free_;  // For each kSetGhost in the log: free amounts before.
-  std::vector<PodList> ghost_pods_;  // For each kClearGhost in the log: the list it emptied.
-  struct Mark {                      // Of an open fork.
+  std::vector<int64_t> ghost_free_;  // For each kSetGhost in the log: free amounts before it.
+  std::vector<PodList> ghost_pods_;  // For each kClearGhost in the log: the list that it emptied.
+  struct Mark {                      // One for each open fork.
     size_t log_size;
     uint64_t state_id;
   };
   std::vector<Mark> marks_;
-  uint64_t state_id_ = 0;  // 0: not named yet.
+  uint64_t state_id_ = 0;  // 0: no number has been assigned yet.
 };
 
 }  // namespace ebb

@@ -1,13 +1,12 @@
-// CowVector<T> is a vector cut into pages that copies share until one of them
-// writes.
+// CowVector<T> is a vector of pages that copies share until one of them writes to a page.
 //
 // A copy costs one reference count per page.  The first write to a page that is
-// shared copies that page; later writes cost one load and a compare.  Reading
-// never depends on how many copies were made.
+// shared copies that page; later writes cost one load and a compare.  The cost of
+// reading does not depend on the number of copies.
 //
-// Threads: as std::vector for each copy; different copies may be used by
-//          different threads at once although they share pages, because a
-//          shared page is never written.
+// Threads: each copy is as safe as a std::vector.  Different threads may use different
+//          copies at once although the copies share pages, because a shared page is
+//          never written.
 //
 // kPageSize: elements of a page, a power of two.  Small pages make first writes
 //            cheap, large pages make copies cheap.
@@ -48,12 +47,12 @@ class CowVector {
     return pages_[i / kPageSize]->items[i % kPageSize];
   }
 
-  // Elements from `i` to the end of its page, for reading in a row.
+  // Elements from `i` to the end of its page, contiguous.
   [[nodiscard]] const T* Run(size_t i) const { return &(*this)[i]; }
 
   T& Mutable(size_t i) { return Own(i / kPageSize)->items[i % kPageSize]; }
 
-  // New elements are T().  New pages are one blank page until they are written.
+  // New elements are T().  New pages share one blank page until they are written.
   void Resize(size_t size) {
     const size_t pages = (size + kPageSize - 1) / kPageSize;
     if (pages > pages_.size()) {
@@ -75,8 +74,8 @@ class CowVector {
   };
 
   void Share() {
-    // Relaxed: a new owner is made from an existing one, which keeps the page
-    // alive meanwhile; whoever hands the copy to a thread synchronizes.
+    // Relaxed: a new owner is made from an existing one, which keeps the page alive
+    // meanwhile.  A caller that hands the copy to another thread must synchronize.
     for (Page* page : pages_) page->owners.fetch_add(1, std::memory_order_relaxed);
   }
 
@@ -91,13 +90,13 @@ class CowVector {
 
   Page* Own(size_t index) {
     Page* const page = pages_[index];
-    // Acquire pairs with Drop: a count of one means that nobody else still reads.
+    // Acquire pairs with Drop: a count of one means that no other owner still reads.
     if (page->owners.load(std::memory_order_acquire) == 1) [[likely]]
       return page;
     return CopyPage(index);
   }
 
-  // Out of line, so that writing stays a few instructions wherever it is inlined.
+  // Out of line, so that an inlined write stays a few instructions.
   [[gnu::noinline, gnu::cold]] Page* CopyPage(size_t index) {
     Page* const copy = new Page(pages_[index]->items);
     Drop(std::exchange(pages_[index], copy));

@@ -1,10 +1,10 @@
-// DyingMachines: which nodes lose the machine that they run on.
+// DyingMachines: which nodes are about to lose the machine that they run on.
 //
 // A Machine (Cluster API, OpenShift) or a NodeClaim (Karpenter) that is being deleted takes its
-// node along.  It names the node; one that does not is the machine of the node with its provider
-// ID.  Machines that are not being deleted are not kept.
+// node with it.  It names its node; if it names none, its node is the one with its provider ID.
+// Machines that are not being deleted are ignored.
 //
-// Cost:    a hash look-up or two a call; nothing where no machine is being deleted.
+// Cost:    one or two hash look-ups per call; none if no machine is being deleted.
 // Threads: const methods may run concurrently.
 // Source:  cluster-api api/core/v1beta1 Machine; openshift/api machine/v1beta1 Machine;
 //          karpenter pkg/apis/v1 NodeClaim.
@@ -26,13 +26,13 @@ class DyingMachines {
  public:
   void Put(const objects::Machine& machine, Symbols& symbols);
   void Put(const objects::NodeClaim& claim, Symbols& symbols);
-  // Of objects that were put.
+  // REQUIRES: the same object was put.
   void Remove(const objects::Machine& machine, Symbols& symbols);
   void Remove(const objects::NodeClaim& claim, Symbols& symbols);
 
   [[nodiscard]] bool empty() const { return by_node_.empty() && by_provider_id_.empty(); }
-  // The machine of the node of this name and spec.providerID: "Machine ns/m", "NodeClaim c".
-  // Of several the first by name.  Null: none that is being deleted.
+  // The machine of the node with this name and spec.providerID: "Machine ns/m", "NodeClaim c".
+  // If there are several, the first by name.  Null if no machine of the node is being deleted.
   [[nodiscard]] const std::string* Of(TextId node_name, TextId provider_id) const;
 
  private:
@@ -44,7 +44,7 @@ class DyingMachines {
   void Drop(const Kind& machine, Symbols& symbols);
 
   Names by_node_;
-  Names by_provider_id_;  // Of machines that name no node.
+  Names by_provider_id_;  // Machines that name no node.
 };
 
 }  // namespace ebb

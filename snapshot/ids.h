@@ -1,5 +1,5 @@
-// Dense ids.  Each is an index into the tables of one Catalog (catalog.h) and a
-// type of its own, so that a node cannot be taken for a pod.
+// Dense ids.  Each id is an index into the tables of one Catalog (catalog.h).  Each kind of id
+// is a type of its own, so that a node's id cannot be used as a pod's.
 
 #ifndef EBB_SNAPSHOT_IDS_H_
 #define EBB_SNAPSHOT_IDS_H_
@@ -13,8 +13,8 @@ namespace ebb {
 enum class TextId : uint32_t {};         // Interned text (symbols.h).
 enum class NodeId : uint32_t {};         // Registration order, which is the order of the node list.
 enum class PodId : uint32_t {};          // Registration order.
-enum class PodShapeId : uint32_t {};     // All that a filter or a rule reads of a pod.
-enum class NodeShapeId : uint32_t {};    // All that a static filter reads of a node but its name.
+enum class PodShapeId : uint32_t {};     // Everything that a filter or a rule reads of a pod.
+enum class NodeShapeId : uint32_t {};    // Everything but the name that a static filter reads.
 enum class ConstraintsId : uint32_t {};  // nodeSelector, node affinity and tolerations of a pod.
 enum class FitClassId : uint32_t {};     // Constraints and requests of a pod.
 enum class ResourceId : uint32_t {};     // A column of the snapshot.
@@ -24,7 +24,7 @@ enum class DomainId : uint32_t {};       // A value of one topology key.
 enum class TableId : uint32_t {};        // A topology counter table.
 enum class ClaimId : uint32_t {};        // A PersistentVolumeClaim that some pod names.
 enum class RegistryId : uint32_t {};     // The domains that one kind of spread constraint counts.
-enum class FamilyId : uint32_t {};       // Pod shapes whose counter tables hang together.
+enum class FamilyId : uint32_t {};       // Pod shapes connected by common tables (PodShape).
 
 template <typename Id>
 constexpr size_t Index(Id id) {

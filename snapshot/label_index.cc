@@ -66,7 +66,7 @@ void LabelIndex::Candidates::Offer() {
     size += run.size();
     weight += index_->WeightOf(run);
   }
-  // Without weights both are 0.
+  // Without weights both weights are 0, and the sizes decide.
   if (std::pair(weight, size) >= std::pair(weight_, size_)) return;
   all_ = false;
   size_ = size;

@@ -1,6 +1,6 @@
-// LabelIndex finds the label sets that a selector may match without comparing it with
-// every one of them: a selector is compared with those alone that have a label or a key
-// that it asks for, whichever are fewest.
+// LabelIndex finds the label sets that a selector may match without comparing the selector with
+// every set.  It considers only the sets that have one of the labels, or a key, that the selector
+// requires, and picks the requirement that leaves the fewest sets.
 //
 // Cost:    Finish O(n log n) of all labels; Narrow O(values of the selector * log n).
 // Threads: const methods may run concurrently.
@@ -30,16 +30,16 @@ class LabelIndex {
  public:
   // Returns the set's number: how many were added before.
   uint32_t Add(std::span<const Label> labels);
-  // A label beside those of the set that was added last.
+  // Adds a label to the set that was added last.
   void AddLabel(Label label) { entries_.push_back({label, sets_ - 1}); }
-  // REQUIRES: after the last Add, before the first question.
+  // REQUIRES: called once, after the last Add and before the first Candidates.
   void Finish() { Finish({}); }
-  // `weights` by set: what Candidates::weight() adds up.
+  // `weights` has one weight per set, which Candidates::weight() adds up.
   void Finish(std::span<const uint32_t> weights);
 
   class CandidateUnion;
 
-  // Some of the sets, each once: among them are all that match what Narrow was told.
+  // Some of the sets, without duplicates, including every set that matches all calls of Narrow.
   class Candidates {
    public:
     explicit Candidates(const LabelIndex& index)
@@ -49,7 +49,7 @@ class LabelIndex {
     // Only sets that have one of the labels (key, value).  REQUIRES: no value twice.
     void Narrow(TextId key, std::span<const TextId> values);
     [[nodiscard]] size_t size() const { return size_; }
-    // The lowest that `matches`.
+    // The lowest number of a set for which `matches` returns true.
     template <typename Matches>
     [[nodiscard]] std::optional<uint32_t> First(Matches&& matches) const {
       std::optional<uint32_t> first;
@@ -63,7 +63,7 @@ class LabelIndex {
       }
       for (const std::span<const Entry> run : runs_) {
         if (run.empty()) continue;
-        // Of one label they are in the order of the sets.
+        // The entries of one label are in the order of the sets.
         const bool in_order = run.front().label == run.back().label;
         for (const Entry& entry : run) {
           if (first && entry.set >= *first) {
@@ -75,7 +75,7 @@ class LabelIndex {
       }
       return first;
     }
-    // Of all of them together.  REQUIRES: Finish was told weights.
+    // The sum of the candidates' weights.  REQUIRES: Finish was called with weights.
     [[nodiscard]] uint64_t weight() const { return weight_; }
     template <typename Found>
     void ForEach(Found&& found) const {
@@ -96,12 +96,12 @@ class LabelIndex {
     bool all_ = true;
     size_t size_;
     uint64_t weight_;
-    std::vector<std::span<const Entry>> runs_;     // The fewest so far.
-    std::vector<std::span<const Entry>> offered_;  // Those of one requirement.
+    std::vector<std::span<const Entry>> runs_;     // The fewest entries so far.
+    std::vector<std::span<const Entry>> offered_;  // The entries for one requirement.
   };
 
-  // Whoever is among one of many Candidates of one index.  Cost: O(entries of the index),
-  // however many were added.
+  // The union of many Candidates of one index.  Cost: O(entries of the index), however many
+  // Candidates were added.  ForEach may visit a set more than once.
   class CandidateUnion {
    public:
     void Add(const Candidates& candidates);
@@ -115,19 +115,19 @@ class LabelIndex {
 
    private:
     std::optional<Candidates> all_;
-    absl::flat_hash_map<const Entry*, size_t> runs_;  // The longest that begins there.
+    absl::flat_hash_map<const Entry*, size_t> runs_;  // The longest run that begins at the entry.
   };
 
  private:
-  // Entries of a key with any value, or of one label.
+  // The entries of a key with any value, or of one label.
   [[nodiscard]] std::span<const Entry> With(TextId key) const;
   [[nodiscard]] std::span<const Entry> With(Label label) const;
   [[nodiscard]] uint64_t WeightOf(std::span<const Entry> run) const;
 
   std::vector<Entry> entries_;  // Sorted by Finish.
   uint32_t sets_ = 0;
-  std::vector<uint64_t> weight_before_;  // By place in entries_, and at the end.
-  uint64_t weight_ = 0;                  // Of all sets.
+  std::vector<uint64_t> weight_before_;  // Prefix sums of weights, by place in entries_.
+  uint64_t weight_ = 0;                  // The sum over all sets.
 };
 
 }  // namespace ebb

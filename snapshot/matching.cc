@@ -30,7 +30,7 @@ bool IsAlphanumeric(char c) {
 
 bool IsLowerAlphanumeric(char c) { return IsAlphanumeric(c) && !(c >= 'A' && c <= 'Z'); }
 
-// Up to 63 letters, digits, '-', '_' and '.', at both ends a letter or digit.
+// At most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends.
 bool IsLabelName(std::string_view text) {
   return !text.empty() && text.size() <= 63 && IsAlphanumeric(text.front()) &&
          IsAlphanumeric(text.back()) && std::all_of(text.begin(), text.end(), [](char c) {
@@ -61,14 +61,14 @@ bool IsLabelKey(std::string_view text) {
   return IsDnsSubdomain(text.substr(0, slash)) && IsLabelName(text.substr(slash + 1));
 }
 
-// What labels.NewRequirement accepts beside the number of values: text that a label
-// can hold.  "-4" is not, so nothing is ever greater than it.
+// What labels.NewRequirement checks apart from the number of values: that the texts can be
+// labels.  "-4" cannot, so `Gt "-4"` matches nothing.
 bool CanBeLabels(const objects::Requirement& requirement) {
   return IsLabelKey(requirement.key) &&
          std::all_of(requirement.values.begin(), requirement.values.end(), IsLabelValue);
 }
 
-// What labels.NewRequirement accepts.
+// What labels.NewRequirement checks about the number of values, and that Gt and Lt have a number.
 bool HasRightValues(Operator op, const std::vector<objects::Text>& values) {
   switch (op) {
     case Operator::kIn:
@@ -87,7 +87,7 @@ bool HasRightValues(Operator op, const std::vector<objects::Text>& values) {
 LabelRequirement Compile(const objects::Requirement& from, Operator op, Symbols& symbols) {
   LabelRequirement to{.key = symbols.Intern(from.key), .op = op, .values = {}};
   if (op == Operator::kGt || op == Operator::kLt) {
-    to.bound = ParseInt64(from.values[0]).value();  // HasRightValues() has seen to it.
+    to.bound = ParseInt64(from.values[0]).value();  // HasRightValues() has checked it.
     return to;
   }
   for (const objects::Text value : from.values) to.values.push_back(symbols.Intern(value));
@@ -101,7 +101,7 @@ bool Contains(const std::vector<TextId>& sorted, TextId value) {
   return std::ranges::binary_search(sorted, value);
 }
 
-// Everything but Gt and Lt, which only node selectors have.
+// All operators but Gt and Lt, which only node selectors have.
 bool MatchesSet(const LabelRequirement& requirement, std::span<const Label> labels) {
   const std::optional<TextId> value = FindLabel(labels, requirement.key);
   switch (requirement.op) {
@@ -127,7 +127,7 @@ bool MatchesNumber(const LabelRequirement& requirement, std::span<const Label> l
   return requirement.op == Operator::kGt ? *value > requirement.bound : *value < requirement.bound;
 }
 
-// Adds one entry of matchFields to `term`; false if it does not parse.
+// Adds one entry of matchFields to `term`.  Returns false if the entry does not parse.
 bool CompileField(const objects::Requirement& field, Symbols& symbols, NodeSelectorTerm& term) {
   const std::optional<Operator> op = ParseOperator(field.op);
   if ((op != Operator::kIn && op != Operator::kNotIn) || field.values.size() != 1) return false;
@@ -135,14 +135,14 @@ bool CompileField(const objects::Requirement& field, Symbols& symbols, NodeSelec
     term.names.push_back({*op, symbols.Intern(field.values[0])});
     return true;
   }
-  // Any other field of a node reads as "".
+  // Any other field of a node reads as the empty text.
   const bool equal = field.values[0].empty();
   if (equal != (*op == Operator::kIn)) term.matches_nothing = true;
   return true;
 }
 
-// The names that a term asks for with In: the intersection of its entries;
-// nullopt: it asks for none.
+// The names that a term selects with In, as the intersection of its entries; nullopt if no
+// entry selects names with In.
 std::optional<std::vector<TextId>> NamesOf(const objects::NodeSelectorTerm& term,
                                            Symbols& symbols) {
   std::optional<std::vector<TextId>> names;
@@ -285,8 +285,8 @@ bool MatchesNodeTerm(const NodeSelectorTerm& term, TextId node_name, std::span<c
 
 namespace {
 
-// Whether the pod's author chose among the values of the label, which is called one of `keys`:
-// every way to a node asks for some of them.
+// Whether the pod's author chose among the values of the label, which has one of the names `keys`:
+// nodeSelector, or every term of the node affinity, selects values of it.
 bool NamesLabel(const objects::Pod& pod, std::initializer_list<std::string_view> keys) {
   const auto is_key = [&](std::string_view key) {
     return std::ranges::find(keys, key) != keys.end();

@@ -1,10 +1,10 @@
-// Matching: label selectors, node selectors, tolerations, on interned text.
+// Matching: label selectors, node selectors and tolerations, on interned text.
 //
-// These are the pure comparisons that both the snapshot's topology counters and
-// the filters of predicates/ are built from.
+// These pure comparisons are used by the snapshot's topology counters and by the filters
+// of predicates/.
 //
 // Cost:    matching O(requirements x log labels), no allocation.
-// Threads: matching is pure.  InternLabels and Compile* change the Symbols: one at a time.
+// Threads: matching is pure.  InternLabels and Compile* change the Symbols (symbols.h).
 // Source:  apimachinery labels.Requirement.Matches, metav1.LabelSelectorAsSelector,
 //          component-helpers nodeaffinity, api v1 Toleration.ToleratesTaint.
 
@@ -50,24 +50,24 @@ struct LabelRequirement {
 
 // A compiled metav1.LabelSelector.
 struct Selector {
-  bool nothing = false;                        // A nil selector.
-  std::vector<LabelRequirement> requirements;  // ANDed; none matches everything.
+  bool nothing = false;                        // A nil selector, which matches nothing.
+  std::vector<LabelRequirement> requirements;  // ANDed; an empty list matches everything.
 
   [[nodiscard]] bool Matches(std::span<const Label> labels) const;
   [[nodiscard]] bool MatchesEverything() const { return !nothing && requirements.empty(); }
   friend bool operator==(const Selector&, const Selector&) = default;
 };
 
-// What makes a selector unreadable: an operator that is none, In or NotIn without
-// values, Exists or DoesNotExist with values, a key or value that cannot be a
-// label's.  The message names the operator and the key.
+// Errors: InvalidArgument if the selector has an unknown operator, In or NotIn without
+// values, Exists or DoesNotExist with values, or a key or value that cannot be a
+// label's.  The message names the key and, if it is wrong, the operator.
 absl::Status CheckSelector(const objects::LabelSelector& selector);
 
 // Errors: as CheckSelector.
 absl::StatusOr<Selector> CompileSelector(const objects::LabelSelector& selector, Symbols& symbols);
 
 struct NodeSelectorTerm {
-  bool matches_nothing = false;  // Empty, or unparsable.
+  bool matches_nothing = false;  // The term is empty, or does not parse.
   std::vector<LabelRequirement> labels;
   struct NameRequirement {  // matchFields on metadata.name.
     Operator op;            // kIn or kNotIn.
@@ -78,42 +78,42 @@ struct NodeSelectorTerm {
 
 NodeSelectorTerm CompileNodeTerm(const objects::NodeSelectorTerm& term, Symbols& symbols);
 
-// `symbols` serves Gt and Lt, which read the label's text.
+// `symbols` is needed for Gt and Lt, which read the label's text.
 bool MatchesNodeTerm(const NodeSelectorTerm& term, TextId node_name, std::span<const Label> labels,
                      const Symbols& symbols);
 
-// nodeSelector, required node affinity and tolerations: all that decides where a
-// pod may run without looking at what runs there.
+// nodeSelector, required node affinity and tolerations: everything that decides where a
+// pod may run without looking at other pods.
 struct Constraints {
   struct Toleration {
-    TextId key;  // kNoText: any key.
+    TextId key;  // kNoText matches any key.
     TextId value;
-    bool exists;    // operator Exists.
-    TextId effect;  // kNoText: any effect.
+    bool exists;    // The operator is Exists.
+    TextId effect;  // kNoText matches any effect.
   };
   bool has_node_selector = false;
   LabelSet node_selector;
   bool has_node_affinity = false;
   std::vector<NodeSelectorTerm> terms;
-  std::vector<Toleration> tolerations;  // Operators that never match are left out.
-  bool names_a_node = false;            // matchFields, or the hostname label, are asked for.
+  std::vector<Toleration> tolerations;  // Without operators that never match.
+  bool names_a_node = false;            // Uses matchFields or the hostname label.
 
-  // Whether node selector or affinity name it, so that the author chose among them.
+  // Whether nodeSelector or affinity selects values of the label, so the author chose among them.
   bool names_os = false;            // kubernetes.io/os
   bool names_architecture = false;  // kubernetes.io/arch
-  // The operating system for which the pod was made: spec.os.name, else that of the node where it
-  // runs, unless names_os.  kNoText: not known.  No filter of the scheduler's reads it.
+  // The operating system for which the pod was made: spec.os.name; else, unless names_os, the
+  // system of the node where it runs; else kNoText (unknown).  No filter of the scheduler reads it.
   TextId os = kNoText;
 
-  // Every term asks for nodes by name (metadata.name In): the names, sorted.  None:
-  // the terms contradict each other.  Taken literally, also of terms that match nothing.
+  // True if every term names nodes (metadata.name In).  node_names then has the names, sorted; it
+  // is empty if the terms contradict each other.  Names count even in terms that match nothing.
   bool only_named_nodes = false;
   std::vector<TextId> node_names;
 };
 
 Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols);
-// Whether the pod says nothing of operating systems: it was made for that of the node where it
-// runs.
+// Whether the pod names no operating system, so that it was made for the system of the node where
+// it runs.
 bool TakesOsOfNode(const objects::Pod& pod);
 
 enum class TaintEffect : uint8_t { kNoSchedule, kNoExecute, kOther };
@@ -126,13 +126,13 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
-// nodeSelector and required node affinity.  `symbols`: as for MatchesNodeTerm.
+// Tests nodeSelector and required node affinity.  `symbols`: as for MatchesNodeTerm.
 bool MatchesNodeAffinity(const Constraints& constraints, TextId node_name,
                          std::span<const Label> labels, const Symbols& symbols);
 
 bool Tolerates(const Constraints& constraints, const Taint& taint);
 
-// True if every NoSchedule and NoExecute taint is tolerated.
+// Whether every NoSchedule and NoExecute taint is tolerated.
 bool ToleratesAll(const Constraints& constraints, std::span<const Taint> taints);
 
 }  // namespace ebb

@@ -1,6 +1,6 @@
 // NodeSet is a bit set over NodeIds that is read a word of 64 nodes at a time.
 //
-// Cost:    O(1) a bit; size/64 words of memory.
+// Cost:    O(1) per bit; size/64 words of memory.
 // Threads: as std::vector.
 
 #ifndef EBB_SNAPSHOT_NODE_SET_H_
@@ -28,7 +28,7 @@ class NodeSet {
     words_.resize((nodes + kNodesPerWord - 1) / kNodesPerWord);
   }
 
-  // Number of ids that the set ranges over, members or not.
+  // The number of ids that the set covers, members or not.
   [[nodiscard]] size_t range() const { return nodes_; }
   [[nodiscard]] std::span<const uint64_t> words() const { return words_; }
   [[nodiscard]] std::span<uint64_t> words() { return words_; }

@@ -24,16 +24,16 @@ constexpr std::string_view kDaemonSetPod = "cluster-autoscaler.kubernetes.io/dae
 constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
 constexpr std::string_view kScheduleAnyway = "ScheduleAnyway";
 
-// Seconds: where a pod says nothing, what the API server fills in.
+// Seconds; the API server's default if the pod names none.
 int64_t GracePeriodOf(const objects::Pod& pod) {
   return pod.termination_grace_period_s.value_or(30);
 }
 
-// Writes fields one after the other such that different fields make different
-// bytes: every text and every list is preceded by its length.
+// Writes fields one after the other so that different fields always give different
+// bytes: the length of every text and list is written first.
 class KeyWriter {
  public:
-  // Writes over what `key` held; Key() is what was written.
+  // Overwrites `key`.  Key() returns what was written so far.
   explicit KeyWriter(std::string& key)
       : key_(key), at_(key.data()), end_(key.data() + key.size()) {}
 
@@ -41,7 +41,7 @@ class KeyWriter {
     return {key_.data(), static_cast<size_t>(at_ - key_.data())};
   }
 
-  // Small numbers, which nearly all are, take a byte.
+  // A small number, as nearly all are, takes one byte.
   void Number(int64_t value) {
     if (end_ - at_ < kNumberBytes) Grow(kNumberBytes);
     if (value >= 0 && value < kLong) {
@@ -100,7 +100,7 @@ class KeyWriter {
       Number(each.excess);
     });
   }
-  // Resources by name: a builder may give them other ids later.
+  // Writes resources by name, because a builder may change their ids later.
   void Amounts(const Requests& requests, const Catalog& catalog) {
     Each(requests, [&](const ResourceQuantity& quantity) {
       Number(static_cast<int64_t>(Index(catalog.resource_name(quantity.resource))));
@@ -138,7 +138,7 @@ class KeyWriter {
   }
 
  private:
-  static constexpr int64_t kLong = 0xff;  // What stands before a number of eight bytes.
+  static constexpr int64_t kLong = 0xff;  // Marks a number of eight bytes.
   static constexpr ptrdiff_t kNumberBytes = 1 + sizeof(int64_t);
 
   [[gnu::noinline]] void Grow(size_t bytes) {
@@ -159,15 +159,15 @@ bool MattersToRules(std::string_view annotation) {
          annotation == kDoNotDisruptAnnotation || annotation == kDoNotEvictAnnotation;
 }
 
-// Where schedulers of gangs have the name of a pod's group, as a label or an annotation.
+// The labels or annotations in which gang schedulers put the name of a pod's group.
 constexpr auto kGangKeys = std::to_array<std::string_view>({
     "scheduling.k8s.io/group-name",   // Volcano.
-    "scheduling.x-k8s.io/pod-group",  // scheduler-plugins, and before:
+    "scheduling.x-k8s.io/pod-group",  // scheduler-plugins; its older name:
     "pod-group.scheduling.sigs.k8s.io",
     "kueue.x-k8s.io/pod-group-name",
 });
 
-// The name of the pod's gang; empty: it is of none.
+// The name of the pod's gang; empty if the pod belongs to none.
 objects::Text GangOf(const objects::Pod& pod) {
   if (!pod.scheduling_group.empty()) return pod.scheduling_group;
   for (const std::string_view key : kGangKeys) {
@@ -205,7 +205,7 @@ void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
   write.Text(pod.phase);
 }
 
-// All that SumPodRequests (pod_requests.h) reads.
+// Writes every amount that SumPodRequests (pod_requests.h) reads.
 void WriteAmounts(KeyWriter& write, const objects::Pod& pod) {
   const auto container = [&](const objects::Container& each) {
     write.Text(each.name);
@@ -229,8 +229,8 @@ void WriteAmounts(KeyWriter& write, const objects::Pod& pod) {
   write.Amounts(pod.claimed);
 }
 
-// Nothing that decides depends on such a volume.  The API server gives nearly every pod one with
-// a name of its own, the token of its service account ("kube-api-access-x2x4q").
+// Whether no decision depends on the volume.  The API server gives nearly every pod such a volume
+// with a unique name, the token of its service account ("kube-api-access-x2x4q").
 bool BringsDataAlone(const objects::Volume& volume) {
   return volume.source == "projected" || volume.source == "configMap" ||
          volume.source == "secret" || volume.source == "downwardAPI";
@@ -284,7 +284,7 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
     write.Number(volume.read_only);
     ephemeral |= volume.source == "ephemeral";
   }
-  if (ephemeral) {  // Its claims carry the pod's name and must be owned by it.
+  if (ephemeral) {  // Their claims are named after the pod, and the pod must own them.
     write.Text(pod.meta.name);
     write.Text(pod.meta.uid);
   }
@@ -297,7 +297,7 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
   const bool on_node = !pod.node_name.empty();
   if (!pod.not_understood.empty()) write.Number(on_node);
   write.Number(on_node ? 0 : static_cast<int64_t>(pod.spec_digest));
-  // Whose it is says whether the pod waits for a node.
+  // Which scheduler it is decides whether the pod waits for a node.
   const bool matters = !on_node && pod.scheduling == objects::Scheduling::kUnprocessed;
   write.Text(matters ? pod.scheduler_name : objects::Text());
 }
@@ -325,8 +325,8 @@ SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
   return SafeToEvict::kOther;
 }
 
-// The names in an annotation that is split at commas and not trimmed, as the autoscaler
-// does.
+// The names in an annotation.  As in the autoscaler, it is split at commas and names are not
+// trimmed.
 absl::flat_hash_set<std::string_view> NamesIn(std::string_view annotation) {
   absl::flat_hash_set<std::string_view> names;
   while (true) {
@@ -443,7 +443,7 @@ absl::StatusOr<PendingAffinityTerm> CompileTerm(const objects::PodAffinityTerm& 
   return term;
 }
 
-// None if one of them does not parse: the scheduler then drops the others too.
+// Returns no terms if one of them does not parse: the scheduler then drops the others too.
 std::vector<PendingAffinityTerm> CompileTerms(const std::vector<objects::PodAffinityTerm>& from,
                                               std::string_view field, Symbols& symbols,
                                               PodShape& shape) {
@@ -459,7 +459,7 @@ std::vector<PendingAffinityTerm> CompileTerms(const std::vector<objects::PodAffi
   return terms;
 }
 
-// The scheduler ANDs the pod's values for matchLabelKeys with the selector.  A nil
+// Adds the pod's values for matchLabelKeys to the selector, as the scheduler does.  A nil
 // selector still matches nothing.
 void AddMatchLabelKeys(const objects::TopologySpreadConstraint& from, const PodShape& shape,
                        Symbols& symbols, Selector& selector) {
@@ -503,7 +503,7 @@ std::optional<PendingSpread> CompileSpread(const objects::TopologySpreadConstrai
   return std::nullopt;
 }
 
-// A constraint that does not parse keeps the pod from no node, and is passed over.
+// Ignores constraints that do not parse, because they keep the pod off no node.
 std::vector<SoftSpread> CompileSoftSpread(const objects::Pod& pod, Symbols& symbols,
                                           const PodShape& shape) {
   std::vector<SoftSpread> constraints;
@@ -529,8 +529,8 @@ void AddWeighted(int64_t weight, const PendingAffinityTerm& from, TextId own_nam
   }
 }
 
-// None if one of them does not parse, as with required terms; the reader has then said that the pod
-// is not understood.
+// Adds no terms if one of them does not parse, as for required terms.  The reader has then already
+// marked the pod as not understood.
 void AddPreferred(const std::vector<objects::PreferredPodTerm>& preferred, int64_t sign,
                   Symbols& symbols, TextId own_namespace, std::vector<WeightedPodTerm>& terms) {
   const size_t before = terms.size();
@@ -544,7 +544,7 @@ void AddPreferred(const std::vector<objects::PreferredPodTerm>& preferred, int64
   }
 }
 
-// As the node's status names it.  Source: imagelocality, normalizedImageName.
+// The name as a node's status has it.  Source: imagelocality, normalizedImageName.
 TextId ImageNamed(objects::Text name, Symbols& symbols) {
   constexpr auto npos = objects::Text::npos;
   const size_t tag = name.rfind(':');
@@ -565,7 +565,7 @@ void CompileImages(const objects::Pod& pod, Symbols& symbols, Preferences& prefe
   }
 }
 
-// Null: there are none.
+// Null if the pod has no preferences.
 std::shared_ptr<const Preferences> CompilePreferences(
     const objects::Pod& pod, const std::vector<PendingAffinityTerm>& required, Symbols& symbols,
     const PodShape& shape) {
@@ -653,7 +653,7 @@ std::optional<PodShapeId> PodShapes::FindAlike(const objects::Pod& pod, TextId n
 }
 
 void PodShapes::RememberAlike(PodShapeId shape) {
-  // Of clusters with more kinds of pods those that come now are remembered.
+  // In a cluster with more kinds of pods, the most recent ones are remembered.
   constexpr size_t kRemembered = 4096;
   if (alike_.size() == kRemembered) alike_.clear();
   alike_.emplace(alike_key_.substr(0, alike_size_), shape);
@@ -691,8 +691,8 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
   return shape;
 }
 
-// Claims that spec.volumes names.  Those made for one pod (ephemeral) do not count
-// as uses: the scheduler looks at persistentVolumeClaim alone.
+// Collects the claims that spec.volumes names.  An ephemeral volume's claim does not count
+// as a use: the scheduler looks at persistentVolumeClaim only.
 void PodShapes::CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape) {
   Symbols& symbols = *catalog.symbols_;
   absl::flat_hash_set<ClaimId> known;

@@ -1,10 +1,10 @@
-// PodShapes interns pods: pods that no filter and no rule can tell apart share one
-// PodShape.  Compiles a shape when it is new.
+// PodShapes interns pods: pods that no filter and no rule can distinguish share one
+// PodShape.  It compiles a shape when its first pod is added.
 //
-// Topology terms are compiled only half way, since which tables they become
-// depends on namespaces and pods still to come: TopologyTables finishes them.
+// Topology terms are compiled only in part, because their counter tables depend on
+// namespaces and pods that are added later.  TopologyTables finishes them.
 //
-// Cost:    known shape: one pass over the pod's fields and one hash.
+// Cost:    for a known shape: one pass over the pod's fields and one hash.
 // Threads: none.
 
 #ifndef EBB_SNAPSHOT_POD_SHAPES_H_
@@ -34,7 +34,7 @@ struct PendingAffinityTerm {
 };
 
 struct PendingSpread {
-  Selector selector;  // With the pod's values for matchLabelKeys.
+  Selector selector;  // Includes the pod's values for matchLabelKeys.
   TextId topology_key;
   int32_t max_skew;
   int32_t min_domains;
@@ -42,7 +42,7 @@ struct PendingSpread {
   bool honor_taints;
 };
 
-// By PodShapeId, beside the shape.
+// The topology terms of one shape, stored by PodShapeId.
 struct PendingTopology {
   std::vector<PendingAffinityTerm> affinity;
   std::vector<PendingAffinityTerm> anti_affinity;
@@ -53,7 +53,7 @@ struct PendingTopology {
   }
 };
 
-// What a pod on a node holds, interned: the fields of PodShape.
+// The resources that a pod on a node holds, with interned names, as PodShape has them.
 struct HeldRequests {
   Requests charge;
   bool counts_otherwise = false;
@@ -62,34 +62,34 @@ struct HeldRequests {
   friend bool operator==(const HeldRequests&, const HeldRequests&) = default;
 };
 
-// A pod's requests, interned: the fields of PodShape.
+// A pod's requests, with interned names, as PodShape has them.
 struct PodRequests {
   Requests fit;
   CpuAndMemory scored_incoming;
-  HeldRequests held;  // By Kubernetes 1.36.
-  // By 1.37, where that is not the same.
+  HeldRequests held;  // By the rules of Kubernetes 1.36.
+  // By the rules of 1.37, if that differs.
   std::optional<HeldRequests> held_137;
 };
 
 class PodShapes {
  public:
-  // `node_os` is the operating system of the node where the pod runs; kNoText: it is not known, or
-  // all nodes have the same.
+  // `node_os` is the operating system of the node where the pod runs; kNoText if it is unknown, or
+  // if all nodes have the same system.
   PodShapeId Intern(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
                     TextId node_os = kNoText);
-  // The same pod's shape where it is found to run on a node with `node_os`.  Intern() does not
-  // find what was made here.
+  // The shape of the same pod on a node with operating system `node_os`.  Intern() does not find
+  // shapes that were made here.
   PodShapeId OnNodeWith(TextId node_os, PodShapeId shape, Catalog& catalog);
 
-  // Shapes hold what their pods hold by 1.37, those that come too.
+  // From now on, shapes hold what their pods hold by the rules of 1.37, including new shapes.
   void HoldBy137(Catalog& catalog);
-  // Whether that changes some shape.
+  // Whether the rules of 1.37 change any shape.
   [[nodiscard]] bool any_held_137() const { return !held_137_.empty(); }
 
-  // The shape of one that was remembered of late and says all the same: its amounts need not be
-  // summed.
+  // The shape of a recently remembered pod with exactly the same fields, whose amounts then need
+  // not be summed; nullopt if none exists.
   std::optional<PodShapeId> FindAlike(const objects::Pod& pod, TextId node_os = kNoText);
-  // Remembers the pod of the last FindAlike(), which found none.
+  // Remembers the pod of the last FindAlike(), which returned nullopt.
   void RememberAlike(PodShapeId shape);
 
   [[nodiscard]] const std::vector<PendingTopology>& pending() const { return pending_; }
@@ -106,18 +106,18 @@ class PodShapes {
   using Map = absl::flat_hash_map<std::string, Id, TextHash, std::equal_to<>>;
 
   Map<PodShapeId> shapes_;
-  Map<PodShapeId> alike_;  // By all that the pod says, its name, times and node apart.
+  Map<PodShapeId> alike_;  // By all fields of the pod but its name, times and node.
   Map<ConstraintsId> constraints_;
   Map<FitClassId> fit_classes_;
   std::vector<PendingTopology> pending_;
   bool holds_by_137_ = false;
   absl::flat_hash_map<PodShapeId, HeldRequests> held_137_;
-  // OnNodeWith's.
+  // The results of OnNodeWith.
   absl::flat_hash_map<std::pair<PodShapeId, TextId>, PodShapeId> shapes_on_os_;
   absl::flat_hash_map<std::pair<ConstraintsId, TextId>, ConstraintsId> constraints_on_os_;
   std::string key_;  // Reused.
   std::string alike_key_;
-  size_t alike_size_ = 0;  // Of what alike_key_ holds of the last one.
+  size_t alike_size_ = 0;  // The length of the last key in alike_key_.
 };
 
 }  // namespace ebb

@@ -43,7 +43,7 @@ uint64_t SelectorIndex::Weight(std::span<const ShapeTrait> traits) const {
   return weight;
 }
 
-// As LabelIndex::Candidates::Narrow.
+// Uses the same rule as LabelIndex::Candidates::Narrow.
 std::vector<ShapeTrait> SelectorIndex::FewestTraits(std::span<const PodMatcher> matchers) const {
   std::vector<ShapeTrait> fewest = {Trait(kEveryShape, kAnyValue)};
   uint64_t weight = Weight(fewest);

@@ -1,25 +1,26 @@
-// Which selectors may match a pod shape, and which shapes a selector may match, while shapes and
-// selectors come and selectors go.
+// Which selectors may match a pod shape, and which shapes a selector may match, while shapes are
+// added and selectors are added, changed and removed.
 //
 //   ShapeIndex shapes;
 //   SelectorIndex budgets(shapes, /*kinds=*/1);
 //   shapes.Add(shape);                     // Each shape once, in the order of the ids.
-//   budgets.Add({&matcher, 1});            // Selectors have numbers from 0 on.
-//   budgets.CountShape(shape);             // Of each shape that comes later, after shapes.Add().
+//   budgets.Add({&matcher, 1});            // Selectors are numbered from 0.
+//   budgets.CountShape(shape);             // For each later shape, after shapes.Add().
 //   budgets.ForEachSelector(shape, [&](uint32_t selector) { Look(selector); });
 //
-// ShapeMatches (shape_matches.h) answers the same for all shapes at once when a catalog is built.
+// ShapeMatches (shape_matches.h) answers the same questions in bulk when a catalog is built.
 //
-// How it works: a selector can match those shapes alone that have a label, a key or a namespace
-// that it asks for.  Each selector hangs at the traits that fewest shapes have when it comes: one
-// of the labels `key in (values)`, a key, or a namespace of a list.  A shape has one value of a
-// key and one namespace, so it has at most one of the traits at which a selector hangs.
+// How it works: a selector can match only shapes that have a label, a key or a namespace that
+// it requires.  Each selector is registered under the traits that the fewest shapes have at that
+// time: all labels of one `key in (values)`, a key, or all namespaces of a list.  A shape has
+// one value for a key and one namespace, so it has at most one trait of a selector.
 //
-// Limits:  `most` of a kind is never less than what ShapeMatches::Most adds up to over the same
-//          shapes and selectors, which is the smallest number over all that a selector asks for.
+// Limits:  `most` of a kind is never less than the sum of ShapeMatches::Most over the same
+//          shapes and selectors, which takes the smallest number over all of a selector's
+//          requirements.
 // Cost:    a shape O(labels + selectors that may match it); a selector O(values + namespaces).
 //          Remove O(selectors).
-// Memory:  a number for each label, key and namespace of each shape, one for each trait of each
+// Memory:  a number for each label, key and namespace of each shape, and for each trait of each
 //          selector.
 // Threads: none; const methods may run concurrently.
 
@@ -39,15 +40,15 @@
 
 namespace ebb {
 
-// A label, a key with any value, a namespace, or what all shapes have.
+// A label, a key with any value, a namespace, or the trait that every shape has.
 enum class ShapeTrait : uint64_t {};
 
 class ShapeIndex {
  public:
-  // The next shape: its id is size().
+  // Adds the next shape, whose id is size().
   void Add(const PodShape& shape);
   [[nodiscard]] size_t size() const { return size_; }
-  // Their ids, ascending.
+  // The ids of the shapes that have the trait, ascending.
   [[nodiscard]] std::span<const PodShapeId> With(ShapeTrait trait) const;
 
  private:
@@ -57,21 +58,21 @@ class ShapeIndex {
 
 class SelectorIndex {
  public:
-  // `shapes` must outlive it.  Selectors are counted by kind, from 0 on.
+  // `shapes` must outlive this index.  Selectors are counted by kind, from 0 to kinds - 1.
   explicit SelectorIndex(const ShapeIndex& shapes, size_t kinds = 1)
       : shapes_(&shapes), most_(kinds) {}
 
-  // A selector matches what all of `matchers` match.  Its number is size().
+  // Adds a selector, which matches a shape if all of `matchers` do.  Its number is size().
   void Add(std::span<const PodMatcher> matchers, size_t kind = 0);
-  // It asks for something else from now on.
+  // Changes the matchers of a selector.
   void Replace(uint32_t selector, std::span<const PodMatcher> matchers);
-  // Those behind it move up by one.
+  // Removes a selector.  The numbers of all later selectors fall by one.
   void Remove(uint32_t selector);
   [[nodiscard]] size_t size() const { return selectors_.size(); }
 
-  // After `shape` was added to the ShapeIndex.
+  // Must be called for each new shape, after it was added to the ShapeIndex.
   void CountShape(const PodShape& shape);
-  // How many shapes the selectors of a kind may match, together.
+  // The number of (selector, shape) pairs of this kind that may match.
   [[nodiscard]] uint64_t most(size_t kind = 0) const { return most_[kind]; }
 
   // Calls `found`(number) with each selector that may match, in ascending order.
@@ -87,7 +88,7 @@ class SelectorIndex {
 
  private:
   struct Hanging {
-    std::vector<ShapeTrait> at;  // Of which a shape has one at most.
+    std::vector<ShapeTrait> at;  // A shape has at most one of these.
     size_t kind = 0;
   };
   [[nodiscard]] uint64_t Weight(std::span<const ShapeTrait> traits) const;

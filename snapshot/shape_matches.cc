@@ -14,7 +14,7 @@ namespace {
 // A namespace is indexed as one more label.  No text has this id.
 constexpr TextId kNamespace{std::numeric_limits<uint32_t>::max()};
 
-// Equal where no selector can tell two shapes apart.
+// Equal for two shapes that no selector can distinguish.
 std::string WhatSelectorsRead(const PodShape& shape) {
   std::string key;
   key.reserve(sizeof(TextId) * (1 + 2 * shape.labels.size()));

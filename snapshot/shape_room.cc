@@ -28,7 +28,7 @@ void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape) {
   const ResourceQuantity* const charge_end = charge + shape.charge_requests.size();
   // Both lists are sorted, and neither holds kPods.
   while (fit != fit_end || charge != charge_end) {
-    // What is not in a list comes after all that is.
+    // A resource that is not in a list counts as coming after all others.
     constexpr ResourceId kLast{~uint32_t{0}};
     const ResourceId needed = fit != fit_end ? fit->resource : kLast;
     const ResourceId charged = charge != charge_end ? charge->resource : kLast;

@@ -24,13 +24,13 @@ constexpr Text kMigratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins"
 constexpr Text kNoProvisioner = "kubernetes.io/no-provisioner";
 constexpr Text kDeviceClassPrefix = "deviceclass.resource.kubernetes.io/";
 
-constexpr std::pair<Text, Text> kZoneLabels[] = {  // Label, and its GA name.
+constexpr std::pair<Text, Text> kZoneLabels[] = {  // A label and its GA name.
     {kBetaZoneLabel, kZoneLabel},
     {kBetaRegionLabel, kRegionLabel},
     {kZoneLabel, kZoneLabel},
     {kRegionLabel, kRegionLabel}};
 
-// The old annotation has precedence.
+// The storage class.  The old annotation has precedence over the field.
 Text ClassOf(const objects::ObjectMeta& meta, Text spec) {
   return FindValue(meta.annotations, kBetaStorageClass).value_or(spec);
 }
@@ -56,7 +56,7 @@ AttachableVolume MakeMigrated(const InTreePlugin& plugin, Text handle, Symbols& 
   return volume;
 }
 
-// Adds to a list of volumes what it does not have yet.
+// Adds volumes to a list, without duplicates.
 class VolumesOnce {
  public:
   explicit VolumesOnce(std::vector<AttachableVolume>& volumes) : volumes_(volumes) {
@@ -71,7 +71,7 @@ class VolumesOnce {
   absl::flat_hash_set<TextId> ids_;
 };
 
-// Whether it parses as a field selector; only then does the term count.
+// Whether the fields parse as a field selector.  If not, the scheduler ignores the term.
 bool FieldsParse(const std::vector<objects::Requirement>& fields) {
   return std::all_of(fields.begin(), fields.end(), [](const objects::Requirement& field) {
     return (field.op == "In" || field.op == "NotIn") && field.values.size() == 1;
@@ -96,7 +96,7 @@ VolumeAffinity CompileAffinity(const objects::NodeSelector& selector, Symbols& s
   return affinity;
 }
 
-// The zones that "z1__z2" lists; nothing where one of them is empty.
+// The zones that a label like "z1__z2" lists; none if one of them is empty.
 std::vector<TextId> ZonesOf(Text label, Symbols& symbols) {
   constexpr Text kBlanks = " \t\n\v\f\r";
   std::vector<TextId> zones;
@@ -124,7 +124,7 @@ std::vector<VolumeZoneLabel> ZoneLabelsOf(const objects::ObjectMeta& meta, Symbo
   return labels;
 }
 
-// Under which driver and handle the volume counts, and what migration makes of it.
+// Sets the driver and handle under which the volume counts, and the results of CSI migration.
 void SetSource(const objects::PersistentVolume& from, VolumeInfo& to, Symbols& symbols) {
   if (from.source == "csi") {
     to.is_csi = true;
@@ -178,7 +178,7 @@ void AddMigratedDisk(const objects::Volume& from, VolumesOnce& attachables, PodV
   }
 }
 
-// As VolumesOfClass promises.
+// Sorts as VolumesOfClass documents.
 void SortVolumes(std::vector<const VolumeInfo*>& volumes) {
   const auto reserved = std::ranges::stable_partition(
       volumes, [](const VolumeInfo* volume) { return !volume->claim.has_value(); });
@@ -188,11 +188,11 @@ void SortVolumes(std::vector<const VolumeInfo*>& volumes) {
   });
 }
 
-// Whether some volume of a class that is reserved for nobody may be bound to a claim,
-// wherever it is.  Claims that ask for the same are answered once.
+// Whether some unreserved volume of a class may be bound to a claim, regardless of nodes.
+// Results are cached for claims with equal requirements.
 class FreeVolumes {
  public:
-  // `volumes` as VolumesOfClass promises.
+  // `volumes` are sorted as VolumesOfClass documents.
   explicit FreeVolumes(std::span<const VolumeInfo* const> volumes)
       : volumes_(volumes.begin(), std::ranges::partition_point(volumes, [](const VolumeInfo* v) {
                    return !v->claim.has_value();
@@ -227,7 +227,7 @@ class FreeVolumes {
 
   std::span<const VolumeInfo* const> volumes_;
   absl::flat_hash_map<std::tuple<TextId, TextId, int64_t, std::vector<TextId>>, bool> known_;
-  std::optional<LabelIndex> labels_;  // Of volumes_, by place.
+  std::optional<LabelIndex> labels_;  // One set for each of volumes_.
 };
 
 }  // namespace
@@ -314,7 +314,7 @@ void Storage::Put(const objects::StorageClass& from, Symbols& symbols) {
   for (const objects::TopologyTerm& term : from.allowed_topologies) {
     std::vector<LabelRequirement> requirements;
     for (const auto& [key, values] : term) {
-      if (values.empty()) {  // Does not parse; the term matches nothing.
+      if (values.empty()) {  // The term does not parse, so it matches nothing.
         requirements.clear();
         break;
       }
@@ -353,7 +353,7 @@ void Storage::Put(const objects::VolumeAttachment& attachment, Symbols& symbols)
       {symbols.Intern(attachment.attacher), symbols.Intern(*attachment.volume_name)});
 }
 
-// A capacity that no node can reach or that tells no size is ignored.
+// Ignores a capacity that no node can use, or that has no size.
 void Storage::Put(const objects::CsiStorageCapacity& from, Symbols& symbols) {
   const std::optional<int64_t> size =
       from.maximum_volume_size_bytes ? from.maximum_volume_size_bytes : from.capacity_bytes;
@@ -416,7 +416,7 @@ uint32_t Storage::AddVolumesOf(const objects::Pod& pod, Symbols& symbols) {
   return static_cast<uint32_t>(asked_volumes_.size());
 }
 
-// A claim without a volume counts as the one that its class will provision.
+// A claim without a volume counts as the volume that its class will provision.
 void Storage::ConnectClaim(ClaimInfo& claim, Symbols& symbols) const {
   if (const auto it = volumes_by_name_.find(claim.volume_name); it != volumes_by_name_.end()) {
     claim.volume = it->second;
@@ -432,7 +432,7 @@ void Storage::ConnectClaim(ClaimInfo& claim, Symbols& symbols) const {
   const Text provisioner = symbols.Text(claim.class_info->provisioner);
   if (provisioner.empty() || IsUncountedPlugin(provisioner)) return;
   const InTreePlugin* plugin = InTreePluginNamed(provisioner);
-  // No handle that a driver gives starts like this.
+  // No driver's handle starts like this.
   const std::string handle = absl::StrCat("(unbound)", Absl(symbols.Text(claim.namespace_name)),
                                           "/", Absl(symbols.Text(claim.name)));
   claim.attachable = plugin == nullptr ? MakeAttachable(provisioner, handle, symbols)
@@ -481,7 +481,7 @@ void Storage::Connect(Symbols& symbols) {
     const auto [it, is_new] =
         free_volumes.try_emplace(claim.storage_class, VolumesOfClass(claim.storage_class));
     if (it->second.HasAnyFor(claim)) continue;
-    // It need not be asked again for each node.
+    // No volume suits the claim anywhere, so nodes need not be tested for it.
     if (!claim.selector) claim.selector.emplace();
     claim.selector->nothing = true;
   }

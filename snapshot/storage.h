@@ -1,15 +1,15 @@
 // Storage is the part of a Catalog that the storage filters read: volumes, claims,
-// classes, drivers and attachments, with names resolved, and what each pod shape
-// mounts of them.
+// classes, drivers and attachments, with names resolved, and the volumes that each pod
+// shape mounts.
 //
-// Filled by SnapshotBuilder in any order of kinds, then connected once.  From then on only a
-// LiveSnapshot changes it: nodes' drivers and attachments in place, all else by filling
-// another one for the same pods.  A plan does not bind volumes: a claim that is unbound
-// stays unbound while pods are moved in a simulation, as in the autoscaler.
+// SnapshotBuilder fills it, with kinds in any order, and connects it once.  After that only a
+// LiveSnapshot changes it, in place or by filling another Storage for the same pods (Effect).  A
+// plan does not bind volumes: an unbound claim stays unbound while pods are moved in a
+// simulation, as in the autoscaler.
 //
 // Cost:      Add: some hash look-ups; Connect: linear.
 // Threads:   const methods may run concurrently.
-// Ownership: pointers in here point into the same Storage.
+// Ownership: pointers in a Storage point into the same Storage.
 // Source:    kubernetes pkg/scheduler/framework/plugins/{volumerestrictions,
 //            nodevolumelimits,volumebinding,volumezone}, component-helpers
 //            storage/volume and storage/ephemeral.
@@ -43,63 +43,63 @@ namespace ebb {
 
 class Storage {
  public:
-  // Driver and pool -> ResourceSlices of it.
+  // (driver, pool) -> the number of ResourceSlices of the pool.
   using DevicePools = std::map<std::pair<std::string, std::string>, size_t>;
 
-  // Errors: InvalidArgument naming the object: it has no name or occurs twice.
+  // Errors: InvalidArgument, naming the object, if it has no name or was added before.
   absl::Status Add(const objects::StorageObject& object, Symbols& symbols);
 
-  // Keeps what filters read of the pod's volumes.  0: nothing.
+  // Stores the fields of the pod's volumes that filters read.  Returns 0 if there are none.
   uint32_t AddVolumesOf(const objects::Pod& pod, Symbols& symbols);
 
-  // Resolves names.  Call once, when all is added.
+  // Resolves names.  Must be called once, after everything was added.
   void Connect(Symbols& symbols);
 
-  // The same for what AddVolumesOf kept last, afterwards.
+  // Connect for the last pod of AddVolumesOf, after Connect.
   void ConnectLastVolumes();
 
-  // What a change of an object after Connect takes.
+  // How an object that changes after Connect can be applied.
   enum class Effect : uint8_t {
-    kInPlace,  // Replace() and Remove().
-    kAnew,     // Another storage, from WithoutObjects().
-    kShapes,   // Shapes of pods depend on it too.
+    kInPlace,  // By Replace() and Remove().
+    kAnew,     // By filling another Storage, made with WithoutObjects().
+    kShapes,   // By rebuilding the catalog, because shapes of pods depend on it.
   };
   static Effect EffectOf(const objects::StorageObject& object);
-  // Of kInPlace.  `old` is there; null: none of that name is.
+  // For kInPlace.  `old` is the stored object of the same name; null if none exists.
   void Replace(const objects::StorageObject* old, const objects::StorageObject& object,
                Symbols& symbols);
   void Remove(const objects::StorageObject& object, Symbols& symbols);
-  // One that is to be filled and connected, for what AddVolumesOf kept in this one.
+  // A Storage with the pods' volumes of this one and no objects, to be filled and connected.
   [[nodiscard]] Storage WithoutObjects() const;
 
   // REQUIRES: index > 0.
   [[nodiscard]] const PodVolumes& volumes(uint32_t index) const { return pod_volumes_[index - 1]; }
 
-  // Null: there is none.
+  // Null if there is no such CSINode.
   [[nodiscard]] const CsiNodeInfo* FindCsiNode(TextId node) const;
-  // spec.preventPodSchedulingIfMissing of the CSIDriver, of some of them.
+  // Whether the CSIDriver of this name, or any CSIDriver, sets preventPodSchedulingIfMissing.
   [[nodiscard]] bool PreventsScheduling(TextId driver) const {
     return preventing_drivers_.contains(driver);
   }
   [[nodiscard]] bool SomePreventScheduling() const { return !preventing_drivers_.empty(); }
-  // Volumes that some VolumeAttachment holds on the node, each once.
+  // Volumes that some VolumeAttachment attaches to the node, without duplicates.
   [[nodiscard]] std::span<const AttachableVolume> AttachedTo(TextId node) const;
-  // First the unreserved volumes, by capacity; then the others, by claim; equals as in the input.
+  // Unreserved volumes by capacity, then reserved volumes by claim; equal ones in input order.
   [[nodiscard]] std::span<const VolumeInfo* const> VolumesOfClass(TextId storage_class) const;
-  // The pools of devices that drivers offer on the node alone: driver and pool, sorted, each once.
-  // Null: there is none.
+  // The pools of devices that exist on this node only, sorted by driver and pool.
+  // Null if there are none.
   [[nodiscard]] const DevicePools* PoolsOf(TextId node) const;
   [[nodiscard]] bool HasPools() const { return !pools_of_.empty(); }
   [[nodiscard]] const DyingMachines& dying_machines() const { return dying_machines_; }
   [[nodiscard]] const std::vector<StorageCapacity>& capacities() const { return capacities_; }
 
-  // Zone and region labels, beta and GA: a node with none of them is in every zone.
+  // The zone and region labels, beta and GA.  A node without any of them is in every zone.
   [[nodiscard]] const std::array<TextId, 4>& zone_labels() const { return zone_labels_; }
 
-  // The DeviceClass through which an extended resource is allocated; kNoText: none.
+  // The DeviceClass through which an extended resource is allocated; kNoText if none exists.
   [[nodiscard]] TextId DeviceClassOf(TextId resource) const;
 
-  // What is known of a claim that a pod of the namespace names: "ResourceClaim ns/gpu is
+  // The state of a claim that a pod of the namespace names: "ResourceClaim ns/gpu is
   // not allocated".
   [[nodiscard]] std::string Describe(TextId namespace_name, const PodResourceClaimInfo& claim,
                                      const Symbols& symbols) const;
@@ -142,7 +142,7 @@ class Storage {
   std::deque<StorageClassInfo> classes_;
   std::vector<StorageCapacity> capacities_;
   absl::flat_hash_map<TextId, std::vector<Attachment>> attachments_;  // By node.
-  std::vector<PodVolumes> asked_volumes_;  // As pods name them: not connected.
+  std::vector<PodVolumes> asked_volumes_;  // As in the pods, not connected.
   std::vector<PodVolumes> pod_volumes_;
 
   absl::flat_hash_map<TextId, const VolumeInfo*> volumes_by_name_;

@@ -1,5 +1,5 @@
-// What the storage filters read of volumes, claims, classes, drivers and pods, with texts as
-// ids (storage.h holds them and resolves their names).
+// The fields of volumes, claims, classes, drivers and pods that the storage filters read, with
+// texts as ids.  storage.h holds them and resolves their names.
 //
 // Source: kubernetes pkg/scheduler/framework/plugins/{volumerestrictions,
 //         nodevolumelimits,volumebinding,volumezone}.
@@ -20,7 +20,7 @@
 namespace ebb {
 
 // spec.nodeAffinity.required of a volume.  matchFields are parsed but, as in the
-// scheduler, never compared: a term with nothing else matches every node.
+// scheduler, never compared: a term that has only matchFields matches every node.
 struct VolumeAffinity {
   bool everywhere = true;
   Constraints terms;
@@ -34,13 +34,13 @@ struct VolumeAffinity {
 struct AttachableVolume {
   TextId id;  // "driver/handle".
   TextId driver;
-  bool migrated = false;  // An in-tree volume, which is the driver's only where there is a CSINode.
+  bool migrated = false;  // An in-tree volume: the driver serves it only if there is a CSINode.
 };
 
-// What one zone or region label of a volume asks of a node.
+// The requirement that one zone or region label of a volume puts on nodes.
 struct VolumeZoneLabel {
   TextId key;
-  TextId ga_key;  // Looked at where the node lacks `key`; equal to it for GA labels.
+  TextId ga_key;  // Used if the node lacks `key`; equal to `key` for GA labels.
   std::vector<TextId> values;
 };
 
@@ -48,7 +48,7 @@ struct VolumeInfo {
   struct ClaimReference {
     TextId namespace_name;
     TextId name;
-    TextId uid;  // kNoText: any.
+    TextId uid;  // kNoText matches any UID.
   };
   TextId name;
   TextId storage_class;
@@ -62,11 +62,11 @@ struct VolumeInfo {
   bool deleting = false;
   VolumeAffinity affinity;
 
-  // In-tree volumes with a CSI equivalent: what holds on nodes that say they are
-  // migrated.  kNoText: no such volume.
+  // For in-tree volumes with a CSI equivalent: what applies on nodes that report the plugin as
+  // migrated.  in_tree_plugin is kNoText for all other volumes.
   TextId in_tree_plugin = kNoText;
   VolumeAffinity csi_affinity;
-  std::string translation_error;  // Not empty: there is none for this one.
+  std::string translation_error;  // Not empty if this volume has no CSI equivalent.
 
   std::optional<AttachableVolume> attachable;
   TextId csi_handle = kNoText;
@@ -78,8 +78,8 @@ struct StorageClassInfo {
   TextId name;
   TextId provisioner;
   bool has_binding_mode = true;
-  bool delayed = false;                                           // WaitForFirstConsumer.
-  bool provisions = true;                                         // Has a provisioner that is one.
+  bool delayed = false;    // WaitForFirstConsumer.
+  bool provisions = true;  // Has a provisioner other than kubernetes.io/no-provisioner.
   std::vector<std::vector<LabelRequirement>> allowed_topologies;  // ORed.
   bool allows_every_node = true;
   bool tracks_capacity = false;  // Its driver reports CSIStorageCapacities.
@@ -89,11 +89,11 @@ struct ClaimInfo {
   TextId namespace_name;
   TextId name;
   TextId uid;
-  std::optional<TextId> controller_uid;  // Of the owner with controller: true.
-  TextId storage_class;                  // kNoText: none.
+  std::optional<TextId> controller_uid;  // The UID of the owner with controller: true.
+  TextId storage_class;                  // kNoText if the claim names none.
   TextId mode;
   TextId attributes_class;
-  TextId volume_name;  // kNoText: not bound.
+  TextId volume_name;  // kNoText if the claim is not bound.
   std::vector<TextId> access_modes;
   bool read_write_once_pod = false;
   bool lost = false;
@@ -104,7 +104,7 @@ struct ClaimInfo {
   std::optional<Selector> selector;
   std::string selector_error;
 
-  // Set by Connect; null where there is none of that name.
+  // Set by Connect; null if no object has the name.
   const VolumeInfo* volume = nullptr;
   const StorageClassInfo* class_info = nullptr;
   std::optional<AttachableVolume> attachable;
@@ -123,12 +123,12 @@ struct CsiNodeInfo {
     TextId driver;
     int64_t volumes_max;
   };
-  std::vector<Limit> limits;             // Drivers without one are left out.
-  std::vector<TextId> drivers;           // All that are installed, sorted.
+  std::vector<Limit> limits;             // Drivers without a limit are left out.
+  std::vector<TextId> drivers;           // All installed drivers, sorted.
   std::vector<TextId> migrated_plugins;  // storage.alpha.kubernetes.io/migrated-plugins
 };
 
-// A disk named in the pod itself of which a node can serve one user.
+// A disk that the pod itself names and that only one pod on a node can use.
 struct InlineDisk {
   enum class Kind : uint8_t { kGcePersistentDisk, kAwsElasticBlockStore, kIscsi, kRbd };
   Kind kind;
@@ -138,26 +138,26 @@ struct InlineDisk {
   std::vector<TextId> monitors;  // kRbd.
 };
 
-// What storage filters read of a pod's volumes, in the pod's order.
+// The fields of a pod's volumes that storage filters read, in the pod's order.
 struct PodVolumes {
   struct ClaimUse {
     TextId name;
-    bool ephemeral = false;            // Made for this pod; must be owned by it.
+    bool ephemeral = false;            // Made for this pod, which must own it.
     bool owned = true;                 // Set by Connect.
-    const ClaimInfo* claim = nullptr;  // Set by Connect; null: there is none.
+    const ClaimInfo* claim = nullptr;  // Set by Connect; null if the claim does not exist.
   };
   TextId namespace_name;
-  TextId pod_name;  // Of the first pod with these volumes; its own where one is ephemeral.
+  TextId pod_name;  // The first pod with these volumes.  If one is ephemeral, the only such pod.
   TextId pod_uid;
   std::vector<ClaimUse> claims;
   std::vector<InlineDisk> disks;
 
-  // Volumes that count against limits, each once; those of claims join in Connect.
+  // Volumes that count against limits, without duplicates.  Connect adds the volumes of claims.
   std::vector<AttachableVolume> attachables;
-  std::string attach_error;  // Not empty: the scheduler fails to count them.
+  std::string attach_error;  // Not empty if the scheduler fails to count the volumes.
 };
 
-// One entry of a pod's spec.resourceClaims, as objects::PodResourceClaim.
+// One entry of a pod's spec.resourceClaims; see objects::PodResourceClaim.
 struct PodResourceClaimInfo {
   TextId name;
   TextId claim_name;

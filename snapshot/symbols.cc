@@ -53,7 +53,7 @@ TextId Symbols::HoldText(std::string_view text) {
   const auto entry = ids_.lazy_emplace(key, [&](const auto& make) {
     const TextId id = TakeId({});
     texts_.load(std::memory_order_relaxed)[Index(id)] = StoreForAWhile(id, text);
-    // Texts that came by Intern() meanwhile are kept.
+    // Texts that Intern() added in between are kept.
     if (holds_.size() <= Index(id)) holds_.resize(Index(id) + 1, kKept);
     holds_[Index(id)] = 0;
     make(Entry{id, key.hash});
@@ -74,7 +74,7 @@ void Symbols::Release(TextId id) {
     if (Index(id) >= holds_.size() || holds_[Index(id)] == kKept) return;
     EBB_CHECK(holds_[Index(id)] > 0 && holds_[Index(id)] < kGone);
     if (--holds_[Index(id)] > 0) return;
-    // Acquire: what whoever had the last pin read is read.
+    // Acquire: everything that was read under the last pin has been read.
     if (pins_.load(std::memory_order_acquire) > 0) {
       released_.push_back(id);
     } else {
@@ -83,11 +83,11 @@ void Symbols::Release(TextId id) {
   });
 }
 
-// Those that were released while there were pins, if there is none any more.
+// Gives back the texts that were released while there were pins, if no pin is left.
 void Symbols::GiveBackReleased() {
   if (pins_.load(std::memory_order_acquire) > 0) return;
   for (const TextId id : released_) {
-    if (holds_[Index(id)] == 0) GiveBack(id);  // It may be held again, or be listed twice.
+    if (holds_[Index(id)] == 0) GiveBack(id);  // The id may be held again, or be listed twice.
   }
   released_.clear();
 }
@@ -121,7 +121,7 @@ TextId Symbols::Guess(std::string_view text) const {
   return it == ids_.end() ? kNoText : it->id;
 }
 
-// An id for a text.
+// Returns an unused id and stores its text.
 TextId Symbols::TakeId(std::string_view stored) {
   if (!free_ids_.empty()) {
     const TextId id = free_ids_.back();
@@ -147,7 +147,7 @@ std::string_view Symbols::Store(std::string_view text) {
   if (text.size() > free_bytes_) {
     const size_t bytes = text.size() > kBlockBytes / 4 ? text.size() : kBlockBytes;
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(bytes));
-    if (bytes != kBlockBytes) {  // A block of its own; the open block stays open.
+    if (bytes != kBlockBytes) {  // The text gets its own block; the open block stays open.
       std::memcpy(blocks_.back().get(), text.data(), text.size());
       return {blocks_.back().get(), text.size()};
     }
@@ -162,7 +162,7 @@ std::string_view Symbols::Store(std::string_view text) {
   return stored;
 }
 
-// Where its bytes can be used again.
+// Stores a text so that its bytes can be reused later.
 std::string_view Symbols::StoreForAWhile(TextId id, std::string_view text) {
   if (text.size() > kUsedAgainMax) {
     auto& bytes = long_texts_[id] = std::make_unique_for_overwrite<char[]>(text.size());
@@ -183,7 +183,7 @@ std::string_view Symbols::StoreForAWhile(TextId id, std::string_view text) {
 }
 
 Symbols::Pin::Pin(std::shared_ptr<Symbols> symbols) : symbols_(std::move(symbols)) {
-  // Under the lock, so that nothing is given back at the same time.
+  // Under the lock, so that no text is given back at the same time.
   symbols_->Locked([&] { symbols_->pins_.fetch_add(1, std::memory_order_relaxed); });
 }
 
@@ -192,7 +192,7 @@ Symbols::Pin& Symbols::Pin::operator=(Pin&& other) noexcept {
   return *this;
 }
 
-// Release: everything that was read under the pin is read before ids are given away.
+// Release: everything that was read under the pin has been read before ids are reused.
 Symbols::Pin::~Pin() {
   if (symbols_ != nullptr) symbols_->pins_.fetch_sub(1, std::memory_order_release);
 }

@@ -1,21 +1,21 @@
-// Symbols interns text: equal text, equal id.
+// Symbols interns text: equal texts get equal ids.
 //
-//   const TextId web = symbols.Intern("web");       // For good.
-//   const TextId uid = symbols.Hold("4f1c-...");    // Until it is released as often as held.
+//   const TextId web = symbols.Intern("web");       // Kept for ever.
+//   const TextId uid = symbols.Hold("4f1c-...");    // Kept until Release is called as often.
 //   symbols.Release(uid);
 //
-// What Intern() gave keeps its id for as long as the table lives, also where the text was only
-// held before.  The id of a text that nobody holds is the next that a new text gets, and its
-// bytes are used again: a cluster whose pods come and go for months needs no more than for the
-// pods that are there.  A Pin puts that off: whoever has one may go on reading ids that were
-// valid when it was made.
+// An interned text keeps its id for as long as the table lives, even if the text was only
+// held before.  When a held text has been released by all holders, the next new text gets its
+// id, and its bytes are reused.  So a cluster whose pods come and go for months needs no more
+// memory than its current pods need.  A Pin delays the reuse: while a thread has a Pin, it may
+// read all ids that were valid when the Pin was made.
 //
 // Cost:      Intern, Hold and Find are one hash look-up; Text is an array access.
-//            About 36 bytes a distinct text beside its bytes.
+//            About 36 bytes for each distinct text in addition to its bytes.
 // Threads:   const methods may run concurrently; the others need exclusive access.  After
-//            ShareWithThreads() every method may be called by any thread at any time, for
-//            ids that are held, kept or pinned; that costs a lock for all but Text().
-// Ownership: views from Text() live as long as the text is held, kept or pinned.
+//            ShareWithThreads() any thread may call any method at any time, for
+//            ids that are interned, held or pinned; all methods but Text() then take a lock.
+// Ownership: views from Text() are valid while the text is interned, held or pinned.
 
 #ifndef EBB_SNAPSHOT_SYMBOLS_H_
 #define EBB_SNAPSHOT_SYMBOLS_H_
@@ -45,14 +45,14 @@ class Symbols {
 
   TextId Intern(std::string_view text);
 
-  // --- Texts that go ---------------------------------------------------------
+  // --- Texts that can be released --------------------------------------------
 
   TextId Hold(std::string_view text);
-  // REQUIRES: the text is held, kept or pinned.
+  // REQUIRES: the text is interned, held or pinned.
   void Hold(TextId id);
   void Release(TextId id);
 
-  // While it lives, ids of texts that are released are not given to others.
+  // While a Pin exists, ids of released texts are not reused.
   class Pin {
    public:
     Pin() = default;
@@ -65,38 +65,38 @@ class Symbols {
     std::shared_ptr<Symbols> symbols_;
   };
 
-  // From now on other threads may use the table too.
+  // Must be called before other threads use the table.
   void ShareWithThreads() { shared_.store(true, std::memory_order_relaxed); }
 
-  // --- Asking ----------------------------------------------------------------
+  // --- Look-ups --------------------------------------------------------------
 
-  // Says that `text` will be interned soon: a table of many texts is larger than the
-  // caches, and what is fetched meanwhile need not be waited for.
+  // A hint that `text` will be interned soon.  A table of many texts is larger than the
+  // caches; this starts loading the entry, so that Intern need not wait for it.
   void Prefetch(std::string_view text) const {
     if (!IsShared()) ids_.prefetch(KeyOf(text));
   }
 
-  // The id of a text that looks like `text`, which is mostly `text`, without reading it: to load
-  // ahead what hangs on it.  kNoText: there is none, or other threads use the table.
+  // Returns the id of a text with the same hash as `text`, which is nearly always `text`, without
+  // reading its bytes; for prefetching.  kNoText if none exists, or if the table is shared.
   [[nodiscard]] TextId Guess(std::string_view text) const;
-  // Loads where the text is; or the text, once that is there.
+  // PrefetchPlace loads the pointer to the text; once that is loaded, PrefetchText loads the text.
   void PrefetchPlace(TextId id) const { __builtin_prefetch(&texts_now_[Index(id)]); }
   void PrefetchText(TextId id) const { __builtin_prefetch(texts_now_[Index(id)].data()); }
 
-  // The id of `text` if it has one.
+  // The id of `text`, or nullopt if it has none.
   [[nodiscard]] std::optional<TextId> Find(std::string_view text) const;
 
   [[nodiscard]] std::string_view Text(TextId id) const {
     return texts_.load(std::memory_order_acquire)[Index(id)];
   }
-  // Ids that texts have or had.
+  // The number of ids that texts have or had.
   [[nodiscard]] size_t size() const { return size_; }
-  // Texts that are there for good.
+  // The number of interned texts, which are never released.
   [[nodiscard]] size_t kept() const { return kept_.load(std::memory_order_relaxed); }
 
  private:
-  // An entry keeps its hash, so that neither growing the table nor passing over an
-  // entry that only looks alike touches the text, which is rarely in a cache.
+  // An entry stores its hash, so that growing the table, or skipping an entry with a
+  // similar hash, does not read the text, which is rarely in a cache.
   struct Entry {
     TextId id;
     uint32_t hash;
@@ -112,7 +112,7 @@ class Symbols {
 
   struct Hash {
     using is_transparent = void;
-    // Fills the upper half too: the table takes its bits from there.
+    // Also fills the upper half, from which the table takes its bits.
     static size_t Spread(uint32_t hash) { return hash * uint64_t{0x9e3779b97f4a7c15}; }
     size_t operator()(const Key& key) const { return Spread(key.hash); }
     size_t operator()(const Entry& entry) const { return Spread(entry.hash); }
@@ -129,13 +129,13 @@ class Symbols {
   };
   using Texts = std::unique_ptr<std::string_view[]>;
 
-  // How often a text is held.  Ids beyond the list are kept.
+  // Values of holds_: the number of holders, or one of these.  Ids beyond the list are kKept.
   static constexpr uint32_t kKept = ~uint32_t{0};
-  static constexpr uint32_t kGone = kKept - 1;  // The id is nobody's.
+  static constexpr uint32_t kGone = kKept - 1;  // No text has the id.
 
-  // Bytes that are used again are lists by size, in steps of this.
+  // Bytes to be reused are in lists by size, in steps of kGrain.
   static constexpr size_t kGrain = 8;
-  static constexpr size_t kUsedAgainMax = 512;  // Longer texts that go have blocks of their own.
+  static constexpr size_t kUsedAgainMax = 512;  // Longer held texts have blocks of their own.
 
   [[nodiscard]] bool IsShared() const { return shared_.load(std::memory_order_relaxed); }
   TextId KeepText(std::string_view text);
@@ -149,11 +149,11 @@ class Symbols {
   template <typename Function>
   auto Locked(Function&& function);
 
-  // By TextId.  When they move, what was there before stays for as long as other threads may
+  // By TextId.  When the array moves, the old one stays in texts_before_ while other threads may
   // be reading it.
   std::atomic<std::string_view*> texts_ = nullptr;
   size_t size_ = 0;
-  std::atomic<size_t> kept_ = 0;  // Relaxed: nothing hangs on it but how much is too much.
+  std::atomic<size_t> kept_ = 0;  // Relaxed: used only to estimate how many texts are dead.
   size_t capacity_ = 0;
   Texts texts_now_;
   std::vector<Texts> texts_before_;
@@ -167,19 +167,20 @@ class Symbols {
   std::vector<TextId> free_ids_;
   std::array<std::vector<char*>, kUsedAgainMax / kGrain + 1> free_texts_;  // By size.
   absl::flat_hash_map<TextId, std::unique_ptr<char[]>> long_texts_;
-  std::vector<TextId> released_;  // While there were pins.
+  std::vector<TextId> released_;  // Ids that were released while there were pins.
   std::atomic<uint32_t> pins_ = 0;
 
-  // Relaxed: whoever starts the threads has set it before; it is set again while they run.
+  // Relaxed: the flag is set before other threads start to use the table, and setting it again
+  // while they run changes nothing.
   std::atomic<bool> shared_ = false;
-  mutable std::shared_mutex mutex_;  // Only where shared_.
+  mutable std::shared_mutex mutex_;  // Used only if shared_.
 };
 
-// Holds one text.
+// Holds one text until it is destroyed.
 class HeldText {
  public:
   HeldText() = default;
-  // `symbols` outlives it.
+  // `symbols` must outlive it.
   HeldText(Symbols& symbols, TextId id) : symbols_(&symbols), id_(id) { symbols.Hold(id); }
   HeldText(HeldText&& other) noexcept
       : symbols_(std::exchange(other.symbols_, nullptr)), id_(other.id_) {}

@@ -9,12 +9,12 @@
 namespace ebb {
 namespace {
 
-// Tables of so many domains have an array of them.
+// A table with at most this many domains has an array by domain.
 constexpr size_t kFewDomains = 16;
-// Tables of more pods are not kept by pod.
+// A table with more pods is not kept by pod.
 constexpr uint32_t kPodsMax = 32;
-// Blocks begin at multiples of their size, or of this if they are larger: those by pod never
-// cross pages.
+// A block begins at a multiple of its size, or of this number if the block is larger.  So blocks
+// of tables by pod never cross pages.
 constexpr uint64_t kBlockAlignment = kPodsMax;
 
 uint8_t Log2Ceil(size_t number) {
@@ -132,7 +132,7 @@ inline uint32_t TopologyCounts::AddByPod(const Catalog& catalog, Table& table, D
   }
   uint32_t* const keys = KeysOf(table);
   const uint32_t key = KeyOf(domain);
-  // Who adds to other than spread tables does not ask.
+  // For other tables than spread tables no caller uses the previous count.
   const uint32_t before = table.use == Use::kSpread ? CountEqual(keys, size, key) : 0;
   if (sign > 0) {
     keys[table.total] = key;
@@ -162,7 +162,7 @@ uint32_t TopologyCounts::AddHashed(const Catalog& catalog, Table& table, DomainI
     return before;
   }
   EBB_DCHECK(sign > 0);
-  // At least half of the slots stay free, so that probing is short.
+  // At least half of the slots stay free, so that probe sequences are short.
   if (2 * (table.used + 1) > uint32_t{1} << table.counts_log2) {
     LayOut(catalog, table);
     return Add(catalog, table, domain, sign);
@@ -171,7 +171,7 @@ uint32_t TopologyCounts::AddHashed(const Catalog& catalog, Table& table, DomainI
   return 0;
 }
 
-// Slots that were probed past it move up, so that no probing ends too early.
+// Moves slots that were probed past the erased slot, so that no probe sequence ends too early.
 void TopologyCounts::EraseSlot(const Table& table, uint32_t slot) {
   const uint32_t mask = (uint32_t{1} << table.counts_log2) - 1;
   uint32_t hole = (slot - table.counts) / 2;
@@ -207,7 +207,7 @@ void TopologyCounts::MoveInHistogram(Table& table, uint32_t before, uint32_t now
   } else {
     --table.domains;
   }
-  // While some domain has none nobody asks.
+  // While some domain has no pods, the minimum is 0 and `least` is not read.
   if (table.domains < registries_[Index(table.registry)].domains || table.domains == 0) return;
   while (having(least) == 0) ++least;
 }
@@ -368,7 +368,7 @@ bool TopologyCounts::CountsAs(const TopologyCounts& other) const {
   for (uint32_t t = 0; t < tables_.size(); ++t) {
     const TableId table{t};
     if (Total(table) != other.Total(table)) return false;
-    // Of others there is no minimum.
+    // Other tables have no minimum.
     if (tables_[t].use == Use::kSpread && MinCount(table) != other.MinCount(table)) return false;
     bool same = true;
     ForEachCountOf(tables_[t], [&](DomainId domain, uint32_t) {

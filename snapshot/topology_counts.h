@@ -1,31 +1,32 @@
 // TopologyCounts: for each counter table of the catalog, how many pods it counts
-// in each topology domain, kept as pods come and go.
+// in each topology domain, updated as pods come and go.
 //
-// A spread constraint asks for the count of one domain and for the minimum over
-// all domains; affinity terms ask whether a count is zero and whether all are.
-// All answers are look-ups.  Of 8 domains at most the minimum is that of 8 numbers.  Of more
-// it is 0 as long as fewer domains have pods than there are; else a histogram of the counts
-// tells it.  So no table is touched when a domain, which then has no pods, comes or goes.
+// A spread constraint reads the count of one domain and the minimum over all
+// domains.  Affinity terms read whether one count, or every count, is zero.
+// Each answer is a look-up.  With at most 8 domains the minimum is taken over 8 numbers.  With
+// more domains it is 0 while fewer domains have pods than exist; otherwise a histogram of the
+// counts yields it.  So no table changes when a domain is added or removed, because the domain
+// has no pods at that time.
 //
-// Tables are many, and most count few pods: those of one application.  What a table
-// counts lies in one of three layouts:
-//   by domain  an array by DomainId, where there are few domains or most have pods;
-//   by pod     the domain of every pod, in no order, while there are at most 32 pods;
-//   hashed     (domain, pods), of the domains that have any.
-// Of 8 domains or 8 pods it lies in the table itself, which is one cache line; else in a
-// block of an arena that all tables share.  So a pod that comes or goes touches few cache
-// lines, and a copy of all counts is a copy of pages.
+// There are many tables, and most count few pods: the pods of one application.  The counts of a
+// table have one of three layouts:
+//   by domain  an array by DomainId, if there are few domains or most of them have pods;
+//   by pod     the domain of every pod, unordered, while there are at most 32 pods;
+//   hashed     (domain, pods), for the domains that have pods.
+// With at most 8 domains or 8 pods, the counts are in the table itself, which is one cache line;
+// otherwise in a block of an arena that all tables share.  So a pod that comes or goes touches
+// few cache lines, and copying all counts means copying pages.
 //
-// A table *by node* is one of a topology key of which no two nodes have the same value, as
-// of kubernetes.io/hostname, from which anti-affinity alone reads: whether it counts a pod on
-// one node.  Nobody asks for its total.  While a node's pods are moved elsewhere nobody asks
-// for its count on that node either, so a pod is counted there until it is moved:
-// PodMoves is then one change of such a table in place of two.
+// A table *by node* belongs to a topology key for which no two nodes have the same value, such
+// as kubernetes.io/hostname, and is read by anti-affinity only: does it count a pod on one node?
+// Its total is never read.  While the pods of a node are moved elsewhere, its count on that
+// node is not read either, so a pod stays counted there until it is moved.  PodMoves then makes
+// one change to such a table instead of two.
 //
 // Cost:    a pod that comes or goes: one increment per table that its shape feeds.
 //          A node that leaves or becomes a ghost: one step per registry.
-//          Memory: 64 bytes a table, beyond 8 domains and 8 pods up to 32 for each
-//          domain that has any.
+//          Memory: 64 bytes per table; beyond 8 domains and 8 pods, up to 32 more for each
+//          domain that has pods.
 // Threads: as ClusterSnapshot.
 
 #ifndef EBB_SNAPSHOT_TOPOLOGY_COUNTS_H_
@@ -52,8 +53,8 @@ class TopologyCounts {
   // Pods that `table` counts anywhere.
   [[nodiscard]] uint32_t Total(TableId table) const { return tables_[Index(table)].total; }
 
-  // Spread tables: the domains that exist, and the smallest count among them (0
-  // if there is none).
+  // For spread tables: the number of domains that exist, and the smallest count among them (0
+  // if there are none).
   [[nodiscard]] uint32_t Domains(const Catalog&, TableId table) const {
     return registries_[Index(tables_[Index(table)].registry)].domains;
   }
@@ -62,8 +63,7 @@ class TopologyCounts {
     return t.layout == Layout::kInlineByDomain ? MinInline(t) : MinOfHistogram(t);
   }
 
-  // Starts loading what says where the counts of `table` are; and, once that is there, the
-  // counts themselves.
+  // Prefetch loads the header of `table`; once loaded, PrefetchCounts loads its counts.
   void Prefetch(TableId table) const { __builtin_prefetch(&tables_[Index(table)], 1); }
   void PrefetchCounts(TableId table) const {
     const Table& t = tables_[Index(table)];
@@ -71,62 +71,62 @@ class TopologyCounts {
     if (HasHistogram(t)) __builtin_prefetch(cells_.Run(t.histogram), 1);
   }
 
-  // Calls `visit` with each domain in which `table` counts pods, and how many; where there are
-  // few of them perhaps with 1 for each pod.  Cost: domains, or pods.
+  // Calls `visit`(domain, pods) for each domain in which `table` counts pods.  If there are few
+  // pods it may call `visit`(domain, 1) once for each pod.  Cost: domains, or pods.
   template <typename Visit>
   void ForEachCount(TableId table, Visit&& visit) const {
     ForEachCountOf(tables_[Index(table)], visit);
   }
 
-  // Whether all counts are the same, for assertions.  Cost: domains that have a count.
+  // Whether all counts are equal.  For assertions.  Cost: domains that have a count.
   [[nodiscard]] bool CountsAs(const TopologyCounts& other) const;
 
  private:
   friend class ClusterSnapshot;
   friend class ShapeRoom;
 
-  // Cells of a table itself: of so many domains or pods it needs no block.
+  // Cells in the table itself: up to this many domains or pods need no block.
   static constexpr uint32_t kInlineCells = 8;
   enum class Layout : uint8_t { kInlineByDomain, kInlineByPod, kByDomain, kByPod, kHashed };
   enum class Use : uint8_t { kSpread, kAffinity, kByNode };
   struct alignas(64) Table {
     uint32_t total = 0;
-    uint32_t domains = 0;    // HasHistogram: domains that have any pod.
-    uint32_t counts = 0;     // Where its block of cells_ begins, if it has one.
-    uint32_t histogram = 0;  // HasHistogram: where that begins.
+    uint32_t domains = 0;    // If HasHistogram: the number of domains that have pods.
+    uint32_t counts = 0;     // The start of the table's block in cells_, if it has one.
+    uint32_t histogram = 0;  // If HasHistogram: the start of the histogram in cells_.
     uint32_t used = 0;       // kHashed: slots in use.
     TopologyKeyId key{};
     RegistryId registry{};       // kSpread.
-    uint8_t counts_log2 = 0;     // Cells of the block; kHashed: slots, of two cells.
-    uint8_t histogram_log2 = 0;  // Cells.
+    uint8_t counts_log2 = 0;     // Cells of the block; for kHashed: slots of two cells.
+    uint8_t histogram_log2 = 0;  // Cells of the histogram.
     Use use = Use::kAffinity;
     Layout layout = Layout::kInlineByDomain;
-    std::array<uint32_t, kInlineCells> cells{};  // IsInline: the counts.
+    std::array<uint32_t, kInlineCells> cells{};  // The counts, if IsInline.
   };
   static_assert(sizeof(Table) == 64);
   struct Registry {
     CowVector<uint32_t, 256> nodes;  // Eligible nodes by DomainId.
     uint32_t domains = 0;            // Domains with an eligible node.
-    // Of the first domains: all bits, if there is no eligible node; else none.
+    // For the first domains: all bits set if the domain has no eligible node, else 0.
     std::array<uint32_t, kInlineCells> absent = {kAbsent, kAbsent, kAbsent, kAbsent,
                                                  kAbsent, kAbsent, kAbsent, kAbsent};
   };
   static constexpr uint32_t kAbsent = ~uint32_t{0};
 
   static bool IsInline(const Table& table) { return table.layout <= Layout::kInlineByPod; }
-  // Whether the minimum is asked of a histogram, not of the counts.  It is a block of cells_:
-  // how many domains have 1 pod, 2 pods, and so on.  In place of those that have none, of which
-  // some exist and some do not, is a count below which no domain is that has any.
+  // Whether the minimum comes from a histogram and not from the counts.  The histogram is a block
+  // of cells_: element n > 0 is the number of domains with n pods.  Element 0 is not needed for
+  // domains without pods; it holds a lower bound of the smallest count above 0.
   static bool HasHistogram(const Table& table) {
     return table.use == Use::kSpread && table.layout != Layout::kInlineByDomain;
   }
-  // How many domains the key may have, as the table is laid out.
+  // The largest number of domains that the table's layout can count.
   static size_t DomainsMax(const Table& table) {
     if (table.layout == Layout::kInlineByDomain) return kInlineCells;
     if (table.layout == Layout::kByDomain) return size_t{1} << table.counts_log2;
     return ~size_t{0};
   }
-  // kInlineByDomain: the smallest count of an existing domain; 0 if there is none.
+  // kInlineByDomain: the smallest count of an existing domain; 0 if none exists.
   [[nodiscard]] uint32_t MinInline(const Table& table) const {
     const Registry& registry = registries_[Index(table.registry)];
     uint32_t min = kAbsent;
@@ -142,8 +142,8 @@ class TopologyCounts {
     }
     return CountInBlock(t, domain);
   }
-  // A domain that does not exist has no pods, but for those of a ghost, which are taken off before
-  // anybody asks.
+  // A domain that does not exist has no pods.  The exception is the domain of a ghost, whose pods
+  // are taken off the counts before the minimum is read.
   [[nodiscard]] uint32_t MinOfHistogram(const Table& table) const {
     const uint32_t domains = registries_[Index(table.registry)].domains;
     if (domains == 0 || domains > table.domains) return 0;
@@ -151,7 +151,7 @@ class TopologyCounts {
     while (cells_[table.histogram + min] == 0) ++min;
     return min;
   }
-  // Of the other layouts than the inline ones.
+  // For the layouts that are not inline.
   [[nodiscard]] uint32_t CountInBlock(const Table& t, DomainId domain) const {
     if (t.layout == Layout::kByDomain) return cells_[t.counts + Index(domain)];
     if (t.layout == Layout::kByPod) {
@@ -161,11 +161,11 @@ class TopologyCounts {
     return cells_[slot] == kFree ? 0 : cells_[slot + 1];
   }
 
-  // How a cell names a domain, where 0 is a cell that is free.
+  // How a cell names a domain; 0 marks a free cell.
   static constexpr uint32_t kFree = 0;
   static constexpr uint32_t KeyOf(DomainId domain) { return static_cast<uint32_t>(domain) + 1; }
 
-  // kByPod: the keys of `total` domains, then free cells.  `size` is a multiple of 8.
+  // kByPod: `keys` names `total` domains, followed by free cells.  `size` is a multiple of 8.
   static uint32_t CountEqual(const uint32_t* keys, uint32_t size, uint32_t key) {
     uint32_t equal = 0;
     for (; size > 0; size -= 8, keys += 8) {
@@ -174,11 +174,11 @@ class TopologyCounts {
     return equal;
   }
 
-  // kHashed: a slot is a domain's key and its count.  Slots are probed in a row.
+  // kHashed: a slot is a domain's key and its count.  Probing is linear.
   static uint32_t HomeOf(const Table& table, uint32_t key) {
     return (key * 0x9E3779B9u) >> (32 - table.counts_log2);
   }
-  // The cell where the slot of `domain` begins, or of the free slot that ends its probing.
+  // The cell where the slot of `domain` begins, or of the free slot where probing for it ends.
   [[nodiscard]] uint32_t SlotOf(const Table& table, DomainId domain) const {
     const uint32_t mask = (uint32_t{1} << table.counts_log2) - 1;
     uint32_t slot = HomeOf(table, KeyOf(domain));
@@ -192,53 +192,54 @@ class TopologyCounts {
   template <typename Visit>
   void ForEachCountOf(const Table& table, Visit&& visit) const;
 
-  // A pod of `shape` comes to (+1) or goes from (-1) `node`.
+  // A pod of `shape` is added to (+1) or removed from (-1) `node`.
   void Count(const Catalog& catalog, const PodShape& shape, NodeId node, int sign);
-  // The same, but in tables by node, which go on counting it as they did.
+  // Like Count, but skips tables by node.
   void CountButByNode(const Catalog& catalog, const PodShape& shape, NodeId node, int sign);
-  // A pod of `shape`, which tables by node count on `from` and others do not count, comes to
-  // `to`; and back again.
+  // Counts a pod of `shape` on `to`.  Before, tables by node count it on `from`, and all other
+  // tables do not count it.  PodMovesBack undoes this.
   void PodMoves(const Catalog& catalog, const PodShape& shape, NodeId from, NodeId to);
   void PodMovesBack(const Catalog& catalog, const PodShape& shape, NodeId from, NodeId to);
-  // The same of one table.
+  // The same for one table.
   void CountInTable(const Catalog& catalog, Table& table, NodeId node, int sign);
   void CountBeyondInline(const Catalog& catalog, Table& table, DomainId domain, int sign);
   void MoveInTable(const Catalog& catalog, Table& table, NodeId from, NodeId to);
-  // A pod on `node` is counted by a table that is new.
+  // Counts one pod on `node` in a table that is new.
   void CountOne(const Catalog& catalog, TableId table, NodeId node);
   // The keys of a table by pod.
   uint32_t* KeysOf(Table& table) {
     return table.layout == Layout::kInlineByPod ? table.cells.data()
                                                 : &cells_.Mutable(table.counts);
   }
-  // Changes the count by one, and returns what it was.
+  // Changes the count of a domain by one.  Returns the previous count; the layouts by pod return
+  // it for spread tables only.
   uint32_t Add(const Catalog& catalog, Table& table, DomainId domain, int sign);
   uint32_t AddByPod(const Catalog& catalog, Table& table, DomainId domain, int sign);
   uint32_t AddHashed(const Catalog& catalog, Table& table, DomainId domain, int sign);
   void EraseSlot(const Table& table, uint32_t slot);
-  // A domain has `now` pods, one more or one less than `before`.
+  // Updates the histogram for a domain whose count changes from `before` to `now`, by one.
   void MoveInHistogram(Table& table, uint32_t before, uint32_t now);
   void MakeHistogram(Table& table);
   void EnlargeHistogram(Table& table, uint32_t count);
 
-  // `node`, which runs no pods or is a ghost, starts (+1) or stops (-1) being eligible.
-  // `as_ghost`: only for registries that do not look at nodes being deleted.
+  // `node` starts (+1) or stops (-1) being eligible.  It runs no pods, or is a ghost.
+  // `as_ghost`: only registries that exclude nodes which are being deleted change.
   void CountNode(const Catalog& catalog, NodeId node, int sign, bool as_ghost);
   static Use UseOf(const Catalog& catalog, const CounterTable& definition);
   // Makes room for tables, registries and domains that the catalog gained.  New registries
-  // know the nodes that are alive, of which none is a ghost; new tables have counted no pod.
+  // count the alive nodes, none of which is a ghost; new tables count no pods yet.
   void Grow(const Catalog& catalog, const NodeSet& alive);
-  // Gives the table the block that is right for its counts and one more pod.
+  // Moves the table's counts to the layout and block that suit them and one more pod.
   void LayOut(const Catalog& catalog, Table& table);
-  // Counts `pods` more in a block that has room for them.
+  // Adds `pods` to the count of a domain, in a block that has room for them.
   void Insert(Table& table, DomainId domain, uint32_t pods);
-  // A block of 2^log2 cells, all 0.  What a table leaves is not used again: it leaves a
-  // block for one of twice the size, or when there are twice as many domains.
+  // Allocates a block of 2^log2 cells, all 0.  Old blocks are not reused: a table changes its
+  // block only for one of twice the size, or when the number of domains has doubled.
   uint32_t Allocate(uint32_t log2);
 
   CowVector<Table, 64> tables_;
   CowVector<uint32_t, 1024> cells_;
-  uint32_t cells_end_ = 0;  // Of the last block.
+  uint32_t cells_end_ = 0;  // The end of the last block.
   CowVector<Registry, 8> registries_;
 };
 

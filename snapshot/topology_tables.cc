@@ -8,17 +8,50 @@
 #include "base/text.h"
 #include "snapshot/objects/well_known_names.h"
 
+// How topology terms become counter tables.
+//
+// While a plan is made, no filter compares a selector with pods.  Filters read counts by topology
+// domain from tables that are defined here once:
+//
+//   term of a shape            table           counts                      read by
+//   topologySpreadConstraint   kSpread         matching pods on eligible   the shape: spread
+//                                              nodes, not terminating
+//   podAffinity, all terms     kMatching, one  pods that match every term  the shape: affinity
+//                              for each key
+//   podAntiAffinity, one term  kMatching       pods that match the term    the shape: anti_affinity
+//                              kExistingAnti   pods that have the term     shapes that the term
+//                                                                          matches: repelled_by
+//
+// A shape `feeds` every table that counts its pods.
+//
+// Connect takes these steps; each needs the result of the one before:
+//  1. AskFor finds the keys, registries and tables of each shape.  Equal ones are shared.
+//  2. LeaveOut empties the tables of topology keys beyond the limit, then the broadest tables.
+//  3. Shapes that match a kSpread or kMatching table feed it.
+//  4. In many applications pods avoid pods of the same application, so the pods that have a term
+//     are exactly the pods that match it.  NoteRepelling and CountsTheSame find such pairs of
+//     tables; the kMatching table then replaces the kExistingAnti table, and each pod changes
+//     one count instead of two.
+//  5. Shapes that match a kExistingAnti table are repelled by it or by its replacement.
+//     FeedRepelling lets shapes that have a term feed its kExistingAnti table, unless that was
+//     replaced.  It also moves the tables that a shape reads as anti_affinity to the front of
+//     repelled_by: the filter has read them already and skips them (repelled_by_own).
+//  6. Shapes that share a table, directly or through others, become one family.
+//
+// ConnectLast takes the same steps for one new shape.  It uses table_index_ to find the tables that
+// may count the shape, and the shapes that its new tables may count.
+
 namespace ebb {
 namespace {
 
-// Every move of a pod changes the count of each spread constraint that selects it, and
-// those of few selectors ask for more than the pods of their own application.
+// A move of a pod changes the count of every spread constraint that selects the pod, and few
+// spread constraints select more than the pods of their own application.
 constexpr uint64_t kSpreadMatchesMax = kMatchesMax;
-// Affinity terms may use NotIn with many matches: 300 tenants, each of which keeps the
+// Affinity terms may have many matches through NotIn: 300 tenants, each of which keeps the
 // 9,000 pod shapes of the others away, have 2.7 million matches of each kind.
 constexpr uint64_t kAffinityMatchesMax = 4 * kMatchesMax;
 constexpr uint64_t kNamesMax = 4 * kMatchesMax;
-// Each table of an affinity holds the matchers of all its terms, since all are asked of one pod.
+// Each table of an affinity holds the matchers of all its terms, since a pod must match them all.
 constexpr uint64_t kAffinityMatchersMax = kMatchesMax / 4;
 // (topology key, node) pairs: 15,000 nodes and 1,100 keys.
 constexpr uint64_t kDomainEntriesMax = 16 * kMatchesMax;
@@ -149,12 +182,12 @@ bool TopologyTables::ConnectLast(const PendingTopology& pending) {
     table_index_->Add(table.matchers, static_cast<size_t>(table.kind));
   }
   if (left_out_ || names_ > kNamesMax || FindsTooMany()) return false;
-  // Namespaces are listed in tables if they had pods at Connect.
+  // Tables list only namespaces that had pods at Connect.
   if (asks_for_namespaces_ && (!asked_for_namespaces ||
                                !std::ranges::binary_search(of_pods_.names, shape.namespace_name))) {
     return false;
   }
-  std::vector<PodShapeId> connected = {id};  // Those that tables now count or repel.
+  std::vector<PodShapeId> connected = {id};  // The shape, and shapes connected to new tables.
   const auto connect = [&](bool repelling) {
     const auto offer = [&](uint32_t t, PodShapeId s) {
       const CounterTable& table = catalog_->tables_[t];
@@ -177,7 +210,7 @@ bool TopologyTables::ConnectLast(const PendingTopology& pending) {
   for (uint32_t t = 0; t < tables; ++t) {
     const bool same = CountsTheSame(TableId{t});
     if (t >= known) repelling_[t].is_matching = same;
-    // One count stood for two so far.  From now on they differ.
+    // So far one table stood for two.  From now on their counts differ.
     if (repelling_[t].is_matching && !same) return false;
   }
   connect(/*repelling=*/true);
@@ -237,7 +270,7 @@ void TopologyTables::RemoveNode(NodeId id) {
   for (DomainRegistry& registry : catalog_->registries_) registry.eligible.Erase(id);
 }
 
-// By TableId; empty: none is.
+// Which tables to leave out, by TableId; empty if none must be.
 std::vector<bool> TopologyTables::TablesTooBroad(ShapeMatches& matches) const {
   const std::vector<CounterTable>& tables = catalog_->tables_;
   const bool listed_all = names_ <= kNamesMax;
@@ -259,7 +292,7 @@ std::vector<bool> TopologyTables::TablesTooBroad(ShapeMatches& matches) const {
   for (uint32_t t = 0; !listed_all && t < tables.size(); ++t) {
     too_broad.resize(tables.size());
     for (const PodMatcher& matcher : tables[t].matchers) {
-      // Namespaces that were not listed.
+      // Matcher() did not list the namespaces, because there were too many.
       if (matcher.all_namespaces && !matcher.namespaces.empty()) too_broad[t] = true;
     }
   }
@@ -357,7 +390,7 @@ void TopologyTables::AskFor(PodShape& shape, const PendingTopology& pending) {
 }
 
 void TopologyTables::AddAffinity(PodShape& shape, const std::vector<PendingAffinityTerm>& terms) {
-  // Each once.
+  // Equal matchers are kept once.
   std::vector<PodMatcher> all;
   absl::flat_hash_set<std::string> known;
   for (const PendingAffinityTerm& term : terms) {
@@ -379,7 +412,7 @@ void TopologyTables::AddAffinity(PodShape& shape, const std::vector<PendingAffin
     return;
   }
   affinity_matchers_ += matchers;
-  // All terms ask for the same pods: those of one key share a table.
+  // All terms select the same pods, so terms with equal keys share a table.
   absl::flat_hash_map<TopologyKeyId, TableId> table_of;
   for (const TopologyKeyId key : keys) {
     const auto [it, is_new] = table_of.try_emplace(key);
@@ -397,7 +430,7 @@ void TopologyTables::AddSpread(PodShape& shape, const RequiredKeys& required,
   PodMatcher matcher{
       .namespaces = {shape.namespace_name}, .all_namespaces = false, .selector = spread.selector};
   const bool self_match = matcher.selector.Matches(shape.labels);
-  // An empty selector counts no pods, although the pod itself matches it.
+  // An empty selector counts no pods, although it matches the pod itself.
   if (matcher.selector.MatchesEverything()) matcher.selector.nothing = true;
   const TableId table = InternTable({.kind = TableKind::kSpread,
                                      .key = key,
@@ -422,8 +455,8 @@ PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityT
     matcher.all_namespaces = term.namespace_selector.MatchesEverything();
     if (which == NamespacesOf::kListed && !matcher.all_namespaces &&
         term.namespace_selector.Matches(LabelSet())) {
-      // Until 1.36 the scheduler adds the namespaces that match, and then still compares the
-      // selector, with no labels at all: one that matches those matches anywhere.
+      // Until 1.36 the scheduler lists the namespaces that match, and then also compares the
+      // selector with an empty label set.  If that matches, the term applies to all namespaces.
       asks_of_no_labels_ = true;
       matcher.all_namespaces = catalog_->kubernetes_version() < KubernetesVersion::k137;
     }
@@ -431,7 +464,7 @@ PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityT
       matcher.namespaces.clear();
       return matcher;
     }
-    // Too many to be listed: TablesTooBroad looks for that.
+    // There are too many names to list them; TablesTooBroad leaves such tables out.
     if (names_ > kNamesMax) {
       matcher.all_namespaces = true;
       matcher.namespaces = {owner.namespace_name};
@@ -450,7 +483,7 @@ bool TopologyTables::IsOnNodes(TextId label) const {
   return Index(label) < on_nodes_.size() && on_nodes_[Index(label)];
 }
 
-// Labels that no node has are one key, and so are those that are too many.
+// All labels that no node has share one key; so do all labels beyond the limit.
 TopologyKeyId TopologyTables::InternKey(TextId label) {
   const auto [it, added] = keys_.try_emplace(label);
   if (!added) return it->second;
@@ -466,7 +499,7 @@ TopologyKeyId TopologyTables::InternKey(TextId label) {
   return it->second = AddKey(label, catalog_->nodes_);
 }
 
-// `nodes`: all or none of the catalog's.
+// `nodes` is either all nodes of the catalog or empty.
 TopologyKeyId TopologyTables::AddKey(TextId label, std::span<const NodeInfo> nodes) {
   const TopologyKeyId id{static_cast<uint32_t>(catalog_->topology_keys_.size())};
   TopologyKey key{.label = label, .domain_of = {}, .domains = {}, .values = {}, .nodes_in = {}};
@@ -478,7 +511,7 @@ TopologyKeyId TopologyTables::AddKey(TextId label, std::span<const NodeInfo> nod
   return id;
 }
 
-// By the node's label, if it has it.
+// Sets the node's domain by its label, if the node has the label.
 void TopologyTables::SetDomain(TopologyKeyId id, NodeId node) {
   TopologyKey& key = catalog_->topology_keys_[Index(id)];
   const std::optional<TextId> value = FindLabel(catalog_->node(node).labels, key.label);
@@ -501,8 +534,8 @@ TopologyTables::RequiredKeys TopologyTables::KeysOf(const std::vector<PendingSpr
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 
-  // A key that rules out no node that those before it left is not listed.  Each of n that are
-  // was on all nodes that the later ones rule out: nodes have n * n / 2 labels for them.
+  // A key is listed only if it excludes a node that the keys before it left.  A node that a later
+  // key excludes has all earlier keys, so n listed keys take nodes with n * n / 2 such labels.
   RequiredKeys required{.id = 0, .keys = {}, .nodes = NodeSet(catalog_->nodes())};
   for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
     if (catalog_->IsThere(NodeId{n})) required.nodes.Insert(NodeId{n});
@@ -536,7 +569,7 @@ RegistryId TopologyTables::InternRegistry(const PodShape& shape, const RequiredK
   Append(nodes, required.id);
   Append(nodes, spread.honor_affinity && has_affinity);
   Append(nodes, spread.honor_taints);
-  // Constraints that ignore both share one registry.
+  // Constraints that ignore both affinity and taints share one registry.
   const bool looks = (spread.honor_affinity && has_affinity) || spread.honor_taints;
   Append(nodes, looks ? Index(shape.constraints) + 1 : 0);
 
@@ -547,7 +580,7 @@ RegistryId TopologyTables::InternRegistry(const PodShape& shape, const RequiredK
   const auto [it, added] = registries_.try_emplace(std::move(key), id);
   if (!added) return it->second;
 
-  // Whatever its key, a registry with the same policies has the same nodes.
+  // Registries with equal policies have the same nodes, whatever their key.
   if (const auto [like, first] = registry_of_nodes_.try_emplace(std::move(nodes), id); !first) {
     DomainRegistry registry = catalog_->registries_[Index(like->second)];
     registry.key = topology_key;
@@ -603,7 +636,7 @@ void TopologyTables::ConnectMatch(TableId id, PodShapeId shape_id) {
   }
 }
 
-// REQUIRES: the shape feeds all tables of other kinds, in the order of their ids.
+// REQUIRES: the shape feeds all its tables of other kinds; shape.feeds is sorted by id.
 void TopologyTables::NoteRepelling(PodShapeId id) {
   const PodShape& shape = catalog_->shapes_[Index(id)];
   for (const AntiAffinityTerm& term : shape.anti_affinity) {
@@ -620,7 +653,7 @@ void TopologyTables::NoteRepelling(PodShapeId id) {
 
 bool TopologyTables::CountsTheSame(TableId existing) const {
   const Repelling& repelling = repelling_[Index(existing)];
-  // All that have the term are counted there, and no more are.
+  // All pods that have the term are counted there, and no others.
   return repelling.shapes > 0 && repelling.alike &&
          repelling.shapes == shapes_counted_[Index(repelling.matching)];
 }
@@ -640,7 +673,7 @@ void TopologyTables::FeedRepelling(PodShape& shape) {
 
 namespace {
 
-// Calls `visit` with every table that counts pods of the shape, or is asked for them.
+// Calls `visit` for every table that counts pods of the shape or that the shape reads.
 template <typename Visit>
 void ForEachTable(const PodShape& shape, Visit&& visit) {
   for (const TableId table : shape.feeds) visit(table);
@@ -652,7 +685,7 @@ void ForEachTable(const PodShape& shape, Visit&& visit) {
 
 }  // namespace
 
-// Paths are halved on the way, so that they stay short.
+// The root of the table's family.  Halves the path on the way, so that paths stay short.
 TableId TopologyTables::FamilyOf(TableId table) {
   while (family_[Index(table)] != table) {
     TableId& next = family_[Index(table)];
@@ -662,8 +695,8 @@ TableId TopologyTables::FamilyOf(TableId table) {
   return table;
 }
 
-// Of two families the one with the lower table gives its name, so that tables that are new rename
-// no family that others are of unless they join two.
+// When two families join, the lower table names the family.  So a new table renames no family of
+// older tables, unless it joins two of them.
 bool TopologyTables::UniteTablesOf(const PodShape& shape, TableId first_new) {
   for (size_t t = family_.size(); t < catalog_->tables_.size(); ++t) {
     family_.push_back(TableId{static_cast<uint32_t>(t)});

@@ -1,17 +1,17 @@
-// TopologyTables turns the topology terms of pod shapes into counter tables: one
-// per distinct (whom to count, where, by which key), shared by all shapes that ask for it.
+// TopologyTables turns the topology terms of pod shapes into counter tables: one table for each
+// distinct (pods to count, eligible nodes, topology key), shared by all shapes that need it.
 //
-// Afterwards each shape knows the tables that it reads (spread, affinity,
+// Afterwards each shape lists the tables that it reads (spread, affinity,
 // anti_affinity, repelled_by) and the tables that count it (feeds).
 //
 // Cost:    O(shapes + tables + matches): a selector is compared only with shapes and
-//          namespaces that have a label that it asks for (shape_matches.h).  Matches may
-//          be tables x shapes where selectors ask for what all pods have, or lack; up to
-//          limits.  Beyond them the broadest tables are left out: they count nobody, and
-//          whoever asks for one or may be repelled through it is not understood.
-//          Labels that no node has are one key, whatever their number.  Of those that nodes
-//          have there may be keys x nodes entries, up to a limit; tables of keys beyond it are
-//          left out in the same way.
+//          namespaces that have a label that it requires (shape_matches.h).  There may be
+//          tables x shapes matches if selectors require what all pods have, or lack, up to
+//          limits.  Beyond a limit the broadest tables are left out: they count no pods, and
+//          every shape that reads such a table, or may be repelled through it, is not understood.
+//          All labels that no node has share one key.  Keys that nodes have take up to
+//          keys x nodes entries, up to a limit; tables of keys beyond it are left out in
+//          the same way.
 // Threads: none.
 
 #ifndef EBB_SNAPSHOT_TOPOLOGY_TABLES_H_
@@ -37,64 +37,64 @@ class TopologyTables {
  public:
   explicit TopologyTables(Catalog& catalog) : catalog_(&catalog) {}
 
-  // `pending` by PodShapeId, for every shape of the catalog.
+  // Connects all shapes of the catalog.  `pending` is indexed by PodShapeId.
   void Connect(const std::vector<PendingTopology>& pending);
 
-  // The same for the catalog's last shape, which came after Connect.  Tables that it is the
-  // first to ask for have the last ids, and other shapes feed them from now on: whoever counts
-  // pods must count theirs (TopologyCounts).  False: limits are in the way, or namespaces, or
-  // one table stands for two (CounterTable) that would count different pods from now on; the
-  // catalog must be built anew, and no more may be connected in this one.
-  // REQUIRES: IndexShapes, and the shape is in that index.
-  // Cost: O(tables + those that may count it), and for each that is new O(shapes that it may count
-  // + nodes); O(shapes) where it joins two families.
+  // Connects the catalog's last shape, which was added after Connect.  New tables that it needs get
+  // the next ids, and older shapes feed them from now on, so the caller must count the pods of
+  // those shapes in the new tables (ClusterSnapshot::CountInNewTables).  Returns false if the
+  // catalog must be rebuilt, and no further shape may be connected in it: a limit is exceeded,
+  // namespaces are not known, or one table replaces two (CounterTable) whose counts now differ.
+  // REQUIRES: IndexShapes was called, and the shape is in that index.
+  // Cost: O(tables + tables that may count it); for each new table O(shapes that it may count +
+  // nodes); O(shapes) if it joins two families.
   [[nodiscard]] bool ConnectLast(const PendingTopology& pending);
-  // `shapes` holds all shapes that Connect saw, and must outlive the tables.
+  // `shapes` must contain all shapes that Connect saw, and must outlive the tables.
   void IndexShapes(const ShapeIndex& shapes);
 
-  // Nodes that come and go after Connect.  Cost: O(keys + registries) each.
+  // Adding and removing nodes after Connect.  Cost: O(keys + registries) for each call.
   //
-  // Whether a node with these labels may come.  No if it has a label that no node had and some
-  // pod asks for, or lacks one that all nodes had: what was left out for that must be
-  // connected anew.
+  // Whether a node with these labels may be added.  It may not if it has a label that some pod asks
+  // for and that no node had, or lacks a label that all nodes had: Connect left out what
+  // depends on such labels, so the catalog must be rebuilt.
   [[nodiscard]] bool Allows(const NodeInfo& node) const;
-  // The node is in the catalog.  REQUIRES: Allows(it).
+  // `id` is in the catalog already.  REQUIRES: Allows(the node).
   void AddNode(NodeId id);
-  // It is still in the catalog, as it was when it was added.
+  // `id` is still in the catalog, unchanged since AddNode.
   void RemoveNode(NodeId id);
 
-  // Goes on with a copy of the catalog.
+  // Continues with a copy of the catalog.
   void MoveTo(Catalog& copy) { catalog_ = &copy; }
 
-  // Whether some term asks for namespaces by their labels.
+  // Whether some term selects namespaces by their labels.
   [[nodiscard]] bool asks_for_namespaces() const { return asks_for_namespaces_; }
-  // Whether some term asks for them by labels that a namespace without labels has, of which
-  // versions of Kubernetes make different things.
+  // Whether some term's namespaceSelector matches a namespace without labels.  Kubernetes
+  // versions treat such a term differently.
   [[nodiscard]] bool asks_of_no_labels() const { return asks_of_no_labels_; }
 
  private:
-  // Whose namespaces a namespaceSelector ranges over.
+  // The namespaces that a namespaceSelector is evaluated on.
   enum class NamespacesOf {
-    kListed,    // An incoming pod's term: namespaces that exist.
-    kIncoming,  // An existing pod's term: whatever the incoming pod's is; unlisted ones have no
-                // labels.
+    kListed,    // For an incoming pod's term: the namespaces that exist.
+    kIncoming,  // For an existing pod's term: the namespaces of all shapes, one of which is the
+                // incoming pod's.  A namespace that does not exist has no labels.
   };
 
-  // The terms that ask for a kExistingAnti table.
+  // The terms that read one kExistingAnti table.
   struct Repelling {
     TableId matching{};        // The kMatching table of the first such term.
-    uint32_t shapes = 0;       // That have such a term.
-    PodShapeId last{};         // Of these.
-    bool alike = true;         // Each has one, whose table is `matching`, and is counted there.
-    bool is_matching = false;  // `matching` stands for the table (CounterTable).
+    uint32_t shapes = 0;       // The number of shapes that have such a term.
+    PodShapeId last{};         // The last of these shapes.
+    bool alike = true;         // Each shape has one such term, with `matching`, which counts it.
+    bool is_matching = false;  // `matching` replaces the table (CounterTable).
   };
 
-  // What all spread constraints of a pod together ask of a node's labels.
+  // The labels that all spread constraints of a pod together require of a node.
   struct RequiredKeys {
-    uint32_t id;  // Equal where the keys are.
-    // Sorted; only as many as `nodes` takes.  Those that were left out are in spared_keys_.
+    uint32_t id;  // Equal for equal `keys`.
+    // Sorted.  Only the keys that are needed to determine `nodes`; the others are in spared_keys_.
     std::vector<TopologyKeyId> keys;
-    NodeSet nodes;  // Those that have all of them.
+    NodeSet nodes;  // The nodes that have all of the keys.
   };
 
   void FindNodeLabels();
@@ -102,7 +102,7 @@ class TopologyTables {
   void AddAffinity(PodShape& shape, const std::vector<PendingAffinityTerm>& terms);
   void IndexNamespaces();
   PodMatcher Matcher(const PodShape& owner, const PendingAffinityTerm& term, NamespacesOf which);
-  // Whether TablesTooBroad may find some.
+  // Whether TablesTooBroad might leave out a table.
   [[nodiscard]] bool FindsTooMany() const;
   [[nodiscard]] std::vector<bool> TablesTooBroad(ShapeMatches& matches) const;
   void LeaveOut(const std::vector<bool>& tables, std::string_view why, ShapeMatches& matches);
@@ -116,12 +116,12 @@ class TopologyTables {
   TableId InternTable(CounterTable table);
   void ConnectMatch(TableId id, PodShapeId shape);
   void NoteRepelling(PodShapeId shape);
-  // Whether `matching` counts the pods that have the term of a kExistingAnti table, each once,
-  // and no others.
+  // Whether the `matching` table of a kExistingAnti table counts exactly the pods that have the
+  // term, each once.
   [[nodiscard]] bool CountsTheSame(TableId existing) const;
   void FeedRepelling(PodShape& shape);
-  // PodShape::family, from the tables of the shapes.  True if a family of a table before
-  // `first_new` has another name now.
+  // Compute PodShape::family from the tables of the shapes.  UniteTablesOf returns true if it
+  // renames the family of a table before `first_new`.
   bool UniteTablesOf(const PodShape& shape, TableId first_new);
   TableId FamilyOf(TableId table);
   void NameFamily(PodShape& shape);
@@ -132,24 +132,24 @@ class TopologyTables {
   Catalog* catalog_;
   absl::flat_hash_map<std::string, TableId> tables_;
   absl::flat_hash_map<std::string, RegistryId> registries_;
-  absl::flat_hash_map<std::string, RegistryId> registry_of_nodes_;  // The first, of any key.
+  absl::flat_hash_map<std::string, RegistryId> registry_of_nodes_;  // The first one, for any key.
   absl::flat_hash_map<std::string, uint32_t> required_keys_;        // RequiredKeys::id.
 
   absl::flat_hash_map<TextId, TopologyKeyId> keys_;
-  std::vector<bool> on_nodes_;   // By TextId: whether a node has such a label.
-  std::vector<NodeSet> having_;  // By TopologyKeyId.
+  std::vector<bool> on_nodes_;   // By TextId: whether some node has such a label.
+  std::vector<NodeSet> having_;  // By TopologyKeyId: the nodes that have the label.
   absl::flat_hash_set<TopologyKeyId> spared_keys_;
-  std::optional<TopologyKeyId> absent_keys_;  // Labels that no node has.
-  std::optional<TopologyKeyId> beyond_keys_;  // Labels that are too many.
-  std::vector<Repelling> repelling_;          // By TableId; of kExistingAnti.
-  std::vector<uint32_t> shapes_counted_;      // By TableId; of the others.
-  // By TableId, and counted by TableKind; from IndexShapes on.
+  std::optional<TopologyKeyId> absent_keys_;  // Stands for all labels that no node has.
+  std::optional<TopologyKeyId> beyond_keys_;  // Stands for all labels beyond the limit.
+  std::vector<Repelling> repelling_;          // By TableId; used for kExistingAnti.
+  std::vector<uint32_t> shapes_counted_;      // By TableId; used for the other kinds.
+  // Selectors are numbered by TableId, and their kind is the TableKind.  Set by IndexShapes.
   std::optional<SelectorIndex> table_index_;
-  std::vector<TableId> family_;  // By TableId: another of its family, or itself (FamilyOf).
+  std::vector<TableId> family_;  // Union-find by TableId: the parent, or the table itself.
   uint64_t domain_entries_ = 0;
   uint64_t affinity_matchers_ = 0;
 
-  // Namespaces that exist, and those of all shapes; with their labels.
+  // Names, sorted, and an index of their labels.
   struct Namespaces {
     std::vector<TextId> names;
     LabelIndex labels;
@@ -158,10 +158,10 @@ class TopologyTables {
                                              const Namespaces& among) const;
   Namespaces listed_;
   Namespaces of_pods_;
-  uint64_t names_ = 0;  // Of namespaces, listed in matchers.
+  uint64_t names_ = 0;  // The number of namespaces listed in matchers.
   bool asks_for_namespaces_ = false;
   bool asks_of_no_labels_ = false;
-  bool left_out_ = false;  // Some tables.
+  bool left_out_ = false;  // Some tables were left out.
 };
 
 }  // namespace ebb

@@ -1,4 +1,4 @@
-// Which volumes may be bound to a claim, wherever they are.
+// Which volumes may be bound to a claim, regardless of nodes.
 //
 // Threads: pure.
 // Source:  component-helpers storage/volume pv_helpers.go, FindMatchingVolume.
@@ -15,18 +15,18 @@ namespace ebb {
 
 inline int64_t RequestOf(const ClaimInfo& claim) { return claim.request_bytes.value_or(0); }
 
-// A claim for more than can be counted is never known to fit.
+// A claim whose request is too large to be counted fits no volume.
 inline bool IsEnough(int64_t bytes, const ClaimInfo& claim) {
   return bytes >= RequestOf(claim) && RequestOf(claim) != kUncountable;
 }
 
-// What holds of a volume for any claim, reserved for it or not.
+// The conditions on a volume for any claim, whether the volume is reserved for it or not.
 inline bool MayServe(const VolumeInfo& volume, const ClaimInfo& claim) {
   return IsEnough(volume.capacity_bytes, claim) && volume.mode == claim.mode &&
          volume.attributes_class == claim.attributes_class && !volume.deleting;
 }
 
-// What holds beside of a volume that is reserved for nobody.
+// The conditions on a volume that is not reserved, including those of MayServe.
 inline bool MayBind(const VolumeInfo& volume, const ClaimInfo& claim) {
   if (!volume.available || !MayServe(volume, claim)) return false;
   const bool has_modes = std::ranges::all_of(claim.access_modes, [&](TextId mode) {

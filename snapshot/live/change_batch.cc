@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kKindShown = 64;
 
-// Calls `visit` with a blank object of each kind until it says true.
+// Calls `visit` with a blank object of each kind until it returns true.
 template <typename Visit>
 void ForEachKind(Visit&& visit) {
   using objects::ControllerKind;
@@ -39,10 +39,11 @@ void ForEachKind(Visit&& visit) {
   }(std::make_index_sequence<std::variant_size_v<objects::StorageObject>>());
 }
 
-// The reader stops where the object ends.
+// Whether the text is one JSON object and nothing else.  The reader alone would not notice text
+// behind the object.
 bool IsOneContainer(std::string_view json) {
   const char* const end = json.data() + json.size();
-  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): `end` tells where it ends.
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): `end` bounds the text.
   const char* const start = json_scan::SkipBlanks(json.data(), end);
   if (start == end || *start != '{') return false;
   const char* const behind = json_scan::SkipContainer(start, end);
@@ -53,8 +54,8 @@ objects::ObjectRef RefOf(const ChangeBatch::BlankObject& object) {
   return std::visit([](const auto& each) { return objects::ObjectRef(&each); }, object);
 }
 
-// The object without all that does not tell which it is.  Empty: of a kind that is not read, or
-// no object.
+// The object reduced to the members that identify it.  Empty if the text is not one JSON object,
+// or no decision reads its kind.
 std::string NamesIn(std::string_view json) {
   std::string names;
   bool known = false;
@@ -144,7 +145,7 @@ void ChangeBatch::Delete(BlankObject object, std::string_view namespace_name, st
 
 absl::Status ChangeBatch::DeleteNamed(std::string_view kind, std::string_view namespace_name,
                                       std::string_view name, std::string_view uid) {
-  if (kind == "Pod") {  // Of most deletions, so that no other kind is looked at.
+  if (kind == "Pod") {  // Most deletions are of pods; this avoids the search over all kinds.
     Delete(BlankObject(std::in_place_type<objects::Pod>), namespace_name, name, uid);
   } else if (auto object = NamesOf(kind)) {
     if (!namespace_name.empty() && !objects::IsNamespaced(RefOf(*object))) {
@@ -197,7 +198,7 @@ absl::Status ChangeBatch::AddLast(Change::Type type) {
   ObjectSink::Unevaluated ignored;
   const absl::StatusOr<std::optional<ObjectBatch::Read>> read = read_.Last(ignored);
   if (!read.ok()) {
-    // The reader names the file first, of which there is none.
+    // The reader's message begins with the name of a file, which is empty here.
     const absl::string_view message = read.status().message();
     return {read.status().code(), absl::StripPrefix(message, ": ")};
   }

@@ -1,4 +1,4 @@
-// ChangeBatch: changes for a LiveSnapshot that are given as bytes, and the objects in them.
+// ChangeBatch: changes for a LiveSnapshot that arrive as bytes, and the objects in them.
 //
 //   ChangeBatch batch;
 //   if (absl::Status s = batch.PutJson(pod_as_json); !s.ok()) return s;
@@ -6,13 +6,13 @@
 //   if (absl::Status s = live.Take(batch.changes()); !s.ok()) return s;
 //   batch.Clear();
 //
-// Bytes are one Kubernetes object each, in JSON or in Kubernetes' protobuf, with its kind and
-// apiVersion.  Objects of kinds that no decision reads are passed over and counted.
+// Each call takes the bytes of one Kubernetes object, as JSON or as Kubernetes' protobuf, with its
+// kind and apiVersion.  Objects of kinds that no decision reads are ignored and counted.
 //
-// Errors:    InvalidArgument, naming object and field; ResourceExhausted: more bytes than an
-//            object may have.  The batch is as it was before.
-// Ownership: the batch copies what it is given; changes() is valid until Clear().
-// Cost:      one pass over the bytes.  Clear() keeps the memory for the next ones.
+// Errors:    InvalidArgument, naming object and field; ResourceExhausted: the object is larger
+//            than the limit.  After an error the batch is unchanged.
+// Ownership: the batch copies its input; changes() is valid until Clear().
+// Cost:      one pass over the bytes.  Clear() keeps the memory for the next changes.
 // Threads:   one at a time.
 
 #ifndef EBB_SNAPSHOT_LIVE_CHANGE_BATCH_H_
@@ -39,63 +39,64 @@ namespace ebb {
 
 class ChangeBatch {
  public:
-  // As the API server's limit on a request, times three.
+  // Three times the API server's limit on a request.
   static constexpr size_t kObjectBytesMax = size_t{10} << 20;
-  // Kinds that are counted by name; an input may make up any number.
+  // How many ignored kinds are counted by name; an input may invent any number.
   static constexpr size_t kIgnoredKindsMax = 1000;
 
   explicit ChangeBatch(size_t object_bytes_max = kObjectBytesMax)
       : object_bytes_max_(object_bytes_max) {}
 
-  // The object is there, and is this.
+  // Records that the object exists with this content.
   absl::Status PutJson(std::string_view json);
   absl::Status PutProtobuf(std::string_view bytes);
-  // The object is gone; of its bytes kind, names and UID are read.
+  // Records that the object is deleted.  Only its kind, names and UID are read.
   absl::Status DeleteJson(std::string_view json);
   absl::Status DeleteProtobuf(std::string_view bytes);
 
-  // An object of a kind of which only the name matters.
+  // An object of which only kind and names matter.
   using BlankObject = std::variant<objects::Node, objects::Pod, objects::PodDisruptionBudget,
                                    objects::Controller, objects::Namespace, objects::StorageObject>;
-  // Nothing: no decision reads the kind ("Deployment").
+  // A blank object of the kind; nullopt if no decision reads the kind ("Deployment").
   static std::optional<BlankObject> NamesOf(std::string_view kind);
-  // The same of a kind by its name, whether a decision reads it or not.  Errors: InvalidArgument,
-  // of a kind that is spelled wrong ("node", "Pods").
+  // Records a deletion by kind and names, whether a decision reads the kind or not.  Errors:
+  // InvalidArgument if the kind is misspelled ("node", "Pods"), or a namespace is given for a
+  // cluster-scoped kind.
   absl::Status DeleteNamed(std::string_view kind, std::string_view namespace_name,
                            std::string_view name, std::string_view uid);
-  // An empty `uid` is any.
+  // Records the deletion of `object`, a result of NamesOf.  An empty `uid` matches any.
   void Delete(BlankObject object, std::string_view namespace_name, std::string_view name,
               std::string_view uid);
 
   [[nodiscard]] std::span<const Change> changes() const { return changes_; }
   void Clear();
 
-  // An object that is not evaluated and may matter came, or went.
+  // An object that ebb does not evaluate but that may matter was put or deleted.
   struct UnevaluatedChange {
     Change::Type type;
-    ObjectSink::Unevaluated object;  // Without an apiVersion where a deletion did not name it.
+    ObjectSink::Unevaluated object;  // The apiVersion may be empty for a deletion by name.
   };
   [[nodiscard]] std::span<const UnevaluatedChange> unevaluated() const { return unevaluated_; }
 
-  // The UID of the Namespace kube-system that the batch puts, by which a cluster is known; "": it
-  // puts none.
+  // The UID of the Namespace kube-system, which identifies a cluster, if the batch puts that
+  // Namespace; else "".
   [[nodiscard]] std::string_view ClusterUid() const;
 
-  // How many objects of which kinds were passed over since the batch was made.
+  // How many objects of each kind were ignored since the batch was made.
   [[nodiscard]] const std::map<std::string, uint64_t>& ignored() const { return ignored_; }
 
  private:
   absl::Status Check(size_t bytes) const;
   absl::Status AddLast(Change::Type type);
   void CountIgnored(std::string_view kind);
-  // What came behind the first `unevaluated_before` is gone.
+  // Marks the unevaluated object that was added after the first `unevaluated_before` as deleted.
   void MarkDeleted(size_t unevaluated_before);
 
   const size_t object_bytes_max_;
   ObjectReader json_reader_;
   ProtobufObjectReader protobuf_reader_;
-  ObjectBatch read_;                 // Owns objects and texts.
-  std::deque<BlankObject> deleted_;  // Those that came by name.
+  ObjectBatch read_;                 // Owns the objects and texts of `changes_`.
+  std::deque<BlankObject> deleted_;  // The objects of deletions by name.
   std::vector<Change> changes_;
   std::vector<UnevaluatedChange> unevaluated_;
   std::map<std::string, uint64_t> ignored_;

@@ -44,7 +44,7 @@ void HeldObjects::MoveTo(Symbols& symbols) {
 
 HeldObject* HeldObjects::Find(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
-  // Names that nobody has seen are not kept for having been asked for.
+  // A name that was never seen is not interned just because of a look-up.
   const std::optional<TextId> namespace_name = symbols_->Find(meta.namespace_name);
   const std::optional<TextId> name = symbols_->Find(meta.name);
   if (!namespace_name || !name) return nullptr;

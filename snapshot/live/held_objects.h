@@ -1,6 +1,7 @@
-// HeldObjects: what a LiveSnapshot was told of every kind but pods, by name, packed.
+// HeldObjects: the current objects of every kind except pods, packed, by name.  A LiveSnapshot
+// keeps them.
 //
-// Cost:    a hash of two names a look-up; an object takes its packed bytes and about 90 more.
+// Cost:    a look-up hashes two names; an object takes its packed bytes and about 90 more.
 // Threads: none.
 
 #ifndef EBB_SNAPSHOT_LIVE_HELD_OBJECTS_H_
@@ -20,23 +21,23 @@
 namespace ebb {
 
 struct HeldObject {
-  std::string packed;  // PackObject
+  std::string packed;  // By PackObject.
   TextId uid;
-  uint64_t version = 0;     // VersionOf()
-  uint64_t order = 0;       // Objects that came before have lower ones.
-  int64_t pods_ready = 0;   // Change::pods_ready
-  int64_t newest_time = 0;  // NewestTimeOf
+  uint64_t version = 0;     // VersionOf its metadata.resourceVersion.
+  uint64_t order = 0;       // Lower for objects that were added earlier.
+  int64_t pods_ready = 0;   // Change::pods_ready.
+  int64_t newest_time = 0;  // NewestTimeOf the object.
 };
 
-// metadata.resourceVersion as a number, which is what the API server gives; 0: it is none.
+// metadata.resourceVersion as a number, as the API server writes it; 0 if it is not a number.
 uint64_t VersionOf(std::string_view resource_version);
 
-// Whether the object that comes is an older one than that which is held.
+// Whether an object with `version` is older than the one that is held.
 inline bool IsOlderVersion(uint64_t version, uint64_t held) {
   return version != 0 && version < held;
 }
 
-// Whether a deletion without a UID is one of an earlier object of the name.
+// Whether a deletion without a UID refers to an earlier object of the same name.
 inline bool IsLateDelete(std::string_view uid, uint64_t version, uint64_t held) {
   return uid.empty() && IsOlderVersion(version, held);
 }
@@ -45,21 +46,21 @@ class HeldObjects {
  public:
   explicit HeldObjects(Symbols& symbols) : symbols_(&symbols) {}
 
-  // The same objects by the ids of other symbols, which live as long.
+  // Converts all ids to those of `symbols`, which must live as long.
   void MoveTo(Symbols& symbols);
 
-  // Null: there is none.  REQUIRES: `object` is no pod.
+  // Null if the object is not held.  REQUIRES: `object` is not a pod.
   HeldObject* Find(const objects::ObjectRef& object);
   HeldObject& Add(const objects::ObjectRef& object);
   [[nodiscard]] size_t size() const { return objects_.size(); }
   [[nodiscard]] size_t Nodes() const { return counts_[0]; }
-  // A bit for each kind of which there is an object.
+  // A bit for each kind of which an object is held.
   [[nodiscard]] uint64_t Kinds() const;
   void Erase(const objects::ObjectRef& object);
-  // The latest of all; 0: there is none.
+  // The latest newest_time; 0 if none exists.
   [[nodiscard]] int64_t NewestTime() const;
 
-  // Those of the kinds that `Struct` stands for, in the order in which they came.
+  // The objects of type `Struct`, in the order in which they were added.
   template <typename Struct>
   [[nodiscard]] std::vector<const HeldObject*> InOrder() const {
     return InOrder(objects::ObjectRef(static_cast<const Struct*>(nullptr)).index());
@@ -67,8 +68,8 @@ class HeldObjects {
 
  private:
   struct Key {
-    uint8_t type;   // Index in ObjectRef.
-    uint8_t which;  // Of the kinds that share a type.
+    uint8_t type;   // The index in ObjectRef.
+    uint8_t which;  // Distinguishes kinds that share a type.
     TextId namespace_name;
     TextId name;
     friend bool operator==(const Key&, const Key&) = default;
@@ -80,7 +81,7 @@ class HeldObjects {
   static Key KeyOf(const objects::ObjectRef& object, TextId namespace_name, TextId name);
   [[nodiscard]] std::vector<const HeldObject*> InOrder(size_t type) const;
 
-  // The place of a kind in counts_: storage objects, of most kinds, are the last type.
+  // The kind's index in counts_.  Storage objects, which have the most kinds, are the last type.
   static size_t KindOf(const Key& key) { return size_t{key.type} * 8 + key.which; }
 
   Symbols* symbols_;

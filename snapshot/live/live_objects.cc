@@ -1,4 +1,4 @@
-// LiveSnapshot: objects of all kinds but pods.
+// LiveSnapshot: changes of objects of all kinds except pods.
 
 #include <algorithm>
 #include <optional>
@@ -16,7 +16,8 @@
 namespace ebb {
 namespace {
 
-// Nodes that went leave their ids, domains and shapes in the catalog, until these are most.
+// Removed nodes leave their ids, domains and shapes in the catalog.  Above this many, the catalog
+// is rebuilt when most ids belong to removed nodes.
 constexpr size_t kGoneNodesKept = 64;
 
 const objects::StorageObject& StorageObjectOf(const UnpackedObject& unpacked) {
@@ -39,7 +40,7 @@ void LiveSnapshot::Put(const Change& change, OlderObjects older) {
   }
   held->version = version;
   const bool as_ready = std::exchange(held->pods_ready, change.pods_ready) == change.pods_ready;
-  if (held->packed == packed) {  // Nothing, of one that is new.
+  if (held->packed == packed) {  // A new object has nothing packed yet, so it never equals.
     ++counts_.unchanged;
     counts_.ready += as_ready ? 0 : 1;
     return;
@@ -133,8 +134,8 @@ void LiveSnapshot::DeleteInPlace(const objects::Node& node) {
   if (++nodes_gone_ > kGoneNodesKept + catalog_->nodes() / 2) BecomeStale(RebuildCause::kGoneNodes);
 }
 
-// Whether with the node, which comes or changes, pods are of other shapes than those they have: by
-// its operating system, or by the version whose rules hold.
+// Whether pods would get other shapes than they have because of the node, which is new or changes:
+// by its operating system, or by the version whose rules apply.
 bool LiveSnapshot::ChangesWhatPodsAre(const NodeInfo& info) const {
   const NodeId id = catalog_->FindNode(info.name);
   if (!options_.kubernetes_version) {
@@ -145,7 +146,7 @@ bool LiveSnapshot::ChangesWhatPodsAre(const NodeInfo& info) const {
   }
   if (!builder_->has_nodes_of_two_os()) return false;
   if (id != kNoNode) return info.os != catalog_->node(id).os;
-  // Pods that came before it, or that were on a node of its name with another operating system.
+  // Pods that came before the node, or were on a node of its name with another operating system.
   for (auto it = unplaced_.lower_bound({info.name, 0});
        it != unplaced_.end() && it->first.first == info.name; ++it) {
     const HeldPod& pod = pods_[it->second];
@@ -155,7 +156,7 @@ bool LiveSnapshot::ChangesWhatPodsAre(const NodeInfo& info) const {
   return false;
 }
 
-// A node that comes gets an id that none had.
+// A new node gets an id that no node has had.
 void LiveSnapshot::AddNode(NodeInfo info) {
   if (!builder_->tables_->Allows(info)) return BecomeStale(RebuildCause::kNode);
   const NodeId id{static_cast<uint32_t>(catalog_->nodes())};
@@ -169,7 +170,7 @@ void LiveSnapshot::AddNode(NodeInfo info) {
   Changed();
 }
 
-// Places the pods that wait for the node, in the order in which they came.
+// Places the pods that want the node, in the order in which they came.
 void LiveSnapshot::FindPodsOf(NodeId node) {
   const TextId name = catalog_->node(node).name;
   const auto first = unplaced_.lower_bound({name, 0});
@@ -199,7 +200,7 @@ void LiveSnapshot::RemoveNode(NodeId node) {
 
 void LiveSnapshot::ChangeNode(NodeId node, NodeInfo info) {
   const NodeInfo& old = catalog_->node(node);
-  // Domains hang on labels, and the nodes that a spread constraint takes into account on both.
+  // Domains depend on labels; the nodes of a spread constraint depend on labels and taints.
   const bool in_topology =
       info.labels != old.labels ||
       (info.taints != old.taints &&
@@ -216,7 +217,7 @@ void LiveSnapshot::ChangeNode(NodeId node, NodeInfo info) {
   Changed();
 }
 
-// The node leaves its domains with all of its pods, and comes with all of them into others.
+// The node leaves its domains with all of its pods and enters its new domains with all of them.
 void LiveSnapshot::ChangeTopology(NodeId node, NodeInfo info) {
   const std::vector<PodId> pods(snapshot_.PodsOn(node).begin(), snapshot_.PodsOn(node).end());
   snapshot_.RemoveNode(node);
@@ -238,7 +239,7 @@ void LiveSnapshot::SetAmounts(NodeId node, const std::vector<ResourceQuantity>& 
 
 void LiveSnapshot::PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_new) {
   absl::StatusOr<Pdb> budget = SnapshotBuilder::CompileBudget(pdb, *symbols_);
-  EBB_CHECK(budget.ok());  // Take() checks it.
+  EBB_CHECK(budget.ok());  // Take() has checked it.
   const bool taken = is_new ? builder_->AddBudget(*std::move(budget))
                             : builder_->ReplaceBudget(FindBudget(pdb), *std::move(budget));
   if (!taken) return BecomeStale(RebuildCause::kBudget);
@@ -277,7 +278,7 @@ void LiveSnapshot::DeleteInPlace(const objects::Controller& controller) {
 void LiveSnapshot::PutInPlace(const objects::Namespace& namespace_object) {
   const LabelSet* const held =
       catalog_->FindNamespaceLabels(symbols_->Intern(namespace_object.meta.name));
-  // One that is not there is not the same as one without labels.
+  // A namespace that is not held differs from one without labels.
   const bool same = held != nullptr && !builder_->guessed_namespaces_ &&
                     *held == InternLabels(namespace_object.meta.labels, *symbols_);
   if (!same && builder_->tables_->asks_for_namespaces()) {
@@ -288,7 +289,8 @@ void LiveSnapshot::PutInPlace(const objects::Namespace& namespace_object) {
   Changed();
 }
 
-// While no term asks for labels nobody reads them, and the first that does has all built anew.
+// While no term selects namespaces by labels, no code reads these labels.  The first shape that has
+// such a term causes a rebuild.
 void LiveSnapshot::DeleteInPlace(const objects::Namespace& namespace_object) {
   if (builder_->tables_->asks_for_namespaces()) return BecomeStale(RebuildCause::kNamespace);
   catalog_->namespace_labels_.erase(symbols_->Intern(namespace_object.meta.name));
@@ -322,7 +324,7 @@ void LiveSnapshot::DeleteInPlace(const objects::StorageObject& object, std::stri
   Changed();
 }
 
-// Volumes, claims, classes and drivers hang together: they are resolved anew, all at once.
+// Volumes, claims, classes and drivers refer to each other, so all of them are resolved again.
 void LiveSnapshot::FillStorage() {
   ++counts_.storage_rebuilds;
   storage_is_old_ = false;

@@ -12,15 +12,44 @@
 #include "snapshot/objects/quantity.h"
 #include "snapshot/topology_tables.h"
 
+// How a change is applied.
+//
+// The LiveSnapshot holds
+//   objects_  every object except pods, packed;
+//   pods_     each pod as a shape, names, times, and the node that it wants (HeldPod);
+//   shapes_   one packed pod for each shape.
+// From these the builder, its catalog and the snapshot over it can be rebuilt at any time.
+//
+// A pod that is put: ShapeOf finds its shape, usually without summing amounts, because a pod with
+// the same fields came recently.  A new shape is connected to the catalog.  Leave() takes the
+// previous version of the pod out of the snapshot, Enter() adds the new one, and StandAgain() moves
+// it to its previous place among the pods of its node.  live_objects.cc applies changes of all
+// other objects.
+//
+// A change that cannot be applied in place makes the catalog stale (BecomeStale).  The rebuild
+// waits until Snapshot() is called, so that many such changes cost one rebuild.  While the catalog
+// is stale, Leave() still takes pods out of the snapshot, but Enter() adds none.  So the snapshot's
+// lists stay in order, and PodsInOrder() merges into them the pods that came or changed meanwhile,
+// by HeldPod::order.
+//
+// Ids: the id of a removed pod is reused.  Followers of Catalog::pod_changes() recognize pods by
+// their keys, so the key of a removed pod is held for as long as the log lists its removal.  The id
+// of a removed node is not used again before the next rebuild.
+//
+// Readers: a LiveBranch shares the catalog.  The first Take() while a branch is in use leaves the
+// catalog to its readers and continues with a copy (LeaveToReaders).  A Pin keeps the
+// texts that the old catalog's ids stand for.
+
 namespace ebb {
 namespace {
 
 constexpr uint32_t kNobody = ~uint32_t{0};
 
-// Shapes without pods are kept, since pods of them may come again, until they are most.
+// Shapes without pods are kept, because such pods may come again.  Above this many, the catalog is
+// rebuilt when most shapes have no pods.
 constexpr size_t kDeadShapesKept = 64;
 
-// What a log of pods may hold, beside one change for each pod.
+// The log of pod changes may hold this many changes, plus one for each pod.
 constexpr size_t kChangesKept = 1024;
 
 absl::Status Check(const Change& change) {
@@ -69,14 +98,14 @@ LiveSnapshot::LiveSnapshot(Options options, std::shared_ptr<Symbols> symbols)
       stale_(RebuildCause::kFirst) {}
 
 LiveSnapshot::~LiveSnapshot() {
-  // A change ran out of memory half way: what hangs together is not known.
+  // Take() ran out of memory half way, so the members may be inconsistent.
   if (is_changing_) return;
   LeaveCatalog();
   for (const auto& [name, place] : pods_by_name_) ReleaseName(pods_[place].named);
 }
 
-// A large cluster lies outside of the caches, and what a pod's change touches hangs on one another:
-// its name's id, where it is held, its node.  Each is loaded some changes before it is asked for.
+// A large cluster does not fit the caches, and what a pod's change touches is a chain of look-ups:
+// its name's id, its place, its node.  Ahead loads each link some changes before it is needed.
 class LiveSnapshot::Ahead {
  public:
   Ahead(const LiveSnapshot& live, std::span<const Change> changes)
@@ -87,7 +116,7 @@ class LiveSnapshot::Ahead {
     for (size_t i = 0; i < kNodes; ++i) Node(i);
   }
 
-  // Before the change `i` is taken.
+  // Must be called before change `i` is applied.
   void Step(size_t i) {
     Names(i + kNames);
     Ids(i + kIds);
@@ -97,7 +126,7 @@ class LiveSnapshot::Ahead {
 
  private:
   static constexpr size_t kFew = 8;
-  // How many changes ahead.
+  // How many changes ahead each link is loaded.
   static constexpr size_t kNames = 12;
   static constexpr size_t kIds = 9;
   static constexpr size_t kPlaces = 6;
@@ -106,7 +135,7 @@ class LiveSnapshot::Ahead {
 
   struct Coming {
     std::pair<TextId, TextId> name{};
-    TextId node = kNoText;  // Of a pod that is put.
+    TextId node = kNoText;  // The node of a pod that is put.
     uint32_t place = kNowhere;
   };
   Coming& Of(size_t i) { return coming_[i % coming_.size()]; }
@@ -181,9 +210,9 @@ class LiveSnapshot::Ahead {
   }
 
   const LiveSnapshot& live_;
-  const std::span<const Change> changes_;  // None: they are few.
+  const std::span<const Change> changes_;  // Empty if there are too few changes to prefetch for.
   std::array<Coming, 16> coming_{};
-  std::string_view namespace_;  // Of the last pod.
+  std::string_view namespace_;  // The namespace of the last pod.
   TextId namespace_id_ = kNoText;
 };
 
@@ -214,7 +243,7 @@ absl::Status LiveSnapshot::Take(std::span<const Change> changes, OlderObjects ol
 
 void LiveSnapshot::StayInBounds() {
   if (HasManyDeadTexts()) BecomeStale(RebuildCause::kDeadTexts);
-  // While it is stale no shape goes, and neither does a text.
+  // While the snapshot is stale, neither shapes nor texts are dropped.
   constexpr size_t kShapesKept = 4096;
   const bool shapes = dead_shapes_ > kShapesKept + shapes_.size() / 2 + Pods() / 16;
   if (stale_ && (shapes || HasManyDeadTexts())) Rebuild();
@@ -318,14 +347,15 @@ bool LiveSnapshot::HasCondition(const HeldPod& held) {
   return HasScheduledCondition(held.scheduling);
 }
 
-// Enter() made the pod the last of its node.
+// REQUIRES: Enter() has just made the pod the last of its node.
 void LiveSnapshot::StandAgain(PodId pod, const Standing& before) {
   if (before.node == kNoNode || pod == kNoPod || snapshot_.NodeOf(pod) != before.node) return;
   auto& pods = snapshot_.pods_on_.Mutable(Index(before.node));
   std::rotate(pods.begin() + static_cast<ptrdiff_t>(before.index), pods.end() - 1, pods.end());
 }
 
-// RemovePod() puts the last pod of the node where this one stood: it is the last again.
+// RemovePod() moves the last pod of the node to the removed pod's place.  This function moves that
+// pod to the end again.
 LiveSnapshot::Standing LiveSnapshot::TakeFromNode(PodId pod) {
   const NodeId node = snapshot_.NodeOf(pod);
   const std::span<const PodId> before = snapshot_.PodsOn(node);
@@ -340,7 +370,7 @@ LiveSnapshot::Standing LiveSnapshot::TakeFromNode(PodId pod) {
 
 LiveSnapshot::PodsByName::const_iterator LiveSnapshot::FindName(
     const objects::ObjectMeta& meta) const {
-  // Names that nobody has seen are not kept for having been asked for.
+  // A name that was never seen is not interned just because of a look-up.
   const std::optional<TextId> namespace_name = symbols_->Find(meta.namespace_name);
   const std::optional<TextId> name = symbols_->Find(meta.name);
   if (!namespace_name || !name) return pods_by_name_.end();
@@ -396,7 +426,7 @@ void LiveSnapshot::DeletePod(const objects::Pod& pod, uint64_t version) {
   ++counts_.deleted;
 }
 
-// A shape that is new is connected, if it can be.
+// The pod's shape.  A new shape is connected to the catalog if possible; else the catalog is stale.
 PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
   TextId node_os = kNoText;
   if (builder_->has_nodes_of_two_os() && !pod.node_name.empty()) {
@@ -408,13 +438,13 @@ PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
   builder_->shapes_->RememberAlike(id);
   if (Index(id) < shapes_.size()) return id;
   objects::Pod like = pod;
-  like.scheduler_name = {};  // Of each pod: schedulers_.
+  like.scheduler_name = {};  // schedulers_ has it for each pod.
   shapes_.push_back({.packed = PackObject(&like), .pods = 0});
   ++dead_shapes_;
   if (stale_) return id;
   const TableId first_new{static_cast<uint32_t>(catalog_->tables().size())};
   if (!builder_->ConnectLastShape()) BecomeStale(RebuildCause::kShape);
-  // Also where it failed, since pods still leave: other shapes may feed the new tables.
+  // Needed even if connecting failed: other shapes may feed the new tables, and pods still leave.
   snapshot_.Grow();
   if (Index(first_new) < catalog_->tables().size()) {
     snapshot_.CountInNewTables(first_new);
@@ -423,7 +453,7 @@ PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
   return id;
 }
 
-// The pod counts from here on; unless the snapshot is stale it is in it too.
+// Counts the pod from now on and, unless the snapshot is stale, adds it to the snapshot.
 void LiveSnapshot::Enter(uint32_t place) {
   HeldPod& held = pods_[place];
   if (held.shape == kNoShape) {
@@ -470,7 +500,7 @@ LiveSnapshot::Standing LiveSnapshot::Leave(uint32_t place) {
   HeldShape& shape = shapes_[Index(held.shape)];
   if (--shape.pods == 0) {
     ++dead_shapes_;
-    // What keeps others where they are must not go on doing so.
+    // Pods of this shape may be why other pods had to keep their nodes; that must end now.
     if (!stale_ && builder_->guessed_namespaces_ && builder_->tables_->asks_for_namespaces()) {
       BecomeStale(RebuildCause::kNamespace);
     }
@@ -520,14 +550,14 @@ void LiveSnapshot::ReleaseName(const SnapshotBuilder::NamedPod& named) {
   symbols_->Release(named.key);
 }
 
-// The older half goes at once, so that a planner that follows the log a few changes behind misses
-// none.  The keys of pods that went are held for as long as they are in the log.
+// If the log is full, its older half is dropped at once, so that a planner that follows the log a
+// few changes behind misses none.  The keys of removed pods are held while they are in the log.
 void LiveSnapshot::Log(const PodChangeLog::Change& change) {
   PodChangeLog& log = catalog_->pod_changes_;
   if (log.changes.size() > catalog_->pods() + kChangesKept) {
     log.Forget(log.changes.size() / 2);
-    for (const TextId key : keys_forgotten_) symbols_->Release(key);  // Mostly none is left.
-    // The newest keys are those of the changes that are kept.  There may be fewer: ReleaseKeys().
+    for (const TextId key : keys_forgotten_) symbols_->Release(key);  // Usually none is left.
+    // The newest keys belong to the changes that are kept; ReleaseKeys() may have left fewer keys.
     const auto kept =
         static_cast<size_t>(std::ranges::count(log.changes, false, &PodChangeLog::Change::came));
     const size_t old = keys_gone_.size() - std::min(kept, keys_gone_.size());
@@ -558,18 +588,18 @@ void LiveSnapshot::ReleaseKeys() {
   }
 }
 
-// Those of labels, controllers, nodes and claims are about one a pod at most, and were
-// texts_built_ when all was built anew; what is beyond twice that came since and mostly went.
+// Texts of labels, controllers, nodes and claims are at most about one per pod, and there were
+// texts_built_ of them at the last rebuild.  Texts beyond twice that number are mostly dead.
 bool LiveSnapshot::HasManyDeadTexts() const {
   return options_.renew_texts && symbols_->kept() > options_.texts_kept + 2 * texts_built_ + Pods();
 }
 
-// Counts the charges of a pod that comes or goes.  False: they can no longer be added up.
+// Adds or subtracts the charges of a pod.  Returns false if they can no longer be added up.
 bool LiveSnapshot::Charge(PodShapeId shape, int sign) {
   bool in_bounds = true;
   if (charged_.size() < catalog_->resources()) charged_.resize(catalog_->resources());
   for (const auto& [resource, amount] : catalog_->shape(shape).charge_requests) {
-    // Not below 0, nor beyond what two amounts can be: what is out of bounds is built anew.
+    // Stays between 0 and the sum of two amounts: a sum out of bounds leads to a rebuild.
     int64_t& sum = charged_[Index(resource)];
     if (__builtin_add_overflow(sum, sign * amount, &sum)) sum = kUncountable;
     in_bounds &= sum <= kChargedMax;
@@ -577,7 +607,7 @@ bool LiveSnapshot::Charge(PodShapeId shape, int sign) {
   return in_bounds;
 }
 
-// --- Building anew --------------------------------------------------------------------------
+// --- Rebuilding -----------------------------------------------------------------------------
 
 void LiveSnapshot::BecomeStale(RebuildCause cause) {
   if (!stale_) stale_ = cause;
@@ -589,9 +619,9 @@ ClusterSnapshot& LiveSnapshot::Snapshot() {
   return snapshot_;
 }
 
-// Places in pods_ of the pods that count: those of each node of the snapshot by HeldPod::order,
-// then the others, by that too.  Pods that came to a node, or changed there, while the snapshot is
-// stale are on no list, and the lists themselves are in order.
+// Places in pods_ of the pods that have a shape: first the pods of each node of the snapshot by
+// HeldPod::order, then the others by HeldPod::order.  The lists of the snapshot are in order.  Pods
+// that came to a node, or changed there, while the snapshot was stale are on no list yet.
 std::vector<uint32_t> LiveSnapshot::PodsInOrder() const {
   const auto is_earlier = [this](uint32_t a, uint32_t b) {
     return pods_[a].order < pods_[b].order;
@@ -637,7 +667,8 @@ absl::Status LiveSnapshot::GiveObjects(ObjectSink& sink) const {
   return status;
 }
 
-// Those that come later have all built anew where some term asks for labels (topology_tables.h).
+// Namespaces of later shapes are added by the rebuild that they cause, if a term selects
+// namespaces by labels (TopologyTables::ConnectLast).
 void LiveSnapshot::NameUnknownNamespaces(SnapshotBuilder& builder) const {
   Catalog& catalog = *builder.catalog_;
   const TextId key = symbols_->Intern("kubernetes.io/metadata.name");
@@ -647,7 +678,7 @@ void LiveSnapshot::NameUnknownNamespaces(SnapshotBuilder& builder) const {
   }
 }
 
-// All that is held, by the ids of other symbols.  Whoever reads the catalog keeps those it has.
+// Gives everything that is held the ids of new symbols.  Readers of the catalog keep the old ones.
 void LiveSnapshot::RenewTexts() {
   ++counts_.renewals;
   auto symbols = std::make_shared<Symbols>();
@@ -684,7 +715,7 @@ void LiveSnapshot::Rebuild() {
   EBB_CHECK(given.ok());
 
   std::vector<HeldShape> shapes;
-  std::vector<PodShapeId> shape_of(shapes_.size(), kNoShape);  // By the id that it had.
+  std::vector<PodShapeId> shape_of(shapes_.size(), kNoShape);  // By the shape's previous id.
   absl::flat_hash_map<std::pair<PodShapeId, TextId>, PodShapeId> shape_on_os;
   std::vector<uint32_t> held_of;
   for (const uint32_t place : pods_in_order) {
@@ -740,12 +771,12 @@ LiveBranch::LiveBranch(ClusterSnapshot snapshot, std::shared_ptr<Readers> reader
   readers_->fetch_add(1, std::memory_order_relaxed);
 }
 
-// Release: all that was read is read before the catalog changes.
+// Release: everything that was read has been read before the catalog changes.
 LiveBranch::~LiveBranch() {
   if (readers_ != nullptr) readers_->fetch_sub(1, std::memory_order_release);
 }
 
-// What was read here before is left, as when it is destroyed.
+// Releases what this branch read before, as its destructor would.
 LiveBranch& LiveBranch::operator=(LiveBranch&& other) noexcept {
   const LiveBranch before(std::move(*this));
   texts_ = std::move(other.texts_);
@@ -765,7 +796,7 @@ LiveBranch LiveSnapshot::Branch() {
   return branch;
 }
 
-// While somebody reads the catalog it stays as it is, and changes are made to a copy.
+// While a branch reads the catalog, the catalog stays unchanged and changes are made to a copy.
 void LiveSnapshot::LeaveToReaders() {
   if (readers_->load(std::memory_order_acquire) == 0) return;
   const std::shared_ptr<Catalog> copy(new Catalog(*catalog_));
@@ -777,14 +808,14 @@ void LiveSnapshot::LeaveToReaders() {
   FillStorage();
 }
 
-// Others may still have the catalog, and ask it for texts of pods that go from now on.
+// Branches may keep the catalog and read texts of pods that are removed from now on.
 void LiveSnapshot::LeaveCatalog() {
   catalog_->texts_ = std::make_shared<Symbols::Pin>(symbols_);
   readers_ = std::make_shared<LiveBranch::Readers>(0);
   ReleaseKeys();
 }
 
-// --- Asking ---------------------------------------------------------------------------------
+// --- Queries --------------------------------------------------------------------------------
 
 std::vector<PodId> LiveSnapshot::Pending() {
   (void)Snapshot();
@@ -817,7 +848,7 @@ std::array<LiveSnapshot::WithoutNode, kPodWaits> LiveSnapshot::PodsWithoutNode()
   return all;
 }
 
-// A nomination to a node that is gone is void: the pod waits for a place like others.
+// A nomination to a node that is gone is void: the pod waits for a place like other pods.
 bool LiveSnapshot::IsPending(const HeldPod& unplaced) {
   return unplaced.named.wanted_node == kNoText || unplaced.named.is_nominated;
 }
@@ -903,11 +934,11 @@ absl::Status LiveSnapshot::ExportAlike(
   (void)Snapshot();
   if (absl::Status s = GiveObjects(sink); !s.ok()) return s;
   struct Alike {
-    uint32_t first;  // Its place in pods_.
+    uint32_t first;  // The first pod's place in pods_.
     uint64_t pods;
   };
   std::vector<Alike> all;
-  // By shape, and whether they have a UID: a place in `all`, from 1.
+  // By shape, and by whether the pod has a UID: the place in `all` plus 1, or 0.
   std::vector<std::array<uint32_t, 2>> place_of(shapes_.size());
   for (const uint32_t place : PodsInOrder()) {
     const HeldPod& held = pods_[place];

@@ -1,48 +1,48 @@
-// LiveSnapshot: a cluster whose objects come and go.  At any moment it is the snapshot that
-// importing the objects which are there now would give.
+// LiveSnapshot: a cluster that changes while it is watched.  At any moment it provides the
+// snapshot that an import of the current objects would give.
 //
 //   LiveSnapshot live;
 //   const Change change{.object = &pod, .resource_version = "4711"};
 //   if (absl::Status s = live.Take({&change, 1}); !s.ok()) return s;
 //   ClusterSnapshot& now = live.Snapshot();  // To plan on.
 //
-// Objects come in any order: a pod before its node, a budget before its pods.  Pods that have
-// ended or are expendable are held and not in the snapshot (listed_pods.h).  Unless told
-// otherwise, pods that ask for namespaces by labels keep their nodes while such a namespace is
-// not there.
+// Objects may arrive in any order: a pod before its node, a budget before its pods.  Pods that have
+// ended or are expendable are held but are not in the snapshot (listed_pods.h).  By default, if
+// an affinity term selects namespaces by labels and some pod's namespace is not held, the pods
+// concerned keep their nodes (Options::unknown_namespaces).
 //
-// How it works: a pod is held as its shape, its names and its times; a shape keeps one pod's
-// object for all of its pods.  Nearly every change is carried out in the catalog and the
-// snapshot that are there.  The few that are not (RebuildCause) leave them stale, and the next
-// Snapshot() builds both anew, from the shapes and the packed objects.  counts() tells how
-// often, and why.  docs/live.md has the table.
+// How it works: a pod is held as its shape, its names and its times; a shape holds one pod's
+// object for all of its pods.  Nearly every change is applied in place, to the current catalog and
+// snapshot.  The few changes that cannot be (RebuildCause) make them stale, and the next
+// Snapshot() rebuilds both from the shapes and the packed objects.  counts() reports how
+// often, and why.  docs/live.md has the table of changes.
 //
-// Versions:  metadata.resourceVersion, where it is a number.  An object older than the one
-//            held is passed over and counted, unless the caller says otherwise, and so is one
-//            that is held already.
-// Deletions: an object that comes after its deletion is there again.  A deletion that names
-//            another UID than the object's is passed over and counted.  One that names the
-//            object's UID is taken whatever its version is, since no object with that UID comes
-//            back; one without a UID is passed over where its version is older than the object's,
-//            for it may be that of an earlier object of the name.
-// Errors:    InvalidArgument, as SnapshotBuilder's, naming object and field; nothing has
-//            changed then.
-// Order:     depends on the changes alone, and neither on when Snapshot() is called nor on what is
-//            built anew.  Nodes and budgets stand in the order in which they came; what changes
-//            keeps its place, and what comes back after its deletion is the last.  The pods of a
-//            node stand in the order in which they came to it: bound or nominated to it, whether
-//            or not the node was there.  So a node that comes back has its pods in the order that
-//            they had, and where a pod goes the pods behind it move up.  A pod that comes to
-//            another node, or back into the snapshot, is the last there.  Pending pods stand in
-//            the order in which they came; one that is nominated elsewhere is the last.
-// Cost:      a pod whose shape is known O(its fields + resources + tables that count it); a
-//            shape that is new O(tables + budgets) more, and where it asks for counts that are
-//            new O(shapes + nodes + pods).  A node O(its pods + topology keys + registries); a
-//            budget O(shapes); volumes and claims, together at the next Snapshot(), O(storage
-//            objects).  Building anew O(cluster): per pod about a tenth of an import.
-// Memory:    names and UIDs of pods that go are given back.  Other texts are kept until most of
-//            them are dead, where the caller lets symbols() be renewed, else for good.
-// Threads:   used by one thread at a time; others read branches (LiveBranch).
+// Versions:  metadata.resourceVersion, if it is a number.  An object that is older than the one
+//            held is ignored and counted, unless the caller passes OlderObjects::kTake.  An
+//            object that equals the one held is ignored and counted too.
+// Deletions: an object that is put after its deletion exists again.  A deletion with another UID
+//            than the object's is ignored and counted.  A deletion with the object's UID is
+//            applied whatever its version is, because no object with that UID comes back.
+//            A deletion without a UID is ignored if its version is older than the object's,
+//            because it may refer to an earlier object of the same name.
+// Errors:    InvalidArgument, as SnapshotBuilder's, naming object and field; then nothing has
+//            changed.
+// Order:     depends only on the changes, not on when Snapshot() is called or what is rebuilt.
+//            Nodes and budgets are in the order in which they were added.  An object that changes
+//            keeps its place; an object that is put after its deletion is the last.  The pods of a
+//            node are in the order in which they came to it, bound or nominated, whether or not
+//            the node existed then.  So a node that comes back has its pods in the same order.
+//            When a pod leaves, the pods behind it move up.  A pod that moves to another node, or
+//            comes back into the snapshot, is the last there.  Pending pods are in the order in
+//            which they came; a pod that is nominated to another node becomes the last.
+// Cost:      a pod of a known shape O(its fields + resources + tables that count it); a new
+//            shape O(tables + budgets) more, and if it needs new counts O(shapes + nodes + pods)
+//            more.  A node O(its pods + topology keys + registries); a budget O(shapes); all
+//            changes of volumes and claims together, at the next Snapshot(), O(storage
+//            objects).  A rebuild O(cluster): per pod about a tenth of an import.
+// Memory:    names and UIDs of pods are released when the pods go.  Other texts are kept for
+//            ever, or with Options::renew_texts until most of them are dead.
+// Threads:   used by one thread at a time; other threads read branches (LiveBranch).
 
 #ifndef EBB_SNAPSHOT_LIVE_LIVE_SNAPSHOT_H_
 #define EBB_SNAPSHOT_LIVE_LIVE_SNAPSHOT_H_
@@ -73,72 +73,72 @@ namespace ebb {
 
 struct Change {
   enum class Type : uint8_t {
-    kPut,     // The object is there, and is this.
-    kDelete,  // It is gone.  Its kind, names and UID are read; an empty UID is any.
+    kPut,     // The object exists with this content.
+    kDelete,  // The object is gone.  Its kind, names and UID are read; an empty UID matches any.
   };
   Type type = Type::kPut;
   objects::ObjectRef object;
   std::string_view resource_version = {};
-  int64_t pods_ready = 0;  // Of a controller: ObjectSink::Aside's, which no plan rests on.
+  int64_t pods_ready = 0;  // For a controller, as in ObjectSink::Aside.  No plan depends on it.
 };
 
-// Which objects are taken that are older than the one held.
+// Whether to apply objects that are older than the one held.
 enum class OlderObjects : uint8_t {
-  kPassOver,  // Of a watch: one that comes late.
-  kTake,      // Of a list: what it names is how things are, after etcd was restored too.
+  kPassOver,  // For a watch: an older object merely arrives late.
+  kTake,      // For a list: it states the current objects, also after etcd was restored.
 };
 
-// Why a catalog is built anew.
+// Why a catalog is rebuilt.
 enum class RebuildCause : uint8_t {
   kFirst,
   kNode,        // A node has a label that some pod asks for and no node had, or lacks one that
-                // all nodes had; or it is the first of another operating system, or changes what
-                // its pods were made for; or its kubelet is of another version than all, or
-                // the API server (SetVersion).
-  kShape,       // A shape is the first that asks for namespaces by labels, or is beyond a limit,
-                // or makes two counts differ that were one (CounterTable).
-  kBudget,      // Budgets beyond a limit.
-  kNamespace,   // A namespace whose labels some term may ask for.
-  kStorage,     // A DeviceClass, a ResourceClaim or its template.
-  kAmounts,     // Amounts or resources beyond what can be added up pod by pod.
+                // all nodes had; or it has a second operating system, or changes the system for
+                // which its pods were made; or it changes the newest kubelet's version, or
+                // SetVersion changes the version.
+  kShape,       // A shape is the first to select namespaces by labels, or exceeds a limit,
+                // or makes two counts differ that one table stood for (CounterTable).
+  kBudget,      // Budgets exceed a limit.
+  kNamespace,   // A namespace changed whose labels some term may select.
+  kStorage,     // A DeviceClass, a ResourceClaim or its template changed.
+  kAmounts,     // Amounts or resources exceed what can be added up pod by pod.
   kDeadShapes,  // Most shapes have no pods any more.
-  kGoneNodes,   // Most ids of nodes are those of nodes that went.
-  kDeadTexts,   // Most texts are those of objects that went (Options::renew_texts).
+  kGoneNodes,   // Most ids of nodes belong to removed nodes.
+  kDeadTexts,   // Most texts belong to removed objects (Options::renew_texts).
 };
 inline constexpr size_t kRebuildCauses = 10;
-// "shape"
+// The cause as a word: "shape".
 std::string_view ToString(RebuildCause cause);
 
 struct LiveCounts {
-  uint64_t put = 0;        // That changed something.
-  uint64_t deleted = 0;    // The same.
-  uint64_t unchanged = 0;  // What was put was held already, but for how many pods are ready.
-  uint64_t ready = 0;      // Of these: another number of pods is ready.
-  uint64_t older = 0;      // Than what is held.
+  uint64_t put = 0;        // Puts that changed something.
+  uint64_t deleted = 0;    // Deletions that changed something.
+  uint64_t unchanged = 0;  // Puts that changed nothing, except perhaps pods_ready.
+  uint64_t ready = 0;      // Puts among `unchanged` that changed pods_ready.
+  uint64_t older = 0;      // Changes that were older than the object held.
   uint64_t unknown_deletes = 0;
-  std::array<uint64_t, kRebuildCauses> rebuilds{};  // By RebuildCause: the first that was met.
-  uint64_t storage_rebuilds = 0;  // Of volumes, claims, classes and drivers alone.
-  uint64_t renewals = 0;          // Of symbols().
+  std::array<uint64_t, kRebuildCauses> rebuilds{};  // By the first RebuildCause that was met.
+  uint64_t storage_rebuilds = 0;  // Rebuilds of volumes, claims, classes and drivers only.
+  uint64_t renewals = 0;          // How often symbols() was replaced.
 
   [[nodiscard]] uint64_t AllRebuilds() const {
     return std::accumulate(rebuilds.begin(), rebuilds.end(), uint64_t{0});
   }
 };
 
-// A version of a LiveSnapshot, for a reader that goes on with it while later changes are taken:
-// it sees none of them, and nobody waits for it.
+// A version of a LiveSnapshot for a reader that continues while later changes are taken.  The
+// reader does not see these changes, and the LiveSnapshot does not wait for the reader.
 //
-// Threads: made by the LiveSnapshot's thread, used by one thread, and may outlive the
-//          LiveSnapshot.  A Planner that is given branches is used by one thread at a time, and
-//          only while it has the branch.
-// Memory:  shares what neither side changes.
+// Threads: made by the LiveSnapshot's thread, used by one thread.  It may outlive the
+//          LiveSnapshot.  A Planner that works on branches must be used by one thread at a time,
+//          and only while that thread has the branch.
+// Memory:  shared with the LiveSnapshot until one of them changes it.
 class LiveBranch {
  public:
   LiveBranch(LiveBranch&&) noexcept = default;
   LiveBranch& operator=(LiveBranch&& other) noexcept;
   ~LiveBranch();
 
-  // As LiveSnapshot's.
+  // The same as LiveSnapshot's functions.
   [[nodiscard]] ClusterSnapshot& Snapshot() { return snapshot_; }
   [[nodiscard]] const std::vector<PodId>& Pending() const { return pending_; }
   [[nodiscard]] size_t PodsOnUnknownNodes() const { return pods_on_unknown_nodes_; }
@@ -151,7 +151,7 @@ class LiveBranch {
              const std::shared_ptr<Symbols>& symbols);
 
   Symbols::Pin texts_;
-  std::shared_ptr<Readers> readers_;  // Of the catalog; null in what was moved from.
+  std::shared_ptr<Readers> readers_;  // Readers of the catalog; null in a moved-from branch.
   ClusterSnapshot snapshot_;
   std::vector<PodId> pending_;
   size_t pods_on_unknown_nodes_ = 0;
@@ -161,29 +161,29 @@ class LiveSnapshot {
  public:
   struct Options {
     int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff;
-    // As --bypassed-scheduler-names (WaitOf).
+    // The value of --bypassed-scheduler-names (WaitOf).
     std::vector<std::string> bypassed_schedulers = {};
     // Pods that have ended are in the snapshot too, and so are nominated pods that are being
-    // deleted: for callers whose source has dropped those that take no room.
+    // deleted.  For callers whose source has already dropped the pods that take no room.
     bool keep_ended_pods = false;
-    // What is taken of a namespace that pods are in and that is not there, when a term asks for
-    // labels of namespaces.
+    // What to assume about a namespace that is not held although pods are in it, when a term
+    // selects namespaces by labels.
     enum class UnknownNamespaces : uint8_t {
-      kKeepPods,      // Nothing: pods whose place hangs on it keep their nodes.
-      kHaveNames,     // It has the label that the API server gives every namespace, its name.
-      kHaveNoLabels,  // As the scheduler, when it does not know the namespace.
+      kKeepPods,      // Nothing: pods whose placement depends on its labels keep their nodes.
+      kHaveNames,     // It has only the label that the API server gives every namespace: its name.
+      kHaveNoLabels,  // It has no labels, as the scheduler assumes of an unknown namespace.
     };
     UnknownNamespaces unknown_namespaces = UnknownNamespaces::kKeepPods;
-    // When most texts are of objects that went, building anew makes other symbols() too, and so
-    // gives those texts back.  Whoever keeps a planner compares symbols() then and carries its
-    // memory over by names (Planner::Save, ScaleDown::Save), as RoundDriver does.  Off: texts but
-    // names and UIDs of pods are kept for good.
+    // If most texts belong to removed objects, a rebuild also replaces symbols(), which frees
+    // those texts.  A caller that keeps a planner must compare symbols() and carry the planner's
+    // memory over by names (Planner::Save, ScaleDown::Save), as RoundDriver does.  If false, all
+    // texts except names and UIDs of pods are kept for ever.
     bool renew_texts = false;
-    // With renew_texts: so many are never worth that.
+    // With renew_texts: up to this many texts, symbols() is never replaced.
     size_t texts_kept = 65536;
-    // ClusterSnapshot::SetMatchOs.
+    // See ClusterSnapshot::SetMatchOs.
     bool match_os = false;
-    // SnapshotBuilder::SetVersion.
+    // See SnapshotBuilder::SetVersion.
     std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
   };
 
@@ -194,79 +194,82 @@ class LiveSnapshot {
   LiveSnapshot(const LiveSnapshot&) = delete;
   LiveSnapshot& operator=(const LiveSnapshot&) = delete;
 
-  // All of them, in their order, or none.  Nothing is kept of what they point to.
+  // Applies all of the changes, in order, or none of them if one is invalid.  Keeps no pointer
+  // into them.
   // REQUIRES: no fork of Snapshot() is open.
   absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kPassOver);
 
-  // Options::kubernetes_version, from here on.  Cost: where other rules hold by it than before, the
-  // next Snapshot() builds anew.
+  // Sets Options::kubernetes_version from now on.  Cost: if the rules change, the next
+  // Snapshot() rebuilds.
   // REQUIRES: no fork of Snapshot() is open.
   void SetVersion(std::optional<KubernetesVersion> version);
 
-  // The cluster as it is now.  Plans may be tried on it; it must be as it was before the next
-  // Take().  It and copies of it are valid until then: their catalog changes.  What is to outlive
-  // that is a Branch().
+  // The current cluster.  Plans may be tried on it, but must be undone before the next Take().
+  // The snapshot and its copies are valid until then, because Take() changes their catalog.  For
+  // a longer time use Branch().
   [[nodiscard]] ClusterSnapshot& Snapshot();
   // Pods that wait for a node (TakesRoom), in the order in which they came.
   [[nodiscard]] std::vector<PodId> Pending();
-  // Pods on no node whose node is not missing, by whether they wait for one.
+  // Pods without a node, grouped by whether they wait for one.  A pod that is bound to a node which
+  // is not held does not count.
   struct WithoutNode {
     uint64_t pods = 0;
-    std::string first;  // "namespace/name" of the one that came first.
+    std::string first;  // "namespace/name" of the pod that came first.
   };
   [[nodiscard]] std::array<WithoutNode, kPodWaits> PodsWithoutNode();
-  // Whether some pod that is in the snapshot has the condition PodScheduled.
+  // Whether some pod in the snapshot has the condition PodScheduled.
   [[nodiscard]] bool SchedulingRecorded() const { return pods_with_condition_ > 0; }
-  // Pods whose node is not there.
+  // The number of pods that are bound to a node which is not held.
   [[nodiscard]] size_t PodsOnUnknownNodes();
-  // "namespace/name on node" of the one that came first; empty: there is none.
+  // "namespace/name on node" for the first such pod; empty if none exists.
   [[nodiscard]] std::string FirstPodOnUnknownNode();
-  // Pods that are held and not in the snapshot, by why.
+  // How many pods are held but not in the snapshot, by reason.
   [[nodiscard]] size_t PodsLeftOut(PodListing why) const {
     return left_out_[static_cast<size_t>(why)];
   }
 
-  // The cluster as it is now, to be read elsewhere.  Cost: O(pods / 4096 + nodes / 16), and the
-  // first Take() during which some branch is in use copies the catalog.
+  // The current cluster, for another thread to read.  Cost: O(pods / 4096 + nodes / 16); in
+  // addition the first Take() while a branch is in use copies the catalog.
   [[nodiscard]] LiveBranch Branch();
 
-  // Everything that is held, apart from pods that are not in the snapshot: importing it gives
-  // the same snapshot.  Errors: the sink's.
+  // Gives `sink` every object that is held, except pods that are not in the snapshot.  Importing
+  // these objects gives the same snapshot.  Errors: the sink's.
   absl::Status Export(ObjectSink& sink);
-  // The same, but pods that differ in name, UID, times and node alone are told once: the first of
-  // them, whole, and how many they are.  Cost: O(pods) steps, and the objects.
+  // Like Export, but pods that differ only in name, UID, times and node are passed once: the first
+  // of them, complete, and their number.  Cost: O(pods) steps, and the objects.
   absl::Status ExportAlike(
       ObjectSink& sink,
       const std::function<absl::Status(const objects::Pod& first, uint64_t pods)>& pods);
-  // Pods that are not in the snapshot: expendable ones, and of those that have ended what is left,
-  // which is names, UID, time, node and a phase that says so.
+  // Gives `sink` the pods that are not in the snapshot: expendable pods complete; ended pods
+  // with what is held of them, which is names, UID, time, node and a phase that means "ended".
   absl::Status ExportLeftOut(ObjectSink& sink) const;
 
-  // The latest time that what is held carries (NewestTimeOf).  Cost: O(objects) where what carried
-  // it went since.
+  // The latest time in all held objects (NewestTimeOf).  Cost: O(objects) if the object that had
+  // the latest time has changed or gone; else O(1).
   [[nodiscard]] int64_t NewestTime();
-  // Of the namespace; empty: it is not held, or has none.
+  // The UID of the namespace; empty if the namespace is not held, or has no UID.
   [[nodiscard]] std::string_view UidOfNamespace(std::string_view name);
 
-  // Objects that are held, those that are not in the snapshot among them.
+  // The number of objects that are held, including pods that are not in the snapshot.
   [[nodiscard]] size_t Objects() const { return objects_.size() + Pods(); }
   [[nodiscard]] size_t Nodes() const { return objects_.Nodes(); }
-  // Ended and expendable ones among them.
+  // Includes ended and expendable pods.
   [[nodiscard]] size_t Pods() const { return pods_.size() - free_pods_.size(); }
   // A bit for each kind of which an object is held.
   [[nodiscard]] uint64_t Kinds() const {
     return objects_.Kinds() | static_cast<uint64_t>(Pods() > 0) << 63;
   }
-  // Whether an object of that kind and of these names is held.
+  // Whether an object of this kind and name is held.
   [[nodiscard]] bool Holds(const objects::ObjectRef& object);
-  // The node as it was put last, and its version (HeldObject); false: no such node is held.
+  // Calls `visit` with the held node and its version (HeldObject).  Returns false if no node of
+  // this name is held.
   bool VisitNode(std::string_view name,
                  const std::function<void(const objects::Node& node, uint64_t version)>& visit);
-  // A pod by its name; kNoPod: none of that name is in the snapshot.
+  // The pod with this name; kNoPod if the snapshot has no such pod.
   [[nodiscard]] PodId FindPod(std::string_view namespace_name, std::string_view name);
 
   [[nodiscard]] const LiveCounts& counts() const { return counts_; }
-  // Options::renew_texts: until the next Take() or Snapshot().
+  // Valid until the next Take() or Snapshot(), if Options::renew_texts is set.
   [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return symbols_; }
 
  private:
@@ -274,26 +277,26 @@ class LiveSnapshot {
 
   struct HeldPod {
     SnapshotBuilder::NamedPod named{};
-    PodShapeId shape = kNoShape;  // kNoShape: it is not in the snapshot.
+    PodShapeId shape = kNoShape;  // kNoShape: the pod is not in the snapshot.
     PodListing listing = PodListing::kListed;
-    PodId id = kNoPod;  // kNoPod: nor while the snapshot is stale.
+    PodId id = kNoPod;  // kNoPod: not in the snapshot, or came while the snapshot was stale.
     bool has_uid = false;
     objects::Scheduling scheduling = objects::Scheduling::kNotRecorded;
-    PodWait wait = PodWait::kNotRecorded;  // Where it is on no node.
+    PodWait wait = PodWait::kNotRecorded;  // Whether it waits, if it is on no node.
     uint64_t version = 0;
-    uint64_t order = 0;  // When it came to where it is: to its node, or to wait.
+    uint64_t order = 0;  // When it came to its present node, or began to wait.
   };
-  class Ahead;  // Loads what the next changes will touch.
+  class Ahead;  // Prefetches what the next changes will touch.
 
-  // An object of any kind but pods.
+  // Apply a change of an object that is not a pod.
   void Put(const Change& change, OlderObjects older);
   void Delete(const Change& change);
-  // In the catalog that is there, or it becomes stale.
+  // Apply the change to the current catalog, or make it stale.
   void PutInPlace(const objects::Node& node);
   void PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_new);
   void PutInPlace(const objects::Namespace& namespace_object);
   void PutInPlace(const objects::Controller& controller);
-  // `old`: what was held, packed; empty: nothing was.
+  // `old` is the previous object, packed; empty if there was none.
   void PutInPlace(const objects::StorageObject& object, std::string_view old);
   void DeleteInPlace(const objects::Node& node);
   void DeleteInPlace(const objects::PodDisruptionBudget& pdb);
@@ -318,13 +321,13 @@ class LiveSnapshot {
   PodShapeId ShapeOf(const objects::Pod& pod);
   [[nodiscard]] static bool IsPending(const HeldPod& unplaced);
   [[nodiscard]] static bool HasCondition(const HeldPod& held);
-  // Where a pod stood among those of its node; kNoNode: on none.
+  // The place of a pod in its node's list; kNoNode: the pod was on no node.
   struct Standing {
     NodeId node = kNoNode;
     size_t index = 0;
   };
   Standing TakeFromNode(PodId pod);
-  // Puts the pod there again, if it is still on the node.
+  // Moves the pod to its previous place in the list, if it is still on the same node.
   void StandAgain(PodId pod, const Standing& before);
   void Enter(uint32_t place);
   Standing Leave(uint32_t place);
@@ -339,64 +342,65 @@ class LiveSnapshot {
   void Rebuild();
   [[nodiscard]] bool HasManyDeadTexts() const;
   void RenewTexts();
-  // What nobody asks Snapshot() for must not grow for it.
+  // Bounds the memory that grows while no caller asks for Snapshot().
   void StayInBounds();
   void LeaveToReaders();
   void LeaveCatalog();
   void Changed();
-  // What is held carries `now`, and carried `before`; 0: it is not there.
+  // A held object's newest time changes from `before` to `now`; 0: the object does not exist.
   void NoteTime(int64_t before, int64_t now);
   [[nodiscard]] std::vector<uint32_t> PodsInOrder() const;
   absl::Status GiveObjects(ObjectSink& sink) const;
-  // What is held of the pod, in `like`, which is another of its shape.
+  // Copies what is held of the pod itself into `like`, another pod of the same shape.
   void NamePod(const HeldPod& held, objects::Pod& like) const;
   [[nodiscard]] std::string_view SchedulerOf(uint32_t place) const;
   void NameUnknownNamespaces(SnapshotBuilder& builder) const;
 
   Options options_;
   std::shared_ptr<Symbols> symbols_;
-  size_t texts_built_ = 0;  // Symbols::kept() when all was built anew.
+  size_t texts_built_ = 0;  // Symbols::kept() after the last rebuild.
   LiveCounts counts_;
   uint64_t next_order_ = 1;
   int64_t newest_time_ = 0;
-  bool newest_went_ = false;  // What carried newest_time_: nothing that is held is newer.
+  bool newest_went_ = false;  // newest_time_'s object has gone; no other is newer.
 
   HeldObjects objects_;
   std::vector<HeldPod> pods_;
-  std::vector<uint32_t> free_pods_;   // Places in pods_ that hold none.
-  uint64_t pods_with_condition_ = 0;  // Of those that have a shape: condition PodScheduled.
+  std::vector<uint32_t> free_pods_;   // Unused places in pods_.
+  uint64_t pods_with_condition_ = 0;  // Pods with a shape and the condition PodScheduled.
   std::array<size_t, 3> left_out_{};  // By PodListing.
-  absl::flat_hash_map<uint32_t, std::string> expendable_;  // Whole, packed, by place in pods_.
-  // Of pods on no node that name a scheduler, by place in pods_.  Shapes do not tell pods of two
-  // schedulers apart.
+  absl::flat_hash_map<uint32_t, std::string> expendable_;  // Packed pods, by place in pods_.
+  // The scheduler's name of pods on no node, by place in pods_; shapes do not distinguish
+  // schedulers.  No entry for a pod that names no scheduler.
   absl::flat_hash_map<uint32_t, std::string> schedulers_;
-  PodsByName pods_by_name_;  // Places in pods_.
+  PodsByName pods_by_name_;  // Values are places in pods_.
 
-  // What is there.  While it is stale, pods still leave it, and shapes are interned in it.
+  // The current catalog and snapshot.  While they are stale, pods are still removed from them, and
+  // new shapes are interned.
   std::unique_ptr<SnapshotBuilder> builder_;
-  Catalog* catalog_ = nullptr;  // The builder's and the snapshot's.
+  Catalog* catalog_ = nullptr;  // The catalog of builder_ and snapshot_.
   ClusterSnapshot snapshot_;
   std::shared_ptr<LiveBranch::Readers> readers_ = std::make_shared<LiveBranch::Readers>(0);
   std::optional<RebuildCause> stale_;
-  bool is_changing_ = false;       // In Take(); for ever where that ran out of memory.
-  bool storage_is_old_ = false;    // The catalog's: it is filled at the next Snapshot().
-  size_t nodes_gone_ = 0;          // Ids of the catalog without a node.
-  std::vector<uint32_t> held_of_;  // By PodId: place in pods_.
+  bool is_changing_ = false;       // True in Take(); stays true if Take() ran out of memory.
+  bool storage_is_old_ = false;    // The next Snapshot() must fill the catalog's storage again.
+  size_t nodes_gone_ = 0;          // The number of ids of removed nodes in the catalog.
+  std::vector<uint32_t> held_of_;  // By PodId: the place in pods_.
   std::vector<PodId> free_ids_;
-  std::vector<TextId> keys_gone_;  // Held for those who follow Catalog::pod_changes().
-  // Of changes that the log forgot: some are released at each change, not all at one.
+  std::vector<TextId> keys_gone_;  // Held for readers of Catalog::pod_changes().
+  // Keys of changes that the log forgot.  A few are released at each change, to spread the cost.
   std::vector<TextId> keys_forgotten_;
-  // Pods on no node, by the one they wait for and HeldPod::order.
+  // Pods on no node, by the name of the node that they want and HeldPod::order.
   absl::btree_map<std::pair<TextId, uint64_t>, uint32_t> unplaced_;
-  // By ResourceId: to all pods; kChargedMax and one pod's charge at most.
+  // By ResourceId: the charges of all pods, at most kChargedMax plus one pod's charge.
   std::vector<int64_t> charged_;
 
   struct HeldShape {
-    std::string packed;  // A pod of it.
+    std::string packed;  // One pod of this shape.
     uint32_t pods = 0;
   };
   std::vector<HeldShape> shapes_;  // By PodShapeId.
-  size_t dead_shapes_ = 0;         // Without pods.
+  size_t dead_shapes_ = 0;         // The number of shapes without pods.
 };
 
 }  // namespace ebb

@@ -1,4 +1,4 @@
-// AnyObjectSink: a sink that treats objects of all kinds alike.  TeeSink: two sinks in one.
+// AnyObjectSink: a sink that handles objects of all kinds alike.  TeeSink: forwards to two sinks.
 
 #ifndef EBB_SNAPSHOT_OBJECTS_ANY_OBJECT_SINK_H_
 #define EBB_SNAPSHOT_OBJECTS_ANY_OBJECT_SINK_H_
@@ -23,7 +23,7 @@ class AnyObjectSink : public ObjectSink {
   virtual absl::Status OnObject(const objects::ObjectRef& object) = 0;
 };
 
-// Hands every object to the first, then to the second.
+// Hands every object to the first sink, then to the second.
 class TeeSink final : public AnyObjectSink {
  public:
   TeeSink(ObjectSink& first, ObjectSink& second) : sinks_{&first, &second} {}

@@ -51,7 +51,7 @@ Text Trimmed(Text text, Text what) {
   return text.substr(begin, text.find_last_not_of(what) - begin + 1);
 }
 
-// "aws://zone/vol-1" and "aws:///vol-1" mean "vol-1"; anything else is taken as it is.
+// "aws://zone/vol-1" and "aws:///vol-1" mean "vol-1"; any other text is returned unchanged.
 absl::StatusOr<std::string> AwsVolumeId(Text id) {
   constexpr Text kScheme = "aws://";
   if (!id.starts_with(kScheme)) return std::string(id);
@@ -128,7 +128,7 @@ void ReplaceKey(objects::NodeSelector& affinity, Text old_key, Text new_key) {
   }
 }
 
-// Every term asks for one of the zones as well.
+// Adds a requirement to every term: the label `key` names one of the zones.
 void AddZones(objects::NodeSelector& affinity, Text key, Text zones_label) {
   objects::Requirement requirement{.key = key, .op = "In", .values = {}};
   for (const Text zone : Split(zones_label, kZoneDelimiter)) {
@@ -143,7 +143,7 @@ void AddZones(objects::NodeSelector& affinity, Text key, Text zones_label) {
   }
 }
 
-// Whether the volume names zones by their beta label; its affinity has precedence.
+// Whether the volume names zones by their beta label.  Its affinity has precedence over its labels.
 bool UsesBetaLabels(const objects::PersistentVolume& volume) {
   if (HasKey(volume.required_node_affinity, kZoneLabel)) return false;
   if (HasKey(volume.required_node_affinity, kBetaZoneLabel)) return true;

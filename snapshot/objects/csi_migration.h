@@ -1,10 +1,9 @@
 // CSI migration: which CSI driver serves a volume of an in-tree plugin, under
-// which handle, and what its node affinity says in that driver's own labels.
+// which handle, and the volume's node affinity in that driver's own labels.
 //
 // Threads: pure.
-// Source:  k8s.io/csi-translation-lib; the plugins that are counted as migrated
-//          are those of the scheduler's nodevolumelimits/utils.go and
-//          volumebinding/binder.go.
+// Source:  k8s.io/csi-translation-lib; which plugins count as migrated is from
+//          the scheduler's nodevolumelimits/utils.go and volumebinding/binder.go.
 
 #ifndef EBB_SNAPSHOT_OBJECTS_CSI_MIGRATION_H_
 #define EBB_SNAPSHOT_OBJECTS_CSI_MIGRATION_H_
@@ -21,24 +20,26 @@ struct InTreePlugin {
   std::string_view source;        // Key in a volume ("awsElasticBlockStore").
   std::string_view name;          // "kubernetes.io/aws-ebs".
   std::string_view driver;        // "ebs.csi.aws.com".
-  std::string_view topology_key;  // The driver's zone label; empty: affinity is left alone.
+  std::string_view topology_key;  // The driver's zone label; empty if the affinity is kept.
 };
 
-// Null: volumes of that source are not migrated.
+// Null if volumes of that source are not migrated.
 const InTreePlugin* InTreePluginOfSource(std::string_view source);
 const InTreePlugin* InTreePluginNamed(std::string_view name);
 
-// Provisioners that have a CSI driver but that the scheduler does not count under it.
+// Whether the scheduler does not count this provisioner's volumes under a CSI driver, although
+// the provisioner has one.
 bool IsUncountedPlugin(std::string_view provisioner);
 
 // REQUIRES: InTreePluginOfSource(source) is not null.
-// Errors: InvalidArgument where the volume has no equivalent (an AWS volume ID or
+// Errors: InvalidArgument if the volume has no CSI equivalent (an AWS volume ID or
 //         GCE zones that do not parse, an Azure disk that is not managed).
 absl::StatusOr<std::string> CsiHandle(const objects::Volume& volume);
 absl::StatusOr<std::string> CsiHandle(const objects::PersistentVolume& volume);
 
-// spec.nodeAffinity.required after migration: the zone label becomes the driver's,
-// or the zones of the volume's own label are added.  Views into `volume`.
+// spec.nodeAffinity.required after migration: its zone label is replaced by the driver's.  If it
+// has no zone label, the zones of the volume's own label are added.  The result borrows from
+// `volume`.
 objects::NodeSelector CsiNodeAffinity(const objects::PersistentVolume& volume,
                                       const InTreePlugin& plugin);
 

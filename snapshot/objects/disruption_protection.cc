@@ -10,8 +10,8 @@
 namespace ebb {
 namespace {
 
-// Whole seconds, rounded up: the start of a pod is a whole second, so that this is when a clock of
-// seconds first says that the time is over.  Absent: the annotation holds no such duration.
+// The duration in whole seconds, rounded up: a pod starts at a whole second, so this is when a
+// clock of seconds first shows that the protection is over.  nullopt: no positive duration is set.
 std::optional<int64_t> ProtectedSeconds(const objects::KeyValues& annotations) {
   const auto value = FindValue(annotations, kDoNotDisruptAnnotation);
   if (!value) return std::nullopt;

@@ -1,9 +1,9 @@
 // Karpenter's protection of a pod from disruption: the annotation karpenter.sh/do-not-disrupt, and
 // the older karpenter.sh/do-not-evict.
 //
-// "true" protects for ever.  A duration ("30m", Go's grammar) protects for that long from
-// status.startTime on; a pod whose start is not known is protected.  A value that does not parse, a
-// duration of 0 and a negative one protect nothing.
+// "true" protects the pod for ever.  A duration ("30m", in Go's syntax) protects the pod for that
+// long after status.startTime; while the start is unknown, the pod is protected.  Any other value
+// protects nothing, including a zero or negative duration.
 //
 // Units:   seconds since the Unix epoch.
 // Threads: pure.
@@ -20,15 +20,15 @@
 namespace ebb {
 
 struct DisruptionProtection {
-  // The first second without protection; absent: it does not end.
+  // The first second without protection; nullopt if the protection does not end.
   std::optional<int64_t> ends;
-  bool start_unknown = false;  // It would end, but nothing says when the pod started.
+  bool start_unknown = false;  // A duration is set, but the pod's start is unknown.
 };
 
-// Whether the protection of a pod with these annotations depends on when the pod started.
+// Whether the end of the protection depends on when the pod started.
 bool AsksForStart(const objects::KeyValues& annotations);
 
-// Absent: the pod is not protected at any time.
+// nullopt if the annotations never protect the pod.
 std::optional<DisruptionProtection> ProtectionOf(const objects::Pod& pod);
 
 }  // namespace ebb

@@ -1,7 +1,7 @@
-// What a list of labels or annotations says of one key.
+// Finds the value of a key in a list of labels or annotations.
 //
-// Of equal keys the last counts, as in the JSON object that the list stands for.  The
-// readers keep no two of a key; a program that fills objects itself may hand over both.
+// If a key occurs twice the last value counts, as in the JSON object that the list stands for.
+// ebb's readers keep only one value for a key; a program that fills objects itself may pass both.
 //
 // Threads: pure.
 
@@ -15,7 +15,7 @@
 
 namespace ebb {
 
-// nullopt: the key is not there.  Cost: O(values).
+// nullopt if the key is missing.  Cost: O(values).
 inline std::optional<objects::Text> FindValue(const objects::KeyValues& values, objects::Text key) {
   for (const objects::KeyValue& entry : std::views::reverse(values)) {
     if (entry.key == key) return entry.value;

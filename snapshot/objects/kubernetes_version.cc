@@ -7,7 +7,7 @@
 namespace ebb {
 namespace {
 
-// A number at the start of `text`, which it is taken off.
+// Removes a number from the start of `text` and returns it.
 std::optional<int> TakeNumber(std::string_view& text) {
   int number = 0;
   const char* const end = text.data() + text.size();

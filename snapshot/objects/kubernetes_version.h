@@ -1,14 +1,14 @@
-// KubernetesVersion: whose scheduler places pods, where versions answer differently.
+// KubernetesVersion: the version by whose scheduler's rules pods are placed.  The versions differ:
 //
 //   rule                         until 1.36                     from 1.37
-//   room of a pod whose status   the larger amount container    the larger of three totals: asked
-//   has amounts (SumPodRequests) by container                   for, allocated, in force
-//   namespaceSelector of an      what it selects, and every     what it selects
-//   incoming pod's term          namespace if it also matches
-//                                no labels at all
-//   CSIDriver, prevents          not read                       nodes without the driver are
-//   scheduling                                                  no place for its volumes
-//   bindMountOptions             not read                       needs the declared feature
+//   room of a pod whose status   the largest amount of each     the largest of three totals:
+//   has amounts (SumPodRequests) container                      requested, allocated, in force
+//   namespaceSelector of an      the namespaces it selects, or  the namespaces it selects
+//   incoming pod's term          all namespaces if it matches
+//                                the empty label set
+//   CSIDriver that prevents      not read                       a node without the driver takes
+//   scheduling                                                  no pod with its volumes
+//   bindMountOptions             not read                       the node must declare the feature
 //                                                               VolumeBindMountOptions
 //
 // Source: kubernetes 1.36.4 and 1.37.2, default feature gates.
@@ -30,11 +30,11 @@ enum class KubernetesVersion : uint8_t {
 // "1.36", "1.37".
 std::string_view ToString(KubernetesVersion version);
 
-// "1.36" and "1.37", nothing else.
+// Accepts "1.36" and "1.37" only.
 std::optional<KubernetesVersion> ParseKubernetesVersion(std::string_view text);
 
-// Of a kubelet's or an API server's version: "v1.37.2", "v1.36.4-eks-3025e55".
-// nullopt: it does not begin with two numbers.
+// Parses the version of a kubelet or an API server: "v1.37.2", "v1.36.4-eks-3025e55".
+// nullopt if it does not begin with two numbers.
 std::optional<KubernetesVersion> KubernetesVersionOf(std::string_view git_version);
 
 }  // namespace ebb

@@ -1,5 +1,5 @@
-// Which pods the autoscaler's own listing leaves out: no plan rests on them.  And which pods
-// without a node wait for one, so that a plan keeps room for them.
+// Which pods a plan ignores, because the autoscaler leaves them out of its own listing; and which
+// pods without a node wait for one, so that a plan must keep room for them.
 //
 // Source:  cluster-autoscaler utils/kubernetes/listers.go (AllPodLister,
 //          ArrangePodsBySchedulability), core/podlistprocessor (expendable pods).
@@ -18,7 +18,7 @@
 
 namespace ebb {
 
-// Default of --expendable-pods-priority-cutoff.
+// The default of --expendable-pods-priority-cutoff.
 inline constexpr int64_t kExpendablePodsPriorityCutoff = -10;
 
 enum class PodListing : uint8_t {
@@ -33,19 +33,19 @@ inline PodListing ListingOf(const objects::Pod& pod, int64_t expendable_pods_pri
   return expendable ? PodListing::kExpendable : PodListing::kListed;
 }
 
-// Whether a pod that is on no node waits for a node.
+// Whether a pod without a node waits for one.
 enum class PodWait : uint8_t {
   kWaits,         // The scheduler found no place for it, or its scheduler is bypassed.
   kNotRecorded,   // The input does not say.  Room is kept.
-  kUnprocessed,   // No scheduler has judged it.  The autoscaler does not count it, unless its
-                  // scheduler is bypassed.
-  kGated,         // It has scheduling gates: the scheduler does not look at it.
+  kUnprocessed,   // No scheduler has tried to place it yet.  The autoscaler ignores such a pod
+                  // unless its scheduler is bypassed.
+  kGated,         // It has scheduling gates, so the scheduler ignores it.
   kBeingDeleted,  // It will never run.
   kOther,         // Its condition says something else: it is being bound, or the scheduler failed.
 };
 inline constexpr size_t kPodWaits = static_cast<size_t>(PodWait::kOther) + 1;
 
-// `bypassed_schedulers`: as --bypassed-scheduler-names.
+// `bypassed_schedulers` is the value of --bypassed-scheduler-names.
 inline PodWait WaitOf(const objects::Pod& pod, std::span<const std::string> bypassed_schedulers) {
   if (pod.meta.deletion_time) return PodWait::kBeingDeleted;
   switch (pod.scheduling) {
@@ -67,8 +67,8 @@ inline PodWait WaitOf(const objects::Pod& pod, std::span<const std::string> bypa
   return bypassed ? PodWait::kWaits : PodWait::kUnprocessed;
 }
 
-// Whether the API server wrote the condition PodScheduled into the pod's status.  Where no pod of
-// a cluster has it, statuses were stripped, and a pod without it may be any pod that waits.
+// Whether the pod's status has the condition PodScheduled.  If no pod of a cluster has it, the
+// statuses were stripped, and any pod without it may be waiting.
 inline bool HasScheduledCondition(objects::Scheduling scheduling) {
   return scheduling != objects::Scheduling::kNotRecorded &&
          scheduling != objects::Scheduling::kUnprocessed;
@@ -79,7 +79,8 @@ inline bool IsNominationVoid(const objects::Pod& pod) {
   return pod.meta.deletion_time && pod.node_name.empty() && !pod.nominated_node_name.empty();
 }
 
-// Whether a plan keeps room for such a pod.  `recorded`: some pod has the condition PodScheduled.
+// Whether a plan keeps room for a pod with this state.  `recorded`: some pod of the cluster has the
+// condition PodScheduled.
 inline bool TakesRoom(PodWait wait, bool recorded) {
   return wait == PodWait::kWaits || wait == PodWait::kNotRecorded ||
          (wait == PodWait::kUnprocessed && !recorded);

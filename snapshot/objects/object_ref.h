@@ -1,4 +1,4 @@
-// ObjectRef: a Kubernetes object of any kind that is read, where it stands.
+// ObjectRef: a pointer to a Kubernetes object of any kind that ebb reads.
 //
 // Ownership: borrows the object.
 
@@ -16,17 +16,17 @@
 
 namespace ebb::objects {
 
-// Never null.
+// The pointer is never null.
 using ObjectRef = std::variant<const Node*, const Pod*, const PodDisruptionBudget*,
                                const Controller*, const Namespace*, const StorageObject*>;
 
 const ObjectMeta& MetaOf(const ObjectRef& object);
 
-// The latest time that the object carries and that cannot lie ahead, Unix seconds; 0: it has none.
-// A pod's deletion time may, by the grace period.
+// The latest time in the object's metadata that cannot be in the future, in Unix seconds; 0 if
+// none exists.  A pod's deletion time is not used: it lies ahead by the grace period.
 int64_t NewestTimeOf(const ObjectRef& object);
 
-// Whether objects of its kind stand in a namespace.
+// Whether objects of its kind belong to a namespace.
 bool IsNamespaced(const ObjectRef& object);
 
 // "Pod", "StatefulSet", "PersistentVolumeClaim".
@@ -38,11 +38,11 @@ std::string_view KindOf(const StorageObject& object);
 
 namespace ebb {
 
-// Errors: InvalidArgument, where the object has no name, or has a namespace though its kind has
-// none: two objects of such a kind and of one name are the same one.
+// Errors: InvalidArgument if the object has no name, or has a namespace although its kind is
+// cluster-scoped: two objects of such a kind with one name would be the same object.
 absl::Status CheckNamed(const objects::ObjectRef& object);
 
-// Hands the object to the sink's call for its kind.
+// Passes the object to the sink's function for its kind.
 absl::Status Give(const objects::ObjectRef& object, ObjectSink& sink);
 
 }  // namespace ebb

@@ -1,11 +1,11 @@
-// ObjectSink is where readers put what they read: one call per Kubernetes object,
-// in the order of the input.
+// ObjectSink receives what readers read: one call per Kubernetes object, in the order of
+// the input.
 //
-// Ownership: the object and every view in it live until the call returns.
-// Errors:    what a call returns stops the reading, which returns it with the
-//            file and the object's name put in front.  A sink that would rather go
-//            on (a pod on a node that the dump lacks) counts and returns OK.
-// Threads:   calls come one at a time from the thread that called the reader.
+// Ownership: the object and every view in it are valid until the call returns.
+// Errors:    an error that a call returns stops the reader, which returns it with the
+//            file and the object's name in front.  A sink that prefers to continue
+//            (for example after a pod on a node that the dump lacks) counts it and returns OK.
+// Threads:   calls come one at a time, from the thread that called the reader.
 
 #ifndef EBB_SNAPSHOT_OBJECTS_OBJECT_SINK_H_
 #define EBB_SNAPSHOT_OBJECTS_OBJECT_SINK_H_
@@ -28,50 +28,50 @@ class ObjectSink {
   virtual absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) = 0;
   virtual absl::Status OnController(const objects::Controller& controller) = 0;
   virtual absl::Status OnNamespace(const objects::Namespace& namespace_object) = 0;
-  // Volumes, claims, classes, drivers.  A sink that cannot take them refuses them,
-  // since what it would leave out may keep a pod where it is.
+  // Volumes, claims, classes, drivers.  A sink that cannot handle them must reject them,
+  // because an object that it ignores may keep a pod where it is.
   virtual absl::Status OnStorageObject(const objects::StorageObject& object) {
     (void)object;
     return absl::UnimplementedError("storage objects are not taken here");
   }
 
-  // What the reader saw of the object that the next call hands over, for judging the
-  // input rather than the cluster.  Not every form has it.
+  // Facts about the object of the next call that matter for judging the input rather than
+  // the cluster.  Not every format provides them.
   struct Aside {
-    // Whether the object stood in a list or was all of its document.
+    // Whether the object was an item of a list or a document of its own.
     enum class Place : uint8_t { kUnknown, kInList, kAlone };
 
     std::string_view resource_version = {};  // metadata.resourceVersion; may be empty.
-    int64_t pods_ready = 0;  // status.readyReplicas of a controller, a DaemonSet's numberReady.
-    // Of a node: the newest lastHeartbeatTime of its conditions; 0: they have none.
+    int64_t pods_ready = 0;  // A controller's status.readyReplicas, a DaemonSet's numberReady.
+    // For a node: the newest lastHeartbeatTime of its conditions; 0 if they have none.
     int64_t heartbeat_time = 0;
     Place place = Place::kUnknown;
   };
   virtual void OnAside(const Aside& aside) { (void)aside; }
 
-  // A list has been read to its end.  `kind` is what its own kind says that it lists
-  // ("Pod" for a PodList), empty for a v1 List and for what is no list of Kubernetes'.
-  // A list of no items says that the cluster has none of the kind.
+  // Called at the end of each list.  `kind` is the kind of its items according to the list's own
+  // kind ("Pod" for a PodList); empty for a v1 List and for a list that is not of Kubernetes.
+  // A list without items means that the cluster has no object of the kind.
   virtual absl::Status OnList(std::string_view kind, uint64_t items) {
     (void)kind, (void)items;
     return absl::OkStatus();
   }
 
-  // A list that says itself that there is more of it.  `why` tells which and how.  Sinks take none
-  // of them unless they know what to do with a part.
+  // Called for a list that says that it is incomplete.  `why` names the list and says how it is
+  // incomplete.  A sink rejects such lists unless it can work with a part.
   virtual absl::Status OnPartOfList(std::string_view why) {
     return absl::InvalidArgumentError(absl::string_view(why.data(), why.size()));
   }
 
-  // An object of a kind that no decision reads ("Deployment", "ConfigMap").
-  // `kind` is empty where there is none to name.
+  // Called for an object of a kind that no decision reads ("Deployment", "ConfigMap").
+  // `kind` is empty if the object does not name one.
   virtual absl::Status OnIgnored(std::string_view kind) {
     (void)kind;
     return absl::OkStatus();
   }
 
-  // Before OnIgnored, where the kind is one that may matter (unevaluated_kinds.h).  The name may
-  // be empty.
+  // Called before OnIgnored if objects of the kind may matter (unevaluated_kinds.h).  The name
+  // may be empty.
   struct Unevaluated {
     std::string_view api_version;
     std::string_view kind;

@@ -1,18 +1,18 @@
-// Kubernetes objects as importers hand them over: the fields that a scale-down
+// Kubernetes objects as importers deliver them: the fields that a scale-down
 // decision can read, under their API names, and nothing else.
 //
 // Start here when writing an importer.  Fill one of these structs, pass it to
 // SnapshotBuilder (builder.h), reuse it for the next object (`object = {}`).
 //
-// Ownership: every Text is a view; what it points to must live until the call
-//            that takes the object returns.  Nothing is kept.
+// Ownership: every Text is a view; its text must be valid until the call that receives
+//            the object returns.  No call keeps a view.
 // Units:     ResourceAmount.amount is milli-CPU for "cpu" and whole units
 //            (bytes, counts) for everything else, both rounded up, as
 //            Quantity.MilliValue() and Quantity.Value() do.  `excess` keeps what
 //            rounding added, because Kubernetes rounds a pod's sum, not its terms.
-//            The largest int64 (kUncountable, quantity.h) stands for every larger amount.
+//            The largest int64 (kUncountable, quantity.h) stands for any larger amount.
 //            Times are seconds since the Unix epoch.
-// Absent:    std::optional where Kubernetes tells "absent" from "zero"; else an
+// Absent:    std::optional where Kubernetes distinguishes "absent" from "zero"; otherwise an
 //            empty view, an empty vector, zero or false.
 
 #ifndef EBB_SNAPSHOT_OBJECTS_OBJECTS_H_
@@ -60,7 +60,7 @@ struct ObjectMeta {
 };
 
 // One entry of matchExpressions or matchFields.  `op` is the operator as
-// written; an unknown one is for the matcher to judge.
+// written; code that compiles the selector decides about unknown operators.
 struct Requirement {
   Text key;
   Text op;
@@ -106,7 +106,7 @@ struct PodAffinityTerm {
   Text topology_key;
 };
 
-// Preferred terms keep a pod from no node; scores count them.
+// A preferred term excludes no node; only scores read it.
 struct PreferredNodeTerm {
   int64_t weight = 0;
   NodeSelectorTerm term;
@@ -139,7 +139,7 @@ struct Container {
   Text image;
   ResourceList requests;
   std::vector<ContainerPort> ports;
-  bool restarts_all_containers = false;  // A restartPolicyRules action is RestartAllContainers.
+  bool restarts_all_containers = false;  // Some restartPolicyRules action is RestartAllContainers.
 };
 
 // status.containerStatuses and status.initContainerStatuses.
@@ -166,21 +166,21 @@ struct Volume {
   bool read_only = false;
 };
 
-// One entry of spec.resourceClaims.  The claim of one made from a template is named by
-// status.resourceClaimStatuses; empty: there is none yet.
+// One entry of spec.resourceClaims.  If the claim is made from a template, claim_name comes from
+// status.resourceClaimStatuses; it is empty until the claim exists.
 struct PodResourceClaim {
-  Text name;  // Empty: status.extendedResourceClaimStatus.
+  Text name;  // Empty for the claim in status.extendedResourceClaimStatus.
   Text claim_name;
   Text template_name;
 };
 
-// What a pod's condition PodScheduled and its spec.schedulingGates say.
+// The state of a pod's condition PodScheduled, together with its spec.schedulingGates.
 enum class Scheduling : uint8_t {
-  kNotRecorded,    // Nothing: the pod has no status, or is of a snapshot that did not keep it.
-  kUnprocessed,    // There is no such condition, or it is False and has no reason.
-  kUnschedulable,  // It is False, and its reason is Unschedulable.
-  kGated,          // Its reason is SchedulingGated, or there is no reason and gates are listed.
-  kOther,          // It is True, or has another reason.
+  kNotRecorded,    // Unknown: the pod has no status, or its snapshot format keeps none.
+  kUnprocessed,    // The condition is absent, or False without a reason.
+  kUnschedulable,  // The condition is False with reason Unschedulable.
+  kGated,          // The reason is SchedulingGated, or there is no reason and gates are listed.
+  kOther,          // The condition is True, or has another reason.
 };
 
 struct Pod {
@@ -213,7 +213,7 @@ struct Pod {
   std::vector<Volume> volumes;
   std::vector<PodResourceClaim> resource_claims;
   Text scheduler_name;  // Empty: "default-scheduler".
-  // Of a pod without a node: what the whole spec says (spec_digest.h); 0: it was not computed.
+  // For a pod without a node: a digest of the whole spec (spec_digest.h); 0 if not computed.
   uint64_t spec_digest = 0;
   Text scheduling_group;  // spec.schedulingGroup.podGroupName, or the older workloadRef.name.
 
@@ -221,20 +221,20 @@ struct Pod {
   Scheduling scheduling = Scheduling::kNotRecorded;
   Text phase;
   Text nominated_node_name;
-  // status.startTime, where an annotation asks for it (disruption_protection.h) and nowhere else.
+  // status.startTime; read only if an annotation needs it (disruption_protection.h).
   std::optional<int64_t> start_time;
-  bool unready = false;            // Running, and its condition Ready is there and not True.
+  bool unready = false;            // Running, with a condition Ready that is not True.
   bool resize_infeasible = false;  // Condition PodResizePending with reason Infeasible.
-  std::vector<ContainerStatus> container_statuses;  // containers and init containers alike.
+  std::vector<ContainerStatus> container_statuses;  // For containers and init containers.
   bool has_pod_status_resources = false;            // status.resources is present.
   ResourceList pod_status_requests;                 // status.resources.requests.
   ResourceList pod_allocated;                       // status.allocatedResources.
-  // What devices of the pod's claims take of its node's own resources: the sum over
+  // The node's own resources that devices of the pod's claims use: the sum over
   // status.nodeAllocatableResourceClaimStatuses.
   ResourceList claimed;
 
-  // A field that may restrict where the pod runs and that the importer does not
-  // know, as a JSON path ("spec.affinity.cosmicAffinity"); keeps the pod's node.
+  // A field that the importer does not know and that may restrict where the pod runs, as a
+  // JSON path ("spec.affinity.cosmicAffinity").  Such a pod keeps its node.
   Text not_understood;
 };
 
@@ -269,7 +269,7 @@ struct PodDisruptionBudget {
   LabelSelector selector;
   int64_t disruptions_allowed = 0;
 
-  // What answers say of it; no decision reads these.
+  // Shown in answers; no decision reads these.
   bool always_allows_unready = false;      // spec.unhealthyPodEvictionPolicy is AlwaysAllow.
   bool sync_failed = false;                // Condition DisruptionAllowed is False, SyncFailed.
   Text sync_message;                       // That condition's message.
@@ -285,7 +285,7 @@ enum class ControllerKind : uint8_t {
   kJob,
 };
 
-// What a drainability rule or the replica counter reads of a controller.
+// The fields of a controller that a drainability rule or the replica counter reads.
 struct Controller {
   ControllerKind kind = ControllerKind::kReplicaSet;
   ObjectMeta meta;

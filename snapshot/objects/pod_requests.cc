@@ -14,13 +14,13 @@ using objects::ResourceList;
 
 constexpr std::string_view kHugePages = "hugepages-";
 
-// The amounts of a list by name.  A name that is not in the list is appended to it.
+// Finds the amounts of a list by name.  Appends a name that the list lacks.
 class Amounts {
  public:
-  // Nobody else may add to `list` meanwhile.
+  // No other code may add to `list` while this object is used.
   explicit Amounts(ResourceList& list) : list_(list) {}
 
-  // Valid until the next one is put there.
+  // The result is valid until the next name is appended.
   ResourceAmount& Of(objects::Text name) {
     if (list_.size() > kSearchedMax) return LookUp(name);
     for (ResourceAmount& entry : list_) {
@@ -30,7 +30,7 @@ class Amounts {
   }
 
  private:
-  // Lists up to this length, which nearly all are, are searched; longer ones get an index.
+  // Nearly all lists are at most this long and are searched; longer ones get an index.
   static constexpr size_t kSearchedMax = 16;
 
   ResourceAmount& LookUp(objects::Text name) {
@@ -43,11 +43,11 @@ class Amounts {
   }
 
   ResourceList& list_;
-  // Of all in list_, once there are many.
+  // The place in list_ of each name; made when the list becomes long.
   std::optional<absl::flat_hash_map<objects::Text, size_t>> places_;
 };
 
-// Exact, so that two halves of a unit make one and not two.
+// Adds exactly, so that two halves of a unit make one unit and not two.
 void AddTo(ResourceAmount& total, const ResourceAmount& more) {
   if (total.amount == kUncountable || more.amount == kUncountable ||
       __builtin_add_overflow(total.amount, more.amount, &total.amount)) {
@@ -81,8 +81,8 @@ void RaiseTo(Amounts& sum, const ResourceList& floor) {
 
 bool IsSidecar(const objects::Container& container) { return container.restart_policy == "Always"; }
 
-// What a running container holds.  A resize that can never happen leaves it with
-// what it has; any other makes the larger of requested and allocated count.
+// The amounts that a running container holds: the larger of requested, allocated and in force.
+// An infeasible resize leaves the container with what it has, so the request does not count.
 ResourceList HeldBy(const objects::Container& container, const objects::ContainerStatus& status,
                     bool resize_infeasible) {
   ResourceList held = status.requests;
@@ -107,7 +107,7 @@ bool HasPodLevelRequests(const objects::Pod& pod) {
          });
 }
 
-// What a container asks for that does not say.
+// The requests of a container that names none, for scores.
 ResourceList DefaultRequests(const objects::Pod& pod, RequestsOf which, KubernetesVersion version) {
   if (which != RequestsOf::kScoredRunning && which != RequestsOf::kScoredIncoming) return {};
   ResourceList defaults = {{"cpu", kDefaultCpuRequestMilli},
@@ -132,9 +132,9 @@ bool IsOfPodStatus(RequestsOf which) {
 // Which of its amounts a container counts with.
 enum class Amount : uint8_t {
   kAskedFor,   // Its spec.
-  kLargest,    // By 1.36: the largest of spec, allocated and in force; init containers the spec.
-  kAllocated,  // status.allocatedResources, where it is there.
-  kInForce,    // status.resources, else as kAllocated.
+  kLargest,    // Rule of 1.36: the largest of spec, allocated and in force; init containers: spec.
+  kAllocated,  // status.allocatedResources; without it the spec, or nothing if resize_infeasible.
+  kInForce,    // status.resources; without it as kAllocated.
 };
 
 // Adds up the containers of a pod, each with the amount that `amount` names.
@@ -166,8 +166,8 @@ class Summer {
     ResourceList init_max;
     Amounts of_sidecars(sidecars);
     Amounts most(init_max);
-    // `most` is never less than `of_sidecars`: an amount that a container does not change need not
-    // be compared again.
+    // `most` is never less than `of_sidecars`, so only the amounts that a container changes must
+    // be compared.
     for (const objects::Container& container : pod_.init_containers) {
       if (IsSidecar(container)) {
         ResourceList own;
@@ -193,7 +193,7 @@ class Summer {
     RaiseTo(sum, init_max);
   }
 
-  // `held` may be filled for it.
+  // `held` is storage for the result, which is used if needed.
   const ResourceList& RequestsFor(const objects::Container& container, ResourceList& held) const {
     static const auto* const kNothing = new ResourceList();
     if (amount_ == Amount::kAskedFor) return container.requests;
@@ -211,7 +211,7 @@ class Summer {
     return pod_.resize_infeasible ? *kNothing : container.requests;
   }
 
-  // The defaults for what a container's list does not name.
+  // The defaults for the resources that a container's list does not name.
   [[nodiscard]] ResourceList MissingIn(const ResourceList& list) const {
     ResourceList missing;
     for (const ResourceAmount& each : defaults_) {
@@ -220,15 +220,15 @@ class Summer {
     return missing;
   }
 
-  // Up to this many statuses are searched; more get an index.
+  // Up to this many statuses are searched one by one; for more an index is made.
   static constexpr size_t kSearchedMax = 16;
 
-  // By 1.36 one that tells no resources is passed over.
+  // By the rules of 1.36 a status without resources is ignored.
   [[nodiscard]] bool Counts(const objects::ContainerStatus& status) const {
     return status.has_resources || amount_ != Amount::kLargest;
   }
 
-  // The first status of that name that counts; null: none does.
+  // The first status with the container's name that counts; null if none exists.
   [[nodiscard]] const objects::ContainerStatus* StatusOf(
       const objects::Container& container) const {
     if (pod_.container_statuses.size() > kSearchedMax) {
@@ -247,8 +247,8 @@ class Summer {
   absl::flat_hash_map<objects::Text, const objects::ContainerStatus*> by_name_;
 };
 
-// Resources that spec.resources does not name keep their sum, whatever the status
-// says of them.
+// Replaces sums by pod-level resources.  A resource that spec.resources does not name keeps its
+// sum, whatever the status says.
 void ReplaceWithPodLevel136(const objects::Pod& pod, RequestsOf which, Amounts& sum) {
   const bool held = IsOfPodStatus(which) && pod.has_pod_status_resources;
   ResourceList status;
@@ -265,7 +265,7 @@ void ReplaceWithPodLevel136(const objects::Pod& pod, RequestsOf which, Amounts& 
   }
 }
 
-// What the status names replaces its sum too, once the spec names some pod-level resource.
+// As above, but once the spec names a pod-level resource, resources in the status count too.
 void ReplaceWithPodLevel137(const objects::Pod& pod, RequestsOf which, Amounts& sum) {
   if (!HasPodLevelRequests(pod)) return;
   const bool held = IsOfPodStatus(which) && pod.has_pod_status_resources;
@@ -281,8 +281,8 @@ void ReplaceWithPodLevel137(const objects::Pod& pod, RequestsOf which, Amounts& 
   }
 }
 
-// What a pod on a node holds, by 1.37.  A status that has totals for the pod needs none of its
-// containers', and counts what is claimed already.
+// Adds what a pod on a node holds by the rules of 1.37.  If the status has totals for the pod,
+// these replace the containers' amounts; they already include what devices claim.
 void AddHeldTotals(const objects::Pod& pod, RequestsOf which, const ResourceList& defaults,
                    Amounts& sum) {
   const auto raise_to_total_of = [&](Amount amount) {
@@ -326,10 +326,10 @@ void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum
 }
 
 bool HoldsWhatItAsksFor(const objects::Pod& pod) {
-  // By 1.37 a resize that can never happen leaves a pod what its status says, also where that is
-  // nothing.
+  // By the rules of 1.37 an infeasible resize leaves a pod with what its status says, even if the
+  // status says nothing.
   if (pod.resize_infeasible || pod.has_pod_status_resources) return false;
-  // A list that is not there, or is empty, leaves the spec's.
+  // A list that is missing or empty leaves the spec's amounts.
   const auto says_the_same = [](const ResourceList& status, const ResourceList& spec) {
     const auto same = [](const ResourceAmount& a, const ResourceAmount& b) {
       return a.name == b.name && a.amount == b.amount && a.excess == b.excess;

@@ -1,16 +1,17 @@
-// What a pod requests: the sum that the scheduler makes of its containers.
+// Sums the requests of a pod's containers, as the scheduler does.
 //
-// base = containers + sidecars (restartable init containers).  Init containers run
-// one after the other beside the sidecars started before them, so the largest of
-// those sums is needed too.  Pod-level requests replace the sum per resource.
-// Overhead comes on top.
+// The base is the sum over containers and sidecars (restartable init containers).  Other init
+// containers run one after the other, beside the sidecars that were started before them, so the
+// base is raised to the largest of those sums.  Pod-level requests replace the result per
+// resource.  Overhead is added at the end.
+//
+// A pod on a node holds what its status reports.  Until Kubernetes 1.36 each container and
+// sidecar holds the largest of its amounts requested, allocated and in force.  From 1.37 on these
+// are three totals of the pod, including init containers, and the largest counts.  The node's
+// resources that devices of its claims use (objects::Pod::claimed) are added.
 //
 // Units:   milli-CPU, bytes, counts.
 // Threads: pure.
-// A pod on a node holds what its status says.  Until Kubernetes 1.36 each container and sidecar
-// holds the larger of what it asks for, has been given and uses; from 1.37 on these are three
-// totals of the pod, init containers among them, and the largest counts.  What devices of its
-// claims take of the node (objects::Pod::claimed) comes on top.
 // Source:  component-helpers resource.PodRequests of 1.36 and 1.37; scheduler NodeInfo.Resource;
 //          cluster-autoscaler simulator/utilization/info.go.
 
@@ -24,14 +25,14 @@ namespace ebb {
 
 enum class RequestsOf : uint8_t {
   kIncoming,  // A pod to be placed: spec only.
-  kRunning,   // A pod on a node: what its status says it holds counts too.
-  kCounted,   // The same pod as utilization counts it: the status of its containers, but
-              // pod-level resources as the spec has them.
+  kRunning,   // A pod on a node: amounts in its status count too.
+  kCounted,   // A pod on a node as utilization counts it: container amounts from the status,
+              // but pod-level resources from the spec.
 
-  // What LeastAllocated counts: a container that does not name cpu or memory asks for the amount
-  // below.  A request of zero stays zero.
-  kScoredRunning,   // As kRunning.  Where there are pod-level resources, only what the sum lacks
-                    // is asked for.
+  // As LeastAllocated counts: a container that does not name cpu or memory counts with the
+  // default below.  A request of zero stays zero.
+  kScoredRunning,   // As kRunning.  If the pod has pod-level resources, defaults count only for
+                    // resources that the sum lacks.
   kScoredIncoming,  // As kIncoming, without pod-level resources.
 };
 
@@ -39,32 +40,32 @@ enum class RequestsOf : uint8_t {
 inline constexpr int64_t kDefaultCpuRequestMilli = 100;
 inline constexpr int64_t kDefaultMemoryRequestBytes = int64_t{200} << 20;
 
-// One entry per resource, in order of first mention.  `sum` is cleared first.
-// Amounts add up exactly and are rounded up once, at the end; they stop at
-// kUncountable (quantity.h).
+// Fills `sum`, which is cleared first, with one entry per resource in order of first mention.
+// Amounts are added exactly and rounded up once, at the end.  A sum beyond int64 is kUncountable
+// (quantity.h).
 void SumPodRequests(const objects::Pod& pod, RequestsOf which, objects::ResourceList& sum,
                     KubernetesVersion version = KubernetesVersion::k136);
 
-// Whether the pod's status says nothing else than its spec, as that of most pods: kRunning and
-// kCounted are then the same as kIncoming by the rules of every version, but for `claimed`.
+// Whether the pod's status reports the same amounts as its spec, as for most pods.  Then kRunning
+// and kCounted equal kIncoming by every version's rules, except for `claimed`.
 bool HoldsWhatItAsksFor(const objects::Pod& pod);
 
-// Whether the scored sums may differ from those of kRunning and kIncoming.
+// Whether kScoredRunning or kScoredIncoming may differ from kRunning and kIncoming.
 bool IsScoredOtherwise(const objects::Pod& pod);
 
-// Resources that a node's columns hold beside cpu, memory, ephemeral-storage and
+// Resources that get a column in addition to cpu, memory, ephemeral-storage and
 // pods: extended resources, hugepages-*, *kubernetes.io/*, attachable-volumes-*.
 bool IsScalarResource(std::string_view name);
 
-// A resource of a device plugin: has a domain that is not Kubernetes' own.
+// A resource of a device plugin: its name has a domain that is not Kubernetes' own.
 bool IsExtendedResource(std::string_view name);
 
-// Resources that make a node one with a GPU, the one that counts first.
+// Resources that make a node a GPU node.  The first one that a node has is its GPU.
 // Source: cluster-autoscaler utils/gpu/gpu.go.
 inline constexpr std::string_view kGpuResources[] = {"nvidia.com/gpu", "habana.ai/gaudi",
                                                      "gpu.intel.com/xe", "amd.com/gpu",
                                                      "microsoft.com/directx"};
-// Parts of NVIDIA's GPUs: "nvidia.com/mig-1g.5gb".
+// Prefix of resources that are parts of an NVIDIA GPU: "nvidia.com/mig-1g.5gb".
 inline constexpr std::string_view kMigResourcePrefix = "nvidia.com/mig-";
 
 }  // namespace ebb

@@ -14,12 +14,12 @@ namespace {
 
 using uint128 = unsigned __int128;
 
-// A quantity taken apart: digits x 10^exponent x 2^shift, where the digits are
-// `whole` followed by `fraction` and the exponent already counts the fraction.
+// A quantity in parts: digits x 10^exponent x 2^shift.  The digits are `whole` followed by
+// `fraction`; the exponent already accounts for the length of the fraction.
 struct Parts {
   bool negative = false;
   std::string_view whole;     // Without leading zeros.
-  std::string_view fraction;  // The digits behind the point.
+  std::string_view fraction;  // The digits after the point.
   int64_t exponent = 0;
   int shift = 0;
 };
@@ -34,15 +34,15 @@ std::string_view TakeDigits(std::string_view& text) {
   return digits;
 }
 
-constexpr int64_t kNanoDigits = 9;  // Finer than nano is rounded up to it.
+constexpr int64_t kNanoDigits = 9;  // Anything finer than a nano is rounded up to one.
 constexpr int kSlowShift = 50;      // "Pi".
 
-// Beyond this every number is too large, or too small to be told from the least: no
-// text has as many digits.
+// No text has this many digits.  So beyond this exponent every number is either too large, or
+// too small to be distinguished from the smallest.
 constexpr int64_t kExponentBound = 4 * kQuantityBytesMax;
 
 QuantityError InterpretSuffix(std::string_view suffix, Parts& parts) {
-  constexpr std::string_view kDecimal = "num kMGTPE";  // 10^-9 by thousands; ' ' is none.
+  constexpr std::string_view kDecimal = "num kMGTPE";  // From 10^-9 in thousands; ' ': no suffix.
   constexpr std::string_view kBinary = "KMGTPE";       // 2^10 by ten.
   if (suffix.empty()) return QuantityError::kNone;
   if (suffix.size() == 1 && suffix[0] != ' ') {
@@ -63,15 +63,15 @@ QuantityError InterpretSuffix(std::string_view suffix, Parts& parts) {
   int64_t exponent = 0;
   const auto [end, error] = std::from_chars(suffix.data(), suffix.data() + suffix.size(), exponent);
   if (end != suffix.data() + suffix.size() || error != std::errc()) {
-    return QuantityError::kNotAQuantity;  // Upstream refuses an exponent beyond int64 too.
+    return QuantityError::kNotAQuantity;  // Kubernetes also rejects an exponent beyond int64.
   }
   parts.exponent = std::clamp(exponent, -kExponentBound, kExponentBound);
   return QuantityError::kNone;
 }
 
-// The grammar of parseQuantityString: sign, digits, point, digits, suffix.  The
-// digits may all be missing, also where that looks odd ("." is zero upstream), unless
-// the suffix keeps upstream off its fast path, which alone accepts that.
+// The grammar of parseQuantityString: sign, digits, point, digits, suffix.  All digits may be
+// missing, even where that looks odd ("." is zero in Kubernetes).  Only Kubernetes' fast path
+// accepts that; a suffix that keeps Kubernetes off this path needs digits.
 QuantityError Split(std::string_view text, Parts& parts) {
   if (text.empty()) return QuantityError::kNotAQuantity;
   if (text[0] == '-' || text[0] == '+') {
@@ -101,7 +101,7 @@ QuantityError Split(std::string_view text, Parts& parts) {
   return QuantityError::kNone;
 }
 
-// 10^n; n is at most 27.
+// 10^n.  REQUIRES: n <= 27.
 constexpr uint128 PowerOfTen(int64_t n) {
   uint128 power = 1;
   for (; n > 0; --n) power *= 10;
@@ -127,7 +127,7 @@ constexpr uint64_t kPowersOfTen[] = {1ull,
                                      10000000000000000ull,
                                      100000000000000000ull,
                                      1000000000000000000ull};
-constexpr int64_t kDigitsMax = 18;  // As many always fit a uint64_t.
+constexpr int64_t kDigitsMax = 18;  // This many digits always fit a uint64_t.
 
 constexpr uint128 kMagnitudeMax = static_cast<uint128>(std::numeric_limits<int64_t>::max());
 
@@ -137,7 +137,7 @@ struct Magnitude {
   uint32_t excess = 0;
 };
 
-// Dividend / divisor, rounded up to a billionth and further to a whole.
+// Divides, and rounds up to a billionth; `value` is rounded up further to a whole number.
 Magnitude DivideUp(uint128 dividend, uint128 divisor) {
   const uint128 value = (dividend + divisor - 1) / divisor;
   const uint128 beyond = value * divisor - dividend;
@@ -150,10 +150,10 @@ Magnitude Capped(const Magnitude& magnitude) {
   return magnitude.value >= kMagnitudeMax ? kTooLarge : magnitude;
 }
 
-// 18 digits moved down by more places than these are less than a billionth.
+// 18 digits at a lower exponent than this are less than a billionth.
 constexpr int64_t kFewExponentMin = -(kDigitsMax + kNanoDigits);
 
-// At most 18 digits, so digits x 2^60 fits 128 bits with room to spare.
+// For at most 18 digits, so that digits x 2^60 fits 128 bits easily.
 // REQUIRES: shift == 0 or exponent >= kFewExponentMin.
 Magnitude MagnitudeOfFew(uint64_t digits, int64_t exponent, int shift) {
   const uint128 value = static_cast<uint128>(digits) << shift;
@@ -166,7 +166,7 @@ Magnitude MagnitudeOfFew(uint64_t digits, int64_t exponent, int shift) {
   return Capped(DivideUp(value, PowerOfTen(-exponent)));
 }
 
-// A natural number of any size, least significant first, nine digits a limb.
+// A natural number of any size: nine decimal digits per limb, least significant limb first.
 using Limbs = std::vector<uint32_t>;
 constexpr uint32_t kLimb = 1'000'000'000;
 
@@ -180,14 +180,14 @@ void MultiplyAdd(Limbs& limbs, uint32_t factor, uint32_t carry) {
   for (; rest > 0; rest /= kLimb) limbs.push_back(static_cast<uint32_t>(rest % kLimb));
 }
 
-// 10^19 is beyond int64.
+// A whole number with more digits is at least 10^19, which is beyond int64.
 constexpr int64_t kWholeDigitsMax = 19;
-// A whole number of billionths, divided by 2^60, has this many places at most (each
-// halving adds one).  Digits behind them cannot tell on which side of such a number
-// the sum lies, only that it is not the number itself.
+// A whole number of billionths, divided by 2^60, has at most this many decimal places (each
+// halving adds one).  Digits beyond them cannot change which side of such a number the
+// quantity is on; they only show that it is not exactly that number.
 constexpr int64_t kPlacesMax = 60 + kNanoDigits;
 
-// More digits than a word holds: as a person would do it on paper, in billionths.
+// For more digits than a word holds: long multiplication as on paper, in billionths.
 Magnitude MagnitudeOfMany(const Parts& parts, int64_t exponent) {
   const auto size = static_cast<int64_t>(parts.whole.size() + parts.fraction.size());
   if (size == 0) return {};
@@ -237,7 +237,7 @@ QuantityError ParseQuantity(std::string_view text, QuantityUnit unit, ExactQuant
   const int64_t exponent = parts.exponent + (unit == QuantityUnit::kMilli ? 3 : 0);
   Magnitude magnitude;
   const bool few = parts.whole.size() + parts.fraction.size() <= static_cast<size_t>(kDigitsMax);
-  // Behind many leading zeros a few digits count after all, where a binary suffix makes them large.
+  // If a binary suffix makes a number large, a few digits after many leading zeros matter.
   if (few && (parts.shift == 0 || exponent >= kFewExponentMin)) {
     uint64_t digits = 0;
     for (const char c : parts.whole) digits = digits * 10 + static_cast<uint64_t>(c - '0');
@@ -246,7 +246,7 @@ QuantityError ParseQuantity(std::string_view text, QuantityUnit unit, ExactQuant
   } else {
     magnitude = MagnitudeOfMany(parts, exponent);
   }
-  // A nano is a millionth of a milli: nothing finer is kept.
+  // A nano is a millionth of a milli; anything finer is dropped.
   if (unit == QuantityUnit::kMilli) magnitude.excess -= magnitude.excess % 1000;
   const int64_t positive = static_cast<int64_t>(magnitude.value);
   if (parts.negative) {

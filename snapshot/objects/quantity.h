@@ -1,18 +1,17 @@
 // Kubernetes quantities ("100m", "1.5Gi", "2e3") as whole numbers.
 //
 // Rule:   k8s.io/apimachinery/pkg/api/resource: ParseQuantity, then Value() or
-//         MilliValue().  Suffixes n u m "" k M G T P E, Ki Mi Gi Ti Pi Ei, and
-//         decimal exponents (e3, E-3); a sign in front.  What is left after the
-//         wanted unit is rounded away from zero, never down: a pod that asks for
+//         decimal exponents (e3, E-3); a sign in front.  A remainder below the
+//         requested unit is rounded away from zero, never down: a pod that asks for
 //         "1n" of something asks for one.
-//         A number beyond int64 becomes the largest int64 (below zero its negative),
+//         A number beyond int64 becomes the largest int64 (or its negative),
 //         as ParseQuantity caps numbers with a binary suffix.
 // Differs: Kubernetes lets other numbers beyond int64 wrap, or makes them zero
-//         ("10E", cpu "10P").  No plan should rest on that: here what cannot be
-//         counted is more than anything that can be, so it fits nowhere.
+//         ("10E", cpu "10P").  No plan should rely on that: here an amount that cannot be
+//         counted is larger than any that can, so it fits nowhere.
 // Units:  see QuantityUnit.
 // Cost:   O(length); allocates only beyond 18 digits and for error texts.
-// Limits: kQuantityBytesMax; longer texts are errors.
+// Limits: kQuantityBytesMax; a longer text is an error.
 // Threads: pure functions.
 
 #ifndef EBB_SNAPSHOT_OBJECTS_QUANTITY_H_
@@ -35,32 +34,32 @@ enum class QuantityUnit : uint8_t {
 
 enum class QuantityError : uint8_t { kNone, kNotAQuantity, kTooLong };
 
-// More than any API server takes (etcd refuses objects of 1.5 MiB), so no object of a
-// cluster meets the limit; it bounds the time that a forged file can take.
+// More than any API server accepts (etcd rejects objects above 1.5 MiB), so no object of a
+// cluster reaches the limit.  It bounds the time that a forged file can cost.
 inline constexpr size_t kQuantityBytesMax = size_t{2} << 20;
 
-// What cannot be counted in an int64.
+// Stands for every amount that is too large for int64 to count.
 inline constexpr int64_t kUncountable = std::numeric_limits<int64_t>::max();
 
 inline constexpr int32_t kNanosPerUnit = 1'000'000'000;
 
-// A quantity, exact to the nano as Kubernetes keeps it: amount - excess / 1e9 units.
+// A quantity, exact to the nano as in Kubernetes: amount - excess / 1e9 units.
 struct ExactQuantity {
-  int64_t amount = 0;  // Rounded away from zero; kUncountable: at least that much.
-  int32_t excess = 0;  // What rounding added, in [0, 1e9); 0 below zero.
+  int64_t amount = 0;  // Rounded away from zero.  kUncountable: at least that much.
+  int32_t excess = 0;  // What rounding added, in [0, 1e9); 0 for a negative amount.
 };
 
-// Parses `text` into `quantity`, which is left alone on error.
+// Parses `text` into `quantity`, which stays unchanged on error.
 [[nodiscard]] QuantityError ParseQuantity(std::string_view text, QuantityUnit unit,
                                           ExactQuantity& quantity);
 
-// The same with an error that quotes the text, or its first bytes: `"4x" is not a
-// quantity`, `"1111111111111111..." has 3000000 bytes; a quantity has 2097152 at most`.
+// Like the above, without the excess.  The error quotes the text or its first bytes: `"4x" is not
+// a quantity`, `"1111111111111111..." has 3000000 bytes; a quantity has 2097152 at most`.
 absl::StatusOr<int64_t> ParseQuantity(std::string_view text, QuantityUnit unit);
-// That error's text.  REQUIRES: error != kNone.
+// The text of that error.  REQUIRES: error != kNone.
 std::string Describe(QuantityError error, std::string_view text);
 
-// The unit in which a resource of this name is counted: milli for "cpu" alone.
+// The unit in which this resource is counted: kMilli for "cpu", kWhole for all others.
 constexpr QuantityUnit UnitOfResource(std::string_view resource) {
   return resource == "cpu" ? QuantityUnit::kMilli : QuantityUnit::kWhole;
 }

@@ -1,11 +1,10 @@
-// Storage objects as importers hand them over: what the scheduler's storage
-// filters read of volumes, claims, classes, drivers and attachments; and other objects of which
-// only a look-up by name is kept beside them (devices, machines).
+// Storage objects as importers deliver them: the fields of volumes, claims, classes, drivers
+// and attachments that the scheduler's storage filters read.  Also objects of which Storage
+// keeps only a look-up by name (devices, machines).
 //
-// The conventions of objects.h hold: views that live until the call returns,
-// bytes rounded up as Quantity.Value() does, absent is empty or nullopt.  Two
-// sizes that differ by less than a byte are therefore equal here, and in
-// Kubernetes not.
+// The conventions of objects.h apply: views are valid until the call returns,
+// bytes are rounded up as Quantity.Value() does, absent is empty or nullopt.  So two
+// sizes that differ by less than a byte are equal here, but not in Kubernetes.
 //
 // Source: k8s.io/api core/v1, storage/v1, resource/v1.
 
@@ -21,14 +20,14 @@
 
 namespace ebb::objects {
 
-// spec.claimRef: the claim that a volume is bound to, or reserved for.
+// spec.claimRef: the claim to which a volume is bound, or for which it is reserved.
 struct ClaimReference {
   Text namespace_name;
   Text name;
   Text uid;
 };
 
-// `source` is the JSON key of its source ("csi", "local", "gcePersistentDisk",
+// `source` is the JSON key of the volume's source ("csi", "local", "gcePersistentDisk",
 // "awsElasticBlockStore", "azureDisk", "cinder", "portworxVolume", ...).
 struct PersistentVolume {
   ObjectMeta meta;
@@ -58,7 +57,7 @@ struct PersistentVolumeClaim {
   Text phase;                            // status.phase.
 };
 
-// One entry of allowedTopologies[].matchLabelExpressions: the key has one of the values.
+// One entry of allowedTopologies[].matchLabelExpressions: the key must have one of the values.
 struct TopologyRequirement {
   Text key;
   std::vector<Text> values;
@@ -69,17 +68,17 @@ struct StorageClass {
   ObjectMeta meta;
   Text provisioner;
   Text volume_binding_mode;                      // The API server never leaves it empty.
-  std::vector<TopologyTerm> allowed_topologies;  // ORed; none allows every node.
+  std::vector<TopologyTerm> allowed_topologies;  // ORed; an empty list allows every node.
 };
 
 struct CsiDriver {
   ObjectMeta meta;
   bool storage_capacity = false;  // spec.storageCapacity.
-  // spec.preventPodSchedulingIfMissing: pods with its volumes wait for a node that has it.
+  // spec.preventPodSchedulingIfMissing: pods with its volumes fit only nodes that have the driver.
   bool prevents_scheduling = false;
 };
 
-// What is installed on the node of the same name.
+// The CSI drivers that are installed on the node of the same name.
 struct CsiNode {
   struct Driver {
     Text name;
@@ -104,9 +103,9 @@ struct CsiStorageCapacity {
   std::optional<int64_t> maximum_volume_size_bytes;
 };
 
-// Dynamic resource allocation is not evaluated: a pod that asks for devices, by a claim
-// or by an extended resource that a DeviceClass stands for, keeps its node.  What is
-// read of it says why.
+// ebb does not evaluate dynamic resource allocation: a pod that requests devices, by a claim
+// or by an extended resource of a DeviceClass, keeps its node.  These objects are read only to
+// explain why.
 
 struct DeviceClass {
   ObjectMeta meta;
@@ -129,26 +128,26 @@ struct ResourceClaimTemplate {
   ObjectMeta meta;
 };
 
-// Devices that a driver offers, on one node or on several.
+// Devices that a driver offers, on one node or on several nodes.
 struct ResourceSlice {
   ObjectMeta meta;
   Text driver;
   Text pool;       // spec.pool.name.
-  Text node_name;  // Empty: not of one node alone.
+  Text node_name;  // Empty if the devices do not belong to a single node.
 };
 
-// What a node runs on, for the infrastructure of the cluster.  Read because a machine that is being
-// deleted takes its node along.
+// The infrastructure's object for the machine under a node.  Read because a machine that is being
+// deleted takes its node with it.
 
 // A Machine of Cluster API or of OpenShift.
 struct Machine {
   ObjectMeta meta;
-  Text group;        // Of its apiVersion: "cluster.x-k8s.io" or "machine.openshift.io".
+  Text group;        // The group in apiVersion: "cluster.x-k8s.io" or "machine.openshift.io".
   Text node_name;    // status.nodeRef.name.
   Text provider_id;  // spec.providerID.
 };
 
-// Karpenter's.
+// Karpenter's object for a machine.
 struct NodeClaim {
   ObjectMeta meta;
   Text node_name;    // status.nodeName.

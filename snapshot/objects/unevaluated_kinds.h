@@ -1,11 +1,12 @@
-// The one list of kinds that ebb does not evaluate and that may matter to a plan: a NodePool's
-// disruption budgets, a VerticalPodAutoscaler's recommendation.  An object of such a kind becomes a
-// warning with a count and a name (import/unevaluated_warnings.h); objects of every other kind that
-// ebb does not read (Deployments, ConfigMaps, EC2NodeClasses) decide nothing and are passed over.
+// The list of kinds that ebb does not evaluate although they may matter to a plan: a NodePool's
+// disruption budgets, a VerticalPodAutoscaler's recommendation.  For objects of such a kind ebb
+// reports a warning with a count and a name (import/unevaluated_warnings.h).  It ignores objects of
+// all other kinds that it does not read (Deployments, ConfigMaps, EC2NodeClasses), because they
+// decide nothing.
 //
-// To add a kind write a row in the .cc file, and in docs/input.md where its code is new.
+// To add a kind, add a row in the .cc file; if its code is new, also add the code to docs/input.md.
 //
-// Threads: constants; an UnevaluatedObjects one at a time.
+// Threads: constants.  An UnevaluatedObjects needs exclusive access.
 
 #ifndef EBB_SNAPSHOT_OBJECTS_UNEVALUATED_KINDS_H_
 #define EBB_SNAPSHOT_OBJECTS_UNEVALUATED_KINDS_H_
@@ -24,31 +25,31 @@ namespace ebb {
 
 struct UnevaluatedKind {
   std::string_view group;  // "*": any group of custom resources.
-  std::string_view kind;   // Of "*" the end of the kind.
-  std::string_view code;   // InputWarning::code; several kinds may have one.
-  std::string_view why;    // What may be otherwise than the plan assumes.
+  std::string_view kind;   // For group "*": the end of the kind's name.
+  std::string_view code;   // InputWarning::code; several kinds may share one.
+  std::string_view why;    // How the plan's assumptions may be wrong.
 };
 
-// Null: the kind is read, or no decision depends on it.
+// Null if ebb reads the kind, or no decision depends on it.
 // Cost: a comparison for each row.
 const UnevaluatedKind* FindUnevaluatedKind(std::string_view api_version, std::string_view kind);
 
-// Every row, the order of which is that of warnings.
+// Every row.  Warnings have the same order.
 std::span<const UnevaluatedKind> UnevaluatedKinds();
 
-// Objects of such kinds, each once.  Cost: some 100 bytes an object.
+// The objects of such kinds, each once.  Cost: some 100 bytes per object.
 class UnevaluatedObjects {
  public:
-  // Both return whether anything changed.  Another version of the API is the same object; a
-  // kind that is not in the list is passed over.
+  // Put and Erase return whether anything changed.  Other API versions of an object are the same
+  // object.  A kind that is not in the list is ignored.
   bool Put(const ObjectSink::Unevaluated& object);
-  // An empty apiVersion is any.
+  // An empty apiVersion matches any.
   bool Erase(const ObjectSink::Unevaluated& object);
   [[nodiscard]] bool empty() const { return objects_.empty(); }
-  // Calls `visit` with each, by group, kind, namespace and name, until it returns an error.
+  // Calls `visit` for each object, by group, kind, namespace and name, until it returns an error.
   absl::Status ForEach(
       absl::FunctionRef<absl::Status(const ObjectSink::Unevaluated& object)> visit) const;
-  // How many kinds there are.
+  // The number of distinct kinds.
   [[nodiscard]] size_t Kinds() const;
 
  private:
@@ -61,7 +62,7 @@ class UnevaluatedObjects {
   };
   static Name NameOf(const ObjectSink::Unevaluated& object);
 
-  std::map<Name, std::string> objects_;  // The apiVersion.
+  std::map<Name, std::string> objects_;  // The value is the apiVersion.
 };
 
 }  // namespace ebb

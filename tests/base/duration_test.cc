@@ -23,7 +23,7 @@ TEST(ParseDurationTest, TakesWhatGoTakes) {
 
 TEST(ParseDurationTest, PartsOfEveryUnitAreAddedUp) {
   EXPECT_EQ(ParseDuration("1h1m1s1ms1us1ns"), nanoseconds(3'661'001'001'001));
-  EXPECT_EQ(ParseDuration("3\u00b5s"), nanoseconds(3000));  // The micro sign, and the letter mu.
+  EXPECT_EQ(ParseDuration("3\u00b5s"), nanoseconds(3000));  // The micro sign; below, the letter mu.
   EXPECT_EQ(ParseDuration("3\u03bcs"), nanoseconds(3000));
   EXPECT_EQ(ParseDuration("1.25ms1.5us"), nanoseconds(1'251'500));
   EXPECT_EQ(ParseDuration("0.0000000001h"), nanoseconds(360));

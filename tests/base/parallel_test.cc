@@ -94,7 +94,7 @@ TEST(ParallelOneThreadTest, RunsInTheCallerInOrder) {
 TEST(ParallelManyThreadsTest, OthersThanTheCallerTakePart) {
   const Parallelism parallelism(2);
   std::atomic<int> met = 0;
-  // Each of the two calls waits for the other, so they cannot share a thread.
+  // Each of the two calls waits for the other, so they must run on different threads.
   parallelism.For(2, [&](size_t, size_t) {
     ++met;
     while (met.load() < 2) std::this_thread::yield();

@@ -1,5 +1,5 @@
-// The drainability rules against a slow twin: pods, controllers and budgets at random,
-// judged from the objects one sentence at a time.  EBB_TEST_SEED=<n> starts elsewhere.
+// Compares the drainability rules with a slow twin, which judges random pods, controllers and
+// budgets directly from the objects.  EBB_TEST_SEED=<n> sets the first seed.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ struct Raw {
   std::vector<PodDisruptionBudget> budgets;
 };
 
-// --- Chance
+// --- Random objects
 
 OwnerReference RandomOwner(Dice& dice) {
   const std::vector<std::pair<Text, Text>> kinds = {{"apps/v1", "ReplicaSet"},
@@ -132,11 +132,11 @@ DrainOptions RandomOptions(Dice& dice) {
 
 // --- The twin
 
-using Remaining = std::map<Text, int64_t>;  // By budget.
+using Remaining = std::map<Text, int64_t>;  // By the budget's name.
 
 class Twin {
  public:
-  // `remaining` null: the pod alone.
+  // A null `remaining` means that budgets and controllers are ignored, as in JudgePodAlone.
   Twin(const Raw& raw, const Pod& pod, const DrainOptions& options, const Remaining* remaining)
       : raw_(raw), pod_(pod), options_(options), remaining_(remaining) {
     for (const OwnerReference& owner : pod.meta.owners) {
@@ -144,7 +144,7 @@ class Twin {
     }
   }
 
-  // On a node that Karpenter manages.
+  // The verdict on a node that Karpenter manages.
   std::string JudgeForKarpenter() const {
     const bool active = !pod_.meta.deletion_time && pod_.phase == "Running";
     const Text keeps = Annotation("karpenter.sh/do-not-disrupt").value_or("");
@@ -256,7 +256,7 @@ class Twin {
     for (const objects::Volume& volume : pod_.volumes) {
       const bool local =
           volume.source == "hostPath" || (volume.source == "emptyDir" && volume.medium != "Memory");
-      const bool named = safe == volume.name || (safe == "b,a");  // Both names are in this one.
+      const bool named = safe == volume.name || (safe == "b,a");  // "b,a" names both volumes.
       if (local && !named) return true;
     }
     return false;
@@ -269,7 +269,7 @@ class Twin {
   const OwnerReference* controller_ = nullptr;
 };
 
-// --- Both
+// --- Comparison
 
 ClusterSnapshot Build(const Raw& raw) {
   SnapshotBuilder builder;
@@ -283,7 +283,7 @@ ClusterSnapshot Build(const Raw& raw) {
   return std::move(builder).Build().value();
 }
 
-// With the budget that blocks, if that is why.
+// The verdict as text, with the budget's name if a budget blocks.
 std::string TextOf(const Catalog& catalog, const DrainVerdict& verdict) {
   std::string text = test::TextOf(verdict);
   if (verdict.pdb)
@@ -335,7 +335,7 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
         for (const Text budget : twin.Budgets()) --remaining[budget];
       }
     }
-    // At another time, with other budgets, what the judge knows of shapes still holds.
+    // Cached verdicts on shapes still hold at another time and with other budgets.
     const PdbTracker full(catalog);
     for (const int64_t now_s : {kNow - 5000, kNow + 50, kNow + 5000}) {
       judge.Renew(full, now_s);
@@ -362,7 +362,7 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
   }
 }
 
-// The verifier asks once for all pods of a shape of which this holds.
+// The verifier evaluates such pods once per shape.
 TEST(DrainabilityRandomTest, APodOutsideOfKubeSystemThatIsNotDeletedIsJudgedByItsShape) {
   const uint64_t seed = RandomSeed();
   size_t compared = 0;

@@ -384,7 +384,7 @@ TEST_F(GetPodsToMoveTest, DoNotDisruptKeepsKarpentersNodesAndNoOthers) {
   EXPECT_EQ(result_.reason, BlockingPodReason::kDoNotDisruptAnnotation);
 }
 
-// As Karpenter has it: whatever else the pod is, unless it goes by itself.
+// As in Karpenter: whatever else is true of the pod, unless the pod ends by itself.
 TEST_F(GetPodsToMoveTest, DoNotDisruptHoldsForEveryPodThatIsActive) {
   const auto blocks = [&](Pod pod) {
     Judge(Cluster().Add(Node("n")).Add(pod.On("n").Annotation(kDoNotDisrupt, "true")),
@@ -448,7 +448,7 @@ TEST_F(GetPodsToMoveTest, BudgetWithOneLeftLetsSeveralPodsOfANodeGo) {
   EXPECT_EQ(Names(result_.move), "a b");
 }
 
-// The first second at which some rule may say otherwise.
+// NextDrainChange is the first second at which some verdict may change.
 TEST(NextDrainChangeTest, ComesWhenADeletedPodIsOverdueOrASystemPodComesOfAge) {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   const auto next = [](const std::vector<Pod>& pods, const DrainOptions& options = {}) {

@@ -1,5 +1,5 @@
-// What the table of filters says that each filter reads, against what the filters do.
-// EBB_TEST_SEED=<n> starts elsewhere.
+// Compares what the table of filters states that each filter reads with what the filter reads.
+// EBB_TEST_SEED=<n> sets the first seed.
 
 #include <gtest/gtest.h>
 
@@ -39,13 +39,13 @@ TEST(FilterReadsTest, APodThatNoFilterLooksAtIsSparedEverything) {
   EXPECT_TRUE(cuts.only_room_and_counts);
 }
 
-// A filter that is left out of the short cuts would not be asked.
+// If the short cuts left out a filter, no search would evaluate it.
 TEST(FilterReadsTest, WhateverAFilterReadsIsNotSpared) {
   for (size_t f = 0; f < kFilterCount; ++f) {
-    if (Filter(f) == Filter::kNodeResourcesFit) continue;  // It is asked of every pod.
+    if (Filter(f) == Filter::kNodeResourcesFit) continue;  // Every search evaluates it.
     const FilterReads reads = ReadsOf(Filter(f));
     for (const PodParts part : SinglePartsOf(reads.other_pods)) {
-      // Tables count pods wherever they are said to be.
+      // Tables count a pod even if it is not placed in the snapshot.
       EXPECT_EQ(ShortCutsOf(kEveryPodHas | part).only_room_and_counts, part == kCountedPart)
           << FilterName(Filter(f)) << part;
     }
@@ -102,7 +102,7 @@ TEST(FilterReadsTest, EveryFieldBelongsToAPart) {
   EXPECT_EQ(parts([](PodShape& s) { s.not_understood = "x"; }), kNotUnderstoodPart);
 }
 
-// A shape that has of `shape` these parts and nothing else.
+// A shape that has only these parts of `shape`.
 PodShape Only(const PodShape& shape, PodParts parts) {
   PodShape only;
   if ((parts & (kConstraintsPart | kNodeNamesPart)) != 0) only.constraints = shape.constraints;
@@ -131,7 +131,7 @@ PodShape Only(const PodShape& shape, PodParts parts) {
   return only;
 }
 
-// What each filter says by itself; empty where PreFilter fails.
+// The verdict of each filter on its own; empty if PreFilter fails.
 std::map<Filter, std::vector<std::string>> Verdicts(const ClusterSnapshot& snapshot,
                                                     const PodShape& shape, NodeId node) {
   std::map<Filter, std::vector<std::string>> verdicts;
@@ -144,7 +144,7 @@ std::map<Filter, std::vector<std::string>> Verdicts(const ClusterSnapshot& snaps
 
 class FilterReadsRandomTest : public testing::Test {
  protected:
-  // Calls `check` with clusters, a pod that is not placed, and its seed.
+  // Calls `check` with random clusters, each with a pod that is not placed.
   template <typename Check>
   void ForEachPod(int clusters, Check&& check) {
     const uint64_t first = RandomSeed();
@@ -177,7 +177,7 @@ TEST_F(FilterReadsRandomTest, NoFilterReadsOfThePodWhatItDoesNotSay) {
     ForEachNode(snapshot, [&](NodeId node) {
       for (const auto& [filter, reasons] : Verdicts(snapshot, shape, node)) {
         const auto blank = Verdicts(snapshot, Only(shape, ReadsOf(filter).pod), node);
-        if (blank.empty()) continue;  // Constraints of another pod stood in, which conflict.
+        if (blank.empty()) continue;  // The stand-in constraints of another pod conflict.
         refusals_[static_cast<size_t>(filter)] += reasons.empty() ? 0 : 1;
         EXPECT_EQ(blank.at(filter), reasons) << FilterName(filter);
       }
@@ -196,7 +196,7 @@ TEST_F(FilterReadsRandomTest, NoFilterReadsOfOtherPodsWhatItDoesNotSay) {
     ForEachNode(snapshot, [&](NodeId node) { before.push_back(Verdicts(snapshot, shape, node)); });
     for (size_t f = 0; f < kFilterCount; ++f) {
       snapshot.Fork();
-      for (uint32_t p = 0; p < catalog.pods(); ++p) {  // All that it does not look at.
+      for (uint32_t p = 0; p < catalog.pods(); ++p) {  // Remove pods that it does not read.
         if (snapshot.NodeOf(PodId{p}) == kNoNode) continue;
         const PodParts parts = PartsOf(catalog, catalog.shape_of(PodId{p}));
         if ((parts & ReadsOf(Filter(f)).other_pods) == 0) snapshot.RemovePod(PodId{p});

@@ -1,5 +1,5 @@
-// The filters against their twin over thousands of random clusters.
-// EBB_TEST_SEED=<n> starts elsewhere.
+// Compares the filters with their twin over thousands of random clusters.
+// EBB_TEST_SEED=<n> sets the first seed.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::vector<uint8_t> RandomBytes(std::mt19937_64& random, size_t count) {
   return bytes;
 }
 
-// All that the storage filters can say.
+// Every reason that the storage filters can give.
 constexpr std::string_view kStorageReasons[] = {
     "persistentvolumeclaim ",
     "persistentvolume ",
@@ -41,7 +41,7 @@ constexpr std::string_view kStorageReasons[] = {
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already "
     "in-use by another pod",
     "node(s) exceed max volume count",
-    "NodeVolumeLimits",  // A volume has no CSI equivalent, or is not the pod's.
+    "NodeVolumeLimits",  // A volume has no CSI equivalent, or the pod does not own it.
     "node(s) didn't match PersistentVolume's node affinity",
     "node(s) didn't find available persistent volumes to bind",
     "node(s) did not have enough free storage",
@@ -61,7 +61,7 @@ TEST(FiltersRandomTest, EveryVerdictIsTheTwins) {
     const std::string wrong = CompareWithTwin(choices, stats);
     ASSERT_EQ(wrong, "") << "EBB_TEST_SEED=" << seed;
   }
-  // Every filter had its say, or the clusters prove nothing about it.
+  // Every filter must have rejected some pod; otherwise the clusters do not test it.
   EXPECT_GT(stats.verdicts, 20 * kClusters);
   EXPECT_GT(stats.fits, stats.verdicts / 10);
   for (const Filter filter :

@@ -38,7 +38,7 @@ TEST(FiltersTest, WhatIsNotUnderstoodFitsNowhereAndSaysWhy) {
   EXPECT_FALSE(PreFilter(snapshot, shape).fits);
 }
 
-// The scheduler does not know the field either.
+// The scheduler does not know the field either, so it ignores it.
 TEST(FiltersTest, AFieldThatIsNotKnownKeepsNoPodThatWaitsFromANode) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n"))
@@ -83,7 +83,7 @@ TEST(FiltersTest, AFieldThatTheSchedulerFailsOnIsTheFiltersThatReadsIt) {
             .Add(Pod("p").On("m").With([&](objects::Pod& pod) { pod.not_understood = field; }))
             .Add(Pod("waits").With([&](objects::Pod& pod) { pod.not_understood = field; }))
             .Build();
-    // Pods that wait fail on what the scheduler fails on, and on nothing else.
+    // A pod that waits fits nowhere only because of fields on which the scheduler fails too.
     EXPECT_EQ(VerdictOf(snapshot, "waits", "n"),
               SchedulerFailsOn(field) ? VerdictOf(snapshot, "p", "n") : "fits");
     return VerdictOf(snapshot, "p", "n");

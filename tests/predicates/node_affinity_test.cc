@@ -18,7 +18,7 @@ constexpr char kNoMatch[] = "NodeAffinity: node(s) didn't match Pod's node affin
 constexpr char kOutside[] = "NodeAffinity: node(s) didn't satisfy plugin(s) [NodeAffinity]";
 constexpr char kConflict[] = "NodeAffinity: pod affinity terms conflict";
 
-// The verdict of the node "n", cordoned if asked, labelled zone=x, generation=5.
+// The verdict on node "n", which has the labels zone=x and generation=5 and may be cordoned.
 std::string WithTerms(std::vector<NodeSelectorTerm> terms, bool cordoned = false) {
   Node node("n");
   node.Label("zone", "x").Label("generation", "5");
@@ -71,7 +71,7 @@ TEST(NodeAffinityTest, WhatDoesNotParseMatchesNothing) {
   EXPECT_EQ(WithExpression({"zone", "Exists", {"x"}}), kNoMatch);
   EXPECT_EQ(WithExpression({"generation", "Gt", {"abc"}}), kNoMatch);
   EXPECT_EQ(WithExpression({"generation", "Gt", {"1", "2"}}), kNoMatch);
-  // Neither can be a label's value.
+  // Neither text can be the value of a label.
   EXPECT_EQ(WithExpression({"generation", "Gt", {"-4"}}), kNoMatch);
   EXPECT_EQ(WithExpression({"zone", "NotIn", {"a b"}}), kNoMatch);
 }
@@ -88,7 +88,7 @@ TEST(NodeAffinityTest, NamesRuleOutOtherNodesBeforeAnyFilter) {
   EXPECT_EQ(WithTerms({Named({{"metadata.name", "In", {"n"}}})}), "fits");
   EXPECT_EQ(WithTerms({Named({{"metadata.name", "In", {"m"}}})}), kOutside);
   EXPECT_EQ(WithTerms({Named({{"metadata.name", "In", {"m"}}})}, /*cordoned=*/true), kOutside);
-  // One term without names lets every node through to the filters.
+  // Because one term has no names, every node reaches the filters.
   EXPECT_EQ(WithTerms({Named({{"metadata.name", "In", {"m"}}}),
                        {.match_expressions = {{"rack", "Exists", {}}}, .match_fields = {}}}),
             kNoMatch);

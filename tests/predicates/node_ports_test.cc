@@ -17,7 +17,7 @@ struct PortOf {
   std::string_view protocol;
 };
 
-// The same whether the pod wants this port alone or many others beside it.
+// The verdict must be the same if the pod wants only this port or also many others.
 std::string Against(const PortOf& held, const PortOf& wanted) {
   Pod many("many");
   for (int64_t other = 1000; other < 1100; ++other) many.HostPort(other);
@@ -44,7 +44,7 @@ TEST(NodePortsTest, AddressesConflictWhenEqualOrOneIsAll) {
   EXPECT_EQ(Against({80, "10.0.0.1", ""}, {80, "10.0.0.2", ""}), "fits");
   EXPECT_EQ(Against({80, "0.0.0.0", ""}, {80, "10.0.0.2", ""}), kTaken);
   EXPECT_EQ(Against({80, "10.0.0.1", ""}, {80, "", ""}), kTaken);
-  // IPv6's "all" is an address like any other to the scheduler.
+  // To the scheduler, IPv6's "all addresses" is an ordinary address.
   EXPECT_EQ(Against({80, "::", ""}, {80, "::1", ""}), "fits");
 }
 

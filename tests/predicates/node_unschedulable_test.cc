@@ -22,7 +22,7 @@ TEST(NodeUnschedulableTest, CordonedNodeTakesOnlyPodsThatTolerateIt) {
 }
 
 TEST(NodeUnschedulableTest, AnyKeyIsToleratedThoughNobodySpellsTheTaintOut) {
-  // The text of the taint is in no object, so it has no id.
+  // The taint's text is in no object, so it has no id.
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("cordoned").Unschedulable())
                                        .Add(Pod("other").ToleratesKey("gpu"))

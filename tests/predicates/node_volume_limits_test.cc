@@ -11,7 +11,7 @@ namespace {
 constexpr char kTooMany[] = "NodeVolumeLimits: node(s) exceed max volume count";
 constexpr Text kDriver = "csi.example.com";
 
-// Claims a, b and c, bound to volumes of those names.
+// Claims a, b and c, each bound to a volume of the same name.
 Cluster WithVolumes() {
   Cluster cluster;
   cluster.Add(Node("n"));
@@ -65,7 +65,7 @@ TEST(NodeVolumeLimitsTest, AttachmentsOfOtherVolumesCount) {
   };
   EXPECT_EQ(verdict(1, "a"), kTooMany);
   EXPECT_EQ(verdict(2, "a"), "fits");
-  // The scheduler counts one that no pod of the node uses on both sides.
+  // The scheduler counts a volume that no pod of the node uses twice: as current and as added.
   EXPECT_EQ(verdict(1, "c"), kTooMany);
 }
 

@@ -24,7 +24,7 @@ ClusterSnapshot Matching(const Cluster& cluster) {
   return snapshot;
 }
 
-// Symptom: a pod with spec.os.name "linux" was planned onto a Windows node, whose kubelet refuses
+// Symptom: a pod with spec.os.name "linux" was planned onto a Windows node, whose kubelet rejects
 // it.
 TEST(OperatingSystemTest, APodFitsNoNodeOfAnotherSystemThanItNames) {
   const ClusterSnapshot snapshot = Matching(Cluster()
@@ -76,11 +76,11 @@ TEST(OperatingSystemTest, WhoChoosesAmongSystemsIsAskedNothingMore) {
   EXPECT_EQ(verdict(affine({requiring("In", {"linux", "windows"})})), "fits");
   EXPECT_EQ(verdict(affine({requiring("NotIn", {"darwin"})})), "fits");
   EXPECT_EQ(verdict(affine({requiring("Exists", {})})), kOther);
-  // One of two ways to a node leaves the system open.
+  // One of the two terms accepts every system, so the author chose none.
   EXPECT_EQ(verdict(affine({requiring("In", {"linux", "windows"}),
                             {{{"kubernetes.io/os", "Exists", {}}}, {}}})),
             kOther);
-  // What a kubelet refuses it refuses in any case.
+  // A kubelet rejects the pod by its spec.os.name whatever the author chose.
   EXPECT_EQ(verdict(MadeFor(affine({requiring("In", {"linux", "windows"})}), "linux")), kOther);
 }
 

@@ -14,7 +14,7 @@ using test::Cluster;
 using test::Node;
 using test::Pod;
 
-// Pods 0 to 3: web, web, db, none of them; all in one namespace but the last.
+// Pods 0 to 3 are web, web, db and a pod without an app; only the last is in another namespace.
 class PdbTrackerTest : public testing::Test {
  protected:
   PdbTracker Track(const std::vector<Budget>& budgets) {
@@ -122,7 +122,7 @@ TEST_F(PdbTrackerTest, CopyIsIndependent) {
   EXPECT_EQ(copy.remaining(PdbId{0}), 1);
 }
 
-// Few pods and many are sorted by budget in ways of their own.
+// Few pods and many pods are sorted by different code.
 TEST(PdbTrackerOrderTest, TheFirstSpentBudgetDecidesHoweverManyPodsThereAre) {
   for (const int count : {2, 100}) {
     Cluster cluster;

@@ -15,7 +15,7 @@ constexpr char kMissing[] =
     "PodTopologySpread: node(s) didn't match pod topology spread constraints "
     "(missing required label)";
 
-// Zone x holds one web pod, zone y none, and a third node has no zone.
+// Zone x has one web pod, zone y has none, and a third node is in no zone.
 Cluster TwoZones() {
   Cluster cluster;
   cluster.Add(Node("x").Label("zone", "x"))

@@ -1,4 +1,4 @@
-// Storage objects in a few words, for tests of the storage filters.
+// Builds storage objects in a few words, for tests of the storage filters.
 //
 //   Cluster().Add(LateClass("fast", "csi.example.com"))
 //            .Add(Claim("data", "fast"))
@@ -18,7 +18,7 @@ namespace ebb::test {
 
 using objects::Text;
 
-// Available, 10 GiB, ReadWriteOnce, reachable from everywhere.
+// An available volume of 10 GiB, ReadWriteOnce, that every node can use.
 inline objects::PersistentVolume Volume(Text name, Text storage_class = "") {
   objects::PersistentVolume volume;
   volume.meta.name = name;
@@ -32,7 +32,7 @@ inline objects::PersistentVolume Volume(Text name, Text storage_class = "") {
   return volume;
 }
 
-// Asks for 5 GiB, ReadWriteOnce; not bound.
+// An unbound claim for 5 GiB, ReadWriteOnce.
 inline objects::PersistentVolumeClaim Claim(Text name, Text storage_class = "") {
   objects::PersistentVolumeClaim claim;
   claim.meta.name = name;
@@ -53,7 +53,7 @@ inline objects::PersistentVolumeClaim BoundClaim(Text name, Text volume) {
   return claim;
 }
 
-// Waits for the first consumer.
+// A class that waits for the first consumer.
 inline objects::StorageClass LateClass(Text name, Text provisioner) {
   objects::StorageClass storage_class;
   storage_class.meta.name = name;
@@ -69,7 +69,7 @@ inline objects::CsiNode CsiNode(Text node, Text driver, int64_t volumes_max) {
   return csi_node;
 }
 
-// spec.nodeAffinity.required: the label has the value.
+// Sets spec.nodeAffinity.required: the label must have this value.
 inline void OnlyWhere(objects::PersistentVolume& volume, Text key, Text value) {
   volume.required_node_affinity.nil = false;
   volume.required_node_affinity.terms.push_back({{{key, "In", {value}}}, {}});

@@ -1,4 +1,4 @@
-// Words of nodes against TopologyFits, node by node.
+// Compares TopologyWords with TopologyFits, node by node.
 
 #include "predicates/topology_words.h"
 
@@ -22,7 +22,7 @@ using test::PodNamed;
 using test::RandomSeed;
 using test::Select;
 
-// How many nodes the words refuse that TopologyFits refuses; -1 if they refuse another.
+// How many nodes TopologyWords rejects; -1 if it rejects a node that TopologyFits accepts.
 int Refused(TopologyWords& words, const ClusterSnapshot& snapshot, const PodShape& shape) {
   int refused = 0;
   words.Begin(snapshot, shape);
@@ -35,7 +35,7 @@ int Refused(TopologyWords& words, const ClusterSnapshot& snapshot, const PodShap
   return refused;
 }
 
-// How many nodes TopologyFits refuses.
+// How many nodes TopologyFits rejects.
 int Unfit(const ClusterSnapshot& snapshot, const PodShape& shape) {
   int unfit = 0;
   for (uint32_t n = 0; n < snapshot.catalog().nodes(); ++n) {
@@ -44,7 +44,7 @@ int Unfit(const ClusterSnapshot& snapshot, const PodShape& shape) {
   return unfit;
 }
 
-// Of 10 nodes every key has few domains; of 150 hosts are many.
+// With 10 nodes every key has few domains; with 150 nodes the hostname has many.
 TEST(TopologyWordsTest, NoNodeThatFitsIsRefusedInRandomClusters) {
   Dice dice(RandomSeed());
   for (int round = 0; round < 60; ++round) {
@@ -57,15 +57,15 @@ TEST(TopologyWordsTest, NoNodeThatFitsIsRefusedInRandomClusters) {
       const PodShape& shape = snapshot.catalog().shape(PodShapeId{s});
       const int refused = Refused(words, snapshot, shape);
       ASSERT_GE(refused, 0) << "round " << round << ", shape " << s;
-      // They know of all but what the first pod of its kind needs, and that spread refuses nodes
-      // in none of many domains.
+      // The words reject exactly the unfit nodes, with two exceptions: for the first pod of its
+      // kind, and, for spread over many domains, nodes that are in no domain.
       if (!shape.affinity.empty() || !shape.spread.empty()) continue;
       ASSERT_EQ(refused, Unfit(snapshot, shape)) << "round " << round << ", shape " << s;
     }
   }
 }
 
-// 100 nodes, each a host, every 20 a rack, in 4 zones; without a zone: the last.
+// 100 nodes: each is a host, every 20 are a rack, racks are in 4 zones; the last has no zone.
 class TopologyWordsOfTermsTest : public testing::Test {
  protected:
   ClusterSnapshot With(const Pod& pod) {

@@ -1,4 +1,4 @@
-// Verdicts as one line, for tests.
+// Verdicts as one line of text, for tests.
 
 #ifndef EBB_TESTS_PREDICATES_VERDICT_H_
 #define EBB_TESTS_PREDICATES_VERDICT_H_
@@ -12,7 +12,7 @@
 
 namespace ebb::test {
 
-// "fits", or "NodePorts: reason; reason".  The pod is taken off its node first.
+// "fits", or "NodePorts: reason; reason".  If the pod is placed, it is removed first.
 inline std::string VerdictOf(const ClusterSnapshot& cluster, std::string_view pod_name,
                              std::string_view node_name, std::string_view ns = "default") {
   ClusterSnapshot snapshot = cluster;
@@ -28,7 +28,7 @@ inline std::string VerdictOf(const ClusterSnapshot& cluster, std::string_view po
   return text;
 }
 
-// "drain", "wait", or why the pod blocks: "NotReplicated".
+// "drain", "wait", or the reason why the pod blocks: "NotReplicated".
 inline std::string TextOf(const DrainVerdict& verdict) {
   switch (verdict.outcome) {
     case DrainOutcome::kUndefined:

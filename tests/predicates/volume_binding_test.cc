@@ -18,7 +18,7 @@ constexpr char kImmediate[] = "VolumeBinding: pod has unbound immediate Persiste
 constexpr Text kDriver = "csi.example.com";
 constexpr Text kStatic = "kubernetes.io/no-provisioner";
 
-// Nodes a and b, with label rack=a and rack=b; pod p mounts claim "data".
+// Nodes a and b, with labels rack=a and rack=b.  Pod p mounts claim "data".
 Cluster TwoRacks() {
   return Cluster()
       .Add(Node("a").Label("rack", "a"))
@@ -214,7 +214,7 @@ TEST(VolumeBindingTest, AResourceThatADeviceClassStandsForKeepsThePodWhereItIs) 
   EXPECT_EQ(VerdictOf(snapshot, "p", "n").substr(0, 14), "NotUnderstood:");
 }
 
-// Symptom: each claim that no volume can serve looked at all of them for each node.
+// Symptom: for each node, a claim that no volume can serve was compared with all volumes.
 TEST(VolumeBindingTest, AClaimThatNoVolumeCanServeAsksNone) {
   objects::PersistentVolumeClaim large = Claim("data", "late");
   large.request_bytes = 11 * kGiB;
@@ -259,7 +259,7 @@ TEST(VolumeBindingTest, AMigratedVolumeWithoutACsiEquivalentFailsWithTheReason) 
             "Volume ID Invalid format for AWS volume (aws://zone/disk-1) | fits");
 }
 
-// Only the first thing that is wrong is told.
+// Only the first obstacle is reported.
 TEST(VolumeBindingTest, AfterAClaimThatFailsNoOtherIsLookedAt) {
   objects::PersistentVolume broken = Volume("pv");
   broken.source = "awsElasticBlockStore";

@@ -49,7 +49,7 @@ TEST(VolumeRestrictionsTest, AwsDisksAreNeverShared) {
   EXPECT_EQ(Against({"awsElasticBlockStore", "a"}, {"gcePersistentDisk", "a"}), "fits");
 }
 
-// Symptom: each disk of a pod was compared with each on the node.
+// Symptom: each disk of a pod was compared with each disk on the node.
 TEST(VolumeRestrictionsTest, ManyDisksConflictAsFewDo) {
   const std::pair<Text, bool> kUses[] = {{"gcePersistentDisk", true},
                                          {"gcePersistentDisk", false},
@@ -114,7 +114,7 @@ TEST(VolumeRestrictionsTest, AReadWriteOncePodClaimInUseKeepsOthersOffEveryNode)
                                        .Build();
   EXPECT_EQ(VerdictOf(snapshot, "p", "a"), kInUse);
   EXPECT_EQ(VerdictOf(snapshot, "p", "b"), kInUse);
-  EXPECT_EQ(VerdictOf(snapshot, "holder", "b"), "fits");  // It is its only user.
+  EXPECT_EQ(VerdictOf(snapshot, "holder", "b"), "fits");  // It is the claim's only user.
 }
 
 TEST(VolumeRestrictionsTest, AClaimThatDoesNotExistFailsByName) {

@@ -35,7 +35,7 @@ TEST(VolumeZoneTest, TheVolumesZoneMustBeTheNodes) {
 TEST(VolumeZoneTest, ALabelMayListZones) {
   EXPECT_EQ(On(Node("n").Label(kZone, "b"), kZone, "a__b"), "fits");
   EXPECT_EQ(On(Node("n").Label(kZone, "c"), kZone, "a__b"), kNoZone);
-  EXPECT_EQ(On(Node("n").Label(kZone, "c"), kZone, "a____b"), "fits");  // Does not parse.
+  EXPECT_EQ(On(Node("n").Label(kZone, "c"), kZone, "a____b"), "fits");  // The label does not parse.
 }
 
 TEST(VolumeZoneTest, ABetaLabelIsMetByTheNodesGaLabelAndNotTheOtherWay) {

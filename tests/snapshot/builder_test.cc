@@ -25,7 +25,7 @@ using test::NodeNamed;
 using test::Pod;
 using test::PodNamed;
 
-// The message must hold every one of `parts`.
+// The message must contain every one of `parts`.
 void ExpectRefused(const absl::Status& status, const std::vector<std::string>& parts) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   for (const std::string& part : parts) {
@@ -50,7 +50,7 @@ TEST(SnapshotBuilderTest, PodsRunWhereTheySayElseWhereTheyAreNominated) {
   EXPECT_EQ(snapshot.placed_pods(), 2u);
 }
 
-// The scheduler's scores take a container that asks for no memory for one of 200 MiB.
+// The scheduler's scores count a container without a memory request with 200 MiB.
 TEST(SnapshotBuilderTest, ScoresCountCpuAndMemoryWhateverElseThereIs) {
   constexpr int64_t kMiB = int64_t{1} << 20;
   const ClusterSnapshot snapshot =
@@ -75,7 +75,7 @@ TEST(SnapshotBuilderTest, PodsMayComeBeforeTheirNodes) {
   EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "p")), NodeNamed(snapshot, "late"));
 }
 
-// Nodes and pods took the first, claims the last.
+// Symptom: for nodes and pods the first value counted, for claims the last.
 TEST(SnapshotBuilderTest, OfAnAnnotationThatComesTwiceTheLastCounts) {
   constexpr char kDisabled[] = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
   constexpr char kSafeToEvict[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
@@ -116,7 +116,7 @@ TEST(SnapshotBuilderTest, NegativeAmountsAreRefusedWithObjectAndField) {
             "Pod default/p: spec.containers[0].resources.requests.cpu: -5 is negative");
 }
 
-// Each by itself, though what else the pod asks for is more.
+// Each negative amount is rejected, even if the pod's sum is positive.
 TEST(SnapshotBuilderTest, NegativePartsOfAPodAreRefusedWhereTheyStand) {
   const auto told = [](auto&& change) {
     SnapshotBuilder builder;
@@ -143,7 +143,7 @@ TEST(SnapshotBuilderTest, NegativePartsOfAPodAreRefusedWhereTheyStand) {
             "Pod default/p: status.resources.requests.cpu: -1 is negative");
   EXPECT_EQ(told([](auto& p) { p.pod_allocated = {{"cpu", -1}}; }),
             "Pod default/p: status.allocatedResources.cpu: -1 is negative");
-  // Also beside one that is right.
+  // A valid amount in the same list does not hide it.
   EXPECT_EQ(told([](auto& p) { p.overhead = {{"cpu", 1}, {"memory", -1}}; }),
             "Pod default/p: spec.overhead.memory: -1 is negative");
   for (const int32_t excess : {-1, 1'000'000'000}) {
@@ -179,7 +179,7 @@ int64_t FreeMemory(const ClusterSnapshot& snapshot, std::string_view node) {
   return snapshot.Free(kMemory, NodeNamed(snapshot, node));
 }
 
-// Symptom: a single pod that asked for much refused the whole cluster.
+// Symptom: a single pod that requested a huge amount made the whole cluster invalid.
 TEST(SnapshotBuilderTest, NoPodAsksForTooMuch) {
   Cluster cluster;
   cluster.Add(Node("a")).Add(Node("b")).Add(Pod("small").On("b").Memory(kGiB));
@@ -200,7 +200,7 @@ TEST(SnapshotBuilderTest, NoPodAsksForTooMuch) {
   EXPECT_EQ(snapshot.catalog().pods_counted_otherwise().size(), 4u);
 }
 
-// All pods may meet on one node in a plan, so what they are charged must add up.
+// A plan may put all pods on one node, so their charges must add up.
 TEST(SnapshotBuilderTest, ChargesAddUpWhateverPodsAskFor) {
   constexpr int64_t kLarge = int64_t{1} << 60;
   Cluster cluster;
@@ -219,10 +219,10 @@ TEST(SnapshotBuilderTest, ChargesAddUpWhateverPodsAskFor) {
   EXPECT_LE(charged, __int128{1} << 61);
 }
 
-// A pod that asks for more than any node that is trusted has is charged a unit more than that,
-// and that unit counts too.
+// A pod that requests more than any trusted node offers is charged one unit more than such a node
+// offers.  That unit counts in the sum too.
 TEST(SnapshotBuilderTest, ANodeIsTrustedAsFarAsChargesOneAboveItAddUp) {
-  constexpr int64_t kHalf = int64_t{1} << 60;  // Of the most that may be charged.
+  constexpr int64_t kHalf = int64_t{1} << 60;  // Half of the most that may be charged.
   const auto trusted = [](int64_t offer) {
     Cluster cluster;
     cluster.Add(Node("odd").Memory(offer)).Add(Node("a"));
@@ -267,7 +267,7 @@ TEST(SnapshotBuilderTest, EveryResourceClaimOfAPodIsNamed) {
   EXPECT_NE(why.find("status.extendedResourceClaimStatus: "), std::string::npos) << why;
 }
 
-// Pods and budgets in one namespace, each budget for all of them.
+// Pods and budgets in one namespace; each budget selects all pods.
 Cluster PodsAndBudgets(int count) {
   Cluster cluster;
   cluster.Add(Node("a").Pods(10'000));
@@ -279,7 +279,7 @@ Cluster PodsAndBudgets(int count) {
       .Add(Budget("other").In("elsewhere").MatchingEverything());
 }
 
-// Symptom: n budgets for all of n pods took n * n entries, a gigabyte for 14 MB.
+// Symptom: n budgets that each selected all of n pods took n * n entries: a gigabyte for 14 MB.
 TEST(SnapshotBuilderTest, TooManyBudgetsForTooManyPodsKeepTheirNodes) {
   const ClusterSnapshot snapshot = PodsAndBudgets(1100).Build();
   const Catalog& catalog = snapshot.catalog();
@@ -418,7 +418,8 @@ TEST(SnapshotBuilderTest, DeletionTaintsCountOnlyWithAWholeNumber) {
   EXPECT_EQ(value(""), std::nullopt);
 }
 
-// Ages were counted from it, and overflowed: an ancient taint said "being deleted".
+// Symptom: ages were computed from such a time and overflowed; an ancient taint meant "is being
+// deleted".
 TEST(SnapshotBuilderTest, NoTimeIsOutsideTheCalendar) {
   constexpr std::string_view kLeast = "-9223372036854775808", kMost = "9223372036854775807";
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
@@ -909,7 +910,7 @@ TEST(SnapshotBuilderTest, OfTooManyBudgetsTheLastAreLeftOut) {
   cluster.Add(Pod("odd").On("a").With([](objects::Pod& p) { p.not_understood = "spec.odd"; }));
   const ClusterSnapshot snapshot = cluster.Build();
   const Catalog& catalog = snapshot.catalog();
-  // Each budget but one may select 1,101 kinds of pods: 952 * 1,101 + 1 are followed.
+  // Each budget but one may select 1,101 kinds of pods; 952 * 1,101 + 1 matches are within limits.
   EXPECT_FALSE(catalog.pdbs()[951].selector.nothing);
   EXPECT_TRUE(catalog.pdbs()[952].selector.nothing);
   EXPECT_TRUE(catalog.pdbs()[1099].selector.nothing);
@@ -957,7 +958,7 @@ TEST(SnapshotBuilderTest, APodThatAsksForDevicesTellsOfItsClaimsElseOfItsFirstRe
   EXPECT_EQ(why("odd"), "spec.odd");
 }
 
-// A cluster that is told of namespace "default" alone.
+// A cluster of which only the namespace "default" is known.
 ClusterSnapshot KeepingWhereUnknown(const std::vector<Pod>& pods) {
   SnapshotBuilder builder;
   builder.KeepWhereNamespacesAreUnknown();

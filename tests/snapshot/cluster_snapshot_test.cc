@@ -29,7 +29,7 @@ using test::RandomSeed;
 using test::SnapshotTwin;
 using test::TwinObjects;
 
-// Two nodes of which "a" runs three pods and "b" none.
+// Node "a" runs three pods, node "b" none.
 ClusterSnapshot ThreeOnA() {
   return Cluster()
       .Add(Node("a").Cpu(1000).Label("zone", "x"))
@@ -252,8 +252,8 @@ TEST(ClusterSnapshotTest, ACopyOutlivesItsOriginal) {
   EXPECT_TRUE(copy.CheckInvariants().ok());
 }
 
-// 100,000 operations in all: on a snapshot and up to three branches that were copied
-// from it or from each other.
+// 100,000 random operations on a snapshot and up to three branches, which are copies of
+// the snapshot or of each other.
 TEST(ClusterSnapshotTest, DoesWhatTheTwinDoesUnderRandomOperations) {
   constexpr int kClusters = 20;
   constexpr int kSteps = 5000;
@@ -309,7 +309,7 @@ TEST(ClusterSnapshotParallelTest, TwoThreadsMayChangeTwoBranchesAtOnce) {
         for (int step = 0; step < 3000; ++step) {
           test::Change(branches[t], twins[t], *objects, mine);
           if (twins[t].depth() == 0 && mine.Percent(5)) {
-            const ClusterSnapshot copy = branches[t];  // Taken and dropped beside the others.
+            const ClusterSnapshot copy = branches[t];  // Made while the other thread writes.
             branches[t] = copy;
           }
         }
@@ -339,7 +339,7 @@ TEST(ClusterSnapshotTest, AFingerprintTellsAllThatTheSnapshotHolds) {
                                    volume.claim_name = "data";
                                  }))
                                  .Build();
-  // cpu, memory, ephemeral storage, slots.
+  // The figures are cpu, memory, ephemeral storage and pod slots.
   EXPECT_EQ(snapshot.Fingerprint(),
             "a free 900 60 0 7 pods 0 1\n"
             "b free 1000 64 0 9 pods\n"
@@ -416,7 +416,7 @@ TEST(ClusterSnapshotTest, AStateHasANameUntilItChangesAndAfterRevertAgain) {
   EXPECT_TRUE(is_new());
   snapshot.RevertTo(std::move(counts));
   EXPECT_EQ(snapshot.StateId(), first);
-  // What is committed stays.
+  // A committed change keeps its state id.
   snapshot.Fork();
   snapshot.MovePod(pod, b);
   const uint64_t moved = snapshot.StateId();
@@ -436,7 +436,7 @@ TEST(ClusterSnapshotTest, FreeAmountsOfAllWordsAndResourcesAreRestored) {
   cluster.Add(Pod("p").Cpu(10).Memory(3).Request("example.com/x", 1));
   ClusterSnapshot snapshot = cluster.Build();
   const std::string before = snapshot.Fingerprint();
-  std::vector<int64_t> saved = {7};  // Written over.
+  std::vector<int64_t> saved = {7};  // SaveFree overwrites it.
   snapshot.SaveFree(saved);
   EXPECT_EQ(saved.size(), 5u * 640);
   EXPECT_EQ(saved[599], 1599);

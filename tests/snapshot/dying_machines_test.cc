@@ -46,7 +46,7 @@ TEST_F(DyingMachinesTest, AMachineIsThatOfTheNodeItNamesElseOfTheProviderId) {
   machines_.Put(Machine("n", "", "aws:///y"), symbols_);
   EXPECT_EQ(Of("b", "aws:///y"), "Machine ns/n");
   EXPECT_EQ(Of("b"), "");
-  // A machine that has neither is of no node, not of those without a provider ID.
+  // A machine that names neither belongs to no node, not to the nodes without a provider ID.
   machines_.Put(Machine("o", ""), symbols_);
   EXPECT_EQ(Of("b"), "");
   EXPECT_EQ(Of(""), "");

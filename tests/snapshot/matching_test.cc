@@ -134,7 +134,7 @@ TEST_F(MatchingTest, ATermThatCannotBeReadMatchesNoNode) {
   EXPECT_FALSE(MayRun(Requirement{"k", "Near", {"6"}}, labels));
 }
 
-// apimachinery IsQualifiedName: a name, or a DNS subdomain and a name.
+// Source: apimachinery IsQualifiedName: a name, or a DNS subdomain and a name.
 TEST_F(MatchingTest, ATermWhoseKeyNoLabelCanHaveMatchesNoNode) {
   for (const char* key : {"k", "A_b.C-d", "0", "a.b/C_d", "a-1.b/k"}) {
     EXPECT_TRUE(MayRun(Requirement{key, "DoesNotExist", {}}, {})) << key;
@@ -182,7 +182,7 @@ TEST_F(MatchingTest, MatchFieldsKnowTheNameOfTheNode) {
   EXPECT_FALSE(MayRunByField({"metadata.name", "In", {"n1"}}, "n2"));
   EXPECT_FALSE(MayRunByField({"metadata.name", "NotIn", {"n1"}}, "n1"));
   EXPECT_TRUE(MayRunByField({"metadata.name", "NotIn", {"n1"}}, "n2"));
-  EXPECT_FALSE(MayRunByField({"metadata.name", "In", {"n1", "n2"}}, "n1"));  // One value only.
+  EXPECT_FALSE(MayRunByField({"metadata.name", "In", {"n1", "n2"}}, "n1"));  // Must be one value.
   EXPECT_FALSE(MayRunByField({"metadata.name", "Exists", {}}, "n1"));
 }
 
@@ -262,7 +262,7 @@ TEST_F(MatchingTest, FieldsOtherThanTheNameAreEmpty) {
   EXPECT_TRUE(MayRunByField({"metadata.namespace", "NotIn", {"n1"}}, "n1"));
 }
 
-// What holds of one node then need not hold of another with the same labels.
+// If a pod names a node, verdicts may differ between nodes with the same labels.
 TEST_F(MatchingTest, APodNamesANodeByFieldOrHostname) {
   const auto names = [&](const objects::Pod& pod) {
     return CompileConstraints(pod, symbols_).names_a_node;
@@ -323,7 +323,7 @@ TEST_F(MatchingTest, NamesOfNodesAreSortedAndOfTermsThatNameNoneThereAreNone) {
   EXPECT_EQ(names(Affinity({{{}, {in({"c", "b", "a"}), in({"d", "c", "a"})}}})), (Ids{a, c}));
   EXPECT_EQ(names(Affinity({{{}, {in({"a"}), {"metadata.name", "NotIn", {"b"}}}}})), Ids{a});
   EXPECT_EQ(names(Affinity({{{}, {in({"a"}), {"metadata.uid", "In", {""}}}}})), Ids{a});
-  // A term that names no node, whichever it is.
+  // A term that names no node, in any position.
   const objects::NodeSelectorTerm open{{{"x", "Exists", {}}}, {}};
   const objects::NodeSelectorTerm others{{}, {{"metadata.name", "NotIn", {"a"}}}};
   const objects::NodeSelectorTerm named{{}, {in({"a"})}};

@@ -22,7 +22,7 @@ using test::Cluster;
 using test::Node;
 using test::Pod;
 
-// A pod that uses much of what a shape holds.
+// A pod that sets many of the fields of a shape.
 Pod Rich(std::string_view name) {
   return Pod(name)
       .On("a")
@@ -60,7 +60,7 @@ TEST(PodShapesTest, WhatNoFilterAndNoRuleReadsDoesNotMakeAShape) {
       [](auto& p) { p.meta.creation_time = 7; },
       [](auto& p) { p.meta.annotations.push_back({"note", "x"}); },
       [](auto& p) { p.containers[0].name = "renamed"; },
-      // As the API server gives each pod one, with a name of its own.
+      // The API server gives each pod such a volume, with a unique name.
       [&](auto& p) { add_volume(p, "kube-api-access-x2x4q", "projected"); },
       [&](auto& p) { add_volume(p, "config", "configMap"); },
       [&](auto& p) { add_volume(p, "key", "secret"); },
@@ -514,7 +514,7 @@ TEST(PodShapesTest, NumbersAndTextsOfAnySizeTellShapesApart) {
     EXPECT_FALSE(ShareAShape(Pod("a").Label("k", text), Pod("b").Label("k", other))) << size;
     EXPECT_FALSE(ShareAShape(Pod("a").Label("k", text), Pod("b").Label("k", text + "x"))) << size;
   }
-  // What the API server fills in is what is taken where nothing is said.
+  // A missing field counts as the API server's default.
   EXPECT_TRUE(ShareAShape(
       Pod("a"), Pod("b").With([](objects::Pod& p) { p.termination_grace_period_s = 30; })));
 }

@@ -42,7 +42,7 @@ std::vector<PodShapeId> Found(ShapeMatches& matches, const std::vector<PodMatche
   return found;
 }
 
-// --- Whoever matches ------------------------------------------------------------------
+// --- Matches --------------------------------------------------------------------------
 
 Selector RandomSelector(Dice& dice) {
   Selector selector;
@@ -165,9 +165,9 @@ TEST(ShapeMatchesTest, TheBroadestAreTooBroadAndTheFirstOfEqualOnesStay) {
             (std::vector<bool>{false, false, false, true}));
 }
 
-// --- While shapes and selectors come and go ------------------------------------------------
+// --- While shapes and selectors are added and removed ---------------------------------------
 
-// A SelectorIndex beside all that was added to it.
+// A SelectorIndex and everything that was added to it.
 struct Changing {
   ShapeIndex index;
   std::vector<PodShape> shapes;
@@ -196,7 +196,7 @@ struct Changing {
       selectors.Remove(static_cast<uint32_t>(which));
     }
   }
-  // All that match are among those that may, each once and in order, from both sides.
+  // In both directions, every match is among the possible matches, once and in order.
   void CheckFound() const {
     std::vector<std::vector<uint32_t>> for_shape;
     for (const PodShape& shape : shapes) {
@@ -219,7 +219,7 @@ struct Changing {
     ASSERT_EQ(selectors.size(), matchers.size());
     for (const size_t kind : {0, 1}) ASSERT_EQ(selectors.most(kind), pairs[kind]);
   }
-  // What ShapeMatches counts is no more, so that no limit holds there that was kept here.
+  // ShapeMatches counts no more matches, so a catalog within limits here is within limits there.
   void CheckMost() const {
     ShapeMatches matches(shapes);
     std::vector<uint64_t> most(2);
@@ -260,9 +260,9 @@ TEST(SelectorIndexTest, OfSelectorsThatComeLastAsManyMayMatchAsShapeMatchesSays)
 // --- Work -----------------------------------------------------------------------------
 
 constexpr int kShapes = 2000;
-constexpr int kApp = 1;      // The key of a label that every shape has with one value,
-constexpr int kId = 2;       // and of one that each has with a value of its own.
-constexpr int kOwn = 10000;  // The first of as many keys, each of one shape.
+constexpr int kApp = 1;      // The key of a label with the same value in every shape.
+constexpr int kId = 2;       // The key of a label with a different value in every shape.
+constexpr int kOwn = 10000;  // The first of kShapes keys, each of which only one shape has.
 
 std::vector<PodShape> DistinctShapes() {
   std::vector<PodShape> shapes;
@@ -274,7 +274,7 @@ std::vector<PodShape> DistinctShapes() {
   return shapes;
 }
 
-// Each shape is asked for by one question.  Comparing all with all would be 4,000,000.
+// Each query matches one shape.  Comparing every pair would take 4,000,000 comparisons.
 void ExpectFewComparisons(const std::function<PodMatcher(int)>& ask) {
   const std::vector<PodShape> shapes = DistinctShapes();
   ShapeMatches matches(shapes);
@@ -361,7 +361,7 @@ TEST(ShapeMatchesTest, WhoMayMatchOneOfManyQuestionsIsToldOnce) {
   const PodMatcher of_21{.namespaces = {Text(21)}, .all_namespaces = false, .selector = {}};
   EXPECT_EQ(may({}), Ids());
   EXPECT_EQ(may({ten}), (Ids{0, 2}));
-  // Those with the label are the first of those with the key: the longer list counts.
+  // `ten` lists the first shapes of `any`'s list; the union must use the longer list.
   EXPECT_EQ(may({ten, any}), (Ids{0, 1, 2}));
   EXPECT_EQ(may({any, ten}), (Ids{0, 1, 2}));
   EXPECT_EQ(may({of_21, ten, of_21}), (Ids{0, 2, 3}));

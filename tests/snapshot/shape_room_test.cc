@@ -73,7 +73,7 @@ TEST(ShapeRoomTest, APodThatAsksForNothingNeedsASlotAlone) {
   EXPECT_FALSE(room.IsOn(n));
 }
 
-// Beside AddPod on a copy: the same amounts are free, over nodes of several words.
+// Compares ShapeRoom with AddPod on a copy: free amounts must be equal, on nodes of several words.
 TEST(ShapeRoomTest, TakesAsAddPodDoes) {
   Dice dice(test::RandomSeed());
   Cluster cluster;
@@ -90,7 +90,7 @@ TEST(ShapeRoomTest, TakesAsAddPodDoes) {
     for (const std::string& resource : resources) {
       if (dice.Percent(60)) pod.Request(resource, 1 + dice.Below(9));
     }
-    // What it takes is not what is tested: a resize is under way.
+    // Requests and charges differ during a resize.
     if (dice.Percent(40)) {
       pod.With([&](objects::Pod& raw) {
         objects::ContainerStatus status;
@@ -137,7 +137,7 @@ TEST(ShapeRoomTest, TakesAsAddPodDoes) {
   }
 }
 
-// In tables of every layout (topology_counts.h): of few nodes, of few pods, of many pods.
+// With tables of every layout (topology_counts.h): few nodes, few pods, many pods.
 TEST(ShapeRoomTest, APodThatLeavesAGhostIsCountedWhereItGoes) {
   for (const auto& [nodes, pods] : {std::pair(10, 30), std::pair(400, 20), std::pair(400, 60)}) {
     Cluster cluster;
@@ -188,7 +188,7 @@ TEST(ShapeRoomTest, APodThatLeavesAGhostIsCountedWhereItGoes) {
     EXPECT_EQ(snapshot.Fingerprint(), before);
     EXPECT_TRUE(snapshot.CheckInvariants().ok());
 
-    // Without that, all tables count as they do for AddPod.
+    // With kUncounted, all tables count as they do for AddPod.
     snapshot.SetGhost(from);
     EXPECT_EQ(count(from), 0u);
     room.Begin(snapshot, shape);
@@ -200,7 +200,7 @@ TEST(ShapeRoomTest, APodThatLeavesAGhostIsCountedWhereItGoes) {
 TEST(ShapeRoomTest, SavedAmountsCanBeRestored) {
   ClusterSnapshot snapshot =
       Cluster().Add(Node("a").Cpu(1000)).Add(Node("b").Cpu(500)).Add(Pod("p").Cpu(300)).Build();
-  const ClusterSnapshot other = snapshot;  // It shares pages.
+  const ClusterSnapshot other = snapshot;  // Shares pages with `snapshot`.
   const std::string before = snapshot.Fingerprint();
   std::vector<int64_t> saved;
   snapshot.SaveFree(saved);

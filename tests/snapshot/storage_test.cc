@@ -27,7 +27,7 @@ objects::PersistentVolume Volume(std::string_view name, std::string_view storage
   return volume;
 }
 
-// The name is the driver's id for it, too.
+// The volume's name is also its handle.
 objects::PersistentVolume CsiVolume(std::string_view name, std::string_view driver) {
   objects::PersistentVolume volume = Volume(name, "", 1);
   volume.source = "csi";
@@ -266,8 +266,8 @@ TEST_F(StorageTest, AVolumesZonesAreListedWithoutBlanks) {
   EXPECT_THAT(zones[1].values, ElementsAre(symbols_.Intern("a"), symbols_.Intern("b")));
 }
 
-// What counts against a node's limit for the only volume of a pod, which may be a claim of a class
-// with that provisioner.
+// Tests the volume that counts against a node's limit for a pod's only volume.  That volume may be
+// a claim of a class with the given provisioner.
 class CountedVolumeTest : public StorageTest {
  protected:
   const PodVolumes& Mount(const objects::Volume& volume) {
@@ -386,7 +386,7 @@ TEST_F(StorageTest, AttachmentsThatDoNotCountHideNoneBehindThem) {
   EXPECT_THAT(attached(), ElementsAre("csi.example.com/w"));
   storage_.Replace(nullptr, of_v, symbols_);
   EXPECT_THAT(attached(), ElementsAre("csi.example.com/w", "csi.example.com/v"));
-  // In place of another of the node.
+  // Replaces the attachment by another one on the same node.
   objects::VolumeAttachment moved = of_v;
   moved.volume_name = "gone";
   const objects::StorageObject old = of_v;
@@ -497,7 +497,7 @@ TEST_F(CountedVolumeTest, AClassSaysWhenAndWhereItProvisions) {
   objects::StorageClass late;
   late.provisioner = "csi.example.com";
   late.volume_binding_mode = "WaitForFirstConsumer";
-  // The first term has a requirement that nothing meets.
+  // The first term has a requirement that no node can meet.
   late.allowed_topologies = {{{"zone", {"a"}}, {"rack", {}}},
                              {{"zone", {"b"}}, {"region", {"r", "s"}}}};
   const StorageClassInfo of_late = info(late, true);
@@ -629,7 +629,7 @@ TEST_F(StorageTest, OfAVolumesAffinityFieldsAreReadAndNeverCompared) {
   EXPECT_EQ(reach({{x, not_name}}), "x");
   EXPECT_EQ(reach({{x, {}}, {{}, name}}), "xy everywhere");
   EXPECT_EQ(reach({{{}, not_name}, {x, {}}}), "xy everywhere");
-  // A term that does not parse counts for nothing, and hides none behind it.
+  // A term that does not parse is ignored, and does not hide later terms.
   EXPECT_EQ(reach({{x, two_names}, {y, {}}}), "y");
   EXPECT_EQ(reach({{{}, exists}, {y, {}}}), "y");
   EXPECT_EQ(reach({{{}, {}}, {y, {}}}), "y") << "an empty term matches no node";
@@ -681,7 +681,7 @@ TEST_F(CountedVolumeTest, AClaimThatNoVolumeMayServeSelectsNothing) {
         c.request_bytes = 6;
       }),
       "none");
-  // One that is bound is not asked for.
+  // A bound claim needs no free volume.
   add(with([](auto& c) {
         c.request_bytes = 6;
         c.volume_name = "v";

@@ -43,8 +43,8 @@ TEST(SymbolsTest, TextsWithZeroBytesAreDistinct) {
   EXPECT_NE(symbols.Intern(std::string_view("a\0b", 3)), symbols.Intern("a"));
 }
 
-// Texts just below, at and above the size at which one gets a block of its own, with
-// small ones before and after that must keep their bytes.
+// Texts just below, at and above the size at which a text gets its own block.  Small texts before
+// and after them must keep their bytes.
 TEST(SymbolsTest, ViewsLiveThroughGrowthAndLargeTexts) {
   Symbols symbols;
   std::vector<std::pair<TextId, std::string>> all;
@@ -83,7 +83,7 @@ TEST(SymbolsTest, WhatIsInternedStays) {
   symbols.Release(kept);
   symbols.Release(kept);
   EXPECT_EQ(symbols.Find("kept first"), kept);
-  // Also where its id was another's before.
+  // Even if its id belonged to another text before.
   const TextId gone = symbols.Hold("gone");
   symbols.Release(gone);
   EXPECT_EQ(symbols.Intern("next"), gone);
@@ -98,7 +98,7 @@ TEST(SymbolsTest, APinKeepsIdsFromOthers) {
   symbols->Release(web);
   EXPECT_EQ(symbols->Text(web), "web");
   EXPECT_NE(symbols->Hold("db"), web);
-  // Held again, released again: still one id.
+  // Holding and releasing it again does not give the id back twice.
   EXPECT_EQ(symbols->Hold("web"), web);
   symbols->Release(web);
   pin.reset();
@@ -106,7 +106,7 @@ TEST(SymbolsTest, APinKeepsIdsFromOthers) {
   EXPECT_NE(symbols->Hold("two"), web);
 }
 
-// Against a map, with texts of all sizes.
+// Compares with a map, for texts of all sizes.
 TEST(SymbolsTest, RandomHoldsAndReleasesKeepEveryText) {
   Symbols symbols;
   test::Dice dice(test::RandomSeed());
@@ -135,7 +135,7 @@ TEST(SymbolsTest, RandomHoldsAndReleasesKeepEveryText) {
   EXPECT_LT(symbols.size(), 400U);
 }
 
-// A guess takes no lock.
+// Guess takes no lock.
 TEST(SymbolsTest, NothingIsGuessedWhereOtherThreadsMayIntern) {
   Symbols symbols;
   const TextId id = symbols.Intern("text");
@@ -184,7 +184,7 @@ TEST(SymbolsTest, TextsThatAreThereForGoodAreCountedOnce) {
   symbols.Release(held);
   EXPECT_EQ(symbols.kept(), 3U);
   symbols.Release(symbols.Hold("c"));
-  (void)symbols.Intern("d");  // By the id that was c's.
+  (void)symbols.Intern("d");  // It gets the id that "c" had.
   EXPECT_EQ(symbols.kept(), 4U);
   EXPECT_EQ(symbols.size(), 4U);
 }
@@ -210,7 +210,7 @@ TEST(SymbolsTest, ATextIsHeldByItsIdToo) {
   EXPECT_EQ(symbols.Find("db"), std::nullopt);
 }
 
-// Texts that come by Intern() between two that are held have no count of their own.
+// Texts that Intern() adds between two held texts have no entry of their own in holds_.
 TEST(SymbolsTest, WhatIsInternedBetweenTextsThatGoStays) {
   Symbols symbols;
   const TextId first = symbols.Hold("first");
@@ -243,7 +243,7 @@ TEST(SymbolsTest, APinThatIsMovedOrAssignedToIsOnePin) {
   EXPECT_EQ(symbols->Hold("one"), web);
 }
 
-// Of the ids that are given back once the last pin is gone, those that are held again stay.
+// When the last pin goes, released ids are given back, except those of texts that are held again.
 TEST(SymbolsTest, WhatIsHeldAgainUnderAPinIsNotGivenBack) {
   const auto symbols = std::make_shared<Symbols>();
   std::optional<Symbols::Pin> pin(std::in_place, symbols);

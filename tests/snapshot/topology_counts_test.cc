@@ -1,4 +1,4 @@
-// Counts in every layout that a table can have, against a map.
+// Compares the counts in every layout of a table with a map.
 
 #include "snapshot/topology_counts.h"
 
@@ -23,7 +23,7 @@ using test::Node;
 using test::Pod;
 using test::RandomSeed;
 
-// Nodes of one rack each, and pods that all spread over racks and over three zones.
+// Each node is a rack.  All pods spread over racks and over three zones.
 ClusterSnapshot Racks(uint32_t nodes, uint32_t pods) {
   Cluster cluster;
   for (uint32_t n = 0; n < nodes; ++n) {
@@ -41,7 +41,7 @@ ClusterSnapshot Racks(uint32_t nodes, uint32_t pods) {
   return cluster.Build();
 }
 
-// What the counts of the pods' two tables should be, from where the pods are.
+// Recounts the pods' two tables from where the pods are.
 void ExpectRecounted(const ClusterSnapshot& snapshot) {
   const Catalog& catalog = snapshot.catalog();
   for (const SpreadConstraint& spread : catalog.shape_of(PodId{0}).spread) {
@@ -62,8 +62,8 @@ void ExpectRecounted(const ClusterSnapshot& snapshot) {
   }
 }
 
-// From a few pods to many and back: racks are kept by pod first, then hashed; with 40 nodes
-// and 500 pods by domain, as zones always are.
+// From a few pods to many and back.  Racks are first kept by pod, then hashed; with 40 nodes
+// and 500 pods they are kept by domain, as zones always are.
 TEST(TopologyCountsTest, CountsAreThoseOfARecountHoweverManyPodsThereAre) {
   Dice dice(RandomSeed());
   for (const uint32_t nodes : {3u, 40u, 2000u}) {
@@ -141,7 +141,7 @@ TEST(TopologyCountsTest, RevertToTakesTheCountsOfTheFork) {
   EXPECT_TRUE(snapshot.CheckInvariants().ok());
 }
 
-// Also where every domain has pods, so that the least is above zero, and a domain goes.
+// Includes the case that every domain has pods, so that the minimum is above zero, and one goes.
 TEST(TopologyCountsTest, TheLeastCountIsThatOfTheDomainsThatAreThere) {
   Dice dice(RandomSeed());
   for (const uint32_t nodes : {5u, 12u, 30u}) {
@@ -153,7 +153,7 @@ TEST(TopologyCountsTest, TheLeastCountIsThatOfTheDomainsThatAreThere) {
       snapshot.MovePod(PodId{pod}, NodeId{node});
       ExpectRecounted(snapshot);
       if (step % 7 > 0) continue;
-      // Its pods go with it, and its domain.
+      // Removing the node removes its pods and its domain.
       snapshot.Fork();
       snapshot.RemoveNode(NodeId{node});
       ExpectRecounted(snapshot);

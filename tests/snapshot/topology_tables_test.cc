@@ -38,7 +38,7 @@ const PodShape& ShapeOf(const ClusterSnapshot& snapshot, std::string_view pod) {
   return snapshot.catalog().shape_of(PodNamed(snapshot, pod));
 }
 
-// Pods that `table` counts in the domain `value`.
+// The number of pods that `table` counts in the domain `value`.
 uint32_t CountIn(const ClusterSnapshot& snapshot, TableId table, std::string_view value) {
   const Catalog& catalog = snapshot.catalog();
   const TopologyKey& key = catalog.topology_key(catalog.tables()[Index(table)].key);
@@ -71,7 +71,7 @@ TEST(TopologyTablesTest, ConstraintsThatCountOtherNodesHaveARegistryOfTheirOwn) 
   };
   EXPECT_EQ(domains("plain"), 2u);
   EXPECT_EQ(domains("only-x"), 1u);
-  EXPECT_EQ(domains("taints"), 1u);  // y1's taint is not tolerated.
+  EXPECT_EQ(domains("taints"), 1u);  // The pod does not tolerate y1's taint.
   EXPECT_EQ(snapshot.catalog().registries().size(), 3u);
 }
 
@@ -127,7 +127,7 @@ TEST(TopologyTablesTest, SpreadCountsPodsOfItsNamespaceThatAreNotTerminating) {
                                        .Build();
   const TableId table = ShapeOf(snapshot, "p").spread[0].table;
   EXPECT_EQ(CountIn(snapshot, table, "x"), 2u);
-  EXPECT_EQ(snapshot.topology().MinCount(table), 0u);  // Zone y has none.
+  EXPECT_EQ(snapshot.topology().MinCount(table), 0u);  // Zone y has no such pod.
 }
 
 TEST(TopologyTablesTest, MatchLabelKeysNarrowTheSelectorToThePodsOwnValue) {
@@ -196,7 +196,7 @@ TEST(TopologyTablesTest, OneTableCountsPodsThatKeepApartFromEachOther) {
   Cluster cluster = Zones().Add(apart("a", "x1")).Add(apart("b", "x1").Priority(2));
   cluster.Add(Pod("shy").On("y1").Away("host", Select("app", "web")));
   {
-    // "shy" has the same term, and not the label that it selects.
+    // "shy" has the same term, but not the label that the term selects.
     const ClusterSnapshot snapshot = cluster.Build();
     const PodShape& shape = ShapeOf(snapshot, "a");
     EXPECT_EQ(shape.feeds.size(), 2u);
@@ -266,7 +266,7 @@ objects::LabelSelector SelectOthers(std::string_view id) {
       .nil = false, .match_labels = {}, .match_expressions = {{"id", "NotIn", {test::Keep(id)}}}};
 }
 
-// What pods feed and are repelled by, together.
+// The total length of the lists `feeds` and `repelled_by`.
 uint64_t Entries(const Catalog& catalog) {
   uint64_t entries = 0;
   for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
@@ -276,7 +276,7 @@ uint64_t Entries(const Catalog& catalog) {
   return entries;
 }
 
-// Symptom: 22,000 pods, each with a constraint of its own that selects all others, took
+// Symptom: 22,000 pods, each with a constraint that selects all the others, took
 // gigabytes and minutes.
 TEST(TopologyTablesTest, ConstraintsThatSelectTooMuchTogetherKeepTheirNodes) {
   Cluster cluster = Zones();
@@ -289,7 +289,7 @@ TEST(TopologyTablesTest, ConstraintsThatSelectTooMuchTogetherKeepTheirNodes) {
   const ClusterSnapshot snapshot = cluster.Build();
   const Catalog& catalog = snapshot.catalog();
   EXPECT_LE(Entries(catalog), kMatchesMax);
-  // Each of them may select 1,101 shapes, and the last one 1: 952 * 1,101 + 1 are followed.
+  // Each constraint may select 1,101 shapes, the last one 1; 952 * 1,101 + 1 are within limits.
   EXPECT_EQ(ShapeOf(snapshot, "0").not_understood, "") << "some are followed";
   EXPECT_EQ(ShapeOf(snapshot, "951").not_understood, "");
   for (const std::string& pod : {std::string("952"), std::to_string(kPods - 1)}) {
@@ -318,7 +318,7 @@ TEST(TopologyTablesTest, WhomTooBroadAntiAffinityMayRepelKeepsItsNode) {
     const bool may_be_repelled = catalog.Text(shape.namespace_name) == "default";
     ASSERT_EQ(shape.not_understood.empty(), !may_be_repelled) << s;
   }
-  // Each table but two may count 2,101 shapes: 1,996 * 2,101 + 3 are followed.
+  // Each table but two may count 2,101 shapes; 1,996 * 2,101 + 3 matches are within limits.
   const std::string too_much =
       " selects too much: the selectors of all pods together select more kinds of pods than are "
       "followed, and this is one of the broadest";
@@ -331,7 +331,7 @@ TEST(TopologyTablesTest, WhomTooBroadAntiAffinityMayRepelKeepsItsNode) {
   }
 }
 
-// What grows with topology keys and nodes.
+// The number of entries that grows with topology keys and nodes.
 uint64_t KeyEntries(const Catalog& catalog) {
   uint64_t entries = 0;
   for (const TopologyKey& key : catalog.topology_keys()) entries += key.domain_of.size();
@@ -341,7 +341,7 @@ uint64_t KeyEntries(const Catalog& catalog) {
   return entries;
 }
 
-// Symptom: a pod of 15,000 constraints, each with another key, took gigabytes.
+// Symptom: a pod with 15,000 constraints, each with another key, took gigabytes.
 TEST(TopologyTablesTest, LabelsThatNoNodeHasAreOneKeyHoweverMany) {
   Pod spread = Web("spread", "x1");
   Pod away = Web("away", "x1");
@@ -374,7 +374,7 @@ TEST(TopologyTablesTest, AConstraintDoesNotListAllKeysOfItsPod) {
       Cluster().Add(all).Add(Node("one").Label("k0", "v").Label("k7", "w")).Add(pod).Build();
   const Catalog& catalog = snapshot.catalog();
   EXPECT_EQ(catalog.registries().size(), uint64_t{kKeys});
-  // Two nodes of each key; of all keys, one rules a node out.
+  // Each key has two nodes, and one key excludes a node.
   EXPECT_LE(KeyEntries(catalog), 3u * kKeys);
   EXPECT_EQ(ShapeOf(snapshot, "p").not_understood, "");
   for (const SpreadConstraint& spread : ShapeOf(snapshot, "p").spread) {
@@ -453,13 +453,14 @@ TEST(TopologyTablesTest, ApplicationsThatKeepToThemselvesAreFamiliesOfTheirOwn) 
           .Add(Pod("other").On("x1"))
           .Build();
   EXPECT_NE(ShapeOf(snapshot, "web-1").family, ShapeOf(snapshot, "db").family);
-  // The first is counted by the table of the second.
+  // web-2's table counts web-1, so they are one family.
   EXPECT_EQ(ShapeOf(snapshot, "web-1").family, ShapeOf(snapshot, "web-2").family);
   EXPECT_EQ(ShapeOf(snapshot, "other").family, kNoFamily);
 }
 
-// A pod that is there repels whoever is of a namespace without the label, also of one that is
-// not listed.  What an incoming pod asks is compared with no labels too, and so ranges over all.
+// A placed pod's term repels pods of every namespace without the label, even of one that is not
+// listed.  Until 1.36 an incoming pod's term is also compared with no labels, so it covers all
+// namespaces.
 TEST(TopologyTablesTest, ATermThatAsksForNamespacesWithoutALabelMeansOthersFromEachSide) {
   const objects::LabelSelector no_team{
       .nil = false, .match_labels = {}, .match_expressions = {{"team", "DoesNotExist", {}}}};

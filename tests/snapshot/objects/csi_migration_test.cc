@@ -19,7 +19,7 @@ constexpr objects::Text kZone = "topology.kubernetes.io/zone";
 constexpr objects::Text kBetaZone = "failure-domain.beta.kubernetes.io/zone";
 constexpr objects::Text kBetaRegion = "failure-domain.beta.kubernetes.io/region";
 
-// Or the error.
+// The handle, or the error's text.
 template <typename Volume>
 std::string HandleOf(const Volume& volume) {
   const absl::StatusOr<std::string> handle = CsiHandle(volume);
@@ -38,7 +38,7 @@ std::string GceHandle(objects::Text zones) {
   return GceHandle(zones.empty() ? objects::KeyValues() : objects::KeyValues{{kZone, zones}});
 }
 
-// translateInTreePVToCSI of k8s.io/csi-translation-lib/plugins/gce_pd.go.
+// Source: k8s.io/csi-translation-lib/plugins/gce_pd.go, translateInTreePVToCSI.
 TEST(CsiMigrationTest, AGceDiskIsOfAZoneOrOfARegion) {
   EXPECT_EQ(GceHandle("us-central1-a"), "projects/UNSPECIFIED/zones/us-central1-a/disks/disk-1");
   EXPECT_EQ(GceHandle("us-central1-a__us-central1-b"),
@@ -61,7 +61,7 @@ TEST(CsiMigrationTest, AGceDisksBetaLabelWinsUnlessItIsEmpty) {
             "projects/UNSPECIFIED/zones/new/disks/disk-1");
 }
 
-// awsElasticBlockStoreCSITranslator, KubernetesVolumeIDToEBSVolumeID.
+// Source: awsElasticBlockStoreCSITranslator, KubernetesVolumeIDToEBSVolumeID.
 TEST(CsiMigrationTest, AnAwsVolumeIsWhatItsIdEndsWith) {
   const auto handle = [](objects::Text id) {
     objects::PersistentVolume volume;

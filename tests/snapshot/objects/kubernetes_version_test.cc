@@ -46,7 +46,7 @@ TEST(KubernetesVersionTest, TheNewestKubeletDecidesUnlessAVersionIsGiven) {
   EXPECT_EQ(std::move(builder).Build()->catalog().kubernetes_version(), k136);
 }
 
-// Symptom: nodes came after their pods, and a resize was counted by the rules of 1.36.
+// Symptom: if nodes were added after their pods, a resize was counted by the rules of 1.36.
 TEST(KubernetesVersionTest, WhatPodsHoldIsKnownAlsoWhereNodesComeAfterThem) {
   Pod pod = Pod("p").On("a").Cpu(100);
   pod.raw.init_containers.push_back(pod.raw.containers[0]);

@@ -32,7 +32,7 @@ Container Sidecar(std::string_view name, ResourceList requests) {
 }
 
 std::map<std::string, int64_t> Sum(const Pod& pod, RequestsOf which = RequestsOf::kIncoming) {
-  ResourceList sum = {{"left-over", 1}};  // Must be cleared.
+  ResourceList sum = {{"left-over", 1}};  // SumPodRequests must clear it.
   SumPodRequests(pod, which, sum);
   std::map<std::string, int64_t> result;
   for (const auto& [name, amount, _] : sum) {
@@ -75,7 +75,7 @@ TEST(PodRequestsTest, ScoresCountTheLargestInitContainerWithDefaults) {
             (Amounts{{"cpu", kDefaultCpuRequestMilli}, {"memory", kDefaultMemoryRequestBytes}}));
 }
 
-// The scheduler sums an incoming pod's containers alone for LeastAllocated.
+// For LeastAllocated the scheduler sums only the containers of an incoming pod.
 TEST(PodRequestsTest, ScoresPassOverStatusAndPodLevelResourcesOfAPodToBePlaced) {
   Pod pod;
   pod.containers = {Needs("a", {{"cpu", 300}})};
@@ -98,7 +98,7 @@ TEST(PodRequestsTest, PodLevelRequestsNeedDefaultsOnlyForWhatTheSumLacks) {
             (Amounts{{"cpu", 2 * kDefaultCpuRequestMilli}, {"memory", 3}, {"hugepages-2Mi", 1}}));
 }
 
-// The sum as its definition says it, each amount on its own.
+// The sum by its definition, one amount at a time.
 Amounts SlowSum(const Pod& pod) {
   const auto amount_of = [](const Container& container, const std::string& name) {
     int64_t amount = 0;
@@ -127,8 +127,8 @@ Amounts SlowSum(const Pod& pod) {
   return sums;
 }
 
-// Symptom: a pod of 75,000 resource names took minutes to add up, and one of as many
-// sidecars too.
+// Symptom: the sum for a pod with 75,000 resource names took minutes; so did the sum for a pod
+// with as many sidecars.
 TEST(PodRequestsTest, ManyResourcesAddUpAsFewDo) {
   test::Dice dice(test::RandomSeed());
   std::vector<std::string> names;
@@ -170,7 +170,7 @@ TEST(PodRequestsTest, AnInitContainerRunsBesideTheSidecarsBeforeItOnly) {
   pod.containers = {Needs("a", {{"cpu", 10}})};
   pod.init_containers = {Sidecar("s", {{"cpu", 40}}), Needs("i", {{"cpu", 100}}),
                          Sidecar("t", {{"cpu", 60}})};
-  EXPECT_EQ(Cpu(pod), 140);  // 40 + 100, more than 10 + 40 + 60.
+  EXPECT_EQ(Cpu(pod), 140);  // 40 + 100 is more than 10 + 40 + 60.
   std::swap(pod.init_containers[0], pod.init_containers[1]);
   EXPECT_EQ(Cpu(pod), 110);  // Now 100 alone is less than 10 + 40 + 60.
 }
@@ -207,7 +207,7 @@ TEST(PodRequestsTest, ARunningPodHoldsTheLargestOfSpecStatusAndAllocated) {
   pod.containers = {Needs("a", {{"cpu", 100}, {"memory", 7}})};
   pod.container_statuses = {Status("a", {{"cpu", 200}}, {{"cpu", 150}, {"memory", 9}})};
   EXPECT_EQ(Sum(pod, RequestsOf::kRunning), (Amounts{{"cpu", 200}, {"memory", 9}}));
-  EXPECT_EQ(Sum(pod), (Amounts{{"cpu", 100}, {"memory", 7}}));  // Incoming: spec alone.
+  EXPECT_EQ(Sum(pod), (Amounts{{"cpu", 100}, {"memory", 7}}));  // Incoming: only the spec counts.
   pod.container_statuses = {Status("a", {{"cpu", 20}}, {{"cpu", 30}})};
   EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 100);
 }
@@ -299,7 +299,7 @@ TEST(PodRequestsTest, PodLevelStatusIsHonouredForARunningPod) {
   EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 300);
 }
 
-// Found by the oracle: 2500u in a sidecar and 2500u beside it are 5m, not 6m.
+// Symptom, found by the oracle: 2500u in a sidecar and 2500u beside it were 6m instead of 5m.
 TEST(PodRequestsTest, PartsOfAUnitAddUpBeforeTheyAreRounded) {
   const ResourceList half = {{"cpu", 3, 500'000'000}};
   Pod pod;
@@ -311,7 +311,7 @@ TEST(PodRequestsTest, PartsOfAUnitAddUpBeforeTheyAreRounded) {
   EXPECT_EQ(Cpu(pod), 8);  // 7.5
   pod.overhead = {{"cpu", 1, 999'999'000}};
   EXPECT_EQ(Cpu(pod), 6);  // 5.000001
-  // The larger of two that round alike is told apart.
+  // The larger of two amounts that round to the same number counts.
   pod.overhead = half;
   pod.init_containers = {Needs("i", {{"cpu", 3, 100'000'000}})};
   EXPECT_EQ(Cpu(pod), 6);  // 2.9 + 2.5, not 2.5 + 2.5
@@ -373,7 +373,7 @@ TEST(PodRequestsTest, OnlyPodLevelResourcesTakeTheDefaultsFromAPodThatRuns) {
   EXPECT_EQ(running({{"x.io/g", 1}, {"ephemeral-storage", 7}}), defaults);
   EXPECT_EQ(running({{"memory", 5}}), (Amounts{{"cpu", kDefaultCpuRequestMilli}, {"memory", 5}}));
   EXPECT_EQ(running({{"cpu", 7}, {"memory", 5}}), (Amounts{{"cpu", 7}, {"memory", 5}}));
-  // What its status says of the pod counts there too, and not of one that is to be placed.
+  // The pod-level amounts of the status count for a running pod, but not for one to be placed.
   pod.has_pod_status_resources = true;
   pod.pod_status_requests = {{"cpu", 9}};
   EXPECT_EQ(running({{"cpu", 7}, {"memory", 5}}), (Amounts{{"cpu", 9}, {"memory", 5}}));
@@ -466,7 +466,7 @@ TEST(PodRequestsTest, From137OnAResizeThatCannotBeLeavesOutTheSpec) {
   pod.container_statuses = {Holds("a", {{"cpu", 200}}, {{"cpu", 400}})};
   EXPECT_EQ(CpuBy137(pod), 5300);
   pod.resize_infeasible = true;
-  // A container without a status holds nothing then.
+  // A container without a status then holds nothing.
   EXPECT_EQ(CpuBy137(pod), 400);
 }
 
@@ -479,7 +479,7 @@ TEST(PodRequestsTest, From137OnTotalsInTheStatusStandForThoseOfContainers) {
   pod.pod_allocated = {{"cpu", 600}};
   EXPECT_EQ(CpuBy137(pod), 700);
   EXPECT_EQ(SumBy(KubernetesVersion::k137, pod, RequestsOf::kCounted)["cpu"], 9000);
-  // One of the two alone does not.
+  // One of the two totals alone is not enough.
   pod.pod_allocated.clear();
   EXPECT_EQ(CpuBy137(pod), 9000);
 }
@@ -502,7 +502,7 @@ TEST(PodRequestsTest, WhatDevicesTakeOfTheNodeComesOnTopByEveryVersion) {
   EXPECT_EQ(SumBy(KubernetesVersion::k136, pod), (Amounts{{"cpu", 3501}, {"memory", 7}}));
   EXPECT_EQ(SumBy(KubernetesVersion::k137, pod), (Amounts{{"cpu", 3501}, {"memory", 7}}));
   EXPECT_EQ(CpuBy137(pod), CpuBy136(pod));
-  EXPECT_EQ(Cpu(pod), 500);  // Where it goes devices may be others.
+  EXPECT_EQ(Cpu(pod), 500);  // On another node the devices may differ.
 }
 
 TEST(PodRequestsTest, AStatusThatSaysTheSameHoldsWhatIsAskedFor) {
@@ -518,7 +518,7 @@ TEST(PodRequestsTest, AStatusThatSaysTheSameHoldsWhatIsAskedFor) {
   EXPECT_FALSE(HoldsWhatItAsksFor(pod));
 }
 
-// Symptom: such a pod took room that kube-scheduler 1.37 gives away.
+// Symptom: such a pod took room that kube-scheduler 1.37 gives to other pods.
 TEST(PodRequestsTest, AnInfeasibleResizeWithoutAStatusHoldsNothingBy137) {
   Pod pod;
   pod.containers = {Needs("a", {{"cpu", 1000}})};

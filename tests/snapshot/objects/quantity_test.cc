@@ -113,8 +113,8 @@ TEST(QuantityTest, GarbageIsRefusedWithItsText) {
   EXPECT_EQ(WhyNot("4\n"), "\"4\\n\" is not a quantity");
 }
 
-// What apimachinery v0.36.4 answers.  Where its answer wraps or is zero although the
-// number is not, ours is kMax, and the last two columns say what Kubernetes answers.
+// Expected values are the answers of apimachinery v0.36.4.  Where its answer wraps, or is zero
+// although the number is not, kMax is expected, and the comment has Kubernetes' answer.
 TEST(QuantityTest, AmountsAreThoseOfKubernetesUpToInt64AndTheLargestBeyond) {
   struct Row {
     std::string_view text;
@@ -206,18 +206,18 @@ TEST(QuantityTest, WhatRoundingAddsIsKeptToTheNano) {
   EXPECT_EQ(Exact("1n", kWhole), Pair(1, 999'999'999));
   EXPECT_EQ(Exact("1500m", kWhole), Pair(2, 500'000'000));
   EXPECT_EQ(Exact("0.3Ki", kWhole), Pair(308, 800'000'000));
-  // Finer than a nano is a nano, whatever the unit and however long the text.
+  // Anything finer than a nano counts as a nano, for every unit and length of text.
   for (const char* tiny : {"1e-10", "1e-27", "1e-28", "1e-400", "0.00000000000000000000000001"}) {
     EXPECT_EQ(Exact(tiny, kMilli), Exact("1n", kMilli)) << tiny;
     EXPECT_EQ(Exact(tiny, kWhole), Exact("1n", kWhole)) << tiny;
   }
   EXPECT_EQ(Exact("1.000000000000000000000000001", kMilli), Pair(1001, 999'999'000));
-  // Below zero nothing is added up; the reader refuses it.
+  // Negative amounts have no excess, because they are never added up: readers reject them.
   EXPECT_EQ(Exact("-2500u", kMilli), Pair(-3, 0));
 }
 
-// The twin: what a number means does not change with zeros behind its point, which
-// push it from the fast way (18 digits) onto the long one.
+// Trailing zeros do not change the meaning of a number, but they move its parsing from the
+// fast path (up to 18 digits) to the slow one.  So the two paths can be compared.
 TEST(QuantityTest, LongNumbersMeanWhatShortOnesMean) {
   std::mt19937_64 random(20260601);
   constexpr std::string_view kSuffixes[] = {"",  "n",  "u",   "m",  "k",  "M",  "G",  "T",
@@ -231,7 +231,7 @@ TEST(QuantityTest, LongNumbersMeanWhatShortOnesMean) {
       ExactQuantity few;
       ExactQuantity many;
       const auto few_error = ParseQuantity(number + std::string(suffix), unit, few);
-      // A digit that cannot matter, but that stands on the 30th place.
+      // A digit at the 30th decimal place, too small to matter beyond one nano.
       const std::string grown = number + std::string(24, '0') + "1";
       const auto many_error = ParseQuantity(grown + std::string(suffix), unit, many);
       ASSERT_EQ(few_error, many_error) << number << suffix;
@@ -239,7 +239,7 @@ TEST(QuantityTest, LongNumbersMeanWhatShortOnesMean) {
         ASSERT_EQ(many.amount, kMax) << number << suffix;
         continue;
       }
-      // It adds a nano to a number of whole nanos, and nothing to any other.
+      // It adds one nano to a number of whole nanos, and nothing to any other number.
       const auto billionths = [](const ExactQuantity& q) {
         return static_cast<__int128>(q.amount) * 1'000'000'000 - q.excess;
       };
@@ -256,7 +256,7 @@ TEST(QuantityTest, LongNumbersMeanWhatShortOnesMean) {
   EXPECT_GT(compared, 20'000);
 }
 
-// Lengths, points and exponents around every border: 18 digits, 27 places, int64.
+// Lengths, points and exponents around every limit: 18 digits, 27 places, int64.
 TEST(QuantityTest, AgreesWithTheTwinThatKnowsNoBorders) {
   std::mt19937_64 random(20261122);
   constexpr std::string_view kSuffixes[] = {
@@ -289,7 +289,7 @@ TEST(QuantityTest, WhatRoundsUpToTheUncountableIsUncountable) {
   EXPECT_EQ(Exact("9223372036854775805.2", QuantityUnit::kWhole), std::pair(kMax - 1, 800'000'000));
 }
 
-// Symptom: 600 thousand units counted as one, which the fuzzer met.
+// Symptom, found by the fuzzer: 600 thousand units counted as one.
 TEST(QuantityTest, FewDigitsBehindManyZerosCountBeforeABinarySuffix) {
   EXPECT_EQ(Whole(".00000000000052102639010001021Ei"), 600'703);
   EXPECT_EQ(Milli(".00000000000052102639010001021Ei"), 600'702'530);
