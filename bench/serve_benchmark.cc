@@ -1,12 +1,14 @@
 // The daemon (service/daemon), asked over its socket by a client in the same process: a plan after
-// changes, a plan of what has not changed, and many pods streamed.
+// changes, a plan of what has not changed, a round while nodes are deleted, and many pods streamed.
 
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -65,6 +67,8 @@ class Served {
     DaemonOptions options;
     options.listener.path = folder_ + "/e.sock";
     options.session.clock_s = [] { return kNow; };
+    options.session.state_folder = folder_ + "/states";
+    std::filesystem::create_directory(options.session.state_folder);
     options.message_bytes_max = size_t{1} << 30;
     absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));
     if (!daemon.ok()) return daemon.status();
@@ -191,6 +195,71 @@ void ChurnAndPlan(State& state, const std::string& workload, size_t nodes, size_
   TellPercentiles(seconds, state);
 }
 
+wire::RoundCall RoundOf(const std::string& session, int64_t now) {
+  wire::RoundCall call;
+  call.mutable_input()->set_session(session);
+  call.mutable_input()->set_now(now);
+  return call;
+}
+
+// A round while ten deletions are under way, after one pod was replaced; its state is on disk when
+// it is answered.
+void RoundUnderDeletions(State& state, const std::string& workload) {
+  constexpr int kDeletions = 10;
+  constexpr int64_t kInterval = 10;
+  Served served;
+  absl::Status ready = served.Start();
+  if (ready.ok()) ready = served.Load("s", workload);
+  if (!ready.ok()) return state.SkipWithError(ready.ToString().c_str());
+  // Nodes have to be unneeded for ten minutes before they go.
+  int64_t now = kNow;
+  absl::StatusOr<wire::RoundReply> reply = served.client().Round(RoundOf("s", now));
+  for (int round = 0; reply.ok() && reply->deletions().empty() && round < 100; ++round) {
+    reply = served.client().Round(RoundOf("s", now += kInterval));
+  }
+  if (!reply.ok()) return state.SkipWithError(reply.status().ToString().c_str());
+  wire::ActuationReport report;
+  report.set_session("s");
+  std::set<std::string, std::less<>> leaving;
+  for (const wire::OrderedDeletion& ordered : reply->deletions()) {
+    if (report.begun_size() == kDeletions) break;
+    wire::BegunDeletion& begun = *report.add_begun();
+    begun.set_node(ordered.node());
+    begun.set_group(ordered.group());
+    begun.set_drained(ordered.drain());
+    leaving.insert(ordered.node());
+  }
+  if (leaving.empty()) return state.SkipWithError("no node goes");
+  const absl::StatusOr<Workload*> cluster = GetWorkload(workload);
+  if (!cluster.ok()) return state.SkipWithError(cluster.status().ToString().c_str());
+  std::string stays;
+  for (const NodeId node : (*cluster)->candidates) {
+    const std::string_view name = (*cluster)->snapshot.catalog().NodeName(node);
+    if (!leaving.contains(name)) stays = name;
+  }
+  state.counters["deletions"] = report.begun_size();
+  const auto taken = served.client().ReportActuation(report);
+  if (!taken.ok()) return state.SkipWithError(taken.status().ToString().c_str());
+  std::vector<double> seconds;
+  int64_t round = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    wire::ApplyRequest changes = Replace("s", round, 1, 1);
+    changes.mutable_changes(round > 0 ? 1 : 0)
+        ->set_put_protobuf(PodBytes(absl::StrCat("new-", round, "-0"), stays));
+    const auto put = served.client().Apply(changes);
+    if (!put.ok()) return state.SkipWithError(put.status().ToString().c_str());
+    now += kInterval;
+    ++round;
+    state.ResumeTiming();
+    const auto start = Clock::now();
+    reply = served.client().Round(RoundOf("s", now));
+    if (!reply.ok()) return state.SkipWithError(reply.status().ToString().c_str());
+    seconds.push_back(SecondsSince(start));
+  }
+  TellPercentiles(seconds, state);
+}
+
 void StreamPods(State& state, size_t pods) {
   constexpr size_t kBatch = 1000;
   std::vector<wire::SyncRequest> batches(pods / kBatch);
@@ -236,6 +305,10 @@ void RegisterServeRows() {
       [](State& state) { ChurnAndPlan(state, "mixed:1000", 1000, 100, ""); });
   add("BM_Serve_ChurnAndPlan/mixed:1000/beside:uniform:15000x30",
       [](State& state) { ChurnAndPlan(state, "mixed:1000", 1000, 100, "uniform:15000x30"); });
+  for (const std::string workload : {"company:1000", "company:5000"}) {
+    add("BM_Serve_RoundUnderDeletions/" + workload,
+        [=](State& state) { RoundUnderDeletions(state, workload); });
+  }
   add("BM_Serve_Stream/500000_pods", [](State& state) { StreamPods(state, 500'000); });
 }
 
