@@ -1,5 +1,5 @@
-// The daemon (service/daemon), asked over its socket by a client in the same process: a plan after
-// changes, a plan of what has not changed, a round while nodes are deleted, and many pods streamed.
+// The daemon (service/daemon), called over its socket by a client in the same process: a plan after
+// changes, a plan without changes, a round while nodes are deleted, and many pods in a stream.
 
 #include <benchmark/benchmark.h>
 
@@ -37,13 +37,13 @@ std::string Varint(uint64_t value) {
   for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
   return bytes += static_cast<char>(value);
 }
-// A field of a message: its number, its length, its bytes.
+// A field of a message: its number, then the length, then the bytes.
 std::string Field(int number, std::string_view bytes) {
   return absl::StrCat(Varint(static_cast<uint64_t>(number) << 3 | 2), Varint(bytes.size()),
                       std::string(bytes));
 }
 
-// A pod of a ReplicaSet, by the numbers of k8s.io/api: metadata, spec, status.
+// A pod of a ReplicaSet, with the field numbers of k8s.io/api: metadata, spec, status.
 std::string PodBytes(const std::string& name, const std::string& node) {
   const std::string owner = Field(1, "ReplicaSet") + Field(3, "web") + Field(4, "rs") +
                             Field(5, "apps/v1") + std::string("\x30\x01", 2);
@@ -114,7 +114,7 @@ wire::PlanCall PlanOf(const std::string& session, int64_t now) {
   return call;
 }
 
-// What `pods` pods that are replaced by as many others need.
+// Replaces the `pods` pods of the round before by as many new ones.
 wire::ApplyRequest Replace(const std::string& session, int64_t round, size_t pods, size_t nodes) {
   wire::ApplyRequest request;
   request.set_session(session);
@@ -155,8 +155,8 @@ void PlanUnchanged(State& state, const std::string& workload) {
   TellPercentiles(seconds, state);
 }
 
-// 1% of the pods replaced, then a plan.  `beside`: a cluster of another session, which is planned
-// for all the time meanwhile; "": none.
+// Replaces 1% of the pods, then asks for a plan.  `beside`: the workload of another session, for
+// which plans are made all the time; "": no other session.
 void ChurnAndPlan(State& state, const std::string& workload, size_t nodes, size_t pods,
                   const std::string& beside) {
   Served served;
@@ -173,8 +173,9 @@ void ChurnAndPlan(State& state, const std::string& workload, size_t nodes, size_
       }
     });
   }
-  // The first plan also counts what was loaded, and the first pods of a shape that parts two counts
-  // have the catalog built anew (RebuildCause::kShape): once, 80 ms with mixed:5000.
+  // These are not measured.  The first plan also counts the loaded objects.  The first pods of a
+  // new shape can split a count, so that the catalog is rebuilt (RebuildCause::kShape): once, in 80
+  // ms with mixed:5000.
   const auto first_pods = served.client().Apply(Replace("s", 0, pods, nodes));
   const auto first_plan = served.client().Plan(PlanOf("s", kNow));
   if (!first_pods.ok() || !first_plan.ok()) return state.SkipWithError("no first plan");
@@ -202,8 +203,8 @@ wire::RoundCall RoundOf(const std::string& session, int64_t now) {
   return call;
 }
 
-// A round while ten deletions are under way, after one pod was replaced; its state is on disk when
-// it is answered.
+// Replaces one pod, then asks for a round while ten deletions are under way.  The round's state is
+// persisted before the reply.
 void RoundUnderDeletions(State& state, const std::string& workload) {
   constexpr int kDeletions = 10;
   constexpr int64_t kInterval = 10;
@@ -211,7 +212,7 @@ void RoundUnderDeletions(State& state, const std::string& workload) {
   absl::Status ready = served.Start();
   if (ready.ok()) ready = served.Load("s", workload);
   if (!ready.ok()) return state.SkipWithError(ready.ToString().c_str());
-  // Nodes have to be unneeded for ten minutes before they go.
+  // A node is deleted only after it has been unneeded for ten minutes.
   int64_t now = kNow;
   absl::StatusOr<wire::RoundReply> reply = served.client().Round(RoundOf("s", now));
   for (int round = 0; reply.ok() && reply->deletions().empty() && round < 100; ++round) {
