@@ -8,7 +8,7 @@
 namespace ebb {
 namespace {
 
-// Takes `count` digits off the front, or sets `ok` to false.
+// Removes `count` digits from the front and returns their number, or sets `ok` to false.
 int64_t TakeNumber(std::string_view& text, size_t count, bool& ok) {
   if (text.size() < count) ok = false;
   int64_t number = 0;
@@ -47,7 +47,7 @@ constexpr int64_t DaysSinceEpoch(int64_t year, int64_t month, int64_t day) {
 }
 static_assert(DaysSinceEpoch(1970, 1, 1) == 0 && DaysSinceEpoch(2000, 3, 1) == 11017);
 
-// Seconds east of UTC.
+// Removes an offset ("Z", "+02:00") and returns it, in seconds east of UTC.
 int64_t TakeOffset(std::string_view& text, bool& ok) {
   if (text.empty()) ok = false;
   if (!ok) return 0;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs the benchmark suite and says how far each row is from its target.
 
-Called by ./dev bench, which builds first; --help tells the options.  The rows are
-ebb_bench's (Google Benchmark) and three kinds that need more than one process:
+./dev bench builds and then calls this program; --help describes the options.  The rows are those of
+ebb_bench (Google Benchmark), and three kinds that need more than one process:
   Process/...   a whole `ebb plan` on a dump: wall time and peak memory;
-  Growth/...    cold passes from 500 to 50,000 nodes, and the power that fits them;
-  --against REV the same rows of another revision, in turn with ours.
+  Growth/...    cold passes from 500 to 50,000 nodes, and the exponent of the best fit;
+  --against REV the same rows of another revision, in turn with those of this one.
 
 Figures are medians over repetitions; `spread` is (max - min) / median.
 """
@@ -34,8 +34,8 @@ DATA = ROOT / "docs" / "performance.json"
 GROWTH_SVG = ROOT / "docs" / "growth.svg"
 FLAMES = ROOT / "docs" / "flame"
 
-# Cluster Autoscaler's planner (mid 2026) over the same kind of snapshots, on two
-# cores, the snapshot already loaded: cold pass and second pass, in milliseconds.
+# Cluster Autoscaler's planner (mid 2026) on the same kind of snapshots, which were loaded already, on two
+# cores: cold pass and second pass, in milliseconds.
 AUTOSCALER_MS = {
     "uniform:400": (1600, 600), "uniform:1000": (5800, 2700), "uniform:5000": (172000, 98000),
     "mixed:1000": (1900, 1400), "mixed:5000": (77000, 54000), "openb": (1500, 450),
@@ -46,7 +46,7 @@ COLD_MS = {
     "uniform:15000x30": 60, "uniform:100000x30": 1000, "topology:5000": 15, "diverse:1000": 0.7,
 }
 SECOND_MS = {"topology:5000": 8}
-# Verification of a plan: so many times its pass, or so many milliseconds.
+# Verifying a plan may take this many times as long as its pass, or this many milliseconds.
 VERIFY_TIMES = 5
 VERIFY_MS = 60
 # Import of a dump into a snapshot, in milliseconds.
@@ -58,7 +58,7 @@ UNIT_NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 class Failure(Exception):
-    """What the user is told in one line."""
+    """An error that is shown to the user, in one line."""
 
 
 # --- rows -------------------------------------------------------------------------------
@@ -81,13 +81,13 @@ def row(name, samples, unit, target=None, autoscaler_ms=None, note=""):
 
 
 def plain(name):
-    """ebb_bench's name of a row without what only Google Benchmark needs."""
+    """ebb_bench's name of a row, without the parts that only Google Benchmark needs."""
     return re.sub(r"/(real_time|manual_time|iterations:\d+|repeats:\d+)\b", "",
                   name.removeprefix("BM_"))
 
 
 def rows_of(name, runs):
-    """The rows that the repetitions of one of ebb_bench's benchmarks make."""
+    """The rows for one of ebb_bench's benchmarks, from its repetitions."""
     ns = [r["real_time"] * UNIT_NS[r["time_unit"]] for r in runs]
     short = plain(name)
     kind, _, rest = short.partition("/")
@@ -96,7 +96,7 @@ def rows_of(name, runs):
         return [row(short, [n / UNIT_NS[unit] for n in ns], unit, **more)]
 
     def percentiles(most):
-        """Of all that one repetition timed.  `most`: the targets of p50 and p99, in ms."""
+        """Percentiles of each repetition's timings.  `most`: the targets of p50 and p99, in ms."""
         return [row(f"{short}/{name}", [r[f"{name}_ms"] for r in runs], "ms",
                     ("<=", target) if target else None)
                 for name, target in zip(("p50", "p99"), most or (None, None))]
@@ -164,7 +164,7 @@ def nanos(r):
 
 
 def relations(rows):
-    """Rows that set one row beside another."""
+    """Rows that compare one row with another."""
     by_name = {r["name"]: r for r in rows}
     made = []
     for name, r in by_name.items():
@@ -176,7 +176,7 @@ def relations(rows):
                                 ("<=", share)))
         cold = by_name.get(name.replace("Planner_Verify", "Planner_ColdPass"))
         if name.startswith("Planner_Verify") and cold:
-            # A verification that takes next to no time has no pass to be held to.
+            # A plan that is verified in almost no time need not be compared with its pass.
             most = max(VERIFY_TIMES, VERIFY_MS * 1e6 / nanos(cold))
             made.append(row(name + " of cold", [nanos(r) / nanos(cold)], "x",
                             ("<=", float(f"{most:.3g}"))))
@@ -207,9 +207,9 @@ def relations(rows):
 
 
 def run_bench(binary, args, repetitions, filter_, seconds=None):
-    """Name -> repetitions of one run of ebb_bench, what it says goes to stderr.
+    """Runs ebb_bench; returns {name: repetitions}.  Its output goes to stderr.
 
-    `seconds`: the least that a repetition takes; None: as ebb_bench has it.
+    `seconds`: the minimum time of a repetition; None: ebb_bench's default.
     """
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         command = [str(binary), *args, f"--benchmark_filter={filter_}",
@@ -218,7 +218,7 @@ def run_bench(binary, args, repetitions, filter_, seconds=None):
                    "--benchmark_display_aggregates_only=true",
                    f"--benchmark_out={out.name}", "--benchmark_out_format=json"]
         stdout, stderr = sys.stderr, None
-        if seconds is not None:  # One of many runs.
+        if seconds is not None:  # One of many runs; its output is not shown.
             command.append(f"--benchmark_min_time={seconds}")
             stdout = stderr = subprocess.DEVNULL
         result = subprocess.run(command, stdout=stdout, stderr=stderr, cwd=ROOT)
@@ -237,7 +237,7 @@ def run_bench(binary, args, repetitions, filter_, seconds=None):
 
 
 def exactly(names):
-    """A filter of ebb_bench for the rows of these names."""
+    """A filter of ebb_bench that matches exactly these rows."""
     return "^(" + "|".join(re.escape(name).replace("\\-", "-") for name in names) + ")$"
 
 
@@ -258,7 +258,7 @@ def dump_of(ebb, nodes):
 
 
 def process_rows(ebb, repetitions):
-    """A whole process, with the file in the page cache."""
+    """Rows of a whole process; the file is in the page cache."""
     path = dump_of(ebb, 5000)
     made = []
     for threads in (1, 2):
@@ -283,7 +283,7 @@ def process_rows(ebb, repetitions):
 
 
 def power(points):
-    """The p of time = c * nodes^p by least squares over logarithms."""
+    """The exponent p of time = c * nodes^p, by least squares over logarithms."""
     xs = [math.log(n) for n, _ in points]
     ys = [math.log(t) for _, t in points]
     mx, my = statistics.fmean(xs), statistics.fmean(ys)
@@ -291,7 +291,7 @@ def power(points):
 
 
 def growth(binary, kind, args, repetitions):
-    """[(nodes, ms)] of cold passes."""
+    """[(nodes, ms)] of cold passes over clusters of this kind."""
     names = ",".join(f"{kind}:{n}" for n in GROWTH_SIZES)
     runs = run_bench(binary, [*args, "--snapshots", names], repetitions,
                      f"^BM_Planner_ColdPass/{kind}:")
@@ -311,7 +311,7 @@ def growth_row(kind, points):
 
 
 def growth_text(curves, width=64, height=14):
-    """A plot for the terminal: both axes logarithmic."""
+    """A plot for the terminal with logarithmic axes."""
     every = [p for points in curves.values() for p in points]
     x0, x1 = (f(math.log(n) for n, _ in every) for f in (min, max))
     y0, y1 = (f(math.log(t) for _, t in every) for f in (min, max))
@@ -442,7 +442,7 @@ PAIR_SECONDS = 0.03  # A shared machine changes its speed within seconds.
 
 
 def compared(name, ours, theirs):
-    """What pairs of runs, the one right after the other, tell of a row."""
+    """The statistics of a row, from pairs of runs, one right after the other."""
     ratios = [a / b for a, b in zip(ours, theirs)]
     low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else 3 * ratios
     return {"name": plain(name), "ours_ns": statistics.median(ours),
@@ -451,7 +451,7 @@ def compared(name, ours, theirs):
 
 
 def against(binary, other, args, pairs, names):
-    """Ratios of our time to the other's: row by row, in short runs that alternate."""
+    """Compares our time with the other's, row by row, in short alternating runs."""
     made = []
     for name in names:
         print(f"{plain(name)}: {pairs} pairs", file=sys.stderr)
@@ -483,7 +483,7 @@ def against_cells(r):
 
 
 def shortened(symbol):
-    """A function's name without namespaces, arguments and what templates are made of."""
+    """A function's name without namespaces, arguments and template arguments."""
     symbol = re.sub(r"\[(abi:\w+|clone .*?)\]|\(anonymous namespace\)::", "", symbol)
     while True:
         plain = re.sub(r"<[^<>]*>|\([^()]*\)|\{[^{}]*\}", "", symbol)
@@ -494,7 +494,7 @@ def shortened(symbol):
 
 
 def perf_record(binary, args, name, data, *how, seconds):
-    """Samples a row for so long, its cluster's making included."""
+    """Profiles a row for `seconds`, including the making of its cluster."""
     if shutil.which("perf") is None:
         raise Failure("--profile needs perf (apt install linux-perf)")
     command = ["perf", "record", "-q", *how, "-o", data, str(binary), *args,
@@ -506,7 +506,7 @@ def perf_record(binary, args, name, data, *how, seconds):
 
 
 def flame_graph(binary, args, name):
-    """Draws the row as a flame graph, from the call that is measured on."""
+    """Draws the row as a flame graph that begins at the measured call."""
     with tempfile.TemporaryDirectory() as folder:
         data = str(pathlib.Path(folder) / "perf.data")
         perf_record(binary, args, name, data, "-F", "499", "--call-graph", "dwarf,8192", seconds=2)
@@ -524,7 +524,7 @@ def flame_file(row_name):
 
 
 def profile(binary, args, name, lines=8):
-    """Where the time of a row goes: [(percent, function)], by perf's samples."""
+    """Where a row's time is spent: [(percent, function)], from perf's samples."""
     with tempfile.TemporaryDirectory() as folder:
         data = str(pathlib.Path(folder) / "perf.data")
         perf_record(binary, args, name, data, "-F", "2000", seconds=4)
@@ -539,7 +539,7 @@ def profile(binary, args, name, lines=8):
     return sorted(((round(p, 1), s) for s, p in found.items()), reverse=True)[:lines]
 
 
-# The calls that rows measure.
+# The functions whose calls the rows measure.
 MEASURED = r"^ebb::(Planner::Pass|ReadJson|ReadBytes|ScaleDown::\w+)(\(|$)"
 
 PROFILED = ["BM_Planner_ColdPass/uniform:5000/real_time", "BM_Planner_ColdPass/mixed:5000/real_time",
@@ -567,7 +567,7 @@ def machine():
 
 
 def replaced(page, block, text):
-    """The page with what stands between <!-- bench:block --> and <!-- /bench --> exchanged."""
+    """The page, with the text between <!-- bench:block --> and <!-- /bench --> replaced."""
     pattern = re.compile(rf"(<!-- bench:{block} -->\n).*?(<!-- /bench -->)", re.S)
     if not pattern.search(page):
         raise Failure(f"{DOC}: has no <!-- bench:{block} --> ... <!-- /bench -->")
@@ -575,7 +575,7 @@ def replaced(page, block, text):
 
 
 def order(name):
-    """Rows of the page: by what they measure, then by size."""
+    """Sorts rows of the page by what they measure, then by size."""
     kinds = ["Planner_ColdPass", "Planner_Verify", "Planner_SecondPass", "Planner_LaterPass", "Planner_ChurnPass",
              "Growth", "Import_Json/", "Import_JsonToSnapshot", "Process", "Snapshot_Memory", "Snapshot_Build", "Snapshot",
              "Round"]
@@ -592,7 +592,7 @@ def write_page(rows, profiles, where):
         data["rows"][r["name"]] = {**r, "date": datetime.date.today().isoformat()}
     data["profiles"].update(profiles)
     every = sorted(data["rows"].values(), key=lambda r: order(r["name"]))
-    for r in every:  # One line a row, so that a change shows as one.
+    for r in every:  # Rounds to four digits, so that noise does not show as a change.
         r.update({k: float(f"{v:.4g}") for k, v in r.items() if isinstance(v, float)})
     text = json.dumps(data, indent=1, ensure_ascii=False)
     DATA.write_text(text + "\n", encoding="utf-8")
@@ -670,7 +670,7 @@ def run(options):
     shared = list(args)
     for file in options.snapshot:
         args += ["--snapshot", os.path.abspath(file)]
-    # ebb_bench registers the largest rows only where the filter names them.
+    # ebb_bench registers the largest rows only if the filter contains their size.
     named = options.filter if "100000" in options.filter else ""
     rows_here = list_rows(binary, [*args, *([named] if named else [])])
     extra = ["Process_Plan/uniform:5000", "Growth/uniform", "Growth/mixed"]
@@ -731,7 +731,7 @@ def write_json(options, data):
 
 
 class BenchTest(unittest.TestCase):
-    """What is computed here is right."""
+    """Checks the computations of this program."""
 
     def test_pairs_are_compared_each_with_its_own(self):
         row = compared("BM_Planner_ColdPass/x/real_time", [2, 4, 6, 100], [2, 4, 6, 10])

@@ -1,18 +1,18 @@
-"""Flame graphs: where the samples of a profile are, callers below, callees above.
+"""Flame graphs: where a profile's samples are, with callers below and callees above.
 
-`folded` reads what `perf script -F comm,ip,sym` prints, `svg` draws it.
+`folded` reads the output of `perf script -F comm,ip,sym`, `svg` draws the graph.
 """
 
 import html
 import re
 
 WIDTH, ROW_HEIGHT, MARGIN = 1200, 18, 10
-LEAST_WIDTH = 1.0  # Pixels; what is narrower is left out.
+LEAST_WIDTH = 1.0  # Pixels; narrower functions are left out.
 
 
 def folded(script, root, shortened):
-    """{stack: samples}: a stack is a tuple of functions from `root` on, the outermost
-    first.  `root`: a regular expression; samples without such a caller are left out.
+    """Returns {stack: samples}.  A stack is a tuple of functions, beginning with the outermost one
+    that matches the regular expression `root`; samples without such a function are left out.
     `shortened` makes a function's name readable."""
     stacks = {}
     for sample in re.split(r"\n\s*\n", script):
@@ -31,7 +31,7 @@ def folded(script, root, shortened):
 
 
 def tree(stacks):
-    """(samples, {function: tree}), callees sorted by name so that alike graphs look alike."""
+    """Returns (samples, {function: tree}), with callees sorted by name so that similar graphs look similar."""
     total = sum(stacks.values())
     children = {}
     for stack, samples in stacks.items():
@@ -42,13 +42,13 @@ def tree(stacks):
 
 
 def colour(name):
-    """One for each function, the same in every graph; warm ones, as is the custom."""
+    """A colour for each function, the same in every graph; warm, as is usual for flame graphs."""
     spread = sum(ord(c) * (i % 7 + 3) for i, c in enumerate(name))
     return f"rgb({205 + spread % 50},{90 + spread // 7 % 120},{40 + spread // 3 % 40})"
 
 
 def svg(stacks, title):
-    """The picture, as text.  Each function tells its share when pointed at."""
+    """The graph as SVG.  Hovering over a function shows its share."""
     total, children = tree(stacks)
     boxes = []
     deepest = 0

@@ -1,6 +1,6 @@
-// Reading kubectl's JSON, compact and indented, into a sink that drops it, and into
-// a snapshot, with one thread and with two.  Reading pods one by one, as client-go marshals
-// them, from protobuf and from JSON.
+// Reads kubectl's JSON, compact and indented, into a sink that drops the objects and into a
+// snapshot, with one thread and with two.  Reads pods one by one, as client-go marshals them, from
+// protobuf and from JSON.
 
 #include <algorithm>
 #include <fstream>
@@ -44,7 +44,7 @@ class NullSink final : public ObjectSink {
   uint64_t objects_ = 0;
 };
 
-// As `kubectl -o json` indents: four spaces a level.
+// Indents as `kubectl -o json` does: four spaces per level.
 std::string Indented(std::string_view compact) {
   std::string text;
   size_t depth = 0;
@@ -85,11 +85,11 @@ std::string MakeJson(const std::string& workload, bool indented) {
   });
   if (!WriteWorkload(workload, writer).ok() || !writer.Finish().ok()) return "";
   if (indented) text = Indented(text);
-  text.append(kJsonPadding, ' ');  // As a mapped file has it.
+  text.append(kJsonPadding, ' ');  // As after a mapped file.
   return text;
 }
 
-// Kept, since rows of one text follow one another.
+// The workload's JSON; kept, because several rows read the same text.
 std::string_view Json(const std::string& workload, bool indented) {
   static auto* const known = new std::map<std::pair<std::string, bool>, std::string>();
   std::string& text = (*known)[{workload, indented}];
@@ -122,10 +122,10 @@ void ImportJson(benchmark::State& state, const std::string& workload, bool inden
   state.counters["bytes"] = static_cast<double>(text.size());
 }
 
-// Pods as client-go marshals them, all but their names alike: what go/wire made of one.
+// Pods as client-go marshals them, made from one pod of go/wire; they differ only in their names.
 std::vector<std::string> Pods(const std::string& fixture) {
   constexpr size_t kPods = 10'000;
-  constexpr std::string_view kName = "x2x4q";  // The end of its name.
+  constexpr std::string_view kName = "x2x4q";  // The part of the name that differs.
   std::ifstream file(EBB_SOURCE_DIR "/tests/snapshot/formats/data/" + fixture, std::ios::binary);
   const std::string pod{std::istreambuf_iterator<char>(file), {}};
   const size_t at = pod.find(kName);
@@ -183,11 +183,12 @@ void RegisterImportRows() {
        {Row{"BM_Import_Json", Into::kNothing}, Row{"BM_Import_JsonToSnapshot", Into::kSnapshot}}) {
     for (const std::string workload : {"mixed:1000", "uniform:5000", "terms:10000",
                                        "excluding:10000", "budgets:10000", "claims:10000"}) {
-      // Their text is as any other; what counts is how long one thread connects the objects.
+      // "connects": the text is ordinary; the row shows how long one thread takes to connect the
+      // objects.
       const bool connects = workload != "mixed:1000" && workload != "uniform:5000";
       if (connects && row.into == Into::kNothing) continue;
       for (const bool indented : {false, true}) {
-        if (indented && workload != "mixed:1000") continue;  // 220 MB of blanks.
+        if (indented && workload != "mixed:1000") continue;  // Others would have 220 MB of blanks.
         for (const size_t threads : {1, 2}) {
           if (connects && threads > 1) continue;
           const std::string name = std::string(row.name) + "/" + workload + "/" +

@@ -57,7 +57,7 @@ std::string Message(const Descriptor& type, const Json& json) {
     } else if (const auto it = json.find(std::string(field->name())); it != json.end()) {
       AppendField(bytes, *field, field->number(), *it);
     } else if (field->has_presence() || field->is_repeated()) {
-      continue;  // A pointer, a list or a message of its own.
+      continue;  // Absent: a pointer, a list or a message.
     } else if (field->type() == FieldDescriptor::TYPE_STRING) {
       AppendBytes(bytes, field->number(), "");
     } else {
@@ -89,7 +89,7 @@ void AppendField(std::string& bytes, const FieldDescriptor& field, int number, c
   }
 }
 
-// Behind its envelope.
+// An object with its envelope.
 absl::StatusOr<std::string> Object(const Json& json) {
   const auto kind = json.at("kind").get<std::string>();
   const Descriptor* const type =
@@ -111,7 +111,7 @@ absl::StatusOr<std::string> Object(const Json& json) {
 absl::StatusOr<KubernetesBytes> ToKubernetesBytes(const std::string& workload) {
   KubernetesBytes made;
   ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view text) {
-    // What begins the list, or divides its items, ends with a line.
+    // The start of the list and the separators between items come before the line break.
     const Json json = Json::parse(text.substr(text.find('\n') + 1), nullptr, false);
     if (!json.is_object()) return absl::OkStatus();
     absl::StatusOr<std::string> bytes = Object(json);

@@ -1,4 +1,4 @@
-// Objects of a workload as Kubernetes' protobuf, for rows that read it.
+// A workload's objects as Kubernetes' protobuf, for rows that read this form.
 
 #ifndef EBB_BENCH_KUBERNETES_BYTES_H_
 #define EBB_BENCH_KUBERNETES_BYTES_H_
@@ -11,13 +11,13 @@
 namespace ebb::bench {
 
 struct KubernetesBytes {
-  std::vector<std::string> pods;  // In the order of the workload, each with its envelope.
+  std::vector<std::string> pods;  // In the workload's order, each with its envelope.
   std::vector<std::string> others;
 };
 
-// What client-go would marshal of them: fields in the order of their numbers, and those that are
-// no pointers in Go also where they are zero.  Fields that ebb does not read are not there, but
-// for those of a PodSpec.
+// The objects as client-go would marshal them: fields in the order of their numbers; fields that
+// are not pointers in Go are written even if they are zero.  Fields that ebb does not read are
+// missing, except those of a PodSpec.
 absl::StatusOr<KubernetesBytes> ToKubernetesBytes(const std::string& workload);
 
 }  // namespace ebb::bench

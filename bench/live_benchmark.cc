@@ -1,5 +1,5 @@
-// A cluster whose objects come and go (snapshot/live): the first fill, pods that are replaced by
-// new ones, and what is held beside the snapshot.
+// A cluster that changes (snapshot/live): the first fill, replaced pods, and the memory that a
+// LiveSnapshot needs in addition to a snapshot.
 
 #include <benchmark/benchmark.h>
 #include <malloc.h>
@@ -30,7 +30,7 @@ namespace {
 
 using benchmark::State;
 
-// Keeps what it is given.
+// Keeps the objects that it receives.
 class KeepingSink : public AnyObjectSink {
  public:
   std::vector<UnpackedObject> pods;
@@ -70,7 +70,7 @@ void Fill(State& state, const std::string& workload) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(objects.pods.size()));
 }
 
-// The same from Kubernetes' protobuf: reading it counts too.
+// The first fill, from Kubernetes' protobuf: the time includes reading it.
 void FillFromProtobuf(State& state, const std::string& workload) {
   constexpr size_t kBatch = 1000;
   const absl::StatusOr<KubernetesBytes> bytes = ToKubernetesBytes(workload);
@@ -108,7 +108,7 @@ double HeapInUse() {
   return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
-// What a LiveSnapshot of the objects takes beside a snapshot of them.
+// How much more memory a LiveSnapshot of the objects needs than a snapshot of them.
 double WeighBeside(const KeepingSink& objects, bool with_pods) {
   const double before = HeapInUse();
   LiveSnapshot live;
@@ -143,10 +143,10 @@ void Memory(State& state, const std::string& workload) {
   state.counters["bytes/pod"] = (of_all - of_others) / static_cast<double>(objects.pods.size());
 }
 
-// --- Pods that are replaced ----------------------------------------------------------------
+// --- Replaced pods -------------------------------------------------------------------------
 
-// Pods that are replaced, one after the other all of them: each goes, and one with another
-// name and UID comes on the same node.
+// Replaces all pods, one after the other: each is deleted, and a pod with another name and UID is
+// created on the same node.
 class Churn {
  public:
   absl::Status Start(const std::string& workload) {
@@ -162,13 +162,13 @@ class Churn {
     return put;
   }
 
-  // The changes of the next `pods` pods.  Valid until the next call.
+  // The changes that replace the next `pods` pods.  Valid until the next call.
   std::vector<Change>& Next(size_t pods) {
     changes_.clear();
     given_.clear();
     given_.reserve(2 * pods);
     for (size_t i = 0; i < pods; ++i) {
-      // Pods of many nodes and applications.
+      // Spreads the pods over many nodes and applications.
       next_ = (next_ + 7919) % names_.size();
       auto& [name, uid] = names_[next_];
       const objects::Pod& pod = *std::get<const objects::Pod*>(objects_.pods[next_].ref());
@@ -191,7 +191,7 @@ class Churn {
 
   size_t pods() const { return names_.size(); }
   LiveSnapshot& live() { return live_; }
-  // That were not the first.
+  // Rebuilds of the catalog after the first build.
   uint64_t Rebuilds() const { return live_.counts().AllRebuilds() - 1; }
 
  private:
@@ -203,14 +203,14 @@ class Churn {
 
   KeepingSink objects_;
   LiveSnapshot live_;
-  std::vector<std::pair<std::string, std::string>> names_;  // And UIDs of the pods there are.
+  std::vector<std::pair<std::string, std::string>> names_;  // Name and UID of each current pod.
   size_t next_ = 0;
   uint64_t made_ = 0;
   std::vector<Change> changes_;
   std::vector<std::unique_ptr<Given>> given_;
 };
 
-// 1% of the pods.
+// Replaces 1% of the pods.
 void ReplacePods(State& state, const std::string& workload) {
   Churn churn;
   if (absl::Status s = churn.Start(workload); !s.ok()) {
@@ -228,7 +228,7 @@ void ReplacePods(State& state, const std::string& workload) {
   state.counters["rebuilds"] = static_cast<double>(churn.Rebuilds());
 }
 
-// One pod after the other, each by a Take() of its own; the time is that of one.
+// Replaces one pod after the other, with a Take() for each; the time is per pod.
 void ReplaceOnePod(State& state, const std::string& workload) {
   constexpr size_t kPods = 256;
   Churn churn;
@@ -249,14 +249,14 @@ void ReplaceOnePod(State& state, const std::string& workload) {
   state.counters["rebuilds"] = static_cast<double>(churn.Rebuilds());
 }
 
-// --- What real clusters do -------------------------------------------------------------------
+// --- Changes as in real clusters -------------------------------------------------------------
 
-// One change after the other, each as a real cluster meets it; the time is that of one.
+// Makes one change after the other, as they occur in a real cluster; the time is per change.
 enum class Happens : uint8_t {
-  kKnownShape,  // A pod is replaced by one that says the same.
-  kNewShape,    // By one whose labels no pod had: of a rollout, or of a Job.
-  kBudget,      // A budget comes for the pods of an application, and goes.
-  kNode,        // A node comes under a new name, and goes.
+  kKnownShape,  // A pod is replaced by one that differs in name and UID only.
+  kNewShape,    // A pod is replaced by one with new labels, as in a rollout or by a Job.
+  kBudget,      // A budget for the pods of an application is created, and deleted.
+  kNode,        // A node with a new name is created, and deleted.
 };
 
 class CompanyChanges {
@@ -274,7 +274,7 @@ class CompanyChanges {
     return put;
   }
 
-  // The next change and the one that takes it back.
+  // The next change, and the change that reverts it.
   std::array<Change, 2> Next(Happens what) {
     next_ = (next_ + 7919) % objects_.pods.size();
     text_ = absl::StrCat("made-", ++made_);
@@ -345,8 +345,8 @@ void OneChange(State& state, const std::string& workload, Happens what) {
   state.counters["budgets"] = static_cast<double>(live.Snapshot().catalog().pdbs().size());
 }
 
-// 1% of the pods, and then a round of a planner that has run until the set of unneeded nodes
-// stands.  None is due.
+// Replaces 1% of the pods, then runs a round of a planner whose set of unneeded nodes has become
+// stable.  No node's unneeded time is over.
 void ReplaceAndRound(State& state, const std::string& workload) {
   constexpr int64_t kInterval = 10;  // Seconds.
   constexpr int kRoundsBefore = 150;
@@ -381,7 +381,7 @@ void ReplaceAndRound(State& state, const std::string& workload) {
   state.counters["rebuilds"] = static_cast<double>(churn.Rebuilds());
 }
 
-// 1% of the pods, and then a pass.
+// Replaces 1% of the pods, then makes a pass.
 void ReplaceAndPlan(State& state, const std::string& workload) {
   Churn churn;
   if (absl::Status s = churn.Start(workload); !s.ok()) {

@@ -1,5 +1,5 @@
-// ebb_bench: the rows of the suite (Google Benchmark).  ./dev bench runs it, sets
-// targets and Cluster Autoscaler's figures beside what it finds, and compares revisions.
+// ebb_bench: the rows of the benchmark suite (Google Benchmark).  ./dev bench runs it, compares the
+// results with targets and with Cluster Autoscaler's figures, and compares revisions.
 
 #include <algorithm>
 #include <cstdio>
@@ -65,7 +65,7 @@ std::vector<std::string> Split(std::string_view list) {
   return parts;
 }
 
-// "--name VALUE" or "--name=VALUE" at words[i]; moves `i` to the last word of it.
+// Parses "--name VALUE" or "--name=VALUE" at words[i]; moves `i` to the option's last word.
 bool Take(std::string_view name, const std::vector<std::string>& words, size_t& i,
           std::string& value) {
   const std::string_view word = words[i];
@@ -78,7 +78,7 @@ bool Take(std::string_view name, const std::vector<std::string>& words, size_t& 
   return true;
 }
 
-// Returns what is wrong, or nothing.
+// Returns what is wrong, or an empty text.
 std::string Parse(const std::vector<std::string>& words, Options& options) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
   }
   options.snapshots.insert(options.snapshots.end(), options.own.begin(), options.own.end());
 
-  // Ours come first, so that the caller's, which come later, win.
+  // The caller's options come after these defaults, and override them.
   std::vector<std::string> words = {argv[0],
                                     "--benchmark_repetitions=5",
                                     "--benchmark_report_aggregates_only=true",

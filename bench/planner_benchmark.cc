@@ -1,12 +1,12 @@
 // One planner pass over every node in input order, without a limit.
 //
-// ColdPass:   a new planner each time; the snapshot is loaded, and one pass went before.
-// Verify:     checking the plan of a cold pass, for clusters of up to 5,000 nodes.
-// SecondPass: the pass after a cold one, on the unchanged snapshot, at a time when nodes
-//             found unremovable are tried again (with the recheck cache full a pass has
-//             next to nothing to do, which would measure nothing).
-// LaterPass:  the same after 20 passes, when hints and pointer have mostly settled.
-// ChurnPass:  the same after 1% of the pods went from their node to the next one.
+// ColdPass:   a new planner each time; the snapshot is loaded, and one pass was made before.
+// Verify:     verifies the plan of a cold pass, for clusters of up to 5,000 nodes.
+// SecondPass: the pass after a cold one, on the unchanged snapshot, at a time when nodes found
+//             unremovable are tried again.  (While the recheck cache is full a pass has almost
+//             nothing to do, so its time would mean nothing.)
+// LaterPass:  like SecondPass after 20 passes, when hints and pointer have mostly settled.
+// ChurnPass:  like SecondPass after 1% of the pods moved from their node to the next one.
 
 #include <sys/resource.h>
 

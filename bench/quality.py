@@ -5,15 +5,15 @@
                [--docs]
     quality.py --self-test
 
-A row a cluster: nodes that go in the autoscaler's order, in the best of the four orders and
-with a search (`ebb plan --optimize --bound --trials`); the bound and the gap to it; how long
-the search took; pods that move; and how many stay pending when a scheduler that does not know
-the plan carries it out, in the median and at most, in random order and in the plan's.  Every
-plan is verified, as all plans of ebb are: one that is not is an error.
+There is one row for each cluster: how many nodes go in the autoscaler's order, in the best of the four
+orders and with a search (`ebb plan --optimize --bound --trials`); the bound and the gap to it; how long
+the search took; how many pods move; and how many pods stay pending when a scheduler that does not know
+the plan carries it out, median and maximum, in random order and in the plan's order.  Every plan is
+verified, as ebb verifies all its plans: a plan that does not pass is an error.
 
-The openb trace, at five shares of ended pods, is there where its files are given
-(docs/import.md); the other clusters are generated.  --docs writes the table into
-docs/better-plans.md and the picture docs/quality.svg.
+The openb trace, with five shares of ended pods, is included if its files are given (docs/import.md);
+the other clusters are generated.  --docs writes the table into docs/better-plans.md and the picture
+docs/quality.svg.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def run(*words):
 
 
 def clusters(ebb, folder, openb):
-    """Name and file of each."""
+    """Yields each cluster's name and file."""
     for kind, nodes in GENERATED:
         file = folder / f"{kind}-{nodes}.pb"
         run(ebb, "gen", kind, "--nodes", nodes, "--seed", 1, "-o", file)
@@ -97,7 +97,7 @@ def summary(rows):
     return f"gap: {statistics.median(gaps):.1%} in the median, {max(gaps):.1%} at most"
 
 
-# Readable on white and on black; where a picture may ask what it stands on, text follows.
+# Readable on white and on black.  Text follows the page's colour scheme if the picture can query it.
 STYLE = """<style>
 text { font: 12px sans-serif; fill: #57606a }
 .autoscaler { fill: #4878a8 } .order { fill: #7fb3d5 } .searched { fill: #2e9e5b }
@@ -107,7 +107,7 @@ text { font: 12px sans-serif; fill: #57606a }
 
 
 def picture(rows):
-    """A bar a cluster: how much of what no plan exceeds each way to plan removes."""
+    """One bar per cluster: each planner's nodes as a share of the bound that no plan exceeds."""
     left, width, line, top = 140, 420, 24, 44
     height = top + line * len(rows) + 12
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="720" height="{height}" '
@@ -137,7 +137,7 @@ def picture(rows):
 
 
 def replaced(page, block, text):
-    """The page with what stands between <!-- quality:block --> and <!-- /quality --> exchanged."""
+    """The page, with the text between <!-- quality:block --> and <!-- /quality --> replaced."""
     pattern = re.compile(rf"(<!-- quality:{block} -->\n).*?(<!-- /quality -->)", re.S)
     if not pattern.search(page):
         sys.exit(f"quality: {DOC} has no <!-- quality:{block} --> ... <!-- /quality -->")

@@ -1,11 +1,12 @@
-// One round of the planner over time, as a loop of 10 seconds makes them.
+// One round of a planner that runs over time, as in a loop with an interval of 10 seconds.
 //
-// Unchanged: the same snapshot again.
-// Churn:     the same after 1% of the pods went from their node to the next one.
-// Second:    the second round of a planner that starts.
-// The first two have run until the set of unneeded nodes stands.  Rounds differ (every
-// five minutes nodes found unremovable are tried again), so p50, p99 and max are given:
-// by the clock, and as the thread's CPU time (cpu_*), which a busy machine spoils less.
+// Unchanged: the same snapshot in every round.
+// Churn:     in each round 1% of the pods have moved from their node to the next one.
+// Second:    the second round after a planner's start.
+// Unchanged and Churn run until the set of unneeded nodes is stable, before they measure.  Rounds
+// differ (every five minutes nodes found unremovable are tried again), so p50, p99 and max are
+// reported: of the time that passed, and of the thread's CPU time (cpu_*), which varies less on a
+// busy machine.
 
 #include <string>
 #include <vector>
@@ -19,11 +20,11 @@
 namespace ebb::bench {
 namespace {
 
-constexpr int64_t kInterval = 10;  // Seconds from round to round.
+constexpr int64_t kInterval = 10;  // Seconds between rounds.
 constexpr int kRoundsBefore = 150;
 
-// Nothing is deleted here, so nothing may be due: a round that starts a deletion also
-// verifies its plan.  (A group's own time does not change the unneeded limit.)
+// Groups in which no node is ever deleted, because a round that starts a deletion also verifies
+// its plan.  (A group's own unneeded time does not change the unneeded limit.)
 NodeGroups NeverDue(const Workload& workload) {
   NodeGroups groups = workload.groups;
   for (NodeGroup& group : groups.groups) group.scale_down_unneeded_time_s = int64_t{1} << 31;
@@ -62,7 +63,7 @@ void SecondRound(benchmark::State& state, const std::string& name) {
   ClusterSnapshot& snapshot = workload->snapshot;
   const NodeGroups groups = NeverDue(*workload);
   ScaleDownOptions options;
-  options.unneeded_limit = false;  // Every node is judged in the first round already.
+  options.unneeded_limit = false;  // The first round already judges every node.
   Timings timings;
   size_t unneeded = 0;
   for (auto _ : state) {

@@ -1,4 +1,4 @@
-// The rows of the suite, by the file that holds them.
+// The rows of the benchmark suite: one function for each file that registers rows.
 
 #ifndef EBB_BENCH_ROWS_H_
 #define EBB_BENCH_ROWS_H_
@@ -11,7 +11,7 @@
 
 namespace ebb::bench {
 
-// Null: the row is skipped, with an error that says why.
+// Returns null if the workload cannot be made; the row is then skipped with an error.
 Workload* WorkloadOrSkip(benchmark::State& state, const std::string& name);
 
 void RegisterSnapshotRows();                                      // snapshot_benchmark.cc

@@ -1,5 +1,5 @@
-// Snapshot verbs over uniform clusters of several sizes, and what a cluster weighs.
-// A cost that is O(1) shows the same figure at every size.
+// Fork, move, Revert and Commit on uniform clusters of several sizes, and the memory of a cluster.
+// An operation in O(1) has the same time at every size.
 
 #include <malloc.h>
 
@@ -26,7 +26,7 @@ void ForkRevert(benchmark::State& state) {
   }
 }
 
-// A fork in which range(1) pods move, at depth range(2), then kept or undone.
+// Forks at depth range(2), moves range(1) pods, then commits or reverts.
 template <bool kCommit>
 void ForkMove(benchmark::State& state) {
   Workload* workload = Uniform(state, state.range(0));
@@ -38,7 +38,7 @@ void ForkMove(benchmark::State& state) {
   while (snapshot.depth() < depth) snapshot.Fork();
   uint32_t next = 0;
   for (auto _ : state) {
-    // All that the commits noted is undone now and then, outside the measured time.
+    // Now and then undoes everything that was committed, outside the measured time.
     if (kCommit && next >= 100'000) {
       state.PauseTiming();
       while (snapshot.depth() > 0) snapshot.Revert();
@@ -59,7 +59,7 @@ void ForkMove(benchmark::State& state) {
     }
   }
   while (snapshot.depth() > 0) snapshot.Revert();
-  // Seconds a changed pod.
+  // Seconds per moved pod.
   state.counters["per_change"] =
       benchmark::Counter(static_cast<double>(state.iterations() * changes),
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
@@ -89,7 +89,7 @@ void AddRemovePod(benchmark::State& state) {
   }
 }
 
-// Passes nodes on, and pods only if wanted.
+// Passes on everything except pods, which it passes on only if `pods` is true.
 class PartSink final : public ObjectSink {
  public:
   PartSink(SnapshotBuilder& builder, bool pods) : builder_(builder), pods_(pods) {}
@@ -118,7 +118,7 @@ struct Weight {
   double pods = 0;
 };
 
-// Heap that stays in use once the builder is gone.
+// How much heap memory stays in use after the builder is destroyed.
 Weight Weigh(const std::string& name, bool with_pods) {
   const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
   auto builder = std::make_unique<SnapshotBuilder>();

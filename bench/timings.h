@@ -1,4 +1,4 @@
-// How long something took, many times: what a row tells beside its mean.
+// Measures repeated calls, to report percentiles in addition to a row's mean.
 
 #ifndef EBB_BENCH_TIMINGS_H_
 #define EBB_BENCH_TIMINGS_H_
@@ -22,7 +22,7 @@ inline double ThreadCpuMs() {
 
 class Timings {
  public:
-  // Returns the seconds by the clock.
+  // Calls `call` and returns how many seconds passed.
   template <typename Call>
   double Time(Call&& call) {
     const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
@@ -35,7 +35,8 @@ class Timings {
     return took_s;
   }
 
-  // As counters of the row: p50, p99 and the most, by the clock and as the thread's CPU time.
+  // Adds counters to the row: median, 99th percentile and maximum, of the time that passed and of
+  // the thread's CPU time (cpu_*).
   void Report(benchmark::State& state) {
     if (wall_ms_.empty()) return;
     Report(state, "", wall_ms_);

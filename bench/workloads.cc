@@ -44,13 +44,13 @@ std::optional<uint32_t> Positive(std::string_view text) {
   return number;
 }
 
-// The N of "kind:N".
+// N, from "kind:N".
 std::optional<uint32_t> SizeOf(std::string_view name, std::string_view kind) {
   if (!name.starts_with(kind) || name.substr(kind.size(), 1) != ":") return std::nullopt;
   return Positive(name.substr(kind.size() + 1));
 }
 
-// The nodes and pods a node of "uniform:N" or "uniform:NxP".
+// The number of nodes, and of pods per node, from "uniform:N" or "uniform:NxP".
 std::optional<std::pair<uint32_t, uint32_t>> UniformSize(std::string_view name) {
   const size_t x = std::min(name.find('x'), name.size());
   const auto nodes = SizeOf(name.substr(0, x), "uniform");

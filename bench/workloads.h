@@ -1,15 +1,15 @@
-// The clusters that benchmarks run over, by name:
+// The clusters that benchmarks use, by name:
 //
 //   KIND:N      N nodes of a kind that `ebb gen` makes (snapshot/samples/generate.h): uniform,
 //               mixed, company, topology, repelling, diverse.
-//   uniform:NxP the same with P pods on each.
+//   uniform:NxP N nodes of uniform, with P pods each.
 //   KIND:P      P pods of terms, excluding, budgets or claims, on P/10 nodes.
-//   openb       the openb trace (snapshot/samples/openb.h), half of its pods ended; needs its
-//               files.
-//   else        a file or folder that snapshot/formats/read_input.h can read.
+//   openb       the openb trace (snapshot/samples/openb.h), half of whose pods have ended; needs
+//               the trace's files.
+//   other       a file or folder that snapshot/formats/read_input.h can read.
 //
-// The seeds are fixed: a name means the same cluster everywhere.  Clusters are made
-// once and kept; whoever changes one must change it back.
+// The seeds are fixed: a name means the same cluster everywhere.  A cluster is made once and kept;
+// a row that changes it must undo the change.
 
 #ifndef EBB_BENCH_WORKLOADS_H_
 #define EBB_BENCH_WORKLOADS_H_
@@ -30,23 +30,23 @@ namespace ebb::bench {
 struct Workload {
   std::string name;
   ClusterSnapshot snapshot;
-  NodeGroups groups;               // One, of all nodes.
+  NodeGroups groups;               // One group with all nodes.
   std::vector<NodeId> candidates;  // All nodes, in the order of the input.
   std::vector<PodId> pending;
-  int64_t now_s = 0;  // A month after the newest object.
+  int64_t now_s = 0;  // A month after the creation of the newest object.
 };
 
-// Where the openb files are: openb_node_list_all_node.csv, openb_pod_list_default.csv.
+// Sets the folder with openb_node_list_all_node.csv and openb_pod_list_default.csv.
 void SetOpenbFolder(std::string folder);
 
-// Errors: NotFound where openb's files are missing; what the readers say.
+// Errors: NotFound if openb's files are missing; errors of the readers.
 absl::StatusOr<Workload*> GetWorkload(std::string_view name);
 
-// Moves every 100th pod to the next node that has room, from the pod `round` % 100.
-// Undone by Revert.
+// Moves every 100th pod, starting with pod `round` % 100, to the next node that has room.  The
+// caller undoes this with Revert().
 void ChurnPods(ClusterSnapshot& snapshot, uint32_t round);
 
-// The objects of a workload, generated or read anew.
+// Generates or reads the objects of a workload again, and writes them to `sink`.
 absl::Status WriteWorkload(std::string_view name, ObjectSink& sink);
 
 }  // namespace ebb::bench

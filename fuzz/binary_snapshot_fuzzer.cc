@@ -1,5 +1,5 @@
-// The reader of ebb's own snapshots.  Those without checksums are taken too, or nothing
-// behind the checksums would ever be reached.
+// The reader of ebb's own snapshots.  Snapshots without checksums are accepted too; otherwise the
+// fuzzer would hardly ever get past the checksums.
 
 #include "fuzz/properties.h"
 #include "fuzz/reading.h"

@@ -1,5 +1,5 @@
-// A live cluster against its twin: the input draws the changes of LiveTwin.  Every few steps,
-// and at the end, the live snapshot must be what an import of the objects gives.
+// A live cluster against its twin: the input selects the changes of LiveTwin.  Every few steps, and
+// at the end, the live snapshot must equal the one that an import of the objects gives.
 //
 // At most 60 steps: clusters are small, and each comparison makes two imports and two plans.
 

@@ -1,5 +1,5 @@
-// Whole passes on a random cluster: what the planner's slow twin decides and
-// remembers, a plan that the verifier accepts, a snapshot left as it was found.
+// Whole passes on a random cluster.  The planner must decide and remember what its slow twin does;
+// the verifier must accept the plan; and the snapshot must be left unchanged.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace {
   std::abort();
 }
 
-// Owners, priorities and annotations, without which hardly a pod may move.
+// Adds owners, priorities and annotations; without these hardly any pod may move.
 void MakeMovable(ebb::test::RawCluster& cluster, ebb::test::Choices& choices) {
   for (ebb::objects::Pod& pod : cluster.pods) {
     if (choices.Chance(90)) {
@@ -40,7 +40,7 @@ void MakeMovable(ebb::test::RawCluster& cluster, ebb::test::Choices& choices) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  constexpr size_t kBytesMax = 8192;  // More than a cluster consumes.
+  constexpr size_t kBytesMax = 8192;  // More than are used to make a cluster.
   if (size > kBytesMax) return 0;
   ebb::test::Choices choices(std::span(data, size));
   ebb::test::RawCluster cluster = ebb::test::RandomCluster(choices);
@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<ebb::NodeId> candidates;
   for (uint32_t n = 0; n < nodes; ++n) candidates.push_back(ebb::NodeId{n});
   ebb::PlannerOptions options;
-  options.scale_down_utilization_threshold = 2;  // Let rules and filters decide.
+  options.scale_down_utilization_threshold = 2;  // Only rules and filters decide.
   options.drain.skip_nodes_with_custom_controller_pods = false;
   ebb::Planner planner(options);
   ebb::test::PlannerTwin twin(options);

@@ -1,6 +1,6 @@
 // The filters against their slow twin, on clusters made from the input.
 //
-// More bytes than a cluster consumes would only slow the search down.
+// The limit is more than the bytes that make a cluster; longer inputs would only slow the search.
 
 #include <cstddef>
 #include <cstdint>

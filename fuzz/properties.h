@@ -1,11 +1,11 @@
-// What must hold of any objects that a reader took, whatever the bytes were:
+// Properties of all objects that a reader accepted, whatever the bytes were:
 //
-//   - written as JSON, YAML and a binary snapshot and read again, they are the same;
-//   - so are they at one thread and at eight;
-//   - YAML that another program made of the same JSON holds the same;
-//   - there are as many as a count that knows nothing of the reader finds.
+//   - written as JSON, YAML or a binary snapshot and read again, they are the same;
+//   - they are the same when read with one thread and with eight;
+//   - YAML that another program makes of the same JSON gives the same objects;
+//   - their number equals that of a count which does not use the reader.
 //
-// Each function returns what is wrong, or nothing.
+// Each function returns what is wrong, or an empty text.
 
 #ifndef EBB_FUZZ_PROPERTIES_H_
 #define EBB_FUZZ_PROPERTIES_H_
@@ -31,14 +31,14 @@
 
 namespace ebb::fuzz {
 
-using Json = nlohmann::ordered_json;  // Keeps the order of members.
+using Json = nlohmann::ordered_json;  // Preserves the order of members.
 
-// All that a sink may learn from a text.
+// Everything that a reader reports about a text.
 struct Seen {
   absl::Status status;
-  std::vector<std::string> lines;  // An object each.
+  std::vector<std::string> lines;  // One per object.
   std::vector<std::string> ignored;
-  std::vector<std::string> lists;  // Those without items.
+  std::vector<std::string> lists;  // Kinds of the lists without items.
 };
 
 class SeeingSink final : public testing::DumpSink {
@@ -70,7 +70,7 @@ inline std::string FirstDifference(const std::vector<std::string>& left,
          (r == right.end() ? std::string("nothing") : *r);
 }
 
-// The bytes that `writer` makes of what `read` reads.
+// Sets `bytes` to what a Writer writes of the objects that `read` reads.
 template <typename Writer, typename Read, typename... Format>
 absl::Status Written(Read&& read, std::string& bytes, Format... format) {
   Writer writer(format..., [&](std::string_view part) {
@@ -88,7 +88,7 @@ inline std::string Again(std::string_view form, const Seen& first, const Seen& a
   return difference.empty() ? "" : std::string(form) + " changes objects:\n" + difference;
 }
 
-// Read takes its bytes without an error.
+// REQUIRES: `read` succeeds on its bytes.
 template <typename Read>
 std::string BinarySaysTheSame(Read&& read) {
   std::string binary;
@@ -101,15 +101,15 @@ std::string BinarySaysTheSame(Read&& read) {
   return Again("binary", See(read), from_binary);
 }
 
-// Of a text: a binary snapshot may hold what no cluster has and no text can say, such as
-// a negative number of bytes.
+// Only for text.  A binary snapshot may hold values that no cluster has and no text can express,
+// such as a negative number of bytes.
 template <typename Read>
 std::string WrittenFormsSayTheSame(Read&& read) {
   if (std::string wrong = BinarySaysTheSame(read); !wrong.empty()) return wrong;
   const Seen first = See(read);
   std::string json;
   const absl::Status status = Written<ObjectWriter>(read, json, ObjectFormat::kJsonList);
-  // A constraint that ebb does not know cannot be written as one that it knows.
+  // A pod with a constraint that ebb does not know cannot be written as text.
   if (absl::IsUnimplemented(status)) return "";
   if (!status.ok()) return "JSON: cannot be written: " + status.ToString();
   const Seen from_json = See([&](ObjectSink& sink, ImportStats& stats) {
@@ -126,7 +126,8 @@ std::string WrittenFormsSayTheSame(Read&& read) {
   return Again("YAML", first, from_yaml);
 }
 
-// Takes any text.  Between items that are long enough for a list to be read by many.
+// For any text.  Puts the text into a list between items that are long enough for the list to be
+// read with several threads.
 inline std::string ThreadsSeeTheSame(std::string_view text) {
   static const auto* const padding = new std::string(
       R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"padding"},"data":{"a":")" +
@@ -151,7 +152,7 @@ inline std::string ThreadsSeeTheSame(std::string_view text) {
   return difference.empty() ? "" : "one thread and eight see otherwise:\n" + difference;
 }
 
-// The documents of a text, one after the other; false where nlohmann's parser refuses it.
+// Parses all documents of a text; returns false if nlohmann's parser rejects it.
 inline bool Documents(std::string_view text, std::vector<Json>& documents) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   std::istringstream stream{std::string(text)};
@@ -165,9 +166,9 @@ inline bool Documents(std::string_view text, std::vector<Json>& documents) {
   return true;
 }
 
-// The objects that a document holds, from the rules of read_json.h: what is in lists, in
-// arrays and in debugging snapshots, else the document.  What stands in a list is one itself
-// only if its kind says so.
+// The number of objects in a document, counted by the rules of read_json.h: the objects in lists,
+// in arrays and in debugging snapshots, else the document itself.  An item of a list is itself a
+// list only if its kind says so.
 inline uint64_t ObjectsIn(const Json& value, bool in_list = false) {
   const auto in_all = [](const Json& array) {
     uint64_t objects = 0;
@@ -179,7 +180,7 @@ inline uint64_t ObjectsIn(const Json& value, bool in_list = false) {
     const auto it = value.find(key);
     return it == value.end() ? Json() : *it;
   };
-  // Custom resources are no lists, whatever their fields are called.
+  // Custom resources are not lists, whatever their fields are called.
   if (const Json version = member("apiVersion"); version.is_string()) {
     const std::string group =
         version.get<std::string>().substr(0, version.get<std::string>().find('/'));
@@ -231,9 +232,9 @@ inline void Emit(const Json& value, YAML::Emitter& out) {
   }
 }
 
-// Whether the two forms hold the same values for certain: a number with a fraction loses its
-// text in between, yaml-cpp writes other characters for those that Unicode sets aside, and
-// YAML whose list names no kind behind its items is taken for cut off.
+// Whether JSON and YAML are certain to hold the same values.  They may differ in a number with a
+// fraction, whose text is not preserved, and in the characters that Unicode reserves, which
+// yaml-cpp replaces.  And YAML with `items` that no kind follows is rejected as truncated.
 inline bool IsPlain(const Json& value) {
   const auto plain = [](std::string_view text) {
     return text.find("\xef\xb7") == std::string_view::npos &&
@@ -255,14 +256,14 @@ inline bool IsPlain(const Json& value) {
   return !value.is_array() || std::ranges::all_of(value, IsPlain);
 }
 
-// `text` is JSON that was read into `first` without an error.
+// REQUIRES: `text` is JSON that was read into `first` without an error.
 inline std::string OthersAgree(std::string_view text, const Seen& first) {
   std::vector<Json> documents;
   if (!Documents(text, documents)) return "";
   uint64_t objects = 0;
   for (const Json& document : documents) objects += ObjectsIn(document);
   const uint64_t seen = first.lines.size() + first.ignored.size();
-  // The reader takes an apiVersion with escapes for what it may be.
+  // The reader does not decide by an apiVersion that contains escapes.
   if (objects != seen && text.find('\\') == std::string_view::npos) {
     return std::to_string(seen) + " objects were read, and there are " + std::to_string(objects);
   }

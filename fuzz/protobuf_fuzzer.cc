@@ -1,9 +1,9 @@
-// The reader of Kubernetes' protobuf: one object, in its envelope or alone.  An object alone is
-// of the kind that the first byte chooses.
+// The reader of Kubernetes' protobuf: one object, with or without its envelope.  Without an
+// envelope the first byte selects the kind.
 //
-// Properties: whatever the bytes are, reading ends with a status; an object in its envelope
-// that is cut is refused or the same object; what was read can be written as JSON, YAML and a
-// binary snapshot and read again as the same.
+// Properties: whatever the bytes are, reading returns a status; an object in an envelope that is
+// truncated is either rejected or unchanged; an object that was read can be written as JSON, YAML
+// and a binary snapshot, and is the same when read again.
 
 #include <array>
 #include <cstring>
@@ -41,7 +41,7 @@ constexpr auto kKinds = std::to_array<std::array<std::string_view, 2>>({
     {"v1", "Status"},
 });
 
-// Reads from memory of its own, so that a sanitizer sees a byte that is read behind it.
+// Reads from a copy of exactly these bytes, so that a sanitizer reports a read behind their end.
 absl::Status ReadObject(std::string_view bytes, const ebb::ObjectPlace& place,
                         ebb::ObjectSink& sink, ebb::ImportStats& stats) {
   const std::vector<char> own(bytes.begin(), bytes.end());
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!seen.status.ok()) return 0;
   ebb::fuzz::Hold(ebb::fuzz::WrittenFormsSayTheSame(read));
   if (!enveloped) return 0;
-  // A dozen places: each costs as much as reading the object.
+  // Cuts at only twelve places, because each costs as much as reading the object.
   for (size_t twelfth = 0; twelfth < 12; ++twelfth) {
     const ebb::fuzz::Seen cut = See(bytes.substr(0, bytes.size() * twelfth / 12), place);
     if (cut.status.ok() && (cut.lines != seen.lines || cut.ignored != seen.ignored)) {

@@ -1,4 +1,4 @@
-// Quantities: whatever the text, a number or an error; and the number is the twin's.
+// Quantities: any text gives a number or an error, and the number is that of the twin.
 
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// The twin works through every place.
+// The twin computes every decimal place, so large exponents would take too long.
 constexpr int64_t kTwinExponentMax = 1000;
 
 bool IsForTheTwin(std::string_view text) {
@@ -24,7 +24,7 @@ bool IsForTheTwin(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Of a long quantity a hundred digits count and the others are zero or not.
+  // At most a hundred digits of a quantity matter; of the others only whether they are zero.
   constexpr size_t kBytesMax = 256;
   if (size > kBytesMax) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -41,6 +41,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                  static_cast<long long>(twin.amount), twin.excess);
     std::abort();
   }
-  if (taken == 1) std::abort();  // The unit does not decide what a quantity is.
+  if (taken == 1) std::abort();  // A text is a quantity in every unit or in none.
   return 0;
 }

@@ -1,5 +1,5 @@
-// What the reader targets share: whatever the bytes are, reading ends with a
-// status, and what was accepted makes a snapshot whose invariants hold.
+// What the reader targets share: whatever the bytes are, reading returns a status; and the
+// invariants hold of a snapshot that is built from accepted objects.
 
 #ifndef EBB_FUZZ_READING_H_
 #define EBB_FUZZ_READING_H_
@@ -14,7 +14,7 @@
 
 namespace ebb::fuzz {
 
-// Longer inputs only repeat what short ones do, more slowly.
+// Longer inputs only repeat what shorter ones do, and are slower.
 inline constexpr size_t kBytesMax = 16384;
 
 // Read: (ObjectSink&, ImportStats&) -> absl::Status.

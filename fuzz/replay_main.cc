@@ -1,10 +1,10 @@
-// Runs the files of the given folders through a fuzz target once each, so that
-// targets keep building and old findings stay fixed without clang's libFuzzer.
+// Runs each file of the given folders through a fuzz target once, so that targets keep building and
+// fixed bugs stay fixed in builds without clang's libFuzzer.
 //
-//   x_fuzzer PATH...     files, or folders whose files are taken in name order
+//   x_fuzzer PATH...     files, or folders whose files are run in the order of their names
 //
-// Exits 1 when a path does not exist.  A folder without files is fine: the empty
-// input is always run too.
+// Exits with 1 if a path does not exist.  A folder may be without files: the empty input is always
+// run too.
 
 #include <algorithm>
 #include <cstddef>
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
       return 1;
     }
     for (const fs::path& file : FilesOf(argv[i])) {
-      // Named before it runs: when the target crashes, this line says on what.
+      // Printed before the run, so that the line names the file if the target crashes.
       std::printf("%s\n", file.c_str());
       std::fflush(stdout);
       std::ifstream stream(file, std::ios::binary);

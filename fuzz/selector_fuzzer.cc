@@ -1,5 +1,5 @@
-// Label selectors: what compiles never matches differently from a reading of the
-// Kubernetes rules, requirement by requirement, on plain text.
+// Label selectors: a selector that compiles matches exactly what a reading of the Kubernetes rules
+// matches, requirement by requirement, on plain text.
 
 #include <algorithm>
 #include <array>
@@ -50,7 +50,7 @@ bool Holds(const ebb::objects::Requirement& requirement, const ebb::objects::Key
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  constexpr size_t kBytesMax = 128;  // More than a selector and its labels consume.
+  constexpr size_t kBytesMax = 128;  // More than are used to make a selector and its labels.
   if (size > kBytesMax) return 0;
   Bytes bytes(data, size);
   ebb::objects::LabelSelector selector;

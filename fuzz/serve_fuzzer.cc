@@ -1,8 +1,8 @@
-// Messages to a session of the daemon: whatever comes, the session answers or refuses, and what is
-// refused has changed nothing.
+// Messages to a session of the daemon: the session answers or rejects any message, and a rejected
+// message changes nothing.
 //
-// Input: messages one after the other, each a byte that says of which call it is, two bytes of its
-// length (the low one first), and its bytes.
+// Input: a sequence of messages.  Each is a byte that selects the call, two bytes with the length
+// (low byte first), and the message's bytes.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kNow = 1780315200;
 
-// The next message, taken off `input`.
+// Removes the next message from the front of `input`.
 std::string_view Next(std::string_view& input, uint8_t& call) {
   call = static_cast<uint8_t>(input[0]);
   const size_t size = input.size() < 3 ? 0
@@ -39,7 +39,7 @@ std::optional<Message> Parse(std::string_view bytes) {
   return message;
 }
 
-// Whether the session took it.  `resync` is the last one that began.
+// Returns whether the session accepted a change.  `resync` is the resync that began last.
 bool Send(Session& session, uint8_t call, std::string_view bytes, uint64_t& resync) {
   switch (call % 8) {
     case 0:
@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     EBB_CHECK(session.cluster().version() == version + (taken ? 1 : 0));
     const auto after = session.questions().Plan(question, std::nullopt);
     if (taken) continue;
-    // A first resync that begins: the cluster may come in part from here on.
+    // The first resync has begun: from here on the cluster may be incomplete.
     if (absl::IsUnavailable(after.status())) continue;
     EBB_CHECK(after.ok() == before.ok());
     EBB_CHECK(!after.ok() || after->plan() == before->plan());

@@ -1,8 +1,8 @@
-// The snapshot against its twin: the input is a program.  Its first bytes make the
-// cluster, the rest are operations, among them forks up to ten deep and copies that
-// go their own way.  After each the totals must agree, at the end everything.
+// The snapshot against its twin: the input is a program.  Its first bytes make the cluster.  The
+// others are operations, including forks up to ten deep and copies that change independently.
+// After each operation the totals must be equal, and at the end everything.
 //
-// At most 2,000 operations: more would only repeat states of so small a cluster.
+// At most 2,000 operations: more would only repeat the states of such a small cluster.
 
 #include <array>
 #include <cstddef>

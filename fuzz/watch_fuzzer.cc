@@ -1,6 +1,6 @@
-// A watch: whatever its bytes are, and in whichever pieces they come, reading them ends; no
-// document is larger than the limit; what a batch refuses leaves it as it was; and the live
-// snapshot of what was taken is what an import of the objects gives.
+// A watch: reading ends whatever the bytes are and in whatever pieces they arrive; no document is
+// larger than the limit; a rejected object leaves a batch unchanged; and the live snapshot of the
+// accepted objects equals the one that an import of them gives.
 //
 // The first byte is the size of the pieces; 0: all bytes at once.
 
@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kDocumentBytesMax = 4096;
 
-// Carries out what an event says, if it can.
+// Applies an event, if it is valid.
 void Take(const WatchEvent& event, ChangeBatch& batch, LiveSnapshot& live) {
   const size_t before = batch.changes().size();
   const absl::Status put = event.type == WatchEvent::Type::kDeleted ? batch.DeleteJson(event.object)
@@ -38,7 +38,7 @@ void Take(const WatchEvent& event, ChangeBatch& batch, LiveSnapshot& live) {
   batch.Clear();
 }
 
-// Every event that is whole.
+// Applies all complete events.
 void Drain(WatchStream& stream, size_t bytes, ChangeBatch& batch, LiveSnapshot& live) {
   for (size_t calls = 0;; ++calls) {
     if (calls > bytes + 1) Hold("a stream tells more than it was given");

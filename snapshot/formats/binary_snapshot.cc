@@ -30,7 +30,7 @@ using objects::KeyValues;
 using objects::ResourceList;
 using objects::Text;
 
-// These fail when objects.h gains a field, which belongs in the functions below.
+// These assertions fail when objects.h gains a field; the functions below must handle the field.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "store the new field here");
 static_assert(sizeof(objects::Node) == 360, "store the new field here");
@@ -39,16 +39,17 @@ static_assert(sizeof(objects::Pod) == 840, "store the new field here");
 
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);
 constexpr uint32_t kVersion = 2;
-constexpr uint32_t kUncheckedVersion = 1;  // Without checksums.
+constexpr uint32_t kUncheckedVersion = 1;  // Has no checksums.
 constexpr size_t kChunkBytes = size_t{256} << 10;
-// A longer chunk means a damaged file; its length would be allocated before it is checked.
+// A longer chunk means a damaged file.  Without the limit its length would be allocated before
+// the checksum is verified.
 constexpr size_t kChunkBytesMax = size_t{1} << 30;
 
 uint64_t Checksum(std::string_view bytes, uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
-// Numbers stand in files with their lowest byte first.
+// Numbers in files are little-endian.
 template <typename Number>
 void AppendFixed(Number value, std::string& to) {
   for (size_t i = 0; i < sizeof(value); ++i) to += static_cast<char>(value >> (8 * i) & 0xff);
@@ -72,10 +73,10 @@ using Ids = google::protobuf::RepeatedField<uint32_t>;
 // Turns structs into messages and texts into numbers.
 class Encoder {
  public:
-  // `chunk` takes the texts that are new.
+  // The number of `text`; a new text is added to `chunk`.
   uint32_t Id(Text text) {
     if (text.empty()) return 0;
-    // A key is made only for a new text: look-ups take the view.
+    // Looks up with the view; a std::string is made only for a new text.
     const auto found = ids_.find(Absl(text));
     if (found != ids_.end()) return found->second;
     const std::string& kept = kept_.emplace_back(text);
@@ -322,7 +323,7 @@ class Encoder {
   }
 
   wire::SnapshotChunk chunk;
-  size_t bytes = 0;  // About as many as the chunk will take.
+  size_t bytes = 0;  // Estimated size of the chunk.
 
  private:
   void PutPodSpec(const objects::Pod& from, wire::Pod& to) {
@@ -512,13 +513,13 @@ class Encoder {
 // ---------------------------------------------------------------------------
 // Reading
 
-// Turns messages into structs and numbers into texts.  A number that is in no
-// table, or a list of odd length, clears ok().
+// Turns messages into structs and numbers into texts.  A number outside its table, or a list of
+// odd length, makes ok() false.
 class Decoder {
  public:
   bool ok() const { return ok_; }
 
-  // False if one of them is not UTF-8.
+  // Returns false if one of the chunk's strings is not UTF-8.
   bool AddStrings(const wire::SnapshotChunk& chunk) {
     size_t size = 0;
     for (const std::string& each : chunk.strings()) size += each.size();
@@ -796,7 +797,7 @@ class Decoder {
     if (from.has_start_time()) to.start_time = from.start_time();
     to.unready = from.unready();
     to.resize_infeasible = from.resize_infeasible();
-    // A later ebb may know more than this one: what it says is as if it were not recorded.
+    // A newer ebb may write values that this one does not know; they count as not recorded.
     constexpr auto kLast = static_cast<uint32_t>(objects::Scheduling::kOther);
     if (from.scheduling() <= kLast) to.scheduling = objects::Scheduling(from.scheduling());
     for (const wire::ContainerStatus& each : from.container_statuses()) {
@@ -921,9 +922,8 @@ class Decoder {
   std::vector<Text> table_;
 };
 
-// Calls `visit` with the struct of objects.h that is of the message's kind, as a type, and
-// the message.
-// False: the object has no kind.
+// Calls `visit` with the message's struct in objects.h, as a type, and the message.  Returns
+// false if the object has no kind.
 template <typename Visit>
 bool VisitMessage(const wire::Object& object, Visit&& visit) {
   switch (object.object_case()) {
@@ -987,7 +987,7 @@ bool VisitMessage(const wire::Object& object, Visit&& visit) {
   return false;
 }
 
-// What an ObjectRef of a struct points to: storage objects are one type.
+// What an ObjectRef to a Struct points to: all storage objects share one variant type.
 template <typename Struct>
 using Holder = std::conditional_t<std::is_constructible_v<objects::StorageObject, Struct>,
                                   objects::StorageObject, Struct>;
@@ -1063,7 +1063,7 @@ class FileReader {
     return Next(chunk);
   }
 
-  // The length that stands here; that many bytes follow it.
+  // Reads a message's length, and checks that as many bytes follow.
   absl::StatusOr<uint32_t> Length() {
     if (bytes_.size() - at_ < sizeof(uint32_t)) return Error("is cut off");
     const uint32_t length = Fixed<uint32_t>(bytes_.substr(at_));
@@ -1154,7 +1154,7 @@ class FileReader {
   ImportStats& stats_;
   Decoder decoder_;
   bool checked_ = true;
-  uint64_t checksum_ = 0;  // Of what was read so far.
+  uint64_t checksum_ = 0;  // Over everything read so far.
   size_t at_ = 0;
   uint64_t index_ = 0;
 };
@@ -1173,7 +1173,7 @@ class BinarySnapshotWriter::Impl {
     encoder_.Put(object, entry);
     if (entry.has_controller()) entry.mutable_controller()->set_pods_ready(pods_ready);
     if (entry.has_node()) entry.mutable_node()->set_heartbeat_time(heartbeat_time);
-    encoder_.bytes += 200;  // About what an object takes beside its texts.
+    encoder_.bytes += 200;  // Roughly an object's size without its texts.
     ++objects_;
     return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
   }
@@ -1227,7 +1227,7 @@ class BinarySnapshotWriter::Impl {
   Output output_;
   Encoder encoder_;
   bool started_ = false;
-  uint64_t checksum_ = 0;  // Of what was written so far.
+  uint64_t checksum_ = 0;  // Over everything written so far.
   uint64_t objects_ = 0;
   std::string buffer_;
 };
@@ -1268,7 +1268,7 @@ absl::Status BinarySnapshotWriter::OnUnevaluated(const Unevaluated& object) {
 absl::Status BinarySnapshotWriter::Finish() { return impl_->Finish(); }
 
 // ---------------------------------------------------------------------------
-// One object
+// A single object
 
 std::string PackObject(const objects::ObjectRef& object) {
   Encoder encoder;

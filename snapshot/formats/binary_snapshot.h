@@ -1,12 +1,12 @@
-// ebb's own snapshot file: what an import read, small and quick to read again.
-// The format is that of wire/snapshot.proto.
+// ebb's own snapshot file: a compact copy of the objects that an import read, quick to read
+// again.  wire/snapshot.proto defines the format.
 //
-// A snapshot gives back the objects that made it, in their order, field by field;
-// what was ignored on the way in is not in it.
+// Reading a snapshot gives the objects that were written, in the same order, field by field.
+// Fields and objects that the import ignored are not in the file.
 //
-// Every byte is under a checksum (XXH3-64, one a chunk, each chained to the one before),
-// so that a file that differs from what was written in any bit is refused.  A chunk is
-// checked before its objects are handed over.
+// Checksums (XXH3-64, one per chunk, each chained to the one before) cover every byte, so that a
+// file in which any bit has changed is rejected.  A chunk's checksum is verified before its
+// objects are handed over.
 
 #ifndef EBB_SNAPSHOT_FORMATS_BINARY_SNAPSHOT_H_
 #define EBB_SNAPSHOT_FORMATS_BINARY_SNAPSHOT_H_
@@ -24,29 +24,29 @@
 
 namespace ebb {
 
-// Whether a file starts as a binary snapshot does.
+// Whether `bytes`, a file's content, starts as a binary snapshot does.
 bool IsBinarySnapshot(std::string_view bytes);
 
 enum class SnapshotVersions : uint8_t {
-  kChecked,       // Those with checksums.
-  kUncheckedToo,  // Also version 1, of bytes that something else vouches for.
+  kChecked,       // Only versions with checksums.
+  kUncheckedToo,  // Also version 1, for bytes whose integrity is ensured elsewhere.
 };
 
-// Reads a whole file.  `name` stands for it in errors: cut off, damaged, of another
+// Reads a whole file.  `name` is the file's name in errors: truncated, damaged, of an unknown
 // version, a text that is not UTF-8.
 // Cost: one copy of each distinct text; the rest is decoded chunk by chunk.
 absl::Status ReadBinarySnapshot(std::string_view name, std::string_view bytes, ObjectSink& sink,
                                 ImportStats& stats,
                                 SnapshotVersions versions = SnapshotVersions::kChecked);
 
-// A sink that writes what it is given.
+// A sink that writes a binary snapshot of the objects it receives.
 //
-// Call Finish() once, after the last object; a file without is refused as cut off.
-// Memory: every distinct text, and a chunk of some hundred kilobytes.
+// Call Finish() once, after the last object; readers reject a file without it as truncated.
+// Memory: every distinct text, and one chunk of some hundred kilobytes.
 // Threads: one thread at a time.
 class BinarySnapshotWriter : public ObjectSink {
  public:
-  // Takes the next bytes of the file; what it returns comes back from the calls.
+  // Receives the next bytes of the file.  An error that it returns is returned by the writer.
   using Output = std::function<absl::Status(std::string_view bytes)>;
 
   explicit BinarySnapshotWriter(Output output);
@@ -58,11 +58,11 @@ class BinarySnapshotWriter : public ObjectSink {
   absl::Status OnController(const objects::Controller& controller) override;
   absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
-  // Empty lists are kept: they say that the cluster has none of the kind.
+  // Keeps empty lists: they record that the cluster has no object of the kind.
   absl::Status OnList(std::string_view kind, uint64_t items) override;
   absl::Status OnUnevaluated(const Unevaluated& object) override;
-  // How many pods of a controller are ready and when a node's kubelet last wrote its status are
-  // kept, for judging the snapshot.
+  // Keeps how many pods of a controller are ready, and when a node's kubelet last wrote its
+  // status: both are used to judge the quality of the input.
   void OnAside(const Aside& aside) override;
 
   absl::Status Finish();
@@ -70,16 +70,17 @@ class BinarySnapshotWriter : public ObjectSink {
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
-  // Of the object that comes next.
+  // For the next object; set by OnAside().
   int64_t pods_ready_ = 0;
   int64_t heartbeat_time_ = 0;
 };
 
-// One object by itself, for keeping it in memory: as in a chunk of a file, without checksum.
+// Packs one object for keeping it in memory: encoded as in a chunk of a file, without checksum.
 // Equal objects give equal bytes.
 std::string PackObject(const objects::ObjectRef& object);
 
-// What PackObject packed.  REQUIRES: it did; other bytes are a bug.
+// An object decoded from PackObject()'s bytes.  REQUIRES: `packed` was returned by PackObject();
+// any other bytes fail a check.
 class UnpackedObject {
  public:
   explicit UnpackedObject(std::string_view packed);
@@ -87,7 +88,7 @@ class UnpackedObject {
   UnpackedObject(UnpackedObject&&) noexcept;
   UnpackedObject& operator=(UnpackedObject&&) noexcept;
 
-  // Lives, and its texts live, as long as this does; `packed` need not.
+  // The object and its texts live as long as this does; `packed` need not.
   [[nodiscard]] const objects::ObjectRef& ref() const;
 
  private:

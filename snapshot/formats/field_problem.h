@@ -1,12 +1,12 @@
-// FieldProblem: what is wrong with a field of an object, with the field's path in front
-// ("spec.nodeName: 5 is not a string").  The walkers over JSON and over protobuf
-// (json_fields.h, proto_fields.h) are FieldProblems, so that both say the same.
+// FieldProblem: what is wrong with a field of an object, preceded by the field's path
+// ("spec.nodeName: 5 is not a string").  The walkers over JSON and protobuf (json_fields.h,
+// proto_fields.h) derive from it, so that both report the same errors.
 //
-// Every reader of a field returns false on the first problem, and its callers return false in
-// turn.  On the way out each level puts its name in front, so that the path of an error
-// (spec.containers[2].resources.requests.cpu) costs nothing where there is none.
+// Every function that reads a field returns false on the first problem, and its callers return
+// false in turn.  On the way out each level prepends its name, so that building the path
+// (spec.containers[2].resources.requests.cpu) costs nothing when there is no error.
 //
-// Threads: none of its own; one thread at a time.
+// Threads: one thread at a time.
 
 #ifndef EBB_SNAPSHOT_FORMATS_FIELD_PROBLEM_H_
 #define EBB_SNAPSHOT_FORMATS_FIELD_PROBLEM_H_
@@ -29,13 +29,14 @@ class FieldProblem {
  public:
   using Text = objects::Text;
 
-  // Records what is wrong with the value at hand.
+  // Records what is wrong with the current value.  Returns false, as all functions here that
+  // record a problem do.
   bool Fail(std::string problem) {
     problem_ = std::move(problem);
     of_document_ = false;
     return false;
   }
-  // The same, with the path of what is wrong below the value at hand (".name").
+  // Records a problem below the current value; `path` leads from there to it (".name").
   bool FailAt(std::string_view path, std::string problem) {
     path_.assign(path);
     return Fail(std::move(problem));
@@ -53,7 +54,7 @@ class FieldProblem {
     of_document_ = false;
   }
 
-  // Puts a member's name, or an element's index, before the path; false.
+  // Prepends a member's name, or an element's index, to the path.
   bool In(Text key) {
     if (!of_document_) path_ = absl::StrCat(".", Absl(key), path_);
     return false;
@@ -63,7 +64,7 @@ class FieldProblem {
     return false;
   }
 
-  // A problem of the text as a whole, which no path leads to.
+  // Records a problem of the whole text, which has no path.
   bool FailDocument(std::string problem) {
     problem_ = std::move(problem);
     of_document_ = true;
@@ -71,14 +72,15 @@ class FieldProblem {
   }
   bool of_document() const { return of_document_; }
 
-  // Whether `number`, shown as `token`, is one that the API's type holds.
+  // Whether `number` is in the range of its API type.  `token` is the number as the error quotes
+  // it.
   bool CheckRange(int64_t number, Text token, int64_t least, int64_t most) {
     if (number >= least && number <= most) return true;
     return Fail(
         absl::StrCat(Quote(token), number < 0 && least == 0 ? " is negative" : " is out of range"));
   }
 
-  // A quantity of what is counted in `unit`; not below zero.
+  // Parses a quantity, measured in `unit`; rejects negative ones.
   bool AmountOf(Text text, QuantityUnit unit, ExactQuantity& amount) {
     ExactQuantity parsed;
     const QuantityError error = ParseQuantity(text, unit, parsed);
@@ -88,7 +90,7 @@ class FieldProblem {
     return true;
   }
 
-  // Text for a message: one line, not too long, cut between characters.
+  // Text for a message: one line, at most kShown bytes, cut between characters.
   static std::string Quote(Text token) {
     bool cut = false;
     token = Shortened(token, cut);

@@ -1,6 +1,6 @@
-// FormError: an error about a text as a whole, not about an object that ebb reads in it: the text
-// is broken, or it has a form that ebb does not read.  Such a file of a folder does not end
-// reading where it cannot matter (read_input.h).
+// FormError: an error about a text as a whole, not about one of its objects: the text is broken,
+// or ebb does not read its form.  In a folder, such a file stops the import only where it may
+// hold objects that matter (read_input.h).
 //
 // Threads: pure functions.
 
@@ -15,20 +15,20 @@
 namespace ebb {
 
 struct FormError {
-  // Neither JSON nor YAML, or cut off, damaged, empty.  Else well formed, and nothing that ebb
-  // reads.
+  // The text is neither JSON nor YAML, or is truncated, damaged or empty.  Otherwise it is well
+  // formed, but of a form that ebb does not read.
   bool broken = false;
-  // It seems to hold objects that ebb needs: a Table, Go-internal JSON.
+  // The text seems to hold objects that ebb needs, for example as a table or as Go-internal JSON.
   bool matters = false;
 };
 
 // An InvalidArgument that FormErrorOf() recognises.
 absl::Status MakeFormError(const FormError& what, std::string_view message);
 
-// The same of a broken text: "NAME: PROBLEM".
+// FormError of a broken text; the message is "NAME: PROBLEM".
 absl::Status BrokenText(std::string_view name, std::string_view problem);
 
-// nullopt: the status is no error of this kind.
+// Returns nullopt if the status is not a FormError.
 std::optional<FormError> FormErrorOf(const absl::Status& status);
 
 }  // namespace ebb

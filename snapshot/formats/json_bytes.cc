@@ -11,7 +11,7 @@ std::string BytePosition(std::string_view text, uint64_t byte) {
   if (byte > text.size() || text.empty()) return position;
   const std::string_view before = text.substr(0, byte);
   const auto lines = std::count(before.begin(), before.end(), '\n');
-  const size_t line_start = before.rfind('\n') + 1;  // 0 if there is none: npos + 1.
+  const size_t line_start = before.rfind('\n') + 1;  // 0 in the first line, as npos + 1 is 0.
   absl::StrAppend(&position, ", line ", lines + 1, ", column ", byte - line_start + 1);
   return position;
 }

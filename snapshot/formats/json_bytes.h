@@ -1,4 +1,4 @@
-// JSON as bytes: what must follow it, and how errors name a place in it.
+// JSON as bytes: the padding it needs, and how errors name a position in it.
 
 #ifndef EBB_SNAPSHOT_FORMATS_JSON_BYTES_H_
 #define EBB_SNAPSHOT_FORMATS_JSON_BYTES_H_
@@ -10,11 +10,11 @@
 
 namespace ebb {
 
-// Readable bytes that must follow the text.
+// How many readable bytes must follow a JSON text; simdjson reads past its end.
 inline constexpr size_t kJsonPadding = 64;
 
-// "byte 120, line 4, column 7", all but the byte counted from 1; the byte alone where
-// `text`, in which it is counted, is not at hand.  Cost: reads the text up to there.
+// "byte 120, line 4, column 7".  The byte counts from 0, line and column from 1.  Returns only
+// "byte 120" if `text` is empty or shorter than that.  Cost: reads `text` up to the byte.
 std::string BytePosition(std::string_view text, uint64_t byte);
 
 }  // namespace ebb

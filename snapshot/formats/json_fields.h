@@ -1,18 +1,18 @@
-// JsonFields walks one JSON object and hands out typed fields; object_fields.h, which knows
-// Kubernetes' fields, is written with it.  Internal to snapshot/formats/: it is the one header
-// that shows simdjson.
+// JsonFields walks one JSON object and returns typed fields.  object_fields.h, which knows
+// Kubernetes' fields, is written against it.  Internal to snapshot/formats/: no other header
+// includes simdjson.
 //
-// How it works: simdjson finds the tokens of the object (its "stage 1", which uses vectors
-// and checks that all is UTF-8); the walk goes from token to token.  A value that nobody
-// asks for is skipped by counting braces.
+// How it works: simdjson finds the tokens of the object (its "stage 1", which uses vector
+// instructions and checks that the text is UTF-8); the walk goes from token to token.  A value
+// that is not asked for is skipped by counting braces.
 //
 // Errors:  see field_problem.h.
-// Order:   values are read in the order of the text, which the walk gives by itself.
-// Absent:  null members and elements are passed over, as if they were not there.
-// Text:    views into the object's own bytes; into the arena where an escape had to
-//          be resolved.
-// Cost:    one step per JSON token; nothing is allocated per field.
-// Threads: none of its own; one thread at a time.
+// Order:   values are read in the order of the text.
+// Absent:  members and elements that are null are skipped, as if they were absent.
+// Text:    views into the object's own bytes, or into the arena where an escape had to be
+//          resolved.
+// Cost:    one step per JSON token; no allocation per field.
+// Threads: one thread at a time.
 
 #ifndef EBB_SNAPSHOT_FORMATS_JSON_FIELDS_H_
 #define EBB_SNAPSHOT_FORMATS_JSON_FIELDS_H_
@@ -44,7 +44,7 @@ class JsonFields : public FieldProblem {
  public:
   using Key = Text;  // A member's name.
 
-  // A member's or element's value: the token that it starts with.
+  // A member's or element's value, identified by its first token.
   class Value {
    private:
     friend class JsonFields;
@@ -52,8 +52,8 @@ class JsonFields : public FieldProblem {
     size_t token_;
   };
 
-  // Starts on `object`, which kJsonPadding readable bytes follow.  Resolved escapes go
-  // to `arena`.
+  // Starts on `object`, which must be followed by kJsonPadding readable bytes.  Resolved escapes
+  // are stored in `arena`.
   bool Open(std::string_view object, TextArena& arena) {
     begin_ = object.data();
     size_ = object.size();
@@ -62,7 +62,7 @@ class JsonFields : public FieldProblem {
     Rewind();
     if (capacity_ < size_) {
       capacity_ = std::max(2 * size_, size_t{4096});
-      constexpr size_t kNesting = 1;  // Only simdjson's own second stage looks at it.
+      constexpr size_t kNesting = 1;  // Only simdjson's second stage, which is not run, uses it.
       if (simdjson::get_active_implementation()->create_dom_parser_implementation(
               capacity_, kNesting, stage1_) != simdjson::SUCCESS) {
         capacity_ = 0;
@@ -77,14 +77,14 @@ class JsonFields : public FieldProblem {
     return true;
   }
 
-  // Back to the start of the object that Open() was given.
+  // Goes back to the start of the object that was passed to Open().
   void Rewind() {
     next_ = 0;
     escape_ = begin_;
     Clear();
   }
 
-  // Calls field(key, value) for each member that is not null.
+  // Calls field(key, value) for each member that is not null.  `field` returns false to stop.
   template <typename Field>
   bool Members(Field&& field) {
     Value top(0);
@@ -118,7 +118,7 @@ class JsonFields : public FieldProblem {
     }
   }
 
-  // Calls element(value) for each element that is not null.
+  // Calls element(value) for each element that is not null.  `element` returns false to stop.
   template <typename Element>
   bool Elements(Value& value, Element&& element) {
     size_t at = value.token_;
@@ -154,7 +154,7 @@ class JsonFields : public FieldProblem {
     return true;
   }
 
-  // A whole number; `least` and `most` are what the API's type holds.
+  // A whole number; `least` and `most` are the limits of the API's type.
   bool Int(Value& value, int64_t& number, int64_t least = std::numeric_limits<int64_t>::min(),
            int64_t most = std::numeric_limits<int64_t>::max()) {
     const Text token = Token(value);
@@ -170,13 +170,13 @@ class JsonFields : public FieldProblem {
     return true;
   }
 
-  // An int32 field that the API does not let go below `least`.
+  // An int32 field for which the API's lower limit is `least`.
   bool Int32(Value& value, int64_t& number, int64_t least = std::numeric_limits<int32_t>::min()) {
     return Int(value, number, least, std::numeric_limits<int32_t>::max());
   }
 
-  // A quantity of what is counted in `unit`, as a string or a bare number; not
-  // below zero.  One beyond int64 is kUncountable.
+  // A quantity, measured in `unit`, as a string or a bare number; not negative.  A quantity that
+  // exceeds int64 is kUncountable.
   bool Amount(Value& value, QuantityUnit unit, ExactQuantity& amount) {
     const Text token = Token(value);
     Text text = token;
@@ -201,27 +201,27 @@ class JsonFields : public FieldProblem {
     return true;
   }
 
-  // What a pod's spec says as a whole.
+  // Digest of a pod's whole spec (spec_digest.h).
   static uint64_t SpecDigest(std::string_view spec) { return DigestOfJsonSpec(spec); }
-  // The object from a value on.
+  // The object's text from the start of `value` to the object's end.
   Text From(const Value& value) const {
     const size_t at = tokens_[value.token_];
     return {begin_ + at, size_ - at};
   }
 
-  // Whether the text is no JSON, where all else would be a wrong field.
+  // Whether the last error is that the text is not JSON, rather than that a field is wrong.
   bool malformed() const { return of_document(); }
-  // Where it stops being JSON, counted from the start of the object; -1: unknown.
+  // Where the text stops being JSON, in bytes from the start of the object; -1: unknown.
   int64_t malformed_at() const { return malformed_at_; }
 
  private:
-  // Bytes at which no value starts.
+  // Bytes that cannot begin a value.
   static constexpr auto kCloses = [] {
     std::array<bool, 256> table{};
     for (const char c : {',', ':', '}', ']'}) table[static_cast<uint8_t>(c)] = true;
     return table;
   }();
-  // By how much a token takes one deeper.
+  // How a token changes the nesting depth.
   static constexpr auto kDepth = [] {
     std::array<int, 256> table{};
     table['{'] = table['['] = 1;
@@ -237,17 +237,17 @@ class JsonFields : public FieldProblem {
     return true;
   }
 
-  // Past the value that starts at a token.
+  // The first token after the value that starts at token `at`.
   size_t Skip(size_t at) const {
     int depth = kDepth[static_cast<uint8_t>(First(at))];
     while (depth > 0 && ++at < token_count_) depth += kDepth[static_cast<uint8_t>(First(at))];
     return at + 1;
   }
 
-  // A token without the blanks behind it.
+  // A token without the blanks that follow it.
   Text TokenAt(size_t at) const {
     const char* const first = begin_ + tokens_[at];
-    // simdjson puts the size of the text behind the last token.
+    // After the last token, simdjson stores the size of the text.
     const char* end = begin_ + tokens_[at + 1];
     while (end - first > 1 && static_cast<unsigned char>(end[-1]) <= ' ') --end;
     return {first, static_cast<size_t>(end - first)};
@@ -256,11 +256,11 @@ class JsonFields : public FieldProblem {
 
   bool IsNull(size_t at) const { return First(at) == 'n' && TokenAt(at) == "null"; }
 
-  // The string whose opening quote is the token.
+  // The string that starts at token `at`, which is its opening quote.
   bool StringAt(size_t at, Text& text) {
     const char* const first = begin_ + tokens_[at] + 1;
     const char* end = begin_ + tokens_[at + 1] - 1;
-    while (end >= first && *end != '"') --end;  // Over blanks.
+    while (end >= first && *end != '"') --end;  // Skip blanks after the closing quote.
     if (end < first) return Malformed(at, "a string does not end");
     text = Text(first, static_cast<size_t>(end - first));
     if (end <= escape_) return true;
@@ -278,7 +278,7 @@ class JsonFields : public FieldProblem {
     const simdjson::ondemand::raw_json_string raw(reinterpret_cast<const uint8_t*>(text.data()));
     uint8_t* next = arena_->Room(text.size() + simdjson::SIMDJSON_PADDING);
     const size_t at = static_cast<size_t>(text.data() - begin_);
-    // The parser never parses; it has to have its tables.
+    // This parser only resolves escapes, but needs its tables for that.
     if (parser_.capacity() == 0) {
       if (const auto error = parser_.allocate(1, 1))
         return NotJson(at, simdjson::error_message(error));
@@ -290,7 +290,7 @@ class JsonFields : public FieldProblem {
     return true;
   }
 
-  // The text has no tokens to walk.
+  // The text could not be split into tokens.
   bool Unreadable(simdjson::error_code error) {
     if (error == simdjson::UTF8_ERROR) {
       malformed_at_ = static_cast<int64_t>(FirstInvalidUtf8({begin_, size_}));
@@ -318,15 +318,15 @@ class JsonFields : public FieldProblem {
   }
 
   std::unique_ptr<simdjson::internal::dom_parser_implementation> stage1_;
-  size_t capacity_ = 0;                // Bytes that stage1_ can take.
+  size_t capacity_ = 0;                // Bytes for which stage1_ has room.
   simdjson::ondemand::parser parser_;  // Resolves escapes.
   const char* begin_ = nullptr;
   size_t size_ = 0;
   const uint32_t* tokens_ = nullptr;  // Offset of each.
   size_t token_count_ = 0;
-  size_t next_ = 0;  // Past the container that was walked last.
-  // The first backslash behind what was read last, or the object's end: most texts are
-  // known to have none without being looked at.
+  size_t next_ = 0;  // The token after the container that was walked last.
+  // The first backslash at or after the text that was read last, or the object's end.  A text
+  // that ends before it has no escapes, and is not searched for any.
   const char* escape_ = nullptr;
   TextArena* arena_ = nullptr;
   int64_t malformed_at_ = -1;

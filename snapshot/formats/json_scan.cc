@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Highway includes this file once more for each target but the last.
+// Highway includes this file again for each target except the last.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "snapshot/formats/json_scan.cc"
 #include "base/vector_ways.h"
@@ -28,10 +28,10 @@ struct Masks {
   uint64_t close = 0;  // } or ]
 };
 
-// The bits of one vector's mask.
+// The mask of one vector, as bits.
 template <class D>
 HWY_INLINE uint64_t BitsOf(D d, hn::Mask<D> mask) {
-  // As many bytes as are written, so that they stay in a register.
+  // The type has exactly as many bytes as StoreMaskBits writes, so that it stays in a register.
   using Bits = hwy::UnsignedFromSize<hn::MaxLanes(d) < 16 ? 1 : hn::MaxLanes(d) / 8>;
   Bits bits = 0;
   hn::StoreMaskBits(d, mask, reinterpret_cast<uint8_t*>(&bits));
@@ -44,7 +44,7 @@ HWY_INLINE Masks Classify(const char* block) {
   Masks masks;
   for (size_t i = 0; i < kBlock; i += hn::MaxLanes(d)) {
     const auto part = hn::LoadU(d, bytes + i);
-    // Bit 5 is all that [ and {, ] and } differ in.
+    // [ and {, and ] and }, differ in bit 5 only.
     const auto folded = hn::Or(part, hn::Set(d, 0x20));
     masks.backslash |= BitsOf(d, hn::Eq(part, hn::Set(d, '\\'))) << i;
     masks.quote |= BitsOf(d, hn::Eq(part, hn::Set(d, '"'))) << i;
@@ -54,23 +54,21 @@ HWY_INLINE Masks Classify(const char* block) {
   return masks;
 }
 
-// Bit i is the parity of bits 0..i, so set from an opening quote on, up to its closing
-// one.
+// Bit i is the parity of bits 0..i: set from an opening quote up to, but not at, its closing one.
 HWY_INLINE uint64_t QuoteParity(uint64_t bits) {
 #if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  // A carry-less product with all ones.
+  // A carry-less multiplication by all ones.
   const hn::FixedTag<uint64_t, 2> d;
   return hn::GetLane(hn::CLMulLower(hn::Set(d, bits), hn::Set(d, ~uint64_t{0})));
-#else  // An arm64 processor need not have that product.
+#else  // Not every arm64 processor has that instruction.
   for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
   return bits;
 #endif
 }
 
-// The bytes that a backslash escapes.  `carry` is 1 where the block before ended
-// in a backslash that escapes.  Odd runs of backslashes escape what follows them:
-// the addition carries through each run that starts on an odd bit.  (The scheme
-// is simdjson's.)
+// The bytes that a backslash escapes.  `carry` is 1 if the block before ended in a backslash that
+// escapes the first byte of this one.  An odd run of backslashes escapes the byte that follows
+// it: the addition carries through each run that starts on an odd bit.  (simdjson's scheme.)
 HWY_INLINE uint64_t Escaped(uint64_t backslash, uint64_t& carry) {
   if (backslash == 0) {
     const uint64_t escaped = carry;
@@ -86,10 +84,10 @@ HWY_INLINE uint64_t Escaped(uint64_t backslash, uint64_t& carry) {
   return (kEven ^ (even_runs << 1)) & follows;
 }
 
-// Depth while walking a container, a block at a time.
+// Tracks the depth while a container is read, one block at a time.
 class DepthCounter {
  public:
-  // The index just past the brace that brings the depth to zero, or kBlock + 1.
+  // The index just after the brace that brings the depth to zero, or kBlock + 1.
   HWY_INLINE size_t Feed(const char* block) {
     Masks masks = Classify(block);
     const uint64_t quotes = masks.quote & ~Escaped(masks.backslash, escape_carry_);
@@ -98,7 +96,7 @@ class DepthCounter {
     masks.open &= ~in_string;
     masks.close &= ~in_string;
     const int64_t closes = std::popcount(masks.close);
-    if (depth_ > closes) {  // Cannot come to zero within this block.
+    if (depth_ > closes) {  // The depth cannot reach zero within this block.
       depth_ += std::popcount(masks.open) - closes;
       return kBlock + 1;
     }

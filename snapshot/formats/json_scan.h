@@ -1,15 +1,15 @@
 // Finds where JSON values end, without looking into them.
 //
-// read_json.cc cuts a dump of any size into its objects with these and hands each
-// object to simdjson, so that memory follows the largest object, not the file.
-// They tell strings from structure and count depth.  Whether the text between the
-// braces is valid JSON is decided by the parser.
+// read_json.cc uses these functions to cut a dump of any size into its objects, and passes each
+// object to simdjson, so that memory use follows the largest object instead of the file.
+// They distinguish strings from structure and count nesting depth.  The parser decides whether
+// the text between the braces is valid JSON.
 //
-// Every function takes a position in [p, end) and returns one in (p, end], or
-// nullptr where the text ends first.
+// Every function takes a position in [p, end) and returns one in (p, end], or nullptr if the text
+// ends first.  SkipBlanks may return `p` itself.
 //
-// Cost: SkipContainer 64 bytes a step, many GB/s, with the widest vectors that the
-// machine has (chosen once, at run time); the others byte by byte.
+// Cost: SkipContainer reads 64 bytes a step, many GB/s, with the widest vectors that the machine
+// has (chosen once, at run time); the others read byte by byte.
 // Threads: pure functions.
 
 #ifndef EBB_SNAPSHOT_FORMATS_JSON_SCAN_H_
@@ -20,25 +20,25 @@
 
 namespace ebb::json_scan {
 
-// Past blanks; `end` if there is nothing else.
+// Skips blanks; returns `end` if nothing else follows.
 const char* SkipBlanks(const char* p, const char* end);
 
-// Past the string whose opening quote is at p.
+// Skips the string whose opening quote is at p.
 const char* SkipString(const char* p, const char* end);
 
-// Past the object or array whose opening brace is at p.
+// Skips the object or array whose opening brace or bracket is at p.
 const char* SkipContainer(const char* p, const char* end);
 
-// The same in each of the ways that this machine knows, the widest vectors first, for
-// tests.  REQUIRES: way < ContainerWays().
+// Skips a container with one given implementation, the one with the widest vectors first.  For
+// tests.  REQUIRES: way < ContainerWays(), the number of implementations on this machine.
 size_t ContainerWays();
 const char* SkipContainer(const char* p, const char* end, size_t way);
 
-// Past any value at p.  A number or literal ends at a comma, brace or blank.
+// Skips any value at p.  A number or literal ends at a comma, brace, bracket or blank.
 const char* SkipValue(const char* p, const char* end);
 
-// Calls `visit(key, value)` with the texts of each member of the object that is all of `text`;
-// the key is as it stands there, without its quotes.  False: it is no JSON.
+// Calls `visit(key, value)` with the texts of each member of the object that makes up `text`.
+// The key is passed with its escapes and without its quotes.  Returns false if `text` is not JSON.
 template <typename Visit>
 bool ForEachMember(std::string_view text, Visit&& visit) {
   const char* const end = text.data() + text.size();

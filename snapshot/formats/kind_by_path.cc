@@ -13,7 +13,7 @@
 namespace ebb {
 namespace {
 
-// A kind, and what files and folders call it beside its own name and its plural.
+// A kind, and what files and folders call it other than its name and plural.
 struct NamedKind {
   KindOfFile kind;
   std::string_view short_name = {};
@@ -38,7 +38,7 @@ constexpr auto kNamedKinds = std::to_array<NamedKind>({
     {{"storage.k8s.io/v1", "CSIDriver", !kIsNamespaced, kIsRead}},
     {{"storage.k8s.io/v1", "VolumeAttachment", !kIsNamespaced, kIsRead}},
     {{"storage.k8s.io/v1", "CSIStorageCapacity", kIsNamespaced, kIsRead}},
-    // Known and passed over.
+    // Known, but skipped.
     {{"apps/v1", "Deployment", kIsNamespaced}},
     {{"apps/v1", "ControllerRevision", kIsNamespaced}},
     {{"batch/v1", "CronJob", kIsNamespaced}},
@@ -98,13 +98,13 @@ KindOfFile KindOfWord(std::string_view part) {
   return found == kNamedKinds.end() ? KindOfFile{} : found->kind;
 }
 
-// v1, v1beta2
+// "v1", "v1beta2", ...
 bool IsApiVersion(std::string_view text) {
   return text.size() > 1 && text[0] == 'v' && absl::ascii_isdigit(text[1]) &&
          std::ranges::all_of(text, [](unsigned char c) { return absl::ascii_isalnum(c); });
 }
 
-// sonobuoy's GROUP_VERSION_RESOURCE; nullptr where the name is of another form.
+// sonobuoy's GROUP_VERSION_RESOURCE; `matches` is false where the name has another form.
 struct QueryName {
   std::string_view group;
   std::string_view resource;
@@ -120,7 +120,7 @@ QueryName QueryNameOf(std::string_view base) {
   return {base.substr(0, before), base.substr(last + 1), true};
 }
 
-// Another group may have a resource of the same name, as metrics.k8s.io has pods.
+// Checks the group, as another group may have a resource of that name: metrics.k8s.io has pods.
 KindOfFile KindOfQuery(const QueryName& query) {
   const KindOfFile kind = KindOfWord(query.resource);
   const size_t slash = kind.api_version.find('/');
@@ -136,7 +136,7 @@ std::string_view WithoutEndings(std::string_view name) {
   return name;
 }
 
-// The last three parts of a path, the last one first.
+// The last three parts of a path, starting with the last.
 std::array<std::string_view, 3> LastParts(std::string_view path) {
   std::array<std::string_view, 3> parts;
   path = WithoutEndings(path);
@@ -148,7 +148,7 @@ std::array<std::string_view, 3> LastParts(std::string_view path) {
   return parts;
 }
 
-// What tells kinds apart.
+// The parts of an object that show which kinds it can have.
 struct KindContent {
   std::string_view name;
   std::string_view namespace_name;

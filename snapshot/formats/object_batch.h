@@ -1,14 +1,14 @@
-// ObjectBatch: objects that were read and not handed over yet, in the order of the
-// text.  Reading fills it, HandOver empties it into a sink; the two may happen on
-// different threads, one after the other.
+// ObjectBatch: objects that were read but not handed over yet, in the order of the text.  Readers
+// fill it, HandOver() empties it into a sink.  The two steps may run on different threads, one
+// after the other.
 //
-// A batch also holds what else reading may find: an object of an ignored kind, an object
-// whose kind only its list can tell, an error.
+// A batch also records objects of ignored kinds, objects whose kind only their list can provide,
+// nested lists, and errors.
 //
-// Ownership: texts point into the JSON that was read, which must live until Clear(),
-//            and into `texts`.
-// Cost:      Clear() keeps the memory of the objects for the next ones.
-// Threads:   one at a time.
+// Ownership: texts point into the JSON that was read, which must live until Clear(), and into
+//            `texts`.
+// Cost:      Clear() keeps the memory of the objects for reuse.
+// Threads:   one thread at a time.
 
 #ifndef EBB_SNAPSHOT_FORMATS_OBJECT_BATCH_H_
 #define EBB_SNAPSHOT_FORMATS_OBJECT_BATCH_H_
@@ -31,10 +31,10 @@
 
 namespace ebb {
 
-// Texts that are not in the input as they are, such as resolved escapes.
+// Storage for texts that do not occur literally in the input, such as resolved escapes.
 class TextArena {
  public:
-  // Room for `size` bytes; Keep() says up to where it was used.
+  // Returns room for `size` bytes.  Call Keep() with the end of what was written.
   uint8_t* Room(size_t size);
   void Keep(uint8_t* end) {
     left_ -= static_cast<size_t>(end - next_);
@@ -52,11 +52,11 @@ class TextArena {
   size_t left_ = 0;
 };
 
-// Objects of one type that are used again and again.
+// Objects of one type, reused from batch to batch.
 template <typename T>
 class Reused {
  public:
-  // The next one, with what it held before.
+  // The next object, with the content of its last use.
   T& Next() {
     if (used_ == objects_.size()) objects_.emplace_back();
     return objects_[used_++];
@@ -66,7 +66,7 @@ class Reused {
   void Clear() { used_ = 0; }
 
  private:
-  std::deque<T> objects_;  // They stay where they are.
+  std::deque<T> objects_;  // A deque: their addresses do not change.
   size_t used_ = 0;
 };
 
@@ -74,16 +74,16 @@ class ObjectBatch {
  public:
   void Clear();
 
-  // --- Filling: what was read, `kind` as errors name it.
+  // --- Filling.  `kind` is how errors name the object's kind.
 
   enum class Type : uint8_t { kNode, kPod, kBudget, kController, kNamespace, kStorage };
-  // The object of this type that was taken last from its list below is complete.
+  // The object that was taken last from the list of `type` below is complete.
   void Add(Type type, std::string_view kind, const ObjectSink::Aside& aside);
   void AddIgnored(std::string_view kind);
-  void AddUnevaluated(const ObjectSink::Unevaluated& object);  // An ignored one that may matter.
+  void AddUnevaluated(const ObjectSink::Unevaluated& object);  // Ignored, but it may matter.
   void AddWithoutKind();
-  void AddList();                     // An item whose kind says that it is a list itself.
-  void AddError(absl::Status error);  // Only the first matters.
+  void AddList();                     // An item that is a list itself, by its kind.
+  void AddError(absl::Status error);  // Only the first error is kept.
 
   Reused<objects::Node> nodes;
   Reused<objects::Pod> pods;
@@ -93,27 +93,27 @@ class ObjectBatch {
   Reused<objects::StorageObject> storage;
   TextArena texts;
 
-  // --- Looking at objects one by one
+  // --- Reading objects one by one
 
   struct Read {
     objects::ObjectRef object;
     ObjectSink::Aside aside;
   };
-  // The entry that was added last; nothing where it is of an ignored kind, of which `ignored` then
-  // says what is known: the kind, and where it may matter the names too.  Errors: what is wrong
-  // with it (Unimplemented: it is a list); it is taken back then, as if it had never been read,
-  // apart from the room that it took.
+  // The entry that was added last.  Returns nullopt if its kind is ignored; `ignored` is then set
+  // to the kind, and to the names too if the object may matter.
+  // Errors: what is wrong with the entry (Unimplemented: it is a list).  The entry is removed, and
+  // only the memory of its object stays in use until Clear().
   absl::StatusOr<std::optional<Read>> Last(ObjectSink::Unevaluated& ignored);
 
   // --- Emptying
 
-  // What a batch leaves to its caller: the position-th entry named no kind, or is a list.
+  // Entries that HandOver() passes to its caller: an object without a kind, or a nested list.
   enum class Left : uint8_t { kWithoutKind, kList };
 
-  // Gives everything to `sink` in order and counts it; `left(what, position)` is called in
-  // its turn for each entry that is not an object.  It must not touch the batch.
-  // Errors: the first one, of an object or of the sink, with `file` and the object's
-  //         name put before the sink's.
+  // Passes everything to `sink` in order and counts it.  Calls `left(what, position)` in turn for
+  // each entry that is not an object; `left` must not touch the batch.
+  // Errors: the first one, of an object or of the sink.  Errors of the sink are preceded by
+  //         `file` and the object's name.
   absl::Status HandOver(std::string_view file, ObjectSink& sink, ImportStats& stats,
                         absl::FunctionRef<absl::Status(Left what, size_t position)> left);
 
@@ -123,22 +123,22 @@ class ObjectBatch {
     What what;
     Type type;
     uint32_t index;         // In the list of its type.
-    std::string_view kind;  // A literal for objects.
+    std::string_view kind;  // For objects, a string literal.
     ObjectSink::Aside aside;
   };
 
   objects::ObjectRef RefOf(const Entry& entry);
 
   std::vector<Entry> entries_;
-  std::vector<ObjectSink::Unevaluated> unevaluated_;  // By Entry::index of kUnevaluated.
+  std::vector<ObjectSink::Unevaluated> unevaluated_;  // Indexed by Entry::index of kUnevaluated.
   absl::Status error_;
 };
 
-// "namespace/name", or the name alone.
+// "namespace/name", or the name alone if the object has no namespace.
 std::string NameOf(const objects::ObjectMeta& meta);
 
-// What a sink said of an object, with the file and, unless it says so itself, the
-// object in front: "pods.json: Pod default/web: occurs twice".
+// A sink's error about an object, preceded by the file and, unless the error already starts with
+// it, the object: "pods.json: Pod default/web: occurs twice".
 absl::Status ObjectError(std::string_view file, std::string_view kind,
                          const objects::ObjectMeta& meta, const absl::Status& error);
 

@@ -1,17 +1,16 @@
-// ObjectFields turns the fields of one Kubernetes object into a struct of objects.h.  It is
-// where a field of Kubernetes is read, for every form: Fields walks the bytes, as JsonFields
-// (json_fields.h) or ProtoFields (proto_fields.h).  So what is read, what is harmless and
-// what makes a pod "not understood" is said once.
+// ObjectFields turns the fields of one Kubernetes object into a struct of objects.h.  It reads
+// each field of Kubernetes for all forms: its parameter Fields walks the bytes, as JsonFields
+// (json_fields.h) or ProtoFields (proto_fields.h) does.  So one place defines what is read, what is
+// harmless and what makes a pod "not understood".
 //
-// Included by the .cc file of each form's reader (object_reader.cc, object_protobuf.cc) and by
-// nothing else: each makes its own copy of these functions, which the compiler then fits to
-// its Fields.
+// Only the .cc files of the two readers (object_reader.cc, object_protobuf.cc) include this file.
+// Each gets its own copy of these functions, which the compiler optimizes for its Fields.
 //
-// Start here to read a further kind: write a Read function, give it a line in the table
-// kKinds, and its fields their numbers in wire/kubernetes.proto.
+// To read another kind: write a Read function, add a line to the table kKinds, and add the field
+// numbers to wire/kubernetes.proto.
 //
 // Rule: fields and defaults of k8s.io/api core/v1, apps/v1, batch/v1, policy/v1, storage/v1,
-//       resource/v1; amounts as resource.Quantity has them.
+//       resource/v1; amounts follow resource.Quantity.
 
 #ifndef EBB_SNAPSHOT_FORMATS_OBJECT_FIELDS_H_
 #define EBB_SNAPSHOT_FORMATS_OBJECT_FIELDS_H_
@@ -44,28 +43,29 @@
 #include "snapshot/objects/volume_ids.h"
 
 namespace ebb {
-namespace {  // A copy for each reader, see above.
+namespace {  // Each reader has its own copy, see above.
 
 using objects::KeyValues;
 using objects::ResourceList;
 using objects::Text;
 
-// The reason of a condition PodScheduled that ebb writes for a pod of which it does not know
-// whether it has one (write_objects.cc).
+// The reason of the condition PodScheduled that ebb writes where it does not know whether the pod
+// has that condition (write_objects.cc).
 constexpr Text kNotRecordedReason = "NotRecorded";
 
-// What ebb writes beside a spec of which it kept only a part (write_objects.cc).
+// The annotation with which ebb writes the digest of a spec of which it kept only a part
+// (write_objects.cc).
 constexpr Text kDigestAnnotation = "ebb/spec-digest";
 
-// Members of a PodSpec that no filter reads, in order.  One that is neither here
-// nor read below may be a constraint that we do not know.
+// Members of a PodSpec that no filter reads, sorted.  A member that is neither listed here nor
+// read below may be a constraint that ebb does not know.
 constexpr auto kHarmlessPodSpec = std::to_array<Text>({
     "activeDeadlineSeconds",
     "automountServiceAccountToken",
     "dnsConfig",
     "dnsPolicy",
     "enableServiceLinks",
-    "evictionResponders",  // Whom an EvictionRequest asks; no scheduler reads it.
+    "evictionResponders",  // Who responds to an EvictionRequest; no scheduler reads it.
     "hostAliases",
     "hostIPC",
     "hostPID",
@@ -75,7 +75,7 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
     "preemptionPolicy",
     "priorityClassName",
     "readinessGates",
-    "runtimeClassName",  // Its restrictions are merged into the pod on admission.
+    "runtimeClassName",  // Admission merges its restrictions into the pod.
     "securityContext",
     "serviceAccount",
     "serviceAccountName",
@@ -85,7 +85,7 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
 });
 static_assert(std::is_sorted(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end()));
 
-// A source that is not here may be one that not every node can mount.
+// Known sources of a volume.  Another source may be one that not every node can mount.
 constexpr auto kVolumeSources = std::to_array<Text>({
     "awsElasticBlockStore",
     "azureDisk",
@@ -147,9 +147,9 @@ constexpr auto kPersistentSources = std::to_array<Text>({
 });
 static_assert(std::is_sorted(kPersistentSources.begin(), kPersistentSources.end()));
 
-// A bit for each member that every object of Kubernetes may have; 0 for all others.
+// A bit for each member that every Kubernetes object may have; 0 for all others.
 uint32_t PartOf(Text key) {
-  // Asked for every member of every object, so the size comes first.
+  // Called for every member of every object, so the quick check of the size comes first.
   const auto is = [&key](const char* part) {
     return std::memcmp(key.data(), part, key.size()) == 0;
   };
@@ -172,8 +172,8 @@ Text GroupOf(Text api_version) {
   return slash == Text::npos ? Text() : api_version.substr(0, slash);
 }
 
-// Of entries with equal names only the last stays, as in a Go map.  Always true.
-// Cost: one comparison an entry if the names ascend, as Kubernetes writes them.
+// Keeps only the last of several entries with equal names, as a Go map does.  Always returns true.
+// Cost: one comparison per entry if the names ascend, as Kubernetes writes them.
 template <typename Entry>
 bool KeepLast(std::vector<Entry>& entries, Text Entry::* name) {
   const auto falls = [name](const Entry& a, const Entry& b) { return a.*name >= b.*name; };
@@ -201,8 +201,8 @@ std::vector<T> Emptied(std::vector<T>& vector) {
   return std::move(vector);
 }
 
-// The functions below make an object new and keep the memory of its lists.  They name
-// every field; a static_assert on the size fails when objects.h gains one.
+// The functions below reset an object and keep the memory of its lists.  They list every field; a
+// static_assert on the size fails when objects.h gains a field.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "empty the new field here");
 static_assert(sizeof(objects::Node) == 360, "empty the new field here");
@@ -236,7 +236,7 @@ void Renew(objects::NodeSelector& selector) {
   selector.terms.clear();
 }
 
-// Its containers and their statuses apart.
+// Leaves out the containers and their statuses.
 void Renew(objects::Pod& pod) {
   Renew(pod.meta);
   pod.node_name = pod.restart_policy = pod.phase = pod.nominated_node_name = {};
@@ -269,7 +269,7 @@ void Renew(objects::Pod& pod) {
   pod.claimed.clear();
 }
 
-// `times` of it, exactly.
+// `quantity` multiplied by `times`, exactly.
 ExactQuantity Times(const ExactQuantity& quantity, int64_t times) {
   if (quantity.amount == kUncountable && times > 0) return quantity;
   const __int128 nanos =
@@ -280,7 +280,7 @@ ExactQuantity Times(const ExactQuantity& quantity, int64_t times) {
           .excess = static_cast<int32_t>(amount * kNanosPerUnit - nanos)};
 }
 
-// The functions that read each kind, over the fields of a form: JsonFields or ProtoFields.
+// The functions that read each kind.  Fields is JsonFields or ProtoFields.
 template <typename Fields>
 class ObjectFields {
  public:
@@ -288,7 +288,7 @@ class ObjectFields {
   Text last_name() const { return meta_ != nullptr ? meta_->name : Text(); }
 
  protected:
-  using Key = typename Fields::Key;  // Compares with a name as a Text does.
+  using Key = typename Fields::Key;  // Can be compared with a name as a Text can.
   using Value = typename Fields::Value;
   using Type = ObjectBatch::Type;
 
@@ -297,7 +297,7 @@ class ObjectFields {
     Text kind;
     bool namespaced;
     ObjectBatch::Type type;
-    // Fills a new object of the batch; false if a field is wrong.
+    // Fills a new object of the batch; returns false if a field is wrong.
     bool (ObjectFields::*read)();
   };
   static const Kind kKinds[];
@@ -308,20 +308,20 @@ class ObjectFields {
     batch_ = &batch;
     meta_ = nullptr;
   }
-  // Reads what fields_ was opened on as an object of this kind, and appends it.
+  // Reads the object that fields_ was opened on as this kind, and appends it to the batch.
   void ReadAs(const Kind& rule, const ObjectPlace& place);
   void FieldError(Text kind, const ObjectPlace& place);
   void StatusError(const ObjectPlace& place);
   static bool IsPartial(Text api_version, Text kind);
   void PartialError(Text kind, Text json, const ObjectPlace& place);
-  // Appends an object of a kind that no decision reads.  One that may matter is named.
+  // Appends an object of a kind that no decision reads; with its name if the object may matter.
   void AddIgnored(Text api_version, Text kind);
   bool IsOddKind(Text api_version, Text kind) {
     std::string problem = KindProblem(api_version, kind);
     return !problem.empty() && !fields_.FailAt(".kind", std::move(problem));
   }
-  // Calls field(key, value) for each member of the whole object.  A member that every object
-  // has may come only once, because readers differ in which of two they take.
+  // Calls field(key, value) for each member of the object.  Rejects an object in which one of the
+  // members that every object has occurs twice, because readers differ in which one they use.
   template <typename Field>
   bool EachPart(Field&& field) {
     uint32_t seen = 0;
@@ -342,7 +342,7 @@ class ObjectFields {
   static std::string Where(const ObjectPlace& place);
   bool CheckNames();
 
-  // --- one kind each
+  // --- A function for each kind
   bool ReadNode();
   bool ReadPod();
   bool ReadPodDisruptionBudget();
@@ -350,7 +350,7 @@ class ObjectFields {
   bool ReadController();
   bool ReadNamespace();
 
-  // --- storage
+  // --- Storage
   bool ReadPersistentVolume();
   bool ReadPersistentVolumeClaim();
   bool ReadStorageClass();
@@ -362,7 +362,7 @@ class ObjectFields {
   bool ReadResourceClaim();
   bool ReadResourceClaimTemplate();
   bool ReadResourceSlice();
-  // --- machines
+  // --- Machines
   bool ReadMachine(Text group);
   bool ReadClusterApiMachine() { return ReadMachine("cluster.x-k8s.io"); }
   bool ReadOpenShiftMachine() { return ReadMachine("machine.openshift.io"); }
@@ -379,11 +379,11 @@ class ObjectFields {
     bytes = exact.amount;
     return true;
   }
-  // bytes of `storage` in a resource list.
+  // The bytes of `storage` in a resource list.
   bool StorageAmount(Value& value, std::optional<int64_t>& bytes);
   bool Phase(Value& status, Text& phase);
 
-  // Makes the storage object at hand a new one.
+  // Makes the next storage object of the batch a new T.
   template <typename T>
   T& Renewed() {
     T& object = batch_->storage.Next().emplace<T>();
@@ -391,7 +391,7 @@ class ObjectFields {
     return object;
   }
 
-  // --- parts of objects
+  // --- Parts of objects
   bool Meta(Value& value, objects::ObjectMeta& meta);
   bool Owner(Value& value, objects::OwnerReference& owner);
   bool Strings(Value& value, std::vector<Text>& strings);
@@ -452,17 +452,17 @@ class ObjectFields {
   }
   std::vector<objects::Container> EmptiedContainers(std::vector<objects::Container>& containers);
 
-  // A member that may restrict where the pod runs and that is not known here.
+  // Records an unknown member that may restrict where the pod runs.
   bool NotUnderstood(Text where, Text key) {
     if (!where.empty()) NotUnderstood(absl::StrCat(Absl(where), ".", Absl(key)));
     return true;
   }
-  // Of several the least, since forms differ in the order of members.
+  // Keeps the smallest of several, because forms differ in the order of members.
   void NotUnderstood(std::string what) {
     if (not_understood_.empty() || what < not_understood_) not_understood_ = std::move(what);
   }
 
-  // The object at hand, in the batch.
+  // The object that is being read, in the batch.
   objects::Node* node_ = nullptr;
   objects::Pod* pod_ = nullptr;
   objects::PodDisruptionBudget* budget_ = nullptr;
@@ -471,19 +471,19 @@ class ObjectFields {
   objects::ObjectMeta* meta_ = nullptr;
   ObjectSink::Aside aside_;
   std::string not_understood_;
-  bool ready_is_untrue_ = false;  // The pod's condition Ready is there and not True.
+  bool ready_is_untrue_ = false;  // The pod has a condition Ready that is not True.
   std::vector<objects::PodResourceClaim> made_claims_;  // status.resourceClaimStatuses.
   std::vector<objects::ContainerStatus> init_statuses_;
-  // Of the pod at hand.
-  Text spec_;                              // From its spec on.
-  std::string_view written_digest_;        // kDigestAnnotation's.
-  bool has_gates_ = false;                 // spec.schedulingGates
-  bool has_scheduled_ = false;             // Condition PodScheduled.
-  bool not_recorded_ = false;              // That condition is kNotRecordedReason's.
-  std::vector<ResourceList> spare_lists_;  // Containers of earlier objects, for their memory.
+  // Of the pod that is being read:
+  Text spec_;                              // The text from its spec on.
+  std::string_view written_digest_;        // The value of kDigestAnnotation.
+  bool has_gates_ = false;                 // spec.schedulingGates is not empty.
+  bool has_scheduled_ = false;             // Has a condition PodScheduled.
+  bool not_recorded_ = false;              // The condition's reason is kNotRecordedReason.
+  std::vector<ResourceList> spare_lists_;  // Emptied lists of earlier objects, to reuse memory.
 };
 
-// Kinds that are read; what is not here is ignored and counted.
+// Kinds that are read; objects of all other kinds are ignored and counted.
 template <typename Fields>
 const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
     {"", "Pod", true, Type::kPod, &ObjectFields::ReadPod},
@@ -524,7 +524,7 @@ const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
 };
 
 // ---------------------------------------------------------------------------
-// Which object it is
+// Identifying the object
 
 template <typename Fields>
 void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
@@ -542,7 +542,7 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
   meta_->namespace_name = NamespaceAsRead(meta_->namespace_name, rule.namespaced);
   if (rule.type == Type::kPod) {
     if (!made_claims_.empty()) NameMadeClaims();
-    // Behind the others, in whichever order the two lists came.
+    // The statuses of init containers come last, in whichever order the two lists were read.
     std::move(init_statuses_.begin(), init_statuses_.end(),
               std::back_inserter(pod_->container_statuses));
     JudgeScheduling();
@@ -558,7 +558,7 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
 template <typename Fields>
 bool ObjectFields<Fields>::CheckNames() {
   if (meta_->name.empty()) return fields_.FailAt(".metadata.name", "is missing");
-  // What Troubleshoot puts in place of what it leaves out.  Two objects would seem to be one.
+  // Troubleshoot writes this in place of redacted text.  Two objects would have the same name.
   if (meta_->name.find('*') != Text::npos && meta_->name.find("***HIDDEN***") != Text::npos) {
     return fields_.FailAt(".metadata.name",
                           "is redacted (***HIDDEN***), and ebb needs the names of objects; make "
@@ -574,10 +574,10 @@ bool ObjectFields<Fields>::CheckNames() {
   return node.empty() || IsName(node) || fields_.FailAt(".spec.nodeName", NameProblem(node));
 }
 
-// A budget that is ignored because of its spelling protects nothing.  So a kind that is read
-// but spelled in another case or in the plural, or under a group of Kubernetes' own that has
-// no such kind, is refused instead of ignored; so is a kind of Kubernetes' own groups that is
-// not a word.  Custom resources may have such names: their groups have a dot.
+// A budget that is ignored because of its spelling protects nothing.  So these kinds are rejected
+// instead of ignored: a kind that ebb reads, but in another case or in the plural, or under one
+// of Kubernetes' own groups that does not have it; and a kind of Kubernetes' own groups that is not
+// a word.  Custom resources may have such names: their groups contain a dot.
 template <typename Fields>
 std::string ObjectFields<Fields>::KindProblem(Text api_version, Text kind) {
   if (RuleFor(api_version, kind) != nullptr) return {};
@@ -589,7 +589,7 @@ std::string ObjectFields<Fields>::KindProblem(Text api_version, Text kind) {
   };
   const Text singular = kind.ends_with('s') ? kind.substr(0, kind.size() - 1) : kind;
   const Kind* meant = nullptr;
-  // Of a list, the apiVersion is as the text has it: with escapes, it may be any.
+  // A list's apiVersion is raw text: if it has escapes, it may be any group.
   bool ours = group.find('.') == Text::npos || group.find('\\') != Text::npos;
   for (const Kind& rule : kKinds) {
     if (rule.group == group) ours = true;
@@ -612,7 +612,7 @@ template <typename Fields>
 const typename ObjectFields<Fields>::Kind* ObjectFields<Fields>::RuleFor(Text api_version,
                                                                          Text kind) {
   for (const Kind& rule : kKinds) {
-    // Other groups have a Job and a Node too; those are not read.
+    // Other groups have kinds Job and Node too; ebb does not read those.
     if (rule.kind == kind && (api_version.empty() || rule.group == GroupOf(api_version))) {
       return &rule;
     }
@@ -634,7 +634,7 @@ std::string ObjectFields<Fields>::NameFor(Text kind, const ObjectPlace& place) c
   return absl::StrCat(Absl(kind), " ", Printable(ebb::NameOf(*meta_)));
 }
 
-// An object whose wrong field stood before its metadata has no name yet.
+// Reads the name of an object whose wrong field precedes its metadata.
 template <typename Fields>
 void ObjectFields<Fields>::FindName() {
   if (meta_ == nullptr || !meta_->name.empty()) return;
@@ -679,13 +679,13 @@ void ObjectFields<Fields>::AddIgnored(Text api_version, Text kind) {
       return true;
     });
   });
-  // What cannot be read of it is not named: ignored objects need not be valid.
+  // Leaves out names that cannot be read: ignored objects need not be valid.
   if (!IsName(object.name)) object.name = {};
   if (!IsName(object.namespace_name)) object.namespace_name = {};
   batch_->AddUnevaluated(object);
 }
 
-// The API server's answer in place of what was asked for: metav1.Status.
+// metav1.Status: the API server returned an error instead of objects.
 template <typename Fields>
 void ObjectFields<Fields>::StatusError(const ObjectPlace& place) {
   Text status;
@@ -707,8 +707,8 @@ void ObjectFields<Fields>::StatusError(const ObjectPlace& place) {
                    "; mend that and dump again")));
 }
 
-// Rows for people, or metadata without the object: what the API server gives where a client asks
-// for less than the objects.  Source: meta/v1 of apimachinery.
+// Whether the kind is a table or metadata without the object: the API server returns these if a
+// client asks for less than the objects.  Source: meta/v1 of apimachinery.
 template <typename Fields>
 bool ObjectFields<Fields>::IsPartial(Text api_version, Text kind) {
   return GroupOf(api_version) == "meta.k8s.io" &&
@@ -734,7 +734,7 @@ void ObjectFields<Fields>::PartialError(Text kind, Text json, const ObjectPlace&
 }
 
 // ---------------------------------------------------------------------------
-// Parts that several kinds have
+// Parts that several kinds share
 
 template <typename Fields>
 bool ObjectFields<Fields>::Strings(Value& value, std::vector<Text>& strings) {
@@ -755,7 +755,7 @@ template <typename Fields>
 bool ObjectFields<Fields>::Annotations(Value& value, KeyValues& map) {
   map.clear();
   return fields_.Members(value, [&](Text key, Value& text) {
-    // The whole object once more, as text; nothing reads it.
+    // A copy of the whole object as text; no decision reads it.
     if (key == "kubectl.kubernetes.io/last-applied-configuration") return true;
     if (key == kDigestAnnotation) return fields_.String(text, written_digest_);
     return fields_.String(text, map.emplace_back(objects::KeyValue{key, {}}).value);
@@ -893,7 +893,7 @@ bool ObjectFields<Fields>::NodeStatus(Value& value) {
   });
 }
 
-// No decision reads it, so that what is no time is passed over.
+// No decision reads a heartbeat, so a text that is not a time is skipped.
 template <typename Fields>
 bool ObjectFields<Fields>::Heartbeat(Value& value) {
   Text text;
@@ -1092,7 +1092,7 @@ bool ObjectFields<Fields>::PreferredNodeTerms(Value& value) {
     objects::PreferredNodeTerm& preferred = pod_->preferred_nodes.emplace_back();
     return fields_.Members(element, [&](Key key, Value& member) {
       if (key == "weight") return fields_.Int32(member, preferred.weight);
-      // What it does not know of a preference keeps a pod from no node.
+      // An unknown field of a preference cannot exclude a node.
       return key != "preference" || NodeTerm(member, {}, preferred.term);
     });
   });
@@ -1133,8 +1133,8 @@ bool ObjectFields<Fields>::PodAffinity(Value& value, Text where,
   });
 }
 
-// A preference keeps a pod from no node, but one that does not parse keeps the
-// scheduler from reading the pod at all.
+// A preference cannot exclude a node, but the scheduler rejects a pod with a preference that does
+// not parse.
 template <typename Fields>
 bool ObjectFields<Fields>::PreferredPodTerms(Value& value, Text where,
                                              std::vector<objects::PreferredPodTerm>& terms) {
@@ -1163,7 +1163,7 @@ bool ObjectFields<Fields>::PodAffinityTerm(Value& value, Text where,
     if (key == "namespaces") return Strings(member, term.namespaces);
     if (key == "namespaceSelector") return Selector(member, where, term.namespace_selector);
     if (key == "topologyKey") return fields_.String(member, term.topology_key);
-    // The API server has merged these into labelSelector; the scheduler reads none.
+    // The API server has merged these into labelSelector; the scheduler does not read them.
     if (key == "matchLabelKeys" || key == "mismatchLabelKeys") return true;
     return NotUnderstood(where, key);
   });
@@ -1213,7 +1213,7 @@ bool ObjectFields<Fields>::Container(Value& value, objects::Container& container
   });
 }
 
-// Its ports and requests do not count.
+// The ports and requests of an ephemeral container do not count.
 template <typename Fields>
 bool ObjectFields<Fields>::EphemeralContainer(Value& value) {
   return fields_.Members(
@@ -1233,7 +1233,7 @@ bool ObjectFields<Fields>::VolumeMounts(Value& value) {
   });
 }
 
-// Only host ports exclude one another; others are not kept.
+// Keeps only host ports, because only these conflict with one another.
 template <typename Fields>
 bool ObjectFields<Fields>::ContainerPorts(Value& value,
                                           std::vector<objects::ContainerPort>& ports) {
@@ -1296,7 +1296,7 @@ bool ObjectFields<Fields>::VolumeSource(Value& value, objects::Volume& volume) {
     if (volume.source == "azureDisk" && key == "kind") {
       Text kind;
       if (!fields_.String(member, kind)) return false;
-      // Others have no CSI equivalent, and the scheduler fails on them.
+      // Other kinds have no CSI equivalent, and the scheduler fails on them.
       return kind == "Managed" || NotUnderstood("spec.volumes[].azureDisk", key);
     }
     if (volume.source == "rbd") {
@@ -1333,7 +1333,7 @@ bool ObjectFields<Fields>::PodStatus(Value& value) {
   });
 }
 
-// Which claims were made for the pod.
+// Reads which claims were created for the pod.
 template <typename Fields>
 bool ObjectFields<Fields>::ResourceClaimStatus(Key key, Value& value) {
   const auto read = [this](Value& each) {
@@ -1380,7 +1380,7 @@ bool ObjectFields<Fields>::PodCondition(Value& value) {
     return true;
   });
   if (type == "PodResizePending" && reason == "Infeasible") pod_->resize_infeasible = true;
-  // Of several conditions of a type the first counts (GetPodCondition).
+  // If a pod has several conditions of a type, the first counts (GetPodCondition).
   if (type == "PodScheduled" && !has_scheduled_) {
     has_scheduled_ = true;
     pod_->scheduling = SchedulingOf(status, reason);
@@ -1389,7 +1389,7 @@ bool ObjectFields<Fields>::PodCondition(Value& value) {
   return read;
 }
 
-// Only pods of one controller are ever alike.
+// Only pods that have a controller can be similar to other pods.
 template <typename Fields>
 void ObjectFields<Fields>::DigestSpec() {
   if (std::ranges::none_of(pod_->meta.owners, &objects::OwnerReference::controller)) return;
@@ -1403,7 +1403,8 @@ void ObjectFields<Fields>::DigestSpec() {
   }
 }
 
-// Without the condition it is the gates that tell, which the API server turns into one.
+// Without the condition, a pod with a status counts as not processed by a scheduler, and a pod with
+// scheduling gates as gated; the API server would make the condition from the gates.
 template <typename Fields>
 void ObjectFields<Fields>::JudgeScheduling() {
   objects::Scheduling& scheduling = pod_->scheduling;
@@ -1427,12 +1428,12 @@ bool ObjectFields<Fields>::NodeClaim(Value& value) {
   struct Entry {
     Text name;
     std::array<ExactQuantity, 2> amount{};         // By unit: milli, whole.
-    std::array<ExactQuantity, 2> per_container{};  // Comes once for each container.
+    std::array<ExactQuantity, 2> per_container{};  // Counts once for each container.
   };
   int64_t containers = 0;
   ResourceList resources;
   std::vector<Entry> entries;
-  // The name, which tells the unit, may come after the amount.
+  // The name, which determines the unit, may come after the amount.
   const auto amounts = [this](Value& member, std::array<ExactQuantity, 2>& both) {
     return fields_.Amount(member, QuantityUnit::kMilli, both[0]) &&
            fields_.Amount(member, QuantityUnit::kWhole, both[1]);
@@ -1464,7 +1465,7 @@ bool ObjectFields<Fields>::NodeClaim(Value& value) {
   return read;
 }
 
-// A status without amounts changes nothing of what a pod is charged.
+// Drops a status without amounts; it does not change what a pod is charged.
 template <typename Fields>
 bool ObjectFields<Fields>::ContainerStatuses(Value& value,
                                              std::vector<objects::ContainerStatus>& statuses) {
@@ -1531,7 +1532,7 @@ bool ObjectFields<Fields>::BudgetStatus(Value& value) {
   });
 }
 
-// The disruption controller says so where it cannot count a budget's pods.
+// The disruption controller sets this condition if it cannot count a budget's pods.
 // Source: pkg/controller/disruption/disruption.go, failSafe.
 template <typename Fields>
 bool ObjectFields<Fields>::BudgetCondition(Value& value) {
@@ -1553,7 +1554,7 @@ bool ObjectFields<Fields>::BudgetCondition(Value& value) {
   return read;
 }
 
-// What `spec` calls the number of wanted pods, and `status` those of present and of ready ones.
+// The fields of `spec` and `status` with the number of wanted, present and ready pods.
 struct ReplicaFields {
   Text wanted;
   Text present;
@@ -1682,9 +1683,9 @@ bool ObjectFields<Fields>::PersistentVolumeSpec(Value& value, objects::Persisten
     volume.source = key;
     return PersistentVolumeSource(member, volume);
   });
-  // What is not known may be a source that only some nodes can mount.  A required affinity
-  // without terms matches no node, so that pods with the volume stay where they are; that
-  // survives every form in which ebb writes the volume.
+  // The unknown source may be one that only some nodes can mount.  A required affinity without
+  // terms matches no node, so that pods with the volume stay where they are.  Every form in which
+  // ebb writes the volume preserves such an affinity.
   if (!understood) {
     volume.required_node_affinity.nil = false;
     volume.required_node_affinity.terms.clear();

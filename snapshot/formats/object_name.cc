@@ -13,13 +13,12 @@
 namespace ebb {
 namespace {
 
-// Eight bytes at once, as names are checked for every object that is read.
+// Handles eight bytes at once, because every object's name is checked.
 constexpr uint64_t Each(uint8_t byte) { return uint64_t{0x0101010101010101} * byte; }
 constexpr uint64_t kHighBits = Each(0x80);
 
-// The high bit of a byte is set where that byte is ASCII and refused: a blank, a control
-// character or "/".  No addition carries into the next byte, since the high bits are
-// cleared before it.
+// Sets the high bit of each byte that is ASCII and rejected: a blank, a control character or "/".
+// No addition carries into the next byte, because the high bits are cleared first.
 constexpr uint64_t RefusedOf(uint64_t bytes) {
   const uint64_t low = bytes & ~kHighBits;
   const uint64_t beyond_blank = low + Each(0x7f - ' ');
@@ -28,8 +27,8 @@ constexpr uint64_t RefusedOf(uint64_t bytes) {
   return (~beyond_blank | ~not_slash | is_delete) & ~bytes & kHighBits;
 }
 
-// Blanks of Unicode that are not ASCII and show as such: category Zs, and the empty pattern
-// of Braille.
+// Unicode's blanks beyond ASCII, which Printable() leaves as they are: category Zs, and the empty
+// Braille pattern.
 bool HasWideBlank(std::string_view name) {
   static constexpr std::string_view kBlanks[] = {
       "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
@@ -39,7 +38,7 @@ bool HasWideBlank(std::string_view name) {
   });
 }
 
-// Printable() changes invisible characters; it also doubles a backslash, which is harmless.
+// Printable() escapes invisible characters.  It also doubles backslashes, which are harmless.
 bool Hides(std::string_view name) {
   const auto backslashes = static_cast<size_t>(std::count(name.begin(), name.end(), '\\'));
   return Printable(name).size() != name.size() + backslashes;
@@ -68,7 +67,7 @@ bool IsName(std::string_view name) {
       std::memcpy(&bytes, name.data() + at, sizeof bytes);
       look_at(bytes);
     }
-    // The rest, with some of the bytes before it.
+    // The last bytes, together with some of the bytes before them.
     std::memcpy(&bytes, name.data() + name.size() - sizeof bytes, sizeof bytes);
     look_at(bytes);
   }

@@ -1,9 +1,9 @@
-// Which names the readers take.
+// Which names of objects the readers accept.
 //
-// Names end up in messages, in lists that scripts read a line at a time, and in commands
-// that people paste.  So a name with a line break, an invisible character or a "/" is
-// refused when it is read.  The API server is stricter; upper case, for example, is
-// accepted here because recorded clusters have it.
+// Names are printed in messages, in lists that scripts read line by line, and in commands that
+// people paste.  So readers reject a name with a line break, an invisible character or a "/".
+// The API server is stricter.  Upper case, for example, is accepted here because recorded
+// clusters contain it.
 
 #ifndef EBB_SNAPSHOT_FORMATS_OBJECT_NAME_H_
 #define EBB_SNAPSHOT_FORMATS_OBJECT_NAME_H_
@@ -17,17 +17,17 @@ namespace ebb {
 // The API server's own limit for a name, in bytes.
 inline constexpr size_t kNameBytesMax = 253;
 
-// Whether `name` can be told and printed as it is.  Refused: an empty name, one of more
-// than kNameBytesMax bytes, and one with blanks, control characters, characters that do
-// not show (printable.h), "/" or bytes that are not UTF-8.
-// Cost: one table look-up a byte for ASCII.
+// Whether `name` can be printed as it is.  Rejects an empty name, a name of more than
+// kNameBytesMax bytes, and a name with blanks, control characters, invisible characters
+// (printable.h), "/" or bytes that are not UTF-8.
+// Cost: one table look-up per byte for ASCII.
 bool IsName(std::string_view name);
 
-// What is wrong with a name that IsName() refuses, escaped and cut to one line.
+// What is wrong with a name that IsName() rejects; the name is quoted, escaped, on one line.
 std::string NameProblem(std::string_view name);
 
-// The namespace of an object that names `given`, as kubectl and the API server make it: "default"
-// where it names none, and none where its kind has none.
+// The namespace of an object whose metadata has the namespace `given`, as kubectl and the API
+// server fill it in: "default" if `given` is empty, and no namespace if the kind has none.
 inline std::string_view NamespaceAsRead(std::string_view given, bool is_namespaced) {
   if (!is_namespaced) return {};
   return given.empty() ? "default" : given;

@@ -1,4 +1,4 @@
-// Where an object stands in a text, and what the text around it says about it.
+// Where an object is in a text, and what the surrounding text says about it.
 
 #ifndef EBB_SNAPSHOT_FORMATS_OBJECT_PLACE_H_
 #define EBB_SNAPSHOT_FORMATS_OBJECT_PLACE_H_
@@ -11,17 +11,16 @@ namespace ebb {
 
 struct ObjectPlace {
   std::string_view file;
-  std::string_view list;         // "items"; empty for an object of its own.
+  std::string_view list;         // "items"; empty if the object is not in a list.
   uint64_t index = 0;            // In that list.
-  uint64_t offset = 0;           // Of its first byte in the file.
-  std::string_view api_version;  // Taken where the object has no kind of its own.
+  uint64_t offset = 0;           // Of the object's first byte in the file.
+  std::string_view api_version;  // Used, like `kind`, where the object has no kind of its own.
   std::string_view kind;
-  // Set for the pods of a debugging snapshot: the node they are on ("": none).
+  // The node's name, for pods of a debugging snapshot ("": no node); otherwise nullopt.
   std::optional<std::string_view> on_node;
-  // The text that `offset` counts in, for errors; may be empty.
+  // The text into which `offset` points, for errors; may be empty.
   std::string_view text;
-  // A kind that ends with "List" is the object's own: its surroundings know that it is
-  // no list.
+  // The object is not a list even if its kind ends with "List".
   bool no_list = false;
 };
 

@@ -12,7 +12,7 @@
 namespace ebb {
 namespace {
 
-// Shows none of the fields that the functions above would pass over anyway.
+// Does not show fields that ObjectFields would skip anyway.
 const ProtoSchema& Schema() {
   static const auto* const schema = new ProtoSchema([](Text message, Text field) {
     return message == "PodSpec" &&
@@ -45,11 +45,11 @@ void ProtobufObjectReader::Impl::Read(std::string_view bytes, const ObjectPlace&
     const bool list =
         own && !place.no_list && kind.ends_with("List") && !ObjectReader::IsForeign(api_version);
     if (list) return batch.AddList();
-    // Its fields are not known, and neither is its name.
+    // Its fields are unknown, and so its name is too.
     if (FindUnevaluatedKind(api_version, kind) == nullptr) return batch.AddIgnored(kind);
     return batch.AddUnevaluated({api_version, kind, {}, {}});
   }
-  // Another version may have other fields by these numbers.
+  // In another version these numbers may mean other fields.
   if (!fields_.OpenAs(api_version, kind)) {
     fields_.FailAt(".apiVersion", absl::StrCat("the protobuf fields of \"", Printable(api_version),
                                                "\" are not known"));

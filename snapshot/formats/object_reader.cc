@@ -11,7 +11,7 @@ namespace {
 
 using objects::Text;
 
-// Whether the first member is one of the two that a marshalled object starts with.
+// Whether the object starts with a member that marshalled objects start with, kind or apiVersion.
 bool StartsWithKind(std::string_view json) {
   json.remove_prefix(1);
   json.remove_prefix(std::min(json.find_first_not_of(" \n\r\t"), json.size()));
@@ -27,11 +27,11 @@ class ObjectReader::Impl : public ObjectFields<JsonFields> {
  private:
   bool FindKind(Text& api_version, Text& kind);
   void RememberStart(std::string_view json, Text api_version, Text kind, const Kind* rule);
-  // Whether an ignored object has a member twice that tells what it is.
+  // Whether an ignored object has each member that identifies it at most once.
   bool SaysItOnce();
 
-  std::string start_;                 // All up to the kind, of the object before.
-  const Kind* start_rule_ = nullptr;  // The row for it; null: unknown.
+  std::string start_;                 // The text of the object before, up to the end of its kind.
+  const Kind* start_rule_ = nullptr;  // The row for that kind; null: unknown.
 };
 
 void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch) {
@@ -41,7 +41,7 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
   if (!fields_.Open(json, batch.texts)) return FieldError(place.kind, place);
   const Kind* rule = start_rule_;
   if (rule == nullptr || !json.starts_with(start_)) {
-    // Items of a typed list have no kind; do not look through all of them for one.
+    // Items of a typed list have no kind; do not search all their members for one.
     if (place.kind.empty() || StartsWithKind(json)) {
       if (!FindKind(api_version, kind)) return FieldError(place.kind, place);
       fields_.Rewind();
@@ -69,12 +69,12 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
   ReadAs(*rule, place);
 }
 
-// kubectl writes apiVersion and kind first; then this stops after two members.
+// kubectl writes apiVersion and kind first; then the search stops after two members.
 bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
   bool found_version = false;
   bool found_kind = false;
   const bool read = fields_.Members([&](Key key, Value& value) {
-    if (found_version && found_kind) return false;  // Known; stop here.
+    if (found_version && found_kind) return false;  // Both are known: stop.
     if (key == "apiVersion") {
       found_version = fields_.String(value, api_version);
       return found_version;
@@ -88,13 +88,13 @@ bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
 
 bool ObjectReader::Impl::SaysItOnce() {
   if (EachPart([](Key, Value&) { return true; }) || fields_.malformed()) {
-    fields_.Rewind();  // An ignored object need not be valid JSON to its end.
+    fields_.Rewind();  // The rest of an ignored object need not be valid JSON.
     return true;
   }
   return false;
 }
 
-// Objects of a dump mostly start as the one before them: {"apiVersion":"v1","kind":"Pod".
+// Most objects of a dump start as the object before them: {"apiVersion":"v1","kind":"Pod".
 void ObjectReader::Impl::RememberStart(std::string_view json, Text api_version, Text kind,
                                        const Kind* rule) {
   constexpr size_t kLengthMax = 200;
@@ -122,11 +122,11 @@ std::string ObjectReader::KindProblem(std::string_view api_version, std::string_
 
 bool ObjectReader::IsForeign(std::string_view api_version) {
   const std::string_view group = GroupOf(api_version);
-  // A backslash: the text was not unescaped, and tells nothing.
-  // Lists of these hold kinds that are read.
+  // Lists of these groups hold kinds that ebb reads.
   if (group == "cluster.x-k8s.io" || group == "machine.openshift.io" || group == "karpenter.sh") {
     return false;
   }
+  // A backslash means that the text is not unescaped yet, so that its group is not known.
   return group.find('.') != group.npos && group.find('\\') == group.npos &&
          !group.ends_with(".k8s.io");
 }

@@ -1,9 +1,9 @@
-// ObjectReader turns one Kubernetes object in JSON into a struct of objects.h.  The fields of
-// each kind are in object_fields.h; object_protobuf.h reads the same from protobuf.
+// ObjectReader turns one Kubernetes object in JSON into a struct of objects.h.  object_fields.h
+// reads the fields of each kind; object_protobuf.h does so from protobuf.
 //
-// Ownership: the JSON text, and kJsonPadding readable bytes behind it, live as long as
-//            the batch that takes the object.
-// Cost:      keeps its buffers from object to object.
+// Ownership: the JSON text must live as long as the batch that receives the object, and must be
+//            followed by kJsonPadding readable bytes.
+// Cost:      reuses its buffers from object to object.
 // Threads:   one thread at a time; several readers may run at once.
 
 #ifndef EBB_SNAPSHOT_FORMATS_OBJECT_READER_H_
@@ -23,20 +23,21 @@ class ObjectReader {
   ObjectReader();
   ~ObjectReader();
 
-  // Appends to `batch` the object, or that it is of an ignored kind, has no kind (if neither
-  // it nor `place` names one), is a list, or is wrong.
+  // Appends one entry to `batch`: the object, or that its kind is ignored, that it has no kind
+  // (neither of its own nor from `place`), that it is a list, or an error.
   void Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch);
 
-  // Why a kind may be neither read nor passed over: it is one that is read, in another
-  // spelling or under another group of Kubernetes' own, or no name of a kind at all.
-  // Empty if nothing is wrong with it.
+  // Why an object of this kind must be neither read nor ignored: the kind is a misspelled one that
+  // ebb reads, is one that ebb reads under another of Kubernetes' own groups, or cannot be a kind's
+  // name.  Empty if nothing is wrong.
   static std::string KindProblem(std::string_view api_version, std::string_view kind);
 
-  // Whether the group is of custom resources: it has a dot and is not Kubernetes' own
+  // Whether the API group is one of custom resources: it has a dot and is not Kubernetes' own
   // (*.k8s.io).  Custom resources are never lists, whatever their kinds and fields are called.
+  // Exceptions, which return false, are the groups whose lists hold kinds that ebb reads.
   static bool IsForeign(std::string_view api_version);
 
-  // metadata.name of the object read last; valid until the next Read().
+  // metadata.name of the object that was read last; valid until the next Read().
   std::string_view last_name() const;
 
  private:

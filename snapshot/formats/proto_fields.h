@@ -1,24 +1,25 @@
-// ProtoFields walks one object in Kubernetes' protobuf and hands out typed fields, with the
-// same members as JsonFields (json_fields.h): object_fields.h is written with either.
+// ProtoFields walks one object in Kubernetes' protobuf and returns typed fields.  It has the same
+// members as JsonFields (json_fields.h), so that object_fields.h can be written against either.
 //
-// How it works: the walk goes over the bytes by the tables of ProtoSchema, which give each
-// number its name in JSON.  It makes of the bytes what the same object says in JSON:
-//   - Go writes fields that are no pointers even if they are zero: those are absent;
-//   - a list or a map is a run of fields with one number: it is shown as one member, which
+// How it works: the walk reads the bytes with the tables of ProtoSchema, which give each field
+// number its name in JSON.  It shows the reader what the same object would have in JSON:
+//   - Go writes fields that are not pointers even if they are zero; the walk treats a zero in
+//     such a field as absent;
+//   - a list or a map is a run of fields with one number; it is shown as one member, which
 //     Elements() or Members() then walks;
-//   - a message that JSON has inline is walked in place of its members;
-//   - a field that the tables do not have is passed over, or shown as "field 57" with a
-//     value that nobody can read, where its message may gain fields that restrict a pod.
+//   - the members of a message that JSON has inline are shown as members of its parent;
+//   - a field that is not in the tables is skipped.  If its message may gain fields that restrict
+//     a pod, the field is shown as "field 57" instead, with a value of no type.
 //
-// Order:   fields are read in the order of the bytes.
-// Refused: bytes that are no protobuf or end too early, groups, a number with another wire
-//          type than in the API, a field that occurs twice, a list whose run is interrupted,
-//          text that is not UTF-8.  What is passed over is not looked into.
-// Text:    views into the object's own bytes; names of unknown fields are in the arena.
-// Errors:  see field_problem.h.
-// Cost:    one step per field; nothing is allocated per field that is known.  No recursion
-//          goes deeper than the tables do.
-// Threads: none of its own; one thread at a time.
+// Order:    fields are read in the order of the bytes.
+// Rejected: bytes that are not protobuf or end too early, groups, a field whose wire type differs
+//           from the API's, a field that occurs twice, a list whose run is interrupted, text that
+//           is not UTF-8.  Skipped values are not checked.
+// Text:     views into the object's own bytes; names of unknown fields are in the arena.
+// Errors:   see field_problem.h.
+// Cost:     one step per field; no allocation for known fields.  Recursion is only as deep as
+//           the tables.
+// Threads:  one thread at a time.
 
 #ifndef EBB_SNAPSHOT_FORMATS_PROTO_FIELDS_H_
 #define EBB_SNAPSHOT_FORMATS_PROTO_FIELDS_H_
@@ -46,7 +47,7 @@ namespace ebb {
 
 class ProtoFields : public FieldProblem {
  public:
-  // A name that a reader asks for, as a literal.
+  // A field's name as a literal, which a reader compares with a Key.
   class Name {
    public:
     template <size_t kSize>
@@ -59,7 +60,7 @@ class ProtoFields : public FieldProblem {
     uint64_t hash_;
   };
 
-  // A field's name.
+  // The name of the current field.
   class Key {
    public:
     operator Text() const { return field_->name; }  // NOLINT(google-explicit-constructor)
@@ -75,21 +76,22 @@ class ProtoFields : public FieldProblem {
     const ProtoField* field_ = nullptr;
   };
 
-  // A field's, an element's or an entry's value.
+  // The value of a field, an element or an entry.
   class Value {
    private:
     friend class ProtoFields;
     bool Is(ProtoField::Type type) const {
       return field_ != nullptr && field_->type == type && !run_;
     }
-    const ProtoField* field_ = nullptr;  // Null: not known.
-    bool run_ = false;                   // A whole list or map, from the first tag on.
+    const ProtoField* field_ = nullptr;  // Null: the field is unknown.
+    bool run_ = false;                   // A whole list or map, beginning at its first tag.
     const char* begin_ = nullptr;
-    const char* end_ = nullptr;  // Of a run: where its message ends.
+    const char* end_ = nullptr;  // For a run: the end of the message around it.
     uint64_t number_ = 0;        // kBool, kInt; kTime: its seconds.
   };
 
-  // Starts on an object with or without its envelope.  Names of unknown fields go to `arena`.
+  // Starts on an object with or without its envelope.  Names of unknown fields are stored in
+  // `arena`.
   bool Open(std::string_view bytes, const ProtoSchema& schema, TextArena& arena) {
     Clear();
     begin_ = bytes.data();
@@ -105,37 +107,39 @@ class ProtoFields : public FieldProblem {
     return Walk(*schema.envelope(), bytes,
                 [this](Key key, Value& value) { return EnvelopeField(key, value); });
   }
-  // What the envelope says; empty where it says nothing.
+  // From the envelope; empty if it has none, or if there is no envelope.
   Text api_version() const { return api_version_; }
   Text kind() const { return kind_; }
 
-  // Takes the object for one of this kind; false if the kind has no fields in this version.
+  // Reads the object as this kind.  Returns false if the schema does not have the kind in this
+  // version.
   bool OpenAs(Text api_version, Text kind) {
     message_ = schema_->Kind(api_version, kind);
     return message_ != nullptr;
   }
 
-  // Back to the start of the object.
+  // Goes back to the start of the object.
   void Rewind() { Clear(); }
 
-  // Calls field(key, value) for each field that is not absent.  REQUIRES: OpenAs().
+  // Calls field(key, value) for each field that is not absent.  `field` returns false to stop.
+  // REQUIRES: OpenAs() returned true.
   template <typename Field>
   bool Members(Field&& field) {
     return Walk(*message_, object_, field);
   }
   template <typename Field>
   bool Members(Value& value, Field&& field) {
-    // Names of fields are Keys, those of a map's entries are any text.
+    // The name of a field is a Key; the key of a map's entry is any text.
     if constexpr (std::is_invocable_v<Field, Text, Value&>) {
       if (IsRun(value, ProtoField::Shape::kMap)) return Entries(value, field);
     }
     if (!value.Is(ProtoField::Type::kMessage)) return WrongType();
-    // The analyzer does not look into Is(), which has seen that there is a field.
+    // The analyzer does not see that Is() returned true only if there is a field.
     // NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
     return Walk(*value.field_->message, TextOf(value), field);
   }
 
-  // Calls element(value) for each element.
+  // Calls element(value) for each element.  `element` returns false to stop.
   template <typename Element>
   bool Elements(Value& value, Element&& element) {
     if (!IsRun(value, ProtoField::Shape::kList)) return WrongType();
@@ -160,7 +164,7 @@ class ProtoFields : public FieldProblem {
     return true;
   }
 
-  // A whole number; `least` and `most` are what the API's type holds.
+  // A whole number; `least` and `most` are the limits of the API's type.
   bool Int(Value& value, int64_t& number, int64_t least = std::numeric_limits<int64_t>::min(),
            int64_t most = std::numeric_limits<int64_t>::max()) {
     if (!value.Is(ProtoField::Type::kInt)) return WrongType();
@@ -173,7 +177,7 @@ class ProtoFields : public FieldProblem {
     return Int(value, number, least, std::numeric_limits<int32_t>::max());
   }
 
-  // A quantity of what is counted in `unit`; not below zero.  One beyond int64 is kUncountable.
+  // A quantity, measured in `unit`; not negative.  One that exceeds int64 is kUncountable.
   bool Amount(Value& value, QuantityUnit unit, ExactQuantity& amount) {
     if (!value.Is(ProtoField::Type::kQuantity)) return WrongType();
     Text text;
@@ -193,26 +197,26 @@ class ProtoFields : public FieldProblem {
     return true;
   }
 
-  // What a pod's spec says as a whole.
+  // Digest of a pod's whole spec (spec_digest.h).
   static uint64_t SpecDigest(std::string_view spec) { return DigestOfProtoSpec(spec); }
-  // The bytes of a message.
+  // The bytes of `value`, which is a message.
   static Text From(const Value& value) { return TextOf(value); }
 
-  // Wrong bytes are a problem of the field in which they stand.
+  // Always false: wrong bytes are reported as a problem of their field.
   static constexpr bool malformed() { return false; }
   static constexpr int64_t malformed_at() { return -1; }
 
  private:
-  // Where the walk over one message is.
+  // The position of the walk in one message.
   struct Cursor {
     const ProtoMessage* message;
     const char* p;
     const char* end;
-    uint64_t seen = 0;  // A bit for each known field.
+    uint64_t seen = 0;  // A bit for each known field that was read.
   };
   enum class Step : uint8_t { kMember, kRun, kInlined, kUnknown, kEnd, kWrong };
 
-  static constexpr uint32_t kKey = 1;  // In a map's entry.
+  static constexpr uint32_t kKey = 1;  // Field numbers of a map's entry.
   static constexpr uint32_t kValue = 2;
   enum Wire : uint32_t { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
 
@@ -260,7 +264,7 @@ class ProtoFields : public FieldProblem {
     return p != nullptr;
   }
 
-  // The next field that is to be shown.
+  // Reads up to the next field that is to be shown.
   Step Next(Cursor& cursor, Value& member) {
     using Action = ProtoField::Action;
     const ProtoMessage& message = *cursor.message;
@@ -280,7 +284,7 @@ class ProtoFields : public FieldProblem {
         return Odd(cursor, member, known, at);
       }
       cursor.seen |= bit;
-      if (known.zero_is_absent && p != end && *p == 0) {  // The number, or the length.
+      if (known.zero_is_absent && p != end && *p == 0) {  // The number is 0, or the length is.
         ++p;
         continue;
       }
@@ -316,7 +320,7 @@ class ProtoFields : public FieldProblem {
     return Step::kEnd;
   }
 
-  // A field that is not as the table has it: unknown, of another wire type, or there again.
+  // Handles a field that is unknown, has another wire type than in the table, or occurs again.
   ABSL_ATTRIBUTE_NOINLINE Step Odd(Cursor& cursor, Value& member, const ProtoField& known,
                                    const char* p) {
     uint32_t tag = 0;
@@ -340,8 +344,8 @@ class ProtoFields : public FieldProblem {
     return Step::kUnknown;
   }
 
-  // The next element or entry of a run, as the bytes of `item`.  False at the run's end, with
-  // p null if the bytes are wrong.
+  // Sets `item` to the bytes of the next element or entry.  Returns false at the end of the run;
+  // sets `p` to null if the bytes are wrong.
   bool NextOfRun(const Value& run, const char*& p, Value& item) {
     if (p != run.end_) {
       const char* const at = p;
@@ -358,7 +362,7 @@ class ProtoFields : public FieldProblem {
     return false;
   }
 
-  // Behind a run, which may have been walked or not.
+  // Moves `p` to the end of a run, whether or not the run was walked.
   bool LeaveRun(const Value& run, const char*& p) {
     if (after_run_ == nullptr) {
       Value item;
@@ -375,7 +379,7 @@ class ProtoFields : public FieldProblem {
   bool Entry(Value& item, Text& key) {
     const char* const p = item.begin_;
     const char* const end = item.end_;
-    // As Go writes it, if both are short.
+    // The form that Go writes, if both are short.
     if (IsShort(p, end, kKey) && IsLast(p + 2 + p[1], end, kValue)) {
       key = Text(p + 2, static_cast<size_t>(p[1]));
       item.begin_ = p + 2 + p[1] + 2;
@@ -474,22 +478,22 @@ class ProtoFields : public FieldProblem {
            Fail(absl::StrCat(Escaped(said), " is not known"));
   }
 
-  // --- the wire
+  // --- The wire format
 
-  // Whether a field of this number, with a length below 128, starts at `p` and ends by `end`.
+  // Whether a field with this number and a length below 128 starts at `p` and ends before `end`.
   static bool IsShort(const char* p, const char* end, uint32_t number) {
     return end - p >= 2 && static_cast<uint8_t>(p[0]) == (number << 3 | kLength) &&
            static_cast<uint8_t>(p[1]) < 0x80 && end - p - 2 >= p[1];
   }
-  // The same, and it is the last one.
+  // Like IsShort(), and the field ends at `end`.
   static bool IsLast(const char* p, const char* end, uint32_t number) {
     return IsShort(p, end, number) && end - p - 2 == p[1];
   }
 
-  // What follows is put in line, with the rare cases in calls that take and give back `p` by
-  // value, so that it stays in a register.
+  // The functions below are inlined.  Rare cases are in functions that pass `p` by value, so that
+  // the inlined code can keep it in a register.
 
-  // A number of 0 is left to the table.
+  // Accepts a field number of 0; the table rejects it.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool ReadTag(const char*& p, const char* end, uint32_t& tag) {
     if (p != end && static_cast<uint8_t>(*p) < 0x80) {
       tag = static_cast<uint8_t>(*p++);
@@ -531,7 +535,7 @@ class ProtoFields : public FieldProblem {
   }
 
   struct Varint {
-    const char* after;  // Null: it is none.
+    const char* after;  // Null: the bytes are not a number.
     uint64_t number;
   };
   ABSL_ATTRIBUTE_NOINLINE Varint ReadLongVarint(const char* p, const char* end) {
@@ -551,7 +555,7 @@ class ProtoFields : public FieldProblem {
     return wrong(at, "a number is too long");
   }
 
-  // The bytes of a field with a length in front.
+  // Reads the bytes of a field that starts with its length.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool ReadLength(const char*& p, const char* end, Value& value) {
     const char* const at = p;
     uint64_t length = 0;
@@ -564,7 +568,7 @@ class ProtoFields : public FieldProblem {
     return true;
   }
 
-  // Over the value of a field.
+  // Skips the value of a field.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Skip(const char*& p, const char* end, uint32_t tag) {
     if ((tag & 7) == kLength) {
       Value skipped;
@@ -577,7 +581,7 @@ class ProtoFields : public FieldProblem {
     p = after;
     return true;
   }
-  // Null: it is none.
+  // Returns the position after the value, or null on an error.
   ABSL_ATTRIBUTE_NOINLINE const char* SkipFixed(const char* p, const char* end, uint32_t tag) {
     const ptrdiff_t size = (tag & 7) == kFixed64 ? 8 : 4;
     const bool known = size == 8 || (tag & 7) == kFixed32;
@@ -586,7 +590,7 @@ class ProtoFields : public FieldProblem {
     return nullptr;
   }
 
-  // --- problems
+  // --- Problems
 
   static constexpr std::string_view kTwice = "occurs twice in one object";
   static constexpr std::string_view kOtherType = "has another type on the wire than in the API";
@@ -594,14 +598,14 @@ class ProtoFields : public FieldProblem {
   ABSL_ATTRIBUTE_NOINLINE bool Malformed(const char* at, std::string_view what) {
     return Fail(absl::StrCat("is not protobuf: ", Absl(what), " (byte ", at - begin_, ")"));
   }
-  // The value is of another type than the reader asks for: of an unknown field, for one.
+  // The value does not have the type that the reader asks for.  An unknown field has no type.
   ABSL_ATTRIBUTE_NOINLINE bool WrongType() { return Fail("is of another type"); }
 
   ABSL_ATTRIBUTE_NOINLINE Step WrongIn(const ProtoField& field) {
     return In(field.name), Step::kWrong;
   }
 
-  // --- values
+  // --- Values
 
   static Text TextOf(const Value& value) {
     return {value.begin_, static_cast<size_t>(value.end_ - value.begin_)};
@@ -616,7 +620,7 @@ class ProtoFields : public FieldProblem {
     unknown_.name = arena_->Copy(absl::StrCat("field ", number));
   }
 
-  // Whether it is UTF-8; nearly all texts are ASCII.
+  // Whether a text is UTF-8.  Nearly all texts are ASCII, which is checked first.
   static bool IsText(Text text) {
     return !HasHighBits(text) || FirstInvalidUtf8(text) == text.size();
   }
@@ -651,14 +655,14 @@ class ProtoFields : public FieldProblem {
   }
 
   const ProtoSchema* schema_ = nullptr;
-  const ProtoMessage* message_ = nullptr;  // Of the object.
-  const char* begin_ = nullptr;            // Of all bytes.
+  const ProtoMessage* message_ = nullptr;  // The object's table.
+  const char* begin_ = nullptr;            // Start of all bytes, with the envelope.
   Text object_;
   Text api_version_;
   Text kind_;
-  const char* after_run_ = nullptr;  // Behind the run that was walked last.
+  const char* after_run_ = nullptr;  // The end of the run that was walked last.
   TextArena* arena_ = nullptr;
-  ProtoField unknown_;  // The one that was shown last: its name, and no name's hash.
+  ProtoField unknown_;  // The unknown field that was shown last; matches no name's hash.
 };
 
 }  // namespace ebb

@@ -51,7 +51,7 @@ ProtoField FieldOf(const FieldDescriptor& field) {
   constexpr uint32_t kVarint = 0;
   constexpr uint32_t kLength = 2;
   const bool varint = made.type == ProtoField::Type::kBool || made.type == ProtoField::Type::kInt;
-  EBB_CHECK(!varint || !field.is_repeated());  // Nobody reads one.
+  EBB_CHECK(!varint || !field.is_repeated());  // ebb reads no lists of numbers.
   made.tag = static_cast<uint32_t>(field.number()) << 3 | (varint ? kVarint : kLength);
   made.zero_is_absent = !field.is_repeated() && !field.has_presence();
   if (field.is_repeated()) {
@@ -68,7 +68,7 @@ ProtoField FieldOf(const FieldDescriptor& field) {
   return made;
 }
 
-// What numbers stand for that are not in a message.  No tag is theirs.
+// Entries for numbers that are not in a message.  Their tag matches no field.
 constexpr ProtoField Other(ProtoField::Action action) {
   ProtoField field;
   field.tag = std::numeric_limits<uint32_t>::max();

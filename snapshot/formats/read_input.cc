@@ -39,9 +39,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The memory that a text takes is checked each time it grew by this much.
+// Limits are checked each time that a text has grown by this much.
 constexpr size_t kReadStep = size_t{1} << 20;
-// Gzip files may hold this much whatever their size.
+// Below this much output the ratio of a gzip file is not checked.
 constexpr uint64_t kInflatedBytesFree = uint64_t{64} << 20;
 constexpr std::string_view kStandardInput = "standard input";
 
@@ -51,7 +51,7 @@ absl::Status FileError(std::string_view name, int error) {
   return error == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
 }
 
-// A file's bytes in memory, with kJsonPadding readable ones behind them.
+// A file mapped into memory, followed by kJsonPadding readable bytes.
 class Mapping {
  public:
   Mapping(void* base, size_t mapped, size_t size) : base_(base), mapped_(mapped), size_(size) {}
@@ -60,8 +60,8 @@ class Mapping {
   Mapping& operator=(const Mapping&) = delete;
   std::string_view bytes() const { return {static_cast<const char*>(base_), size_}; }
 
-  // Maps a file over room that is a page larger, so that there is something to
-  // read behind a file that ends with its page.
+  // Maps a file over an anonymous mapping that is one page larger, so that bytes behind the file
+  // are readable even if the file ends at the end of a page.
   static absl::StatusOr<std::unique_ptr<Mapping>> Make(std::string_view name, int fd, size_t size) {
     const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     const size_t room = (size + page - 1) / page * page + page;
@@ -83,7 +83,7 @@ class Mapping {
 
 bool IsGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
-// Frees what zlib keeps.
+// Frees zlib's memory.
 struct Inflater {
   z_stream stream = {};
   bool ready = inflateInit2(&stream, 15 + 16) == Z_OK;  // 16: gzip, not zlib.
@@ -101,8 +101,8 @@ std::string_view WithoutGz(std::string_view name) {
 
 enum class Form { kJson, kYaml, kUnknown };
 
-// The form of a text.  JSON shows in its first bytes; whether anything else is
-// YAML is for the name to say, or for the first line to look like it.
+// The form of a text.  JSON is recognised by its first bytes.  Anything else is YAML only if the
+// name says so or the first line looks like YAML.
 Form FormOf(std::string_view name, std::string_view bytes) {
   if (bytes.starts_with("\xef\xbb\xbf")) bytes.remove_prefix(3);
   const auto skip_blanks = [](std::string_view text) {
@@ -114,7 +114,7 @@ Form FormOf(std::string_view name, std::string_view bytes) {
   const bool says_yaml = EndsWith(name, ".yaml") || EndsWith(name, ".yml");
   const bool says_json = EndsWith(name, ".json");
   if (!bytes.empty() && (bytes[0] == '{' || bytes[0] == '[')) {
-    // YAML's flow style may leave quotes off, which JSON may not.
+    // YAML's flow style may omit quotes, which JSON may not.
     const std::string_view inside = skip_blanks(bytes.substr(1));
     const bool quoted = !inside.empty() && (inside[0] == '"' || inside[0] == '}' ||
                                             inside[0] == '{' || inside[0] == ']');
@@ -122,7 +122,7 @@ Form FormOf(std::string_view name, std::string_view bytes) {
   }
   if (says_json) return Form::kJson;
   if (says_yaml) return Form::kYaml;
-  if (bytes.empty()) return Form::kJson;  // Which says that it is empty.
+  if (bytes.empty()) return Form::kJson;  // Whose reader reports that the text is empty.
   for (const std::string_view start :
        {"---", "apiVersion:", "kind:", "items:", "metadata:", "#", "%YAML", "- "}) {
     if (bytes.starts_with(start)) return Form::kYaml;
@@ -130,7 +130,7 @@ Form FormOf(std::string_view name, std::string_view bytes) {
   return Form::kUnknown;
 }
 
-// Enough of a text to tell what it is.
+// Enough of a text to recognise its form.
 constexpr size_t kFirstBytes = 512;
 
 // Text of two bytes a character: a byte order mark, or every other byte zero.
@@ -141,8 +141,8 @@ bool IsUtf16(std::string_view bytes) {
   return zeros(0) != zeros(1);
 }
 
-// --- What may stand in a file instead of a dump because the shell or kubectl did not do what
-// was meant
+// --- What a file may hold instead of a dump, because the shell or kubectl did not do what was
+// intended
 
 std::string_view FirstLine(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -169,7 +169,7 @@ bool IsKubectlError(std::string_view line) {
   return StartsWithAny(line, {"error: ", "Error: ", "Error from server", "Unable to connect to",
                               "The connection to the server", "No resources found", "Unauthorized",
                               "Forbidden"}) ||
-         // What shells say, behind their own name.
+         // Messages of shells, after the shell's own name.
          line.ends_with("kubectl: not found") || line.ends_with("kubectl: command not found") ||
          line.ends_with("command not found: kubectl") || IsLogLine(line, "EF");
 }
@@ -189,7 +189,7 @@ bool IsObjectName(std::string_view line) {
          line.substr(slash + 1).find_first_not_of(kInNames) == line.npos;
 }
 
-// What the file is and what to do about it; empty: not known.
+// What the file is instead of a dump, and what to do about it; empty: not recognised.
 std::string InsteadOfDump(std::string_view text) {
   constexpr std::string_view kAsJson = "; dump with `kubectl get ... -A -o json`";
   const std::string_view line = FirstLine(text.substr(0, size_t{4} << 10));
@@ -213,19 +213,20 @@ std::string InsteadOfDump(std::string_view text) {
   return "";
 }
 
-// The same for what could not be read to its end.
+// A message of kubectl behind the objects of a text that could not be read to its end, and what to
+// do about it; empty: the text has no such message.
 std::string BehindDump(std::string_view text) {
   while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != text.npos) {
     text.remove_suffix(1);
   }
-  text.remove_prefix(text.rfind('\n') + 1);  // 0 if there is none: npos + 1.
+  text.remove_prefix(text.rfind('\n') + 1);  // 0 on the first line, as npos + 1 is 0.
   text = text.substr(0, 200);
   if (!IsKubectlError(text) && !text.starts_with("Warning: ") && !IsLogLine(text, "WI")) return "";
   return absl::StrCat("ends with a message of kubectl's behind the objects: \"", Printable(text),
                       "\"; mend that and dump again without `2>&1`");
 }
 
-// What `kubectl cluster-info dump` puts before the logs of a container.
+// The line that `kubectl cluster-info dump` prints before the logs of a container.
 constexpr std::string_view kLogsBegin = "==== START logs for container ";
 
 absl::Status IsClusterInfoDump(std::string_view name) {
@@ -236,8 +237,8 @@ absl::Status IsClusterInfoDump(std::string_view name) {
                    "that `kubectl cluster-info dump -A --output-directory DIR` writes"));
 }
 
-// Bytes that grow at their end.  realloc moves pages instead of copying them, so that
-// growing needs no room for a second copy.
+// A buffer that grows at its end.  realloc moves pages instead of copying them, so that growing
+// does not need memory for a second copy.
 class OwnedBytes {
  public:
   OwnedBytes() = default;
@@ -249,7 +250,7 @@ class OwnedBytes {
         size_(std::exchange(other.size_, 0)),
         capacity_(std::exchange(other.capacity_, 0)) {}
 
-  // Room behind the bytes, at least `least`; Keep() says how much of it was filled.
+  // Returns room for at least `least` bytes behind the content.  Keep() appends what was filled.
   std::span<char> Room(size_t least) {
     if (capacity_ - size_ < least) {
       capacity_ = std::max(size_ + least, size_ + size_ / 2);
@@ -260,7 +261,7 @@ class OwnedBytes {
     return {data_ + size_, capacity_ - size_};
   }
   void Keep(size_t filled) { size_ += filled; }
-  // kJsonPadding readable bytes behind what is there.
+  // Makes kJsonPadding bytes behind the content readable.
   void Pad() { std::fill_n(Room(kJsonPadding).data(), kJsonPadding, ' '); }
   [[nodiscard]] std::string_view view() const { return {data_, size_}; }
 
@@ -270,29 +271,28 @@ class OwnedBytes {
   size_t capacity_ = 0;
 };
 
-// How a text is read, and what it counts towards.
+// How a text is read, and where its objects and counts go.
 struct Reading {
   ObjectSink& sink;
   ImportStats& stats;
   const Parallelism& parallelism;
   const InputLimits& limits;
   Strangers strangers = Strangers::kRefused;
-  // Whether archives are read: not those that stand in another one, or beside a dump.
+  // Whether archives are read; false inside an archive and beside a dump.
   bool archives = true;
 
-  // Bytes that may still come.
+  // How many more bytes the limit allows.
   [[nodiscard]] uint64_t BytesLeft() const {
     return limits.bytes_max - std::min(limits.bytes_max, stats.bytes);
   }
 };
 
-// The share of this process's memory that one text may take: the rest
-// is for the cluster that is made of it.  Beyond, the system would end the process without
-// a word.
+// The share of this process's memory that one text may take; the rest is for the cluster that is
+// built from it.  If it took more, the kernel could kill the process without a message.
 uint64_t HeldBytesMax() {
   uint64_t memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                     static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  uint64_t allowed = 0;  // "max" leaves it: a container without a limit.
+  uint64_t allowed = 0;  // Stays unused if the file says "max": a container without a limit.
   if (std::ifstream("/sys/fs/cgroup/memory.max") >> allowed) memory = std::min(memory, allowed);
   return memory / 4 * 3;
 }
@@ -303,7 +303,7 @@ absl::Status TooLarge(std::string_view name, const Reading& reading) {
                                                    " bytes; --max-input-bytes allows for more"));
 }
 
-// Whether that much of a text may be held.
+// Checks whether `held` bytes of a text may be held in memory.
 absl::Status Check(size_t held, uint64_t held_max, std::string_view name, const Reading& reading) {
   if (held > reading.BytesLeft()) return TooLarge(name, reading);
   if (held <= held_max) return absl::OkStatus();
@@ -312,8 +312,7 @@ absl::Status Check(size_t held, uint64_t held_max, std::string_view name, const 
                    " bytes would fill the memory; a plain file is read without being held"));
 }
 
-// Whether a text that starts with these bytes cannot be a dump, so that there is
-// no point in holding all of it.
+// Whether a text that starts with these bytes cannot be a dump, so that the rest need not be read.
 bool IsNoDump(std::string_view name, std::string_view first) {
   if (first.empty() || IsGzip(first) || IsBinarySnapshot(first) || IsUtf16(first) || IsTar(first)) {
     return false;
@@ -321,7 +320,7 @@ bool IsNoDump(std::string_view name, std::string_view first) {
   return first[0] == '\0' || FormOf(name, first) == Form::kUnknown;
 }
 
-// What a descriptor gives until its end, which is expected after `expected` bytes.
+// Everything that a descriptor returns until its end.  `expected`: the likely number of bytes.
 absl::StatusOr<OwnedBytes> ReadAll(std::string_view name, int fd, const Reading& reading,
                                    size_t expected = 0) {
   const uint64_t held_max = HeldBytesMax();
@@ -335,7 +334,7 @@ absl::StatusOr<OwnedBytes> ReadAll(std::string_view name, int fd, const Reading&
     const bool first = bytes.view().empty();
     bytes.Keep(static_cast<size_t>(got));
     if (got == 0) break;
-    // The rest would change nothing.
+    // The rest would not change the result.
     if (first && static_cast<size_t>(got) >= kFirstBytes && IsNoDump(name, bytes.view())) break;
     absl::Status held = Check(bytes.view().size(), held_max, name, reading);
     if (!held.ok()) return held;
@@ -351,7 +350,7 @@ absl::Status InflatesTooMuch(std::string_view name, size_t bytes, const Reading&
                    " times as much; if it is a dump, --max-input-bytes says how much may be read"));
 }
 
-// All members of a gzip file, one after the other.
+// The content of all members of a gzip file, concatenated.
 absl::StatusOr<OwnedBytes> Inflate(std::string_view name, std::string_view bytes,
                                    const Reading& reading) {
   Inflater inflater;
@@ -375,18 +374,18 @@ absl::StatusOr<OwnedBytes> Inflate(std::string_view name, std::string_view bytes
     out.Keep(offered - stream.avail_out);
     const size_t filled = out.view().size();
     if (absl::Status held = Check(filled, held_max, name, reading); !held.ok()) return held;
-    // Of what was read so far, so that a bomb ends before it has grown.
+    // Compares with the bytes read so far, so that a bomb is stopped before it has grown.
     if (filled > kInflatedBytesFree && filled / ratio_max > in) {
       return InflatesTooMuch(name, in, reading);
     }
     if (!judged && filled >= kFirstBytes) {
       judged = true;
-      if (IsNoDump(name, out.view())) break;  // The rest would change nothing.
+      if (IsNoDump(name, out.view())) break;  // The rest would not change the result.
     }
     if (result == Z_STREAM_END) {
       const std::string_view rest = bytes.substr(in);
-      if (rest.find_first_not_of('\0') == rest.npos) break;  // Padding, as tapes have it.
-      // A member that cannot be told from padding may hold the objects that keep a node.
+      if (rest.find_first_not_of('\0') == rest.npos) break;  // Zero padding, as on tapes.
+      // A damaged member looks like other padding, and could hold objects that keep a node.
       if (!IsGzip(rest)) {
         return BrokenText(
             name,
@@ -413,9 +412,9 @@ absl::Status ReadText(Form form, std::string_view name, std::string_view bytes, 
                   reading.strangers);
 }
 
-// Whether a text that ebb cannot read, or in which it finds no object, may hold some that it needs:
-// pods on nodes, nodes, budgets.  The names of fields in all forms that Go writes them in; plain
-// manifests (a chart's templates) have none of them together.
+// Whether a text that ebb cannot read, or in which it finds no object, may hold objects that it
+// needs: pods on nodes, nodes, budgets.  Looks for field names in every spelling that Go writes.
+// Plain manifests (a chart's templates) do not contain these names together.
 bool MayHoldObjects(std::string_view text) {
   const auto has = [text](std::string_view upper, std::string_view lower) {
     return text.find(upper) != text.npos || text.find(lower) != text.npos;
@@ -443,7 +442,7 @@ absl::Status ParseText(std::string_view name, std::string_view bytes, bool padde
   if (form != Form::kUnknown) {
     const uint64_t known = reading.stats.known();
     absl::Status read = ReadText(form, name, bytes, padded, reading);
-    // To YAML such a message is one more member of the last object.
+    // YAML reads such a message as one more member of the last object.
     if (read.ok() && (form == Form::kJson || reading.stats.known() == known)) return read;
     if (!read.ok() && bytes.find(kLogsBegin) != bytes.npos) return IsClusterInfoDump(name);
     const std::string behind = BehindDump(bytes);
@@ -491,8 +490,8 @@ absl::Status ReadStandardInput(const Reading& reading) {
   return Parse(kStandardInput, bytes->view(), true, reading);
 }
 
-// Whether a file has the bytes that it had at `before`: a part of an old dump and a part of a new
-// one may look whole together.
+// Checks that a file is unchanged since `before`.  A part of an old dump followed by a part of a
+// new one may look complete.
 absl::Status CheckUnchanged(std::string_view name, int fd, const struct stat& before) {
   struct stat now = {};
   if (::fstat(fd, &now) != 0) return FileError(name, errno);
@@ -516,7 +515,7 @@ absl::Status ReadFile(const std::string& path, const Reading& reading) {
   const auto size = static_cast<uint64_t>(regular ? status.st_size : 0);
   if (size > reading.BytesLeft()) return TooLarge(path, reading);
   if (size > HeldBytesMax()) {
-    // A mapped file must not be truncated: the system ends the process by SIGBUS then.
+    // A mapped file must not be truncated: the process would receive SIGBUS.
     absl::StatusOr<std::unique_ptr<Mapping>> mapping = Mapping::Make(path, file.get(), size);
     if (!mapping.ok()) return mapping.status();
     return Parse(path, (*mapping)->bytes(), true, reading);
@@ -531,7 +530,7 @@ absl::Status ReadFile(const std::string& path, const Reading& reading) {
 
 // --- Folders
 
-// The files below a folder that are to be read, each once.
+// The files below a folder that are to be read, each listed once.
 class FolderWalk {
  public:
   explicit FolderWalk(ImportStats& stats) : stats_(stats) {}
@@ -567,7 +566,7 @@ class FolderWalk {
     struct stat status = {};
     const bool dump = IsDumpName(name);
     if (::stat(path.c_str(), &status) != 0) {
-      return dump ? FileError(path, errno) : absl::OkStatus();  // Such as a link to nothing.
+      return dump ? FileError(path, errno) : absl::OkStatus();  // Such as a dangling link.
     }
     if (S_ISDIR(status.st_mode)) return Enter(path);
     if (!dump) return absl::OkStatus();
@@ -584,7 +583,7 @@ class FolderWalk {
   std::vector<std::string> files_;
 };
 
-// Reads the files of one folder or archive, each by itself.
+// Reads the files of one folder or archive, one file at a time.
 class FilesTogether {
  public:
   explicit FilesTogether(const Reading& reading) : reading_(reading) {
@@ -594,8 +593,8 @@ class FilesTogether {
   [[nodiscard]] const Reading& reading() const { return reading_; }
   [[nodiscard]] bool found() const { return found_; }
 
-  // `read` reads the file at `path`.  What is wrong with its form ends reading only where its
-  // objects were read before, or where its name says that it is one of the dump's.
+  // `read` reads the file at `path`.  A FormError stops the import only if objects of the file
+  // were read before it, or if the file is broken and its name is that of a kind that ebb reads.
   template <typename Read>
   absl::Status Add(const std::string& path, Read&& read) {
     ImportStats& stats = reading_.stats;
@@ -626,7 +625,7 @@ class FilesTogether {
     return absl::OkStatus();
   }
 
-  // What is wrong with files of which none holds an object of Kubernetes.
+  // The error for a folder or archive in which no file holds a Kubernetes object.
   [[nodiscard]] absl::Status NothingFound(std::string_view name) const {
     if (!first_problem_.ok()) return first_problem_;
     if (files_ == 0) {
@@ -661,14 +660,14 @@ absl::Status ReadArchive(std::string_view name, std::string_view bytes, const Re
     if (hidden || !IsDumpName(file.name)) continue;
     absl::Status read = files.Add(path, [&](const Reading& each) {
       ++each.stats.files;
-      return Parse(path, file.bytes, true, each);  // The archive's end stands behind it.
+      return Parse(path, file.bytes, true, each);  // Padded: the archive's end follows it.
     });
     if (!read.ok()) return read;
   }
   return files.found() ? absl::OkStatus() : files.NothingFound(name);
 }
 
-// Whether the name is that of an archive, which a folder holds beside a dump or as the only thing.
+// Whether the name is an archive's.  A folder's archives are read only if nothing else is a dump.
 bool IsArchiveName(std::string_view name) {
   return WithoutGz(name).ends_with(".tar") || name.ends_with(".tgz");
 }
@@ -687,7 +686,7 @@ absl::Status ReadFolder(const std::string& path, const Reading& reading) {
         files.Add(*file, [&](const Reading& each) { return ReadFile(*file, each); });
     if (!read.ok()) return read;
   }
-  // A must-gather has the archives of other tools among its files, of another moment.
+  // A must-gather contains archives of other tools, which were made at another time.
   if (files.found()) {
     const auto left = static_cast<uint64_t>(all.end() - archives);
     if (left > 0 && reading.stats.archives_unread == 0) reading.stats.first_archive = *archives;

@@ -1,31 +1,32 @@
 // Reads a cluster from files, folders or standard input into an ObjectSink.
 //
-// An input is the path of a file, of a folder (every *.json, *.yaml, *.yml, *.pb
-// and *.gz in it to the bottom, by path), or "-" for standard input.
-// A file is, whatever its name, gzip (then what is inside counts), ebb's binary
-// snapshot (binary_snapshot.h), JSON (read_json.h), YAML (read_yaml.h) or a tar archive, which is
-// read as a folder is (tar_archive.h).
+// An input is the path of a file, the path of a folder (every *.json, *.yaml, *.yml, *.pb, *.gz,
+// *.tar and *.tgz in it and its subfolders, ordered by path), or "-" for standard input.
+// The content of a file decides its form, mostly independent of its name: gzip (whose content is
+// read in turn), ebb's binary snapshot (binary_snapshot.h), JSON (read_json.h), YAML (read_yaml.h)
+// or a tar archive (tar_archive.h), which is read like a folder.
 //
-// Folders: what people unpack has more in it than objects (`kubectl cluster-info dump`,
-//          must-gather).  A file that holds no Kubernetes object is counted and passed
-//          over.  A file that is broken or of a form that ebb does not read (form_error.h) is
-//          counted too, apart from others where it seems to hold objects that ebb needs; it is an
-//          error where objects of it were read before, or where it is called as a kind is.
-//          A file that two paths lead to is read once, so that links may go in circles.  What
-//          begins with "." is not read, nor is a pipe, a socket or a device, which is counted.
-//          Archives are read where no other file of the folder holds an object.
+// Folders: folders often contain other files too (`kubectl cluster-info dump`, must-gather).
+//          A file without Kubernetes objects is counted and skipped.  A file that is broken or
+//          has a form that ebb does not read (form_error.h) is counted as well, separately if it
+//          seems to hold objects that ebb needs.  Such a file is an error if objects of it were
+//          read before the problem, or if it is broken and named after a kind that ebb reads.
+//          A file that several paths lead to is read once, so that links may form cycles.  Names
+//          that begin with "." are ignored.  Pipes, sockets and devices are counted and skipped.
+//          Archives are read only if no other file of the folder holds an object.
 //
 // Errors: one line naming the file, the object and the field:
 //           pods.json: Pod default/web-0: spec.containers[2].resources.requests.cpu:
 //           "4x" is not a quantity
-//         A missing file is NotFound, all else InvalidArgument.  Objects before
-//         the error have been handed over already.
-//         A file that is written while it is read is InvalidArgument too.
-// Memory: a text is held as a whole while it is read.  Only a plain file that is larger
-//         than three quarters of the memory is mapped instead; it must not be truncated
-//         meanwhile (SIGBUS).  InputLimits bounds them.
-// Threads: long JSON lists are read by as many threads as `parallelism` has; the sink is
-//         called by the caller's thread, in order, and sees the same at any number of
+//         A missing file is NotFound.  An input beyond InputLimits or beyond the memory is
+//         ResourceExhausted.  The sink's errors keep their code.  All other errors, also that a
+//         file was modified while it was read, are InvalidArgument.  Objects before the error
+//         have been handed over already.
+// Memory: a text is held in memory as a whole while it is read.  Only a plain file larger than
+//         three quarters of the memory is mapped instead; it must not be truncated meanwhile
+//         (SIGBUS).  InputLimits bounds both.
+// Threads: long JSON lists are read by as many threads as `parallelism` has.  The sink is called
+//         on the caller's thread, in order, and receives the same calls at any number of
 //         threads.  Calls with different sinks may run at once.
 
 #ifndef EBB_SNAPSHOT_FORMATS_READ_INPUT_H_
@@ -40,7 +41,7 @@
 
 namespace ebb {
 
-// Whether a file of this name is read as part of a folder.
+// Whether a file of this name is read if it is in a folder.
 bool IsDumpName(std::string_view name);
 
 // Reads one input ("-": standard input).
@@ -48,7 +49,7 @@ absl::Status ReadInput(std::string_view path, ObjectSink& sink, ImportStats& sta
                        const Parallelism& parallelism = Parallelism::One(),
                        const InputLimits& limits = {});
 
-// Reads bytes that are in memory already; `name` stands for the file in errors.
+// Reads bytes that are already in memory; `name` is the file's name in errors.
 absl::Status ReadBytes(std::string_view name, std::string_view bytes, ObjectSink& sink,
                        ImportStats& stats, const Parallelism& parallelism = Parallelism::One(),
                        const InputLimits& limits = {});

@@ -21,16 +21,16 @@ namespace ebb {
 namespace {
 
 constexpr size_t kObjectBytesMax = size_t{256} << 20;
-// What one thread reads at a time: long against the cost of waking another (tens of
-// microseconds), short against a core's cache.
+// How much one thread reads at a time: long compared to waking another thread (tens of
+// microseconds), short compared to a core's cache.
 constexpr size_t kPieceBytes = size_t{128} << 10;
 
-// A key of the shell around the objects ("items", "kind"), which nobody escapes.
+// A key of the shell around the objects ("items", "kind"); no writer escapes these.
 std::string_view Unquoted(const char* begin, const char* end) {
   return {begin + 1, static_cast<size_t>(end - begin) - 2};
 }
 
-// A bit for each member that says what a document is; 0 for all others.
+// A bit for each member that shows what a document is; 0 for all others.
 uint32_t ShellPartOf(std::string_view key) {
   static constexpr auto kParts = std::to_array<std::string_view>(
       {"apiVersion", "kind", "metadata", "items", "NodeList", "UnscheduledPodsCanBeScheduled"});
@@ -40,8 +40,8 @@ uint32_t ShellPartOf(std::string_view key) {
   return 0;
 }
 
-// Walks the shell of a text (lists, snapshots, arrays, documents) and gives each
-// object in it to the ObjectReader.
+// Walks the shell of a text (lists, snapshots, arrays, documents) and passes each object in it to
+// the ObjectReader.
 class DocumentReader {
  public:
   DocumentReader(std::string_view name, std::string_view json, ObjectSink& sink, ImportStats& stats,
@@ -74,7 +74,7 @@ class DocumentReader {
     uint64_t index = 0;
   };
 
-  // For a list within the text of `outer`.
+  // Reads a list inside the text of `outer`.
   DocumentReader(const DocumentReader& outer, const Span& span)
       : name_(outer.name_),
         parallelism_(outer.parallelism_),
@@ -92,8 +92,8 @@ class DocumentReader {
     return TopObject();
   }
 
-  // One pass over the members.  A text that is neither a list nor a debugging snapshot is an object
-  // of its own, known only when the pass is through.
+  // Makes one pass over the members.  A text that turns out to be neither a list nor a debugging
+  // snapshot is read as an object after that pass.
   absl::Status TopObject() {
     const char* const start = p_;
     std::string_view api_version;
@@ -154,8 +154,8 @@ class DocumentReader {
     return Object(span, place);
   }
 
-  // The apiVersion of the object at `object`, where it may stand behind long items: they
-  // are read twice then.  The caller finds text that is not JSON.
+  // The apiVersion of the object at `object`.  It may follow long items, which are then read
+  // twice.  Ignores text that is not JSON; the caller reports it.
   std::string_view VersionIn(const char* object) {
     const char* const at = p_;
     std::string_view version;
@@ -189,7 +189,7 @@ class DocumentReader {
     return sink_.OnList(kind, items_);
   }
 
-  // That a list is one page of several, which its metav1.ListMeta says; empty: it is whole.
+  // Why a list is only one page of several, by its metav1.ListMeta; empty: the list is whole.
   static std::string PartOfList(const nlohmann::json& meta, std::string_view kind) {
     const auto token = meta.find("continue");
     const auto left = meta.find("remainingItemCount");
@@ -204,8 +204,8 @@ class DocumentReader {
                         "does");
   }
 
-  // Whether an object without a kind may be one of Kubernetes' that lost it: such a file
-  // is not passed over.
+  // Whether an object without a kind may be a Kubernetes object that lost it.  Such an object is
+  // not skipped as a stranger.
   bool LooksLikeObject(const Span& span) {
     const char* const after = p_;
     bool version = false;
@@ -234,8 +234,8 @@ class DocumentReader {
     return List("", {}, {});
   }
 
-  // Whether the array at p_ starts with something other than a Kubernetes object.  `first` is its
-  // first element where that is an object.
+  // Whether the array at p_ starts with something other than a Kubernetes object.  Sets `first` to
+  // its first element if that is an object.
   bool IsStrangeArray(Span& first) {
     const char* const start = p_;
     bool strange = false;
@@ -246,7 +246,7 @@ class DocumentReader {
     return strange;
   }
 
-  // The kind that the file's name gives to objects which do not say their own.
+  // The kind that the file's name gives to an object that has none itself.
   KindOfFile NamedKind(const Span& span, bool in_list) {
     const KindOfFile named = KindByPath(name_, TextOf(span), in_list);
     if (named.kind.empty() || !named.read) return named;
@@ -256,8 +256,8 @@ class DocumentReader {
     return named;
   }
 
-  // Whether an object has the fields of Kubernetes' internal types, as `kubectl cluster-info dump`
-  // of 2017 and other programs marshal them: the names of Go's fields.
+  // Whether an object is one of Kubernetes' internal Go types, whose members are named as in Go.
+  // `kubectl cluster-info dump` of 2017 and other programs marshal them.
   bool IsGoInternal(const Span& span) const {
     const auto has = [](std::string_view text, std::initializer_list<std::string_view> keys) {
       bool found = false;
@@ -292,7 +292,7 @@ class DocumentReader {
             "(\"metadata\", \"spec\", \"items\"); dump with `kubectl get ... -A -o json`"));
   }
 
-  // Passes over a document that is no Kubernetes object.
+  // Skips a document that is not a Kubernetes object.
   absl::Status Stranger() {
     ++stats_.strangers;
     return Skip();
@@ -308,7 +308,7 @@ class DocumentReader {
     return DocumentReader(*this, span).TopObject();
   }
 
-  // "PodList" lists Pods that need not say so; "List" lists anything.
+  // "PodList" lists Pods, whose own kind may be absent; "List" lists any kinds.
   static std::string_view ItemKind(std::string_view kind) {
     constexpr std::string_view kSuffix = "List";
     if (kind.size() <= kSuffix.size() || !kind.ends_with(kSuffix)) return {};
@@ -327,12 +327,12 @@ class DocumentReader {
       bool has_kind = true;
       if (absl::Status read = Object(span, place, has_kind); !read.ok() || has_kind) return read;
       if (label.empty()) return NoKind(place, span);
-      deferred_.push_back(span);  // The list's own kind may stand behind its items.
+      deferred_.push_back(span);  // The list's own kind may follow its items.
       return absl::OkStatus();
     });
   }
 
-  // Items that one thread reads in a row.
+  // Items that one thread reads together.
   struct Chunk {
     std::vector<Span> spans;
     size_t bytes = 0;
@@ -340,7 +340,7 @@ class DocumentReader {
     ObjectBatch batch;
   };
 
-  // The same with the help of other threads.
+  // List() with the help of other threads.
   absl::Status ListAhead(std::string_view label, std::string_view api_version,
                          std::string_view kind) {
     WorkAhead<std::unique_ptr<Chunk>> ahead(parallelism_, [&](std::unique_ptr<Chunk>& chunk) {
@@ -386,7 +386,7 @@ class DocumentReader {
       }
       return absl::OkStatus();
     });
-    // What is wrong with an item counts before what is wrong further on in the text.
+    // An error in an item counts before an error further on in the text.
     if (chunk != nullptr) ahead.Push(std::move(chunk));
     while (taken.ok() && ahead.size() > 0) take();
     return taken.ok() ? found : taken;
@@ -425,7 +425,7 @@ class DocumentReader {
         if (key == "Node" && *p_ == '{') node = p_;
         if (key == "Pods") {
           pods = *p_ == '[' ? p_ : nullptr;
-          odd_pods = pods == nullptr && *p_ != 'n';  // Go writes null for none.
+          odd_pods = pods == nullptr && *p_ != 'n';  // Go writes an empty list as null.
         }
         return Skip();
       });
@@ -481,7 +481,7 @@ class DocumentReader {
 
   // --- steps through the text
 
-  // Calls member(key) with p_ at each value; it must leave p_ behind the value.
+  // Calls member(key) with p_ at each value; `member` must move p_ past the value.
   template <typename Member>
   absl::Status Members(Member&& member) {
     const char* const open = p_;
@@ -503,7 +503,7 @@ class DocumentReader {
     return absl::OkStatus();
   }
 
-  // Calls element(index) with p_ at each element, as above.
+  // Calls element(index) with p_ at each element; `element` must move p_ past it.
   template <typename Element>
   absl::Status Elements(Element&& element) {
     const char* const open = p_;
@@ -516,13 +516,13 @@ class DocumentReader {
     return absl::OkStatus();
   }
 
-  // Over the byte at p_ and blanks; there must be something behind them.
+  // Skips the byte at p_ and blanks; something must follow them.
   absl::Status Step(const char* open) {
     p_ = json_scan::SkipBlanks(p_ + 1, end_);
     return p_ == end_ ? Truncated(open) : absl::OkStatus();
   }
 
-  // After a value: to the next one, or onto the closing brace.
+  // After a value: moves to the next one, or onto the closing brace.
   absl::Status NextOrClose(const char* open, char close) {
     p_ = json_scan::SkipBlanks(p_, end_);
     if (p_ == end_) return Truncated(open);
@@ -628,11 +628,11 @@ class DocumentReader {
   ObjectSink& sink_;
   ImportStats& stats_;
   const Strangers strangers_;
-  int depth_ = 0;       // Lists around this one.
-  uint64_t items_ = 0;  // Of lists of this text.
+  int depth_ = 0;       // How many lists surround this one.
+  uint64_t items_ = 0;  // In lists of this document, without those of nested lists.
   ObjectReader reader_;
   ObjectBatch batch_;
-  std::vector<Span> deferred_;  // Items without a kind, until the list's is known.
+  std::vector<Span> deferred_;  // Items without a kind, until the list's kind is known.
 };
 
 }  // namespace

@@ -28,8 +28,8 @@
 namespace ebb {
 namespace {
 
-// What the handler throws through yaml-cpp to say that a text is refused; it does
-// not leave this file.
+// The exception with which the handler stops yaml-cpp to reject a text.  It does not leave this
+// file.
 class Refused : public std::exception {
  public:
   Refused(const YAML::Mark& mark, std::string what) : mark(mark), problem(std::move(what)) {}
@@ -43,7 +43,7 @@ class Refused : public std::exception {
 class ByteBuffer : public std::streambuf {
  public:
   explicit ByteBuffer(std::string_view bytes) {
-    char* const begin = const_cast<char*>(bytes.data());  // Only ever read.
+    char* const begin = const_cast<char*>(bytes.data());  // Never written.
     setg(begin, begin, begin + bytes.size());
   }
 };
@@ -71,7 +71,7 @@ bool IsDigits(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// 0o17 and 0x1f of the core schema, in decimal.
+// 0o17 and 0x1f of the core schema, converted to decimal.
 std::optional<std::string> Radix(std::string_view text) {
   const bool octal = text.starts_with("0o");
   if (!octal && !text.starts_with("0x")) return std::nullopt;
@@ -83,7 +83,7 @@ std::optional<std::string> Radix(std::string_view text) {
   return std::to_string(number);
 }
 
-// The JSON number that a plain scalar of the core schema means, if it is one:
+// The JSON number for a plain scalar that is a number in the core schema:
 // [-+]? ( [0-9]+ (\. [0-9]*)? | \. [0-9]+ ) ([eE] [-+]? [0-9]+)?  JSON is stricter
 // about signs, leading zeros and points.
 std::optional<std::string> Number(std::string_view text) {
@@ -115,7 +115,7 @@ std::optional<std::string> Number(std::string_view text) {
   return json;
 }
 
-// The JSON of a plain scalar.
+// A plain scalar as JSON.
 std::string Plain(std::string_view text) {
   for (const std::string_view yes : {"true", "True", "TRUE"}) {
     if (text == yes) return "true";
@@ -129,7 +129,7 @@ std::string Plain(std::string_view text) {
   return json;
 }
 
-// What JSON of a plain scalar a tag of the core schema asks for.
+// Whether `json`, made from the plain scalar `value`, fits the core schema's tag `type`.
 bool IsOfType(std::string_view type, std::string_view value, std::string_view json) {
   const bool number = json[0] == '-' || (json[0] >= '0' && json[0] <= '9');
   if (type == "int") return number && json.find_first_of(".eE") == std::string_view::npos;
@@ -147,9 +147,9 @@ class JsonWriter : public YAML::EventHandler {
   // `repeated_max`: how many bytes aliases may add.
   explicit JsonWriter(size_t repeated_max) : repeated_left_(repeated_max) {}
 
-  // A text that yaml-cpp reads for itself: places in it count from its beginning.
+  // Starts a text that yaml-cpp parses separately: marks count from its beginning.
   void BeginText() { last_start_ = -1; }
-  // Starts the next document; what aliases may still add is kept.
+  // Starts the next document.  The bytes that aliases may still add carry over.
   void Clear() {
     json_.clear();
     open_.clear();
@@ -158,12 +158,12 @@ class JsonWriter : public YAML::EventHandler {
     has_kind_ = false;
   }
   const std::string& json() const { return json_; }
-  // Whether the document lists items but does not say what it is.  kubectl sorts
-  // members by name, so that a list which was cut off lacks its kind: the one sign
-  // of it, since most of YAML cut off is still YAML.
+  // Whether the document lists items but has no kind.  kubectl sorts members by name, so that a
+  // truncated list lacks its kind.  This is the only sign of it, because truncated YAML is mostly
+  // still valid YAML.
   bool lists_without_kind() const { return has_items_ && !has_kind_; }
 
-  // yaml-cpp makes endless empty documents of a token that can start none.
+  // yaml-cpp reports endless empty documents for a token that cannot start a document.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (mark.pos == last_start_) throw Refused(mark, "nothing can start here");
     last_start_ = mark.pos;
@@ -234,7 +234,7 @@ class JsonWriter : public YAML::EventHandler {
     bool first = true;
     YAML::anchor_t anchor = 0;
     size_t begin = 0;
-    std::set<std::string, std::less<>> keys = {};  // Of a map, so far.
+    std::set<std::string, std::less<>> keys = {};  // Only of a map: its keys so far.
   };
 
   static bool IsString(const std::string& tag) {
@@ -250,7 +250,7 @@ class JsonWriter : public YAML::EventHandler {
 
   bool ExpectsKey() const { return !open_.empty() && open_.back().map && open_.back().expects_key; }
 
-  // The comma before a key or an element.
+  // Writes the comma before a key or an element.
   void Separate() {
     if (open_.empty() || (open_.back().map && !open_.back().expects_key)) return;
     if (!open_.back().first) json_ += ',';
@@ -311,14 +311,14 @@ class JsonWriter : public YAML::EventHandler {
 
   std::string json_;
   std::vector<Level> open_;
-  std::map<YAML::anchor_t, std::pair<size_t, size_t>> anchors_;  // Where their JSON stands.
+  std::map<YAML::anchor_t, std::pair<size_t, size_t>> anchors_;  // Their JSON's place in json_.
   size_t repeated_left_;
-  int last_start_ = -1;  // Of the document before.
+  int last_start_ = -1;  // Where the document before starts.
   bool has_items_ = false;
   bool has_kind_ = false;
 };
 
-// `mark` counts lines behind the first `lines` of the file.
+// An error at `mark`, whose lines are counted after the first `lines` lines of the file.
 absl::Status NotYaml(std::string_view name, size_t lines, const YAML::Mark& mark,
                      std::string_view problem) {
   const std::string where = mark.is_null()
@@ -328,7 +328,7 @@ absl::Status NotYaml(std::string_view name, size_t lines, const YAML::Mark& mark
   return BrokenText(name, absl::StrCat(where, "is not YAML that can be read: ", Absl(problem)));
 }
 
-// The line at `at` without its end.
+// The line that starts at `at`, without its line end.
 std::string_view LineAt(std::string_view text, size_t at) {
   text.remove_prefix(at);
   text = text.substr(0, text.find('\n'));
@@ -336,7 +336,7 @@ std::string_view LineAt(std::string_view text, size_t at) {
   return text;
 }
 
-// Where `line` last stands as a whole line, behind `after`; npos: nowhere.
+// The last place at or after `after` where `line` is a whole line; npos: no such line.
 size_t LastLine(std::string_view text, std::string_view line, size_t after = 0) {
   for (size_t at = text.rfind(line); at != text.npos && at >= after;
        at = text.rfind(line, at - 1)) {
@@ -346,8 +346,8 @@ size_t LastLine(std::string_view text, std::string_view line, size_t after = 0) 
   return text.npos;
 }
 
-// Whether the objects that ebb wrote last are all there.  Other documents may stand
-// before and behind them.
+// Whether the last objects that ebb wrote in this file are incomplete.  Other documents may precede
+// and follow them.
 bool IsCutOff(std::string_view yaml) {
   const size_t start = LastLine(yaml, kYamlStart);
   return start != yaml.npos && LastLine(yaml, kYamlEnd, start) == yaml.npos;
@@ -359,7 +359,7 @@ struct YamlPart {
   size_t lines_before;
 };
 
-// The key of a line that begins a member of the outermost map; "" for other lines.
+// The key of a line that begins a member of the outermost map; "" for any other line.
 std::string_view OuterKey(std::string_view line) {
   const size_t colon = line.find(':');
   if (colon == line.npos || colon == 0 ||
@@ -370,17 +370,17 @@ std::string_view OuterKey(std::string_view line) {
   return ends ? line.substr(0, colon) : std::string_view();
 }
 
-// Several files behind one another without `---` between them: each repeats apiVersion and kind
-// in the outermost map.  Cuts the text before each line that repeats the first of the two, where
-// each document has both; everything else is one part, in which the parser finds the key that
-// comes twice.
+// Splits a text that consists of several files without `---` between them.  Each file repeats
+// apiVersion and kind in the outermost map.  The text is cut before each line that repeats the
+// first of these two keys, if every document has both.  Otherwise the text stays one part, in
+// which the parser reports the repeated key.
 std::vector<YamlPart> YamlPartsOf(std::string_view yaml) {
   struct Start {
     size_t at;
     size_t lines_before;
-    bool has_other;  // apiVersion and kind.
+    bool has_other;  // Whether the document has both apiVersion and kind.
   };
-  std::vector<Start> starts;  // Of the document at hand, from its first key on.
+  std::vector<Start> starts;  // Since the last `---`: where each document's first key is.
   std::vector<YamlPart> parts;
   size_t part_at = 0;
   size_t part_lines = 0;
@@ -474,17 +474,17 @@ absl::Status ReadParts(std::string_view name, std::string_view yaml, ObjectSink&
     absl::Status read = ReadPart(name, part, writer, documents, sink, stats, strangers);
     if (!read.ok()) return read;
   }
-  // What ebb wrote of no objects is whole: IsCutOff() has seen its end.
+  // A file that ebb wrote without objects is complete: IsCutOff() has checked its end.
   if (documents > 0 || LastLine(yaml, kYamlStart) != yaml.npos) return absl::OkStatus();
   return BrokenText(name, "is empty");
 }
 
-// What Troubleshoot puts in place of what it leaves out.  To YAML it is an alias where it begins
-// a value.
+// What Troubleshoot writes in place of redacted text.  At the start of a value YAML would read it
+// as an alias.
 constexpr std::string_view kHidden = "***HIDDEN***";
 
-// The text with each value that begins with kHidden in quotes; line by line, so that errors keep
-// their places.  "" where nothing is hidden.
+// The text with each value that begins with kHidden put in quotes.  Lines stay the same, so that
+// the line numbers of errors do too.  "" if the text has no such value.
 std::string QuoteHidden(std::string_view yaml) {
   std::string quoted;
   size_t copied = 0;
@@ -535,7 +535,7 @@ std::optional<OddCharacter> FindOddCharacter(std::string_view yaml) {
 
 absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
                       ImportStats& stats, Strangers strangers) {
-  // yaml-cpp would replace bytes that are not UTF-8; a name must not change while it is read.
+  // yaml-cpp would replace bytes that are not UTF-8; reading must not change a name.
   if (const size_t at = FirstInvalidUtf8(yaml); at < yaml.size()) {
     return BrokenText(name, absl::StrCat("byte ", at, ": is not UTF-8"));
   }

@@ -1,19 +1,20 @@
-// Reads Kubernetes objects from YAML, of one document or many.
+// Reads Kubernetes objects from YAML with one or more documents.
 //
-// Each document is rewritten as JSON and given to ReadJson, so that the two forms
-// cannot mean different things.  Plain scalars are typed by the YAML 1.2 core
-// schema, which is what kubectl's output is quoted for; quoted ones are strings.
-// Anchors and aliases work; merge keys ("<<") and keys that are not scalars are
-// refused, as are a value under a tag of its own or under one that it does not fit
-// (`!!null 1`), a key that a map has twice, and a number that starts with 0 (`010`), which
-// kubectl takes for octal and YAML 1.2 for decimal.  Documents that stand behind one another
-// without `---` are told apart by apiVersion and kind, which each repeats in its outermost map.
-// What Troubleshoot redacted (`***HIDDEN***`, an alias to YAML) is a string.
+// Each document is rewritten as JSON and passed to ReadJson, so that the two forms cannot differ
+// in meaning.  Plain scalars are typed by the YAML 1.2 core schema, for which kubectl's output is
+// quoted; quoted scalars are strings.  Anchors and aliases work.  Rejected are:
+//   - merge keys ("<<") and keys that are not scalars;
+//   - a value under an application's own tag, or under a tag that it does not fit (`!!null 1`);
+//   - a key that occurs twice in a map;
+//   - a number that starts with 0 (`010`), which kubectl reads as octal and YAML 1.2 as decimal.
+// Documents may follow one another without `---`: a document starts where apiVersion and kind are
+// repeated in the outermost map.  Text that Troubleshoot redacted (`***HIDDEN***`, which YAML would
+// read as an alias) is a string.
 //
-// Errors: see read_input.h; for text that is not YAML they name line and column.  What ebb wrote
-//         itself (write_objects.h) is refused where its last line is missing.
-// Limits: what aliases repeat may come to 16 MiB plus ten times the text (a few
-//         bytes of nested aliases can ask for terabytes).
+// Errors: see read_input.h.  For text that is not YAML they name line and column.  A file that ebb
+//         wrote (write_objects.h) is rejected if its last line is missing.
+// Limits: aliases may add 16 MiB plus ten times the size of the text (a few bytes of nested aliases
+//         can expand to terabytes).
 // Cost:   some 10 MB/s, a fiftieth of JSON's speed; memory of the largest document.
 // Threads: pure function but for the sink.
 
@@ -31,13 +32,13 @@
 namespace ebb {
 
 // Whether a plain scalar is a whole number that starts with a zero: octal in YAML 1.1, which
-// kubectl reads, decimal in 1.2.
+// kubectl reads, but decimal in YAML 1.2.
 bool IsOctalToSome(std::string_view plain);
 
-// What no YAML text may hold, or what readers do not agree about: control characters but
-// tab and line ends, and, where they stand for line ends, a carriage return alone and the line
-// ends of Unicode behind a comment's #.  yaml-cpp goes on with the comment there, others end
-// it, and what follows would be lost without a word.
+// A character that YAML does not allow, or about which readers disagree: a control character
+// other than tab and line end; a carriage return that does not belong to a line end; a line end
+// of Unicode in a comment.  yaml-cpp continues the comment there while other readers end it, so
+// that what follows would be lost silently.
 struct OddCharacter {
   size_t line;  // From 1, as yaml-cpp counts.
   std::string_view what;

@@ -22,10 +22,10 @@ uint64_t Joined(uint64_t a, uint64_t b) {
 
 // --- JSON ----------------------------------------------------------------------------
 
-// Deeper than any PodSpec that the API server takes.
+// Deeper than any PodSpec that the API server accepts.
 constexpr int kDepthMax = 64;
 
-// What a value is part of, where that decides what is left out.
+// The part of the spec that a value is, where that decides what is ignored.
 enum class In : uint8_t {
   kSpec,
   kVolumes,
@@ -39,7 +39,7 @@ enum class In : uint8_t {
   kOther,
 };
 
-// Members of each part that are parts themselves.
+// The part that a member of `in` is.
 In PartOfSpec(In in, std::string_view key) {
   switch (in) {
     case In::kSpec:
@@ -74,9 +74,10 @@ class JsonDigest {
  public:
   explicit JsonDigest(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
 
-  // Absent: it is no JSON.
+  // Returns nullopt if the text is not JSON.
   std::optional<uint64_t> Spec() {
-    // Which volumes are projected decides which mounts count, and may stand behind them.
+    // A mount of a projected volume is ignored, and the mounts may come before the volumes.  So
+    // the first pass collects the projected volumes, and the second one computes the digest.
     const char* const begin = at_;
     (void)Value(In::kSpec, 0);
     at_ = begin;
@@ -89,7 +90,7 @@ class JsonDigest {
  private:
   struct Node {
     uint64_t digest = 0;
-    bool counts = true;  // False: as if it were absent.
+    bool counts = true;  // False: treated as absent.
     bool empty = false;  // {} or []
   };
 
@@ -123,7 +124,7 @@ class JsonDigest {
     return {.digest = Joined('0', HashOfText(token)), .counts = token != "null"};
   }
 
-  // In any order of members.
+  // Independent of the order of members.
   Node Object(In in, int depth) {
     ++at_;
     Node node{.digest = '{', .empty = true};
@@ -162,7 +163,7 @@ class JsonDigest {
     return node;
   }
 
-  // In its order.  An empty one is as if it were absent.
+  // Depends on the order of elements.  An empty list is treated as absent.
   Node List(In in, int depth) {
     ++at_;
     Node node{.digest = '[', .counts = false, .empty = true};
@@ -178,7 +179,7 @@ class JsonDigest {
     return Take(']') ? node : Wrong();
   }
 
-  // "1" is as much as "1000m".
+  // "1" and "1000m" have the same digest.
   uint64_t Amount(std::string_view name) {
     const std::string text = String();
     ExactQuantity amount;
@@ -188,7 +189,7 @@ class JsonDigest {
     return Joined(static_cast<uint64_t>(amount.amount), static_cast<uint64_t>(amount.excess));
   }
 
-  // The text between quotes, without escapes.
+  // The text between the quotes, with escapes resolved.
   std::string String() {
     std::string text;
     ++at_;
@@ -217,7 +218,7 @@ class JsonDigest {
     return text;
   }
 
-  // Behind \u.  Halves of a pair are kept as they are written: only equality counts.
+  // Resolves the digits after \u.  Surrogates are encoded one by one, as only equality matters.
   void CodePoint(std::string& text) {
     uint32_t point = 0;
     for (int digit = 0; digit < 4; ++digit, ++at_) {
@@ -242,16 +243,16 @@ class JsonDigest {
   const char* at_;
   const char* end_;
   bool wrong_ = false;
-  Names projected_;  // Volumes.
+  Names projected_;  // Names of the projected volumes.
 };
 
 // --- Protobuf ------------------------------------------------------------------------
 
-// One field of a message: its number, and its bytes with the tag in front.
+// One field of a message: its number, and its bytes including the tag.
 struct ProtoPart {
   uint32_t number = 0;
   std::string_view whole;
-  std::string_view value;  // Of a message or text.
+  std::string_view value;  // Only for a message or text.
 };
 
 bool Varint(std::string_view& bytes, uint64_t& number) {
@@ -265,7 +266,7 @@ bool Varint(std::string_view& bytes, uint64_t& number) {
   return false;
 }
 
-// The fields of a message in their order; absent: it is no protobuf.
+// The fields of a message in their order; nullopt: the bytes are not protobuf.
 std::optional<std::vector<ProtoPart>> PartsOf(std::string_view bytes) {
   std::vector<ProtoPart> parts;
   while (!bytes.empty()) {
@@ -301,7 +302,7 @@ std::optional<std::vector<ProtoPart>> PartsOf(std::string_view bytes) {
   return parts;
 }
 
-// Numbers of k8s.io/api core/v1.
+// Field numbers of k8s.io/api core/v1.
 namespace spec {
 constexpr uint32_t kVolumes = 1;
 constexpr uint32_t kContainers = 2;

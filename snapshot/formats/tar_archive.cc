@@ -15,13 +15,13 @@ namespace {
 constexpr size_t kBlock = 512;
 constexpr size_t kMagicAt = 257;
 
-// A field of the header up to its first zero.
+// A text field of the header, up to its first zero byte.
 std::string_view FieldOf(std::string_view header, size_t at, size_t size) {
   const std::string_view field = header.substr(at, size);
   return field.substr(0, field.find('\0'));
 }
 
-// Octal digits between blanks; GNU writes large numbers as bytes behind 0x80.
+// A number: octal digits between blanks, or, as GNU writes large numbers, bytes after 0x80.
 std::optional<uint64_t> NumberOf(std::string_view header, size_t at, size_t size) {
   const std::string_view bytes = header.substr(at, size);
   uint64_t number = 0;
@@ -42,7 +42,7 @@ std::optional<uint64_t> NumberOf(std::string_view header, size_t at, size_t size
   return number;
 }
 
-// The sum of all bytes of the header, where those of the sum itself count as blanks.
+// Whether the checksum is right: the sum of the header's bytes, with its own field as blanks.
 bool SumIsRight(std::string_view header) {
   constexpr size_t kSumAt = 148;
   constexpr size_t kSumBytes = 8;
@@ -54,7 +54,7 @@ bool SumIsRight(std::string_view header) {
   return NumberOf(header, kSumAt, kSumBytes) == sum;
 }
 
-// "LENGTH KEY=VALUE\n" again and again: the value of `key`, or "".
+// The value of `key` in pax records ("LENGTH KEY=VALUE\n", repeated), or "".
 std::string_view PaxValue(std::string_view records, std::string_view key) {
   while (!records.empty()) {
     const size_t blank = records.find(' ');
@@ -72,7 +72,7 @@ std::string_view PaxValue(std::string_view records, std::string_view key) {
   return {};
 }
 
-// Goes from header to header.
+// Walks the archive from header to header.
 class TarReader {
  public:
   TarReader(std::string_view archive, std::string_view bytes) : archive_(archive), bytes_(bytes) {}
@@ -80,7 +80,7 @@ class TarReader {
   absl::StatusOr<std::vector<TarFile>> Read() {
     while (at_ + kBlock <= bytes_.size()) {
       const std::string_view header = bytes_.substr(at_, kBlock);
-      if (header.find_first_not_of('\0') == header.npos) return Sorted();  // Its end.
+      if (header.find_first_not_of('\0') == header.npos) return Sorted();  // The archive's end.
       if (!SumIsRight(header)) return Error("is damaged");
       if (absl::Status read = Entry(header); !read.ok()) return read;
     }
@@ -111,7 +111,7 @@ class TarReader {
         break;
       case 'S':
         return Error("holds a sparse file, which ebb does not read; unpack it and pass its folder");
-      default:  // Folders, links, devices, what pax says of all files.
+      default:  // Folders, links, devices, pax headers that apply to all files.
         break;
     }
     pax_ = long_name_ = {};
@@ -142,7 +142,7 @@ class TarReader {
   std::string_view archive_;
   std::string_view bytes_;
   size_t at_ = 0;
-  std::string_view pax_;  // Of the next entry.
+  std::string_view pax_;  // The pax records for the next entry.
   std::string_view long_name_;
   std::vector<TarFile> files_;
 };

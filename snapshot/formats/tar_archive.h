@@ -1,7 +1,7 @@
 // The files in a tar archive: ustar, with the long names of pax and of GNU.
 //
 // Errors:  a damaged or truncated archive.
-// Cost:    one look at each header; nothing is copied but names.
+// Cost:    reads each header once; copies only names.
 // Threads: pure functions.
 // Source:  POSIX.1-2017, pax, "ustar Interchange Format"; GNU tar, "Basic Tar Format".
 
@@ -16,7 +16,7 @@
 
 namespace ebb {
 
-// Whether a text begins as a tar archive does.
+// Whether `bytes` starts as a tar archive does.
 bool IsTar(std::string_view bytes);
 
 struct TarFile {
@@ -24,8 +24,8 @@ struct TarFile {
   std::string_view bytes;
 };
 
-// The regular files, by name; links lead to files that are there themselves.  `archive` stands
-// for it in errors.
+// The regular files, ordered by name.  Links are left out, as they lead to files of the archive.
+// `archive` is the archive's name in errors.
 absl::StatusOr<std::vector<TarFile>> FilesOfTar(std::string_view archive, std::string_view bytes);
 
 }  // namespace ebb

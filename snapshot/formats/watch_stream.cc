@@ -20,7 +20,7 @@ constexpr std::pair<std::string_view, WatchEvent::Type> kTypes[] = {
     {"\"ERROR\"", WatchEvent::Type::kError},
 };
 
-// What the first bytes of a file tell of it: what is wrong, or nothing.
+// First bytes of a stream, each with what is wrong with such a stream ("": nothing).
 constexpr std::string_view kUtf16 =
     "is UTF-16, which `>` of Windows PowerShell writes; a watch is UTF-8, and ebb reads nothing of "
     "this one";
@@ -31,17 +31,17 @@ constexpr std::pair<std::string_view, std::string_view> kMarks[] = {
     {"\x1f\x8b", "is compressed; a watch is plain JSON, and ebb reads nothing of this one"},
 };
 
-// Bytes of the object or array at the start of `text`; nothing: it has no end.
+// Size of the object or array at the start of `text`; nullopt: it has no end.
 std::optional<size_t> SizeOf(std::string_view text) {
   const char* const end = json_scan::SkipContainer(text.data(), text.data() + text.size());
   if (end == nullptr) return std::nullopt;
   return static_cast<size_t>(end - text.data());
 }
 
-// What comes at the start of `text`.
+// Whether a text starts with something; kNotYet: more bytes are needed to decide.
 enum class Starts : uint8_t { kNo, kYes, kNotYet };
 
-// Takes `token` off `text`, with blanks before it.
+// Removes `token` and blanks before it from the front of `text`.
 Starts Take(std::string_view token, std::string_view& text) {
   constexpr size_t kBlanksMax = 64;
   const size_t blanks = std::min(text.find_first_not_of(kBlanks), text.size());
@@ -52,7 +52,7 @@ Starts Take(std::string_view token, std::string_view& text) {
   return Starts::kYes;
 }
 
-// Whether `text`, which begins a line, starts an event: `{"type": "ADDED"`.
+// Whether `text`, which starts at the start of a line, starts an event: `{"type": "ADDED"`.
 Starts StartsEvent(std::string_view text) {
   if (!text.empty() && text[0] != '{') return Starts::kNo;
   for (const std::string_view token : {"{", "\"type\"", ":"}) {
@@ -69,8 +69,8 @@ Starts StartsEvent(std::string_view text) {
   return starts;
 }
 
-// Where in `text` a line starts an event, or may start one: `starts` tells which.  The end of
-// the text where no line does.
+// The first line of `text` that starts an event or may start one; `starts` is set to which of the
+// two.  Returns the end of the text if there is no such line.
 size_t FindEvent(std::string_view text, bool at_line_start, Starts& starts) {
   size_t line = 0;
   if (!at_line_start) line = text.find('\n') == text.npos ? text.npos : text.find('\n') + 1;
@@ -87,11 +87,11 @@ size_t FindEvent(std::string_view text, bool at_line_start, Starts& starts) {
 struct Members {
   std::string_view type;
   std::string_view object;
-  std::string_view twice;  // The member of an event that comes twice.
+  std::string_view twice;  // Name of a member that occurs twice; empty: none does.
   bool has_kind = false;
 };
 
-// The members of the JSON object `text` that tell what it is.  False: it is no JSON.
+// Finds the members that identify the JSON object `text`.  Returns false if it is not JSON.
 bool FindMembers(std::string_view text, Members& members) {
   return json_scan::ForEachMember(text, [&](std::string_view key, std::string_view value) {
     if (key == "type" || key == "object") {
@@ -127,8 +127,8 @@ void WatchStream::Skip(size_t bytes) {
   looked_ = 0;
 }
 
-// Looks at the first bytes of the stream.  False: too few of them have come.
-// Errors: it is compressed or UTF-16.
+// Examines the first bytes of the stream.  Returns false if more bytes are needed.
+// Errors: the stream is compressed or UTF-16.
 absl::StatusOr<bool> WatchStream::Begin() {
   if (begun_) return true;
   for (const auto& [mark, foreign] : kMarks) {
@@ -150,7 +150,7 @@ absl::Status WatchStream::Error(absl::StatusCode code, std::string_view what) co
   return {code, absl::StrCat("line ", line_, ": ", Absl(what))};
 }
 
-// Text that starts no document, up to the end of its line.
+// Skips text that does not start a document, to the end of its line.
 absl::Status WatchStream::SkipJunk() {
   const std::string_view rest = Rest();
   const size_t end = std::min(rest.find('\n'), rest.size());
@@ -163,14 +163,14 @@ absl::Status WatchStream::SkipJunk() {
   return error;
 }
 
-// A document without an end: its first `bytes`.
+// Skips the first `bytes` of a document that has no end.
 absl::Status WatchStream::SkipUnended(size_t bytes, std::string_view what) {
   absl::Status error = Error(absl::StatusCode::kInvalidArgument, what);
   Skip(bytes);
   return error;
 }
 
-// Up to where the next event begins.  Whether it does.
+// Skips to where the next event begins.  Returns false if that has not come yet.
 bool WatchStream::SkipToEvent() {
   Starts starts = Starts::kNo;
   Skip(FindEvent(Rest(), at_line_start_, starts));
@@ -195,19 +195,19 @@ absl::StatusOr<std::optional<WatchEvent>> WatchStream::Next() {
   const std::string_view rest = Rest();
   if (rest.empty()) return std::nullopt;
   if (rest[0] != '{' && rest[0] != '[') {
-    // The rest of the line may still come.
+    // The rest of the line may still arrive.
     constexpr size_t kLineMax = 4096;
     if (!ended_ && rest.find('\n') == rest.npos && rest.size() < kLineMax) return std::nullopt;
     return SkipJunk();
   }
-  // Most pieces cannot end a document.
+  // Most pieces contain no end of a document.
   if (!ended_ && rest.size() <= document_bytes_max_ &&
       rest.find_first_of("}]", looked_) == rest.npos) {
     looked_ = rest.size();
     return std::nullopt;
   }
-  // No event has another one within it, at the start of a line: where strings do not end, the
-  // braces that match are those of others.
+  // An event never contains another event at the start of a line.  If one seems to, the document
+  // is truncated, probably inside a string, and the braces found belong to later events.
   const std::optional<size_t> size = SizeOf(rest);
   Starts starts = Starts::kNo;
   const size_t next =
@@ -245,7 +245,7 @@ absl::StatusOr<std::optional<WatchEvent>> WatchStream::Parse(std::string_view do
     return WatchEvent{
         .type = WatchEvent::Type::kAdded, .object = document, .line = line_, .bare = true};
   }
-  if (!members.twice.empty()) {  // Readers differ in which of two they take.
+  if (!members.twice.empty()) {  // Readers differ in which of the two they use.
     return Error(absl::StatusCode::kInvalidArgument,
                  absl::StrCat("the event has two members `", Absl(members.twice), "`"));
   }

@@ -1,4 +1,4 @@
-// WatchStream cuts the output of a watch into its documents, however the bytes come in.
+// WatchStream splits the output of a watch into its documents, however the bytes are divided.
 //
 //   WatchStream stream(10 << 20);
 //   stream.Append(bytes);
@@ -12,19 +12,20 @@
 //     Carry(**event);
 //   }
 //
-// Takes what `kubectl get ... -w --output-watch-events -o json` prints: events, one document
-// each, on one line or on many, and what kubectl prints without that flag: bare objects and
-// lists.  A document that was cut off, or is too large, ends where the next event begins at the
-// start of a line.
+// Input:   the output of `kubectl get ... -w --output-watch-events -o json`: events, one document
+//          each, on one line or on several.  Without that flag kubectl prints bare objects and
+//          lists; these are accepted too.  A document that is truncated or too large ends where
+//          the next event begins at the start of a line.
 //
-// Errors:  InvalidArgument or ResourceExhausted, naming the line at which the document begins:
-//          text that is no JSON object, a document without an end, one beyond the limit, an
-//          event without type or object or with two.  The next call goes on behind it.  Of a
-//          stream that is compressed or UTF-16 nothing is taken; that is told once.
-// Memory:  never more than the limit and what was appended last.
-// Cost:    linear; a document that comes in pieces is looked through again for each piece
-//          that holds a closing brace.
-// Threads: one at a time.
+// Errors:  InvalidArgument or ResourceExhausted, with the line at which the document begins: text
+//          that is not a JSON object, a document without an end, a document beyond the limit, an
+//          event without type or object, an event with two of either.  The next call continues
+//          after that document.  A stream that is compressed or UTF-16 is ignored as a whole;
+//          the error is returned once.
+// Memory:  at most the limit plus the bytes that were appended last.
+// Cost:    linear; a document that arrives in pieces is scanned again for each piece that contains
+//          a closing brace.
+// Threads: one thread at a time.
 
 #ifndef EBB_SNAPSHOT_FORMATS_WATCH_STREAM_H_
 #define EBB_SNAPSHOT_FORMATS_WATCH_STREAM_H_
@@ -42,16 +43,16 @@ namespace ebb {
 
 struct WatchEvent {
   enum class Type : uint8_t {
-    kAdded,  // Or a bare object, or a list.
+    kAdded,  // Also a bare object or a list.
     kModified,
     kDeleted,
-    kBookmark,  // Tells a version, and no change.
+    kBookmark,  // Has a new resourceVersion, and no change.
     kError,     // The watch has failed; `object` is a Status.
   };
   Type type;
   std::string_view object;  // JSON; valid until the next call.
-  uint64_t line;            // At which the document begins, from 1.
-  bool bare = false;        // No event stood around the object.
+  uint64_t line;            // Where the document begins, counted from 1.
+  bool bare = false;        // Whether the object or list came without an event around it.
 };
 
 class WatchStream {
@@ -59,10 +60,10 @@ class WatchStream {
   explicit WatchStream(size_t document_bytes_max) : document_bytes_max_(document_bytes_max) {}
 
   void Append(std::string_view bytes);
-  // No more bytes will come: what has no end by now never will.
+  // Declares the end of the stream: a document without an end is now an error.
   void End() { ended_ = true; }
 
-  // The next event; nothing: not before more bytes come.
+  // The next event, or nullopt if more bytes are needed.
   absl::StatusOr<std::optional<WatchEvent>> Next();
 
  private:
@@ -78,15 +79,15 @@ class WatchStream {
 
   const size_t document_bytes_max_;
   std::string buffer_;
-  size_t at_ = 0;         // What is before was given out.
-  size_t given_ = 0;      // Bytes of the document that was given out last.
-  size_t looked_ = 0;     // Bytes of Rest() that were found to have no end.
+  size_t at_ = 0;         // Bytes before this were returned or skipped.
+  size_t given_ = 0;      // Size of the document that was returned last.
+  size_t looked_ = 0;     // Bytes of Rest() already scanned without finding an end.
   uint64_t line_ = 1;     // Of at_.
-  bool begun_ = false;    // A byte order mark can come no more.
-  bool foreign_ = false;  // Compressed or UTF-16: no event is in it.
+  bool begun_ = false;    // The start was read: a byte order mark can no longer come.
+  bool foreign_ = false;  // The stream is compressed or UTF-16, and ignored.
   bool at_line_start_ = true;
-  bool skipping_line_ = false;  // Junk, up to its end.
-  bool skipping_ = false;       // What was too large, up to the next event.
+  bool skipping_line_ = false;  // Skips junk to the end of its line.
+  bool skipping_ = false;       // Skips a document that was too large, to the next event.
   bool ended_ = false;
 };
 

@@ -15,14 +15,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 using objects::Text;
 
-// These fail when objects.h gains a field, which belongs in the functions below.
+// These assertions fail when objects.h gains a field; the functions below must handle the field.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "write the new field here");
 static_assert(sizeof(objects::Node) == 360, "write the new field here");
 static_assert(sizeof(objects::Pod) == 840, "write the new field here");
 #endif
 
-// Sets what is not absent.
+// Sets a member unless its value is empty.
 void Put(Json& to, Text key, Text value) {
   if (!value.empty()) to[std::string(key)] = value;
 }
@@ -50,7 +50,7 @@ Json Texts(const std::vector<Text>& texts) {
   return array;
 }
 
-// As Kubernetes prints them: milli-CPU and binary units where they are whole.
+// A quantity as Kubernetes prints it: milli-CPU, and binary units where they divide the amount.
 std::string Quantity(Text name, int64_t amount) {
   if (name == "cpu") {
     return amount % 1000 == 0 ? std::to_string(amount / 1000) : std::to_string(amount) + "m";
@@ -63,7 +63,7 @@ std::string Quantity(Text name, int64_t amount) {
   return std::to_string(amount);
 }
 
-// A quantity between two whole units, to the billionth.
+// A quantity that is not a whole number of units, exact to the billionth.
 std::string Broken(const objects::ResourceAmount& quantity) {
   std::string billionths = std::to_string(1'000'000'000 - quantity.excess);
   billionths.insert(0, 9 - billionths.size(), '0');
@@ -112,7 +112,7 @@ Json Requirements(const std::vector<objects::Requirement>& requirements) {
   return array;
 }
 
-// A selector that is not nil is written even if it is empty: it matches everything.
+// Writes a selector that is not nil even if it is empty: it matches everything.
 void PutSelector(Json& to, const char* key, const objects::LabelSelector& selector) {
   if (selector.nil) return;
   Json json = Json::object();
@@ -286,7 +286,8 @@ Json PodSpec(const objects::Pod& pod) {
   Put(json, "topologySpreadConstraints", Spread(pod.spread));
   Put(json, "containers", Containers(pod.containers));
   Put(json, "initContainers", Containers(pod.init_containers));
-  if (pod.has_bind_mount_options) {  // Which container has them decides nothing.
+  // Only the pod matters, so an arbitrary container gets them.
+  if (pod.has_bind_mount_options) {
     Json mounts = Json::array({{{"bindMountOptions", Json::array({"noexec"})}}});
     json["ephemeralContainers"].push_back({{"volumeMounts", std::move(mounts)}});
   }
@@ -297,7 +298,7 @@ Json PodSpec(const objects::Pod& pod) {
     json["schedulingGroup"] = {{"podGroupName", pod.scheduling_group}};
   }
   for (const auto& [name, claim_name, template_name] : pod.resource_claims) {
-    if (name.empty()) continue;  // Of the status.
+    if (name.empty()) continue;  // A claim that only the status names.
     Json claim = {{"name", name}};
     Put(claim, "resourceClaimTemplateName", template_name);
     if (template_name.empty()) Put(claim, "resourceClaimName", claim_name);
@@ -306,7 +307,7 @@ Json PodSpec(const objects::Pod& pod) {
   return json;
 }
 
-// The condition PodScheduled that is read as what the pod has.
+// Writes the condition PodScheduled from which a reader gets pod.scheduling again.
 void PutScheduled(const objects::Pod& pod, Json& status) {
   const auto put = [&](const char* value, const char* reason) {
     Json condition = {{"type", "PodScheduled"}, {"status", value}};
@@ -315,7 +316,7 @@ void PutScheduled(const objects::Pod& pod, Json& status) {
   };
   switch (pod.scheduling) {
     case objects::Scheduling::kNotRecorded:
-      // Without a phase, nothing says so.  Of a pod on a node nothing reads it.
+      // A reader infers this from a missing phase, and ignores the value of a pod on a node.
       if (!pod.phase.empty() && pod.node_name.empty()) put("Unknown", "NotRecorded");
       break;
     case objects::Scheduling::kUnprocessed:
@@ -355,7 +356,7 @@ Json PodStatus(const objects::Pod& pod) {
     json["resources"]["requests"] = Resources(pod.pod_status_requests);
   }
   Put(json, "allocatedResources", Resources(pod.pod_allocated));
-  // Amounts of one name may come from several claims.
+  // Several claims may have an amount of the same name, so each amount gets an entry.
   for (const objects::ResourceAmount& each : pod.claimed) {
     json["nodeAllocatableResourceClaimStatuses"].push_back({{"resources", Resources({each})}});
   }
@@ -608,7 +609,7 @@ absl::Status ObjectWriter::OnPod(const objects::Pod& pod) {
                      ": ebb does not know this field and cannot write it; write a .pb snapshot"));
   }
   Json json = Object("v1", "Pod", pod.meta);
-  // What is left of the spec does not tell pods apart that differ in the rest.
+  // The spec is written in part, which cannot distinguish pods that differ in the rest.
   if (pod.spec_digest != 0) {
     json["metadata"]["annotations"]["ebb/spec-digest"] =
         absl::StrCat(absl::Hex(pod.spec_digest, absl::kZeroPad16));
@@ -666,7 +667,7 @@ absl::Status ObjectWriter::OnList(std::string_view kind, uint64_t items) {
                                     {"items", Json::array()}}));
 }
 
-// Its names alone, which is what is known of it.
+// Writes only the object's names; ebb knows nothing else of it.
 absl::Status ObjectWriter::OnUnevaluated(const Unevaluated& object) {
   Json json = {{"apiVersion", object.api_version}, {"kind", object.kind}};
   Put(json["metadata"], "name", object.name);

@@ -1,14 +1,14 @@
-// ObjectWriter is a sink that writes the objects it is given as JSON (a v1 List, one
-// object a line) or as YAML documents, in the form of the Kubernetes API.  Reading the
-// output back gives the same objects.
+// ObjectWriter is a sink that writes the objects it receives as JSON (a v1 List, one object per
+// line) or as YAML documents, in the form of the Kubernetes API.  Reading the output gives the
+// same objects.
 //
-// A JSON list that was cut off does not parse.  YAML documents that were cut off may still
-// parse.  So the first line announces a last line, and ReadYaml (read_yaml.h) refuses a
-// file that has the first without the last.
+// A truncated JSON list does not parse, but truncated YAML documents may.  So the first line of
+// YAML output announces a last line, and ReadYaml (read_yaml.h) rejects a file that has the first
+// line without the last.
 //
-// Holds: the fields that a scale-down decision can read, and no others.
-// Errors: a pod with a constraint that the reader did not understand, since it
-//         cannot be written; what the output returns.
+// Content: only the fields that a scale-down decision can read.
+// Errors: a pod with a constraint that the reader did not understand, because it cannot be
+//         written; errors of the output.
 // Memory: one object.
 
 #ifndef EBB_SNAPSHOT_FORMATS_WRITE_OBJECTS_H_
@@ -23,7 +23,7 @@
 
 namespace ebb {
 
-// The first and the last line of YAML documents; comments to everyone else.
+// The first and the last line of YAML documents; for other readers they are comments.
 inline constexpr std::string_view kYamlStart =
     "# Objects written by ebb; the file is whole if it ends with \"# End of ebb's objects\".";
 inline constexpr std::string_view kYamlEnd = "# End of ebb's objects";
@@ -45,7 +45,7 @@ class ObjectWriter : public ObjectSink {
   absl::Status OnController(const objects::Controller& controller) override;
   absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
-  // A list of no budgets is written as such: it says that the cluster has none.
+  // Writes an empty list of PodDisruptionBudgets: it records that the cluster has none.
   absl::Status OnList(std::string_view kind, uint64_t items) override;
   absl::Status OnUnevaluated(const Unevaluated& object) override;
   void OnAside(const Aside& aside) override {
@@ -53,7 +53,7 @@ class ObjectWriter : public ObjectSink {
     heartbeat_time_ = aside.heartbeat_time;
   }
 
-  // Writes the end.  Call it once, after the last object.
+  // Writes the end of the output.  Call it once, after the last object.
   absl::Status Finish();
 
  private:
@@ -61,7 +61,7 @@ class ObjectWriter : public ObjectSink {
 
   ObjectFormat format_;
   Output output_;
-  // Of the object that comes next.
+  // For the next object; set by OnAside().
   int64_t pods_ready_ = 0;
   int64_t heartbeat_time_ = 0;
   bool first_ = true;

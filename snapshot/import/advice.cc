@@ -39,28 +39,29 @@ constexpr auto kSuspicions = std::to_array<SuspicionTexts>({
      "manifests are taken for the cluster's state"},
 });
 
-// What a feeder's user does.
+// What the user of a feeder should do.
 enum class Deed : uint8_t {
-  kNothing,        // The message says it, or it is of dumps alone.
-  kFeed,           // Kinds of the cluster are to be fed.
-  kFeedAll,        // Kinds of namespaces are, in all of them.
-  kResync,         // The feeder is to name everything once more.
-  kFeedAsGiven,    // Objects are to be fed whole.
-  kSameAsForDump,  // The command only shows something.
+  kNothing,        // The message already says it, or the warning only concerns dumps.
+  kFeed,           // Feed these kinds.
+  kFeedAll,        // Feed these namespaced kinds, from all namespaces.
+  kResync,         // Let the feeder send everything again.
+  kFeedAsGiven,    // Feed complete objects.
+  kSameAsForDump,  // Run the command of the dump; it only shows something.
 };
 
 struct Row {
   std::string_view code;
-  // What fetches it for a dump: words of kubectl, a whole command, kAllKinds, or "".
+  // What fetches the missing part of a dump: kubectl's names of kinds, a whole command, kAllKinds,
+  // or "".
   std::string_view dump;
   Deed deed;
-  std::string_view kinds = "";  // That a feeder is to feed, as kubectl calls them.
+  std::string_view kinds = "";  // Kinds that a feeder should feed, in kubectl's names.
 };
 
 constexpr std::string_view kGetNamespaces = "kubectl get ns -o json";
 constexpr std::string_view kGetNodeClaims = "kubectl get nodepools,nodeclaims -o json";
-// Where nothing is found, `kubectl get` prints a List that does not say of what.  The API
-// server's own answer says so, and is of all namespaces.
+// If nothing is found, `kubectl get` prints a List without the kind of its items.  The API server's
+// own answer has the kind, and covers all namespaces.
 constexpr std::string_view kListBudgets = "kubectl get --raw /apis/policy/v1/poddisruptionbudgets";
 constexpr std::string_view kShowBudgets = "kubectl get pdb -A";
 
@@ -102,13 +103,13 @@ constexpr auto kRows = std::to_array<Row>({
      "csidrivers,csistoragecapacities"},
     {"NoCSIStorageCapacities", "csistoragecapacities", Deed::kFeedAll, "csistoragecapacities"},
     {"ClaimsOfVolumesMissing", kAllKinds, Deed::kFeedAll, "pvc"},
-    // Of several moments or clusters.
+    // Mixed moments or clusters.
     {"OldDump", kAllKinds, Deed::kResync},
     {"ControllersOfOtherUids", kAllKinds, Deed::kResync},
     {"TooManyPods", kAllKinds, Deed::kResync},
     {"DumpsOfTwoMoments", kAllKinds, Deed::kResync},
     {"ObjectsInTwoVersions", kAllKinds, Deed::kResync},
-    // Of files.
+    // Files.
     {"PartOfAList", kAllKinds, Deed::kNothing},
     {"ObjectsNotRead", kAllKinds, Deed::kNothing},
 });
@@ -125,7 +126,7 @@ std::string DumpCommand(std::string_view dump) {
   return KubectlGet(dump);
 }
 
-// "pods, poddisruptionbudgets.policy": resources as rules of RBAC name them.
+// "pods, poddisruptionbudgets.policy": resources with their API groups, as in RBAC.
 std::string Resources(std::string_view words) {
   if (words == kAllKinds) return "all kinds that it feeds";
   std::string text;

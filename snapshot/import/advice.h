@@ -1,8 +1,9 @@
-// Advice: what a warning suspects and what its reader can do, by where the cluster comes from.
+// Advice: what a warning suspects and what the user can do, depending on where the cluster comes
+// from.
 //
-// The user of a dump makes another dump, by another command.  The user of a session that a client
-// feeds makes no dump: the feeder does not see what is missing (it lacks a right, or is restricted
-// to a namespace), or does not feed it.  Both texts of a warning stand in one row.
+// The user of a dump makes another dump with another command.  The user of a session that a client
+// feeds makes no dump: the feeder cannot see the missing objects (it lacks a right, or is
+// restricted to a namespace), or does not send them.  One table row has both texts of a warning.
 
 #ifndef EBB_SNAPSHOT_IMPORT_ADVICE_H_
 #define EBB_SNAPSHOT_IMPORT_ADVICE_H_
@@ -18,35 +19,35 @@ namespace ebb {
 
 // Where the objects of a cluster come from.
 enum class InputSource : uint8_t {
-  kDump,    // Files that its user fetched.
-  kFeeder,  // A client lists and watches them: ebb-kube, or a program over Sync or the C ABI.
+  kDump,    // Files that the user fetched.
+  kFeeder,  // A client that lists and watches: ebb-kube, or a program over Sync or the C ABI.
 };
 
-// What messages call it: "the input", "what was fed".
+// How messages name the source: "the input", "what was fed".
 std::string_view NameOf(InputSource source);
 
-// Explanations of a finding that differ by source.
+// Explanations of a finding whose text differs by source.
 enum class Suspicion : uint8_t {
-  kOneNamespace,         // All pods are of one.
-  kSomeNamespaces,       // Of some nothing is there.
-  kMissingNamespaces,    // Pods that every cluster has are not there.
-  kPlatformsNamespaces,  // All are the platform's own.
-  kMissingClaims,        // Claims that others refer to are not there.
-  kPodsOfTwoMoments,     // Some were replaced.
-  kTwoClusters,          // Objects refer to others by other UIDs.
-  kManifests,            // Objects without what the API server gives them.
+  kOneNamespace,         // All pods are of one namespace.
+  kSomeNamespaces,       // Some namespaces contain no object.
+  kMissingNamespaces,    // Pods that every cluster has are missing.
+  kPlatformsNamespaces,  // All pods and namespaces are the platform's own.
+  kMissingClaims,        // Volumes refer to claims that are missing.
+  kPodsOfTwoMoments,     // There are more pods than controllers count; some were replaced.
+  kTwoClusters,          // Objects refer to other objects by UIDs that these do not have.
+  kManifests,            // Objects lack what the API server gives every object.
 };
 std::string_view TextOf(Suspicion suspicion, InputSource source);
 
-// As words of kubectl: all kinds.
+// Stands for all kinds where kubectl's names of kinds are expected.
 inline constexpr std::string_view kAllKinds = "*";
 
-// Sets the warning's command (of a dump) or advice (of a feeder), by its code.  `words`: the kinds
-// that are missing, as kubectl calls them ("sts,jobs"); "": those of the code's row.
+// Sets the warning's command (kDump) or advice (kFeeder) from the row of its code.  `words`: the
+// missing kinds in kubectl's names ("sts,jobs"); "": the kinds of the row.
 // REQUIRES: the code has a row.
 void Advise(InputSource source, InputWarning& warning, std::string_view words = "");
 
-// "let the feeder list and watch NodeClaim.karpenter.sh, ...": for a kind that is named.
+// "the feeder needs the right to list and watch KINDS, and must feed them; ...".
 std::string AdviceToFeed(std::string_view kinds);
 
 // For tests: every code that has a row.

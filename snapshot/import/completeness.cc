@@ -32,34 +32,35 @@ constexpr std::string_view kNoSystem = "NoKubeSystemPods";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 // The annotation of a node that names its Machine, "namespace/name".
 constexpr std::string_view kMachineOfOpenShift = "machine.openshift.io/machine";
-// A node that joined runs its DaemonSets' pods within minutes.
+// A node runs the pods of its DaemonSets within minutes after it joined.
 constexpr int64_t kOldNodeSeconds = int64_t{15} * 60;
-// A namespace that was made is filled within a day, or stays empty.
+// A new namespace is filled within a day, or stays empty.
 constexpr int64_t kOldNamespaceSeconds = int64_t{24} * 60 * 60;
 // kubectl lists one kind after the other, within about this time.
 constexpr int64_t kListingSeconds = 60;
 
-// One object in this many may be missing because the cluster changed between two lists.
+// One object in this many may differ because the cluster changed between two lists, or between
+// the events of two watches.
 constexpr int64_t kPartsPerChange = 50;
 constexpr int64_t kPartsOfWatches = 10;
 
-// From when on objects must be missing: more than kFew and one in kPartsThatMustBeMissing.  No
-// cluster has so many nodes that are broken, or changes so much while it is listed.  Watches are
-// given twice as much, and so are, of kFew, clusters that were written by hand.
+// More missing objects than kFew plus one in kPartsThatMustBeMissing have no other explanation: no
+// cluster has so many broken nodes, or changes so much while it is listed.  For watches both are
+// doubled, and for hand-written clusters kFew is.
 constexpr uint64_t kFew = 5;
 constexpr uint64_t kPartsThatMustBeMissing = 10;
-// So many namespaces that hold nothing are no coincidence.
+// At least this many namespaces that contain nothing are not a coincidence.
 constexpr size_t kManyEmptyNamespaces = 10;
-// Of users' namespaces some may hold nothing: fewer than kSomeEmpty, or less than one in
+// Some namespaces of users may be empty: fewer than kSomeEmpty, or less than one in
 // kPartsThatMayBeEmpty.
 constexpr size_t kSomeEmpty = 2;
 constexpr size_t kPartsThatMayBeEmpty = 3;
-// So many that hold nothing, and none that does, are a dump of the system alone.
+// At least this many empty namespaces, and none with content, mean a dump of the system alone.
 constexpr size_t kAllEmptyNamespaces = 3;
-// From so many controllers on, one change does not explain that all their pods are gone.
+// A single change does not explain that the pods of this many controllers are all gone.
 constexpr size_t kSeveralControllers = 2;
 
-// Prefixes of namespaces that the system makes, many of which are empty.
+// Prefixes of namespaces that platforms create; many of these are empty.
 constexpr std::string_view kMadeByPlatforms[] = {"kube-",   "openshift", "gke-",   "gmp-",
                                                  "aks-",    "cattle-",   "fleet-", "cluster-fleet-",
                                                  "amazon-", "azure-"};
@@ -82,12 +83,12 @@ std::string Some(std::span<const std::string> names) {
   return text;
 }
 
-// " and 4 more" behind the first of `all`.
+// " and 4 more", to follow the first of `all`.
 std::string AndMore(uint64_t all) {
   return all > 1 ? absl::StrCat(" and ", WithCommas(all - 1), " more") : "";
 }
 
-// Kinds of controllers, as owners name them and as kubectl does.
+// Kinds of controllers, with the names that owner references and kubectl use.
 struct KnownOwner {
   objects::ControllerKind kind;
   std::string_view name;
@@ -107,7 +108,7 @@ std::string_view ApiGroupOf(std::string_view api_version) {
   return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
 }
 
-// Pods that were made before Kubernetes 1.16 name `extensions/v1beta1` to this day: today's `apps`.
+// Pods from before Kubernetes 1.16 still name `extensions/v1beta1`, which is `apps` today.
 std::string_view GroupOfToday(std::string_view group) {
   return group == "extensions" ? "apps" : group;
 }
@@ -123,7 +124,7 @@ const KnownOwner* KindOf(const Catalog& catalog, const Owner& owner) {
   return KindOf(catalog.Text(owner.api_version), catalog.Text(owner.kind));
 }
 
-// "Pod shop/web", for people.
+// "Pod shop/web".
 std::string ObjectText(std::string_view kind, const objects::ObjectMeta& meta) {
   return absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
 }
@@ -135,7 +136,7 @@ std::string ControllerKey(std::string_view kind, std::string_view namespace_name
   return absl::StrCat(Absl(kind), "/", Absl(namespace_name), "/", Absl(name));
 }
 
-// Whether a controller that pods name is there, of those with an owner like `owner`.
+// Whether any controller that pods name is in the input, among those of the kind of `owner`.
 bool AnyFound(const Catalog& catalog, const KnownOwner& kind, const Owner& owner) {
   for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
     const PodShape& shape = catalog.shape(PodShapeId{s});
@@ -145,8 +146,8 @@ bool AnyFound(const Catalog& catalog, const KnownOwner& kind, const Owner& owner
   return false;
 }
 
-// Nodes that mostly run no DaemonSet's pod: virtual ones, those that the provider runs the
-// system of, and those of Windows.
+// Labels of nodes that usually run no DaemonSet's pod: virtual nodes, nodes whose system the
+// provider runs, and Windows nodes.
 constexpr std::pair<std::string_view, std::string_view> kWithoutDaemonSets[] = {
     {"type", "virtual-kubelet"},
     {"eks.amazonaws.com/compute-type", "auto"},
@@ -163,7 +164,7 @@ bool MayBeWithoutPods(const Catalog& catalog, const NodeInfo& node) {
   });
 }
 
-// Which version of Karpenter made a node: nodes of a Provisioner have no NodeClaim.
+// Which version of Karpenter created a node; nodes of a Provisioner have no NodeClaim.
 enum class NodeMaker : uint8_t { kOther, kProvisioner, kNodeClaim };
 NodeMaker MakerOf(const Catalog& catalog, const NodeInfo& node) {
   NodeMaker maker = NodeMaker::kOther;
@@ -175,7 +176,7 @@ NodeMaker MakerOf(const Catalog& catalog, const NodeInfo& node) {
   return maker;
 }
 
-// A selector whose answer depends on labels of namespaces other than the name.
+// Whether the result of a selector depends on labels of namespaces other than the name.
 bool AsksForLabels(const objects::LabelSelector& selector) {
   const auto asks = [](const auto& each) { return each.key != kNamespaceName; };
   return !selector.nil &&
@@ -183,7 +184,7 @@ bool AsksForLabels(const objects::LabelSelector& selector) {
           std::any_of(selector.match_expressions.begin(), selector.match_expressions.end(), asks));
 }
 
-// Whether an input stays what it is when it is read.
+// Whether a second reading of an input gives the same bytes.
 bool CanBeReadTwice(const std::string& input) {
   std::error_code error;
   const auto type = std::filesystem::status(input, error).type();
@@ -191,8 +192,8 @@ bool CanBeReadTwice(const std::string& input) {
                           type == std::filesystem::file_type::directory);
 }
 
-// Whether resourceVersion `a` is newer than `b`, of one object.  Absent: they cannot be
-// compared, as they are not both the decimal numbers that Kubernetes says they are.
+// Whether resourceVersion `a` is newer than `b`; both are of one object.  nullopt if they cannot
+// be compared, because they are not both decimal numbers, as Kubernetes specifies.
 // Source: KEP-5504, "Comparable Resource Version".
 std::optional<bool> IsNewer(std::string_view a, std::string_view b) {
   const auto is_number = [](std::string_view text) {
@@ -206,7 +207,7 @@ std::optional<bool> IsNewer(std::string_view a, std::string_view b) {
 }  // namespace
 
 // ---------------------------------------------------------------------------
-// Objects as they are read
+// Reading objects
 
 void InputWatch::Begin(ObjectSink& to, bool may_read_again) {
   const bool is_second = MustReadAgain();
@@ -258,7 +259,7 @@ InputWatch::Key InputWatch::KeyOf(std::string_view kind, const objects::ObjectMe
   key_.clear();
   for (const std::string_view part : {kind, meta.namespace_name, meta.name}) {
     key_ += part;
-    key_ += '/';  // In no name.
+    key_ += '/';  // Does not occur in names.
   }
   const XXH128_hash_t hash = XXH3_128bits(key_.data(), key_.size());
   return {hash.high64, hash.low64};
@@ -269,7 +270,7 @@ absl::Status InputWatch::Meet(std::string_view kind, const objects::ObjectMeta& 
                               const Object& object, bool& is_new) {
   is_new = true;
   const Aside aside = std::exchange(aside_, {});
-  // Of other kinds the sink takes the last one.
+  // For the other kinds the sink keeps the last object.
   constexpr bool kSinkRefusesTheSecond =
       !std::is_same_v<Object, objects::Controller> && !std::is_same_v<Object, objects::Namespace>;
   if (kSinkRefusesTheSecond && aside.resource_version.empty()) {
@@ -345,7 +346,7 @@ absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::strin
       Printable(version_now), ": dumps of two moments are mixed; pass one dump"));
 }
 
-// Of an object whose other version is newer.
+// Counts an object that is skipped because a newer version of it exists.
 void InputWatch::PassOver(std::string_view kind, const objects::ObjectMeta& meta) {
   ++repeated_;
   if (of_two_versions_++ > 0) return;
@@ -409,7 +410,7 @@ void InputWatch::NoteUid(std::string_view kind, const objects::ObjectMeta& meta,
   without_uid_ += objects;
 }
 
-// Of the object at hand, also where it was there already.
+// Records the place of the current object, even if the object was read before.
 void InputWatch::NotePlace(std::string_view kind) {
   const bool in_list = aside_.place == Aside::Place::kInList;
   if (kind == "Pod") {
@@ -531,7 +532,7 @@ absl::Status InputWatch::OnController(const objects::Controller& controller) {
   const objects::ObjectMeta& meta = controller.meta;
   const std::string_view kind = objects::KindOf(controller.kind);
   const Aside aside = aside_;
-  // A StatefulSet's are those of one revision, so at least as many as there are.
+  // A StatefulSet counts the pods of one revision, so this is a lower bound.
   const int64_t told = std::max(controller.status_replicas, aside.pods_ready);
   const int64_t pods = std::min<int64_t>(told, std::numeric_limits<int32_t>::max());
   bool is_new = true;
@@ -611,13 +612,13 @@ class InputWatch::Judgement {
   }
 
   void KubeSystem() {
-    if (watch_.pods_ == 0 && watch_.nodes_ > 0) return;  // NoPods() spoke of them.
+    if (watch_.pods_ == 0 && watch_.nodes_ > 0) return;  // NoPods() warns about that.
     const auto& with_pods = watch_.namespaces_of_pods_;
     if (with_pods.contains(Absl(kKubeSystem))) return;
-    // The namespaces were listed, and it is not among them: no cluster of Kubernetes' own,
-    // but all of it.
+    // The namespaces were listed without kube-system: a cluster that is not quite Kubernetes, but
+    // a whole one.
     if (!watch_.namespaces_.empty() && !watch_.namespaces_.contains(Absl(kKubeSystem))) return;
-    // OpenShift keeps its system elsewhere.
+    // OpenShift has its system in other namespaces.
     if (std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift)) return;
     // EKS Auto Mode runs the system outside of pods.
     bool all_without = cluster_.nodes() > 0;
@@ -635,8 +636,7 @@ class InputWatch::Judgement {
          IsOfApiServer() ? Lack::kPods : Lack::kNothing);
   }
 
-  // kubectl without -A, and `kubectl cluster-info dump`, take the current namespace, the
-  // latter with kube-system.
+  // kubectl without -A lists the current namespace; `kubectl cluster-info dump` also kube-system.
   void UnlistedNamespaces() {
     const auto& with_pods = watch_.namespaces_of_pods_;
     if (std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift) &&
@@ -679,8 +679,9 @@ class InputWatch::Judgement {
         empty.push_back(each.name);
       }
     }
-    // A dump of kube-system fills none, one of the current namespace one, and one by a user who may
-    // read some of them those.  In a big cluster some wait for their first pods.
+    // A dump of kube-system has content for none of these namespaces, a dump of the current
+    // namespace for one, and a dump by a restricted user for those that the user may read.  In a
+    // big cluster some namespaces still wait for their first pods.
     const size_t all = empty.size() + filled;
     const bool are_some = empty.size() < kSomeEmpty || kPartsThatMayBeEmpty * empty.size() < all;
     if (empty.empty() || (filled > 0 && are_some)) return;
@@ -705,8 +706,8 @@ class InputWatch::Judgement {
          Lack::kKinds);
   }
 
-  // Budgets that count pods of which none is there, and budgets of namespaces that are not there:
-  // those of another cluster, or the pods are missing.
+  // Budgets that count pods although the input has none that they select, and budgets of
+  // namespaces that are not in the input.  They are of another cluster, or pods are missing.
   void BudgetsOfOthers() {
     if (!watch_.of_one_moment_) return;
     BudgetsWithoutPods();
@@ -731,7 +732,7 @@ class InputWatch::Judgement {
     std::string kinds;
     std::string resources;
     uint64_t pods = 0;
-    bool all_listed = true;  // The owners are gone, and their kinds are not missing.
+    bool all_listed = true;  // The controllers are gone; their kinds were listed as empty.
     for (size_t k = 0; k < kKnownOwners.size(); ++k) {
       if (missing[k] == 0 || found[k]) continue;
       all_listed = all_listed && IsKnownToBeEmpty(kKnownOwners[k].name);
@@ -747,8 +748,9 @@ class InputWatch::Judgement {
          all_listed ? Lack::kNothing : Lack::kKinds, resources);
   }
 
-  // A controller that is made anew has another UID.  Few pods are of the one before; where many
-  // are, their controllers are those of another cluster, which was installed from the same charts.
+  // A controller that was deleted and created again has another UID.  Only few pods still name the
+  // old one.  If many pods do, the controllers are of another cluster, which was installed from the
+  // same charts.
   void ControllersOfOtherUids() {
     int64_t pods = 0;
     int64_t others = 0;
@@ -773,7 +775,7 @@ class InputWatch::Judgement {
                       "): ", Suspected(Suspicion::kTwoClusters)));
   }
 
-  // Every pod has containers: they were taken out, and with them what the pod asks for.
+  // Every pod has containers: someone removed them, and with them the pod's requests.
   void PodsWithoutContainers() {
     if (watch_.pods_without_containers_ == 0) return;
     Warn("PodsWithoutContainers",
@@ -786,16 +788,17 @@ class InputWatch::Judgement {
              : Lack::kNothing);
   }
 
-  // Pods that controllers count and the input lacks.
+  // Pods that controllers count and that are not in the input.
   void PodsOfControllers() {
     if (watch_.workloads_.empty()) return;
     const auto pods = PodsByController();
     const auto terminating = TerminatingByController();
     int64_t too_many = 0;
     std::string first_beyond;
-    std::vector<std::string> daemon_sets;  // Without any.
-    int64_t of_daemon_sets = 0;            // Pods that those count.
-    // DaemonSets have a pod on every node, and would hide that all others are missing.
+    std::vector<std::string> daemon_sets;  // DaemonSets without any pod.
+    int64_t of_daemon_sets = 0;            // Pods that these DaemonSets count.
+    // DaemonSets are counted separately: they have a pod on every node, which would hide that all
+    // other pods are missing.
     int64_t missing = 0;
     int64_t counted = 0;
     int64_t missing_of_daemons = 0;
@@ -857,7 +860,7 @@ class InputWatch::Judgement {
                          all_missing <= Tolerated(all_counted);
     if (are_few && doubt.text.empty()) return;
     const Lack lack = std::max({LackOfMany(missing, counted), lack_of_daemons, doubt.lack});
-    std::string apart;  // Where the share of all does not show it.
+    std::string apart;  // Set where the share of all pods does not show what is missing.
     if (!are_few && lack != LackOfMany(all_missing, all_counted)) {
       apart = absl::StrCat(" (", WithCommas(static_cast<uint64_t>(missing)), " of ",
                            WithCommas(static_cast<uint64_t>(counted)), " without DaemonSets)");
@@ -870,10 +873,10 @@ class InputWatch::Judgement {
          lack);
   }
 
-  // Namespaces of which controllers count pods, and no pod is there: the dump was made by a
-  // user who may not read them, or without them.
+  // Namespaces in which controllers count pods, but without any pod in the input: the user who made
+  // the dump may not read them, or left them out.
   void NamespacesWithoutPods() {
-    // Controllers that watches tell of, and those that people write, may be ahead of their pods.
+    // Controllers that a watch reports, or that people write, may be ahead of their pods.
     if (!IsOfApiServer() || watch_.pods_ == 0) return;
     struct Counts {
       size_t controllers = 0;
@@ -901,7 +904,7 @@ class InputWatch::Judgement {
          Lack::kPods);
   }
 
-  // Volumes, claims and drivers that what is there points to.
+  // Volumes, claims and drivers to which objects of the input refer.
   void Storage() {
     if (watch_.claims_.empty() && watch_.pods_with_claims_ > 0) {
       Warn("NoPersistentVolumeClaims",
@@ -940,8 +943,8 @@ class InputWatch::Judgement {
     DriversOfWaitingClaims();
   }
 
-  // A volume stays attached for a while after its pod is gone, and takes a place of its driver's
-  // limit as long.
+  // A volume stays attached for a while after its pod is gone, and counts against its driver's
+  // limit for as long.
   void Attachments() {
     if (watch_.attachments_ > 0 || watch_.pods_with_claims_ == 0) return;
     if (IsKnownToBeEmpty("VolumeAttachment")) return;
@@ -961,8 +964,8 @@ class InputWatch::Judgement {
          Lack::kKinds);
   }
 
-  // Claims that wait for their pod: how much room the driver has on each node is asked where its
-  // CSIDriver says so.
+  // Claims that wait for their pod.  Such a claim needs room on the pod's node if the driver's
+  // CSIDriver says that it reports its capacity.
   void DriversOfWaitingClaims() {
     uint64_t waiting = 0;
     uint64_t with_capacity = 0;
@@ -990,13 +993,13 @@ class InputWatch::Judgement {
     }
   }
 
-  // One page of a list, or another part of it.
+  // A page of a list, or another part of it.
   void PartsOfLists() {
     if (watch_.parts_of_lists_ == 0) return;
     Warn("PartOfAList", watch_.first_part_of_list_, Lack::kPods);
   }
 
-  // Who makes nodes also deletes them, which its own objects say first.
+  // Whatever created nodes also deletes them, and its own objects are the first to show it.
   void MakersOfNodes() {
     uint64_t karpenters = 0;
     uint64_t with_claims = 0;
@@ -1043,7 +1046,7 @@ class InputWatch::Judgement {
     }
   }
 
-  // Nodes that run no pod of the system's DaemonSets, where nearly all others do.
+  // Nodes without a pod of a DaemonSet of the system, while most other nodes have one.
   void NodesWithoutDaemons() {
     const std::vector<bool> has_daemon = NodesWithDaemons();
     uint64_t with = 0;
@@ -1054,11 +1057,11 @@ class InputWatch::Judgement {
       if (has_daemon[n]) {
         ++with;
       } else if (!cluster_.PodsOn(NodeId{n}).empty()) {
-        without.emplace_back(
-            catalog_.Text(node.name));  // Of empty nodes NodesWithoutPods() speaks.
+        // NodesWithoutPods() reports nodes that are empty.
+        without.emplace_back(catalog_.Text(node.name));
       }
     }
-    constexpr uint64_t kOthers = 2;  // So many nodes with daemons for each without.
+    constexpr uint64_t kOthers = 2;  // Nodes with daemons that are needed for each one without.
     const auto all = static_cast<int64_t>(with + without.size());
     if (with < kOthers * without.size() ||
         LackOfMany(static_cast<int64_t>(without.size()), all) == Lack::kNothing) {
@@ -1135,8 +1138,8 @@ class InputWatch::Judgement {
   }
 
  private:
-  // Whether the input is made of lists of single namespaces, as `oc adm inspect` writes them, and
-  // nothing lists the namespaces.
+  // Whether the input consists of lists of single namespaces, as `oc adm inspect` writes them, and
+  // no list of the namespaces is in it.
   [[nodiscard]] bool IsOfNamespacesOneByOne() const {
     const auto& with_pods = watch_.namespaces_of_pods_;
     return IsOfApiServer() && watch_.nodes_or_namespaces_alone_ && !watch_.namespaces_in_list_ &&
@@ -1146,16 +1149,16 @@ class InputWatch::Judgement {
   using ControllerPods =
       absl::flat_hash_map<std::tuple<objects::ControllerKind, TextId, TextId>, int64_t>;
 
-  // What single controllers show where the counts of all do not.
+  // A doubt that single controllers raise although the counts of all controllers do not.
   struct Doubt {
     std::string text;  // Empty: nothing.
     Lack lack = Lack::kNothing;
   };
 
-  // Two doubts: a controller lacks most of its pods, or the input has no pod that is pending and
-  // controllers count more than there are.  Few pods are not meant, nor a controller of the last
-  // minute, as a rollout makes one: its pods may have come after they were listed.  Pods that are
-  // ready were there before.
+  // There are two such doubts: a controller lacks most of its pods; or the input has no pending pod
+  // while controllers count more pods than there are.  Small numbers of pods are ignored.  So are
+  // controllers created in the last minute, as in a rollout: their pods may have been created after
+  // pods were listed.  But pods that are ready must have existed before.
   [[nodiscard]] Doubt DoubtOfControllers(const ControllerPods& pods) const {
     constexpr auto kFewPods = static_cast<int64_t>(kFew);
     Doubt doubt;
@@ -1198,32 +1201,32 @@ class InputWatch::Judgement {
     return doubt;
   }
 
-  // How many of so many pods may be otherwise than their controllers say: one may have come or gone
-  // between two lists of a small cluster, and some between what watches tell of both.
+  // How many of `pods` pods may contradict their controllers.  In a small cluster one may come or
+  // go between two lists, and several between the events of two watches.
   [[nodiscard]] int64_t Tolerated(int64_t pods) const {
     return watch_.of_one_moment_ ? 1 + pods / kPartsPerChange : 5 + pods / kPartsOfWatches;
   }
 
-  // Whether `missing` of `all` are so many that they must be missing.
+  // kPods if `missing` of `all` are so many that they must be missing from the input.
   [[nodiscard]] Lack LackOfMany(int64_t missing, int64_t all) const {
-    // What people write by hand counts replicas for which it has no pods.
+    // Hand-written clusters often count replicas without having the pods.
     const auto few = static_cast<int64_t>(IsOfApiServer() ? kFew : 2 * kFew);
     const auto share = all / static_cast<int64_t>(kPartsThatMustBeMissing);
     const int64_t bound = few + (watch_.of_one_moment_ ? share : 2 * share);
     return missing > bound ? Lack::kPods : Lack::kNothing;
   }
 
-  // Nodes without any pod are a fault of the input where the pods of all nodes' daemons are missing
-  // with them: the input has none of the system, or other nodes have theirs.  Where a cluster runs
-  // no daemons, as k3s, nodes may be empty.
+  // Nodes without any pod are a fault of the input only if their daemons' pods should be there: the
+  // input has no pods of the system at all, or most other nodes have daemons' pods.  In a cluster
+  // without daemons, such as k3s, nodes may really be empty.
   [[nodiscard]] Lack LackOfEmptyNodes(size_t empty, int64_t old_nodes, int64_t with_daemons) const {
     const bool others_have = 2 * with_daemons > old_nodes - static_cast<int64_t>(empty);
     if (HasSystemPods() && !others_have) return Lack::kNothing;
     return LackOfMany(static_cast<int64_t>(empty), old_nodes);
   }
 
-  // By node: whether a pod of a DaemonSet of the system, or one of its kubelet's own, is on it.
-  // DaemonSets of others are for some nodes only.
+  // For each node, whether it runs a pod of a DaemonSet of the system or of its own kubelet.  Other
+  // DaemonSets may be for some nodes only.
   [[nodiscard]] std::vector<bool> NodesWithDaemons() const {
     std::vector<bool> has(catalog_.nodes());
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
@@ -1245,8 +1248,8 @@ class InputWatch::Judgement {
            std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift);
   }
 
-  // Whether the objects come from an API server, which gives each a resourceVersion, and were
-  // listed: people who write a cluster by hand leave it out.
+  // Whether the objects were listed from an API server.  It gives each object a resourceVersion,
+  // which people leave out who write a cluster by hand.
   [[nodiscard]] bool IsOfApiServer() const {
     return watch_.of_one_moment_ && watch_.nodes_with_version_ == watch_.nodes_ &&
            watch_.pods_with_version_ == watch_.pods_;
@@ -1262,7 +1265,7 @@ class InputWatch::Judgement {
     return watch_.empty_kinds_.contains(Absl(kind));
   }
 
-  // How many pods there are of each controller, from how many there are of each shape.
+  // The number of pods of each controller, from the number of pods of each shape.
   [[nodiscard]] ControllerPods ByController(const std::vector<int64_t>& of_shape) const {
     ControllerPods pods;
     for (uint32_t s = 0; s < of_shape.size(); ++s) {
@@ -1275,7 +1278,7 @@ class InputWatch::Judgement {
     return pods;
   }
 
-  // Pods that neither have ended nor are left out.
+  // Counts all pods except those that have ended or are left out as expendable.
   [[nodiscard]] ControllerPods PodsByController() const {
     std::vector<int64_t> of_shape(catalog_.pod_shapes());
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
@@ -1284,7 +1287,7 @@ class InputWatch::Judgement {
     return ByController(of_shape);
   }
 
-  // Pods that are being deleted, which no controller counts any more.
+  // Counts pods that are being deleted, which controllers no longer count.
   [[nodiscard]] ControllerPods TerminatingByController() const {
     std::vector<int64_t> of_shape(catalog_.pod_shapes());
     for (const auto& [pod, time] : catalog_.deletion_times()) {
@@ -1293,13 +1296,13 @@ class InputWatch::Judgement {
     return ByController(of_shape);
   }
 
-  // Whether its status counts every pod of it that is neither ended nor being deleted.
+  // Whether such a controller's status counts all its pods except ended and deleted ones.
   static bool CountsAllPods(objects::ControllerKind kind) {
     return kind == objects::ControllerKind::kReplicaSet ||
            kind == objects::ControllerKind::kReplicationController;
   }
 
-  // Of no pod's controller where there is none such.
+  // The controller's key; no pod has it if the catalog does not know the names.
   [[nodiscard]] ControllerPods::key_type KeyOf(const Workload& workload) const {
     return {workload.kind, catalog_.symbols().Find(workload.namespace_name).value_or(kNoText),
             catalog_.symbols().Find(workload.name).value_or(kNoText)};
@@ -1314,8 +1317,8 @@ class InputWatch::Judgement {
     return there + (expendable == watch_.expendable_pods_.end() ? 0 : expendable->second);
   }
 
-  // A Job counts its pods as soon as it makes them, so that one which began while the dump
-  // was made has pods that the list of pods could not have.
+  // A Job counts its pods as soon as it creates them.  So a Job that began while the dump was made
+  // counts pods that the list of pods could not contain.
   [[nodiscard]] bool IsYoung(const Workload& workload) const {
     return workload.kind == objects::ControllerKind::kJob && IsNew(workload);
   }
@@ -1334,7 +1337,7 @@ class InputWatch::Judgement {
       const Pdb& budget = budgets[b];
       const int64_t expected = std::clamp<int64_t>(budget.expected_pods.value_or(0), 0, INT32_MAX);
       counted += expected;
-      // Pods that ended may count; a status that cannot be computed is of another time.
+      // Ended pods may be selected too; a status that cannot be computed is of another time.
       const std::string_view in = catalog_.Text(budget.namespace_name);
       if (expected == 0 || selects[b] || budget.sync_failed ||
           watch_.namespaces_of_idle_pods_.contains(Absl(in))) {
@@ -1372,14 +1375,14 @@ class InputWatch::Judgement {
          2 * others.size() > all ? Lack::kKinds : Lack::kNothing);
   }
 
-  // Whether it may have been made while the dump was.
+  // Whether the controller may have been created while the dump was made.
   [[nodiscard]] bool IsNew(const Workload& workload) const {
     return workload.creation_time != 0 && newest_time_ - workload.creation_time < kListingSeconds;
   }
 
   void ClaimsOfVolumes() {
     size_t missing = 0;
-    size_t elsewhere = 0;  // In namespaces without any pod.
+    size_t elsewhere = 0;  // Volumes whose claim's namespace has no pod.
     const BoundVolume* first = nullptr;
     for (const BoundVolume& volume : watch_.bound_volumes_) {
       if (watch_.claims_.contains(volume.claim)) continue;
@@ -1397,8 +1400,8 @@ class InputWatch::Judgement {
          std::max(namespaces, Lack::kKinds));
   }
 
-  // Where all kinds were listed none can be missing, and what seems so is a doubt as others.
-  // `words`: the kinds to fetch or to feed, where what was found says which (advice.h).
+  // If all kinds were listed, no kind can be missing, and the warning is an ordinary doubt.
+  // `words`: the kinds to fetch or to feed, if the finding shows which (advice.h).
   void Warn(std::string_view code, std::string message, Lack lack = Lack::kNothing,
             std::string_view words = "") {
     if (watch_.lists_all_kinds_ && lack == Lack::kKinds) lack = Lack::kNothing;
@@ -1407,11 +1410,11 @@ class InputWatch::Judgement {
     Advise(source_, warning, words);
   }
 
-  // "the dump seems to ...", or what else it is where a feeder sends the cluster.
+  // "the dump seems to ...", or the corresponding text for a feeder.
   [[nodiscard]] absl::string_view Suspected(Suspicion suspicion) const {
     return Absl(TextOf(suspicion, source_));
   }
-  // "the input"
+  // How the warning calls the input.
   [[nodiscard]] absl::string_view Input() const { return Absl(NameOf(source_)); }
 
   const InputWatch& watch_;
@@ -1448,7 +1451,7 @@ void InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int64_t new
   judgement.Storage();
   judgement.Manifests();
   judgement.TwoVersions();
-  // Where pods are missing, this says which.
+  // If pods are missing, this warning says which.
   const auto is_missing = [](const InputWarning& each) { return each.lack == Lack::kPods; };
   if (std::any_of(warnings.begin(), warnings.end(), is_missing)) {
     for (InputWarning& each : warnings) {
@@ -1475,7 +1478,7 @@ void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarni
                    "to evict such a pod, which the autoscaler's rules do not know: ",
                    Some(pods)),
       /*command=*/""});
-  Advise(InputSource::kDump, warning);  // As for a feeder.
+  Advise(InputSource::kDump, warning);  // A feeder gets the same advice.
 }
 
 std::string MissingControllerDetail(const Catalog& catalog, PodId pod) {

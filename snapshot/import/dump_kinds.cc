@@ -47,7 +47,7 @@ constexpr auto kDumpKinds = std::to_array<DumpKind>({
     {"MachineSet", "cluster.x-k8s.io", "machinesets", "machinesets.cluster.x-k8s.io", false},
     {"MachineSet", "machine.openshift.io", "machinesets", "machinesets.machine.openshift.io",
      false},
-    // Kinds of which an answer says that they are there, and no more (unevaluated_kinds.h).
+    // Kinds that ebb does not evaluate; it only warns that they exist (unevaluated_kinds.h).
     {"Machine", "karpenter.sh", "machines", "machines.karpenter.sh", false},
     {"Provisioner", "karpenter.sh", "provisioners", "provisioners.karpenter.sh", false},
     {"CompositePodGroup", "scheduling.k8s.io", "compositepodgroups", "compositepodgroups", false},

@@ -1,7 +1,7 @@
-// The kinds of objects that an answer of ebb may depend on: the one list from which `ebb dump`,
-// the hints of messages, README, docs/input.md and the feeders' lists come.
+// The kinds of objects on which an answer of ebb may depend.  `ebb dump`, hints in messages,
+// README, docs/input.md and the feeders' lists are all made from this one list.
 //
-// A plan made without one of them may be wrong without a word, so that a kind is added here
+// A plan that is made without one of these kinds may be silently wrong.  So a kind is added here
 // before a decision reads it.  Secrets and ConfigMaps are never on the list.
 
 #ifndef EBB_SNAPSHOT_IMPORT_DUMP_KINDS_H_
@@ -17,16 +17,16 @@ struct DumpKind {
   std::string_view kind;      // "PodDisruptionBudget"
   std::string_view group;     // "policy"; "" for the core group.
   std::string_view resource;  // "poddisruptionbudgets"
-  std::string_view word;      // What the printed command calls it: "pdb".
-  // Served by every cluster that ebb plans for.  `kubectl get` fails as a whole where one of its
-  // resources is not served, so that only these stand in the printed command; `ebb dump` asks the
-  // server for the others.
+  std::string_view word;      // Its name in the printed command: "pdb".
+  // Whether every cluster that ebb plans for serves the kind.  `kubectl get` fails as a whole if
+  // one of its resources is not served, so the printed command contains only such kinds; `ebb dump`
+  // asks the server which of the others it serves.
   bool everywhere = true;
 };
 
 std::span<const DumpKind> DumpKinds();
 
-// "nodes,pods,pdb,...": the words of all kinds that every cluster serves.
+// "nodes,pods,pdb,...": the `word`s of all kinds that every cluster serves.
 const std::string& DumpWords();
 
 // "kubectl get WORDS -A -o json"

@@ -9,7 +9,7 @@
 namespace ebb {
 namespace {
 
-// "one is missing; two are missing": what warnings of at least `least` say.
+// The messages of all warnings that lack at least `least`: "one is missing; two are missing".
 std::string MessagesOf(std::span<const InputWarning> warnings, Lack least) {
   std::string text;
   for (const InputWarning& each : warnings) {
@@ -19,8 +19,7 @@ std::string MessagesOf(std::span<const InputWarning> warnings, Lack least) {
   return text;
 }
 
-// "`kubectl a` and `kubectl b`": each command once; the one that fetches all makes up for the
-// others.
+// "`kubectl a` and `kubectl b`": each command once.  If one of them fetches all kinds, only that.
 std::string CommandsOf(std::span<const InputWarning> warnings, Lack least) {
   std::vector<std::string_view> commands;
   for (const InputWarning& each : warnings) {
@@ -44,7 +43,7 @@ bool Lacks(std::span<const InputWarning> warnings, Lack least) {
                              [least](const InputWarning& each) { return each.lack >= least; });
 }
 
-// Each advice once; "" of a dump.
+// Each advice once; "" for a dump.
 std::string AdviceOf(std::span<const InputWarning> warnings, Lack least) {
   std::vector<std::string_view> advice;
   std::string text;

@@ -1,6 +1,6 @@
-// InputWarning: something that the input alone does not decide.  The warning goes with
-// the answer: to stderr, and to `summary.warnings`.  incomplete.h has the rule which of them
-// end a call.
+// InputWarning: a doubt about the input that the input itself does not settle.  Warnings accompany
+// the answer: on stderr, and in `summary.warnings`.  incomplete.h defines which warnings prevent an
+// answer.
 
 #ifndef EBB_SNAPSHOT_IMPORT_INPUT_WARNING_H_
 #define EBB_SNAPSHOT_IMPORT_INPUT_WARNING_H_
@@ -15,43 +15,44 @@
 
 namespace ebb {
 
-// What a warning says that the input lacks.
+// What is missing from the input, according to a warning.
 enum class Lack : uint8_t {
-  kNothing,  // Another doubt: the answer may be of all of the cluster.
-  kKinds,    // Objects of a kind are missing: the answer is of an incomplete cluster.
+  kNothing,  // Another doubt: the input may be the whole cluster.
+  kKinds,    // Objects of a kind are missing: the answer is about an incomplete cluster.
   kPods,     // Pods, nodes or namespaces must be missing: there is no answer.
 };
 
 struct InputWarning {
-  std::string code;     // One word for machines, stable: "NoPodDisruptionBudgets".
-  std::string message;  // One sentence for people, without its full stop; printable.
-  // What to run for the missing part ("kubectl get pdb -A ..."); may be empty.
+  std::string code;     // One stable word for programs: "NoPodDisruptionBudgets".
+  std::string message;  // One sentence for people, without the full stop; printable.
+  // The command that fetches the missing part ("kubectl get pdb -A ..."); may be empty.
   std::string command;
   Lack lack = Lack::kNothing;
   bool may_be_assumed_away = false;  // --assume-complete silences it.
-  // What to do about it where no command does it, in words without a full stop; may be empty.
+  // What to do if no command helps, in words, without a full stop; may be empty.
   std::string advice = {};
 };
 
 // "warning: MESSAGE; try `COMMAND`", or "warning: MESSAGE; ADVICE"
 std::string WarningText(const InputWarning& warning);
-// A line each: "ebb: warning: MESSAGE; try `COMMAND`", as WarningText says it.
+// Prints one line per warning: "ebb: " and the WarningText.
 void PrintInputWarnings(std::span<const InputWarning> warnings, std::ostream& err);
 
-// [{"code": ..., "message": ..., "command": ..., "advice": ..., "lacks": "kinds"}]; without
-// "command" and "advice" where they are empty, and without "lacks" where the input lacks nothing.
+// [{"code": ..., "message": ..., "command": ..., "advice": ..., "lacks": "kinds"}].  "command" and
+// "advice" are absent if empty, "lacks" is absent for kNothing.
 nlohmann::ordered_json InputWarningsJson(std::span<const InputWarning> warnings);
-// The reverse; what is not of that form is left out.
+// The reverse of InputWarningsJson(); skips elements that are not objects.
 std::vector<InputWarning> InputWarningsFrom(const nlohmann::ordered_json& json);
 
-// Of a cluster that is asked again and again: each warning when it comes, not every time.
+// For a cluster that is asked repeatedly: reports each warning when it appears, not every time.
 class NewWarnings {
  public:
-  // Those whose code the last call did not have.  Numbers in the texts change all the time.
+  // The warnings whose code the last call did not have.  Compares codes only, because numbers in
+  // the messages change all the time.
   std::vector<InputWarning> Among(std::span<const InputWarning> warnings);
 
  private:
-  std::set<std::string> codes_;  // Of the last call.
+  std::set<std::string> codes_;  // Codes of the last call.
 };
 
 }  // namespace ebb

@@ -12,7 +12,7 @@
 namespace ebb {
 namespace {
 
-// What a plan says of pods that wait for no node, and of those that it may misjudge.
+// Words for pods without a node that do not wait for one, or may not.
 struct WaitWords {
   PodWait wait;
   std::string_view json;
@@ -33,7 +33,7 @@ std::string Examples(const PodTally& tally) {
   return absl::StrCat(" (", Printable(tally.first), tally.pods > 1 ? ", ...)" : ")");
 }
 
-// Counts the pending pods for whose shape `text` is not empty.
+// Counts the pending pods for whose shape `text` returns a non-empty text.
 template <typename Text>
 PodTally Tally(const LoadedCluster& cluster, Text&& text) {
   PodTally tally;
@@ -172,7 +172,7 @@ absl::Status ClusterLoader::OnStorageObject(const objects::StorageObject& object
   return builder_.AddStorageObject(object);
 }
 
-// Namespaces that are said to have no labels have the one that the API server gives each.
+// Adds namespaces without an object, with the one label that the API server gives each namespace.
 absl::Status ClusterLoader::AddUnknownNamespaces() {
   for (const std::string& name : namespaces_of_pods_) {
     if (namespaces_.contains(name)) continue;
@@ -204,7 +204,7 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
   for (uint32_t p = 0; p < wanted.size(); ++p) {
     const PodId pod{p};
     if (cluster.snapshot.NodeOf(pod) != kNoNode) continue;
-    // A nomination to a node that is gone is void: the pod waits for a place like others.
+    // A nomination to a node that is gone is void: the pod waits like any other.
     if (wanted[p] == kNoText || nominated_.contains(pod)) {
       const PodWait wait = waits_.at(pod);
       PodTally& tally = cluster.counts.without_node[static_cast<size_t>(wait)];
@@ -307,7 +307,7 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
   const LoadCounts& counts = cluster.counts;
   WarnOfFiles(counts.input, options.assume_complete, cluster.warnings);
-  // This does not depend on what the input lacks.
+  // These warnings do not depend on what is missing.
   if (options.use == InputUse::kPlan) {
     WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
     WarnOfPending(cluster, cluster.warnings);
@@ -334,7 +334,7 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
     each.may_be_assumed_away = true;
   }
   absl::Status whole = CheckWhole(cluster.warnings, options.allow_incomplete);
-  // The warnings are not printed then, and this one may be the reason.
+  // The warnings are not printed in this case, and this one may explain the error.
   if (whole.ok() || counts.input.files_of_named_kind == 0) return whole;
   return absl::Status(whole.code(),
                       absl::StrCat(whole.message(),

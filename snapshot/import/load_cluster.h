@@ -1,5 +1,5 @@
-// ClusterLoader turns what readers hand over into the cluster that a plan is made
-// for, leaving out what the autoscaler's own listing leaves out, and counts it.
+// ClusterLoader turns the objects from readers into the cluster that a plan is made for.  It leaves
+// out the pods that the autoscaler's own listing leaves out, and counts them.
 //
 //   ClusterLoader loader(options);
 //   ImportStats stats;
@@ -7,18 +7,20 @@
 //   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
 //
 // Left out: pods that have ended or are expendable (listed_pods.h).
-// Kept without a node: pods that wait for one (LoadedCluster::pending); pods that do not, as they
-// are gated, being deleted or not judged by the scheduler yet (WaitOf), which are counted; and
-// pods whose node is not in the input, which are counted too, since a dump that lacks nodes is
-// often a mistake.
+// Kept without a node:
+//   - pods that wait for a node (LoadedCluster::pending);
+//   - pods that do not wait (WaitOf): gated, being deleted, or not judged by the scheduler yet.
+//     They are counted;
+//   - pods whose node is not in the input.  They are counted too, because a dump that lacks nodes
+//     is often a mistake.
 //
-// Errors:  those of SnapshotBuilder; a cluster without nodes.
-// Doubt:   what the input seems to lack becomes LoadedCluster.warnings (completeness.h); where pods
-//          must be missing, loading ends with an error (incomplete.h).
+// Errors:  those of SnapshotBuilder.
+// Doubt:   what the input seems to lack is added to LoadedCluster.warnings (completeness.h).  If
+//          pods must be missing, loading ends with an error (incomplete.h).
 //          A pod that selects namespaces by labels keeps its node if the answer depends on
-//          a namespace that is not in the input.  The label kubernetes.io/metadata.name of
-//          such a namespace is known all the same: it is the namespace's name.
-// Threads: one at a time.
+//          a namespace that is not in the input.  Only the label kubernetes.io/metadata.name of
+//          such a namespace is known: its value is the namespace's name.
+// Threads: one thread at a time.
 
 #ifndef EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_
 #define EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_
@@ -53,36 +55,35 @@ struct LoadOptions {
   int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff;
   InputLimits limits = {};
   InputUse use = InputUse::kPlan;
-  bool strict = false;           // Whoever loads fails if there are warnings: CheckStrict().
-  bool assume_complete = false;  // The input is all there is; nothing is judged.
-  // An answer about an input that lacks something is wanted all the same (incomplete.h).
+  bool strict = false;           // Warnings are errors.  The caller checks: CheckStrict().
+  bool assume_complete = false;  // The input is the whole cluster; its completeness is not judged.
+  // Answer even if the input is incomplete (incomplete.h).
   bool allow_incomplete = false;
-  // As --bypassed-scheduler-names: room is kept for pods that these have not judged yet.
+  // As --bypassed-scheduler-names: room is kept for pods that these schedulers have not judged yet.
   std::vector<std::string> bypassed_schedulers = {};
-  // ClusterSnapshot::SetMatchOs; else the scheduler's bare rules.
+  // ClusterSnapshot::SetMatchOs; false: only the scheduler's own rules.
   bool match_os = true;
-  // SnapshotBuilder::SetVersion: nullopt is the newest kubelet's.
+  // SnapshotBuilder::SetVersion; nullopt: the version of the newest kubelet.
   std::optional<KubernetesVersion> kubernetes_version = std::nullopt;
 };
 
-// How many pods, and "namespace/name" of the first.
+// A number of pods, and "namespace/name" of the first one.
 struct PodTally {
   uint64_t pods = 0;
   std::string first;
   friend bool operator==(const PodTally&, const PodTally&) = default;
 };
 
-// Pods and other objects that a plan does not rest on.
+// Counts of pods and other objects, most of which have no influence on a plan.
 struct LoadCounts {
   uint64_t ended = 0;
   uint64_t expendable = 0;
   uint64_t on_unknown_node = 0;
   std::string first_unknown;  // "namespace/name on node", of the first such pod.
-  // Pods without a node by whether they wait for one: of those for which room is kept,
-  // kNotRecorded and (where no pod has the condition PodScheduled) kUnprocessed.
+  // Pods without a node, indexed by PodWait; TakesRoom() tells for which of them room is kept.
   std::array<PodTally, kPodWaits> without_node = {};
-  bool scheduling_recorded = false;  // Some pod has the condition PodScheduled.
-  // The newest lastHeartbeatTime of a node, Unix seconds; 0: no node of the input has one.
+  bool scheduling_recorded = false;  // At least one pod has the condition PodScheduled.
+  // The newest lastHeartbeatTime of a node, Unix seconds; 0: no node has one.
   int64_t newest_heartbeat = 0;
   ImportStats input;
 };
@@ -91,33 +92,33 @@ struct LoadedCluster {
   ClusterSnapshot snapshot;
   // Pods that wait for a node (TakesRoom), in the order of the input.
   std::vector<PodId> pending;
-  int64_t newest_time = 0;  // The latest time that an object carries, Unix seconds.
+  int64_t newest_time = 0;  // The latest time in any object, Unix seconds.
   LoadCounts counts;
-  std::vector<InputWarning> warnings;  // What cannot be told from the input.
+  std::vector<InputWarning> warnings;  // Doubts that the input does not settle.
   InputSource source = InputSource::kDump;
 };
 
-// Errors: no nodes, or no pod on any of them while some are on other nodes: no cluster at all.
+// Errors: the cluster has no nodes, or none of its nodes has a pod while pods are on other nodes.
 // Reads `snapshot` and `counts`.
 absl::Status CheckNodesAndPods(const LoadedCluster& cluster);
 
-// Appends what ebb did with files that it could not read, or whose objects do not say their kind.
+// Appends warnings about files that could not be read or whose objects do not have a kind.
 void WarnOfFiles(const ImportStats& input, bool assume_complete,
                  std::vector<InputWarning>& warnings);
-// Errors: the first file that seems to hold objects which ebb needs and cannot read; for those who
-// read files and hand on no warnings.
+// Errors: that of the first file that seems to hold objects which ebb needs and cannot read.  For
+// callers that do not pass on warnings.
 absl::Status CheckAllFilesRead(const ImportStats& input);
 
-// The end of loading: fills `cluster.warnings` and `cluster.counts`.
-// Errors: a cluster without nodes or of the nodes of another one; CheckWhole of the warnings.
+// The last step of loading: fills `cluster.warnings` and `cluster.counts`.
+// Errors: those of CheckNodesAndPods() and CheckWhole().
 absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
                         LoadedCluster& cluster);
 
-// The code of a warning of the plan, not of the input.
+// The code of a warning about the plan rather than the input.
 inline constexpr std::string_view kMovesToOtherArchitecture = "MovesToOtherArchitecture";
 
-// Errors: with --strict, any warning but kMovesToOtherArchitecture; to be asked when all are known,
-// before anything is written.
+// Errors: with --strict, any warning except kMovesToOtherArchitecture.  Call it when all warnings
+// are known, before anything is written.
 absl::Status CheckStrict(const LoadOptions& options, std::span<const InputWarning> warnings);
 
 class ClusterLoader : public ObjectSink {
@@ -131,7 +132,7 @@ class ClusterLoader : public ObjectSink {
   absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
 
-  // `counts.input` stays empty; the reader holds it.
+  // Leaves `counts.input` empty; the caller has it from the reader.
   absl::StatusOr<LoadedCluster> Finish() &&;
 
  private:
@@ -143,19 +144,20 @@ class ClusterLoader : public ObjectSink {
   SnapshotBuilder builder_;
   LoadCounts counts_;
   int64_t newest_time_ = 0;
-  absl::flat_hash_set<std::string> namespaces_;          // That have an object.
-  absl::flat_hash_set<std::string> namespaces_of_pods_;  // Where all is assumed to be there.
+  // Only filled with assume_complete: namespaces with an object, and namespaces of pods.
+  absl::flat_hash_set<std::string> namespaces_;
+  absl::flat_hash_set<std::string> namespaces_of_pods_;
   std::string last_namespace_;
-  absl::flat_hash_set<PodId> nominated_;       // Without a node but the one they are nominated to.
-  absl::flat_hash_map<PodId, PodWait> waits_;  // Of pods without a node.
+  absl::flat_hash_set<PodId> nominated_;       // Pods without a node that are nominated to one.
+  absl::flat_hash_map<PodId, PodWait> waits_;  // Only for pods without a node.
 };
 
-// Pods without a node for which no room is kept, by why: pairs of a word for JSON and the pods.
+// Pods without a node for which no room is kept: for each reason its word in JSON, and the pods.
 std::vector<std::pair<std::string_view, PodTally>> PodsWithoutRoom(const LoadCounts& counts);
 
-// "7 pods that have ended and 1 expendable pod": what the counts say was left out; empty: nothing.
+// Which pods were left out: "7 pods that have ended and 1 expendable pod"; empty: none.
 std::string LeftOutText(const LoadCounts& counts);
-// "No room is kept for 1 pod with scheduling gates (ns/name)."; empty: there are none.
+// "No room is kept for 1 pod with scheduling gates (ns/name)."; empty: no such pods.
 std::string NoRoomText(const LoadCounts& counts);
 
 // Reads all inputs into one cluster.

@@ -5,8 +5,8 @@
 
 #include "absl/hash/hash.h"
 
-// How each struct is hashed: by all of its fields.  A static_assert on the size fails when a
-// struct gains one.
+// Hashes each struct by all of its fields.  A static_assert on the size fails when a struct gains
+// a field.
 namespace ebb::objects {
 
 #if defined(__GLIBCXX__) && defined(__x86_64__)
@@ -24,7 +24,7 @@ H AbslHashValue(H h, const ResourceAmount& o) {
   return H::combine(std::move(h), o.name, o.amount, o.excess);
 }
 
-// A list that stands for a map, whose entries may come in any order.
+// A list that represents a map: the order of its entries does not matter.
 template <typename List>
 struct Map {
   const List& list;
@@ -155,7 +155,7 @@ H AbslHashValue(H h, const Namespace& o) {
   return H::combine(std::move(h), o.meta);
 }
 
-// --- storage
+// --- Storage
 
 template <typename H>
 H AbslHashValue(H h, const ClaimReference& o) {

@@ -1,12 +1,13 @@
-// The content of an object as one number, to tell whether two texts say the same of it.
+// A hash of an object's content, to compare two texts that describe the same object.
 //
-// Two objects have the same content if no decision can tell them apart: every field of
-// objects.h and storage_objects.h counts, metadata included.  What readers leave out does not
-// (managedFields, a heartbeat's time), nor does the form: an object that was read from YAML has
-// the content of the same one read from JSON, in whichever order the members of its maps come.
+// Two objects have the same content if no decision can distinguish them.  Every field of
+// objects.h and storage_objects.h counts, metadata included.  Fields that readers leave out do not
+// count (managedFields, a heartbeat's time).  The form does not count either: an object has the
+// same content in YAML and in JSON, and in any order of the members of its maps.
 //
-// The number holds within one process.  Two contents share one by chance alone (2^-64).
-// Cost:    one pass over the fields; nothing is allocated.
+// The hash is only valid within one process.  Different contents have equal hashes with
+// probability 2^-64.
+// Cost:    one pass over the fields; no allocation.
 // Threads: pure functions.
 
 #ifndef EBB_SNAPSHOT_IMPORT_OBJECT_CONTENT_H_

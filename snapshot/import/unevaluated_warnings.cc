@@ -16,7 +16,7 @@
 namespace ebb {
 namespace {
 
-// How many there are, and the least of their names, so that their order decides nothing.
+// A count of objects, and the smallest of their names, so that the result is independent of order.
 struct Found {
   uint64_t count = 0;
   std::string first;
@@ -30,8 +30,8 @@ struct Found {
   }
 };
 
-// "2 NodePools are not evaluated (default and 1 more): ..."; of several kinds with one code, that
-// of the first.
+// "2 NodePools are not evaluated (default and 1 more): ...".  If several kinds share a code, the
+// reason is that of the kind found first.
 void WarnOfKinds(const UnevaluatedObjects& objects, std::vector<InputWarning>& warnings) {
   struct OfCode {
     const UnevaluatedKind* row;
@@ -69,7 +69,7 @@ void WarnOfKinds(const UnevaluatedObjects& objects, std::vector<InputWarning>& w
   }
 }
 
-// Calls `visit` with each pod of a shape that `is_meant` says to be meant; few shapes are.
+// Calls `visit` with each pod of a shape for which `is_meant` returns true; these are few.
 template <typename IsMeant, typename Visit>
 void ForEachPodOf(const Catalog& catalog, IsMeant is_meant, Visit visit) {
   std::vector<bool> meant(catalog.pod_shapes());
@@ -104,17 +104,17 @@ std::string_view GroupOfOwner(std::string_view api_version) {
   return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
 }
 
-// Whether rules know what this controller is.  A node is the controller of its mirror pods.
+// Whether the rules know the pod's controller.  The controller of a mirror pod is its node.
 bool IsKnown(const Catalog& catalog, const PodShape& shape) {
   const std::string_view group = GroupOfOwner(catalog.Text(shape.controller.api_version));
   if (shape.controller_kind != OwnerKind::kOther) {
-    // Another API's DaemonSet or StatefulSet goes by its kind.
+    // A DaemonSet or StatefulSet of another API has this kind too.
     return group.find('.') == group.npos;
   }
   return shape.mirror || (group.empty() && catalog.Text(shape.controller.kind) == "Node");
 }
 
-// Pods of controllers of other kinds: rules take them for pods that nothing brings back.
+// Warns about pods of unknown controllers: the rules assume that nothing recreates such pods.
 void WarnOfControllers(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
   const Catalog& catalog = cluster.catalog();
   Found pods;
@@ -141,7 +141,7 @@ void WarnOfControllers(const ClusterSnapshot& cluster, std::vector<InputWarning>
        ""});
 }
 
-// Budgets whose pods the disruption controller cannot count: their numbers mean nothing.
+// Warns about budgets whose pods the disruption controller cannot count: their numbers are void.
 void WarnOfBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
   const Catalog& catalog = cluster.catalog();
   Found budgets;
@@ -159,7 +159,7 @@ void WarnOfBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& wa
                    "budget selects is evicted: ",
                    Printable(budgets.Text())),
       /*command=*/""});
-  Advise(InputSource::kDump, warning);  // As for a feeder.
+  Advise(InputSource::kDump, warning);  // A feeder gets the same advice.
 }
 
 }  // namespace

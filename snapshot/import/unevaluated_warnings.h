@@ -1,8 +1,8 @@
-// Warnings of what is in the input and is not evaluated: kinds (unevaluated_kinds.h), pods of
-// groups, pods of controllers that ebb does not know, budgets whose status says SyncFailed.
+// Warnings about parts of the input that ebb does not evaluate: kinds (unevaluated_kinds.h), pods
+// of groups, pods of controllers that ebb does not know, budgets whose status says SyncFailed.
 //
-// Each has a stable code, a count and the name of the first (docs/input.md).
-// Cost: one look at each node and pod.
+// Each warning has a stable code, a count and the name of one object (docs/input.md).
+// Cost: one pass over the pod shapes and budgets; one over the pods if a shape is concerned.
 
 #ifndef EBB_SNAPSHOT_IMPORT_UNEVALUATED_WARNINGS_H_
 #define EBB_SNAPSHOT_IMPORT_UNEVALUATED_WARNINGS_H_

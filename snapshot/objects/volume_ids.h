@@ -1,5 +1,5 @@
-// The member of a volume source that tells which disk it is, for those that exclude one
-// another or count against a limit.
+// The member of a volume source that identifies the disk, for sources where pods may not share a
+// disk or where disks count against a limit.
 //
 // Source: k8s.io/api core/v1 VolumeSource and PersistentVolumeSource.
 
@@ -10,7 +10,7 @@
 
 namespace ebb {
 
-// "pdName" for "gcePersistentDisk"; empty where there is none.
+// "pdName" for "gcePersistentDisk"; empty if the source has no such member.
 constexpr std::string_view VolumeIdFieldOf(std::string_view source) {
   struct VolumeIdField {
     std::string_view source;

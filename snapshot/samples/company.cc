@@ -17,7 +17,7 @@ namespace {
 
 using objects::Text;
 
-constexpr int64_t kNewest = kNewYearS;  // Nothing is younger.
+constexpr int64_t kNewest = kNewYearS;  // No object is younger.
 
 std::string Uid(Random& random) {
   const uint64_t a = random.Next();
@@ -43,7 +43,7 @@ objects::Volume VolumeOf(Text name, Text source, Text medium = {}) {
   return volume;
 }
 
-// What ReplicaSets and their pods are called after.
+// The random end of the names of ReplicaSets and their pods.
 std::string Suffix(Random& random, size_t length) {
   constexpr Text kLetters = "bcdfghjklmnpqrstvwxz2456789";
   std::string text;
@@ -51,8 +51,8 @@ std::string Suffix(Random& random, size_t length) {
   return text;
 }
 
-// Suffixes that differ from each other: the names of one controller's pods.  What was
-// drawn before is drawn again, so that other clusters keep their names.
+// Distinct suffixes for the names of one controller's pods.  Only a duplicate is drawn again, so
+// that clusters without duplicates have the names that Suffix() alone would give.
 class Suffixes {
  public:
   std::string Draw(Random& random, size_t length) {
@@ -84,9 +84,9 @@ enum PoolId : size_t { kGeneral, kBatch, kSpot, kDb, kGpu };
 
 struct Pool {
   Text name;
-  uint32_t weight;  // Share of the nodes.
+  uint32_t weight;  // Its share of the nodes, relative to the other pools'.
   std::array<Shape, 2> shapes;
-  int64_t load_permille;  // Of the pool's cpu, what its pods request.
+  int64_t load_permille;  // Share of the pool's cpu that its pods request.
   Text taint_key;         // Empty: no taint.
   Text taint_value;
 };
@@ -120,12 +120,12 @@ constexpr DaemonSet kDaemonSets[] = {
 
 enum class AppKind { kDeployment, kStatefulSet, kJob, kBare };
 
-// A group of pods alike, and what its placement must respect.
+// A group of identical pods, and what their placement must respect.
 struct App {
   AppKind kind = AppKind::kDeployment;
   std::string namespace_name;
   std::string name;
-  std::string controller;  // ReplicaSets carry a hash.
+  std::string controller;  // The controller's name; a ReplicaSet's has a random suffix.
   std::string controller_uid;
   size_t pool = kGeneral;
   int64_t replicas = 1;
@@ -133,9 +133,9 @@ struct App {
   int64_t memory_bytes = 0;
   int64_t gpus = 0;
   bool bound_to_pool = false;  // nodeSelector.
-  std::optional<size_t> zone;  // Node affinity, or where the peer is.
+  std::optional<size_t> zone;  // From node affinity, or the zone of the cache.
   bool near_cache = false;     // The zone comes from pod affinity.
-  bool one_per_node = false;   // Anti-affinity to itself.
+  bool one_per_node = false;   // Has an anti-affinity to itself.
   int64_t zone_max_skew = 0;   // 0: no spread constraint.
   bool local_storage = false;
   bool memory_volume = false;
@@ -145,7 +145,7 @@ struct App {
   int64_t created = kNewest;
 };
 
-// How many replicas a company's apps have: many small ones, few large ones.
+// A random number of replicas as in a company: many small applications, few large ones.
 int64_t Replicas(Dice& random, int64_t most) {
   struct Range {
     int64_t first;
@@ -199,11 +199,11 @@ class CompanyCluster {
   Dice random_;
   ObjectSink& sink_;
   std::vector<std::string> namespaces_;
-  std::vector<size_t> cache_zone_;  // By team: where its cache runs.
+  std::vector<size_t> cache_zone_;  // Team -> the zone of its cache.
   std::vector<MadeNode> nodes_;
   std::vector<std::string> control_plane_;
   std::vector<std::vector<size_t>> by_pool_;
-  std::vector<int64_t> wanted_cpu_;  // By pool: what is still to be requested.
+  std::vector<int64_t> wanted_cpu_;  // Pool -> the cpu that its pods must still request.
   uint64_t apps_ = 0;
 };
 
@@ -290,7 +290,7 @@ absl::Status CompanyCluster::MakeNode(std::string name, size_t pool, const Shape
                    {"memory", shape.memory_bytes},
                    {"ephemeral-storage", 100 * kGi},
                    {"pods", 110}};
-  // The rest is the kubelet's and the system's.
+  // The rest is reserved for the kubelet and the system.
   node.allocatable = {{"cpu", shape.cpu_milli / 100 * 97},
                       {"memory", shape.memory_bytes / 100 * 95 / kMi * kMi},
                       {"ephemeral-storage", 90 * kGi},
@@ -300,7 +300,7 @@ absl::Status CompanyCluster::MakeNode(std::string name, size_t pool, const Shape
     node.allocatable.push_back({"nvidia.com/gpu", shape.gpus});
   }
   node.conditions = {{"MemoryPressure", "False"}, {"DiskPressure", "False"}, {"Ready", "True"}};
-  node.unschedulable = random_.Chance(4);  // Somebody's maintenance.
+  node.unschedulable = random_.Chance(4);  // Cordoned for maintenance.
   nodes_.push_back({.name = name,
                     .pool = pool,
                     .zone = zone,
@@ -350,7 +350,7 @@ absl::Status CompanyCluster::MakeDaemonPod(const DaemonSet& set, const std::stri
   pod.containers[0].requests = {{"cpu", set.cpu_milli}, {"memory", set.memory_bytes}};
   pod.volumes = {VolumeOf("host", "hostPath")};
   pod.phase = "Running";
-  pod.scheduling = objects::Scheduling::kUnprocessed;  // As a reader has it without conditions.
+  pod.scheduling = objects::Scheduling::kUnprocessed;  // As readers set it without conditions.
   return sink_.OnPod(pod);
 }
 
@@ -386,7 +386,7 @@ absl::Status CompanyCluster::MakeSystemApps() {
 
 absl::Status CompanyCluster::MakeTeamApps() {
   for (size_t pool = 0; pool < std::size(kPools); ++pool) {
-    // A pool that has no room for what is drawn must not keep us here.
+    // The limit ends the loop if the pool has no room for the applications that are drawn.
     const uint64_t most = 100 + 40 * by_pool_[pool].size();
     for (uint64_t tries = 0; wanted_cpu_[pool] > 0 && tries < most; ++tries) {
       if (absl::Status s = MakeApp(DrawApp(pool)); !s.ok()) return s;
@@ -418,7 +418,7 @@ App CompanyCluster::DrawApp(size_t pool) {
   app.gpus = pool == kGpu ? random_.Between(1, 2) : 0;
   app.created = kNewest - random_.Between(3600, 30 * kDayS);
   DrawConstraints(app);
-  // Teams' caches are what others want to be near to.
+  // Some applications want to be close to their team's cache.
   if (!app.zone && app.pool != kDb && random_.Chance(30)) {
     app.near_cache = true;
     app.zone = cache_zone_[team];
@@ -443,7 +443,7 @@ void CompanyCluster::DrawConstraints(App& app) {
   if (app.kind == AppKind::kJob && random_.Chance(100)) app.safe_to_evict = "false";
   if (app.kind != AppKind::kJob && random_.Chance(5)) app.safe_to_evict = "false";
   if (app.safe_to_evict.empty() && random_.Chance(30)) app.safe_to_evict = "true";
-  if (app.pool == kBatch && random_.Chance(30)) app.priority = -100;  // Fills what is idle.
+  if (app.pool == kBatch && random_.Chance(30)) app.priority = -100;  // Only uses idle resources.
 }
 
 bool CompanyCluster::Fits(const App& app, size_t n, const std::set<size_t>& used,
@@ -460,7 +460,8 @@ bool CompanyCluster::Fits(const App& app, size_t n, const std::set<size_t>& used
   return true;
 }
 
-// The emptier of the first two that fit, as schedulers that sample do.
+// Returns the emptier of the first two nodes found where the pod fits, as a scheduler that samples
+// nodes does.
 std::optional<size_t> CompanyCluster::Place(const App& app, const std::set<size_t>& used,
                                             const std::array<int64_t, std::size(kZones)>& in_zone) {
   const std::vector<size_t>& pool = by_pool_[app.pool];
@@ -495,7 +496,7 @@ absl::Status CompanyCluster::MakeApp(const App& app) {
     ++placed;
   }
   if (placed == 0) return absl::OkStatus();
-  // What is left of runs before, and what has just been asked for.
+  // Pods that ended in earlier runs, and a pod that was just created.
   if (app.kind == AppKind::kJob) {
     const int64_t done = random_.Between(0, 2);
     for (int64_t r = 0; r < done; ++r) {
@@ -530,16 +531,16 @@ absl::Status CompanyCluster::MakeBudget(const App& app, int64_t pods) {
   objects::PodDisruptionBudget budget;
   budget.meta = MetaOf(app.name, app.namespace_name, uid, app.created);
   budget.selector = Labelled("app", app.name);
-  const bool exhausted = random_.Chance(60);  // A pod is down, or the budget is too strict.
+  const bool exhausted = random_.Chance(60);  // As if a pod were down, or the budget too strict.
   budget.disruptions_allowed = exhausted ? 0 : std::max<int64_t>(1, pods / 4);
   return sink_.OnPodDisruptionBudget(budget);
 }
 
-// Its name, its labels and who answers for it.
+// Sets the pod's name, labels and owner.
 void CompanyCluster::Identify(const App& app, Text name, Text uid, objects::Pod& pod) {
   pod.meta = MetaOf(name, app.namespace_name, uid, app.created);
   pod.meta.labels = {{"app", app.name}};
-  if (app.near_cache) pod.meta.labels.push_back({"role", "cache"});  // Together they are it.
+  if (app.near_cache) pod.meta.labels.push_back({"role", "cache"});  // Matches its own affinity.
   if (!app.safe_to_evict.empty()) pod.meta.annotations = {{kSafeToEvict, app.safe_to_evict}};
   pod.restart_policy = app.kind == AppKind::kJob ? "Never" : "Always";
   if (app.kind == AppKind::kBare) return;
@@ -550,7 +551,7 @@ void CompanyCluster::Identify(const App& app, Text name, Text uid, objects::Pod&
   pod.meta.owners = {{api, kind, app.controller, app.controller_uid, true}};
 }
 
-// Where it may run.
+// Sets where the pod may run.
 void CompanyCluster::Constrain(const App& app, objects::Pod& pod) {
   const Pool& pool = kPools[app.pool];
   if (app.bound_to_pool) {
@@ -573,7 +574,7 @@ void CompanyCluster::Constrain(const App& app, objects::Pod& pod) {
   }
 }
 
-// What it takes of a node.
+// Sets what the pod uses on its node.
 void CompanyCluster::Equip(const App& app, objects::Pod& pod) {
   objects::Container& container = pod.containers.emplace_back();
   container.name = "main";

@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 4> kTiers = {"web", "db", "cache", "queue
 constexpr uint32_t kPodsPerNode = 10;
 constexpr uint32_t kPodsPerApp = 4;
 
-// The diverse cluster: nearly every pod is a shape of its own, and every rule has something
-// to say of some.  The pods of an application lie far apart.
+// The diverse cluster: nearly every pod has a shape of its own, and every rule concerns some pods.
+// The pods of an application are on nodes far apart.
 class DiverseCluster {
  public:
   DiverseCluster(const GenerateOptions& options, ObjectSink& sink)
@@ -89,7 +89,7 @@ class DiverseCluster {
       return s;
     }
     for (uint32_t r = 0; r < replicas; ++r) {
-      // The pods of an application are a quarter of the nodes apart.
+      // The pods of an application are size_ / kPodsPerApp nodes apart.
       const uint64_t at = number + uint64_t{r} * size_ / kPodsPerApp;
       if (absl::Status s = WritePod(app, r, PlaceFrom(at)); !s.ok()) return s;
     }
@@ -102,7 +102,7 @@ class DiverseCluster {
     return sink_.OnPodDisruptionBudget(budget);
   }
 
-  // The first node from there on that has fewer pods than all shall have.
+  // The first node from `at` on that has fewer than kPodsPerNode pods.
   Place& PlaceFrom(uint64_t at) {
     while (places_[at % size_].pods == kPodsPerNode) ++at;
     ++places_[at % size_].pods;
@@ -145,7 +145,7 @@ class DiverseCluster {
     }
   }
 
-  // Every rule lets the pod be on the node where it is.
+  // Adds constraints that the pod's own node satisfies.
   void SelectNodes(const Place& place, objects::Pod& pod) {
     if (random_.Chance(150)) {
       pod.has_node_selector = true;

@@ -10,7 +10,7 @@
 namespace ebb::samples {
 namespace {
 
-// Gives UIDs to what has none, and sees what the cluster lacks.
+// Adds missing UIDs, and records what else the cluster lacks.
 class DumpSink final : public ObjectSink {
  public:
   explicit DumpSink(ObjectSink& to) : to_(to) {}
@@ -43,7 +43,7 @@ class DumpSink final : public ObjectSink {
   }
   void OnAside(const Aside& aside) override { to_.OnAside(aside); }
 
-  // What is to be said once the cluster is there.
+  // Adds what the cluster lacks.  Call it after the last object.
   absl::Status Finish() {
     if (!has_namespaces_) {
       objects::Namespace only;
@@ -55,7 +55,7 @@ class DumpSink final : public ObjectSink {
   }
 
  private:
-  // `uid` is where the text of a new UID lives.
+  // `uid` holds the text of a new UID, to which the returned object refers.
   template <typename Object>
   static Object WithUid(Object object, std::string_view kind, std::string& uid) {
     if (!object.meta.uid.empty()) return object;

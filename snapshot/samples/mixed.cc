@@ -13,8 +13,8 @@
 namespace ebb::samples {
 namespace {
 
-// The mixed cluster: applications are placed one after the other, each pod on the
-// least allocated of a few nodes tried at random, as a scheduler would have.
+// The mixed cluster: applications are placed one after the other.  Each pod goes to the least
+// allocated of a few random nodes, as a scheduler would place it.
 class MixedCluster {
  public:
   MixedCluster(const GenerateOptions& options, ObjectSink& sink)
@@ -24,7 +24,7 @@ class MixedCluster {
     if (absl::Status s = WriteNodes(); !s.ok()) return s;
     if (absl::Status s = WriteSystem(); !s.ok()) return s;
     const int64_t target = total_cpu_ * 33 / 100;
-    // A cluster whose memory is full before its cpu must not keep us here.
+    // The limit ends the loop if the memory is full before the cpu.
     constexpr int kUnplacedMax = 1000;
     int unplaced = 0;
     for (int app = 1; used_cpu_ < target && unplaced < kUnplacedMax; ++app) {
@@ -49,7 +49,7 @@ class MixedCluster {
     size_t zone;
     int64_t cpu = 0, memory = 0;
     int pods = 0;
-    int last_app = 0;  // The last application that put a pod here.
+    int last_app = 0;  // The last application that placed a pod here.
   };
   struct App {
     int number;

@@ -21,12 +21,12 @@
 namespace ebb {
 namespace {
 
-constexpr int64_t kPodsMax = 105;  // Of the 110 that a node allows; the rest are the system's.
-constexpr double kCpuForPodsWithoutGpu = 0.7;  // Of a GPU node.
+constexpr int64_t kPodsMax = 105;  // A node allows 110; the rest is for the system's pods.
+constexpr double kCpuForPodsWithoutGpu = 0.7;  // Share of a GPU node's cpu.
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 constexpr int64_t kNodeCreated = 1767225600;  // 2026-01-01T00:00:00Z
 constexpr int64_t kPodCreated = 1767312000;   // 2026-01-02T00:00:00Z
-// No machine and no pod has more; sums of these cannot overflow.
+// Upper limits for machines and pods; sums of such amounts cannot overflow.
 constexpr int64_t kCpuMilliMax = 1'000'000'000;
 constexpr int64_t kMemoryMibMax = int64_t{1} << 32;
 constexpr int64_t kGpusMax = 100'000;
@@ -44,7 +44,7 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   }
 }
 
-// A CSV file whose first line names the columns; without quotes, as the trace is.
+// A CSV file without quotes, as in the trace.  The first line has the names of the columns.
 class Table {
  public:
   static absl::StatusOr<Table> Load(const std::string& path) {
@@ -64,7 +64,7 @@ class Table {
 
   size_t rows() const { return rows_.size(); }
 
-  // The index of a column.
+  // The index of the column `name`.
   absl::StatusOr<size_t> Column(std::string_view name) const {
     const auto found = std::find(columns_.begin(), columns_.end(), name);
     if (found != columns_.end()) return static_cast<size_t>(found - columns_.begin());
@@ -90,7 +90,7 @@ class Table {
         absl::StrCat(Where(row), ", column ", Absl(columns_[column]), ": ", Absl(problem)));
   }
 
-  // A sink's verdict on the object that a row made.
+  // Adds the row's place to the sink's error about the object made from it.
   absl::Status AtRow(size_t row, const absl::Status& verdict) const {
     if (verdict.ok()) return verdict;
     return absl::Status(verdict.code(), absl::StrCat(Where(row), ": ", verdict.message()));
@@ -127,7 +127,7 @@ class Table {
   }
 
   std::string path_;
-  std::unique_ptr<std::string> text_;  // The views below stay when the table moves.
+  std::unique_ptr<std::string> text_;  // A pointer, so that the views below survive a move.
   std::vector<std::string_view> columns_;
   std::vector<Row> rows_;
 };
@@ -151,14 +151,14 @@ struct TraceNode {
 struct TracePod {
   size_t row = 0;
   std::string_view name;
-  std::vector<std::string_view> models;  // Allowed; all if empty.
+  std::vector<std::string_view> models;  // Allowed models; empty: any.
   int64_t cpu_milli = 0;
   int64_t memory_mib = 0;
   int64_t gpus = 0;
   const TraceNode* node = nullptr;
 };
 
-// Gives the columns' fields of each row, and keeps the first error.
+// Reads the fields of each row by column, and keeps the first error.
 class Rows {
  public:
   explicit Rows(const Table& table) : table_(table) {}
@@ -185,7 +185,7 @@ class Rows {
   absl::Status status_;
 };
 
-// One record a row, which fill(row, record) fills.
+// One record per row, filled by fill(row, record).
 template <typename Record, typename Fill>
 absl::StatusOr<std::vector<Record>> Records(const Table& table, const Rows& rows, Fill&& fill) {
   std::vector<Record> records;
@@ -270,7 +270,7 @@ TraceNode* LeastAllocated(const TracePod& pod, std::vector<TraceNode>& nodes) {
   return best;
 }
 
-// The pods that fit somewhere, in the order in which they came.
+// The pods that fit somewhere, in their order of arrival.
 std::vector<TracePod> Place(std::vector<TracePod> pods, std::vector<TraceNode>& nodes) {
   std::vector<TracePod> placed;
   placed.reserve(pods.size());
@@ -287,12 +287,12 @@ std::vector<TracePod> Place(std::vector<TracePod> pods, std::vector<TraceNode>& 
   return placed;
 }
 
-// Drops `share` of the pods, at random; the others keep their order.
+// Removes a random `share` of the pods; the others keep their order.
 std::vector<TracePod> Running(std::vector<TracePod> placed, double share, Random& random) {
   const size_t total = placed.size();
   const size_t ended =
       std::min(total, static_cast<size_t>(std::llround(share * static_cast<double>(total))));
-  // Selection sampling: each pod ends with the chance that keeps the count exact.
+  // Selection sampling: the chance of each pod is adjusted so that exactly `ended` pods end.
   size_t left = ended;
   std::vector<TracePod> running;
   running.reserve(total - ended);
@@ -342,7 +342,7 @@ absl::Status EmitPod(const TracePod& from, ObjectSink& sink) {
   pod.meta.owners = {{"apps/v1", "ReplicaSet", owner, owner_uid, true}};
   pod.node_name = from.node->name;
   pod.phase = "Running";
-  pod.scheduling = objects::Scheduling::kUnprocessed;  // As a reader has it without conditions.
+  pod.scheduling = objects::Scheduling::kUnprocessed;  // As readers set it without conditions.
   objects::Container& container = pod.containers.emplace_back();
   container.name = "c";
   container.requests = {{"cpu", from.cpu_milli}, {"memory", from.memory_mib * kMebibyte}};

@@ -1,20 +1,20 @@
-// Makes a cluster from the openb trace: nodes and pods of a production GPU cluster,
-// published as CSV files with hkust-adsl/kubernetes-scheduler-simulator.
+// Makes a cluster from the openb trace: nodes and pods of a production GPU cluster, published as
+// CSV files with hkust-adsl/kubernetes-scheduler-simulator.
 //
-// The trace does not say where a pod ran, so arrivals are replayed: the pods come
-// in random order, and each goes to the node that is least allocated with it (cpu
-// share plus memory share, the first of equals) among those where it fits:
-//   - room for its cpu, memory and whole GPUs, and fewer than 105 pods;
-//   - a GPU model that its gpu_spec allows, where it has one;
-//   - a pod without GPUs leaves the last 30% of a GPU node's cpu alone.
-// A pod that fits nowhere is left out.  Then a share of the placed ones, chosen at
-// random, has ended.  Every pod is the only one of a ReplicaSet of its own.
+// The trace does not say on which node a pod ran, so arrivals are replayed: the pods come in random
+// order.  Each pod goes to the node that would be least allocated with it (cpu share plus memory
+// share, the first of equals) among the nodes where it fits:
+//   - the node has room for its cpu, memory and whole GPUs, and fewer than 105 pods;
+//   - the node has a GPU model that the pod's gpu_spec allows, if it has one;
+//   - a pod without GPUs does not use the last 30% of a GPU node's cpu.
+// A pod that fits nowhere is left out.  Then a random share of the placed pods has ended.  Every
+// pod is the only one of its ReplicaSet.
 //
 // Input:  nodes: sn, cpu_milli, memory_mib, gpu, model.  Pods: name, cpu_milli,
-//         memory_mib, num_gpu, gpu_spec (allowed models, "|" between).  Columns are
-//         found by name, in any order, with others among them.
-// Errors: one line with file, line and column; the sink's with file and line.
-// Deterministic: the same files, share and seed give the same objects everywhere.
+//         memory_mib, num_gpu, gpu_spec (allowed models, separated by "|").  Columns are found by
+//         name, in any order; other columns are ignored.
+// Errors: one line with file, line and column; errors of the sink with file and line.
+// Deterministic: the same files, share and seed give the same objects on every platform.
 
 #ifndef EBB_SNAPSHOT_SAMPLES_OPENB_H_
 #define EBB_SNAPSHOT_SAMPLES_OPENB_H_
@@ -30,8 +30,8 @@ namespace ebb {
 struct OpenbOptions {
   std::string nodes_path;
   std::string pods_path;
-  // Of the placed pods, this share has ended since; 0 to 1.  More of them leaves
-  // more nodes to be removed.
+  // The share of the placed pods that have ended, 0 to 1.  A larger share leaves more nodes that
+  // can be removed.
   double ended_share = 0.5;
   uint64_t seed = 1;
 };
@@ -39,8 +39,8 @@ struct OpenbOptions {
 struct OpenbStats {
   uint64_t nodes = 0;
   uint64_t pods = 0;    // In the trace.
-  uint64_t placed = 0;  // Of them; the rest fitted nowhere.
-  uint64_t ended = 0;   // Of those placed.
+  uint64_t placed = 0;  // Pods that fit somewhere.
+  uint64_t ended = 0;   // Placed pods that have ended.
 };
 
 // Hands over every node, then each running pod with its ReplicaSet.

@@ -7,8 +7,8 @@
 
 namespace ebb::samples {
 
-// The pods of each application lie on nodes in a row, an application after the other,
-// round and round.
+// The pods of each application are on consecutive nodes.  Applications follow one another, wrapping
+// around at the last node.
 absl::Status GenerateRepelling(const GenerateOptions& options, ObjectSink& sink) {
   const uint32_t nodes = options.nodes;
   std::vector<std::string> names;

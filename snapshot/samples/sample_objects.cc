@@ -39,7 +39,7 @@ objects::Pod PodOf(objects::Text namespace_name, objects::Text name, objects::Te
   pod.meta.creation_time = kNewYearS + kDayS;
   pod.node_name = node;
   pod.phase = "Running";
-  pod.scheduling = objects::Scheduling::kUnprocessed;  // As a reader has it without conditions.
+  pod.scheduling = objects::Scheduling::kUnprocessed;  // As readers set it without conditions.
   pod.containers.resize(1);
   pod.containers[0].name = "c";
   pod.containers[0].requests = {{"cpu", cpu_milli}, {"memory", memory_mib * kMi}};

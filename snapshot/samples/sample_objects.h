@@ -1,7 +1,7 @@
-// What the kinds of sample clusters share: their dice, and the nodes, pods and
-// ReplicaSets that most of them begin with.
+// What the kinds of sample clusters share: random choices, and the nodes, pods and ReplicaSets
+// with which most of them start.
 //
-// Ownership: the objects hold views of the texts they are made from.
+// Ownership: the objects hold views of the texts from which they are made.
 
 #ifndef EBB_SNAPSHOT_SAMPLES_SAMPLE_OBJECTS_H_
 #define EBB_SNAPSHOT_SAMPLES_SAMPLE_OBJECTS_H_
@@ -35,49 +35,50 @@ class Dice : public Random {
     return first + static_cast<int64_t>(Below(static_cast<uint64_t>(last - first + 1)));
   }
 
-  // True in `permille` of 1,000 cases.
+  // True with a probability of `permille`/1000.
   bool Chance(uint64_t permille) { return Below(1000) < permille; }
 
-  // An index, each as likely as its weight.
-  // REQUIRES: some weight is above zero.
+  // A random index; the probability of each is proportional to its weight.
+  // REQUIRES: at least one weight is above zero.
   size_t Weighted(std::span<const uint32_t> weights);
 };
 
-// A Ready Linux node for 110 pods, made on New Year's day, its UID its name.
+// A Ready Linux node for 110 pods, created at kNewYearS; its UID is its name.
 objects::Node NodeOf(const std::string& name, int64_t cpu_milli, int64_t memory_mib);
 
-// A running pod of one container, made a day later.
+// A running pod with one container, created a day later.
 objects::Pod PodOf(objects::Text namespace_name, objects::Text name, objects::Text uid,
                    objects::Text node, int64_t cpu_milli, int64_t memory_mib);
 
-// A selector of what has the label.
+// A selector that matches objects with the label.
 objects::LabelSelector Labelled(objects::Text key, objects::Text value);
 
-// From now on the pod refuses every pod in its domain of `key` that `repelled` matches.
+// Adds an anti-affinity term: the pod does not share a domain of `key` with a pod that `repelled`
+// matches.
 void Repel(objects::LabelSelector repelled, objects::Pod& pod, objects::Text key = kHostname);
 
-// From now on no domain of `key` may have `max_skew` more pods of those that `counted`
-// matches than another has, for this pod's sake.
+// Adds a spread constraint (DoNotSchedule): in no domain of `key` may there be over `max_skew` more
+// pods that `counted` matches than in another domain.
 void SpreadOver(objects::Text key, objects::LabelSelector counted, int64_t max_skew,
                 objects::Pod& pod);
 void SpreadOverZones(objects::LabelSelector counted, int64_t max_skew, objects::Pod& pod);
 
-// From now on the pod runs only on nodes with this label, or in this zone.
+// Adds a required label: the pod runs only on nodes with this label, or in this zone.
 void KeepWhere(objects::Text key, objects::Text value, objects::Pod& pod);
 void KeepInZone(objects::Text zone, objects::Pod& pod);
 
-// A controller that wants and has so many pods; a DaemonSet does not say how many it wants.
+// Writes a controller that wants and has `replicas` pods; a DaemonSet has no wanted number.
 absl::Status WriteController(objects::ControllerKind kind, objects::Text namespace_name,
                              objects::Text name, objects::Text uid, int64_t replicas,
                              ObjectSink& sink);
 
-// A ReplicaSet of namespace default, its UID its name.
+// Writes a ReplicaSet in namespace default; its UID is its name.
 absl::Status WriteReplicaSet(objects::Text name, int64_t replicas, ObjectSink& sink);
 
-// A pod of that ReplicaSet that takes 1/40 of a node of WriteNodes().
+// A pod of that ReplicaSet that requests 1/40 of a node of WriteNodes().
 objects::Pod ReplicaOf(objects::Text replica_set, objects::Text name, objects::Text node);
 
-// Nodes "node-0" and so on, of 8 CPU; returns their names in `names`.
+// Writes nodes "node-0", "node-1", ... of 8 CPU, and appends their names to `names`.
 absl::Status WriteNodes(uint32_t nodes, ObjectSink& sink, std::vector<std::string>& names);
 
 }  // namespace ebb::samples

@@ -9,8 +9,9 @@
 
 namespace ebb::samples {
 
-// Every pod refuses a second one of its application on its node and in a zone that
-// has two more than another.  Applications lie side by side, every seventh node.
+// A pod of an application repels the application's other pods from its node, and from a zone that
+// would then have more than two pods more than another zone.  The pods of an application are seven
+// nodes apart.
 absl::Status GenerateTopology(const GenerateOptions& options, ObjectSink& sink) {
   const uint32_t nodes = options.nodes;
   static constexpr std::array<std::string_view, 3> kZones = {"z0", "z1", "z2"};

@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint32_t kWebPodsPerNode = 10;
 
-// A tenth as many nodes as pods, which are "web-0" and so on, each with a label `id` of its own;
-// `change` is told each pod and its name.
+// Writes pods "web-0", "web-1", ..., each with its own label `id`, and a tenth as many nodes.
+// Calls `change` with each pod and its name before the pod is written.
 absl::Status WriteWebPods(
     uint32_t pods, ObjectSink& sink,
     const std::function<absl::Status(objects::Pod&, std::string_view)>& change) {

@@ -32,7 +32,7 @@ TEST(Rfc3339Test, EveryDayOfFourHundredYearsIsOneAfterTheLast) {
         char text[64];
         std::snprintf(text, sizeof(text), "%04d-%02d-%02dT00:00:00Z", year, month, day);
         const std::optional<int64_t> time = ParseRfc3339(text);
-        if (!time.has_value()) continue;  // No such day in this month.
+        if (!time.has_value()) continue;  // The month does not have this day.
         ASSERT_EQ(*time, expected) << text;
         expected += 86400;
         ++days;

@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Objects that between them set every field.
+// Objects that together set every field.
 constexpr std::string_view kEveryField = R"(
   {"kind":"Node","metadata":{"name":"n","uid":"u","labels":{"a":"b","c":""},"annotations":{"d":"e"},
     "creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"unschedulable":true,"providerID":"p",
@@ -106,7 +106,7 @@ TEST(BinarySnapshotTest, AWrittenSnapshotWrittenAgainIsTheSameBytes) {
   EXPECT_EQ(Written(once), once);
 }
 
-// Keeps what is said aside of controllers: how many of their pods are ready.
+// Records how many pods of each controller are ready.
 class ReadySink : public testing::DumpSink {
  public:
   void OnAside(const Aside& aside) override { ready.push_back(aside.pods_ready); }
@@ -170,13 +170,13 @@ TEST(BinarySnapshotTest, AFileCutOffAnywhereIsAnError) {
 
 TEST(BinarySnapshotTest, ALaterVersionIsRefusedByNumber) {
   std::string snapshot = Written(kEveryField);
-  // Magic, length 2, field 1 as a varint: the version.
+  // Magic, length 2, then field 1 as a varint: the version.
   ASSERT_EQ(snapshot.substr(8, 6), std::string("\x02\0\0\0\x08\x02", 6));
   snapshot[13] = 3;
   EXPECT_EQ(ErrorOf(snapshot), "file: is a snapshot of version 3, where this ebb reads version 2");
 }
 
-// The same snapshot as an ebb wrote it before there were checksums.
+// The snapshot as an older ebb wrote it, without checksums.
 std::string Unchecked(std::string_view snapshot) {
   std::string old(snapshot.substr(0, 14));
   old[13] = 1;
@@ -210,12 +210,12 @@ TEST(BinarySnapshotTest, EverySingleFlippedBitIsRefused) {
     testing::DumpSink sink;
     ImportStats stats;
     ASSERT_FALSE(ReadBytes("file.pb", flipped, sink, stats).ok()) << "bit " << bit;
-    // Chunks are checked before anything of them is believed.
+    // The checksum is verified before any object of the chunk is handed over.
     ASSERT_TRUE(sink.lines().empty()) << "bit " << bit;
   }
 }
 
-// Takes everything and keeps nothing.
+// Accepts every object and keeps none.
 class NullSink final : public AnyObjectSink {
  protected:
   absl::Status OnObject(const objects::ObjectRef&) override { return absl::OkStatus(); }
@@ -263,7 +263,7 @@ TEST(BinarySnapshotTest, AChunkMayNotBeLeftOutOrMoved) {
 }
 
 TEST(BinarySnapshotTest, ATextThatIsNotUtf8IsRefused) {
-  // The last two are one character between them, and none each.
+  // The last two form one UTF-8 character together, but each of them alone is invalid.
   for (const auto& [name, uid] :
        std::vector<std::pair<std::string, std::string>>{{"a\xff", "u"}, {"a\xc3", "\xa9u"}}) {
     std::string snapshot;
@@ -355,7 +355,7 @@ TEST(BinarySnapshotTest, AListOfNothingComesBackIfItSaysOfWhat) {
   EXPECT_EQ(sink.told, "PodDisruptionBudget 0;");
 }
 
-// Writes one object after a namespace, and reads both.
+// Writes a namespace and then an object, and reads both.
 template <typename Object>
 std::string ErrorBehindANamespace(absl::Status (BinarySnapshotWriter::*put)(const Object&),
                                   const Object& object) {
@@ -430,7 +430,7 @@ TEST(BinarySnapshotTest, OtherBytesAreNoSnapshot) {
   }
 }
 
-// Its length would be allocated before it is checked.
+// Otherwise its length would be allocated before the checksum is verified.
 TEST(BinarySnapshotTest, AChunkOfMoreThanAGibibyteIsDamage) {
   const auto error = [](const std::string& length) {
     testing::DumpSink sink;
@@ -443,7 +443,7 @@ TEST(BinarySnapshotTest, AChunkOfMoreThanAGibibyteIsDamage) {
   EXPECT_EQ(error(std::string("\x01\0\0\x40", 4)), "file: is damaged near byte 18, at object 0");
 }
 
-// A header, a checksum and a chunk.
+// The output is called with a header, a checksum and a chunk.
 TEST(BinarySnapshotTest, WhateverTheOutputRefusesComesBack) {
   for (int refused = 1; refused <= 3; ++refused) {
     int calls = 0;
@@ -456,12 +456,12 @@ TEST(BinarySnapshotTest, WhateverTheOutputRefusesComesBack) {
   }
 }
 
-// So that no more than a chunk is held.
+// Damage is found chunk by chunk, so that a reader need not hold more than one chunk.
 TEST(BinarySnapshotTest, WhereAChunkIsDamagedIsTold) {
   std::string snapshot = Written(R"({"kind":"Namespace","metadata":{"name":"n"}})");
   const std::string size = std::to_string(snapshot.size());
   snapshot.back() = static_cast<char>(snapshot.back() ^ 1);
-  // Behind the header of 14 bytes and the checksum.
+  // After the header of 14 bytes and the checksum.
   EXPECT_EQ(ErrorOf(snapshot),
             "file: is damaged: the checksum of bytes 22 to " + size + " is another");
 }
@@ -510,15 +510,15 @@ TEST(BinarySnapshotTest, WhatASinkSaysOfAListOfNothingComesBack) {
   EXPECT_EQ(ReadBytes("file", out, sink, stats).message(), "no lists here");
 }
 
-// --- files that no writer makes, as bytes of the messages in wire/snapshot.proto
+// --- Files that no writer makes, as bytes of the messages in wire/snapshot.proto
 
-// A field that has a length: a text, a message, or numbers below 128.
+// A field with a length: a text, a message, or numbers below 128.
 std::string Field(const std::string& tag, const std::string& bytes) {
   return tag + static_cast<char>(bytes.size()) + bytes;
 }
 
-// A file without checksums of one chunk, which has the texts "n" and "c", the object, and an end
-// that tells so many objects.
+// A file without checksums that has one chunk: the texts "n" and "c", the object, and an end that
+// declares `objects_total` objects.
 std::string OneChunk(const std::string& object, char objects_total = 1) {
   const std::string chunk = Field("\x0a", "n") + Field("\x0a", "c") + Field("\x12", object) +
                             "\x18\x01\x20" + objects_total;
@@ -528,7 +528,7 @@ std::string OneChunk(const std::string& object, char objects_total = 1) {
   return file;
 }
 
-// Its objects, or the error.
+// The file's objects, or the error.
 std::vector<std::string> LinesOfUnchecked(const std::string& file) {
   testing::DumpSink sink;
   ImportStats stats;
@@ -538,7 +538,7 @@ std::vector<std::string> LinesOfUnchecked(const std::string& file) {
   return sink.lines();
 }
 
-const char kNameIsN[] = "\x08\x01";  // Of metadata: the first text.
+const char kNameIsN[] = "\x08\x01";  // In metadata: the name is the first text.
 
 std::string NodeOf(const std::string& more, const std::string& meta = kNameIsN) {
   return Field("\x0a", Field("\x0a", meta) + more);
@@ -555,13 +555,13 @@ TEST(BinarySnapshotTest, TextsAndAmountsThatDoNotGoTogetherAreDamage) {
   for (const std::string& object :
        {NodeOf("", "\x08\x03"),                                  // There is no third text.
         NodeOf("", kNameIsN + Field("\x22", "\x01")),            // A label without a value.
-        NodeOf("", kNameIsN + Field("\x22", "\x01\x02\x01")),    // The same behind another.
-        NodeOf("", kNameIsN + Field("\x22", "\x01\x03")),        // A value that is no text.
+        NodeOf("", kNameIsN + Field("\x22", "\x01\x02\x01")),    // A second one without a value.
+        NodeOf("", kNameIsN + Field("\x22", "\x01\x03")),        // A value that is not a text.
         NodeOf(Field("\x3a", "\x01")),                           // A condition without a status.
-        NodeOf(Field("\x2a", Field("\x0a", "\x01"))),            // A resource of no amount.
-        NodeOf(Field("\x2a", Field("\x12", "\x05"))),            // An amount of no resource.
-        NodeOf(Field("\x2a", amounts + Field("\x1a", "\x01"))),  // One excess for two of them.
-        Field("\x22", "\x08\x05" + Field("\x12", kNameIsN)),     // A controller of no kind.
+        NodeOf(Field("\x2a", Field("\x0a", "\x01"))),            // A resource without an amount.
+        NodeOf(Field("\x2a", Field("\x12", "\x05"))),            // An amount without a resource.
+        NodeOf(Field("\x2a", amounts + Field("\x1a", "\x01"))),  // One excess for two amounts.
+        Field("\x22", "\x08\x05" + Field("\x12", kNameIsN)),     // A controller of unknown kind.
         std::string()}) {                                        // No object.
     const std::string file = OneChunk(object);
     EXPECT_EQ(LinesOfUnchecked(file),
@@ -581,7 +581,7 @@ TEST(BinarySnapshotTest, AFileThatHasMoreOrFewerObjectsThanItTellsIsDamaged) {
   }
 }
 
-// As an older ebb wrote them.
+// Older versions of ebb did not write the sources of claims.
 TEST(BinarySnapshotTest, ClaimsOfAPodMayComeWithoutWhatTheyStandFor) {
   const auto line = [](const std::string& sources) {
     const std::string meta = "\x08\x01\x10\x01";

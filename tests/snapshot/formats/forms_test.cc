@@ -1,5 +1,5 @@
-// One cluster in every form that ebb reads must be one cluster.  The objects are
-// those of the golden cases, which between them use nearly every field.
+// A cluster must be the same in every form that ebb reads.  The objects are those of the golden
+// cases, which together use nearly every field.
 
 #include <gtest/gtest.h>
 #include <simdjson.h>
@@ -21,7 +21,7 @@
 namespace ebb::forms_test {
 namespace {
 
-// The files of a .tar.gz: blocks of 512 bytes, a header before each file.
+// Extracts a .tar.gz, which consists of blocks of 512 bytes with a header before each file.
 std::vector<std::pair<std::string, std::string>> Untar(const std::string& path) {
   std::vector<std::pair<std::string, std::string>> files;
   const gzFile archive = gzopen(path.c_str(), "rb");
@@ -41,8 +41,8 @@ std::vector<std::pair<std::string, std::string>> Untar(const std::string& path) 
   return files;
 }
 
-// Writes JSON as block YAML: every text and key in double quotes, whose escapes
-// are JSON's too.
+// Writes JSON as block YAML.  Every text and key is in double quotes, for which YAML and JSON have
+// the same escapes.
 void AppendYaml(simdjson::dom::element element, int indent, std::string& yaml) {
   const std::string margin(static_cast<size_t>(indent), ' ');
   if (simdjson::dom::array array; !element.get(array)) {
@@ -70,9 +70,8 @@ void AppendYaml(simdjson::dom::element element, int indent, std::string& yaml) {
   }
 }
 
-// {"b":1,"a":2} becomes {"a":2,"b":1}, at every level but in lists of strings,
-// whose order may mean something: what a decision reads of an object must not
-// depend on it.
+// {"b":1,"a":2} becomes {"a":2,"b":1}, at every level except in lists of strings, whose order may
+// be significant.  The order of members must not change what a decision reads of an object.
 std::string Reversed(simdjson::dom::element element) {
   if (simdjson::dom::array array; !element.get(array)) {
     std::string json;
@@ -112,8 +111,7 @@ std::string Binary(std::string_view text) {
 
 class FormsTest : public ::testing::Test {
  protected:
-  // Calls check(name, objects of the case, how many they are) for each golden case, or each fifth
-  // where `step` is five.
+  // Calls check(name, objects of the case, number of objects) for every `step`-th golden case.
   template <typename Check>
   void ForEachCase(int step, Check check) {
     const auto files = Untar(SourceDir() + "/tests/golden/wild.tar.gz");
@@ -148,12 +146,12 @@ TEST_F(FormsTest, JsonYamlAndSnapshotAreTheSameCluster) {
 }
 
 TEST_F(FormsTest, TheOrderOfMembersAndBlanksDoesNotMatter) {
-  const int step = test::kSanitized ? 25 : 5;  // 40 are enough of this.
+  const int step = test::kSanitized ? 25 : 5;  // Every case would take too long.
   ForEachCase(step, [](const std::string& name, simdjson::dom::element objects, size_t) {
     const std::string reversed = Reversed(objects);
     simdjson::dom::parser parser;
-    // Twice reversed is the first order again, after a walk through the reader's
-    // slow ways: kinds and names that come last.
+    // Reversed twice, the order is the first one again.  On the way kinds and names come last,
+    // which makes the reader use its slow paths.
     const std::string again = Reversed(parser.parse(reversed).value());
     ASSERT_EQ(LinesOf(again), LinesOf(simdjson::minify(objects))) << name;
     ASSERT_EQ(LinesOf(reversed).size(), LinesOf(again).size()) << name;

@@ -14,7 +14,7 @@ size_t Length(std::string_view text, const char* after) {
   return after == nullptr ? std::string_view::npos : static_cast<size_t>(after - text.data());
 }
 
-// In every way, which must agree.
+// The length by each implementation; all must agree.
 size_t ContainerLength(std::string_view text) {
   const char* const end = text.data() + text.size();
   const size_t length = Length(text, SkipContainer(text.data(), end));
@@ -24,7 +24,7 @@ size_t ContainerLength(std::string_view text) {
   return length;
 }
 
-// The twin: one character after the other.
+// The slow twin: reads one character after the other.
 size_t SlowContainerLength(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -47,13 +47,13 @@ size_t SlowContainerLength(std::string_view text) {
 
 TEST(JsonScanTest, AContainerEndsWhereReadingByteByByteEndsIt) {
   std::mt19937_64 random(7);
-  // Backslashes and quotes are frequent, so that runs cross the blocks' borders.
+  // Backslashes and quotes are frequent, so that runs cross the borders of blocks.
   constexpr std::string_view kAlphabet = "\\\\\\\"\"{}[]a,: ";
   int ended = 0;
   for (int round = 0; round < 50'000; ++round) {
     std::string text = "{";
     const size_t size = random() % 300;
-    // Outside of strings a backslash means nothing in JSON; keep them inside.
+    // Outside of strings JSON has no backslashes; keep them inside.
     bool in_string = false;
     while (text.size() < size) {
       const char c = kAlphabet[random() % kAlphabet.size()];

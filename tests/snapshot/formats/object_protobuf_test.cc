@@ -25,7 +25,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// --- bytes by hand; the numbers below are those that Kubernetes publishes
+// --- Encoding; the field numbers below are those that Kubernetes publishes
 
 std::string Varint(uint64_t number) {
   std::string bytes;
@@ -36,7 +36,7 @@ std::string Tag(uint32_t number, uint32_t wire) { return Varint(uint64_t{number}
 std::string Int(uint32_t number, int64_t value) {
   return Tag(number, 0) + Varint(static_cast<uint64_t>(value));
 }
-// A text or a message.
+// A field that is a text or a message.
 std::string Sub(uint32_t number, std::string_view bytes) {
   return Tag(number, 2) + Varint(bytes.size()) + std::string(bytes);
 }
@@ -65,7 +65,7 @@ ObjectPlace In(std::string_view api_version, std::string_view kind) {
   return place;
 }
 
-// The object as DumpSink writes it, or what is said instead of it.
+// The object as DumpSink writes it, or the error, or "no kind" and the like.
 template <typename Reader>
 std::string ReadWith(Reader& reader, std::string_view object, const ObjectPlace& place) {
   ObjectBatch batch;
@@ -95,7 +95,7 @@ std::string FileOf(std::string_view name) {
 }
 std::string TypicalPod() { return FileOf("typical_pod.pb"); }
 
-// --- one kind each
+// --- Kinds
 
 struct KindCase {
   std::string_view api_version;
@@ -257,7 +257,7 @@ TEST(ProtobufObjectTest, APodIsReadByItsPublishedNumbers) {
       "status_requests=[cpu]:4000 allocated=[cpu]:3000");
 }
 
-// Only a pod that is protected for a time is asked when it started.
+// The start time is only read for a pod that is protected for a time.
 TEST(ProtobufObjectTest, APodsStartReadinessAndGroupAreReadAsFromJson) {
   const auto bytes = [](const std::string& value) {
     return Enveloped("v1", "Pod",
@@ -297,7 +297,7 @@ TEST(ProtobufObjectTest, APodThatClientGoMarshalledIsWhatItsJsonSays) {
   EXPECT_EQ(ReadWith(reader, std::string_view(padded).substr(0, json.size()), In("", "")), line);
 }
 
-// --- zero and absent
+// --- Zero and absent values
 
 TEST(ProtobufObjectTest, WhatGoWritesOfAnEmptyFieldIsAbsent) {
   const std::string zeros = Sub(3, "") + Sub(6, "") + Sub(8, "") + Sub(9, "") + Sub(10, "") +
@@ -347,7 +347,7 @@ TEST(ProtobufObjectTest, TheCopyOfTheObjectInAnAnnotationIsPassedOverUnread) {
             "Namespace name=[n]");
 }
 
-// --- which object it is
+// --- Identifying the object
 
 TEST(ProtobufObjectTest, TheEnvelopeSaysWhatTheObjectIsBeforeTheCallerDoes) {
   EXPECT_EQ(Read(Enveloped("v1", "Node", Meta("n")), In("v1", "Pod")), "Node name=[n]");
@@ -385,7 +385,7 @@ TEST(ProtobufObjectTest, AnAnswerOfTheServerInPlaceOfAnObjectIsTold) {
                 "(Forbidden)"));
 }
 
-// --- what is not known
+// --- Unknown fields
 
 TEST(ProtobufObjectTest, AnUnknownFieldThatMayRestrictAPodMakesItNotUnderstoodEvenIfItIsZero) {
   EXPECT_THAT(Read(Pod(Int(57, 0))), HasSubstr("not_understood=[spec.field 57]"));
@@ -426,7 +426,7 @@ TEST(ProtobufObjectTest, OtherUnknownFieldsChangeNothing) {
   EXPECT_EQ(Read(Pod(Sub(2, Sub(1, "c") + Int(57, 1)), Sub(57, "x"))), line);
 }
 
-// --- careless and hostile bytes
+// --- Invalid and hostile bytes
 
 TEST(ProtobufObjectTest, AFieldThatOccursTwiceIsRefusedWithItsName) {
   EXPECT_EQ(Read(Pod(Sub(10, "a") + Sub(10, "b"))),
@@ -472,7 +472,7 @@ TEST(ProtobufObjectTest, NumbersBeyondTheirTypeAreRefused) {
               HasSubstr("spec.priority: 2147483648 is out of range"));
   EXPECT_THAT(Read(Enveloped("apps/v1", "ReplicaSet", Meta("r") + Sub(2, Int(1, -1)))),
               HasSubstr("ReplicaSet r: spec.replicas: -1 is negative"));
-  // The same zero in more bytes than it needs.
+  // The same zero, encoded in more bytes than necessary.
   EXPECT_EQ(Read(Pod(Tag(11, 0) + std::string("\x80\x80\x00", 3))),
             "Pod name=[p] namespace=[default]");
 }
@@ -505,7 +505,7 @@ TEST(ProtobufObjectTest, AnObjectInItsEnvelopeThatIsCutAnywhereIsRefusedOrWhole)
   for (const std::string& whole : objects) {
     const std::string line = Read(whole);
     for (size_t size = 0; size < whole.size(); ++size) {
-      // In memory of its own, so that a sanitizer sees a byte that is read behind it.
+      // A copy of exactly these bytes, so that a sanitizer reports a read behind their end.
       const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
       const std::string read = Read(std::string_view(cut.data(), cut.size()));
       EXPECT_TRUE(read == line || read == "no kind" || read.starts_with("bytes: ")) << size << read;
@@ -576,7 +576,7 @@ TEST(ProtobufObjectTest, NumbersOfEveryLengthAreRead) {
     EXPECT_EQ(Read(Pod(Int(4, number))),
               "Pod name=[p] namespace=[default] grace=" + std::to_string(number));
   }
-  // Lengths too.
+  // Longer lengths too.
   for (const size_t size : {127, 128, 253}) {
     const std::string name(size, 'n');
     EXPECT_EQ(Read(Pod(Sub(10, name))), "Pod name=[p] namespace=[default] node=[" + name + "]");
@@ -603,7 +603,7 @@ TEST(ProtobufObjectTest, AnEntryOfAMapIsReadHoweverItIsWritten) {
             refused + "has another type on the wire than in the API");
   EXPECT_EQ(Read(Pod(Sub(7, Sub(1, "k") + Sub(2, "v") + Sub(2, "w")))),
             refused + "has an entry with two keys or two values");
-  // A quantity beside what is not known.
+  // A quantity with unknown fields beside it.
   EXPECT_EQ(Read(Pod(Sub(32, Sub(1, "cpu") + Sub(2, Int(5, 1) + Sub(1, "2") + Sub(6, "x"))))),
             "Pod name=[p] namespace=[default] overhead=[cpu]:2000");
 }
@@ -647,7 +647,7 @@ TEST(ProtobufObjectTest, WhatIsWrongWithBytesIsSaid) {
     EXPECT_THAT(Read(Pod(bytes)), StartsWith("bytes: Pod p: spec"));
     EXPECT_THAT(Read(Pod(bytes)), HasSubstr(": is not protobuf: " + problem + " (byte "));
   }
-  // What is whole is passed over to its last byte.
+  // A complete unknown field is skipped exactly to its end.
   for (const std::string& whole : {Tag(57, 1) + "12345678", Tag(57, 5) + "1234",
                                    Tag(57, 2) + "\x05" + "12345", Tag(57, 0) + nine + "\x01"}) {
     EXPECT_THAT(Read(Pod(whole + Sub(10, "n"))), HasSubstr(" node=[n] "));
@@ -665,7 +665,7 @@ TEST(ProtobufObjectTest, AListIsNoneWhereItsSurroundingsOrItsGroupSaySo) {
 
 TEST(ProtobufObjectTest, TheReaderTellsTheNameOfTheLastObject) {
   ProtobufObjectReader reader;
-  ObjectBatch batch;  // What it read lives there, and in the bytes.
+  ObjectBatch batch;  // The object's texts point into it and into the bytes.
   const std::string node = Enveloped("v1", "Node", Meta("n"));
   reader.Read(node, In("", ""), batch);
   EXPECT_EQ(reader.last_name(), "n");

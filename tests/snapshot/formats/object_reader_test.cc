@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 
 class ObjectJsonTest : public ::testing::Test {
  protected:
-  // What the batch holds then: lines of objects, and "left N" for what is left to the caller.
+  // Appends what the batch holds: lines of objects, and "left N" for entries left to the caller.
   void Read(std::string_view json, ObjectPlace place = {}) {
     place.file = "dump.json";
     texts_.push_back(std::string(json) + std::string(256, '\0'));  // More than kJsonPadding.
@@ -108,7 +108,7 @@ TEST_F(ObjectJsonTest, AnErrorNamesTheObjectAndTheFieldAndComesAfterWhatWasRead)
   EXPECT_THAT(sink_.lines(), ElementsAre("Namespace name=[shop]"));
 }
 
-// Forms and writers of JSON differ in the order of members.
+// The order of members differs between forms and between writers of JSON.
 TEST_F(ObjectJsonTest, StatusesOfInitContainersStandBehindTheOthersInWhicheverOrderTheyCome) {
   const std::string_view pods[] = {
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"status":{
@@ -219,7 +219,7 @@ TEST_F(ObjectJsonTest, WhatWasHandedOverAndClearedIsNotHandedOverAgain) {
   EXPECT_EQ(stats_.objects, 1u);
 }
 
-// One of each type that a batch keeps apart, twice.
+// Two objects of each type that a batch stores separately.
 TEST_F(ObjectJsonTest, ObjectsOfAllTypesComeInTheirOrder) {
   for (const char* name : {"1", "2"}) {
     for (const char* kind :
@@ -264,7 +264,7 @@ TEST(ObjectReaderTest, TheKindThatIsMeantIsThatOfTheSameGroupIfThereIsOne) {
   EXPECT_THAT(ObjectReader::KindProblem("metrics.k8s.io/v1beta1", "nodes"), IsEmpty());
 }
 
-// Every kind that is read, by each group that has it.
+// Every kind that ebb reads, in each API group that has it.
 TEST(ObjectReaderTest, EachKindIsKnownInItsGroup) {
   for (const auto& [version, kind] : std::vector<std::pair<std::string, std::string>>{
            {"v1", "Pod"},
@@ -301,7 +301,7 @@ TEST(TextArenaTest, TextsStayWhatTheyWereHoweverManyCome) {
   std::vector<std::string> texts;
   std::vector<std::string_view> copies;
   for (size_t i = 0; i < 3000; ++i) {
-    // Some fill what is left of a block, and some are larger than one.
+    // Some texts fill the rest of a block exactly, and some are larger than a block.
     texts.push_back(std::string(1 + i % 97, static_cast<char>('a' + i % 26)));
     if (i % 1000 == 500) texts.back() = std::string(20'000, static_cast<char>('A' + i / 1000));
   }

@@ -50,7 +50,7 @@ class ReadInputTest : public ::testing::Test {
   }
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
 
-  // Reads a path into lines_; returns the error with the folder's name cut out.
+  // Reads a path into lines_; returns the error with "DIR" in place of the folder's name.
   std::string Read(const std::string& path) {
     testing::DumpSink sink;
     stats_ = {};
@@ -113,7 +113,7 @@ TEST_F(ReadInputTest, GzipThatIsCutOffOrDamagedIsRefused) {
         << size;
   }
   std::string damaged = whole;
-  damaged[whole.size() - 6] ^= 0x55;  // The checksum.
+  damaged[whole.size() - 6] ^= 0x55;  // In the checksum.
   EXPECT_THAT(Read(Put("bad.gz", damaged)), HasSubstr("its gzip data is damaged"));
   EXPECT_EQ(Read(Put("nested.gz", Gzip(whole))), "DIR/nested.gz: is gzip within gzip");
 }
@@ -209,7 +209,7 @@ TEST_F(ReadInputTest, WhatGzipHoldsMayBeLargeIfItIsNoBomb) {
   std::string text = NodeJson("a");
   Random random(1);
   constexpr std::string_view kBlanks = " \n\t\r";
-  // A blank of 16 is drawn, which keeps gzip well below a hundredth.
+  // Random blanks, one in every 16 bytes, keep gzip's ratio well below a hundred.
   text.resize(size_t{65} << 20, ' ');
   for (size_t at = NodeJson("a").size(); at < text.size(); at += 16) {
     text[at] = kBlanks[random.Below(kBlanks.size())];
@@ -275,7 +275,7 @@ TEST_F(ReadInputTest, AMissingFileIsNotFound) {
 }
 
 TEST_F(ReadInputTest, AFileThatIsShorterThanItsSizeIsReadToItsEnd) {
-  const char* const path = "/sys/kernel/uevent_seqnum";  // Has a size of 4096, and a few bytes.
+  const char* const path = "/sys/kernel/uevent_seqnum";  // Claims 4096 bytes and has a few.
   if (!fs::is_regular_file(path)) GTEST_SKIP() << "no " << path;
   testing::DumpSink sink;
   const absl::Status read = ReadInput(path, sink, stats_);
@@ -285,13 +285,13 @@ TEST_F(ReadInputTest, AFileThatIsShorterThanItsSizeIsReadToItsEnd) {
 }
 
 TEST_F(ReadInputTest, AFileThatCannotBeReadIsAnErrorThatNamesIt) {
-  const char* const path = "/proc/self/mem";  // Opens; its first byte cannot be read.
+  const char* const path = "/proc/self/mem";  // Can be opened, but its first byte cannot be read.
   testing::DumpSink sink;
   const absl::Status read = ReadInput(path, sink, stats_);
   EXPECT_EQ(read.message(), std::string(path) + ": Input/output error");
 }
 
-// Truncates a file when its first node is handed over.
+// Truncates a file when it receives the first node.
 class Truncating final : public testing::DumpSink {
  public:
   explicit Truncating(std::string path) : path_(std::move(path)) {}
@@ -304,7 +304,7 @@ class Truncating final : public testing::DumpSink {
   std::string path_;
 };
 
-// Symptom: ebb ended by SIGBUS when a dump was truncated while ebb read it.
+// Symptom: ebb received SIGBUS when a dump was truncated while ebb read it.
 TEST_F(ReadInputTest, AFileThatIsTruncatedAfterItWasReadIsReadWhole) {
   constexpr size_t kNodes = 20'000;  // Many pages.
   std::string list = R"({"kind":"List","apiVersion":"v1","items":[)";
@@ -384,7 +384,7 @@ TEST_F(ReadInputTest, WhatKubectlWritesInsteadOfADumpIsNamedWithWhatToDo) {
            {"node/a\nnode/b\npod/web-0\n", "is a list of names"},
            {"deployment.apps/web\n", "is a list of names"},
            {"<!DOCTYPE html>\n<html><title>Sign in</title></html>\n", "is a web page"}}) {
-    // Its name promises JSON, YAML or nothing; a folder does not pass over it.
+    // The name promises JSON, YAML or nothing; even a folder does not skip such a file.
     for (const char* name : {"dump.json", "dump.yaml", "dump"}) {
       EXPECT_THAT(Read(Put(name, text)), HasSubstr(error)) << name;
       fs::remove(Path(name));
@@ -396,7 +396,7 @@ TEST_F(ReadInputTest, WhatKubectlWritesInsteadOfADumpIsNamedWithWhatToDo) {
   }
 }
 
-// Words that messages of kubectl have may stand in an object, and that in the first line.
+// Words that occur in kubectl's messages may occur in an object, even in the first line.
 TEST_F(ReadInputTest, AListInOneLineIsNoMessage) {
   const std::string words = R"("kubectl.kubernetes.io/why":"image not found")";
   const std::string node =
@@ -407,7 +407,7 @@ TEST_F(ReadInputTest, AListInOneLineIsNoMessage) {
   }
 }
 
-// kubectl prints what it got, and then what it was not allowed to get.
+// kubectl prints what it may list, and then errors for what it may not.
 TEST_F(ReadInputTest, AMessageOfKubectlsBehindTheObjectsIsQuoted) {
   const std::string forbidden = "Error from server (Forbidden): pods is forbidden";
   const std::string error = "ends with a message of kubectl's behind the objects: \"" + forbidden +
@@ -457,7 +457,7 @@ TEST_F(ReadInputTest, WhatClusterInfoDumpPrintsIsNamedAndItsFolderAdvised) {
 TEST_F(ReadInputTest, APipeIsReadToItsEnd) {
   const std::string path =
       Put("big.json", NodeJson("a") + std::string(3 << 20, '\n') + NodeJson("b"));
-  // /dev/stdin of a child would do; a FIFO needs a writer.  "-" reads descriptor 0.
+  // "-" reads descriptor 0, so the file replaces standard input.
   const int saved = ::dup(STDIN_FILENO);
   ASSERT_NE(std::freopen(path.c_str(), "rb", stdin), nullptr);
   const std::string error = Read("-");
@@ -468,7 +468,7 @@ TEST_F(ReadInputTest, APipeIsReadToItsEnd) {
   EXPECT_THAT(lines_, ElementsAre("Node name=[a]", "Node name=[b]"));
 }
 
-// No more of it is held than may be read.
+// A pipe's bytes are held only up to the limit.
 TEST_F(ReadInputTest, APipeWithoutAnEndIsReadUpToTheLimit) {
   const std::string path = Path("pipe");
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -547,7 +547,7 @@ TEST_F(ReadInputTest, EachStartOfYamlIsOneWhereTheNameDoesNotSay) {
     EXPECT_EQ(Read(Put("dump", text)), "") << text;
     EXPECT_THAT(lines_, ElementsAre("Node name=[n]")) << text;
   }
-  // In a file that is called JSON it is none.
+  // A file named as JSON is not read as YAML.
   EXPECT_EQ(
       Read(Put("dump.json", "kind: Node\nmetadata: {name: n}\n")),
       "DIR/dump.json: byte 0, line 1, column 1: is not JSON: an object or array was expected");
@@ -580,7 +580,7 @@ TEST_F(ReadInputTest, EachMessageOfKubectlsOrOfAShellsIsKnown) {
               "DIR/dump: ends with a message of kubectl's behind the objects: \"" +
                   std::string(line) + "\"; mend that and dump again without `2>&1`");
   }
-  // Not more than 200 bytes of it.
+  // The message quotes at most 200 bytes of it.
   const std::string words(300, 'x');
   EXPECT_EQ(Read(Put("dump", "error: " + words + "\n")), holds("error: " + words.substr(107)));
 }

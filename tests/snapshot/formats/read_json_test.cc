@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 struct Read {
-  std::string error;  // Empty if all went well.
+  std::string error;  // Empty if there was no error.
   std::vector<std::string> lines;
   ImportStats stats;
 };
@@ -34,7 +34,7 @@ Read ReadText(std::string_view json) {
   return read;
 }
 
-// The one line that a pod of this spec gives.
+// The line for a pod with this spec.
 std::string PodLine(std::string_view spec, std::string_view status = "{}") {
   const Read read =
       ReadText(std::string(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p",)") +
@@ -50,7 +50,7 @@ std::string Meta(std::string_view kind, std::string_view name) {
 }
 std::string NodeJson(std::string_view name) { return Meta("Node", name) + "}"; }
 
-// --- what a text may be
+// --- Documents
 
 TEST(ReadJsonTest, AListGivesItsItemsInOrder) {
   const Read read = ReadText(R"({"apiVersion":"v1","kind":"List","items":[)" + NodeJson("b") + "," +
@@ -76,7 +76,7 @@ TEST(ReadJsonTest, ItemsMayComeBeforeTheKindThatTheyTakeFromTheirList) {
   }
 }
 
-// An object that holds what nobody reads, of so many bytes in all, alone or in a list.
+// Reads an object of exactly `bytes` bytes, most of them in an unread member, alone or in a list.
 std::string ReadLarge(size_t bytes, bool in_list) {
   const std::string head = Meta("Node", "n") + R"(,"data":")";
   std::string text = in_list ? R"({"apiVersion":"v1","kind":"List","items":[)" + head : head;
@@ -108,14 +108,14 @@ TEST(ReadJsonTest, WhatTellsAnObjectMayNotComeTwice) {
                 HasSubstr("occurs twice in one object"))
         << object;
   }
-  // What would have been passed over as another kind.
+  // By its first kind this object would have been ignored.
   EXPECT_THAT(ReadText(R"([{"apiVersion":"v1","kind":"ConfigMap","kind":"Node"}])").error,
               HasSubstr("kind: occurs twice in one object"));
   EXPECT_THAT(ReadText(R"({"kind":"List","items":[],"items":[)" + NodeJson("a") + "]}").error,
               HasSubstr("items occurs twice in one object"));
 }
 
-// A budget that nobody counted.
+// Symptom: a budget whose kind was misspelled was ignored.
 TEST(ReadJsonTest, AKindOfOursInAnotherSpellingOrGroupIsRefused) {
   const auto error = [](const std::string& version, const std::string& kind) {
     return ReadText(R"([{"apiVersion":")" + version + R"(","kind":")" + kind +
@@ -129,7 +129,7 @@ TEST(ReadJsonTest, AKindOfOursInAnotherSpellingOrGroupIsRefused) {
   EXPECT_THAT(error("policy", "PodDisruptionBudget"), HasSubstr("is not one of Kubernetes"));
   EXPECT_THAT(error("core/v1", "Pod"), HasSubstr("Pod of v1 is"));
   EXPECT_THAT(error("storage.k8s.io/v1", "CsiNode"), HasSubstr("CSINode of storage.k8s.io is"));
-  // Others may call theirs the same.
+  // Custom resources of other groups may have the same kinds.
   EXPECT_EQ(error("batch.volcano.sh/v1alpha1", "Job"), "");
   EXPECT_EQ(error("longhorn.io/v1beta2", "Node"), "");
   EXPECT_EQ(error("apps/v1", "Deployment"), "");
@@ -153,7 +153,7 @@ TEST(ReadJsonTest, APluralOfAKindOfOursAndAKindThatIsNoWordAreRefused) {
   EXPECT_EQ(error("v1", "Endpoints"), "");
 }
 
-// Its items would be passed over, and NoPodDisruptionBudgets silenced.
+// Otherwise the items would be ignored, and NoPodDisruptionBudgets would not be reported.
 TEST(ReadJsonTest, AListOfAKindOfOursInAnotherSpellingOrGroupIsRefused) {
   const auto list = [](const std::string& version, const std::string& kind,
                        const std::string& items) {
@@ -177,7 +177,7 @@ TEST(ReadJsonTest, AListOfAKindOfOursInAnotherSpellingOrGroupIsRefused) {
   }
 }
 
-// Items without a kind are of the list's kind and group.
+// Items without a kind have the list's kind and group.
 TEST(ReadJsonTest, ItemsOfAListOfAnotherGroupsNodesAreNoNodes) {
   const std::string items = R"("items":[{"metadata":{"name":"b"}}])";
   const auto nodes = [&](const std::string& version) {
@@ -221,7 +221,7 @@ TEST(ReadJsonTest, OfTwoEntriesOfAMapTheLastCounts) {
         .lines;
   };
   EXPECT_EQ(budget(R"({"app":"none","app":"a"})"), budget(R"({"app":"a"})"));
-  // As many as are not compared one by one.
+  // So many that entries are no longer compared one by one.
   std::string twice = "{";
   std::string once = "{";
   for (const char* value : {"old", "new"}) {
@@ -301,7 +301,7 @@ TEST(ReadJsonTest, AnotherGroupsJobIsNotABatchJob) {
   EXPECT_EQ(read.stats.ignored.at("Job"), 1u);
 }
 
-// --- fields
+// --- Fields
 
 TEST(ReadJsonTest, EveryFieldOfANodeIsRead) {
   const Read read = ReadText(R"({"status":{"allocatable":{"cpu":"3920m","memory":"1Ki","pods":110},
@@ -331,7 +331,7 @@ TEST(ReadJsonTest, ANodeSaysWhatItRuns) {
   EXPECT_THAT(read.lines, ElementsAre("Node name=[n] os=[windows] arch=[arm64] kubelet=[v1.37.0]"));
 }
 
-// Kubernetes 1.36 wrote `resources`; the name of an amount may come after it.
+// Kubernetes 1.36 wrote `resources`.  In newer versions the name may come after the amount.
 TEST(ReadJsonTest, WhatDevicesTakeOfANodeIsRead) {
   const Read read = ReadText(R"({"kind":"Pod","metadata":{"name":"p"},"status":{
     "nodeAllocatableResourceClaimStatuses":[
@@ -440,7 +440,7 @@ TEST(ReadJsonTest, WhatRestrictsAPodIsRead) {
       "affinity=[Ignore] taints=[Honor]");
 }
 
-// Empty: what the phase alone says.
+// "" stands for the value that follows from the phase alone.
 TEST(ReadJsonTest, TheConditionPodScheduledSaysWhetherAPodWaits) {
   const auto scheduling = [](const std::string& spec, const std::string& status) {
     DumpSink sink;
@@ -581,7 +581,7 @@ TEST(ReadJsonTest, EscapesAreResolvedInKeysAndValues) {
 TEST(ReadJsonTest, BracesAndQuotesWithinTextsDoNotEndAnObject) {
   const std::string tricky =
       R"({"kind":"Namespace","metadata":{"annotations":{"a":"}]\\\"}{[","b":"\\"},"name":")";
-  for (int length = 0; length < 130; ++length) {  // Every place within the scanner's blocks.
+  for (int length = 0; length < 130; ++length) {  // Every position in the scanner's blocks.
     const std::string name(static_cast<size_t>(length) + 1, 'x');
     const Read read = ReadText("[" + tricky + name + "\"}}," + NodeJson("n") + "]");
     ASSERT_EQ(read.error, "") << length;
@@ -604,9 +604,9 @@ TEST(ReadJsonTest, ANodeWithANamespaceHasNone) {
       ElementsAre("Node name=[n]"));
 }
 
-// --- what is not understood
+// --- Not understood
 
-// Symptom: a pod that asked for 8Ei refused the whole dump.
+// Symptom: the whole dump was rejected because of a pod that requested 8Ei.
 TEST(ReadJsonTest, AnAmountBeyondInt64IsTheLargest) {
   EXPECT_EQ(PodLine(R"({"containers":[{"name":"c","resources":{"requests":
       {"cpu":"10P","memory":"8Ei","x.io/g":"99999999999999999999"}}}]})"),
@@ -660,7 +660,7 @@ TEST(ReadJsonTest, AFieldThatMayRestrictPlacementIsNotPassedOver) {
               HasSubstr("understood: "));
 }
 
-// --- bad input
+// --- Invalid input
 
 TEST(ReadJsonTest, AWrongFieldIsNamedWithFileObjectAndPath) {
   EXPECT_EQ(PodLine(R"({"containers":[{},{},{"resources":{"requests":{"cpu":"4x"}}}]})"),
@@ -771,7 +771,7 @@ TEST(ReadJsonTest, DeepNestingIsNoTrouble) {
   EXPECT_NE(ReadText(std::string(200'000, '[')).error, "");
 }
 
-// A sink that refuses what it gets.
+// A sink that rejects pods.
 class Refusing : public DumpSink {
  public:
   absl::Status OnPod(const objects::Pod&) override {
@@ -789,7 +789,7 @@ TEST(ReadJsonTest, ASinksVerdictComesBackWithFileAndObject) {
   EXPECT_EQ(status.message(), "dump.json: Pod ns/p: is there already");
 }
 
-// --- each name of the tables
+// --- Every name in the tables
 
 TEST(ReadJsonTest, EachSourceThatAPodsVolumeMayHaveIsUnderstood) {
   for (const char* source : {"awsElasticBlockStore",
@@ -859,7 +859,7 @@ TEST(ReadJsonTest, EachSourceThatAPersistentVolumeMayHaveIsUnderstood) {
                              "vsphereVolume"}) {
     EXPECT_EQ(line(source), "PersistentVolume name=[pv] source=[" + std::string(source) + "]");
   }
-  // Those that only pods have are not known here: the volume fits nowhere.
+  // Sources that only pods may have are unknown here: the volume fits nowhere.
   for (const char* source : {"configMap", "emptyDir", "image"}) {
     EXPECT_EQ(line(source), "PersistentVolume name=[pv] affinity=terms");
   }
@@ -885,7 +885,7 @@ TEST(ReadJsonTest, WhichFieldNamesTheDiskOfAVolumeDependsOnItsSource) {
     EXPECT_EQ(PodLine(R"({"volumes":[{"name":"v",)" + volume + "}]}"),
               "Pod name=[p] namespace=[ns] volume=[v] source=[" + source + "] id=[disk-1]" +
                   (source == "rbd" ? " pool=[rbd]" : ""));
-    if (source == "image") continue;  // Of pods alone.
+    if (source == "image") continue;  // Only pods may have it.
     EXPECT_THAT(ReadText(Meta("PersistentVolume", "pv") + R"(,"spec":{)" + volume + "}}").lines,
                 ElementsAre("PersistentVolume name=[pv] source=[" + source + "] id=[disk-1]"));
   }
@@ -919,7 +919,7 @@ TEST(ReadJsonTest, WhatTellsVolumesOfOneSourceApartIsNotReadOfAnother) {
               ElementsAre("PersistentVolume name=[pv] source=[rbd] id=[i]"));
 }
 
-// --- single fields
+// --- Single fields
 
 TEST(ReadJsonTest, OneRuleThatRestartsAllContainersIsEnough) {
   EXPECT_EQ(PodLine(R"({"containers":[{"name":"c","restartPolicyRules":[
@@ -980,7 +980,7 @@ TEST(ReadJsonTest, NumbersMayComeUpToTheEndsOfTheirTypes) {
 TEST(ReadJsonTest, WhatIsCountedMayBeZeroAndNotLess) {
   struct Case {
     std::string version_and_kind;
-    std::string before;  // The number.
+    std::string before;  // The text in front of the number.
     std::string behind;
     std::string path;
   };
@@ -1031,13 +1031,13 @@ TEST(ReadJsonTest, OfALongValueTheFirst60BytesAreShownUpToAWholeCharacter) {
   const std::string start = "dump.json: Pod ns/p: spec.nodeName: ";
   EXPECT_EQ(PodLine(R"({"nodeName":)" + digits + "}"), start + digits + " is not a string");
   EXPECT_EQ(PodLine(R"({"nodeName":)" + digits + "7}"), start + digits + "... is not a string");
-  // The quote, 58 letters, and a character of two bytes at bytes 59 and 60.
+  // The quote, 58 letters, then a character of two bytes, at bytes 59 and 60.
   const std::string letters(58, 'a');
   EXPECT_EQ(PodLine("{\"priority\":\"" + letters + "\xc3\xa9zz\"}"),
             "dump.json: Pod ns/p: spec.priority: \"" + letters + "... is not a whole number");
 }
 
-// --- names and objects
+// --- Names and objects
 
 TEST(ReadJsonTest, NamesThatAreNoneAreRefusedWithTheirField) {
   const auto error = [](const std::string& meta, const std::string& spec) {
@@ -1075,7 +1075,7 @@ TEST(ReadJsonTest, AStatusOfAnotherGroupIsIgnored) {
   EXPECT_EQ(read.stats.ignored.at("Status"), 1u);
 }
 
-// The reader remembers how the object before it began.
+// The reader remembers the start of the object before.
 TEST(ReadJsonTest, AnObjectThatBeginsLikeTheOneBeforeIsOfItsOwnKind) {
   const auto object = [](const std::string& start, const std::string& name) {
     return "{" + start + R"(,"metadata":{"name":")" + name + "\"}}";
@@ -1148,7 +1148,7 @@ TEST(ReadJsonTest, NothingOfAnObjectWithEveryFieldIsLeftInTheNextOfItsKind) {
   EXPECT_EQ(read.lines[5], read.lines[2]);
 }
 
-// What is said aside of each object, as "VERSION READY PLACE;".
+// Records what OnAside receives for each object, as "VERSION READY PLACE;".
 class Asides : public DumpSink {
  public:
   void OnAside(const Aside& aside) override {
@@ -1176,9 +1176,9 @@ TEST(ReadJsonTest, WhatIsSaidAsideOfOneObjectIsNotOfTheNext) {
   EXPECT_EQ(sink.told, "7 3 list; 0 list; 4 list; 0 list;8 0 alone;");
 }
 
-// --- lists and what stands around objects
+// --- Lists and other text around objects
 
-// What is said of each list, as "KIND ITEMS;".
+// Records what OnList receives for each list, as "KIND ITEMS;".
 class Lists : public DumpSink {
  public:
   absl::Status OnList(std::string_view kind, uint64_t items) override {
@@ -1280,14 +1280,14 @@ TEST(ReadJsonTest, WhatIsWrongInADebuggingSnapshotIsNamedWithItsPlace) {
               HasSubstr("dump.json: NodeList[0].Pods[0]: is not an object (byte "));
   EXPECT_EQ(ReadText(R"({"UnscheduledPodsCanBeScheduled":[{"metadata":{}}]})").error,
             "dump.json: Pod UnscheduledPodsCanBeScheduled[0]: metadata.name: is missing");
-  // It waits, whatever it says.
+  // The pod waits, whatever its spec.nodeName is.
   EXPECT_THAT(ReadText(R"({"UnscheduledPodsCanBeScheduled":[{"metadata":{"name":"u"},
                            "spec":{"nodeName":"x"}}]})")
                   .lines,
               ElementsAre("Pod name=[u] namespace=[default]"));
 }
 
-// What a text gives where documents that are no objects are counted: how many, or the error.
+// The number of documents that are not objects, where these are counted; or the error.
 std::string Strange(std::string_view text) {
   DumpSink sink;
   ImportStats stats;
@@ -1305,7 +1305,7 @@ TEST(ReadJsonTest, DocumentsThatAreNoObjectsAreCountedWhereTheyAreAllowed) {
   EXPECT_EQ(Strange(R"({"a":1}{"b":2})"), "2");
   EXPECT_EQ(Strange(R"({"items":[{"a":1},{"b":2}]})"), "2");
   EXPECT_EQ(Strange(R"({"a":1})" + NodeJson("n")), "1");
-  // What may be an object of Kubernetes' that lost its kind is not passed over.
+  // An object that may have lost its kind is not skipped.
   for (const char* lost :
        {R"({"metadata":{},"spec":{}})", R"({"metadata":{},"status":{}})", R"({"apiVersion":"v1"})",
         R"([{"metadata":{},"spec":{}}])", R"({"items":[{"a":1},{"apiVersion":"v1"}]})"}) {
@@ -1314,7 +1314,7 @@ TEST(ReadJsonTest, DocumentsThatAreNoObjectsAreCountedWhereTheyAreAllowed) {
   EXPECT_THAT(Strange(R"({"kind":5})"), HasSubstr("5 is not a string"));
 }
 
-// The sign ^ stands before the byte that is told.
+// ^ marks the byte that the error names.
 TEST(ReadJsonTest, WhereATextStopsBeingJsonIsToldWithWhatWasExpected) {
   for (const auto& [marked, expected] : std::vector<std::pair<std::string, std::string>>{
            {"\n\n  ^x", "an object or array was expected"},
@@ -1324,7 +1324,7 @@ TEST(ReadJsonTest, WhereATextStopsBeingJsonIsToldWithWhatWasExpected) {
            {R"({"a":^})", "a value was expected"},
            {R"({"a":^,"b":1})", "a value was expected"},
            {R"({"NodeList":[^5]})", "an object with Node and Pods was expected"},
-           // Within objects.
+           // Inside objects.
            {R"({"kind":"Namespace","metadata":{"name":"n" ^"x":1}})",
             "a comma or the end of the object was expected"},
            {R"({"kind":"Namespace","metadata":{"name":"n",^5:1}})", "a member's name was expected"},
@@ -1356,7 +1356,7 @@ TEST(ReadJsonTest, WhereATextStopsBeingJsonIsToldWithWhatWasExpected) {
 TEST(ReadJsonTest, AnItemThatIsNoJsonIsToldWithItsPlaceInTheList) {
   EXPECT_EQ(ReadText(R"({"items":[{"kind":"Node","metadata":{"name" 5}}]})").error,
             "dump.json: byte 44, line 1, column 45 (items[0]): is not JSON: a colon was expected");
-  // simdjson does not say where.
+  // simdjson does not report the position.
   EXPECT_THAT(ReadText("{\"kind\":\"Node\",\"metadata\":{\"name\":\"\x01\"}}").error,
               ::testing::StartsWith("dump.json: after byte 0, line 1, column 1: is not JSON: "));
 }

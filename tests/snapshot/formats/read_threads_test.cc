@@ -1,5 +1,5 @@
-// Reading with several threads: the sink sees the same calls, the error is the same,
-// the snapshot has the same bytes.
+// Reading with several threads must give the sink the same calls, the same error, and a snapshot
+// with the same bytes.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 using test::Dice;
 
-// Large enough for a list to be read by many.
+// Large enough that a list is read by several threads.
 constexpr uint32_t kNodes = 150;
 constexpr size_t kParallelBytes = 768 * 1024;
 
@@ -58,7 +58,7 @@ Seen Read(std::string_view json, size_t threads) {
   return {status.ToString(), sink.lines(), sink.ignored(), stats.objects, stats.ignored};
 }
 
-// Every place where a text may be damaged such that something notices.
+// Changes a random place of a text, in one of several ways; most of them cause an error.
 void Damage(Dice& dice, std::string& json) {
   const auto at = [&] { return static_cast<size_t>(dice.Below(static_cast<int>(json.size()))); };
   const auto item = [&] { return json.find("\n{", at()); };
@@ -159,7 +159,7 @@ TEST(ReadThreadsTest, ItemsWhoseKindIsBehindThemAreReadByTheListsKind) {
   EXPECT_TRUE(Read(json, 8) == one);
 }
 
-// Refuses the pod of a name.
+// Rejects the pod with this name.
 class RefusingSink : public testing::DumpSink {
  public:
   explicit RefusingSink(std::string_view name) : name_(name) {}
@@ -188,7 +188,7 @@ TEST(ReadThreadsTest, ASinkThatRefusesIsNotCalledAgain) {
   }
 }
 
-// What is said of the lists of a text, as "KIND ITEMS;".
+// Records what OnList receives for each list, as "KIND ITEMS;".
 class ListSink : public testing::DumpSink {
  public:
   absl::Status OnList(std::string_view kind, uint64_t items) override {

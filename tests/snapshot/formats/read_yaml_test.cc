@@ -31,7 +31,7 @@ Read ReadText(std::string_view yaml) {
   return read;
 }
 
-// The labels of a namespace with these label lines.
+// The labels of a namespace whose labels are written as `yaml`.
 std::string Labels(std::string_view yaml) {
   const Read read =
       ReadText("kind: Namespace\nmetadata:\n  name: n\n  labels:\n" + std::string(yaml));
@@ -40,7 +40,7 @@ std::string Labels(std::string_view yaml) {
                             : read.lines[0].substr(std::string("Namespace name=[n]").size());
 }
 
-// What a node's cpu of this scalar is read as.
+// The cpu of a node for which `scalar` is written.
 std::string Cpu(std::string_view scalar) {
   const Read read = ReadText("kind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: " +
                              std::string(scalar) + "}}\n");
@@ -154,7 +154,7 @@ TEST(ReadYamlTest, AKeyThatAMapHasTwiceIsRefusedWithItsLine) {
             "twice in one map; if these are several objects, put a line `---` between them");
   EXPECT_THAT(Labels("    a: x\n    b: y\n    \"a\": z\n"),
               HasSubstr("the key \"a\" occurs twice"));
-  // In two maps it is no other's key.
+  // The same key may occur in two maps.
   EXPECT_EQ(ReadText("- kind: Namespace\n  metadata: {name: a}\n"
                      "- kind: Namespace\n  metadata: {name: b}\n")
                 .error,
@@ -194,7 +194,7 @@ TEST(ReadYamlTest, DeepNestingIsRefusedBeforeTheStackIs) {
   EXPECT_THAT(ReadText(block).error, HasSubstr("is not YAML that can be read"));
 }
 
-// yaml-cpp would take the rest of the line for part of the comment.
+// yaml-cpp would read the rest of the line as part of the comment.
 TEST(ReadYamlTest, WhatMayOrMayNotEndALineIsRefused) {
   const std::string start = "kind: Namespace\nmetadata:\n  # c";
   EXPECT_EQ(ReadText(start + "\r  name: n\n").error,
@@ -233,7 +233,7 @@ TEST(ReadYamlTest, AListCutOffAnywhereIsAnError) {
   const std::string item = "- kind: Namespace\n  metadata:\n    name: \"ab\"\n";
   const std::string list = "apiVersion: v1\nitems:\n" + item + item + "kind: List\n";
   ASSERT_EQ(ReadText(list).error, "");
-  // Up to the colon of its kind; "Lis" would be a kind as good as "List".
+  // Cut anywhere up to the colon of its kind; behind it, "Lis" would be a valid kind.
   for (size_t size = 0; size < list.size() - std::string(" List\n").size() - 1; ++size) {
     ASSERT_NE(ReadText(std::string_view(list).substr(0, size)).error, "") << size;
   }
@@ -241,7 +241,7 @@ TEST(ReadYamlTest, AListCutOffAnywhereIsAnError) {
             "dump.yaml: is truncated: a list has items but no kind behind them");
 }
 
-// Symptom: `ebb plan` never came back from two objects with a comma between them.
+// Symptom: `ebb plan` did not return if two objects were separated by a comma.
 TEST(ReadYamlTest, WhatCanStartNoDocumentIsRefused) {
   for (const std::string_view text : {"{kind: Namespace, metadata: {name: a}}, {}\n", ",", "]", "}",
                                       "a: b\n---\n}\n", "{a: b} : c\n", "{} ]"}) {
@@ -273,11 +273,11 @@ std::string WrittenByEbb() {
   return yaml;
 }
 
-// A writer that was killed left a smaller cluster that looked whole.
+// Symptom: the file of a killed writer was read as a smaller but complete cluster.
 TEST(ReadYamlTest, WhatEbbWroteIsRefusedWhereverItIsCut) {
   const std::string yaml = WrittenByEbb();
   ASSERT_EQ(ReadText(yaml).lines.size(), 3u) << ReadText(yaml).error;
-  for (size_t size = 0; size + 1 < yaml.size(); ++size) {  // The last newline may go.
+  for (size_t size = 0; size + 1 < yaml.size(); ++size) {  // The last newline may be missing.
     EXPECT_NE(ReadText(yaml.substr(0, size)).error, "") << size;
   }
   EXPECT_EQ(ReadText(yaml.substr(0, yaml.rfind("..."))).error,

@@ -20,7 +20,7 @@ constexpr std::string_view kSpec =
 struct JsonCase {
   const char* name;
   const char* spec;
-  bool alike;  // As kSpec.
+  bool alike;  // Whether its digest equals that of kSpec.
 };
 class JsonDigestTest : public ::testing::TestWithParam<JsonCase> {};
 
@@ -148,7 +148,7 @@ TEST(SpecDigestTest, ItIsTakenOfPodsOfControllersThatAreOnNoNode) {
   EXPECT_NE(DigestOfPod(owned, std::string(kSpec)), 0u);
   EXPECT_EQ(DigestOfPod("", std::string(kSpec)), 0u);
   EXPECT_EQ(DigestOfPod(owned, R"({"nodeName":"n","containers":[]})"), 0u);
-  // What ebb wrote is read back.
+  // A digest that ebb wrote is read back.
   EXPECT_EQ(DigestOfPod(owned + R"(,"annotations":{"ebb/spec-digest":"00000000000000ff"})",
                         std::string(kSpec)),
             255u);

@@ -1,5 +1,5 @@
-// Storage objects with every field that is read: what comes out of JSON, and that
-// every other form gives the same.
+// Storage objects with every field that is read: the result of reading JSON, and that all other
+// forms give the same.
 
 #include <gtest/gtest.h>
 
@@ -131,7 +131,7 @@ std::vector<std::string> LinesOf(std::string_view text) {
   return sink.lines();
 }
 
-// Reads kObjects into a writer that is made with a place for its bytes.
+// Copies kObjects into a writer, which `make` creates for an output string.
 template <typename MakeWriter>
 std::string Written(MakeWriter make) {
   std::string out;
@@ -221,8 +221,8 @@ TEST(StorageFormsTest, AWrongFieldIsNamed) {
             "f: ResourceSlice s: spec.pool.name: is missing");
 }
 
-// A field that is not known took the place of the `csi` source, so that the volume no
-// longer counted against the node's limit.
+// Symptom: an unknown field replaced the `csi` source, so that the volume no longer counted against
+// the node's limit.
 TEST(StorageFormsTest, AVolumeWithAnUnknownFieldKeepsItsSourceAndFitsNowhere) {
   const auto volume = [](const std::string& more) {
     ClusterLoader loader;

@@ -1,5 +1,5 @@
-// What people have instead of a dump: archives of support tools, whose objects do not say their
-// kind, and forms that only look like objects.
+// Input that people have instead of a dump: archives of support tools, whose objects have no kind,
+// and forms that only look like objects.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ class SupportArchivesTest : public ::testing::Test {
   }
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
 
-  // Reads a path into objects_, "KIND NAME" each; returns the error.
+  // Reads a path into objects_, as "KIND NAME" each; returns the error.
   std::string Read(const std::string& path) {
     testing::DumpSink sink;
     stats_ = {};
@@ -107,7 +107,7 @@ class SupportArchivesTest : public ::testing::Test {
 };
 
 TEST_F(SupportArchivesTest, ATroubleshootBundleIsReadByItsFolders) {
-  // pods.Items without kinds, as versions until 2021 wrote them.
+  // pods.Items without kinds, as Troubleshoot wrote them until 2021.
   Put("b/cluster-resources/nodes.json", "[" + NodeText("n") + "]");
   Put("b/cluster-resources/pods/shop.json",
       "[" + PodText("shop", "web") + "," + PodText("shop", "db") + "]");
@@ -128,7 +128,7 @@ TEST_F(SupportArchivesTest, ATroubleshootBundleIsReadByItsFolders) {
 
 TEST_F(SupportArchivesTest, AnInsightsArchiveIsReadByItsFolders) {
   Put("i/config/pod/openshift-etcd/etcd-0.json", PodText("openshift-etcd", "etcd-0"));
-  // A namespace and a pod that are called as kinds are.
+  // A namespace and a pod that are named like kinds.
   Put("i/config/pod/nodes/web.json", PodText("nodes", "web"));
   Put("i/config/pod/shop/node.json", PodText("shop", "node"));
   Put("i/config/node/w-0.json", NodeText("w-0"));
@@ -149,7 +149,7 @@ TEST_F(SupportArchivesTest, SonobuoysResultsAreReadByTheirNames) {
   Put("s/resources/cluster/core_v1_nodes.json",
       R"({"metadata":{},"items":[)" + NodeText("n") + "]}");
   Put("s/resources/ns/pods/core_v1_pods.json", "[" + PodText("pods", "a") + "]");
-  // Another group's pods are other objects.
+  // Another group's pods are not pods.
   Put("s/resources/ns/pods/metrics.k8s.io_v1beta1_pods.json",
       R"([{"metadata":{"name":"a","namespace":"pods"},"containers":[]}])");
   Put("s/resources/ns/shop/policy_v1_poddisruptionbudgets.json", "[" + BudgetText("web") + "]");
@@ -183,7 +183,8 @@ TEST_F(SupportArchivesTest, TarArchivesAreReadAsFoldersAre) {
     EXPECT_THAT(objects_, ElementsAre("Node n", "Pod web"));
     EXPECT_THAT(stats_.first_foreign, HasSubstr("bundle.tar.gz/b/version.yaml: "));
   }
-  // In a folder it is read where nothing else is there; a must-gather has those of other tools.
+  // A folder's archive is read if the folder has nothing else: a must-gather contains archives of
+  // other tools.
   Put("d/bundle.tar.gz", Gzip(tar));
   EXPECT_EQ(Read(Path("d")), "");
   EXPECT_THAT(objects_, ElementsAre("Node n", "Pod web"));
@@ -279,18 +280,18 @@ TEST_F(SupportArchivesTest, ABrokenForeignFileOfAFolderIsCountedAndNamed) {
 
 TEST_F(SupportArchivesTest, ABrokenFileOfTheDumpEndsReadingOrIsMissed) {
   Put("d/1.json", kKnown);
-  // Its name says that it is one of the dump's.
+  // The file's name says that it belongs to the dump.
   for (const char* text : {"", "{", "[{"}) {
     const std::string path = Put("d/pdb.json", text);
     EXPECT_THAT(Read(Path("d")), HasSubstr("DIR/d/pdb.json: ")) << text;
     fs::remove(path);
   }
-  // Its first objects were read.
+  // Its first objects were read before the error.
   const std::string cut =
       Put("d/2.json", R"({"kind":"List","items":[{"kind":"Node","metadata":{"name":"a"}},{"kind")");
   EXPECT_THAT(Read(Path("d")), HasSubstr("is truncated"));
   fs::remove(cut);
-  // It seems to hold pods.
+  // It seems to contain pods.
   const std::string text = PodText("shop", "a");
   Put("d/3.json", text.substr(0, text.size() - 1));
   EXPECT_EQ(Read(Path("d")), "");
@@ -300,7 +301,7 @@ TEST_F(SupportArchivesTest, ABrokenFileOfTheDumpEndsReadingOrIsMissed) {
 
 TEST_F(SupportArchivesTest, PodsInAFormThatIsNotReadAreNoFileWithoutObjects) {
   Put("d/1.json", kKnown);
-  Put("d/2.json", R"([{"nodeName":"n","containers":[{"name":"c"}]}])");  // jsonpath .spec
+  Put("d/2.json", R"([{"nodeName":"n","containers":[{"name":"c"}]}])");  // As jsonpath .spec.
   Put("d/3.json", PodText("shop", "a"));
   EXPECT_EQ(Read(Path("d")), "");
   EXPECT_EQ(stats_.files_unread, 2u);
@@ -337,15 +338,15 @@ TEST_F(SupportArchivesTest, YamlFilesBehindOneAnotherAreReadWithoutMarks) {
   };
   EXPECT_EQ(Read(Put("a.yaml", node("a") + node("b") + "---\n" + node("c") + node("d"))), "");
   EXPECT_THAT(objects_, ElementsAre("Node a", "Node b", "Node c", "Node d"));
-  // In any order of the two, and in lists.
+  // With either of the two keys first, and in lists.
   const std::string list =
       "kind: List\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n"
       "  metadata:\n    name: a\n";
   EXPECT_EQ(Read(Put("a.yaml", list + "kind: Node\nmetadata:\n  name: b\napiVersion: v1\n")), "");
   EXPECT_THAT(objects_, ElementsAre("Node a", "Node b"));
-  // Errors name the line of the file.
+  // Errors have the line number in the file.
   EXPECT_THAT(Read(Put("a.yaml", node("a") + node("b") + "x: *y\n")), HasSubstr("line 9, column"));
-  // One of the two alone says nothing.
+  // Repeating only one of the two keys does not start a document.
   for (const std::string& odd : {node("a") + "kind: Node\nmetadata:\n  name: b\n",
                                  std::string("kind: Node\nkind: Node\napiVersion: v1\n")}) {
     EXPECT_THAT(Read(Put("a.yaml", odd)),

@@ -42,7 +42,8 @@ std::string_view Name(WatchEvent::Type type) {
   return "";
 }
 
-// What a stream gives for now: "LINE TYPE OBJECT" for an event, "! CODE MESSAGE" for an error.
+// Everything that a stream returns now: "LINE TYPE OBJECT" for an event, "! CODE MESSAGE" for an
+// error.
 void Drain(WatchStream& stream, std::vector<std::string>& told) {
   while (true) {
     const absl::StatusOr<std::optional<WatchEvent>> event = stream.Next();
@@ -57,7 +58,7 @@ void Drain(WatchStream& stream, std::vector<std::string>& told) {
   }
 }
 
-// The same of a text that comes in pieces of as many bytes as `next_piece` says.
+// Reads a text in pieces whose sizes `next_piece` returns.
 template <typename NextPiece>
 std::vector<std::string> ToldInPieces(std::string_view text, NextPiece&& next_piece,
                                       size_t limit = kLimit) {
@@ -65,7 +66,7 @@ std::vector<std::string> ToldInPieces(std::string_view text, NextPiece&& next_pi
   std::vector<std::string> told;
   while (!text.empty()) {
     const size_t size = std::min(text.size(), static_cast<size_t>(next_piece()));
-    // The stream must not go on reading what it was given.
+    // The stream must not keep references to the bytes that it received.
     std::string piece(text.substr(0, size));
     stream.Append(piece);
     std::ranges::fill(piece, '#');
@@ -96,7 +97,7 @@ std::string AddedObject(std::string_view name) {
   return R"({"kind":"Pod","metadata":{"name":")" + std::string(name) + "\"}}";
 }
 
-// As PowerShell writes it, in whichever pieces it comes.
+// PowerShell writes the mark.  It may arrive in pieces.
 TEST(WatchStreamTest, AByteOrderMarkIsPassedOver) {
   const std::string text = "\xef\xbb\xbf" + Added("a");
   for (size_t size = 1; size <= text.size(); ++size) {
@@ -162,7 +163,7 @@ TEST(WatchStreamTest, AnEventIsGivenAsSoonAsItIsWhole) {
   WatchStream stream(kLimit);
   std::vector<std::string> told;
   const std::string event = Added("p");
-  stream.Append(std::string_view(event).substr(0, event.size() - 2));  // But for "}\n".
+  stream.Append(std::string_view(event).substr(0, event.size() - 2));  // All but "}\n".
   Drain(stream, told);
   EXPECT_THAT(told, IsEmpty());
   stream.Append("}");
@@ -184,7 +185,7 @@ TEST(WatchStreamTest, ObjectsListsAndArraysThatStandAloneAreThere) {
   EXPECT_THAT(Told(AddedObject("p") + "\n" + list + "\n" + array + "\n" + Added("q")),
               ElementsAre("1 ADDED " + AddedObject("p"), "2 ADDED " + list, "3 ADDED " + array,
                           "5 ADDED " + AddedObject("q")));
-  // An object with a `type` of its own, as a Secret has, is no event.
+  // An object with a `type` of its own, such as a Secret, is not an event.
   EXPECT_THAT(Told(R"({"type":"Opaque","kind":"Secret","data":{}})"),
               ElementsAre(R"(1 ADDED {"type":"Opaque","kind":"Secret","data":{}})"));
 }
@@ -198,7 +199,7 @@ TEST(WatchStreamTest, LinesThatAreNoJsonAreToldAndPassedOver) {
                         HasSubstr("not an event of a watch")),
                   "3 ADDED " + AddedObject("q"), StartsWith("! INVALID_ARGUMENT line 4: "),
                   StartsWith("! INVALID_ARGUMENT line 5: "), "6 ADDED " + AddedObject("r"),
-                  // Made printable.
+                  // The bytes were made printable.
                   AllOf(StartsWith("! INVALID_ARGUMENT line 7: "), Not(HasSubstr("\x1b")))));
 }
 
@@ -208,7 +209,7 @@ TEST(WatchStreamTest, OfALongJunkLineOnlyTheStartIsShown) {
   EXPECT_LT(told[0].size(), 200U);
 }
 
-// In whichever pieces it comes, and once: no line of it is an event.
+// However the bytes arrive, there is one error, and no line of the stream is an event.
 TEST(WatchStreamTest, AStreamThatIsNoUtf8IsToldOnce) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10), "is compressed"},
@@ -222,7 +223,7 @@ TEST(WatchStreamTest, AStreamThatIsNoUtf8IsToldOnce) {
                   ElementsAre(AllOf(StartsWith("! INVALID_ARGUMENT line 1: "), HasSubstr(what))))
           << size;
     }
-    // Elsewhere than at its beginning it is a line that is no event.
+    // Anywhere but at the start, these bytes are a line that is not an event.
     EXPECT_THAT(EventsOf(Told(Added("p") + begin + "\n" + Added("q"))),
                 ElementsAre("1 ADDED " + AddedObject("p"), HasSubstr(AddedObject("q"))));
   }
@@ -255,7 +256,7 @@ TEST(WatchStreamTest, EventsWithoutTypeOrObjectOrWithTwoAreErrors) {
   }
 }
 
-// Each part of an event but the whole, and the next event on the line after it.
+// Cuts an event after each byte; the next event begins on the following line.
 TEST(WatchStreamTest, ADocumentThatIsCutOffAnywhereLosesNoEventBehindIt) {
   for (const std::string& event : {Added("lost"), std::string(kPretty)}) {
     for (size_t size = 1; size + 2 < event.size(); ++size) {
@@ -305,8 +306,8 @@ TEST(WatchStreamTest, ADocumentBeyondTheLimitIsToldAndPassedOver) {
                                 "3 ADDED " + AddedObject("q")));
 }
 
-// However the document goes on, it is told once that it is too large, long before it ends, and
-// what comes behind it is found.
+// However the document continues, there is one error, long before it ends, and the events after it
+// are found.
 TEST(WatchStreamTest, ADocumentThatGrowsForeverIsGivenUpAtTheLimit) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"[", "1,"},
@@ -362,7 +363,7 @@ TEST(WatchStreamTest, WhatGrowsForeverIsNotHeld) {
       stream.Append(piece);
       Drain(stream, told);
     }
-    // A string that grows may have room for twice as much.
+    // A growing string may have capacity for twice its size.
     EXPECT_LE(heap_bytes() - before, static_cast<int64_t>(3 * kMiB)) << start << more;
   }
 }
@@ -377,7 +378,7 @@ TEST(WatchStreamTest, LinesAreCountedThroughWhatIsTooLarge) {
   EXPECT_EQ(told[1], "2002 ADDED " + AddedObject("p"));
 }
 
-// The next event begins wherever a piece ends.
+// The start of the next event may be divided at any byte.
 TEST(WatchStreamTest, AnEventBehindWhatIsTooLargeIsFoundHoweverItsStartComes) {
   const std::string large = "[" + std::string(kLimit + 100, '1');
   const std::string text = large + "\n" + Added("p");
@@ -390,7 +391,7 @@ TEST(WatchStreamTest, AnEventBehindWhatIsTooLargeIsFoundHoweverItsStartComes) {
   }
 }
 
-// As `json.dumps(event, indent=0)` prints it: a condition at the start of a line is no event.
+// As `json.dumps(event, indent=0)` prints it: a condition at the start of a line is not an event.
 TEST(WatchStreamTest, AWholeDocumentIsOneWhereverItsLinesBegin) {
   const std::string event =
       "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"conditions\":[\n"
@@ -401,7 +402,7 @@ TEST(WatchStreamTest, AWholeDocumentIsOneWhereverItsLinesBegin) {
   EXPECT_EQ(told[1], "3 ADDED " + AddedObject("p"));
 }
 
-// What looks like an event within a line is none.
+// Inside a line, text that looks like an event is not one.
 TEST(WatchStreamTest, ALineThatIsTooLargeIsToldOnceHoweverItsPiecesCome) {
   std::string text = R"({"type":"ADDED","object":{"conditions":[)";
   for (int i = 0; i < 400; ++i) text += R"({"type":"Ready","status":"True"},)";
@@ -430,7 +431,7 @@ TEST(WatchStreamTest, ALineOfJunkThatNeverEndsIsNotWaitedFor) {
   EXPECT_EQ(told.back(), "2 ADDED " + AddedObject("p"));
 }
 
-// A text of events of all kinds, good and bad.
+// A random text of valid and invalid events.
 std::string RandomText(test::Dice& dice) {
   static const std::vector<std::string> kParts = {
       Added("p"),
@@ -447,7 +448,7 @@ std::string RandomText(test::Dice& dice) {
       "[{\"kind\":\"Pod\"}]\n",
       "{\"kind\":\"List\",\"items\":[\n{\"kind\":\"Pod\"}]}\n",
       "}\n",
-      // Behind what is too large the next event is looked for, and no bare object.
+      // After a document that is too large the stream looks for an event, not for a bare object.
       R"({"type":"ADDED","object":{"kind":"Pod","a":")" + std::string(6000, 'y') + "\"}}\n" +
           Added("q"),
   };
@@ -469,7 +470,8 @@ TEST(WatchStreamTest, PiecesOfAnySizeGiveWhatTheWholeGives) {
   }
 }
 
-// Errors too, where no document is too large or cut off: those end where their pieces say.
+// If no document is too large or truncated, the errors are the same too; where such a document ends
+// depends on the pieces.
 TEST(WatchStreamTest, PiecesOfOneByteGiveTheSameErrors) {
   const std::string text = Added("p") + "junk\n" + std::string(kPretty) +
                            "\n{\"type\":\"ADDED\"}\n" + "{}\n" + Added("q") + "{\"type\":";
@@ -492,7 +494,7 @@ TEST(WatchStreamTest, ACutOffDocumentInPiecesLosesNoEventBehindIt) {
   }
 }
 
-// Any bytes: every call ends, and what is given is within them.
+// For any bytes, every call returns, and what it returns is part of the bytes.
 TEST(WatchStreamTest, AnyBytesEndInEventsAndErrors) {
   test::Dice dice(test::RandomSeed());
   static const std::vector<std::string> kTokens = {
@@ -580,7 +582,7 @@ TEST(WatchStreamTest, AJunkLineIsWaitedForUpTo4096Bytes) {
   Drain(stream, told);
   EXPECT_THAT(told, ElementsAre("! INVALID_ARGUMENT line 1: " + std::string(40, 'x') +
                                 " is not an event of a watch"));
-  // The rest of the line is not told again.
+  // There is no second error for the rest of the line.
   stream.Append("yyy\n" + Added("p"));
   Drain(stream, told);
   ASSERT_THAT(told, SizeIs(2));

@@ -93,12 +93,12 @@ TEST(WriteObjectsTest, ReadingBackAControllerOfEachKindGivesTheSame) {
     const absl::Status status = ReadJson("x", text, false, read, stats);
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_EQ(read.lines().size(), 1u) << text;
-    if (kind == kDaemonSet || kind == kJob) continue;  // They have no replicas to write.
+    if (kind == kDaemonSet || kind == kJob) continue;  // These have no replicas to write.
     EXPECT_EQ(read.lines(), given.lines()) << text;
   }
 }
 
-// Objects that between them set every field that is written.
+// Objects that together set every field that is written.
 constexpr std::string_view kEveryField = R"(
   {"kind":"Node","metadata":{"name":"n","uid":"u","labels":{"a":"b","c":""},"annotations":{"d":"e"},
     "creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"unschedulable":true,"providerID":"p",
@@ -262,7 +262,7 @@ TEST(WriteObjectsTest, AListIsOneOfKubectl) {
   EXPECT_THAT(text, ::testing::EndsWith("}\n],\"kind\":\"List\"}\n"));
 }
 
-// What the writer makes of one object, without the list around it.
+// What the writer writes for one object, without the list around it.
 template <typename Put>
 std::string Written(Put put) {
   std::string text;
@@ -432,7 +432,7 @@ TEST(WriteObjectsTest, OfPartsOfAPodNothingThatIsAbsentIsWritten) {
   pod.volumes[0].name = "v";
   pod.volumes[1].name = "w";
   pod.volumes[1].source = "hostPath";
-  pod.volumes[1].id = "x";  // It has no field for one.
+  pod.volumes[1].id = "x";  // hostPath has no field for an id.
   pod.container_statuses.emplace_back().name = "c";
   EXPECT_EQ(Written([&](ObjectWriter& writer) { return writer.OnPod(pod); }),
             R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[)"

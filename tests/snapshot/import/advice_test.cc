@@ -23,7 +23,7 @@ InputWarning Advised(InputSource source, std::string_view code, std::string_view
   return warning;
 }
 
-// A session that a client feeds was advised to run a dump's command.
+// Symptom: the user of a session was advised to run a command for dumps.
 TEST(AdviceTest, AFeedersUserIsToldOfRightsAndKindsWhereADumpsIsToldACommand) {
   EXPECT_EQ(Advised(InputSource::kDump, "NoControllers", "sts,jobs").command,
             "kubectl get sts,jobs -A -o json");
@@ -46,11 +46,11 @@ TEST(AdviceTest, AFeedersUserIsToldOfRightsAndKindsWhereADumpsIsToldACommand) {
             "start the feeder again: its resync replaces what is held");
   EXPECT_EQ(Advised(InputSource::kFeeder, "PodsWithoutContainers").advice,
             "feed objects as the API server gives them, with all their fields");
-  // It shows the budgets, wherever the cluster comes from.
+  // This command shows the budgets, wherever the cluster comes from.
   EXPECT_EQ(Advised(InputSource::kFeeder, "PodsWithSeveralBudgets").command, "kubectl get pdb -A");
 }
 
-// What a file alone can be is never said of a feeder.
+// A feeder's text must not mention what only applies to files.
 TEST(AdviceTest, EveryRowSaysWhatAFeedersUserDoesAndNoneNamesADump) {
   std::set<std::string_view> seen;
   for (const std::string_view code : CodesWithAdvice()) {

@@ -73,7 +73,7 @@ Json NoBudgets() {
           {"items", Json::array()}};
 }
 
-// All of a cluster of two nodes.
+// A complete cluster of two nodes.
 std::vector<Json> Whole() {
   Json proxy = Object("apps/v1", "DaemonSet", "proxy", "kube-system");
   proxy["status"]["numberReady"] = 2;
@@ -88,7 +88,7 @@ std::vector<Json> Whole() {
           NoBudgets()};
 }
 
-// `count` objects of a kind in a namespace: name-0, name-1, ...
+// Appends `count` copies of `pod`, named name-0, name-1, ...
 void AddPods(std::vector<Json>& items, const Json& pod, int count) {
   for (int i = 0; i < count; ++i) {
     items.push_back(pod);
@@ -112,7 +112,7 @@ class CompletenessTest : public ::testing::Test {
     return path.string();
   }
 
-  // The codes of the warnings, or the error.
+  // Returns the codes of the warnings, or the error.
   std::vector<std::string> Load(const std::string& path,
                                 LoadOptions options = {.allow_incomplete = true}) {
     cluster_ = LoadCluster(std::vector<std::string>{path}, options);
@@ -126,7 +126,7 @@ class CompletenessTest : public ::testing::Test {
     const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
     return Load(Put("dump.json", list.dump()), options);
   }
-  // The warning of this code, which must be there.
+  // The warning with this code.  REQUIRES: it exists.
   InputWarning Of(const std::string& code) const {
     for (const InputWarning& each : cluster_->warnings) {
       if (each.code == code) return each;
@@ -161,7 +161,7 @@ TEST_F(CompletenessTest, ADumpOfOneNamespaceIsNamedAsSuch) {
   EXPECT_THAT(
       LoadItems({Node("a"), Pod("shop", "web", "a"), NoBudgets()}, {.assume_complete = true}),
       IsEmpty());
-  // OpenShift's system is elsewhere; a cluster that lists its namespaces may have none.
+  // OpenShift has its system in other namespaces, and may list its namespaces without kube-system.
   EXPECT_THAT(LoadItems({Node("a"), Pod("openshift-dns", "dns", "a"), Pod("shop", "web", "a"),
                          NoBudgets()}),
               IsEmpty());
@@ -170,7 +170,7 @@ TEST_F(CompletenessTest, ADumpOfOneNamespaceIsNamedAsSuch) {
               IsEmpty());
 }
 
-// A must-gather has the platform's namespaces by default.
+// By default a must-gather only contains the platform's namespaces.
 TEST_F(CompletenessTest, OpenShiftWithoutItsUsersIsAWarning) {
   std::vector<Json> items = {Node("a"),
                              Pod("openshift-dns", "dns", "a"),
@@ -205,7 +205,7 @@ TEST_F(CompletenessTest, NoBudgetIsAWarningUnlessAnEmptyListOfThemSaysSo) {
   items.push_back(Object("policy/v1", "PodDisruptionBudget", "web", "shop"));
   EXPECT_THAT(LoadItems(items), IsEmpty());
   items.back() = NoBudgets();
-  items.back()["items"] = nullptr;  // As Go writes an empty list.
+  items.back()["items"] = nullptr;  // Go writes an empty list as null.
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
@@ -220,7 +220,7 @@ TEST_F(CompletenessTest, OwnersThatAreAllMissingAreNamedByKind) {
   EXPECT_THAT(MissingControllerDetail(catalog, *catalog.FindPod("shop", "db-0")),
               HasSubstr("the input has no StatefulSet"));
   EXPECT_EQ(MissingControllerDetail(catalog, *catalog.FindPod("kube-system", "proxy-a")), "");
-  // One that is missing while others are there was deleted; that is no gap.
+  // A single missing controller was deleted, since others are there; its kind is not missing.
   items.push_back(Object("apps/v1", "StatefulSet", "db", "shop"));
   items.push_back(Owned(Pod("shop", "gone-0", "b"), "apps/v1", "StatefulSet", "gone"));
   EXPECT_THAT(LoadItems(items), IsEmpty());
@@ -229,7 +229,7 @@ TEST_F(CompletenessTest, OwnersThatAreAllMissingAreNamedByKind) {
 TEST_F(CompletenessTest, DaemonSetsWithReadyPodsOfWhichNoneIsThereAreAWarning) {
   std::vector<Json> items = Whole();
   Json agent = Object("apps/v1", "DaemonSet", "agent", "monitoring");
-  items.push_back(agent);  // Runs nowhere.
+  items.push_back(agent);  // It runs on no node.
   EXPECT_THAT(LoadItems(items), IsEmpty());
   items.back()["status"]["numberReady"] = 2;
   EXPECT_THAT(LoadItems(items), ElementsAre("DaemonSetsWithoutPods"));
@@ -241,7 +241,7 @@ TEST_F(CompletenessTest, OldReadyNodesWithoutAnyPodAreAWarning) {
   items.push_back(Node("c"));
   EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
   EXPECT_THAT(Message(), HasSubstr("1 node is Ready for long and without any pod"));
-  items.back()["metadata"]["creationTimestamp"] = "2026-01-01T23:50:00Z";  // Just joined.
+  items.back()["metadata"]["creationTimestamp"] = "2026-01-01T23:50:00Z";  // It just joined.
   EXPECT_THAT(LoadItems(items), IsEmpty());
   items.back() = Node("c");
   items.back()["status"]["conditions"][0]["status"] = "False";
@@ -279,13 +279,13 @@ TEST_F(CompletenessTest, APodThatSelectsNamespacesByLabelsKeepsItsNodeWhereTheyA
   EXPECT_THAT(not_understood("shop", "alone"), HasSubstr("namespace other"));
   EXPECT_THAT(not_understood("other", "noisy"), HasSubstr("namespace other"));
   EXPECT_EQ(not_understood("shop", "web"), "");
-  // That an unknown namespace has no pod which the term could mean makes no doubt.
+  // A namespace without pods that the term could match causes no doubt about the pod.
   items.back()["metadata"]["labels"]["app"] = "quiet";
   EXPECT_THAT(LoadItems(items), ElementsAre("NoNamespaces"));
   EXPECT_EQ(not_understood("shop", "alone"), "");
   items.push_back(Object("v1", "Namespace", "other"));
   EXPECT_THAT(LoadItems(items), IsEmpty());
-  // One that has ended asks for nothing.
+  // The selector of a pod that has ended does not matter.
   items.pop_back();
   items[items.size() - 2]["status"]["phase"] = "Succeeded";
   EXPECT_THAT(LoadItems(items), IsEmpty());
@@ -303,7 +303,7 @@ TEST_F(CompletenessTest, AnObjectThatComesTwiceWithTheSameContentIsOneObject) {
   items.push_back(items.back());
   EXPECT_THAT(LoadItems(items), IsEmpty());
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
-  // A version that changed nothing that a decision reads.
+  // A new version without a change that a decision reads.
   items.back() = Stamped(Pod("shop", "twice", "b"), "u", "8");
   items.back()["metadata"]["managedFields"] = {{{"manager", "kubelet"}}};
   EXPECT_THAT(LoadItems(items), ElementsAre("DumpsOfTwoMoments"));
@@ -312,14 +312,14 @@ TEST_F(CompletenessTest, AnObjectThatComesTwiceWithTheSameContentIsOneObject) {
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
   std::swap(items[items.size() - 2], items.back());
   EXPECT_THAT(LoadItems(items), ElementsAre("DumpsOfTwoMoments")) << "whichever comes first";
-  // Without versions nothing tells that it is one.
+  // Without versions the two cannot be recognised as one object.
   for (size_t i = items.size() - 2; i < items.size(); ++i) {
     items[i] = Pod("shop", "twice", "b");
   }
   EXPECT_THAT(LoadItems(items), ElementsAre(HasSubstr("Pod shop/twice: occurs twice")));
 }
 
-// Symptom: the same labels in another order were taken for a change by hand.
+// Symptom: labels in another order were treated as a manual change.
 TEST_F(CompletenessTest, MembersOfMapsMayComeInAnyOrder) {
   Json pod = Stamped(Pod("shop", "twice", "b"), "u", "7");
   pod["metadata"]["labels"] = {{"a", "1"}, {"b", "2"}};
@@ -341,7 +341,7 @@ TEST_F(CompletenessTest, MembersOfMapsMayComeInAnyOrder) {
               ElementsAre(HasSubstr("different content")));
 }
 
-// Two clusters with the same names were planned as one.
+// Symptom: two clusters with the same names were planned as one.
 TEST_F(CompletenessTest, AnObjectWithTwoUidsIsRefusedWhateverItsVersionAndKind) {
   for (const Json& object :
        {Node("c"), Pod("shop", "web-1", "a"), Object("v1", "Namespace", "extra"),
@@ -393,7 +393,7 @@ TEST_F(CompletenessTest, TwoVersionsOfTwoListsAreRefusedInAnyOrder) {
   EXPECT_THAT(LoadItems(items, {.assume_complete = true}), refused);
   std::swap(items.back(), items[items.size() - 2]);
   EXPECT_THAT(LoadItems(items), refused);
-  // Of two inputs one may be an object alone.
+  // In one of two inputs the object is alone.
   const auto list = [](const std::vector<Json>& of) {
     return Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", of}}.dump();
   };
@@ -404,7 +404,7 @@ TEST_F(CompletenessTest, TwoVersionsOfTwoListsAreRefusedInAnyOrder) {
   EXPECT_THAT(std::string(cluster_.status().message()), HasSubstr("two moments are mixed"));
 }
 
-// must-gather writes a pod into its list and, seconds later, into a file of its own.
+// must-gather writes a pod into a list and, seconds later, into a file of its own.
 TEST_F(CompletenessTest, OfTwoVersionsInOneFolderTheNewerIsTakenWhicheverIsReadFirst) {
   for (const char* file : {"0-before.yaml", "z-behind.yaml"}) {
     for (const bool alone_is_newer : {false, true}) {
@@ -425,12 +425,12 @@ TEST_F(CompletenessTest, OfTwoVersionsInOneFolderTheNewerIsTakenWhicheverIsReadF
       EXPECT_EQ(snapshot.catalog().NodeName(snapshot.NodeOf(pod)), "b") << file << alone_is_newer;
     }
   }
-  // What cannot be compared is not guessed.
+  // If the versions cannot be compared, neither is chosen.
   Put("mg/z-behind.yaml", Stamped(Pod("shop", "twice", "b"), "u", "abc").dump());
   EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre(HasSubstr("two moments are mixed")));
 }
 
-// kubectl's context was switched between two commands, or a chart was installed anew.
+// As if kubectl's context was switched between two commands, or a chart was installed again.
 TEST_F(CompletenessTest, ControllersOfOtherUidsAreAWarning) {
   const auto load = [&](int of_others, const char* uid_there, LoadOptions options = {}) {
     std::vector<Json> items = Whole();
@@ -490,7 +490,7 @@ TEST_F(CompletenessTest, PodsThatTwoBudgetsSelectAreTold) {
 
 TEST_F(CompletenessTest, AFolderOfClusterInfoDumpIsReadToTheBottom) {
   const auto list = [](const char* kind, const std::vector<Json>& items) {
-    // `kubectl cluster-info dump` writes typed lists whose items name no kind.
+    // `kubectl cluster-info dump` writes typed lists whose items have no kind.
     Json json = {{"kind", kind}, {"apiVersion", "v1"}, {"metadata", {{"resourceVersion", "9"}}}};
     json["items"] = Json::array();
     for (Json item : items) {
@@ -539,7 +539,7 @@ TEST_F(CompletenessTest, AMustGatherTreeHoldsEachPodTwiceAndOtherFilesBeside) {
   Put("mg/version", "4.16");
   Put("mg/etcd_info/endpoint_health.json", R"([{"endpoint":"https://10.0.0.1","health":true}])");
   Put("mg/monitoring/status.json", R"({"status":"success","data":{"yaml":"x"}})");
-  // The Namespaces one by one do not say whether there are others.
+  // Single Namespaces do not show whether there are others.
   EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre("NamespacesNotListed"));
   EXPECT_EQ(cluster_->warnings[0].lack, Lack::kKinds);
   EXPECT_EQ(Command(), "kubectl get ns -o json");
@@ -555,7 +555,7 @@ TEST_F(CompletenessTest, AMustGatherTreeHoldsEachPodTwiceAndOtherFilesBeside) {
   EXPECT_THAT(cluster_->counts.input.first_without_objects, HasSubstr("endpoint_health.json"));
 }
 
-// Symptom: "PodsMissing" of a cluster that was upgraded from before Kubernetes 1.16.
+// Symptom: "PodsMissing" for a cluster that was upgraded from Kubernetes 1.15 or older.
 TEST_F(CompletenessTest, PodsOfTheGroupExtensionsBelongToTodaysControllers) {
   std::vector<Json> items = Whole();
   for (Json& item : items) {
@@ -566,7 +566,7 @@ TEST_F(CompletenessTest, PodsOfTheGroupExtensionsBelongToTodaysControllers) {
   items.back()["status"]["replicas"] = 12;
   AddPods(items, Owned(Pod("shop", "web", "a"), "extensions/v1beta1", "ReplicaSet", "web"), 12);
   EXPECT_THAT(LoadItems(items), IsEmpty());
-  // A kind of which none is there is missing all the same.
+  // If no controller of the kind is there, the kind still counts as missing.
   std::erase_if(items, [](const Json& item) { return item["kind"] == "ReplicaSet"; });
   EXPECT_THAT(LoadItems(items), ElementsAre("NoControllers"));
 }
@@ -641,7 +641,8 @@ TEST_F(CompletenessTest, ListsOfListsAreReadToTheBottom) {
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 3u);
 }
 
-// `kubectl get pdb -A -o json` prints this where there is none, and `kubectl get --raw` that.
+// If there are no budgets, `kubectl get pdb -A -o json` prints the first list, and
+// `kubectl get --raw` the second.
 TEST_F(CompletenessTest, TheAdviceAboutBudgetsWorksWhereThereAreNoneAndWhereThereAreSome) {
   std::vector<Json> items = Whole();
   items.pop_back();
@@ -686,13 +687,13 @@ TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
     json["metadata"]["creationTimestamp"] = created;
     return json;
   };
-  // One is common, and so is what Kubernetes and clouds make themselves.
+  // One empty namespace is normal, and so are empty namespaces of Kubernetes and of clouds.
   for (const char* name : {"idle", "kube-public", "kube-node-lease", "default", "gmp-public",
                            "openshift-infra", "openshift-node"}) {
     items.push_back(namespace_named(name));
   }
   EXPECT_THAT(LoadItems(items), IsEmpty());
-  // A dump of kube-system alone fills none.
+  // A dump of kube-system has no content for users' namespaces.
   std::vector<Json> system = Whole();
   std::erase_if(system, [](const Json& item) { return item == Pod("shop", "web", "a"); });
   EXPECT_THAT(LoadItems(system), ElementsAre("NamespacesWithoutObjects"));
@@ -708,7 +709,7 @@ TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
   std::vector<Json> going = items;
   going.back()["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z";
   EXPECT_THAT(LoadItems(going), IsEmpty());
-  // Whatever is in a namespace shows that the dump has it.
+  // Any object in a namespace shows that the dump includes the namespace.
   for (const Json& holds :
        {Object("apps/v1", "StatefulSet", "db", "db"),
         Object("policy/v1", "PodDisruptionBudget", "db", "db"),
@@ -719,27 +720,27 @@ TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
   }
 }
 
-// Monday's dump beside Tuesday's: pods that were replaced are there twice.
+// As if Monday's dump lay beside Tuesday's: both a replaced pod and its successor are there.
 TEST_F(CompletenessTest, PodsBeyondWhatControllersCountAreAWarning) {
   std::vector<Json> items = Whole();
   Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
   web["status"]["replicas"] = 3;
   items.push_back(web);
   const Json pod = Owned(Pod("shop", "web", "a"), "apps/v1", "ReplicaSet", "web");
-  AddPods(items, pod, 4);  // One may have come after the ReplicaSets were listed.
+  AddPods(items, pod, 4);  // One of them may be newer than the list of ReplicaSets.
   EXPECT_THAT(LoadItems(items), IsEmpty());
   AddPods(items, Owned(Pod("shop", "new", "b"), "apps/v1", "ReplicaSet", "web"), 2);
   EXPECT_THAT(LoadItems(items), ElementsAre("TooManyPods"));
   EXPECT_THAT(Message(), HasSubstr("3 pods are there beyond the 5 pods that controllers count: "
                                    "ReplicaSet shop/web has 6 of 3"));
-  // Those that are being deleted are not counted any more.
+  // Controllers do not count pods that are being deleted.
   for (size_t i = items.size() - 2; i < items.size(); ++i) {
     items[i]["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z";
   }
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
-// `kubectl get pods --field-selector status.phase=Running`.
+// As with `kubectl get pods --field-selector status.phase=Running`.
 TEST_F(CompletenessTest, PodsThatWaitAndAreNotThereAreMissing) {
   std::vector<Json> items = Whole();
   Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
@@ -776,7 +777,7 @@ TEST_F(CompletenessTest, NodesThatRunNoDaemonSetMayBeEmpty) {
     EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
     items.back()["metadata"]["labels"][key] = value;
     EXPECT_THAT(LoadItems(items), IsEmpty()) << key;
-    // All of them: no pods of kube-system are missed.
+    // If all nodes are such nodes, kube-system needs no pods.
     Json only = Node("only");
     only["metadata"]["labels"][key] = value;
     EXPECT_THAT(LoadItems({only, Pod("shop", "web", "only"), NoBudgets()}), IsEmpty()) << key;
@@ -808,7 +809,7 @@ TEST_F(CompletenessTest, ReadyPodsThatControllersCountAndTheInputLacksAreAWarnin
                 ElementsAre("PodsMissing"));
     AddPods(items, Owned(Pod("shop", "v", "b"), each.api_version, each.kind, "web"), 3);
     EXPECT_THAT(LoadItems(items), IsEmpty()) << each.kind;
-    // Others that have ended, or are of the same name elsewhere, do not count.
+    // Pods that have ended do not count.
     for (size_t i = items.size() - 3; i < items.size(); ++i) {
       items[i]["status"]["phase"] = "Failed";
     }
@@ -822,14 +823,14 @@ TEST_F(CompletenessTest, WhatChangesBetweenTwoListsIsNoGap) {
   web["status"]["readyReplicas"] = 101;
   items.push_back(web);
   AddPods(items, Owned(Pod("shop", "w", "a"), "apps/v1", "ReplicaSet", "web"), 98);
-  EXPECT_THAT(LoadItems(items), IsEmpty());  // 3 of 103.
+  EXPECT_THAT(LoadItems(items), IsEmpty());  // 3 of 103 pods are missing.
   items.pop_back();
   EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
   items = Whole();
   Json job = Object("batch/v1", "Job", "hourly", "shop");
   job["status"]["active"] = 50;
   job["metadata"]["creationTimestamp"] = "2026-01-02T00:00:01Z";
-  items.push_back(job);  // It began when the pods had been listed.
+  items.push_back(job);  // It began after the pods were listed.
   EXPECT_THAT(LoadItems(items), IsEmpty());
   items.back()["metadata"]["creationTimestamp"] = "2026-01-01T23:00:00Z";
   EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
@@ -841,7 +842,7 @@ TEST_F(CompletenessTest, PodsThatAPlanLeavesOutAsExpendableAreThere) {
   filler["status"]["readyReplicas"] = 5;
   items.push_back(filler);
   Json pod = Owned(Pod("shop", "f", "a"), "apps/v1", "ReplicaSet", "filler");
-  for (const int priority : {-100, -5}) {  // The cutoff is -10.
+  for (const int priority : {-100, -5}) {  // Below and above the cutoff, which is -10.
     pod["spec"]["priority"] = priority;
     std::vector<Json> all = items;
     AddPods(all, pod, 5);
@@ -849,7 +850,7 @@ TEST_F(CompletenessTest, PodsThatAPlanLeavesOutAsExpendableAreThere) {
     all.resize(all.size() - 4);
     EXPECT_THAT(LoadItems(all), ElementsAre("PodsMissing")) << priority;
   }
-  // Symptom: of a controller that has both, only those of one kind were counted.
+  // Symptom: if a controller had pods of both kinds, only one kind was counted.
   items.back()["status"]["readyReplicas"] = 10;
   pod["spec"]["priority"] = -100;
   AddPods(items, pod, 5);
@@ -917,7 +918,7 @@ TEST_F(CompletenessTest, VolumesThatAreBoundToClaimsThatAreNotThereAreAWarning) 
   items.back()["status"]["phase"] = "Released";  // Its claim was deleted.
   EXPECT_THAT(LoadItems(items), IsEmpty());
   items = Whole();
-  items.push_back(Volume("1", "x"));  // No claim at all.
+  items.push_back(Volume("1", "x"));  // The input has no claim.
   EXPECT_THAT(LoadItems(items), ElementsAre("ClaimsOfVolumesMissing"));
 }
 
@@ -934,7 +935,7 @@ TEST_F(CompletenessTest, ClaimsVolumesAndDriversThatAreAllMissingAreAWarning) {
   EXPECT_EQ(Command(), "kubectl get csinodes -A -o json");
   items.push_back(Object("storage.k8s.io/v1", "CSINode", "a"));
   EXPECT_THAT(LoadItems(items), IsEmpty());
-  // A claim that waits for its first pod has no volume.
+  // A claim that waits for its first pod has no volume yet.
   items = Whole();
   items.insert(items.end(), {Mounting("x"), Claim("x", "")});
   EXPECT_THAT(LoadItems(items), IsEmpty());
@@ -945,7 +946,7 @@ TEST_F(CompletenessTest, ClaimsVolumesAndDriversThatAreAllMissingAreAWarning) {
 }
 
 TEST_F(CompletenessTest, ManifestsBesideADumpAreTold) {
-  std::vector<Json> items = Whole();  // Nothing has a uid.
+  std::vector<Json> items = Whole();  // No object has a UID.
   EXPECT_THAT(LoadItems(items), IsEmpty());
   for (size_t i = 0; i + 1 < items.size(); ++i) {
     items[i]["metadata"]["uid"] = "uid-" + std::to_string(i);
@@ -958,7 +959,7 @@ TEST_F(CompletenessTest, ManifestsBesideADumpAreTold) {
   EXPECT_THAT(Message(), HasSubstr("PodDisruptionBudget shop/from-git, ..."));
 }
 
-// The API server gives every namespace the label kubernetes.io/metadata.name.
+// The API server gives each namespace the label kubernetes.io/metadata.name.
 TEST_F(CompletenessTest, TheNameOfANamespaceIsAKnownLabelWithoutItsObject) {
   std::vector<Json> items = {Node("a"), Node("b"), Pod("kube-system", "dns", "b"), NoBudgets()};
   Json alone = Pod("shop", "alone", "a");
@@ -987,7 +988,7 @@ TEST_F(CompletenessTest, TheNameOfANamespaceIsAKnownLabelWithoutItsObject) {
       EXPECT_EQ(repelled_by(), by_name ? 1u : 0u) << assume_complete;
     }
   }
-  // Beside another label, the name may still rule the namespace out.
+  // If the selector has another label too, the name alone may still exclude the namespace.
   for (const char* name : {"else", "other"}) {
     asks(name);
     selector[0]["namespaceSelector"]["matchLabels"]["team"] = "x";
@@ -1005,13 +1006,13 @@ TEST_F(CompletenessTest, WhatIsTooYoungToBeMissedIsToldToTheSecond) {
     object["metadata"]["creationTimestamp"] = time;
     return object;
   };
-  // The newest object of the cluster is of 2026-01-02T00:00:00Z.  A node has 15 minutes.
+  // The newest object is of 2026-01-02T00:00:00Z.  A node may be without pods for 15 minutes.
   std::vector<Json> items = Whole();
   items.push_back(created(Node("c"), "2026-01-01T23:45:01Z"));
   EXPECT_THAT(LoadItems(items), IsEmpty());
   items.back() = created(Node("c"), "2026-01-01T23:45:00Z");
   EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
-  // A namespace has a day.
+  // A namespace may be empty for a day.
   items = Whole();
   std::erase_if(items,
                 [](const Json& item) { return item["metadata"].value("name", "") == "web"; });
@@ -1020,7 +1021,7 @@ TEST_F(CompletenessTest, WhatIsTooYoungToBeMissedIsToldToTheSecond) {
   EXPECT_THAT(LoadItems(items), IsEmpty());
   items.back() = created(Object("v1", "Namespace", "shop"), "2026-01-01T00:00:00Z");
   EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
-  // A Job has a minute, and controllers of other kinds have nothing.
+  // A Job's pods may be missing for a minute, those of other controllers not at all.
   items = Whole();
   Json job = Object("batch/v1", "Job", "hourly", "shop");
   job["status"]["active"] = 50;
@@ -1060,7 +1061,7 @@ TEST_F(CompletenessTest, OwnersOfSeveralMissingKindsAreToldTogetherAndThoseOfOth
   std::vector<Json> items = Whole();
   items.push_back(Owned(Pod("shop", "own", "a"), "example.com/v1", "ReplicaSet", "own"));
   items.push_back(Owned(Pod("shop", "old", "a"), "v1", "StatefulSet", "old"));
-  // Of the other group.
+  // Both are in other API groups than the controllers that ebb knows.
   EXPECT_THAT(LoadItems(items), ElementsAre("CustomControllers"));
   items.push_back(Owned(Pod("shop", "run", "a"), "batch/v1", "Job", "run"));
   EXPECT_THAT(LoadItems(items), ElementsAre("CustomControllers", "NoControllers"));
@@ -1074,7 +1075,7 @@ TEST_F(CompletenessTest, OwnersOfSeveralMissingKindsAreToldTogetherAndThoseOfOth
   EXPECT_EQ(Of("NoControllers").command, "kubectl get sts,jobs -A -o json");
 }
 
-// The status of the others need not count all pods that are there.
+// The status of other controllers need not count all their pods.
 TEST_F(CompletenessTest, OnlyReplicaSetsAndReplicationControllersCanHaveTooManyPods) {
   const auto six_pods_of = [this](const char* api_version, const char* kind, const char* field) {
     std::vector<Json> items = Whole();
@@ -1111,7 +1112,7 @@ TEST_F(CompletenessTest, PodsOfAllControllersAreAddedUpAndTheFirstControllerIsNa
   EXPECT_THAT(LoadItems(items), ElementsAre("TooManyPods"));
   EXPECT_THAT(Message(), HasSubstr("5 pods are there beyond the 4 pods that controllers count: "
                                    "ReplicaSet shop/x has 3 of 1"));
-  // DaemonSets of which no pod is there are told apart, by name.
+  // DaemonSets without any pod are reported separately, by name.
   items = Whole();
   for (const char* name : {"log", "agent"}) {
     items.push_back(Object("apps/v1", "DaemonSet", name, "monitoring"));
@@ -1123,7 +1124,7 @@ TEST_F(CompletenessTest, PodsOfAllControllersAreAddedUpAndTheFirstControllerIsNa
                                ::testing::EndsWith(": monitoring/agent, monitoring/log")));
 }
 
-// Of a pod for which the scheduler found no place.
+// The status of a pod for which the scheduler found no node.
 Json Unschedulable() {
   return Json::parse(R"({"phase": "Pending", "conditions": [
       {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]})");
@@ -1150,7 +1151,7 @@ TEST_F(CompletenessTest, PodsOnNodesThatAreNotThereAreAWarningAndNominationsToTh
   EXPECT_EQ(cluster_->counts.on_unknown_node, 0u);
 }
 
-// A dump of some namespaces lacks most claims; one that changed in between lacks one or two.
+// A dump of some namespaces lacks most claims; a change during the dump explains one or two.
 TEST_F(CompletenessTest, OneMissingClaimOfFiftyVolumesIsNoGap) {
   const auto load = [this](int volumes, int missing) {
     std::vector<Json> items = Whole();
@@ -1226,7 +1227,7 @@ TEST_F(CompletenessTest, OfThreeVersionsInOneFolderTheNewestIsTakenInAnyOrder) {
     const Catalog& catalog = cluster_->snapshot.catalog();
     EXPECT_EQ(catalog.shape_of(*catalog.FindPod("shop", "thrice")).priority, 3) << newest_last;
   }
-  // Kubernetes writes no zero before a number, so this is none.
+  // Kubernetes never writes a leading zero, so this is not a version.
   fs::remove(folder_ / "mg/y.yaml");
   Put("mg/z.yaml", version("010", 2).dump());
   EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre(HasSubstr("two moments are mixed")));
@@ -1240,7 +1241,7 @@ TEST_F(CompletenessTest, WhichNamespacesTheInputSeemsToLackIsSaid) {
   EXPECT_THAT(LoadItems({Node("a"), Pod("kube-system", "dns", "a"), NoBudgets()}),
               ElementsAre("NamespacesNotListed"));
   EXPECT_THAT(Message(), HasSubstr("all pods are of kube-system, and no Namespace says"));
-  // Some namespaces are made by the system, and may be empty.
+  // Namespaces of platforms may be empty.
   for (const char* name : {"kube-x", "openshift", "gke-x", "gmp-x", "aks-x", "cattle-x", "fleet-x",
                            "cluster-fleet-x", "amazon-x", "azure-x", "default"}) {
     EXPECT_THAT(LoadItems({Node("a"), Pod("kube-system", "dns", "a"),
@@ -1285,7 +1286,7 @@ TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
         EXPECT_THAT(codes, IsEmpty()) << kind.name;
       }
       if (kind.name != "company" || format != ObjectFormat::kJsonList) continue;
-      // Half of its pods, as a list that was cut has them.
+      // Only half of its pods, as in a truncated list.
       Json list = Json::parse(text);
       size_t pods = 0;
       std::erase_if(list["items"].get_ref<Json::array_t&>(),
@@ -1295,7 +1296,7 @@ TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
   }
 }
 
-// Each warning in full, with what it says to do.
+// The full text of each warning, with its advice.
 TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
   const std::string whole =
       "; try `kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes,"
@@ -1329,7 +1330,7 @@ TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
             "warning: all pods are of kube-system and shop, and no Namespace says whether there "
             "are others; try `kubectl get ns -o json`");
   std::vector<Json> system = Whole();
-  system.erase(system.begin() + 4);  // The only pod of shop.
+  system.erase(system.begin() + 4);  // Removes the only pod of shop.
   EXPECT_EQ(
       text({}, system),
       "warning: 1 of 1 namespace holds no pod, controller, claim or budget; the dump seems to "
@@ -1423,12 +1424,12 @@ TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
           "it is all there is"});
 }
 
-// What a warning says that the input lacks.
+// What is missing, according to a warning.
 constexpr auto kNothing = Lack::kNothing;
 constexpr auto kKinds = Lack::kKinds;
 constexpr auto kPods = Lack::kPods;
 
-// A cluster of `nodes` nodes named n0, n1, ..., each with its DaemonSet's pod and one of shop.
+// `nodes` nodes named n0, n1, ..., each with a pod of the DaemonSet and a pod of shop.
 std::vector<Json> Cluster(int nodes) {
   Json proxy = Object("apps/v1", "DaemonSet", "proxy", "kube-system");
   proxy["status"]["numberReady"] = nodes;
@@ -1462,7 +1463,7 @@ class LackTest : public CompletenessTest {
 TEST_F(LackTest, AFewNodesWithoutPodsAreADoubtAndManyAreNoCluster) {
   std::vector<Json> items = Cluster(40);
   for (int n = 0; n < 15; ++n) items.push_back(Node("broken-" + std::to_string(n)));
-  // 15 of 55 are 10 and a tenth.
+  // The limit for 55 nodes is 15: 10 plus a tenth.
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NodesWithoutPods", kNothing)));
   EXPECT_FALSE(IsRefused(items));
   items.push_back(Node("broken-15"));
@@ -1470,7 +1471,7 @@ TEST_F(LackTest, AFewNodesWithoutPodsAreADoubtAndManyAreNoCluster) {
   EXPECT_TRUE(IsRefused(items));
 }
 
-// A cluster that was not written by hand, of which 5 and a tenth may be so.
+// The nodes and pods come from an API server, so the limit is 5 plus a tenth.
 TEST_F(LackTest, OfAnApiServersClusterFewerNodesMayBeWithoutPods) {
   std::vector<Json> items = Cluster(40);
   for (int n = 0; n < 10; ++n) items.push_back(Node("broken-" + std::to_string(n)));
@@ -1483,13 +1484,13 @@ TEST_F(LackTest, OfAnApiServersClusterFewerNodesMayBeWithoutPods) {
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NodesWithoutPods", kPods)));
 }
 
-// As k3s, which runs none of its own.
+// As in k3s, which runs no daemons of its own.
 TEST_F(LackTest, NodesMayBeEmptyWhereTheClusterRunsNoDaemons) {
   std::vector<Json> items = {Object("v1", "Namespace", "kube-system"), NoBudgets(), Node("first"),
                              Pod("kube-system", "coredns", "first")};
   for (int n = 0; n < 30; ++n) items.push_back(Node("n" + std::to_string(n)));
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NodesWithoutPods", kNothing)));
-  // Without a pod of the system it is the dump of a namespace.
+  // Without pods of the system it is the dump of a namespace.
   items[3] = Pod("shop", "web", "first");
   EXPECT_THAT(LacksOf(items),
               ElementsAre(Pair("NoKubeSystemPods", kPods), Pair("NodesWithoutPods", kPods)));
@@ -1501,7 +1502,7 @@ TEST_F(LackTest, NodesWhoseDaemonsAreMissingAreNoCluster) {
     std::erase_if(items,
                   [&](const Json& item) { return item["metadata"].value("name", "") == name; });
   };
-  drop("proxy");  // The DaemonSet's count would tell too.
+  drop("proxy");  // Otherwise the DaemonSet's count would show it too.
   for (int n = 0; n < 16; ++n) drop("proxy-n" + std::to_string(n));
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoControllers", kKinds)));
   drop("proxy-n16");
@@ -1520,7 +1521,7 @@ TEST_F(LackTest, PodsThatControllersCountMustBeThereButForFewAndATenth) {
     return items;
   };
   EXPECT_THAT(LacksOf(with(46)), ElementsAre(Pair("PodsMissing", kNothing)));
-  // 15 of 53 are 10 and a tenth.
+  // 15 missing pods are the limit for 53: 10 plus a tenth.
   EXPECT_FALSE(IsRefused(with(53)));
   EXPECT_THAT(LacksOf(with(54)), ElementsAre(Pair("PodsMissing", kPods)));
   EXPECT_TRUE(IsRefused(with(54)));
@@ -1558,13 +1559,13 @@ TEST_F(LackTest, NamespacesThatHoldNothingAreMissingWhereTheSystemIsTooOrTheyAre
                                           Pair("NamespacesWithoutObjects", kPods)));
 }
 
-// As an API server gives them.
+// Adds resourceVersions, as an API server does.
 std::vector<Json> Served(std::vector<Json> items) {
   for (Json& item : items) item["metadata"]["resourceVersion"] = "7";
   return items;
 }
 
-// All nodes and namespaces, and the rest of kube-system alone.
+// All nodes and namespaces, but pods of kube-system only.
 TEST_F(LackTest, ADumpOfTheSystemAloneIsNoClusterWhereUsersHaveNamespaces) {
   std::vector<Json> items = Cluster(4);
   std::erase_if(items,
@@ -1578,10 +1579,10 @@ TEST_F(LackTest, ADumpOfTheSystemAloneIsNoClusterWhereUsersHaveNamespaces) {
   EXPECT_THAT(LacksOf(Served(items)), ElementsAre(Pair("NamespacesWithoutObjects", kPods)));
   EXPECT_TRUE(IsRefused(Served(items)));
   EXPECT_FALSE(IsRefused(items)) << "written by hand";
-  // One that holds something shows that the dump is not of the system alone.
+  // Content in one of the namespaces shows that the dump is not of the system alone.
   items.push_back(Object("v1", "PersistentVolumeClaim", "data", "team"));
   EXPECT_FALSE(IsRefused(Served(items)));
-  // A namespace of the last day waits for its pods.
+  // A namespace that is younger than a day may still wait for its pods.
   items.pop_back();
   items.back()["metadata"]["creationTimestamp"] = "2026-01-01T12:00:00Z";
   EXPECT_FALSE(IsRefused(Served(items)));
@@ -1608,7 +1609,7 @@ TEST_F(LackTest, PodsOfDaemonSetsDoNotHideThatOthersAreMissing) {
             "18 pods are missing of 218 pods that controllers count (18 of 18 without DaemonSets): "
             "ReplicaSet shop/w0 has 0 of 6");
   EXPECT_TRUE(IsRefused(with(0, 0)));
-  // 6 of 18 are 5 and a tenth, and 25 of 200 are.
+  // Exactly at the limits, 5 plus a tenth: 6 of 18 pods and 25 of 200 are missing.
   std::vector<Json> items = with(6, 25);
   std::erase_if(items, [](const Json& item) { return item["metadata"].value("name", "") == "w2"; });
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("PodsMissing", kNothing)));
@@ -1646,7 +1647,7 @@ TEST_F(LackTest, ANamespaceWhosePodsAreAllMissingIsNamed) {
   EXPECT_FALSE(IsRefused(Served(items)));
 }
 
-// Whose reader may not list what some namespaces hold.
+// As in a dump by a user who may not list objects of some namespaces.
 TEST_F(LackTest, NamespacesOfUsersThatHoldNothingAreNamed) {
   std::vector<Json> items = Cluster(3);
   for (const char* name : {"a", "b", "c"}) items.push_back(Object("v1", "Namespace", name));
@@ -1673,7 +1674,7 @@ TEST_F(LackTest, MissingKindsMakeAnIncompleteCluster) {
   EXPECT_THAT(LacksOf(Whole()), IsEmpty());
 }
 
-// A list without items of a kind says that there is none.
+// A list of a kind without items shows that the cluster has no object of the kind.
 TEST_F(LackTest, AKindThatIsKnownToBeEmptyIsNotMissing) {
   const auto none = [](const char* version, const char* kind) {
     return Json{{"apiVersion", version}, {"kind", kind}, {"items", Json::array()}};
@@ -1710,7 +1711,8 @@ TEST_F(LackTest, AKindThatIsKnownToBeEmptyIsNotMissing) {
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoControllers", kNothing)));
 }
 
-// Symptom: what Karpenter deletes was not seen in a dump without its objects, and not missed.
+// Symptom: a dump without Karpenter's objects does not show which nodes Karpenter is deleting, and
+// there was no warning.
 TEST_F(LackTest, NodesOfKarpenterMissTheirNodeClaims) {
   std::vector<Json> items = Cluster(3);
   for (Json& item : items) {
@@ -1730,11 +1732,11 @@ TEST_F(LackTest, NodesOfKarpenterMissTheirNodeClaims) {
   std::vector<Json> with_claim = items;
   with_claim.push_back(Object("karpenter.sh/v1", "NodeClaim", "spot-x7"));
   EXPECT_THAT(LacksOf(with_claim), ElementsAre(Pair("NodePoolsNotEvaluated", kNothing)));
-  // `ebb dump` writes an empty list where there is none.
+  // `ebb dump` writes an empty list if there are none.
   items.push_back(
       {{"apiVersion", "karpenter.sh/v1"}, {"kind", "NodeClaimList"}, {"items", Json::array()}});
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NodePoolsNotEvaluated", kNothing)));
-  // Nodes of a Provisioner, of an older Karpenter, have no NodeClaim.
+  // Nodes of a Provisioner, which older versions of Karpenter use, have no NodeClaim.
   items = Cluster(3);
   items[4]["metadata"]["labels"] = {{"karpenter.sh/provisioner-name", "default"}};
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("NoNodePools", kNothing)));
@@ -1760,7 +1762,7 @@ Json CountingBudget(const std::string& name, const std::string& in, int pods) {
   return budget;
 }
 
-// Symptom: budgets of another cluster were taken without a word.
+// Symptom: budgets of another cluster were accepted without a warning.
 TEST_F(LackTest, BudgetsThatCountPodsAndSelectNoneAreNamed) {
   std::vector<Json> items = Cluster(10);
   std::erase_if(items, [](const Json& item) { return item["kind"] == "PodDisruptionBudgetList"; });
@@ -1780,7 +1782,7 @@ TEST_F(LackTest, BudgetsThatCountPodsAndSelectNoneAreNamed) {
   items.push_back(CountingBudget("cart", "shop", 9));
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("BudgetsWithoutPods", kPods)));
   EXPECT_TRUE(IsRefused(items));
-  // What a budget counts may be pods that ended, or of another time.
+  // The pods that a budget counts may have ended, or its status may be out of date.
   std::vector<Json> with_ended = items;
   with_ended.push_back(Pod("shop", "ended", "n1"));
   with_ended.back()["status"]["phase"] = "Succeeded";
@@ -1803,7 +1805,7 @@ TEST_F(LackTest, BudgetsOfNamespacesThatAreNotThereAreThoseOfAnotherCluster) {
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("BudgetsOfUnknownNamespaces", kNothing)));
   EXPECT_THAT(Message(), HasSubstr("1 PodDisruptionBudget is of namespaces that are not in the "
                                    "input: payments/pay"));
-  // Most of them are: those of this cluster are missing.
+  // Now most budgets are of unknown namespaces, so this cluster's own budgets are missing.
   items.push_back(CountingBudget("a", "others", 0));
   items.push_back(CountingBudget("b", "others", 0));
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("BudgetsOfUnknownNamespaces", kKinds)));
@@ -1811,13 +1813,13 @@ TEST_F(LackTest, BudgetsOfNamespacesThatAreNotThereAreThoseOfAnotherCluster) {
   std::vector<Json> unlisted = items;
   std::erase_if(unlisted, [](const Json& item) { return item["kind"] == "Namespace"; });
   EXPECT_THAT(LacksOf(unlisted), ElementsAre(Pair("NamespacesNotListed", kKinds)));
-  // A part of the namespaces was listed, and pods show that the others are there.
+  // Only some namespaces were listed, and pods show that the others exist.
   items.push_back(Pod("payments", "pay", "n0"));
   items.push_back(Pod("others", "any", "n0"));
   EXPECT_THAT(LacksOf(items), IsEmpty());
 }
 
-// Symptom: 95 missing pods of one controller are 1% of a large cluster.
+// Symptom: 95 missing pods of one controller are only 1% of a large cluster.
 TEST_F(LackTest, AControllerThatLacksMostOfItsPodsIsNamedInALargeCluster) {
   const auto with = [](int ready, int replicas, int there, const char* created = kLongAgo) {
     std::vector<Json> items = Cluster(3);
@@ -1841,13 +1843,13 @@ TEST_F(LackTest, AControllerThatLacksMostOfItsPodsIsNamedInALargeCluster) {
                                    "ReplicaSet shop/web has 5 of 20"));
   EXPECT_TRUE(IsRefused(with(20, 20, 5)));
   EXPECT_THAT(LacksOf(with(20, 20, 12)), IsEmpty()) << "not most of them";
-  // Pods that are not ready may have come after they were listed: a rollout makes a ReplicaSet.
+  // Pods that are not ready may be newer than the list of pods, as in a rollout.
   EXPECT_THAT(LacksOf(with(5, 20, 5)), ElementsAre(Pair("PodsMissing", kNothing)));
   EXPECT_THAT(LacksOf(with(5, 14, 5)), IsEmpty());
   EXPECT_THAT(LacksOf(with(0, 20, 0, "2026-01-01T23:59:30Z")), IsEmpty());
 }
 
-// `kubectl get pods -A --field-selector=status.phase=Running`.
+// As with `kubectl get pods -A --field-selector=status.phase=Running`.
 TEST_F(LackTest, PodsThatWaitAreMissedWhereNoPodIsPending) {
   const auto with = [](int pending, int controllers) {
     std::vector<Json> items = Cluster(3);
@@ -1869,7 +1871,7 @@ TEST_F(LackTest, PodsThatWaitAreMissedWhereNoPodIsPending) {
   EXPECT_THAT(Message(), HasSubstr("6 pods are missing of 1,025 pods that controllers count: "
                                    "ReplicaSet shop/w0 has 8 of 11; no pod is in phase Pending"));
   EXPECT_THAT(LacksOf(with(4, 3)), ElementsAre(Pair("PodsMissing", kPods)));
-  // Where others are pending, these may have come between two lists.
+  // If some pods are pending, the missing ones may have been created between two lists.
   std::vector<Json> items = with(4, 3);
   Json waits = Pod("shop", "waits", "n1");
   waits["status"]["phase"] = "Pending";
@@ -1929,7 +1931,7 @@ TEST_F(LackTest, APageOfAListIsTakenOnlyWhereTheInputMayBeIncomplete) {
 
 TEST_F(LackTest, PodsOnUnknownNodesAreMissingNodesFromFewAndATenthOn) {
   std::vector<Json> items = Cluster(20);
-  // 10 of 50 are 5 and a tenth.
+  // The limit for 50 pods is 10: 5 plus a tenth.
   AddPods(items, Pod("shop", "lost", "gone"), 10);
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("PodsOnUnknownNodes", kNothing)));
   EXPECT_FALSE(IsRefused(items));
@@ -1964,14 +1966,14 @@ TEST_F(CompletenessTest, ObjectsThatComeTwiceAreCountedAndTheFirstIsNamed) {
     items.push_back(Stamped(Pod("shop", name, "b"), "u", "7"));
     items.push_back(Stamped(Pod("shop", name, "b"), "u", "8"));
   }
-  items.push_back(items.back());  // Once more, of a version that was there.
+  items.push_back(items.back());  // A third time, in a version that was read before.
   EXPECT_THAT(LoadItems(items), ElementsAre("DumpsOfTwoMoments"));
   EXPECT_THAT(Message(), HasSubstr("3 objects came in two versions with the same content (Pod "
                                    "shop/one), so"));
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 5u);
 }
 
-// A watch of a list with what its namespace kube-system and its repeated objects tell.
+// Reads the list twice with one watch: without a UID of kube-system, and with it.
 TEST_F(CompletenessTest, TheUidOfTheClusterAndWhatIsThereTwiceAreTold) {
   std::vector<Json> items = Whole();
   const Json pod = Stamped(Pod("shop", "twice", "b"), "u", "7");
@@ -1991,7 +1993,7 @@ TEST_F(CompletenessTest, TheUidOfTheClusterAndWhatIsThereTwiceAreTold) {
   items[7]["metadata"]["uid"] = "of-another-namespace";
   EXPECT_TRUE(read(watch, items).ok());
   EXPECT_EQ(watch.cluster_uid(), "of-the-cluster");
-  // Each reading starts anew.
+  // Each reading starts from scratch.
   EXPECT_TRUE(read(watch, Whole()).ok());
   EXPECT_EQ(watch.repeated(), 0u);
   EXPECT_EQ(watch.cluster_uid(), "");
@@ -2022,7 +2024,7 @@ TEST_F(CompletenessTest, ANewerVersionIsRefusedWhereTheInputsMayNotBeReadAgain) 
   }
 }
 
-// Objects that are at hand: more may be missing, and one pod may stand for several.
+// With Look() more pods may be missing, and one pod may represent several.
 TEST_F(CompletenessTest, OfObjectsAtHandMoreMayBeMissing) {
   const auto codes = [](int64_t counted, uint64_t there) {
     InputWatch watch;
@@ -2070,7 +2072,7 @@ TEST_F(CompletenessTest, OfObjectsAtHandMoreMayBeMissing) {
   EXPECT_THAT(codes(29, 21), ElementsAre("PodsMissing"));
 }
 
-// --- where one condition of several decides, and what comes behind the first
+// --- One of several conditions decides, and later objects count too
 
 TEST_F(CompletenessTest, OneOfSeveralTaintsMakesANodeVirtualAndOthersDoNot) {
   const auto taint = [](const char* key) { return Json{{"key", key}, {"effect", "NoSchedule"}}; };
@@ -2123,7 +2125,7 @@ TEST_F(CompletenessTest, OfSeveralNamespacesFewerThanAThirdMayBeEmpty) {
   EXPECT_EQ(Message(),
             "4 of 5 namespaces hold no pod, controller, claim or budget; the dump seems to be of "
             "some namespaces only: idle, next, spare and 1 more");
-  // A name behind kube-system, of which an object came before.
+  // An object of a namespace that comes after kube-system's; kube-system had an object before.
   items.push_back(Object("v1", "PersistentVolumeClaim", "data", "zoo"));
   EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
   EXPECT_THAT(Message(), HasSubstr("3 of 5 namespaces hold no pod"));
@@ -2131,7 +2133,7 @@ TEST_F(CompletenessTest, OfSeveralNamespacesFewerThanAThirdMayBeEmpty) {
   EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
   EXPECT_THAT(Message(), ::testing::EndsWith(": idle, next"));
   EXPECT_EQ(cluster_->warnings[0].lack, Lack::kNothing);
-  // Two of seven.
+  // Two of seven are empty.
   for (const char* name : {"x", "y"}) {
     items.push_back(Object("v1", "Namespace", name));
     items.push_back(Pod(name, "web", "b"));
@@ -2155,7 +2157,7 @@ TEST_F(CompletenessTest, PodsOfOtherUidsAreFoundBehindThoseOfTheRightOneAndOfNon
     items.push_back(Owned(Pod("shop", pod, "a"), "apps/v1", "ReplicaSet", owner));
     items.back()["metadata"]["ownerReferences"][0]["uid"] = uid;
   };
-  add("gone", "gone", "x");  // Its controller is not there.
+  add("gone", "gone", "x");  // Its controller is not in the input.
   add("web-0", "web", "here");
   add("web-1", "web", "here");
   add("web-2", "web", "there");
@@ -2221,7 +2223,7 @@ TEST_F(CompletenessTest, AnExpendablePodCountsForTheOneOfItsOwnersThatControlsIt
   const Json other = {{"apiVersion", "example.com/v1"}, {"kind", "Group"}, {"name", "g"}};
   pod["metadata"]["ownerReferences"] = Json::array({other, owner});
   AddPods(items, pod, 5);
-  // Of a kind that nobody knows, and of none.
+  // One with an unknown kind of controller, and one without a controller.
   items.push_back(Owned(Pod("shop", "own", "a"), "example.com/v1", "ReplicaSet", "filler"));
   items.back()["spec"]["priority"] = -100;
   items.push_back(Pod("shop", "alone", "a"));
@@ -2291,7 +2293,7 @@ TEST_F(CompletenessTest, APodThatAsksForLabelsOfNamespacesCountsOnceWhicheverTer
             "there, whose pods keep their nodes where it matters: other, zeta");
 }
 
-// --- objects that come twice
+// --- Objects that are read twice
 
 TEST_F(CompletenessTest, AVersionThatIsNoNumberIsNotComparedWhicheverOfTheTwoItIs) {
   std::vector<Json> items = Whole();
@@ -2368,10 +2370,10 @@ TEST_F(CompletenessTest, ASecondReadingIsTheLastAndAThirdStartsAnew) {
   EXPECT_EQ(read(text("9", "10")), "");
   EXPECT_FALSE(watch.MustReadAgain());
   EXPECT_EQ(watch.repeated(), 1u);
-  // What was newer in another input is not remembered.
+  // Newer versions in an earlier input are not remembered.
   EXPECT_EQ(read(text("9", nullptr)), "");
   EXPECT_EQ(watch.repeated(), 0u);
-  // The bytes are others at the second reading.
+  // The bytes differ at the second reading.
   EXPECT_EQ(read(text("9", "10")), "");
   EXPECT_TRUE(watch.MustReadAgain());
   EXPECT_THAT(read(text("10", "11")),
@@ -2394,7 +2396,7 @@ TEST_F(CompletenessTest, AUidThatIsMissingIsNoOtherUid) {
   }
 }
 
-// Of these the sink would take the last.
+// Without the error the sink would use the last of the two.
 TEST_F(CompletenessTest, ANamespaceOrAControllerThatComesTwiceWithoutAVersionIsRefused) {
   for (const auto& [object, name] :
        {std::pair{Object("v1", "Namespace", "extra"), "Namespace extra"},
@@ -2420,7 +2422,7 @@ TEST_F(CompletenessTest, WhereTheNamespaceEndsAndTheNameBeginsTellsObjectsApart)
   EXPECT_THAT(LoadItems(items), IsEmpty());
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 5u);
   items = Whole();
-  items.push_back(Volume("1", "x"));  // Of shop/x.
+  items.push_back(Volume("1", "x"));  // Bound to shop/x.
   items.push_back(Object("v1", "PersistentVolumeClaim", "px", "sho"));
   EXPECT_THAT(LoadItems(items), ElementsAre("ClaimsOfVolumesMissing"));
   EXPECT_EQ(Message(),
@@ -2428,14 +2430,14 @@ TEST_F(CompletenessTest, WhereTheNamespaceEndsAndTheNameBeginsTellsObjectsApart)
             "namespaces, or claims");
 }
 
-// --- storage
+// --- Storage
 
 TEST_F(CompletenessTest, OnlyAVolumeThatIsBoundAndSaysToWhatMissesItsClaim) {
   std::vector<Json> items = Whole();
   items.push_back(Volume("1", "x"));
   items.back()["spec"].erase("claimRef");
   items.push_back(Volume("2", "y"));
-  items.back()["status"]["phase"] = "Available";  // It is kept for the claim.
+  items.back()["status"]["phase"] = "Available";  // Reserved for the claim, but not bound.
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
@@ -2475,7 +2477,7 @@ TEST_F(CompletenessTest, AnObjectWithoutAUidIsToldWhateverItsKind) {
     known[i]["metadata"]["uid"] = "uid-" + std::to_string(i);
   }
   Json node = Node("c");
-  node["metadata"]["labels"]["type"] = "virtual-kubelet";  // It needs no pods.
+  node["metadata"]["labels"]["type"] = "virtual-kubelet";  // Such a node needs no pods.
   for (const auto& [object, name] :
        {std::pair{node, "Node c"}, std::pair{Pod("shop", "p", "a"), "Pod shop/p"},
         std::pair{Object("v1", "PersistentVolume", "disk"), "PersistentVolume disk"},
@@ -2493,7 +2495,7 @@ TEST_F(CompletenessTest, AnObjectWithoutAUidIsToldWhateverItsKind) {
   }
 }
 
-// --- owners
+// --- Owners
 
 TEST_F(CompletenessTest, OfPodsThatTwoBudgetsSelectOnlyThoseOfDaemonSetsAreNotTold) {
   std::vector<Json> items = Whole();
@@ -2527,7 +2529,7 @@ TEST_F(CompletenessTest, AKindOfWhichAnyPodsControllerIsThereIsNotMissing) {
   EXPECT_THAT(LoadItems(items), ElementsAre("CustomControllers"));
   EXPECT_EQ(detail("gone-0"), "") << "it was deleted";
   EXPECT_EQ(detail("own"), "") << "a kind that nobody knows";
-  // A Job that has the name of another pod's ReplicaSet is no pod's controller.
+  // A Job with the same name as another pod's ReplicaSet is not that pod's controller.
   items = Whole();
   items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
   items.push_back(Object("batch/v1", "Job", "web", "shop"));
@@ -2538,7 +2540,7 @@ TEST_F(CompletenessTest, AKindOfWhichAnyPodsControllerIsThereIsNotMissing) {
   EXPECT_EQ(detail("web-0"), "");
 }
 
-// --- several inputs
+// --- Several inputs
 
 TEST_F(CompletenessTest, AnErrorOfOneInputIsNotLostInTheNext) {
   const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", Whole()}};
@@ -2559,9 +2561,9 @@ TEST_F(CompletenessTest, WhatIsWrongWithSeveralInputsNamesNoneOfThem) {
               ::testing::StartsWith("the input has 2 nodes and not a single pod"));
 }
 
-// --- what is handed on, and objects at hand
+// --- What is handed on, and Look()
 
-// Writes down all that it is told, in order.
+// Records all calls, in order.
 class Recorder : public AnyObjectSink {
  public:
   void OnAside(const Aside& aside) override {
@@ -2603,7 +2605,7 @@ TEST_F(CompletenessTest, AllThatIsReadIsHandedOnWithWhatIsSaidAside) {
             "[ 0]Node a;[7 3]ReplicaSet web;[ 0]Namespace shop;ignored Secret;list Pod 0;list  5;");
 }
 
-// The codes and messages of what a watch tells of the objects that `give` hands to it.
+// Codes and messages of the warnings for the objects that `give` passes to the watch.
 template <typename Give>
 std::vector<std::pair<std::string, std::string>> Looked(InputWatch& watch, Give give) {
   ClusterLoader loader;
@@ -2726,7 +2728,7 @@ TEST_F(CompletenessTest, WhatSaysNoTimeOfItsOwnIsOld) {
                              "kube-system/hourly has 0 of 50")));
 }
 
-// --- namespaces where all is assumed to be there
+// --- Namespaces with --assume-complete
 
 TEST_F(CompletenessTest, WhereAllIsThereANamespaceHasItsOwnLabelsAndOthersTheirNamesAlone) {
   Json alone = Pod("shop", "alone", "a");

@@ -66,7 +66,7 @@ std::string TextOf(const std::string& file) {
   return std::move(text).str();
 }
 
-// One list, from which the texts come.
+// The texts must contain every kind of the one list.
 TEST(DumpKindsTest, ReadmeAndDocsNameEveryKind) {
   const std::string readme = TextOf("README.md");
   const std::string input = TextOf("docs/input.md");
@@ -81,8 +81,8 @@ TEST(DumpKindsTest, ReadmeAndDocsNameEveryKind) {
   }
 }
 
-// Symptom: a dump without JobSets said nothing of gangs.  Kinds of files, and those of any group,
-// are no resources that can be listed by name.
+// Symptom: for a dump without JobSets there was no warning about gangs.  Kinds of files, and kinds
+// of any group, are not resources that can be listed by name.
 TEST(DumpKindsTest, KindsThatAnswersNameAreOnTheList) {
   for (const UnevaluatedKind& each : UnevaluatedKinds()) {
     if (each.group == "*" || each.group == "descheduler" ||

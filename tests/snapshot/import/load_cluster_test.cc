@@ -18,7 +18,7 @@ using test::Node;
 using test::Pod;
 using ::testing::ElementsAre;
 
-// What a loader makes of nodes and pods.
+// Loads nodes and pods.
 LoadedCluster Loaded(const std::vector<Node>& nodes, const std::vector<Pod>& pods,
                      LoadOptions options = {}) {
   ClusterLoader loader(options);
@@ -64,7 +64,7 @@ TEST(ClusterLoaderTest, PodsWithoutANodeWaitInTheOrderOfTheInputAndThoseOfUnknow
   EXPECT_EQ(cluster.counts.first_unknown, "default/lost on x");
 }
 
-// A pod without a node, and what its condition PodScheduled says.
+// A pod without a node whose condition PodScheduled says `scheduling`.
 Pod Waiting(std::string_view name, objects::Scheduling scheduling,
             std::string_view scheduler = "default-scheduler") {
   return Pod(name).Phase("Pending").With([&](objects::Pod& pod) {
@@ -116,14 +116,14 @@ TEST(ClusterLoaderTest, RoomIsKeptForPodsThatTheSchedulerFoundNoPlaceFor) {
 
 TEST(ClusterLoaderTest, WhereStatusesWereStrippedRoomIsKept) {
   using enum objects::Scheduling;
-  // No pod has the condition, not even those that run.
+  // No pod has the condition, not even pods that run.
   LoadedCluster cluster =
       Loaded({Node("a")}, {Waiting("w", kUnprocessed), Waiting("g", kNotRecorded)});
   EXPECT_THAT(PendingOf(cluster), ElementsAre("default/w", "default/g"));
   EXPECT_EQ(NoRoomText(cluster.counts), "");
   const auto warnings = [&] {
     cluster.warnings.clear();
-    // The watch saw none of it, so that much else seems to be missing.
+    // The watch did not see the objects, so that many seem to be missing.
     const LoadOptions options = {.allow_incomplete = true};
     EXPECT_TRUE(JudgeInput(InputWatch(), {}, options, cluster).ok());
     std::vector<std::string> of;
@@ -234,11 +234,11 @@ TEST(CheckStrictTest, AnyWarningFailsWhoeverIsStrict) {
   EXPECT_TRUE(CheckStrict(options, two).ok());
   options.strict = true;
   EXPECT_TRUE(CheckStrict(options, {}).ok());
-  // Symptom: --assume-complete was named where it silences nothing.
+  // Symptom: the message named --assume-complete where it has no effect.
   const std::string behind = "; see above";
   EXPECT_EQ(CheckStrict(options, one).message(), "--strict, and 1 warning" + behind);
   EXPECT_EQ(CheckStrict(options, two).message(), "--strict, and 2 warnings" + behind);
-  // One of the plan is no flaw of the input.
+  // A warning about the plan is not a flaw of the input.
   const InputWarning of_plan = {std::string(kMovesToOtherArchitecture), "moves", ""};
   const std::vector<InputWarning> plans = {of_plan};
   EXPECT_TRUE(CheckStrict(options, plans).ok());
@@ -248,11 +248,11 @@ TEST(CheckStrictTest, AnyWarningFailsWhoeverIsStrict) {
   const std::string assume =
       " about the input; with --assume-complete those of what may be missing do not count";
   EXPECT_EQ(CheckStrict(options, missing).message(), "--strict, and 2 warnings" + assume);
-  missing[1] = {"B", "b", "", Lack::kKinds};  // As a daemon's reply has it.
+  missing[1] = {"B", "b", "", Lack::kKinds};  // As in a daemon's reply.
   EXPECT_EQ(CheckStrict(options, missing).message(), "--strict, and 2 warnings" + assume);
 }
 
-// The watch hands on what it is given and judges it.
+// The watch passes on the objects and judges them.
 TEST(JudgeInputTest, TheCountsOfReadingAreKept) {
   InputWatch watch;
   ClusterLoader loader;

@@ -1,4 +1,4 @@
-// What a snapshot weighs, once what made it is gone.
+// How much memory a snapshot needs after its builder is destroyed.
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -13,7 +13,7 @@
 namespace ebb::memory_test {
 namespace {
 
-// Bytes of the heap in use.
+// How many bytes of the heap are in use.
 uint64_t HeapBytes() {
   const struct mallinfo2 info = mallinfo2();
   return info.uordblks + info.hblkhd;

@@ -13,7 +13,7 @@
 namespace ebb::object_content_test {
 namespace {
 
-// Keeps the content of what it is given.
+// Records the content of each object.
 class Contents : public AnyObjectSink {
  public:
   std::vector<uint64_t> all;

@@ -27,11 +27,11 @@ struct Kind {
   std::string name;
   std::string api_version;
   bool namespaced;
-  std::string json_rest = "";   // Members that such an object cannot do without.
-  std::string proto_rest = "";  // The same.
+  std::string json_rest = "";   // Members without which such an object is invalid, in JSON.
+  std::string proto_rest = "";  // The same members in protobuf.
 };
 
-// --- protobuf by hand; the numbers are those that Kubernetes publishes
+// --- Encoding of protobuf; the field numbers are those that Kubernetes publishes
 
 std::string Sub(int number, std::string_view bytes) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} +
@@ -116,7 +116,7 @@ std::vector<std::string> HeldBy(LiveSnapshot& live) {
   return sink.names;
 }
 
-// `bytes` in a buffer that is no larger, and that is overwritten and gone after the call.
+// Passes `bytes` in a buffer of exactly their size, which is overwritten and freed after the call.
 template <typename Call>
 absl::Status WithLostBuffer(std::string_view bytes, Call&& call) {
   auto buffer = std::make_unique<char[]>(bytes.size());
@@ -163,7 +163,7 @@ TEST(ChangeBatchTest, EveryKindThatIsPutIsHeldAndEveryOneThatIsDeletedByNameIsGo
       const std::string held = kind.name + (kind.namespaced ? " shop/x u1" : " x u1");
       EXPECT_THAT(HeldBy(live), ElementsAre("put " + held));
       batch.Clear();
-      // Of another UID: it was made anew since.
+      // Its UID differs: the object was created again.
       batch.Delete(*ChangeBatch::NamesOf(kind.name), namespace_name, "x", "u2");
       batch.Delete(*ChangeBatch::NamesOf(kind.name), namespace_name, "y", uid);
       batch.Delete(*ChangeBatch::NamesOf(kind.name), "other", kind.namespaced ? "x" : "y", uid);
@@ -179,7 +179,7 @@ TEST(ChangeBatchTest, EveryKindThatIsPutIsHeldAndEveryOneThatIsDeletedByNameIsGo
   }
 }
 
-// Symptom: who gave what an object's Marshal() returns was told that it is no object of Kubernetes.
+// Symptom: an object as its Marshal() encodes it was rejected as not being a Kubernetes object.
 TEST(ChangeBatchTest, AnObjectWithoutItsEnvelopeIsToldWhatIsMissing) {
   ChangeBatch batch;
   const std::string bytes = Protobuf(KindNamed("Pod"), "shop", "p", "u");
@@ -189,7 +189,7 @@ TEST(ChangeBatchTest, AnObjectWithoutItsEnvelopeIsToldWhatIsMissing) {
   EXPECT_THAT(Told(batch), IsEmpty());
 }
 
-// Symptom: a watch that told of a node twice, once with a namespace, ended the process.
+// Symptom: a check failed when a watch sent a node twice, once with a namespace.
 TEST(ChangeBatchTest, AKindWithoutNamespacesHasOneObjectOfAName) {
   for (const Kind& kind : Kinds()) {
     if (kind.namespaced) continue;
@@ -240,7 +240,7 @@ TEST(ChangeBatchTest, AKindThatIsSpelledWrongIsRefusedInADeletion) {
                       "de"),
               HasSubstr("is not one of Kubernetes"));
   EXPECT_TRUE(batch.changes().empty());
-  // Kinds that no decision reads are counted, as when they are put.
+  // Kinds that no decision reads are counted, as they are when such objects are put.
   EXPECT_EQ(problem("Deployment"), "");
   EXPECT_EQ(problem("Widget"), "");
   EXPECT_EQ(batch.ignored().at("Deployment"), 1U);
@@ -249,7 +249,7 @@ TEST(ChangeBatchTest, AKindThatIsSpelledWrongIsRefusedInADeletion) {
   EXPECT_EQ(batch.changes().size(), 1U);
 }
 
-// What is wrong with the rest of an object does not keep it from going.
+// An error in another field of an object does not prevent its deletion.
 TEST(ChangeBatchTest, OnlyTheNamesOfWhatGoesMustBeRight) {
   const std::pair<std::string, std::string> cases[] = {
       {R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":5}})",
@@ -308,7 +308,7 @@ TEST(ChangeBatchTest, AnObjectThatIsRefusedLeavesTheBatchAsItWas) {
       refuse(batch.PutProtobuf(bytes), is_protobuf);
       refuse(batch.DeleteProtobuf(bytes), is_protobuf);
     }
-    // Later ones work, and nothing of what was refused is in them.
+    // Later calls work, and the batch contains nothing of rejected objects.
     EXPECT_TRUE(batch.DeleteProtobuf(Protobuf(pod, "shop", "after", "u")).ok());
     EXPECT_TRUE(batch.PutJson(Json(KindNamed("Node"), "", "n", "u")).ok());
     EXPECT_THAT(Told(batch),
@@ -369,17 +369,17 @@ TEST(ChangeBatchTest, ObjectsOfOtherKindsAreCountedAndNoChange) {
   EXPECT_TRUE(batch.PutProtobuf(Protobuf(deployment, "shop", "d", "u")).ok());
   EXPECT_TRUE(batch.PutJson(Json(custom, "shop", "c", "u")).ok());
   EXPECT_TRUE(batch.PutJson(Json(KindNamed("Pod"), "shop", "p", "u")).ok());
-  // What is passed over takes nothing from the change before it.
+  // An ignored object does not affect the change before it.
   EXPECT_TRUE(batch.DeleteJson(Json(deployment, "shop", "d", "u")).ok());
   EXPECT_THAT(Told(batch), ElementsAre("put Pod shop/p u"));
   EXPECT_THAT(batch.ignored(), ElementsAre(Pair("Deployment", 4), Pair("PodList", 1)));
-  // They are those since the batch was made.
+  // Clear() does not reset these counts.
   batch.Clear();
   EXPECT_TRUE(batch.PutJson(Json(deployment, "shop", "d", "u")).ok());
   EXPECT_THAT(batch.ignored(), ElementsAre(Pair("Deployment", 5), Pair("PodList", 1)));
 }
 
-// Kinds come from outside, and what is kept of them must not grow without end.
+// Kinds come from outside, so the memory for counting them must be limited.
 TEST(ChangeBatchTest, KindsThatAreCountedAreBoundInLengthAndNumber) {
   ChangeBatch batch;
   const auto ignore = [&batch](const std::string& kind) {
@@ -416,7 +416,7 @@ TEST(ChangeBatchTest, AClearedBatchHoldsOnlyWhatComesAfterwards) {
   }
 }
 
-// Many objects in one batch: what was put first stays where it is.
+// In a batch with many objects, references to earlier objects stay valid.
 TEST(ChangeBatchTest, ManyChangesAreHeldInTheirOrder) {
   ChangeBatch batch;
   std::vector<std::string> want;

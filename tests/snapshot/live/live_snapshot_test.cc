@@ -49,7 +49,7 @@ TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
   test::LiveTwin twin(seed, test::LiveTwin::Uids::kAsGiven, {.match_os = true});
   test::Dice dice(seed + 1);
   const LiveSnapshot& live = twin.live();
-  int in_place = 0;  // Comparisons of a snapshot that changes were carried out in.
+  int in_place = 0;  // How many comparisons had no rebuild before them.
   uint64_t rebuilds = 0;
   for (int step = 0; step < kSteps; ++step) {
     twin.Step();
@@ -59,7 +59,7 @@ TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
     rebuilds = live.counts().AllRebuilds();
   }
   EXPECT_GT(in_place, kSteps / 50);
-  // The other causes need more shapes, nodes, budgets or larger amounts.
+  // Other causes need more shapes, nodes or budgets, or larger amounts.
   for (const RebuildCause cause : {RebuildCause::kFirst, RebuildCause::kNode, RebuildCause::kShape,
                                    RebuildCause::kNamespace}) {
     EXPECT_GT(live.counts().rebuilds[static_cast<size_t>(cause)], 0U) << ToString(cause);
@@ -81,7 +81,7 @@ TEST(LiveSnapshotTest, IsTheSameWithOtherSymbols) {
   EXPECT_GT(twin.live().counts().renewals, 0U);
 }
 
-// What a cluster exports, as text.
+// The objects that a cluster exports, as text.
 std::string Exported(LiveSnapshot& live) {
   class PackingSink : public AnyObjectSink {
    public:
@@ -97,8 +97,8 @@ std::string Exported(LiveSnapshot& live) {
   return sink.text;
 }
 
-// Symptom: the pods of a node that came back stood in another order where the cluster was asked
-// while the node was away, so that two clusters which took the same changes planned differently.
+// Symptom: if the cluster was read while a node was away, the node's pods were in another order
+// after it came back, so that two clusters with the same changes gave different plans.
 TEST(LiveSnapshotTest, WhatItIsDependsOnTheChangesAloneAndNotOnWhenItIsAsked) {
   constexpr int kHistories = kSteps / 10;
   const uint64_t seed = test::RandomSeed();
@@ -134,8 +134,8 @@ TEST(LiveSnapshotTest, WhatItIsDependsOnTheChangesAloneAndNotOnWhenItIsAsked) {
   EXPECT_GT(rebuilds, uint64_t{kHistories});
 }
 
-// A planner whose cluster changes under it remembers what one remembers that is given a
-// snapshot built anew each time.
+// A planner whose cluster changes must remember the same as a planner that gets a newly built
+// snapshot each time.
 TEST(LiveSnapshotTest, PlannersRememberAsOverSnapshotsBuiltAnew) {
   const uint64_t seed = test::RandomSeed();
   test::LiveTwin twin(seed, test::LiveTwin::Uids::kUnique);
@@ -149,7 +149,7 @@ TEST(LiveSnapshotTest, PlannersRememberAsOverSnapshotsBuiltAnew) {
   size_t moves = 0;
   for (int step = 0; step < kSteps; ++step) {
     twin.Step();
-    // Also of pods and nodes that went since its last pass, whose ids others may have.
+    // This includes deleted pods and nodes, whose ids may have been reused since the last pass.
     ASSERT_TRUE(planner.Save() == other.Save()) << "before step " << step;
     if (!dice.Percent(50)) continue;
     SnapshotBuilder builder(live.symbols());
@@ -163,7 +163,7 @@ TEST(LiveSnapshotTest, PlannersRememberAsOverSnapshotsBuiltAnew) {
       std::vector<NodeId> candidates;
       snapshot.alive().ForEach([&](NodeId node) { candidates.push_back(node); });
       PassInput input;
-      // A node that cannot go is judged again after two passes, about.
+      // A node that was found unremovable is judged again after about two passes.
       input.now_s = 1'000'000 + int64_t{150} * step;
       input.candidates = candidates;
       const absl::StatusOr<Plan> made = with.Pass(snapshot, groups, input);
@@ -177,7 +177,7 @@ TEST(LiveSnapshotTest, PlannersRememberAsOverSnapshotsBuiltAnew) {
   EXPECT_GT(moves, size_t{kSteps} / 100);
 }
 
-// Readers in other threads plan on versions of their own while changes go on.
+// Readers in other threads plan on their own versions while the cluster changes.
 TEST(LiveSnapshotTest, BranchesStayAsTheyAreWhileChangesGoOn) {
   constexpr int kBranches = kSteps / 50;
   constexpr size_t kReaders = 3;
@@ -210,7 +210,8 @@ TEST(LiveSnapshotTest, BranchesStayAsTheyAreWhileChangesGoOn) {
   EXPECT_GT(shared, 0);
 }
 
-// A planner in another thread, over branches, remembers as one over snapshots built anew does.
+// A planner in another thread that works on branches must remember the same as one that works on
+// newly built snapshots.
 TEST(LiveSnapshotTest, PlannersRememberFromBranchToBranch) {
   test::LiveTwin twin(test::RandomSeed(), test::LiveTwin::Uids::kUnique);
   LiveSnapshot& live = twin.live();
@@ -233,7 +234,7 @@ TEST(LiveSnapshotTest, PlannersRememberFromBranchToBranch) {
     text = test::Removals(snapshot, *made) + " | " + test::Kept(snapshot, *made);
   };
   for (int step = 0; step < kSteps / 5; ++step) {
-    twin.Step();  // While the last plan may still be made.
+    twin.Step();  // The plan of the last step may still be running.
     if (reader.joinable()) {
       reader.join();
       ASSERT_EQ(got, want) << "at step " << step;
@@ -264,7 +265,7 @@ class LiveTest : public ::testing::Test {
     const Change change{.type = Change::Type::kDelete, .object = object};
     ASSERT_TRUE(live_.Take({&change, 1}).ok());
   }
-  // Names of the pods on the node; "-" where there is no such node.
+  // Names of the pods on the node; "-" if there is no such node.
   std::vector<std::string> On(std::string_view name) {
     ClusterSnapshot& snapshot = live_.Snapshot();
     const absl::StatusOr<NodeId> node = snapshot.catalog().FindNode(name);
@@ -293,13 +294,13 @@ TEST_F(LiveTest, APodMayComeBeforeItsNode) {
   EXPECT_EQ(live_.PodsOnUnknownNodes(), 1U);
 }
 
-// The pods of a node stand in the order in which they came to it, whatever happens meanwhile, and
-// whether or not anybody asks.
+// The pods of a node are in the order in which they were placed on it, whatever happens meanwhile
+// and whether or not the cluster is read in between.
 TEST_F(LiveTest, PodsOfANodeStandInTheOrderInWhichTheyCameToIt) {
   objects::DeviceClass device_class;
   device_class.meta.name = "gpu";
   objects::StorageObject storage = device_class;
-  // Whether it is asked after each change, and whether all is to be built anew at some of them.
+  // Bit 0 of `way`: the cluster is read after each change.  Bit 1: each put makes a rebuild due.
   for (const int way : {0, 1, 2, 3}) {
     SCOPED_TRACE(way);
     LiveSnapshot& live = live_;
@@ -320,13 +321,13 @@ TEST_F(LiveTest, PodsOfANodeStandInTheOrderInWhichTheyCameToIt) {
       const Pod pod = Pod(name).On("a");
       put(&pod.raw);
     }
-    // One goes: those behind it move up.
+    // When a pod is deleted, the pods after it move up.
     const Pod first = Pod("p0").On("a");
     Delete(&first.raw);
     if ((way & 1) != 0) {
       EXPECT_THAT(On("a"), ElementsAre("p1", "p2", "p3", "p4"));
     }
-    // The node goes and comes back; meanwhile a pod goes and one changes.
+    // The node is deleted and created again; meanwhile a pod is deleted and another one changes.
     Delete(&a_.raw);
     if ((way & 1) != 0) {
       EXPECT_THAT(On("a"), ElementsAre("-"));
@@ -339,7 +340,7 @@ TEST_F(LiveTest, PodsOfANodeStandInTheOrderInWhichTheyCameToIt) {
     if ((way & 1) != 0) {
       EXPECT_THAT(On("a"), ElementsAre("p1", "p2", "p4"));
     }
-    // One that moves is the last, though it came before the others.
+    // A pod that moves to the node becomes the last one, even if it was created before the others.
     const Pod moved = Pod("early").On("a");
     put(&moved.raw);
     const Pod again = Pod("p1").On("a").Label("new", "yes");
@@ -352,8 +353,8 @@ TEST_F(LiveTest, PodsOfANodeStandInTheOrderInWhichTheyCameToIt) {
   }
 }
 
-// Symptom: a pod that changed while all was to be built anew became the last of its node, so that
-// another plan was made than of a dump.
+// Symptom: a pod that changed before a rebuild became the last of its node, so that the plan
+// differed from that of a dump.
 TEST_F(LiveTest, APodThatChangesKeepsItsPlaceAlsoWhereAllIsBuiltAnew) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   ASSERT_TRUE(Put(&b_.raw).ok());
@@ -382,7 +383,7 @@ TEST_F(LiveTest, APodThatChangesKeepsItsPlaceAlsoWhereAllIsBuiltAnew) {
   EXPECT_EQ(live_.counts().AllRebuilds(), before + 1);
   EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
 
-  // Whatever the cause is: here shapes that no pod has any more.
+  // The cause of the rebuild does not matter; here it is shapes without pods.
   for (int64_t cpu = 1; cpu < 500; ++cpu) {
     const Pod first = Pod("p0").On("a").Cpu(cpu);
     ASSERT_TRUE(Put(&first.raw).ok());
@@ -398,7 +399,7 @@ TEST_F(LiveTest, ShapesThatNoPodHasAreBoundedAlsoWhileNobodyReads) {
   objects::DeviceClass device_class;
   device_class.meta.name = "gpu";
   const objects::StorageObject storage = device_class;
-  ASSERT_TRUE(Put(&storage).ok());  // From now on all is to be built anew.
+  ASSERT_TRUE(Put(&storage).ok());  // From here on a rebuild is due.
   const uint64_t before = live_.counts().AllRebuilds();
   int64_t cpu = 0;
   const auto change_pod = [&](int64_t times) {
@@ -424,7 +425,7 @@ TEST_F(LiveTest, WhatANormalDayBringsBuildsNothingAnew) {
   (void)live_.Snapshot();
   const uint64_t before = live_.counts().AllRebuilds();
 
-  // Pods come, move, go; those of a rollout have labels that none had before.
+  // Pods are created, move and are deleted; pods of a rollout have new labels.
   const Pod second = Pod("web-1").On("b").Label("app", "web").Label("pod-template-hash", "2");
   ASSERT_TRUE(Put(&second.raw).ok());
   const Pod moved = Pod("web-0").On("b").Label("app", "web");
@@ -432,7 +433,7 @@ TEST_F(LiveTest, WhatANormalDayBringsBuildsNothingAnew) {
   EXPECT_THAT(On("b"), ElementsAre("web-1", "web-0"));
   Delete(&second.raw);
   EXPECT_THAT(On("b"), ElementsAre("web-0"));
-  // A node is cordoned and grows, a budget allows more, a controller has other replicas.
+  // A node is cordoned and grows, a budget allows more, a controller has a new number of replicas.
   Node cordoned = Node("a").Label("zone", "x").Cpu(8000);
   cordoned.raw.unschedulable = true;
   ASSERT_TRUE(Put(&cordoned.raw).ok());
@@ -487,13 +488,13 @@ TEST_F(LiveTest, NodesComeGoAndChangeLabelsInPlace) {
   };
   EXPECT_EQ(count("z"), 1U);
   EXPECT_EQ(live_.Snapshot().topology().Domains(catalog, table), 3U);
-  // Its pods follow it into another zone.
+  // When a node changes its zone, its pods are counted in the new zone.
   const Node moved = Node("c").Label("zone", "x");
   ASSERT_TRUE(Put(&moved.raw).ok());
   EXPECT_EQ(count("x"), 2U);
   EXPECT_EQ(count("z"), 0U);
   EXPECT_EQ(live_.Snapshot().topology().Domains(catalog, table), 2U);
-  // It goes, and its pods wait for it.
+  // When the node is deleted, its pods wait for it.
   Delete(&moved.raw);
   EXPECT_THAT(On("c"), ElementsAre("-"));
   EXPECT_EQ(count("x"), 1U);
@@ -506,7 +507,7 @@ TEST_F(LiveTest, NodesComeGoAndChangeLabelsInPlace) {
   EXPECT_EQ(live_.counts().AllRebuilds(), before);
 }
 
-// Counts of 8 domains lie elsewhere than those of more (topology_counts.h).
+// The counts of up to 8 domains are stored in another way than those of more (topology_counts.h).
 TEST_F(LiveTest, CountsGoOnHoweverManyZonesCome) {
   constexpr uint32_t kZones = 40;
   (void)live_.Snapshot();
@@ -549,7 +550,7 @@ TEST_F(LiveTest, PodsMayAskForWhatNobodyAskedForBefore) {
   EXPECT_EQ(live_.Snapshot().topology().Total(TableId{0}), 0U);
 }
 
-// Else the catalog would be copied at the next change, for a reader who is gone.
+// Otherwise the next change would copy the catalog for a reader that no longer exists.
 TEST_F(LiveTest, ABranchThatIsAssignedToLeavesWhatItRead) {
   const Pod pod = Pod("p").On("a");
   ASSERT_TRUE(Put(&a_.raw).ok());
@@ -591,7 +592,7 @@ TEST_F(LiveTest, BudgetsComeAndGoInPlace) {
   EXPECT_EQ(live_.counts().AllRebuilds(), before);
 }
 
-// As many budgets and kinds of pods as large clusters have, of which hardly any belong together.
+// As many budgets and kinds of pods as in large clusters; hardly any of them match each other.
 TEST_F(LiveTest, ABudgetAndAShapeComeAndChangeInPlaceHoweverManyThereAre) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   for (int i = 0; i < 1'100; ++i) {
@@ -621,7 +622,7 @@ TEST_F(LiveTest, ABudgetAndAShapeComeAndChangeInPlaceHoweverManyThereAre) {
   EXPECT_EQ(shapes_with_both, 2U);
 }
 
-// What one budget says for answers alone comes with it.
+// A budget's fields that only answers show must be up to date too.
 TEST_F(LiveTest, ABudgetThatChangesSaysWhatItSaysNow) {
   Budget budget = Budget("web").Matching("app", "web").Allows(1);
   ASSERT_TRUE(Put(&budget.raw).ok());
@@ -736,15 +737,15 @@ TEST_F(LiveTest, WhatIsOlderOrHeldAlreadyIsCountedAndPassedOver) {
   ASSERT_TRUE(Put(&a_.raw, "12").ok());
   EXPECT_EQ(live_.counts().unchanged, 2U);
   EXPECT_EQ(live_.counts().put, 3U);
-  // The version counts that came last, though it changed nothing.
+  // The version of the last put counts, even if that put changed nothing.
   ASSERT_TRUE(Put(&on_a.raw, "20").ok());
   EXPECT_THAT(On("b"), ElementsAre("web"));
-  // Without a version an object is taken as it comes.
+  // An object without a version is accepted without a check.
   ASSERT_TRUE(Put(&on_a.raw).ok());
   EXPECT_THAT(On("a"), ElementsAre("web"));
 }
 
-// As after etcd was restored from a backup: versions begin again.
+// As after etcd was restored from a backup: versions are lower than before.
 TEST_F(LiveTest, AListIsTakenHoweverOldItsObjectsAre) {
   ASSERT_TRUE(Put(&a_.raw, "10").ok());
   ASSERT_TRUE(Put(&b_.raw, "11").ok());
@@ -759,7 +760,7 @@ TEST_F(LiveTest, AListIsTakenHoweverOldItsObjectsAre) {
   EXPECT_THAT(On("a"), ElementsAre("web"));
   EXPECT_EQ(live_.Snapshot().Allocatable(kCpu, test::NodeNamed(live_.Snapshot(), "a")), 64000);
   EXPECT_EQ(live_.counts().older, 0U);
-  // From here on the list's versions count.
+  // From here on the versions of the list count.
   ASSERT_TRUE(Put(&on_b.raw, "5").ok());
   EXPECT_THAT(On("b"), ElementsAre("web"));
 }
@@ -772,7 +773,7 @@ TEST_F(LiveTest, ADeletionOfWhatIsNotThereIsCounted) {
   EXPECT_EQ(live_.counts().unknown_deletes, 1U);
   ASSERT_TRUE(Put(&web.raw).ok());
   Pod other = web;
-  other.raw.meta.uid = "two";  // It was deleted before the one that is there was made.
+  other.raw.meta.uid = "two";  // A pod of that name that was deleted before this one was created.
   Delete(&other.raw);
   EXPECT_EQ(live_.counts().unknown_deletes, 2U);
   EXPECT_THAT(On("a"), ElementsAre("web"));
@@ -800,7 +801,7 @@ TEST_F(LiveTest, ALateDeletionIsTakenWhereItNamesTheUid) {
         .type = Change::Type::kDelete, .object = object, .resource_version = version};
     ASSERT_TRUE(live_.Take({&change, 1}).ok());
   };
-  // One without a UID may be that of a pod that had the name before.
+  // A deletion without a UID may refer to an earlier pod of that name.
   Pod unnamed = web;
   unnamed.raw.meta.uid = "";
   remove(&unnamed.raw, "19");
@@ -809,7 +810,7 @@ TEST_F(LiveTest, ALateDeletionIsTakenWhereItNamesTheUid) {
   remove(&node.raw, "9");
   EXPECT_EQ(live_.counts().older, 2U);
   EXPECT_THAT(On("a"), ElementsAre("web"));
-  // No pod of that UID ever comes back.
+  // A deletion with the UID is final: no pod with that UID is ever created again.
   remove(&web.raw, "19");
   EXPECT_TRUE(On("a").empty());
   EXPECT_EQ(live_.counts().deleted, 1U);
@@ -868,7 +869,7 @@ TEST_F(LiveTest, PutsOfOnePodDoNotGrowAnything) {
 
 TEST_F(LiveTest, NamesOfPodsThatGoAreGivenBack) {
   ASSERT_TRUE(Put(&a_.raw).ok());
-  Planner planner{PlannerOptions()};  // It follows who went.
+  Planner planner{PlannerOptions()};  // It follows which pods were deleted.
   size_t texts = 0;
   for (int i = 0; i < 20'000; ++i) {
     const std::string name = "web-" + std::to_string(i);
@@ -888,7 +889,7 @@ TEST_F(LiveTest, NamesOfPodsThatGoAreGivenBack) {
   EXPECT_LT(texts, 3'000U);
 }
 
-// Nobody plans meanwhile, so that nothing but the changes themselves can give anything back.
+// No plan is made meanwhile, so that only the changes themselves can free memory.
 TEST(LiveSnapshotTest, PodsWithLabelsOfTheirOwnLeaveNothingBehind) {
 #ifdef NDEBUG
   constexpr int kPuts = 300'000;
@@ -962,8 +963,8 @@ TEST_F(LiveTest, ShapesWithoutPodsAreDroppedWhenTheyAreMost) {
   EXPECT_THAT(On("a"), ElementsAre("web"));
 }
 
-// Pods that keep apart from each other are counted by one table, until one comes that they
-// keep away and that does not keep them away.
+// Pods with anti-affinity to each other share one table.  Another table is needed once a pod comes
+// that they repel and that does not repel them.
 TEST_F(LiveTest, APodThatIsKeptAwayAndKeepsNobodyAwayIsCountedApart) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   ASSERT_TRUE(Put(&b_.raw).ok());
@@ -995,7 +996,7 @@ TEST_F(LiveTest, APodThatIsKeptAwayAndKeepsNobodyAwayIsCountedApart) {
   EXPECT_EQ(live_.counts().AllRebuilds(), before + 1);
 }
 
-// Pods are counted by node where each node has a value of its own.
+// Pods are counted per node as long as each node has its own value of the topology key.
 TEST_F(LiveTest, TwoNodesMayComeToShareADomain) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   ASSERT_TRUE(Put(&b_.raw).ok());
@@ -1061,11 +1062,11 @@ TEST(VersionTest, OnlyANumberIsAVersion) {
   EXPECT_FALSE(IsLateDelete("", 0, 5));
 }
 
-// What it is handed, a line each: pods with all that names them, controllers as ready as told.
+// Records one line per object: pods with all identifying fields, controllers with their ready pods.
 class LineSink final : public AnyObjectSink {
  public:
   std::vector<std::string> lines;
-  absl::Status error;  // In place of taking anything.
+  absl::Status error;  // If not OK, every object is rejected with it.
 
   void OnAside(const Aside& aside) override { ready_ = aside.pods_ready; }
   static std::string LineOf(const objects::Pod& pod) {
@@ -1128,7 +1129,7 @@ TEST_F(LiveTest, PodsThatAreLeftOutAreCountedByWhyAndExportedByThemselves) {
   refuses.error = absl::CancelledError("enough");
   EXPECT_EQ(live_.ExportLeftOut(refuses), refuses.error);
 
-  // What an expendable pod is now counts, not what it was.
+  // Of an expendable pod only the newest version counts.
   ASSERT_TRUE(Put(&cheap.raw).ok());
   EXPECT_EQ(live_.counts().unchanged, 1U);
   cheap.Priority(-30);
@@ -1139,7 +1140,7 @@ TEST_F(LiveTest, PodsThatAreLeftOutAreCountedByWhyAndExportedByThemselves) {
   EXPECT_THAT(
       exported(),
       ElementsAre(of_done, "default/cheap uid= phase=Running on=a to= created=6 priority=-30"));
-  // One that is expendable no more is in the snapshot, and one that came back is too.
+  // A pod that is no longer expendable is in the snapshot, and so is a pod that runs again.
   cheap.Priority(-10);
   done.Phase("Running");
   ASSERT_TRUE(Put(&cheap.raw).ok());
@@ -1269,7 +1270,7 @@ TEST_F(LiveTest, PodsThatWaitAreToldInTheOrderInWhichTheyCame) {
   ASSERT_TRUE(live_.Export(sink).ok());
   EXPECT_THAT(sink.lines,
               ::testing::Contains("default/nominated uid= phase=Running on= to=n2 created=0"));
-  // Bound where it was nominated to, it waits for that node as others do.
+  // Once it is bound to the node to which it was nominated, it waits for that node like others.
   Pod bound = nominated;
   bound.raw.node_name = "n2";
   bound.raw.nominated_node_name = "n2";
@@ -1315,12 +1316,12 @@ TEST_F(LiveTest, TheNewestTimeIsFoundAgainWhereItsCarrierWent) {
   put("q", 200);
   put("r", 100);
   EXPECT_EQ(live_.NewestTime(), 200);
-  remove("p");  // It was not the newest.
+  remove("p");  // Another pod is newer.
   EXPECT_EQ(live_.NewestTime(), 200);
   remove("q");
   EXPECT_EQ(live_.NewestTime(), 100);
   remove("r");
-  put("s", 500);  // Before anybody asked.
+  put("s", 500);  // Before NewestTime() is called again.
   EXPECT_EQ(live_.NewestTime(), 500);
   put("s", 40);
   put("t", 30);
@@ -1418,7 +1419,7 @@ TEST_F(LiveTest, BudgetsOfOneNameInTwoNamespacesAreTwo) {
   EXPECT_THAT(allowed(), ElementsAre(1, 3));
 }
 
-// A pod that keeps away from pods of namespaces with a label, of which none was told.
+// Tests a pod with anti-affinity to pods of namespaces with a label, if no Namespace was put.
 TEST_F(LiveTest, WhatIsTakenOfNamespacesThatAreNotThereIsAsTheOptionsSay) {
   using enum LiveSnapshot::Options::UnknownNamespaces;
   const Pod web = Pod("web").In("shop").On("a").Label("app", "web");
@@ -1478,13 +1479,13 @@ TEST_F(LiveTest, PodsWhosePlaceHangsOnAnUnknownNamespaceSayWhich) {
   EXPECT_EQ(why("default", "other"), "") << "of another name";
 }
 
-// --- What comes back, and what is told of it ------------------------------------------------
+// --- What changes report --------------------------------------------------------------------
 
 TEST_F(LiveTest, EveryChangeMakesAnotherStateAndWhatChangesNothingMakesNone) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   uint64_t state = live_.Snapshot().StateId();
   uint64_t revision = live_.Snapshot().catalog().revision();
-  // Whether the state is another, and whether what the catalog says is.
+  // Whether the state changed, and whether the catalog's revision did.
   const auto changed = [&] {
     ClusterSnapshot& now = live_.Snapshot();
     const std::pair told(now.StateId() != state, now.catalog().revision() != revision);
@@ -1504,7 +1505,7 @@ TEST_F(LiveTest, EveryChangeMakesAnotherStateAndWhatChangesNothingMakesNone) {
   const Told nothing(false, false);
   const Told pods(true, false);
   const Told all(true, true);
-  // Pods that wait, which are on no node's list.
+  // A pod that waits is on no node's list.
   const Pod waits = Pod("waits");
   const Pod later = Pod("waits").CreatedAt(5);
   EXPECT_EQ(put(&waits.raw), pods);
@@ -1683,7 +1684,7 @@ TEST_F(LiveTest, ALogOfNodesForgetsItsOlderHalfAtAThousandChangesMoreThanThereWe
   EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
 }
 
-// --- When all is built anew -----------------------------------------------------------------
+// --- When everything is rebuilt -------------------------------------------------------------
 
 TEST_F(LiveTest, IdsOfNodesThatWentAreGivenBackWhereTheyAreMost) {
   ASSERT_TRUE(Put(&a_.raw).ok());
@@ -1699,14 +1700,14 @@ TEST_F(LiveTest, IdsOfNodesThatWentAreGivenBackWhereTheyAreMost) {
   const auto rebuilds = [this] {
     return live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kGoneNodes)];
   };
-  // 130 of 131 ids is the first number above 64 and half of them.
+  // 130 of 131 ids are unused: the first number that exceeds 64 plus half of the ids.
   come_and_go(129);
   EXPECT_EQ(rebuilds(), 0U);
   EXPECT_EQ(live_.Snapshot().catalog().nodes(), 130U);
   come_and_go(1);
   EXPECT_EQ(rebuilds(), 1U);
   EXPECT_EQ(live_.Snapshot().catalog().nodes(), 1U);
-  // They are counted from there on.
+  // After a rebuild the count starts again.
   come_and_go(129);
   EXPECT_EQ(rebuilds(), 1U);
   come_and_go(1);
@@ -1719,7 +1720,7 @@ TEST_F(LiveTest, ShapesOfNodesAreGivenBackWhereTheyAreManyMoreThanNodes) {
     ASSERT_TRUE(Put(&node.raw).ok());
     (void)live_.Snapshot();
   };
-  // 64 and twice the ids of nodes.
+  // The limit is 64 plus twice the number of node ids.
   for (int i = 1; i <= 66; ++i) put(i);
   EXPECT_EQ(live_.Snapshot().catalog().node_shapes(), 66U);
   EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
@@ -1748,7 +1749,8 @@ TEST_F(LiveTest, WhatNobodyAsksForIsBuiltAnewWhereItsShapesAreTooMany) {
     const Pod pod = Pod("web").Priority(priority);
     ASSERT_TRUE(Put(&pod.raw).ok());
   };
-  // Of 8,195 shapes 8,194 have no pods: the first number above 4,096 and half of them.
+  // 8,194 of 8,195 shapes have no pods: the first number that exceeds 4,096 plus half of the
+  // shapes.
   for (int64_t i = 0; i <= 8193; ++i) put(i);
   EXPECT_EQ(live_.counts().AllRebuilds(), 0U);
   put(8194);
@@ -1770,7 +1772,7 @@ TEST_F(LiveTest, TextsAreRenewedAtTheFirstThatIsTooMany) {
   put("first");
   (void)live.Snapshot();
   const std::shared_ptr<Symbols> symbols = live.symbols();
-  const size_t most = kTexts + 2 * symbols->kept() + 1;  // And one pod.
+  const size_t most = kTexts + 2 * symbols->kept() + 1;  // Plus one for the pod.
   for (int i = 0; symbols->kept() < most; ++i) {
     ASSERT_LT(i, 120);
     put("hash-" + std::to_string(i));
@@ -1810,7 +1812,7 @@ TEST_F(LiveTest, BeyondTheResourcesThatAreHeldEveryNodeBuildsAnew) {
   ASSERT_TRUE(Put(&c.raw).ok());
   EXPECT_EQ(rebuilds(RebuildCause::kAmounts), 1U);
   EXPECT_EQ(resources(), kFixedResources) << "no pod asks for them";
-  // What was dropped is not known any more.
+  // Resources that were dropped are no longer known, so the next node causes another rebuild.
   const Node grown = Node("a").Label("zone", "x").Cpu(5000);
   ASSERT_TRUE(Put(&grown.raw).ok());
   EXPECT_EQ(rebuilds(RebuildCause::kAmounts), 2U);
@@ -1820,7 +1822,7 @@ TEST_F(LiveTest, BeyondTheResourcesThatAreHeldEveryNodeBuildsAnew) {
   Delete(&c.raw);
   EXPECT_EQ(rebuilds(RebuildCause::kAmounts), 3U);
   EXPECT_EQ(resources(), 256U);
-  // From here on there are no more than are held.
+  // From here on all resources fit.
   ASSERT_TRUE(Put(&a_.raw).ok());
   EXPECT_EQ(rebuilds(RebuildCause::kAmounts), 3U);
   EXPECT_EQ(live_.Snapshot().Free(kCpu, test::NodeNamed(live_.Snapshot(), "a")), 3900);
@@ -1852,7 +1854,7 @@ TEST_F(LiveTest, ChargesAreBoundedWhileTheyAreMoreThanCanBeAddedUp) {
   Delete(&small.raw);
   EXPECT_EQ(rebuilds(), 2U);
   EXPECT_EQ(free(), 4000 - kChargedMax);
-  // What they are charged is counted anew.
+  // After the rebuild the pods' charges are up to date.
   Delete(&second.raw);
   EXPECT_EQ(free(), 4000 - kHalf);
   ASSERT_TRUE(Put(&second.raw).ok());
@@ -1898,7 +1900,7 @@ TEST_F(LiveTest, ANamespaceBuildsAnewWhereItsLabelsAreAskedForAndAreOthers) {
     return live_.Snapshot().catalog().shape_of(live_.FindPod("shop", "web")).not_understood;
   };
   EXPECT_NE(why(), "");
-  // Who asked goes, and with it what kept the other where it is.
+  // When the pod with the selector is deleted, the other pod is no longer kept on its node.
   Delete(&asks.raw);
   EXPECT_EQ(rebuilds(), 3U);
   EXPECT_EQ(why(), "");
@@ -1906,7 +1908,7 @@ TEST_F(LiveTest, ANamespaceBuildsAnewWhereItsLabelsAreAskedForAndAreOthers) {
   EXPECT_EQ(rebuilds(), 3U) << "nobody asks";
 }
 
-// 520 terms of 520 keys are more than are followed (topology_tables.cc).
+// 520 terms with 520 keys exceed the limit up to which tables are made (topology_tables.cc).
 TEST_F(LiveTest, WhereTablesAreLeftOutEveryNewShapeAndNodeBuildsAnew) {
   Node all("all");
   Pod near = Pod("near").On("all");
@@ -1931,7 +1933,7 @@ TEST_F(LiveTest, WhereTablesAreLeftOutEveryNewShapeAndNodeBuildsAnew) {
   const Pod other = Pod("other").On("all").Cpu(1);
   ASSERT_TRUE(Put(&other.raw).ok());
   EXPECT_EQ(rebuilds(RebuildCause::kShape), 2U);
-  // The pod that asked for so much is gone since.
+  // The pod with the many terms was deleted before the last rebuild.
   ASSERT_TRUE(Put(&b_.raw).ok());
   EXPECT_EQ(live_.Snapshot().nodes(), 3U);
   EXPECT_EQ(live_.counts().AllRebuilds(), 4U);
@@ -2060,9 +2062,9 @@ TEST_F(LiveTest, TheNewestTimeGoesWithAnObjectThatIsDeleted) {
   EXPECT_EQ(live_.NewestTime(), 0);
 }
 
-// --- Giving objects -------------------------------------------------------------------------
+// --- Exporting objects ----------------------------------------------------------------------
 
-// Refuses one object, and takes all others.
+// Rejects one object, and accepts all others.
 class RefusingSink final : public AnyObjectSink {
  public:
   explicit RefusingSink(size_t refused) : refused_(refused) {}
@@ -2108,7 +2110,7 @@ TEST_F(LiveTest, ObjectsAreExportedKindByKindAndNoneBehindOneThatIsRefused) {
     RefusingSink refuses(n);
     EXPECT_EQ(live_.Export(refuses), absl::CancelledError("enough")) << n;
     EXPECT_EQ(refuses.given, n + 1);
-    if (n >= 8) continue;  // Pods come another way.
+    if (n >= 8) continue;  // ExportAlike() does not pass pods to the sink.
     RefusingSink again(n);
     EXPECT_EQ(live_.ExportAlike(again, count), absl::CancelledError("enough")) << n;
     EXPECT_EQ(again.given, n + 1);
@@ -2179,7 +2181,7 @@ TEST_F(LiveTest, ACatalogIsCopiedOnceAndOnlyWhileSomebodyReadsIt) {
   EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
 }
 
-// What a pod takes is not summed where one came of late that says the same.
+// The sums of a recent pod are reused only for a pod with exactly the same amounts.
 TEST(LiveSnapshotTest, PodsAreAlikeOnlyWhereAllTheirAmountsAre) {
   using P = objects::Pod;
   const auto status = [](P& p) {
@@ -2269,7 +2271,7 @@ TEST(LiveSnapshotTest, PodsAreAlikeOnlyWhereAllTheirAmountsAre) {
 
 class LiveOsTest : public LiveTest {
  protected:
-  // The operating system that the pod was made for, "" if that is not known.
+  // The operating system that the pod needs; "" if it is not known.
   std::string OsOf(std::string_view pod) {
     ClusterSnapshot& snapshot = live_.Snapshot();
     const Catalog& catalog = snapshot.catalog();
@@ -2327,7 +2329,7 @@ TEST_F(LiveTest, TheNewestKubeletThatIsThereSaysByWhichRulesPodsArePlaced) {
   EXPECT_EQ(version(), KubernetesVersion::k137);
   ASSERT_TRUE(Put(&old.raw).ok());
   EXPECT_EQ(version(), KubernetesVersion::k136);
-  // An API server's version decides, whatever kubelets come and go.
+  // The API server's version takes precedence over those of kubelets.
   live_.SetVersion(KubernetesVersion::k137);
   EXPECT_EQ(version(), KubernetesVersion::k137);
   live_.SetVersion(KubernetesVersion::k136);

@@ -23,7 +23,7 @@
 namespace ebb::samples::generate_test {
 namespace {
 
-// FNV-1a: a figure that any platform can be held to.
+// FNV-1a: the same number on every platform.
 uint64_t Digest(const std::vector<std::string>& lines) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const std::string& line : lines) {
@@ -42,15 +42,15 @@ std::vector<std::string> Made(std::string_view kind, uint32_t nodes, uint64_t se
 }
 
 absl::StatusOr<LoadedCluster> Loaded(const Kind& kind, uint32_t nodes, uint64_t seed) {
-  ClusterLoader loader;  // Refuses an object that it has.
+  ClusterLoader loader;  // Rejects an object that comes twice.
   const absl::Status made = kind.generate({.nodes = nodes, .seed = seed}, loader);
   if (!made.ok()) return made;
   return std::move(loader).Finish();
 }
 
-// Published figures belong to these clusters, so that a kind that must change needs a new name.
-// Of company the pods that wait have said so since November 2026 (condition PodScheduled), which
-// changes no plan.
+// Published figures refer to these clusters, so a kind whose cluster must change needs a new name.
+// One change was made: since November 2026 company's pending pods have the condition PodScheduled,
+// which changes no plan.
 TEST(GenerateTest, AKindIsTheSameClusterEverywhereAndForever) {
   const std::pair<std::string_view, uint64_t> kinds[] = {
       {"uniform", 13102709109477647983u},  {"mixed", 14955988516586680577u},
@@ -92,7 +92,7 @@ TEST(GenerateTest, AnyNumberOfNodesWorks) {
   }
 }
 
-// Most clusters of more than 2,000 nodes named two pods of a DaemonSet alike.
+// Symptom: in most clusters of more than 2,000 nodes two pods of a DaemonSet had the same name.
 TEST(GenerateTest, NoTwoObjectsShareAName) {
   for (const uint32_t nodes : {30, 300, 1000, 2000, 3500, 5000}) {
     for (uint64_t seed = 1; seed <= (nodes < 2000 ? 5u : 2u); ++seed) {
@@ -154,7 +154,7 @@ TEST(GenerateTest, ADumpAddsUidsNamespacesAndTheListOfNoBudgetsOnly) {
 
 TEST(GenerateTest, NoNodeIsOverbooked) {
   for (const Kind& kind : Kinds()) {
-    if (kind.name == "topology") continue;  // Applications lie where they fall.
+    if (kind.name == "topology") continue;  // Its pods are placed without checking their fit.
     const absl::StatusOr<LoadedCluster> cluster = Loaded(kind, 200, 3);
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     const ClusterSnapshot& snapshot = cluster->snapshot;
@@ -194,7 +194,7 @@ TEST(GenerateTest, WritesTheSameObjectsInEveryForm) {
   }
 }
 
-// Whoever judges the cluster asks how many pods of a controller are ready.
+// Judging the cluster requires the number of ready pods of each controller.
 TEST(GenerateTest, OfACompanyWhatIsReadyIsSaidAsideOfEachController) {
   class Ready final : public testing::DumpSink {
    public:
@@ -216,7 +216,7 @@ TEST(GenerateTest, OfACompanyWhatIsReadyIsSaidAsideOfEachController) {
   Ready direct;
   ASSERT_TRUE(GenerateCompany({.nodes = 20, .seed = 1}, direct).ok());
   EXPECT_EQ(direct.daemon_sets_, 3);
-  Ready dump;  // Which hands on what is said aside.
+  Ready dump;  // GenerateDump() must pass on OnAside().
   ASSERT_TRUE(GenerateDump(KindOf("company"), {.nodes = 20, .seed = 1}, dump).ok());
   EXPECT_EQ(dump.daemon_sets_, 3);
 }
@@ -276,7 +276,7 @@ TEST(DiceTest, ChancesAndWeightsKeepToTheirEnds) {
 }
 
 TEST(GenerateTest, TheMakingEndsAtWhateverTheSinkRefuses) {
-  // Refuses what comes behind so many, and would take what comes after that.
+  // Rejects one object after `room` objects, and would accept objects after it.
   class Full final : public AnyObjectSink {
    public:
     explicit Full(size_t room) : room_(room) {}
@@ -304,7 +304,7 @@ TEST(GenerateTest, TheMakingEndsAtWhateverTheSinkRefuses) {
   }
 }
 
-// Pods that have ended, and those that wait, are few.
+// Few pods have ended or are pending, so the large cluster is tried with each phase.
 TEST(GenerateTest, OfACompanyNothingIsMadeBehindAPodThatIsRefused) {
   class Full final : public AnyObjectSink {
    public:

@@ -50,7 +50,7 @@ class OpenbTest : public ::testing::Test {
     return error;
   }
 
-  // Pod -> node of the last import.
+  // Pod -> node, from the last import.
   std::map<std::string, std::string> Placement() const {
     std::map<std::string, std::string> placement;
     for (const std::string& line : lines_) {
@@ -206,11 +206,11 @@ TEST_F(OpenbTest, APodTakesANodeToItsLastUnit) {
   EXPECT_EQ(placed("n,1000,100,0,\n", "p,1000,100,0,0,,LS,Running\n"), 1u);
   EXPECT_EQ(placed("n,1000,100,0,\n", "p,1001,100,0,0,,LS,Running\n"), 0u);
   EXPECT_EQ(placed("n,1000,100,0,\n", "p,1000,101,0,0,,LS,Running\n"), 0u);
-  // The last 30% of a GPU node's cpu are for pods with GPUs.
+  // Pods without GPUs may not use the last 30% of a GPU node's cpu.
   EXPECT_EQ(placed("n,10000,100,2,T4\n", "p,7000,1,0,0,,LS,Running\n"), 1u);
   EXPECT_EQ(placed("n,10000,100,2,T4\n", "p,7001,1,0,0,,LS,Running\n"), 0u);
   EXPECT_EQ(placed("n,10000,100,2,T4\n", "p,10000,1,1,1000,,LS,Running\n"), 1u);
-  // What several pods take adds up.
+  // The requests of several pods add up.
   EXPECT_EQ(placed("n,10000,100,2,T4\n",
                    "p,1,1,1,0,,LS,Running\nq,1,1,1,0,,LS,Running\nr,1,1,1,0,,LS,Running\n"),
             2u);
@@ -334,7 +334,7 @@ TEST_F(OpenbTest, WhatGoesOnKeepsItsOrderAndAnyPodMayEnd) {
   const std::string nodes = std::string(kNodesHeader) + "n,1000,1000,0,\n";
   std::string pods(kPodsHeader);
   for (int i = 0; i < 6; ++i) pods += "p" + std::to_string(i) + ",1,1,0,0,,LS,Running\n";
-  std::map<size_t, int> ended;  // By place in the order of arrival.
+  std::map<size_t, int> ended;  // Position in the order of arrival -> how often that pod ended.
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     ASSERT_EQ(Import(nodes, pods, 0, seed), "");
     const std::vector<std::string> came = names();
