@@ -9,7 +9,7 @@
 // is restarted goes on where the one before was.
 //
 // Cost:    O(running deletions), and the actuator's calls.
-// Threads: none.
+// Threads: not thread-safe.
 // Source:  cluster-autoscaler core/scaledown/actuation group_deletion_scheduler.go, delay.go.
 
 #ifndef EBB_ENGINE_ACTUATION_DELETION_STEPS_H_

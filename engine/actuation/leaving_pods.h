@@ -1,6 +1,6 @@
 // Which pods of a node that goes need another place, and which go with it.
 //
-// Threads: pure.
+// Threads: pure functions.
 
 #ifndef EBB_ENGINE_ACTUATION_LEAVING_PODS_H_
 #define EBB_ENGINE_ACTUATION_LEAVING_PODS_H_

@@ -16,7 +16,7 @@
 // goes on with the recorded state.
 //
 // Ownership: borrows all that it is given.
-// Threads:   none.
+// Threads:   not thread-safe.
 // Source:    cluster-autoscaler core/static_autoscaler.go RunOnce, loop/run.go.
 
 #ifndef EBB_ENGINE_ACTUATION_LOOP_H_

@@ -14,7 +14,7 @@
 // leave.
 //
 // Cost:    one pass of MakePlan over a branch of the snapshot; nothing if no ask has candidates.
-// Threads: none.
+// Threads: not thread-safe.
 // Errors:  those of MakePlan.
 
 #ifndef EBB_ENGINE_ACTUATION_SHRINK_PLAN_H_

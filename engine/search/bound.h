@@ -27,7 +27,7 @@
 //
 // Units:   nodes, or whatever `worth` is counted in.
 // Cost:    O(pods) and some thousand rounds of O(eligible nodes * limits that matter).
-// Threads: pure.
+// Threads: pure functions.
 
 #ifndef EBB_ENGINE_SEARCH_BOUND_H_
 #define EBB_ENGINE_SEARCH_BOUND_H_

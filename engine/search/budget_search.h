@@ -12,7 +12,7 @@
 // The same input and seed give the same units, where no deadline ends it.
 //
 // Cost:    forty steps a unit, each of some hundred operations.
-// Threads: pure.
+// Threads: pure functions.
 
 #ifndef EBB_ENGINE_SEARCH_BUDGET_SEARCH_H_
 #define EBB_ENGINE_SEARCH_BUDGET_SEARCH_H_

@@ -1,7 +1,7 @@
 // What a search may begin with: nodes that may go by themselves, and nodes that may take pods.
 //
 // Cost:    O(candidates + pods on them); OpenNodes O(nodes / 64).
-// Threads: pure.
+// Threads: pure functions.
 
 #ifndef EBB_ENGINE_SEARCH_REMOVABLE_H_
 #define EBB_ENGINE_SEARCH_REMOVABLE_H_

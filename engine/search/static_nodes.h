@@ -2,7 +2,7 @@
 //
 // Cost:    a static filter for each shape of node; for pods whose filters read more than that, each
 //          node.
-// Threads: pure.
+// Threads: pure functions.
 
 #ifndef EBB_ENGINE_SEARCH_STATIC_NODES_H_
 #define EBB_ENGINE_SEARCH_STATIC_NODES_H_

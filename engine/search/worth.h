@@ -8,7 +8,7 @@
 //
 // Units:   millionths of what `hourly` and `move_cost` are in.
 // Cost:    a look at every pod.
-// Threads: pure.
+// Threads: pure functions.
 
 #ifndef EBB_ENGINE_SEARCH_WORTH_H_
 #define EBB_ENGINE_SEARCH_WORTH_H_

@@ -7,7 +7,7 @@
 // As the API does, it refuses the eviction of a pod that several budgets match.
 //
 // Cost:    O(budgets) for Matching(); O(budgets of the pod) for the rest.
-// Threads: none.
+// Threads: not thread-safe.
 // Source:  kubernetes 1.36 pkg/controller/disruption, pkg/registry/core/pod/storage/eviction.go.
 
 #ifndef EBB_ENGINE_SIMULATION_BUDGET_KEEPER_H_

@@ -11,7 +11,7 @@
 // The scores are held to the real scheduler's by go/oracle, and README.md says what is left out.
 //
 // Cost:    O(nodes) filters and scores a pod; cheaper with ScoreFacts.
-// Threads: none.
+// Threads: not thread-safe.
 // Source:  kubernetes 1.36 pkg/scheduler/schedule_one.go: findNodesThatPassFilters,
 //          numFeasibleNodesToFind, selectHost.  Its nodes are in order of zones; here they are as
 //          they came.

@@ -9,7 +9,7 @@
 //
 // Errors:  what the LiveSnapshot says of an object of the input.  Objects made here are of its
 //          kind, so that it takes them; that it refuses one is a bug.
-// Threads: none.
+// Threads: not thread-safe.
 
 #ifndef EBB_ENGINE_SIMULATION_SIMULATED_OBJECTS_H_
 #define EBB_ENGINE_SIMULATION_SIMULATED_OBJECTS_H_

@@ -8,7 +8,7 @@
 //
 // Cost:    a round for every scan interval, and what the cluster costs.
 // Errors:  those of reading the cluster; Internal, where it is not sound at the end.
-// Threads: none.
+// Threads: not thread-safe.
 
 #ifndef EBB_ENGINE_SIMULATION_SIMULATION_H_
 #define EBB_ENGINE_SIMULATION_SIMULATION_H_
