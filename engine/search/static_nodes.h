@@ -1,9 +1,8 @@
 // The nodes on which a pod may run as far as taints, selectors and other static filters are
 // concerned, computed for all nodes at once.
 //
-// Cost:    one evaluation of the static filters for each shape of node; for each node, if the pod
-// has
-//          static filters that read more than a node's shape.
+// Cost:    one evaluation of the static filters for each shape of node; or for each node, if the
+//          pod has static filters that read more than a node's shape.
 // Threads: pure functions.
 
 #ifndef EBB_ENGINE_SEARCH_STATIC_NODES_H_
