@@ -20,7 +20,8 @@
 namespace ebb {
 
 // Number of nodes of each group, by GroupId, that are in the snapshot.  Placeholders of upcoming
-// nodes do not count.  Cost: O(nodes).
+// nodes do not count.
+// Cost: O(nodes).
 std::vector<int64_t> RegisteredNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups);
 
 // Whether `nodes` nodes are the whole group: either its target size or all of its registered nodes.

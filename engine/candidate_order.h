@@ -21,7 +21,7 @@ namespace ebb {
 
 enum class CandidateOrder : uint8_t {
   kAutoscaler,     // Empty nodes first (those without on-completion pods before those with), then
-                   // those that were unneeded before, then as given.
+                   // nodes that were unneeded before, then as given.
   kInput,          // As given.
   kFewestPods,     // By the number of pods that must move.
   kLeastUtilized,  // By utilization.

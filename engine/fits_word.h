@@ -23,7 +23,8 @@ namespace ebb {
 uint64_t FitsWord(const ClusterSnapshot& snapshot, const PodShape& shape, size_t word);
 
 // The number of versions that this machine supports, and FitsWord by version, the widest vectors
-// first.  For tests.  REQUIRES: way < FitsWordWays().
+// first.  For tests.
+// REQUIRES: way < FitsWordWays().
 size_t FitsWordWays();
 uint64_t FitsWord(const ClusterSnapshot& snapshot, const PodShape& shape, size_t word, size_t way);
 

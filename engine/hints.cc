@@ -73,9 +73,10 @@ void Hints::FollowNodes(const NodeNames& gone) {
   }
 }
 
-// Moves the pod's hint into elsewhere_, or drops it.  REQUIRES: the pod has a hint.  `gone`: the
-// names of the nodes that went since the last call.  If a missing node is not in `gone`, it went
-// too long ago for its name to be known.
+// Moves the pod's hint into elsewhere_, or drops it.  `gone`: the names of the nodes that went
+// since the last call.  If a missing node is not in `gone`, it went too long ago for its name to be
+// known.
+// REQUIRES: the pod has a hint.
 void Hints::PutElsewhere(PodId pod, TextId key, const NodeNames& gone) {
   const uint32_t hint = std::exchange(hints_[Index(pod)], kNone);
   const NodeId node{hint & ~kOld};

@@ -52,13 +52,13 @@ class Hints {
       EraseElsewhere(pod);
   }
 
-  // Sets a hint by pod key and node name.  Both texts are never released.  REQUIRES: no catalog is
-  // attached yet.
+  // Sets a hint by pod key and node name.  Both texts are never released.
+  // REQUIRES: no catalog is attached yet.
   void Set(TextId pod_key, TextId node) { elsewhere_[pod_key] = {node, false, {}}; }
 
-  // Visits (pod key, node name) of every hint, in unspecified order.  REQUIRES: the catalog has not
-  // changed since Attach() or CatchUp().  Otherwise the id of a pod that went may already belong to
-  // another pod.
+  // Visits (pod key, node name) of every hint, in unspecified order.
+  // REQUIRES: the catalog has not changed since Attach() or CatchUp().  Otherwise the id of a pod
+  // that went may already belong to another pod.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
     for (uint32_t p = 0; p < hints_.size(); ++p) {

@@ -32,9 +32,9 @@
 // PassRun changes the snapshot only through its Simulation (trial.h), which restores it when
 // PassRun is destroyed.  Three other things follow each removal: the budgets left (pdbs_), the
 // evictions left to each workload (shares_) and the open destinations.  They are charged in Remove,
-// that is once for each node that goes, after its trial was committed.  So at every point of a
-// pass, the simulated cluster and the budgets are those that carrying out plan_.remove so far would
-// leave, which is what a later candidate must be judged against.
+// that is once for each removed node, after its trial was committed.  So at every point of a pass,
+// the simulated cluster and the budgets are what remains after plan_.remove was carried out so far.
+// Later candidates must be judged against exactly that.
 //
 // PassMemory is what passes share.  Only three parts can change an answer, and they are what Save
 // writes:

@@ -58,8 +58,9 @@ class Planner {
   absl::StatusOr<Plan> Pass(ClusterSnapshot& snapshot, const NodeGroups& groups,
                             const PassInput& input);
 
-  // Sets destination hints as if an earlier pass had placed the pods so.  REQUIRES: pods and nodes
-  // belong to the snapshot's catalog, whose Symbols satisfies the condition of Pass.
+  // Sets destination hints as if an earlier pass had placed the pods so.
+  // REQUIRES: pods and nodes belong to the snapshot's catalog, whose Symbols satisfies the
+  // condition of Pass.
   void Suggest(const ClusterSnapshot& snapshot, std::span<const Move> places);
 
   // How many passes returned the previous plan again because nothing had changed that a pass

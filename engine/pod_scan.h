@@ -81,8 +81,8 @@ class PodScan {
     return Search();
   }
 
-  // Evaluates every filter for one node, that of a hint.  Does not move the pointer.  REQUIRES:
-  // IsOpen(node).
+  // Evaluates every filter for one node, that of a hint.  Does not move the pointer.
+  // REQUIRES: IsOpen(node).
   [[nodiscard]] bool Fits(NodeId node);
 
   // Whether pods of the shape affect other pods only through the room that they take and the tables
@@ -128,8 +128,8 @@ class PodScan {
       snapshot_->AddPod(pod, node);
     }
   }
-  // Undoes a Place of a pod that StaysUnplaced; the snapshot's Revert undoes the others.  REQUIRES:
-  // BeginRun was called with the pod's shape.
+  // Undoes a Place of a pod that StaysUnplaced; the snapshot's Revert undoes the others.
+  // REQUIRES: BeginRun was called with the pod's shape.
   void TakeBack(NodeId node) {
     if ((run_.traits & kUnplaced) != 0) run_.room.Give(node);
   }
@@ -142,7 +142,7 @@ class PodScan {
 
   static constexpr PodShapeId kNoShape{~uint32_t{0}};
 
-  // Which checks pods of a shape need: those that ShortCutsOf does not rule out.
+  // Checks that pods of a shape need, because ShortCutsOf does not rule them out.
   enum Trait : uint8_t {
     kKnown = 1,
     kMoreThanRequests = 2,  // A node with enough room may still be refused.
@@ -162,7 +162,7 @@ class PodScan {
     void Insert(size_t word) { bits_[word / 64] |= uint64_t{1} << (word % 64); }
     void Erase(size_t word) { bits_[word / 64] &= ~(uint64_t{1} << (word % 64)); }
     [[nodiscard]] bool Contains(size_t word) const { return bits_[word / 64] >> (word % 64) & 1; }
-    // The first word in [from, end) that is in both sets; `end` if there is none.
+    // The first word in [from, end) that is in both sets; `end`: no word is.
     static size_t NextOfBoth(const WordSet& a, const WordSet& b, size_t from, size_t end);
 
    private:

@@ -39,7 +39,8 @@ class SettledPass {
   SettledPass& operator=(const SettledPass&) = delete;
 
   // Whether the input and the cluster are those of the pass, and the time is one at which every
-  // verdict is the same.  The input need not have been checked.  Cost: O(nodes + pending).
+  // verdict is the same.  The input need not have been checked.
+  // Cost: O(nodes + pending).
   [[nodiscard]] bool WasAsked(uint64_t state, const NodeGroups& groups,
                               const PassInput& input) const;
 

@@ -400,7 +400,7 @@ const std::vector<PodId>& SlowCluster::PodsOf(PodShapeId shape) {
   return of_shape_[Index(shape)];
 }
 
-// The shapes that the table counts: those that match; for kExistingAnti, those with the term.
+// The shapes that the table counts: matching ones; for kExistingAnti, shapes with the term.
 std::vector<PodShapeId> SlowCluster::ShapesOf(TableId id) {
   const CounterTable& table = catalog_.tables()[Index(id)];
   if (table.kind == TableKind::kExistingAnti) return having_[Index(id)];

@@ -2,8 +2,8 @@
 //
 // It reads definitions from the Catalog and shares no code with matching.h.  Shapes that no
 // selector can tell apart, because they have the same namespace and labels, are compared once.  A
-// selector is not compared with all shapes: only with those that have a label, key or namespace
-// that it requires, whichever of these lists is shortest.
+// selector is not compared with all shapes: only with the shapes that have a label, key or
+// namespace that it requires, whichever of these lists is shortest.
 //
 // Cost:      the index is made on first use, O(n log n) for n labels of all shapes; Find is
 //            O(shapes compared * requirements).

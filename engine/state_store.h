@@ -49,8 +49,8 @@ class StateStore {
   virtual absl::StatusOr<std::vector<StoredCounter>> LoadCounters() = 0;
 
   // Replaces the state and the counters and adds the round, atomically: if the process is killed,
-  // either the old or the new state remains.  Lists are sorted.  Errors: Aborted if another process
-  // has saved since Load.
+  // either the old or the new state remains.  Lists are sorted.
+  // Errors: Aborted if another process has saved since Load.
   virtual absl::Status Save(const ScaleDownState& state, const RoundRecord& round,
                             const std::vector<StoredCounter>& counters) = 0;
 };

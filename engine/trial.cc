@@ -24,7 +24,7 @@
 // topology domain.  Tables should not count its pods any more.  But taking them all out, and adding
 // them again if the trial fails, would be most of a failed trial.  So SetGhost leaves them counted
 // (GhostPods::kCounted), and ListGhostPods only lists them, in one chain for each family
-// (PodShape::family).  Pods of one family are those that may ask for each other's counts; a filter
+// (PodShape::family).  Families are the connected components of shapes that share a table; a filter
 // for a pod reads no table that another family feeds.  BeginRun(shape) therefore takes the chain of
 // the shape's family out of the tables before the scan may read them, and leaves the other chains
 // alone.  The number of the trial in GhostFamily says whether a chain is of this trial, so that

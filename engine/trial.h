@@ -102,9 +102,9 @@ class Simulation {
   // From now on these nodes may take pods.  REQUIRES: no trial is open.
   void SetDestinations(const NodeSet& destinations);
 
-  // The pods that are on the node now: first its own, in the snapshot's order, then those that
-  // trials have moved there, in the order of the moves.  Valid until the next call.  REQUIRES: no
-  // trial is open.
+  // The pods that are on the node now: first its own, in the snapshot's order, then the pods that
+  // trials have moved there, in the order of the moves.  Valid until the next call.
+  // REQUIRES: no trial is open.
   [[nodiscard]] std::span<const PodId> PodsOn(NodeId node);
   // Calls `visit` for each pod that trials have moved to the node, in unspecified order.
   template <typename Visit>
@@ -114,8 +114,8 @@ class Simulation {
   // Prefetches the memory that Put(pod, node) will touch.  `node` need not exist.
   void PrefetchPut(NodeId node) const { guests_.Prefetch(node); }
 
-  // From now on scan() and Put are about pods of `shape`.  REQUIRES: called again after a trial has
-  // begun.
+  // From now on scan() and Put are about pods of `shape`.
+  // REQUIRES: called again after a trial has begun.
   void BeginRun(PodShapeId shape) {
     if (is_ghost_counted_) UncountGhost(scan_.RowOf(shape).family);
     scan_.BeginRun(shape);
@@ -183,8 +183,8 @@ class Simulation {
 
 class Trial {
  public:
-  // The node becomes the ghost.  REQUIRES: it is in the cluster, and no other trial of the
-  // simulation is open.
+  // The node becomes the ghost.
+  // REQUIRES: it is in the cluster, and no other trial of the simulation is open.
   Trial(Simulation& simulation, NodeId node) : simulation_(simulation) {
     simulation_.BeginTrial(node);
   }
@@ -195,7 +195,8 @@ class Trial {
   Trial& operator=(const Trial&) = delete;
 
   // Keeps what was put, and removes the node with the pods that are still on it, such as DaemonSet
-  // pods.  REQUIRES: not committed yet.
+  // pods.
+  // REQUIRES: not committed yet.
   void Commit() {
     EBB_CHECK(!committed_);
     committed_ = true;

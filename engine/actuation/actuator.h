@@ -16,7 +16,7 @@
 // Callers may rely on the following for every implementation:
 //   taints     Begin puts the hard taint, which keeps new pods off, on all of the nodes before any
 //              pod is evicted; or it leaves none of them tainted.
-//   pods       Drain looks at the pods that the node has then, not at those that a plan saw.  The
+//   pods       Drain looks at the pods that the node has then, not at the pods that a plan saw. The
 //              deletion fails before any pod is evicted if one of them may not be moved, or if the
 //              node was to be empty and has a pod to move.
 //   budgets    No pod is evicted if a PodDisruptionBudget forbids it.
@@ -116,7 +116,7 @@ class Actuator {
   // In the phases kTainted, kDrained and kFailed.  The deletion ends with a result that is not ok.
   virtual absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) = 0;
 
-  // Requests that the group has at least `size` machines, including those that are booting.  Does
+  // Requests that the group has at least `size` machines, including booting ones.  Does
   // nothing if it has them already.  Returns when the request was made; the machines come later.
   // Errors: Unimplemented: not supported; NotFound: there is no such group; OutOfRange: the group
   // may not be so large.
@@ -127,8 +127,9 @@ class Actuator {
   }
 
   // Puts a policy's taint on a node, or removes all taints with its key.  If the node has a taint
-  // with the key, that taint is not changed.  Errors: Unimplemented: not supported;
-  // InvalidArgument: the key is that of the soft or the hard taint.
+  // with the key, that taint is not changed.
+  // Errors: Unimplemented: not supported; InvalidArgument: the key is that of the soft or the hard
+  // taint.
   virtual absl::Status Taint(std::string_view node, const NodeTaint& taint, bool put,
                              int64_t now_s) {
     (void)put, (void)now_s;

@@ -3,7 +3,7 @@
 //   Loop loop(rounds, actuator, options);
 //   loop.Run(clock);  // Until the clock says that it is over.
 //
-// A turn: read the status of deletions, advance those that are due (deletion_steps.h), size pools
+// A turn: read the status of deletions, advance the due ones (deletion_steps.h), size pools
 // (sizer.h, if there is a sizer), have a round made (rounds.h), begin the deletions that it starts,
 // put and remove soft taints, sleep.  The loop makes no decision itself.  Deletions continue while
 // rounds are made.

@@ -181,7 +181,7 @@ void AddLimitsOfGroups(const ClusterSnapshot& snapshot, const NodeGroups& groups
   std::ranges::move(of_groups, std::back_inserter(limits));
 }
 
-// The budgets, used up, except for those that allow all that candidates could use of them.
+// The budgets, used up; but budgets that allow all that candidates could use are left alone.
 PdbTracker SpentBudgets(const Catalog& catalog, std::span<const RemovableCandidate> candidates) {
   std::vector<std::vector<PodId>> pods(catalog.pdbs().size());
   for (const RemovableCandidate& candidate : candidates) {

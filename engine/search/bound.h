@@ -53,8 +53,8 @@ struct RemovalBound {
 
 // The bound of every plan that MakePlan can make for `request`, in any order of its candidates.
 // `worth`: by NodeId, as in SearchOptions; empty: each node is worth 1.  `deadline` ends the search
-// for prices early, which makes the bound larger; null: no time limit.  REQUIRES: the input passes
-// the checks of check_input.h, and no fork is open.
+// for prices early, which makes the bound larger; null: no time limit.
+// REQUIRES: the input passes the checks of check_input.h, and no fork is open.
 RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                            const PlanRequest& request, std::span<const int64_t> worth = {},
                            const Deadline* deadline = nullptr);

@@ -5,7 +5,7 @@
 // nodes to choose, because each attempt searches a node for every pod.  Here an attempt is a few
 // additions.  The result is the starting point of a packing.
 //
-// First all units are taken that fit, the cheapest first: those that use the smallest part of their
+// First all units are taken that fit, the cheapest first: units that use the smallest part of
 // budgets for their worth.  Then each step tries to add one more unit.  For each budget that
 // prevents it, the step gives up a chosen unit that uses this budget, and tries to add others that
 // use what was freed.  If the chosen units are then worth less than before, the step is undone.

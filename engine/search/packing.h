@@ -60,7 +60,7 @@ struct PackingProblem {
   std::vector<int64_t> quotas;  // By GroupId.
   NodeSet open;                 // Nodes that may take pods.
   std::vector<NodeId> home;     // By PodId: the pod's node at first; kNoNode: none.
-  // By NodeId, for nodes of units: the pods that must move, and those that go with the node.
+  // By NodeId, for nodes of units: the pods that must move, and the pods that go with the node.
   std::vector<std::vector<PodId>> movers;
   std::vector<std::vector<PodId>> others;
   std::vector<double> share;  // By ResourceId: 1 / (amount that an average node offers).
@@ -101,8 +101,8 @@ class Packing {
   // they have, in units of average nodes.  Used for units that are to be removed later.
   void SetBias(size_t unit, double nodes);
 
-  // Returns false and changes nothing if a budget, a quota or room is missing.  REQUIRES: the unit
-  // is not removed.
+  // Returns false and changes nothing if a budget, a quota or room is missing.
+  // REQUIRES: the unit is not removed.
   bool Remove(size_t unit);
   // Puts the unit and its pods back where they were at first.  REQUIRES: the unit is removed.
   void PutBack(size_t unit);

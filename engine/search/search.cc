@@ -61,7 +61,7 @@ namespace {
 constexpr size_t kLanes = 4;  // Packings that are improved side by side.
 constexpr uint64_t kStepsPerIteration = 200;
 constexpr uint64_t kPutBackMax = 5;
-constexpr uint64_t kOthersTried = 8;  // In addition to those that were put back.
+constexpr uint64_t kOthersTried = 8;  // In addition to the units that were put back.
 // The bias of a unit that is to be tried later: it takes a pod only if no other node does.
 constexpr double kLater = 1e6;
 

@@ -32,7 +32,8 @@ class UsableRoom {
   explicit UsableRoom(std::span<const std::vector<int64_t>> kinds);
 
   // `most`: for each resource, an upper bound of what a set of pods of these kinds that fits into
-  // `room` takes of it.  REQUIRES: both have an entry for each resource; room is from 0 to 2^62.
+  // `room` takes of it.
+  // REQUIRES: both have an entry for each resource; room is from 0 to 2^62.
   void Of(std::span<const int64_t> room, std::span<int64_t> most) const;
 
  private:

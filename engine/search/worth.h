@@ -26,8 +26,9 @@ namespace ebb {
 // The largest hourly cost of a node, and the largest price of an eviction.
 inline constexpr double kHourlyMax = 1e6;
 
-// A node that no plan can remove is worth its cost.  REQUIRES: `hourly` has an entry for each
-// NodeId; its entries and `move_cost`, the price of one eviction, are from 0 to kHourlyMax.
+// A node that no plan can remove is worth its cost.
+// REQUIRES: `hourly` has an entry for each NodeId; its entries and `move_cost`, the price of one
+// eviction, are from 0 to kHourlyMax.
 std::vector<int64_t> WorthOfNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   const PlanRequest& request, std::span<const double> hourly,
                                   double move_cost);

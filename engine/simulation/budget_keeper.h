@@ -39,8 +39,8 @@ class BudgetKeeper {
   // Changes the number of wanted, or of healthy, pods that these budgets match by `pods`.
   void Want(std::span<const size_t> budgets, int64_t pods);
   void Heal(std::span<const size_t> budgets, int64_t pods);
-  // Fixes how many pods may be missing from now on: the pods that are missing now, plus those that
-  // the status allowed.  Call once, after all initial pods were counted.
+  // Fixes how many pods may be missing from now on: the pods that are missing now, plus the number
+  // that the status allowed.  Call once, after all initial pods were counted.
   void Settle();
 
   [[nodiscard]] size_t size() const { return budgets_.size(); }

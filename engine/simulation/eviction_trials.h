@@ -74,8 +74,8 @@ EvictionTrials RunUntilRobust(const ClusterSnapshot& snapshot, const Plan& plan,
 // The largest number of removals, from the first, after which pods are pending in at most `share`
 // of the trials, of both orders together.  Found by bisection, because fewer removals leave more
 // room.  If that does not hold for some plan, or if a deadline ends the trials, the result still
-// keeps the share, but a larger number might too.  Cost: about log2(removals) times that of
-// RunUntilRobust.
+// keeps the share, but a larger number might too.
+// Cost: about log2(removals) times that of RunUntilRobust.
 size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double share,
                       const EvictionTrialOptions& options,
                       const Parallelism& parallelism = Parallelism::One());

@@ -142,7 +142,7 @@ class RobustSearch {
     return helpers;
   }
 
-  // The pods of `left` that run on the node, and those that fit there beside its own pods.
+  // The pods of `left` that run on the node, and the pods that fit there beside its own.
   std::vector<PodId> TakenBy(NodeId node, std::span<const PodId> left) {
     std::vector<PodId> taken;
     snapshot_.Fork();

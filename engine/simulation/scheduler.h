@@ -71,7 +71,8 @@ struct ScoreFacts {
 };
 
 // The nodes of the other pods of the pod's controller that are not terminating, one entry for each
-// pod.  Cost: O(pods).
+// pod.
+// Cost: O(pods).
 std::vector<NodeId> PeersOf(const ClusterSnapshot& snapshot, PodId pod);
 
 // numFeasibleNodesToFind with the adaptive default percentage.
@@ -84,8 +85,9 @@ class SimulatedScheduler {
       : random_(seed), facts_(facts) {}
 
   // Returns the node for the pod; kNoNode: no node takes it.  `peers`: the nodes of the other pods
-  // of its controller, one entry for each pod.  `closed`: nodes that take no pods, in addition to
-  // those that taints close; null: none.  REQUIRES: the pod is on no node of `snapshot`.
+  // of its controller, one entry for each pod.  `closed`: further nodes that take no pods, besides
+  // tainted ones; null: none.
+  // REQUIRES: the pod is on no node of `snapshot`.
   NodeId Choose(const ClusterSnapshot& snapshot, PodId pod, std::span<const NodeId> peers,
                 const NodeSet* closed = nullptr);
 

@@ -7,7 +7,7 @@
 //   (*cluster)->AdvanceTo((*cluster)->now_s() + 10);
 //
 // What it simulates:
-//  scheduler     binds pending pods (scheduler.h), and retries those that fit nowhere;
+//  scheduler     binds pending pods (scheduler.h), and retries pods that fit nowhere;
 //  controllers   replace the pods that they lost.  StatefulSets keep the names of pods, and wait
 //                until the old pod is gone.  DaemonSets put a pod on every new node;
 //  disruption    keeps PodDisruptionBudgets up to date at all times (budget_keeper.h);
@@ -108,7 +108,7 @@ struct SimulationCounts {
   uint64_t nodes_vanished = 0;
   uint64_t pods_scheduled = 0;
   uint64_t pods_waited = 0;    // Pods that no node took at first.
-  int64_t pod_wait_s = 0;      // The sum of the waiting times of those that found a node,
+  int64_t pod_wait_s = 0;      // The sum of the waiting times of pods that found a node,
   int64_t pod_wait_max_s = 0;  // and the longest.
   uint64_t planned = 0;        // Replacements of evicted pods for which a plan had a destination,
   uint64_t landed_as_planned = 0;  // and how many of them landed there.
@@ -144,10 +144,10 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
   void Acknowledge(size_t results) override;
 
-  // --- Load from outside ---------------------------------------------------------
-  // From now on the ReplicaSet wants `pods` pods; new pods are like those of the input.  Errors:
-  // NotFound; FailedPrecondition if the input has no pod of it; InvalidArgument if `pods` is
-  // negative.
+  // --- Load from outside --------------------------------------------------------- From now on the
+  // ReplicaSet wants `pods` pods; new pods are like those of the input.
+  // Errors: NotFound; FailedPrecondition if the input has no pod of it; InvalidArgument if `pods`
+  // is negative.
   absl::Status Want(std::string_view namespace_name, std::string_view name, int64_t pods);
 
   // --- For observers ---------------------------------------------------------------
@@ -165,8 +165,9 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   // Checks what must never happen: a pod was evicted against its budget, a node is tainted without
   // a running deletion, a controller has lost count of a pod, an object is not shown in its current
   // state.  Evictions against a budget are found only with
-  // SimulatedClusterOptions::recount_budgets.  Errors: Internal, naming the first violation.  Cost:
-  // O(cluster).
+  // SimulatedClusterOptions::recount_budgets.
+  // Errors: Internal, naming the first violation.
+  // Cost: O(cluster).
   absl::Status CheckSound();
 
  private:
