@@ -20,8 +20,8 @@
 namespace ebb {
 
 enum class CandidateOrder : uint8_t {
-  kAutoscaler,     // Empty nodes first (those without on-completion pods before those with), then
-                   // nodes that were unneeded before, then as given.
+  kAutoscaler,     // Empty nodes first, then nodes with on-completion pods only, then others; in
+                   // each class nodes that were unneeded before come first, then as given.
   kInput,          // As given.
   kFewestPods,     // By the number of pods that must move.
   kLeastUtilized,  // By utilization.

@@ -92,7 +92,6 @@ class PodScan {
 
   // Whether the filters, evaluated one by one, let the pod run on the node.  For assertions.
   // REQUIRES: a pass is in progress.
-  // REQUIRES: a pass is under way.
   [[nodiscard]] bool JustFitted(PodId pod, NodeId node) const;
 
   // The pointer, between passes: the only memory of a scan that can change an answer.  It is the

@@ -8,10 +8,10 @@
 // which could not be removed, which are being deleted, which pods were evicted and not replaced
 // yet, and when scale-ups, deletions and failures last happened.  Then it decides what may be
 // deleted now, in this order:
-//   1.  The cluster is unhealthy: all timers end, nothing is deleted.
-//   2.  Pods that have already lost their node find room; if they do not, no candidate is tried.
-//   3.  One planner pass, then timers, cooldowns, unneeded times and budgets.
-//   4.  The plan is verified before any deletion starts.
+//   1. If the cluster is unhealthy, all timers end and nothing is deleted.
+//   2. Pods that have already lost their node get room; if they find none, no node is tried.
+//   3. One planner pass, then timers, cooldowns, unneeded times and budgets.
+//   4. The plan is verified before any deletion starts.
 //
 // Invariants: no node is both unneeded and in deletion.  A timer starts at the time of some round
 // and does not move unless the clock is set back.  Deletions exceed the budgets by at most one
