@@ -51,11 +51,11 @@
 // with a deadline never settles, because it may be cut elsewhere the next time; neither does one
 // that stopped because pending pods found no room.
 //
-// Cost: nearly linear in the pods that move.  What is left of the time is mostly waiting for
-// memory, as the pods of a node lie anywhere in the catalog.  Therefore Prefetch loads what the
-// next node needs while this one is judged.  Where many topology tables count pods, the way from a
-// pod to its counts takes four dependent loads.  PrefetchByTables makes one of them for each of the
-// next four nodes, so that none has to wait for the one before.
+// Cost: nearly linear in the pods that move.  The pods of a node lie anywhere in the catalog, so a
+// pass would often wait for memory.  Therefore Prefetch loads what the next node needs while the
+// current one is judged.  If many topology tables count pods, the way from a pod to its counts
+// takes four dependent loads.  PrefetchByTables makes one of them for each of the next four nodes,
+// so that none has to wait for the one before.
 
 namespace ebb {
 

@@ -31,7 +31,7 @@
 
 namespace ebb {
 
-struct Observation;  // engine/actuation/loop.h
+struct Observation;  // engine/actuation/rounds.h
 
 struct ShrinkAsk {
   std::string name;  // Unique.

@@ -50,7 +50,7 @@ struct SizingTurn {
   std::vector<std::string> log;       // Denials, failures and warnings, a line each.
 };
 
-struct Observation;  // engine/actuation/loop.h
+struct Observation;  // engine/actuation/rounds.h
 
 class Sizer {
  public:

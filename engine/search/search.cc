@@ -30,13 +30,13 @@
 //            Realize the best packing if it is worth more than any before
 //   until    a plan reaches the bound, time or iterations run out, or iterations bring no gain
 //
-// A step draws a unit that stays, `wanted`, and asks what keeps it.  If budgets do, FreeBudgets
-// puts back one removed unit for each of these budgets, and tries `wanted` and others that use what
-// was freed.  Otherwise room is missing, and MakeRoom puts back one to kPutBackMax units, large
-// ones by preference, and tries some small ones instead.  The units that were put back are tried
-// last.  A step that leaves the packing worth less is reverted.  A step that leaves it worth the
-// same is kept: that is how the search crosses plateaus, where most of the packings of a good
-// cluster lie.
+// A step draws a unit that stays, `wanted`, and finds out what keeps it.  If budgets do,
+// FreeBudgets puts back one removed unit for each of these budgets, and tries `wanted` and others
+// that use what was freed.  Otherwise room is missing, and MakeRoom puts back one to kPutBackMax
+// units, large ones by preference, and tries some small ones instead.  The units that were put back
+// are tried last.  A step that leaves the packing worth less is reverted.  A step that leaves it
+// worth the same is kept, because many packings remove equally many nodes and only some of them
+// lead further.
 //
 // Why the result is right: no part of a packing is trusted.  Realize passes the planner only an
 // order of candidates and suggested nodes, and the planner decides by its own filters, budgets and
@@ -66,9 +66,10 @@ constexpr uint64_t kOthersTried = 8;  // In addition to the units that were put 
 constexpr double kLater = 1e6;
 
 // The keys by which units are removed at first, the lowest first: the size of the nodes, since
-// removing a node costs its room whether used or not; their pods; what these request.  The first
-// lane uses the solution of the relaxed problem instead (RemovalBound::surplus).  The last lane
-// uses what budgets admit (budget_search.h), if they keep any unit.
+// removing a node costs its room whether used or not; their pods; what these request.  Each is
+// divided by the unit's worth.  The first lane uses the solution of the relaxed problem instead
+// (RemovalBound::surplus).  The last lane uses what budgets admit (budget_search.h), if they keep
+// any unit.
 using UnitKey = double (*)(const PackingUnit&);
 constexpr std::array<UnitKey, kLanes - 1> kFirstOrders = {
     [](const PackingUnit& unit) { return unit.size; },
