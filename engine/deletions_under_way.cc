@@ -34,7 +34,7 @@ DeletionsUnderWay::DeletionsUnderWay(ClusterSnapshot& snapshot, std::vector<PodI
   destinations_ =
       request.pass.destinations != nullptr ? *request.pass.destinations : snapshot.alive();
   for (const NodeId node : nodes_) {
-    // Destinations of another size are left for MakePlan to refuse.
+    // MakePlan rejects destinations of another size.
     if (Index(node) < destinations_->range()) destinations_->Erase(node);
   }
   for (const NodeId node : nodes_) {

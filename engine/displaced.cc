@@ -23,7 +23,7 @@ std::optional<objects::ControllerKind> KindOf(std::string_view kind) {
 
 struct KnownOwner {
   TextId uid;
-  const ControllerStatus* status;  // Null: no such controller.
+  const ControllerStatus* status;  // Null: the catalog has no such controller.
   objects::ControllerKind kind;
 };
 
@@ -37,7 +37,7 @@ std::optional<KnownOwner> OwnerOf(const Catalog& catalog, const PodShape& shape)
   return std::nullopt;
 }
 
-// How many pods the owner wants and does not have.
+// How many pods the owner lacks.
 int64_t Lacking(const KnownOwner& owner) {
   int64_t target = owner.status->spec_replicas.value_or(1);
   if (owner.kind == objects::ControllerKind::kJob && owner.status->completions) {
@@ -91,7 +91,7 @@ std::vector<PodId> PodsToPutBack(const ClusterSnapshot& snapshot,
   for (const EvictedPod& eviction : evictions) {
     const absl::StatusOr<PodId> pod = catalog.FindPod(eviction.namespace_name, eviction.name);
     if (!pod.ok() || snapshot.NodeOf(*pod) != kNoNode) continue;
-    // A StatefulSet's new pod has the old one's name.
+    // A new pod of a StatefulSet has the name of the old one.
     if (!eviction.uid.empty() && catalog.Text(catalog.pod(*pod).key) != eviction.uid) continue;
     const PodShape& shape = catalog.shape_of(*pod);
     if (StaysWithItsNode(catalog, shape) || HasEnded(shape) || !seen.insert(*pod).second) continue;

@@ -1,8 +1,8 @@
-// Displaced pods: pods that lose their node without a new one in sight yet.
+// Displaced pods: pods that have lost their node, or are about to, and have no new node yet.
 //
-// They are the pods of nodes that are being deleted, and pods evicted a short while
-// ago that their owner has not replaced.  A round finds room for them before it
-// looks for more nodes to remove.
+// They are the pods of nodes that are being deleted, and pods that were evicted a short while ago
+// and that their owner has not replaced.  A round finds room for them before it tries to remove
+// further nodes.
 //
 // Threads: pure functions.
 // Source:  cluster-autoscaler core/scaledown/planner controller.go and injection of
@@ -21,24 +21,26 @@
 
 namespace ebb {
 
-// Pods of `node` that will need a place elsewhere once it is gone.  Budgets are not
-// asked: the node goes whatever they say.  Pods of DaemonSets, static, mirror and
-// ended ones, and pods that are being deleted, are left out.
+// Pods of `node` that will need another node when it is deleted.  PodDisruptionBudgets are not
+// consulted, because the node is deleted anyway.  Left out are pods of DaemonSets, static and
+// mirror pods, pods that have ended, and pods that are being deleted.
 std::vector<PodId> PodsToReplace(const ClusterSnapshot& snapshot, NodeId node, int64_t now_s);
 
-// Takes the pods that will need a place off the nodes of `in_deletion`, and returns them in the
-// order of nodes.  The nodes stay in the snapshot, with the pods that go with them: as in the
-// autoscaler's snapshot they hold their places in the order of nodes, from which a search goes on,
-// and are topology domains.  PassInput::in_deletion keeps pods off them.
-// Surprise: the autoscaler leaves the pods there too, and so counts each of them twice.
+// Takes the pods that will need another node off the nodes of `in_deletion`, and returns them in
+// the order of `in_deletion`.  The nodes stay in the snapshot with their other pods: they keep
+// their places in the order of nodes, which a search follows, and they remain topology domains, as
+// in the autoscaler's snapshot.  Use PassInput::in_deletion to keep pods off them.
+// Surprise: the autoscaler also leaves the displaced pods on these nodes and so counts each of them
+// twice.
 std::vector<PodId> DisplacePods(std::span<const NodeId> in_deletion, int64_t now_s,
                                 ClusterSnapshot& snapshot);
 
-// Evicted pods to put back: those that are in the catalog under their UID and on no
-// node, and whose owner runs fewer pods than it wants; of one owner at most as many as it
-// lacks.  The owner is the first reference to a StatefulSet, Job, ReplicaSet or
-// ReplicationController; a pod without one, or whose owner is not known, is put back
-// always.  Pods of DaemonSets, static, mirror and ended ones are left out.
+// Evicted pods to put back into the snapshot: pods that are in the catalog under the UID of the
+// eviction, are on no node, and whose owner runs fewer pods than it wants.  No more pods are put
+// back for an owner than it lacks.  The owner is the first owner reference to a StatefulSet, Job,
+// ReplicaSet or ReplicationController.  A pod without such an owner, or whose owner is not in the
+// catalog, is always put back.  Left out are pods of DaemonSets, static and mirror pods, and pods
+// that have ended.
 std::vector<PodId> PodsToPutBack(const ClusterSnapshot& snapshot,
                                  std::span<const EvictedPod> evictions);
 

@@ -10,6 +10,47 @@
 #include "engine/plan/node_standing.h"
 #include "engine/verify/verify.h"
 
+// How a plan comes from repeated passes.
+//
+// A pass (planner.cc) is greedy and knows no limits of groups: it removes every candidate whose
+// pods fit elsewhere.  MakePlan repeats the pass with fewer candidates until its plan keeps every
+// limit:
+//
+//   candidates = sort(nodes whose group may shrink)
+//   repeat: plan = pass(candidates); take candidates away, by the first rule that finds some
+//     surplus        a group would go below its minimum: its candidates from that removal on
+//     on completion  a removed node has a pod that must run to completion: that node
+//     atomic groups  an atomic group would be removed in part: all its candidates
+//   until no rule finds any; verify the plan
+//
+// PlanResult (`made`) holds the loop's state: `candidates`, which shrinks; `excluded`, the nodes
+// taken away, with their reasons; and the plan of the latest pass.  `quotas` (group_quotas.h) and
+// `registered` (atomic_groups.h) are computed once, because no pass changes the snapshot.
+//
+// Why it is right:
+// - Every pass has a new Planner, which knows only the suggestions of the request.  So equal
+//   candidates give equal decisions, and a pass repeats the decisions of the pass before up to the
+//   first candidate that was taken away.
+// - Therefore ExcludeSurplus handles one group only, the first one to go below its minimum.  Up to
+//   that removal the next pass is the same, so the result is what counting during the pass would
+//   give.  What comes later may change, and is judged again.
+// - The loop ends: each repetition takes away at least one candidate, the removal that broke the
+//   limit.  When it ends, no rule is broken.
+// - A node that is taken away keeps the reason that the pass found for it, if it has one.  The
+//   exception is a surplus node whose verdict DependsOnOrder: it found no room, or a budget was
+//   used up.  The removals that caused that may not be part of the final plan.
+//
+// Time limits: a plan is a sequence, and each removal was judged after the ones before it.  So the
+// first n removals of a plan are a plan, and a verified plan stays verified when it is cut.  They
+// need not keep the limits of groups: half of an atomic group may be among them.  SoundRemovals
+// finds the largest n that does, in one walk over the removals.  Cut then shortens the plan,
+// returns the disruptions of the removals that are dropped, and turns verdicts of later candidates
+// that depend on order into skipped ones.
+//
+// Cost: one pass for each repetition, at worst one for each candidate.  A repetition also walks
+// over candidates and removals, and over the kept nodes for each node that it takes away.
+// Verification costs about one pass.
+
 namespace ebb {
 namespace {
 
@@ -21,26 +62,27 @@ UnremovableNode Kept(NodeId node, UnremovableReason reason, PodId pod = kNoPod) 
   return kept;
 }
 
-// Whether the verdict may depend on what was removed before the node's turn.
+// Whether the verdict may depend on which nodes were removed before.
 bool DependsOnOrder(const UnremovableNode& kept) {
   return kept.reason == UnremovableReason::kNoPlaceToMovePods ||
          (kept.reason == UnremovableReason::kBlockedByPod &&
           kept.blocking_reason == BlockingPodReason::kNotEnoughPdb);
 }
 
-// Takes nodes off the candidates, with a reason, and keeps the order of the rest.
+// Takes nodes out of the candidates, each with a reason.  The others keep their order.
 class Exclusions {
  public:
   Exclusions(size_t nodes, PlanResult& made) : out_(nodes), made_(made) {}
 
-  // A node that the pass kept for a reason of its own keeps that.
+  // Excludes the node.  If the pass kept it, the pass's reason counts instead of `reason`.
   void Add(NodeId node, UnremovableReason reason, PodId pod = kNoPod) {
     const UnremovableNode* const own = OwnReason(node);
     Add(own != nullptr ? *own : Kept(node, reason, pod));
   }
 
-  // The same for a node behind the minimum of its group, unless its own reason may come from what
-  // the pass had removed by then: that is more than what will go.
+  // Excludes a node that comes after its group has reached its minimum.  If the pass kept it, the
+  // pass's reason counts, unless that may depend on the order: the pass had removed more nodes by
+  // then than the plan will.
   void AddSurplus(NodeId node) {
     const UnremovableNode* const own = OwnReason(node);
     const bool keeps_own = own != nullptr && !DependsOnOrder(*own);
@@ -57,7 +99,7 @@ class Exclusions {
     made_.excluded.push_back(kept);
   }
 
-  // Null: the pass would remove it.
+  // The verdict of the pass that kept the node; null: the pass removed or skipped it.
   [[nodiscard]] const UnremovableNode* OwnReason(NodeId node) const {
     const auto own = std::ranges::find(made_.plan.keep, node, &UnremovableNode::node);
     return own == made_.plan.keep.end() ? nullptr : &*own;
@@ -88,7 +130,8 @@ void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
   }
 }
 
-// The group that goes below its minimum first loses its remaining candidates.
+// Excludes the remaining candidates of the first group that goes below its minimum.  Returns
+// whether there is one.
 bool ExcludeSurplus(const NodeGroups& groups, std::vector<int64_t> quotas, const PlanResult& made,
                     Exclusions& exclusions) {
   for (const RemovableNode& removal : made.plan.remove) {
@@ -129,12 +172,13 @@ bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, std::span<const int64_t
   return any;
 }
 
-// How many removals, `most` at most and from the first, keep every limit of groups by
-// themselves: no group below its minimum, no atomic group in parts, no pod to wait for.
+// The largest number of removals, at most `most` and counted from the first, that keeps every limit
+// of groups: no group is below its minimum, no atomic group is removed in part, no removed node has
+// a pod that must run to completion.
 size_t SoundRemovals(const NodeGroups& groups, std::span<const int64_t> registered,
                      std::vector<int64_t> quotas, const Plan& plan, size_t most) {
   std::vector<int64_t> removed(groups.groups.size());
-  size_t in_parts = 0;  // Atomic groups of which some nodes went.
+  size_t in_parts = 0;  // Atomic groups that are removed in part.
   size_t sound = 0;
   for (size_t i = 0; i < most; ++i) {
     const RemovableNode& removal = plan.remove[i];
@@ -152,8 +196,8 @@ size_t SoundRemovals(const NodeGroups& groups, std::span<const int64_t> register
   return sound;
 }
 
-// Leaves the first `removals` of the plan.  A candidate behind the cut counts as not judged
-// if its verdict may depend on the removals that are gone.
+// Cuts the plan to its first `removals`.  A candidate behind the cut becomes a skipped one if its
+// verdict may depend on the removals that were dropped.
 void Cut(const Catalog& catalog, size_t removals, Termination termination, PlanResult& made) {
   Plan& plan = made.plan;
   plan.termination = termination;
@@ -181,7 +225,8 @@ void Cut(const Catalog& catalog, size_t removals, Termination termination, PlanR
   }
 }
 
-// Leaves the removals up to the `removals`-th that keep the limits of groups by themselves.
+// Cuts the plan to the largest number of removals, at most `removals`, that keeps the limits of
+// groups.
 void CutToSound(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
                 size_t removals, Termination termination, PlanResult& made) {
   const size_t sound = SoundRemovals(groups, RegisteredNodes(snapshot, groups),
@@ -189,7 +234,7 @@ void CutToSound(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64
   Cut(snapshot.catalog(), sound, termination, made);
 }
 
-// An error if the plan breaks a rule.  What there is no time to verify is cut off.
+// Returns an error if the plan breaks a rule.  Cuts off what there was no time to verify.
 absl::Status VerifyOrCut(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                          const PlanRequest& request, const PassInput& input, PlanResult& made) {
   if (request.verification_ends == nullptr) {
@@ -222,7 +267,7 @@ PassInput LastPassInput(const PlanRequest& request, const PlanResult& made) {
 
 namespace {
 
-// With what is in deletion as the request says.
+// MakePlan for a request that accounts for nodes in deletion.
 absl::StatusOr<PlanResult> MakePlanAsAsked(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                            const PlanRequest& request) {
   PlanResult made;
@@ -239,7 +284,8 @@ absl::StatusOr<PlanResult> MakePlanAsAsked(ClusterSnapshot& snapshot, const Node
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
   const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, request.pass.now_s);
   Exclusions exclusions(snapshot.catalog().nodes(), made);
-  std::vector<std::optional<Utilization>> utilization;  // As the first pass, of all, saw it.
+  // Of the first pass, which judged all candidates.
+  std::vector<std::optional<Utilization>> utilization;
   while (true) {
     input = LastPassInput(request, made);
     input.deadline = request.pass.deadline;

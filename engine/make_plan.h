@@ -3,29 +3,30 @@
 // and verifies the result.  examples/plan_cluster.cc is a whole program around it; round.h
 // makes plans over time.
 //
-// A planner pass knows no minimum sizes; the autoscaler counts them when it
-// deletes, and drops the surplus.  A plan over a dump is to be carried out as a
-// whole, and a node that is dropped afterwards would keep the room that other
-// nodes' pods were given.  So the pass is repeated without what may not go:
-//   - candidates of a group that come after it has reached its minimum
-//     (NodeGroupMinSizeReached); the pass is the same up to there, so this is what
-//     counting during the pass would give;
-//   - an atomic group that does not go as a whole (atomic_groups.h, AtomicScaleDownFailed);
-//   - nodes with pods that must end by themselves (BlockedByOnCompletionPod).
+// A planner pass knows no minimum sizes.  The autoscaler counts them when it deletes nodes, and
+// drops the surplus.  But a plan that is made from a dump is to be carried out as a whole, and a
+// node that is dropped afterwards would keep the room that was given to pods of other nodes.  So
+// MakePlan repeats the pass without the nodes that may not be removed:
+//   - candidates that come after their group has reached its minimum (NodeGroupMinSizeReached).
+//     The new pass is the same up to that point, so the result is that of counting during the pass;
+//   - nodes of an atomic group that is not removed as a whole (atomic_groups.h,
+//     AtomicScaleDownFailed);
+//   - nodes with a pod that must run to completion (BlockedByOnCompletionPod).
 // Each repetition takes at least one candidate away.
 //
-// Nodes that are being deleted already are planned beside: their pods find room first
-// (deletions_under_way.h).  No caller needs to know of them.
+// Pods of nodes that are already being deleted find room first (deletions_under_way.h).  The caller
+// need not handle such nodes.
 //
-// Time: `PlanRequest::pass.deadline` ends the passes, all together, and `verification_ends` the
-// verification.  Either makes the plan shorter: it is cut after the last removal up to
-// which all is verified and every limit of groups holds (an atomic group goes as a whole
-// or stays), and candidates behind the cut are skipped.  A plan that was cut ends with
+// Time: `PlanRequest::pass.deadline` limits all passes together, `verification_ends` limits the
+// verification.  Each may make the plan shorter: it is cut after the last removal up to which
+// everything is verified and every limit of groups holds (an atomic group is removed whole or
+// stays).  Candidates behind the cut are skipped.  A plan that was cut ends with
 // Termination::kDeadline.
 //
-// Cost:    one pass, and one for each time that nodes are excluded (those beyond a group's limit,
-//          those that wait for a pod's end, broken atomic groups): at worst one a candidate.
-// Threads: none.
+// Cost:    one pass, and one more for each time that nodes are excluded (a group's surplus, nodes
+//          that wait for a pod to complete, incomplete atomic groups); at worst one for each
+//          candidate.
+// Threads: not thread-safe.
 // Source:  cluster-autoscaler core/scaledown/planner NodesToDelete, processors/nodes
 //          scale_down_set_processor.go.
 
@@ -47,27 +48,28 @@ namespace ebb {
 
 struct PlanResult {
   Plan plan;
-  // Nodes that are kept because of their group or because they wait for a pod's end: they were no
-  // candidates, or were taken out between passes.
+  // Nodes that are kept because of their group or because a pod must complete.  They were no
+  // candidates, or were excluded between passes.
   std::vector<UnremovableNode> excluded;
-  std::vector<NodeId> order;       // Candidates of the first pass, in order.
-  std::vector<NodeId> candidates;  // Of the last pass: those of `order` that may still go.
+  std::vector<NodeId> order;       // Candidates of the first pass, in their order.
+  std::vector<NodeId> candidates;  // Candidates of the last pass, a subset of `order`.
   size_t passes = 0;
 };
 
-// Leaves the first `removals` of a plan, or the most below that which keep every limit of groups by
-// themselves.  It ends with `termination` then, and candidates behind the cut that may still go are
-// skipped.  What was verified stays so: a plan is a sequence.
+// Cuts the plan to its first `removals`, or to the largest smaller number of removals that keeps
+// every limit of groups.  If the plan has more removals than `removals`, it then ends with
+// `termination`, and candidates behind the cut that may still be removed are skipped.  The rest of
+// the plan remains verified, because a plan is a sequence.
 void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
              size_t removals, Termination termination, PlanResult& made);
 
-// What the last pass of a plan was asked, but for its deadline: what Verify takes.
-// Borrows the request and the result.
+// The input of the plan's last pass, without its deadline: the input that Verify expects.  Borrows
+// the request and the result.
 PassInput LastPassInput(const PlanRequest& request, const PlanResult& made);
 
-// The snapshot is afterwards as it was; no fork of it may be open.
-// Errors: InvalidArgument, for input that check_input.h refuses; Internal, if the plan does
-// not stand up to the verifier, which is a bug of ebb.
+// The snapshot is unchanged when this returns; it must have no open fork.
+// Errors: InvalidArgument if the input fails a check of check_input.h.  Internal if the plan fails
+// its verification, which is a bug of ebb.
 absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                     const PlanRequest& request);
 

@@ -1,6 +1,6 @@
-// OrdersOf: the deletions that a round starts, by name, as an actuator takes them.
+// OrdersOf: the deletions that a round starts, by name, in the form that an actuator takes.
 //
-// Order:   empty nodes, then those to drain, each as the round has them.
+// Order:   empty nodes, then nodes to drain, each in the order of the round.
 // Cost:    O(plan + moves of the nodes that start).
 // Threads: any.
 

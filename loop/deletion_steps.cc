@@ -9,10 +9,10 @@
 namespace ebb {
 namespace {
 
-// How an atomic group stands.
+// The state of an atomic group.
 struct Batch {
-  int64_t ready = 0;       // Drained, or on the way out.
-  bool some_come = false;  // Some will be drained yet.
+  int64_t ready = 0;       // Drained, or being deleted.
+  bool some_come = false;  // Some nodes are not drained yet.
   bool failed = false;
 };
 

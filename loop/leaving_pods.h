@@ -1,6 +1,6 @@
-// Which pods of a node that goes need another place, and which go with it.
+// Which pods of a removed node need another node, and which disappear with it.
 //
-// Threads: pure.
+// Threads: pure functions.
 
 #ifndef EBB_LOOP_LEAVING_PODS_H_
 #define EBB_LOOP_LEAVING_PODS_H_
@@ -9,7 +9,7 @@
 
 namespace ebb {
 
-// A pod of the node's own, one of a DaemonSet, or one that ends or has ended.
+// True for static and mirror pods, pods of DaemonSets, and pods that are ending or have ended.
 bool GoesWithItsNode(const Catalog& catalog, const PodShape& shape);
 
 }  // namespace ebb

@@ -6,8 +6,8 @@
 #include "loop/told_deletions.h"
 
 namespace ebb {
-// What the next round is to know of the actuator.  False: it does not tell, and nothing may be
-// decided without knowing what is under way.
+// Reads the actuator's status for the next round.  Returns false if the actuator does not report
+// it: without knowing which deletions are in progress, the loop may not decide anything.
 bool Loop::TakeStatus(LoopTurn& turn) {
   absl::StatusOr<ActuatorStatus> status = actuator_.Status(turn.now_s);
   if (status.ok()) {
@@ -27,8 +27,8 @@ bool Loop::TakeStatus(LoopTurn& turn) {
   return true;
 }
 
-// Nodes that a policy takes away are in deletion from here on.  False: there is to be no round, as
-// it would not know of pools.
+// Lets the sizer decide.  Nodes that a policy removes count as in deletion from then on.  Returns
+// false if there must be no round, because it would not know the decisions about pools.
 bool Loop::SizePools(LoopTurn& turn) {
   sizing_.now_s = turn.now_s;
   const absl::StatusOr<Observation*> now = rounds_.Observe(turn.now_s);
@@ -40,7 +40,7 @@ bool Loop::SizePools(LoopTurn& turn) {
   return false;
 }
 
-// A round that is kept was told of the results.
+// The round is persisted, and the results with it: the actuator may drop them.
 void Loop::Acknowledge(LoopTurn& turn) {
   for (size_t i = 0; i < told_; ++i) {
     const DeletionResult& result = status_.results[i];
@@ -115,7 +115,8 @@ void Loop::Stop(LoopClock& clock) {
     if (status.ok()) {
       for (const RunningDeletion& deletion : status->running) {
         if (deletion.phase != DeletionPhase::kTainted) continue;
-        // An error leaves the taint to the state's next reader, or to the next time around.
+        // If this fails, the taint is left to the next attempt, or to the process that continues
+        // from the state.
         (void)actuator_.RollBack(deletion.node, "the loop ends", now_s);
       }
       const absl::StatusOr<ActuatorStatus> left = actuator_.Status(now_s);

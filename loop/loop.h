@@ -1,22 +1,24 @@
-// Loop: rounds that turn into fewer machines.
+// Loop: makes rounds and carries out what they decide.
 //
 //   Loop loop(rounds, actuator, options);
 //   loop.Run(clock);  // Until the clock says that it is over.
 //
-// A turn: take in how deletions stand, carry on those that are due (deletion_steps.h), size pools
-// (sizer.h, where there is one), have a round made (rounds.h), begin what may go now, put and take
-// soft taints, sleep.  Every decision is made elsewhere.  Deletions go on while rounds continue.
+// A turn: read the status of deletions, advance the due ones (deletion_steps.h), size pools
+// (sizer.h, if there is a sizer), have a round made (rounds.h), begin the deletions that it starts,
+// put and remove soft taints, sleep.  The loop makes no decision itself.  Deletions continue while
+// rounds are made.
 //
-// The round is kept before anything of it is done, so that no deletion begins that a state file
-// does not know; and before the actuator forgets what ended, so that a loop that is killed at any
-// moment reports that again.  A turn without a round begins nothing, and says so.
+// A round is persisted before any of it is carried out, so that no deletion begins that the saved
+// state does not contain.  It is also persisted before the actuator drops the results of ended
+// deletions, so that a loop that is killed at any moment reports them again.  A turn without a
+// round begins no deletion, and logs that.
 //
-// The end: what was tainted and not begun is rolled back; what was begun is carried on for
-// `stop_grace_s` from the moment on that the end was asked for, and then left to the process that
-// goes on with the recorded state.
+// At the end of the loop, deletions that are only tainted are rolled back.  The others are
+// continued for `stop_grace_s` from the moment at which the end was requested, and then left to the
+// process that continues from the recorded state.
 //
-// Ownership: borrows all that it is given.
-// Threads:   none.
+// Ownership: borrows all of its arguments.
+// Threads:   not thread-safe.
 // Source:    cluster-autoscaler core/static_autoscaler.go RunOnce, loop/run.go.
 
 #ifndef EBB_LOOP_LOOP_H_
@@ -42,33 +44,33 @@ class LoopClock {
  public:
   virtual ~LoopClock() = default;
   virtual int64_t NowS() = 0;
-  // Returns at `time_s`, or at once where the loop is to end: then false.
+  // Returns true at `time_s`; returns false immediately when the loop is to end.
   virtual bool SleepUntil(int64_t time_s) = 0;
-  // Returns at `time_s`, whatever is to end; earlier where nothing can be waited for any more.
+  // Returns at `time_s`, even if the loop is to end; earlier only if there is no time left to wait.
   virtual void WaitUntil(int64_t time_s) = 0;
-  // When the loop was asked to end, which may have been while a turn was at work.  Long ago where
-  // nothing is to be waited for any more.
+  // When the end of the loop was requested, possibly during a turn.  A time long ago means that
+  // there is no time left to wait.
   virtual int64_t EndAskedAtS() { return NowS(); }
 };
 
-// What a turn came to.
+// The result of a turn.
 struct LoopTurn {
   int64_t now_s = 0;
-  std::optional<RoundOrders> round;   // Absent: there was none.
-  std::optional<size_t> in_deletion;  // Nodes, as the turn began.  Absent: it is not known.
-  size_t begun = 0;                   // Deletions.
-  std::vector<DeletionResult> ended;  // That are taken in.
-  std::vector<PoolTurn> pools;        // That a policy decided.
-  std::vector<std::string> log;       // What failed, a line each.
+  std::optional<RoundOrders> round;   // nullopt: no round was made.
+  std::optional<size_t> in_deletion;  // Nodes in deletion when the turn began. nullopt: unknown.
+  size_t begun = 0;                   // Deletions begun.
+  std::vector<DeletionResult> ended;  // Ended deletions that a round has recorded.
+  std::vector<PoolTurn> pools;        // Pools that a policy has decided about.
+  std::vector<std::string> log;       // What failed, one line each.
 };
 
 struct LoopOptions {
   int64_t scan_interval_s = 10;
   DeletionStepOptions steps;
   int64_t stop_grace_s = 120;
-  // Null: no pool is sized.
+  // Null: pools are not sized.
   Sizer* sizer = nullptr;
-  // Sees every turn at its end.  Null: nobody does.
+  // Called with every turn at its end.  May be null.
   std::function<void(const LoopTurn&)> on_turn;
 };
 
@@ -77,11 +79,11 @@ class Loop {
   Loop(Rounds& rounds, Actuator& actuator, LoopOptions options)
       : rounds_(rounds), actuator_(actuator), options_(std::move(options)) {}
 
-  // One turn.
+  // Makes one turn.
   void Turn(int64_t now_s);
-  // The end of a loop, as above.
+  // Ends the loop, as described above.
   void Stop(LoopClock& clock);
-  // Turns until the clock stops, each a scan interval after the end of the one before; then Stop.
+  // Makes turns until the clock stops, each one scan interval after the end of the last; then Stop.
   void Run(LoopClock& clock);
 
  private:
@@ -95,10 +97,10 @@ class Loop {
   Rounds& rounds_;
   Actuator& actuator_;
   const LoopOptions options_;
-  SizingTurn sizing_;  // Of this turn.
+  SizingTurn sizing_;  // Of the current turn.
   // For the next round.
-  ActuatorStatus status_;  // With not_begun_.
-  size_t told_ = 0;        // Of its results those that the actuator told.
+  ActuatorStatus status_;  // Including not_begun_.
+  size_t told_ = 0;        // The number of its results that the actuator has reported.
   std::vector<DeletionResult> not_begun_;
 };
 

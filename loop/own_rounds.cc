@@ -17,7 +17,7 @@ std::vector<std::string> NamesIn(const Catalog& catalog, const std::vector<NodeI
   return names;
 }
 
-// All by name: the snapshot may change with the first call to an actuator.
+// By name, because the snapshot may change with the first call to an actuator.
 RoundOrders OrdersByName(const Observation& observed, const RoundResult& round) {
   const Catalog& catalog = observed.snapshot->catalog();
   return {.status = std::string(ToString(round.status)),

@@ -3,10 +3,10 @@
 //   OwnRounds rounds(scale_down, cluster, options);
 //   Loop(rounds, actuator, loop_options).Run(clock);
 //
-// The round is recorded before it is handed out, so that nothing of it is done that a state file
-// does not know.
+// A round is recorded before it is returned, so that no part of it is carried out that the saved
+// state does not contain.
 //
-// Ownership: borrows all that it is given.
+// Ownership: borrows all of its arguments.
 // Threads:   one at a time.
 
 #ifndef EBB_LOOP_OWN_ROUNDS_H_
@@ -29,19 +29,20 @@ namespace ebb {
 
 // What a round tries first (RoundInput).
 struct RoundAdvice {
-  std::vector<NodeId> candidates;  // All that may go, in the order in which to try them.
-  std::vector<Move> suggestions;   // Where to look first for their pods.
+  // All nodes that may be removed, in the order in which to try them.
+  std::vector<NodeId> candidates;
+  std::vector<Move> suggestions;  // The nodes to try first for their pods.
 };
 
 struct OwnRoundsOptions {
   CandidateOrder order = CandidateOrder::kAutoscaler;
-  // Asked before a round, with the names of the nodes that were unneeded after the last one.  A
-  // round decides by its own rules: advice changes which plan it finds.  Null, or nothing that it
-  // returns: the round's own order.
+  // Called before a round with the names of the nodes that were unneeded after the last one.  A
+  // round decides by its own rules; advice only changes which plan it finds.  Null, or nullopt
+  // returned: the round uses its own order.
   std::function<std::optional<RoundAdvice>(const Observation& observed, int64_t now_s,
                                            const std::vector<std::string>& unneeded)>
       advise = {};
-  // Keeps the state after a round.  Null: nothing is kept.
+  // Persists the state after a round.  Null: the state is not persisted.
   std::function<absl::Status(const ScaleDown&, const RoundResult&)> record = {};
 };
 
@@ -54,7 +55,7 @@ class OwnRounds final : public Rounds {
   absl::StatusOr<RoundOrders> Make(const ActuatorStatus& report, int64_t now_s,
                                    std::span<const std::string> left_alone) override;
 
-  // The round that was made last.
+  // The last round made.
   [[nodiscard]] const std::optional<RoundResult>& last() const { return last_; }
 
  private:
@@ -62,8 +63,9 @@ class OwnRounds final : public Rounds {
   ClusterSource& cluster_;
   const OwnRoundsOptions options_;
   std::optional<Observation> observed_;  // For the next round.
-  std::vector<ScaleEvent> events_;       // Since the last round that was made.
-  std::vector<std::string> unneeded_;    // After the last round, by name; for `advise`.
+  std::vector<ScaleEvent> events_;       // Since the last round made.
+  // Unneeded nodes after the last round, by name; for `advise`.
+  std::vector<std::string> unneeded_;
   std::optional<RoundResult> last_;
 };
 

@@ -20,7 +20,7 @@ absl::Status NothingRuns(std::string_view node) {
       absl::StrCat("node ", Absl(node), ": a recorded deletion has ended when it begins"));
 }
 
-// The rounds try again which nodes budgets kept.
+// Lets the next round try nodes again that were kept because of a budget.
 void ForgetSpentBudgets(const std::shared_ptr<Symbols>& symbols, ScaleDown& scale_down) {
   ScaleDownState state = scale_down.Save();
   const size_t forgotten =
@@ -97,8 +97,8 @@ void RecordActuator::Acknowledge(size_t results) {
                                                           std::min(results, results_.size())));
 }
 
-// A node that is gone takes along only the pods for which GoesWithItsNode holds.  The others are
-// where the plan put them if they still fit there, or wait.
+// Takes the node out of the observation.  Pods for which GoesWithItsNode is true disappear with it.
+// The others are put where the plan put them if they still fit there; otherwise they are pending.
 void DeductingSource::Deduct(const DeletionOrder& order, NodeId node, Observation& observed) {
   ClusterSnapshot& snapshot = *observed.snapshot;
   const Catalog& catalog = snapshot.catalog();
@@ -132,12 +132,12 @@ void DeductingSource::Deduct(const DeletionOrder& order, NodeId node, Observatio
 
 namespace {
 
-// By node and key, as RecordActuator's.
+// By node and key, as in RecordActuator.
 using ToldTaints =
     std::map<std::string, std::map<std::string, std::optional<NodeTaint>>, std::less<>>;
 
-// Leaves out nodes that would be gone.  Their pods are where `places` says, or gone with them.
-// The other nodes have the taints that were last set on them.
+// Leaves out nodes that would be gone.  Their pods are shown where `places` says, or are left out
+// too.  The other nodes have the taints that were last put on them.
 class DeductingSink : public ObjectSink {
  public:
   DeductingSink(const std::vector<DeletionOrder>& done, const ToldTaints& taints,

@@ -1,24 +1,26 @@
-// RecordActuator touches no cluster: it tells what it would do, a line a deed, and lets rounds go
-// on as if it had been done.  For a dry run beside an autoscaler that is not to be disturbed.
+// RecordActuator changes no cluster: it reports what it would do, one line for each action, and
+// lets rounds continue as if that had been done.  It is for a dry run next to an autoscaler that
+// must not be disturbed.
 //
 //   RecordActuator actuator([](int64_t, std::string_view line) { std::cout << line << "\n"; });
 //   DeductingSource cluster(source, actuator, scale_down);
 //   OwnRounds rounds(scale_down, cluster);
 //   Loop loop(rounds, actuator, options);
 //
-// A soft taint is told when it changes; the cluster that is observed goes on without it.
-// A deletion that begins is told and has ended at once.  From then on the DeductingSource shows
-// the cluster without the node: its pods are where the plan put them, and those that are not
-// listed in the plan (they came later), or for which there is no room any more, are pending.
+// A soft taint is reported when it changes; the observed cluster does not get it.  A deletion that
+// begins is reported and has ended immediately.  From then on the DeductingSource shows the cluster
+// without the node.  The node's pods are where the plan put them.  Pods that the plan does not
+// list, because they came later, and pods that no longer fit there are pending.
 //
-// An evicted pod runs again in the next turn, and its budgets then allow what the source says.  So
-// nodes that a budget kept (NotEnoughPdb) are tried again then, and not only when the time is over
-// for which nodes that were found unremovable are passed over.
+// An evicted pod is running again in the next turn, and its budgets then allow what the source
+// reports.  So the next turn tries nodes again that were kept because of a budget (NotEnoughPdb),
+// instead of waiting until their entries in the unremovable cache expire.
 //
-// Machines that a group was asked for are told, and count for its target from then on; none comes.
+// Machines that a group is asked for are reported, and count in its target size from then on, but
+// none of them comes.
 //
-// Deletions are forgotten for a node that leaves the cluster or becomes another machine.  Soft
-// taints and sizes asked for are remembered by name.
+// A deletion is forgotten if its node leaves the cluster or becomes another machine.  Soft taints
+// and requested sizes are remembered by name.
 //
 // Cost:    an observation copies the snapshot (O(pages)) and moves the pods of all nodes that
 //          would be gone.
@@ -49,7 +51,7 @@ class RecordActuator : public Actuator {
 
   absl::Status SoftTaint(std::string_view node, bool taint, int64_t now_s) override;
   absl::Status Begin(std::span<const DeletionOrder> orders, int64_t now_s) override;
-  // There is never a deletion to go on with.
+  // Always fails, because no deletion is running.
   absl::Status Drain(std::string_view node, int64_t now_s) override;
   absl::Status Delete(std::string_view node, int64_t now_s) override;
   absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) override;
@@ -59,7 +61,7 @@ class RecordActuator : public Actuator {
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
   void Acknowledge(size_t results) override;
 
-  // What would be gone, in the order in which it would have gone.
+  // The deletions that would have been made, in their order.
   [[nodiscard]] const std::vector<DeletionOrder>& done() const { return done_; }
 
  private:
@@ -67,15 +69,15 @@ class RecordActuator : public Actuator {
 
   const Tell tell_;
   std::vector<DeletionOrder> done_;
-  std::map<std::string, bool> soft_taints_;  // As they were last told.
+  std::map<std::string, bool> soft_taints_;  // As last reported.
   std::map<std::string, int64_t> grown_to_;  // By group.
-  // By node and key: the last one set; absent: it was removed.
+  // By node and key: the taint last put; nullopt: it was removed.
   std::map<std::string, std::map<std::string, std::optional<NodeTaint>>, std::less<>> taints_;
   std::vector<DeletionResult> results_;
-  bool evicted_ = false;  // Pods, since the last observation.
+  bool evicted_ = false;  // Whether pods were evicted since the last observation.
 };
 
-// Names of nodes by namespace and name of the pod; "" is that of a pod that waits.
+// The node of each pod, by the pod's namespace and name; "" for a pending pod.
 using PodPlaces = std::map<std::pair<std::string, std::string>, std::string>;
 
 class DeductingSource : public ClusterSource {
@@ -88,15 +90,15 @@ class DeductingSource : public ClusterSource {
 
  private:
   void Deduct(const DeletionOrder& order, NodeId node, Observation& observed);
-  // The objects of a cluster in which all was done, as the last observation has it.
+  // Sends the objects of the cluster as the last observation shows it to `to`.
   absl::Status Show(const std::function<absl::Status(ObjectSink& sink)>& objects,
                     ObjectSink& to) const;
 
   ClusterSource& source_;
   RecordActuator& actuator_;
   ScaleDown& scale_down_;
-  std::optional<ClusterSnapshot> snapshot_;  // That the last observation shows.
-  PodPlaces places_;                         // Where it has the pods of nodes that would be gone.
+  std::optional<ClusterSnapshot> snapshot_;  // The snapshot of the last observation.
+  PodPlaces places_;                         // Where it shows the pods of nodes that would be gone.
 };
 
 }  // namespace ebb

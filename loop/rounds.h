@@ -1,10 +1,10 @@
-// Rounds: what decides, by name, what a loop (loop.h) does in a turn.
+// Rounds: decides what a loop (loop.h) does in a turn.  All objects are given by name.
 //
 //   absl::StatusOr<RoundOrders> orders = rounds.Make(report, now_s, left_alone);
 //
-// There are two: OwnRounds (own_rounds.h) makes rounds in this process over a cluster that it
-// observes, and SessionRounds (loop/run/session_rounds.h) lets a daemon make them, which
-// observes and keeps its state itself.
+// There are two implementations.  OwnRounds (own_rounds.h) makes rounds in this process over a
+// cluster that it observes.  SessionRounds (loop/run/session_rounds.h) lets a daemon make them;
+// the daemon observes the cluster and keeps the state.
 //
 // Threads: one at a time.
 
@@ -20,64 +20,64 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/plan/node_groups.h"
+#include "engine/plan/plan/node_groups.h"
 #include "engine/scale_down/cooldown.h"
 #include "engine/scale_down/unremovable_nodes.h"
 #include "loop/actuator.h"
 #include "snapshot/cluster_snapshot.h"
-#include "snapshot/objects/object_sink.h"
+#include "snapshot/objects/objects/object_sink.h"
 
 namespace ebb {
 
-// The cluster as it is.
+// The current state of the cluster.
 struct Observation {
   // Valid until the next call to the source or to an actuator of its cluster.
   ClusterSnapshot* snapshot = nullptr;
   NodeGroups groups;
   std::vector<PodId> pending;
   std::vector<ScaleEvent> events;  // Since the last observation.
-  // Hands over the nodes and pods of the snapshot as objects, for sizing policies, which read more
-  // of them than a snapshot keeps.  As long valid.  Null: the source cannot.
+  // Sends the nodes and pods of the snapshot to `sink` as objects, for sizing policies, which need
+  // more of them than a snapshot keeps.  Valid as long as the snapshot.  Null: not supported.
   std::function<absl::Status(ObjectSink& sink)> objects = nullptr;
 };
 
 class ClusterSource {
  public:
   virtual ~ClusterSource() = default;
-  // Errors: the cluster cannot be reached, or what it says cannot be understood.
+  // Errors: the cluster cannot be reached, or its data cannot be understood.
   virtual absl::StatusOr<Observation> Observe(int64_t now_s) = 0;
 };
 
-// What a round decided.
+// The decisions of a round.
 struct RoundOrders {
-  int64_t number = 0;        // From 1; 0: the rounds are not counted.
+  int64_t number = 0;        // From 1; 0: rounds are not numbered.
   std::string status = {};   // "ScaleDownNodeDeleteStarted" and so on.
-  std::string message = {};  // What the status is about, for people; may be empty.
+  std::string message = {};  // A detail of the status, for users; may be empty.
   std::optional<Cooldowns::Hold> cooldown =
-      {};  // In place of a message: what holds deletions back.
+      {};  // Instead of a message: the event that holds deletions back.
   size_t nodes = 0;
-  size_t pending = 0;  // Pods.
+  size_t pending = 0;  // Pending pods.
   size_t unneeded = 0;
   UnremovableNodes unremovable = {};
   std::vector<DeletionOrder> start = {};
-  std::vector<std::string> taint = {};  // Softly.
+  std::vector<std::string> taint = {};  // Nodes to get the soft taint.
   std::vector<std::string> untaint = {};
-  std::vector<std::string> log = {};  // What was odd, a line each.
+  std::vector<std::string> log = {};  // Oddities, one line each.
 };
 
 class Rounds {
  public:
   virtual ~Rounds() = default;
 
-  // The cluster that the next round is made of, for a sizer, which may change its groups.  Valid
-  // until Make.
-  // Errors: the source's; FailedPrecondition: these rounds observe no cluster here.
+  // The cluster of the next round, for a sizer, which may change its groups.  Valid until Make.
+  // Errors: those of the source; FailedPrecondition: these rounds do not observe a cluster in this
+  // process.
   virtual absl::StatusOr<Observation*> Observe(int64_t now_s) = 0;
-  // `report`: the actuator's status, and of deletions that could not begin a result each.  Results
-  // may be reported again, where a round before failed.  Deletions that a sizer is to begin when
-  // the round is kept are among those that run. `left_alone`: nodes whose groups the round is to
-  // leave as they are; those of an observation that a sizer has seen are so already. OK: the round
-  // is kept, and so is what was reported, and what the sizer remembers.
+  // Makes a round.  `report`: the actuator's status, with a result for each deletion that could not
+  // begin, and with the deletions that a sizer will begin after the round among the running ones.
+  // Results may be reported again if an earlier round failed.  `left_alone`: nodes whose groups the
+  // round must not shrink; in an observation that a sizer has seen, the groups are already set so.
+  // OK means that the round, the reported results and the sizer's state are persisted.
   virtual absl::StatusOr<RoundOrders> Make(const ActuatorStatus& report, int64_t now_s,
                                            std::span<const std::string> left_alone) = 0;
 };

@@ -11,7 +11,7 @@
 namespace ebb {
 namespace {
 
-// Takes a node away; its pods that need a place wait for one.
+// Removes the node; its pods that need another node become pending.
 void TakeAway(NodeId node, ClusterSnapshot& snapshot, std::vector<PodId>& pending) {
   const std::span<const PodId> on_node = snapshot.PodsOn(node);
   for (const PodId pod : std::vector<PodId>(on_node.begin(), on_node.end())) {
@@ -23,7 +23,7 @@ void TakeAway(NodeId node, ClusterSnapshot& snapshot, std::vector<PodId>& pendin
   snapshot.RemoveNode(node);
 }
 
-// A group for each ask, which may lose as many nodes as the ask wants to.
+// Makes a group for each request, which may lose as many nodes as the request asks for.
 NodeGroups GroupsOf(const ClusterSnapshot& snapshot, const NodeGroups& from,
                     const std::vector<ShrinkAsk>& asks) {
   NodeGroups groups;
@@ -97,8 +97,8 @@ absl::StatusOr<ShrinkPlan> PlanShrink(const Observation& observed,
   request.planner = options;
   request.order = CandidateOrder::kInput;
   request.pass.now_s = now_s;
-  request.deletions = DeletionsInSnapshot::kLeftToCaller;  // Nodes that leave are taken away.
-  // How much a node is used is the policies' business, and so is which is ready.
+  request.deletions = DeletionsInSnapshot::kLeftToCaller;  // Leaving nodes are taken out here.
+  // Utilization and readiness are the policies' decision.
   constexpr double kAny = std::numeric_limits<double>::infinity();
   request.planner.scale_down_utilization_threshold = kAny;
   request.planner.scale_down_gpu_utilization_threshold = kAny;

@@ -1,20 +1,21 @@
-// PlanShrink: which of the nodes that sizing policies would take away can really go, together.
+// PlanShrink: which of the nodes that sizing policies want to remove can be removed together.
 //
 //   std::vector<ShrinkAsk> asks = {{.name = "web", .most = 2, .candidates = oldest_first}};
 //   absl::StatusOr<ShrinkPlan> plan = PlanShrink(observed, leaving, asks, options, now_s);
 //
-// Each ask's candidates are tried in their order, those of the first ask first, until `most` of it
-// can go.  A node goes only if all of its pods have places that stay, and budgets allow; how much
-// it is used is no matter, as that is the policy's business.  The plan is verified.
+// The candidates of each request are tried in their order, those of the first request first, until
+// `most` of them can be removed.  A node is removed only if all of its pods have a node that stays,
+// and budgets allow it.  Its utilization does not matter, because that is the policy's decision.
+// The plan is verified.
 //
-// Nodes that leave already are taken to be gone: their pods take the room that they will need.
+// Nodes that are already leaving count as gone: their pods take the room that they will need.
 //
-// It asks MakePlan itself, not planning: it is a part of the engine, whose question no
-// caller puts together, of groups that are made for it alone and a branch without the nodes that
-// leave.
+// It calls MakePlan rather than planning, because it is part of the engine, and its request
+// is one that no caller can make: it has groups made only for this purpose, and a branch of the
+// snapshot without the leaving nodes.
 //
-// Cost:    one pass of MakePlan over a branch of the snapshot; nothing if no ask has candidates.
-// Threads: none.
+// Cost:    one MakePlan over a branch of the snapshot; nothing if no request has candidates.
+// Threads: not thread-safe.
 // Errors:  those of MakePlan.
 
 #ifndef EBB_LOOP_SHRINK_PLAN_H_
@@ -30,17 +31,17 @@
 
 namespace ebb {
 
-struct Observation;  // loop/loop.h
+struct Observation;  // loop/rounds.h
 
 struct ShrinkAsk {
-  std::string name;  // No two asks have one.
-  int64_t most = 0;  // Nodes.
+  std::string name;  // Unique.
+  int64_t most = 0;  // The largest number of nodes to remove.
   std::vector<NodeId> candidates;
-  // The planner's own order instead: empty nodes first.
+  // True: the candidates are tried in the planner's order, empty nodes first.
   bool planners_order = false;
 };
 
-// Why a candidate stays.
+// Why a candidate is kept.
 struct ShrinkDenied {
   std::string node;
   std::string reason;  // "NoPlaceToMovePods".

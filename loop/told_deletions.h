@@ -1,4 +1,4 @@
-// ToldDeletions: how an actuator's deletions stand, as a round is told of them (RoundInput).
+// ToldDeletions: the state of an actuator's deletions, in the form that a round takes (RoundInput).
 //
 // Cost:    O(deletions).
 // Threads: any.
@@ -18,13 +18,13 @@ namespace ebb {
 struct ToldDeletions {
   ActuationStatus in_progress;
   std::vector<EndedDeletion> ended;
-  std::vector<ScaleEvent> failed;  // Of `ended`, those that did not succeed.
+  std::vector<ScaleEvent> failed;  // The deletions of `ended` that did not succeed.
 };
 
 ToldDeletions TellDeletions(const ActuatorStatus& status);
 
-// Takes deletions that could not begin for ended ones.  Forgets those of which the actuator knows:
-// the call was carried out, and its answer lost.
+// Adds the deletions that could not begin to the results of `status`.  Drops those from `not_begun`
+// that the actuator knows: the call was carried out, but its reply was lost.
 void AddNotBegun(std::vector<DeletionResult>& not_begun, ActuatorStatus& status);
 
 }  // namespace ebb

@@ -43,8 +43,8 @@ std::vector<RemovableCandidate> CandidatesOf(const ClusterSnapshot& snapshot,
                        request.pass.now_s);
 }
 
-// What a pod both must find free and then takes: where no more than the room is taken by pods
-// that each found theirs, no more of this is.
+// The amount that a pod both must find free and then takes.  The pods of a node take no more of it
+// together than the node's room, since each of them found its amount free.
 int64_t AmountOf(const PodShape& shape, ResourceId resource) {
   if (resource == kPods) return 1;
   const auto amount_in = [&](const Requests& requests) {
@@ -58,16 +58,18 @@ int64_t AmountOf(const PodShape& shape, ResourceId resource) {
       0, std::min(amount_in(shape.fit_requests), amount_in(shape.charge_requests)));
 }
 
-// A set of nodes that some pods cannot leave: selectors bind them to it, or taints keep them off
-// all others.
+// A set of nodes that some pods cannot leave, because selectors bind them to it or taints keep them
+// off all other nodes.
 struct Realm {
   NodeSet nodes;
-  std::vector<bool> classes;  // By StaticClassOf: pods that can be on no other nodes.
-  NodeSet takers;             // Of the nodes, those on which some pod of these may be.
+  // By StaticClassOf: whether pods of the class can run on no other nodes.
+  std::vector<bool> classes;
+  NodeSet takers;  // The nodes on which some pod of these classes can run.
 };
 
-// All nodes that may take pods, and each set of nodes that some pods that may have to move cannot
-// leave; the first kRealmsMax of them, as all are looked at in every round.
+// The set of all nodes that may take pods, and each set of nodes that some pods which may have to
+// move cannot leave.  At most kRealmsMax, because every round of the search for prices walks over
+// all of them.
 std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest& request,
                               std::span<const RemovableCandidate> candidates) {
   constexpr size_t kRealmsMax = 24;
@@ -103,7 +105,7 @@ std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest
   return realms;
 }
 
-// By PodShapeId: by ResourceId what such a pod takes, of shapes of pods that may have to move.
+// By PodShapeId, for shapes of pods that may have to move: by ResourceId, what such a pod takes.
 using AmountsOfShapes = std::vector<std::vector<int64_t>>;
 
 AmountsOfShapes FindAmounts(const Catalog& catalog,
@@ -121,8 +123,8 @@ AmountsOfShapes FindAmounts(const Catalog& catalog,
   return amounts;
 }
 
-// What pods that cannot leave the realm may take of its nodes, of which every node that goes has
-// its share, and what those of its own need elsewhere.  A limit for each resource.
+// Adds a limit for each resource: the room that pods bound to the realm can take of its nodes.  The
+// removal of a node takes its own room out, and its bound pods take room on other nodes.
 void AddLimitsOfRealm(const ClusterSnapshot& snapshot, const Realm& realm,
                       std::span<const RemovableCandidate> candidates,
                       const AmountsOfShapes& amounts, std::vector<Limit>& limits) {
@@ -139,7 +141,7 @@ void AddLimitsOfRealm(const ClusterSnapshot& snapshot, const Realm& realm,
   const UsableRoom usable(list);
   std::vector<int64_t> room(resources);
   std::vector<int64_t> most(resources);
-  // A node with more on it than it has takes no pod that asks for any.
+  // A node that is overcommitted takes no pod that requests anything.
   const auto find_most = [&](NodeId node) {
     std::ranges::fill(most, 0);
     if (!realm.takers.Contains(node)) return;
@@ -179,7 +181,7 @@ void AddLimitsOfGroups(const ClusterSnapshot& snapshot, const NodeGroups& groups
   std::ranges::move(of_groups, std::back_inserter(limits));
 }
 
-// The budgets with none left, those apart that allow all that candidates could ask of them.
+// The budgets, used up; but budgets that allow all that candidates could use are left alone.
 PdbTracker SpentBudgets(const Catalog& catalog, std::span<const RemovableCandidate> candidates) {
   std::vector<std::vector<PodId>> pods(catalog.pdbs().size());
   for (const RemovableCandidate& candidate : candidates) {
@@ -196,8 +198,8 @@ PdbTracker SpentBudgets(const Catalog& catalog, std::span<const RemovableCandida
   return spent;
 }
 
-// Rules that come before that of budgets let some pods go without asking them.  Who asks is
-// found by asking when nothing is left.
+// Some rules before that of budgets let a pod be moved without asking its budgets.  Which pods do
+// ask is found by judging them with used-up budgets.
 void AddLimitsOfBudgets(const Catalog& catalog, const NodeGroups& groups,
                         const PlanRequest& request, std::span<const RemovableCandidate> candidates,
                         std::vector<Limit>& limits) {
@@ -232,7 +234,7 @@ void AddLimitsOfBudgets(const Catalog& catalog, const NodeGroups& groups,
   }
 }
 
-// At most a share of each workload is evicted.
+// Adds a limit for each workload: the share of its pods that may be evicted.
 void AddLimitsOfWorkloads(const ClusterSnapshot& snapshot, double share,
                           std::span<const RemovableCandidate> candidates,
                           std::vector<Limit>& limits) {
@@ -255,7 +257,7 @@ void AddLimitsOfWorkloads(const ClusterSnapshot& snapshot, double share,
   std::ranges::move(of_workloads, std::back_inserter(limits));
 }
 
-// Takes away what cannot go even alone, and then limits that nothing reaches.
+// Clears the worth of nodes that break a limit alone, then drops limits that cannot be reached.
 void Reduce(std::vector<Limit>& limits, std::vector<int64_t>& worth) {
   for (const Limit& limit : limits) {
     for (const Term& term : limit.terms) {
@@ -270,7 +272,7 @@ void Reduce(std::vector<Limit>& limits, std::vector<int64_t>& worth) {
   });
 }
 
-// Prices as shares: what all of a limit costs.
+// The prices of limits: each is the price of the whole limit.
 class Prices {
  public:
   Prices(const std::vector<Limit>& limits, const std::vector<int64_t>& worth)
@@ -284,8 +286,8 @@ class Prices {
     }
   }
 
-  // Subgradient steps as long as Polyak's, towards a value below the best one that is moved
-  // closer when steps do not reach it.
+  // Subgradient steps of Polyak's length, towards a target below the best value.  The target is
+  // moved closer when steps do not reach it.
   std::vector<double> Find(const Deadline* deadline) {
     constexpr int kRounds = 3000;
     constexpr int kPatience = 30;
@@ -310,7 +312,7 @@ class Prices {
       }
       double length = 0;
       for (size_t l = 0; l < prices.size(); ++l) {
-        if (prices[l] <= 0 && slope[l] > 0) slope[l] = 0;  // It cannot go lower.
+        if (prices[l] <= 0 && slope[l] > 0) slope[l] = 0;  // The price cannot become lower.
         length += slope[l] * slope[l];
       }
       if (length <= 0) break;
@@ -322,7 +324,7 @@ class Prices {
     return best_;
   }
 
-  // Of each candidate the worth less its price.
+  // For each candidate, its worth minus its price.
   std::vector<double> Left(const std::vector<double>& prices) {
     std::vector<double> slope(shares_.size());
     Value(prices, slope);
@@ -330,7 +332,7 @@ class Prices {
   }
 
  private:
-  // The bound that `prices` give, and how it grows with each of them.
+  // The bound that `prices` give, and its derivative by each of them.
   double Value(const std::vector<double>& prices, std::vector<double>& slope) {
     left_ = worth_;
     double value = 0;
@@ -352,10 +354,11 @@ class Prices {
   std::vector<std::vector<std::pair<size_t, double>>> shares_;  // By limit.
   std::vector<double> worth_;
   std::vector<double> best_;
-  std::vector<double> left_;  // Scratch: worth less prices, by candidate.
+  std::vector<double> left_;  // Scratch: worth minus prices, by candidate.
 };
 
-// The limit with amounts small enough for sums of products.  A choice within `limit` is within it.
+// The limit with amounts so small that sums of products do not overflow.  Each choice that
+// satisfies `limit` also satisfies the result.
 Limit Shrunk(const Limit& limit) {
   constexpr absl::int128 kMost = absl::int128{1} << 40;
   const absl::int128 divisor = limit.most / kMost + 1;
@@ -364,9 +367,9 @@ Limit Shrunk(const Limit& limit) {
   return shrunk;
 }
 
-// The bound that `prices` give, in whole numbers: sum price * most, and of each candidate what
-// its worth exceeds its price by.  One unit of worth is 2^shift, so that with all worth together
-// below 2^110 and each price at most all worth, 2^15 limits stay below 2^127.
+// The bound that `prices` give, in integers: sum price * most, plus for each candidate the part of
+// its worth that exceeds its price.  One unit of worth is 2^shift.  All worth together is below
+// 2^110 and each price is at most all worth, so 2^15 limits stay below 2^127.
 int64_t ExactBound(const std::vector<Limit>& limits, const std::vector<int64_t>& worth,
                    std::span<const double> prices) {
   constexpr size_t kLimitsMax = size_t{1} << 15;

@@ -1,33 +1,33 @@
-// BoundRemovals: no plan removes more nodes than this, or nodes worth more.
+// BoundRemovals: an upper bound of what a plan can remove, in nodes or in their worth.
 //
-// A plan is as good as its distance from the best one, which nobody knows.  This says in
-// milliseconds how far away that can be at most.
+// How good a plan is depends on its distance from the best plan, which is unknown.  This bound
+// says, within milliseconds, how large that distance can be at most.
 //
-// Some nodes can go in no plan: they are not eligible, a pod blocks them, or by themselves they
-// break one of the limits below.  Of the others every plan chooses some, x = 1, and keeps
-//   - for each resource:  sum x * (what its pods that move ask for + its own room)
-//                         <= room of all nodes,  since those pods end on nodes that stay.  Room is
-//                         what whole pods can take of it (usable_room.h);
-//   - the same for each set of nodes that some pods cannot leave, as selectors and taints say: the
-//     room of these nodes, and what pods that cannot leave them ask for;
-//   - for each group:     sum x <= how many nodes it may lose;
-//   - for each budget:    sum x over nodes with pods that ask it <= disruptions allowed, and
+// Some nodes are in no plan: they are not eligible, a pod blocks them, or they break one of the
+// limits below even alone.  Each plan chooses some of the others (x = 1), and satisfies
+//   - for each resource:  sum x * (requests of its pods that move + its own room)
+//                         <= room of all nodes,  since those pods end on nodes that stay.  The room
+//                         of a node is what whole pods can take of it (usable_room.h);
+//   - the same for each set of nodes that some pods cannot leave because of selectors and taints,
+//     with the room of these nodes and the requests of the pods that cannot leave them;
+//   - for each group:     sum x <= the number of nodes that it may lose;
+//   - for each budget:    sum x over nodes with pods of it <= disruptions allowed, and
 //                         sum x * those pods <= disruptions allowed - 1 + the most on one node;
 //   - for each workload:  sum x * its pods <= the share of it that may be evicted.
-// The second form for budgets: a budget with one disruption left admits one more node, whatever
-// number of its pods (PdbTracker).  The bound is that of the linear relaxation, 0 <= x <= 1, or
-// a little above.
+// The second form for budgets is needed because a budget with one disruption left admits one more
+// node, whatever the number of its pods there (PdbTracker).  The bound is that of the linear
+// relaxation, 0 <= x <= 1, or slightly above it.
 //
-// Exactness: prices of the limits are looked for in floating point, by subgradients.  By weak
-// duality any prices give a bound, good or bad, so the bound is worked out from the prices found
-// in 128-bit integers: rounding may make it larger, never wrong.
+// Exactness: the prices (dual values) of the limits are found in floating point, by a subgradient
+// method.  By weak duality any prices give a valid bound.  The bound is computed from the prices in
+// 128-bit integers, so rounding may make it larger but never wrong.
 //
-// Not used: pod affinity, topology, atomic groups, pending pods, and that a pod
-// cannot be split.  Each would only make the bound smaller.
+// Not used: pod affinity, topology, atomic groups, pending pods, and that a pod cannot be split.
+// Each of these would only make the bound smaller.
 //
-// Units:   nodes, or whatever `worth` is counted in.
-// Cost:    O(pods) and some thousand rounds of O(eligible nodes * limits that matter).
-// Threads: pure.
+// Units:   nodes, or the unit of `worth`.
+// Cost:    O(pods), and some thousand rounds of O(eligible nodes * limits that can be reached).
+// Threads: pure functions.
 
 #ifndef EBB_SEARCH_BOUND_H_
 #define EBB_SEARCH_BOUND_H_
@@ -42,18 +42,19 @@
 namespace ebb {
 
 struct RemovalBound {
-  int64_t worth = 0;     // What all nodes that go together are worth at most.
+  int64_t worth = 0;     // The largest possible worth of the nodes of a plan.
   size_t eligible = 0;   // Candidates that are idle enough and that no pod blocks.
-  size_t removable = 0;  // Those of them that no limit keeps by itself and that have a worth.
-  // By NodeId: its worth less what its removal takes of the limits, at the prices found.  Nodes of
-  // the relaxation's best plan are above 0 or near it.  Lowest where the node cannot go.
+  size_t removable = 0;  // Eligible nodes that break no limit alone and have a worth above 0.
+  // By NodeId: the node's worth minus the price of what its removal takes of the limits.  Nodes of
+  // the relaxation's optimal solution have values above 0 or near it. lowest() if the node cannot
+  // be removed.
   std::vector<double> surplus;
 };
 
-// Of every plan that MakePlan can make of `request`, in any order of its candidates.
-// `worth`: by NodeId, as in SearchOptions; empty: each node counts 1.  `deadline` ends the search
-// for prices early, which makes the bound larger; null: there is time.
-// REQUIRES: input that check_input.h accepts, and no fork is open.
+// The bound of every plan that MakePlan can make for `request`, in any order of its candidates.
+// `worth`: by NodeId, as in SearchOptions; empty: each node is worth 1.  `deadline` ends the search
+// for prices early, which makes the bound larger; null: no time limit.
+// REQUIRES: the input passes the checks of check_input.h, and no fork is open.
 RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                            const PlanRequest& request, std::span<const int64_t> worth = {},
                            const Deadline* deadline = nullptr);

@@ -11,7 +11,7 @@ namespace ebb {
 namespace {
 
 constexpr uint64_t kStepsPerUnit = 40;
-constexpr uint64_t kStepsPerLook = 256;  // At the deadline.
+constexpr uint64_t kStepsPerLook = 256;  // Steps between two checks of the deadline.
 
 class BudgetSearch {
  public:
@@ -111,8 +111,8 @@ class BudgetSearch {
     taken_.push_back(unit);
   }
 
-  // Gives up units that spend of the budget until `spend` is admitted: each time the dearer of
-  // two that are drawn.  Returns false where kTries of them were not enough.
+  // Gives up units that use the budget until `spend` is admitted, each time the more expensive of
+  // two drawn units.  Returns false if kTries units were not enough.
   bool FreeFor(const PackingSpend& spend, uint32_t wanted) {
     const std::vector<uint32_t>& users = problem_.budget_users[spend.budget];
     constexpr int kTries = 3;
@@ -130,18 +130,18 @@ class BudgetSearch {
     return Admits(spend);
   }
 
-  // The first that is chosen, from a drawn one on; `none`: none is.
+  // The first chosen unit, from a random one on; `none` if no unit is chosen.
   uint32_t DrawChosen(const std::vector<uint32_t>& users, uint32_t none) {
     const size_t start = random_.Below(users.size());
     for (size_t i = 0; i < users.size(); ++i) {
       const uint32_t user = users[(start + i) % users.size()];
-      // One that was taken in this step stays.
+      // A unit that was taken in this step stays.
       if (IsChosen(user) && std::ranges::find(taken_, user) == taken_.end()) return user;
     }
     return none;
   }
 
-  // Others that spend what units that were given up had, and these last.
+  // Takes other units that use what the given-up units have freed, and these units last.
   void TakeWhatWasFreed() {
     ++stamp_;
     for (const auto& [unit, at] : given_up_) seen_[unit] = stamp_;
@@ -164,19 +164,20 @@ class BudgetSearch {
 
   const PackingProblem& problem_;
   Random random_;
-  std::vector<int64_t> left_;        // By budget.
-  std::vector<int64_t> quotas_;      // By GroupId: what is left.
-  std::vector<double> costs_;        // By unit: what it spends of what there is, for its worth.
-  std::vector<uint64_t> chosen_at_;  // By unit: when; 0: it is not.
+  std::vector<int64_t> left_;    // By budget.
+  std::vector<int64_t> quotas_;  // By GroupId: how many more nodes may be removed.
+  // By unit: the part of its budgets that it uses, divided by its worth.
+  std::vector<double> costs_;
+  std::vector<uint64_t> chosen_at_;  // By unit: the clock when it was chosen; 0: not chosen.
   std::vector<uint32_t> kept_;       // Units that are not chosen.
-  std::vector<size_t> place_;        // By unit: where it is in kept_.
+  std::vector<size_t> place_;        // By unit: its place in kept_.
   int64_t worth_ = 0;
   uint64_t clock_ = 0;
 
-  // Of a step; reused.
+  // Of one step; reused.
   std::vector<std::pair<uint32_t, uint64_t>> given_up_;  // Units, and when they were chosen.
   std::vector<uint32_t> taken_;
-  std::vector<uint64_t> seen_;  // By unit: the stamp of the step that looked at it.
+  std::vector<uint64_t> seen_;  // By unit: the stamp of the last step that looked at it.
   uint64_t stamp_ = 0;
 };
 

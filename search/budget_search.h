@@ -1,18 +1,19 @@
-// ChooseWithinBudgets: units of a packing problem that may go together as far as budgets, shares of
-// workloads and quotas of groups say.  Room is not looked at.
+// ChooseWithinBudgets: units of a packing problem that can be removed together as far as budgets,
+// shares of workloads and quotas of groups are concerned.  Room is not considered.
 //
-// Where budgets keep most nodes, and not room, a packing (packing.h) is a slow way to find out
-// which nodes to choose: each try looks for a place for every pod.  Here a try is some additions.
-// What comes out is where a packing begins.
+// If budgets rather than room keep most nodes, a packing (packing.h) is a slow way to find which
+// nodes to choose, because each attempt searches a node for every pod.  Here an attempt is a few
+// additions.  The result is the starting point of a packing.
 //
-// Units are taken in, those that spend least of what there is first.  Then a step wants one unit
-// more: for each budget that keeps it a unit that spends of that one is given up, and others are
-// tried that spend what was freed.  It is undone if less is chosen then than before.
+// First all units are taken that fit, the cheapest first: units that use the smallest part of
+// budgets for their worth.  Then each step tries to add one more unit.  For each budget that
+// prevents it, the step gives up a chosen unit that uses this budget, and tries to add others that
+// use what was freed.  If the chosen units are then worth less than before, the step is undone.
 //
-// The same input and seed give the same units, where no deadline ends it.
+// Equal input and seed give equal units unless the deadline ends the search.
 //
-// Cost:    forty steps a unit, each of some hundred operations.
-// Threads: pure.
+// Cost:    40 steps for each unit, each with some hundred operations.
+// Threads: pure functions.
 
 #ifndef EBB_SEARCH_BUDGET_SEARCH_H_
 #define EBB_SEARCH_BUDGET_SEARCH_H_
@@ -26,11 +27,11 @@
 
 namespace ebb {
 
-// Of the units that spend of one budget, a step looks at no more than these, from a random one on.
+// A step looks at no more than this many of the units that use a budget, starting with a random
+// one.
 inline constexpr size_t kBudgetUsersLookedAt = 48;
 
-// The units that were chosen, in an order in which budgets admit them.  `deadline` null: there is
-// time.
+// The chosen units, in an order in which the budgets admit them.  `deadline` null: no time limit.
 std::vector<uint32_t> ChooseWithinBudgets(const PackingProblem& problem, uint64_t seed,
                                           const Deadline* deadline = nullptr);
 

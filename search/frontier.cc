@@ -14,11 +14,11 @@
 namespace ebb {
 namespace {
 
-// Prices of a move, in what nodes are worth a pod.
+// Prices of a move, relative to the average worth of nodes per pod.
 constexpr std::array<double, kFrontierSearches> kMovePrices = {0.0, 0.125, 0.25, 0.5,
                                                                1.0, 2.0,   4.0};
 
-// What the nodes that may go are worth together, by pods that would move.
+// The worth of all nodes that may be removed, divided by the number of pods that would move.
 double WorthAPod(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                  const PlanRequest& request, std::span<const double> hourly) {
   std::vector<NodeId> nodes;
@@ -33,7 +33,8 @@ double WorthAPod(const ClusterSnapshot& snapshot, const NodeGroups& groups,
   return pods == 0 ? 0 : worth / static_cast<double>(pods);
 }
 
-// How many nodes of atomic groups go, of groups of which not all that the plan removes are gone.
+// Whether a prefix of a plan's removals has removed atomic groups in part: as many nodes as the
+// plan removes, or none, count as whole.
 class AtomicParts {
  public:
   AtomicParts(const NodeGroups& groups, const Plan& plan) : groups_(groups) {
@@ -61,14 +62,15 @@ class AtomicParts {
   std::map<size_t, size_t> all_;
 };
 
-// Pods of the node that move, and run there before the plan.
+// The number of pods of the node that move and that ran there before the plan.
 size_t EvictedFrom(const ClusterSnapshot& snapshot, const RemovableNode& node) {
   return static_cast<size_t>(std::ranges::count_if(
       node.moves, [&](const Move& move) { return snapshot.NodeOf(move.pod) == node.node; }));
 }
 
-// The plan's nodes in another order: those that are worth most for each pod go first, so that its
-// first parts are worth most.  Each pod may go where it ends in the plan, which has room for all.
+// The plan's nodes in another order: those with the largest worth per pod first, so that prefixes
+// of the plan are worth most.  Each pod is suggested the node where the plan puts it, as these
+// nodes have room for all.
 absl::StatusOr<PlanResult> WorthiestFirst(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                           const PlanRequest& request,
                                           std::span<const double> hourly, const Plan& plan) {
@@ -91,7 +93,7 @@ absl::StatusOr<PlanResult> WorthiestFirst(ClusterSnapshot& snapshot, const NodeG
   return MakePlan(snapshot, groups, again);
 }
 
-// A point for each first part of the plan that can stand by itself.
+// Adds a point for each prefix of the plan that keeps atomic groups whole.
 void AddPoints(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                std::span<const double> hourly, const Plan& plan, size_t number,
                std::vector<FrontierPoint>& points) {
@@ -106,7 +108,7 @@ void AddPoints(const ClusterSnapshot& snapshot, const NodeGroups& groups,
   }
 }
 
-// Those that no other is better than, by evictions.
+// The points that no other dominates, sorted by evictions.
 std::vector<FrontierPoint> Best(std::vector<FrontierPoint> points) {
   std::ranges::stable_sort(points, [](const FrontierPoint& a, const FrontierPoint& b) {
     return a.evicted != b.evicted ? a.evicted < b.evicted : a.worth > b.worth;

@@ -1,16 +1,16 @@
-// FindFrontier: for each number of pods evicted, the plan that is worth most.
+// FindFrontier: for each number of evicted pods, the best plan that was found.
 //
 //   absl::StatusOr<Frontier> frontier = FindFrontier(snapshot, groups, request, hourly,
 //                                                    options);
 //
-// Plans are searched for (search.h) at several prices of a pod that is moved: at none, and from an
-// eighth of what nodes are worth a pod to four times that.  The nodes of such a plan, and of the
-// plan that the request asks for, are put in the order of what they are worth for each pod, and
-// every first part of it is a plan too.  The frontier is those that no other is better than: worth
-// more for as many evictions or fewer.  It is what was found, not what is possible; bound.h tells
-// that.
+// Plans are searched for (search.h) at several prices for moving a pod: 0, and from 1/8 to 4 times
+// the average worth of nodes per pod.  The nodes of each plan found, and of the plan of the request
+// itself, are sorted by their worth per pod.  Every prefix of that order is also a plan.  The
+// frontier consists of the plans that no other plan dominates, that is, no other plan is worth as
+// much with as few evictions.  It contains what was found, not what is possible; bound.h gives
+// limits for that.
 //
-// Units:   worth in what `hourly` is in; pods count once, where they run before the plan.
+// Units:   worth in the unit of `hourly`; a pod counts once, where it runs before the plan.
 // Cost:    kFrontierSearches searches, each of at most `options.iterations`.
 // Threads: those of `parallelism`.
 // Errors:  those of OptimizePlan.
@@ -30,35 +30,40 @@ namespace ebb {
 
 struct FrontierPoint {
   size_t evicted = 0;
-  size_t nodes = 0;  // That go.
+  size_t nodes = 0;  // Nodes removed.
   double worth = 0;
-  size_t plan = 0;  // Index in Frontier::plans; of it the first `nodes` removals.
+  // Index in Frontier::plans; the point is the first `nodes` removals of that plan.
+  size_t plan = 0;
 };
 
 struct Frontier {
-  std::vector<PlanResult> plans;      // Verified, if the request says so; the first as asked for.
-  std::vector<FrontierPoint> points;  // More evictions and more worth from one to the next.
-  uint64_t iterations = 0;            // Of all searches.
+  // Verified if the request says so; the first is that of the request.
+  std::vector<PlanResult> plans;
+  // Sorted by evictions; each is worth more than the one before.
+  std::vector<FrontierPoint> points;
+  uint64_t iterations = 0;  // The sum over all searches.
 };
 
-// How many searches there are.
+// The number of searches.
 inline constexpr size_t kFrontierSearches = 7;
 
-// `hourly`: what nodes are worth, by NodeId (worth.h); 1 each, if nodes are counted.
-// Of `options` everything but `worth` and `on_better`.  `ends`: of each search, instead of the
-// deadline of `options`; empty: that one is of all.
-// Errors: also InvalidArgument, unless `hourly` has one entry a node as WorthOfNodes asks, and
-// `ends` none or kFrontierSearches.
+// `hourly`: the worth of each node, by NodeId (worth.h); 1 each to count nodes.  Of `options`,
+// `worth` and `on_better` are ignored.  `ends`: the deadline of each search, which replaces that of
+// `options`; empty: the deadline of `options` is for all searches together.
+// Errors: also InvalidArgument, if `hourly` does not have one entry for each node as WorthOfNodes
+// requires, or `ends` has neither 0 nor kFrontierSearches entries.
 absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                       const PlanRequest& request, std::span<const double> hourly,
                                       const SearchOptions& options,
                                       const Parallelism& parallelism = Parallelism::One(),
                                       std::span<const Deadline* const> ends = {});
 
-// The point that is worth most among those with at most so many evictions; null: there is none.
+// The point with the largest worth among those with at most `evictions` evictions; null: no such
+// point.
 const FrontierPoint* BestWithin(const Frontier& frontier, size_t evictions);
 
-// Leaves the first removals of a plan that evict at most so many pods together (CutPlan).
+// Cuts the plan to the largest number of removals that evict at most `evictions` pods together
+// (CutPlan).
 void CutToEvictions(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
                     size_t evictions, PlanResult& made);
 

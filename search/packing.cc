@@ -20,7 +20,7 @@
 namespace ebb {
 namespace {
 
-// In shares of an average node, all resources added.
+// The sum over all resources, relative to what an average node offers.
 double SizeOf(std::span<const ResourceQuantity> requests, std::span<const double> share) {
   double size = 0;
   for (const ResourceQuantity& each : requests) {
@@ -40,7 +40,7 @@ std::vector<double> SharesOf(const ClusterSnapshot& snapshot) {
   for (double& sum : offered) {
     sum = sum > 0 ? static_cast<double>(snapshot.nodes()) / sum : 0;
   }
-  offered[Index(kPods)] = 0;  // Slots are seldom what is missing.
+  offered[Index(kPods)] = 0;  // Pod slots are seldom the scarce resource.
   return offered;
 }
 
@@ -63,7 +63,7 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const ClusterSna
     for (const PodId pod : snapshot.PodsOn(node)) home[Index(pod)] = node;
   });
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
-  absl::flat_hash_map<uint32_t, size_t> atomic;  // Unit by group.
+  absl::flat_hash_map<uint32_t, size_t> atomic;  // Index of the group's unit.
   for (RemovableCandidate& candidate :
        FindRemovable(snapshot, groups, request.planner, candidates, request.pass.now_s)) {
     const NodeId node = candidate.node;
@@ -86,7 +86,7 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const ClusterSna
     of.size += SizeOf(catalog.node(node).allocatable, share);
     for (const PodId pod : move) of.load += SizeOf(catalog.shape_of(pod).charge_requests, share);
     of.pods += move.size();
-    // Large pods first: they are the hardest to place.
+    // Large pods first, because they are the hardest to place.
     std::ranges::stable_sort(move, std::greater(), [&](PodId pod) {
       return SizeOf(catalog.shape_of(pod).charge_requests, share);
     });
@@ -114,7 +114,7 @@ void PackingProblem::FindSpends(const ClusterSnapshot& running, const PlanReques
     }
   }
   budget_users.resize(budgets.size());
-  std::map<uint32_t, int32_t> spent;  // By budget.
+  std::map<uint32_t, int32_t> spent;  // Pods by budget.
   for (uint32_t unit = 0; unit < units.size(); ++unit) {
     spent.clear();
     for (const NodeId node : units[unit].nodes) {

@@ -1,21 +1,21 @@
-// Packing: which nodes of a cluster are gone, and where their pods are, as it would be when all
-// of it is done.  A search (search.h) takes nodes out and puts them back.
+// Packing: a final state of the cluster: which nodes are removed, and where their pods end.  A
+// search (search.h) removes nodes and puts them back.
 //
 // A plan is a sequence of removals, and a pod may move twice in it.  A packing has no sequence:
-// each pod of a node that is gone is on a node that stays, and moved there once.  That is easier
-// to improve: any node can come back, whenever it went.  What a packing found is handed to the
-// planner as an order of candidates and places to look at first; the planner makes a plan of it
-// by its own rules (MakePlan, PlanRequest::suggestions).
+// each pod of a removed node is on a node that stays and has moved there once.  That is easier to
+// improve, because any node can be put back, whenever it was removed.  To become a plan, a packing
+// is passed to the planner as an order of candidates and as suggested nodes for pods; the planner
+// makes a plan by its own rules (MakePlan, PlanRequest::suggestions).
 //
-// Held here: the room and every filter (predicates/filters.h) at the moment at which a pod comes
-// to a node; budgets, which each pod spends once, as PdbTracker says; shares of workloads; quotas
-// of groups; that atomic groups go whole.  Not held: that each filter says yes again in the order
-// of the plan.  Topology may then say no, and the planner looks elsewhere.
+// Guaranteed: room and every filter (predicates/filters.h) at the moment at which a pod was placed;
+// budgets, which each pod uses once, by the rules of PdbTracker; shares of workloads; quotas of
+// groups; atomic groups are removed as a whole.  Not guaranteed: that each filter passes again in
+// the order of the plan.  Topology filters may fail then, and the planner searches another node.
 //
-// Units:     worth as PackingUnit says; requests as ClusterSnapshot.
+// Units:     worth as in PackingUnit; requests as in ClusterSnapshot.
 // Cost:      Remove O(pods of the node * nodes) at worst; PutBack O(pods that were on it); a copy
 //            O(nodes + pages of the snapshot).
-// Threads:   none; different copies may be used by different threads.
+// Threads:   not thread-safe; different copies may be used by different threads.
 // Ownership: borrows the problem.
 
 #ifndef EBB_SEARCH_PACKING_H_
@@ -34,43 +34,46 @@
 
 namespace ebb {
 
-// What removing a unit takes of a budget of disruptions: of a PodDisruptionBudget, or of what may
-// be evicted of a workload (workloads.h).
+// What the removal of a unit uses of a budget of disruptions, which is either a PodDisruptionBudget
+// or the pods of a workload that may be evicted (workloads.h).
 struct PackingSpend {
   uint32_t budget = 0;  // Index in PackingProblem::budgets.
   int32_t pods = 0;
-  int32_t least = 1;  // That must be left before: 1, or all that it takes.
+  int32_t least = 1;  // What must be left of the budget before: 1, or all of `pods`.
 };
 
-// What goes or stays as one: a node, or all nodes of an atomic group.
+// What is removed as a whole: a node, or all nodes of an atomic group.
 struct PackingUnit {
   std::vector<NodeId> nodes;
   GroupId group{};
-  int64_t worth = 1;  // Of its removal; above 0.
-  double size = 0;    // What its nodes offer, in shares of what an average node does.
-  double load = 0;    // What its pods that must move request, the same.
-  size_t pods = 0;    // That must move.
+  int64_t worth = 1;  // The worth of its removal; above 0.
+  double size = 0;    // What its nodes offer, relative to an average node.
+  double load = 0;    // What its pods that must move request, in the same unit.
+  size_t pods = 0;    // The number of pods that must move.
   std::vector<PackingSpend> spends;
 };
 
-// What may be removed, and what that would move.  Nodes whose pods may not be moved, whatever the
-// plan, are not in it.  Not changed while packings use it.
+// The nodes that may be removed and what that would move.  Nodes whose pods cannot be moved in any
+// plan are left out.  Constant while packings use it.
 struct PackingProblem {
   std::vector<PackingUnit> units;
-  std::vector<int64_t> quotas;             // By GroupId.
-  NodeSet open;                            // Nodes that may take pods.
-  std::vector<NodeId> home;                // By PodId: where it is at first; kNoNode: nowhere.
-  std::vector<std::vector<PodId>> movers;  // By NodeId: of units, the pods that must move,
-  std::vector<std::vector<PodId>> others;  // and those that go with the node.
-  std::vector<double> share;               // By ResourceId: one over what an average node offers.
-  // Disruptions allowed: by PdbId, and behind them by workload, where a share of it may go at most.
+  std::vector<int64_t> quotas;  // By GroupId.
+  NodeSet open;                 // Nodes that may take pods.
+  std::vector<NodeId> home;     // By PodId: the pod's node at first; kNoNode: none.
+  // By NodeId, for nodes of units: the pods that must move, and the pods that go with the node.
+  std::vector<std::vector<PodId>> movers;
+  std::vector<std::vector<PodId>> others;
+  std::vector<double> share;  // By ResourceId: 1 / (amount that an average node offers).
+  // Allowed disruptions: by PdbId, followed by those of workloads if their evictions are limited to
+  // a share.
   std::vector<int32_t> budgets;
-  std::vector<std::vector<uint32_t>> budget_users;  // By budget: units with pods of it.
+  std::vector<std::vector<uint32_t>> budget_users;  // By budget: the units with pods of it.
 
-  // The units are those of `candidates` that eligibility and rules let go.  `worth`: by NodeId,
-  // empty: each node counts 1; nodes of no worth are no units.  `running`: the cluster before
-  // pending pods found room; of the request the planner's options, destinations, time, share and
-  // evictions under way.
+  // The units are the nodes of `candidates` that eligibility and the drainability rules allow to be
+  // removed.  `worth`: by NodeId; empty: each node is worth 1; a node without worth is not in a
+  // unit.  `running`: the cluster before pending pods were placed.  Of the request only the
+  // planner's options, the destinations, the time, the share of workloads and the evictions under
+  // way are used.
   PackingProblem(const ClusterSnapshot& snapshot, const ClusterSnapshot& running,
                  const NodeGroups& groups, const PlanRequest& request,
                  std::span<const NodeId> candidates, std::span<const int64_t> worth);
@@ -81,34 +84,35 @@ struct PackingProblem {
 
 class Packing {
  public:
-  // Nothing is removed.  REQUIRES: no fork of the snapshot is open.
+  // Initially nothing is removed.  REQUIRES: no fork of the snapshot is open.
   Packing(const ClusterSnapshot& snapshot, const PackingProblem& problem);
 
   [[nodiscard]] bool IsRemoved(size_t unit) const { return removed_[unit]; }
-  // The cluster as it would be.
+  // The cluster in its final state.
   [[nodiscard]] const ClusterSnapshot& snapshot() const { return snapshot_; }
-  // Units, in the order in which they went.
+  // Removed units, in the order of their removal.
   [[nodiscard]] const std::vector<uint32_t>& removed() const { return order_; }
   [[nodiscard]] int64_t worth() const { return worth_; }
 
-  // The budgets that have too little left for the unit.
+  // Lists the budgets that have too little left for the removal of the unit.
   void SpentBudgets(size_t unit, std::vector<uint32_t>& spent) const;
 
-  // Pods are put on the nodes that are fullest; a node of this unit counts as having so much more
-  // room, in nodes, than it has.  For units that are to be removed later.
+  // Pods are put on the fullest node.  The unit's nodes count as having this much more room than
+  // they have, in units of average nodes.  Used for units that are to be removed later.
   void SetBias(size_t unit, double nodes);
 
-  // False, and nothing changed: a budget, a quota or room is missing.  REQUIRES: it is there.
+  // Returns false and changes nothing if a budget, a quota or room is missing.
+  // REQUIRES: the unit is not removed.
   bool Remove(size_t unit);
-  // Its pods are where they were at first.  REQUIRES: it is removed.
+  // Puts the unit and its pods back where they were at first.  REQUIRES: the unit is removed.
   void PutBack(size_t unit);
 
-  // Everything since Begin is kept, or undone.  Not nested.
+  // Commit keeps and Revert undoes the changes since Begin.  Not nested.
   void Begin();
   void Commit();
   void Revert();
 
-  // Where the pods of removed units are, unit by unit as removed().
+  // The nodes where the pods of removed units are, in the order of removed().
   [[nodiscard]] std::vector<Move> Places() const;
 
  private:
@@ -127,10 +131,10 @@ class Packing {
   std::vector<int32_t> budgets_;
   int64_t worth_ = 0;
   std::vector<double> bias_;     // By NodeId.
-  std::vector<double> room_;     // By NodeId: what is free, in shares, and the bias.
-  std::vector<NodeId> touched_;  // Since Begin.
+  std::vector<double> room_;     // By NodeId: free amounts, in shares, plus the bias.
+  std::vector<NodeId> touched_;  // Nodes changed since Begin.
   std::vector<std::optional<NodeSet>> statics_;  // StaticNodes, by StaticClassOf.
-  std::vector<PodId> moving_;                    // Reused, and so is the next.
+  std::vector<PodId> moving_;                    // This and the next are reused.
   std::vector<uint32_t> spent_;
 
   struct Saved {
@@ -140,7 +144,7 @@ class Packing {
     std::vector<int32_t> budgets;
     int64_t worth = 0;
   };
-  Saved saved_;  // At Begin.
+  Saved saved_;  // The state at Begin.
 };
 
 }  // namespace ebb

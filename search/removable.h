@@ -1,7 +1,7 @@
-// What a search may begin with: nodes that may go by themselves, and nodes that may take pods.
+// The starting point of a search: nodes that may be removed alone, and nodes that may take pods.
 //
 // Cost:    O(candidates + pods on them); OpenNodes O(nodes / 64).
-// Threads: pure.
+// Threads: pure functions.
 
 #ifndef EBB_SEARCH_REMOVABLE_H_
 #define EBB_SEARCH_REMOVABLE_H_
@@ -21,14 +21,14 @@ struct RemovableCandidate {
   std::vector<PodId> move;  // Pods that must move, in the node's order.
 };
 
-// Those of `candidates`, in their order, that eligibility and the rules let go while no budget is
-// spent.  Budgets only shrink, so no plan removes another.
+// The nodes of `candidates`, in their order, that eligibility and the drainability rules allow to
+// be removed while no budget is used.  Budgets only shrink, so no plan removes another node.
 std::vector<RemovableCandidate> FindRemovable(const ClusterSnapshot& snapshot,
                                               const NodeGroups& groups,
                                               const PlannerOptions& options,
                                               std::span<const NodeId> candidates, int64_t now_s);
 
-// `destinations` that are in the cluster; null: all that are.
+// The `destinations` that are in the cluster; null: all nodes of the cluster.
 NodeSet OpenNodes(const ClusterSnapshot& snapshot, const NodeSet* destinations);
 
 }  // namespace ebb

@@ -17,20 +17,59 @@
 #include "search/budget_search.h"
 #include "search/packing.h"
 
+// How the search works.
+//
+// search.h gives the idea: packings (packing.h) are improved, and the planner turns good ones into
+// plans.  This file has two parts.  A Lane improves one packing.  Search runs the lanes, and offers
+// what the planner makes of their packings.
+//
+//   start    kLanes packings, each filled in another order: by the relaxed bound, by the sizes of
+//            nodes, by their pods, by what the budgets admit
+//   repeat   every lane whose packing is worth less than the best takes a copy of the best;
+//            every lane makes kStepsPerIteration steps, in parallel;
+//            Realize the best packing if it is worth more than any before
+//   until    a plan reaches the bound, time or iterations run out, or iterations bring no gain
+//
+// A step draws a unit that stays, `wanted`, and finds out what keeps it.  If budgets do,
+// FreeBudgets puts back one removed unit for each of these budgets, and tries `wanted` and others
+// that use what was freed.  Otherwise room is missing, and MakeRoom puts back one to kPutBackMax
+// units, large ones by preference, and tries some small ones instead.  The units that were put back
+// are tried last.  A step that leaves the packing worth less is reverted.  A step that leaves it
+// worth the same is kept, because many packings remove equally many nodes and only some of them
+// lead further.
+//
+// Why the result is right: no part of a packing is trusted.  Realize passes the planner only an
+// order of candidates and suggested nodes, and the planner decides by its own filters, budgets and
+// limits.  Offer keeps a plan only if it is worth more than the best so far, and the greedy plan is
+// offered first, so the result is never worse than that.  The best plan is verified at the end.
+//
+// Why it is deterministic: lanes share only the problem, which is constant.  Each has a random
+// generator of its own.  They exchange packings between iterations, in one thread, and ties go to
+// the first lane.  So the number of threads cannot change a packing; only a deadline can.
+//
+// Realize asks the planner twice at most.  First with the units that move least at the front,
+// because a plan that is cut later then saves most.  If that plan is worth less than the packing, a
+// topology filter has probably refused a pod in that order, so the packing's own order is tried as
+// well.
+//
+// Cost: a packing is a branch of the snapshot and shares its pages.  Step removes some ten units at
+// most, and each removal may look at all nodes for each of its pods.
+
 namespace ebb {
 namespace {
 
 constexpr size_t kLanes = 4;  // Packings that are improved side by side.
 constexpr uint64_t kStepsPerIteration = 200;
 constexpr uint64_t kPutBackMax = 5;
-constexpr uint64_t kOthersTried = 8;  // Beside those that were put back.
-// A unit that is to be tried later takes pods only where nothing else does.
+constexpr uint64_t kOthersTried = 8;  // In addition to the units that were put back.
+// The bias of a unit that is to be tried later: it takes a pod only if no other node does.
 constexpr double kLater = 1e6;
 
-// In which order units are removed at first, the lowest key first: by what a removal costs, which
-// is the room of the node, whether it is used or not; by its pods; by what they request.  One more
-// packing, the first, begins with what the relaxed problem would take (RemovalBound::surplus), and
-// the last with what budgets admit (budget_search.h), where they keep anything.
+// The keys by which units are removed at first, the lowest first: the size of the nodes, since
+// removing a node costs its room whether used or not; their pods; what these request.  Each is
+// divided by the unit's worth.  The first lane uses the solution of the relaxed problem instead
+// (RemovalBound::surplus).  The last lane uses what budgets admit (budget_search.h), if they keep
+// any unit.
 using UnitKey = double (*)(const PackingUnit&);
 constexpr std::array<UnitKey, kLanes - 1> kFirstOrders = {
     [](const PackingUnit& unit) { return unit.size; },
@@ -56,7 +95,7 @@ std::vector<double> KeysOf(const PackingProblem& problem, const RemovalBound& bo
   return keys;
 }
 
-// Chosen units in their order, then others by their load.
+// Chosen units in their order, then the others by their load.
 std::vector<double> KeysOf(const PackingProblem& problem, const std::vector<uint32_t>& chosen) {
   std::vector<double> keys;
   for (const PackingUnit& unit : problem.units) {
@@ -68,7 +107,7 @@ std::vector<double> KeysOf(const PackingProblem& problem, const std::vector<uint
 
 bool Expired(const Deadline* deadline) { return deadline != nullptr && deadline->Expired(); }
 
-// One packing on its way.
+// One packing that is being improved.
 class Lane {
  public:
   Lane(const ClusterSnapshot& snapshot, const PackingProblem& problem, uint64_t seed)
@@ -77,7 +116,7 @@ class Lane {
   [[nodiscard]] const Packing& packing() const { return packing_; }
   void Take(const Packing& packing) { packing_ = packing; }
 
-  // Removes what can be, the unit of the lowest key first.
+  // Removes as many units as possible, trying those with the lowest keys first.
   void Begin(const std::vector<double>& keys, const Deadline* deadline) {
     std::vector<uint32_t> units(problem_->units.size());
     std::iota(units.begin(), units.end(), 0);
@@ -85,7 +124,7 @@ class Lane {
     RemoveEach(units, deadline);
   }
 
-  // Puts some units back and tries others.
+  // Puts some units back and tries to remove others.
   void Step() {
     kept_.clear();
     for (uint32_t unit = 0; unit < problem_->units.size(); ++unit) {
@@ -126,7 +165,7 @@ class Lane {
     put_back_.push_back(unit);
   }
 
-  // Some units come back, and others may have their room.
+  // Puts some units back, so that others may use the room.
   void MakeRoom(uint32_t wanted) {
     gone_.assign(packing_.removed().begin(), packing_.removed().end());
     if (random_.Below(2) == 0) StayInGroupOf(wanted);
@@ -139,7 +178,7 @@ class Lane {
     ShuffleTried();
   }
 
-  // Nodes of a group take much the same pods: what one leaves another can use.
+  // Nodes of one group take much the same pods, so what one leaves another can use.
   void StayInGroupOf(uint32_t wanted) {
     const auto is_other = [&](uint32_t unit) {
       return problem_->units[unit].group != problem_->units[wanted].group;
@@ -149,8 +188,8 @@ class Lane {
     std::erase_if(kept_, is_other);
   }
 
-  // For each budget that keeps the unit one that spends of it comes back.  The unit is tried, and
-  // others that wait for what that one spent.
+  // For each budget that keeps `wanted`, puts back a unit that uses it.  Then tries `wanted`, and
+  // others that can use what those units used.
   void FreeBudgets(uint32_t wanted) {
     for (const uint32_t budget : spent_) {
       gone_.clear();
@@ -168,7 +207,7 @@ class Lane {
     tried_.insert(tried_.begin(), wanted);
   }
 
-  // Units that stay, and that no budget keeps now.
+  // Adds to tried_ units that stay and that no budget keeps now.
   void TryUsersOf(uint32_t budget, uint32_t wanted) {
     const std::vector<uint32_t>& users = problem_->budget_users[budget];
     const size_t start = random_.Below(users.size());
@@ -189,7 +228,7 @@ class Lane {
 
   uint32_t Draw(const std::vector<uint32_t>& units) { return units[random_.Below(units.size())]; }
   [[nodiscard]] double SizeOf(uint32_t unit) const { return problem_->units[unit].size; }
-  // Of two drawn units.
+  // The larger of two drawn units.
   uint32_t DrawLarger(const std::vector<uint32_t>& units) {
     const uint32_t one = Draw(units);
     const uint32_t other = Draw(units);
@@ -213,13 +252,13 @@ class Lane {
   std::vector<uint32_t> tried_;
 };
 
-// The lane of the best packing; of equals the first.
+// The lane with the best packing; the first of equals.
 size_t BestLane(const std::vector<Lane>& lanes) {
   const auto worth = [](const Lane& lane) { return lane.packing().worth(); };
   return static_cast<size_t>(std::ranges::max_element(lanes, {}, worth) - lanes.begin());
 }
 
-// The whole of a search: what its steps share.
+// The whole search: the variables that its steps share.
 class Search {
  public:
   Search(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
@@ -237,7 +276,7 @@ class Search {
   }
 
   absl::StatusOr<SearchResult> Run() {
-    // With deadlines it may be cut when it is verified, and so that is done at once.
+    // With a deadline, the verification may cut the plan, so it is done at once.
     PlanRequest first = asked_;
     first.verify = asked_.verify && asked_.verification_ends != nullptr;
     first.on_passes_done = nullptr;
@@ -248,7 +287,7 @@ class Search {
     result_.greedy_nodes = greedy->plan.remove.size();
     result_.worth = INT64_MIN;
     Offer(*std::move(greedy));
-    // What a limit ended is as long as it may be.
+    // A plan that a limit has ended is as long as it may be.
     if (result_.best.plan.termination == Termination::kComplete) Improve();
     if (asked_.on_passes_done != nullptr) asked_.on_passes_done();
     const bool is_verified = first.verify && result_.worth == result_.greedy_worth;
@@ -279,11 +318,11 @@ class Search {
                   result_.best.plan);
   }
 
-  // What the planner makes of a packing.  Topology may say no in one order and not in another.
+  // Makes a plan of a packing.  Topology filters may refuse one order of units and pass another.
   void Realize(const Packing& packing, const PackingProblem& problem) {
     const std::vector<Move> places = packing.Places();
     std::vector<uint32_t> units = packing.removed();
-    // Those that are least to move go first: whoever leaves the last ones out saves most.
+    // Units that move the least come first: cutting the last removals then saves the most.
     std::ranges::stable_sort(units, {}, [&](uint32_t unit) { return problem.units[unit].load; });
     Realize(units, places, problem);
     if (result_.worth < packing.worth()) Realize(packing.removed(), places, problem);
@@ -317,7 +356,7 @@ class Search {
     ClusterSnapshot packed = snapshot_;
     for (const Move& move : result_.best.plan.packed) packed.AddPod(move.pod, move.to);
     const PackingProblem problem(packed, snapshot_, groups_, request_, candidates_, options_.worth);
-    // Without the nodes that are worth nothing.
+    // Without the nodes that have no worth.
     if (!options_.worth.empty()) Realize({}, {}, problem);
     if (problem.units.empty()) return;
     std::vector<Lane> lanes;
@@ -343,7 +382,8 @@ class Search {
       if (!Expired(options_.deadline)) result_.bound = bound.worth;
       lanes[lane].Begin(KeysOf(problem, bound), options_.deadline);
     });
-    // Behind a packing's nodes the planner goes on with the others, so equals are worth a pass.
+    // After the nodes of a packing the planner tries the other candidates too, so a packing that is
+    // worth only as much as the best plan deserves a pass.
     for (const Lane& lane : lanes) {
       if (lane.packing().worth() >= result_.worth) Realize(lane.packing(), problem);
     }
@@ -378,7 +418,7 @@ class Search {
   ClusterSnapshot& snapshot_;
   const NodeGroups& groups_;
   const PlanRequest& asked_;
-  PlanRequest request_;  // The same without verification and without deadlines.
+  PlanRequest request_;  // asked_ without verification and deadlines.
   const SearchOptions& options_;
   const Parallelism& parallelism_;
   std::vector<NodeId> candidates_;

@@ -30,7 +30,7 @@ NodeSet StaticNodes(const ClusterSnapshot& snapshot, const PodShape& shape, cons
   return passed;
 }
 
-// Sets of constraints first, then shapes with statics of their own.
+// Sets of constraints come first, then shapes whose static filters read more than that.
 size_t StaticClassOf(const Catalog& catalog, PodShapeId id) {
   const PodShape& shape = catalog.shape(id);
   return CutsOf(catalog, shape).statics_of_fit_class ? Index(shape.constraints)

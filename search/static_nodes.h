@@ -1,8 +1,9 @@
-// Which nodes pods may run on as far as taints, selectors and the like go, all nodes at once.
+// The nodes on which a pod may run as far as taints, selectors and other static filters are
+// concerned, computed for all nodes at once.
 //
-// Cost:    a static filter for each shape of node; for pods whose filters read more than that, each
-//          node.
-// Threads: pure.
+// Cost:    one evaluation of the static filters for each shape of node; or for each node, if the
+//          pod has static filters that read more than a node's shape.
+// Threads: pure functions.
 
 #ifndef EBB_SEARCH_STATIC_NODES_H_
 #define EBB_SEARCH_STATIC_NODES_H_
@@ -13,10 +14,10 @@
 
 namespace ebb {
 
-// Those of `nodes` on which StaticFits (predicates/filters.h) says yes.
+// The nodes of `nodes` for which StaticFits (predicates/filters.h) returns true.
 NodeSet StaticNodes(const ClusterSnapshot& snapshot, const PodShape& shape, const NodeSet& nodes);
 
-// Shapes of one class have the same static nodes.  Below StaticClasses().
+// Shapes of one class have the same static nodes.  Less than StaticClasses().
 size_t StaticClassOf(const Catalog& catalog, PodShapeId shape);
 size_t StaticClasses(const Catalog& catalog);
 

@@ -1,14 +1,14 @@
-// WorthOfNodes: what removing each node is worth, for a search (search.h).
+// WorthOfNodes: the worth of removing each node, for a search (search.h).
 //
 //   const std::vector<int64_t> worth = WorthOfNodes(snapshot, groups, request, hourly, 0.01);
 //
-// The worth of a plan is what its nodes cost an hour, less a price for every pod that is evicted.
-// Each pod of a node that goes is evicted once, so this is a sum over nodes, which is what the
-// search and the bound work with.
+// The worth of a plan is the hourly cost of its nodes minus a price for every pod that is evicted.
+// Each pod of a removed node is evicted once, so the worth is a sum over nodes, which the search
+// and the bound need.
 //
-// Units:   millionths of what `hourly` and `move_cost` are in.
-// Cost:    a look at every pod.
-// Threads: pure.
+// Units:   millionths of the unit of `hourly` and `move_cost`.
+// Cost:    O(pods).
+// Threads: pure functions.
 
 #ifndef EBB_SEARCH_WORTH_H_
 #define EBB_SEARCH_WORTH_H_
@@ -23,11 +23,12 @@
 
 namespace ebb {
 
-// What a node, or the eviction of a pod, costs an hour at most.
+// The largest hourly cost of a node, and the largest price of an eviction.
 inline constexpr double kHourlyMax = 1e6;
 
-// A node that no plan removes is worth what it costs.  REQUIRES: `hourly` has an entry for each
-// NodeId, and these and `move_cost`, of one pod, are from 0 to kHourlyMax.
+// A node that no plan can remove is worth its cost.
+// REQUIRES: `hourly` has an entry for each NodeId; its entries and `move_cost`, the price of one
+// eviction, are from 0 to kHourlyMax.
 std::vector<int64_t> WorthOfNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   const PlanRequest& request, std::span<const double> hourly,
                                   double move_cost);

@@ -1,13 +1,14 @@
-// BudgetKeeper: the disruption controller and the eviction API's side of disruption budgets.
+// BudgetKeeper: simulates the disruption controller and what the eviction API does about
+// PodDisruptionBudgets.
 //
-// Each budget allows as many of the pods that it matches to be missing as its status did at
-// first: wanted pods come and go with their controllers, and the rest must be healthy.  What a
-// status shows is always up to date.
+// A budget allows as many of its pods to be missing as its initial status did.  The number of
+// wanted pods follows the controllers; the other pods of the budget must be healthy.  The status of
+// a budget is always up to date.
 //
-// As the API does, it refuses the eviction of a pod that several budgets match.
+// Like the API, it refuses the eviction of a pod that several budgets match.
 //
 // Cost:    O(budgets) for Matching(); O(budgets of the pod) for the rest.
-// Threads: none.
+// Threads: not thread-safe.
 // Source:  kubernetes 1.36 pkg/controller/disruption, pkg/registry/core/pod/storage/eviction.go.
 
 #ifndef EBB_SIMULATION_BUDGET_KEEPER_H_
@@ -28,27 +29,27 @@ namespace ebb {
 
 class BudgetKeeper {
  public:
-  // Errors: InvalidArgument, of a selector that cannot be read.
+  // Errors: InvalidArgument if the selector is invalid.
   absl::Status Add(const objects::PodDisruptionBudget& budget, Symbols& symbols);
 
-  // The budgets that match pods of that namespace with these labels, by index.
+  // The indices of the budgets that match pods with these labels in the namespace.
   [[nodiscard]] std::vector<size_t> Matching(TextId namespace_name,
                                              std::span<const Label> labels) const;
 
-  // `pods` more, or fewer, are wanted, or healthy, of those that these budgets match.
+  // Changes the number of wanted, or of healthy, pods that these budgets match by `pods`.
   void Want(std::span<const size_t> budgets, int64_t pods);
   void Heal(std::span<const size_t> budgets, int64_t pods);
-  // From now on as many pods as are missing now, and those that the status allowed, may be
-  // missing.  Once, when all pods of the beginning were counted.
+  // Fixes how many pods may be missing from now on: the pods that are missing now, plus the number
+  // that the status allowed.  Call once, after all initial pods were counted.
   void Settle();
 
   [[nodiscard]] size_t size() const { return budgets_.size(); }
   [[nodiscard]] int64_t Allowed(size_t budget) const;
   [[nodiscard]] int64_t Desired(size_t budget) const;
-  // Whether one healthy pod that they match may be evicted.
+  // Whether a healthy pod that these budgets match may be evicted.
   [[nodiscard]] bool MayEvict(std::span<const size_t> budgets) const;
 
-  // The budgets whose status is another than when this was last asked.
+  // The budgets whose status has changed since the last call.
   std::vector<size_t> TakeChanged();
 
  private:
@@ -58,7 +59,7 @@ class BudgetKeeper {
     int64_t missing_max;
     int64_t wanted = 0;
     int64_t healthy = 0;
-    int64_t shown = 0;  // Allowed(), when it was last told.
+    int64_t shown = 0;  // Allowed() at the last TakeChanged().
   };
   std::vector<Kept> budgets_;
 };

@@ -24,7 +24,7 @@ class Evictions {
         closed_(snapshot.catalog().nodes()),
         workloads_(snapshot),
         facts_(snapshot.catalog()) {
-    absl::flat_hash_map<PodId, NodeId> last;  // A pod may move on with its host.
+    absl::flat_hash_map<PodId, NodeId> last;  // A pod may move again with its new node.
     for (const RemovableNode& removal : plan.remove) {
       closed_.Insert(removal.node);
       for (const Move& move : removal.moves) last[move.pod] = move.to;
@@ -41,7 +41,7 @@ class Evictions {
 
   [[nodiscard]] size_t evicted() const { return evicted_; }
 
-  // Absent: the deadline came first.
+  // nullopt: the deadline came first.
   [[nodiscard]] std::optional<EvictionTrial> Run(uint64_t seed, bool shuffled,
                                                  const EvictionTrialOptions& options) const {
     const double nominated_share = options.nominated_share;
@@ -92,7 +92,7 @@ class Evictions {
            Explain(cluster, cluster.catalog().shape_of(move.pod), move.to).fits;
   }
 
-  // PeersOf, looked up once.
+  // PeersOf, without searching for the peers each time.
   [[nodiscard]] std::vector<NodeId> Peers(const ClusterSnapshot& cluster, PodId pod) const {
     std::vector<NodeId> peers;
     const uint32_t workload = workloads_.of[Index(pod)];
@@ -106,8 +106,8 @@ class Evictions {
   }
 
   const ClusterSnapshot& snapshot_;
-  NodeSet closed_;                        // Nodes of the plan.
-  std::vector<std::vector<Move>> nodes_;  // Its evictions, node by node in its order.
+  NodeSet closed_;                        // The nodes of the plan.
+  std::vector<std::vector<Move>> nodes_;  // The evictions of each node, in the plan's order.
   size_t evicted_ = 0;
   Workloads workloads_;
   ScoreFacts facts_;

@@ -1,20 +1,20 @@
-// EvictionTrials: how a plan fares with a scheduler that does not know it.
+// EvictionTrials: how a plan works out with a scheduler that does not know it.
 //
 //   const EvictionTrials trials = RunEvictionTrials(snapshot, plan, options, parallelism);
 //   Show(trials.evicted, trials.random_order, trials.plan_order);
 //
-// The destinations of a plan prove that there is room.  The scheduler is not told of them: it
-// spreads pods where a plan packs them, and so the last ones may find none.  A trial takes all
-// nodes of the plan off the scheduler's list, as their taints do, and evicts their pods node by
-// node.  A pod that is made anew goes where the simulated scheduler (scheduler.h) likes it best,
-// and stays pending where nothing takes it; what is pending at the end is tried once more.
+// The destinations of a plan prove that there is room.  But the scheduler does not know them: it
+// spreads pods where a plan packs them, so the last pods may find no node.  A trial closes all
+// nodes of the plan to the scheduler, as their taints do, and evicts their pods node by node.  Each
+// replacement pod goes to the node that the simulated scheduler (scheduler.h) scores highest, or
+// stays pending if no node takes it.  Pods that are pending at the end are tried once more.
 //
-// Not part of a trial: disruption budgets, which decide when a pod is evicted and not where it
-// lands; nodes that an autoscaler would add; pods that are pending before.
+// Not part of a trial: PodDisruptionBudgets, which decide when a pod is evicted and not where it
+// lands; nodes that an autoscaler would add; pods that were pending before.
 //
-// The same input gives the same result at any number of threads, where no deadline ends the trials.
+// Equal input gives equal results at any number of threads, unless the deadline ends the trials.
 //
-// Cost:    a trial O(evicted pods * nodes) filters and scores.
+// Cost:    a trial evaluates O(evicted pods * nodes) filters and scores.
 // Memory:  for each thread a copy of the snapshot, which shares its pages.
 // Threads: those of `parallelism`.
 
@@ -33,47 +33,48 @@
 namespace ebb {
 
 struct EvictionTrialOptions {
-  size_t trials = 20;  // In random order, and as many in the plan's.
-  uint64_t seed = 1;   // Of orders, and of the scheduler's draws.
-  // So many of the pods are nominated to the node that the plan has for them before the scheduler
-  // looks at them (status.nominatedNodeName): it tries that node first.
+  size_t trials = 20;  // This many in random order, and as many in the plan's order.
+  uint64_t seed = 1;   // For the orders and for the scheduler's draws.
+  // The share of pods that are nominated to the node of the plan (status.nominatedNodeName).  The
+  // scheduler tries that node first.
   double nominated_share = 0;
-  // Trials that are not over then are left out.  Null: there is time for all.
+  // Trials that have not ended by then are left out.  Null: no time limit.
   const Deadline* deadline = nullptr;
 };
 
 struct EvictionTrial {
-  size_t pending = 0;       // Pods that no node took.
-  std::vector<PodId> left;  // Those.
-  size_t as_planned = 0;    // Pods that came to be where the plan has them.
+  size_t pending = 0;       // Pods that no node took at the end.
+  std::vector<PodId> left;  // These pods.
+  size_t as_planned = 0;    // Pods that landed on the node of the plan.
 };
 
 struct EvictionTrials {
-  size_t evicted = 0;  // In each trial.
+  size_t evicted = 0;  // Pods evicted in each trial.
   std::vector<EvictionTrial> random_order;
   std::vector<EvictionTrial> plan_order;
-  bool cut = false;  // The deadline left some out; as many are left of both orders.
+  bool cut = false;  // The deadline has ended trials; both lists keep equal numbers.
 };
 
-// REQUIRES: the plan is one of the snapshot as it is; no fork is open.
+// REQUIRES: the plan was made for this state of the snapshot; no fork is open.
 EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& plan,
                                  const EvictionTrialOptions& options,
                                  const Parallelism& parallelism = Parallelism::One());
 
-// Whether pods are pending in at most a `share` of trials, of both orders together.  False where a
-// deadline cut the trials.
+// Whether pods are pending in at most `share` of all trials, of both orders together.  False if the
+// deadline has ended trials.
 bool IsRobust(const EvictionTrials& trials, double share);
 
-// Runs the first trials, and the others only where those leave it open whether the plan is robust.
-// IsRobust of what it returns, which may be some of the trials, is that of all.
+// Runs a few trials, and the others only if these do not prove that the plan is not robust.
+// IsRobust gives the same answer for the result, which may be only some of the trials, as for all
+// trials.
 EvictionTrials RunUntilRobust(const ClusterSnapshot& snapshot, const Plan& plan, double share,
                               const EvictionTrialOptions& options,
                               const Parallelism& parallelism = Parallelism::One());
 
-// The most removals of the plan, from the first, after which pods are pending in at most a `share`
-// of trials, of both orders together.  Found by bisection, as fewer removals leave more room: where
-// that does not hold for each, the number found keeps the share, and a larger one might too.  So
-// might it where a deadline ends the trials.
+// The largest number of removals, from the first, after which pods are pending in at most `share`
+// of the trials, of both orders together.  Found by bisection, because fewer removals leave more
+// room.  If that does not hold for some plan, or if a deadline ends the trials, the result still
+// keeps the share, but a larger number might too.
 // Cost: about log2(removals) times that of RunUntilRobust.
 size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double share,
                       const EvictionTrialOptions& options,

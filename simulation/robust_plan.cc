@@ -16,8 +16,8 @@
 namespace ebb {
 namespace {
 
-constexpr int kRoundsMax = 40;     // In which nodes are left out.
-constexpr int kTakenBackMax = 40;  // Tries to take nodes back in.
+constexpr int kRoundsMax = 40;     // In which nodes are kept.
+constexpr int kTakenBackMax = 40;  // Attempts to remove kept nodes after all.
 
 class RobustSearch {
  public:
@@ -31,7 +31,7 @@ class RobustSearch {
         share_(share),
         options_(options),
         parallelism_(parallelism) {
-    absl::flat_hash_map<PodId, size_t> place;  // A pod may move on with its host.
+    absl::flat_hash_map<PodId, size_t> place;  // A pod may move again with its new node.
     for (const RemovableNode& removal : made.plan.remove) {
       for (const Move& move : removal.moves) {
         const auto [it, is_new] = place.try_emplace(move.pod, places_.size());
@@ -66,7 +66,7 @@ class RobustSearch {
     return IsOver() ? Termination::kDeadline : Termination::kRobust;
   }
 
-  // The plan without some of its nodes.
+  // Makes the plan without the nodes of `out`.
   absl::StatusOr<Plan> Without(const std::vector<bool>& out) {
     std::vector<NodeId> order;
     for (const RemovableNode& removal : made_.plan.remove) {
@@ -88,7 +88,7 @@ class RobustSearch {
     return RunUntilRobust(snapshot_, plan, share_, options_, parallelism_);
   }
 
-  // Leaves nodes out until the rest is robust, if that comes.
+  // Keeps more and more nodes until the rest is robust, if it ever is.
   absl::Status LeaveOut() {
     std::vector<bool> out(snapshot_.catalog().nodes());
     for (int round = 0; round < kRoundsMax && !IsOver(); ++round) {
@@ -111,7 +111,7 @@ class RobustSearch {
     return absl::OkStatus();
   }
 
-  // The pods that were left in the trial that left most.
+  // The pending pods of the trial with the most pending pods.
   static const std::vector<PodId>& Worst(const EvictionTrials& trials) {
     const EvictionTrial* worst = &trials.plan_order.front();
     for (const auto* const order : {&trials.random_order, &trials.plan_order}) {
@@ -122,7 +122,7 @@ class RobustSearch {
     return worst->left;
   }
 
-  // Nodes of the plan that together take the pods, those first that take most.
+  // Nodes of the plan that together take the pods, starting with the node that takes most of them.
   std::vector<NodeId> HelpersOf(const Plan& plan, std::vector<PodId> left) {
     std::vector<NodeId> helpers;
     while (!left.empty()) {
@@ -142,7 +142,7 @@ class RobustSearch {
     return helpers;
   }
 
-  // Of the pods those that run on the node, and those that fit there beside its own.
+  // The pods of `left` that run on the node, and the pods that fit there beside its own.
   std::vector<PodId> TakenBy(NodeId node, std::span<const PodId> left) {
     std::vector<PodId> taken;
     snapshot_.Fork();
@@ -162,7 +162,7 @@ class RobustSearch {
     return taken;
   }
 
-  // Takes nodes back in that are not needed after all.
+  // Removes kept nodes after all if the plan stays robust.
   absl::Status TakeBack() {
     int tries = 0;
     for (size_t size = (left_out_.size() + 1) / 2; size > 0;
@@ -187,7 +187,7 @@ class RobustSearch {
     return absl::OkStatus();
   }
 
-  // The best part as a plan of all candidates.
+  // Turns the best part into a plan of all candidates.
   absl::StatusOr<PlanResult> Finish() {
     PlanResult robust = made_;
     Plan& plan = robust.plan;
@@ -197,7 +197,7 @@ class RobustSearch {
     plan.termination = EndsAs();
     std::vector<bool> is_told(snapshot_.catalog().nodes());
     for (const RemovableNode& removal : plan.remove) is_told[Index(removal.node)] = true;
-    // What kept others may not keep them any more.
+    // The reason why other nodes were kept may no longer apply.
     std::erase_if(plan.keep, [&](const UnremovableNode& kept) {
       if (kept.reason == UnremovableReason::kNoPlaceToMovePods ||
           kept.reason == UnremovableReason::kBlockedByPod) {
@@ -228,9 +228,9 @@ class RobustSearch {
   const EvictionTrialOptions& options_;
   const Parallelism& parallelism_;
   std::vector<Move> places_;      // Where each pod ends in the plan.
-  std::optional<Plan> best_;      // The robust part with most nodes so far.
-  std::vector<bool> out_;         // By NodeId: what it leaves out.
-  std::vector<NodeId> left_out_;  // The same, in the order in which they were.
+  std::optional<Plan> best_;      // The largest robust part so far.
+  std::vector<bool> out_;         // By NodeId: the nodes that it keeps.
+  std::vector<NodeId> left_out_;  // The same nodes, in the order in which they were chosen.
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ Amounts RequestedOn(const ClusterSnapshot& snapshot, NodeId node, const Amounts&
           allocatable[1] - snapshot.Free(kMemory, node)};
 }
 
-// What its containers that do not say what they need count as.
+// What counts for containers that do not state their requests.
 Amounts DefaultsOf(const PodShape& shape) {
   return {shape.scored_default.cpu_milli, shape.scored_default.memory_bytes};
 }
@@ -55,12 +55,12 @@ std::optional<TextId> HostnameKey(const Catalog& catalog) {
   return catalog.symbols().Find("kubernetes.io/hostname");
 }
 
-// The node's value of a label that no object need have.
+// The node's value of a label.  `key`: nullopt if no object has the label.
 std::optional<TextId> ValueOf(const Catalog& catalog, std::optional<TextId> key, NodeId node) {
   return key ? FindLabel(catalog.node(node).labels, *key) : std::nullopt;
 }
 
-// One pod's question: which nodes, and what they score.
+// The arguments of one scoring, and the nodes to score.
 struct Question {
   const ClusterSnapshot& snapshot;
   const PodShape& shape;
@@ -121,8 +121,7 @@ bool IsAffine(const Question& ask, NodeId node) {
                              catalog.symbols());
 }
 
-// Whether the defaults of the profile spread the pod: its controller has a selector that the
-// scheduler knows.
+// Whether the profile's defaults spread the pod: the scheduler knows a selector of its controller.
 bool IsSpreadByDefault(const Catalog& catalog, const PodShape& shape) {
   const std::string_view group = catalog.Text(shape.controller.api_version);
   switch (shape.controller_kind) {
@@ -136,8 +135,8 @@ bool IsSpreadByDefault(const Catalog& catalog, const PodShape& shape) {
   }
 }
 
-// The defaults of the profile: 3 by node and 5 by zone, ScheduleAnyway.  Nodes without a zone are
-// one zone where zones are counted, and none where they are scored.
+// Adds the defaults of the profile: max_skew 3 by node and 5 by zone, ScheduleAnyway.  Nodes
+// without a zone form one zone when pods are counted, and no zone when nodes are scored.
 void AddDefaultSpread(const Question& ask, std::vector<NodeScore>& sums) {
   const Catalog& catalog = ask.snapshot.catalog();
   const std::optional<TextId> hostname_key = HostnameKey(catalog);
@@ -168,14 +167,14 @@ void AddDefaultSpread(const Question& ask, std::vector<NodeScore>& sums) {
   Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores, sums);
 }
 
-// Pods on a node that a constraint counts.
+// Counts the pods on a node that a constraint selects.
 class SpreadCounter {
  public:
   SpreadCounter(const ClusterSnapshot& snapshot, const SoftSpread& constraint, TextId in_namespace)
       : snapshot_(snapshot), constraint_(constraint), namespace_(in_namespace) {}
 
   int64_t On(NodeId node) {
-    if (constraint_.selector.MatchesEverything()) return 0;  // As the scheduler has it.
+    if (constraint_.selector.MatchesEverything()) return 0;  // As in the scheduler.
     const Catalog& catalog = snapshot_.catalog();
     return std::ranges::count_if(snapshot_.PodsOn(node), [&](PodId pod) {
       const auto [it, is_new] = counted_.try_emplace(catalog.shape_id(pod));
@@ -196,12 +195,12 @@ class SpreadCounter {
   absl::flat_hash_map<PodShapeId, bool> counted_;
 };
 
-// A ScheduleAnyway constraint and what it counts.
+// A ScheduleAnyway constraint and its counts.
 struct SpreadDomains {
   const SoftSpread& constraint;
   bool by_hostname;
   SpreadCounter counter;
-  absl::flat_hash_map<TextId, int64_t> pods;  // By value of the key, of nodes that are asked about.
+  absl::flat_hash_map<TextId, int64_t> pods;  // By value of the key, for the scored nodes.
 };
 
 bool PassesPolicies(const Question& ask, const SoftSpread& constraint, NodeId node) {
@@ -211,7 +210,7 @@ bool PassesPolicies(const Question& ask, const SoftSpread& constraint, NodeId no
           ToleratesAll(catalog.constraints(ask.shape.constraints), catalog.node(node).taints));
 }
 
-// Nodes that lack a key of any constraint neither count nor score.
+// Nodes that lack the key of some constraint are neither counted nor scored.
 void AddSoftSpread(const Question& ask, std::vector<NodeScore>& sums) {
   const Catalog& catalog = ask.snapshot.catalog();
   const std::optional<TextId> hostname = HostnameKey(catalog);
@@ -258,7 +257,7 @@ void AddSoftSpread(const Question& ask, std::vector<NodeScore>& sums) {
   Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores, sums);
 }
 
-// Shapes with terms that speak of other pods.
+// Shapes with terms about other pods.
 std::vector<PodShapeId> AttractingShapes(const Catalog& catalog) {
   std::vector<PodShapeId> shapes;
   for (uint32_t shape = 0; shape < catalog.pod_shapes(); ++shape) {
@@ -270,11 +269,12 @@ std::vector<PodShapeId> AttractingShapes(const Catalog& catalog) {
   return shapes;
 }
 
-// Whether a term speaks of the pod.  To the terms of placed pods a namespace that was not added has
-// no labels.  Those of the pod that is to be placed name the namespaces that their selector takes
-// (mergeAffinityTermNamespacesIfNotEmpty), and the scheduler of 1.36 then still asks the selector
-// about a pod without saying its namespace's labels: one that takes what has no labels takes all
-// pods.  By every version one without requirements takes all.
+// Whether a term selects the pod.  `of_placed`: the term belongs to a placed pod.  For terms of
+// placed pods, a namespace without an object has no labels.  For terms of the pod to be placed, the
+// scheduler replaces the namespace selector by the namespaces that it selects
+// (mergeAffinityTermNamespacesIfNotEmpty).  But in 1.36 it then still evaluates the selector
+// without the labels of the pod's namespace, so a selector that matches an empty label set selects
+// all pods.  In every version a selector without requirements selects all.
 bool SpeaksOf(const Catalog& catalog, const WeightedPodTerm& term, const PodShape& pod,
               bool of_placed) {
   if (!term.selector.Matches(pod.labels)) return false;
@@ -286,7 +286,7 @@ bool SpeaksOf(const Catalog& catalog, const WeightedPodTerm& term, const PodShap
   return (of_placed ? labels == nullptr : all) && term.namespace_selector.Matches({});
 }
 
-// What each pod of a shape adds to the nodes of its domain.
+// What each pod of a shape adds to the score of the nodes in its domain.
 struct KeyWeight {
   TextId topology_key;
   int64_t weight;
@@ -334,8 +334,8 @@ class AffinityWeights {
   absl::flat_hash_map<PodShapeId, std::vector<KeyWeight>> all_;
 };
 
-// The pod's preferred terms, those of placed pods that speak of it, and their required affinity:
-// hardPodAffinityWeight is 1.
+// Adds the pod's preferred terms, and those preferred and required affinity terms of placed pods
+// that select it; hardPodAffinityWeight is 1.
 void AddPodAffinity(const Question& ask, std::vector<NodeScore>& sums) {
   AffinityWeights weights(ask);
   if (weights.empty()) return;
@@ -383,7 +383,7 @@ const NodeImage* FindImage(const NodeInfo& node, TextId name) {
   return at != node.images.end() && at->name == name ? &*at : nullptr;
 }
 
-// Of nodes that say different sizes of an image the first counts.
+// If nodes report different sizes of an image, that of the first node counts.
 void AddImages(const Question& ask, std::vector<NodeScore>& sums) {
   if (!ask.shape.preferences || ask.shape.preferences->images.empty()) return;
   const Catalog& catalog = ask.snapshot.catalog();
@@ -402,7 +402,7 @@ void AddImages(const Question& ask, std::vector<NodeScore>& sums) {
   if (std::ranges::all_of(images, [](const auto& each) { return each.second.nodes == 0; })) return;
   std::vector<int64_t> scores(ask.nodes.size());
   std::vector<ImageOnNode> here;
-  // Since 1.37 image volumes count too.  A container without an image is not one of a real pod.
+  // Since 1.37 image volumes count too.  Every container of a real pod has an image.
   const Preferences& wanted = *ask.shape.preferences;
   const bool of_containers = catalog.kubernetes_version() < KubernetesVersion::k137;
   const int64_t images_asked =
@@ -512,7 +512,7 @@ std::vector<NodeScore> SimulatedScheduler::Score(const ClusterSnapshot& snapshot
   AddNodeAffinity(ask, sums);
   AddPodAffinity(ask, sums);
   AddImages(ask, sums);
-  // Constraints of its own, also hard ones, stand in for the defaults.
+  // The pod's own constraints, including hard ones, replace the defaults.
   if (ask.shape.preferences && !ask.shape.preferences->spread.empty()) {
     AddSoftSpread(ask, sums);
   } else if (ask.shape.spread.empty() && IsSpreadByDefault(snapshot.catalog(), ask.shape)) {
@@ -533,7 +533,7 @@ NodeId SimulatedScheduler::Choose(const ClusterSnapshot& snapshot, PodId pod,
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (scores[i].total == best && skip-- == 0) return nodes[i];
   }
-  return kNoNode;  // Not reached: one of the ties is it.
+  return kNoNode;  // Not reached: one of the ties is returned above.
 }
 
 }  // namespace ebb

@@ -1,20 +1,20 @@
-// SimulatedScheduler says where a pod lands: the filters of predicates/ say which nodes take it,
-// scores.h which of them the scheduler likes best.
+// SimulatedScheduler chooses the node of a pod as kube-scheduler does: the filters of predicates/
+// say which nodes take the pod, and the scores of scores.h which of these is best.
 //
-// As the scheduler does, it looks at a part of a large cluster only: it goes on from the node where
-// the last search ended, until enough nodes fit (all of them below 100 nodes).  Of the best it
-// takes one by its own seeded draw.
+// Like the scheduler, it looks at only a part of a large cluster: it continues from the node where
+// the last search ended, until enough nodes fit (all of them below 100 nodes).  Among the best
+// nodes it draws one, with a seeded generator.
 //
-// A pod without spread constraints is spread by the scheduler's defaults, over nodes and zones,
-// among the pods of its controller: a snapshot has no Services.
+// A pod without spread constraints is spread by the scheduler's defaults over nodes and zones,
+// among the pods of its controller, because a snapshot has no Services.
 //
-// The scores are held to the real scheduler's by go/oracle, and README.md says what is left out.
+// go/oracle compares the scores with those of the real scheduler; README.md lists what is left out.
 //
-// Cost:    O(nodes) filters and scores a pod; cheaper with ScoreFacts.
-// Threads: none.
+// Cost:    O(nodes) filters and scores for each pod; cheaper with ScoreFacts.
+// Threads: not thread-safe.
 // Source:  kubernetes 1.36 pkg/scheduler/schedule_one.go: findNodesThatPassFilters,
-//          numFeasibleNodesToFind, selectHost.  Its nodes are in order of zones; here they are as
-//          they came.
+//          numFeasibleNodesToFind, selectHost.  The scheduler orders nodes by zones; here they are
+//          in the order of the snapshot.
 
 #ifndef EBB_SIMULATION_SCHEDULER_H_
 #define EBB_SIMULATION_SCHEDULER_H_
@@ -33,7 +33,7 @@
 
 namespace ebb {
 
-// In the order of the default profile.
+// In the order of the scheduler's default profile.
 enum class ScorePlugin : uint8_t {
   kTaintToleration,
   kNodeAffinity,
@@ -44,50 +44,54 @@ enum class ScorePlugin : uint8_t {
   kImageLocality,
 };
 inline constexpr size_t kScorePlugins = 7;
-// As the scheduler calls it: "NodeResourcesBalancedAllocation".
+// The scheduler's name of the plugin: "NodeResourcesBalancedAllocation".
 std::string_view ScorePluginName(ScorePlugin plugin);
 
-// What the plugins say of a node.
+// The scores of a node.
 struct NodeScore {
-  std::array<int64_t, kScorePlugins> weighted{};  // By ScorePlugin; 0 where it is not asked.
+  // By ScorePlugin; 0 if the plugin is not evaluated.
+  std::array<int64_t, kScorePlugins> weighted{};
   int64_t total = 0;
 };
 
 // CPU and memory, the two resources that the default profile scores.
 using ScoredAmounts = std::array<int64_t, 2>;
 
-// What scores ask of a catalog again and again, looked up once.  Whoever places many pods while the
-// catalog stays the same has them; nothing but time depends on it.
+// What scores read of a catalog repeatedly, computed once.  Optional: it saves time, and changes no
+// result.  For callers that place many pods while the catalog does not change.
 //
 // Cost: O(nodes and shapes of pods) to build.
 struct ScoreFacts {
   explicit ScoreFacts(const Catalog& catalog);
 
-  std::vector<ScoredAmounts> defaults;       // By PodShapeId: for what such a pod does not ask.
+  // By PodShapeId: what counts for requests that the pod does not state.
+  std::vector<ScoredAmounts> defaults;
   std::vector<std::optional<TextId>> zones;  // By NodeId.
-  std::vector<PodShapeId> attracting;        // Shapes with terms that speak of other pods.
+  std::vector<PodShapeId> attracting;        // Shapes with terms about other pods.
 };
 
-// The nodes of the other pods of its controller, one entry a pod: those that are not terminating.
+// The nodes of the other pods of the pod's controller that are not terminating, one entry for each
+// pod.
 // Cost: O(pods).
 std::vector<NodeId> PeersOf(const ClusterSnapshot& snapshot, PodId pod);
 
-// numFeasibleNodesToFind with the default percentage, which adapts.
+// numFeasibleNodesToFind with the adaptive default percentage.
 size_t NodesToFind(size_t nodes);
 
 class SimulatedScheduler {
  public:
-  // `facts`: of the catalog of every snapshot that it is asked about; null: there are none.
+  // `facts`: of the catalog of all snapshots that will be used; null: computed when needed.
   explicit SimulatedScheduler(uint64_t seed, const ScoreFacts* facts = nullptr)
       : random_(seed), facts_(facts) {}
 
-  // kNoNode: no node takes it.  `peers`: the nodes of the other pods of its controller, one entry
-  // a pod.  `closed`: nodes that take no pods, besides those that their taints say; null: none.
+  // Returns the node for the pod; kNoNode: no node takes it.  `peers`: the nodes of the other pods
+  // of its controller, one entry for each pod.  `closed`: further nodes that take no pods, besides
+  // tainted ones; null: none.
   // REQUIRES: the pod is on no node of `snapshot`.
   NodeId Choose(const ClusterSnapshot& snapshot, PodId pod, std::span<const NodeId> peers,
                 const NodeSet* closed = nullptr);
 
-  // The scores of the nodes for the pod.  `nodes`: those that passed the filters, all of them.
+  // The scores of the nodes for the pod.  `nodes`: all nodes that passed the filters.
   static std::vector<NodeScore> Score(const ClusterSnapshot& snapshot, PodId pod,
                                       std::span<const NodeId> nodes, std::span<const NodeId> peers,
                                       const ScoreFacts* facts = nullptr);

@@ -21,7 +21,7 @@ int64_t LeastAllocatedScore(std::span<const int64_t> requested,
     if (allocatable[i] == 0) continue;
     ++resources;
     if (requested[i] > allocatable[i]) continue;
-    // In floating point only where the product would overflow.
+    // Uses floating point only if the product would overflow.
     const int64_t free = allocatable[i] - requested[i];
     sum += free > std::numeric_limits<int64_t>::max() / kMaxNodeScore
                ? static_cast<int64_t>(static_cast<double>(free) /
@@ -90,7 +90,7 @@ int64_t ImageLocalityScore(std::span<const ImageOnNode> images, int64_t all_node
   for (const ImageOnNode& image : images) {
     const double spread = static_cast<double>(image.nodes) / static_cast<double>(all_nodes);
     const double scaled = static_cast<double>(image.size_bytes) * spread;
-    // More of one image than all of them may count changes nothing, and might not be summed.
+    // Clamped first: more than `most` does not change the result, and the sum cannot overflow.
     sum += static_cast<int64_t>(std::clamp(scaled, 0.0, static_cast<double>(most)));
   }
   sum = std::clamp(sum, kImagesMin, most);

@@ -1,15 +1,16 @@
-// Scores: how much the scheduler likes a node for a pod, plugin by plugin, with the arguments and
-// weights of the default profile.  Higher is better; 0 to 100 where nothing else is said.
+// Scores: how well a node suits a pod, plugin by plugin, with the arguments and weights of
+// kube-scheduler's default profile.  Higher is better.  Scores are from 0 to 100 unless stated
+// otherwise.
 //
-// A plugin that compares nodes scores each by itself first, and then all of them are normalized
+// A plugin that compares nodes first scores each node alone; then all scores are normalized
 // together, in place.
 //
-// Integers are divided as Go divides them: toward zero.
+// Integer division truncates toward zero, as in Go.
 //
-// Cost:    O(what is given).
+// Cost:    O(size of the arguments).
 // Threads: pure functions.
-// Source:  kubernetes 1.36 pkg/scheduler/framework/plugins, of each function the package named at
-//          it; weights of pkg/scheduler/apis/config/v1/default_plugins.go.
+// Source:  kubernetes 1.36 pkg/scheduler/framework/plugins, in the package named at each function;
+//          weights from pkg/scheduler/apis/config/v1/default_plugins.go.
 
 #ifndef EBB_SIMULATION_SCORES_H_
 #define EBB_SIMULATION_SCORES_H_
@@ -24,7 +25,7 @@ namespace ebb {
 
 inline constexpr int64_t kMaxNodeScore = 100;
 
-// What the sum of scores counts each plugin by.
+// The weight of each plugin in the sum of scores.
 struct ScoreWeights {
   int64_t taint_toleration = 3;
   int64_t node_affinity = 2;
@@ -35,21 +36,21 @@ struct ScoreWeights {
   int64_t image_locality = 1;
 };
 
-// noderesources, LeastAllocated: the mean of what each resource would have free, in percent.
-// `requested` with the pod that is to be placed; equally many of both.
+// noderesources, LeastAllocated: the mean of the free percentages of all resources after the pod
+// was placed.  `requested` includes the pod; both lists have the same length.
 int64_t LeastAllocatedScore(std::span<const int64_t> requested,
                             std::span<const int64_t> allocatable);
 
-// noderesources, BalancedAllocation: how evenly a node's resources are used, 100 less the standard
-// deviation of the used fractions.  A resource that the node has not does not count.
+// noderesources, BalancedAllocation: how evenly a node's resources are used: 100 minus the standard
+// deviation of the used fractions, in percent.  Resources that the node does not have do not count.
 int64_t BalanceOf(std::span<const int64_t> requested, std::span<const int64_t> allocatable);
-// What the pod does to that: 75 where it changes nothing, from 50 to 100.  `requested` with the
-// pod, `before` without.  Not asked of a pod that requests nothing.
+// The change of that balance by the pod: from 50 to 100, 75 if the balance does not change.
+// `requested` includes the pod, `before` does not.  Not used for a pod without requests.
 int64_t BalancedAllocationScore(std::span<const int64_t> requested, std::span<const int64_t> before,
                                 std::span<const int64_t> allocatable);
 
-// tainttoleration: PreferNoSchedule taints that the pod does not tolerate.
-// `prefer_no_schedule`: that text.  Normalized in reverse.
+// tainttoleration: the number of PreferNoSchedule taints that the pod does not tolerate.
+// `prefer_no_schedule`: the id of that text.  To be normalized in reverse.
 int64_t IntolerableTaints(const Constraints& constraints, std::span<const Taint> taints,
                           TextId prefer_no_schedule);
 
@@ -60,29 +61,29 @@ struct PreferredTerm {
 };
 int64_t PreferredTermsScore(std::span<const PreferredTerm> terms);
 
-// podtopologyspread: what one constraint adds to a node's score, before it is rounded.
-// `domains`: of its key among the nodes that passed the filters; `pods`: that match, in the
-// node's domain.
+// podtopologyspread: what one constraint adds to a node's score, before rounding.  `domains`: the
+// number of domains of its key among the nodes that passed the filters.  `pods`: the matching pods
+// in the node's domain.
 double SpreadScore(int64_t pods, int32_t max_skew, size_t domains);
 
-// imagelocality: an image of the pod that the node has.
+// imagelocality: an image of the pod that is on the node.
 struct ImageOnNode {
   int64_t size_bytes;
-  int64_t nodes;  // That have it.
+  int64_t nodes;  // The number of nodes that have it.
 };
-// `containers`: of the pod, init containers among them.
+// `containers`: the number of the pod's containers, including init containers.
 int64_t ImageLocalityScore(std::span<const ImageOnNode> images, int64_t all_nodes,
                            int64_t containers);
 
-// helper.DefaultNormalizeScore: the highest becomes 100; reversed, 0.
+// helper.DefaultNormalizeScore: the highest score becomes 100, or 0 if `reverse`.
 void NormalizeByMax(std::span<int64_t> scores, bool reverse);
 
-// podtopologyspread NormalizeScore: the fewest pods are best.  A score below 0 is that of a node
-// that lacks a key, and becomes 0.
+// podtopologyspread NormalizeScore: the node with the fewest pods is the best.  A negative score
+// marks a node that lacks a key, and becomes 0.
 void NormalizeSpread(std::span<int64_t> scores);
 
-// interpodaffinity NormalizeScore: from the lowest, 0, to the highest, 100; all 0 where they are
-// equal.
+// interpodaffinity NormalizeScore: the lowest score becomes 0, the highest 100; all become 0 if
+// they are equal.
 void NormalizeAffinity(std::span<int64_t> scores);
 
 }  // namespace ebb

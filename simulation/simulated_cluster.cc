@@ -21,7 +21,7 @@ constexpr int64_t kEndSlackS = 30;
 constexpr int64_t kNeverEndsS = 3600;
 constexpr int64_t kRecentEvictionS = 120;
 
-// How long it is from one fault to the next when there are `per_day` of them, at least 1.
+// The time between two faults, at least 1 s, if there are `per_day` of them.
 SimulatedLatency Between(int64_t per_day) { return {1, std::max<int64_t>(1, 2 * kDayS / per_day)}; }
 
 }  // namespace
@@ -141,7 +141,7 @@ void SimulatedCluster::Handle(const Event& event) {
   }
 }
 
-// --- What the loop asks for -------------------------------------------------------
+// --- The interfaces of the loop ---------------------------------------------------
 
 absl::Status SimulatedCluster::Reach(int64_t now_s) {
   AdvanceTo(now_s);
@@ -149,7 +149,7 @@ absl::Status SimulatedCluster::Reach(int64_t now_s) {
   return absl::OkStatus();
 }
 
-// Which nodes there are changes seldom, and sizes often.
+// The set of nodes changes seldom, the sizes of groups often.
 const NodeGroups& SimulatedCluster::GroupsNow(const ClusterSnapshot& snapshot) {
   const Catalog& catalog = snapshot.catalog();
   if (observed_lineage_ != catalog.lineage() || observed_nodes_ != catalog.node_changes().end() ||
@@ -223,7 +223,7 @@ absl::Status SimulatedCluster::Begin(std::span<const DeletionOrder> orders, int6
     const size_t pod = objects_.AddBarePod(absl::StrCat("bare-", ++bare_named_), node, now_s_);
     At(now_s_ + Draw({600, 1800}), Kind::kBareEnds, pod);
   }
-  // The API server refuses one of the updates: those before it are taken back.
+  // The API server rejects one of the updates; those made before it are undone.
   if (Chance(options_.faults.taint_fails_permille)) {
     return absl::UnavailableError(
         absl::StrCat("node ", orders[random_.Below(orders.size())].node, ": conflict"));
@@ -331,7 +331,7 @@ absl::Status SimulatedCluster::Grow(std::string_view name, int64_t size, int64_t
 }
 
 absl::StatusOr<ActuatorStatus> SimulatedCluster::Status(int64_t now_s) {
-  AdvanceTo(now_s);  // The actuator's own: it tells while the API is away.
+  AdvanceTo(now_s);  // The actuator's own state, available even while the API is not.
   ActuatorStatus status;
   for (const auto& [name, deletion] : deletions_) {
     status.running.push_back({.node = name,
@@ -406,7 +406,7 @@ std::string SimulatedCluster::TryEvict(size_t number, const Deletion& deletion) 
     ++counts_.fault_refusals;
     return "its eviction is refused";
   }
-  // A pod that does not run yet is nobody's disruption.
+  // A pod that does not run yet is not protected by budgets.
   if (pod.state == State::kRunning) {
     if (!objects_.budgets().MayEvict(budgets)) {
       ++counts_.pdb_refusals;
@@ -458,7 +458,7 @@ void SimulatedCluster::GoOnDraining(size_t node) {
 
 void SimulatedCluster::NodeGone(size_t node) {
   const SimulatedNode& gone = objects_.nodes()[node];
-  if (!gone.there) return;  // It vanished meanwhile.
+  if (!gone.there) return;  // The node has vanished meanwhile.
   const std::string name = gone.name;
   EmptyNode(node, /*killed=*/true);
   objects_.RemoveNode(node);

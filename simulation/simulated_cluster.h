@@ -1,4 +1,4 @@
-// SimulatedCluster: a cluster in memory that behaves as a real one does, under a virtual clock.
+// SimulatedCluster: a cluster in memory that behaves like a real one, under a virtual clock.
 //
 //   auto cluster = SimulatedCluster::Make(read, groups_of, options);
 //   OwnRounds rounds(scale_down, **cluster);
@@ -6,28 +6,28 @@
 //   loop.Turn((*cluster)->now_s());
 //   (*cluster)->AdvanceTo((*cluster)->now_s() + 10);
 //
-// What lives in it:
-//  scheduler     binds pending pods (scheduler.h), and tries again those that fit nowhere;
-//  controllers   make anew the pods that they lost; a StatefulSet's keep their names, and wait
-//                until the old one is gone; DaemonSets put a pod on every new node;
-//  disruption    keeps budgets up to date (budget_keeper.h) at any time;
-//  kubelets      start pods and end them, each in its time;
-//  groups        boot a node where a pod fits nowhere and a node of the group would take it, and
-//                for one that vanished.  They keep one node each, the pattern of new ones;
-//  load          where options.daily_load is set: Deployments grow and shrink over the day, and
-//                pods of Jobs end and are made anew;
-//  faults        by options.faults.
+// What it simulates:
+//  scheduler     binds pending pods (scheduler.h), and retries pods that fit nowhere;
+//  controllers   replace the pods that they lost.  StatefulSets keep the names of pods, and wait
+//                until the old pod is gone.  DaemonSets put a pod on every new node;
+//  disruption    keeps PodDisruptionBudgets up to date at all times (budget_keeper.h);
+//  kubelets      start and end pods, which takes time;
+//  groups        boot a node for a pod that fits nowhere if a node of the group would take it, and
+//                for a node that vanished.  Each keeps one node, the pattern for new ones;
+//  load          if options.daily_load is set, Deployments grow and shrink over the day, and pods
+//                of Jobs end and are replaced;
+//  faults        according to options.faults.
 //
-// It is an Actuator and a ClusterSource.  Nothing happens but in AdvanceTo, which both call with
-// the time that they are given.
+// It is an Actuator and a ClusterSource.  Events happen only in AdvanceTo; the functions of both
+// interfaces call it with the time that they are given.
 //
 // Deterministic: the same objects, options and calls give the same cluster, as far as the
-//                logarithms of C libraries agree.  The load has a draw of its own: it is the same
-//                whatever is done to the cluster.
-// Errors:        those of the Actuator; Unavailable while the API is away.
-// Cost:          O(log events) an event; a pod that is scheduled O(nodes).
+//                logarithms of C libraries agree.  The load has its own random generator: it does
+//                not depend on what is done to the cluster.
+// Errors:        those of the Actuator; Unavailable while the API is unavailable.
+// Cost:          O(log events) for each event; O(nodes) for each scheduled pod.
 // Threads:       one at a time.
-// Source:        of evictions and drains cluster-autoscaler core/scaledown/actuation/drain.go.
+// Source:        for evictions and drains, cluster-autoscaler core/scaledown/actuation/drain.go.
 
 #ifndef EBB_SIMULATION_SIMULATED_CLUSTER_H_
 #define EBB_SIMULATION_SIMULATED_CLUSTER_H_
@@ -55,19 +55,20 @@ namespace ebb {
 
 inline constexpr int64_t kDayS = 86400;
 
-// What goes wrong, and how often.  All zero: nothing does.
+// Faults and how often they happen.  All zero: no faults.
 struct SimulatedFaults {
-  int64_t eviction_refused_permille = 0;  // Of pods, when they are first to be evicted.
+  int64_t eviction_refused_permille = 0;  // Of pods, at the first attempt to evict them.
   int64_t eviction_refused_for_s = 180;
-  int64_t never_ends_permille = 0;        // Of evicted pods: they end after an hour.
-  int64_t taint_fails_permille = 0;       // Of calls to Begin.
-  int64_t pod_before_taint_permille = 0;  // Of calls to Begin: a bare pod lands on a node of it.
+  int64_t never_ends_permille = 0;   // Of evicted pods: they end only after an hour.
+  int64_t taint_fails_permille = 0;  // Of calls to Begin.
+  // Of calls to Begin: a bare pod lands on one of the nodes.
+  int64_t pod_before_taint_permille = 0;
   int64_t api_away_per_day = 0;
   int64_t api_away_for_s = 30;
   int64_t node_vanishes_per_day = 0;
 };
 
-// From, to, both included; in seconds.
+// A range in seconds, both ends included.
 struct SimulatedLatency {
   int64_t from_s;
   int64_t to_s;
@@ -77,42 +78,42 @@ struct SimulatedClusterOptions {
   uint64_t seed = 1;
   int64_t start_s = 0;  // Unix time.
   bool daily_load = false;
-  // Groups boot nodes for pods that fit nowhere, and keep one node each.  False: they have as many
-  // as they are asked for (Grow), down to none.
+  // True: groups boot nodes for pods that fit nowhere, and keep at least one node.  False: they
+  // have as many nodes as Grow requests, possibly none.
   bool groups_grow = true;
-  // The same of single groups, by name, once groups are known.  Null: `groups_grow` is for all.
+  // The same for single groups, by name.  Null: `groups_grow` applies to all.
   std::function<bool(std::string_view group)> group_grows = nullptr;
   SimulatedFaults faults;
   SimulatedLatency schedule = {0, 1};
-  SimulatedLatency replace = {1, 2};  // A controller that sees that it lost a pod.
-  SimulatedLatency start = {2, 15};   // A pod that was bound.
-  SimulatedLatency end = {1, 30};     // A pod that was evicted, within its grace period.
+  SimulatedLatency replace = {1, 2};  // Until a controller notices that it lost a pod.
+  SimulatedLatency start = {2, 15};   // Of a bound pod.
+  SimulatedLatency end = {1, 30};     // Of an evicted pod, at most its grace period.
   SimulatedLatency boot = {60, 180};
   SimulatedLatency delete_node = {20, 90};
-  // Of drains.
+  // Limits of drains.
   int64_t max_pod_eviction_time_s = 120;
   int64_t max_graceful_termination_s = 600;
   DrainOptions drain;
-  // Count every budget's healthy pods before each eviction, one by one.  For tests.
+  // Tests only: count the healthy pods of every budget before each eviction.
   bool recount_budgets = false;
 };
 
 struct SimulationCounts {
   uint64_t evictions = 0;
-  uint64_t pdb_refusals = 0;    // Attempts that a budget held.
-  uint64_t fault_refusals = 0;  // Attempts that a fault refused.
+  uint64_t pdb_refusals = 0;    // Evictions that a budget prevented.
+  uint64_t fault_refusals = 0;  // Evictions that a fault prevented.
   uint64_t nodes_deleted = 0;   // By the actuator.
   uint64_t deletions_failed = 0;
   uint64_t nodes_added = 0;
   uint64_t nodes_vanished = 0;
   uint64_t pods_scheduled = 0;
-  uint64_t pods_waited = 0;        // That no node took at first.
-  int64_t pod_wait_s = 0;          // Of these that found one, all together,
-  int64_t pod_wait_max_s = 0;      // and the longest.
-  uint64_t planned = 0;            // Pods made for evicted ones whose place a plan foresaw,
-  uint64_t landed_as_planned = 0;  // and those that landed there.
+  uint64_t pods_waited = 0;    // Pods that no node took at first.
+  int64_t pod_wait_s = 0;      // The sum of the waiting times of pods that found a node,
+  int64_t pod_wait_max_s = 0;  // and the longest.
+  uint64_t planned = 0;        // Replacements of evicted pods for which a plan had a destination,
+  uint64_t landed_as_planned = 0;  // and how many of them landed there.
   uint64_t killed_with_node = 0;   // Pods that came after the drain.
-  std::vector<int64_t> drains_s;   // Of nodes that were drained.
+  std::vector<int64_t> drains_s;   // The duration of each drain.
 };
 
 class SimulatedCluster : public Actuator, public ClusterSource {
@@ -120,12 +121,12 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   using Read = std::function<absl::Status(ObjectSink&)>;
   using GroupsOf = std::function<NodeGroups(const Catalog&)>;
 
-  // Errors: those of `read` and of an object.
+  // Errors: those of `read`, and those of an invalid object.
   static absl::StatusOr<std::unique_ptr<SimulatedCluster>> Make(
       const Read& read, const GroupsOf& groups_of, const SimulatedClusterOptions& options);
 
   [[nodiscard]] int64_t now_s() const { return now_s_; }
-  // All that happens until then.  A time that has passed changes nothing.
+  // Processes all events until `time_s`.  Does nothing if that time has passed.
   void AdvanceTo(int64_t time_s);
 
   // --- ClusterSource ------------------------------------------------------------
@@ -143,27 +144,30 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
   void Acknowledge(size_t results) override;
 
-  // --- Load from outside ---------------------------------------------------------
-  // From now on the ReplicaSet wants so many pods, made as its pods of the input are.  Errors:
-  // NotFound; FailedPrecondition when the input has none of its pods; InvalidArgument below zero.
+  // --- Load from outside --------------------------------------------------------- From now on the
+  // ReplicaSet wants `pods` pods; new pods are like those of the input.
+  // Errors: NotFound; FailedPrecondition if the input has no pod of it; InvalidArgument if `pods`
+  // is negative.
   absl::Status Want(std::string_view namespace_name, std::string_view name, int64_t pods);
 
-  // --- For whoever looks on -----------------------------------------------------
+  // --- For observers ---------------------------------------------------------------
   [[nodiscard]] const SimulationCounts& counts() const { return counts_; }
   [[nodiscard]] size_t nodes() const { return objects_.nodes_there(); }
   [[nodiscard]] size_t deletions() const { return deletions_.size(); }
   // Valid until the next change.
   [[nodiscard]] ClusterSnapshot& Snapshot() { return objects_.Snapshot(); }
   [[nodiscard]] size_t PendingPods() const { return pending_; }
-  // All objects, as they are shown now.  Errors: the sink's.
+  // Sends all objects in their current state to `sink`.  Errors: those of the sink.
   absl::Status Export(ObjectSink& sink) {
-    objects_.Snapshot();  // Budgets as they are now.
+    objects_.Snapshot();  // Updates budgets.
     return objects_.Export(sink);
   }
-  // What may never be: a pod evicted against its budget, a node that is tainted without a deletion
-  // under way, a pod that its controller lost, an object that is not shown as it is.  Evictions
-  // against a budget are found only with SimulatedClusterOptions::recount_budgets.
-  // Errors: Internal, naming the first.  Cost: O(cluster).
+  // Checks what must never happen: a pod was evicted against its budget, a node is tainted without
+  // a running deletion, a controller has lost count of a pod, an object is not shown in its current
+  // state.  Evictions against a budget are found only with
+  // SimulatedClusterOptions::recount_budgets.
+  // Errors: Internal, naming the first violation.
+  // Cost: O(cluster).
   absl::Status CheckSound();
 
  private:
@@ -183,7 +187,7 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   };
   struct Event {
     int64_t at_s;
-    uint64_t number;  // Of equal times the first that was asked for is first.
+    uint64_t number;  // Events of equal times happen in the order in which they were made.
     Kind kind;
     size_t what;
     int64_t detail;
@@ -198,22 +202,22 @@ class SimulatedCluster : public Actuator, public ClusterSource {
     int64_t since_s = 0;
     std::string why;
     std::vector<size_t> to_evict;
-    std::map<std::string, std::string> planned;  // Node by a pod's UID.
+    std::map<std::string, std::string> planned;  // The plan's node, by the pod's UID.
   };
   struct Group {
     NodeGroup group;
     size_t pattern = kNone;
-    bool grows = true;  // By itself.
+    bool grows = true;  // Boots nodes for pods that fit nowhere.
     bool gpu_label = false;
-    int64_t nodes = 0;  // That are there.
+    int64_t nodes = 0;  // Nodes in the cluster.
     int64_t booting = 0;
-    // Room on nodes that boot, per node: CPU, memory, pods.
+    // For each booting node, the room that waiting pods have not taken: CPU, memory, pods.
     std::vector<std::vector<int64_t>> room;
   };
 
   struct Waiting {
-    int64_t booted = 0;            // Nodes, for its sake.
-    int64_t has_room_until_s = 0;  // On a node that boots.
+    int64_t booted = 0;            // Nodes that were booted for it.
+    int64_t has_room_until_s = 0;  // Until then, room on a booting node is reserved for it.
   };
 
   explicit SimulatedCluster(const SimulatedClusterOptions& options);
@@ -247,7 +251,7 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   absl::StatusOr<Deletion*> Find(std::string_view node);
   void Fail(Deletion& deletion, std::string why);
   void GoOnDraining(size_t node);
-  // Empty: it was evicted.
+  // Returns why the pod was not evicted; empty: it was.
   std::string TryEvict(size_t pod, const Deletion& deletion);
   void Evict(size_t pod, const Deletion& deletion);
   void EndDeletion(const std::string& node, bool ok, std::string why);
@@ -264,7 +268,7 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   int64_t api_away_until_s_ = 0;
 
   std::vector<Group> groups_;
-  // Of the last observation, and the catalog that it is of.
+  // Groups of the last observation, and what identifies its catalog.
   NodeGroups observed_;
   uint64_t observed_lineage_ = 0;
   uint64_t observed_nodes_ = 0;

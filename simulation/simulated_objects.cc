@@ -29,7 +29,7 @@ const objects::OwnerReference* ControllerOf(const objects::Pod& pod) {
   return nullptr;
 }
 
-// Since when a loop that ran before has marked the node for deletion.
+// When an earlier loop marked the node as a candidate for deletion.
 std::optional<int64_t> SoftTaintOf(const objects::Node& node) {
   for (const objects::Taint& taint : node.taints) {
     if (taint.key == kSoftTaint) return ParseInt64(taint.value).value_or(node.meta.creation_time);
@@ -69,7 +69,7 @@ size_t SimulatedObjects::TemplateOf(const objects::Pod& pod) {
   own.unready = false;
   own.node_name = own.nominated_node_name = own.phase = {};
   own.scheduling = objects::Scheduling::kNotRecorded;
-  own.spec_digest = 0;  // It is that of pods without a node.
+  own.spec_digest = 0;  // The digest is defined for pods without a node.
   std::string packed = PackObject(&own);
   const auto [it, is_new] = templates_by_bytes_.try_emplace(packed, templates_.size());
   if (is_new) {
@@ -111,7 +111,7 @@ absl::Status SimulatedObjects::OnPod(const objects::Pod& pod) {
                : pod.node_name.empty() ? State::kPending
                                        : State::kRunning;
   made.deletion_s = pod.meta.deletion_time.value_or(0);
-  // Nodes may come later; Settle() finds them.
+  // Nodes may be read later; Settle() finds them.
   made.planned_node = pod.node_name;
   if (const objects::OwnerReference* const owner = ControllerOf(pod)) {
     made.workload = WorkloadOf(pod.meta.namespace_name, owner->kind, owner->name);
@@ -259,7 +259,7 @@ void SimulatedObjects::ShowNode(size_t number) {
   });
 }
 
-// Calls `use` with the node as it is.
+// Calls `use` with the node in its current state.
 absl::Status SimulatedObjects::WithNode(const SimulatedNode& node,
                                         absl::FunctionRef<absl::Status(const objects::Node&)> use) {
   objects::Node object = As<objects::Node>(*node.object);

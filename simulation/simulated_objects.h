@@ -1,15 +1,15 @@
 // SimulatedObjects: the nodes, pods and controllers of a cluster in memory, and the LiveSnapshot
-// that shows them.  Whatever changes here shows there.
+// that shows them.  Every change of an object is made to the LiveSnapshot too.
 //
-// It decides nothing: who makes and moves what is the SimulatedCluster's business.  Nodes and pods
-// keep their numbers for good; one that is gone is marked so.
+// It makes no decisions; the SimulatedCluster does.  Nodes and pods keep their numbers forever; one
+// that is gone is marked so.
 //
-// Pods that are alike share a template, from which new ones are made.  Pods that have ended when
-// the cluster is read, and expendable ones, are left out.
+// Pods that are alike share a template, from which new pods are made.  Pods that have ended when
+// the cluster is read, and expendable pods, are left out.
 //
-// Errors:  what the LiveSnapshot says of an object of the input.  Objects made here are of its
-//          kind, so that it takes them; that it refuses one is a bug.
-// Threads: none.
+// Errors:  those of the LiveSnapshot for an object of the input.  Objects made here are like those
+//          of the input; that the LiveSnapshot rejects one is a bug.
+// Threads: not thread-safe.
 
 #ifndef EBB_SIMULATION_SIMULATED_OBJECTS_H_
 #define EBB_SIMULATION_SIMULATED_OBJECTS_H_
@@ -40,8 +40,8 @@ namespace ebb {
 inline constexpr size_t kNone = ~size_t{0};
 
 struct PodTemplate {
-  UnpackedObject object;        // Without what is a pod's own: names, times, node.
-  std::vector<size_t> budgets;  // That match such pods.
+  UnpackedObject object;        // Without the fields of a single pod: names, times, node.
+  std::vector<size_t> budgets;  // The budgets that match such pods.
   int64_t grace_s = 30;
 };
 
@@ -51,51 +51,52 @@ struct SimulatedPod {
   std::string name;
   std::string uid;
   size_t pod_template = kNone;
-  size_t workload = kNone;  // kNone: nobody makes it anew.
+  size_t workload = kNone;  // kNone: no controller replaces the pod.
   size_t node = kNone;
   State state = State::kPending;
   int64_t created_s = 0;
-  int64_t deletion_s = 0;                 // kTerminating.
-  std::string planned_node = {};          // Where a plan saw the pod that it stands for.
-  bool had_to_wait = false;               // No node took it at first.
-  int64_t evictions_refused_until_s = 0;  // By a fault; -1: no fault was drawn yet.
+  int64_t deletion_s = 0;         // kTerminating.
+  std::string planned_node = {};  // The node that a plan had for the pod that this one replaces.
+  bool had_to_wait = false;       // No node took it at first.
+  int64_t evictions_refused_until_s = 0;  // Because of a fault; -1: not drawn yet.
 };
 
 struct SimulatedNode {
   std::string name;
   std::string uid;
-  std::shared_ptr<const UnpackedObject> object;  // Of a template, for those that were added.
-  size_t group = kNone;                          // Of the cluster's; kNone: none.
+  std::shared_ptr<const UnpackedObject> object;  // Of the pattern, for a node that was added.
+  size_t group = kNone;                          // Of the cluster's groups; kNone: no group.
   bool there = true;
   int64_t created_s = 0;
-  std::optional<int64_t> soft_taint_s;  // The input's, or the loop's own.
-  std::optional<int64_t> hard_taint_s;  // The loop's own alone.
-  // By key: a policy's taints, value and effect; absent: the input's was taken off.
+  std::optional<int64_t> soft_taint_s;  // From the input, or put by the loop.
+  std::optional<int64_t> hard_taint_s;  // Put by the loop only.
+  // Taints of policies, by key: value and effect; nullopt: the taint of the input was removed.
   std::map<std::string, std::optional<std::pair<std::string, std::string>>> taints = {};
   std::set<size_t> pods;
 };
 
-// A controller and what it wants.
+// A controller and the pods that it wants.
 struct Workload {
-  // A pod that is to be made anew.
+  // A pod that is to be replaced.
   struct Lost {
-    std::string name;  // Of the pod that was lost.
+    std::string name;  // The name of the lost pod.
     size_t pod_template;
     std::string planned_node;
   };
   std::string namespace_name;
   std::string kind;  // "ReplicaSet"
   std::string name;
-  std::unique_ptr<UnpackedObject> object;  // Null: there is none in the cluster.
-  int64_t base = 0;                        // Pods at the beginning.
+  std::unique_ptr<UnpackedObject> object;  // Null: the cluster has no such object.
+  int64_t base = 0;                        // Pods at the start.
   int64_t wanted = 0;
-  std::set<size_t> pods;  // Those that are not terminating.
+  std::set<size_t> pods;  // Pods that are not terminating.
   std::deque<Lost> lost;
   size_t pod_template = kNone;
-  uint64_t made = 0;  // Pods so far, for their names.
+  uint64_t made = 0;  // The number of pods made so far, for their names.
 
   [[nodiscard]] bool IsDaemonSet() const { return kind == "DaemonSet"; }
-  // Its pods are made with a node and go with it: also static pods, whose owner is the node.
+  // Its pods are made for a node and go with it.  This includes static pods, whose owner is the
+  // node.
   [[nodiscard]] bool IsOfNodes() const { return IsDaemonSet() || kind == "Node"; }
   [[nodiscard]] bool KeepsNames() const { return kind == "StatefulSet"; }
 };
@@ -109,10 +110,11 @@ class SimulatedObjects : public ObjectSink {
   absl::Status OnController(const objects::Controller& controller) override;
   absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
-  // All was read: budgets find their pods, terminating pods their end.
+  // To be called after everything was read: matches budgets with pods, and terminating pods with
+  // their end.
   void Settle();
 
-  // --- What is there ---------------------------------------------------------------
+  // --- Reading the state -----------------------------------------------------------
   [[nodiscard]] const std::vector<SimulatedNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<SimulatedPod>& pods() const { return pods_; }
   [[nodiscard]] const std::vector<Workload>& workloads() const { return workloads_; }
@@ -122,57 +124,59 @@ class SimulatedObjects : public ObjectSink {
   SimulatedPod& pod(size_t number) { return pods_[number]; }
   Workload& workload(size_t number) { return workloads_[number]; }
   [[nodiscard]] size_t nodes_there() const { return nodes_there_; }
-  // kNone: there is no such node.
+  // kNone: no such node.
   [[nodiscard]] size_t FindNode(std::string_view name) const;
   [[nodiscard]] bool HasPod(const std::string& namespace_name, const std::string& name) {
     return live_.FindPod(namespace_name, name) != kNoPod;
   }
-  // A pod that no drain looks at: one of a node's own.
+  // Whether drains ignore the pod because it belongs to its node.
   [[nodiscard]] bool IsSkipped(size_t pod) {
     const PodId id = IdOf(pod);
     const Catalog& catalog = live_.Snapshot().catalog();
     const PodShape& shape = catalog.shape_of(id);
     return shape.mirror || shape.static_pod || IsDaemonSetPod(catalog, shape);
   }
-  // CPU, memory and pods that fit on such a node, when the pods of DaemonSets are there.
+  // CPU, memory and pods that fit on a new node of this pattern, beside the pods of DaemonSets.
   [[nodiscard]] std::vector<int64_t> RoomOfEmpty(const SimulatedNode& pattern);
-  // Of nodes that are there.
+  // REQUIRES: the node is in the cluster.
   [[nodiscard]] size_t NumberOf(NodeId node);
-  // Of pods that are there.
+  // REQUIRES: the pod is in the cluster.
   [[nodiscard]] PodId IdOf(size_t pod);
-  // Hands over the nodes and pods that are there.  Cost: O(pods).
+  // Sends the nodes and pods that are in the cluster to `sink`.  Cost: O(pods).
   absl::Status ShowAll(ObjectSink& sink) const;
-  // The snapshot, with budgets as they are now.
+  // The snapshot, with budgets in their current state.
   ClusterSnapshot& Snapshot();
   std::vector<PodId> Pending() { return live_.Pending(); }
   absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
-  // Healthy pods that the budget matches, counted one by one.  Cost: O(pods).
+  // The number of healthy pods that the budget matches, by a full count.  Cost: O(pods).
   [[nodiscard]] int64_t CountHealthy(size_t budget) const;
-  // The same of all budgets at once.
+  // The same for all budgets at once.
   [[nodiscard]] std::vector<int64_t> CountHealthy() const;
-  // Whether what is shown is what is there.
+  // Checks that the snapshot shows the current state.
   absl::Status CheckSound();
 
   // --- Changing --------------------------------------------------------------------
-  // A node like `pattern`.
+  // Adds a node like `pattern`.
   size_t AddNode(size_t pattern, const std::string& name, int64_t now_s);
-  // A pod by a template.  `workload` kNone: a bare one.  On no node; a pod with a node starts.
+  // Adds a pod made from a template.  `workload` kNone: a bare pod.  `node` kNone: the pod is
+  // pending; else it starts there.
   size_t AddPod(size_t pod_template, size_t workload, std::string_view namespace_name,
                 std::string name, size_t node, int64_t now_s);
-  // A pod of no controller, that asks for little, and runs on the node.
+  // Adds a pod without a controller, with small requests, that runs on the node.
   size_t AddBarePod(std::string name, size_t node, int64_t now_s);
   void Bind(size_t pod, size_t node);
   void StartRunning(size_t pod);
   void Terminate(size_t pod, int64_t now_s);
   void RemovePod(size_t pod);
-  // REQUIRES: it has no pods.
+  // REQUIRES: the node has no pods.
   void RemoveNode(size_t node);
   void SetTaints(size_t node, std::optional<int64_t> soft_s, std::optional<int64_t> hard_s);
-  // Of another key.  A node that has the key already keeps its taint.
+  // Puts a taint with another key than the soft and hard taints.  If the node has a taint with the
+  // key, that taint is not changed.
   void PutTaint(size_t node, const std::string& key, const std::string& value,
                 const std::string& effect);
   void TakeTaint(size_t node, const std::string& key);
-  // From now on the controller wants so many pods.
+  // From now on the controller wants `wanted` pods.
   void SetWanted(size_t workload, int64_t wanted);
 
  private:
@@ -191,7 +195,8 @@ class SimulatedObjects : public ObjectSink {
   void ShowController(size_t workload);
   void Put(const objects::ObjectRef& object, Change::Type type = Change::Type::kPut);
 
-  LiveSnapshot live_{{.match_os = true}};  // Kubelets refuse what is made for another system.
+  // Kubelets reject pods made for another operating system.
+  LiveSnapshot live_{{.match_os = true}};
   BudgetKeeper budgets_;
   std::vector<SimulatedNode> nodes_;
   size_t nodes_there_ = 0;

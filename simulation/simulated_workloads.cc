@@ -1,5 +1,5 @@
-// What happens in a SimulatedCluster by itself: pods are scheduled and made anew, groups grow, the
-// load changes, nodes vanish.
+// What happens in a SimulatedCluster without the loop: pods are scheduled and replaced, groups
+// grow, the load changes, nodes vanish.
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@ using State = SimulatedPod::State;
 constexpr int64_t kRetryMaxS = 60;
 constexpr int64_t kNodesForAPodMax = 3;
 
-// How many pods a Deployment has at this time of day, of those that it had at first: fewest at
-// two in the morning, most at two in the afternoon.
+// The number of pods of a Deployment at this time of day, relative to its initial number: lowest at
+// 2:00, highest at 14:00.
 double LoadAt(int64_t time_s) {
   const double hours = static_cast<double>(time_s % kDayS) / 3600;
   return 1 - 0.25 * std::cos(2 * std::numbers::pi * (hours - 2) / 24);
@@ -75,7 +75,7 @@ void SimulatedCluster::Schedule(size_t number, int64_t tries) {
   At(now_s_ + Draw(options_.start), Kind::kStart, number);
 }
 
-// The pod's controller will make it anew.
+// The pod's controller will replace it.
 void SimulatedCluster::Lose(size_t number, std::string planned_node) {
   const SimulatedPod& pod = objects_.pods()[number];
   if (pod.workload == kNone) return;
@@ -109,7 +109,7 @@ void SimulatedCluster::Replace(size_t number) {
 
 // --- Groups ----------------------------------------------------------------------------
 
-// Whether a node like those of the group would take the pod, as far as one node tells.
+// Whether a node like those of the group would take the pod, judging by one of its nodes.
 bool SimulatedCluster::GroupTakes(size_t group, const ClusterSnapshot& snapshot, PodId pod) {
   const Catalog& catalog = snapshot.catalog();
   const PodShape& shape = catalog.shape_of(pod);
@@ -190,7 +190,8 @@ void SimulatedCluster::NodeUp(size_t number) {
   }
 }
 
-// Takes all pods off a node that goes.  `killed`: pods that controllers keep should not be there.
+// Takes all pods off a node that is removed.  `killed`: the drain should have left no pods of
+// controllers.
 void SimulatedCluster::EmptyNode(size_t node, bool killed) {
   const std::set<size_t> pods = objects_.nodes()[node].pods;
   for (const size_t pod : pods) {
@@ -245,7 +246,7 @@ void SimulatedCluster::SetWanted(size_t number, int64_t wanted) {
       workload.lost.pop_back();
       continue;
     }
-    // The newest goes first, as those that wait are.
+    // The newest pod is removed first; pods that still wait for a node are mostly the newest.
     const size_t pod = *workload.pods.rbegin();
     if (objects_.pods()[pod].state == State::kPending) {
       --pending_;
@@ -278,7 +279,7 @@ absl::Status SimulatedCluster::Want(std::string_view namespace_name, std::string
       absl::StrCat("there is no ReplicaSet ", Absl(namespace_name), "/", Absl(name)));
 }
 
-// One pod has done its work, and another of the Job begins.
+// One pod of the Job has finished, and another one begins.
 void SimulatedCluster::EndJobPod(size_t number) {
   const Workload& workload = objects_.workloads()[number];
   for (const size_t pod : workload.pods) {
@@ -293,11 +294,11 @@ void SimulatedCluster::ChangeLoad() {
   const double load = LoadAt(now_s_);
   for (size_t w = 0; w < objects_.workloads().size(); ++w) {
     const Workload& workload = objects_.workloads()[w];
-    // Drawn for every one, so that the load does not depend on what became of another.
+    // Drawn for every workload, so that the load does not depend on the state of others.
     const double noise = load_random_.Unit();
     if (workload.kind == "Job" && noise < 0.02) EndJobPod(w);
     if (workload.kind != "ReplicaSet" || workload.namespace_name == "kube-system") continue;
-    if (noise > 0.2) continue;  // Each looks at its load every 25 minutes or so.
+    if (noise > 0.2) continue;  // Each is adjusted about every 25 minutes.
     const auto wanted =
         static_cast<int64_t>(std::lround(static_cast<double>(workload.base) * load));
     SetWanted(w, std::max<int64_t>(std::min<int64_t>(1, workload.base), wanted));

@@ -1,14 +1,14 @@
-// Simulate: a loop over a simulated cluster for hours of virtual time, and what came of it.
+// Simulate: runs a loop over a simulated cluster for hours of virtual time, and reports the result.
 //
 //   absl::StatusOr<SimulationResult> with = Simulate(read, groups_of, options);
 //   options.scale_down_enabled = false;
 //   absl::StatusOr<SimulationResult> without = Simulate(read, groups_of, options);
 //
-// What is saved is the difference of the two: the same load falls on both.
+// The savings are the difference between the two results, because both clusters get the same load.
 //
-// Cost:    a round for every scan interval, and what the cluster costs.
-// Errors:  those of reading the cluster; Internal, where it is not sound at the end.
-// Threads: none.
+// Cost:    one round for each scan interval, and the cost of the cluster.
+// Errors:  those of reading the cluster; Internal, if the cluster's checks fail at the end.
+// Threads: not thread-safe.
 
 #ifndef EBB_SIMULATION_SIMULATION_H_
 #define EBB_SIMULATION_SIMULATION_H_
@@ -33,8 +33,8 @@ struct SimulationSample {
   size_t unneeded = 0;
   size_t in_deletion = 0;
   size_t pending = 0;
-  uint64_t evictions = 0;    // Since the beginning.
-  double cpu_requested = 0;  // Of what all nodes offer, 0 to 1.
+  uint64_t evictions = 0;    // Since the start.
+  double cpu_requested = 0;  // The share of what all nodes offer, 0 to 1.
 };
 
 struct SimulationOptions {
@@ -45,7 +45,7 @@ struct SimulationOptions {
   int64_t duration_s = 86400;
   int64_t sample_every_s = 300;
   bool scale_down_enabled = true;
-  // Called with each sample, every `sample_every_s` of simulated time.  Null: nobody is.
+  // Called with each sample, every `sample_every_s` of simulated time.  May be null.
   std::function<void(const SimulationSample& now)> on_sample;
 };
 
@@ -54,8 +54,8 @@ struct SimulationResult {
   size_t nodes_at_last = 0;
   double node_hours = 0;
   uint64_t turns = 0;
-  uint64_t rounds = 0;                 // Turns that made one.
-  std::array<uint64_t, 9> statuses{};  // Of rounds, by ScaleDownStatus.
+  uint64_t rounds = 0;                 // Turns that made a round.
+  std::array<uint64_t, 9> statuses{};  // Number of rounds, by ScaleDownStatus.
   SimulationCounts counts;
   std::vector<SimulationSample> samples;
 };

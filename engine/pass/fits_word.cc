@@ -7,7 +7,7 @@
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/node_set.h"
 
-// Highway includes this file once more for each target but the last.
+// Highway includes this file again for each target except the last.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/pass/fits_word.cc"
 #include "base/vector_ways.h"
@@ -20,20 +20,21 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The bit of each node of a word.
+// A mask with the bit of each node of a word.
 constexpr auto kBits = [] {
   std::array<uint64_t, kNodesPerWord> bits{};
   for (size_t i = 0; i < kNodesPerWord; ++i) bits[i] = uint64_t{1} << i;
   return bits;
 }();
 
-// The bits of the amounts that are at least `amount`.
+// Returns a bit for each amount that is at least `amount`.
 HWY_INLINE uint64_t AtLeast(const int64_t* amounts, int64_t amount) {
   const hn::CappedTag<int64_t, kNodesPerWord> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const auto needed = hn::Set(d, amount);
-  // Of those that are not: x86 compares integers with < alone.  Each lane gathers the
-  // bits of every so many nodes, which is quicker than to make bits of each comparison.
+  // Collects the complement, because x86 compares integers only with <. Each lane collects the bits
+  // of every n-th node, n being the number of lanes; that is faster than turning each comparison
+  // into bits.
   auto less = hn::Zero(du);
   for (size_t i = 0; i < kNodesPerWord; i += hn::Lanes(d)) {
     const auto is_less = hn::Lt(hn::LoadU(d, amounts + i), needed);

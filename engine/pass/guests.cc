@@ -23,13 +23,13 @@ void Guests::TakeBack(NodeId node) {
   EBB_CHECK(last != kNone);
   Chunk& chunk = chunks_[last];
   if (--chunk.size > 0) return;
-  EBB_CHECK(last + 1 == chunks_.size());  // Chunks too are undone in order.
+  EBB_CHECK(last + 1 == chunks_.size());  // Chunks too are undone in reverse order.
   last = chunk.previous;
   chunks_.pop_back();
 }
 
 void Guests::Append(NodeId node, std::vector<PodId>& pods) const {
-  // From the last chunk to the first, and each from its end; then turned round.
+  // Reads from the last chunk to the first, and each from its end; then reverses the result.
   const size_t begin = pods.size();
   for (uint32_t c = last_[Index(node)]; c != kNone; c = chunks_[c].previous) {
     const Chunk& chunk = chunks_[c];

@@ -1,15 +1,15 @@
-// Guests: the pods that a pass has moved to each node so far, in the order in which
-// they came, beside the pods that were there before.
+// Guests: for each node, the pods that a pass has moved there so far, in the order of the moves.
+// Pods that were on the node before the pass are not among them.
 //
-// A pass moves pods again and again: nodes that took some go themselves.  Most pods
-// matter to a node only by the room they take; the snapshot need not know them
-// (ShapeRoom), and their list is all that a pass needs to move them on.
+// A pass may move a pod several times, because a node that received pods may itself be removed
+// later.  Most pods affect a node only by the room that they take.  The snapshot need not contain
+// such pods (ShapeRoom); this list is enough to move them on.
 //
-// Lists are chunks of one cache line from a common store, so that adding a pod touches
-// one line, and reading a list one for every 14 pods.
+// Each list is a chain of chunks of one cache line each, taken from a common store.  Adding a pod
+// touches one cache line; reading a list touches one line for every 14 pods.
 //
 // Cost:    Add and TakeBack O(1); Append O(guests); Reset O(nodes).
-// Threads: none.
+// Threads: not thread-safe.
 
 #ifndef EBB_ENGINE_PASS_GUESTS_H_
 #define EBB_ENGINE_PASS_GUESTS_H_
@@ -24,7 +24,7 @@ namespace ebb {
 
 class Guests {
  public:
-  // No node has any.
+  // Makes all lists empty.
   void Reset(size_t nodes);
 
   void Add(PodId pod, NodeId node) {
@@ -35,8 +35,8 @@ class Guests {
     chunk.pods[chunk.size++] = pod;
   }
 
-  // Undoes the last Add to any node that is not undone yet, which was to `node`.
-  // REQUIRES: nothing was forgotten since that Add.
+  // Undoes the most recent Add that is not undone yet.  That Add must have been to `node`.
+  // REQUIRES: Forget was not called since that Add.
   void TakeBack(NodeId node);
 
   [[nodiscard]] bool HasAny(NodeId node) const { return last_[Index(node)] != kNone; }
@@ -50,20 +50,20 @@ class Guests {
       for (uint32_t i = 0; i < chunks_[c].size; ++i) visit(chunks_[c].pods[i]);
     }
   }
-  // Starts loading what Add to the node, if there is one, will touch.
+  // Prefetches the memory that Add(pod, node) will touch.  `node` need not exist.
   void Prefetch(NodeId node) const {
     if (Index(node) >= last_.size() || last_[Index(node)] == kNone) return;
     __builtin_prefetch(&chunks_[last_[Index(node)]], 1);
   }
 
-  // The node has none from here on: they went on to others, as did its own pods.
+  // Empties the node's list.  Called when the node is removed and its guests have moved on.
   void Forget(NodeId node) { last_[Index(node)] = kNone; }
 
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
   static constexpr size_t kPodsPerChunk = 14;
   struct alignas(64) Chunk {
-    uint32_t previous;  // Of the same node.
+    uint32_t previous;  // The previous chunk of the same node, or kNone.
     uint32_t size;
     std::array<PodId, kPodsPerChunk> pods;
   };

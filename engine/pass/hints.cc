@@ -8,7 +8,8 @@
 namespace ebb {
 
 void Hints::Attach(std::shared_ptr<const Catalog> catalog) {
-  // Of one lineage ids mean the same, and the later one tells what happened since.
+  // Catalogs of one lineage share ids, and the later one logs what has changed since the earlier
+  // one.
   if (catalog_ != nullptr && catalog->lineage() == catalog_->lineage() &&
       catalog->pod_changes().end() >= known_pods_ &&
       catalog->node_changes().end() >= known_nodes_) {
@@ -25,7 +26,7 @@ void Hints::Attach(std::shared_ptr<const Catalog> catalog) {
   TakeBackAll();
 }
 
-// Takes in what came to the attached catalog and went.
+// Processes the changes that the attached catalog has logged.
 void Hints::Follow() {
   EBB_CHECK(catalog_->nodes() < kOld);
   hints_.resize(catalog_->pods(), kNone);
@@ -47,7 +48,8 @@ void Hints::Follow() {
 void Hints::FollowPods(const NodeNames& gone) {
   const PodChangeLog& log = catalog_->pod_changes();
   if (known_pods_ < log.forgotten) {
-    // Half as many pods as there are have come and gone: whose hints these were is not known.
+    // The log no longer reaches back far enough: pods equal to half of all pods have come and gone.
+    // Which pod each hint belonged to is unknown.
     hints_.assign(hints_.size(), kNone);
     known_pods_ = log.end();
   }
@@ -62,7 +64,7 @@ void Hints::FollowPods(const NodeNames& gone) {
   }
 }
 
-// Hints to nodes that went.
+// Moves hints to nodes that have gone into elsewhere_.
 void Hints::FollowNodes(const NodeNames& gone) {
   for (uint32_t p = 0; p < hints_.size(); ++p) {
     const NodeId node = Get(PodId{p});
@@ -71,8 +73,10 @@ void Hints::FollowNodes(const NodeNames& gone) {
   }
 }
 
-// REQUIRES: the pod has a hint.  `gone`: names of nodes that the catalog lost since; a node
-// that is not among them was lost so long ago that nobody knows.
+// Moves the pod's hint into elsewhere_, or drops it.  `gone`: the names of the nodes that went
+// since the last call.  If a missing node is not in `gone`, it went too long ago for its name to be
+// known.
+// REQUIRES: the pod has a hint.
 void Hints::PutElsewhere(PodId pod, TextId key, const NodeNames& gone) {
   const uint32_t hint = std::exchange(hints_[Index(pod)], kNone);
   const NodeId node{hint & ~kOld};
@@ -82,7 +86,7 @@ void Hints::PutElsewhere(PodId pod, TextId key, const NodeNames& gone) {
   elsewhere_[key] = {name, (hint & kOld) != 0, HeldText(*catalog_->shared_symbols(), key)};
 }
 
-// Hints of pods and nodes that the catalog lacked.
+// Takes the hints of pods and nodes back that the catalog lacked before.
 void Hints::TakeBackAll() {
   if (elsewhere_.empty()) return;
   for (uint32_t p = 0; p < hints_.size(); ++p) {
@@ -90,7 +94,7 @@ void Hints::TakeBackAll() {
   }
 }
 
-// The hint of a pod that the catalog lacked.
+// Takes back the hint of one pod that the catalog lacked before.
 void Hints::TakeBack(PodId pod, TextId key) {
   const auto found = elsewhere_.find(key);
   if (found == elsewhere_.end()) return;
@@ -100,7 +104,7 @@ void Hints::TakeBack(PodId pod, TextId key) {
   elsewhere_.erase(found);
 }
 
-// All hints, by name.
+// Moves all hints into elsewhere_, by name.
 void Hints::Detach() {
   for (uint32_t p = 0; p < hints_.size(); ++p) {
     if (hints_[p] != kNone) PutElsewhere(PodId{p}, catalog_->pod(PodId{p}).key, {});

@@ -1,16 +1,16 @@
-// Hints: for each pod the node that a simulation last placed it on, tried first
-// next time.
+// Hints: for each pod, the node on which a simulation last placed it.  The next pass tries that
+// node first.
 //
-// Two generations: a hint that is not set again lives for one more pass.
+// A hint that a pass does not set again is kept for one more pass and then dropped.
 //
-// A pass reads and sets hints by the ids of one catalog, which is attached.  Between
-// catalogs hints are known by pod key (PodInfo::key) and node name, so that they
-// outlive the snapshot they were made on, and a pod or node that is away for a pass.
+// A pass reads and sets hints by the ids of the attached catalog.  Hints of pods or nodes that this
+// catalog does not contain are kept by pod key (PodInfo::key) and node name.  So hints survive a
+// snapshot that is built again, and a pod or node that is absent for one pass.
 //
-// Cost:    Get and Set are array accesses, 4 bytes a pod.  Attach: of the catalog of the
-//          pass before O(pods that came and went), a look at each pod's hint where a node went,
-//          and O(pods) where a node came while hints of absent objects are kept; else O(pods).
-// Threads: none.
+// Cost:    Get and Set are array accesses of 4 bytes.  Attach to the same or a later state of the
+//          attached catalog: O(pods that came or went); also O(pods) if a node went, or if a node
+//          came while hints of absent objects are kept.  Attach to another catalog: O(pods).
+// Threads: not thread-safe.
 // Source:  cluster-autoscaler simulator/scheduling/hints.go.
 
 #ifndef EBB_ENGINE_PASS_HINTS_H_
@@ -28,16 +28,16 @@ namespace ebb {
 
 class Hints {
  public:
-  // The catalog whose ids are used from here on.  All must share one Symbols.
+  // From now on ids are those of `catalog`.  All catalogs must share one Symbols.
   void Attach(std::shared_ptr<const Catalog> catalog);
 
-  // Takes in which pods and nodes came to the attached catalog and went, where it changes in place.
-  // Attach() does so too.
+  // Processes the pods and nodes that have come or gone since the last call, where the attached
+  // catalog changes in place.  Attach() does this too.
   void CatchUp() {
     if (catalog_ != nullptr) Follow();
   }
 
-  // kNoNode: there is none.  REQUIRES: the pod is of the catalog that is attached.
+  // kNoNode: no hint.  REQUIRES: the pod belongs to the attached catalog.
   [[nodiscard]] NodeId Get(PodId pod) const {
     const uint32_t hint = hints_[Index(pod)];
     return hint == kNone ? kNoNode : NodeId{hint & ~kOld};
@@ -52,13 +52,13 @@ class Hints {
       EraseElsewhere(pod);
   }
 
-  // By pod key and node name.  REQUIRES: nothing is attached yet.
-  // Both texts are kept for good.
+  // Sets a hint by pod key and node name.  Both texts are never released.
+  // REQUIRES: no catalog is attached yet.
   void Set(TextId pod_key, TextId node) { elsewhere_[pod_key] = {node, false, {}}; }
 
   // Visits (pod key, node name) of every hint, in unspecified order.
-  // REQUIRES: the catalog has not changed since Attach() or CatchUp(): an id that came free may be
-  // another pod's.
+  // REQUIRES: the catalog has not changed since Attach() or CatchUp().  Otherwise the id of a pod
+  // that went may already belong to another pod.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
     for (uint32_t p = 0; p < hints_.size(); ++p) {
@@ -70,12 +70,12 @@ class Hints {
     }
   }
 
-  // Ends a pass: hints older than it go.  Returns whether all were set again in it, to
-  // what they were before, and no others.
+  // Ends a pass: drops the hints that this pass has not set.  Returns true if nothing changed: this
+  // pass set every hint again to the same node, and set no new hint.
   bool DropOld();
 
  private:
-  // A hint in one word: the node, and whether the pass before set it.
+  // A hint in 32 bits: the node, and kOld if the current pass has not set it yet.
   static constexpr uint32_t kOld = uint32_t{1} << 31;
   static constexpr uint32_t kNone = ~uint32_t{0};
 
@@ -96,12 +96,12 @@ class Hints {
   void EraseElsewhere(PodId pod);
 
   std::shared_ptr<const Catalog> catalog_;
-  uint64_t known_pods_ = 0;      // PodChangeLog::end() of catalog_ when it was attached.
-  uint64_t known_nodes_ = 0;     // NodeChangeLog::end() then.
+  uint64_t known_pods_ = 0;      // PodChangeLog::end() of catalog_ when it was last processed.
+  uint64_t known_nodes_ = 0;     // The same of NodeChangeLog.
   std::vector<uint32_t> hints_;  // By PodId of catalog_.
   absl::flat_hash_map<TextId, NamedHint>
-      elsewhere_;         // Hints of pods or nodes that the attached catalog lacks.
-  bool changed_ = false;  // By Set, in this pass.
+      elsewhere_;         // Hints of pods or nodes that the attached catalog lacks, by pod key.
+  bool changed_ = false;  // Whether Set has changed a hint in this pass.
 };
 
 }  // namespace ebb

@@ -13,8 +13,8 @@ PendingHolds::PendingHolds(const ClusterSnapshot& snapshot, std::span<const PodI
     if (catalog.shape_of(pod).not_understood.empty()) continue;
     if (!seen.insert(catalog.shape_id(pod)).second) continue;
     const PodShape& shape = catalog.shape_of(pod);
-    // What another filter rules out everywhere waits for more than a node, and where the scheduler
-    // fails on it too no node will take the pod.
+    // A pod that another filter rejects on every node needs more than a node to be kept.  A pod
+    // that the scheduler cannot handle either will run on no node.
     if (PreFilter(snapshot, shape).filter != Filter::kNotUnderstood) continue;
     if (holder_.empty()) holder_.resize(catalog.nodes(), kNoPod);
     snapshot.alive().ForEach([&](NodeId node) {

@@ -8,7 +8,7 @@
 namespace ebb {
 namespace {
 
-// Filter evaluations between two looks at the deadline: tens of microseconds.
+// The number of filter evaluations between two checks of the deadline: tens of microseconds.
 constexpr uint64_t kEvaluationsPerCheck = 4096;
 
 }  // namespace
@@ -88,7 +88,7 @@ inline bool Placement::PlaceByScan(PodId pod) {
     NoteHopeless(shape);
     return false;
   }
-  // The next searches look at the nodes that follow.
+  // The next searches will look at the following nodes.
   constexpr size_t kAhead = 8;
   simulation_.PrefetchPut(NodeId{static_cast<uint32_t>(Index(node) + kAhead)});
   Put(pod, node);

@@ -1,16 +1,16 @@
-// Placement finds nodes for a list of pods, one after the other, as one attempt.
+// Placement finds nodes for a list of pods, one pod after the other.
 //
-// Pods are taken by priority, highest first, in their given order within one
-// priority.  In each priority group the pods with a usable hint are placed first;
-// then the rest search from the pointer.  Or, in PodOrder::kAsListed, pods are taken in
-// their given order, each by its hint or else by a search.
+// PodOrder::kByPriority: pods are placed by priority, highest first, in their given order within
+// one priority.  Within a priority, the pods that fit on the node of their hint are placed first;
+// then the others search from the scan's pointer.  PodOrder::kAsListed: pods are placed in their
+// given order, each by its hint or else by a search.
 //
-// Where a pod fitted nowhere, later pods that are alike are not tried in that attempt: those of
-// the same controller with equal labels and an equal spec (PodShape::spec_digest; where that was
-// not computed, of the same shape).  Ten kinds of pods a controller are remembered, and none of a
-// DaemonSet.
+// With OnFailure::kGoOn, after a pod has found no node, later pods that are alike are not tried in
+// the same attempt.  Pods are alike if they have the same controller, equal labels and an equal
+// spec (PodShape::spec_digest; where it was not computed, the same shape).  At most ten kinds of
+// pods are remembered for each controller, and no pods of DaemonSets.
 //
-// Threads: none.
+// Threads: not thread-safe.
 // Source:  cluster-autoscaler simulator/scheduling/hinting_simulator.go, similar_pods.go.
 
 #ifndef EBB_ENGINE_PASS_PLACEMENT_H_
@@ -30,9 +30,9 @@
 namespace ebb {
 
 enum class OnFailure {
-  kStopGroup,  // The first pod without a place ends its priority group; lower ones still try,
-               // which moves hints and the pointer, as in the autoscaler.  As listed, all are one
-               // group.
+  // The first pod without a node ends its priority group; pods of lower priority still try, which
+  // moves hints and the pointer, as in the autoscaler.  With kAsListed all pods are one group.
+  kStopGroup,
   kGoOn,
 };
 
@@ -47,19 +47,19 @@ class Placement {
 
   struct Result {
     PodId first_failed = kNoPod;
-    bool gave_up = false;  // Time ran out; pods may be left untried.
+    bool gave_up = false;  // Time ran out; some pods may not have been tried.
   };
 
-  // Places what can be placed.  `pods` are on no node.  The simulation's moves grow by
-  // those that were placed, in the order in which they were: what a later one was promised
-  // may rest on the earlier ones.  `deadline` may be null; it is looked at before searches.
+  // Places as many of `pods` as possible; they must be on no node.  Appends the placed pods to the
+  // simulation's moves in the order in which they were placed; whether a later pod fits may depend
+  // on the earlier ones.  `deadline` may be null; it is checked before searches.
   Result TryPlace(std::span<const PodId> pods, OnFailure on_failure, const Deadline* deadline);
 
  private:
   Result PlaceByPriority(std::span<const PodId> pods, OnFailure on_failure,
                          const Deadline* deadline);
   Result PlaceAsListed(std::span<const PodId> pods, OnFailure on_failure, const Deadline* deadline);
-  // Sorts by priority; groups_ says where each priority ends.
+  // Sorts by priority and fills groups_.
   std::span<const PodId> GroupByPriority(std::span<const PodId> pods);
   void CutIntoGroups(std::span<const PodId> pods);
   bool PlaceByHint(PodId pod);
@@ -75,15 +75,15 @@ class Placement {
   PodScan& scan_;
   Hints& hints_;
   const PodOrder pod_order_;
-  uint64_t next_check_ = 0;  // Of the deadline: so many evaluations.
+  uint64_t next_check_ = 0;  // The number of evaluations at which the deadline is checked next.
 
   // Reused.
-  std::vector<PodId> order_;    // Where pods do not come by priority.
-  std::vector<size_t> groups_;  // Where each ends.
+  std::vector<PodId> order_;    // Pods by priority, if `pods` are not sorted already.
+  std::vector<size_t> groups_;  // The end of each priority group.
   std::vector<PodId> leftovers_;
-  // Of this attempt: by a controller's UID, shapes of which a pod fitted nowhere.
+  // Of this attempt: for each controller, by UID, the shapes of which a pod found no node.
   absl::flat_hash_map<TextId, std::vector<PodShapeId>> hopeless_;
-  bool goes_on_ = false;  // OnFailure::kGoOn.  Else no pod is tried after one like it.
+  bool goes_on_ = false;  // OnFailure::kGoOn; else hopeless_ is not filled.
 };
 
 }  // namespace ebb

@@ -20,45 +20,82 @@
 #include "engine/plan/eligibility.h"
 #include "engine/plan/node_standing.h"
 
+// How a pass works, and what it may remember.
+//
+// A pass is greedy: it tries the candidates in order, and each removal stays.  PassRun is one pass:
+//
+//   PackPending      pending pods take the room that they will need
+//   FindEligible     which candidates may be removed at all; asked before any node is removed
+//   SimulateInOrder  for each of these: GetPodsToMove, then a Trial in which Placement looks for
+//                    nodes; all pods placed: Remove, else Keep
+//
+// PassRun changes the snapshot only through its Simulation (trial.h), which restores it when
+// PassRun is destroyed.  Three other things follow each removal: the budgets left (pdbs_), the
+// evictions left to each workload (shares_) and the open destinations.  They are charged in Remove,
+// that is once for each removed node, after its trial was committed.  So at every point of a pass,
+// the simulated cluster and the budgets are what remains after plan_.remove was carried out so far.
+// Later candidates must be judged against exactly that.
+//
+// PassMemory is what passes share.  Only three parts can change an answer, and they are what Save
+// writes:
+//   - the hints of pods that moved, and of pending pods: which node is tried first;
+//   - the pointer of the scan: where a search begins;
+//   - the unremovable cache: candidates that are not tried again before some time.
+// The rest saves work and cannot change an answer: the static verdicts of the scan and the
+// DrainJudge, which are dropped when the catalog changes, and the settled pass.
+//
+// A settled pass (settled_pass.h) is one that has set every hint to the same node again and left
+// the pointer where it was.  A pass is a function of the snapshot, the input, the groups, the time
+// and the memory.  So the same question gives the same plan again, and Pass returns it without a
+// PassRun; it renews the entries of the unremovable cache, as the pass would have done.  A pass
+// with a deadline never settles, because it may be cut elsewhere the next time; neither does one
+// that stopped because pending pods found no room.
+//
+// Cost: nearly linear in the pods that move.  The pods of a node lie anywhere in the catalog, so a
+// pass would often wait for memory.  Therefore Prefetch loads what the next node needs while the
+// current one is judged.  If many topology tables count pods, the way from a pod to its counts
+// takes four dependent loads.  PrefetchByTables makes one of them for each of the next four nodes,
+// so that none has to wait for the one before.
+
 namespace ebb {
 
 namespace {
 
-// What passes share.
+// The memory that passes share.
 struct PassMemory {
-  // Of all passes so far, and of the memory that was restored; null: there are none.  The
-  // first member, as others hold texts of it.
+  // Of all passes so far and of the restored memory; null: no pass and no Restore yet.  The first
+  // member, so that it is destroyed last: other members hold texts of it.
   std::shared_ptr<const Symbols> symbols;
 
   Hints hints;
   Hints pending_hints;
   SimulationMemory simulation;
-  // Nodes that could not be removed, by name, when to try again, and why.
+  // By name: nodes that could not be removed, when to try them again, and why.
   struct Unremovable {
     int64_t until_s = 0;
     PastVerdict why;
-    HeldText pod_name;  // That of `why`, whose pod may go.
+    HeldText pod_name;  // Keeps why.pod_name alive, since the pod may go.
   };
   absl::flat_hash_map<TextId, Unremovable> unremovable;
 
-  // What the rules say of the shapes of one catalog.  Between passes it holds the budgets
-  // of a pass that is over; RulesFor gives it those of the next.
+  // The drainability verdicts on the shapes of one catalog.  Between passes it refers to the
+  // budgets of the last pass; RulesFor replaces them by those of the new pass.
   std::shared_ptr<const Catalog> judged;
   uint64_t judged_revision = 0;
   std::optional<DrainJudge> rules;
 
-  // The last pass, if it left all of the above as it was.
+  // The last pass, if it left the memory as it was.
   std::optional<SettledPass> settled;
   uint64_t repeated = 0;
 
   void ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s);
-  // Null: the node could be removed, or was not tried lately.
+  // Null: the node could be removed, or has not been tried recently.
   [[nodiscard]] const Unremovable* RecentlyUnremovable(const Catalog& catalog, NodeId node) const {
     if (unremovable.empty()) return nullptr;
     const auto it = unremovable.find(catalog.node(node).name);
     return it == unremovable.end() ? nullptr : &it->second;
   }
-  // The node could not be removed, and why.
+  // Notes that the node could not be removed, and why.
   void Note(const Catalog& catalog, NodeId node, const PastVerdict& why, int64_t now_s,
             const PlannerOptions& options) {
     Unremovable& noted = unremovable[catalog.node(node).name];
@@ -71,7 +108,7 @@ struct PassMemory {
                        const PdbTracker& pdbs, int64_t now_s);
 };
 
-// A node that left the cluster is forgotten too.
+// Drops entries that have expired and nodes that have left the cluster.
 void PassMemory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s) {
   absl::erase_if(unremovable, [&](const auto& entry) {
     const NodeId node = snapshot.catalog().FindNode(entry.first);
@@ -92,15 +129,15 @@ DrainJudge& PassMemory::RulesFor(std::shared_ptr<const Catalog> catalog,
   return *rules;
 }
 
-// What a pass found out.
+// The result of a pass.
 struct PassOutcome {
   Plan plan;
-  size_t ineligible = 0;                   // The first nodes that the plan keeps.
-  std::vector<bool> recently_unremovable;  // By place in the candidates.
+  // The number of nodes at the start of plan.keep that eligibility ruled out.
+  size_t ineligible = 0;
+  std::vector<bool> recently_unremovable;  // By place among the candidates.
 };
 
-// One pass: the variables that its steps share.  The snapshot is as it was when this is
-// destroyed.
+// One pass: the variables that its steps share.  When it is destroyed the snapshot is as it was.
 class PassRun {
  public:
   PassRun(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
@@ -141,9 +178,9 @@ class PassRun {
   }
 
  private:
-  // Pending pods take the room they will need before any node goes.  Any node that takes part and
-  // is not being deleted will do for them, not destinations alone.  False: one that must fit does
-  // not.
+  // Places pending pods, which take the room that they will need before any node is removed.  They
+  // may use every node that takes part and is not in deletion, not only the destinations.  Returns
+  // false if a pod that must fit does not fit.
   bool PackPending() {
     bool all_fit = true;
     if (!input_.pending.empty()) {
@@ -165,7 +202,7 @@ class PassRun {
   }
 
   std::vector<NodeId> FindEligible() {
-    NodeSet to_visit(catalog_.nodes());  // Whose pods utilization must look at one by one.
+    NodeSet to_visit(catalog_.nodes());  // Nodes whose utilization must be computed pod by pod.
     const auto visit_node_of = [&](PodId pod) {
       const NodeId node = snapshot_.NodeOf(pod);
       if (node != kNoNode) to_visit.Insert(node);
@@ -230,13 +267,14 @@ class PassRun {
     plan_.skipped.assign(eligible.begin() + next, eligible.end());
   }
 
-  // What the node's pods need lies anywhere in memory; it is loaded while the node
-  // before is judged.
+  // Loads what the pods of the node need, which lies anywhere in memory, while the node before it
+  // is judged.
   void Prefetch(NodeId node) const {
     constexpr size_t kPodsPerLine = 16;
     size_t line = ~size_t{0};
     for (const PodId pod : snapshot_.PodsOn(node)) {
-      if (Index(pod) / kPodsPerLine == line) continue;  // Neighbours mostly come in a row.
+      // Ids of neighbouring pods are mostly consecutive.
+      if (Index(pod) / kPodsPerLine == line) continue;
       line = Index(pod) / kPodsPerLine;
       snapshot_.Prefetch(pod);
       memory_.hints.Prefetch(pod);
@@ -247,9 +285,9 @@ class PassRun {
     });
   }
 
-  // The same where many tables count pods: what they say of a pod is found by way of four
-  // other places, of which one is loaded with each node before.  `nodes`: the one that is
-  // to be judged, and those after it.
+  // Loads in addition what many topology tables need: the way from a pod to its counts takes four
+  // dependent loads.  One of them is made for each of the next four nodes.  `nodes`: the node that
+  // is judged now, and the nodes after it.
   void PrefetchByTables(std::span<const NodeId> nodes) {
     std::rotate(coming_.begin(), coming_.begin() + 1, coming_.end());
     const auto& [one, two, three, four] = coming_;
@@ -281,9 +319,9 @@ class PassRun {
     simulation_.ForEachGuest(node, list);
   }
 
-  // False: time ran out before there was an answer.
+  // Returns false if time ran out before there was an answer.
   bool SimulateRemoval(NodeId node) {
-    EBB_DCHECK(snapshot_.Contains(node));  // Candidates come once each.
+    EBB_DCHECK(snapshot_.Contains(node));  // A candidate is listed only once.
     rules_.GetPodsToMove(simulation_.PodsOn(node), pods_, groups_.ManagerOf(node));
     if (pods_.blocked()) {
       Keep({.node = node,
@@ -317,7 +355,7 @@ class PassRun {
     return true;
   }
 
-  // Notes that the node is gone.
+  // Records that the node is removed.
   void Remove(NodeId node) {
     const PdbTracker::Verdict budgets = pdbs_.CanRemovePods(pods_.move);
     pdbs_.RemovePods(pods_.move);
@@ -343,7 +381,7 @@ class PassRun {
   [[nodiscard]] bool TimeIsUp() const { return input_.deadline->Expired(); }
 
   Simulation simulation_;
-  const ClusterSnapshot& snapshot_;  // The simulation's.
+  const ClusterSnapshot& snapshot_;  // The snapshot of simulation_.
   const Catalog& catalog_;
   const NodeGroups& groups_;
   const PlannerOptions& options_;
@@ -351,7 +389,7 @@ class PassRun {
   PassMemory& memory_;
 
   NodeSet destinations_;
-  bool some_absent_;  // Of the destinations some leave or are starting.
+  bool some_absent_;  // Some destinations were leaving or starting and have been removed.
   PdbTracker pdbs_;
   const PendingHolds holds_;
   WorkloadShares shares_;
@@ -360,15 +398,16 @@ class PassRun {
   Placement pending_placement_;
   Plan plan_;
   size_t judged_ = 0;
-  size_t counted_removable_ = 0;  // Atomic groups' nodes apart.
-  size_t ineligible_ = 0;         // The first nodes that the plan keeps.
+  size_t counted_removable_ = 0;  // Not counting nodes of atomic groups.
+  // The number of nodes at the start of plan_.keep that eligibility ruled out.
+  size_t ineligible_ = 0;
   std::vector<bool> recently_unremovable_;
 
-  PodsToMove pods_;  // Of the candidate; reused from one to the next.
+  PodsToMove pods_;  // Of the current candidate; reused.
 
-  // Tables that stay in the cache without being loaded ahead.
+  // Up to this many tables stay in the cache without being loaded ahead.
   static constexpr size_t kTablesInCache = 4000;
-  // Shapes of the pods on the nodes that come next, for PrefetchByTables.
+  // For PrefetchByTables: the shapes of the pods on each of the next nodes.
   static constexpr size_t kAhead = 4;
   std::array<std::vector<const PodShape*>, kAhead> coming_;
 };
@@ -387,7 +426,7 @@ absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& 
   Memory& memory = *memory_;
   if (absl::Status s = CheckSnapshot(snapshot, memory.symbols.get()); !s.ok()) return s;
   const uint64_t state = snapshot.StateId();
-  // What was asked before was checked then.
+  // An input that was asked before was checked then.
   const bool asked_before = memory.settled && memory.settled->WasAsked(state, groups, input);
   if (!asked_before) {
     if (absl::Status s = CheckOptions(options_); !s.ok()) return s;
@@ -449,13 +488,13 @@ std::optional<int64_t> Planner::TriedAgainAt(const Catalog& catalog, NodeId node
 
 PlannerMemory Planner::Save() const {
   PlannerMemory saved;
-  // Where there was no pass there is nothing to be named.
+  // If no pass was made, there are no names to look up.
   const auto text = [&](TextId id) { return std::string(memory_->symbols->Text(id)); };
   const auto save = [&](Hints& hints, std::vector<PlannerMemory::Hint>& list) {
     hints.CatchUp();
     hints.ForEach(
         [&](TextId pod_key, TextId node) { list.push_back({text(pod_key), text(node)}); });
-    // Pods of a careless input may have one UID: of their hints one can be kept.
+    // If several pods of a faulty input share a UID, only one of their hints can be kept.
     std::ranges::sort(list, {}, [](const PlannerMemory::Hint& hint) {
       return std::tie(hint.pod_key, hint.node);
     });

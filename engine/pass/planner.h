@@ -3,27 +3,29 @@
 //   Planner planner(options);
 //   absl::StatusOr<Plan> plan = planner.Pass(snapshot, groups, input);
 //
-// This is a step of MakePlan (make_plan.h) and of a round (round.h), which also keep the
-// limits of groups and verify the plan.  Programs that want a plan start there.
+// A pass is a step of MakePlan (make_plan.h) and of a round (round.h), which also keep the limits
+// of groups and verify the plan.  A program that wants a plan should start there.
 //
-// A pass takes the candidates in order.  For each that is eligible: rules and
-// budgets say which pods must move; fork; unschedule them; the node stays as a
-// tainted ghost; each pod tries its destination hint, then the cyclic scan from the
-// pointer; all placed: commit, else revert.  The snapshot is as it was afterwards.
+// A pass tries the candidates in order.  For each eligible one:
+//   1. drainability rules and budgets say which pods must move;
+//   2. the snapshot is forked, and the node becomes a ghost: tainted, without pods, but still a
+//      topology domain;
+//   3. each pod tries the node of its hint, then searches the nodes in a circle from the pointer;
+//   4. if all pods are placed the fork is committed and the node removed, else it is reverted.
+// At the end of a pass the snapshot is as it was before.
 //
-// Memory from pass to pass, by name and UID, so that it survives a snapshot built
-// anew with the same Symbols: destination hints (an unrenewed hint lives for one
-// more pass), the scan pointer, the unremovable cache with the reasons.
+// Memory between passes: the destination hints (a hint that is not renewed is kept for one more
+// pass), the pointer of the scan, and the cache of unremovable nodes with their reasons.  It is
+// kept by name and UID, so that it survives a new snapshot with the same Symbols.
 //
-// The same input gives the same plan.  No clock is read: `input.deadline` is asked
-// whether time is up.
+// Equal input gives equal plans.  No clock is read; `input.deadline` says whether time is up.
 //
-// Errors:  InvalidArgument as check_input.h tells, before anything is changed.
-// Cost:    near linear in the pods that move; a pod's scan costs nodes/64 words at
-//          worst, and what fitted nowhere is not scanned for again in the pass.  Besides
-//          O(nodes * resources) a pass, or O(nodes + its plan) where nothing changed since a
+// Errors:  InvalidArgument as check_input.h says, before anything is changed.
+// Cost:    nearly linear in the number of pods that move.  The search of a pod visits nodes/64
+//          words at worst; what fitted nowhere is not searched for again in the pass.  A pass also
+//          costs O(nodes * resources); or only O(nodes + its plan) if nothing has changed since a
 //          pass that left the memory as it was.
-// Threads: none; one Planner is used by one thread at a time.
+// Threads: not thread-safe.
 // Source:  cluster-autoscaler core/scaledown/planner, eligibility, simulator/cluster.go,
 //          simulator/scheduling/hinting_simulator.go.
 
@@ -51,30 +53,31 @@ class Planner {
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
 
-  // Any number of forks of the snapshot may be open; there must be no ghost in it.  All
-  // snapshots share one Symbols, that of the memory that was restored, if any.
+  // The snapshot may have open forks but no ghost.  All snapshots of a planner share one Symbols;
+  // after Restore it is the one given there.
   absl::StatusOr<Plan> Pass(ClusterSnapshot& snapshot, const NodeGroups& groups,
                             const PassInput& input);
 
-  // Sets destination hints as if a pass before had placed the pods so.
-  // REQUIRES: pods and nodes are of the snapshot's catalog, whose Symbols Pass would take.
+  // Sets destination hints as if an earlier pass had placed the pods so.
+  // REQUIRES: pods and nodes belong to the snapshot's catalog, whose Symbols satisfies the
+  // condition of Pass.
   void Suggest(const ClusterSnapshot& snapshot, std::span<const Move> places);
 
-  // How many passes came out as the one before, because nothing had changed that a pass
-  // depends on: they cost no more than comparing what was asked (settled_pass.h).
+  // How many passes returned the previous plan again because nothing had changed that a pass
+  // depends on.  Such a pass only compares its input (settled_pass.h).
   [[nodiscard]] uint64_t repeated_passes() const;
 
-  // The destination hint of a pod of the last pass's snapshot: the last node that a
-  // simulation placed it on, tried first next time; kNoNode where there is none.
+  // The destination hint of a pod of the last pass's snapshot: the node on which a simulation last
+  // placed it, which the next pass tries first.  kNoNode: no hint.
   [[nodiscard]] NodeId Hint(PodId pod) const;
 
-  // When a node of the last pass is tried again at the earliest, as it could not be removed: a time
-  // after `now_s`.  Absent: the next pass tries it.
+  // The earliest time after `now_s` at which a node of the last pass that could not be removed is
+  // tried again. nullopt: the next pass tries it.
   [[nodiscard]] std::optional<int64_t> TriedAgainAt(const Catalog& catalog, NodeId node,
                                                     int64_t now_s) const;
 
-  // The memory between two passes.  A planner that restores what another saved goes
-  // on as that one would have.  `symbols`: of the snapshots to come.
+  // The memory between two passes.  A planner that restores the memory of another continues as the
+  // other would have.  `symbols`: shared by all later snapshots.
   [[nodiscard]] PlannerMemory Save() const;
   void Restore(const PlannerMemory& memory, const std::shared_ptr<Symbols>& symbols);
 

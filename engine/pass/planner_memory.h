@@ -1,4 +1,5 @@
-// What a Planner remembers from pass to pass, as text: it outlives the process.
+// PlannerMemory: what a Planner remembers between passes, as text, so that it can outlive the
+// process.
 
 #ifndef EBB_ENGINE_PASS_PLANNER_MEMORY_H_
 #define EBB_ENGINE_PASS_PLANNER_MEMORY_H_
@@ -18,7 +19,7 @@ struct PlannerMemory {
   struct Unremovable {
     std::string node;
     int64_t until_s;
-    // Why, as PastVerdict; reasons as ToString spells them.  Empty: not known.
+    // The reason, as PastVerdict; spelled as by ToString.  Empty: unknown.
     std::string reason = {};
     std::string blocking_reason = {};
     std::string pod_namespace = {};

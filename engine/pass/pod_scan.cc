@@ -8,40 +8,41 @@
 #include "predicates/filters.h"
 #include "predicates/node_resources_fit.h"
 
-// How the bit sets hang together.
+// How the bit sets work together.
 //
-// Of each fit class that was searched for in this pass (Candidates):
+// For each fit class that was searched for in this pass (Candidates):
 //   known  the words of `maybe` that were filled in this pass;
-//   maybe  in those words, the nodes that may still take a pod of the class;
+//   maybe  in these words, the nodes that may still take a pod of the class;
 //   live   the words that are not known, or have a bit in `maybe`.
-// Of all classes together:
-//   open_  the nodes that may take pods now: destinations in the cluster, but the ghost;
+// For all classes together:
+//   open_        the nodes that may take pods now: destinations in the cluster, without the ghost;
 //   open_words_  the words in which open_ has a bit.
-// Of the run of pods that is being placed:
-//   rest   those nodes of one word, in `maybe` and open_, that come after the pointer.
+// For the run of pods that is being placed:
+//   rest   the nodes of one word that are in `maybe` and open_ and come after the pointer.
 //
-// The invariant: a schedulable node in open_ that has the room for a pod of the class and
-// passes its static filters has its bit in `maybe` if its word is known, and its word is
-// live.  So a clear bit says no.  A set bit says nothing: the node is tested.
+// The invariant: if a schedulable node in open_ has the room for a pod of the class and passes its
+// static filters, its word is live, and its bit in `maybe` is set if the word is known.  So a clear
+// bit means no.  A set bit means nothing: the node is tested.
 //
 // Why it holds:
-// - A word is filled from the free room of its nodes and their static verdicts, which
-//   do not change in a pass.  A bit is cleared when the node is found without the room,
-//   or failing a static filter.
-// - Placing pods takes room, so what was ruled out stays so.  Only OnRevert gives room
-//   back.  forgotten_ lists what a trial ruled out since it placed its first pod: bits
-//   that it cleared, which OnRevert sets again, and words that it filled, which are then
-//   not known any more.
-// - What a trial ruled out before it placed its first pod, it saw with the room that the
-//   revert brings back.  The ghost alone has more room then than before or after; so its
-//   bit may be set in vain, but is never cleared wrongly.
-// - `rest` is what a search found and did not yet need.  It is dropped when the run is of
+// - A word is filled from the free room of its nodes and their static verdicts.  Static verdicts do
+//   not change during a pass.  A bit is cleared when the node turns out to lack the room or to fail
+//   a static filter.
+// - Placing pods takes room, so what was ruled out stays ruled out.  Only OnRevert gives room back.
+//   forgotten_ lists what a trial has ruled out since it placed its first pod: the bits that it
+//   cleared, which OnRevert sets again, and the words that it filled, which OnRevert makes unknown
+//   again.
+// - What a trial rules out before it places its first pod is ruled out with the same room that
+//   there will be after a revert.  The ghost is the exception: during the trial it has more room
+//   than before or after.  So its bit may be set needlessly, but it is never cleared wrongly.
+// - `rest` is what a search found and has not used yet.  It is dropped when the next run is of
 //   another shape, when open_ changes, and when a trial begins or ends.
 
 namespace ebb {
 namespace {
 
-// Storage filters may look at every volume of a class: so many evaluations of others.
+// Storage filters may look at every volume of a class.  One of them counts as this many
+// evaluations.
 constexpr uint64_t kOwnStaticsCost = 64;
 
 // The first member after `node`, or kNoNode.
@@ -80,7 +81,8 @@ size_t PodScan::WordSet::NextOfBoth(const WordSet& a, const WordSet& b, size_t f
 
 void PodScan::BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations) {
   snapshot_ = &snapshot;
-  // A catalog that gained shapes or nodes is another one: what a shape meets may differ.
+  // A catalog that gained shapes or nodes counts as another one, because verdicts on a shape may
+  // change.
   if (catalog_ != snapshot.shared_catalog() || catalog_revision_ != catalog_->revision() ||
       rows_.size() != catalog_->pod_shapes() || schedulable_.range() != catalog_->nodes() ||
       matches_os_ != snapshot.matches_os()) {
@@ -204,7 +206,7 @@ uint64_t PodScan::StaticWord(StaticBits& statics, const PodShape& shape, size_t 
 
 void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t word) {
   const uint64_t room = FitsWord(*snapshot_, shape, word) & schedulable_.words()[word];
-  const bool own = (run_.traits & kOwnStatics) != 0;  // FirstFit asks.
+  const bool own = (run_.traits & kOwnStatics) != 0;  // FirstFit evaluates these.
   candidates.maybe.words()[word] =
       room == 0 || own ? room : room & StaticWord(*run_.statics, shape, word);
   candidates.known[word] = 1;
@@ -215,7 +217,8 @@ void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t wor
 void PodScan::SetRun(PodShapeId id) {
   const ShapeRow& row = RowOf(id);
   const PodShape& shape = catalog_->shape(id);
-  // Applications of one size come one after the other: what is of the fit class stays.
+  // Pods of applications of one size often follow each other; then what belongs to the fit class is
+  // kept.
   const bool goes_on = run_.id != kNoShape && run_.fit_class == row.fit_class &&
                        run_.is_charged_as_fits && row.is_charged_as_fits &&
                        ((run_.traits | row.traits) & kOwnStatics) == 0;
@@ -241,19 +244,19 @@ inline bool PodScan::FitsBeyondRoom(NodeId node) const {
   return DynamicFits(*snapshot_, *run_.shape, node);
 }
 
-// What spread and affinity say of the 64 nodes, as far as their domains tell.
+// A bit for each of the 64 nodes that spread and affinity allow, judging by whole domains.
 uint64_t PodScan::AdmittedByDomains(size_t word) const {
   const uint64_t admitted = topology_words_.Admitted(word);
   EBB_DCHECK(TopologyRefusesAll(word, open_.words()[word] & ~admitted));
   return admitted;
 }
 
-// The first of `bits` that fits.  Once topology has refused several nodes, those are passed over
-// which it is known to refuse as others of their domain.  They stay in `rest`: what is placed
-// may change that.
+// Returns the first node of `bits` that fits.  After topology has refused several nodes, nodes of
+// domains that it refuses as a whole are skipped.  They stay in `rest`, because the next placement
+// may change that verdict.
 [[gnu::always_inline]] inline NodeId PodScan::FirstFit(size_t word, uint64_t bits) {
   const PodShape& shape = *run_.shape;
-  uint64_t full = 0;  // Or never fits.
+  uint64_t full = 0;  // Nodes without the room, or that never fit.
   NodeId found = kNoNode;
   uint64_t tried = refused_ < kRefusalsMax ? bits : bits & AdmittedByDomains(word);
   for (; tried != 0; tried &= tried - 1) {
@@ -295,7 +298,7 @@ NodeId PodScan::Search() {
   if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, *run_.shape).fits) return kNoNode;
 
   if (run_.candidates == nullptr) run_.candidates = &CandidatesOf(*run_.shape, run_.id);
-  // The id to look from: what follows the last node in the cluster follows it by id.
+  // The id to search from.  Later nodes of the cluster have larger ids.
   size_t start = Index(last_node_) + 1;
   if (last_node_ == kNoNode) {
     if (snapshot_->nodes() == 0) return kNoNode;
@@ -310,15 +313,16 @@ NodeId PodScan::Search() {
       run_.rest != 0 ? FirstFit(run_.word, run_.rest) : FirstFitOfWord(first, from_start);
   if (found == kNoNode) found = SearchWords(first + 1, open_.words().size());
   if (found == kNoNode) found = SearchWords(0, first);
-  if (found == kNoNode) {  // Back where it began: what lies before the start.
+  // The search has come round to the part of its first word before the start.
+  if (found == kNoNode) {
     found = FirstFitOfWord(first, ~from_start);
-    run_.rest = 0;  // It would lack what lies behind it.
+    run_.rest = 0;  // It would lack the nodes after the start.
   }
   if (found != kNoNode) last_node_ = found;
   return found;
 }
 
-// The first that fits of words [from, end).
+// Returns the first node of words [from, end) that fits.
 NodeId PodScan::SearchWords(size_t from, size_t end) {
   const WordSet& live = run_.candidates->live;
   size_t word = WordSet::NextOfBoth(live, open_words_, from, end);
@@ -405,8 +409,8 @@ void PodScan::OnRevert() {
 
 void PodScan::OnNodeRemoved(NodeId ghost) {
   run_.rest = 0;
-  // The index stays; if a node at or before it goes, it means the next node, which
-  // may be none: then the index is one past the last.
+  // The index stays.  If a node at or before it is removed, the index means the next node; if there
+  // is no next node, it is one past the last.
   if (last_node_ == kNoNode || ghost > last_node_) return;
   last_node_ = NextAfter(snapshot_->alive(), last_node_);
   if (last_node_ == kNoNode) last_index_ = snapshot_->nodes();

@@ -1,24 +1,25 @@
-// PodScan finds nodes for pods, one after the other: for each the first that passes
-// every filter, looking round the list of nodes from where the last search ended.
+// PodScan finds nodes for pods, one pod after the other.  For each pod it returns the first node
+// that passes every filter, going through the list of nodes in a circle from where the last search
+// ended.
 //
 // What makes it fast:
-// - Pods of one fit class (constraints and requests) share a bit set of the nodes that
-//   may still take them.  It is filled 64 nodes at a time, on first use.  The next
-//   candidate is the next set bit.
-// - While pods are placed, free room only shrinks.  So the bit of a node that is full is
-//   cleared for the rest of the pass.  Only a trial that is undone gives room back, and
-//   with it come the bits that were cleared in that trial.
-// - The bit set never lacks a node that fits, and every node that it names is tested
-//   before it is the answer.  So it cannot change an answer.  pod_scan.cc says why.
-// - Words without a bit are skipped, 64 of them at a time.
-// - Static verdicts (taints, affinity) are kept per set of constraints for as long as the
-//   catalog is the same.  Nodes that differ in their names alone share them.
+// - Pods of one fit class (equal constraints and requests) share a bit set of the nodes that may
+//   still take them.  It is filled on first use, 64 nodes at a time.  The next node to test is the
+//   next set bit.
+// - While pods are placed, free room only shrinks, so the bit of a full node stays clear for the
+//   rest of the pass.  Only a trial that is undone gives room back; then the bits that were cleared
+//   during that trial are set again.
+// - The bit set has the bit of every node that fits, and every node whose bit is set is tested
+//   before it is returned.  So the bit set cannot change an answer. pod_scan.cc gives the proof.
+// - Words without a set bit are skipped, 64 words at a time.
+// - Static verdicts (taints, affinity) are kept for each set of constraints until the catalog
+//   changes.  Nodes that differ only in their names share them.
 //
-// The pointer is an index into the list of nodes, as in the autoscaler: it stays
-// when a node goes, so it then means another node.  It starts at 0, and the first
-// search therefore at index 1.
+// The pointer is an index into the list of nodes, as in the autoscaler.  When a node is removed the
+// index stays and so refers to another node.  The pointer starts at 0, so the first search starts
+// at index 1.
 //
-// Threads: none.
+// Threads: not thread-safe.
 // Source:  cluster-autoscaler simulator/clustersnapshot/predicate/plugin_runner.go,
 //          RunFiltersUntilPassingNode with parallelism 1.
 
@@ -42,11 +43,11 @@ class PodScan {
   // Whether the node is in the cluster, may take pods and is not the ghost.
   [[nodiscard]] bool IsOpen(NodeId node) const { return open_.Contains(node); }
 
-  // What a pass reads of a shape for every pod that moves, together in memory.
+  // The fields of a shape that a pass reads for every pod that moves, close together in memory.
   struct ShapeRow {
-    uint8_t traits = 0;               // Trait; 0: not learned yet.
-    bool has_controller = false;      // As in PodShape, and so the rest.
-    bool is_charged_as_fits = false;  // charge_requests are fit_requests.
+    uint8_t traits = 0;               // Bits of Trait; 0: not filled yet.
+    bool has_controller = false;      // This and the fields below: as in PodShape.
+    bool is_charged_as_fits = false;  // charge_requests equals fit_requests.
     int32_t priority = 0;
     FitClassId fit_class{};
     FamilyId family = kNoFamily;
@@ -58,16 +59,16 @@ class PodScan {
     return row;
   }
 
-  // The pods that are asked about from here on are of `shape`, and not placed.
+  // From now on FindNode, Fits and Place are about pods of `shape` that are not placed.
   void BeginRun(PodShapeId shape) {
     if (shape != run_.id) SetRun(shape);
   }
 
-  // The next node from the pointer that takes such a pod, and moves the pointer there;
-  // kNoNode if there is none, and the pointer stays.  The ghost, and nodes with
-  // spec.unschedulable, are passed over.
+  // Returns the next node, from the pointer on, that takes such a pod, and moves the pointer there.
+  // kNoNode: no node does, and the pointer stays.  The ghost and nodes with spec.unschedulable are
+  // skipped.
   NodeId FindNode() {
-    // Most pods find their place in the word of the one before.
+    // Most pods fit on a node of the same word as the pod before.
     EBB_DCHECK(RestIsSound());
     if (run_.rest != 0 && (run_.traits & (kMoreThanRequests | kPreFilter)) == 0) {
       const NodeId node = NodeOfBit(run_.word, run_.rest);
@@ -80,42 +81,44 @@ class PodScan {
     return Search();
   }
 
-  // Every filter on one node (a hint).  The pointer stays.  REQUIRES: IsOpen(node).
+  // Evaluates every filter for one node, that of a hint.  Does not move the pointer.
+  // REQUIRES: IsOpen(node).
   [[nodiscard]] bool Fits(NodeId node);
 
-  // Whether pods of the shape matter to others by the room they take and the tables that
-  // count them alone: no filter looks for them on their node (ShortCuts::only_room_and_counts).
-  // They are not placed in the snapshot.
+  // Whether pods of the shape affect other pods only through the room that they take and the tables
+  // that count them, so that no filter looks for the pods themselves on their node
+  // (ShortCuts::only_room_and_counts).  Such pods are not placed in the snapshot.
   [[nodiscard]] bool StaysUnplaced(PodShapeId shape) { return (TraitsOf(shape) & kUnplaced) != 0; }
 
-  // Whether the filters themselves, one by one, let the pod run on the node: for assertions.
-  // REQUIRES: a pass is under way.
+  // Whether the filters, evaluated one by one, let the pod run on the node.  For assertions.
+  // REQUIRES: a pass is in progress.
   [[nodiscard]] bool JustFitted(PodId pod, NodeId node) const;
 
-  // The pointer, between passes: all of a scan's memory that can change an answer.
-  // It is what EndPass found, or SetPointer said.
+  // The pointer, between passes: the only memory of a scan that can change an answer.  It is the
+  // value at the last EndPass or SetPointer.
   [[nodiscard]] uint64_t pointer() const { return last_index_; }
   void SetPointer(uint64_t pointer) {
     last_index_ = pointer;
     last_node_ = kNoNode;
   }
 
-  // Filter evaluations so far: the unit in which a deadline is checked.
+  // The number of filter evaluations so far.  Deadlines are checked after a number of these.
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
 
  private:
-  friend class Simulation;  // Alone may call what follows, in step with the snapshot.
+  friend class Simulation;  // Only Simulation may call the following, in step with the snapshot.
 
-  // Begins a pass over `snapshot`, which must live until EndPass; that finds nodes as
-  // the pass left them.  `destinations`: nodes that may take pods.
+  // Begins a pass over `snapshot`, which must live until EndPass.  EndPass needs the list of nodes
+  // as the pass left it.  `destinations`: the nodes that may take pods.
   void BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations);
   void EndPass();
 
-  // From here on the nodes that may take pods.  REQUIRES: there is no ghost.
+  // Replaces the nodes that may take pods.  REQUIRES: there is no ghost.
   void SetDestinations(const NodeSet& destinations);
 
-  // Places a pod of the run on a node that FindNode or Fits just said yes to: in the
-  // snapshot; but one that StaysUnplaced takes its room, is counted, and no more.
+  // Places a pod of the run on a node that FindNode or Fits has just accepted.  A pod that
+  // StaysUnplaced is not placed in the snapshot: only its room is taken and its counters
+  // incremented.
   void Place(PodId pod, NodeId node) {
     placed_since_fork_ = true;
     if ((run_.traits & kUnplaced) != 0) {
@@ -124,32 +127,32 @@ class PodScan {
       snapshot_->AddPod(pod, node);
     }
   }
-  // Undoes that, as far as the snapshot's Revert does not.  REQUIRES: BeginRun with the
-  // pod's shape.
+  // Undoes a Place of a pod that StaysUnplaced; the snapshot's Revert undoes the others.
+  // REQUIRES: BeginRun was called with the pod's shape.
   void TakeBack(NodeId node) {
     if ((run_.traits & kUnplaced) != 0) run_.room.Give(node);
   }
 
-  // To be told beside the snapshot's own calls: a fork that makes `ghost` one, and
-  // what became of it.
+  // Must be called together with the snapshot's own functions: after a fork in which `ghost` became
+  // the ghost, after the fork was reverted, and after the ghost was removed.
   void OnGhost(NodeId ghost);
   void OnRevert();
   void OnNodeRemoved(NodeId ghost);
 
   static constexpr PodShapeId kNoShape{~uint32_t{0}};
 
-  // What there is to look at for pods of a shape: what ShortCutsOf does not spare.
+  // Checks that pods of a shape need, because ShortCutsOf does not rule them out.
   enum Trait : uint8_t {
     kKnown = 1,
-    kMoreThanRequests = 2,  // A candidate with room may still not fit.
-    kPreFilter = 4,         // PreFilter may fail.
-    kOwnStatics = 8,        // Static verdicts are the shape's own, not its fit class's.
+    kMoreThanRequests = 2,  // A node with enough room may still be refused.
+    kPreFilter = 4,         // PreFilter may refuse the pod on all nodes.
+    kOwnStatics = 8,        // Static verdicts belong to the shape, not to its fit class.
     kUnplaced = 16,         // StaysUnplaced.
-    kNodeName = 32,         // Nodes of one shape may differ.
-    kTopologyAlone = 64,    // Beyond room, TopologyFits alone may say no of an open node.
+    kNodeName = 32,         // Verdicts of nodes of one shape may differ.
+    kTopologyAlone = 64,  // Of the filters beyond room, only TopologyFits can refuse an open node.
   };
 
-  // A bit for each word of a NodeSet, so that a search can skip words that have nothing.
+  // A bit for each word of a NodeSet, so that a search can skip words without candidates.
   class WordSet {
    public:
     void Reset(size_t words, bool members) {
@@ -158,7 +161,7 @@ class PodScan {
     void Insert(size_t word) { bits_[word / 64] |= uint64_t{1} << (word % 64); }
     void Erase(size_t word) { bits_[word / 64] &= ~(uint64_t{1} << (word % 64)); }
     [[nodiscard]] bool Contains(size_t word) const { return bits_[word / 64] >> (word % 64) & 1; }
-    // The first in [from, end) that is in both; `end` if there is none.
+    // The first word in [from, end) that is in both sets; `end`: no word is.
     static size_t NextOfBoth(const WordSet& a, const WordSet& b, size_t from, size_t end);
 
    private:
@@ -166,23 +169,22 @@ class PodScan {
   };
 
   enum class Verdict : uint8_t { kUnknown, kNo, kYes };
-  // What the static filters say of the nodes.
+  // The verdicts of the static filters.
   struct StaticBits {
-    NodeSet passed;                 // Of schedulable nodes, word by word; kOwnStatics: of `asked`.
-    NodeSet asked;                  // kOwnStatics: one by one, as asking is expensive.
-    std::vector<uint8_t> known;     // By word of `passed`.
+    NodeSet passed;  // By word, for schedulable nodes; kOwnStatics: for the nodes in `asked`.
+    NodeSet asked;   // kOwnStatics: evaluated node by node, because these filters are expensive.
+    std::vector<uint8_t> known;     // Words of `passed` that are filled.
     std::vector<Verdict> of_shape;  // By NodeShapeId, unless a node's name matters.
   };
-  // Nodes that may take a pod of one fit class.  Kept from pass to pass for its
-  // memory only.
+  // The nodes that may take a pod of one fit class.  Kept between passes only to reuse the memory.
   struct Candidates {
     NodeSet maybe;
-    std::vector<uint8_t> known;       // By word.
-    WordSet live;                     // Words that are not known, or have a candidate.
-    uint64_t pass = 0;                // In which the rest was filled.
-    const PodShape* shape = nullptr;  // One of the class, for assertions.
+    std::vector<uint8_t> known;       // Words of `maybe` that are filled.
+    WordSet live;                     // Words that are not filled, or have a candidate.
+    uint64_t pass = 0;                // The pass in which the above was filled.
+    const PodShape* shape = nullptr;  // One shape of the class, for assertions.
   };
-  // What the search for pods of one shape needs; they come in runs.
+  // The state of the search for pods of one shape.  Pods of one shape often come in a row.
   struct Run {
     PodShapeId id = kNoShape;
     uint8_t traits = 0;
@@ -190,17 +192,17 @@ class PodScan {
     FitClassId fit_class{};
     const PodShape* shape = nullptr;
     StaticBits* statics = nullptr;
-    Candidates* candidates = nullptr;  // Null: nobody has searched yet.
+    Candidates* candidates = nullptr;  // Null: no search was made yet.
     ShapeRoom room;
-    // Candidates that follow the pointer in its word, while nothing else has moved it
-    // nor opened or closed a node.
+    // The candidates after the pointer in its word.  Valid as long as no other search has moved the
+    // pointer and no node was opened or closed.
     size_t word = 0;
     uint64_t rest = 0;
   };
-  struct Forgotten {  // What a revert makes wrong.
+  struct Forgotten {  // A change that a revert must undo.
     Candidates* candidates;
     uint32_t word;
-    uint64_t bits;  // Bits that were cleared; 0: the whole word was filled.
+    uint64_t bits;  // The bits that were cleared; 0: the whole word was filled.
   };
 
   Candidates& CandidatesOf(const PodShape& shape, PodShapeId id);
@@ -218,10 +220,10 @@ class PodScan {
   static NodeId NodeOfBit(size_t word, uint64_t bits) {
     return NodeId{static_cast<uint32_t>(word * kNodesPerWord + std::countr_zero(bits))};
   }
-  // The bits behind that of the node in its word.
+  // The bits after that of `node` in its word.
   static uint64_t After(NodeId node) { return ~uint64_t{1} << (Index(node) % kNodesPerWord); }
   void ForgetPass();
-  // The invariants of pod_scan.cc, for assertions.
+  // The invariants that pod_scan.cc states, for assertions.
   [[nodiscard]] bool LacksNoFit(const Candidates& candidates, size_t word) const;
   [[nodiscard]] bool RestIsSound() const;
   [[nodiscard]] bool TopologyRefusesAll(size_t word, uint64_t nodes) const;
@@ -231,31 +233,30 @@ class PodScan {
   ClusterSnapshot* snapshot_ = nullptr;
   NodeSet open_;
   WordSet open_words_;      // Where open_ has a node.
-  NodeId ghost_ = kNoNode;  // The last one.
+  NodeId ghost_ = kNoNode;  // The most recent ghost.
   bool ghost_was_open_ = false;
-  std::shared_ptr<const Catalog> catalog_;  // Whose static verdicts are kept.
+  std::shared_ptr<const Catalog> catalog_;  // The catalog of the static verdicts.
   uint64_t catalog_revision_ = 0;
   bool matches_os_ = false;
   NodeSet schedulable_;                   // Nodes without spec.unschedulable.
   std::vector<NodeShapeId> node_shapes_;  // By NodeId.
   std::vector<std::unique_ptr<StaticBits>> statics_;
   std::vector<std::unique_ptr<Candidates>> candidates_;
-  std::vector<Forgotten> forgotten_;  // Since the last fork, once it placed something.
+  std::vector<Forgotten> forgotten_;  // Changes since the last fork, from its first placed pod on.
   bool placed_since_fork_ = false;
-  uint64_t pass_ = 0;  // The number of this one.
+  uint64_t pass_ = 0;  // The number of this pass.
   Run run_;
-  // Of the search that is under way: nodes that topology refused so far, and what that of
-  // whole domains tells, once there were kRefusalsMax.
+  // Of the current search: how many nodes topology has refused so far, and the verdicts for whole
+  // domains, computed once there are kRefusalsMax refusals.
   static constexpr uint32_t kRefusalsMax = 16;
   uint32_t refused_ = 0;
   TopologyWords topology_words_;
 
   std::vector<ShapeRow> rows_;  // By PodShapeId.
 
-  // The pointer is kept as a node where it can be; its index is counted when it is
-  // asked for.
+  // The pointer is kept as a node where possible; its index is computed on demand.
   NodeId last_node_ = kNoNode;
-  uint64_t last_index_ = 0;  // Where last_node_ is kNoNode.
+  uint64_t last_index_ = 0;  // The pointer, if last_node_ is kNoNode.
   uint64_t evaluations_ = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace ebb {
 namespace {
 
-// The first time after `now_s` at which some node or pod may be judged otherwise.
+// The first time after `now_s` at which the verdict on some node or pod may change.
 int64_t NextChange(const Catalog& catalog, const NodeGroups& groups, const PlannerOptions& options,
                    int64_t now_s) {
   int64_t next = NextDrainChange(catalog, options.drain, now_s);
@@ -24,9 +24,9 @@ int64_t NextChange(const Catalog& catalog, const NodeGroups& groups, const Plann
   return next;
 }
 
-// Whether both ask the same, apart from the time.  An input with a deadline asks what no other
-// does. It takes one apart into all of its members, by number: a further member of PassInput does
-// not compile until it has its place here.
+// Whether both inputs ask the same, apart from the time.  An input with a deadline equals no other.
+// The structured binding names every member of PassInput: when a member is added, this does not
+// compile until the member is handled here.
 bool AskTheSame(const PassInput& one, const PassInput& other) {
   const auto& [now_s, candidates, destinations, in_deletion, unneeded_limit, deadline, pod_order,
                pending, must_fit, evicting, max_workload_share] = one;
@@ -61,7 +61,7 @@ SettledPass::SettledPass(const ClusterSnapshot& snapshot, uint64_t state, const 
       until_s_(NextChange(snapshot.catalog(), groups, options, input.now_s)),
       plan_(std::move(plan)),
       ineligible_(ineligible) {
-  // By number, as in AskTheSame: a further list does not compile until it is kept, too.
+  // As in AskTheSame: when a list is added, this does not compile until the list is copied here.
   auto& [now_s, candidates, destinations, in_deletion, unneeded_limit, deadline, pod_order, pending,
          must_fit, evicting, max_workload_share] = input_;
   Keep(candidates, candidates_);

@@ -1,16 +1,16 @@
-// SettledPass: a pass that left the planner's memory as it found it, and so would
-// come out the same again for as long as it is asked the same of the same cluster.
+// SettledPass: a pass that left the planner's memory as it was.  With the same input and cluster it
+// would give the same plan again, so the planner returns that plan.
 //
-// A planner in a loop over a cluster in which nothing happens comes to such a pass
-// after a few: hints lead every pod to where it went before, and the pointer stays.
-// From then on the plan is known; it costs comparing what was asked.
+// In a cluster in which nothing happens, the passes of a loop settle after a few rounds: each hint
+// leads its pod to the node of the pass before, and the pointer stays.  From then on a pass only
+// compares its input.
 //
-// What a pass depends on: the snapshot's state (ClusterSnapshot::StateId), its input,
-// the groups, the memory, and the time, which matters only when it passes a moment
-// at which some pod or node is judged otherwise.  The options of a planner never change.
-// A pass with a deadline is never settled: the next one may be cut elsewhere.
+// A pass depends on the snapshot's state (ClusterSnapshot::StateId), its input, the groups, the
+// planner's memory and the time.  The time matters only when it passes a moment at which the
+// verdict on some pod or node may change.  The options of a planner never change.  A pass with a
+// deadline never settles, because the next one may be cut elsewhere.
 //
-// Threads: none.
+// Threads: const methods may run concurrently.
 
 #ifndef EBB_ENGINE_PASS_SETTLED_PASS_H_
 #define EBB_ENGINE_PASS_SETTLED_PASS_H_
@@ -29,23 +29,23 @@ namespace ebb {
 
 class SettledPass {
  public:
-  // The pass over `snapshot` in `state` that `input` asked for.  It judged eligibility alone
-  // of the first `ineligible` nodes that `plan` keeps.  `recently_unremovable`, by place
-  // among the candidates: nodes that could not be removed a short while before.
+  // A pass over `snapshot`, whose state was `state`, with the input `input`.  The first
+  // `ineligible` nodes of `plan.keep` were judged by eligibility only.  `recently_unremovable`, by
+  // place among the candidates: nodes that could not be removed a short while before.
   SettledPass(const ClusterSnapshot& snapshot, uint64_t state, const NodeGroups& groups,
               const PlannerOptions& options, const PassInput& input,
               std::vector<bool> recently_unremovable, Plan plan, size_t ineligible);
   SettledPass(const SettledPass&) = delete;  // Its input points into it.
   SettledPass& operator=(const SettledPass&) = delete;
 
-  // Whether this asks what the pass was asked, of the same cluster, at a time at which all
-  // are judged as they were.  What was asked may be anything: it need not have been checked.
+  // Whether the input and the cluster are those of the pass, and the time is one at which every
+  // verdict is the same.  The input need not have been checked.
   // Cost: O(nodes + pending).
   [[nodiscard]] bool WasAsked(uint64_t state, const NodeGroups& groups,
                               const PassInput& input) const;
 
-  // Whether the same candidates could not be removed a short while ago, as `is_recent` says
-  // of a node.  A pass for which WasAsked holds too would come out the same.
+  // Whether the candidates that could not be removed a short while ago are the same as in the pass;
+  // `is_recent` says so of a node.  If WasAsked holds too, a new pass would give the same plan.
   template <typename IsRecent>
   [[nodiscard]] bool SameAreRecent(IsRecent&& is_recent) const {
     const std::span<const NodeId> candidates = input_.candidates;
@@ -57,14 +57,14 @@ class SettledPass {
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] size_t ineligible() const { return ineligible_; }
-  // VerdictOf() the nodes that were tried and kept: plan().keep from ineligible() on.
+  // VerdictOf() for the nodes that were tried and kept: plan().keep from ineligible() on.
   [[nodiscard]] std::span<const PastVerdict> verdicts() const { return verdicts_; }
 
  private:
   uint64_t state_;  // ClusterSnapshot::StateId
   NodeGroups groups_;
-  // What the pass was asked, and the lists of that.  Its deadline is never read, only whether it
-  // had one.
+  // The input, and copies of the lists that it borrows.  Its deadline is never dereferenced; only
+  // whether there was one counts.
   PassInput input_;
   std::vector<NodeId> candidates_;
   std::optional<NodeSet> destinations_;
@@ -72,7 +72,7 @@ class SettledPass {
   std::vector<PodId> pending_;
   std::vector<PodId> evicting_;
   std::vector<bool> recently_unremovable_;  // By place among the candidates.
-  int64_t from_s_;                          // Times at which all are judged as they were.
+  int64_t from_s_;                          // In [from_s_, until_s_) every verdict is the same.
   int64_t until_s_;
   Plan plan_;
   size_t ineligible_;

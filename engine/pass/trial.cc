@@ -3,6 +3,52 @@
 #include <algorithm>
 #include <utility>
 
+// How a trial is undone for the cost of what it did.
+//
+// A pass tries thousands of candidates on one snapshot.  Most of its work is placing pods, so a
+// placement must cost a few memory accesses, and a failed trial must not cost more than the
+// placements that it made.  Each of the five structures of trial.h has its own cheap way back:
+//
+//   the snapshot     its undo log.  Simulation opens one fork for the whole pass, and each Trial
+//                    another one inside it.  Commit merges the trial's fork into that of the pass;
+//                    Revert undoes it; the end of the simulation undoes all that was committed.
+//   amounts, counts  no log.  Most pods stay unplaced (PodScan::StaysUnplaced): Put only takes
+//                    their room and counts them.  RevertTrial gives that back pod by pod.  The end
+//                    of the simulation restores all amounts and counts from the copies free_ and
+//                    counts_.
+//   the guests       lists that only grow in a trial.  RevertTrial takes the pods back, last first.
+//   the scan         a list of what it ruled out in the trial (PodScan::OnRevert).
+//   the moves        the result of a trial, and the log that RevertTrial walks.
+//
+// The ghost.  The node of a trial stays in the snapshot without pods, because it is still a
+// topology domain.  Tables should not count its pods any more.  But taking them all out, and adding
+// them again if the trial fails, would be most of a failed trial.  So SetGhost leaves them counted
+// (GhostPods::kCounted), and ListGhostPods only lists them, in one chain for each family
+// (PodShape::family).  Families are the connected components of shapes that share a table; a filter
+// for a pod reads no table that another family feeds.  BeginRun(shape) therefore takes the chain of
+// the shape's family out of the tables before the scan may read them, and leaves the other chains
+// alone.  The number of the trial in GhostFamily says whether a chain is of this trial, so that
+// starting a trial need not clear an array of all families.
+//
+// The invariant.  Whenever no trial is open, for every node and resource
+//   free = allocatable - requests of the pods listed there - requests of unplaced guests there,
+// and every table counts those same pods, except that tables by node still count the pods of
+// removed nodes: no filter asks for a removed node.  So:
+// - A trial that commits moves each pod's room and counts from one node to another.  RemoveNode
+//   then takes the ghost out, after all chains were taken out of the tables.
+// - A trial that reverts must leave every amount and count as it found them.  Debug builds compare
+//   both with copies made when the trial began.
+// - A simulation that ends leaves the snapshot with the StateId that it had before, and the amounts
+//   and counts are those of the copies.
+//
+// The order of RevertTrial matters.  The changes that the snapshot does not log come first, last
+// pod first: Guests requires that order, and ShapeRoom::CountOnGhost requires that the ghost still
+// exists.  Then Revert undoes the log, and only then does the scan open the former ghost again.
+//
+// Cost: a Simulation copies nodes * resources amounts at its beginning and its end; the copy of the
+// counts shares pages until they are written.  A Trial costs O(pods on the node) to list them, and
+// O(requests + tables that count the pod) for each pod placed, and again for each pod undone.
+
 namespace ebb {
 namespace {
 
@@ -12,7 +58,7 @@ constexpr bool kProves = false;
 constexpr bool kProves = true;
 #endif
 
-// Whether the free amounts are `amounts`, which SaveFree filled.
+// Whether the free amounts equal `amounts`, which SaveFree filled.
 bool HasFree(const ClusterSnapshot& snapshot, const std::vector<int64_t>& amounts) {
   std::vector<int64_t> now;
   snapshot.SaveFree(now);
@@ -43,7 +89,7 @@ Simulation::Simulation(ClusterSnapshot& snapshot, SimulationMemory& memory)
 
 Simulation::~Simulation() {
   EBB_CHECK(!in_trial_ && snapshot_.depth() == depth_);
-  scan_.EndPass();  // It counts the pointer's index among the nodes that are left.
+  scan_.EndPass();  // It computes the pointer's index in the list of the nodes that are left.
   snapshot_.RevertTo(std::move(memory_.counts_));
   snapshot_.RestoreFree(memory_.free_);
   EBB_DCHECK(snapshot_.StateId() == state_);
@@ -62,7 +108,7 @@ std::span<const PodId> Simulation::PodsOn(NodeId node) {
   std::vector<PodId>& came = memory_.came_;
   came.clear();
   guests_.Append(node, came);
-  // Guests that are placed in the snapshot are listed there too, after the own pods.
+  // Guests that are placed in the snapshot are in its list too, after the node's own pods.
   const auto in_snapshot = [this](PodId pod) {
     return !scan_.StaysUnplaced(snapshot_.catalog().shape_id(pod));
   };
@@ -77,7 +123,8 @@ void Simulation::ListGhostPods(NodeId node) {
   if (!is_counted_) return;
   std::vector<SimulationMemory::GhostPod>& pods = memory_.ghost_pods_;
   pods.clear();
-  if (++memory_.trial_ == 0) {  // All numbers were used: those that are noted are forgotten.
+  // The number has wrapped around: forget the numbers noted in families.
+  if (++memory_.trial_ == 0) {
     std::ranges::fill(memory_.ghost_families_, SimulationMemory::GhostFamily());
     memory_.trial_ = 1;
   }
@@ -95,7 +142,7 @@ void Simulation::ListGhostPods(NodeId node) {
   for (const PodId pod : snapshot_.PodsOn(node)) list(catalog.shape_id(pod));
   guests_.ForEach(node, [&](PodId pod) {
     const PodShapeId shape = catalog.shape_id(pod);
-    if (scan_.StaysUnplaced(shape)) list(shape);  // Others are listed there too.
+    if (scan_.StaysUnplaced(shape)) list(shape);  // Other guests are listed in the snapshot.
   });
 }
 
@@ -142,21 +189,20 @@ void Simulation::BeginTrial(NodeId node) {
 void Simulation::CommitTrial() {
   EBB_CHECK(in_trial_ && snapshot_.depth() == depth_ + 1);
   const NodeId node = snapshot_.ghost();
-  // Pods that stay on it go with it.
+  // Pods that stay on the ghost are removed with it.
   if (is_counted_) {
     for (const auto& pod : memory_.ghost_pods_) UncountGhost(pod.family);
   }
   snapshot_.RemoveNode(node);
   snapshot_.Commit();
-  guests_.Forget(node);  // They went on to other nodes, or with it.
+  guests_.Forget(node);  // The guests have moved on or are removed with the node.
   scan_.OnNodeRemoved(node);
   in_trial_ = is_ghost_counted_ = false;
 }
 
 void Simulation::RevertTrial() {
   EBB_CHECK(in_trial_ && snapshot_.depth() == depth_ + 1);
-  // First the room and counts that the snapshot's log does not know of, last pod first, as
-  // Guests asks for.
+  // First undo what the snapshot does not log, last pod first, as Guests requires.
   for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) {
     scan_.BeginRun(snapshot_.catalog().shape_id(move->pod));
     scan_.TakeBack(move->to);

@@ -1,5 +1,5 @@
-// Simulation: what one pass does to a cluster, for as long as the pass lasts.
-// Trial: what the removal of one candidate does to it, kept or undone as a whole.
+// Simulation: the changes that one pass makes to a cluster, for the duration of the pass.
+// Trial: the changes that the removal of one candidate makes, kept or undone as a whole.
 //
 //   {
 //     Simulation simulation(snapshot, memory);
@@ -10,24 +10,24 @@
 //     }                                                 // Else all is as before the trial.
 //   }                                                   // The snapshot is as it was.
 //
-// Five things change together, and in a pass only Simulation changes them (the functions
-// of the snapshot that do so are public):
-//   the snapshot      what is placed in it; its undo log takes that back;
-//   its free amounts  and counts of topology, of pods that matter to others by these alone
-//                     (PodScan::StaysUnplaced), which are not placed in the snapshot and so
-//                     not in its log: a trial gives them back pod by pod, the end of the
+// Five things change together, and during a pass only Simulation changes them (although the
+// snapshot's functions for it are public):
+//   the snapshot      the pods placed in it; its undo log reverts that;
+//   its free amounts  and its topology counts, for pods that affect others only through these
+//                     (PodScan::StaysUnplaced).  Such pods are not placed in the snapshot and so
+//                     not in its log: a trial gives their room back pod by pod, and the end of the
 //                     pass restores every amount and count;
-//   the guests        which pods came to each node, whether placed in the snapshot or not;
-//   the scan          the open nodes, and the candidates that it ruled out in a trial;
-//   the moves         the list of all of that.
+//   the guests        the pods that came to each node, placed in the snapshot or not;
+//   the scan          the open nodes, and the candidates that a trial has ruled out;
+//   the moves         the list of the placed pods.
 //
-// While a simulation lasts, nobody else changes, forks or copies the snapshot.
+// While a simulation exists, no other code may change, fork or copy the snapshot.
 //
-// Cost:      Simulation O(nodes * resources + pages of counts) at either end; a Trial
-//            O(what is put), and to begin and end one what Fork, SetGhost and Revert cost.
-//            Debug builds: a trial costs O(nodes * resources + counts), to prove that it
-//            left nothing behind.
-// Threads:   none.
+// Cost:      Simulation: O(nodes * resources + pages of counts) to begin and to end.  Trial: O(pods
+//            placed), and the cost of Fork, SetGhost and Revert to begin and end.
+//            Debug builds: a trial costs O(nodes * resources + counts), to check that a reverted
+//            trial leaves no change.
+// Threads:   not thread-safe.
 // Ownership: borrows the snapshot and the memory; a memory serves one simulation at a time.
 
 #ifndef EBB_ENGINE_PASS_TRIAL_H_
@@ -47,11 +47,11 @@
 
 namespace ebb {
 
-// What simulations leave to the next one: the scan with its pointer and the static
-// verdicts that it keeps, and vectors, reused to save allocations.
+// What a simulation leaves to the next one: the scan with its pointer and its static verdicts, and
+// vectors that are reused to save allocations.
 class SimulationMemory {
  public:
-  // The scan's pointer (PodScan::pointer), between simulations.
+  // The scan's pointer between simulations (PodScan::pointer).
   [[nodiscard]] uint64_t pointer() const { return scan_.pointer(); }
   void SetPointer(uint64_t pointer) { scan_.SetPointer(pointer); }
 
@@ -60,71 +60,71 @@ class SimulationMemory {
 
   PodScan scan_;
   Guests guests_;
-  std::vector<int64_t> free_;               // Amounts before the simulation.
-  TopologyCounts counts_;                   // The same.
-  std::vector<int64_t> free_before_trial_;  // In debug builds.
-  TopologyCounts counts_before_trial_;      // The same.
+  std::vector<int64_t> free_;               // Free amounts before the simulation.
+  TopologyCounts counts_;                   // Topology counts before the simulation.
+  std::vector<int64_t> free_before_trial_;  // Debug builds only.
+  TopologyCounts counts_before_trial_;      // Debug builds only.
   std::vector<Move> moves_;
   std::vector<PodId> came_;
   std::vector<PodId> pods_;
-  // The pods that were on the ghost and are counted by some table, in chains by family.
+  // A pod that was on the ghost and is counted by some table.  Pods of one family form a list.
   struct GhostPod {
     PodShapeId shape;
     FamilyId family;
-    uint32_t next;  // Of the family; kNoGhostPod: none.
+    uint32_t next;  // The next pod of the family; kNoGhostPod: it is the last.
   };
   struct GhostFamily {
     uint32_t trial = 0;  // The last trial whose ghost had pods of the family.
-    uint32_t first;      // Of these.
-    bool is_uncounted;   // They are off the tables.
+    uint32_t first;      // The first of these pods.
+    bool is_uncounted;   // Whether they are taken out of the tables.
   };
   static constexpr uint32_t kNoGhostPod = ~uint32_t{0};
   std::vector<GhostPod> ghost_pods_;
   std::vector<GhostFamily> ghost_families_;  // By FamilyId.
-  uint32_t trial_ = 0;                       // The number of the last one.
+  uint32_t trial_ = 0;                       // The number of the last trial.
   bool in_use_ = false;
 };
 
 class Simulation {
  public:
-  // Every node may take pods.  REQUIRES: the snapshot has no ghost.
+  // Initially every node may take pods.  REQUIRES: the snapshot has no ghost.
   Simulation(ClusterSnapshot& snapshot, SimulationMemory& memory);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // The cluster as it is now, but for pods that stay unplaced: those that a trial put
-  // somewhere are on no node, yet the room they take is not free, and they are counted.
+  // The cluster in its current state, except for pods that stay unplaced: the snapshot lists none
+  // that a trial has moved, but the room that they take is not free, and they are counted.
   [[nodiscard]] const ClusterSnapshot& snapshot() const { return snapshot_; }
   // The search for nodes.
   [[nodiscard]] PodScan& scan() { return scan_; }
 
-  // The nodes that may take pods from here on.  REQUIRES: no trial is open.
+  // From now on these nodes may take pods.  REQUIRES: no trial is open.
   void SetDestinations(const NodeSet& destinations);
 
-  // The pods that are on the node now: its own, in the snapshot's order, then those that
-  // trials put there, in the order in which they came.  Valid until the next call.
+  // The pods that are on the node now: first its own, in the snapshot's order, then the pods that
+  // trials have moved there, in the order of the moves.  Valid until the next call.
   // REQUIRES: no trial is open.
   [[nodiscard]] std::span<const PodId> PodsOn(NodeId node);
-  // Calls `visit` with each pod that trials put on the node, in unspecified order.
+  // Calls `visit` for each pod that trials have moved to the node, in unspecified order.
   template <typename Visit>
   void ForEachGuest(NodeId node, Visit&& visit) const {
     guests_.ForEach(node, visit);
   }
-  // Starts loading what Put to the node, if there is one, will touch.
+  // Prefetches the memory that Put(pod, node) will touch.  `node` need not exist.
   void PrefetchPut(NodeId node) const { guests_.Prefetch(node); }
 
-  // The pods that scan() is asked about, and that are put, from here on are of `shape`.
-  // REQUIRES: to be called again when a trial has begun.
+  // From now on scan() and Put are about pods of `shape`.
+  // REQUIRES: called again after a trial has begun.
   void BeginRun(PodShapeId shape) {
     if (is_ghost_counted_) UncountGhost(scan_.RowOf(shape).family);
     scan_.BeginRun(shape);
   }
 
-  // Puts the pod on the node.  In a trial it is undone with the trial; without one, which
-  // is before the first, it stays to the end of the simulation.
-  // REQUIRES: the pod is on no node, BeginRun was called with its shape, and FindNode or
-  // Fits just said yes to the node.
+  // Puts the pod on the node.  In a trial, the trial's end may undo that.  Without a trial, which
+  // is allowed only before the first one, the pod stays until the simulation ends.
+  // REQUIRES: the pod is on no node, BeginRun was called with its shape, and FindNode or Fits has
+  // just accepted the node.
   void Put(PodId pod, NodeId node) {
     EBB_DCHECK(scan_.JustFitted(pod, node) && AsksOnlyUncounted(pod));
     if (in_trial_) [[likely]] {
@@ -136,8 +136,8 @@ class Simulation {
     }
     moves_.push_back({pod, node});
   }
-  // What was put since the trial that is open, or was the last, began; before the first
-  // trial: since the simulation did.
+  // The pods put since the current or the last trial began; before the first trial, since the
+  // simulation began.
   [[nodiscard]] const std::vector<Move>& moves() const { return moves_; }
 
  private:
@@ -146,11 +146,12 @@ class Simulation {
   void BeginTrial(NodeId node);
   void CommitTrial();
   void RevertTrial();
-  // Counters see no pod on a ghost.  But taking all of its pods off all tables, and giving them
-  // back where one finds no place, is most of what a failed trial would cost.  So a pod is taken
-  // off the tables when the first pod of its family looks for a node: until then nobody asks
-  // what these tables count (PodShape::family).  Of tables by node nobody asks at all: a ghost
-  // takes no pods, and nodes that went do not come back before the end of the simulation, which
+  // Topology tables must not count pods of a ghost.  But taking all of its pods out of all tables,
+  // and putting them back if one of them finds no node, would be most of the cost of a failed
+  // trial.  So the pods of a family are taken out of the tables only when the first pod of the
+  // family searches for a node: until then no filter reads the counts that these pods feed
+  // (PodShape::family).  Tables by node are not corrected at all: a ghost takes no pods, so no
+  // filter reads its count, and removed nodes do not return before the end of the simulation, which
   // restores all counts.
   void ListGhostPods(NodeId node);
   void UncountGhost(FamilyId id) {
@@ -160,10 +161,11 @@ class Simulation {
     CountOnGhost(family.first, -1);
     family.is_uncounted = true;
   }
-  // A pod that was on the ghost, and those that follow it in its family.
+  // Adds ghost_pods_[pod] and the pods that follow it in its list to the tables, on the ghost (+1),
+  // or takes them out (-1).
   void CountOnGhost(uint32_t pod, int sign);
-  // Whether no table that is asked for the pod counts one on the ghost, tables by node apart:
-  // for assertions.
+  // Whether no table that filters read for the pod, except tables by node, counts a pod on the
+  // ghost.  For assertions.
   [[nodiscard]] bool AsksOnlyUncounted(PodId pod) const;
 
   ClusterSnapshot& snapshot_;
@@ -172,17 +174,17 @@ class Simulation {
   Guests& guests_;
   std::vector<Move>& moves_;
   const size_t depth_;     // Of the snapshot's forks, outside trials.
-  const uint64_t state_;   // Of the snapshot, before the simulation.
-  const bool is_counted_;  // There are tables.
+  const uint64_t state_;   // ClusterSnapshot::StateId before the simulation.
+  const bool is_counted_;  // Whether there are topology tables.
   bool in_trial_ = false;
-  bool is_ghost_counted_ = false;  // In a trial, and there are tables.
+  bool is_ghost_counted_ = false;  // A trial is open, and there are topology tables.
   bool had_trial_ = false;
 };
 
 class Trial {
  public:
-  // The node becomes the ghost.  REQUIRES: it is in the cluster, and no other trial of
-  // the simulation is open.
+  // The node becomes the ghost.
+  // REQUIRES: it is in the cluster, and no other trial of the simulation is open.
   Trial(Simulation& simulation, NodeId node) : simulation_(simulation) {
     simulation_.BeginTrial(node);
   }
@@ -192,8 +194,9 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // Keeps what was put, and takes the node out with all that is still on it: DaemonSet
-  // pods and the like.  REQUIRES: not committed yet.
+  // Keeps what was put, and removes the node with the pods that are still on it, such as DaemonSet
+  // pods.
+  // REQUIRES: not committed yet.
   void Commit() {
     EBB_CHECK(!committed_);
     committed_ = true;

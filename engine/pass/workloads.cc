@@ -26,7 +26,7 @@ Workloads::Workloads(const ClusterSnapshot& snapshot) : of(snapshot.catalog().po
 }
 
 int64_t PodsOfShare(size_t pods, double share) {
-  constexpr double kRounding = 1e-9;  // 0.07 of 100 is 7.
+  constexpr double kRounding = 1e-9;  // So that 0.07 of 100 is 7.
   return static_cast<int64_t>(std::ceil(static_cast<double>(pods) * share - kRounding));
 }
 

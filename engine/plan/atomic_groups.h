@@ -1,9 +1,10 @@
-// When a group that goes as a whole (ZeroOrMaxNodeScaling, NodeGroup::atomic) is whole.
+// Atomic groups (ZeroOrMaxNodeScaling, NodeGroup::atomic) are removed as a whole or not at all.
+// This header says when a set of nodes is a whole group.
 //
-// Plans (make_plan.h), what a round lets go (deletion.h) and what it starts (budgets.h)
-// ask here.
+// Used by plans (make_plan.h), by the choice of nodes that may be deleted (deletion.h) and by the
+// choice of nodes whose deletion starts (budgets.h).
 //
-// Threads: pure.
+// Threads: pure functions.
 // Source:  cluster-autoscaler processors/nodes atomic resize filtering, and
 //          core/scaledown/budgets.
 
@@ -18,12 +19,13 @@
 
 namespace ebb {
 
-// Number of nodes of each group, by GroupId, that the snapshot holds and that are
-// not mere placeholders of upcoming ones.  Cost: O(nodes).
+// Number of nodes of each group, by GroupId, that are in the snapshot.  Placeholders of upcoming
+// nodes do not count.
+// Cost: O(nodes).
 std::vector<int64_t> RegisteredNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups);
 
-// Whether `nodes` nodes are all of the group: as many as it should have, or as many as are
-// registered.  The two differ while nodes are starting, or have failed to start.
+// Whether `nodes` nodes are the whole group: either its target size or all of its registered nodes.
+// The two numbers differ while nodes are starting or have failed to start.
 inline bool IsWhole(const NodeGroup& group, int64_t nodes, int64_t registered) {
   return nodes == group.target_size || nodes == registered;
 }

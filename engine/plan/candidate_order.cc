@@ -12,11 +12,11 @@
 namespace ebb {
 namespace {
 
-// What there is to do before a node can go, as far as the autoscaler's order asks.
+// What a node still has to do before it can be removed, as far as kAutoscaler distinguishes.
 enum Load : size_t { kEmpty, kOnCompletionOnly, kPodsToMove, kLoads };
 
-// As GetPodsToMove would say without budgets and controllers, but it stops at the first pod
-// that moves or blocks.
+// Computes the Load of a node.  Gives the verdict of GetPodsToMove without budgets and controllers,
+// but stops at the first pod that must move or that blocks.
 class Loads {
  public:
   Loads(const ClusterSnapshot& snapshot, const DrainOptions& options, int64_t now_s)
@@ -41,10 +41,10 @@ class Loads {
   }
 
  private:
-  // What a pod's shape alone says of that.
+  // What the shape of a pod alone says about its load.
   enum class ShapeLoad : uint8_t { kUnknown, kNone, kPodsToMove, kAskTheRules };
 
-  // Shapes are large and few: each is looked at once.
+  // The verdict on a shape, computed once for each shape.
   ShapeLoad OfShape(PodShapeId id) {
     ShapeLoad& load = of_shapes_[Index(id)];
     if (load != ShapeLoad::kUnknown) return load;
@@ -113,7 +113,7 @@ void SortByUtilization(const ClusterSnapshot& snapshot, const NodeGroups& groups
     const std::optional<Utilization> utilization =
         CalculateUtilization(snapshot, node, counted, now_s);
     if (!utilization) return kLast;
-    // NaN is 0/0, which counts as 0.
+    // NaN means 0/0, which sorts as 0.
     return utilization->utilization == utilization->utilization ? utilization->utilization : 0;
   };
   SortBy(utilization_of, candidates);

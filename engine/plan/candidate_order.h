@@ -1,9 +1,9 @@
-// CandidateOrder: in which order a pass tries the nodes that may go.
+// CandidateOrder: the order in which a pass tries the nodes that may be removed.
 //
-// Plans (make_plan.h) and rounds (round.h) choose and order their candidates here.
+// Plans (make_plan.h) and rounds (round.h) sort their candidates here.
 //
 // Cost:    O(candidates + pods on them); kAutoscaler stops at a node's first pod that moves.
-// Threads: pure.
+// Threads: pure functions.
 // Source:  cluster-autoscaler processors/scaledowncandidates (emptycandidates,
 //          previouscandidates) and processors/nodes/pre_filtering_processor.go.
 
@@ -20,8 +20,8 @@
 namespace ebb {
 
 enum class CandidateOrder : uint8_t {
-  kAutoscaler,     // Empty nodes first (those without on-completion pods before those with), then
-                   // those that were unneeded before, then as given.
+  kAutoscaler,     // Empty nodes first, then nodes with on-completion pods only, then others; in
+                   // each class nodes that were unneeded before come first, then as given.
   kInput,          // As given.
   kFewestPods,     // By the number of pods that must move.
   kLeastUtilized,  // By utilization.
@@ -30,9 +30,10 @@ enum class CandidateOrder : uint8_t {
 // Whether nodes of the group can be candidates at all.  Deletions in progress do not count.
 inline bool MayShrink(const NodeGroup& group) { return group.target_size > group.min_size; }
 
-// Sorts nodes of the snapshot's catalog; equals stay as they are given.  `was_unneeded`:
-// the nodes that the pass before found unneeded; null: there was none.  They go first, so
-// that their timers go on; with kAutoscaler, first among nodes that are equally empty.
+// Sorts nodes of the snapshot's catalog; equal nodes keep their given order.  `was_unneeded`: the
+// nodes that the previous pass found unneeded; null: there was no previous pass.  These nodes come
+// first, so that their timers continue; with kAutoscaler they come first among nodes that are
+// equally empty.
 void SortCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlannerOptions& options, CandidateOrder order, int64_t now_s,
                     const NodeSet* was_unneeded, std::vector<NodeId>& candidates);

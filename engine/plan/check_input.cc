@@ -23,7 +23,7 @@ std::string Place(std::string_view field, size_t index) {
   return absl::StrCat(Absl(field), "[", index, "]");
 }
 
-// Ids of one kind in one list: each exists, and comes once.
+// Each id of the list exists and is listed once.
 template <typename Id, typename NameOf>
 absl::Status CheckIds(std::string_view field, std::string_view kind, std::span<const Id> ids,
                       size_t known, NameOf&& name_of) {
@@ -45,7 +45,7 @@ absl::Status CheckIds(std::string_view field, std::string_view kind, std::span<c
   return absl::OkStatus();
 }
 
-// Pods of the catalog, each once, none of those that have left it.
+// Each pod exists, is listed once and has not left the catalog.
 absl::Status CheckPods(std::string_view field, std::span<const PodId> pods,
                        const Catalog& catalog) {
   const auto name_of = [&](PodId pod) { return catalog.PodName(pod); };
@@ -73,7 +73,7 @@ absl::Status CheckSize(std::string_view field, size_t group, const std::string& 
                  ", which is less than 0");
 }
 
-// What a group says in place of the planner's options.
+// Checks the options that a group overrides.
 absl::Status CheckOverrides(size_t group, const NodeGroup& overrides) {
   const std::string place = Place("groups.groups", group);
   absl::Status status;

@@ -1,13 +1,13 @@
-// What the engine is asked, checked before any of it is used.
+// Checks of the engine's input, made before any of it is used.
 //
-// Planner::Pass, MakePlan and ScaleDown::Round call these before they change anything, so
-// that wrong input is an error, and never an abort or a write out of bounds.  Steps inside
-// of them rest on what was checked here.
+// Planner::Pass, MakePlan and ScaleDown::Round call these checks before they change anything.  So
+// wrong input is an error and never causes an abort or an out-of-bounds write.  The functions that
+// they call rely on the checks and do not repeat them.
 //
 // Errors:  InvalidArgument that names the field, the index and the object:
 //            groups.group_of[4]: node b is in group 7, and there are 2 groups
 // Cost:    O(nodes + groups + candidates + pending + evicting).
-// Threads: pure.
+// Threads: pure functions.
 
 #ifndef EBB_ENGINE_PLAN_CHECK_INPUT_H_
 #define EBB_ENGINE_PLAN_CHECK_INPUT_H_
@@ -24,38 +24,40 @@
 
 namespace ebb {
 
-// A time of the range of base/time_range.h.
+// The time is in the range of base/time_range.h.
 absl::Status CheckTime(std::string_view field, int64_t time_s);
 
-// A duration of at most a century.
+// The duration is at most a century.
 absl::Status CheckDuration(std::string_view field, int64_t duration_s);
 
-// A share of the pods of a workload (workloads.h): more than 0 and at most 1.
+// The share of a workload's pods (workloads.h) is more than 0 and at most 1.
 absl::Status CheckShare(std::string_view field, double share);
 
-// Thresholds are numbers, and CheckDuration.
+// Thresholds are not NaN, and durations pass CheckDuration.
 absl::Status CheckOptions(const PlannerOptions& options);
 
-// A pass may begin in the snapshot: there is no ghost, and its Symbols are those whose ids
-// the planner remembers.  `remembered` null: it remembers none yet.
+// A pass may begin: the snapshot has no ghost, and its Symbols are `remembered`, the one whose ids
+// the planner remembers.  `remembered` null: the planner remembers no ids yet.
 absl::Status CheckSnapshot(const ClusterSnapshot& snapshot, const Symbols* remembered);
 
-// Nothing is being tried out in the snapshot.
+// The snapshot has no open fork.
 absl::Status CheckNoFork(const ClusterSnapshot& snapshot);
 
-// Every column covers the catalog's nodes, every node's group exists, no two groups share
-// a name, no size is negative; what a group says in place of options is as CheckOptions asks.
+// Every column has an entry for each node of the catalog, every node's group exists, group names
+// are unique and sizes are not negative.  The options that a group overrides pass the checks of
+// CheckOptions.
 absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups);
 
-// Nodes and pods are of the catalog, come once each and, if pods, have not left it; pending pods
-// are not placed, destinations range over the catalog's nodes, `must_fit` is within `pending`, the
-// share of a workload is more than 0 and at most 1; and CheckTime.
+// Nodes and pods belong to the catalog and are listed once each, and no pod has left the catalog.
+// Pending pods are not placed, `destinations` covers the catalog's nodes, `must_fit` is at most the
+// number of pending pods, and CheckTime and CheckShare hold.
 absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& input);
 
-// Pods and nodes are of the catalog, and no pod comes twice or has left it.
+// Pods and nodes belong to the catalog; no pod is listed twice or has left the catalog.
 absl::Status CheckSuggestions(const Catalog& catalog, std::span<const Move> suggestions);
 
-// Nodes that go, and pods and nodes of moves, are of the catalog: the plan may be replayed.
+// The removed nodes and the pods and nodes of their moves belong to the catalog, so that the plan
+// can be replayed.
 absl::Status CheckPlan(const Catalog& catalog, const Plan& plan);
 
 }  // namespace ebb

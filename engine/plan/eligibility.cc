@@ -52,7 +52,7 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
   if (!options.scale_down_unready_enabled && !IsReady(catalog, groups, node)) {
     return {.reason = kScaleDownUnreadyDisabled, .utilization = {}};
   }
-  // Not "<=": 0/0 is not above any threshold.
+  // Not "<=": NaN (0/0) does not exceed any threshold.
   if (utilization->utilization > ThresholdOf(catalog, *group, node, gpu_label, options)) {
     return {.reason = kNotUnderutilized, .utilization = utilization};
   }

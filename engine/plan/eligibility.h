@@ -1,7 +1,7 @@
-// Eligibility: may a node be considered for removal at all?
+// Eligibility: whether a node may be considered for removal at all.
 //
 // Cost:    that of CalculateUtilization.
-// Threads: pure.
+// Threads: pure functions.
 // Source:  cluster-autoscaler core/scaledown/eligibility.
 
 #ifndef EBB_ENGINE_PLAN_ELIGIBILITY_H_
@@ -16,20 +16,20 @@
 
 namespace ebb {
 
-// A node tainted for deletion longer ago than this was given up on.
+// A deletion that is marked by a taint older than this counts as abandoned.
 inline constexpr int64_t kDeletionTimeoutS = 300;
 
-// Whether an autoscaler deletes the node, as its taint says.
+// Whether an autoscaler is deleting the node, according to its taint.
 inline bool IsBeingDeleted(const NodeInfo& node, int64_t now_s) {
   return node.to_be_deleted && now_s - *node.to_be_deleted < kDeletionTimeoutS;
 }
 
 struct Eligibility {
   UnremovableReason reason = UnremovableReason::kNoReason;  // kNoReason: eligible.
-  std::optional<Utilization> utilization;                   // Where it was computed.
+  std::optional<Utilization> utilization;                   // Absent: not computed.
 };
 
-// `recently_unremovable`: the node could not be removed a short while ago.
+// `recently_unremovable`: a pass found a short while ago that the node could not be removed.
 // `all_as_charged`: as in UtilizationOptions.
 Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& groups, NodeId node,
                              const PlannerOptions& options, bool recently_unremovable,

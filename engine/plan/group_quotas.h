@@ -1,6 +1,6 @@
-// How many nodes each group may lose.
+// The number of nodes that each group may lose.
 //
-// Threads: pure.
+// Threads: pure functions.
 // Source:  cluster-autoscaler core/scaledown/planner NodesToDelete, which counts the same when it
 //          deletes.
 
@@ -15,8 +15,8 @@
 
 namespace ebb {
 
-// By GroupId: the target size less the minimum, less the nodes that are on their way out
-// already.  May be negative.  Cost: O(nodes).
+// By GroupId: target size - minimum size - nodes that are already being deleted.  May be negative.
+// Cost: O(nodes).
 std::vector<int64_t> GroupQuotas(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                  int64_t now_s);
 

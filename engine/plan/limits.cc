@@ -33,7 +33,7 @@ size_t UnneededLimit::Next(int64_t now_s, size_t unneeded_before) {
   if (state_.latest_update_s) {
     const int64_t interval = std::max<int64_t>(now_s - *state_.latest_update_s, 0);
     const int64_t shortest = state_.min_interval_s.value_or(unneeded_time_s_);
-    // With an unneeded time of 0 the original starts at one nanosecond.
+    // With an unneeded time of 0 the autoscaler starts with one nanosecond.
     if (interval < shortest || (unneeded_time_s_ == 0 && interval == 0)) {
       state_.min_interval_s = interval;
     }
@@ -42,7 +42,7 @@ size_t UnneededLimit::Next(int64_t now_s, size_t unneeded_before) {
 
   const int64_t growth =
       SaturatingAdd(static_cast<int64_t>(unneeded_before), SaturatingMultiply(2, parallelism_));
-  int64_t rounds = 1;  // That fit into the unneeded time.
+  int64_t rounds = 1;  // How many fit into the unneeded time.
   if (state_.min_interval_s) {
     if (*state_.min_interval_s == 0) return static_cast<size_t>(growth);
     rounds = std::max(unneeded_time_s_, *state_.min_interval_s) / *state_.min_interval_s;

@@ -1,10 +1,10 @@
-// UnneededLimit: after how many removable nodes a pass may stop.
+// UnneededLimit: the number of removable nodes after which a pass may stop.
 //
-// A pass that finds more nodes than can be deleted before the next one wastes its
-// time, so the bound grows by twice the parallelism from pass to pass, up to what
-// could be deleted in the time that a node must be unneeded.
+// A pass that finds more nodes than can be deleted before the next pass wastes time.  So the limit
+// grows by twice the parallelism from pass to pass, up to the number of nodes that could be deleted
+// during the unneeded time.
 //
-// Threads: none.
+// Threads: not thread-safe.
 // Source:  cluster-autoscaler core/scaledown/planner unneededNodesLimit.
 
 #ifndef EBB_ENGINE_PLAN_LIMITS_H_
@@ -16,28 +16,27 @@
 
 namespace ebb {
 
-// As many removable nodes as end the first pass of an autoscaler with its usual unneeded time.
+// The limit of the first pass of an autoscaler that has the default unneeded time.
 size_t FirstPassLimit(int64_t max_scale_down_parallelism);
 
 class UnneededLimit {
  public:
-  // What must survive a restart.
+  // The state that must survive a restart.
   struct State {
     std::optional<int64_t> latest_update_s;  // Absent: no pass yet.
     std::optional<int64_t> min_interval_s;   // The shortest time between two passes so far.
     friend bool operator==(const State&, const State&) = default;
   };
 
-  // The planner-wide unneeded time and max-scale-down-parallelism; what a group
-  // sets for itself does not count here.
+  // Both arguments are the planner-wide options; values that a group overrides do not count.
   UnneededLimit(int64_t scale_down_unneeded_time_s, int64_t max_scale_down_parallelism);
 
-  // Notes a pass that starts at `now_s`, after one that found `unneeded_before`
-  // nodes, and returns its limit.
+  // Notes that a pass starts at `now_s` and that the previous pass found `unneeded_before` nodes.
+  // Returns the limit of the new pass.
   //
-  // Surprise: the interval is the smallest of the process's life, and with an
-  // unneeded time of 0 the limit never exceeds twice the parallelism.  Where the
-  // original divides by zero (two passes at one instant) only growth bounds it.
+  // Surprise: the interval is the smallest one since the process began.  With an unneeded time of 0
+  // the limit never exceeds twice the parallelism.  Two passes at the same time make the original
+  // divide by zero; here the limit is then bounded by its growth alone.
   size_t Next(int64_t now_s, size_t unneeded_before);
 
   [[nodiscard]] const State& state() const { return state_; }

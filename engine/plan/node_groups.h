@@ -21,36 +21,36 @@ namespace ebb {
 enum class GroupId : uint32_t {};
 inline constexpr GroupId kNoGroup{std::numeric_limits<uint32_t>::max()};
 
-// Why a node is in no group.  Told to people; it changes no plan.
+// Why a node has no group.  Shown to users; it does not influence a plan.
 enum class NoGroupReason : uint8_t {
   kNotTold,
   kControlPlane,
   kVirtualKubelet,
   kFargate,
-  kNoLabel,   // Nothing says its group, and other nodes have one.
-  kExcluded,  // Whoever made the groups left it out.
+  kNoLabel,   // Other nodes have a label that names their group; this node has none.
+  kExcluded,  // The code that made the groups left it out.
 };
 
-// Why a node counts as not ready although its conditions say that it is.
+// Why a node counts as not ready although its conditions say Ready.
 enum class NotReadyReason : uint8_t {
   kNone,
-  kNoGpus,         // It is labelled to have GPUs, and none is allocatable.
-  kStartupTaint,   // It has a taint that goes when the node has started.
+  kNoGpus,         // It has a GPU label, but no GPU is allocatable.
+  kStartupTaint,   // It has a taint that is removed when the node has started.
   kNoDevicePools,  // It lacks ResourceSlices that the other nodes of its group have.
   kNoCsiDriver,    // It lacks a CSI driver that the other nodes of its group have.
 };
 
 struct NodeGroup {
-  std::string name;  // No two groups share one.
+  std::string name;  // Unique.
   int64_t min_size = 0;
-  bool minimum_is_known = false;  // Else min_size is assumed, which answers say.
+  bool minimum_is_known = false;  // False: min_size is an assumption, which answers mention.
   int64_t max_size = std::numeric_limits<int64_t>::max();
-  int64_t target_size = 0;  // Its nodes, unless the caller knows better.
+  int64_t target_size = 0;  // The number of its nodes, unless the caller sets another size.
   bool atomic = false;      // ZeroOrMaxNodeScaling: all of its nodes go, or none.
   PoolManager managed_by = PoolManager::kClusterAutoscaler;
-  bool scaling_up = false;  // A scale-up of it was reported, and its nodes may still be starting.
+  bool scaling_up = false;  // A scale-up was reported, and new nodes may still be starting.
 
-  // Absent: the planner's own.
+  // Absent: the planner's option applies.
   std::optional<double> scale_down_utilization_threshold;
   std::optional<double> scale_down_gpu_utilization_threshold;
   std::optional<int64_t> scale_down_unneeded_time_s;
@@ -63,18 +63,18 @@ struct NodeGroup {
 struct NodeGroups {
   std::vector<NodeGroup> groups;  // By GroupId.
   std::vector<GroupId> group_of;  // By NodeId; kNoGroup: not autoscaled.
-  // By NodeId, for nodes without a group; empty: none is told.
+  // By NodeId, for nodes without a group; empty: no reason is known.
   std::vector<NoGroupReason> no_group_reason;
-  // By NodeId: the node carries its provider's GPU label, and so has a GPU configuration
-  // even if it offers no GPU.  Empty: none does.
+  // By NodeId: whether the node carries its provider's GPU label.  Such a node counts as a GPU node
+  // even if it offers no GPU.  Empty: no node has the label.
   std::vector<bool> gpu_label;
-  // By NodeId; empty: conditions tell of every node.
+  // By NodeId; empty: a node is ready if its conditions say so.
   std::vector<NotReadyReason> not_ready;
-  // --max-node-startup-time: how long a node may take from its registration until it is ready
-  // (node_standing.h).  0: no node is taken to be starting.
+  // --max-node-startup-time: how long after its registration a node may take to become ready
+  // (node_standing.h). 0: no node counts as starting.
   int64_t max_node_startup_time_s = 0;
-  // Nodes that are not ready stay for their unready time, as in rounds.  A plan of one moment has
-  // no timers, and keeps young nodes that wait for their GPUs as starting.
+  // True: a node that is not ready is kept for its unready time, as in rounds.  False, for a single
+  // plan, which has no timers: young nodes that wait for their GPUs count as starting and are kept.
   bool has_unready_timers = false;
 
   [[nodiscard]] GroupId Of(NodeId node) const { return group_of[Index(node)]; }

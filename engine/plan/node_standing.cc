@@ -79,7 +79,7 @@ std::string WhyStarting(const Catalog& catalog, const NodeGroups& groups, NodeId
   if (!info.ready) return as_young("not Ready yet");
   if (IsReady(catalog, groups, node)) return "";
   const NodeGroup* const group = groups.Find(node);
-  // A GPU's driver starts after each start of the node, on nodes of every autoscaler.
+  // The driver of a GPU starts after each start of the node, whichever autoscaler made the node.
   const bool waits_for_gpus =
       !groups.has_unready_timers && groups.WhyNotReady(node) == NotReadyReason::kNoGpus;
   const bool expected = waits_for_gpus || (group != nullptr && group->scaling_up);
@@ -89,7 +89,7 @@ std::string WhyStarting(const Catalog& catalog, const NodeGroups& groups, NodeId
 bool IsStarting(const Catalog& catalog, const NodeGroups& groups, NodeId node, int64_t now_s) {
   if (groups.max_node_startup_time_s <= 0) return false;
   const NodeInfo& info = catalog.node(node);
-  // Most nodes: without a text.
+  // Most nodes are decided here, without building a text.
   if (info.setup == NodeSetup::kInitialized || info.setup == NodeSetup::kNotKarpenters) {
     if (!YoungUntil(catalog, groups, node, now_s) || IsReady(catalog, groups, node)) return false;
   }

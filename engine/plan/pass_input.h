@@ -1,13 +1,13 @@
-// PassInput: what one pass of the planner (planner.h) is asked, by ids of one snapshot; and by
-// which options.
+// PassInput: the input of one pass of the planner (planner.h), by ids of one snapshot; and the
+// options of a planner.
 //
-// The engine has three forms of a question:
-//   - PassInput: one pass over candidates that the caller chose and sorted.
-//   - PlanRequest (plan_request.h): a whole plan.  The PassInput of its passes is a member: a new
-//     field of a pass is one of plans, too.
-//   - RoundInput (round.h): a round.  The caller gives it the time, the pending pods and what
-//     happened since the last round; the round finds the other fields of its pass itself.
-// Outside the engine a question is data by name, and owns what it lists: PlanQuery
+// The engine takes a question in one of three forms:
+//   - PassInput: one pass over candidates that the caller has chosen and sorted.
+//   - PlanRequest (plan_request.h): a whole plan.  It contains the PassInput of its passes, so a
+//     new field of PassInput is also one of plans.
+//   - RoundInput (round.h): a round.  The caller gives the time, the pending pods and what happened
+//     since the last round; the round determines the other fields of its pass itself.
+// Outside the engine a question refers to objects by name and owns its lists: PlanQuery
 // (planning/plan_query.h).
 
 #ifndef EBB_ENGINE_PLAN_PASS_INPUT_H_
@@ -26,7 +26,7 @@
 namespace ebb {
 
 struct PlannerOptions {
-  // Nodes used more than this stay.  Equal is eligible.
+  // A node whose utilization exceeds this is kept.  A utilization equal to it is eligible.
   double scale_down_utilization_threshold = 0.5;
   double scale_down_gpu_utilization_threshold = 0.5;
   bool scale_down_unready_enabled = true;
@@ -34,38 +34,39 @@ struct PlannerOptions {
   bool ignore_mirror_pods_utilization = false;
   // How long a node that could not be removed is not tried again.
   int64_t unremovable_node_recheck_timeout_s = 300;
-  // Candidates that a pass judges whatever the deadline says.
+  // At least this many candidates are judged, even if the deadline has passed.
   size_t min_nodes_per_pass = 0;
   DrainOptions drain;
 
   bool operator==(const PlannerOptions&) const = default;
 };
 
-// In which order the pods of a node look for places.
+// The order in which the pods of a node are placed.
 enum class PodOrder : uint8_t {
-  kByPriority,  // Highest first; in each priority those with a hint come first.
-  kAsListed,    // As they are on their node, as in Cluster Autoscaler until 1.36.
+  kByPriority,  // Highest first; pods of equal priority that have a hint come before the others.
+  kAsListed,    // In the order of their node's list, as in Cluster Autoscaler until 1.36.
 };
 
 struct PassInput {
   int64_t now_s = 0;                      // Unix time.
   std::span<const NodeId> candidates;     // In the order in which to try them.
   const NodeSet* destinations = nullptr;  // Null: every node.
-  // Nodes that are being deleted: no pod lands there, pending ones neither.
+  // Nodes that are being deleted.  No pod is placed there, not even a pending one.
   std::span<const NodeId> in_deletion = {};
-  // Nodes that are removable at most, atomic groups' nodes not counted.
+  // At most this many nodes are found removable; nodes of atomic groups do not count.
   size_t unneeded_limit = std::numeric_limits<size_t>::max();
-  const Deadline* deadline = nullptr;  // Null: there is time for all.
+  const Deadline* deadline = nullptr;  // Null: no time limit.
   PodOrder pod_order = PodOrder::kByPriority;
-  // Pods without a node, which take the room that they will need before any node goes.
-  // They are placed in `pod_order`; where that does not tell, in this order.
+  // Pods without a node.  They take the room that they will need before any node is removed.  They
+  // are placed in `pod_order`; ties keep the order of this list.
   std::span<const PodId> pending;
-  // How many pods of `pending`, from the first, must find room.  Where one of them does
-  // not, no candidate is judged.
+  // The first `must_fit` pods of `pending` must find room.  If one of them does not, no candidate
+  // is judged.
   size_t must_fit = 0;
-  // Pods whose eviction is under way: their budgets are spent before any is asked.
+  // Pods that are being evicted: their budgets are charged before the first candidate is judged.
   std::span<const PodId> evicting;
-  // Of the pods of a workload (workloads.h) at most this share is evicted, above 0.  1: no limit.
+  // At most this share of each workload's pods is evicted (workloads.h): above 0, at most 1. 1: no
+  // limit.
   double max_workload_share = 1;
 };
 

@@ -1,4 +1,4 @@
-// What one planner pass decides: plain data, in the ids of the snapshot it read.
+// The decisions of one planner pass: plain data, by ids of the snapshot of the pass.
 
 #ifndef EBB_ENGINE_PLAN_PLAN_H_
 #define EBB_ENGINE_PLAN_PLAN_H_
@@ -15,7 +15,7 @@
 
 namespace ebb {
 
-// Values and spelling as in the autoscaler (simulator.UnremovableReason), but the last.
+// Values and spelling of the autoscaler (simulator.UnremovableReason), except kNotStarted.
 enum class UnremovableReason : uint8_t {
   kNoReason = 0,
   kScaleDownDisabledAnnotation,
@@ -36,23 +36,24 @@ enum class UnremovableReason : uint8_t {
   kUnexpectedError,
   kNoNodeInfo,
   kBlockedByOnCompletionPod,
-  // ebb's own: the autoscaler leaves such a node out of its lists.
+  // Not in the autoscaler, which leaves such a node out of its lists.
   kNotStarted,
 };
 // "NoPlaceToMovePods".
 std::string_view ToString(UnremovableReason reason);
-// The reason that is spelled so; kNoReason: none is.
+// The reason with this spelling; kNoReason: no reason has it.
 UnremovableReason UnremovableReasonOf(std::string_view text);
 
 // How a pass ended.
 enum class Termination : uint8_t {
-  kComplete,          // Every candidate was judged.
-  kLimit,             // The unneeded limit was reached.
-  kDeadline,          // Time ran out.
-  kNoRoomForPending,  // Pods that must fit (PassInput::must_fit) do not: nothing was judged.
-  kNotStarted,        // A round ended before its pass (ScaleDownStatus): nothing was judged.
-  kRobust,            // It was cut so that pods find places without it (CutPlan).
-  kEvictionLimit,     // With more nodes it would evict too many pods (CutToEvictions).
+  kComplete,  // Every candidate was judged.
+  kLimit,     // The unneeded limit was reached.
+  kDeadline,  // Time ran out.
+  // Pods that must fit (PassInput::must_fit) do not fit; no candidate was judged.
+  kNoRoomForPending,
+  kNotStarted,     // A round ended before its pass (ScaleDownStatus); no candidate was judged.
+  kRobust,         // The plan was cut so that pods find places without it (CutPlan).
+  kEvictionLimit,  // Removing more nodes would evict too many pods (CutToEvictions).
 };
 std::string_view ToString(Termination termination);
 
@@ -63,18 +64,18 @@ struct Move {
 
 struct RemovableNode {
   NodeId node;
-  std::vector<Move> moves;  // In the order in which the pods found their places.
+  std::vector<Move> moves;  // In the order in which the pods were placed.
   std::vector<PodId> daemonset;
   std::vector<PodId> on_completion;
-  bool risky = false;  // A budget admits its pods only one after the other.
+  bool risky = false;  // A PodDisruptionBudget lets its pods be evicted only one after the other.
 };
 
-// Why a node could not be removed in a pass before this one.  Texts, not ids: the pod
-// and the budget may be gone by now.  Of the Symbols that passes share.
+// Why a node could not be removed in an earlier pass.  Text ids of the Symbols that all passes
+// share, not ids of objects: the pod and the budget may be gone by now.
 struct PastVerdict {
   UnremovableReason reason = UnremovableReason::kNoReason;
   BlockingPodReason blocking_reason = BlockingPodReason::kNoReason;
-  // As UnremovableNode's; empty texts where there is none.
+  // As in UnremovableNode; empty texts if there is no pod or budget.
   TextId pod_namespace{};
   TextId pod_name{};
   TextId pdb{};
@@ -84,26 +85,28 @@ struct PastVerdict {
 struct UnremovableNode {
   NodeId node;
   UnremovableReason reason = UnremovableReason::kNoReason;
-  // kBlockedByPod: the pod, why, and the budget if that is why.
-  // kNoPlaceToMovePods: the first pod that found no place.
+  // kBlockedByPod: the pod, the reason, and the budget if a budget is the reason.
+  // kNoPlaceToMovePods: the first pod that found no node.
   PodId pod = kNoPod;
   BlockingPodReason blocking_reason = BlockingPodReason::kNoReason;
   std::optional<PdbId> pdb;
-  // kRecentlyUnremovable: what was found then.
+  // kRecentlyUnremovable: the verdict of the pass that tried the node.
   std::optional<PastVerdict> before = std::nullopt;
 };
 
-// What a later pass is to know of the verdict.
+// The part of the verdict that later passes remember.
 PastVerdict VerdictOf(const Catalog& catalog, const UnremovableNode& node);
 
 struct Plan {
   std::vector<RemovableNode> remove;  // In the order of removal.
-  std::vector<UnremovableNode> keep;  // Candidates judged and kept: ineligible ones first.
-  std::vector<NodeId> skipped;        // Candidates that the pass did not come to.
-  std::vector<std::optional<Utilization>> utilization;  // By NodeId; eligibility computed it.
-  std::vector<int32_t> pdb_remaining;                   // By PdbId.
-  // Pending pods that found room before the pass, and where, in the order in which
-  // they did; the others did not.
+  // Candidates that were judged and kept, ineligible ones first.
+  std::vector<UnremovableNode> keep;
+  std::vector<NodeId> skipped;  // Candidates that the pass did not reach.
+  // By NodeId; nullopt where eligibility did not compute it.
+  std::vector<std::optional<Utilization>> utilization;
+  std::vector<int32_t> pdb_remaining;  // By PdbId.
+  // The pending pods that found room before the first removal, and their nodes, in the order of
+  // placement.  Other pending pods found no room.
   std::vector<Move> packed;
   Termination termination = Termination::kComplete;
 };

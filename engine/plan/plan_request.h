@@ -1,5 +1,5 @@
-// PlanRequest: what a plan over a whole cluster is asked for (make_plan.h): what each of its passes
-// is asked, and how to come from passes to a plan.
+// PlanRequest: the input of a plan for a whole cluster (make_plan.h): the input of each of its
+// passes, and how passes become a plan.
 
 #ifndef EBB_ENGINE_PLAN_PLAN_REQUEST_H_
 #define EBB_ENGINE_PLAN_PLAN_REQUEST_H_
@@ -17,31 +17,31 @@
 
 namespace ebb {
 
-// What a plan does about nodes of the snapshot that are being deleted at its time.
+// How a plan treats nodes of the snapshot that are being deleted at its time.
 enum class DeletionsInSnapshot : uint8_t {
-  kPlanBeside,    // Their pods find room before any other node goes (deletions_under_way.h).
-  kLeftToCaller,  // The caller accounts for them, as who makes a DeletionsUnderWay does.
+  kPlanBeside,    // Their pods find room before any other node is removed (deletions_under_way.h).
+  kLeftToCaller,  // The caller accounts for them, with a DeletionsUnderWay for example.
 };
 
 struct PlanRequest {
   PlannerOptions planner;
-  // What every pass is asked.  Its candidates must be empty: MakePlan finds and sorts them.  Its
-  // deadline ends all passes together.  DeletionsUnderWay fills in `in_deletion`, `evicting` and
-  // `must_fit`; MakePlan makes one where the caller has not.
+  // The input of every pass.  `candidates` must be empty: MakePlan finds and sorts them.  The
+  // deadline limits all passes together.  DeletionsUnderWay fills in `in_deletion`, `evicting` and
+  // `must_fit`; MakePlan makes one if the caller has not.
   PassInput pass;
   CandidateOrder order = CandidateOrder::kAutoscaler;
-  // Null: every node.  Those whose group may not shrink are left out either way.
+  // Null: every node.  Nodes whose group may not shrink are left out in either case.
   const std::vector<NodeId>* candidates = nullptr;
-  // Where to look first for some pods, as if a pass before had placed them there: at most one
-  // place a pod.  A place that does not fit, when its pod has to move, is as if it were not said.
+  // The nodes to try first for some pods, as if an earlier pass had placed the pods there.  At most
+  // one node for each pod.  A suggestion that does not fit when its pod has to move is ignored.
   std::span<const Move> suggestions = {};
   DeletionsInSnapshot deletions = DeletionsInSnapshot::kPlanBeside;
-  // The node of each of `pass.evicting`; no decision reads it.
+  // By place in `pass.evicting`: the node that the pod leaves.  Does not influence decisions.
   std::span<const NodeId> evicted_from = {};
-  const Deadline* verification_ends = nullptr;  // Null: there is time for all.
-  // False: the plan is handed out as it was found.  Verifying costs about as much as a pass.
+  const Deadline* verification_ends = nullptr;  // Null: no time limit.
+  // False: the plan is returned without verification.  Verifying costs about as much as a pass.
   bool verify = true;
-  // Called once, between the last pass and the verification, for callers that take the time.
+  // Called once, between the last pass and the verification, for callers that measure time.
   std::function<void()> on_passes_done;
 };
 

@@ -9,8 +9,7 @@
 namespace ebb {
 namespace {
 
-// The autoscaler divides in milli-units, and as floating-point numbers.  cpu is in
-// milli-units already.
+// The autoscaler divides milli-units as floating-point numbers. cpu is in milli-units already.
 double Ratio(double requested, double allocatable, ResourceId resource) {
   const double scale = resource == kCpu ? 1 : 1000;
   return requested * scale / (allocatable * scale);
@@ -31,9 +30,10 @@ double Used(const ClusterSnapshot& snapshot, NodeId node, ResourceId resource,
     return Ratio(static_cast<double>(allocatable - snapshot.Free(resource, node)),
                  static_cast<double>(allocatable), resource);
   }
-  // Counted amounts, unlike charged ones, have no bound on their sum.
+  // The sum of counted amounts, unlike that of charged ones, has no bound.
   __int128 requested = 0;
-  __int128 excluded = 0;  // Amounts of pods that are left out on both sides.
+  // Amounts of ignored pods, which are subtracted from the allocatable amount.
+  __int128 excluded = 0;
   for (const PodId pod : snapshot.PodsOn(node)) {
     const PodShape& shape = catalog.shape_of(pod);
     const int64_t count = CountOf(shape, resource);
@@ -57,7 +57,7 @@ std::optional<ResourceId> GpuOf(const Catalog& catalog, NodeId node) {
     return std::nullopt;  // The usual case, without a look-up by name.
   }
   std::optional<ResourceId> gpu;
-  size_t rank = std::size(kGpuResources);  // Of `gpu` in the list, whose order decides.
+  size_t rank = std::size(kGpuResources);  // The index of `gpu` in the list, whose order decides.
   for (const auto& [resource, amount] : allocatable) {
     if (Index(resource) < kFixedResources || amount == 0) continue;
     const std::string_view name = catalog.ResourceName(resource);

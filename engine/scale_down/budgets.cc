@@ -25,7 +25,7 @@ struct Buckets {
 
 Buckets GroupNodes(std::span<const NodeId> nodes, const NodeGroups& groups) {
   Buckets buckets;
-  absl::flat_hash_map<GroupId, size_t> place;  // In the list of its kind.
+  absl::flat_hash_map<GroupId, size_t> place;  // Index in the list of its kind.
   for (const NodeId node : nodes) {
     const GroupId group = groups.Of(node);
     if (group == kNoGroup) continue;
@@ -37,7 +37,7 @@ Buckets GroupNodes(std::span<const NodeId> nodes, const NodeGroups& groups) {
   return buckets;
 }
 
-// The budgets while they are spent, and what they were spent on.
+// The remaining budgets, and the nodes for which they were spent.
 class Cropper {
  public:
   Cropper(const NodeGroups& groups, std::span<const int64_t> registered,
@@ -47,7 +47,7 @@ class Cropper {
         parallelism_(budgets.max_scale_down_parallelism - in_progress.empty - in_progress.drain),
         drain_(budgets.max_drain_parallelism - in_progress.drain) {}
 
-  // Atomic groups with empty nodes, each with its nodes that must drain.
+  // Takes atomic groups that have empty nodes, each together with its nodes that must be drained.
   void TakeAtomicEmpty(Buckets& empty, Buckets& drain) {
     for (DeletionBucket& bucket : empty.atomic) {
       DeletionBucket* const rest = drain.FindAtomic(bucket.group);
@@ -67,7 +67,7 @@ class Cropper {
     }
   }
 
-  // Atomic groups all of whose nodes must drain.
+  // Takes atomic groups all of whose nodes must be drained.
   void TakeAtomicDrain(const std::vector<GroupId>& with_empty_nodes, Buckets& drain) {
     drain_ = std::min(parallelism_, drain_);
     for (DeletionBucket& bucket : drain.atomic) {
@@ -110,7 +110,7 @@ class Cropper {
     may_overflow_ = false;
   }
 
-  // Returns how many it took.
+  // Returns the number of nodes taken.
   static int64_t Take(Buckets& buckets, int64_t budget, std::vector<DeletionBucket>& taken) {
     const int64_t before = budget;
     for (DeletionBucket& bucket : buckets.individual) {
@@ -124,8 +124,8 @@ class Cropper {
 
   const NodeGroups& groups_;
   std::span<const int64_t> registered_;
-  int64_t parallelism_;  // Nodes that may still start; can be negative.
-  int64_t drain_;        // Nodes with pods to move that may still start.
+  int64_t parallelism_;  // Nodes whose deletion may still start; may be negative.
+  int64_t drain_;        // Nodes with pods to move whose deletion may still start.
   bool may_overflow_ = true;
   CroppedNodes result_;
 };

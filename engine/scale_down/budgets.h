@@ -1,11 +1,12 @@
-// CropNodes: how many of the nodes that may go start to go now.
+// CropNodes: of the nodes that may be deleted, which deletions start now.
 //
-// Two budgets hold: nodes in deletion at a time, and among them those that had
-// pods to move.  Atomic groups (ZeroOrMaxNodeScaling) go whole or not at all, and
-// before others; one of them may exceed the budgets in a call, else it might never go.
+// Two budgets apply: the number of nodes in deletion at a time, and the number of those nodes that
+// had pods to move.  Atomic groups (ZeroOrMaxNodeScaling) start whole or not at all, and before
+// other groups.  One atomic group per call may exceed the budgets; otherwise a large group might
+// never be removed.
 //
 // Cost:    O(nodes).
-// Threads: pure.
+// Threads: pure functions.
 // Source:  cluster-autoscaler core/scaledown/budgets.
 
 #ifndef EBB_ENGINE_SCALE_DOWN_BUDGETS_H_
@@ -20,6 +21,7 @@
 
 namespace ebb {
 
+// Defaults are those of the cluster-autoscaler.
 struct DeletionBudgets {
   int64_t max_scale_down_parallelism = 10;
   int64_t max_drain_parallelism = 1;
@@ -27,7 +29,7 @@ struct DeletionBudgets {
   bool operator==(const DeletionBudgets&) const = default;
 };
 
-// Deletions that run already.
+// Deletions that are running already.
 struct InProgress {
   int64_t empty = 0;
   int64_t drain = 0;
@@ -37,8 +39,8 @@ struct InProgress {
 struct DeletionBucket {
   GroupId group;
   std::vector<NodeId> nodes;
-  // An atomic group's nodes are deleted in one call once this many are ready; 0:
-  // each by itself.
+  // Atomic groups: the nodes are deleted in one call once this many of them are ready. 0: each node
+  // is deleted separately.
   int64_t batch_size = 0;
 };
 
@@ -47,12 +49,12 @@ struct CroppedNodes {
   std::vector<DeletionBucket> drain;
 };
 
-// Takes from the front of `empty` and `drain`, group by group in the order in which
-// they are first met.  Nodes without a group are left out.  `registered`: RegisteredNodes
+// Takes nodes from the front of `empty` and `drain`.  Groups come in the order of their first node.
+// Nodes without a group are left out.  `registered` is the result of RegisteredNodes
 // (atomic_groups.h).
 //
-// Surprise: an atomic group over budget is stopped by a budget of exactly 0, not by
-// one below it (deletions in progress beyond the limit): as in the original.
+// Surprise: a budget of exactly 0 stops an atomic group that exceeds it; a negative budget (more
+// deletions in progress than the limit) does not.  The cluster-autoscaler behaves so too.
 CroppedNodes CropNodes(std::span<const NodeId> empty, std::span<const NodeId> drain,
                        const NodeGroups& groups, std::span<const int64_t> registered,
                        const InProgress& in_progress, const DeletionBudgets& budgets);

@@ -17,7 +17,7 @@ std::optional<int64_t>& Field(Cooldowns::Last& last, ScaleEventKind kind) {
   return last.failed_deletion_s;
 }
 
-// Of the events that hold deletions back, the one that does so longest.
+// The event that holds deletions back longest; nullopt: none does.
 std::optional<Cooldowns::Hold> LongestHold(const CooldownOptions& options,
                                            const Cooldowns::Last& last, int64_t now_s) {
   std::optional<Cooldowns::Hold> longest;

@@ -1,9 +1,9 @@
-// Cooldowns: after a scale-up, a deletion or a failed deletion, nothing is deleted
-// for a while, in the cluster or in the group that it happened to.
+// Cooldowns: after a scale-up, a deletion or a failed deletion, no node is deleted for a while,
+// either in the whole cluster or in the group of the event.
 //
 // Units:   seconds.
 // Cost:    O(log groups).
-// Threads: none.
+// Threads: not thread-safe.
 // Source:  cluster-autoscaler core/static_autoscaler.go isScaleDownInCooldown and
 //          processors/scaledowncandidates delay processor.
 
@@ -31,8 +31,8 @@ struct CooldownOptions {
   int64_t scale_down_delay_after_add_s = 600;
   int64_t scale_down_delay_after_delete_s = 0;
   int64_t scale_down_delay_after_failure_s = 180;
-  // A group's events hold back that group alone: its nodes are no candidates, and
-  // lose their timers.  Otherwise they hold back every deletion, and timers go on.
+  // True: an event holds back only its own group, whose nodes are no candidates and lose their
+  // timers.  False: an event holds back every deletion, and timers continue.
   bool scale_down_delay_type_local = false;
 
   bool operator==(const CooldownOptions&) const = default;
@@ -40,9 +40,9 @@ struct CooldownOptions {
 
 class Cooldowns {
  public:
-  // When each kind last happened.
+  // When each kind of event last happened.
   struct Last {
-    std::string group;  // Empty: anywhere.
+    std::string group;  // Empty: in any group.
     std::optional<int64_t> scale_up_s;
     std::optional<int64_t> deletion_s;
     std::optional<int64_t> failed_deletion_s;
@@ -53,17 +53,18 @@ class Cooldowns {
 
   void Note(const ScaleEvent& event);
 
-  // Nothing may be deleted at `now_s`.  Never with scale_down_delay_type_local.
+  // Whether deletions are held back at `now_s`.  Always false with scale_down_delay_type_local.
   [[nodiscard]] bool Active(int64_t now_s) const;
-  // Which event holds back deletions at `now_s`, and until when; of several the one that lasts
-  // longest.  nullopt: Active() is false.
+  // The event that holds back deletions at `now_s`, and until when.  If there are several, the one
+  // that lasts longest. nullopt: Active() is false.
   struct Hold {
     ScaleEventKind kind;
     int64_t at_s;
     int64_t until_s;
   };
   [[nodiscard]] std::optional<Hold> HoldAt(int64_t now_s) const;
-  // Nothing of this group.  Only with scale_down_delay_type_local.
+  // Whether deletions in this group are held back.  Always false without
+  // scale_down_delay_type_local.
   [[nodiscard]] bool ActiveFor(std::string_view group, int64_t now_s) const;
 
   // When a scale-up of the group was last reported.

@@ -13,7 +13,7 @@
 namespace ebb {
 namespace {
 
-// What a node takes with it when it goes.
+// The capacity that is removed with a node.
 struct NodeSize {
   int64_t cores = 0;
   int64_t memory_bytes = 0;
@@ -28,7 +28,7 @@ NodeSize SizeOf(const NodeInfo& node) {
   return size;
 }
 
-// Nodes that are not counted as capacity of the cluster.
+// Nodes that do not count as capacity of the cluster.
 class VirtualKubelets {
  public:
   explicit VirtualKubelets(const Catalog& catalog)
@@ -43,17 +43,17 @@ class VirtualKubelets {
 
  private:
   const Catalog& catalog_;
-  std::optional<TextId> type_;  // A label that no node has was never interned.
+  std::optional<TextId> type_;  // nullopt: no node has this label.
   std::optional<TextId> virtual_kubelet_;
 };
 
-// Whether the node is labelled to have GPUs and gives none, of whichever vendor.
+// Whether the node has a GPU label but offers no GPU of any vendor.
 bool LacksItsGpus(const Catalog& catalog, const NodeGroups& groups, NodeId node) {
   return groups.HasGpuLabel(node) && !HasGpus(catalog, node);
 }
 
-// The first node whose GPUs cannot be counted, else kNoNode.  Of a group the first node
-// is asked alone.
+// The first node whose GPUs cannot be counted, or kNoNode.  Of each group only the first node is
+// checked.
 NodeId FindUncountedGpus(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                          const DeletionOptions& options) {
   NodeId found = kNoNode;
@@ -71,14 +71,14 @@ NodeId FindUncountedGpus(const ClusterSnapshot& snapshot, const NodeGroups& grou
   return found;
 }
 
-// How much of the cluster may still go.
+// The capacity that may be removed without going below the cluster's minimums.
 class MinimumQuota {
  public:
   MinimumQuota(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                const ClusterMinimums& minimums)
       : catalog_(snapshot.catalog()), groups_(groups), group_size_(groups.groups.size()) {
     const VirtualKubelets virtual_kubelets(catalog_);
-    __int128 cores = 0;  // Sums over nodes may be more than an int64 holds.
+    __int128 cores = 0;  // A sum over nodes may exceed int64_t.
     __int128 memory_bytes = 0;
     int64_t nodes = 0;
     snapshot.alive().ForEach([&](NodeId node) {
@@ -93,7 +93,7 @@ class MinimumQuota {
     nodes_ = std::max<int64_t>(nodes - minimums.nodes, 0);
   }
 
-  // All or nothing.
+  // Subtracts the node's size if all of it may be removed; otherwise changes nothing.
   bool Consume(NodeId node) {
     const NodeSize size = Size(node);
     if (cores_ < size.cores || memory_bytes_ < size.memory_bytes || nodes_ < 1) return false;
@@ -178,7 +178,8 @@ class Chooser {
     }
   }
 
-  // Takes the node's share of its group and of the cluster if the answer is kNoReason.
+  // Returns why the node is kept.  For kNoReason, also subtracts the node from its group and from
+  // the cluster's quota.
   UnremovableReason Judge(const Candidate& candidate) {
     const NodeId node = candidate.removable->node;
     const NodeInfo& info = catalog_.node(node);
@@ -208,12 +209,12 @@ class Chooser {
     return since_s < now_s_ - threshold_s;
   }
 
-  // The nodes of groups that go one by one, then those of atomic groups that are whole.
+  // Returns the nodes of groups that are not atomic, then those of atomic groups that are whole.
   std::vector<const RemovableNode*> KeepWholeGroups(
       const std::vector<const RemovableNode*>& chosen) {
     std::vector<const RemovableNode*> kept;
     std::vector<std::vector<const RemovableNode*>> atomic(groups_.groups.size());
-    std::vector<size_t> order;  // Atomic groups as they are first met.
+    std::vector<size_t> order;  // Atomic groups in the order of their first node.
     for (const RemovableNode* removable : chosen) {
       const size_t g = Index(groups_.Of(removable->node));
       if (!groups_.groups[g].atomic) {

@@ -1,15 +1,15 @@
-// ChooseNodesToDelete: which of the nodes that are unneeded may be deleted now.
+// ChooseNodesToDelete: which of the unneeded nodes may be deleted now.
 //
-// In this order, the first that says no being the reason: the node's annotation,
-// its timer, its group, the group's minimum size less deletions in progress, the
-// cluster's minimums.  Then atomic groups that are not whole fall out, and nodes
-// whose pods must be waited for.
+// The checks of a node, in this order; the first one that fails is the reason reported: its
+// annotation, whether it has a group, its timer, the group's minimum size (less the deletions in
+// progress), the cluster's minimums.  Afterwards atomic groups that are not whole are left out, and
+// nodes with a pod that must run to completion.
 //
-// Where the original picks at random, the choice here is fixed: the longest
-// unneeded first, then the order in which the pass found them.
+// The cluster-autoscaler picks at random here.  This choice is deterministic: the node that has
+// been unneeded longest comes first; ties keep the order of the pass.
 //
 // Cost:    O(nodes + unneeded log unneeded).
-// Threads: pure.
+// Threads: pure functions.
 // Source:  cluster-autoscaler core/scaledown/planner NodesToDelete,
 //          core/scaledown/unneeded RemovableAt, processors/nodes atomic filtering,
 //          resourcequotas.
@@ -29,7 +29,7 @@
 
 namespace ebb {
 
-// What the whole cluster keeps at least.
+// Minimums of the whole cluster.
 struct ClusterMinimums {
   int64_t cores = 0;
   int64_t memory_bytes = 0;
@@ -39,12 +39,12 @@ struct ClusterMinimums {
 };
 
 struct DeletionOptions {
-  // How long a node must have been unneeded: strictly longer than this.
+  // A node must have been unneeded for strictly longer than this.
   int64_t scale_down_unneeded_time_s = 600;
-  // The same for a node that is not ready.
+  // The same for nodes that are not ready.
   int64_t scale_down_unready_time_s = 1200;
   ClusterMinimums minimums;
-  // The cloud can say what a new node of a group would be like.
+  // The cloud provider can describe a new node of each group.
   bool groups_have_templates = true;
 
   bool operator==(const DeletionOptions&) const = default;
@@ -58,20 +58,20 @@ struct NotYet {
 struct NodesToDelete {
   std::vector<NodeId> empty;    // Nothing to move.
   std::vector<NodeId> drain;    // Pods to move; risky ones last.
-  std::vector<NotYet> not_yet;  // Unneeded, and kept for now.
-  // Not kNoNode: nothing may go, for the GPUs of this node cannot be counted.
+  std::vector<NotYet> not_yet;  // Unneeded, but not to be deleted yet.
+  // Not kNoNode: no node may be deleted, because the GPUs of this node cannot be counted.
   NodeId uncounted_gpus = kNoNode;
 };
 
-// `timers` were updated with `plan`; `in_deletion` counts the deletions in progress by
-// GroupId, `now_s` is the time of the pass.  The snapshot is the pass's input.
+// `timers` have been updated with `plan`.  `in_deletion`: deletions in progress, by GroupId.
+// `now_s`: the time of the pass.  `snapshot`: the pass's input.
 //
-// Surprise: a node that falls out late (atomic group, on-completion pods) has used up
-// its share of the minimums already, as in the original.  The first node of a group
-// stands for the size of all its nodes where the cluster's minimums are counted.  The
-// GPUs of a node that is labelled to have some and gives none are those of its group's
-// template; where it has no group, or the group no template, the original cannot count
-// the cluster and deletes nothing.
+// Surprise: a node that is left out late (atomic group, on-completion pods) has already consumed
+// its share of the minimums, as in the cluster-autoscaler.  For the cluster's minimums, all nodes
+// of a group have the size of the group's first node.  A node that has a GPU label but offers no
+// GPU is counted with the GPUs of its group's template.  If it has no group, or its group has no
+// template, the cluster-autoscaler cannot count the cluster's GPUs and deletes nothing; so does
+// this function.
 NodesToDelete ChooseNodesToDelete(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   const Plan& plan, const UnneededTimers& timers,
                                   std::span<const int64_t> in_deletion,

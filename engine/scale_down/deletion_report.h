@@ -1,5 +1,5 @@
-// DeletionReport: what happened to nodes and pods since the last round, and which deletions are
-// under way, as the caller of a round reports it, by name.
+// DeletionReport: what happened to nodes and pods since the last round, and which deletions are in
+// progress.  The caller of a round reports both, by name.
 //
 // Times: seconds since the Unix epoch; absent: the round's time.
 
@@ -24,7 +24,7 @@ struct DeletionReport {
   struct Deletion {
     std::string node;
     std::string group;
-    std::optional<bool> drained;  // Pods had to move.  Absent: the snapshot tells.
+    std::optional<bool> drained;  // Whether pods had to move.  Absent: decided from the snapshot.
     friend bool operator==(const Deletion&, const Deletion&) = default;
   };
   struct DeletionResult {
@@ -45,14 +45,14 @@ struct DeletionReport {
     friend bool operator==(const Unregistered&, const Unregistered&) = default;
   };
 
-  // For one round.
+  // Events since the last round.  Each is reported to one round only.
   std::vector<ScaleUp> scale_ups;
   std::vector<DeletionResult> results;
   std::vector<Eviction> evictions;
-  // As they stand.
+  // The current state, reported to every round.
   std::vector<Deletion> in_progress;
-  std::vector<std::string> unready;  // Nodes that are not ready, whatever their conditions say.
-  std::vector<Unregistered> unregistered;  // Machines that are no nodes yet.
+  std::vector<std::string> unready;  // Nodes that count as not ready whatever their conditions say.
+  std::vector<Unregistered> unregistered;  // Machines that have not registered a node yet.
   friend bool operator==(const DeletionReport&, const DeletionReport&) = default;
 };
 

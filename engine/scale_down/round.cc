@@ -90,7 +90,7 @@ class RoundRun {
       return;
     }
     if (far) Log("a second round is at about this time, so the time counts as right");
-    // Times that were noted while the clock was ahead.
+    // Corrects times that were noted while the clock was ahead.
     if (far || state_.jump_s_) {
       ForgetWhatLiesAfter(far ? now_s_ : std::max(now_s_, state_.latest_s_));
     }
@@ -133,7 +133,7 @@ class RoundRun {
     for (auto* list : {&state_.actuation_.empty, &state_.actuation_.drained}) {
       TakeDeletions(*list);
     }
-    // What something else deletes takes no place in the budgets, but its group gets smaller.
+    // Deletions by something else do not use the budgets, but they make their group smaller.
     snapshot_.alive().ForEach([&](NodeId node) {
       if (!IsLeaving(catalog_, node) || in_deletion_.Contains(node)) return;
       leaving_.Insert(node);
@@ -145,7 +145,8 @@ class RoundRun {
                            jumped_ ? std::nullopt : std::optional(now_s_));
   }
 
-  // What the options say of nodes that are starting counts over what the groups say.
+  // The groups with what the options say about starting nodes; nullopt: the input's groups can be
+  // used as they are.
   std::optional<NodeGroups> WithStartingNodes(const NodeGroups& groups) const {
     if (groups.max_node_startup_time_s <= 0) return std::nullopt;
     NodeGroups changed = groups;
@@ -154,7 +155,7 @@ class RoundRun {
     return changed;
   }
 
-  // Nodes of a group may be starting for as long after its scale-up as they may take.
+  // For this long after a scale-up of a group, its nodes may be starting.
   void NoteScaleUps() {
     if (!groups_of_nodes_) return;
     for (NodeGroup& group : groups_of_nodes_->groups) {
@@ -163,7 +164,7 @@ class RoundRun {
     }
   }
 
-  // A deletion counts for the budgets whether or not the node is still to be seen.
+  // A deletion uses the budgets whether or not its node is still in the cluster.
   void TakeDeletions(std::vector<NodeInDeletion>& deletions) {
     std::sort(deletions.begin(), deletions.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -188,7 +189,7 @@ class RoundRun {
     if (group != kNoGroup) ++in_deletion_count_[Index(group)];
   }
 
-  // Each once, with the latest of its times; sorted.
+  // Keeps each eviction once, with the latest of its times, and drops expired ones.  Sorted.
   std::vector<EvictedPod> StillCounting(std::vector<EvictedPod> evictions) const {
     const auto key = [](const EvictedPod& e) { return std::tie(e.namespace_name, e.name, e.uid); };
     std::sort(evictions.begin(), evictions.end(), [&](const EvictedPod& a, const EvictedPod& b) {
@@ -206,7 +207,8 @@ class RoundRun {
   bool IsUnhealthy() {
     constexpr int64_t kNamed = 3;
     int64_t unready = 0;
-    int64_t judged = 0;  // Those that are ready by their conditions.
+    // Nodes that are ready by their conditions, but not by NodeGroups::not_ready.
+    int64_t judged = 0;
     std::string names;
     snapshot_.alive().ForEach([&](NodeId node) {
       const NodeInfo& info = catalog_.node(node);
@@ -233,7 +235,7 @@ class RoundRun {
     return unhealthy;
   }
 
-  // An empty plan: no pass was made, or it refused its input.
+  // Makes an empty plan: no pass was made, or the pass rejected its input.
   void DecideNothing(ScaleDownStatus status) {
     result_.plan.termination = Termination::kNotStarted;
     result_.plan.utilization.resize(catalog_.nodes());
@@ -281,7 +283,7 @@ class RoundRun {
     if (result_.status != ScaleDownStatus::kNoRoomForPods) ChooseWhatGoes();
   }
 
-  // A plan that is wrong is a bug: nothing of it may be used.
+  // Verifies the plan.  A wrong plan is a bug, and no part of it may be used.
   bool PlanIsRight() {
     const absl::Status verified = Verify(Planned(), groups_, options_.planner, pass_, result_.plan);
     if (verified.ok()) return true;
@@ -299,7 +301,7 @@ class RoundRun {
     result_.start = {};
   }
 
-  // Nodes that a planner before us marked go on waiting where they stood.
+  // Continues the timers of nodes that an earlier planner has marked with a soft taint.
   void LoadTimersFromTaints() {
     if (state_.rounds_ > 0 || options_.node_deletion_candidate_ttl_s <= 0) return;
     std::vector<UnneededTimers::Timer> timers;
@@ -342,7 +344,8 @@ class RoundRun {
     return nodes;
   }
 
-  // The pass goes on where the deadline cut the last one, so that no node starves.
+  // If a deadline cut the last pass, moves the candidates that it skipped to the front, so that
+  // every node gets its turn.
   void PutSkippedFirst(std::vector<NodeId>& candidates) const {
     if (!state_.resume_ || state_.skipped_.empty()) return;
     NodeSet among(catalog_.nodes());
@@ -363,8 +366,8 @@ class RoundRun {
     candidates = std::move(ordered);
   }
 
-  // Sees to it that nothing is planned onto nodes in deletion or onto nodes that something else
-  // deletes, and lists the pods that need a place before any other node goes.
+  // Lists the nodes that are being deleted, by an actuator or by something else, so that no pod is
+  // planned onto them.  Lists the pods that need a node before any other node is removed.
   void PrepareSnapshot() {
     if (in_progress_.empty + in_progress_.drain > 0 || leaving_.Count() > 0) {
       beside_deletions_.emplace(snapshot_);
@@ -389,7 +392,7 @@ class RoundRun {
 
   ClusterSnapshot& Planned() { return beside_deletions_ ? *beside_deletions_ : snapshot_; }
 
-  // What is left when all deletions have ended.
+  // The cluster after all deletions have ended.
   [[nodiscard]] ClusterSnapshot Left() {
     ClusterSnapshot left = Planned();
     for (const NodeId node : nodes_in_deletion_) left.RemoveNode(node);
@@ -400,7 +403,7 @@ class RoundRun {
     state_.resume_ = result_.plan.termination == Termination::kDeadline;
     std::vector<ScaleDown::Skipped> skipped;
     skipped.reserve(result_.plan.skipped.size());
-    // Mostly the nodes of the last round, in its order.
+    // Most of the skipped nodes are those of the last round, in the same order.
     auto same = state_.skipped_.begin();
     absl::flat_hash_map<TextId, int64_t> before;
     for (const NodeId node : result_.plan.skipped) {
@@ -427,7 +430,7 @@ class RoundRun {
     state_.skipped_ = std::move(skipped);
   }
 
-  // Timers whose machine is not there any more.
+  // Logs timers whose machine is no longer in the cluster.
   void LogLostMachines() {
     const bool keeps = options_.returned_node == ReturnedNode::kKeepsTimer;
     std::vector<std::string> lines;
@@ -446,7 +449,7 @@ class RoundRun {
     for (std::string& line : lines) Log(std::move(line));
   }
 
-  // Which of the pods that lost their node found room.
+  // Counts the pods that lost their node and those of them that found room.
   void CountDisplaced() {
     absl::flat_hash_set<PodId> left(pending_.begin(),
                                     pending_.begin() + static_cast<std::ptrdiff_t>(displaced_));
@@ -468,7 +471,7 @@ class RoundRun {
       result_.unneeded.push_back(
           {removable.node, *state_.timers_.Since(catalog_.node(removable.node).name)});
     }
-    // Nodes in deletion do not count for the cluster's minimums any more.
+    // Nodes in deletion no longer count for the cluster's minimums.
     const auto choose = [&](const ClusterSnapshot& left) {
       return ChooseNodesToDelete(left, groups_, result_.plan, state_.timers_, in_deletion_count_,
                                  options_.deletion, now_s_);
@@ -513,7 +516,8 @@ class RoundRun {
     }
   }
 
-  // If not, incomplete atomic groups hold them back, not the budgets.
+  // Whether some nodes would start if there were no budgets.  If not, incomplete atomic groups hold
+  // all of them back.
   bool WouldStartWithoutBudgets() const {
     constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
     const CroppedNodes all = CropNodes(
@@ -574,22 +578,22 @@ class RoundRun {
   const ScaleDownOptions& options_;
   ClusterSnapshot& snapshot_;
   const Catalog& catalog_;
-  std::optional<NodeGroups> groups_of_nodes_;  // The input's, and what the round knows of nodes.
+  std::optional<NodeGroups> groups_of_nodes_;  // The input's groups, changed by WithStartingNodes.
   const NodeGroups& groups_;
   const RoundInput& input_;
 
   int64_t now_s_ = 0;
-  bool jumped_ = false;  // now_s_ is not believed.
+  bool jumped_ = false;  // now_s_ is not accepted.
   NodeSet in_deletion_;
-  NodeSet leaving_;                         // Nodes that something else deletes.
+  NodeSet leaving_;                         // Nodes that something other than an actuator deletes.
   std::vector<int64_t> in_deletion_count_;  // By GroupId.
   InProgress in_progress_;
   std::vector<NodeId> candidates_;
   PassInput pass_;
-  std::optional<ClusterSnapshot> beside_deletions_;  // Absent: nothing is being deleted.
+  std::optional<ClusterSnapshot> beside_deletions_;  // Absent: no node is being deleted.
   std::vector<NodeId> nodes_in_deletion_;
   std::vector<PodId> pending_;   // Displaced pods, then the input's.
-  size_t displaced_ = 0;         // Of pending_.
+  size_t displaced_ = 0;         // How many pods of pending_ are displaced.
   std::vector<PodId> evicting_;  // Pods of nodes in deletion.
   RoundResult result_;
 };
@@ -601,7 +605,7 @@ ScaleDown::ScaleDown(ScaleDownOptions options)
              options_.budgets.max_scale_down_parallelism),
       cooldowns_(options_.cooldown) {}
 
-// Those of the planner among them.
+// Checks these options and those of the planner.
 static absl::Status CheckOptions(const ScaleDownOptions& options) {
   absl::Status status = CheckOptions(options.planner);
   const auto duration = [&](std::string_view field, int64_t duration_s) {
@@ -670,7 +674,7 @@ absl::StatusOr<RoundResult> ScaleDown::Round(ClusterSnapshot& snapshot, const No
 }
 
 ScaleDownState ScaleDown::Save() const {
-  // Where there was no round there is nothing to be named.
+  // If no round was made, there are no names to look up.
   const std::shared_ptr<Symbols> held =
       symbols_ != nullptr ? symbols_ : std::make_shared<Symbols>();
   const Symbols& symbols = *held;

@@ -1,41 +1,41 @@
-// ScaleDown: the planner over time.  One Round a loop.
+// ScaleDown: the planner over time.  A loop calls Round repeatedly.
 //
 //   ScaleDown scale_down(options);
 //   absl::StatusOr<RoundResult> result = scale_down.Round(snapshot, groups, input);
 //   // taint and delete result->start, then call again with the status of that
 //
-// A round brings the state to the newest snapshot: which nodes are unneeded and since
-// when, which could not be removed, what is being deleted, which pods were evicted
-// and not replaced yet, when what happened last.  Then it says what may go now, in
-// this order:
-//   unhealthy cluster -> every timer ends, nothing goes;
-//   pods that lost their node already find room first, or nothing else is looked at;
-//   one planner pass; timers; cooldown; what has waited long enough; budgets;
-//   the plan is verified before anything starts.
+// A round first updates the state to the newest snapshot: which nodes are unneeded and since when,
+// which could not be removed, which are being deleted, which pods were evicted and not replaced
+// yet, and when scale-ups, deletions and failures last happened.  Then it decides what may be
+// deleted now, in this order:
+//   1. If the cluster is unhealthy, all timers end and nothing is deleted.
+//   2. Pods that have already lost their node get room; if they find none, no node is tried.
+//   3. One planner pass, then timers, cooldowns, unneeded times and budgets.
+//   4. The plan is verified before any deletion starts.
 //
-// Invariants: no node is both unneeded and being deleted; a timer starts at a time of
-// some round and never moves, unless the clock is set back; nothing starts beyond the
-// budgets but one atomic group.
+// Invariants: no node is both unneeded and in deletion.  A timer starts at the time of some round
+// and does not move unless the clock is set back.  Deletions exceed the budgets by at most one
+// atomic group.
 //
-// No clock is read, and the time that a round is given may be wrong.  One that lies far
-// from the last round's, ahead or back, is believed when a second round is at about the
-// same time; the first one waits and changes no timer.  Times that lie after one that is
-// believed become it (state_clock.h).  A time that lies a little before the last
-// round's becomes the last round's, and is logged.
+// Time: no clock is read, and the time given to a round may be wrong.  A time that is far from that
+// of the last round, in either direction, is accepted only when a second round has about the same
+// time.  The first of these rounds waits and changes no timer.  When such a time is accepted, times
+// of the state that lie after it are set to it (state_clock.h).  A time slightly before that of the
+// last round is replaced by the last round's, and a line is logged.
 //
-// A node that comes back as another machine (UID) starts anew, unless the options say
-// otherwise.
+// A node that returns as another machine (with another UID) starts with a new timer, unless the
+// options say otherwise.
 //
-// Snapshots may be built anew for every round but share one Symbols, by whose ids
-// names are remembered.
+// Each round may have a new snapshot, but all snapshots must share one Symbols, because the state
+// refers to names by its ids.
 //
-// Errors:  InvalidArgument, for input that check_input.h refuses; nothing has changed then.
-//          What is odd about the cluster and not wrong with the call is a line of
-//          RoundResult::log.  ScaleDownStatus::kError is a bug of ebb.
+// Errors:  InvalidArgument for input that fails a check of check_input.h; then nothing has changed.
+//          Oddities of the cluster that are not errors of the call are lines of RoundResult::log.
+//          ScaleDownStatus::kError is a bug of ebb.
 // Units:   seconds since the Unix epoch.
-// Cost:    one planner pass, and O(nodes); verifying, where something starts, costs
-//          about a pass without memory.
-// Threads: none.
+// Cost:    one planner pass, and O(nodes).  If deletions start, the verification costs about as
+//          much as a pass without memory.
+// Threads: not thread-safe.
 // Source:  cluster-autoscaler core/static_autoscaler.go scaleDown and
 //          core/scaledown/planner; the parallel drain proposal where it is stricter.
 
@@ -68,16 +68,16 @@
 
 namespace ebb {
 
-// What happens to a round if pods that lost their node find no room.
+// What a round does if pods that lost their node find no room.
 enum class DisplacedPods : uint8_t {
-  kMustFit,     // No candidate is looked at.
-  kBestEffort,  // As the autoscaler: the round goes on.
+  kMustFit,     // No candidate is tried.
+  kBestEffort,  // The round continues, as in the autoscaler.
 };
 
 // Which plans are verified (verify.h).
 enum class VerifyPlans : uint8_t {
   kAlways,          // For callers that show or store the plan.
-  kBeforeDeletion,  // Those of which something starts; a round that only waits is cheaper.
+  kBeforeDeletion,  // Only plans that start a deletion; a round that only waits is cheaper.
 };
 
 struct ScaleDownOptions {
@@ -86,47 +86,46 @@ struct ScaleDownOptions {
   DeletionBudgets budgets;
   CooldownOptions cooldown;
 
-  // The cluster is unhealthy, and left alone, with more unready nodes than both.
+  // The cluster is unhealthy, and nothing is deleted, if more nodes are not ready than both limits.
   int64_t ok_total_unready_count = 3;
   double max_total_unready_percentage = 45;
-  // A node that is not ready and not older than this is taken to be starting.  It does not
-  // count as unready.
+  // A node that is not ready and younger than this counts as starting, not as unready.
   int64_t max_node_startup_time_s = 900;
 
-  // A round whose time is further from the last round's waits (kClockJumped).  Longer
-  // lets rounds be further apart; a wrong clock may be off by as much unnoticed.
-  // 0: every time is believed, and one that runs backwards is held.
+  // A round whose time is further than this from that of the last round waits (kClockJumped).  A
+  // larger value allows longer pauses between rounds, but a wrong clock can be off by as much
+  // unnoticed. 0: every time is accepted; a time before the last round's is replaced by it.
   int64_t clock_jump_max_s = 3600;
 
-  // Changes of soft taints a round; 0: none ever.
+  // Changes of soft taints per round; 0: soft taints are never changed.
   int64_t max_bulk_soft_taint_count = 10;
-  // A node that carries a soft taint not older than this, in the first round of all,
-  // is unneeded since the taint's time.  0: taints say nothing.
+  // In the very first round, a node with a soft taint at most this old counts as unneeded since the
+  // taint's time.  0: taints are ignored.
   int64_t node_deletion_candidate_ttl_s = 0;
 
-  // An evicted pod that its owner has not replaced is put back for this long.
-  // 0: never, as in the autoscaler.
+  // An evicted pod that its owner has not replaced is put back for this long. 0: never, as in the
+  // autoscaler.
   int64_t recent_eviction_ttl_s = 120;
   DisplacedPods displaced_pods = DisplacedPods::kMustFit;
   SkippedTimer skipped_timer = SkippedTimer::kKept;
   ReturnedNode returned_node = ReturnedNode::kStartsAnew;
   VerifyPlans verify = VerifyPlans::kBeforeDeletion;
-  // Whether removable nodes bound a pass (limits.h).
+  // Whether the number of removable nodes limits a pass (limits.h).
   bool unneeded_limit = true;
 
   bool operator==(const ScaleDownOptions&) const = default;
 };
 
 enum class ScaleDownStatus : uint8_t {
-  kNoCandidates,  // Nothing is unneeded.
+  kNoCandidates,  // No node is unneeded.
   kInCooldown,
-  kNoNodeDeleted,      // Some are unneeded, none may go yet.
-  kThrottled,          // Some may go, and the budgets (budgets.h) admit none of them.
+  kNoNodeDeleted,  // Some nodes are unneeded, but none may be deleted yet.
+  kThrottled,      // Some nodes may be deleted, but the budgets (budgets.h) allow none of them now.
   kNodeDeleteStarted,  // result.start is not empty.
   kClusterUnhealthy,
-  kNoRoomForPods,  // Of nodes in deletion, or recently evicted.
-  kClockJumped,    // Nothing was looked at; the next round at about this time goes on.
-  // The plan did not pass its verification, or the pass refused what the round gave it.
+  kNoRoomForPods,  // For pods of nodes in deletion or recently evicted pods.
+  kClockJumped,    // Nothing was decided; the next round at about this time continues.
+  // The plan failed its verification, or the pass rejected the input that the round gave it.
   kError,
 };
 // "ScaleDownInCooldown".
@@ -134,13 +133,13 @@ std::string_view ToString(ScaleDownStatus status);
 
 struct RoundInput {
   int64_t now_s = 0;
-  // Null: as the last round was told.
+  // Null: unchanged since the last round.
   const ActuationStatus* actuation = nullptr;
   std::span<const ScaleEvent> events = {};    // Since the last round.
-  std::span<const EndedDeletion> ended = {};  // The same.
-  // Null: every node whose group may shrink, in `order`.  Else these, as given.
+  std::span<const EndedDeletion> ended = {};  // Deletions that ended since the last round.
+  // Null: every node whose group may shrink, sorted by `order`.  Else these nodes, in this order.
   const std::vector<NodeId>* candidates = nullptr;
-  // As PlanRequest::suggestions: where to look first for some pods.
+  // As PlanRequest::suggestions: the nodes to try first for some pods.
   std::span<const Move> suggestions = {};
   CandidateOrder order = CandidateOrder::kAutoscaler;
   std::span<const PodId> pending = {};
@@ -155,38 +154,40 @@ struct UnneededNode {
 struct GroupCounts {
   int64_t nodes = 0;
   int64_t unneeded = 0;
-  int64_t needed = 0;       // Every other node that is not being deleted.
-  int64_t unremovable = 0;  // Judged, and kept for a reason.
+  int64_t needed = 0;       // Neither unneeded nor in deletion.
+  int64_t unremovable = 0;  // Judged and kept for a reason.
   int64_t in_deletion = 0;
 };
 
 struct RoundResult {
   ScaleDownStatus status = ScaleDownStatus::kNoCandidates;
-  std::string message;                      // What the status is about, for people; may be empty.
-  std::optional<Cooldowns::Hold> cooldown;  // With kInCooldown: what holds deletions back.
-  int64_t now_s = 0;                        // The time that counted.
+  std::string message;  // A detail of the status, for users; may be empty.
+  // With kInCooldown: the event that holds deletions back.
+  std::optional<Cooldowns::Hold> cooldown;
+  int64_t now_s = 0;  // The time that the round used.
 
   Plan plan;
   std::vector<UnneededNode> unneeded;  // In the order of plan.remove.
+  // Nodes that may be deleted, whatever the budgets.
   NodesToDelete may_go;
-  CroppedNodes start;  // To be deleted now.
-  // Those of `start` that are no repetition (started_deletions.h), in its order.
+  CroppedNodes start;  // Deletions to start now.
+  // The nodes of `start` that no earlier round has started (started_deletions.h), in its order.
   std::vector<NodeId> newly_started;
   SoftTaints soft_taints;
   std::vector<GroupCounts> groups;  // By GroupId.
-  std::vector<NodeId> needed;       // Nodes of groups, neither unneeded nor being deleted.
-  // Pods of nodes in deletion and pods put back after an eviction, and how many of them
-  // found room.
+  std::vector<NodeId> needed;       // Nodes of groups that are neither unneeded nor in deletion.
+  // The number of pods of nodes in deletion and of pods put back after an eviction, and how many of
+  // them found room.
   size_t displaced = 0;
   size_t displaced_placed = 0;
 
-  // Of the candidates that passes did not come to (plan.skipped), by a deadline or the
-  // unneeded limit: the one that has waited longest, and since its first skip how long.
+  // Of the candidates that the pass did not reach (plan.skipped), because of a deadline or the
+  // unneeded limit: the one that has waited longest, and the time since it was first skipped.
   NodeId longest_skipped = kNoNode;
   int64_t longest_skipped_s = 0;
-  // Of plan.keep.
+  // A summary of plan.keep.
   UnremovableNodes unremovable;
-  // Input that was odd, a line each.
+  // Oddities of the input, one line each.
   std::vector<std::string> log;
 };
 
@@ -194,12 +195,12 @@ class ScaleDown {
  public:
   explicit ScaleDown(ScaleDownOptions options);
 
-  // The snapshot is afterwards as it was.  No fork of it may be open.  All snapshots share
-  // one Symbols, that of the state that was restored, if any.
+  // The snapshot is unchanged when this returns; it must have no open fork.  All snapshots share
+  // one Symbols; after Restore it is the one given there.
   absl::StatusOr<RoundResult> Round(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                     const RoundInput& input);
 
-  // The state between two rounds.  `symbols`: of the snapshots to come.
+  // The state between two rounds.  `symbols`: shared by all later snapshots.
   [[nodiscard]] ScaleDownState Save() const;
   void Restore(const ScaleDownState& state, const std::shared_ptr<Symbols>& symbols);
 
@@ -217,7 +218,7 @@ class ScaleDown {
                                    const RoundInput& input) const;
 
   ScaleDownOptions options_;
-  // Of all rounds so far, and of the state that was restored; null: there are none.
+  // Shared by all rounds so far and by the restored state; null: no round and no Restore yet.
   std::shared_ptr<Symbols> symbols_;
   Planner planner_;
   UnneededLimit limit_;

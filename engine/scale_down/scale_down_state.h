@@ -1,5 +1,5 @@
-// ScaleDownState: all that must survive a restart of the planner over time (round.h), as
-// text and times.  Lists are sorted: equal states are equal bytes.
+// ScaleDownState: the state of ScaleDown (round.h) that must survive a restart, as text and times.
+// Lists are sorted, so that equal states have equal bytes.
 
 #ifndef EBB_ENGINE_SCALE_DOWN_SCALE_DOWN_STATE_H_
 #define EBB_ENGINE_SCALE_DOWN_SCALE_DOWN_STATE_H_
@@ -25,14 +25,14 @@ struct ScaleDownState {
     friend bool operator==(const SkippedNode&, const SkippedNode&) = default;
   };
   int64_t rounds = 0;
-  int64_t latest_s = 0;  // Of the last round whose time was believed.
-  // The time of the last round, if it jumped and was not believed.
+  int64_t latest_s = 0;  // The time of the last round whose time was accepted.
+  // The time of the last round, if it jumped and was not accepted.
   std::optional<int64_t> jump_s;
   UnneededLimit::State limit;
   std::vector<UnneededTimers::Timer> timers;
-  std::vector<SkippedNode> skipped;  // In the order in which they come next.
-  bool resume = false;               // They come first: a deadline cut the pass.
-  ActuationStatus actuation;         // With the evictions that still count.
+  std::vector<SkippedNode> skipped;  // In the order in which they are tried next.
+  bool resume = false;        // Whether they are tried first, because a deadline cut the pass.
+  ActuationStatus actuation;  // Including the evictions that still count.
   std::vector<StartedDeletions::Deletion> started;
   std::vector<Cooldowns::Last> cooldowns;
   PlannerMemory planner;

@@ -1,7 +1,7 @@
-// SizingState: what sizing policies remember of their pools, and the nodes that are on their way
-// out, as data by name.  A StateStore keeps it beside the state of rounds.
+// SizingState: what sizing policies remember about their pools, and the nodes that are queued for
+// removal.  Plain data, by name.  A StateStore keeps it next to the state of rounds.
 //
-// Lists are sorted by pool, and those of queues by the order in which their nodes came.
+// Pools are sorted by name; a queue keeps the order in which its nodes were added.
 
 #ifndef EBB_ENGINE_SCALE_DOWN_SIZING_STATE_H_
 #define EBB_ENGINE_SCALE_DOWN_SIZING_STATE_H_
@@ -14,33 +14,33 @@ namespace ebb {
 
 struct PoolState {
   std::string pool;
-  std::string policy;      // Its name; a state is of one policy.
-  std::string state = {};  // The policy's own text (policy.h); empty: that of a new pool.
-  int64_t at_s = 0;        // Of the last round.
-  // Steps in a row that failed, whatever the policy; a success ends the row.
+  std::string policy;      // Its name; a state belongs to one policy.
+  std::string state = {};  // Text of the policy (policy.h); empty: the state of a new pool.
+  int64_t at_s = 0;        // The time of the last round.
+  // Consecutive failed steps, of any policy; a success resets it.
   int64_t failures = 0;
-  // No action until an operator ends it.
+  // True: no action is taken until an operator ends the failsafe.
   bool failsafe = false;
-  // The machines that the group was asked for and that have not all come: it is to have `grow_to`,
-  // of which `grow_by` are made after `grow_since_s`.  0: there are none.
+  // A request for machines that have not all arrived: the group is to have `grow_to` nodes,
+  // `grow_by` of which are created after `grow_since_s`. 0: no such request.
   int64_t grow_to = 0;
   int64_t grow_by = 0;
   int64_t grow_since_s = 0;
   friend bool operator==(const PoolState&, const PoolState&) = default;
 };
 
-// In which queue a node waits.
+// The queue in which a node waits.
 enum class NodeQueue : uint8_t { kDrain, kTerminate };
 
-// A node is in one queue, once.
+// A node is in one queue only, and once.
 struct QueuedNode {
   std::string node;
-  std::string uid = {};  // Empty: not known.
+  std::string uid = {};  // Empty: unknown.
   std::string pool = {};
   NodeQueue queue = NodeQueue::kDrain;
-  int64_t since_s = 0;   // When it came into this queue.
-  int64_t attempts = 0;  // That failed, in this queue.
-  int64_t retry_s = 0;   // Not worked on before.
+  int64_t since_s = 0;   // When it was added to this queue.
+  int64_t attempts = 0;  // Failed attempts in this queue.
+  int64_t retry_s = 0;   // No attempt is made before this time.
   friend bool operator==(const QueuedNode&, const QueuedNode&) = default;
 };
 

@@ -7,7 +7,7 @@
 namespace ebb {
 namespace {
 
-// `key`: absent if no node has such a taint.
+// `key`: nullopt if no node has such a taint.
 bool HasTaint(const NodeInfo& node, std::optional<TextId> key) {
   if (!key) return false;
   for (const Taint& taint : node.taints) {

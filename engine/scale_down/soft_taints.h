@@ -1,12 +1,11 @@
-// ChooseSoftTaints: which nodes to mark, and which to unmark, as candidates for
+// ChooseSoftTaints: which nodes get and which lose the soft taint that marks candidates for
 // deletion (DeletionCandidateOfClusterAutoscaler:PreferNoSchedule).
 //
-// First the mark goes from nodes that are needed again, then unneeded ones get it,
-// within one budget; the rest waits for the next round.  Nodes that are being
-// deleted are left alone.
+// Nodes that are needed again lose the taint first; then unneeded nodes get it.  One budget limits
+// both; the remaining changes wait for the next round.  Nodes in deletion are left alone.
 //
 // Cost:    O(nodes).
-// Threads: pure.
+// Threads: pure functions.
 // Source:  cluster-autoscaler core/scaledown/actuation/softtaint.go.
 
 #ifndef EBB_ENGINE_SCALE_DOWN_SOFT_TAINTS_H_
@@ -23,10 +22,10 @@ namespace ebb {
 struct SoftTaints {
   std::vector<NodeId> taint;
   std::vector<NodeId> untaint;
-  size_t waiting = 0;  // Changes that the budget left for later.
+  size_t waiting = 0;  // Changes left for later rounds.
 };
 
-// `max_changes`: 0 leaves every taint as it is.
+// `max_changes`: 0 changes no taint.
 SoftTaints ChooseSoftTaints(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                             const NodeSet& unneeded, int64_t max_changes);
 

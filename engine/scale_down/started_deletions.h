@@ -1,19 +1,20 @@
-// StartedDeletions: which deletions rounds asked for, each once, until it ended.
+// StartedDeletions: the deletions that rounds have asked for and that have not ended.  Each is
+// counted once.
 //
-// A round names a node again for as long as nobody is seen to delete it: its caller may
-// have been killed before it acted.  That is the same deletion, so that whoever counts
-// deletions takes only nodes that AskFor returns.
+// A round names a node again until its deletion is seen to run, because the caller may have been
+// killed before it acted.  That is still the same deletion.  So to count deletions, count the nodes
+// for which AskFor returns true.
 //
 // A deletion ends when
 //   - its node is gone, or another machine (UID) has its name;
-//   - its failure is told;
-//   - it was seen running (the node's taint, or told) and is so no more;
-//   - its success is told, and the node is there after the timeout all the same;
-//   - nobody was seen to take it up, and no round has named the node for the timeout.
+//   - its failure is reported;
+//   - it was running (the node is tainted, or the deletion was reported) and is no longer;
+//   - its success is reported, and the node is still there after the timeout;
+//   - it was never seen to run, and no round has named the node for the timeout.
 //
-// Units:   seconds since the Unix epoch.
+// Units:   seconds since the Unix epoch.  The timeout is kDeletionTimeoutS (eligibility.h).
 // Cost:    O(deletions that have not ended) a round.
-// Threads: none.
+// Threads: not thread-safe.
 
 #ifndef EBB_ENGINE_SCALE_DOWN_STARTED_DELETIONS_H_
 #define EBB_ENGINE_SCALE_DOWN_STARTED_DELETIONS_H_
@@ -31,7 +32,7 @@
 
 namespace ebb {
 
-// A deletion that is said to have ended.
+// A deletion that is reported as ended.
 struct EndedDeletion {
   std::string node;
   bool ok = true;
@@ -42,25 +43,28 @@ class StartedDeletions {
   enum class Phase : uint8_t {
     kAskedFor,
     kRunning,
-    kSucceeded,  // It is said so; the node may be in dumps for a while.
+    kSucceeded,  // Success was reported; the node may still be in snapshots for a while.
   };
   struct Deletion {
     std::string node;
     std::string uid;
     Phase phase = Phase::kAskedFor;
-    int64_t at_s = 0;  // When a round last saw it in this phase; kSucceeded: when that was said.
+    // When a round last saw it in this phase; kSucceeded: when success was reported.
+    int64_t at_s = 0;
     friend bool operator==(const Deletion&, const Deletion&) = default;
   };
 
-  // As a round begins.  `now_s` absent: the time is in doubt.  Then no deletion ends because it
-  // took too long, nor because its node is not in `running`, which may depend on the time itself.
+  // To be called at the start of a round.  `running`: the nodes that are being deleted.  `now_s`
+  // absent: the time is in doubt.  Then no deletion ends because of a timeout or because its node
+  // is not in `running`, which may itself depend on the time.
   void Update(const ClusterSnapshot& snapshot, const NodeSet& running,
               std::span<const EndedDeletion> ended, std::optional<int64_t> now_s);
 
-  // The round asks for the node's deletion.  Returns whether that is a new one.
+  // Notes that a round asks for the node's deletion.  Returns whether that is a new deletion.
   bool AskFor(const NodeInfo& node, int64_t now_s);
 
-  // As a round ends: nobody took up what was asked for last before the timeout.
+  // To be called at the end of a round: drops deletions that were not seen to run before the
+  // timeout.
   void DropOld(int64_t now_s);
 
   // Sorted by node.

@@ -7,7 +7,7 @@
 namespace ebb {
 namespace {
 
-// Moves times back and lists them.
+// Sets times that are too late back, and lists the changes.
 class Clamp {
  public:
   explicit Clamp(int64_t now_s) : now_s_(now_s) {}

@@ -1,8 +1,8 @@
-// Setting the clock of a state back.
+// SetClock: corrects a state after its clock was set back.
 //
-// A clock that was wrong leaves times in a state that lie in the future once it is
-// right again: timers that would start only then, cooldowns that would hold until then.
-// Each is set to the right time, so that it counts in full from here on: a node may wait
+// A clock that was ahead leaves times in a state that lie in the future once the clock is right
+// again: timers would start only then, and cooldowns would last until then.  SetClock sets each
+// such time to the current time, so that its full duration counts from now.  A node may then wait
 // longer than necessary, never shorter.
 
 #ifndef EBB_ENGINE_SCALE_DOWN_STATE_CLOCK_H_
@@ -16,15 +16,16 @@
 
 namespace ebb {
 
-// A time that was moved.
+// A time that was changed.
 struct ClockChange {
   std::string what;  // "timer of node a"
   int64_t from_s = 0;
   int64_t to_s = 0;
 };
 
-// Moves every time of the state that lies after `now_s` to it and forgets jumps that
-// were seen.  Nodes that were found unremovable until after `now_s` are looked at again.
+// Sets every time of the state that lies after `now_s` to `now_s`, and forgets a jump of the clock.
+// Drops nodes from the unremovable cache whose entries expire after `now_s`, so that they are tried
+// again.  Returns the changed times.
 std::vector<ClockChange> SetClock(ScaleDownState& state, int64_t now_s);
 
 }  // namespace ebb

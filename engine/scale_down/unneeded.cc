@@ -29,7 +29,7 @@ void UnneededTimers::Update(const Catalog& catalog, const Plan& plan, int64_t no
   judged_ = plan.remove.size();
 }
 
-// Timers are few where a pass skips many.
+// Walks over the timers, because they are few where a pass skips many nodes.
 void UnneededTimers::KeepSkipped(const Catalog& catalog, const Plan& plan, ReturnedNode returned) {
   if (before_.empty() || plan.skipped.empty()) return;
   NodeSet skipped(catalog.nodes());

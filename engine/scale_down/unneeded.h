@@ -1,15 +1,14 @@
-// UnneededTimers: since when each node has been found removable without a break.
+// UnneededTimers: since when each node has been found removable in every pass.
 //
-// A node's timer starts when a pass first finds it removable and ends when a pass
-// does not.  Nodes are known by name and UID: what becomes of the timer of one that
-// comes back under its old name as another machine, ReturnedNode says.
+// A node's timer starts when a pass first finds the node removable and ends when a pass does not.
+// A node is identified by name and UID.  ReturnedNode says what happens to the timer if another
+// machine takes the node's name.
 //
-// Names are ids of the Symbols that all snapshots of a planner share; saved timers
-// carry text.
+// Names are ids of the Symbols that all snapshots of a planner share; saved timers contain text.
 //
 // Units:   seconds since the Unix epoch.
 // Cost:    O(timers + nodes removable or skipped) a pass.
-// Threads: none.
+// Threads: not thread-safe.
 // Source:  cluster-autoscaler core/scaledown/unneeded/nodes.go.
 
 #ifndef EBB_ENGINE_SCALE_DOWN_UNNEEDED_H_
@@ -27,16 +26,16 @@
 
 namespace ebb {
 
-// Whether a node that the pass did not come to (deadline, limit) keeps its timer.
+// Whether a node that the pass did not reach (deadline, limit) keeps its timer.
 enum class SkippedTimer : uint8_t {
-  kLost,  // As the autoscaler does.
-  kKept,  // It goes on if the next judgement says removable again.
+  kLost,  // As in the autoscaler.
+  kKept,  // The timer continues if the next verdict on the node is removable.
 };
 
-// A node that comes back under its name with another UID is another machine.
+// A node that returns with its name but another UID is another machine.
 enum class ReturnedNode : uint8_t {
-  kStartsAnew,  // It waits its full time.
-  kKeepsTimer,  // As the autoscaler does, which knows nodes by name.
+  kStartsAnew,  // It waits for the full unneeded time.
+  kKeepsTimer,  // As in the autoscaler, which identifies nodes by name.
 };
 
 class UnneededTimers {
@@ -45,29 +44,29 @@ class UnneededTimers {
     std::string node;
     std::string uid;
     int64_t since_s = 0;
-    bool judged = true;  // False: kept from an earlier pass, skipped by the last one.
+    bool judged = true;  // False: the last pass skipped the node, and its timer was kept.
     friend bool operator==(const Timer&, const Timer&) = default;
   };
 
-  // Replaces the tracked set by `plan.remove`; a node tracked before keeps its time.
-  // Skipped nodes that are still in the cluster are treated as `skipped` says.
+  // Replaces the set of nodes with a timer by `plan.remove`; a node that had a timer keeps it.
+  // `skipped` says what happens to skipped nodes that are still in the cluster.
   void Update(const Catalog& catalog, const Plan& plan, int64_t now_s, SkippedTimer skipped,
               ReturnedNode returned = ReturnedNode::kStartsAnew);
 
-  // When the node of that name became unneeded; nullopt if the last pass did not find so.
+  // When the node of that name became unneeded; nullopt: the last pass did not find it removable.
   [[nodiscard]] std::optional<int64_t> Since(TextId node) const {
     const auto it = timers_.find(node);
     if (it == timers_.end() || !it->second.judged) return std::nullopt;
     return it->second.since_s;
   }
 
-  // Visits (name, UID) of every node with a timer, judged or not, in unspecified order.
+  // Visits (name, UID) of every node with a timer, judged or skipped, in unspecified order.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
     for (const auto& [node, entry] : timers_) visit(node, entry.uid);
   }
 
-  // Nodes that the last pass found removable.
+  // The number of nodes that the last pass found removable.
   [[nodiscard]] size_t size() const { return judged_; }
 
   void Clear();
@@ -84,12 +83,12 @@ class UnneededTimers {
   };
   using Timers = absl::flat_hash_map<TextId, Entry>;  // By the node's name.
 
-  // The timer that goes on for the node, or nullptr.
+  // The timer that continues for the node, or nullptr.
   const Entry* Find(const NodeInfo& node, ReturnedNode returned) const;
   void KeepSkipped(const Catalog& catalog, const Plan& plan, ReturnedNode returned);
 
   Timers timers_;
-  Timers before_;  // While Update runs: those of the pass before.
+  Timers before_;  // While Update runs: the timers of the pass before.
   size_t judged_ = 0;
 };
 

@@ -12,7 +12,7 @@ std::string_view ReasonText(UnremovableReason reason, BlockingPodReason blocking
   return blocking != BlockingPodReason::kNoReason ? ToString(blocking) : ToString(reason);
 }
 
-// What was found when the node was tried.
+// The reason that was found when the node was tried.
 std::string_view CauseOf(const UnremovableNode& node) {
   if (node.before && node.before->reason != UnremovableReason::kNoReason) {
     return ReasonText(node.before->reason, node.before->blocking_reason);

@@ -1,9 +1,10 @@
-// UnremovableNodes: how many nodes a round judged and kept, why, and when those are tried again
-// that it remembers.
+// UnremovableNodes: how many nodes a round has judged and kept, for which reasons, and when the
+// remembered ones are tried again.
 //
 // A node that could not be removed is not tried again for a while, whatever changes
-// (PlannerOptions::unremovable_node_recheck_timeout_s).  Its reason is the one that was found when
-// it was tried: a later pass says RecentlyUnremovable of it, which names no cause.
+// (PlannerOptions::unremovable_node_recheck_timeout_s).  It is counted under the reason that was
+// found when it was tried, because later passes report only RecentlyUnremovable, which names no
+// cause.
 //
 // Source: cluster-autoscaler core/scaledown/unremovable/nodes.go.
 
@@ -23,25 +24,25 @@ namespace ebb {
 
 struct UnremovableNodes {
   struct OfReason {
-    // Of a node that is BlockedByPod why the pod may not be moved ("NotEnoughPdb"), else why the
-    // node stays ("NoPlaceToMovePods").
+    // For a node that is BlockedByPod, why the pod may not be moved ("NotEnoughPdb"); else why the
+    // node is kept ("NoPlaceToMovePods").
     std::string reason;
     size_t nodes = 0;
     friend bool operator==(const OfReason&, const OfReason&) = default;
   };
 
   size_t nodes = 0;
-  std::vector<OfReason> reasons = {};  // Most nodes first, equal numbers by reason.
-  // Nodes of them that are not tried again before a time, and the first and the last of these
-  // times, Unix seconds; 0: none is remembered.
+  std::vector<OfReason> reasons = {};  // By number of nodes, largest first; ties by reason.
+  // The number of these nodes that are not tried again before some time, and the earliest and
+  // latest of these times, Unix seconds. 0: no such node.
   size_t remembered = 0;
   int64_t first_recheck_s = 0;
   int64_t last_recheck_s = 0;
   friend bool operator==(const UnremovableNodes&, const UnremovableNodes&) = default;
 };
 
-// Of the nodes that the plan keeps.  `recheck_s`: when a node is tried again at the earliest;
-// nullopt: in the next pass.
+// Counts the nodes that the plan keeps.  `recheck_s`: the earliest time at which a node is tried
+// again; nullopt: in the next pass.
 UnremovableNodes CountUnremovable(const Plan& plan,
                                   const std::function<std::optional<int64_t>(NodeId)>& recheck_s);
 

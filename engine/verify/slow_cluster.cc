@@ -145,7 +145,8 @@ std::string SlowCluster::WhyNot(PodId pod, NodeId node) {
 bool SlowCluster::MayRunAsFarAsUnderstood(PodId pod, NodeId node) {
   const PodShapeId id = catalog_.shape_id(pod);
   const PodShape& shape = catalog_.shape(id);
-  // "spec.affinity.podAffinity: ...": a selector that the scheduler cannot parse either.
+  // A field with a selector that the scheduler cannot parse either, such as
+  // "spec.affinity.podAffinity: ...".
   for (const char* field : {"spec.affinity.podAffinity: ", "spec.affinity.podAntiAffinity: ",
                             "spec.topologySpreadConstraints: "}) {
     if (shape.not_understood.find(field) == 0) return false;
@@ -154,7 +155,7 @@ bool SlowCluster::MayRunAsFarAsUnderstood(PodId pod, NodeId node) {
          WhyNotStatically(shape, node).empty() && WhyNotForLoad(shape, id, node).empty();
 }
 
-// --- What depends on pod and node alone ----------------------------------------
+// --- Checks that depend only on pod and node -------------------------------------
 
 bool SlowCluster::Tolerates(const Constraints& constraints, std::string_view key,
                             std::string_view value, std::string_view effect) const {
@@ -166,7 +167,7 @@ bool SlowCluster::Tolerates(const Constraints& constraints, std::string_view key
   return false;
 }
 
-// PreferNoSchedule does not.
+// The effect PreferNoSchedule does not keep pods away.
 bool SlowCluster::KeepsPodsAway(const Taint& taint) const {
   const std::string_view effect = Text(taint.effect_text);
   return effect == "NoSchedule" || effect == "NoExecute";
@@ -188,7 +189,7 @@ bool SlowCluster::IsOpen(const NodeInfo& info) const {
   });
 }
 
-// nodeSelector and required node affinity.
+// Evaluates nodeSelector and required node affinity.
 bool SlowCluster::IsAffine(const Constraints& constraints, const NodeInfo& info) const {
   for (const Label& wanted : constraints.node_selector) {
     if (SlowMatches::ValueOf(info.labels, wanted.key) != wanted.value) return false;
@@ -239,7 +240,7 @@ std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId nod
   return "";
 }
 
-// --- What depends on the pods of the node --------------------------------------
+// --- Checks that depend on the pods of the node ----------------------------------
 
 void SlowCluster::Charge(PodId pod, Load& load) const {
   const PodShapeId id = catalog_.shape_id(pod);
@@ -314,7 +315,7 @@ std::string SlowCluster::WhyNotForStorage(const PodShape& shape, NodeId node) co
                       verdict.reasons.empty() ? "" : verdict.reasons.front());
 }
 
-// --- What depends on the pods of all nodes -------------------------------------
+// --- Checks that depend on the pods of all nodes ---------------------------------
 
 const SlowCluster::Domains& SlowCluster::DomainsOf(TopologyKeyId key) {
   std::optional<Domains>& domains = domains_[Index(key)];
@@ -356,7 +357,7 @@ SlowCluster::Eligible& SlowCluster::EligibleFor(RegistryId id) {
   return *eligible;
 }
 
-// Whether the registry does not look at a node that is being deleted.
+// Whether the registry ignores a node that is tainted as in deletion.
 bool SlowCluster::SkipsTainted(RegistryId id) const {
   const DomainRegistry& registry = catalog_.registries()[Index(id)];
   return registry.honor_taints &&
@@ -364,14 +365,14 @@ bool SlowCluster::SkipsTainted(RegistryId id) const {
                     absl::StrCat(now_s_), "NoSchedule");
 }
 
-// Which shapes have the terms of kExistingAnti, and whom they repel.
+// Finds the shapes that have the terms of kExistingAnti, and the shapes that these terms repel.
 void SlowCluster::FindRepelling() {
   having_.resize(catalog_.tables().size());
   repelled_by_.resize(catalog_.pod_shapes());
   for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) {
     for (const AntiAffinityTerm& term : catalog_.shape(PodShapeId{s}).anti_affinity) {
       std::vector<PodShapeId>& having = having_[Index(term.repelling)];
-      // Two equal terms of one shape are one.
+      // Equal terms of one shape count as one.
       if (having.empty() || having.back() != PodShapeId{s}) having.push_back(PodShapeId{s});
     }
   }
@@ -399,7 +400,7 @@ const std::vector<PodId>& SlowCluster::PodsOf(PodShapeId shape) {
   return of_shape_[Index(shape)];
 }
 
-// Pods that the table counts: those that match, or, of kExistingAnti, have the term.
+// The shapes that the table counts: matching ones; for kExistingAnti, shapes with the term.
 std::vector<PodShapeId> SlowCluster::ShapesOf(TableId id) {
   const CounterTable& table = catalog_.tables()[Index(id)];
   if (table.kind == TableKind::kExistingAnti) return having_[Index(id)];
@@ -461,8 +462,8 @@ std::string_view SlowCluster::WhyNotForSpread(const PodShape& shape, NodeId node
     const Tally& tally = TallyOf(constraint.table);
     size_t registered = eligible.domains;
     auto least = tally.domains_with.begin();
-    // The node that goes, which has no pods any more, may be the only one of its domain
-    // and count no longer.
+    // The node that is being removed has no pods any more.  If it is the only node of its domain,
+    // the domain may no longer count.
     if (removing_ != kNoNode && eligible.nodes[Index(removing_)] && SkipsTainted(registry)) {
       const uint32_t its = domains.of[Index(removing_)];
       if (eligible.present[its] == 1) {

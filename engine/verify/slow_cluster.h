@@ -1,22 +1,22 @@
-// SlowCluster: where every pod is, as plain lists, and the scheduler's filters
-// evaluated by walking them.
+// SlowCluster: the nodes and where every pod is, as plain lists, and the scheduler's filters
+// evaluated over these lists.
 //
-// What the verifier sees.  It reads definitions (names, labels, requests, selectors)
-// from the Catalog and where pods are from the snapshot that it is made from, and
-// nothing else: no column, no counter, no bit set, no filter of predicates/, so that
-// a mistake in those cannot hide here.  Storage is the exception: a pod with claims is also
-// judged by Explain (filters.h), which runs all filters on a ClusterSnapshot of its own.
+// The verifier uses it.  It reads definitions (names, labels, requests, selectors) from the Catalog
+// and the places of pods from the snapshot it is made from, and nothing else: no column, counter,
+// bit set or filter of predicates/. So a mistake in those cannot hide here.  Storage is the
+// exception: a pod with claims is also judged by Explain (filters.h), which evaluates all filters
+// on a separate ClusterSnapshot.
 //
-// WhyNot tallies what it needs once by walking the pods, and keeps the tallies up to date as
-// pods come and go: what a node's pods take, and how many pods of a topology term are
-// in each domain.  The tallies are plain counts of this class alone.
+// WhyNot tallies what it needs on first use by walking the pods, and updates the tallies as pods
+// are added and removed: what the pods of a node take, and how many pods of a topology term are in
+// each domain.  The tallies are simple counts of this class.
 //
-// Cost:      WhyNot is O(requests + ports + topology terms) once a node and a term were
-//            asked about, and the nodes for each set of inclusion policies; the first
-//            time, O(pods of the node) and O(shapes that may match + their pods).
-//            Add and Remove are O(requests + terms asked about that count the pod).
+// Cost:      WhyNot is O(requests + ports + topology terms) if the node and the terms were asked
+//            about before, as were the nodes of each set of inclusion policies.  The first time it
+//            is also O(pods of the node) and O(shapes that may match + their pods).
+//            Add and Remove are O(requests + tallied terms that count the pod).
 //            Memory O(nodes + pods + matches).
-// Threads:   one at a time: WhyNot keeps its tallies.
+// Threads:   one at a time: WhyNot updates its tallies.
 // Ownership: borrows the catalog, which must outlive it.
 // Source:    kubernetes 1.36 and 1.37 pkg/scheduler/framework/plugins.
 
@@ -55,43 +55,43 @@ class SlowCluster {
 
   // REQUIRES: the pod is not placed.
   void Add(PodId pod, NodeId node);
-  // Takes all pods off `node` and taints it as being deleted.
+  // Takes all pods off `node` and taints it as in deletion.
   void BeginRemoval(NodeId node);
-  // Takes the node of BeginRemoval out.
+  // Removes the node of BeginRemoval.
   void EndRemoval();
 
-  // Which pods selectors match, for budgets too.
+  // Which pods a selector matches; also used for PodDisruptionBudgets.
   [[nodiscard]] SlowMatches& matches() { return matches_; }
 
-  // Why `pod`, which is not placed, may not run on `node`: "NodeResourcesFit:
-  // Insufficient cpu".  Empty: it may.
+  // Why `pod`, which is not placed, may not run on `node`: "NodeResourcesFit: Insufficient cpu".
+  // Empty: it may run there.
   [[nodiscard]] std::string WhyNot(PodId pod, NodeId node);
-  // Whether the pod, of which something is not understood, might run there: by what it asks of
-  // the node's registration and by its requests.  A pod with storage of its own might not: whether
-  // its claims allow a node is not known here.
+  // Whether the pod, which has a constraint that is not understood, might run on the node, judging
+  // by its static constraints and its requests.  False for a pod with storage, because whether its
+  // claims allow the node is not known here.
   [[nodiscard]] bool MayRunAsFarAsUnderstood(PodId pod, NodeId node);
 
  private:
-  // Nodes by the value that they have for one topology key.
+  // The nodes by the value of one topology key: each value is a domain.
   struct Domains {
-    std::vector<uint32_t> of;  // By NodeId; kNone: the node lacks the key.
+    std::vector<uint32_t> of;  // By NodeId: the domain; kNone: the node lacks the key.
     size_t count = 0;
   };
   static constexpr uint32_t kNone = 0xffffffff;
 
   // The nodes that a registry takes into account.
   struct Eligible {
-    std::vector<bool> nodes;        // By NodeId, gone or not.
-    std::vector<uint32_t> present;  // By domain: how many of them are there.
-    size_t domains = 0;             // That have one.
+    std::vector<bool> nodes;        // By NodeId, whether or not the node is still in the cluster.
+    std::vector<uint32_t> present;  // By domain: how many of its nodes are in the cluster.
+    size_t domains = 0;             // Domains with at least one such node.
     std::vector<TableId> tallied;   // Tables of this registry that have a tally.
   };
 
-  // How many pods of a table's shapes are where.
+  // How many pods of a table's shapes are in each domain.
   struct Tally {
-    absl::flat_hash_map<uint32_t, int64_t> by_domain;  // Others have none.
+    absl::flat_hash_map<uint32_t, int64_t> by_domain;  // Other domains have none.
     int64_t anywhere = 0;
-    // kSpread: how many of the domains that are present have so many pods.
+    // kSpread: by number of pods, how many of the present domains have that many.
     std::map<int64_t, int64_t> domains_with;
 
     [[nodiscard]] int64_t In(uint32_t domain) const {
@@ -105,29 +105,29 @@ class SlowCluster {
     }
   };
 
-  // What pods of a shape ask for and take of the resources that all nodes have, and which
-  // questions need not be asked about them.
+  // What pods of a shape request and are charged of the fixed resources, and which checks they
+  // need.
   struct Needs {
     std::array<int64_t, kFixedResources> fit{};
     std::array<int64_t, kFixedResources> charge{};
-    bool rare = false;  // Other resources too, or host ports.
-    // A node selector, node affinity or features: not every open node will do.
+    bool rare = false;  // Requests other resources or host ports.
+    // Has a node selector, node affinity or required features, so that not every open node will do.
     bool selective = false;
     bool storage = false;
     bool spread = false;
-    bool terms = false;  // Affinity or anti-affinity to pods, of its own.
+    bool terms = false;  // Has affinity or anti-affinity terms.
   };
 
-  // What the pods of one node take.
+  // What the pods of one node leave of it.
   struct Load {
-    std::array<__int128, kFixedResources> left{};  // Of the resources that all nodes have.
-    int64_t slots = 0;                             // How many pods the node takes.
+    std::array<__int128, kFixedResources> left{};  // Of the fixed resources.
+    int64_t slots = 0;                             // How many pods the node may run.
     struct Rare {
       absl::flat_hash_map<ResourceId, __int128> taken;  // Of other resources.
       // IPs by port and protocol.
       absl::flat_hash_map<std::pair<int32_t, TextId>, absl::flat_hash_set<TextId>> ports;
     };
-    std::unique_ptr<Rare> rare;  // Null: there is none.
+    std::unique_ptr<Rare> rare;  // Null: no such pod.
   };
 
   [[nodiscard]] std::string_view Text(TextId id) const { return catalog_.Text(id); }
@@ -155,11 +155,11 @@ class SlowCluster {
   [[nodiscard]] bool MatchesItself(const PodShape& shape) const;
   void FindRepelling();
   const std::vector<TableId>& RepelledBy(PodShapeId shape);
-  // Placed or not.
+  // All pods of the shape, placed or not.
   const std::vector<PodId>& PodsOf(PodShapeId shape);
   std::vector<PodShapeId> ShapesOf(TableId table);
   const Tally& TallyOf(TableId table);
-  // The pod comes to `node` (+1) or leaves it (-1).
+  // Updates the tallies for a pod that comes to `node` (+1) or leaves it (-1).
   void Count(PodId pod, NodeId node, int sign);
   void CountIn(TableId table, NodeId node, int sign);
   Load& LoadOf(NodeId node);
@@ -173,18 +173,18 @@ class SlowCluster {
   std::vector<std::vector<PodId>> pods_on_;  // By NodeId.
   std::vector<NodeId> node_of_;              // By PodId.
   std::vector<Needs> needs_;                 // By PodShapeId.
-  std::vector<bool> open_;  // By NodeId: schedulable, and no taint keeps pods away.
+  std::vector<bool> open_;  // By NodeId: schedulable, and without a taint that keeps pods away.
   NodeId removing_ = kNoNode;
-  std::optional<ClusterSnapshot> storage_;  // Where pods use claims: for their filters.
+  std::optional<ClusterSnapshot> storage_;  // Only if pods use claims: for the storage filters.
 
-  // Found out on first use.
+  // Filled on first use.
   std::vector<std::vector<PodId>> of_shape_;       // By PodShapeId.
   std::vector<std::optional<Load>> loads_;         // By NodeId.
   std::vector<std::optional<Domains>> domains_;    // By TopologyKeyId.
   std::vector<std::optional<Eligible>> eligible_;  // By RegistryId.
   std::vector<std::optional<Tally>> tallies_;      // By TableId.
-  std::vector<std::vector<TableId>> tallied_in_;   // By PodShapeId: tallies that count it.
-  // Of kExistingAnti, all at once.
+  std::vector<std::vector<TableId>> tallied_in_;   // By PodShapeId: the tallies that count it.
+  // For kExistingAnti; filled all at once.
   std::vector<std::vector<PodShapeId>> having_;    // By TableId: shapes with the term.
   std::vector<std::vector<TableId>> repelled_by_;  // By PodShapeId.
 };

@@ -8,7 +8,7 @@
 namespace ebb {
 namespace {
 
-// strconv.ParseInt in base 10.
+// As strconv.ParseInt in base 10.
 std::optional<int64_t> ParseInteger(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -30,10 +30,10 @@ bool Contains(const std::vector<TextId>& sorted, TextId item) {
   return it != sorted.end() && *it == item;
 }
 
-// What selectors read of a shape.
+// The fields of a shape that selectors read.
 auto Look(const PodShape& shape) { return std::tie(shape.namespace_name, shape.labels); }
 
-// Calls use(item) for each item of a sorted list once.
+// Calls use(item) once for each distinct item of a sorted list.
 template <typename Use>
 void EachOnce(const std::vector<TextId>& sorted, Use&& use) {
   for (size_t i = 0; i < sorted.size(); ++i) {
@@ -128,11 +128,12 @@ SlowMatches::Looks SlowMatches::WithLabel(TextId key, TextId value) const {
                       static_cast<size_t>(end - labelled_.begin()));
 }
 
-// Whatever matches is in these lists, which are disjoint: the fewest that one requirement leads to.
+// Returns disjoint lists that contain every match: the lists of the one requirement that has the
+// fewest looks.
 std::vector<SlowMatches::Looks> SlowMatches::MayMatch(std::span<const PodMatcher> all) const {
   std::vector<Looks> fewest = {everybody_};
   size_t least = everybody_.size();
-  // `lists` are those of one requirement that every match fulfils.
+  // `lists`: the looks that fulfil one requirement, which every match must fulfil.
   const auto offer = [&](std::vector<Looks> lists) {
     size_t size = 0;
     for (const Looks list : lists) size += list.size();

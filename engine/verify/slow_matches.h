@@ -1,13 +1,13 @@
 // SlowMatches: which pods a selector matches, for the verifier.
 //
-// It reads definitions from the Catalog alone and shares no code with matching.h.
-// Shapes that no selector can tell apart (namespace and labels) are compared once.  A
-// selector is compared with the shapes that have a label, a key or a namespace that it
-// asks for, whichever are fewest, and not with all.
+// It reads definitions from the Catalog and shares no code with matching.h.  Shapes that no
+// selector can tell apart, because they have the same namespace and labels, are compared once.  A
+// selector is not compared with all shapes: only with the shapes that have a label, key or
+// namespace that it requires, whichever of these lists is shortest.
 //
 // Cost:      the index is made on first use, O(n log n) for n labels of all shapes; Find is
-//            O(shapes that are compared x requirements).
-// Threads:   none: Find makes the index.
+//            O(shapes compared * requirements).
+// Threads:   not thread-safe: Find makes the index.
 // Ownership: borrows the catalog, which must outlive it.
 
 #ifndef EBB_ENGINE_VERIFY_SLOW_MATCHES_H_
@@ -29,23 +29,23 @@ class SlowMatches {
  public:
   explicit SlowMatches(const Catalog& catalog) : catalog_(catalog) {}
 
-  // The value of `key`.
+  // The value of `key`; nullopt: the labels lack it.
   [[nodiscard]] static std::optional<TextId> ValueOf(const LabelSet& labels, TextId key);
   [[nodiscard]] bool Holds(const LabelRequirement& requirement, const LabelSet& labels) const;
   [[nodiscard]] bool IsMatch(const PodMatcher& matcher, const PodShape& shape) const;
   [[nodiscard]] bool IsMatch(std::span<const PodMatcher> all, const PodShape& shape) const;
 
-  // Shapes that all of `all` match, each once.
+  // The shapes that all of `all` match, each once.
   [[nodiscard]] std::vector<PodShapeId> Find(std::span<const PodMatcher> all);
 
-  // Selectors that Find compared with a shape.
+  // How many shapes Find has compared with a selector so far.
   [[nodiscard]] uint64_t comparisons() const { return comparisons_; }
 
  private:
-  // Shapes that selectors cannot tell apart have one look; looks are numbered.
+  // Shapes that selectors cannot tell apart have the same look.  Looks are numbered.
   using Looks = std::span<const uint32_t>;
 
-  // A label that a look has.
+  // A label of a look.
   struct Labelled {
     TextId key;
     TextId value;
@@ -66,11 +66,11 @@ class SlowMatches {
   [[nodiscard]] std::vector<Looks> MayMatch(std::span<const PodMatcher> all) const;
 
   const Catalog& catalog_;
-  std::vector<PodShapeId> shapes_;        // By namespace, then labels.  Empty: no index yet.
-  std::vector<uint32_t> begins_;          // Look l is shapes_ from begins_[l] to begins_[l + 1].
+  std::vector<PodShapeId> shapes_;        // Sorted by namespace, then labels.  Empty: no index yet.
+  std::vector<uint32_t> begins_;          // Look l is shapes_ from begins_[l] up to begins_[l + 1].
   std::vector<uint32_t> everybody_;       // All looks: 0, 1, 2, ...
   std::vector<Labelled> labelled_;        // Sorted.
-  std::vector<uint32_t> labelled_looks_;  // Of labelled_, what it names.
+  std::vector<uint32_t> labelled_looks_;  // The looks of labelled_, in its order.
   uint64_t comparisons_ = 0;
 };
 

@@ -19,10 +19,10 @@
 namespace ebb {
 namespace {
 
-// A tainted node counts as being deleted for so long.
+// A node with a deletion taint younger than this counts as in deletion.
 constexpr int64_t kDeletionTimeoutS = 300;
 
-// One check of one plan: the replayed cluster, and what its budgets still allow.
+// The verification of one plan: the replayed cluster, and what is left of its budgets.
 class Replay {
  public:
   Replay(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
@@ -54,7 +54,8 @@ class Replay {
     if (absl::Status s = ReplayPacking(); !s.ok()) return s;
     if (TimeIsUp()) return part;
     part.packed = true;
-    for (const RemovableNode& removal : plan_.remove) {  // Before any node goes, as planned.
+    // Eligibility is judged before any removal.
+    for (const RemovableNode& removal : plan_.remove) {
       if (absl::Status s = CheckEligible(removal.node); !s.ok()) return s;
     }
     for (const RemovableNode& removal : plan_.remove) {
@@ -107,7 +108,7 @@ class Replay {
     return known ? absl::OkStatus() : Refuse("it names a node or pod that does not exist");
   }
 
-  // Each candidate has one verdict, and nobody else has any.
+  // Every node that has a verdict is a candidate and has only one.
   absl::Status CheckVerdicts() const {
     std::vector<bool> judged(catalog_.nodes());
     const auto judge = [&](NodeId node) {
@@ -163,7 +164,7 @@ class Replay {
 
   // --- Shares of workloads -------------------------------------------------------
 
-  // Namespace, kind, name and UID of the pod's controller; "": it has none.
+  // Namespace, kind, name and UID of the pod's controller; "": it has no controller.
   [[nodiscard]] std::string WorkloadOf(PodId pod) const {
     const PodShape& shape = catalog_.shape_of(pod);
     if (!shape.has_controller) return "";
@@ -183,7 +184,7 @@ class Replay {
   }
 
   // Counts pods that leave the node on which they ran before the plan.  At most the share of their
-  // workload may, rounded up: one pod less is below the share.
+  // workload may, rounded up: a pod is allowed while fewer pods than the share have left.
   absl::Status EvictAll(const std::vector<Move>& moves) {
     if (input_.max_workload_share >= 1) return absl::OkStatus();
     for (const Move& move : moves) {
@@ -204,7 +205,8 @@ class Replay {
     for (const PdbId pdb : BudgetsOf(pod)) --remaining_[Index(pdb)];
   }
 
-  // Spends for all of `moves`; whether some budget could not let them go at once.
+  // Charges the budgets for all of `moves`.  Returns whether some budget does not allow all of them
+  // at once.
   bool SpendAll(const std::vector<Move>& moves) {
     bool risky = false;
     for (const Move& move : moves) {
@@ -216,17 +218,17 @@ class Replay {
 
   // --- Eligibility -------------------------------------------------------------
 
-  // What is read of all pods of a shape alike, once it was asked for.
+  // Per-shape cache, filled on first use.
   struct OfShape {
     bool known = false;
     bool daemonset = false;
     bool mirror = false;
     bool terminating = false;
-    bool judged_alike = false;  // By the rules.
+    bool judged_alike = false;  // The rules give all pods of the shape the same verdict.
     int32_t priority = 0;
-    int64_t cpu = 0;  // That utilization counts.
+    int64_t cpu = 0;  // As utilization counts it.
     int64_t memory = 0;
-    std::optional<DrainVerdict> drain;  // judged_alike: what the rules say.
+    std::optional<DrainVerdict> drain;  // With judged_alike: the verdict of the rules.
   };
 
   OfShape& ShapeOf(PodId pod) {
@@ -240,8 +242,8 @@ class Replay {
     of.daemonset = IsDaemonSetPod(catalog_, shape);
     of.mirror = shape.mirror;
     of.terminating = shape.terminating;
-    // JudgePod reads of a pod its shape, and in kube-system when it was made, and of one that is
-    // being deleted when that was.
+    // JudgePod reads the shape of a pod; for pods in kube-system also the creation time, and for
+    // pods that are being deleted also the deletion time.
     of.judged_alike = !shape.terminating && catalog_.Text(shape.namespace_name) != "kube-system";
     of.priority = shape.priority;
     of.cpu = AmountOf(shape.Counted(), kCpu);
@@ -254,8 +256,7 @@ class Replay {
     return amount;
   }
 
-  // Calls ignored(pod) or requested(pod) for each pod of the node that counts, as eligibility
-  // counts it.
+  // Calls ignored(pod) or requested(pod) for each pod of the node that utilization counts.
   template <typename Ignored, typename Requested>
   void EachCounted(NodeId node, Ignored&& ignored, Requested&& requested) {
     const bool ignore_daemonsets = groups_.Find(node)->ignore_daemonsets_utilization.value_or(
@@ -275,7 +276,7 @@ class Replay {
     return static_cast<double>(requested) * scale / (static_cast<double>(offered) * scale);
   }
 
-  // Of cpu and memory, whichever is used more.
+  // The larger of the utilizations of cpu and memory.
   double Used(NodeId node) {
     __int128 cpu = 0;
     __int128 memory = 0;
@@ -329,7 +330,7 @@ class Replay {
     if (gpu || groups_.HasGpuLabel(node)) {
       const double threshold = group->scale_down_gpu_utilization_threshold.value_or(
           options_.scale_down_gpu_utilization_threshold);
-      // A node that is labelled for GPUs and offers none is used by 0.
+      // A node with a GPU label that offers no GPU has the utilization 0.
       const double used = gpu ? UsedOf(*gpu, node) : 0;
       if (used > threshold) return Refuse(Name(node), " is used too much");
       return absl::OkStatus();
@@ -342,7 +343,7 @@ class Replay {
 
   // --- Nodes that take no part ---------------------------------------------------
 
-  // Its own words, or those of the machine that it runs on.
+  // Whether the node, or the machine that it runs on, is being deleted by something else.
   bool GoesByItself(NodeId node) const {
     const NodeInfo& info = catalog_.node(node);
     return info.leaving != NodeLeaving::kNo ||
@@ -376,7 +377,7 @@ class Replay {
     return group != nullptr && group->scaling_up;
   }
 
-  // Empty: a pod may be put there.
+  // Why no pod may be placed on the node; empty: pods may.
   std::string_view WhyNoPlace(NodeId to) const {
     if (GoesByItself(to)) return ", which something deletes";
     if (IsUnfinished(to)) return ", which is still being set up";
@@ -389,8 +390,8 @@ class Replay {
     return std::ranges::count(input_.in_deletion, node) > 0;
   }
 
-  // A node stays that a pending pod may need of which something is not understood.  Asked before
-  // any pod is placed, when nodes have most room.
+  // A removed node must not be one that a pending pod may need which is not fully understood.
+  // Checked before any pod is placed, when nodes have the most room.
   absl::Status CheckPendingHolds() {
     absl::flat_hash_set<PodShapeId> seen;
     for (const PodId pod : input_.pending) {
@@ -405,7 +406,7 @@ class Replay {
     return absl::OkStatus();
   }
 
-  // Pending pods that found room have it, and those that must have it do.
+  // Places the pending pods that found room, and checks that those which must fit did.
   absl::Status ReplayPacking() {
     absl::flat_hash_set<PodId> pending(input_.pending.begin(), input_.pending.end());
     absl::flat_hash_set<PodId> packed;
@@ -434,8 +435,8 @@ class Replay {
     return absl::OkStatus();
   }
 
-  // Places pods that are all not placed, in the order that the plan tells.  Each must
-  // fit when its turn comes, and none comes before one of higher priority, if that counts.
+  // Places pods that are not placed yet, in the order of `moves`.  Each must fit when its turn
+  // comes.  With PodOrder::kByPriority, no pod may come before one of higher priority.
   absl::Status PlaceAll(const std::vector<Move>& moves) {
     const auto priority = [&](const Move& move) { return ShapeOf(move.pod).priority; };
     const bool by_priority = input_.pod_order == PodOrder::kByPriority;
@@ -455,7 +456,7 @@ class Replay {
 
   // --- Removal -----------------------------------------------------------------
 
-  // What the rules say of a pod of the node that goes, and what was seen of it in the plan.
+  // What the rules require of a pod of the removed node, and what the plan has done with it.
   enum class Duty : uint8_t { kStays, kMoves, kMoved, kDaemonSet, kOnCompletion, kListed };
 
   DrainVerdict JudgeDrain(PodId pod, OfShape& of) {
@@ -485,7 +486,7 @@ class Replay {
           return Refuse(Name(node), " goes although ", Name(pod),
                         " keeps it: ", Absl(ToString(verdict.reason)));
         case DrainOutcome::kUndefined:
-          // Every rule was asked, the last with budgets that nobody had spent.
+          // All rules have passed, the last one with budgets that were not charged.
           for (const PdbId pdb : BudgetsOf(pod)) {
             if (remaining_[Index(pdb)] >= 1) continue;
             return Refuse(Name(node), " goes although ", Name(pdb), " has nothing left for ",
@@ -533,14 +534,14 @@ class Replay {
     return absl::OkStatus();
   }
 
-  // Whether each pod of `list` has this duty; none is listed twice.
+  // Whether each pod of `list` has the duty `which` and is listed only once.
   bool AreAll(Duty which, const std::vector<PodId>& list) {
     return std::ranges::all_of(list, [&](PodId pod) {
       return std::exchange(duties_[Index(pod)], Duty::kListed) == which;
     });
   }
 
-  // No pod of the node has a duty that the plan says nothing of.
+  // Checks that the plan accounts for every pod of the node that has a duty, and resets duties.
   absl::Status CheckLeft(NodeId node) {
     for (const PodId pod : cluster_.PodsOn(node)) {
       switch (std::exchange(duties_[Index(pod)], Duty::kStays)) {
@@ -584,21 +585,22 @@ class Replay {
   const PlannerOptions& options_;
   const PassInput& input_;
   const Plan& plan_;
-  const Deadline* const deadline_;  // Null: there is time for all.
+  const Deadline* const deadline_;  // Null: no time limit.
 
   SlowCluster cluster_;
   std::vector<bool> candidates_;                      // By NodeId.
-  const PdbTracker full_budgets_;                     // Never spent from.
-  std::vector<Duty> duties_;                          // By PodId; kStays of pods of other nodes.
+  const PdbTracker full_budgets_;                     // Never charged.
+  std::vector<Duty> duties_;                          // By PodId; kStays for pods of other nodes.
   std::vector<OfShape> of_shape_;                     // By PodShapeId.
   std::vector<int64_t> remaining_;                    // By PdbId.
-  std::vector<std::vector<PdbId>> budgets_of_shape_;  // Found out on first use.
+  std::vector<std::vector<PdbId>> budgets_of_shape_;  // By PodShapeId, filled on first use.
   struct Workload {
     int64_t pods = 0;
     int64_t evicted = 0;
   };
-  absl::flat_hash_map<std::string, Workload> workloads_;  // By name, if shares are limited.
-  absl::flat_hash_set<PodId> running_;                    // Where they ran before the plan.
+  absl::flat_hash_map<std::string, Workload> workloads_;  // By WorkloadOf, if shares are limited.
+  // Pods that are still on the node where they ran before the plan.
+  absl::flat_hash_set<PodId> running_;
 };
 
 }  // namespace

@@ -1,27 +1,27 @@
-// Verify replays a finished plan from its input and refuses it on any violation.
+// Verify replays a finished plan from its input and rejects it if it violates any rule.
 //
-// It shares no state with the planner, and of its code only what is named below.  Every
-// filter is evaluated anew from pods and labels, with tallies of its own (slow_cluster.h)
-// and without the snapshot's counters, bit sets or hints.
+// It shares no state with the planner, and of its code only the functions named below.  It
+// evaluates every filter from pods and labels, with its own tallies (slow_cluster.h), and without
+// the snapshot's counters, bit sets or hints.
 //
-// Checked, removal by removal: the node is a candidate and still there; its pods
-// may be moved (rules, budgets at least 1 when asked); every pod that runs there
-// and must move has exactly one destination, which is there, is allowed and passes
-// every filter at that moment, in the order that the plan tells; nobody else moved; of no workload
-// more pods are evicted than its share (max_workload_share).
+// Checked for each removal: the node is a candidate and still in the cluster.  Its pods may be
+// moved: the rules allow it, and each budget has at least 1 disruption left when it is checked.
+// Every pod that runs there and must move has exactly one destination; the destination is in the
+// cluster, is allowed, and passes every filter at that point of the plan's order.  No other pod
+// moves.  No more pods of a workload are evicted than its share (max_workload_share).
 //
-// Shared with the planner are functions that read one pod, claim or node and keep nothing
-// between questions, so that they cannot drift apart from the state that is replayed:
-// - The drainability rules: JudgePod, not the planner's DrainJudge.  The PdbTracker that it
-//   asks is never spent from; what the plan spends is counted here.
+// Shared with the planner are functions that read one pod, claim or node and keep no state, so that
+// they cannot depend on the state that is replayed:
+// - The drainability rules: JudgePod, but not the planner's DrainJudge.  The PdbTracker that
+//   JudgePod asks is never charged; the verifier counts what the plan spends.
 // - The storage filters.
 // - GpuOf (utilization.h): which of a node's resources is its GPU.
-// Tests hold the rules and the storage filters to slow twins
+// Tests compare the rules and the storage filters with slow twins
 // (tests/predicates/*_random_test.cc).
 //
-// Cost:    O(pods), and for each pod that moves, its requests, ports and topology terms;
-//          slow_cluster.h tells what terms cost the first time.
-// Threads: pure.
+// Cost:    O(pods), and for each pod that moves its requests, ports and topology terms;
+//          slow_cluster.h describes the cost of the first use of a term.
+// Threads: pure functions.
 
 #ifndef EBB_ENGINE_VERIFY_VERIFY_H_
 #define EBB_ENGINE_VERIFY_VERIFY_H_
@@ -37,17 +37,16 @@
 
 namespace ebb {
 
-// Errors: Internal, naming node, pod and rule.
+// Errors: Internal, naming the node, the pod and the rule.
 absl::Status Verify(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlannerOptions& options, const PassInput& input, const Plan& plan);
 
-// The same as long as there is time: how much of a plan it got through.  A plan is a
-// sequence, so its removals up to there are a plan that was verified; what is said of
-// the plan as a whole (budgets left, the limit of removals) was not checked if some are
-// missing.
+// Verifies until the deadline, and returns how much of the plan was verified.  A plan is a
+// sequence, so its first `removals` removals are a verified plan.  If some removals are missing,
+// checks of the whole plan (remaining budgets, the limit of removals) were not made.
 struct VerifiedPart {
-  bool packed = false;  // Pods of plan.packed have room.
-  size_t removals = 0;  // Of plan.remove, from the first.
+  bool packed = false;  // The placements of plan.packed are verified.
+  size_t removals = 0;  // The number of verified removals of plan.remove, from the first.
 };
 absl::StatusOr<VerifiedPart> VerifyUntil(const Deadline& deadline, const ClusterSnapshot& snapshot,
                                          const NodeGroups& groups, const PlannerOptions& options,

@@ -1,7 +1,7 @@
-// What a pass takes from the heap.
+// The heap allocations of a pass.
 //
-// Counts every operator new of this program while a pass runs.  The tests of other
-// files are counted with, so the count is only looked at around a pass.
+// Counts every call of operator new in this program.  That includes the tests of other files, so
+// only the difference over a pass is used.
 
 #include <atomic>
 #include <cstdint>
@@ -22,10 +22,11 @@ std::atomic<int64_t> allocations{0};
 
 }  // namespace
 
-// The sanitizers' own operators tell what is freed as it was not allocated: they stay.
+// The sanitizers' own operators report memory that is freed by another function than it was
+// allocated by.  They are kept.
 #if !EBB_TESTS_SANITIZED
 
-// Not inlined: the compiler would take malloc and free for a mismatch with new and delete.
+// Not inlined: otherwise the compiler reports malloc and free as a mismatch with new and delete.
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   allocations.fetch_add(1, std::memory_order_relaxed);
   return std::malloc(size > 0 ? size : 1);
@@ -53,9 +54,9 @@ using test::Cluster;
 using test::Node;
 using test::Pod;
 
-// `nodes` nodes with four pods each of one of eight applications, where every other
-// application is guarded by a budget that never runs out and each third is pinned to
-// nodes that are nearly full, so that some nodes go and others cannot.
+// `nodes` nodes with four pods each, of one of eight applications.  Every other application has a
+// budget that is never used up, and every third is pinned to nodes that are nearly full.  So some
+// nodes can be removed and others cannot.
 ClusterSnapshot MakeCluster(int nodes) {
   Cluster cluster;
   for (int n = 0; n < nodes; ++n) {
@@ -78,7 +79,7 @@ struct Counted {
   size_t kept = 0;
 };
 
-// The third of three passes, by when all memory is as large as it gets.
+// The third of three passes: by then all reused memory has its final size.
 Counted ThirdPass(int nodes) {
   ClusterSnapshot snapshot = MakeCluster(nodes);
   const NodeGroups groups = test::OneGroup(snapshot);
@@ -105,8 +106,8 @@ TEST(AllocationTest, APassAllocatesForItsPlanAlone) {
   ASSERT_GT(small.removed, 10u);
   ASSERT_GT(small.kept, 10u);
   ASSERT_GT(large.removed, 5 * small.removed);
-  // Each removed node has its list of moves.  The rest is a handful of arrays, whose
-  // number does not grow with the cluster; those that double grow a few times more.
+  // Each removed node has a list of moves.  The other allocations are for a fixed number of arrays,
+  // some of which grow by doubling.
   const int64_t small_rest = small.allocations - static_cast<int64_t>(small.removed);
   const int64_t large_rest = large.allocations - static_cast<int64_t>(large.removed);
   EXPECT_LT(small_rest, 80);

@@ -1,4 +1,4 @@
-// What a plan gives away while other nodes are being deleted.
+// What a plan must not give away while other nodes are being deleted.
 
 #include "engine/deletions_under_way.h"
 
@@ -40,7 +40,8 @@ class DeletionsUnderWayTest : public ::testing::Test {
     request_.pass.now_s = test::kPassTime;
   }
 
-  // What MakePlan does by itself, and what it does for a caller that has told it.
+  // The plan that MakePlan makes itself, and the one that it makes for a caller with a
+  // DeletionsUnderWay.
   PlanResult Plan() {
     const std::string before = snapshot_->Fingerprint();
     PlanResult made = MakePlan(*snapshot_, groups_, request_).value();
@@ -56,7 +57,7 @@ class DeletionsUnderWayTest : public ::testing::Test {
   }
   std::string Removals() { return test::Removals(*snapshot_, Plan().plan); }
 
-  // What a round starts that is told of the deletion of `node`.
+  // What a round starts if the deletion of `node` is reported to it.
   std::string OfRound(const std::string& node) {
     ScaleDownOptions at_once;
     at_once.deletion.scale_down_unneeded_time_s = 0;
@@ -102,7 +103,7 @@ TEST_F(DeletionsUnderWayTest, NothingLandsOnANodeThatGoes) {
   const PlanResult made = Plan();
   EXPECT_EQ(test::Removals(*snapshot_, made.plan), "");
   EXPECT_EQ(test::Kept(*snapshot_, made.plan), "b=CurrentlyBeingDeleted a=NoPlaceToMovePods");
-  // Destinations that the caller gives are narrowed down.
+  // Nodes in deletion are taken out of the caller's destinations.
   NodeSet destinations(snapshot_->catalog().nodes());
   destinations.Insert(test::NodeNamed(*snapshot_, "b"));
   request_.pass.destinations = &destinations;
@@ -195,8 +196,8 @@ TEST_F(DeletionsUnderWayTest, PodsThatAreAboutToMoveComeBeforeThoseThatWaited) {
   }
 }
 
-// A node in deletion takes nothing and holds its place: searches go on behind it, and it is a
-// domain.
+// A node in deletion takes no pods but keeps its place: searches continue after it, and it remains
+// a topology domain.
 TEST_F(DeletionsUnderWayTest, ANodeThatGoesHoldsItsPlaceInPlanAndRound) {
   // The first search begins at the second node.
   Make(Cluster()
@@ -217,7 +218,8 @@ TEST_F(DeletionsUnderWayTest, ANodeThatGoesHoldsItsPlaceInPlanAndRound) {
   EXPECT_EQ(Plan().plan.packed[0].to, test::NodeNamed(*snapshot_, "z"));
 }
 
-// What a plan decides, in names; nodes in deletion, which a round does not judge, apart.
+// The decisions of a plan, by name.  Nodes in deletion are left out, because a round does not judge
+// them.
 std::string Decided(const ClusterSnapshot& snapshot, const Plan& plan) {
   const Catalog& catalog = snapshot.catalog();
   std::string text = absl::StrCat(test::Removals(snapshot, plan), "\nkept");
@@ -235,8 +237,7 @@ std::string Decided(const ClusterSnapshot& snapshot, const Plan& plan) {
   return absl::StrCat(text, "\n", std::string(ToString(plan.termination)));
 }
 
-// Symptom: a round found other places for pods of nodes in deletion than the plan of the same
-// input.
+// Symptom: for equal input, a round found other nodes than a plan for pods of nodes in deletion.
 TEST(DeletionsUnderWayRandomTest, AFirstRoundDecidesWhatAPlanOfTheSameInputDoes) {
   const uint64_t seed = test::RandomSeed();
   const int clusters = static_cast<int>(test::Rounds(600));
@@ -293,7 +294,8 @@ TEST(DeletionsUnderWayRandomTest, AFirstRoundDecidesWhatAPlanOfTheSameInputDoes)
     request.pass.now_s = test::kPassTime;
     request.pass.pending = pending;
     const PlanResult made = MakePlan(snapshot, groups, request).value();
-    // A plan leaves out nodes that wait for a pod's end, and is then made anew; a round drops them.
+    // A plan excludes nodes that wait for a pod to complete, and repeats the pass; a round only
+    // drops them.
     if (made.passes > 1) continue;
     ASSERT_EQ(Decided(snapshot, round.plan), Decided(snapshot, made.plan))
         << "seed " << seed + static_cast<uint64_t>(c);

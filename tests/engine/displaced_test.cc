@@ -98,7 +98,7 @@ TEST(PodsToReplaceTest, OnlyPodsThatSomebodyMakesAnewElsewhere) {
                           test::PodNamed(snapshot, "bare")}));
 }
 
-// Each is passed over by itself: the last one is put back.
+// Each pod is skipped individually: the last one is put back.
 TEST(PodsToPutBackTest, WhatIsNotToBePutBackHidesNothingBehindIt) {
   const ClusterSnapshot snapshot =
       Cluster()

@@ -1,4 +1,4 @@
-// The time limit of a plan, told by deadlines that count how often they are asked.
+// The time limits of a plan, tested with deadlines that count how often they are asked.
 
 #include "engine/make_plan.h"
 
@@ -33,11 +33,11 @@ constexpr int kNever = std::numeric_limits<int>::max();
 
 class MakePlanTest : public ::testing::Test {
  protected:
-  // Nodes a, b and c go, in this order; their pods find room on big, which is full enough
-  // to stay.
+  // Nodes a, b and c are removed, in this order; their pods fit on big, which is used too much to
+  // be removed.
   void SetUp() override { Make({"a", "b", "c"}); }
 
-  // The same with other nodes that go.
+  // The same with other nodes to remove.
   void Make(const std::vector<const char*>& names) {
     Cluster cluster;
     for (const char* const name : names) {
@@ -52,7 +52,7 @@ class MakePlanTest : public ::testing::Test {
     request_.pass.now_s = test::kPassTime;
   }
 
-  // "a b": the nodes that go within so many questions to each deadline.
+  // The nodes that are removed if each deadline expires after this many questions: "a b".
   std::string Removed(int of_passes, int of_verification) {
     const ExpiresAfter passes(of_passes);
     const ExpiresAfter verification(of_verification);
@@ -66,7 +66,7 @@ class MakePlanTest : public ::testing::Test {
     return names;
   }
 
-  // The nodes are an atomic group of their own.
+  // Makes the nodes an atomic group.
   void MakeAtomic(const std::vector<std::string_view>& nodes, int64_t target_size) {
     groups_ = test::OneGroup(*snapshot_);
     groups_.groups.push_back(groups_.groups[0]);
@@ -84,7 +84,7 @@ class MakePlanTest : public ::testing::Test {
     return names;
   }
 
-  // What the verifier says of the plan as it was handed out.
+  // The verifier's verdict on the returned plan.
   std::string Verdict() const {
     PassInput input;
     input.now_s = request_.pass.now_s;
@@ -101,7 +101,7 @@ class MakePlanTest : public ::testing::Test {
   PlanResult made_;
 };
 
-// 2 times the parallelism, where nobody was unneeded before.
+// Twice the parallelism if no node was unneeded before.
 TEST_F(MakePlanTest, ParallelismLimitsHowManyNodesGo) {
   request_.pass.unneeded_limit = FirstPassLimit(1);
   EXPECT_EQ(Removed(kNever, kNever), "a b");
@@ -117,7 +117,7 @@ TEST_F(MakePlanTest, WhatIsDoneInTimeIsWhatIsDoneWithoutALimit) {
 }
 
 TEST_F(MakePlanTest, VerificationThatIsCutLeavesWhatItGotThrough) {
-  // Asked once before any node, and before each.
+  // The deadline is asked once before all nodes, and before each.
   const char* const removed[] = {"", "", "a", "a b", "a b c"};
   const char* const skipped[] = {"a b c", "a b c", "b c", "c", ""};
   for (int questions = 0; questions <= 4; ++questions) {
@@ -129,7 +129,7 @@ TEST_F(MakePlanTest, VerificationThatIsCutLeavesWhatItGotThrough) {
   }
 }
 
-// More questions than passes and verification ask.
+// More than the number of questions of passes and verification.
 constexpr int kEnough = 12;
 
 TEST_F(MakePlanTest, PassesThatAreCutLeaveAShorterPlan) {
@@ -158,7 +158,7 @@ TEST_F(MakePlanTest, GroupThatWouldFallBelowItsMinimumIsCutWhereThereIsNoTimeFor
 }
 
 TEST_F(MakePlanTest, AtomicGroupIsNotCutInHalf) {
-  // The third node of a larger group never came up: two are all that are registered.
+  // The third node of a larger group has never joined the cluster: only two nodes are registered.
   for (const int64_t target_size : {2, 3}) {
     MakeAtomic({"b", "c"}, target_size);
     EXPECT_EQ(Removed(kNever, 4), "a b c");
@@ -188,11 +188,11 @@ TEST_F(MakePlanTest, AtomicGroupOfSeveralNodesGoesIfTheCutIsBehindIt) {
 TEST_F(MakePlanTest, AtomicGroupOfWhichANodeStaysStaysWhole) {
   MakeAtomic({"c", "big"}, 2);
   EXPECT_EQ(Removed(kNever, kNever), "a b");
-  MakeAtomic({"c", "big"}, 1);  // One node is the size that the group should have.
+  MakeAtomic({"c", "big"}, 1);  // The group's target size is one node.
   EXPECT_EQ(Removed(kNever, kNever), "a b c");
 }
 
-// The symptom: `ebb plan` kept an atomic group that a round let go.
+// Symptom: `ebb plan` kept an atomic group that a round removed.
 TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichAtomicGroupsAreWhole) {
   ScaleDownOptions at_once;
   at_once.deletion.scale_down_unneeded_time_s = 0;
@@ -208,8 +208,8 @@ TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichAtomicGroupsAreWhole) {
   }
 }
 
-// The symptom: of a node whose taint has expired, `ebb plan` said that it is on its way out,
-// and kept the others for the group's minimum; a round let them go.
+// Symptom: `ebb plan` reported a node with an expired taint as being deleted, and kept the others
+// because of the group's minimum; a round removed them.
 TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichNodesAreBeingDeleted) {
   ScaleDownOptions at_once;
   at_once.deletion.scale_down_unneeded_time_s = 0;
@@ -233,7 +233,7 @@ TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichNodesAreBeingDeleted) {
   }
 }
 
-// The pass that found the group's minimum had spent the budget for a node that stays.
+// The pass that reached the group's minimum had used up the budget for a node that stays.
 TEST_F(MakePlanTest, WhatStaysForItsGroupIsNotSaidToStayForWhatWasNotSpent) {
   snapshot_.emplace(Cluster()
                         .Add(Node("a").Cpu(1000))
@@ -260,7 +260,7 @@ TEST_F(MakePlanTest, WhatStaysForItsGroupIsNotSaidToStayForWhatWasNotSpent) {
       kept += std::string(Name(node.node)) + "=" + std::string(ToString(node.reason)) + " ";
     }
   }
-  // `local` has a reason of its own, whatever else goes.
+  // `local` has its own reason, whichever nodes are removed.
   EXPECT_EQ(kept,
             "b=NodeGroupMinSizeReached c=NodeGroupMinSizeReached busy=NotUnderutilized "
             "local=BlockedByPod big=NotUnderutilized ");
@@ -293,7 +293,7 @@ TEST_F(MakePlanTest, PlanIsVerifiedUnlessTheCallerSaysOtherwise) {
 }
 
 TEST_F(MakePlanTest, PlanThatIsWrongIsRefusedAlthoughTimeIsShort) {
-  // The verifier is asked about what it gets through, as it always is.
+  // VerifyUntil checks the removals that it reaches like Verify does.
   Plan plan;
   PassInput input;
   const std::vector<NodeId> candidates = NodesNamed(*snapshot_, {"a", "b"});
@@ -359,7 +359,7 @@ TEST_F(MakePlanTest, BehindACutVerdictsThatRestOnWhatWasCutAreTakenBack) {
     cluster.Add(Node(name).Cpu(1000).Label("only", name));
   }
   cluster.Add(Node("big").Cpu(10000)).Add(Pod("large").On("big").Cpu(6000));
-  for (const char* const name : {"early", "late"}) {  // Fits on its own node alone.
+  for (const char* const name : {"early", "late"}) {  // Fits only on its own node.
     cluster.Add(Pod(std::string("of-") + name).On(name).Cpu(100).NodeSelector("only", name));
   }
   for (const char* const name : {"a", "b", "c"}) {

@@ -20,12 +20,12 @@ using test::Node;
 using test::Pod;
 using test::PodNamed;
 
-// The twin compares the amounts that the dice gave; the forms are: yes or no, what is short, 64
-// nodes at once, a run of pods.
+// The twin compares the amounts that were drawn.  The forms of the test are: yes or no, which
+// resource is short, 64 nodes at once, and a run of pods.
 TEST(FitsWordTest, EveryFormOfTheFitTestSaysWhatTheTwinSays) {
   Dice dice(test::RandomSeed());
   const std::vector<std::string> resources = {"cpu", "memory", "example.com/a"};
-  // Several words of nodes, of which the last is not full.
+  // Several words of nodes; the last word is not full.
   constexpr int kNodeCount = 330, kPodCount = 60;
   Cluster cluster;
   std::vector<std::vector<int>> capacities, requests;

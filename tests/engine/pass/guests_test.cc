@@ -41,7 +41,7 @@ TEST(GuestsTest, AppendsAfterWhatIsThere) {
   EXPECT_EQ(pods, (std::vector<PodId>{PodId{9}, PodId{5}, PodId{3}}));
 }
 
-// Against plain lists: attempts that stay and attempts that are undone.
+// Compared with plain lists, over attempts that are kept and attempts that are undone.
 TEST(GuestsTest, DoesAsPlainLists) {
   test::Dice dice(test::RandomSeed());
   Guests guests;

@@ -1,4 +1,4 @@
-// Where pods were last placed, from pass to pass and from catalog to catalog.
+// Where pods were last placed, across passes and catalogs.
 
 #include "engine/pass/hints.h"
 
@@ -21,7 +21,7 @@ using test::NodeNamed;
 using test::Pod;
 using test::PodNamed;
 
-// "default/p>a default/q>b": all of them, sorted.
+// All hints, sorted: "default/p>a default/q>b".
 std::string All(const Hints& hints, const Symbols& symbols) {
   std::vector<std::string> each;
   hints.ForEach([&](TextId pod_key, TextId node) {
@@ -33,7 +33,7 @@ std::string All(const Hints& hints, const Symbols& symbols) {
   return all;
 }
 
-// The name of the node, "" for none.
+// The name of the node; "" for no hint.
 std::string HintOf(const Hints& hints, const ClusterSnapshot& snapshot, std::string_view pod) {
   const NodeId node = hints.Get(PodNamed(snapshot, pod));
   return node == kNoNode ? "" : std::string(snapshot.catalog().NodeName(node));
@@ -51,7 +51,7 @@ class HintsTest : public ::testing::Test {
   void Set(const ClusterSnapshot& snapshot, std::string_view pod, std::string_view node) {
     hints_.Set(PodNamed(snapshot, pod), NodeNamed(snapshot, node));
   }
-  // By names, as when they are restored.
+  // By names, as in Restore.
   void SetByName(std::string_view pod_key, std::string_view node) {
     hints_.Set(symbols_->Intern(pod_key), symbols_->Intern(node));
   }
@@ -146,7 +146,7 @@ TEST_F(HintsTest, ANewHintTakesThePlaceOfTheOneByName) {
   EXPECT_EQ(HintOf(hints_, with, "p"), "a");
 }
 
-// A catalog that changes in place: pods p and q run on a and have hints, to b and to a.
+// A catalog that changes in place.  Pods p and q run on a and have hints to b and to a.
 class LiveHintsTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// The planner against its slow twin, over random clusters and several passes each:
-// the same plan, and the same memory afterwards.
+// The planner compared with its slow twin, over random clusters and several passes each: the plans
+// and the memory after each pass must be equal.
 
 #include <algorithm>
 #include <limits>
@@ -30,7 +30,7 @@ using test::Pod;
 using test::RandomNode;
 
 constexpr int64_t kNow = 1'000'000;
-// One cluster and what changes from pass to pass.
+// One cluster, and its changes between passes.
 class Scenario {
  public:
   explicit Scenario(uint64_t seed) : dice_(seed) {
@@ -38,8 +38,8 @@ class Scenario {
     Fill(nodes);
   }
 
-  // Of the nodes `open` are like those of others, the rest are full: a search has to
-  // leap over whole words.  Few nodes are candidates, for the twin takes its time.
+  // `open` nodes may have room; `full` nodes have none, so a search must skip whole words.  Few
+  // nodes are candidates, because the twin is slow.
   Scenario(uint64_t seed, int open, int full) : dice_(seed), candidates_max_(15) {
     for (int n = 0; n < full; ++n) {
       nodes_.push_back(Node(Name("f", n)).Label(kHostname, Name("f", n)).Cpu(1000));
@@ -87,10 +87,10 @@ class Scenario {
     Rebuild();
   }
 
-  // A pass of both.  "" or how they differ.
+  // Makes a pass with both.  Returns "" or how they differ.
   std::string Compare() {
     if (asked_ && dice_.Percent(60)) {
-      now_s_ += dice_.Percent(70) ? 400 : 5;  // The same is asked again.
+      now_s_ += dice_.Percent(70) ? 400 : 5;  // The same input again.
     } else {
       Change();
       Ask();
@@ -134,7 +134,7 @@ class Scenario {
   [[nodiscard]] size_t over_share() const { return over_share_; }
 
  private:
-  // Makes up the input of a pass.
+  // Draws the input of a pass.
   void Ask() {
     asked_ = true;
     input_ = PassInput();
@@ -146,7 +146,7 @@ class Scenario {
     }
     if (candidates_.size() > candidates_max_) {
       std::ranges::stable_partition(candidates_, [&](NodeId node) {
-        return snapshot_.catalog().NodeName(node).starts_with("n");  // Not one that is full.
+        return snapshot_.catalog().NodeName(node).starts_with("n");  // A node that is not full.
       });
       candidates_.resize(candidates_max_);
     }
@@ -177,7 +177,7 @@ class Scenario {
     if (dice_.Percent(30)) input_.evicting = evicting_;
   }
 
-  // Another snapshot with the same symbols: some nodes and pods are not in it.
+  // Builds another snapshot with the same Symbols, without some nodes and pods.
   void Rebuild() {
     Cluster cluster(symbols_);
     std::vector<std::string> gone;
@@ -210,7 +210,7 @@ class Scenario {
     if (dice_.Percent(50)) groups_.max_node_startup_time_s = 900;
   }
 
-  // What a cluster does between two passes.
+  // Changes the cluster between two passes.
   void Change() {
     now_s_ += dice_.Percent(50) ? 5 : 400;
     ordered_ = dice_.Percent(50);
@@ -284,7 +284,7 @@ TEST(PlannerRandomTest, DecidesAsItsSlowTwin) {
     repeated += scenario.repeated();
     over_share += scenario.over_share();
   }
-  // Whatever the seed, every outcome is seen often.
+  // Every outcome occurs often, whatever the seed.
   EXPECT_GT(removed, 5 * kScenarios);
   EXPECT_GT(moved, 5 * kScenarios);
   EXPECT_GT(no_place, kScenarios);

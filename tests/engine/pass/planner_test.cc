@@ -30,8 +30,8 @@ using test::PodsNamed;
 using test::Removals;
 using test::Select;
 
-// A planner, and the cluster that it last planned.  Every plan is verified, and must
-// leave the snapshot as it was.
+// A planner, and the cluster of its last plan.  Every plan is verified, and every pass must leave
+// the snapshot unchanged.
 class PlannerTest : public ::testing::Test {
  protected:
   using Names = std::vector<std::string_view>;
@@ -59,7 +59,7 @@ class PlannerTest : public ::testing::Test {
   }
   std::string Removed(const Names& candidates) { return Removals(snapshot_, Pass(candidates)); }
 
-  // The name of the node, "" for none.
+  // The name of the node; "" for no hint.
   std::string HintOf(std::string_view pod) const {
     const Catalog& catalog = snapshot_.catalog();
     const NodeId hint = planner_->Hint(PodNamed(snapshot_, pod));
@@ -113,7 +113,7 @@ TEST_F(PlannerTest, PodThatMovedToKarpentersNodeKeepsIt) {
   EXPECT_EQ(Kept(snapshot_, plan), "b=BlockedByPod");
 }
 
-// The symptom: a node with a GPU whose driver is absent was judged by its cpu.
+// Symptom: a node with a GPU whose driver is absent was judged by its cpu.
 TEST_F(PlannerTest, GpuLabelWithoutADriverIsAGpuUsedByNothing) {
   Use(Shared().Add(Node("a")).Add(Node("b")).Add(Pod("p").On("a").Cpu(3000)));
   EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NotUnderutilized");
@@ -122,7 +122,7 @@ TEST_F(PlannerTest, GpuLabelWithoutADriverIsAGpuUsedByNothing) {
   EXPECT_EQ(Removals(snapshot_, plan), "a: p>b");
   EXPECT_EQ(plan.utilization[0]->utilization, 0);
   EXPECT_EQ(snapshot_.catalog().Text(plan.utilization[0]->resource), "nvidia.com/gpu");
-  // It is the GPU threshold that counts.
+  // The GPU threshold applies.
   groups_.groups[0].scale_down_gpu_utilization_threshold = -1;
   EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NotUnderutilized");
 }
@@ -167,7 +167,8 @@ TEST_F(PlannerTest, FailedSimulationKeepsPointerAndHints) {
   const Plan plan = Pass({"a", "c"});
   EXPECT_EQ(Kept(snapshot_, plan), "a=NoPlaceToMovePods");
   EXPECT_EQ(plan.keep.at(0).pod, PodNamed(snapshot_, "huge"));
-  EXPECT_EQ(Removals(snapshot_, plan), "c: r>a");  // From index 2; a pointer reset would find b.
+  // From index 2; a scan whose pointer was reset would find b.
+  EXPECT_EQ(Removals(snapshot_, plan), "c: r>a");
   EXPECT_EQ(HintOf("p"), "b");
 }
 
@@ -191,7 +192,7 @@ TEST_F(PlannerTest, RoomOfAFailedSimulationIsThereForTheNext) {
   EXPECT_EQ(Removed({"a", "c"}), "c: r>b");
 }
 
-// Symptom: such a pod refused the whole cluster.
+// Symptom: because of such a pod, the whole cluster was rejected.
 TEST_F(PlannerTest, APodThatNoNodeCanHoldKeepsItsNodeAndNoOther) {
   Use(Nodes(Shared(), {"a", "b", "c"})
           .Add(Pod("odd").On("a").Request("example.com/x", kUncountable))
@@ -202,7 +203,7 @@ TEST_F(PlannerTest, APodThatNoNodeCanHoldKeepsItsNodeAndNoOther) {
   EXPECT_EQ(plan.remove.size(), 1u);
 }
 
-// Utilization takes the spec of pod-level resources, room the status.
+// Utilization uses the spec of pod-level resources, room uses the status.
 TEST_F(PlannerTest, AResizeOfPodLevelResourcesCountsForRoomAndNotForUtilization) {
   const auto resized = [](int64_t spec, int64_t status) {
     return [=](objects::Pod& pod) {
@@ -406,7 +407,7 @@ TEST_F(PlannerTest, BudgetGoesBelowZeroOnOneNodeAndBlocksTheNext) {
   ASSERT_EQ(plan.remove.size(), 1u);
   EXPECT_TRUE(plan.remove[0].risky);
   EXPECT_EQ(plan.pdb_remaining, std::vector<int32_t>{-1});
-  // b is asked for the first of its pods, those that arrived included.
+  // The budget is checked for the first pod of b, including pods that have moved there.
   EXPECT_EQ(Kept(snapshot_, plan), "b=BlockedByPod");
   EXPECT_EQ(plan.keep[0].blocking_reason, BlockingPodReason::kNotEnoughPdb);
   EXPECT_EQ(plan.keep[0].pdb, PdbId{0});
@@ -570,7 +571,7 @@ TEST_F(PlannerTest, UnremovableNodeIsNotTriedAgainBeforeItsTimeIsUp) {
 }
 
 TEST_F(PlannerTest, RecentlyUnremovableNodeTellsWhatWasFoundBefore) {
-  // The second pass comes from memory, the third from another planner that restored it.
+  // The second pass comes from memory, the third from another planner with the restored memory.
   Use(Nodes(Shared(), {"a"}).Add(Pod("p").On("a")));
   const auto at = [](int64_t now_s) { return [=](PassInput& in) { in.now_s = now_s; }; };
   EXPECT_EQ(Pass({"a"}, at(1000)).keep[0].before, std::nullopt);
@@ -592,7 +593,7 @@ TEST_F(PlannerTest, IneligibleNodeIsJudgedAnewEachTime) {
 }
 
 TEST_F(PlannerTest, UtilizationIsThatBeforeAnyNodeGoes) {
-  // b would be too busy once p is there.
+  // b's utilization would be too high if p were there.
   Use(Nodes(Shared(), {"a", "b", "c"})
           .Add(Pod("p").On("a").Cpu(1500))
           .Add(Pod("q").On("b").Cpu(1500)));
@@ -644,14 +645,14 @@ TEST_F(PlannerTest, PackedPodCountsAsUseOfItsNodeAndMayHaveToMove) {
             "b: waiting>a");
 }
 
-// A pod with a claim of devices, which ebb does not evaluate.
+// A pod with a device claim, which ebb does not evaluate.
 Pod AsksForDevices(std::string_view name) {
   return Pod(name).Cpu(500).With([](objects::Pod& pod) {
     pod.resource_claims.push_back({.name = "gpu", .claim_name = "mine", .template_name = {}});
   });
 }
 
-// Symptom: no room was kept for such a pod, and the last node that it could run on went.
+// Symptom: no room was kept for such a pod, and the last node on which it could run was removed.
 TEST_F(PlannerTest, APendingPodThatIsNotUnderstoodKeepsTheNodesThatItMayNeed) {
   Use(Shared()
           .Add(Node("a").Label("gpu", "yes"))
@@ -669,7 +670,7 @@ TEST_F(PlannerTest, APendingPodThatIsNotUnderstoodKeepsTheNodesThatItMayNeed) {
   EXPECT_EQ(plan.keep[0].pod, pending[0]);
 }
 
-// Pods of one controller: each fits only beside "leader", which comes after the first.
+// Pods of one controller.  Each fits only beside "leader", which is placed after the first of them.
 Pod Follower(std::string_view name, uint64_t digest) {
   return Pod(name)
       .Label("app", "follows")
@@ -700,10 +701,10 @@ TEST_F(PlannerTest, PodsThatAreAlikeToTheAutoscalerAreNotTriedAgain) {
   };
   EXPECT_EQ(packed(Follower("f1", 7), Follower("f2", 7)), "leader");
   EXPECT_EQ(packed(Follower("f1", 7), Follower("f2", 8)), "leader f2");
-  // Annotations make no difference, labels do.
+  // Annotations make no difference; labels do.
   EXPECT_EQ(packed(Follower("f1", 7), Follower("f2", 7).SafeToEvict("true")), "leader");
   EXPECT_EQ(packed(Follower("f1", 7), Follower("f2", 7).Label("more", "1")), "leader f2");
-  // Nor are they alike without a controller, or as a DaemonSet's.
+  // Pods without a controller or of a DaemonSet are not alike either.
   EXPECT_EQ(packed(Follower("f1", 7).OwnedByNobody(), Follower("f2", 7).OwnedByNobody()),
             "leader f2");
   EXPECT_EQ(packed(Follower("f1", 7).DaemonSet(), Follower("f2", 7).DaemonSet()), "leader f2");
@@ -728,7 +729,7 @@ TEST_F(PlannerTest, OfEachControllerTenKindsOfPodsAreRemembered) {
             "leader like-eleventh");
 }
 
-// Symptom: the state file was damaged by the second hint, and no later round could be made.
+// Symptom: two hints with one UID damaged the state file, and no later round could be made.
 TEST_F(PlannerTest, OfPodsWithOneUidOneHintIsKept) {
   Use(Nodes(Shared(), {"a", "b", "c"})
           .Add(Pod("p").On("a").Uid("same"))
@@ -792,7 +793,7 @@ TEST_F(PlannerTest, WhyANodeCouldNotGoIsSavedAndToldAgainUntilItsTimeIsUp) {
   EXPECT_EQ(Kept(snapshot_, Pass({"a", "b"}, at(1300))), "a=BlockedByPod b=NoPlaceToMovePods");
 }
 
-// States of before reasons were kept have none.
+// States that were saved before reasons were kept contain none.
 TEST_F(PlannerTest, AVerdictWithoutAReasonIsSavedWithoutOne) {
   Use(Nodes(Shared(), {"a"}));
   PlannerMemory memory = planner_->Save();
@@ -815,7 +816,7 @@ TEST_F(PlannerTest, ANodeThatLeftIsForgottenWithWhyItStayed) {
 TEST_F(PlannerTest, APendingPodIsPackedWhereItWasPackedBefore) {
   Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("waiting").Cpu(100)));
   const std::vector<PodId> pending = PodsNamed(snapshot_, {"waiting"});
-  for (int pass = 0; pass < 3; ++pass) {  // A search goes on at the next node.
+  for (int pass = 0; pass < 3; ++pass) {  // Each search continues at the next node.
     const Plan plan = Pass({}, [&](PassInput& in) { in.pending = pending; });
     ASSERT_EQ(plan.packed.size(), 1u);
     EXPECT_EQ(snapshot_.catalog().NodeName(plan.packed[0].to), "b") << pass;
@@ -856,7 +857,7 @@ TEST_F(PlannerTest, WhatIsSuggestedBeforeAnyPassIsRememberedByNames) {
   EXPECT_FALSE(planner_->Pass(other, test::OneGroup(other), input).ok()) << "of other Symbols";
 }
 
-// The text of its name could be another's by then.
+// By then the text id of its name could belong to another text.
 TEST_F(PlannerTest, APodThatKeptANodeAndLeftIsStillNamed) {
   LiveSnapshot live;
   const auto take = [&](const objects::ObjectRef& object, Change::Type type) {

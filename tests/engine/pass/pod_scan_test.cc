@@ -1,5 +1,5 @@
-// The scan, within simulations, against a slow and obvious twin: a walk round the list of
-// nodes that asks every filter, on a snapshot in which every pod is placed and which is
+// The scan, within simulations, compared with a slow and simple twin.  The twin walks over the list
+// of nodes and evaluates every filter, on a snapshot in which every pod is placed and which is
 // copied for each trial.
 
 #include "engine/pass/pod_scan.h"
@@ -42,7 +42,7 @@ Node MakeNode(int n, Dice& dice) {
   return node;
 }
 
-// One of twelve kinds: every filter meets pods that it looks at.
+// A pod of one of twelve kinds, so that every filter has pods to judge.
 Pod MakePod(int p, int kind, int nodes, Dice& dice) {
   const std::string app = Name("app", kind);
   Pod pod(Name("p", p));
@@ -77,7 +77,7 @@ class Twin {
   explicit Twin(const ClusterSnapshot& snapshot)
       : snapshot_(snapshot), destinations_(snapshot.alive()) {}
 
-  // What another pass begins with; the pointer stays.
+  // Starts another pass; the pointer is kept.
   void Reset(const ClusterSnapshot& snapshot) {
     snapshot_ = snapshot;
     trial_.reset();
@@ -169,7 +169,7 @@ class Comparison {
     return cluster.Build();
   }
 
-  // Pods that are nowhere.
+  // Packs the pods that are on no node.
   void Pack(Simulation& simulation, Seen& seen) {
     for (uint32_t p = 0; p < snapshot_.catalog().pods(); ++p) {
       if (snapshot_.NodeOf(PodId{p}) == kNoNode) Place(simulation, PodId{p}, seen);
@@ -219,13 +219,13 @@ class Comparison {
         return;
       }
     }
-    if (dice_.Percent(5)) return;  // Whoever asks need not place.
+    if (dice_.Percent(5)) return;  // A caller need not place the pod.
     simulation.Put(pod, node);
     twin_.now().AddPod(pod, node);
     ++seen.placed;
   }
 
-  // What is free is what would be if every pod were placed.
+  // Free amounts must be those of a cluster in which every pod is placed.
   void CompareRoom() {
     twin_.now().alive().ForEach([&](NodeId node) {
       for (uint32_t r = 0; r < snapshot_.catalog().resources(); ++r) {

@@ -1,4 +1,4 @@
-// When a pass is answered by the one before, and when it is not.
+// When a pass returns the plan of the pass before, and when it does not.
 
 #include "engine/pass/settled_pass.h"
 
@@ -27,8 +27,7 @@ constexpr int64_t kRecheck = 301;  // Seconds after which kept nodes are tried a
 
 class SettledPassTest : public testing::Test {
  protected:
-  // Two nodes whose pods fit on the third, one whose pod fits nowhere, and a pod that
-  // waits.
+  // Two nodes whose pods fit on the third node, a node whose pod fits nowhere, and a pending pod.
   SettledPassTest() {
     cluster_.Add(Node("a").Cpu(1000).Memory(test::kGiB));
     cluster_.Add(Node("b").Cpu(1000).Memory(test::kGiB));
@@ -61,7 +60,7 @@ class SettledPassTest : public testing::Test {
     Pass(later_s);
     return planner_->repeated_passes() > before;
   }
-  // Passes until one is repeated.
+  // Makes passes until one is repeated.
   void Settle() {
     for (int pass = 0; pass < 10; ++pass) {
       if (Repeats()) return;
@@ -203,7 +202,7 @@ TEST_F(SettledPassTest, TimeThatChangesAVerdictIsNoticed) {
     input_.now_s = start;
     input_.candidates = candidates_;
     input_.pending = pending_;
-    // A planner without memory tells what stays.
+    // A planner without memory shows which nodes are kept.
     std::string last;
     size_t changes = 0;
     for (int pass = 0; pass < 24; ++pass) {
@@ -251,7 +250,8 @@ TEST_F(SettledPassTest, DestinationsAreTheSameWhereverTheyAreKept) {
 
 TEST_F(SettledPassTest, TheSameInstantIsNoOtherQuestionAndAnEarlierOneIs) {
   Start();
-  input_.candidates = std::span(candidates_).first(2);  // None that is tried again later.
+  // Only nodes that are not tried again later.
+  input_.candidates = std::span(candidates_).first(2);
   bool repeated = false;
   for (int pass = 0; pass < 10 && !repeated; ++pass) repeated = Repeats(0);
   ASSERT_TRUE(repeated);

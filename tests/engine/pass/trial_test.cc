@@ -19,7 +19,7 @@ using test::NodeNamed;
 using test::Pod;
 using test::PodNamed;
 
-// Two pods on `a`, one that takes only room and one with a port, and room on `b`.
+// Node a has two pods, one that takes only room and one with a port; b has room.
 ClusterSnapshot TwoNodes() {
   return Cluster()
       .Add(Node("a").Cpu(1000))
@@ -100,7 +100,7 @@ TEST_F(TrialTest, TheSnapshotIsAsItWasWhenTheSimulationEnds) {
   EXPECT_EQ(snapshot_.depth(), 0u);
 }
 
-// A failed trial pays for the pods that were tried, and for no others.
+// A failed trial costs only what the pods cost that were tried.
 TEST(TrialOfCountedPodsTest, APodIsTakenOffTheCountersWhenItsFamilyLooksForANode) {
   const auto app = [](std::string_view name, std::string_view of) {
     return Pod(name).On("a").Label("app", of).Spread("zone", 1, test::Select("app", of));

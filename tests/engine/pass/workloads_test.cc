@@ -30,7 +30,7 @@ TEST(PodsOfShareTest, AShareIsRoundedUp) {
 
 class WorkloadSharesTest : public ::testing::Test {
  protected:
-  // Four pods of web: on a, on b, and two on c, which alone has room for all.
+  // Four pods of web: one on a, one on b, and two on c, the only node with room for all.
   void SetUp() override {
     Make(Cluster()
              .Add(Node("a").Cpu(1000))

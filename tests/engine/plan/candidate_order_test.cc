@@ -22,7 +22,7 @@ constexpr std::string_view kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe
 
 class CandidateOrderTest : public ::testing::Test {
  protected:
-  // The candidates in `order`, as "a b c", given in the order of the alphabet.
+  // The candidates sorted by `order`, as "a b c"; given in alphabetical order.
   std::string Sorted(CandidateOrder order, const std::vector<std::string_view>& unneeded = {}) {
     std::vector<NodeId> nodes = NodesNamed(snapshot_, {"a", "b", "c", "d", "e", "f"});
     NodeSet was_unneeded(snapshot_.catalog().nodes());
@@ -36,8 +36,8 @@ class CandidateOrderTest : public ::testing::Test {
     return names;
   }
 
-  // Two pods on a, one on b that must end by itself, none on c, one that blocks on d, a
-  // DaemonSet's on e, one on f that is larger than those of a together.
+  // Node a has two pods, b a pod that must run to completion, c none, d a pod that blocks, e a
+  // DaemonSet pod, and f a pod with larger requests than those of a together.
   ClusterSnapshot snapshot_ =
       Cluster()
           .Add(Node("a"))
@@ -81,7 +81,7 @@ TEST_F(CandidateOrderTest, LeastUtilizedNodesGoFirst) {
   EXPECT_EQ(Sorted(CandidateOrder::kLeastUtilized), "c d a f b e");
 }
 
-// The candidates of a cluster of their own in `order`, given as in `names`.
+// The candidates `names` of another cluster, sorted by `order`.
 std::string SortedOf(const ClusterSnapshot& snapshot, const std::vector<std::string_view>& names,
                      CandidateOrder order, const PlannerOptions& options, bool gpu_labels = false) {
   std::vector<NodeId> nodes = NodesNamed(snapshot, names);
@@ -95,7 +95,7 @@ std::string SortedOf(const ClusterSnapshot& snapshot, const std::vector<std::str
   return sorted;
 }
 
-// What is skipped makes no node less empty, and hides no pod behind it.
+// A pod that is skipped does not make a node less empty, and does not hide the pods after it.
 TEST(CandidateLoadTest, PodsThatStayOrAreGoneAreNoLoad) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("moves"))

@@ -1,4 +1,4 @@
-// Wrong input, as the front doors refuse it.
+// Wrong input is rejected by each front door.
 
 #include "engine/plan/check_input.h"
 
@@ -33,7 +33,7 @@ using test::PodNamed;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Two nodes, each with a pod, and two pods that wait.
+// Two nodes, each with a pod, and two pending pods.
 class CheckInputTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -58,7 +58,7 @@ class CheckInputTest : public ::testing::Test {
   NodeId N(const char* name) const { return NodeNamed(snapshot_, name); }
   PodId P(const char* name) const { return PodNamed(snapshot_, name); }
 
-  // What each front door says; "" for no error.  Nothing may have changed either way.
+  // The error of each front door; "" for no error.  Nothing may have changed in either case.
   std::string FromPass() {
     return Told([&] { return planner_.Pass(snapshot_, groups_, input_); });
   }
@@ -107,7 +107,7 @@ class CheckInputTest : public ::testing::Test {
 
 TEST_F(CheckInputTest, InputThatIsRightIsTaken) {
   ExpectFromAll("");
-  ExpectFromAll("");  // And by planners that remember it.
+  ExpectFromAll("");  // Also by planners that remember the Symbols.
 }
 
 TEST_F(CheckInputTest, GroupOfThatDoesNotCoverTheNodesIsRefused) {
@@ -173,7 +173,7 @@ TEST_F(CheckInputTest, MinimumsOfTheClusterBelowZeroAreRefused) {
             "deletion.minimums.nodes: -9223372036854775808 is negative");
 }
 
-// Of a live cluster pods leave their ids behind.
+// Pods that leave a live cluster leave their ids behind.
 TEST_F(CheckInputTest, PodsThatHaveLeftTheClusterAreRefused) {
   LiveSnapshot live;
   const auto take = [&](const objects::ObjectRef& object, Change::Type type) {
@@ -263,7 +263,7 @@ TEST_F(CheckInputTest, DestinationsThatDoNotRangeOverTheNodesAreRefused) {
   const std::string message = "destinations: ranges over 1 nodes, and the catalog has 2";
   EXPECT_EQ(FromPass(), message);
   EXPECT_EQ(FromMakePlan(), message);
-  destinations = NodeSet();  // No word to write to at all.
+  destinations = NodeSet();  // It has no words that could be written.
   EXPECT_EQ(FromPass(), "destinations: ranges over 0 nodes, and the catalog has 2");
   destinations.Resize(2);
   EXPECT_EQ(FromPass(), "");
@@ -342,7 +342,7 @@ TEST_F(CheckInputTest, TimesOfEventsAndEvictionsAreCheckedToo) {
               StartsWith("actuation.recent_evictions[0].evicted_at_s: -9223372036854775808 is no"));
 }
 
-// Every node was eligible under such a threshold.
+// Symptom: every node was eligible with such a threshold.
 TEST_F(CheckInputTest, ThresholdsThatAreNotNumbersAreRefused) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   groups_.groups[0].scale_down_utilization_threshold = nan;
@@ -483,7 +483,7 @@ TEST_F(CheckInputTest, EveryFigureThatAGroupSaysItselfIsChecked) {
   group.scale_down_unneeded_time_s = -kLongestDurationS - 1;
   ExpectFromAll(
       "groups.groups[0].scale_down_unneeded_time_s: -3162240001 s is longer than a century");
-  // The first that is wrong is told.
+  // Only the first error is reported.
   group.scale_down_unready_time_s = kLongestDurationS + 1;
   group.scale_down_utilization_threshold = nan;
   ExpectFromAll("groups.groups[0].scale_down_utilization_threshold: is not a number");

@@ -1,4 +1,4 @@
-// Why a node is no candidate, each reason by itself.
+// Why a node is no candidate: each reason in turn.
 
 #include "engine/plan/eligibility.h"
 
@@ -20,7 +20,7 @@ constexpr int64_t kNow = test::kPassTime;
 constexpr const char* kKeep = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 constexpr const char* kGpu = "nvidia.com/gpu";
 
-// One node, its group and the options, and what is judged of it.
+// One node, its group, the options, and the verdict on the node.
 class EligibilityTest : public ::testing::Test {
  protected:
   void Make(const Node& node, const std::vector<Pod>& pods = {}) {
@@ -31,7 +31,7 @@ class EligibilityTest : public ::testing::Test {
     groups_ = test::OneGroup(snapshot_);
     options_ = PlannerOptions();
   }
-  // "NotUnderutilized", and " 0.75" behind it where utilization was computed.
+  // "NotUnderutilized", followed by " 0.75" if utilization was computed.
   std::string Judge(bool recently_unremovable = false) {
     const Eligibility judged =
         JudgeEligibility(snapshot_, groups_, NodeId{0}, options_, recently_unremovable,
@@ -124,7 +124,7 @@ TEST_F(EligibilityTest, NodesWithGpusHaveAThresholdOfTheirOwn) {
   EXPECT_EQ(Judge(), "NotUnderutilized 25");
   groups_.groups[0].scale_down_gpu_utilization_threshold = 0.25;
   EXPECT_EQ(Judge(), "NoReason 25");
-  // The label alone makes it one, used by nothing.
+  // The label alone makes it a GPU node, with utilization 0.
   Make(Node("n"), {Pod("p").Cpu(4000)});
   groups_.gpu_label = {true};
   EXPECT_EQ(Judge(), "NoReason 0");

@@ -67,7 +67,7 @@ TEST(UnneededLimitTest, RestoredLimitGoesOnWhereTheOtherStopped) {
 }
 
 TEST(UnneededLimitTest, WithAnUnneededTimeOfZeroARepeatedInstantLeavesGrowthAlone) {
-  for (const int64_t unneeded_time_s : {0, -5}) {  // Below zero is zero.
+  for (const int64_t unneeded_time_s : {0, -5}) {  // A negative time counts as 0.
     UnneededLimit limit(unneeded_time_s, 3);
     EXPECT_EQ(limit.Next(1000, 0), 6u);
     EXPECT_EQ(limit.Next(1000, 100), 106u);

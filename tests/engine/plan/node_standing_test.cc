@@ -1,4 +1,4 @@
-// Nodes that something else deletes, that are still being set up, and that count as not ready.
+// Nodes that something else is deleting, that are still being set up, and that count as not ready.
 
 #include "engine/plan/node_standing.h"
 
@@ -54,7 +54,7 @@ class NodeStandingTest : public ::testing::Test {
   const Catalog& catalog() const { return snapshot_->catalog(); }
   NodeId Find(std::string_view node) { return test::NodeNamed(*snapshot_, node); }
 
-  // "a=NotStarted ...; b: p>c": why nodes stay, and what goes.
+  // Why nodes are kept, and which are removed: "a=NotStarted ...; b: p>c".
   std::string Plan(const std::vector<PodId>& pending = {}) {
     PlanRequest request;
     request.order = CandidateOrder::kInput;
@@ -252,7 +252,7 @@ TEST_F(NodeStandingTest, AYoungNodeThatWaitsForItsGpusIsStartingWhoeverMadeIt) {
   EXPECT_EQ(WhyStarting(catalog(), groups_, Find("a"), kNow),
             "created 3 min ago, and counts as not ready: GPU label, and no GPU is allocatable");
   EXPECT_FALSE(IsStarting(catalog(), groups_, Find("b"), kNow));
-  // In a round the unready timer keeps it, which begins at once, as the autoscaler's does.
+  // In a round the unready timer keeps it; the timer starts at once, as in the autoscaler.
   NodeGroups timed = groups_;
   timed.has_unready_timers = true;
   EXPECT_FALSE(IsStarting(catalog(), timed, Find("a"), kNow));
@@ -260,7 +260,7 @@ TEST_F(NodeStandingTest, AYoungNodeThatWaitsForItsGpusIsStartingWhoeverMadeIt) {
   const RoundResult round = Round(scale_down, kNow);
   EXPECT_EQ(test::Kept(*snapshot_, round.plan), "");
   EXPECT_TRUE(round.may_go.empty.empty());
-  // The verifier finds it by itself.
+  // The verifier finds the fault too.
   const std::vector<NodeId> candidates = test::NodesNamed(*snapshot_, {"a"});
   PassInput input;
   input.now_s = kNow;
@@ -294,7 +294,7 @@ TEST_F(NodeStandingTest, AfterAScaleUpNodesOfTheGroupThatAreNotReadyAreStarting)
   const std::vector<ScaleEvent> events = {
       {ScaleEventKind::kScaleUp, groups_.groups[0].name, kNow - 150}};
   EXPECT_EQ(test::Kept(*snapshot_, Round(told, kNow, events).plan), "a=NotStarted");
-  // The round goes by its options' start-up time, and the node is old enough then.
+  // The round uses the start-up time of its options; the node is older than that.
   EXPECT_EQ(test::Kept(*snapshot_, Round(told, kNow + 780).plan), "");
 }
 

@@ -30,7 +30,7 @@ class UtilizationTest : public testing::Test {
     const auto utilization = CalculateUtilization(snapshot_, NodeId{0}, options, kNow);
     if (snapshot_.catalog().deletion_times().empty() &&
         snapshot_.catalog().pods_counted_otherwise().empty()) {
-      options.all_as_charged = true;  // The short way says the same.
+      options.all_as_charged = true;  // The fast path gives the same result.
       const auto same = CalculateUtilization(snapshot_, NodeId{0}, options, kNow);
       EXPECT_EQ(same.has_value(), utilization.has_value());
       const auto equal = [](double a, double b) { return a == b || (a != a && b != b); };
@@ -185,7 +185,8 @@ TEST_F(UtilizationTest, GpuLabelCountsWhereNoGpuIsOffered) {
   EXPECT_EQ(Name(Measure(Cluster().Add(N()).Add(busy))), "cpu");
 }
 
-// A resize under way: the scheduler charges what the status says, utilization does not.
+// During a resize the scheduler charges the requests of the status; utilization uses the pod-level
+// requests of the spec.
 TEST_F(UtilizationTest, OfPodLevelResourcesTheSpecCountsAndOfContainersTheStatus) {
   const Pod resized = On("p").Cpu(100).With([](objects::Pod& pod) {
     pod.has_pod_resources = true;

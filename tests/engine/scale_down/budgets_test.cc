@@ -9,13 +9,14 @@
 namespace ebb::budgets_test {
 namespace {
 
-// One group of a case.  Its nodes are numbered through: empty ones, ones to drain, ones that stay.
+// One group of a case.  Its nodes have consecutive numbers: first empty nodes, then nodes to drain,
+// then nodes that stay.
 struct Group {
   int64_t empty = 0;
   int64_t drain = 0;
   int64_t stay = 0;
   bool atomic = false;
-  int64_t upcoming = 0;  // In the target size, not registered.
+  int64_t upcoming = 0;  // In the target size, but not registered.
 };
 
 struct BudgetCase {
@@ -72,7 +73,7 @@ TEST_P(CropNodesTest, TakesWhatTheRuleSays) {
 
 // clang-format off
 const BudgetCase kCases[] = {
-    // Nodes of groups that go one by one.
+    // Nodes of groups that are not atomic.
     {"no nodes, no buckets", {{}}, {10, 10}, {}, "", ""},
     {"all within the budgets go", {{3, 2}}, {10, 10}, {}, "0:3", "0:2"},
     {"empty nodes take the parallelism first", {{7, 5}}, {10, 10}, {}, "0:7", "0:3"},
@@ -109,7 +110,7 @@ const BudgetCase kCases[] = {
      {{5, 0, 0, true}, {5, 0, 0, true}}, {10, 5}, {}, "0:5 1:5", ""},
     {"an exhausted drain budget does not stop an empty group over the parallelism",
      {{14, 0, 0, true}}, {10, 2}, {.drain = 2}, "0:14", ""},
-    // Atomic groups with both.
+    // Atomic groups with empty nodes and nodes to drain.
     {"a second one may spend the drain budget to the last",
      {{1, 2, 0, true}, {1, 2, 0, true}}, {10, 4}, {}, "0:1 1:1", "0:2 1:2"},
     {"a drain budget below zero does not stop a group with a drained part",

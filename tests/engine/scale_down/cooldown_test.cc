@@ -107,7 +107,7 @@ TEST(CooldownsTest, EachKindHoldsBackItsGroupForItsOwnTime) {
   }
 }
 
-// A clock that went back sees events that lie ahead.
+// After the clock was set back, events lie in the future.
 TEST(CooldownsTest, WhereNoDelayIsAskedForNothingAheadHoldsBackEither) {
   for (const int64_t delay_s : {0, -50}) {
     const CooldownOptions options = {.scale_down_delay_after_add_s = delay_s,

@@ -20,7 +20,7 @@ using test::NodeNamed;
 constexpr int64_t kNow = 1'000'000;
 constexpr const char* kKeep = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 
-// Empty nodes that a plan lets go, each unneeded for a while.
+// Empty nodes that a plan removes, each unneeded for some time.
 class DeletionTest : public testing::Test {
  protected:
   DeletionTest() {
@@ -37,7 +37,7 @@ class DeletionTest : public testing::Test {
     timers_.clear();
     for (const Node& node : nodes) LetGo(node.raw.meta.name, kNow - 1000);
   }
-  // The same, but of one node, for longer or shorter.
+  // The same for one node, unneeded since `since_s`.
   void LetGo(std::string_view name, int64_t since_s) {
     const NodeId node = NodeNamed(*snapshot_, name);
     std::erase_if(plan_.remove, [&](const RemovableNode& r) { return r.node == node; });
@@ -121,7 +121,7 @@ TEST_F(DeletionTest, AGroupKeepsItsMinimumOfWhatItIsToHave) {
   Make({Node("a"), Node("b"), Node("c")});
   groups_.groups[0].min_size = 2;
   EXPECT_EQ(Chosen(), "a, not yet: b=NodeGroupMinSizeReached c=NodeGroupMinSizeReached");
-  groups_.groups[0].target_size = 4;  // One has not come up yet.
+  groups_.groups[0].target_size = 4;  // One node is not in the cluster yet.
   EXPECT_EQ(Chosen(), "a b, not yet: c=NodeGroupMinSizeReached");
 }
 

@@ -60,7 +60,7 @@ ScaleDownOptions AtOnce() {
   return options;
 }
 
-// Rounds over one cluster that does not change.
+// Rounds over a cluster that does not change.
 class RoundTest : public testing::Test {
  protected:
   RoundResult Round(ScaleDown& scale_down, ClusterSnapshot& snapshot, int64_t now_s,
@@ -72,7 +72,7 @@ class RoundTest : public testing::Test {
         .value();
   }
 
-  // Two nodes, one pod each, that fit on either.
+  // Two nodes with one pod each; either node has room for both.
   ClusterSnapshot pair_ = Cluster()
                               .Add(Node("a"))
                               .Add(Node("b"))
@@ -128,7 +128,7 @@ TEST_F(RoundTest, AnotherMachineOfTheSameNameKeepsTheTimerWhereTheOptionsSaySo) 
   ASSERT_EQ(result.unneeded.size(), 1u);
   EXPECT_EQ(result.unneeded[0].since_s, kStart);
   EXPECT_THAT(result.log, ElementsAre(HasSubstr("its timer goes on")));
-  // From now on the timer is the new machine's.
+  // From now on the timer belongs to the new machine.
   EXPECT_THAT(Round(scale_down, second, kStart + 602).log, ElementsAre());
 }
 
@@ -171,7 +171,8 @@ TEST_F(RoundTest, ClockThatWasAheadForTwoRoundsComesBackAfterTwo) {
   const RoundResult second = Round(scale_down, pair_, kStart + 10);
   EXPECT_EQ(second.status, ScaleDownStatus::kNoNodeDeleted);
   ASSERT_EQ(second.unneeded.size(), 1u);
-  EXPECT_EQ(second.unneeded[0].since_s, kStart + 10);  // As long as it must be, never less.
+  // The node waits as long as it must, never less.
+  EXPECT_EQ(second.unneeded[0].since_s, kStart + 10);
   EXPECT_EQ(Round(scale_down, pair_, kStart + 610).status, ScaleDownStatus::kNoNodeDeleted);
   EXPECT_EQ(Round(scale_down, pair_, kStart + 611).status, ScaleDownStatus::kNodeDeleteStarted);
 }
@@ -207,7 +208,7 @@ TEST_F(RoundTest, EveryTimeIsBelievedIfTheOptionsSaySo) {
 TEST_F(RoundTest, DeletionThatNobodyTakesUpIsAskedForAgainAndStartedOnce) {
   ScaleDown scale_down(AtOnce());
   EXPECT_EQ(Round(scale_down, pair_, kStart + 10).newly_started.size(), 1u);
-  for (int64_t seconds : {20, 30, 1000, 3000}) {  // However far apart the rounds are.
+  for (int64_t seconds : {20, 30, 1000, 3000}) {  // For any interval between rounds.
     const RoundResult again = Round(scale_down, pair_, kStart + seconds);
     EXPECT_EQ(Names(pair_, again.start.drain), "a");
     EXPECT_EQ(again.newly_started.size(), 0u) << seconds;
@@ -255,7 +256,7 @@ TEST_F(RoundTest, UnknownNodeInDeletionIsLoggedAndCounts) {
   EXPECT_EQ(Names(pair_, result.start.drain), "");  // One drains at a time.
 }
 
-// It aborted.
+// Symptom: the round aborted.
 TEST_F(RoundTest, NodeInDeletionThatWasTakenOutOfTheSnapshotIsNotInTheCluster) {
   ScaleDown scale_down(AtOnce());
   ActuationStatus actuation;
@@ -309,7 +310,7 @@ TEST_F(RoundTest, PodsOfNodesInDeletionThatFitNowhereStopTheRound) {
 }
 
 TEST_F(RoundTest, RoomForPodsOfNodesInDeletionIsNotGivenAway) {
-  // b and c could merge, if a's pod did not need the room.
+  // The pods of b and c would fit on one node if a's pod did not need the room.
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Node("a").Cpu(4000))
                                  .Add(Node("b").Cpu(4000))
@@ -344,10 +345,10 @@ TEST_F(RoundTest, BudgetsOfPodsInEvictionAreSpentWithoutBeingAsked) {
   EXPECT_EQ(result.plan.keep[0].blocking_reason, BlockingPodReason::kNotEnoughPdb);
 }
 
-// Cases of pods that were evicted and may have to be put back.
+// Evicted pods that may have to be put back.
 class PutBackTest : public RoundTest {
  protected:
-  // Pods e0..e2 were evicted; their owner wants three and has `running`.
+  // Pods e0..e2 were evicted.  Their owner wants three pods and has `running`.
   ClusterSnapshot Evicted(int64_t running, int64_t cpu) {
     Cluster cluster;
     cluster.Add(Node("a")).Add(Node("b")).Add(Pod("q").On("b").Cpu(500));
@@ -538,7 +539,7 @@ TEST_F(RoundTest, ClusterMinimumsHold) {
             "b=MinimalResourceLimitExceeded c=MinimalResourceLimitExceeded");
 }
 
-// A virtual kubelet says that it has any number of cores; they are none of the cluster's.
+// A virtual kubelet reports a huge number of cores; they do not belong to the cluster.
 TEST_F(RoundTest, ClusterMinimumsDoNotCountVirtualKubelets) {
   ClusterSnapshot snapshot =
       Cluster()
@@ -559,7 +560,7 @@ TEST_F(RoundTest, ClusterMinimumsDoNotCountVirtualKubelets) {
   EXPECT_EQ(NotYetText(snapshot, result), "b=MinimalResourceLimitExceeded");
 }
 
-// The autoscaler counts all GPUs of the cluster before it deletes anything.
+// The autoscaler counts all GPUs of the cluster before it deletes any node.
 TEST_F(RoundTest, NothingGoesWhileSomeNodesGpusCannotBeCounted) {
   ClusterSnapshot snapshot = Cluster().Add(Node("a")).Add(Node("b")).Add(Node("gpu")).Build();
   NodeGroups groups = OneGroup(snapshot);
@@ -573,7 +574,7 @@ TEST_F(RoundTest, NothingGoesWhileSomeNodesGpusCannotBeCounted) {
     return Names(snapshot, result.may_go.empty);
   };
   EXPECT_EQ(may_go(true), "a b gpu");
-  EXPECT_EQ(may_go(false), "a b gpu");  // The first node of the group stands for all.
+  EXPECT_EQ(may_go(false), "a b gpu");  // The first node of the group represents all.
   groups.gpu_label = {true, false, false};
   EXPECT_EQ(may_go(true), "a b gpu");
   EXPECT_EQ(may_go(false), "");
@@ -645,7 +646,7 @@ TEST_F(RoundTest, TimersAreTakenFromTaintsInTheFirstRound) {
   EXPECT_EQ(Round(scale_down, snapshot, kStart).unneeded.at(0).since_s, kStart - 50);
 }
 
-// Expires after so many questions.
+// Expires after a number of questions.
 class CountedDeadline final : public Deadline {
  public:
   explicit CountedDeadline(int questions) : left_(questions) {}
@@ -724,7 +725,7 @@ TEST_F(RoundTest, EveryCandidateIsJudgedInTurnHoweverShortThePasses) {
   for (int64_t round = 0; round < 60; ++round) {
     const CountedDeadline deadline(0);
     const RoundResult result = Round(scale_down, snapshot, kStart + 10 * round, nullptr, &deadline);
-    // Nine candidates, two a round: none waits for more than four rounds.
+    // Nine candidates, two per round: no node waits for more than four rounds.
     EXPECT_LE(result.longest_skipped_s, 40) << round;
     for (const UnremovableNode& node : result.plan.keep) judged_at[Index(node.node)] = round;
     if (round < 5) continue;
@@ -857,7 +858,7 @@ TEST_F(RoundTest, OfTheToldEvictionsOfAPodTheLatestIsKept) {
             (std::vector<EvictedPod>{{"ns", "a", "1", kStart - 20},
                                      {"ns", "a", "2", kStart - 70},
                                      {"ns", "b", "1", kStart - 50}}));
-  // Those that are remembered count beside those that are told.
+  // Remembered evictions count in addition to reported ones.
   actuation.recent_evictions = {{"ns", "a", "2", kStart + 5}};
   Round(scale_down, pair_, kStart + 60, &actuation);
   EXPECT_EQ(scale_down.Save().actuation.recent_evictions,
@@ -972,7 +973,7 @@ TEST_F(RoundTest, TimesThatWereRememberedAheadAreCountedWhenTheClockComesBack) {
   Round(scale_down, pair_, kFarAway);
   Round(scale_down, pair_, kStart);
   const RoundResult back = Round(scale_down, pair_, kStart + 10);
-  // The last round, the timer of node a, the last pass.
+  // The times of the last round, of node a's timer and of the last pass.
   EXPECT_THAT(back.log, testing::IsSupersetOf(
                             {"a second round is at about this time, so the time counts as right",
                              "3 lay after it and start again"}));
@@ -1061,7 +1062,8 @@ TEST_F(RoundTest, ASingleTimeThatLayAheadIsLogged) {
               ElementsAre("1 lay after it and start again"));
 }
 
-// Its time is not believed: it ends neither what nobody took up yet nor what was said to be done.
+// The jumped time is not accepted: it ends no deletion, whether not seen to run yet or reported as
+// done.
 TEST_F(RoundTest, AJumpEndsNoDeletionThatWasAskedFor) {
   for (const bool succeeded : {false, true}) {
     ScaleDown scale_down(AtOnce());
@@ -1271,7 +1273,7 @@ TEST_F(RoundTest, ACandidateOfNoGroupIsKeptAndCountsForNone) {
 
 TEST_F(RoundTest, NodesOfAGroupThatMayNotShrinkAreNoCandidates) {
   NodeGroups groups = OneGroup(pair_);
-  groups.groups[0].min_size = 2;  // As many as there are.
+  groups.groups[0].min_size = 2;  // The current number of nodes.
   ScaleDown scale_down({});
   const RoundResult result = scale_down.Round(pair_, groups, {.now_s = kStart}).value();
   EXPECT_EQ(result.status, ScaleDownStatus::kNoCandidates);

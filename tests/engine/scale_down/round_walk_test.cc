@@ -1,6 +1,6 @@
-// A random walk: one small cluster lives through a thousand rounds whose deletions
-// succeed, fail or hang, whose evicted pods come back late and some of whose passes a
-// deadline cuts.  Now and then a round is told a time that is a year off.
+// A random walk: a small cluster goes through a thousand rounds.  Deletions succeed, fail or hang,
+// evicted pods return late, and deadlines cut some passes.  Some rounds get a time that is a year
+// off.
 
 #include <algorithm>
 #include <cstdint>
@@ -37,10 +37,10 @@ struct WalkNode {
 struct WalkPod {
   std::string name;
   std::string node;           // Empty: evicted, or not placed yet.
-  int64_t back_at_round = 0;  // Its owner replaces it then.
+  int64_t back_at_round = 0;  // The round in which its owner replaces it.
 };
 
-// The cluster as it really is.
+// The true state of the cluster.
 class World {
  public:
   explicit World(uint64_t seed) : random_(seed) {
@@ -106,7 +106,7 @@ class World {
     }
   }
 
-  // What happens until the next round.
+  // Simulates the time until the next round.
   void Advance(int64_t round, int64_t now_s) {
     for (WalkNode& node : nodes_) {
       if (!node.deleting || node.ends_at_round > round) continue;
@@ -127,7 +127,7 @@ class World {
     if (random_() % 4 == 0) ChangeLoad();
   }
 
-  // What happened since the last call.
+  // Events since the last call.
   std::vector<ScaleEvent> TakeEvents() { return std::exchange(events_, {}); }
 
   size_t nodes() const { return nodes_.size(); }
@@ -135,7 +135,7 @@ class World {
 
  private:
   void AddNode(const std::string& group) {
-    // Names come back, under another UID.
+    // Names are used again, with another UID.
     std::string name;
     for (int n = 0; name.empty(); ++n) {
       const std::string free = "n" + std::to_string(n);
@@ -198,7 +198,7 @@ std::vector<std::string> NamesOf(const Catalog& catalog, const std::vector<Delet
   return names;
 }
 
-// Everything that a round decided.
+// All decisions of a round, as text.
 std::string Decision(const Catalog& catalog, const RoundResult& result) {
   std::string text(ToString(result.status));
   for (const UnneededNode& node : result.unneeded) {
@@ -234,7 +234,7 @@ ScaleDownOptions WalkOptions() {
   return options;
 }
 
-// Expires after so many questions; a negative number: never.
+// Expires after a number of questions; a negative number means never.
 class CountedDeadline final : public Deadline {
  public:
   explicit CountedDeadline(int64_t questions) : left_(questions) {}
@@ -254,7 +254,8 @@ class RoundWalkTest : public testing::TestWithParam<uint64_t> {
       return std::any_of(buckets.begin(), buckets.end(),
                          [](const DeletionBucket& b) { return b.batch_size > 0; });
     };
-    if (over(result.start.empty) || over(result.start.drain)) return;  // The atomic group.
+    // An atomic group may exceed the budgets.
+    if (over(result.start.empty) || over(result.start.drain)) return;
     const DeletionBudgets budgets = WalkOptions().budgets;
     const size_t drain = CountNodes(result.start.drain);
     const size_t all = CountNodes(result.start.empty) + drain;
@@ -279,7 +280,7 @@ class RoundWalkTest : public testing::TestWithParam<uint64_t> {
       EXPECT_EQ(node.since_s, before == since_.end() ? result.now_s : before->second) << uid;
       since[uid] = node.since_s;
     }
-    // A node that the pass did not come to goes on waiting where it stood.
+    // A node that the pass did not reach keeps its timer.
     for (const NodeId node : result.plan.skipped) {
       const auto before = since_.find(std::string(catalog.Text(catalog.node(node).uid)));
       if (before != since_.end()) since.insert(*before);
@@ -302,7 +303,8 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
   int64_t longest_skipped_s = 0;
   int64_t now_s = 2 * kYearS;
   for (int64_t round = 0; round < kRounds; ++round) {
-    now_s += static_cast<int64_t>(world.random()() % 20);  // Sometimes the same instant.
+    // Sometimes two rounds have the same time.
+    now_s += static_cast<int64_t>(world.random()() % 20);
     const ActuationStatus status = world.Status();
     ClusterSnapshot snapshot = world.Snapshot(symbols);
     const NodeGroups groups = world.Groups(snapshot);
@@ -319,7 +321,7 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
     const Catalog& catalog = snapshot.catalog();
     ASSERT_NE(result.status, ScaleDownStatus::kError) << result.message;
     ASSERT_EQ(result.status == ScaleDownStatus::kClockJumped, clock_is_wrong) << round;
-    // Whoever was asked to delete a node is seen to, until that ended.
+    // A deletion that was asked for is seen to run until it ends.
     EXPECT_EQ(result.newly_started.size(),
               CountNodes(result.start.empty) + CountNodes(result.start.drain));
     ASSERT_TRUE(snapshot.CheckInvariants().ok());
@@ -330,7 +332,7 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
     CheckBudgets(status, result);
     if (!clock_is_wrong) CheckTimers(catalog, status, result);
 
-    if (world.random()() % 5 == 0) {  // Killed and started again, as another process.
+    if (world.random()() % 5 == 0) {  // Restarted, as another process.
       const ScaleDownState state = restarted->Save();
       restarted_symbols = std::make_shared<Symbols>();
       restarted = std::make_unique<ScaleDown>(WalkOptions());
@@ -349,14 +351,14 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
     world.Advance(round, now_s);
     ASSERT_GE(world.nodes(), 2u);
   }
-  // The walk went where it should.
+  // Every status occurred often enough.
   EXPECT_GT(statuses[ScaleDownStatus::kNodeDeleteStarted], kRounds / 40);
   EXPECT_GT(statuses[ScaleDownStatus::kNoNodeDeleted], kRounds / 40);
   EXPECT_GT(statuses[ScaleDownStatus::kInCooldown], kRounds / 100);
   EXPECT_GT(statuses[ScaleDownStatus::kClockJumped], kRounds / 100);
   EXPECT_GT(rounds_with_displaced_pods, kRounds / 40);
   EXPECT_GT(rounds_cut_short, kRounds / 40);
-  // Every other pass is whole and every pass judges someone: nobody waits for long.
+  // Every other pass is complete and every pass judges at least one node, so no node waits long.
   EXPECT_LE(longest_skipped_s, 200);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kTimeout = kDeletionTimeoutS;
 
-// Node a is asked for at 0.
+// The deletion of node a is asked for at time 0.
 class StartedDeletionsTest : public testing::Test {
  protected:
   StartedDeletionsTest() { EXPECT_TRUE(Ask(0)); }
@@ -114,7 +114,7 @@ TEST_F(StartedDeletionsTest, ASuccessIsTimedWhenItWasSaidAndStaysOne) {
   ASSERT_EQ(saved.size(), 1U);
   EXPECT_EQ(saved[0],
             (StartedDeletions::Deletion{"a", "1", StartedDeletions::Phase::kSucceeded, 10}));
-  Update(std::nullopt, false);  // However long ago it may be.
+  Update(std::nullopt, false);  // For any length of time.
   EXPECT_FALSE(Ask(40));
   Update(10 + 100 * kTimeout, false);
   EXPECT_TRUE(deletions_.Save(*symbols_).empty());

@@ -32,7 +32,7 @@ TEST(UnremovableNodesTest, ReasonsAreThoseThatWereFoundAndMostNodesComeFirst) {
                 .reason = UnremovableReason::kRecentlyUnremovable,
                 .pdb = {},
                 .before = PastVerdict{.reason = UnremovableReason::kNoPlaceToMovePods}},
-               // Nothing says why.
+               // The reason is unknown.
                {.node = NodeId{4}, .reason = UnremovableReason::kRecentlyUnremovable, .pdb = {}}};
   const std::map<NodeId, int64_t> again = {{NodeId{1}, 500}, {NodeId{2}, 200}, {NodeId{3}, 300}};
   const UnremovableNodes counted =
@@ -50,7 +50,8 @@ TEST(UnremovableNodesTest, ReasonsAreThoseThatWereFoundAndMostNodesComeFirst) {
                                        .last_recheck_s = 500}));
 }
 
-// "0 unneeded" for five minutes after the pod in the way was gone, and nothing said until when.
+// Symptom: "0 unneeded" for five minutes after the blocking pod was gone, without saying until
+// when.
 TEST(UnremovableNodesTest, ARoundSaysUntilWhenItsNodesAreNotTriedAgain) {
   constexpr int64_t kStart = 1'000'000;
   ClusterSnapshot snapshot = Cluster()

@@ -1,5 +1,5 @@
-// The verifier's filters against the twin of the scheduler's (tests/support/filter_twin.h)
-// while pods come and go, as a plan makes them.  EBB_TEST_SEED=<n> starts elsewhere.
+// The verifier's filters compared with a twin of the scheduler's (tests/support/filter_twin.h),
+// while pods are added and removed as in a plan.  EBB_TEST_SEED=<n> sets the seed.
 
 #include "engine/verify/slow_cluster.h"
 
@@ -39,7 +39,7 @@ struct Stats {
   std::map<std::string, size_t> refusals;  // By filter, as the cluster names it.
 };
 
-// One random cluster, lived through by SlowCluster and, as plain objects, by the twin.
+// One random cluster, kept by SlowCluster and, as plain objects, by the twin.
 class Walk {
  public:
   Walk(RawCluster raw, const ClusterSnapshot& snapshot, Dice& dice, Stats& stats)
@@ -49,7 +49,7 @@ class Walk {
         dice_(dice),
         stats_(stats) {}
 
-  // "" where both agree until one node is left.
+  // Returns "" if both agree until one node is left.
   std::string Run() {
     std::string wrong = PlaceUnplaced();
     while (wrong.empty() && raw_.nodes.size() > 1) {
@@ -81,7 +81,7 @@ class Walk {
     going_ = &node;
   }
 
-  // Asks for every pod without a node and every node, and places most where they fit.
+  // Compares both for every pod without a node and every node, and places most pods where they fit.
   std::string PlaceUnplaced() {
     for (size_t p = 0; p < raw_.pods.size(); ++p) {
       if (cluster_.NodeOf(Id(raw_.pods[p])) != kNoNode) continue;
@@ -149,7 +149,7 @@ TEST(SlowClusterTest, EveryVerdictIsTheTwinsWhilePodsComeAndGo) {
 
 // --- Work -----------------------------------------------------------------------------
 
-// A selector that every pod's labels begin to match.
+// A selector with two requirements: one that every pod's labels match, and one for `key`.
 objects::LabelSelector Web(std::string_view key, std::string_view op,
                            std::vector<objects::Text> values) {
   objects::LabelSelector selector = Select("app", "web");
@@ -159,7 +159,7 @@ objects::LabelSelector Web(std::string_view key, std::string_view op,
 
 struct Form {
   const char* what;
-  // The selector of one pod, which has a label "id" and a label whose key is `own`.
+  // The selector of one pod.  The pod has a label "id" and a label with the key `own`.
   std::function<objects::LabelSelector(const std::string& own)> selector;
 };
 std::ostream& operator<<(std::ostream& out, const Form& form) { return out << form.what; }

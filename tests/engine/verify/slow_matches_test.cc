@@ -1,4 +1,4 @@
-// What the verifier reads of selectors, text by text.
+// How the verifier evaluates selectors.
 
 #include "engine/verify/slow_matches.h"
 
@@ -63,7 +63,7 @@ TEST(SlowMatchesTest, NumbersAreComparedAndOtherTextsAreNone) {
   EXPECT_EQ(compared({}, -5), "") << "no such label";
 }
 
-// Which pods of a cluster a list of matchers finds.
+// Which pods of a cluster Find returns for a list of matchers.
 class SlowMatchesFindTest : public ::testing::Test {
  protected:
   TextId T(std::string_view text) { return snapshot_.catalog().shared_symbols()->Intern(text); }
@@ -83,7 +83,7 @@ class SlowMatchesFindTest : public ::testing::Test {
             .all_namespaces = false,
             .selector = {.nothing = false, .requirements = std::move(requirements)}};
   }
-  // "web-1 db": the pods of the shapes that were found, each of which was found once.
+  // The pods of the shapes that were found, "web-1 db"; each shape must be found once.
   std::string Found(const std::vector<PodMatcher>& all) {
     std::vector<PodShapeId> shapes = matches_.Find(all);
     std::ranges::sort(shapes);

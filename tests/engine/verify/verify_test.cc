@@ -25,7 +25,7 @@ using test::PodsNamed;
 using test::Select;
 using ::testing::HasSubstr;
 
-// Somebody else's plan for a cluster, and all that it was made from.
+// A plan that may be wrong, for a cluster, and its input.
 struct Case {
   explicit Case(const Cluster& cluster)
       : snapshot(cluster.Build()), groups(test::OneGroup(snapshot)) {
@@ -37,7 +37,7 @@ struct Case {
   [[nodiscard]] NodeId N(std::string_view name) const { return NodeNamed(snapshot, name); }
   [[nodiscard]] PodId P(std::string_view name) const { return PodNamed(snapshot, name); }
 
-  // One more node to remove, and a candidate.
+  // Adds a candidate and its removal.
   RemovableNode& Remove(std::string_view node,
                         const std::vector<std::pair<std::string_view, std::string_view>>& moves) {
     candidates.push_back(N(node));
@@ -67,7 +67,7 @@ struct Case {
   Plan plan;
 };
 
-// --- One honest plan, and what could be done to it --------------------------------
+// --- A correct plan, and how it could be tampered with -----------------------------
 
 Case Honest() {
   Case c(Cluster()
@@ -556,7 +556,7 @@ TEST(VerifyTest, AsListedALowerPriorityMayComeBeforeAHigherOne) {
 }
 
 TEST(VerifyTest, GhostOfTheNodeStaysADomain) {
-  // Zone x has no node but the one that goes; it still counts as an empty domain.
+  // Zone x has only the node that is being removed; it still counts as an empty domain.
   Case c(Cluster()
              .Add(Node("a").Label("zone", "x"))
              .Add(Node("b").Label("zone", "y"))
@@ -649,7 +649,7 @@ std::string Tampered(const std::function<void(Case&)>& tamper) {
 TEST(VerifyTest, EveryIdThatAPlanNamesMustExist) {
   constexpr const char* kUnknown =
       "the plan is refused: it names a node or pod that does not exist";
-  const auto node = [](const Case& c) {  // The first that is none.
+  const auto node = [](const Case& c) {  // The first id that does not exist.
     return NodeId{static_cast<uint32_t>(c.snapshot.catalog().nodes())};
   };
   const auto pod = [](const Case& c) {
@@ -743,7 +743,7 @@ TEST(VerifyTest, ADeletionThatWasGivenUpKeepsNoNode) {
   }
 }
 
-// Of one shape, and the rules say something else of each.
+// Two pods of one shape, on which the rules give different verdicts.
 TEST(VerifyTest, PodsThatDifferInTheirTimesAloneAreJudgedOneByOne) {
   Case going(Cluster()
                  .Add(Node("a"))
@@ -815,7 +815,7 @@ TEST(VerifyTest, PodsWithoutAControllerAreKeptByNoShare) {
   EXPECT_EQ(c.Verdict(), "ok");
 }
 
-// As strconv.ParseInt reads it, and the filter of the plan.
+// As strconv.ParseInt and the planner's filter read it.
 TEST(VerifyTest, ANumberMayHaveManyZerosInFront) {
   Case c(Cluster()
              .Add(Node("a"))
