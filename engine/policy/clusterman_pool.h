@@ -62,9 +62,9 @@ struct ClustermanObservation {
   ClustermanSignalAnswer default_signal;
 };
 
-// What is wrong with an observation, as `what: why`; "" if nothing is.  Faults are an amount that
-// is negative or not a number, an id or an address that occurs twice, a node without an address,
-// and an annotation that is neither true nor false.
+// What is wrong with an observation, as `what: why`; "" if nothing is.  Faults are a number that is
+// not finite, negative or too large, an id or an address that occurs twice, a node without an
+// address, and an annotation that is neither true nor false.
 std::string Fault(const ClustermanObservation& observation);
 
 struct ClustermanPool {

@@ -50,7 +50,7 @@ void Fields(A& a, Remembered& r) {
 
 namespace {
 
-// The default of the program's flag.
+// The default of the program's flag for its scan interval.
 constexpr int64_t kScanIntervalS = 60;
 constexpr std::string_view kState = "escalator/2";
 constexpr std::string_view kForceTaint = "atlassian.com/escalator-force";
