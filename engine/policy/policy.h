@@ -68,8 +68,8 @@ struct PolicyPod {
   std::vector<PolicyContainer> containers{};
   PolicyResources overhead{};
   bool is_running = true;  // False: pending, even if it has a node.
-  // Only for a pod without a node.  True: the scheduler found no place for it.  False: the pod is
-  // gated, or the scheduler has not tried it yet.
+  // Only for a pod without a node.  True: the scheduler found no place for it, or the input does
+  // not record what the scheduler found.  False: the pod is gated, or not yet processed.
   bool is_unschedulable = true;
   bool is_daemonset = false;
   int64_t created_s = 0;
