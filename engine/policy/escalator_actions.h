@@ -32,8 +32,8 @@ struct EscalatorState {
   int64_t requested = 0;
   std::optional<int64_t> locked_at_s = {};  // Kept when the lock opens.
 
-  EscalatorResources cached_capacity =
-      {};  // Of the first node in the last non-empty list; 0 before.
+  // Of the first node in the last list that was not empty; 0 before.
+  EscalatorResources cached_capacity = {};
   // Dry mode: the names of the nodes that the program would have tainted.  As in the program, a
   // name stays after its node has gone, and an unhealthy node adds its name in each round.
   std::vector<std::string> taint_tracker = {};

@@ -35,8 +35,7 @@ class LoadCurve {
   // "day": from half of `pods` at two in the morning to one and a half times `pods` at two in the
   // afternoon; time 0 is eight in the morning.  "spike": twice `pods` for an hour in the middle.
   // "ramp": from half of `pods` to one and a half times `pods`.  Always between 1 and ten million
-  // pods.
-  // Errors: NotFound: an unknown name.
+  // pods.  Errors: NotFound: an unknown name.
   static absl::StatusOr<LoadCurve> Generated(std::string_view name, int64_t pods,
                                              int64_t duration_s);
   static std::vector<std::string> Names();

@@ -6,16 +6,13 @@
 //
 // In each turn it observes every pool whose period is over, and asks the pool's policy.
 //   shrink  The policy's order of nodes (or the planner's) goes to a planner pass, with as many
-//   nodes
-//           to remove as the policy asks for.  Nodes that can really be removed enter the drain
-//           queue (node_queues.h).
+//           nodes to remove as the policy asks for.  Nodes that can really be removed enter the
+//           drain queue (node_queues.h).
 //   grow    Nodes whose taint the policy removes serve again, and nodes of the drain queue whose
-//   pods
-//           have not been touched yet stay.  For the rest the group is asked for machines, but
+//           pods have not been touched yet stay.  For the rest the group is asked for machines, but
 //           never for more than the pool's cloud.max.
 //   taint   The actuator sets and removes the policy's taints.  An actuator that cannot set taints
-//   is
-//           asked once.  After that, each turn logs the taints that were not set, and asks for
+//           is asked once.  After that, each turn logs the taints that were not set, and asks for
 //           machines instead of the nodes that should have served again.
 //   remove  Nodes that the policy removes in any case are removed like the nodes of a shrink.
 // If a group is not the pool's alone (pool_members.h), it is not asked for machines, and the policy
