@@ -38,8 +38,8 @@ struct ClustermanNode {
   std::string id;  // The id of the instance.
   std::string group_id;
   double weight = 1;
-  bool is_running =
-      false;  // As its cloud reports; other instances do not count and are not removed.
+  // As its cloud reports; other instances do not count and are not removed.
+  bool is_running = false;
   bool is_cordoned = false;  // Tag is_cordoned=true: never removed.
   bool is_stale = false;     // Tag of its ASG.
   double uptime_s = 0;

@@ -97,8 +97,8 @@ struct EscalatorHealth {
 // and pods are indices of the observation.
 struct EscalatorDecision {
   EscalatorPath path = EscalatorPath::kRefused;
-  int64_t delta =
-      0;  // As the program returns it: the nodes asked for; in step 6, the nodes gained.
+  // As the program returns it: the nodes asked for; in step 6, the nodes gained.
+  int64_t delta = 0;
   EscalatorError error = EscalatorError::kNone;
   std::string refusal = {};
 

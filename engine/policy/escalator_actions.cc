@@ -120,9 +120,8 @@ void Remove(const EscalatorRound& round, EscalatorReap* reap) {
 // How many of `count` nodes may be tainted.
 int64_t AllowedTaints(const EscalatorRound& round, int64_t count) {
   const auto untainted = static_cast<int64_t>(round.group.untainted.size());
-  const int64_t spare =
-      untainted -
-      round.min_nodes;  // Never negative: with too few nodes the round has ended before.
+  // Never negative: with too few nodes the round has ended before.
+  const int64_t spare = untainted - round.min_nodes;
   if (count > spare) {
     round.forced.push_back(EscalatorForce::kMinNodes);
     count = spare;

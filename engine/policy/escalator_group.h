@@ -46,13 +46,13 @@ struct EscalatorNode {
   int64_t created_s = 0;
   std::map<std::string, std::string> labels = {};
   bool unschedulable = false;  // Cordoned.
-  std::optional<std::string> taint =
-      {};                    // Value of the taint atlassian.com/escalator: when, in seconds.
+  // Value of the taint atlassian.com/escalator: when, in seconds.
+  std::optional<std::string> taint = {};
   bool force_taint = false;  // Has atlassian.com/escalator-force.
-  std::optional<bool> ready =
-      {};                      // Whether the condition Ready is True; absent: no such condition.
-  std::string no_delete = {};  // Annotation atlassian.com/no-delete.
-  bool in_cloud_group = true;  // One of the cloud group's instances.
+  // Whether the condition Ready is True; absent: no such condition.
+  std::optional<bool> ready = {};
+  std::string no_delete = {};         // Annotation atlassian.com/no-delete.
+  bool in_cloud_group = true;         // One of the cloud group's instances.
   bool has_readable_instance = true;  // The cloud knows its instance, in any group.
 };
 
@@ -137,8 +137,8 @@ void Classify(const EscalatorObservation& observation, bool dry_mode,
 
 // Names of the objects that break an assumption of the rules.
 struct EscalatorWarnings {
-  std::vector<std::string> unlike_nodes =
-      {};  // Not of the most common size; in a tie, that of the first node.
+  // Not of the most common size; in a tie, that of the first node.
+  std::vector<std::string> unlike_nodes = {};
   std::vector<std::string> pods_without_requests = {};  // A container lacks cpu or memory.
 
   bool operator==(const EscalatorWarnings&) const = default;

@@ -56,8 +56,8 @@ struct ReplicatorObservation {
   std::vector<ReplicatorJob> jobs = {};       // The jobs registered for scaling.
   bool readable = true;                       // False: allocations or jobs could not be read.
   std::optional<ReplicatorGroup> group = {};  // Absent: not read, or not exactly one group.
-  std::string protected_node =
-      {};                 // Never removed, as the node that runs ebb.  Empty: no such node.
+  // Never removed, as the node that runs ebb.  Empty: no such node.
+  std::string protected_node = {};
   bool notifiers = true;  // False: a notice would have no receiver.
 };
 
@@ -96,8 +96,8 @@ struct ReplicatorDecision {
   std::optional<ReplicatorFigures> figures = {};
   // All of steps 4 to 7 that deny, in this order; `reason` is the first of them.
   std::vector<ReplicatorReason> denied_by = {};
-  int64_t requests =
-      0;  // Step 8: rounds in a row, including this one; 0 if step 8 was not reached.
+  // Step 8: rounds in a row, including this one; 0 if step 8 was not reached.
+  int64_t requests = 0;
 
   std::optional<ReplicatorNotice> notice = {};  // kFailsafeEntered: send this.
 };

@@ -53,8 +53,8 @@ struct ReplicatorNode {
 // A job that is registered for scaling, enabled or not.
 struct ReplicatorJob {
   std::string id = {};
-  std::vector<std::vector<ReplicatorResources>> groups =
-      {};  // The tasks of each group; group counts are ignored.
+  // The tasks of each group; group counts are ignored.
+  std::vector<std::vector<ReplicatorResources>> groups = {};
 };
 
 // The resource that decides: the most used one.

@@ -67,8 +67,7 @@ using ReplicatorKeys = std::map<std::string, std::string>;  // Key -> text.
 struct ReplicatorProblem {
   enum class Kind : uint8_t {
     kNotConfigured,    // The node has no required key: it belongs to no pool.
-    kMissingKeys,      // The required keys in `keys` are missing; if `stored`, in the stored
-                       // configuration.
+    kMissingKeys,      // The keys in `keys` are missing; if `stored`, in what is stored.
     kNothingStored,    // Required keys are missing, and nothing is stored for `pool`.
     kUndecodable,      // The values in `undecodable` cannot be parsed.
     kNoProvider,       // replicator_provider is empty.

@@ -54,8 +54,8 @@ struct SizedPool {
   std::string name;
   std::string policy_name{};
   std::map<std::string, std::string> nodes{};
-  std::set<std::string, std::less<>>
-      members{};  // Names of its nodes, if labels do not select them.
+  // Names of its nodes, if labels do not select them.
+  std::set<std::string, std::less<>> members{};
   PolicyCloud cloud{};
   std::optional<int64_t> desired{};
   bool is_default = false;
