@@ -182,7 +182,7 @@ MaestroObservation ObservationOf(const PolicyObservation& from, int64_t rooms_pe
                                     .mem_usage_bytes = pod->usage->memory_bytes,
                                     .mem_request_bytes = pod->requests.memory_bytes});
   }
-  // If the rooms come from signals, a pending pod stands for a room that cannot start.
+  // If the rooms come from signals, a pending pod is a room that cannot start.
   if (has_rooms) to.pending_pods = static_cast<int64_t>(from.pending.size());
   return to;
 }
