@@ -1,7 +1,7 @@
 // The table of options.
 //
-// One function a struct.  The structured binding names every member of the struct: with one more
-// or one less it does not compile.
+// Each function holds the rows of one struct.  A structured binding names every member of the
+// struct, so the code does not compile if a member is missing or added.
 
 #include <cstddef>
 #include <cstdint>
@@ -47,12 +47,12 @@ constexpr Word<ReturnedNode> kReturnedNodeWords[] = {{"anew", ReturnedNode::kSta
 constexpr Word<VerifyPlans> kVerifyPlansWords[] = {
     {"always", VerifyPlans::kAlways}, {"before-deletion", VerifyPlans::kBeforeDeletion}};
 
-// --- What a row is made with -------------------------------------------------------------
+// --- How rows are made ---------------------------------------------------------------------
 
 // Adds the options of one object of the form.
 class Rows {
  public:
-  // `path`: of the object, with a dot behind it; empty: the whole form.
+  // `path`: of the object, with a dot at the end; empty: the whole form.
   Rows(std::string path, std::vector<OptionField>& fields)
       : path_(std::move(path)), fields_(fields) {}
 
@@ -313,7 +313,7 @@ void AddRows(PlannerOptions& options, Rows& rows) {
                                "says",
                        .group = kRounds,
                        .place = 7,
-                       .of_command = 1},  // So that every candidate has its turn.
+                       .of_command = 1},  // So that every candidate is tried.
               .decides = "nodes that are judged whatever the time limit says"});
   rows.Struct("drain", drain);
 }
@@ -389,7 +389,7 @@ void AddRows(DeletionBudgets& budgets, Rows& rows) {
                       .note = "old name of `max-scale-down-parallelism`"},
               .warns_of_old = true,
               .in_autoscaler = true,
-              .hides_default = true,  // A plan has none.
+              .hides_default = true,  // A plan has no such limit.
               .about = OptionAbout::kRounds,
               .decides = "nodes that may be in deletion at a time"});
   rows.Count("maxDrainParallelism", max_drain_parallelism,
@@ -439,7 +439,7 @@ void AddRows(CooldownOptions& options, Rows& rows) {
                .decides = "these delays hold back only the group that they happened to"});
 }
 
-// The cluster is unhealthy, or a node is starting.
+// Options for an unhealthy cluster and for nodes that are starting.
 void AddHealthRows(int64_t& ok_unready_count, double& max_unready_percentage,
                    int64_t& startup_time_s, Rows& rows) {
   rows.Count("okTotalUnreadyCount", ok_unready_count,
@@ -501,7 +501,7 @@ void AddClockAndTaintRows(int64_t& clock_jump_max_s, int64_t& soft_taint_count,
                            "this is unneeded since then"});
 }
 
-// Where ebb does otherwise than the autoscaler unless it is asked.
+// Options for behaviour in which ebb deliberately differs from the autoscaler.
 void AddOwnRows(int64_t& eviction_ttl_s, DisplacedPods& displaced_pods, SkippedTimer& skipped_timer,
                 ReturnedNode& returned_node, Rows& rows) {
   rows.Seconds("recentEvictionTtlSeconds", eviction_ttl_s,

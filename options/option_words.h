@@ -19,7 +19,7 @@ struct Word {
   Enum value;
 };
 
-// Absent: `text` is none of the words.
+// Absent: no word equals `text`.
 template <typename Enum, size_t kSize>
 std::optional<Enum> ValueOf(const Word<Enum> (&words)[kSize], std::string_view text) {
   for (const Word<Enum>& word : words) {

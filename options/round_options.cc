@@ -49,7 +49,7 @@ template <typename Number>
 std::string ReadWhole(const OptionRange& range, const Json& json, Number& value) {
   if (!json.is_number_integer()) return "is not a whole number";
   const auto number = json.get<int64_t>();
-  const bool wrapped = json.is_number_unsigned() && number < 0;  // Above 2^63.
+  const bool wrapped = json.is_number_unsigned() && number < 0;  // 2^63 or more.
   if (wrapped || number < range.min || number > range.max) {
     return absl::StrCat("is not from ", range.min, " to ", range.max);
   }
@@ -102,9 +102,9 @@ std::string UnknownOption(const std::string& prefix, const std::string& name,
   return Wrong(prefix + Printable(name), "is not an option that this ebb knows" + hint);
 }
 
-// Reads the object at `prefix` ("", "scaleDown.planner."), which has all of `fields` and no others.
-// "options.scaleDown.budgets.maxDrainParallelism: is not from 0 to 1000000000": of the first that
-// is wrong.
+// Reads the object at `prefix` ("", "scaleDown.planner."), which must have all of `fields` and no
+// other member.  Returns the first error, such as "options.scaleDown.budgets.maxDrainParallelism:
+// is not from 0 to 1000000000", or "".
 std::string ReadObject(const std::string& prefix, std::span<const OptionField> fields,
                        const Json& json) {
   if (!json.is_object()) {
@@ -162,7 +162,7 @@ bool SameLoad(const LoadOptions& a, const LoadOptions& b) {
 }
 
 Json OptionsJson(const RoundOptions& options) {
-  RoundOptions copy = options;  // Fields can be written to.
+  RoundOptions copy = options;  // FieldsOf needs a mutable struct.
   return FormOf(FieldsOf(copy));
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kDoublingsMax = 6;
 
-// A result that was told and taken in before: a failure put its node back when it was told.
+// Whether the result was processed in an earlier turn.  A failure put its node back at that time.
 bool IsOld(const DeletionResult& result, const QueuedNode& node) {
   return result.ok ? result.at_s < node.since_s : result.at_s <= node.since_s;
 }
@@ -23,7 +23,7 @@ bool IsRunning(const ActuatorStatus& status, const std::string& node) {
 struct NodeQueues::Told {
   const RunningDeletion* running = nullptr;
   const DeletionResult* result = nullptr;
-  bool there = true;  // In the cluster.
+  bool there = true;  // The cluster has the node.
 };
 
 bool NodeQueues::Add(QueuedNode node, int64_t now_s) {
@@ -97,12 +97,12 @@ void NodeQueues::WorkOnTermination(QueuedNode& node, const Told& told, int64_t t
   }
   if (told.running == nullptr && !told.there) return tell(kGone);
   if (told.result != nullptr) {
-    node.since_s = now_s;  // The cluster does not show it yet.
+    node.since_s = now_s;  // The cluster does not show the deletion yet.
     return;
   }
   if (told.running == nullptr) {
     if (now_s - node.since_s <= timeout_s) return;
-    PutBack(node, now_s);  // The actuator forgot it.
+    PutBack(node, now_s);  // The actuator has lost the deletion.
     return tell(kFailed, "it is not gone");
   }
   if (now_s - std::max(node.since_s, told.running->since_s) <= timeout_s) return;
@@ -118,7 +118,7 @@ std::vector<QueueEvent> NodeQueues::Work(
   for (const RunningDeletion& running : status.running) told[running.node].running = &running;
   for (const DeletionResult& result : status.results) told[result.node].result = &result;
   std::vector<QueueEvent> events;
-  // Terminations first, so that a node is looked at once a turn.
+  // Terminations first, so that a node is handled once in a turn.
   for (const NodeQueue queue : {NodeQueue::kTerminate, NodeQueue::kDrain}) {
     for (QueuedNode& node : *nodes_) {
       if (node.queue != queue || node.since_s > now_s) continue;

@@ -1,22 +1,23 @@
-// NodeQueues: nodes on their way out. One waits in the drain queue until its deletion has begun and
-// its pods are gone, then in the termination queue until it is gone itself.
+// NodeQueues: the nodes that are being removed.  A node waits in the drain queue until its deletion
+// has begun and its pods are gone, and then in the termination queue until the node itself is gone.
 //
 //   NodeQueues queues(&state.queue, retry_s);
 //   queues.Add({.node = "n1", .pool = "web"}, now_s);  // Once; again changes nothing.
 //   for (const QueueEvent& event : queues.Work(status, there, timeouts, now_s)) Tell(event);
 //
-// Two workers, one a queue, look at what the actuator tells: they keep nothing of their own, so
-// that a process that is restarted goes on. What either finds done is done, whoever did it; a node
-// whose deletion the actuator does not know any more is begun anew.
+// Each queue has a worker, which reads the status that the actuator reports.  The workers keep no
+// state of their own, so a restarted process continues where the old one stopped.  A step that a
+// worker finds done counts as done, whichever process did it.  If the actuator no longer reports
+// the deletion of a node, the deletion starts again.
 //
-// A node is gone when the cluster does not have it any more. The actuator may tell so earlier than
-// the cluster, and a pool that counted the node again would send another one after it.
+// A node is gone when the cluster no longer has it.  The actuator may report the end of a deletion
+// before the cluster shows it.  A pool that still counted the node would then remove another one.
 //
-// A result that is told again changes nothing more.
+// A result that the actuator repeats changes nothing.
 //
-// A failure puts a node back into the drain queue, to be tried again after `retry_s` seconds, twice
-// as long each time. A node that then waits longer than its pool's timeout, because its pods have
-// no places, leaves the queue.
+// A failure puts the node back into the drain queue, to be retried after `retry_s` seconds, and
+// twice as long each time.  A node whose pods have no places leaves the queue when it has waited
+// longer than its pool's timeout.
 //
 // Cost:    O(nodes in queues * log).
 // Threads: none.
@@ -41,7 +42,7 @@ struct QueueEvent {
   Kind kind;
   std::string node;
   std::string pool;
-  std::string why;  // Of kFailed.
+  std::string why;  // Only kFailed.
   friend bool operator==(const QueueEvent&, const QueueEvent&) = default;
 };
 
@@ -49,26 +50,26 @@ class NodeQueues {
  public:
   NodeQueues(std::vector<QueuedNode>* nodes, int64_t retry_s) : nodes_(nodes), retry_s_(retry_s) {}
 
-  // False, and nothing is changed: it is in a queue already.
+  // Returns false, and changes nothing, if the node is in a queue already.
   bool Add(QueuedNode node, int64_t now_s);
-  // Null: it is in no queue.
+  // Null: the node is in no queue.
   [[nodiscard]] const QueuedNode* Find(std::string_view node) const;
   void Remove(std::string_view node);
 
-  // One turn of both workers. `there`: whether the cluster has the node; `timeout_s`: of a pool.
+  // Runs both workers once.  `there`: whether the cluster has the node; `timeout_s`: of a pool.
   std::vector<QueueEvent> Work(const ActuatorStatus& status,
                                const std::function<bool(const QueuedNode&)>& there,
                                const std::function<int64_t(const std::string& pool)>& timeout_s,
                                int64_t now_s);
 
-  // Nodes of the drain queue whose deletion is to begin now, in the order in which they came.
+  // Nodes of the drain queue whose deletion should begin now, oldest first.
   [[nodiscard]] std::vector<QueuedNode> Due(const ActuatorStatus& status, int64_t now_s) const;
 
-  // The deletion could not begin.
+  // Reports that the deletion of the node could not begin.
   void Failed(std::string_view node, int64_t now_s);
 
  private:
-  struct Told;  // What the actuator tells of one node.
+  struct Told;  // The actuator's report about one node.
   void WorkOnDrain(QueuedNode& node, const Told& told, int64_t timeout_s, int64_t now_s,
                    std::vector<QueueEvent>& events);
   void WorkOnTermination(QueuedNode& node, const Told& told, int64_t timeout_s, int64_t now_s,

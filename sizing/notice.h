@@ -1,4 +1,4 @@
-// Notice: what somebody should know of a pool, such as that it entered failsafe.
+// Notice: news of a pool for an operator, such as that the pool entered failsafe.
 
 #ifndef EBB_SIZING_NOTICE_H_
 #define EBB_SIZING_NOTICE_H_

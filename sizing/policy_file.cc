@@ -18,7 +18,7 @@
 namespace ebb {
 namespace {
 
-// The keys of a pool that are scalars are keys like those of policies.
+// The scalar keys of a pool, declared like the keys of policies.
 const std::vector<PolicyKey>& PoolKeys() {
   using enum PolicyValueType;
   static const std::vector<PolicyKey> keys = {
@@ -46,7 +46,7 @@ std::vector<std::string> KnownOfPool() {
   return known;
 }
 
-// A map of texts.
+// Reads a map from text to text.
 absl::Status ReadTexts(const std::string& where, const YAML::Node& node, std::string_view of_what,
                        const SettingsPlace& place, std::map<std::string, std::string>& texts) {
   const std::string wrong = fmt::format("is not a map of {}", of_what);
@@ -67,7 +67,7 @@ std::string LabelsOf(const SizedPool& pool) {
   return fmt::format("{}", fmt::join(labels, ", "));
 }
 
-// Pools that cannot be told apart by the file alone.
+// Adds the pools that the file alone cannot separate.
 void AddConflicts(SizingFile& file) {
   for (auto one = file.pools.begin(); one != file.pools.end(); ++one) {
     for (auto other = file.pools.begin(); other != one; ++other) {
@@ -84,7 +84,7 @@ void AddConflicts(SizingFile& file) {
   }
 }
 
-// One pool of a file, while it is read.
+// Reads one pool of a file.
 class PoolReading {
  public:
   PoolReading(std::string where, const YAML::Node& node, const PolicyRegistry& registry,
@@ -96,8 +96,8 @@ class PoolReading {
         pool_(pool),
         warnings_(warnings) {}
 
-  // With SettingsPlace::all_errors every error is appended: a step whose values are wrong ends, and
-  // the next one goes on.
+  // With SettingsPlace::all_errors every error is appended: a step ends at its first wrong value,
+  // and the next step still runs.
   absl::Status Read() {
     const auto* const all = place_.all_errors;
     const size_t before = all == nullptr ? 0 : all->size();
@@ -107,7 +107,7 @@ class PoolReading {
                       &PoolReading::ReadQueries}) {
       if (absl::Status s = place_.GoOn((this->*step)()); !s.ok()) return s;
     }
-    // A policy of wrong options would only repeat what is wrong with them.
+    // With wrong options, making the policy would only repeat the errors.
     if (all != nullptr && all->size() > before) return absl::OkStatus();
     return MakePolicy();
   }
@@ -168,7 +168,7 @@ class PoolReading {
     if (pool_.cloud.min > pool_.cloud.max) {
       return place_.Bad(node_["cloud"], At("cloud.min"), "is above max");
     }
-    if (!settings.Has("policy")) return absl::OkStatus();  // Which was said.
+    if (!settings.Has("policy")) return absl::OkStatus();  // The missing key is reported already.
     school_ = registry_.Find(pool_.policy_name);
     if (school_ == nullptr) {
       std::vector<PolicyProblem> problems;
@@ -190,7 +190,8 @@ class PoolReading {
     if (!yaml.ok()) return yaml.status();
     absl::Status s = ReadSchoolFile(*school_, kind, pool_.name, *yaml, other, settings_);
     for (const std::string& passed_over : other.passed_over) Warn(passed_over);
-    // What the policy makes of its options is told where they stand, if only one file has any.
+    // If only one file has options, problems that the policy finds are reported at their place
+    // there.
     if (s.ok()) options_place_ = std::move(other);
     return s;
   }
@@ -219,7 +220,8 @@ class PoolReading {
   }
 
   [[nodiscard]] absl::Status MissingOption(const std::string& missing) const {
-    // A list's item is of the file, wherever it stands; other keys may be given beside it.
+    // An item of a list must be completed in the file that has the list; other keys may be given
+    // beside `file`.
     if (file_.empty() || missing.find('[') != std::string::npos) {
       return BadOption({missing, "is required"});
     }
@@ -239,7 +241,7 @@ class PoolReading {
     return text + ": ..." + std::string(deep, '}');
   }
 
-  // With the line of the option, or of all of them.
+  // Reports the problem at the line of its option, or else at the line of all options.
   [[nodiscard]] absl::Status BadOption(const PolicyProblem& problem) const {
     const auto line = options_place_.lines.find(problem.path);
     const auto all = options_place_.lines.find("");
@@ -272,7 +274,7 @@ class PoolReading {
     return absl::OkStatus();
   }
 
-  // The school's own, unless the file says otherwise.
+  // Uses the school's own period unless the file gives one.
   absl::Status TakePeriod() {
     if (school_->period_s == nullptr) return absl::OkStatus();
     const int64_t own_s = school_->period_s(settings_);
@@ -392,7 +394,7 @@ absl::Status ReadNotifications(const YAML::Node& list, SettingsPlace& place,
   return absl::OkStatus();
 }
 
-// What stands beside the pools.
+// Reads what the file has besides its pools.
 absl::Status ReadRest(const YAML::Node& root, SettingsPlace& place, SizingFile& file) {
   using enum PolicyValueType;
   static const std::vector<PolicyKey> keys = {

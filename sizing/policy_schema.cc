@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kPeriodS = 60;  // In a sample of a policy that has none of its own.
+constexpr int64_t kPeriodS = 60;  // In the sample of a policy that has no period of its own.
 
 std::vector<std::string> Parts(const std::string& path) {
   std::vector<std::string> parts;
@@ -71,7 +71,7 @@ void AddKey(const PolicyKey& key, Json& options) {
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::string name = NameOf(parts[i]);
     const bool last = i + 1 == parts.size();
-    // An item's key is required in the item, its list is not.
+    // A required key of a list's items is required in each item; the list itself is not required.
     const bool lists_below = key.path.find("[]") != std::string::npos;
     if (key.required && (!lists_below || in_list)) Require(*object, name);
     Json& slot = (*object)["properties"][name];
@@ -141,7 +141,7 @@ Json PoolSchema(const PolicyRegistry& registry) {
   return pool;
 }
 
-// What stands beside the pools.
+// Adds what a file may have besides its pools.
 void AddRest(Json& properties) {
   const Json text = {{"type", "string"}};
   Json webhook = Object();
@@ -172,7 +172,7 @@ void AddRest(Json& properties) {
   properties["discover"] = discover;
 }
 
-// One key of a sample, after the parents that are not open yet.
+// Appends one key to a sample, after those of its parents that are not open yet.
 void AppendKey(const PolicyKey& key, std::vector<std::string>& open, std::string& text) {
   const std::vector<std::string> parts = Parts(key.path);
   size_t common = 0;

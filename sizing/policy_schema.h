@@ -1,5 +1,5 @@
-// The JSON schema of the file of pools (policy_file.h), and samples of it, made from the keys that
-// policies declare.
+// The JSON schema of the file of pools (policy_file.h), and samples of that file.  Both are made
+// from the keys that policies declare.
 //
 // Cost:    O(keys).
 // Threads: pure.
@@ -17,8 +17,8 @@ namespace ebb {
 // JSON Schema, draft 2020-12.
 nlohmann::ordered_json PolicyFileSchema(const PolicyRegistry& registry);
 
-// A file with one pool, every key with its default or an example, and a comment.  It passes
-// ReadPolicyFile.
+// A file with one pool, with a comment and a default or example for every key.  ReadPolicyFile
+// accepts it.
 std::string PolicyFileSample(const PolicySchool& school);
 
 }  // namespace ebb

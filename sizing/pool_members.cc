@@ -22,10 +22,10 @@ bool HasLabels(const Catalog& catalog, const NodeInfo& node,
   });
 }
 
-// What one group has.
+// The pools that have nodes in one group.
 struct Shares {
   std::set<std::string> pools{};
-  std::string stray{};  // The first node of no pool.
+  std::string stray{};  // The first node that belongs to no pool.
 };
 
 class Finding {
@@ -64,7 +64,7 @@ class Finding {
     if (owners.empty() && shares.stray.empty()) shares.stray = catalog_.NodeName(node);
   }
 
-  // After all nodes are taken.
+  // Call it after TakeNode for every node.
   void FindGroup(const std::string& name, PoolMembers& members) {
     if (members.group.empty()) return;
     members.others = OthersIn(shares_[members.group], name);

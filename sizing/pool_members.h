@@ -1,10 +1,11 @@
-// FindPoolMembers: which nodes a pool has in a cluster, and whose the group behind them is.
+// FindPoolMembers: which nodes a pool has in a cluster, and which pools share the group behind
+// them.
 //
 //   for (const auto& [name, members] : FindPoolMembers(pools, observed)) ...
 //
-// A group is a pool's alone if all of its nodes are the pool's and no other pool has it.  Only then
-// does the group's size say anything of the pool, and only then may the pool ask it to grow.
-// Without labels that tell groups apart all nodes are in one, "default", and so are all pools.
+// A group belongs to one pool alone if all of its nodes are that pool's and no other pool names it.
+// Only then does the group's size say anything about the pool, and only then may the pool ask it to
+// grow.  If no label distinguishes groups, all nodes and all pools are in one group, "default".
 //
 // Cost:    O(nodes * pools).
 // Threads: pure.
@@ -28,31 +29,33 @@ namespace ebb {
 
 struct Observation;  // loop/loop.h
 
-// A pool in the cluster of one turn.
+// The nodes and the group of a pool in one turn.
 struct PoolMembers {
   std::vector<NodeId> nodes{};
-  // Nodes that are another pool's too: "pool b has node n1 too".  Empty: there are none.
+  // Set if a node also belongs to another pool: "pool b has node n1 too".
   std::string overlap{};
-  // The pool's own word, or the group of its first node that has one; empty: not known.
+  // The group that the pool names, or else the group of its first node that has one; empty:
+  // unknown.
   std::string group{};
-  // Who has nodes in the group, or names it, but for the pool: "pool b and nodes of no pool, such
-  // as n1".  Empty: nobody.
+  // Which others have nodes in the group or name it: "pool b and nodes of no pool, such as n1".
+  // Empty: the group is the pool's alone.
   std::string others{};
-  // Machines that the pool is to have: those of its group, if it is the pool's alone, and its
-  // nodes in other groups; its nodes if the group is not.  Absent: nobody tells of the group.
+  // The number of machines that the pool should have.  If the group is the pool's alone, the
+  // group's target size plus the pool's nodes in other groups; otherwise the number of the pool's
+  // nodes.  Absent: the group's size is unknown.
   std::optional<int64_t> target{};
-  // Nodes in other groups than `group`, where that group is known.
+  // Nodes in groups other than `group`; 0 if the size of `group` is unknown.
   int64_t elsewhere = 0;
 };
 
-// Whether the node is the pool's.
+// Whether the node belongs to the pool.
 bool IsMember(const SizedPool& pool, const Catalog& catalog, NodeId node);
 
 // By pool.
 std::map<std::string, PoolMembers, std::less<>> FindPoolMembers(std::span<const SizedPool> pools,
                                                                 const Observation& observed);
 
-// What is wrong with the members, for people: a sentence; empty: nothing is.
+// What is wrong with the members, as a sentence; empty: nothing is.
 std::string WarningOf(const SizedPool& pool, const PoolMembers& members);
 
 }  // namespace ebb

@@ -11,7 +11,7 @@
 namespace ebb {
 namespace {
 
-// `kubectl apply` repeats the whole object there.
+// `kubectl apply` stores a copy of the whole object in this annotation.
 constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 std::map<std::string, std::string> MapOf(const objects::KeyValues& from) {

@@ -1,13 +1,13 @@
-// PoolReader: what a dump says of pools, for sizing policies.
+// PoolReader: reads from a dump what sizing policies need of pools.
 //
 //   PoolReader reader;
 //   ImportStats stats;
 //   if (absl::Status s = ReadInput("dump.json", reader, stats); !s.ok()) return s;
 //   const PolicyObservation seen = reader.Observe(pool);
 //
-// A pool's nodes are those with its labels.  Pods that have ended are left out.  A pod without a
-// node is the pool's if its node selector or a required node affinity (operator In) names one of
-// the pool's labels, or, for a default pool, if it asks for no node at all.
+// A pool's nodes are the nodes with its labels.  Pods that have ended are left out.  A pod without
+// a node belongs to the pool if its node selector or a required node affinity (operator In) names
+// one of the pool's labels.  In a default pool, so does a pod without node selector and affinity.
 //
 // Cost:    keeps nodes and pods; Observe is O(nodes + pods).
 // Threads: one at a time; Observe may run concurrently.
@@ -30,13 +30,13 @@ class PoolReader : public ObjectSink {
  public:
   absl::Status OnNode(const objects::Node& node) override;
   absl::Status OnPod(const objects::Pod& pod) override;
-  // No policy looks at these.
+  // Policies do not use these objects.
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget&) override;
   absl::Status OnController(const objects::Controller&) override;
   absl::Status OnNamespace(const objects::Namespace&) override;
   absl::Status OnStorageObject(const objects::StorageObject&) override;
 
-  // Without signals.  Nodes and pods are in the order of the input.
+  // The result has no signals.  Its nodes and pods are in the order of the input.
   [[nodiscard]] PolicyObservation Observe(const SizedPool& pool) const;
 
   // Without their pods.

@@ -1,12 +1,12 @@
-// DecidePool: one round of a pool, from what is remembered of it to what is to be remembered.
+// DecidePool: one round of a pool, over the state that is kept of it.
 //
-// A pool in failsafe does nothing, whatever its policy.  PoolState::failsafe is the one that
-// counts: a policy that enters failsafe by its own rules sets it, and one whose pool was cleared
-// there is cleared before it decides.  A signal that is older than the pool's signalPeriod is not
-// acted upon, and a time before the last round's is no round.  What another policy remembered of
-// the pool is forgotten, but for failsafe.
+// A pool in failsafe does nothing, whatever its policy says.  PoolState::failsafe decides: a policy
+// that enters failsafe by its own rules sets it, and when an operator has cleared it, the policy's
+// own failsafe is cleared before the policy decides.  The pool does not act on a signal older than
+// its signalPeriod, nor at a time before the last round.  If the pool has a new policy, the state
+// of the old policy is dropped, except failsafe.
 //
-// The policy's state is afterwards in `memory`, which the caller stores before it acts.
+// DecidePool leaves the policy's new state in `memory`.  The caller stores it before it acts.
 //
 // Cost:    that of the policy's Decide.
 // Threads: pure.
@@ -28,7 +28,7 @@ inline constexpr std::string_view kFailsafe = "failsafe";
 PolicyDecision DecidePool(const SizedPool& pool, const PolicyObservation& seen, int64_t now_s,
                           PoolState& memory);
 
-// What is remembered of a pool; a new one is put at its place.
+// The stored state of a pool; inserts a new one, in order of name, if there is none.
 PoolState& MemoryOf(const SizedPool& pool, SizingState& state);
 
 }  // namespace ebb

@@ -21,7 +21,8 @@ PoolSizer::PoolSizer(std::span<const SizedPool> pools, SizingState state, PoolSi
 void PoolSizer::Restore(SizingState state) {
   state_ = std::move(state);
   for (const SizedPool& pool : pools_) Memory(pool);
-  // Of pools that are sized no more: what has begun ends by itself.
+  // Drops the queued nodes of pools that are no longer sized.  A deletion that has begun ends
+  // anyway.
   std::erase_if(state_.queue, [&](const QueuedNode& node) { return PoolOf(node.pool) == nullptr; });
 }
 
@@ -44,7 +45,7 @@ void PoolSizer::FindMembers(const Observation& observed, const ActuatorStatus& s
   members_ = FindPoolMembers(pools_, observed);
   for (const SizedPool& pool : pools_) {
     PoolMembers& members = members_[pool.name];
-    // Machines that were asked for count before they are nodes, also where nobody tells of them.
+    // Requested machines count before they are nodes, even if the group's size is unknown.
     if (const int64_t asked = Memory(pool).grow_to; asked > 0) {
       members.target = std::max(asked + members.elsewhere, members.target.value_or(0));
     }
@@ -55,7 +56,7 @@ void PoolSizer::FindMembers(const Observation& observed, const ActuatorStatus& s
   }
 }
 
-// Nodes that stay: in no queue and in no deletion.
+// The number of nodes that are in no queue and in no deletion.
 int64_t PoolSizer::Staying(const PoolMembers& members, const Catalog& catalog) const {
   return std::ranges::count_if(members.nodes,
                                [&](NodeId node) { return !IsLeaving(catalog.NodeName(node)); });
@@ -63,7 +64,7 @@ int64_t PoolSizer::Staying(const PoolMembers& members, const Catalog& catalog) c
 
 // --- Steps --------------------------------------------------------------------------
 
-// Nodes that were to go and have not begun to stay.
+// Takes the pool's nodes out of the drain queue if their deletion has not begun.  Returns how many.
 int64_t PoolSizer::DropQueued(const SizedPool& pool) {
   return static_cast<int64_t>(std::erase_if(state_.queue, [&](const QueuedNode& node) {
     return node.pool == pool.name && node.queue == NodeQueue::kDrain &&
@@ -98,7 +99,7 @@ void PoolSizer::Failed(const SizedPool& pool, const std::string& what, SizingTur
   }
 }
 
-// The last step of an action is done.
+// Call it when the last step of an action is done.
 void PoolSizer::Succeeded(const SizedPool& pool, int64_t now_s) {
   PoolState& memory = Memory(pool);
   memory.failures = 0;
@@ -122,7 +123,7 @@ void PoolSizer::WorkQueues(const Observation& observed, const ActuatorStatus& st
   };
   for (const QueueEvent& event : queues_.Work(status, there, timeout_s, turn.now_s)) {
     const SizedPool* const pool = PoolOf(event.pool);
-    if (pool == nullptr) continue;  // It is sized no more.
+    if (pool == nullptr) continue;  // The pool is no longer sized.
     using enum QueueEvent::Kind;
     if (event.kind == kGone) Succeeded(*pool, turn.now_s);
     if (event.kind == kFailed) {
@@ -135,7 +136,7 @@ void PoolSizer::WorkQueues(const Observation& observed, const ActuatorStatus& st
   }
 }
 
-// Machines that have come since the group was asked for some.
+// The number of machines that have come since the group was asked for machines.
 int64_t PoolSizer::Came(const SizedPool& pool, const Catalog& catalog) {
   const int64_t since_s = Memory(pool).grow_since_s;
   return std::ranges::count_if(members_[pool.name].nodes, [&](NodeId node) {
@@ -143,7 +144,7 @@ int64_t PoolSizer::Came(const SizedPool& pool, const Catalog& catalog) {
   });
 }
 
-// Machines that were asked for have come, or should have.
+// Checks whether requested machines have come, or are overdue.
 void PoolSizer::CheckGrowth(const Observation& observed, SizingTurn& turn) {
   for (const SizedPool& pool : pools_) {
     PoolState& memory = Memory(pool);
@@ -164,7 +165,8 @@ void PoolSizer::CheckGrowth(const Observation& observed, SizingTurn& turn) {
 
 // --- Policies -------------------------------------------------------------------------
 
-// Nodes that were to go and whose pods were not touched yet stay: how many, of `most`.
+// Keeps at most `most` queued nodes whose pods have not been touched, the newest first.  Returns
+// how many it keeps.
 int64_t PoolSizer::KeepQueued(const SizedPool& pool, int64_t most) {
   std::vector<std::string> keep;
   for (auto node = state_.queue.rbegin(); node != state_.queue.rend(); ++node) {
@@ -185,7 +187,7 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
   const PoolMembers& members = members_[pool.name];
   const int64_t delta = came.delta - std::ssize(came.untaint);
   const int64_t kept = KeepQueued(pool, delta);
-  // No machine is asked for: nodes that were kept are all that came of it.
+  // Ends the action without asking for machines: it only kept nodes.
   const auto end = [&](bool succeeded) {
     if (!pool.policy->OneActionAtATime()) {
       pool.policy->Ended(succeeded, turn.now_s, &memory.state);
@@ -193,7 +195,7 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
       Succeeded(pool, turn.now_s);
     }
   };
-  if (kept >= delta) return end(true);  // Nodes that were to go are enough.
+  if (kept >= delta) return end(true);  // The kept nodes are enough.
   if (!members.others.empty()) {
     came.denied_by = fmt::format("group {} is shared with {}", members.group, members.others);
     return end(kept > 0);
@@ -204,7 +206,7 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
     if (kept == 0 && came.untaint.empty()) came.denied_by = "cloud.max";
     return end(true);
   }
-  // Those that are still to come from the last time come on top.
+  // Machines that are still to come from the last request are added to this one.
   if (memory.grow_to > 0) memory.grow_by -= Came(pool, observed.snapshot->catalog());
   memory.grow_to = to - members.elsewhere;
   memory.grow_by += to - have;
@@ -215,7 +217,7 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
   came.grow_by = to - have;
 }
 
-// Taints that Act is to put or take off.
+// Queues the decision's taints, for Act to set or remove.
 void PoolSizer::SetTaints(const SizedPool& pool, const PolicyDecision& decision, PoolTurn& came,
                           SizingTurn& turn) {
   for (const PolicyTaint& taint : decision.taints) {
@@ -230,8 +232,8 @@ void PoolSizer::SetTaints(const SizedPool& pool, const PolicyDecision& decision,
   }
 }
 
-// Nodes that are to go: those that the policy removes in any case, then those of its delta.
-// `at`: where the PoolTurn will be.
+// Asks for nodes to remove: first those that the policy removes in any case, then those of its
+// delta.  `at`: the index that the PoolTurn will have.
 void PoolSizer::AskToGo(const SizedPool& pool, PolicyDecision decision, int64_t staying,
                         PoolTurn& came, size_t at) {
   int64_t room = staying - pool.cloud.min;
@@ -293,7 +295,7 @@ void PoolSizer::DecideOne(const Observation& observed, const SizedPool& pool,
   turn.pools.push_back(std::move(came));
 }
 
-// What two pools have is left to neither.
+// Drops the pool's queued nodes, because another pool has some of the same nodes.
 void PoolSizer::LeaveOverlapping(const SizedPool& pool, bool is_due, const Catalog& catalog,
                                  SizingTurn& turn) {
   const PoolMembers& members = members_[pool.name];
@@ -475,12 +477,12 @@ void PoolSizer::BeginQueued(Actuator& actuator, SizingTurn& turn) {
     const absl::Status done = actuator.RollBack(node, "its pool is to grow", turn.now_s);
     if (!done.ok()) turn.log.push_back(absl::StrCat("node ", node, ": ", done.message()));
   }
-  // One by one: a node that cannot be tainted is no reason to keep another.
+  // One by one: if one node cannot be tainted, the others still go.
   for (const DeletionOrder& order : begin_) {
     const QueuedNode* const queued = queues_.Find(order.node);
     if (queued == nullptr) continue;
     const absl::Status begun = actuator.Begin({&order, 1}, turn.now_s);
-    if (begun.ok() || absl::IsNotFound(begun)) continue;  // Gone: the next turn sees it.
+    if (begun.ok() || absl::IsNotFound(begun)) continue;  // Not found: the next turn sees it.
     const SizedPool* const pool = PoolOf(queued->pool);
     queues_.Failed(order.node, turn.now_s);
     if (pool != nullptr) {
@@ -489,8 +491,7 @@ void PoolSizer::BeginQueued(Actuator& actuator, SizingTurn& turn) {
   }
 }
 
-// Its group does not grow by what was just asked for; machines of an earlier time are still to
-// come.
+// The group has refused the last request.  Machines of earlier requests are still to come.
 void PoolSizer::Refused(const SizedPool& pool) {
   PoolState& memory = Memory(pool);
   const auto more = grow_.find(pool.name);
@@ -509,7 +510,7 @@ void PoolSizer::AskForMachines(Actuator& actuator, SizingTurn& turn) {
     PoolState& memory = Memory(pool);
     if (memory.grow_to == 0 || memory.failsafe || asked_.contains(pool.name)) continue;
     const PoolMembers& members = members_[pool.name];
-    // What was asked for before a restart waits until the group is the pool's alone again.
+    // A request from before a restart waits until the group is the pool's alone again.
     if (!members.others.empty() || !members.overlap.empty()) continue;
     const std::string& group = members.group;
     absl::Status asked =
@@ -532,7 +533,7 @@ void PoolSizer::PutTaints(Actuator& actuator, SizingTurn& turn) {
     const absl::Status done =
         actuator.Taint(taint.node, {.key = taint.key, .value = taint.value, .effect = taint.effect},
                        taint.put, turn.now_s);
-    if (done.ok() || absl::IsNotFound(done)) continue;  // Gone: the next turn sees it.
+    if (done.ok() || absl::IsNotFound(done)) continue;  // Not found: the next turn sees it.
     cannot_taint_ = cannot_taint_ || absl::IsUnimplemented(done);
     turn.log.push_back(fmt::format("pool {}: taint {} is not {}: {}", deed.pool->name, taint.key,
                                    taint.put ? "set" : "taken off", std::string(done.message())));

@@ -4,27 +4,28 @@
 //   loop_options.sizer = &sizer;
 //   store.SetSizing(sizer.state());  // In own_rounds_options.record, before the store saves.
 //
-// Each turn, for each pool whose period is over: observe it, ask its policy.
-//   shrink  The policy's order of nodes (or the planner's) goes to a planner pass, as many as the
-//           policy asks for; those that can really go come into the drain queue (node_queues.h).
-//   grow    Nodes whose taint the policy takes off serve again, and nodes of the drain queue whose
-//           pods were not touched yet stay; for the rest the group is asked for machines, never
-//           more than the pool's cloud.max.
-//   taint   Taints that the policy puts or takes off go to the actuator. One that cannot set taints
-//           is asked once; from then on each turn says which taints were not set, and machines are
-//           asked for instead of nodes that should have served again.
-//   remove  Nodes that the policy wants gone in any case go as those of a shrink do.
-// A group that is not the pool's alone (pool_members.h) is not asked for machines: the policy is
-// told that it did not grow.  Pools that have a node in common are left alone, with a warning.
-// A pool never falls below its cloud.min by what is decided here, whatever its policy says.
+// In each turn it observes every pool whose period is over, and asks the pool's policy.
+//   shrink  The policy's order of nodes (or the planner's) goes to a planner pass, with as many
+//           nodes to remove as the policy asks for.  Nodes that can really be removed enter the
+//           drain queue (node_queues.h).
+//   grow    Nodes whose taint the policy removes serve again, and nodes of the drain queue whose
+//           pods have not been touched yet stay.  For the rest the group is asked for machines, but
+//           never for more than the pool's cloud.max.
+//   taint   The actuator sets and removes the policy's taints.  An actuator that cannot set taints
+//           is asked once.  After that, each turn logs the taints that were not set, and asks for
+//           machines instead of the nodes that should have served again.
+//   remove  Nodes that the policy removes in any case are removed like the nodes of a shrink.
+// If a group is not the pool's alone (pool_members.h), it is not asked for machines, and the policy
+// learns that its action failed.  Pools that have a node in common are left alone, with a warning.
+// No decision here takes a pool below its cloud.min, whatever its policy says.
 //
-// Every step is looked after.  One that fails or takes longer than the pool's stepTimeout is a
-// failure, and is tried again: a node is planned anew before that, and of a group that refuses to
-// grow the policy decides anew, its state as if it had not asked.  With `retries` failures in a
-// row the pool enters failsafe: what of it has not begun is given up, a notice goes out, and
-// nothing is done until an operator clears it.  What had begun is carried on.
+// A step that fails, or takes longer than the pool's stepTimeout, is a failure and is tried again.
+// Before that, a node is planned again.  If a group refuses to grow, the policy decides again from
+// the state that it had before it asked.  After `retries` failures in a row the pool enters
+// failsafe: steps that have not begun are given up, a notice is sent, and nothing is done until an
+// operator clears failsafe.  Steps that have begun are finished.
 //
-// Groups that have a node of some pool are left alone by the planner's own rounds.
+// The planner's own rounds do not touch a group that has a node of some pool.
 //
 // Cost:      a turn in which a pool is due reads all nodes and pods of the cluster; one in which
 //            nodes wait to go makes a plan.
@@ -60,13 +61,13 @@ namespace ebb {
 struct PoolSizerOptions {
   PlannerOptions planner;
   DeletionBudgets budgets = {.max_scale_down_parallelism = 10, .max_drain_parallelism = 10};
-  // Sees what a policy is to see, to add signals and figures of use.  An error keeps the pool as it
-  // is in this turn, without a round of its policy.  Null: nobody does.
+  // Adds signals and usage to what a policy will see.  An error keeps the pool as it is in this
+  // turn, and its policy is not asked.  Null: nothing is added.
   std::function<absl::Status(const SizedPool& pool, int64_t now_s, PolicyObservation& seen)>
       enrich = nullptr;
-  std::function<void(const Notice& notice)> notify = nullptr;  // Null: nobody is told.
-  int64_t retry_s = 60;  // After a failure, twice as long each time.
-  // A group that was asked to grow has grown: of a dry run, where no machine comes.
+  std::function<void(const Notice& notice)> notify = nullptr;  // Null: no notices.
+  int64_t retry_s = 60;  // After a failure; doubles each time.
+  // Treat a group as grown once it was asked: for dry runs, where no machine comes.
   bool trust_growth = false;
 };
 
@@ -80,17 +81,17 @@ class PoolSizer : public Sizer {
   void Act(Actuator& actuator, SizingTurn& turn) override;
 
   [[nodiscard]] const SizingState& state() const { return state_; }
-  // Goes on from a state that somebody else changed, such as an operator.
+  // Replaces the state with one that another program or an operator has changed.
   void Restore(SizingState state);
 
  private:
-  // What a policy wants to take away.
+  // Nodes that a policy wants to remove.
   struct Ask {
     const SizedPool* pool;
     int64_t most;
     std::optional<std::vector<std::string>> candidates;  // Absent: any node.
-    size_t turn;                                         // Its PoolTurn.
-    bool reap = false;                                   // Beside the policy's delta.
+    size_t turn;                                         // Index of its PoolTurn.
+    bool reap = false;                                   // In addition to the policy's delta.
   };
   struct Deed {
     const SizedPool* pool;
@@ -137,19 +138,19 @@ class PoolSizer : public Sizer {
   const PoolSizerOptions options_;
   SizingState state_;
   NodeQueues queues_;
-  std::set<std::string> asked_;                     // Pools for which machines were asked.
-  std::map<std::string, std::string> last_told_;    // Warnings of each pool's policy.
-  std::map<std::string, std::string> last_warned_;  // Of each pool's members.
-  bool cannot_taint_ = false;                       // So the actuator said.
+  std::set<std::string> asked_;                     // Pools whose group was asked for machines.
+  std::map<std::string, std::string> last_told_;    // The last warnings of each pool's policy.
+  std::map<std::string, std::string> last_warned_;  // The last warning about each pool's members.
+  bool cannot_taint_ = false;                       // The actuator has said so.
 
-  // Of one turn.
+  // State of one turn.
   std::map<std::string, PoolMembers, std::less<>> members_;  // By pool.
   std::map<std::string, DeletionPhase, std::less<>> running_;
   std::vector<Ask> asks_;
   std::vector<DeletionOrder> begin_;
   std::vector<std::string> roll_back_;
   std::vector<Deed> deeds_;
-  std::map<std::string, int64_t> grow_;  // By pool: machines that are asked for on top.
+  std::map<std::string, int64_t> grow_;  // By pool: additional machines to ask for.
 };
 
 }  // namespace ebb

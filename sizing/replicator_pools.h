@@ -1,13 +1,12 @@
-// DiscoverPools: pools that nodes declare themselves, by Replicator's keys in their labels and
-// annotations.
+// DiscoverPools: pools that nodes declare by Replicator's keys in their labels and annotations.
 //
 //   ebb.example/replicator_enabled: "true"        (prefix "ebb.example/")
 //   ebb.example/replicator_worker_pool: web
 //
-// An annotation counts more than a label of its name.  A node that is not ready, is cordoned or
-// says enabled=false is of no pool; of nodes that disagree the last one wins, by name, with a
-// warning that names them (sizing/policy/replicator/replicator_registry.h).  The pool's cloud is
-// bounded by replicator_min and replicator_max.
+// An annotation overrides a label of the same name.  A node that is not ready, is cordoned or says
+// enabled=false belongs to no pool.  If nodes disagree, the last one by name wins, with a warning
+// that names them (sizing/policy/replicator/replicator_registry.h).  replicator_min and replicator_max bound
+// the pool's cloud.
 //
 // Cost:    O(nodes of pools squared, for warnings).
 // Threads: pure.
@@ -26,9 +25,9 @@
 namespace ebb {
 
 struct DiscoveredPools {
-  std::vector<SizedPool> pools;  // By name.
-  // Nodes whose keys make no pool, and nodes that disagree: a sentence each.  Nodes without any of
-  // the keys are not told.
+  std::vector<SizedPool> pools;  // Sorted by name.
+  // A sentence for each node whose keys make no pool, and for nodes that disagree.  Nodes without
+  // any of the keys are not mentioned.
   std::vector<std::string> warnings;
 };
 

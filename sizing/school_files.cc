@@ -58,7 +58,7 @@ bool UsesRequests(const PolicySettings& settings) {
   return false;
 }
 
-// Of a scheduler with one container, or of each of several.
+// The requests of a scheduler with one container, or of each of its containers.
 std::vector<MaestroRequests> RequestsOf(const YAML::Node& root) {
   const auto text = [](const YAML::Node& node, const char* key) {
     if (!node.IsMap() || !node["requests"] || !node["requests"].IsMap()) return std::string();
@@ -107,7 +107,7 @@ absl::Status ReadClusterman(FileReading& to, SchoolFile kind, const YAML::Node& 
   if (!signal || !signal.IsMap() || !signal["parameters"] || !signal["parameters"].IsSequence()) {
     return to.Take("", "", root);
   }
-  // A list of maps there, one map here.
+  // The program has a list of maps; ebb's settings have one map.
   YAML::Node one(YAML::NodeType::Map);
   for (const auto& field : signal) {
     if (field.first.Scalar() != "parameters") one[field.first.Scalar()] = field.second;

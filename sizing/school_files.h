@@ -1,12 +1,13 @@
-// The configuration files of Clusterman, Escalator and Maestro, as their own users have them, as
-// settings of the policy of that name.  Keys that do not decide are skipped, as there; of one that
-// is nearly another, `place` takes a warning.
+// Reads the configuration files of Clusterman, Escalator and Maestro, as users of these programs
+// have them, as settings of the policy of that name.  Keys that decide nothing are skipped, as in
+// the program.  For a key that is nearly a known one, a warning is added to `place`.
 //
-// - escalator   `node_groups`: the group of the pool's name, or the only one.
+// - escalator   `node_groups`: the group with the pool's name, or the only one.
 // - maestro     a scheduler's `autoscaling`, and its `requests`, which triggers of type cpu and mem
-//               need.  A `trigger` stands where there is no metricsTrigger.
-// - clusterman  a pool's file; a service's file gives setpoint, margin and excluded resources where
-//               the pool's does not.  `parameters` of a signal are a list of maps.
+//               need.  `trigger` applies if there is no metricsTrigger.
+// - clusterman  a pool's file.  A service's file gives setpoint, margin, excluded resources and
+//               exclude_daemonset_pods where the pool's file does not.  `parameters` of a signal
+//               are a list of maps.
 //
 // Errors:  InvalidArgument with file, line and key.
 // Threads: pure.
@@ -24,9 +25,9 @@
 
 namespace ebb {
 
-enum class SchoolFile : uint8_t { kPool, kService };  // kService: of Clusterman.
+enum class SchoolFile : uint8_t { kPool, kService };  // kService: only Clusterman.
 
-// Takes what `yaml`, the text of `place.file`, says of `pool` into the settings of `school`.
+// Reads the settings of `pool` from `yaml`, the text of `place.file`, into `settings` of `school`.
 absl::Status ReadSchoolFile(const PolicySchool& school, SchoolFile kind, std::string_view pool,
                             const std::string& yaml, SettingsPlace& place,
                             PolicySettings& settings);

@@ -22,7 +22,7 @@ bool IsPrefix(const std::vector<PolicyKey>& keys, const std::string& prefix) {
                              [&](const PolicyKey& key) { return key.path.starts_with(prefix); });
 }
 
-// What is wrong with a scalar, or "".
+// Returns what is wrong with a scalar, or "".
 std::string ReadScalar(const PolicyKey& key, const YAML::Node& node, PolicyValue& value) {
   if (!node.IsScalar()) return fmt::format("is not a value of type {}", Name(key.type));
   double number = 0;
@@ -44,7 +44,7 @@ std::string ReadScalar(const PolicyKey& key, const YAML::Node& node, PolicyValue
       break;
     }
     case PolicyValueType::kNumber: {
-      // As Clusterman spells it.
+      // Clusterman spells infinity this way.
       std::optional<double> read = AsReal(node);
       if (node.Scalar() == "inf") read = std::numeric_limits<double>::infinity();
       if (!read || std::isnan(*read)) return Quoted(node) + " is not a number";
@@ -58,7 +58,7 @@ std::string ReadScalar(const PolicyKey& key, const YAML::Node& node, PolicyValue
   return "";
 }
 
-// What of a file is read, and into what.
+// The input and output of ReadSettings.
 struct Reading {
   const std::vector<PolicyKey>& keys;
   const std::string& where;
@@ -97,7 +97,8 @@ absl::Status Reading::Take(const std::string& path, const YAML::Node& node) {
 
 absl::Status Reading::TakeScalar(const PolicyKey& key, const std::string& path,
                                  const YAML::Node& node) {
-  // Clusterman has a section of the name of ebb's other spelling of draining_enabled.
+  // Clusterman has a section with the name of ebb's second spelling of draining_enabled,
+  // `draining`.
   if (unknown == UnknownKeys::kSkip && node.IsMap()) return absl::OkStatus();
   PolicyValue value;
   const std::string wrong = ReadScalar(key, node, value);
@@ -125,7 +126,7 @@ absl::Status Reading::TakeMap(const std::string& path, const YAML::Node& node) {
     const std::string deeper = path.empty() ? name : absl::StrCat(path, ".", name);
     if (std::ranges::find(known, name) == known.end()) {
       if (unknown == UnknownKeys::kSkip) {
-        // Beyond two edits it is another key of that program's own.
+        // A name more than two edits away from every known one is another key of that program.
         const std::string near = NearestWithin(2, name, known);
         if (near.empty() && (place.follows.empty() || IsOther(deeper))) continue;
         const std::string meant = near.empty() ? "" : absl::StrCat("; did you mean ", near, "?");

@@ -1,4 +1,4 @@
-// ReadSettings: YAML as settings of a policy, under the paths of its keys.
+// ReadSettings: reads YAML as settings of a policy, under the paths of its keys.
 //
 // Errors:  InvalidArgument with file, line and key: unknown keys with the nearest known one, wrong
 //          types, numbers out of range.
@@ -22,43 +22,43 @@ class Node;
 
 namespace ebb {
 
-// A file, and where each key of one pool's options stands in it.
+// A file, and the line of each key of one pool's options in it.
 struct SettingsPlace {
   std::string file;
   std::map<std::string, int> lines{};
-  // PolicySchool's: which program is followed, for messages, and keys that decide nothing.
+  // From PolicySchool: the program that is followed, for messages, and keys that decide nothing.
   std::string follows{};
   std::vector<std::string> others{};
-  // Warnings, as sentences, of keys that nobody reads: those that are close to a known one, and
-  // where `follows` is given all that are not among `others`.
+  // Warnings, as sentences, about keys that are not read: keys close to a known one and, if
+  // `follows` is set, all keys that are not in `others`.
   std::vector<std::string> passed_over{};
-  // Where set, errors that leave the rest readable are appended, and reading goes on.
+  // If set, errors that leave the rest readable are appended here, and reading goes on.
   std::vector<std::string>* all_errors = nullptr;
 
-  // Ok where `error` was appended to `all_errors`, else the error itself.
+  // Appends `error` to `all_errors` and returns OK, or returns `error` if there is no such list.
   [[nodiscard]] absl::Status GoOn(const absl::Status& error) const;
 
   [[nodiscard]] absl::Status Bad(const YAML::Node& node, const std::string& path,
                                  std::string_view what) const;
-  // `line` from 0.
+  // `line` counts from 0.
   [[nodiscard]] absl::Status BadAt(int line, const std::string& path, std::string_view what) const;
 };
 
 enum class UnknownKeys : uint8_t {
   kRefuse,
-  kSkip,  // Of another program's file: whatever is not read here is its own business.
+  kSkip,  // For a file of another program, whose other keys do not concern this reader.
 };
 
-// Names that may stand after `prefix` ("" or "up.").
+// Names that are known after `prefix` ("" or "up.").
 std::vector<std::string> KnownAfter(const std::vector<PolicyKey>& keys, const std::string& prefix);
 
-// Takes `node`, which stands at `path` of the settings, into them; "" is their root.  `where` is
-// what the root is called.
+// Reads `node`, which is at `path` of the settings ("": the root), into `settings`.  `where` is the
+// name of the root in messages.
 absl::Status ReadSettings(const std::vector<PolicyKey>& keys, const std::string& where,
                           const std::string& path, const YAML::Node& node, UnknownKeys unknown,
                           SettingsPlace& place, PolicySettings& settings);
 
-// The required keys that are not there.
+// The required keys that are missing.
 std::vector<std::string> MissingKeys(const std::vector<PolicyKey>& keys,
                                      const PolicySettings& settings);
 

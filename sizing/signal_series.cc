@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<SignalPoint>> ReadCsv(const std::string& file, const 
   return points;
 }
 
-// What is wrong with the item, as "field: what", or "".
+// Returns what is wrong with the item, as "field: what", or "".
 std::string ReadItem(const simdjson::dom::element& item, SignalPoint& point) {
   simdjson::dom::object object;
   if (item.get_object().get(object)) return "is not an object";

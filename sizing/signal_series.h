@@ -3,8 +3,8 @@
 //   time,pool,signal,value
 //   2026-06-01T12:00:00Z,web,cpus,96
 //
-// JSON is a list of objects with the same four fields.  Times are RFC 3339 or whole seconds since
-// the Unix epoch; values may be NaN and infinite in CSV, and the policies refuse them.
+// JSON is a list of objects with the same four fields.  Times are RFC 3339 or integer seconds since
+// the Unix epoch.  In CSV values may be NaN or infinite; the policies reject them.
 //
 // Errors:  InvalidArgument with file, line (CSV) or item (JSON) and field.
 // Cost:    O(text); Latest is O(points).
@@ -33,16 +33,16 @@ struct SignalPoint {
   bool operator==(const SignalPoint&) const = default;
 };
 
-// JSON if the first character that is no blank is "[".
+// Reads JSON if the first character that is not blank is "[", otherwise CSV.
 absl::StatusOr<std::vector<SignalPoint>> ReadSignals(const std::string& file,
                                                      const std::string& text);
 
-// The last point of each signal of `pool` that is not after `now_s`; of two at one time, the later
-// in the file.
+// The latest point of each signal of `pool` that is not after `now_s`.  Of two points at the same
+// time, the later one in the file counts.
 std::map<std::string, PolicySignal, std::less<>> Latest(const std::vector<SignalPoint>& points,
                                                         std::string_view pool, int64_t now_s);
 
-// Names of signals older than `period_s`; none if that is 0.
+// Names of the signals that are older than `period_s`; none if `period_s` is 0.
 std::vector<std::string> StaleSignals(const PolicyObservation& observation, int64_t period_s,
                                       int64_t now_s);
 

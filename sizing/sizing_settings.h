@@ -1,4 +1,4 @@
-// What a file of pools says beside its pools: who is told of notices, and where Prometheus is.
+// Settings of a file of pools besides the pools: where notices are sent, and where Prometheus is.
 
 #ifndef EBB_SIZING_SIZING_SETTINGS_H_
 #define EBB_SIZING_SIZING_SETTINGS_H_
@@ -14,13 +14,13 @@ struct NotifierSettings {
   Kind kind = Kind::kLog;
   std::string url{};                   // kWebhook.
   std::vector<std::string> command{};  // kExec: a program and its arguments.
-  int64_t retries = 3;                 // After the first try; kWebhook.
-  int64_t timeout_s = 10;              // Of one try.
+  int64_t retries = 3;                 // kWebhook only: after the first try.
+  int64_t timeout_s = 10;              // For one try.
   bool operator==(const NotifierSettings&) const = default;
 };
 
 struct PrometheusSettings {
-  std::string url{};  // Empty: there is none.
+  std::string url{};  // Empty: no Prometheus.
   int64_t timeout_s = 10;
   bool operator==(const PrometheusSettings&) const = default;
 };

@@ -24,7 +24,7 @@ std::string_view TextAt(const Element& item, const char* path) {
                                                                            : std::string_view();
 }
 
-// Adds a map of quantities; what is wrong, or "".
+// Adds a map of quantities to `to`.  Returns what is wrong, or "".
 std::string AddUsage(const Element& usage, PolicyResources& to) {
   simdjson::dom::object amounts;
   if (usage.get_object().get(amounts)) return "usage: is not an object";
@@ -47,7 +47,7 @@ std::string AddUsage(const Element& usage, PolicyResources& to) {
   return "";
 }
 
-// What is wrong, or "".
+// Reads the usage of one item.  Returns what is wrong, or "".
 std::string ReadUsage(const Element& item, bool of_pod, PolicyResources& usage) {
   if (!of_pod) {
     Element amounts;

@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<DeletionOrder>> OrdersOf(const plugin_wire::BeginRequ
   return orders;
 }
 
-// The calls.
+// Implements the calls of the protocol.
 class ActuatorService final : public plugin_wire::Actuator::Service {
  public:
   ActuatorService(Actuator& actuator, const ActuatorServerOptions& options)
@@ -207,7 +207,8 @@ class ActuatorService final : public plugin_wire::Actuator::Service {
     return grpc::Status::OK;
   }
 
-  // An Actuator takes acknowledgements from the first result on; those in between wait.
+  // An Actuator acknowledges results from the first one on.  An id that comes earlier than the ids
+  // before it waits for them.
   grpc::Status Acknowledge(grpc::ServerContext*, const plugin_wire::AcknowledgeRequest* request,
                            plugin_wire::AcknowledgeReply*) override {
     const std::lock_guard lock(mutex_);
@@ -236,7 +237,7 @@ class ActuatorService final : public plugin_wire::Actuator::Service {
     return Once(request.key(), call);
   }
 
-  // Carries a call out, unless one of this key was.
+  // Carries a call out, unless a call with this key was carried out already.
   template <typename Call>
   grpc::Status Once(const std::string& key, const Call& call) {
     if (key.empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "key: is empty"};
@@ -256,12 +257,12 @@ class ActuatorService final : public plugin_wire::Actuator::Service {
   Actuator& actuator_;
   const ActuatorServerOptions& options_;
   std::mutex mutex_;
-  // All below are guarded by mutex_.
-  std::unordered_set<std::string> keys_;   // Of calls that were carried out,
-  std::deque<std::string> keys_in_order_;  // the last of them last.
-  uint64_t acknowledged_ = 0;              // Results that the actuator need not tell again.
-  uint64_t told_ = 0;                      // Results that were told, these included.
-  std::set<uint64_t> taken_;               // Acknowledged, and one before them was not.
+  // mutex_ guards all members below.
+  std::unordered_set<std::string> keys_;   // Keys of calls that were carried out.
+  std::deque<std::string> keys_in_order_;  // The same keys, the latest last.
+  uint64_t acknowledged_ = 0;              // How many results the actuator may drop.
+  uint64_t told_ = 0;                      // How many results were reported, with those.
+  std::set<uint64_t> taken_;               // Acknowledged, while an earlier result was not.
 };
 
 }  // namespace

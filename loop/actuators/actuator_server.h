@@ -1,18 +1,21 @@
-// ActuatorServer: any Actuator as a plugin, behind a Unix socket.
+// ActuatorServer: serves any Actuator as a plugin, behind a Unix socket.
 //
 //   ActuatorServerOptions options{.path = "p.sock", .name = "simulated", .now_s = Now};
 //   auto server = ActuatorServer::Start(cluster, options);
 //
-// It holds what the protocol asks of a plugin beyond an Actuator: a call that was carried out and
-// comes again with its key is answered OK and not carried out; results have ids; a request that
-// breaks a rule of its message is INVALID_ARGUMENT.  Of keys the last 10,000 are remembered.
+// It adds what the protocol requires of a plugin beyond an Actuator:
+// - The key of a call is an idempotency key: if a call with that key was carried out, a repeated
+//   call returns OK and does nothing.  The server remembers the last 10,000 keys.
+// - Results have ids.
+// - A request that breaks a rule of its message is INVALID_ARGUMENT.
 //
-// The socket is made with the process's umask; only who may write to it may call.
+// The process's umask applies to the socket; only a user who may write to the socket can call.
 //
 // Ownership: borrows the actuator, which must outlive it.
-// Threads:   the actuator is called from threads of gRPC, one at a time; nobody else may while
-//            calls come in.
-// Errors:    InvalidArgument: the path is too long for a socket; Unavailable: it cannot be made.
+// Threads:   gRPC threads call the actuator, one at a time; no other thread may call it while calls
+//            come in.
+// Errors:    InvalidArgument: the path is too long for a socket; Unavailable: the socket cannot be
+//            made.
 
 #ifndef EBB_LOOP_ACTUATORS_ACTUATOR_SERVER_H_
 #define EBB_LOOP_ACTUATORS_ACTUATOR_SERVER_H_
@@ -33,19 +36,19 @@ struct ActuatorServerOptions {
   std::string name;
   std::string version = {};
   std::vector<std::string> cannot = {};  // As HelloReply.cannot: "grow".
-  std::function<int64_t()> now_s;        // The time that calls are given.
+  std::function<int64_t()> now_s;        // The time that is passed to the actuator.
 };
 
 class ActuatorServer {
  public:
   static absl::StatusOr<std::unique_ptr<ActuatorServer>> Start(Actuator& actuator,
                                                                ActuatorServerOptions options);
-  // Waits for the calls that are under way.
+  // Waits for the calls in progress.
   ~ActuatorServer();
   ActuatorServer(const ActuatorServer&) = delete;
   ActuatorServer& operator=(const ActuatorServer&) = delete;
 
-  // What it says of its health; at first that it serves.
+  // Sets the health that the server reports; initially it is serving.
   void SetServing(bool serving);
 
  private:

@@ -23,7 +23,7 @@ constexpr std::string_view kMissingGroup = "ebb-conformance-no-such-group";
 constexpr std::string_view kWrongUid = "ebb-conformance-no-such-uid";
 constexpr int64_t kPollMs = 1000;
 
-// What a check does to a cluster, and so what it needs.
+// How a check affects a cluster, and so what it needs.
 enum class Needs : uint8_t { kNothing, kNode, kDelete };
 
 absl::Status Failed(const std::string& why) { return absl::FailedPreconditionError(why); }
@@ -48,7 +48,7 @@ const RunningDeletion* Find(const PluginStatus& status, std::string_view node) {
   return it == running.end() ? nullptr : &*it;
 }
 
-// The index of the result; absent: there is none.
+// The index of the result; absent: the node has no result.
 std::optional<size_t> FindResult(const PluginStatus& status, std::string_view node) {
   const auto& results = status.status.results;
   const auto it = std::ranges::find(results, node, &DeletionResult::node);
@@ -108,7 +108,7 @@ class Conformance {
   absl::StatusOr<PluginStatus> Ask();
   absl::Status ExpectNotRunning();
   absl::Status ExpectPhase(DeletionPhase phase);
-  // Until it says so.  Errors: its own; it never did.
+  // Polls until `is` returns true.  Errors: that of `is`; or it never returned true.
   absl::Status WaitUntil(const char* what,
                          const std::function<absl::StatusOr<bool>(const PluginStatus&)>& is);
   void CleanUp();
@@ -160,7 +160,7 @@ const Conformance::Check Conformance::kChecks[] = {
 
 std::vector<ConformanceCheck> Conformance::Run() {
   std::vector<ConformanceCheck> made;
-  std::string stop;  // Why no further check is tried.
+  std::string stop;  // Why no further check runs.
   for (const Check& check : kChecks) {
     ConformanceCheck& row = made.emplace_back(ConformanceCheck{check.name, check.what});
     if (!stop.empty()) {
@@ -234,11 +234,11 @@ absl::Status Conformance::GrowRefused() {
     request.set_size(size);
     return client_->Grow(request);
   };
-  // A plugin that cannot grow groups may say so of any.
+  // A plugin that cannot grow groups may return Unimplemented for any group.
   constexpr StatusCode kWrong[] = {StatusCode::kInvalidArgument, StatusCode::kUnimplemented};
   absl::Status s = ExpectCode("Grow without a group", grow("", 1), kWrong);
   if (s.ok()) s = ExpectCode("Grow to -1 machines", grow(kMissingGroup, -1), kWrong);
-  // Where a command of the user's makes machines, it may not tell which error it is.
+  // A plugin that runs a user's command to make machines may not know which error it is.
   if (s.ok() && grow(kMissingGroup, 1).ok()) {
     s = Failed("Grow of a group that is not there: expected NOT_FOUND, got OK");
   }
@@ -320,7 +320,7 @@ absl::Status Conformance::Begin() {
 }
 
 absl::Status Conformance::BeginAgain() {
-  // Times are whole seconds: a taint that is put anew would be seen.
+  // Times are in whole seconds, so the wait shows whether the node was tainted again.
   options_.sleep_ms(2 * kPollMs);
   if (absl::Status s = client_->Begin(begun_); !s.ok()) return s;
   if (absl::Status s = client_->Begin(BeginOf({node()})); !s.ok()) return s;
@@ -398,7 +398,7 @@ absl::Status Conformance::Drain() {
 absl::Status Conformance::Delete() {
   for (int time = 0; time < 2; ++time) {
     const absl::Status s = client_->Delete(For<plugin_wire::DeleteRequest>(node()));
-    // The second may find it gone.
+    // The second call may find that the node is gone.
     if (!s.ok() && !(time == 1 && absl::IsNotFound(s))) return s;
   }
   std::string id;
@@ -446,7 +446,7 @@ absl::StatusOr<PluginStatus> Conformance::Ask() {
   return Failed(absl::StrCat("Status: ", read.status().message()));
 }
 
-// None of the nodes.
+// Expects that none of the named nodes is in deletion.
 absl::Status Conformance::ExpectNotRunning() {
   const absl::StatusOr<PluginStatus> status = Ask();
   if (!status.ok()) return status.status();
@@ -480,14 +480,14 @@ absl::Status Conformance::WaitUntil(
   return Failed(absl::StrCat("no ", what, " within ", DurationText(options_.wait_s)));
 }
 
-// A check failed: no node is left with a taint because of it, as far as the plugin does that.
+// After a failed check, removes the taints that it left, as far as the plugin does so.
 void Conformance::CleanUp() {
   const absl::StatusOr<PluginStatus> status = Ask();
   for (const std::string& name : options_.nodes) {
     auto soft = For<plugin_wire::SoftTaintRequest>(name);
     soft.set_taint(false);
     (void)client_->SoftTaint(soft);
-    // Also where Status cannot be believed.
+    // Also if Status cannot be read.
     if (status.ok() && Find(*status, name) == nullptr) continue;
     auto request = For<plugin_wire::RollBackRequest>(name);
     request.set_why("ebb conformance: a check failed");

@@ -1,4 +1,4 @@
-// RunConformance: what an actuator plugin must hold, tried out on it check by check.
+// RunConformance: checks an actuator plugin against the plugin contract, one check after the other.
 //
 //   auto checks = RunConformance({.plugin = "unix:p.sock",
 //                                 .nodes = {"worker-7"},
@@ -6,15 +6,16 @@
 //                                 .now_s = Now,
 //                                 .sleep_ms = Sleep});
 //
-// Without nodes it asks only for what must be refused.  Nodes that are named are tainted and rolled
-// back; with drain_and_delete the first of them is drained and deleted.  What a failed check leaves
-// is rolled back.
+// Without nodes it makes only calls that the plugin must refuse.  With nodes, it taints the first
+// named node and rolls it back; with drain_and_delete it then drains and deletes that node.  Begin
+// orders for all named nodes are sent once, and must be refused.  After a failed check, whatever it
+// left is rolled back.
 //
-// It sees a cluster through the plugin alone.  Whether the taints are in the cluster, budgets hold
-// and pods are looked at again before a drain, the plugin's own tests must show.
+// It sees a cluster only through the plugin.  The plugin's own tests must show that the taints are
+// in the cluster, that budgets hold, and that pods are read again before a drain.
 //
-// Cost:    some 45 calls; a drain and a deletion take as long as they take, wait_s each at most.
-// Errors:  InvalidArgument: no unix:PATH, or a name that no node has.
+// Cost:    about 45 calls; a drain and a deletion may each take up to wait_s.
+// Errors:  InvalidArgument: not unix:PATH, or a string that is not the name of a node.
 // Threads: none.
 
 #ifndef EBB_LOOP_ACTUATORS_CONFORMANCE_H_
@@ -34,7 +35,7 @@ struct ConformanceOptions {
   std::string plugin;
   std::vector<std::string> nodes = {};
   bool drain_and_delete = false;
-  std::string session = {};  // Keys of calls begin with it; another one each time.
+  std::string session = {};  // The keys of calls begin with it; use another one for each run.
   int64_t call_timeout_ms = 10'000;
   int64_t wait_s = 600;
   std::function<int64_t()> now_s = nullptr;
@@ -45,12 +46,12 @@ enum class CheckOutcome : uint8_t { kPassed, kFailed, kSkipped };
 
 struct ConformanceCheck {
   std::string_view name;
-  std::string_view what;  // It must hold.
+  std::string_view what;  // The property that must hold.
   CheckOutcome outcome = CheckOutcome::kSkipped;
-  std::string why = {};  // Of one that failed or was skipped.
+  std::string why = {};  // If it failed or was skipped.
 };
 
-// All checks, in the order in which they are tried.
+// All checks, in the order in which they run.
 absl::StatusOr<std::vector<ConformanceCheck>> RunConformance(const ConformanceOptions& options);
 
 }  // namespace ebb

@@ -30,7 +30,7 @@ plugin_wire::DeletionOrder WireOf(const DeletionOrder& order) {
   return wire;
 }
 
-// The plugin's answer came from nobody, or too late: whether it was carried out is not known.
+// The plugin did not answer, or too late, so the call may or may not have been carried out.
 bool MayHelpAgain(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
@@ -84,7 +84,7 @@ absl::Status GrpcActuator::Greet() {
   return absl::OkStatus();
 }
 
-// The call until it was answered, or was sent as often as it may be.
+// Repeats the call until it is answered, or until the attempts are used up.
 absl::Status GrpcActuator::Try(const std::function<absl::Status()>& call) {
   int64_t backoff_ms = options_.backoff_ms;
   for (int attempt = 1;; ++attempt) {
@@ -111,7 +111,7 @@ absl::Status GrpcActuator::Begin(std::span<const DeletionOrder> orders, int64_t 
   request.set_key(NewKey());
   for (const DeletionOrder& order : orders) {
     *request.add_orders() = WireOf(order);
-    // Also where it fails: the plugin may have begun, and its answer was lost.
+    // Also if the call fails: the plugin may have begun, with its answer lost.
     known_.insert(order.node);
   }
   return Try([&] {
@@ -168,7 +168,7 @@ absl::StatusOr<ActuatorStatus> GrpcActuator::Status(int64_t now_s) {
     return reply.status();
   });
   if (!asked.ok()) return asked;
-  // Results that the plugin tells again, as it did not hear that they were taken in.
+  // Results that the plugin repeats because an acknowledgement did not reach it.
   auto& results = *reply->mutable_results();
   const auto is_taken = [&](const plugin_wire::DeletionResult& result) {
     return taken_.contains({result.id(), result.node(), result.at()});
@@ -191,7 +191,7 @@ absl::StatusOr<ActuatorStatus> GrpcActuator::Status(int64_t now_s) {
   return std::move(read->status);
 }
 
-// Nobody but this process begins deletions, and the one before it did.
+// Only this process and its predecessor begin deletions.
 absl::Status GrpcActuator::CheckKnown(const ActuatorStatus& status) {
   const auto check = [&](const std::string& node, const char* where, size_t i) {
     if (!has_status_) known_.insert(node);
@@ -223,7 +223,7 @@ void GrpcActuator::Acknowledge(size_t results) {
 void GrpcActuator::SendAcknowledgement() {
   plugin_wire::AcknowledgeRequest request;
   for (const Taken& taken : taken_) request.add_ids(taken.id);
-  // Where it is not heard, the next status tells, and it is sent again.
+  // If it does not arrive, the plugin repeats the results, and Status sends it again.
   if (Try([&] { return client_->Acknowledge(request); }).ok()) taken_.clear();
 }
 

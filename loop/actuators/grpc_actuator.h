@@ -1,24 +1,25 @@
-// GrpcActuator: an actuator that is another process, behind a Unix socket (actuator.proto).
+// GrpcActuator: an actuator in another process, behind a Unix socket (actuator.proto).
 //
 //   GrpcActuatorOptions of{.plugin = "unix:p.sock", .session = "some name", .sleep_ms = Sleep};
 //   auto actuator = GrpcActuator::Connect(of);
 //   Loop loop(rounds, **actuator, options);
 //
-// Again:  a call that finds nobody, or no answer in time, is sent again under the same key, a few
-//         times and each time later.  After it the plugin is greeted anew: it may be another
-//         process by now.
-// Health: before Begin the plugin must say that it serves.
-// Doubt:  a status that cannot be (plugin_status.h) is an error, and so is a deletion that nobody
-//         began: of a node that the first status did not have, and that no Begin named since; or
-//         whose result was taken in before.  The loop makes no round without a status, so that
-//         nothing is deleted on doubt.
+// Again:  a call that does not reach the plugin, or gets no answer in time, is sent again with the
+//         same key, a few times, and each time later.  Then Hello is called first, because the
+//         plugin may be another process by now.
+// Health: before Begin the plugin must report that it is serving.
+// Doubt:  an impossible status (plugin_status.h) is an error.  So is a deletion that this process
+//         did not begin: of a node that neither the first status nor a later Begin named, or whose
+//         result was acknowledged already.  The loop makes no round without a status, so nothing is
+//         deleted on doubtful information.
 //
-// A result that was acknowledged is never told again here, also where the plugin did not hear it.
+// An acknowledged result is never returned again, even if the acknowledgement did not reach the
+// plugin.
 //
-// Cost:    a call is one message there and back; the longest takes attempts_max timeouts and the
-//          sleeps between.
-// Errors:  those of Actuator; Internal where an answer cannot be.  Each names plugin and call.
-// Threads: one at a time; EndCalls may come from another.
+// Cost:    a call is one message in each direction.  The longest takes attempts_max timeouts, and
+//          the waits between them.
+// Errors:  those of Actuator; Internal: an impossible answer.  Each error names plugin and call.
+// Threads: one at a time; EndCalls may come from another thread.
 
 #ifndef EBB_LOOP_ACTUATORS_GRPC_ACTUATOR_H_
 #define EBB_LOOP_ACTUATORS_GRPC_ACTUATOR_H_
@@ -42,30 +43,31 @@ class PluginClient;
 
 struct GrpcActuatorOptions {
   std::string plugin = {};  // "unix:PATH"
-  // Keys of calls begin with it.  Two processes that may speak to one plugin need two of these.
+  // The keys of calls begin with it.  Two processes that may call one plugin need different
+  // sessions.
   std::string session = {};
   int64_t call_timeout_ms = 10'000;
   int64_t begin_timeout_ms = 60'000;
   int answer_bytes_max = 64 << 20;
   int attempts_max = 4;
-  int64_t backoff_ms = 200;  // Doubled each time, up to
+  int64_t backoff_ms = 200;  // Doubled after each attempt, up to backoff_max_ms.
   int64_t backoff_max_ms = 5'000;
   std::function<void(int64_t ms)> sleep_ms = nullptr;
 };
 
 class GrpcActuator : public Actuator {
  public:
-  // Greets the plugin.  Errors: InvalidArgument: no unix:PATH; those of Hello.
+  // Calls Hello.  Errors: InvalidArgument: not unix:PATH; those of Hello.
   static absl::StatusOr<std::unique_ptr<GrpcActuator>> Connect(GrpcActuatorOptions options);
-  // Calls nobody yet: the first call greets, so that the plugin may come later.
+  // Makes no call yet: the first call sends Hello, so the plugin may start later.
   static absl::StatusOr<std::unique_ptr<GrpcActuator>> Make(GrpcActuatorOptions options);
   ~GrpcActuator() override;
 
-  // Ends the call that another thread is at, with Cancelled, and all later ones at once.  By any
+  // Cancels the call that another thread is making, and all later ones.  May be called by any
   // thread.
   void EndCalls();
 
-  // "NAME VERSION", as the plugin said; for people.  "" until it was greeted.
+  // "NAME VERSION", as the plugin reports them, for people; "" before the first Hello.
   [[nodiscard]] const std::string& name() const { return name_; }
 
   absl::Status SoftTaint(std::string_view node, bool taint, int64_t now_s) override;
@@ -98,12 +100,12 @@ class GrpcActuator : public Actuator {
   std::unique_ptr<PluginClient> client_;
   std::string name_;
   bool greeted_ = false;
-  bool can_grow_ = true;  // As the plugin said last.
+  bool can_grow_ = true;  // As the plugin last reported.
   uint64_t keys_made_ = 0;
   bool has_status_ = false;
   std::set<std::string, std::less<>> known_;  // Nodes that may be in deletion.
-  std::vector<Taken> told_;                   // Results of the last status, in their order.
-  std::set<Taken> taken_;                     // Acknowledged; the plugin may not have heard it.
+  std::vector<Taken> told_;                   // Results of the last status, in its order.
+  std::set<Taken> taken_;                     // Acknowledged; the plugin may not have received it.
 };
 
 }  // namespace ebb

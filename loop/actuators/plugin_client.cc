@@ -47,7 +47,7 @@ class PluginClient::Impl {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(limits.answer_bytes_max);
     SetReconnect(arguments);
-    // ebb calls again itself, by key.
+    // GrpcActuator retries calls itself, with the same key.
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
     const auto channel =
         grpc::CreateCustomChannel(plugin, grpc::InsecureChannelCredentials(), arguments);
@@ -65,7 +65,7 @@ class PluginClient::Impl {
     return ToAbsl(plugin, name, (stub.get()->*method)(&context, request, &reply));
   }
 
-  // The call that EndCalls ends.
+  // Registers a call, so that EndCalls can cancel it.
   class CallAtWork {
    public:
     CallAtWork(Impl& impl, grpc::ClientContext& context) : impl_(impl) {

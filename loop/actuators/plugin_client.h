@@ -1,13 +1,13 @@
-// PluginClient: the calls of an actuator plugin, each with its deadline.
+// PluginClient: the calls to an actuator plugin, each with its deadline.
 //
 //   auto client = PluginClient::Connect("unix:p.sock", {});
 //   absl::StatusOr<plugin_wire::HelloReply> hello = (*client)->Hello();
 //
-// It calls once and believes what it hears; grpc_actuator.h calls again and does not.
+// It makes each call once and does not check answers; grpc_actuator.h retries and checks.
 //
-// Errors:  those of actuator.proto, Unavailable where nobody listens, DeadlineExceeded,
-//          ResourceExhausted for an answer above the limit.  Each names plugin and call.
-// Threads: one at a time; EndCalls may come from another.
+// Errors:  those of actuator.proto; Unavailable: no plugin listens; DeadlineExceeded;
+//          ResourceExhausted: an answer above the limit.  Each error names plugin and call.
+// Threads: one at a time; EndCalls may come from another thread.
 
 #ifndef EBB_LOOP_ACTUATORS_PLUGIN_CLIENT_H_
 #define EBB_LOOP_ACTUATORS_PLUGIN_CLIENT_H_
@@ -26,27 +26,27 @@ namespace plugin_wire = actuator::v1alpha1;
 
 struct PluginLimits {
   int64_t call_ms = 10'000;
-  int64_t begin_ms = 60'000;  // It taints many nodes.
+  int64_t begin_ms = 60'000;  // Begin taints many nodes.
   int answer_bytes_max = 64 << 20;
 };
 
 class PluginClient {
  public:
-  // `plugin`: "unix:PATH".  Calls nobody yet.  Errors: InvalidArgument: another form.
+  // `plugin`: "unix:PATH".  Makes no call yet.  Errors: InvalidArgument: another form.
   static absl::StatusOr<std::unique_ptr<PluginClient>> Connect(const std::string& plugin,
                                                                const PluginLimits& limits);
   ~PluginClient();
   PluginClient(const PluginClient&) = delete;
   PluginClient& operator=(const PluginClient&) = delete;
 
-  // Ends the call that another thread is at, with Cancelled, and all later ones at once.  By any
+  // Cancels the call that another thread is making, and all later ones.  May be called by any
   // thread.
   void EndCalls();
 
   [[nodiscard]] const std::string& plugin() const;
 
   absl::StatusOr<plugin_wire::HelloReply> Hello();
-  // Unavailable: it does not serve.
+  // Unavailable: the plugin is not serving.
   absl::Status CheckHealth();
   absl::Status SoftTaint(const plugin_wire::SoftTaintRequest& request);
   absl::Status Begin(const plugin_wire::BeginRequest& request);

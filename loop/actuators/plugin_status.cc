@@ -24,7 +24,7 @@ absl::Status Wrong(const std::string& where, const std::string& what) {
 
 std::string Shown(std::string_view text) { return Printable(text.substr(0, kShownMax)); }
 
-// Cut between characters.
+// Cuts a text between characters.
 std::string ForPeople(const std::string& text) {
   size_t size = std::min(text.size(), kWireNameMax);
   while (size < text.size() && size > 0 &&
@@ -39,7 +39,7 @@ absl::Status CheckTime(const std::string& where, int64_t time_s, int64_t now_s) 
   return Wrong(where, absl::StrCat(time_s, " is not a time in the past, in Unix seconds"));
 }
 
-// Of a name that is shown and compared, and not looked up.
+// Checks a name that is only shown and compared, not looked up.
 absl::Status CheckName(const std::string& where, const std::string& name) {
   if (name.size() <= kWireNameMax) return absl::OkStatus();
   return Wrong(where, absl::StrCat("has ", name.size(), " bytes"));
@@ -153,7 +153,7 @@ absl::StatusOr<PluginStatus> ReadPluginStatus(const plugin_wire::StatusReply& re
   if (rows.ok()) rows = CheckRows("recent_evictions", reply.recent_evictions_size());
   if (!rows.ok()) return rows;
   PluginStatus read;
-  // What ended is among the results, and no longer among what runs.
+  // A node is either in `running` or in `results`: a deletion that has ended is no longer running.
   absl::flat_hash_set<std::string> nodes;
   for (int i = 0; i < reply.running_size(); ++i) {
     auto row = ReadRunning(absl::StrCat("running[", i, "]"), reply.running(i), now_s, nodes);

@@ -29,7 +29,7 @@ absl::Status ExportedCluster::Fetch() {
   if (!exported.ok()) return exported.status();
   const bool first = live_ == nullptr;
   LoadOptions load = options_.load;
-  load.allow_incomplete = true;  // It is asked below, when the cluster's source is known.
+  load.allow_incomplete = true;  // Checked below, when the cluster's source is known.
   auto live = LiveCluster::FromDump("the session's cluster", exported->snapshot, load);
   if (!live.ok()) return live.status();
   if (fed_) (*live)->SetSource(InputSource::kFeeder);
@@ -43,7 +43,7 @@ absl::Status ExportedCluster::Fetch() {
   cluster_.reset();
   live_ = *std::move(live);
   cluster_.emplace(*std::move(judged));
-  // A group that had nodes when the loop began may lose them all.
+  // Checked only at first: a group that had nodes then may lose them all.
   if (absl::Status s = CheckMinimums(cluster_->cluster.snapshot.catalog(), options_.groups);
       first && !s.ok()) {
     live_.reset();

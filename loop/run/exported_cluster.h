@@ -1,18 +1,19 @@
-// ExportedCluster: the cluster of a daemon's session, fetched whole: for a loop that makes its
-// rounds itself and leaves no trace in the session, a dry run (record_actuator.h), and for sizing
-// pools of it (session_sizing.h).
+// ExportedCluster: the cluster of a daemon's session, fetched as a whole.  It serves a loop that
+// makes its rounds itself and leaves no trace in the session, as a dry run does
+// (record_actuator.h), and the sizing of the session's pools (session_sizing.h).
 //
 //   ExportedCluster cluster(calls, of, scale_down);
 //   DeductingSource source(cluster, actuator, scale_down);
 //   OwnRounds rounds(scale_down, source);
 //   Loop loop(rounds, actuator, {});
 //
-// It is fetched again when the session's version is another.  Every one that is fetched is built
-// anew, and the rounds' memory is carried over to it as to a process that is started again.
+// The cluster is fetched again when the session's version has changed.  Each fetched cluster is
+// built from scratch, and the rounds' memory is carried over to it, as after a restart of the
+// process.
 //
-// Errors:  those of the calls; FailedPrecondition: there are no nodes, or no pods; or, where
-//          needs_feed, nobody keeps the session up to date.
-// Cost:    a call; of a version that is new that of reading the cluster.
+// Errors:  those of the calls; FailedPrecondition: there are no nodes, or no pods; with needs_feed
+//          also if no client feeds the session.
+// Cost:    a call; for a new version also that of reading the cluster.
 // Threads: one at a time.
 
 #ifndef EBB_LOOP_RUN_EXPORTED_CLUSTER_H_
@@ -46,13 +47,13 @@ class ExportedCluster : public ClusterSource {
   // Borrows the calls, and `scale_down`, which makes the rounds.
   ExportedCluster(SessionCalls& calls, ExportedClusterOptions options, ScaleDown& scale_down)
       : calls_(calls), options_(std::move(options)), scale_down_(&scale_down) {}
-  // Nobody makes rounds of it here.
+  // For a caller that makes no rounds here.
   ExportedCluster(SessionCalls& calls, ExportedClusterOptions options)
       : calls_(calls), options_(std::move(options)) {}
 
   absl::StatusOr<Observation> Observe(int64_t now_s) override;
 
-  // Of what was observed last.
+  // The warnings of the last observation.
   [[nodiscard]] std::span<const InputWarning> warnings() const {
     return cluster_ ? std::span<const InputWarning>(cluster_->cluster.warnings)
                     : std::span<const InputWarning>();

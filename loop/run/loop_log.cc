@@ -22,7 +22,7 @@ std::string MessageOf(const RoundOrders& round) {
   return RoundMessage(round.message, round.cooldown);
 }
 
-// A dry run's rounds are not counted; its actuator says itself what begins.
+// The rounds of a dry run have no number, and its actuator logs the deletions that begin.
 std::span<const DeletionOrder> BegunOf(const LoopTurn& turn) {
   if (!turn.round || turn.round->number == 0 || turn.begun == 0) return {};
   return turn.round->start;

@@ -1,15 +1,15 @@
-// A line for each turn of a loop (loop.h), and one for each thing in it that an operator looks for.
+// One line for each turn of a loop (loop.h), and one for each of its events that matter to an
+// operator.
 //
-//   2026-06-01T12:00:00Z round 12 ScaleDownNodeDeleteStarted: 200 nodes, 0 pods pending, 5
-//   unneeded,
-//       58 unremovable (40 NotEnoughPdb, 18 NoPlaceToMovePods; looked at again from
+//   2026-06-01T12:00:00Z round 12 ScaleDownNodeDeleteStarted: 200 nodes, 0 pods pending,
+//       5 unneeded, 58 unremovable (40 NotEnoughPdb, 18 NoPlaceToMovePods; looked at again from
 //       2026-06-01T12:01:12Z to 2026-06-01T12:04:30Z), 1 in deletion, 2 begin
 //   2026-06-01T12:00:00Z begin n7: drain, 12 pods
 //   2026-06-01T12:00:00Z ended n3
 //   2026-06-01T12:00:00Z pool web, escalator: 2 nodes, +6 (up), group web is to have 8 machines
 //   2026-06-01T12:00:00Z no round: session prod: no client feeds it: ...
 //
-// In JSON it is one object a turn, with all of that.
+// In JSON each turn is one object with all of these.
 //
 // Threads: pure.
 
@@ -23,7 +23,7 @@
 
 namespace ebb {
 
-// Each line with its end.
+// Each line ends with a newline.
 std::string TurnAsText(const LoopTurn& turn);
 std::string TurnAsJson(const LoopTurn& turn);
 
@@ -34,7 +34,7 @@ nlohmann::ordered_json UnremovableAsJson(const UnremovableNodes& nodes);
 
 // "pool web, escalator: 2 nodes, stays (cooldown); denied by lock"
 std::string PoolAsText(const PoolTurn& pool);
-// Adds what was decided of the pool, and what came of it, to an object that says whose it is.
+// Adds the decision of the pool and its result to an object that names the pool.
 void AddPoolTurn(const PoolTurn& pool, nlohmann::ordered_json& json);
 
 }  // namespace ebb

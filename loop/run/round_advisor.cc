@@ -9,8 +9,8 @@
 namespace ebb {
 namespace {
 
-// What a node that is unneeded now is worth, and what any other: a plan that gives up ten of the
-// one for eleven of the other gains nothing.
+// The worth of a node that is unneeded now, and of any other.  A plan that removes eleven other
+// nodes instead of ten unneeded ones gains nothing.
 constexpr int64_t kWorthUnneeded = 11;
 constexpr int64_t kWorth = 10;
 
@@ -38,7 +38,7 @@ std::optional<RoundAdvice> RoundAdvisor::Search(const Observation& observed, int
       .seconds = options_.budget_s};
   const absl::StatusOr<PlanResult> best =
       TrySearch(query, observed.groups, snapshot, observed.pending, worth, parallelism_);
-  // The round is made of the same input, and tells what is wrong with it.
+  // The round is made from the same input and reports what is wrong with it.
   if (!best.ok()) return std::nullopt;
   ++searches_;
   searched_s_ = now_s;
@@ -48,7 +48,7 @@ std::optional<RoundAdvice> RoundAdvisor::Search(const Observation& observed, int
     if (!is_listed[Index(node)]) advice.candidates.push_back(node);
     is_listed[Index(node)] = true;
   };
-  std::vector<NodeId> ends(catalog.pods(), kNoNode);  // A pod may move on with its host.
+  std::vector<NodeId> ends(catalog.pods(), kNoNode);  // A pod may move again with its new host.
   std::vector<PodId> moved;
   for (const RemovableNode& removal : best->plan.remove) {
     list(removal.node);

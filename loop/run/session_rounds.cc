@@ -60,7 +60,8 @@ absl::StatusOr<DeletionOrder> ReadDeletion(const std::string& row,
   return order;
 }
 
-// That each node is there once, is not in deletion, and is named by the lists too.
+// Checks that each node occurs once, is not in deletion, and is listed in delete_empty or
+// delete_drain.
 absl::Status CheckDeletions(const wire::RoundReply& reply, const ActuatorStatus& running) {
   absl::flat_hash_set<std::string_view> seen;
   for (const RunningDeletion& deletion : running.running) seen.insert(deletion.node);
@@ -111,7 +112,7 @@ std::vector<InputWarning> WarningsOf(const wire::RoundReply& reply) {
   return warnings;
 }
 
-// The autoscaler's NodeDeleteResultType, as far as the phase tells in which it failed.
+// The autoscaler's NodeDeleteResultType, derived from the phase in which the deletion failed.
 const char* ResultOf(const DeletionResult& result,
                      const std::map<std::string, DeletionPhase>& phases) {
   if (result.ok) return "Ok";
@@ -176,7 +177,7 @@ void SessionRounds::PutResults(const ActuatorStatus& status, wire::ActuationRepo
     evicted.set_name(pod.name);
     evicted.set_uid(pod.uid);
     evicted.set_at(pod.evicted_at_s);
-    // Another form than JSON is not read here.
+    // Only JSON is read; an object in another format is left out.
     if (pod.object.starts_with('{')) evicted.set_json(pod.object);
   }
 }

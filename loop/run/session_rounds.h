@@ -1,25 +1,27 @@
-// SessionRounds: rounds of a loop (rounds.h) that a session makes (Round of planner.proto), in a
-// daemon or in this process.
+// SessionRounds: the rounds of a loop (rounds.h), made by a session in a daemon or in this process
+// (Round of planner.proto).
 //
 //   SessionRoundsOptions of{.session = "prod"};
 //   SessionRounds rounds(calls, of);
 //   Loop loop(rounds, actuator, {});
 //
-// First the session is told what the actuator tells (ReportActuation): all that is in deletion
-// now, in place of what was told before, so that a loop that was started anew corrects what its
-// last one left; each result and each eviction once.  It is on disk when the session answers.
+// Before each round the session receives a report of the actuator's status (ReportActuation).  The
+// report lists all deletions in progress and replaces the list of the report before, so a restarted
+// loop corrects the list that its predecessor left.  Each result and each eviction is reported
+// once.  The session writes the report to disk before it replies.
 //
-// Doubt:  a reply that cannot be is an error that names the field, and nothing of it is done: a
-//         name that no node has, a node told twice, a deletion of a node that is in deletion, or
-//         beside delete_empty and delete_drain, or without the status that says so; a round that
-//         is none after the last one.  The session has made the round then, and the next one
-//         names its nodes again (started_deletions.h).
-// Warns:  what the session warns of is in a round's log when it comes, and not in every round's.
-// Again:  a round whose answer is lost is such a round too.
+// Doubt:  an impossible reply is an error that names the field, and nothing of the reply is carried
+//         out.  These are impossible: a string that is not the name of a node; a node that occurs
+//         twice; a deletion of a node that is already in deletion, that disagrees with delete_empty
+//         and delete_drain, or that comes with a status that starts no deletion; a round number
+//         that does not increase.  The session has made such a round, and its next round names the
+//         nodes again (started_deletions.h).
+// Warns:  a warning of the session is logged in the first round that has it, not in every round.
+// Again:  if the answer of a round is lost, the next round also names its nodes again.
 //
-// Errors:  those of the calls; FailedPrecondition: the session has no whole cluster, or, where
-//          needs_feed, nobody who keeps it up to date.  Internal: above.
-// Cost:    two calls; the session's round.
+// Errors:  those of the calls; FailedPrecondition: the session has no whole cluster or, with
+//          needs_feed, no client that feeds it.  Internal: an impossible reply.
+// Cost:    two calls, and the session's round.
 // Threads: one at a time.
 
 #ifndef EBB_LOOP_RUN_SESSION_ROUNDS_H_
@@ -47,13 +49,13 @@ namespace ebb {
 struct SessionRoundsOptions {
   std::string session = "default";
   std::optional<wire::Settings> settings = {};  // Absent: the session's own.
-  // A round ends after so long with the plan so far.
+  // A round ends after this time with the plan so far.
   std::optional<double> time_limit_seconds = {};
   bool needs_feed = true;
   bool allow_incomplete = false;  // PlanInput.allow_incomplete.
-  // What a sizer is shown (session_sizing.h).  Null: no pool is sized.
+  // The cluster that a sizer observes (session_sizing.h).  Null: no pool is sized.
   ClusterSource* cluster = nullptr;
-  // What sizing policies remember, to be kept with each round (session_sizing.h).  Null: no pool is
+  // The state of the sizing policies, stored with each round (session_sizing.h).  Null: no pool is
   // sized.
   std::function<SizingState()> sizing = nullptr;
 };
@@ -68,7 +70,7 @@ class SessionRounds : public Rounds {
   absl::StatusOr<RoundOrders> Make(const ActuatorStatus& report, int64_t now_s,
                                    std::span<const std::string> left_alone = {}) override;
 
-  // Evictions that the actuator told, each counted once.
+  // The actuator's evictions, each counted once.
   [[nodiscard]] uint64_t evictions() const { return evictions_; }
 
  private:
@@ -80,17 +82,18 @@ class SessionRounds : public Rounds {
 
   SessionCalls& calls_;
   const SessionRoundsOptions options_;
-  std::set<Result> told_results_;                // Of those that the actuator tells now.
-  std::set<Eviction> told_evictions_;            // The same.
-  std::map<std::string, DeletionPhase> phases_;  // Of what is in deletion, and has been of late.
+  std::set<Result> told_results_;      // Those of the actuator's last status.
+  std::set<Eviction> told_evictions_;  // Those of the actuator's last status.
+  // Of deletions in progress, and of those that just ended.
+  std::map<std::string, DeletionPhase> phases_;
   std::optional<Observation> observed_;
   NewWarnings warnings_;
   uint64_t evictions_ = 0;
   int64_t last_round_ = 0;
 };
 
-// What a reply says, if it can be so.  `running`: what is in deletion.
-// Errors: Internal, naming the field: "deletions[3].node: \"\" names no node".
+// Checks and reads a reply.  `running`: the deletions in progress.
+// Errors: Internal, naming the field: "the daemon's round: deletions[3].node: \"\" names no node".
 absl::StatusOr<RoundOrders> ReadRoundReply(const wire::RoundReply& reply,
                                            const ActuatorStatus& running);
 

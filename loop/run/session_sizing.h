@@ -1,4 +1,4 @@
-// SessionSizing: pools of a daemon's session, for a loop whose rounds the session makes.
+// SessionSizing: sizes pools of a daemon's session, in a loop whose rounds the session makes.
 //
 //   SessionSizing sizing(calls, "prod", cluster, {.now = Remembered, .restore = Restore});
 //   rounds_options.cluster = &sizing;
@@ -6,12 +6,13 @@
 //   SessionRounds rounds(calls, rounds_options);
 //   Loop loop(rounds, actuator, loop_options);
 //
-// What policies remember stands in the session's state file, written in one transaction with the
-// round.  Each observation begins with what stands there: where somebody else wrote it, such as
-// another process before this one or an operator who ended a failsafe, it is restored.  The round
-// during which that happens is refused by the session, and costs a turn.
+// The state of the policies is kept in the session's state file, written in one transaction with
+// the round.  Each observation begins by reading that state.  If another writer has changed it,
+// such as an earlier process or an operator who ended a failsafe, the sizer's state is replaced
+// with it.  If the change comes during a round, the session rejects that round, which costs one
+// turn.
 //
-// Errors:  those of the calls and of the cluster; Internal: what the session tells cannot be.
+// Errors:  those of the calls and of the cluster; Internal: an impossible reply of the session.
 // Cost:    a call, and what observing the cluster costs.
 // Threads: one at a time.
 
@@ -31,7 +32,7 @@
 
 namespace ebb {
 
-// Of the sizer.
+// Access to the sizer's state.
 struct SizingMemory {
   std::function<SizingState()> now;
   std::function<void(SizingState)> restore;
@@ -48,7 +49,7 @@ class SessionSizing : public ClusterSource {
         memory_(std::move(memory)) {}
 
   absl::StatusOr<Observation> Observe(int64_t now_s) override;
-  // What the round that is asked for now is to keep.
+  // The state to store with the round that is about to be made.
   SizingState ToKeep();
 
  private:
@@ -56,8 +57,8 @@ class SessionSizing : public ClusterSource {
   const std::string session_;
   ClusterSource& cluster_;
   const SizingMemory memory_;
-  std::optional<SizingState> told_;  // As the session told it last.
-  std::optional<SizingState> sent_;  // With the last round, which the session may have kept.
+  std::optional<SizingState> told_;  // As the session last reported it.
+  std::optional<SizingState> sent_;  // With the last round; the session may have stored it.
 };
 
 }  // namespace ebb

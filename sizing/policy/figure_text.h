@@ -1,5 +1,5 @@
-// A policy's figure as text: numbers that are no whole ones to a millionth, without the noise of
-// binary fractions (15032.385536000003).
+// A figure of a policy as text.  Fractions are rounded to a millionth, without the noise of binary
+// fractions (15032.385536000003).
 //
 // Threads: pure.
 

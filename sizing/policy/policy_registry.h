@@ -1,11 +1,11 @@
-// PolicyRegistry: policies by name.  A policy of one's own is one file: a class, its keys and a
-// PolicySchool, which is added under its name.
+// PolicyRegistry: finds policies by name.  A user's policy is one file: a class, its keys and a
+// PolicySchool, which Add registers under its name.
 //
 //   PolicyRegistry registry;
 //   const bool added = registry.Add({.name = "fixed", .keys = FixedKeys(), .make = MakeFixed});
 //
 // Threads: const methods may run concurrently.
-// Errors:  Make tells problems of the settings, each with the path of its key.
+// Errors:  Make reports problems of the settings, each with the path of its key.
 
 #ifndef EBB_SIZING_POLICY_POLICY_REGISTRY_H_
 #define EBB_SIZING_POLICY_POLICY_REGISTRY_H_
@@ -26,14 +26,14 @@ class PolicyRegistry {
  public:
   PolicyRegistry();  // clusterman, escalator, maestro, replicator.
 
-  // False, and nothing is changed, if the name is empty or taken or `make` is missing.
+  // Returns false, and changes nothing, if the name is empty or taken or `make` is missing.
   [[nodiscard]] bool Add(PolicySchool school);
 
-  // Borrowed from this; null: there is none of this name.
+  // Borrowed from this registry; null if no school has this name.
   [[nodiscard]] const PolicySchool* Find(std::string_view name) const;
-  [[nodiscard]] std::vector<std::string> Names() const;  // By name.
+  [[nodiscard]] std::vector<std::string> Names() const;  // Sorted.
 
-  // Null, with problems: no such policy, or settings that make none.
+  // Returns null and adds to *problems if there is no such policy or the settings are wrong.
   std::unique_ptr<Policy> Make(std::string_view name, const PolicySettings& settings,
                                std::vector<PolicyProblem>* problems) const;
 

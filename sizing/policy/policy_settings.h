@@ -1,13 +1,13 @@
-// PolicySettings: what a configuration says for one pool, flat, under the paths of its keys; and
-// PolicyKey: which keys a policy takes.  The file's reader, its schema and its samples are made
-// from the keys, so that a policy declares each of them once.
+// PolicySettings: the configuration of one pool, as a flat map from the paths of keys to values.
+// PolicyKey: a key that a policy accepts.  The file reader, its schema and its samples are made
+// from the PolicyKeys, so a policy declares each key once.
 //
 //   PolicySettings settings;
 //   settings.Set("up.metricsTrigger[0].usage", int64_t{60});
 //   settings.Read("up.metricsTrigger[0].usage", trigger.usage);
 //   const size_t triggers = settings.Count("up.metricsTrigger");
 //
-// Units:   those of each key.
+// Units:   as each key declares.
 // Cost:    O(log keys) for each access.
 // Threads: const methods may run concurrently.
 
@@ -33,27 +33,28 @@ enum class PolicyValueType : uint8_t { kBool, kInt, kNumber, kText };
 std::string_view Name(PolicyValueType type);
 
 struct PolicyKey {
-  std::string path;  // "up.metricsTrigger[].usage": "[]" after a list's name.
+  std::string path;  // "up.metricsTrigger[].usage": "[]" follows the name of a list.
   PolicyValueType type = PolicyValueType::kText;
-  std::string help;     // What it is, with its unit.
-  std::string example;  // As in a sample; for a key with a default, the default.
+  std::string help;     // The meaning, with its unit.
+  std::string example;  // The value in a sample; for a key with a default, the default.
   bool required = false;
-  double min = -std::numeric_limits<double>::infinity();  // Of kInt and kNumber.
+  double min = -std::numeric_limits<double>::infinity();  // Only kInt and kNumber.
   double max = std::numeric_limits<double>::infinity();
 };
 
 class PolicySettings {
  public:
   void Set(std::string path, PolicyValue value);
-  // `count` items are in the list `path`, whether they are maps or not.
+  // Sets the number of items of the list `path`, whether its items are maps or scalars.
   void SetCount(std::string path, size_t count);
 
   [[nodiscard]] bool Has(std::string_view path) const;
-  // Items of a list; 0 if it is absent.
+  // The number of items of a list; 0 if the list is absent.
   [[nodiscard]] size_t Count(std::string_view path) const;
   [[nodiscard]] bool HasList(std::string_view path) const { return counts_.contains(path); }
 
-  // Leave `value` as it is where the key is absent or of another type.  An int is a number too.
+  // Each leaves `value` unchanged if the key is absent or has another type.  An int also reads as a
+  // double.
   void Read(std::string_view path, bool& value) const;
   void Read(std::string_view path, int64_t& value) const;
   void Read(std::string_view path, double& value) const;
@@ -65,7 +66,7 @@ class PolicySettings {
     Read(path, read);
     value = std::move(read);
   }
-  // The texts of a list.
+  // The items of a list of texts.
   [[nodiscard]] std::vector<std::string> Texts(std::string_view path) const;
 
  private:

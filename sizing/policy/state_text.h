@@ -1,14 +1,16 @@
-// The state of a policy as text: a name with a version, then every field in order, exactly.
+// The state of a policy as text: a name with a version, then the exact value of every field in
+// order.
 //
 //   std::string text = StateText("escalator/1", state);
 //   if (!ReadStateText("escalator/1", text, &state)) return Denied("state", "is not readable");
 //
-// A struct is taken if a function tells its fields, for writing and reading alike:
+// A struct can be stored if it has this function, which both writing and reading use:
 //   template <typename A> void Fields(A& a, EscalatorState& s) { a(s.is_locked, s.requested); }
-// Fields are bool, whole numbers, float and double (NaN and infinite too), enums, text, optional,
-// vector, array and map of such.  An empty text is a new state.
+// A field may be a bool, an integer, a float or double (NaN and infinity too), an enum, a text, or
+// an optional, vector, array or map of these.  An empty text is the state of a new pool.
 //
-// Cost:    O(text).  A damaged text is refused, and takes no more memory than its own length.
+// Cost:    O(text).  ReadStateText rejects a damaged text, and allocates no more than O(text) for
+//          it.
 // Threads: pure.
 
 #ifndef EBB_SIZING_POLICY_STATE_TEXT_H_
@@ -97,11 +99,11 @@ class StateReader {
   void operator()(T&... values) {
     (Get(values), ...);
   }
-  // All was there, and nothing else.
+  // The text held every field and nothing else.
   [[nodiscard]] bool Done() const { return ok_ && rest_.empty(); }
 
  private:
-  // Up to the next blank.
+  // Takes the text up to the next blank.
   std::string_view Word() {
     const size_t end = rest_.find(' ');
     if (end == std::string_view::npos) {
@@ -132,7 +134,7 @@ class StateReader {
       Fields(*this, value);
     }
   }
-  // A number of items, each of which takes a byte at least.
+  // Reads a number of items.  Each item takes at least one byte, so a larger number is an error.
   size_t Size() {
     size_t size = 0;
     Get(size);
@@ -183,7 +185,7 @@ std::string StateText(std::string name, State state) {
   return std::move(writer).Take();
 }
 
-// False: `text` is not of `name`; *state is then as it was.
+// Returns false, and leaves *state unchanged, if `text` is damaged or is a state of another name.
 template <typename State>
 bool ReadStateText(std::string_view name, std::string_view text, State* state) {
   State read{};

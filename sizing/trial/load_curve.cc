@@ -16,7 +16,7 @@ constexpr double kBeginHour = 8;
 
 int64_t Pods(double pods) { return std::llround(std::clamp(pods, 1.0, kPodsMax)); }
 
-// The share of the average at a time, which is `done` of the whole, 0 to 1.
+// The demand relative to the average.  `done`: the elapsed fraction of the load, from 0 to 1.
 double ShareAt(std::string_view name, int64_t time_s, double done, int64_t duration_s) {
   if (name == "ramp") return 0.5 + done;
   if (name == "spike") {

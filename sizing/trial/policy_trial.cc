@@ -19,7 +19,7 @@ constexpr std::string_view kNamespace = "load";
 constexpr std::string_view kReplicaSet = "load";
 constexpr size_t kLogMax = 100;
 
-// The cluster at first, as objects.
+// The objects of the cluster at the start.
 class FirstCluster {
  public:
   FirstCluster(const SizedPool& pool, int64_t nodes, int64_t pods,
@@ -34,7 +34,7 @@ class FirstCluster {
     for (int64_t n = 0; n < nodes_; ++n) {
       if (absl::Status s = sink.OnNode(NodeOf(n)); !s.ok()) return s;
     }
-    // As many on each as fit, by the number of nodes.
+    // Spreads the pods over the nodes, as many on each as fit.
     for (int64_t p = 0; p < pods_; ++p) {
       objects::Pod pod = PodOf(p);
       const int64_t fits = std::max<int64_t>(1, PodsPerNode(options_));
@@ -135,7 +135,8 @@ class Actions {
 absl::StatusOr<std::unique_ptr<SimulatedCluster>> MakeCluster(const SizedPool& pool, int64_t pods,
                                                               const PolicyTrialOptions& options) {
   const int64_t fits = std::max<int64_t>(1, FirstCluster::PodsPerNode(options));
-  // Seven tenths full at first, as far as bounds allow; a group without a node has no pattern.
+  // About 70% full at first, within the bounds.  At least one node, the pattern of the group's
+  // machines.
   const int64_t nodes =
       std::clamp<int64_t>((pods * 10 / 7 + fits - 1) / fits, std::max<int64_t>(1, pool.cloud.min),
                           std::max<int64_t>(1, pool.cloud.max));

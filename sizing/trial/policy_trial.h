@@ -1,16 +1,16 @@
-// TryPolicy: a pool under its policy, over a load, on a simulated cluster of like nodes.
+// TryPolicy: runs a pool under its policy, over a load, on a simulated cluster of identical nodes.
 //
 //   absl::StatusOr<PolicyTrialResult> result = TryPolicy(pool, curve, options);
 //
 // The cluster has one group, whose nodes carry the pool's labels, and one ReplicaSet, whose pods
-// select them.  Nothing but the policy changes the number of nodes: the loop (loop.h) runs with a
-// PoolSizer, and the planner says which nodes can go.  Machines take one to three minutes to come,
-// pods seconds to start and to end.
+// select these nodes.  Only the policy changes the number of nodes: the loop (loop.h) runs with a
+// PoolSizer, and the planner says which nodes can go.  Machines take one to three minutes to come;
+// pods take seconds to start and to end.
 //
 // Deterministic: the same arguments give the same result.
-// Cost:    a turn every `scan_s` of virtual time, and what happens in the cluster.
-// Threads: none; several trials may run beside each other.
-// Errors:  Internal, where the cluster is not sound at the end.
+// Cost:    a turn every `scan_s` of virtual time, and the events of the simulated cluster.
+// Threads: none; several trials may run concurrently.
+// Errors:  Internal, if the cluster fails its soundness check at the end.
 
 #ifndef EBB_SIZING_TRIAL_POLICY_TRIAL_H_
 #define EBB_SIZING_TRIAL_POLICY_TRIAL_H_
@@ -33,19 +33,19 @@ struct PolicyTrialOptions {
   int64_t duration_s = 86400;
   int64_t scan_s = 30;
   int64_t sample_every_s = 300;
-  // Of a node, and of a pod.
+  // The size of each node and the requests of each pod.
   int64_t node_cpu_milli = 4000;
   int64_t node_memory_bytes = int64_t{16} << 30;
   int64_t pod_cpu_milli = 400;
   int64_t pod_memory_bytes = int64_t{1} << 30;
-  // Signals beside the load, at times from start_s on.
+  // Signals besides the load, with times from start_s on.
   std::vector<SignalPoint> signals = {};
-  // An action against the one before, so soon after it, is a flap.
+  // An action in the opposite direction of the one before, within this time, is a flap.
   int64_t flap_s = 1800;
 };
 
 struct PolicyTrialSample {
-  int64_t time_s = 0;  // Of the load.
+  int64_t time_s = 0;  // Since the beginning of the load.
   int64_t wanted = 0;  // Pods.
   size_t pending = 0;  // Pods without a node.
   size_t nodes = 0;
@@ -58,7 +58,7 @@ struct PolicyTrialResult {
   size_t nodes_at_last = 0;
   size_t nodes_most = 0;
   double node_hours = 0;
-  // Demand that was not met: pods without a node, times how long.
+  // Unmet demand: pods without a node, times how long.
   double unmet_pod_hours = 0;
   size_t pending_most = 0;
   uint64_t grew = 0;    // Actions.
@@ -69,7 +69,7 @@ struct PolicyTrialResult {
   uint64_t evictions = 0;
   bool failsafe = false;  // At the end.
   std::vector<PolicyTrialSample> samples{};
-  std::vector<std::string> log{};  // The first hundred lines of what failed.
+  std::vector<std::string> log{};  // The first hundred lines of the loop's log.
 };
 
 absl::StatusOr<PolicyTrialResult> TryPolicy(const SizedPool& pool, const LoadCurve& load,

@@ -1,4 +1,4 @@
-// A file of pools with one pool under each of the four schools, of like size, for comparing them.
+// A file of pools with one pool for each of the four schools, all of similar size, to compare them.
 
 #ifndef EBB_SIZING_TRIAL_SCHOOL_POOLS_H_
 #define EBB_SIZING_TRIAL_SCHOOL_POOLS_H_
@@ -7,8 +7,8 @@
 
 namespace ebb {
 
-// All may have 1 to 20 nodes, and aim at nodes that are about seven tenths full.  It passes
-// ReadPolicyFile.
+// Each pool may have 1 to 20 nodes, and aims at nodes that are about 70% full.  ReadPolicyFile
+// accepts the file.
 std::string_view SchoolPools();
 
 }  // namespace ebb

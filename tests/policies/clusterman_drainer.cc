@@ -9,10 +9,10 @@
 namespace ebb {
 namespace {
 
-// For so long a message about an instance makes the next ones duplicates.
+// For this long after a message about an instance, further messages about it are duplicates.
 constexpr int64_t kDrainingSeconds = 1800;
 
-// Times and delays come from outside.
+// now + delay, saturated: both numbers come from outside.
 int64_t After(int64_t now_s, int64_t delay_s) {
   int64_t sum = 0;
   if (!__builtin_add_overflow(now_s, delay_s, &sum)) return sum;
@@ -23,7 +23,7 @@ void Put(const ClustermanHost& host, int64_t now_s, int64_t delay_s, ClustermanQ
   queue.messages.push_back({queue.next_id++, After(now_s, delay_s), host});
 }
 
-// One tick's work over what it was given.
+// The work of one tick.
 class Tick {
  public:
   Tick(const ClustermanDrainOptions& options, int64_t now_s, ClustermanDrainBackend& backend,
@@ -52,7 +52,7 @@ class Tick {
     return state_.terminations;
   }
 
-  // The oldest message that is not hidden; it is from now on.
+  // Returns the oldest visible message, and hides it.
   std::optional<ClustermanMessage> Take(ClustermanQueueName name) {
     for (ClustermanMessage& message : Queue(name).messages) {
       if (message.visible_at_s > now_s_) continue;
@@ -81,7 +81,7 @@ class Tick {
   }
 
   void SendToTermination(ClustermanHost host, int64_t delay_s) {
-    host.attempt = 1;  // Attempts are those to drain.
+    host.attempt = 1;  // Only drains count attempts.
     Put(host, now_s_, delay_s, state_.terminations);
     tick_.events.push_back({.kind = ClustermanDrainEventKind::kSend,
                             .subject = host.instance_id,
@@ -94,7 +94,7 @@ class Tick {
     return it == options_.pools.end() ? ClustermanPoolDraining{} : it->second;
   }
 
-  // A spot notice: its instance is drained if it is one of ours.
+  // A spot notice: drains its instance if the instance belongs to this cluster.
   void ProcessWarning() {
     const std::optional<ClustermanMessage> message = Take(ClustermanQueueName::kWarning);
     if (!message) return;
@@ -112,7 +112,7 @@ class Tick {
     const std::optional<ClustermanMessage> message = Take(ClustermanQueueName::kDrain);
     if (!message) return;
     const ClustermanHost& host = message->host;
-    // Tried again, or about to be taken back: never a duplicate.
+    // A retry or a spot interruption is never a duplicate.
     if (state_.draining_until_s.contains(host.instance_id) && host.attempt <= 1 &&
         host.reason != ClustermanTermination::kSpotInterruption) {
       tick_.drain = ClustermanDrainOutcome::kDuplicate;
@@ -140,7 +140,7 @@ class Tick {
     return ClustermanDrainOutcome::kTerminated;
   }
 
-  // An instance without a cluster node: it may have joined since, or be gone.
+  // An instance without a cluster node: it may have joined meanwhile, or be gone.
   ClustermanDrainOutcome DrainOrphan(const ClustermanHost& host) {
     std::optional<ClustermanHost> fresh = backend_.FindHost(host.instance_id);
     if (!fresh) return ClustermanDrainOutcome::kGone;
@@ -194,7 +194,7 @@ class Tick {
     const bool ok = backend_.Terminate(host);
     tick_.events.push_back(
         {.kind = ClustermanDrainEventKind::kTerminate, .subject = host.instance_id, .ok = ok});
-    if (!ok) return;  // The message comes back.
+    if (!ok) return;  // The message becomes visible again.
     if (mesos) backend_.MarkUp(host);
     Delete(ClustermanQueueName::kTermination, *message);
   }

@@ -1,22 +1,23 @@
-// Clusterman's drainer: nodes that are to go wait in a queue to be drained, then in one to be
-// terminated.  One tick takes one message of each queue, oldest first: a warning of the cloud,
-// a node to drain, a node to terminate.
+// Clusterman's drainer.  Nodes to remove wait in a queue to be drained, then in a queue to be
+// terminated; a third queue holds warnings of the cloud.  One tick takes the oldest visible message
+// of each queue.
 //
 //   ClustermanDrainState state;
 //   Submit(host, now_s, state);  // For each node that a decision drains.
 //   const ClustermanTick tick = DrainOnce(options, now_s, backend, &state);
 //   if (MaySleep(options, tick)) Wait(options.run_interval_seconds);
 //
-// A message that is taken is hidden for visibility_timeout_seconds and deleted when its work is
-// done; one whose work failed comes back.  So does one that a crash left in the middle, if the
-// state is stored before the tick: everything that a tick does may be done twice.
+// A tick hides the message that it takes for visibility_timeout_seconds, and deletes the message
+// when its work is done.  A termination that fails comes back when that time is over.  So does a
+// message whose tick a crash interrupted, if the caller stores the state before the tick.  Hence
+// every action of a tick may happen twice.
 //
 // Units:     seconds.
 // Cost:      a tick: O(messages).
-// Threads:   one at a time over a state.
+// Threads:   one at a time for each state.
 // Ownership: borrows the backend during the call.
-// Source:    Clusterman, "Drainer".  Its queues are SQS; its memory of what drains already is
-//            lost with a restart, here it is state.
+// Source:    Clusterman, "Drainer".  Its queues are SQS.  The program loses its list of draining
+//            instances in a restart; here the list is part of the state.
 // Surprise:  a node is terminated as soon as all evictions were accepted, whether or not its
 //            pods are gone.
 
@@ -40,10 +41,10 @@ std::string_view Name(ClustermanTermination reason);
 
 enum class ClustermanScheduler : uint8_t { kKubernetes, kMesos, kOther };
 
-// What a message says.
+// The content of a message.
 struct ClustermanHost {
   std::string instance_id;
-  std::string agent_id;  // The cluster node; empty for an orphan.
+  std::string agent_id;  // The cluster node's name; empty for an orphan.
   std::string group_id;
   std::string hostname;
   std::string ip;
@@ -59,13 +60,13 @@ struct ClustermanHost {
 
 struct ClustermanMessage {
   int64_t id = 0;
-  int64_t visible_at_s = 0;  // Hidden before.
+  int64_t visible_at_s = 0;  // The message is hidden before.
   ClustermanHost host;
 
   bool operator==(const ClustermanMessage&) const = default;
 };
 
-// In the order of sending.
+// Messages in the order in which they were sent.
 struct ClustermanQueue {
   int64_t next_id = 0;
   std::vector<ClustermanMessage> messages{};
@@ -74,25 +75,25 @@ struct ClustermanQueue {
 };
 
 struct ClustermanDrainState {
-  ClustermanQueue warnings;  // Of these only the instance_id is known.
+  ClustermanQueue warnings;  // Only the instance_id of these is set.
   ClustermanQueue drains;
   ClustermanQueue terminations;
-  // Instances that drain already, and until when a new message about them is a duplicate.
+  // Instances that are draining, and until when another message about them is a duplicate.
   std::map<std::string, int64_t> draining_until_s;
 
   bool operator==(const ClustermanDrainState&) const = default;
 };
 
-// A pool's `draining`.
+// The section `draining` of a pool.
 struct ClustermanPoolDraining {
-  int64_t draining_time_threshold_seconds = 1800;     // Longer than this: given up.
+  int64_t draining_time_threshold_seconds = 1800;     // After this long, draining is given up.
   std::optional<int64_t> redraining_delay_seconds{};  // Absent: the global one.
-  bool force_terminate = false;                       // When given up: terminate all the same.
+  bool force_terminate = false;  // Terminate the node when draining is given up.
   bool process_spot_warnings = true;
 };
 
 struct ClustermanDrainOptions {
-  std::map<std::string, ClustermanPoolDraining> pools;  // One that is not there: the defaults.
+  std::map<std::string, ClustermanPoolDraining> pools;  // A pool that is absent has the defaults.
   int64_t global_redraining_delay_seconds = 15;
   int64_t mesos_maintenance_timeout_seconds = 600;
   // Between drain and termination; Mesos only.
@@ -103,29 +104,29 @@ struct ClustermanDrainOptions {
   bool always_delay_drain_processing = true;
 };
 
-// What is wrong, each as `key: what`.
+// All problems, each as `key: what`.
 std::vector<std::string> Problems(const ClustermanDrainOptions& options);
 
-// The cluster and the cloud.  Anything may be asked for twice.
+// The cluster and the cloud.  Every method may be called twice for the same object.
 class ClustermanDrainBackend {
  public:
   virtual ~ClustermanDrainBackend() = default;
 
-  // The instance as its cloud knows it now: agent_id (its private DNS name, may be empty),
-  // group, address, pool by its tags, scheduler, sender.  Absent: it is gone.
+  // The instance as its cloud reports it now: agent_id (its private DNS name, possibly empty),
+  // group, address, pool by its tags, scheduler, sender.  Absent: the instance is gone.
   virtual std::optional<ClustermanHost> FindHost(std::string_view instance_id) = 0;
-  // A resource group of any pool of this cluster.
+  // Whether this is a resource group of any pool of this cluster.
   virtual bool KnowsGroup(std::string_view group_id) = 0;
 
-  // Taints the node clusterman.yelp.com/terminating:NoSchedule (a failure to do so does not
-  // count) and evicts, or deletes, every pod that is of no DaemonSet.  False: one refused; a
-  // pod that is gone is no refusal.
+  // Sets the taint clusterman.yelp.com/terminating:NoSchedule on the node, and ignores a failure to
+  // do so.  Then evicts, or deletes, every pod that no DaemonSet owns.  False: a pod refused; a pod
+  // that is gone already has not refused.
   virtual bool Drain(std::string_view node, bool delete_pods) = 0;
   virtual void RemoveTaint(std::string_view node) = 0;
-  // False: it failed, and is to be tried again.
+  // False: the termination failed; try again.
   virtual bool Terminate(const ClustermanHost& host) = 0;
 
-  // Mesos; failures do not count.
+  // Mesos only; failures are ignored.
   virtual void StartMaintenance(const ClustermanHost& /*host*/, int64_t /*seconds*/) {}
   virtual void MarkDown(const ClustermanHost& /*host*/) {}
   virtual void MarkUp(const ClustermanHost& /*host*/) {}
@@ -137,7 +138,7 @@ std::string_view Name(ClustermanQueueName queue);
 
 enum class ClustermanDrainEventKind : uint8_t { kDrain, kSend, kDelete, kRemoveTaint, kTerminate };
 
-// What a tick did, for logs and tests.
+// An action of a tick, for logs and tests.
 struct ClustermanDrainEvent {
   ClustermanDrainEventKind kind = ClustermanDrainEventKind::kDrain;
   std::string subject;  // kDrain, kRemoveTaint: the node; else the instance.
@@ -148,30 +149,30 @@ struct ClustermanDrainEvent {
   bool ok = true;                                           // kDrain, kTerminate.
 };
 
-// Why a drain message ended as it did.
+// The result of a drain message.
 enum class ClustermanDrainOutcome : uint8_t {
   kNone,        // There was no message.
-  kDuplicate,   // The instance drains already.
-  kGone,        // An orphan that its cloud no longer knows.
-  kNoNode,      // An orphan without a name: terminated.
-  kNamed,       // An orphan that has a name by now: drained next.
-  kForced,      // Took too long: terminated.
-  kGivenUp,     // Took too long: its node is free again.
-  kDrained,     // Terminated next.
-  kRefused,     // A pod refused: tried again.
-  kTerminated,  // Another scheduler: terminated next.
+  kDuplicate,   // The instance is draining already.
+  kGone,        // An orphan that its cloud no longer has.
+  kNoNode,      // An orphan without a cluster node: terminated next.
+  kNamed,       // An orphan that has joined the cluster meanwhile: drained next.
+  kForced,      // Took too long: terminated next.
+  kGivenUp,     // Took too long: the taint is removed from its node.
+  kDrained,     // All evictions were accepted: terminated next.
+  kRefused,     // A pod refused: the node is drained again later.
+  kTerminated,  // Neither Kubernetes nor Mesos: terminated next.
 };
 std::string_view Name(ClustermanDrainOutcome outcome);
 
 struct ClustermanTick {
-  bool had_message = false;  // In any queue.
+  bool had_message = false;  // In any of the queues.
   ClustermanDrainOutcome drain = ClustermanDrainOutcome::kNone;
   std::vector<ClustermanDrainEvent> events{};
 };
 
-// Puts a node into the drain queue.
+// Adds a node to the drain queue.
 void Submit(const ClustermanHost& host, int64_t now_s, ClustermanDrainState& state);
-// A cloud said that it will take the instance back.
+// Adds a warning: the cloud has announced that it will reclaim the instance.
 void Warn(std::string_view instance_id, int64_t now_s, ClustermanDrainState& state);
 
 // REQUIRES: state is not null.

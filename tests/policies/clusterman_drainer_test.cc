@@ -12,7 +12,7 @@ namespace {
 
 using Outcome = ClustermanDrainOutcome;
 
-// A cloud and a cluster that do as told, and write down what was asked of them.
+// A fake cloud and cluster that records the calls it gets.
 class FakeBackend : public ClustermanDrainBackend {
  public:
   std::optional<ClustermanHost> FindHost(std::string_view instance_id) override {
@@ -278,7 +278,7 @@ TEST(ClustermanDrainerTest, EveryNodeEndsTerminatedOrGivenUpAndARestartChangesNo
       drainer.backend.drains = random.Below(4) == 0;
       drainer.backend.terminates = random.Below(2) == 0;
       other.backend = drainer.backend;
-      other.state = drainer.state;  // What a restart leaves.
+      other.state = drainer.state;  // The state after a restart.
       const ClustermanTick tick =
           DrainOnce(drainer.options, now_s, drainer.backend, &drainer.state);
       DrainOnce(drainer.options, now_s, other.backend, &other.state);
@@ -299,7 +299,7 @@ TEST(ClustermanDrainerTest, EveryNodeEndsTerminatedOrGivenUpAndARestartChangesNo
   }
 }
 
-// As "send i-a drain 15 attempt 2, delete i-a warn".
+// Such as "send i-a drain 15 attempt 2, delete i-a warn".
 std::string Events(const ClustermanTick& tick) {
   using Kind = ClustermanDrainEventKind;
   std::string text;
@@ -364,7 +364,7 @@ TEST(ClustermanDrainerTest, ATickTellsAllThatItDidInOrder) {
             "send i-b drain 0 attempt 1, delete i-b warn, drain and delete n-b, send i-b term 0, "
             "delete i-b drain, terminate i-b, delete i-b term");
 
-  Submit(Host("c"), 5000, drainer.state);  // Its draining began at 0.
+  Submit(Host("c"), 5000, drainer.state);  // Its draining_start_s is 0.
   const ClustermanTick given_up = tick(5000);
   EXPECT_EQ(given_up.drain, Outcome::kGivenUp);
   EXPECT_EQ(Events(given_up), "untaint n-c, delete i-c drain");
@@ -374,7 +374,7 @@ TEST(ClustermanDrainerTest, AMessageThatIsHiddenIsNotInTheWayOfTheNext) {
   Drainer drainer;
   drainer.backend.drains = false;
   Submit(Host("a"), 0, drainer.state);
-  drainer.Tick(0);  // It is seen again at 15.
+  drainer.Tick(0);  // The message is visible again at 15.
   drainer.backend.drains = true;
   Submit(Host("b"), 5, drainer.state);
   EXPECT_EQ(drainer.LogOf(5), "evict n-b, terminate i-b");
@@ -384,7 +384,7 @@ TEST(ClustermanDrainerTest, AMessageThatIsHiddenIsNotInTheWayOfTheNext) {
 TEST(ClustermanDrainerTest, AWarningIsAboutItsOwnInstanceAndDrainingBeginsWithIt) {
   Drainer drainer;
   drainer.backend.hosts["i-a"] = Host("a");
-  drainer.backend.hosts["i-a"].instance_id = "";  // As a cloud may answer.
+  drainer.backend.hosts["i-a"].instance_id = "";  // A cloud may answer without an id.
   Warn("i-a", 5000, drainer.state);
   EXPECT_EQ(drainer.LogOf(5000), "delete n-a, terminate i-a");
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
-// Whether `occupied` are more than `limit` percent of `available`.
+// Whether more than `limit` percent of the `available` rooms are occupied.
 bool OverLimit(int64_t occupied, int64_t available, int64_t limit) {
   return static_cast<__int128>(occupied) * 100 > static_cast<__int128>(available) * limit;
 }

@@ -1,5 +1,5 @@
-// Maestro's panic: rooms are added at once when an occupation takes the pool over its limit.
-// Deprecated there, and off by default.
+// Maestro's panic: adds rooms at once when an occupied room takes the pool over its limit.
+// Deprecated in Maestro, and off by default.
 //
 //   const MaestroPanic panic = Panic(options, observation, now_s, &state);
 //   if (panic.delta != 0) {
@@ -7,13 +7,15 @@
 //     PanicEnded(&state);
 //   }
 //
-// Asked whenever a room reports that it is occupied.  Panics if occupied rooms are more than the
-// old trigger's limit (also where metricsTrigger is given) and no other panic acts.  Knows neither
-// cooldown nor max_scale_up_amount, and sets neither status nor time of the last operation.
+// Call Panic whenever a room reports that it is occupied.  It panics if the percentage of occupied
+// rooms is above the old trigger's limit (even if metricsTrigger is given) and no other panic is
+// running.  It ignores cooldown and max_scale_up_amount, and sets neither the status nor the time
+// of the last operation.
 //
-// Units, threads: those of maestro.h.
-// Errors:  none: options whose min exceeds max and negative counts are decisions without action.
-// Source:  Maestro v9.16, controller, a room's status.  On purpose otherwise: an up.delta below 0
+// Units, threads: as in maestro.h.
+// Errors:  none.  Options whose min exceeds max, and negative counts, give decisions without
+//          action.
+// Source:  Maestro v9.16, controller, status of a room.  On purpose otherwise: an up.delta below 0
 //          adds nothing (there it crashes the worker).
 
 #ifndef EBB_TESTS_POLICIES_MAESTRO_PANIC_H_
@@ -30,8 +32,8 @@ enum class MaestroPanicReason : uint8_t {
   kPanic,
   kDisabled,  // enable_panic_scale is off.
   kWithinLimit,
-  kLocked,    // Another one acts.
-  kNoNumber,  // up.delta is too large to count with.
+  kLocked,    // Another panic is running.
+  kNoNumber,  // up.delta is too large to add.
   kInvalidOptions,
   kInvalidCounts,
 };
@@ -39,23 +41,23 @@ std::string_view Name(MaestroPanicReason reason);
 
 struct MaestroPanic {
   MaestroPanicReason reason = MaestroPanicReason::kDisabled;
-  int64_t delta = 0;  // Rooms to add now; with kPanic too it may be 0.
+  int64_t delta = 0;  // Rooms to add now; may be 0 even with kPanic.
   MaestroRefusal refusal = MaestroRefusal::kNone;
 
-  // What it was computed from.
+  // The figures of the computation.
   int64_t available = 0;
   int64_t limit = 0;    // Percent.
-  int64_t bounded = 0;  // Rooms, before refusal.
+  int64_t bounded = 0;  // Rooms, before a refusal.
   MaestroBound bound = MaestroBound::kNone;
 };
 
-// `observation` includes the room that is occupied now.  With rooms to add, the pool is locked
-// until PanicEnded(), but for key_timeout seconds at most.
+// `observation` includes the room that is occupied now.  If there are rooms to add, the pool is
+// locked until PanicEnded(), but for at most key_timeout seconds.
 MaestroPanic Panic(const MaestroOptions& options, const MaestroObservation& observation,
                    int64_t now_s, MaestroState* state);
 
-// The rooms of a panic that had some to add are there, or it failed.  Not to be called for one that
-// had none: another's lock would end.
+// Call it when the rooms of a panic exist or have failed.  Do not call it for a panic that had no
+// rooms to add: that would release the lock of another panic.
 void PanicEnded(MaestroState* state);
 
 }  // namespace ebb

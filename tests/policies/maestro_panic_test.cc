@@ -15,7 +15,7 @@ constexpr int64_t kNow = 1'000'000;
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
 
-// Of 10 rooms all are occupied; a panic adds 3.
+// All of 10 rooms are occupied; a panic adds 3.
 struct Pool {
   Pool() {
     options.enable_panic_scale = true;

@@ -1,8 +1,8 @@
 // policy_runner DIR...: replays recorded answers of four sizing programs.
 //
-// A DIR holds the unpacked cases, `<school>/<set>.json`.  Prints a row for each file with
-// counts, and the deviations on purpose by name.  Exit code 0: all agree; 1: some do
-// not, or a file is missing, unreadable or without a case.
+// A DIR holds the unpacked cases, `<school>/<set>.json`.  Prints a row of counts for each file, and
+// the deliberate deviations by name.  Exit code 0: all cases agree; 1: some do not, or a file is
+// missing, unreadable or without a case.
 
 #include <cstdio>
 #include <exception>
@@ -20,7 +20,7 @@ namespace {
 struct ReplayedFile {
   std::string path;
   std::function<ReplayTally(const nlohmann::json&)> replay;
-  bool required;  // Of some sets a part is kept aside.
+  bool required;  // False: the set may be absent, because it is kept elsewhere.
 };
 
 const ReplayedFile kFiles[] = {
@@ -36,7 +36,7 @@ const ReplayedFile kFiles[] = {
     {"replicator/held.json", ReplayReplicator, false},
 };
 
-// True if the file's cases agree, or there is no such file and none is needed.
+// True if the file's cases agree, or if the file is absent and not required.
 bool Replay(const std::filesystem::path& folder, const ReplayedFile& file) {
   const std::filesystem::path path = folder / file.path;
   if (!file.required && !std::filesystem::exists(path)) return true;

@@ -1,5 +1,5 @@
-// Recorded answers of four sizing programs, replayed.  tests/policies/README.md describes
-// the files; a `replay_<school>.cc` each knows one of them.
+// Replays recorded answers of four sizing programs.  tests/policies/README.md describes the files;
+// each `replay_<school>.cc` reads those of one program.
 #ifndef EBB_TESTS_POLICIES_REPLAY_H_
 #define EBB_TESTS_POLICIES_REPLAY_H_
 
@@ -11,18 +11,18 @@
 
 namespace ebb {
 
-// What a replay found.
+// The result of a replay.
 struct ReplayTally {
   int64_t cases = 0;
-  int64_t rounds = 0;     // Or validations, panics, discoveries.
-  int64_t differing = 0;  // Rounds of which at least one field differed.
-  // Where ebb differs on purpose: the name that the docs give the deviation -> rounds that met
-  // it.  Every other field of such a round was compared.
+  int64_t rounds = 0;     // Or option checks, panics, discoveries.
+  int64_t differing = 0;  // Rounds with at least one field that differs.
+  // Deliberate differences: the name of the deviation in the docs -> number of rounds with it.
+  // Every other field of such a round was compared.
   std::map<std::string, int64_t> deviations;
 };
 
-// Each replays the cases of one file and prints a line to stderr for every field that
-// differs: case, round, field, expected, got.
+// Each replays the cases of one file.  For every field that differs it prints a line to stderr:
+// case, round, field, expected, got.
 ReplayTally ReplayEscalatorRounds(const nlohmann::json& file);
 ReplayTally ReplayEscalatorValidations(const nlohmann::json& file);
 ReplayTally ReplayMaestroRounds(const nlohmann::json& file);

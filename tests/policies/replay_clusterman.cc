@@ -1,5 +1,5 @@
-// The recorded answers of Clusterman: six kinds of cases in one list.  What ebb answers is
-// put into the shape of `expect` and compared as a whole.  Here: the single steps of a run.
+// The recorded answers of Clusterman: six kinds of cases in one list.  ebb's answer is written in
+// the form of `expect` and compared as a whole.  This file has the single steps of a run.
 
 #include "tests/policies/replay_clusterman.h"
 
@@ -18,7 +18,7 @@ namespace ebb {
 namespace clusterman_replay {
 namespace {
 
-// Numbers within 1e-9 of each other, everything else exactly.
+// Numbers may differ by a relative 1e-9; everything else must be equal.
 bool Equal(const Json& expected, const Json& got) {
   if (expected.is_number() && got.is_number()) {
     const double a = expected.get<double>();
@@ -114,7 +114,7 @@ Json Ids(const std::vector<ClustermanNode>& nodes, const std::vector<size_t>& in
 
 namespace {
 
-// What a program that fails in Python says: the name of an exception.
+// What the Python program reports when it fails: the name of an exception.
 void RefusedAs(Replayed& replayed, const char* exception, const Json& expected, Json& got) {
   got["error"] = exception;
   if (expected.contains("error")) replayed.deviations.emplace_back(kFailedRun);
@@ -173,7 +173,7 @@ void ReplayTarget(const Json& input, const Json& expected, Replayed& replayed) {
                                      .history = &history};
   const ClustermanRequest total = ReadRequest(input["total"]);
   for (size_t i = 0; i < total.size(); ++i) target_input.total[i] = total[i].value();
-  constexpr int64_t kNow = 600000;  // All of the history is within a week.
+  constexpr int64_t kNow = 600000;  // The whole history is within a week.
   const ClustermanTarget target = ComputeClustermanTarget(target_input, kNow);
 
   std::vector<std::string> excluded;

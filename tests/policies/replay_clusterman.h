@@ -1,5 +1,5 @@
-// What the replays of Clusterman's six kinds of cases share: the tally of one case, comparison,
-// and the readers of what several kinds have in common.
+// Shared by the replays of Clusterman's six kinds of cases: the tally of one case, the comparison,
+// and readers of what several kinds contain.
 #ifndef EBB_TESTS_POLICIES_REPLAY_CLUSTERMAN_H_
 #define EBB_TESTS_POLICIES_REPLAY_CLUSTERMAN_H_
 
@@ -14,23 +14,22 @@ namespace ebb::clusterman_replay {
 
 using Json = nlohmann::json;
 
-// Names that the docs give the deviations.
+// The names of the deviations in the docs.
 inline constexpr char kFailedRun[] = "clusterman: a run that fails is a round without action";
 inline constexpr char kQuantities[] = "clusterman: quantities are Kubernetes' own";
-// None of ebb's: the record of a paused run counts nodes that were lost, and does not say what
-// they held.
+// Not a deviation of ebb: the record of a paused run counts lost nodes without their capacity.
 inline constexpr char kLostNodes[] = "clusterman: what lost nodes held is not recorded";
 
-// One case: what differs, and which deviations it met.
+// One case: whether it differs, and the deviations in it.
 struct Replayed {
   std::string id;
   bool differs = false;
   std::vector<std::string> deviations;
 };
 
-// Says so on stderr if they differ: numbers by more than 1e-9 of them, all else at all.
+// Prints a difference to stderr.  Numbers may differ by a relative 1e-9.
 void Compare(Replayed& replayed, const std::string& field, const Json& expected, const Json& got);
-// Every field that was recorded, and no other.
+// Compares every recorded field, and expects no other field.
 void CompareAll(Replayed& replayed, const Json& expected, const Json& got);
 
 // A key that is absent or null leaves the default.

@@ -1,4 +1,4 @@
-// Clusterman's drainer under a virtual clock, recorded.
+// Recorded ticks of Clusterman's drainer under a virtual clock.
 
 #include <algorithm>
 #include <map>

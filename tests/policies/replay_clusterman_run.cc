@@ -1,4 +1,4 @@
-// Whole runs of Clusterman, recorded.
+// Recorded runs of Clusterman as a whole.
 
 #include <algorithm>
 #include <cctype>
@@ -16,7 +16,7 @@
 namespace ebb::clusterman_replay {
 namespace {
 
-// Quantities as the program reads them, or as Kubernetes does.
+// How quantities are read: as the program reads them, or as Kubernetes does.
 enum class Reading { kProgram, kKubernetes };
 
 double ReadCpus(const std::string& text) {
@@ -176,7 +176,7 @@ Json EventsJson(const ClustermanDecision& decision, const ClustermanObservation&
   return events;
 }
 
-// One run, in the shape of `expect`.
+// One run, in the form of `expect`.
 Json RunJson(const Json& input, Reading reading, ClustermanRefusal& refusal) {
   constexpr int64_t kNow = 1700000000;
   const ClustermanOptions options = ReadOptions(input);
@@ -229,8 +229,8 @@ Json RunJson(const Json& input, Reading reading, ClustermanRefusal& refusal) {
   return got;
 }
 
-// Memory and disk are other numbers as Kubernetes reads them, and so may be whatever follows.
-// What does not follow from them is compared still.
+// Kubernetes reads memory and disk as other numbers, and everything that depends on them may
+// differ.  Everything else is still compared.
 void CompareKubernetesReading(const Json& input, const Json& program, Replayed& replayed) {
   ClustermanRefusal refusal = ClustermanRefusal::kNone;
   const Json got = RunJson(input, Reading::kKubernetes, refusal);
@@ -248,8 +248,8 @@ void CompareKubernetesReading(const Json& input, const Json& program, Replayed& 
   }
 }
 
-// The record of a paused run tells of the state before: with the nodes that are lost by now, but
-// not what they held.  There can only have been more.
+// The record of a paused run describes the state before the run: it counts nodes that have been
+// lost since, but not their capacity.  So the recorded total can only be larger.
 void CompareWithLostNodes(const Json& expected, Json& got, Replayed& replayed) {
   const Json& before = expected["total_resources"];
   if (before == got["total_resources"]) return;

@@ -1,5 +1,5 @@
-// The recorded answers of Escalator: rounds of one node group, its calls answered by a small
-// world, and checks of options.
+// The recorded answers of Escalator: rounds of one node group, whose calls a small world answers,
+// and checks of options.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace {
 
 using nlohmann::json;
 
-// On purpose: the program says nothing of them.  Nothing of a round depends on it.
+// On purpose: the program has no such warnings.  Nothing in a round depends on them.
 constexpr char kWarned[] = "escalator: a warning of unlike nodes or missing requests";
 
-// ---------------------------------------------------------------- what was recorded, as input
+// ---------------------------------------------------------------- reading the recorded input
 
 EscalatorOptions ReadOptions(const json& from, bool master_dry_mode) {
   return {
@@ -83,7 +83,7 @@ EscalatorPhase ReadPhase(const std::string& phase) {
   return found == kPhases.end() ? EscalatorPhase::kUnknown : found->second;
 }
 
-// The word that stands for a pod's selectors, put onto the pod.
+// Sets the pod's selectors as the recorded word `select` says.
 void ReadSelect(const std::string& select, const EscalatorOptions& options, EscalatorPod* pod) {
   pod->has_affinity = select.starts_with("affinity") || select == "pod_affinity";
   if (select == "label") {
@@ -135,7 +135,7 @@ EscalatorObservation ReadObservation(const json& round, const EscalatorOptions& 
 
 // ---------------------------------------------------------------- the world
 
-// Answers calls as the recorded round says, and lists what they changed.
+// Answers calls as the recorded round did, and lists their effects.
 class World final : public EscalatorCalls {
  public:
   explicit World(const json& round) : desired_(round.at("cloud").at("desired")) {
@@ -197,7 +197,7 @@ class World final : public EscalatorCalls {
   int64_t desired_;
 };
 
-// ---------------------------------------------------------------- what ebb answers, as recorded
+// ---------------------------------------------------------------- ebb's answer, in recorded form
 
 json Names(const EscalatorObservation& observation, const std::vector<size_t>& nodes) {
   json names = json::array();
@@ -267,7 +267,7 @@ json ToJson(const EscalatorObservation& observation, const EscalatorDecision& de
   return to;
 }
 
-// The logged warning of new nodes, recorded and as ebb would say it.
+// The recorded warning about new nodes.  NewNodes makes ebb's in the same form.
 std::string NewNodesLogged(const json& logs) {
   for (const json& log : logs) {
     const std::string message = log.at("msg");
@@ -283,7 +283,7 @@ std::string NewNodes(const EscalatorDecision& decision) {
 
 // ---------------------------------------------------------------- comparing
 
-// Whether all of `expected`, and nothing else, is in `got`; says on stderr what is not.
+// Whether `got` has exactly the content of `expected`; prints the differences to stderr.
 bool Agree(const std::string& name, const json& expected, const json& got) {
   bool agree = true;
   const auto differ = [&](const std::string& field, const json& wanted, const json& is) {

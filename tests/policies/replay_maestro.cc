@@ -17,11 +17,11 @@ namespace {
 
 using nlohmann::json;
 
-// The program forgets the ready rooms that it picked.  Each round of a case has its rooms anew, so
-// that nothing of this shows in what is compared.
+// The program loses the ready rooms that it picked.  Each round of a case sets its rooms
+// explicitly, so the compared fields do not show this.
 constexpr char kFailedScaleDown[] = "a failed scale-down loses no room";
 
-// ---------------------------------------------------------------- what was recorded, as input
+// ---------------------------------------------------------------- reading the recorded input
 
 MaestroTrigger ReadTrigger(const json& from) {
   return {.type = from.value("type", ""),
@@ -83,7 +83,7 @@ MaestroState ReadState(const json& config) {
   return state;
 }
 
-// ---------------------------------------------------------------- what ebb says, as recorded
+// ---------------------------------------------------------------- ebb's answer, in recorded form
 
 json Number(float utilization) {
   return std::isnan(utilization) ? json() : json(static_cast<double>(utilization));
@@ -128,7 +128,7 @@ json AsRecorded(const MaestroDecision& made, const MaestroState& after) {
   return out;
 }
 
-// A recorded point is written as shortly as 32 bits allow.
+// A recorded point has the shortest digits of its 32-bit value.
 json WithPointsIn32Bits(json expect) {
   for (auto& point : expect.at("point_sent")) {
     if (point.is_number()) point = Number(static_cast<float>(point.get<double>()));
@@ -138,7 +138,7 @@ json WithPointsIn32Bits(json expect) {
 
 // ---------------------------------------------------------------- comparing
 
-// Whether both are the same field by field; says which are not.
+// Whether both are equal field by field; prints the differences.
 bool Same(const std::string& where, const json& expect, const json& got) {
   bool same = true;
   const auto differ = [&](const std::string& key, const std::string& wanted,
@@ -170,7 +170,7 @@ void ReplayCase(const std::string& name, const json& one, ReplayTally* tally) {
   for (const json& round : one.at("rounds")) {
     const int64_t now_s = round.at("now_s");
     const MaestroDecision made = Decide(options, types, ReadObservation(round), now_s, &state);
-    Succeeded(made, &state);  // The recording's operations fail only as refusals say.
+    Succeeded(made, &state);  // Recorded operations fail only by a refusal.
     const json expect = WithPointsIn32Bits(round.at("expect"));
     const std::string where = name + ", round " + std::to_string(index);
     if (!Same(where, expect, AsRecorded(made, state))) ++tally->differing;

@@ -1,4 +1,4 @@
-// Rounds of Replicator's scaling loop, its operations played in a small world.
+// Rounds of Replicator's scaling loop; a small world carries out its operations.
 
 #include "tests/policies/replay_replicator.h"
 
@@ -24,7 +24,7 @@ constexpr char kThreshold[] = "the count permits at or above its threshold";
 constexpr char kLeast[] = "least allocated is the smallest share, ties by name";
 constexpr char kFailedStep[] = "a failed step terminates nothing and counts toward failsafe";
 
-// ---------------------------------------------------------------- what was recorded, as input
+// ---------------------------------------------------------------- reading the recorded input
 
 ReplicatorResources ReadResources(const json& list) {
   return {list.at(0).get<int64_t>(), list.at(1).get<int64_t>(), list.at(2).get<int64_t>()};
@@ -137,7 +137,7 @@ json ToJson(const ReplicatorPercents& percents) {
 // The group, its instances and nodes while one operation runs.
 class World {
  public:
-  // `member_late`: a node that joins at the very time of a look is not seen by it.
+  // `member_late`: a poll does not see a node that joins at the very time of the poll.
   World(const json& round, bool member_late) : member_late_(member_late) {
     const json& world = round.at("world");
     for (const json& delay : world.at("join_delays_s")) delays_s_.push_back(delay);
@@ -155,7 +155,7 @@ class World {
       }
       if (active) busy_.insert(id);
     }
-    // Instances are numbered through the whole case.
+    // Instances are numbered across the whole case.
     for (const json& action : round.at("out").at("actions")) {
       const std::string text = action;
       if (!text.starts_with("launch i-")) continue;
@@ -204,9 +204,9 @@ class World {
 
  private:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  // A group notices after this long that an instance is gone.
+  // The group notices a lost instance after this time.
   static constexpr int64_t kReplaceMs = 10'000;
-  // So much longer takes a replacement to join.
+  // A replacement takes this much longer to join.
   static constexpr int64_t kReplacementJoinMs = 10'000;
 
   struct Instance {
@@ -293,9 +293,9 @@ class World {
   json actions_ = json::array();
 };
 
-// ---------------------------------------------------------------- what the program answers
+// ---------------------------------------------------------------- the program's answers
 
-// What a round of ebb comes to, in the words of the recordings.
+// The result of a round of ebb, in the terms of the recordings.
 struct Played {
   std::string result;
   int64_t took_ms = 0;
@@ -339,7 +339,7 @@ std::string ResultOf(const ReplicatorOperation& operation) {
   return drain ? "failed_drain" : "failed_scale";
 }
 
-// Does what was decided until it has ended.
+// Carries out the decision until its operation has ended.
 Played Act(const json& round, const ReplicatorOptions& options, const ReplicatorDecision& decision,
            int64_t start_ms, bool member_late, ReplicatorState* state, bool* tie) {
   World world(round, member_late);
@@ -366,7 +366,7 @@ Played Act(const json& round, const ReplicatorOptions& options, const Replicator
   return played;
 }
 
-// The program's choice, which hangs on the order in which it meets the nodes.
+// The program's choice, which depends on the order in which it visits the nodes.
 std::string ProgramsChoice(const ReplicatorFigures& figures, const std::string& protected_node,
                            const std::vector<std::string>& order) {
   double lowest = 0;
@@ -424,7 +424,7 @@ void CompareFigures(const ReplicatorFigures& figures, int64_t fault_tolerance, c
     }
     return;
   }
-  // Recorded from cpu figures.
+  // The recorded figures are those of cpu.
   round->Deviates(kDisk);
   const int64_t average = figures.total.cpu / figures.nodes;
   const int64_t allowed = figures.total.cpu - figures.reserve.cpu - average * fault_tolerance;
@@ -436,7 +436,7 @@ void CompareFigures(const ReplicatorFigures& figures, int64_t fault_tolerance, c
   }
 }
 
-// The node that was chosen, in each order in which it could have been.
+// The chosen node, for each order in which the program could have visited the nodes.
 void CompareChoice(const ReplicatorFigures& figures, const std::string& protected_node,
                    const json& out, ReplayedRound* round) {
   if (!out.contains("least_if_ids_ascending")) return;
@@ -450,7 +450,7 @@ void CompareChoice(const ReplicatorFigures& figures, const std::string& protecte
                  ProgramsChoice(figures, protected_node, ids));
   const std::optional<size_t> least = LeastAllocated(figures, protected_node);
   const std::string ours = least ? figures.shares[*least].id : "";
-  // Only a node of no use makes the program go on to the next one.
+  // The program may pass over our node only if that node has no use.
   if (ours == ascending) return;
   round->Deviates(kLeast);
   const size_t resource = figures.metric == ReplicatorMetric::kMemory ? 1
@@ -474,7 +474,7 @@ void CompareNotices(const ReplicatorDecision& decision, const json& out, Replaye
   round->Compare("notifications", out.at("notifications"), notices);
 }
 
-// After acting: what was done, how long it took, what it left.
+// After acting: the actions, how long they took, and the state that they left.
 void CompareOutcome(const Played& played, const ReplicatorState& state, const json& recorded,
                     ReplayedRound* round) {
   const json& out = recorded.at("out");
@@ -483,7 +483,7 @@ void CompareOutcome(const Played& played, const ReplicatorState& state, const js
   const json& failures_after = out.at("after").at("failure_count");
 
   const bool failed = state.operation && played.result != "scaled";
-  const bool went_on = out.at("result") == "scaled";  // Though its drain did not end.
+  const bool went_on = out.at("result") == "scaled";  // Although its drain did not end.
   if (failed && (went_on || failures_after == failures_before)) {
     round->Deviates(kFailedStep);
     round->Compare("failure_count, one more", failures_before.get<int64_t>() + 1,
@@ -499,7 +499,7 @@ void CompareOutcome(const Played& played, const ReplicatorState& state, const js
   round->Compare("nodes_after", out.at("nodes_after"), played.nodes);
 }
 
-// The program lets a count that is past its threshold grow for ever.
+// In the program, a count that is above its threshold grows forever.
 bool StuckPastThreshold(const ReplicatorOptions& options, const ReplicatorDecision& decision,
                         const json& out) {
   return out.at("result") == "denied_scaling_threshold" && decision.delta != 0 &&
@@ -523,7 +523,7 @@ void ReplayRound(const json& recorded, ReplayedRound* round) {
   CompareNotices(decision, out, round);
   if (decision.reason == ReplicatorReason::kProviderUnreadable) round->Deviates(kUnreadable);
 
-  // What follows is played with the node that was taken there.
+  // The rest of the round runs with the node that the program chose.
   const std::string chosen = out.value("chosen", "");
   if (!decision.node.empty() && !chosen.empty() && decision.node != chosen) {
     round->Deviates(kLeast);
@@ -536,7 +536,7 @@ void ReplayRound(const json& recorded, ReplayedRound* round) {
     state = decided;
     played = Act(recorded, options, decision, now_ms, true, &state, &tie);
   }
-  // With disk figures a round can end elsewhere.
+  // With the figures of disk, a round can end at another step.
   const bool disk = decision.figures && decision.figures->metric == ReplicatorMetric::kDisk;
   if (disk && (out.at("direction") != Name(decision.figures->direction) ||
                (decision.reason == ReplicatorReason::kSimulation) !=

@@ -1,4 +1,4 @@
-// What the replays of Replicator's recorded lists share.
+// Shared by the replays of Replicator's recorded lists.
 #ifndef EBB_TESTS_POLICIES_REPLAY_REPLICATOR_H_
 #define EBB_TESTS_POLICIES_REPLAY_REPLICATOR_H_
 

@@ -1,4 +1,4 @@
-// Replicator's other lists: discovery of pools, pool bounds of release 1.0.3, scale factor.
+// The other lists of Replicator: discovery of pools, pool bounds of release 1.0.3, scale factor.
 
 #include <algorithm>
 #include <map>
@@ -52,7 +52,7 @@ ReplicatorNodeRecord ReadNode(const json& from, const std::set<std::string>& wit
           .capacity = {}};
 }
 
-// A registry that sees the keys of a case but for some.
+// A registry that sees a case's keys except those in `without`.
 class Watcher {
  public:
   Watcher(const json& one, std::set<std::string> without) : without_(std::move(without)) {
@@ -130,7 +130,7 @@ std::string LogLine(const Problem& problem) {
              "an error occurred while setting up scaling provider aws: replicator_region is "
              "required for the aws scaling provider";
     case Kind::kNodesDisagree:
-      return "";  // A warning of ebb's own.
+      return "";  // ebb's own warning.
   }
   return "";
 }
@@ -152,7 +152,7 @@ json ToJson(const ReplicatorPool& pool, const std::set<std::string>& ignored) {
           {"nodes", nodes}};
 }
 
-// What of a case is touched by a node that, in the program, stayed in the pool it had left.
+// The nodes that the program still lists in a pool that they have left, and these pools.
 struct Haunted {
   std::set<std::string> nodes;
   std::set<std::string> pools;
@@ -205,7 +205,7 @@ void CompareStep(const json& step, const Watcher& watcher, const Haunted& haunte
   for (const std::string& name : haunted.pools) {
     for (json* side : {&expected, &pools}) {
       if (!side->contains(name)) continue;
-      (*side)[name].erase("provider");  // Of the node that made the pool.
+      (*side)[name].erase("provider");  // That of the node that made the pool.
       if ((*side)[name].at("nodes").empty()) side->erase(name);
     }
   }
@@ -222,7 +222,7 @@ ReplicatorNode NodeOf(const std::string& id, ReplicatorResources capacity,
           .allocations = {{.job = "filler", .resources = used}}};
 }
 
-// Whatever release 1.0.3 says first; it did not compare the counts.
+// The first check that release 1.0.3 reports; it did not compare the counts.
 std::string DeniedByRelease103(const ReplicatorDecision& decision) {
   using Reason = ReplicatorReason;
   const std::pair<Reason, const char*> order[] = {
@@ -254,7 +254,8 @@ void ReplayReplicatorDiscovery(const json& cases, ReplayTally* tally) {
   both.insert(kBoundKeys.begin(), kBoundKeys.end());
   for (const json& one : cases) {
     ++tally->cases;
-    // What the program does not know is kept from the first, and shown to the others.
+    // The first watcher does not see the keys that the program does not have; the others see some
+    // of them.
     Watcher watcher(one, both);
     Watcher with_cool_down(one, kBoundKeys);
     Watcher with_bounds(one, kCoolDownKeys);

@@ -10,7 +10,7 @@ using Outcome = ReplicatorOperation::Outcome;
 
 constexpr int64_t kNewestAgeMaxMs = 90'000;
 
-// How a step is looked after: period and end, in milliseconds.  Zero for what is done at once.
+// How a step is polled: period and timeout, in milliseconds.  Zero for steps that are not polled.
 struct Patience {
   int64_t period_ms;
   int64_t total_ms;
@@ -32,7 +32,7 @@ constexpr Patience PatienceFor(Kind kind) {
   }
 }
 
-// One operation with what it changes.
+// One operation, and the state that it changes.
 class Operation {
  public:
   Operation(const ReplicatorOptions& options, int64_t now_ms, ReplicatorState* state)
@@ -50,7 +50,7 @@ class Operation {
   }
 
  private:
-  // What an answer means for the step.
+  // The meaning of an answer for its step.
   enum class Step { kDone, kWaits, kFailed };
 
   void TakeScaleOut(const ReplicatorAnswer& answer) {
@@ -86,7 +86,7 @@ class Operation {
         return step == Step::kDone ? Succeed() : After(step, Kind::kReadTermination);
       }
       default:
-        return Fail();  // Not a call of a scale-in: a state that someone else wrote.
+        return Fail();  // Not a call of a scale-in: the stored state is damaged.
     }
   }
 
@@ -112,7 +112,7 @@ class Operation {
     Next(last ? Kind::kDetach : Kind::kTerminate);
   }
 
-  // Of an instance that did not join.  Whether it works or not, the search goes on.
+  // Cleans up an instance that did not join.  The search goes on even if the cleanup fails.
   void TakeCleanUp(const ReplicatorAnswer& answer) {
     const Kind kind = operation_.call.kind;
     if (kind == Kind::kDetach && answer.status == ReplicatorAnswer::kNotYet) {
@@ -131,7 +131,8 @@ class Operation {
     return answer.status == ReplicatorAnswer::kError ? Step::kFailed : Step::kDone;
   }
 
-  // Of the group's instances an error is as good as "not yet"; of other looks it is the end.
+  // An error in reading the group's instances counts as "not yet"; an error in other polls is a
+  // failure.
   [[nodiscard]] Step JudgeLook(const ReplicatorAnswer& answer) const {
     if (answer.status == ReplicatorAnswer::kDone) return Step::kDone;
     const bool error =
@@ -161,8 +162,8 @@ class Operation {
     operation_.call.at_ms = SaturatedAdd(now_ms_, PatienceFor(operation_.call.kind).period_ms);
   }
 
-  // Looks for a newer instance as long as failures are not more than the threshold: one try
-  // follows the failure that equals it.
+  // Searches for a newer instance unless the failures exceed the threshold.  So one more search
+  // follows the failure that equals the threshold.
   void SearchOn() {
     if (state_.failure_count > options_.replicator_retry_threshold) {
       operation_.outcome = Outcome::kFailed;

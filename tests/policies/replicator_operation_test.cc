@@ -25,13 +25,13 @@ ReplicatorCall CallAt(Kind kind, int64_t after_ms, int64_t until_ms) {
   return {kind, kStart + after_ms, kStart + until_ms};
 }
 
-// The call that follows upon the answer.
+// The call that follows the answer.
 ReplicatorCall Next(ReplicatorState& state, int64_t after_ms, const ReplicatorAnswer& answer) {
   Answer({}, answer, kStart + after_ms, &state);
   return state.operation->call;
 }
 
-// A world that answers each call as told, and otherwise that it is done.
+// A world that gives each call the answer that a test has set, or otherwise kDone.
 class Player {
  public:
   explicit Player(ReplicatorState state = {}) : state_(std::move(state)) {}
@@ -80,7 +80,7 @@ class Player {
   int64_t now_ms_ = kStart;
 };
 
-// kDone from `at_ms` after the start on.
+// Answers kDone from `at_ms` after the start on.
 std::function<ReplicatorAnswer(int64_t)> From(int64_t at_ms) {
   return [at_ms](int64_t now_ms) { return now_ms - kStart >= at_ms ? kDone : NotYet(); };
 }
@@ -347,7 +347,7 @@ TEST(ReplicatorOperationTest, EachCallOfAScaleOutHasItsTimesAndALostInstanceIsFo
   EXPECT_EQ(Next(state, 21'000, newest), CallAt(Kind::kFindMember, 31'000, 321'000));
   EXPECT_EQ(Next(state, 31'000, NotYet()), CallAt(Kind::kFindMember, 41'000, 321'000));
   EXPECT_EQ(state.failure_count, 0);
-  // It does not join.
+  // The instance does not join.
   EXPECT_EQ(Next(state, 321'000, NotYet()), CallAt(Kind::kTerminate, 321'000, 321'000));
   EXPECT_EQ(state.failure_count, 1);
   EXPECT_EQ(state.operation->instance, "i-new");

@@ -22,12 +22,12 @@ ClustermanDecision& Refuse(ClustermanDecision& decision, ClustermanRefusal refus
 
 bool IsStale(const ClustermanSignalOptions& options, const ClustermanSignalAnswer& answer,
              int64_t now_s) {
-  // As a double: neither time nor period is trusted not to overflow.
+  // In doubles: the times and the period come from outside, and int64_t could overflow.
   return answer.at_s && static_cast<double>(now_s) - static_cast<double>(*answer.at_s) >
                             static_cast<double>(options.period_minutes) * 60;
 }
 
-// The request of one signal; absent with a refusal.
+// The request of one signal; absent if `refusal` is set.
 std::optional<ClustermanRequest> Evaluate(const ClustermanSignalOptions& options, double margin,
                                           const ClustermanSignalAnswer& answer,
                                           const ClustermanPool& pool, int64_t now_s,
@@ -54,7 +54,7 @@ std::optional<ClustermanRequest> Evaluate(const ClustermanSignalOptions& options
   return request;
 }
 
-// Step 3: the pool's signal, or the default one where that failed.
+// Step 3: the pool's signal, or the default signal if the pool's failed.
 ClustermanRefusal EvaluateSignals(const ClustermanOptions& options,
                                   const ClustermanObservation& observation,
                                   const ClustermanSetpoint& setpoint, int64_t now_s,
@@ -63,7 +63,7 @@ ClustermanRefusal EvaluateSignals(const ClustermanOptions& options,
   decision.request = Evaluate(options.signal, setpoint.target_capacity_margin, observation.signal,
                               decision.pool, now_s, refusal);
   if (refusal != ClustermanRefusal::kSignalFailed) return refusal;
-  // The default signal is the service's, and knows the service's margin only.
+  // The default signal belongs to the service, and uses only the service's margin.
   decision.used_default_signal = true;
   refusal = ClustermanRefusal::kNone;
   decision.request =
@@ -72,7 +72,7 @@ ClustermanRefusal EvaluateSignals(const ClustermanOptions& options,
   return refusal;
 }
 
-// Step 4: counts nodes, and remembers how many there are now.
+// Step 4: after a loss of nodes the pool may be kept from shrinking.
 void GuardAgainstLoss(const ClustermanOptions& options, int64_t lost_nodes,
                       ClustermanDecision& decision) {
   decision.lost_nodes = lost_nodes;
@@ -109,7 +109,7 @@ ClustermanRefusal ComputeAsked(const ClustermanObservation& observation,
                                         : ClustermanRefusal::kTargetNotFinite;
 }
 
-// Step 6: instances that run long enough to have joined the cluster, and have not.
+// Step 6: instances that have run long enough to have joined the cluster, but have not joined.
 void TerminateOrphans(const ClustermanOptions& options, const ClustermanObservation& observation,
                       ClustermanDecision& decision) {
   const auto threshold_s = static_cast<double>(options.orphan_instance_uptime_threshold_seconds);
@@ -125,7 +125,7 @@ void TerminateOrphans(const ClustermanOptions& options, const ClustermanObservat
   }
 }
 
-// The groups whose target changes.
+// Sets the size of every group whose target changes.
 void SetCapacities(const ClustermanObservation& observation, ClustermanDecision& decision) {
   for (const ClustermanGroupTarget& target : decision.balance->targets) {
     const auto group =
@@ -138,7 +138,7 @@ void SetCapacities(const ClustermanObservation& observation, ClustermanDecision&
   }
 }
 
-// The nodes that were marked.
+// Drains or terminates the marked nodes.
 void Remove(const ClustermanOptions& options, ClustermanDecision& decision) {
   for (const ClustermanPrunedGroup& chosen : decision.prune->chosen) {
     if (!options.draining_enabled) {
@@ -154,10 +154,10 @@ void Remove(const ClustermanOptions& options, ClustermanDecision& decision) {
   }
 }
 
-// What the pool is now, for the time when it is empty.
+// Records the pool's present capacity and totals, for rounds in which the pool is empty.
 void Remember(const ClustermanDecision& decision, int64_t now_s, ClustermanState& state) {
   const auto remember = [&](double value, std::vector<ClustermanPoint>& points) {
-    if (value > 0) points.push_back({now_s, value});  // Others never count.
+    if (value > 0) points.push_back({now_s, value});  // Other values never count.
   };
   remember(decision.non_orphan_fulfilled_capacity, state.history.non_orphan_fulfilled_capacity);
   for (size_t i = 0; i < kClustermanResourceCount; ++i) {
@@ -223,7 +223,7 @@ ClustermanDecision Decide(const ClustermanOptions& options,
   // 1. Paused.
   if (state->pause && Holds(state->pause->until_s, now_s)) return Refuse(decision, kPaused);
 
-  // 2. What is there.
+  // 2. The present nodes and pods.
   const std::string fault = Fault(observation);
   if (!fault.empty()) return Refuse(decision, kObservation, fault);
   decision.pool = ReadPool(options, observation);
@@ -234,7 +234,7 @@ ClustermanDecision Decide(const ClustermanOptions& options,
   const auto nodes = static_cast<int64_t>(observation.agents.size());
   const int64_t before = std::exchange(state->nodes_at_last_reload, nodes).value_or(nodes);
 
-  // 3. to 5. What is asked for.
+  // 3. to 5. The requested capacity.
   const ClustermanSetpoint setpoint = Effective(options.service, options.pool);
   ClustermanRefusal refusal = EvaluateSignals(options, observation, setpoint, now_s, decision);
   if (refusal != kNone) return Refuse(decision, refusal);
@@ -243,7 +243,7 @@ ClustermanDecision Decide(const ClustermanOptions& options,
   Remember(decision, now_s, *state);
   if (refusal != kNone) return Refuse(decision, refusal);
 
-  // 6. Orphans.  They count below all the same.
+  // 6. Orphans.  The steps below still count them.
   TerminateOrphans(options, observation, decision);
 
   // 7. Limits, groups, nodes.

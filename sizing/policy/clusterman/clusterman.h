@@ -1,19 +1,20 @@
-// One run of Clusterman's autoscaler for one pool: what its signal asks for, the capacity that
-// this takes, within limits, spread over resource groups, and the nodes that go.
+// One run of Clusterman's autoscaler for one pool.  It reads the request of the pool's signal,
+// turns it into a capacity within the limits, spreads that over resource groups, and picks nodes to
+// remove.
 //
 //   ClustermanState state;
 //   const ClustermanDecision decision = Decide(options, observation, now_s, &state);
 //   for (const ClustermanAction& action : decision.actions) Carry(action);
 //
-// Every action is tried; one that fails keeps none of the others back, and the next run sees
-// what became of it.
+// The caller tries every action, even after one has failed; the next run sees the results.
+// clusterman_drainer.h works through the nodes to drain.
 //
 // Units:     capacity in weight units, times in seconds.
 // Cost:      O(pods + instances log instances + groups * units moved).
-// Errors:    a decision with a refusal has no action, says why and of what, and keeps figures
-//            up to where it stopped.
-// Threads:   pure, but for *state.
-// Source:    Clusterman, "One autoscaler run", steps 1 to 7.  There what is a refusal here
+// Errors:    a decision with a refusal has no actions; it says why and which object is at fault,
+//            and keeps the figures computed before the refusal.
+// Threads:   pure, except for *state.
+// Source:    Clusterman, "One autoscaler run", steps 1 to 7.  Where this code refuses, the program
 //            ends the run by an exception.
 
 #ifndef EBB_SIZING_POLICY_CLUSTERMAN_CLUSTERMAN_H_
@@ -33,51 +34,51 @@
 
 namespace ebb {
 
-// Set by an operator; until when it holds, that second included.  Absent: until taken back.
+// Set by an operator.  Holds up to and including until_s; absent: until the operator ends it.
 struct ClustermanPause {
   std::optional<int64_t> until_s{};
 
   bool operator==(const ClustermanPause&) const = default;
 };
 struct ClustermanOffset {
-  double capacity = 0;  // Added to what the signal takes, after the margin, before the limits.
+  double capacity = 0;  // Added to the target capacity, after the margin and before the limits.
   std::optional<int64_t> until_s{};
 
   bool operator==(const ClustermanOffset&) const = default;
 };
 
-// What survives a restart.
+// State that must survive a restart.
 struct ClustermanState {
   std::optional<ClustermanPause> pause{};
   std::optional<ClustermanOffset> offset{};
-  std::optional<int64_t> nodes_at_last_reload{};  // The program forgets it with a restart.
-  ClustermanHistory history;                      // Each run adds what it saw.
+  std::optional<int64_t> nodes_at_last_reload{};  // The program loses it in a restart.
+  ClustermanHistory history;                      // Each run adds its observations.
 
   bool operator==(const ClustermanState&) const = default;
 };
 
-// Why there is no action at all.
+// Why a run has no actions.
 enum class ClustermanRefusal : uint8_t {
   kNone,
-  kConfiguration,  // Problems() says more.
+  kConfiguration,  // Problems() has the details.
   kPaused,
-  kObservation,      // Fault() says more.
-  kSignalFailed,     // The pool's signal and the default signal.
-  kSignalStale,      // Older than its period.
+  kObservation,      // Fault() has the details.
+  kSignalFailed,     // Both the pool's signal and the default signal failed.
+  kSignalStale,      // Older than the signal's period.
   kSignalNotFinite,  // NaN or infinite.
   kNoResourceGroups,
   kAllResourceGroupsStale,
-  kNoUsableResource,  // All that is asked for is excluded.
+  kNoUsableResource,  // Every requested resource is excluded.
   kTargetNotFinite,
-  kTooManySteps,  // Too far from the target to be true.
+  kTooManySteps,  // Implausibly far from the target.
 };
 std::string_view Name(ClustermanRefusal refusal);
 
 enum class ClustermanActionKind : uint8_t {
-  kTerminateOrphans,  // At once, without draining, outside all limits.
-  kSetCapacity,       // Of a group, to `size`.
-  kDrain,             // One node; the reason is "scaling down".
-  kTerminate,         // Nodes of one group, where the pool does not drain.
+  kTerminateOrphans,  // At once, without draining, and not subject to any limit.
+  kSetCapacity,       // Sets the capacity of a group to `size`.
+  kDrain,             // Drains one node; the reason is "scaling down".
+  kTerminate,         // Terminates nodes of one group; for pools that do not drain.
 };
 std::string_view Name(ClustermanActionKind kind);
 
@@ -92,27 +93,27 @@ struct ClustermanAction {
 
 struct ClustermanDecision {
   ClustermanRefusal refusal = ClustermanRefusal::kNone;
-  std::string subject;  // Of the refusal: the key, the pod, the group.
+  std::string subject;  // What the refusal is about: a key, a pod, a group.
 
   ClustermanPool pool;
-  // The pool's signal failed and the default one answered: everything is done, and an operator
+  // The pool's signal failed and the default signal answered.  The run continues, but an operator
   // should know.
   bool used_default_signal = false;
   std::optional<ClustermanRequest> request{};
 
   int64_t lost_nodes = 0;
-  bool no_scale_down = false;  // Nodes were lost: more than instance_loss_threshold.
+  bool no_scale_down = false;  // More nodes were lost than instance_loss_threshold.
 
   double target_before = 0;
   double non_orphan_fulfilled_capacity = 0;
   std::optional<ClustermanTarget> target{};
   double offset = 0;
-  std::optional<double> asked{};  // The target and the offset.
+  std::optional<double> asked{};  // The target plus the offset.
   std::optional<ClustermanConstraint> constraint{};
   std::optional<ClustermanBalance> balance{};
   std::optional<ClustermanPrune> prune{};
 
-  std::vector<ClustermanAction> actions{};  // In order; none in a dry run.
+  std::vector<ClustermanAction> actions{};  // In order; empty in a dry run.
 };
 
 // REQUIRES: state is not null.

@@ -11,7 +11,7 @@
 namespace ebb {
 namespace {
 
-// No pool is so far from its target; a wrong number is.
+// A pool farther from its target than this is taken for an error in a number.
 constexpr double kStepsTimesGroupsMax = 1e8;
 
 double Sum(const std::vector<ClustermanGroupTarget>& targets) {
@@ -20,8 +20,8 @@ double Sum(const std::vector<ClustermanGroupTarget>& targets) {
   return sum;
 }
 
-// The group that takes the next unit: of those with room the smallest going up, the largest
-// going down, the first id among equals.  Absent: none has room.
+// The group that takes the next unit, among those with room: going up, the smallest; going down,
+// the largest; in a tie, the first id.  Absent: no group has room.
 std::optional<size_t> NextGroup(const std::vector<const ClustermanGroup*>& live,
                                 const std::vector<ClustermanGroupTarget>& targets, double sign) {
   std::optional<size_t> next;
@@ -74,7 +74,7 @@ ClustermanConstraint Constrain(double requested, double current, const Clusterma
     result.step = step;
   };
 
-  // The bounds, which may turn the step around.
+  // The bounds, which may reverse the direction of the step.
   result.step = result.ask;
   if (result.ask > 0) {
     set(std::min(static_cast<double>(limits.max_capacity) - current, result.ask),
@@ -86,7 +86,7 @@ ClustermanConstraint Constrain(double requested, double current, const Clusterma
     result.step = 0;
   }
 
-  // What one run may change.
+  // The most that one run may change.
   if (result.step > 0) {
     set(std::min(static_cast<double>(limits.max_weight_to_add), result.step),
         ClustermanLimit::kMaxWeightToAdd);
@@ -134,7 +134,7 @@ ClustermanBalance Balance(const std::vector<ClustermanGroup>& groups, double cap
     if (group.is_stale) balance.targets.push_back({group.id, 0});
   }
 
-  // Unit by unit, until the sum is no longer short.
+  // Unit by unit, until the sum reaches `wanted`.
   while (Sum(balance.targets) * sign < wanted * sign) {
     const std::optional<size_t> next = NextGroup(live, balance.targets, sign);
     if (!next) {
@@ -160,7 +160,7 @@ int64_t CloudSize(const ClustermanGroup& group, double target) {
     }
   }
   constexpr double kLargest = 9007199254740992.0;  // 2^53.
-  if (!(std::abs(size) <= kLargest)) return 0;     // No target of Balance.
+  if (!(std::abs(size) <= kLargest)) return 0;     // Balance never yields such a target.
   return static_cast<int64_t>(size);
 }
 

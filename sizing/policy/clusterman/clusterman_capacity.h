@@ -1,16 +1,16 @@
-// From the capacity that is asked for to a size for each resource group of a pool: first within
-// the scaling limits, then spread evenly over the groups, one unit at a time.
+// Turns the requested capacity into a size for each resource group of a pool: applies the scaling
+// limits, then spreads the result evenly over the groups, one unit at a time.
 //
 //   const double current = *CurrentTarget(groups);
 //   const ClustermanConstraint within = Constrain(asked, current, limits, {});
 //   const ClustermanBalance balance = Balance(groups, within.capacity);
 //
 // Units:     capacity in weight units, possibly fractional.
-// Cost:      Balance: groups * units moved; kTooManySteps beyond 100 million.
+// Cost:      Balance: groups * units moved; returns kTooManySteps beyond 100 million.
 // Threads:   pure.
 // Source:    Clusterman, "Constrain" and "Balance over groups".
-// Surprise:  if the present target is out of bounds, asking for more can shrink the pool to its
-//            maximum and asking for less can grow it to its minimum; a group outside its own
+// Surprise:  if the present target is out of bounds, a request for more can shrink the pool to its
+//            maximum, and a request for less can grow it to its minimum.  A group outside its own
 //            bounds is not pulled back.
 
 #ifndef EBB_SIZING_POLICY_CLUSTERMAN_CLUSTERMAN_CAPACITY_H_
@@ -29,25 +29,25 @@ namespace ebb {
 
 enum class ClustermanGroupKind : uint8_t { kAsg, kSfr };
 
-// A resource group as its cloud has it.
+// A resource group as its cloud reports it.
 struct ClustermanGroup {
   std::string id;
   ClustermanGroupKind kind = ClustermanGroupKind::kAsg;
-  // What was last asked of the cloud, less stale_weight.
+  // The capacity last requested from the cloud, minus stale_weight.
   double target_capacity = 0;
-  // A cancelled spot fleet; an ASG never is.  Its target counts as 0.
+  // A cancelled spot fleet, whose target counts as 0.  An ASG is never stale.
   bool is_stale = false;
   double min_capacity = 0;
   double max_capacity = std::numeric_limits<double>::infinity();
-  double fulfilled_capacity = 0;  // Weight of its instances, in any state.
-  double stale_weight = 0;        // ASG: of the instances tagged as stale.
+  double fulfilled_capacity = 0;  // Total weight of its instances, in any state.
+  double stale_weight = 0;        // ASG only: weight of the instances tagged as stale.
 };
 
-// The sum over groups that are not stale; absent if there are none.
+// The sum of the targets of the groups that are not stale; absent if there is no such group.
 std::optional<double> CurrentTarget(const std::vector<ClustermanGroup>& groups);
 
 struct ClustermanConstrainOptions {
-  bool force = false;          // Only by hand: the limits warn, and do not bind.
+  bool force = false;          // Set explicitly: the limits only warn.
   bool no_scale_down = false;  // Capacity was lost a moment ago.
 };
 
@@ -64,10 +64,10 @@ std::string_view Name(ClustermanLimit limit);
 
 struct ClustermanConstraint {
   double requested = 0;
-  double ask = 0;         // requested less the present target.
-  double step = 0;        // What the limits leave of it; the sign may differ.
-  double restricted = 0;  // The present target plus that step.
-  double capacity = 0;    // The answer: restricted, or with force what was requested.
+  double ask = 0;         // `requested` minus the present target.
+  double step = 0;        // What the limits leave of `ask`; the sign may differ.
+  double restricted = 0;  // The present target plus `step`.
+  double capacity = 0;    // The result: `restricted`, or with `force` what was requested.
   ClustermanLimit limit = ClustermanLimit::kNone;
   std::string warning{};  // In the program's words, if step and ask differ.
 
@@ -95,10 +95,10 @@ struct ClustermanBalance {
   bool operator==(const ClustermanBalance&) const = default;
 };
 
-// REQUIRES: ids are unique; every number is finite but for max_capacity.
+// REQUIRES: ids are unique; every number except max_capacity is finite.
 ClustermanBalance Balance(const std::vector<ClustermanGroup>& groups, double capacity);
 
-// The whole number that the cloud is given for a target: cut, for an ASG with its stale
+// The integer to send to the cloud for a target: truncated; for an ASG, including its stale
 // instances and within its own bounds.
 int64_t CloudSize(const ClustermanGroup& group, double target);
 

@@ -8,7 +8,7 @@
 namespace ebb {
 namespace {
 
-// Weights beyond are no longer whole numbers of their own as a double.
+// A double does not represent every integer above this.
 constexpr int64_t kCapacityMax = int64_t{1} << 53;
 
 void CheckAutoscaling(std::string_view file, const ClustermanAutoscaling& autoscaling,
@@ -46,7 +46,7 @@ void CheckSignal(std::string_view file, const ClustermanSignalOptions& signal,
   if (signal.period_minutes <= 0) {
     problems.push_back(fmt::format("{}: autoscale_signal.period_minutes: must be above 0", file));
   }
-  if (!signal.internal) return;  // Parameters of outside programs are theirs.
+  if (!signal.internal) return;  // An outside program defines its own parameters.
   if (signal.parameters.per_pod_resource_requests) {
     problems.push_back(fmt::format(
         "{}: autoscale_signal.parameters.per_pod_resource_requests: not implemented", file));

@@ -1,9 +1,9 @@
-// What a Clusterman service file and pool file say about sizing one pool.
+// The settings in a Clusterman service file and pool file that concern the size of one pool.
 //
-// Units:   as named; capacity is in weight units: what an instance counts for.
+// Units:   as named; capacity is in weight units, of which an instance has one or more.
 // Threads: pure.
-// Source:  Clusterman, "Keys".  The reader of files refuses a file without a required key; it
-//          takes `draining: true` as well as `draining_enabled: true`.
+// Source:  Clusterman, "Keys".  The file reader rejects a file without a required key.  It accepts
+//          `draining: true` as well as `draining_enabled: true`.
 
 #ifndef EBB_SIZING_POLICY_CLUSTERMAN_CLUSTERMAN_OPTIONS_H_
 #define EBB_SIZING_POLICY_CLUSTERMAN_CLUSTERMAN_OPTIONS_H_
@@ -17,15 +17,16 @@
 
 namespace ebb {
 
-// What both the service's and the pool's `autoscaling` may say; the pool's word goes first.
+// Keys that may be in the `autoscaling` section of both the service and the pool; the pool's value
+// wins.
 struct ClustermanAutoscaling {
-  std::optional<double> setpoint{};                // Required in the service.  A share of 1.
-  std::optional<double> target_capacity_margin{};  // Required in the service.  A share of 1.
-  // The pool's list replaces the service's as a whole, an empty one too.
+  std::optional<double> setpoint{};                // Required in the service.  A fraction of 1.
+  std::optional<double> target_capacity_margin{};  // Required in the service.  A fraction of 1.
+  // The pool's list replaces the service's list entirely, even if the pool's list is empty.
   std::optional<std::vector<ClustermanResource>> excluded_resources{};
 };
 
-// What holds in the end.
+// The values in effect, after the pool's have replaced the service's.
 struct ClustermanSetpoint {
   double setpoint = 0;
   double target_capacity_margin = 0;
@@ -43,37 +44,38 @@ struct ClustermanLimits {
   int64_t max_capacity = 0;
   int64_t max_weight_to_add = 0;     // In one run.
   int64_t max_weight_to_remove = 0;  // In one run.
-  // A node goes only with fewer tasks than this, all marked ones together with no more; 0:
-  // empty nodes only.  "inf" is infinity.
+  // A node may be removed only if it has fewer tasks than this, and all removed nodes together have
+  // no more tasks than this.  0: only empty nodes.  "inf" is infinity.
   double max_tasks_to_kill = 0;
-  // Nodes up no longer than this go after those up longer.  At most 900 counts.
+  // Nodes that have been up no longer than this go after the others.  Values above 900 count as
+  // 900.
   int64_t min_node_scalein_uptime_seconds = -1;
 };
 
-// What the internal signal is given in its `parameters`.
+// The section `parameters` of the internal signal.
 struct ClustermanPendingPodsOptions {
-  double pending_pods_multiplier = 2;  // What one pending pod counts for.
-  // v2 only: pods older than this no longer count.  Absent: all count.
+  double pending_pods_multiplier = 2;  // The factor by which a pending pod's requests count.
+  // v2 only: older pods do not count.  Absent: all pods count.
   std::optional<double> pending_pods_max_scheduling_seconds{};
   bool v2 = false;
-  // Makes the program fail each run, so it is a problem here.
+  // Makes every run of the program fail, so Problems() reports it.
   bool per_pod_resource_requests = false;
 };
 
-// `autoscale_signal` of the pool; without a name, of the service.
+// The section `autoscale_signal` of the pool; without a name there, that of the service.
 struct ClustermanSignalOptions {
-  bool internal = false;  // Pending pods; else an outside program answers.
+  bool internal = false;  // Pending pods; false: an outside program answers.
   std::string name;
-  int64_t period_minutes = 10;              // Between runs.  An answer that is older is stale.
+  int64_t period_minutes = 10;              // Between runs.  An older answer is stale.
   ClustermanPendingPodsOptions parameters;  // Of the internal signal.
 };
 
 struct ClustermanOptions {
-  std::vector<std::string> apps{};  // More than one for a pool: a problem.
+  std::vector<std::string> apps{};  // More than one for a pool is a problem.
 
   ClustermanAutoscaling service;
   ClustermanAutoscaling pool;
-  // From the pool's `autoscaling` only.
+  // Only from the pool's `autoscaling`.
   bool prevent_scale_down_after_capacity_loss = false;
   int64_t instance_loss_threshold = 0;  // Nodes.
   int64_t orphan_instance_uptime_threshold_seconds = 1800;
@@ -91,14 +93,14 @@ struct ClustermanOptions {
   std::string pod_safe_to_evict_annotation = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 
   ClustermanSignalOptions signal;
-  ClustermanSignalOptions default_signal;  // Answers if the pool's fails.
+  ClustermanSignalOptions default_signal;  // Used if the pool's signal fails.
 
-  bool dry_run = false;  // Decide as ever, act in nothing.
+  bool dry_run = false;  // Decide as usual, but return no actions.
 };
 
-// What is wrong, each as `key: what`; empty if nothing is.  A pool with a problem gets no
-// action.  Beside what makes the program fail: a setpoint or a limit below 0, a minimum above
-// the maximum.
+// All problems, each as `key: what`; empty if there is none.  A pool with a problem gets no action.
+// The problems include everything that makes the program fail, and also a limit below 0 and a
+// minimum above the maximum.
 std::vector<std::string> Problems(const ClustermanOptions& options);
 
 }  // namespace ebb

@@ -110,7 +110,7 @@ ClustermanOptions ReadOptions(const PolicySettings& settings) {
   return o;
 }
 
-// False: one of the names is no resource; told in *problems.
+// Returns false, and adds a problem, if one of the names is not a resource.
 bool ReadExcluded(const PolicySettings& settings, ClustermanOptions& options,
                   std::vector<PolicyProblem>* problems) {
   const std::string list = "autoscaling.excluded_resources";
@@ -165,8 +165,8 @@ ClustermanPod PodOf(const PolicyPod& pod, bool has_node, const ClustermanOptions
           .batch_safe_to_evict = Find(pod.annotations, options.pod_safe_to_evict_annotation)};
 }
 
-// Of an outside signal: failed if none of its resources is there or one is below 0, which nothing
-// asks for; as old as the oldest.
+// The answer of an outside signal.  It has failed if none of its resources is present, or if one is
+// below 0, which is not a valid request.  It is as old as its oldest resource.
 ClustermanSignalAnswer AnswerOf(const PolicyObservation& from) {
   ClustermanSignalAnswer answer{.failed = true};
   for (size_t i = 0; i < kClustermanResourceCount; ++i) {
@@ -270,12 +270,12 @@ class ClustermanPolicy final : public Policy {
     return DecisionOf(observation, seen, made);
   }
 
-  // The next run sees what became of it.
+  // The next run sees the result.
   void Ended(bool /*succeeded*/, int64_t /*now_s*/, std::string* /*state*/) const override {}
 
  private:
-  // Shrinking: the nodes that were chosen, which may be fewer than the target would have it, and
-  // none.  Growing: what the cloud is to have, in whole nodes.
+  // Shrinking: the number of chosen nodes, which may be fewer than the target requires, or 0.
+  // Growing: the size that the cloud is to have, in whole nodes.
   [[nodiscard]] int64_t DeltaOf(const PolicyObservation& from,
                                 const ClustermanDecision& made) const {
     int64_t delta = 0;
@@ -314,7 +314,7 @@ class ClustermanPolicy final : public Policy {
                          : ask < 0 ? PolicyDirection::kDown
                                    : PolicyDirection::kStay;
     if (decision.delta == 0 && ask != 0) {
-      // A limit that leaves some of the step did not deny it.
+      // A limit that leaves a part of the step has not denied it.
       const bool by_limit =
           made.constraint->limit != ClustermanLimit::kNone && made.constraint->step == 0;
       decision.denied_by = by_limit  ? Name(made.constraint->limit)
@@ -340,7 +340,7 @@ class ClustermanPolicy final : public Policy {
   double weight_;
 };
 
-// "service: autoscaling.setpoint: required" -> its key, and what is wrong with it.
+// "service: autoscaling.setpoint: required" -> the key, and what is wrong with it.
 PolicyProblem ProblemOf(std::string_view text) {
   for (const std::string_view file : {"service: ", "pool: "}) {
     if (text.starts_with(file)) text.remove_prefix(file.size());
@@ -359,7 +359,7 @@ std::unique_ptr<Policy> Make(const PolicySettings& settings, std::vector<PolicyP
     if (problem.path.ends_with("per_pod_resource_requests")) {
       problem.what = fmt::format("is refused: with it each run of {} fails", kFollows);
     }
-    // The default signal is the pool's own: it says the same.
+    // The default signal is the same as the pool's, so it repeats the pool's problems.
     if (problems->empty() || problems->back() != problem) problems->push_back(problem);
   }
   double weight = 1;

@@ -14,12 +14,12 @@
 namespace ebb {
 namespace {
 
-// Steps of one would be lost in larger numbers.
+// A double does not represent every integer above this, so steps of one unit would be lost.
 constexpr double kLargestCapacity = 9007199254740992.0;  // 2^53.
 
 bool IsCapacity(double value) { return std::abs(value) <= kLargestCapacity; }
 
-// The daemonset pods that count at all.
+// Whether the pod counts as a task of the pool.
 bool IsTask(const ClustermanPod& pod, const ClustermanOptions& options) {
   return pod.has_pool_label && !(options.exclude_daemonset_pods && pod.is_daemonset);
 }
@@ -71,7 +71,7 @@ std::string FaultOfPods(const ClustermanObservation& observation) {
   return "";
 }
 
-// What the daemonsets of the first node ask for; they are taken to run on every node.
+// The requests of the first node's DaemonSet pods, which are assumed to run on every node.
 ClustermanAmounts Excluded(const ClustermanOptions& options,
                            const std::vector<ClustermanAgent>& agents) {
   ClustermanAmounts excluded{};
@@ -82,7 +82,7 @@ ClustermanAmounts Excluded(const ClustermanOptions& options,
   return excluded;
 }
 
-// What its cluster node says of an instance.
+// Adds to an instance what its cluster node shows.
 void ReadAgent(const ClustermanOptions& options, const ClustermanAgent& agent,
                ClustermanNode& node) {
   node.agent_id = agent.name;

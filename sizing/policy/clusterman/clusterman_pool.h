@@ -1,5 +1,6 @@
-// A pool as one round sees it, and what Clusterman reads out of that: totals, what is allocated,
-// pods that wait, and of every instance whether it joined the cluster and what runs on it.
+// A pool as one round sees it, and the values that Clusterman derives from it: totals, allocated
+// resources, pending pods, and for each instance whether it has joined the cluster and what runs on
+// it.
 //
 // Units:     as in clusterman_resources.h; capacity in weight units.
 // Cost:      O(pods + instances), with a map of addresses.
@@ -29,14 +30,14 @@ struct ClustermanAgent {
   std::string ip;
   ClustermanAmounts allocatable{};
   bool is_draining = false;           // Has the taint clusterman.yelp.com/terminating.
-  std::vector<ClustermanPod> pods{};  // All on it, of the pool or not.
+  std::vector<ClustermanPod> pods{};  // All pods on it, of the pool or not.
 };
 
 // An instance of a resource group, as its cloud lists it.
 struct ClustermanInstance {
   std::string id;
   std::string group_id;
-  std::string ip;  // Empty: it has none yet.
+  std::string ip;  // Empty: it has no address yet.
   double weight = 1;
   bool is_running = true;
   bool is_cordoned = false;
@@ -44,26 +45,26 @@ struct ClustermanInstance {
   double uptime_s = 0;
 };
 
-// What an outside program answered.
+// The answer of an outside program.
 struct ClustermanSignalAnswer {
-  bool failed = false;  // It raised, or there is no answer.
+  bool failed = false;  // The program failed, or there is no answer.
   ClustermanRequest request{};
-  std::optional<int64_t> at_s{};  // When it was given, if known.
+  std::optional<int64_t> at_s{};  // When the answer was given; absent: unknown.
 };
 
 struct ClustermanObservation {
   std::vector<ClustermanGroup> groups{};
   std::vector<ClustermanInstance> instances{};
   std::vector<ClustermanAgent> agents{};
-  std::vector<ClustermanPod> pending_pods{};  // On no node.
-  // Not looked at where the options say that the signal is internal.
+  std::vector<ClustermanPod> pending_pods{};  // Pods without a node.
+  // Ignored if the options say that the signal is internal.
   ClustermanSignalAnswer signal;
   ClustermanSignalAnswer default_signal;
 };
 
-// What is wrong with an observation, as `what: why`: a number that is none or below 0, an id or
-// an address that is there twice, a node without one, an annotation that is neither yes nor no.
-// Empty: nothing.
+// What is wrong with an observation, as `what: why`; "" if nothing is.  Faults are a number that is
+// not finite, negative or too large, an id or an address that occurs twice, a node without an
+// address, and an annotation that is neither true nor false.
 std::string Fault(const ClustermanObservation& observation);
 
 struct ClustermanPool {
@@ -73,10 +74,10 @@ struct ClustermanPool {
   std::vector<ClustermanNode> nodes{};  // One for each instance, in the same order.
 };
 
-// REQUIRES: Fault is empty.
+// REQUIRES: Fault(observation) is empty.
 ClustermanPool ReadPool(const ClustermanOptions& options, const ClustermanObservation& observation);
 
-// "y", "yes", "t", "true", "on", "1" and their opposites in any case; absent: neither.
+// "y", "yes", "t", "true", "on", "1" and their opposites, in any case; absent: any other text.
 std::optional<bool> ClustermanBool(std::string_view text);
 
 }  // namespace ebb

@@ -9,10 +9,10 @@
 namespace ebb {
 namespace {
 
-// Longer minimum uptimes count as this.
+// Longer minimum uptimes count as this one.
 constexpr int64_t kMinUptimeMaxSeconds = 900;
 
-// Nodes that run, group by group as the system lists them.
+// The running nodes, group by group in the order of the groups.
 std::vector<size_t> Listed(const std::vector<ClustermanGroup>& groups,
                            const std::vector<ClustermanNode>& nodes) {
   std::map<std::string_view, std::vector<size_t>> of_group;
@@ -44,11 +44,11 @@ auto SortKey(const ClustermanNode& node, const ClustermanPruneOptions& options) 
                     node.batch_task_count, priority, node.task_count);
 }
 
-// What marking has left so far.
+// What remains after the nodes marked so far.
 struct Remaining {
-  double capacity;    // To reach.
-  double fulfilled;   // Of the pool.
-  double non_orphan;  // Of that, what has joined.
+  double capacity;    // The target to reach.
+  double fulfilled;   // The pool's capacity.
+  double non_orphan;  // The part of `fulfilled` that has joined the cluster.
   struct Group {
     double fulfilled = 0;
     double target = 0;

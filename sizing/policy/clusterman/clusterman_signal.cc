@@ -33,7 +33,7 @@ ClustermanRequest PendingPods(const ClustermanPendingPodsOptions& options, doubl
 
   ClustermanAmounts request = waiting;
   if (options.v2 && any) {
-    // Compared resource by resource: cpus decide where they differ.
+    // std::max compares resource by resource: the first that differs decides.
     request = std::max(Times(total, margin), waiting);
     Add(total, request);
   } else if (options.v2) {

@@ -1,5 +1,5 @@
-// What pods ask of a pool, and the signal that Clusterman makes of it itself: what runs, plus
-// what cannot be scheduled.
+// The requests of pods, and the internal signal that Clusterman computes from them: the resources
+// in use plus those of the pods that cannot be scheduled.
 //
 // Units:   as in clusterman_resources.h; ages in seconds.
 // Threads: pure.
@@ -20,30 +20,33 @@ namespace ebb {
 
 enum class ClustermanPodPhase : uint8_t {
   kRunning,
-  kScheduled,      // Pending, and has its node.
-  kUnschedulable,  // Pending, and the scheduler said so.
-  kOther,          // Counts for nothing.
+  kScheduled,      // Pending, and bound to a node.
+  kUnschedulable,  // Pending, and the scheduler found no node for it.
+  kOther,          // Not counted.
 };
 
 struct ClustermanPod {
   std::string name;
-  ClustermanAmounts requests{};  // By ClustermanPodRequests.
+  ClustermanAmounts requests{};  // As ClustermanPodRequests computes them.
   ClustermanPodPhase phase = ClustermanPodPhase::kOther;
-  bool has_pool_label = true;  // Only such pods are the pool's tasks.
+  bool has_pool_label = true;  // Only pods with the label are tasks of the pool.
   bool is_daemonset = false;
   double age_s = 0;  // Since its creation.
-  // The texts of the annotations named by safe_to_evict_key and pod_safe_to_evict_annotation.
+  // The values of the annotations named by safe_to_evict_key and pod_safe_to_evict_annotation.
   std::optional<std::string> safe_to_evict{};
   std::optional<std::string> batch_safe_to_evict{};
 };
 
-// What the containers ask for, one after the other: 0.1 cores, 200 MB, no disk and no GPU where
-// a container does not say.
+// The sum of the containers' requests.  A container without a request counts as 0.1 cores, 200 MB,
+// no disk and no GPU.
 ClustermanAmounts ClustermanPodRequests(const std::vector<ClustermanRequest>& containers);
 
-// The request of the internal signal.  `margin` is the target_capacity_margin that holds.
-// v2: with a pod that waits, all there is and the larger of the margin and what waits, where
-// the first resource that differs says which is larger.
+// The request of the internal signal.  `waiting` is the sum of the unschedulable pods' requests,
+// times pending_pods_multiplier.
+// - v1: allocated + waiting.
+// - v2 with an unschedulable pod: total + the larger of total * margin and waiting.  The first
+//   resource that differs decides which is larger.
+// - v2 without one: allocated.
 ClustermanRequest PendingPods(const ClustermanPendingPodsOptions& options, double margin,
                               const ClustermanAmounts& total, const ClustermanAmounts& allocated,
                               const std::vector<ClustermanPod>& unschedulable);

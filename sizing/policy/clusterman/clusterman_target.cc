@@ -8,7 +8,7 @@ namespace ebb {
 namespace {
 
 constexpr int64_t kWeekSeconds = 604800;
-constexpr size_t kSmoothing = 5;  // The last points above 0 whose mean counts.
+constexpr size_t kSmoothing = 5;  // The mean covers this many of the newest points above 0.
 
 struct Smoothed {
   int64_t first_s = 0;
@@ -36,7 +36,7 @@ std::optional<Smoothed> Smooth(const std::vector<ClustermanPoint>& points, int64
   return Smoothed{last.front().at_s, last.back().at_s, sum / static_cast<double>(last.size())};
 }
 
-// Test c.  Exclusion is not looked at.
+// Test c.  Excluded resources count here too.
 ClustermanTarget FromHistory(const ClustermanTargetInput& input, int64_t now_s) {
   const ClustermanTarget unknown{.rule = ClustermanTargetRule::kNoHistory, .capacity = 1};
   if (input.history == nullptr) return unknown;
@@ -58,7 +58,7 @@ ClustermanTarget FromHistory(const ClustermanTargetInput& input, int64_t now_s) 
   return {.rule = ClustermanTargetRule::kFromHistory, .capacity = *most / input.setpoint.setpoint};
 }
 
-// Finds the resource that the request would use most of.
+// Finds the resource of which the request would use the largest share.
 void FindMostConstrained(const ClustermanTargetInput& input, ClustermanTarget& target) {
   const std::vector<ClustermanResource>& excluded = input.setpoint.excluded_resources;
   for (size_t i = 0; i < kClustermanResourceCount; ++i) {
@@ -134,7 +134,8 @@ ClustermanTarget ComputeClustermanTarget(const ClustermanTargetInput& input, int
 void Forget(int64_t now_s, ClustermanHistory& history) {
   const std::optional<Smoothed> capacity =
       Smooth(history.non_orphan_fulfilled_capacity, WeekBefore(now_s), now_s);
-  // Totals count only between the first and the last of those capacities, which move on only.
+  // Totals count only between the first and the last of those capacity points, and both only move
+  // forward.
   const int64_t from_s = capacity ? capacity->first_s : WeekBefore(now_s);
   const auto forget = [&](std::vector<ClustermanPoint>& points) {
     std::erase_if(points, [&](const ClustermanPoint& point) { return point.at_s < from_s; });

@@ -16,7 +16,7 @@ using Path = EscalatorPath;
 
 int64_t Count(const std::vector<size_t>& nodes) { return static_cast<int64_t>(nodes.size()); }
 
-// A group of a fixed size is no option of the program, yet a round knows what to do with it.
+// The program rejects a group of a fixed size, but a round can handle it.
 bool IsFixedSize(const EscalatorOptions& options, const EscalatorProblem& problem) {
   return problem.key == "min_nodes" && options.min_nodes == options.max_nodes;
 }
@@ -49,7 +49,7 @@ void End(Path path, int64_t delta, Error error, EscalatorDecision* decision) {
   decision->error = error;
 }
 
-// Steps 3 to 6: whether the round ends for want of nodes.
+// Steps 3 to 6: whether the round ends because there are too few nodes.
 bool EndsWithFewNodes(const EscalatorRound& round, EscalatorDecision* decision) {
   const EscalatorGroup& group = round.group;
   if (group.nodes.empty() && group.pods.empty()) {
@@ -73,7 +73,7 @@ bool EndsWithFewNodes(const EscalatorRound& round, EscalatorDecision* decision) 
   return true;
 }
 
-// Step 8.  A lock that has run out opens.
+// Step 8.  An expired lock is opened.
 bool IsLocked(const EscalatorRound& round) {
   EscalatorState& state = round.state;
   if (state.locked_at_s && AgeNs(round.now_s, *state.locked_at_s) < round.durations.cool_down_ns) {
@@ -98,7 +98,7 @@ std::optional<EscalatorNewNodes> UnexpectedNewNodes(const EscalatorRound& round)
   return EscalatorNewNodes{.expected = state.last_delta, .actual = came};
 }
 
-// Step 12: at the minimum, and a node is older than allowed.
+// Step 12: the group is at its minimum, and a node is older than allowed.
 bool MustRotate(const EscalatorRound& round) {
   const int64_t max_age_ns = round.durations.max_node_age_ns;
   const EscalatorGroup& group = round.group;
@@ -154,7 +154,7 @@ EscalatorHealth Health(const EscalatorOptions& options, const EscalatorRound& ro
   return health;
 }
 
-// Step 15.  What fails here is told, and is no error of the round.
+// Step 15.  Failures here are recorded in the decision, and are not errors of the round.
 void Act(const EscalatorRound& round, int64_t delta, EscalatorDecision* decision) {
   if (delta < 0) {
     decision->down = ScaleGroupDown(round, SaturatedSubtract(0, delta));
@@ -211,7 +211,7 @@ EscalatorDecision Decide(const EscalatorOptions& options, const EscalatorObserva
                              .calls = calls,
                              .forced = decision.forced};
 
-  // 1., 2.  Outside dry mode the classes know nothing of the taints set here.
+  // 1., 2.  Outside dry mode, Classify does not see the taints that step 2 sets.
   if (!group.nodes.empty()) state->cached_capacity = round.Node(group.nodes.front()).allocatable;
   decision.unhealthy_tainted = TaintUnhealthy(round);
   Classify(observation, options.dry_mode, state->taint_tracker, &group);

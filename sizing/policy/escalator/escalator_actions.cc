@@ -22,7 +22,7 @@ std::vector<size_t> ByCreation(const EscalatorRound& round, std::vector<size_t> 
 
 std::string Why(const absl::Status& status) { return std::string(status.message()); }
 
-// Taints `nodes` in order, until `count` are.
+// Taints nodes of `nodes` in order, until `count` of them are tainted.
 EscalatorTaints TaintFirst(const EscalatorRound& round, const std::vector<size_t>& nodes,
                            int64_t count) {
   EscalatorTaints taints;
@@ -44,7 +44,7 @@ void ForgetTaint(const std::string& name, std::vector<std::string>& tracker) {
   if (tracked != tracker.end()) tracker.erase(tracked);
 }
 
-// Untaints the newest, until `count` are.
+// Untaints the newest nodes, until `count` of them are untainted.
 EscalatorTaints Untaint(const EscalatorRound& round, int64_t count) {
   EscalatorTaints taints;
   for (const size_t i : ByCreation(round, round.group.tainted, Order::kNewestFirst)) {
@@ -61,7 +61,7 @@ EscalatorTaints Untaint(const EscalatorRound& round, int64_t count) {
   return taints;
 }
 
-// Asks the cloud for `count` more nodes than it was asked for at the start of the round.
+// Asks the cloud for `count` more nodes than its desired count at the start of the round.
 void GrowCloudGroup(const EscalatorRound& round, int64_t count, EscalatorScaleUp* up) {
   const EscalatorCloudGroup& cloud = round.cloud;
   const int64_t room = SaturatedSubtract(cloud.max, cloud.desired);
@@ -120,12 +120,13 @@ void Remove(const EscalatorRound& round, EscalatorReap* reap) {
 // How many of `count` nodes may be tainted.
 int64_t AllowedTaints(const EscalatorRound& round, int64_t count) {
   const auto untainted = static_cast<int64_t>(round.group.untainted.size());
-  const int64_t spare = untainted - round.min_nodes;  // 0 at least: else the round ended before.
+  // Never negative: with too few nodes the round has ended before.
+  const int64_t spare = untainted - round.min_nodes;
   if (count > spare) {
     round.forced.push_back(EscalatorForce::kMinNodes);
     count = spare;
   }
-  // A cloud group that is below its min, though, bounds nothing.
+  // A cloud group below its min does not limit the taints.
   const int64_t cloud_spare = round.cloud.desired - round.cloud.min;
   if (count > cloud_spare && cloud_spare >= 0) {
     round.forced.push_back(EscalatorForce::kCloudMin);

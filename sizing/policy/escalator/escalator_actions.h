@@ -1,13 +1,13 @@
-// What a round of Escalator does: it takes taints away and asks the cloud for nodes, or taints
-// nodes and removes those that were tainted long enough.
+// The actions of a round of Escalator.  To grow, it removes taints and asks the cloud for nodes.
+// To shrink, it taints nodes, and removes nodes that have been tainted long enough.
 //
 // Units:     seconds since the Unix epoch; nodes.
 // Cost:      O(nodes log nodes), and the calls.
-// Errors:    a call that fails is data.  Of tainting and untainting the next node is tried.
+// Errors:    a call that fails is data.  After a failed taint or untaint the next node is tried.
 // Threads:   none.
 // Source:    Escalator, "ScaleUp(k)", "ScaleDown(k)", "Reaping tainted nodes" and "One round",
 //            steps 2 and 14.
-// Surprise:  nodes created in the same second go in list order (in the program, in any).
+// Surprise:  nodes created in the same second go in list order (in the program, in random order).
 
 #ifndef EBB_SIZING_POLICY_ESCALATOR_ESCALATOR_ACTIONS_H_
 #define EBB_SIZING_POLICY_ESCALATOR_ESCALATOR_ACTIONS_H_
@@ -25,29 +25,30 @@
 
 namespace ebb {
 
-// What survives a restart.  The program forgets it; the taints are on the nodes.
+// State that must survive a restart.  The program itself keeps only the taints on the nodes.
 struct EscalatorState {
   // The lock, taken when the cloud group grew by `requested`.
-  bool is_locked = false;  // As it was at the last look: it may have run out since.
+  bool is_locked = false;  // As of the last round that checked; the lock may have expired since.
   int64_t requested = 0;
-  std::optional<int64_t> locked_at_s = {};  // Stays when the lock opens.
+  std::optional<int64_t> locked_at_s = {};  // Kept when the lock opens.
 
-  EscalatorResources cached_capacity = {};  // Of the first node listed last; 0 if never one.
-  // Dry mode: the names of the nodes that would be tainted.  A name stays when its node goes, and
-  // an unready node adds its name each round, as in the program.
+  // Of the first node in the last list that was not empty; 0 before.
+  EscalatorResources cached_capacity = {};
+  // Dry mode: the names of the nodes that the program would have tainted.  As in the program, a
+  // name stays after its node has gone, and an unhealthy node adds its name in each round.
   std::vector<std::string> taint_tracker = {};
-  int64_t last_delta = 0;                     // What the last round came to.
-  std::optional<int64_t> last_growth_s = {};  // When one last asked to scale up.
+  int64_t last_delta = 0;                     // The delta of the last round.
+  std::optional<int64_t> last_growth_s = {};  // When step 15 last asked to grow.
 
   bool operator==(const EscalatorState&) const = default;
 };
 
-// Carries out what a round does, at once.  Not called in dry mode.
+// Carries out the actions of a round at once.  Not called in dry mode.
 class EscalatorCalls {
  public:
   virtual ~EscalatorCalls() = default;
-  // Puts the taint atlassian.com/escalator, with the round's time as its value, on the node, or
-  // takes it away.  Where that is so already there is nothing to do.
+  // Sets or removes the taint atlassian.com/escalator, whose value is the round's time.  If the
+  // node is in that state already, the call succeeds and changes nothing.
   virtual absl::Status Taint(const EscalatorNode& node) = 0;
   virtual absl::Status Untaint(const EscalatorNode& node) = 0;
   // Terminates the node's instance and lowers the cloud group's desired count by one.
@@ -58,7 +59,7 @@ class EscalatorCalls {
   virtual absl::Status SetDesired(int64_t desired) = 0;
 };
 
-// Does nothing, successfully: what a round would come to.
+// Does nothing and succeeds: for a round that only computes a decision.
 class EscalatorNoCalls final : public EscalatorCalls {
  public:
   absl::Status Taint(const EscalatorNode&) override { return absl::OkStatus(); }
@@ -68,19 +69,19 @@ class EscalatorNoCalls final : public EscalatorCalls {
   absl::Status SetDesired(int64_t) override { return absl::OkStatus(); }
 };
 
-// What bounds or overrides a round, in the order in which it does.
+// Limits and overrides that changed the result of a round, in the order in which they apply.
 enum class EscalatorForce : uint8_t {
-  kStarve,     // A pending pod fits on no node: one node at least.
-  kMaxAge,     // A node at the minimum is too old: one node at least.
-  kOverMax,    // More untainted nodes than max_nodes: so many fewer at least.
-  kUnhealthy,  // Too many of the newest nodes are unready: nothing.
-  kCloudMax,   // Growth, by the cloud group's max.
-  kMinNodes,   // Taints, by min_nodes.
-  kCloudMin,   // Taints, by the cloud group's min.
+  kStarve,     // A pending pod fits on no node: add one node or more.
+  kMaxAge,     // A node at the minimum is too old: add one node or more.
+  kOverMax,    // More untainted nodes than max_nodes: remove the excess or more.
+  kUnhealthy,  // Too many of the newest nodes are unready: do not scale.
+  kCloudMax,   // The cloud group's max limited growth.
+  kMinNodes,   // min_nodes limited the taints.
+  kCloudMin,   // The cloud group's min limited the taints.
 };
 std::string_view Name(EscalatorForce force);
 
-// What the actions of one round share.  Everything pointed to must outlive it.
+// Data that the actions of one round share.  Every referenced object must outlive it.
 struct EscalatorRound {
   const EscalatorObservation& observation;
   const EscalatorDurations durations;
@@ -107,7 +108,7 @@ struct EscalatorFailure {
   bool operator==(const EscalatorFailure&) const = default;
 };
 
-// Nodes whose taint was set or taken away; in dry mode, would be.
+// Nodes whose taint was set or removed; in dry mode, would be.
 struct EscalatorTaints {
   std::vector<size_t> nodes = {};  // In the order of the calls.
   std::vector<EscalatorFailure> failures = {};
@@ -126,7 +127,7 @@ struct EscalatorScaleUp {
   };
   EscalatorTaints untainted = {};
   int64_t added = 0;                    // Nodes asked of the cloud.
-  std::optional<int64_t> desired = {};  // Sent to the cloud; absent in dry mode.
+  std::optional<int64_t> desired = {};  // The count sent to the cloud; absent in dry mode.
   Error error = Error::kNone;
   std::string why = {};
 
@@ -137,26 +138,26 @@ struct EscalatorScaleUp {
   bool operator==(const EscalatorScaleUp&) const = default;
 };
 
-// Untaints the newest tainted nodes, and asks the cloud for the rest of `count`; if that succeeds
-// the lock is taken.  REQUIRES: count > 0.
+// Untaints the newest tainted nodes, and asks the cloud for the rest of `count`.  A successful
+// request takes the lock.  REQUIRES: count > 0.
 EscalatorScaleUp ScaleGroupUp(const EscalatorRound& round, int64_t count);
 
-// A batch of nodes that go, all or none.
+// A batch of nodes to remove.  If the cloud group's min forbids the batch, no node is removed.
 struct EscalatorReap {
   enum class Error : uint8_t {
     kNone,
     kCloudAtMinimum,     // The cloud group is at its min, or below.
-    kCloudBelowMinimum,  // It would be below after them.
-    kForeignNode,        // `node` is none of the cloud group's; those before it are terminated.
-    kCloud,              // Likewise, Terminate() failed: `why`.
-    kDeleteNode,         // All are terminated; DeleteNode() failed: `why`, and no later was tried.
+    kCloudBelowMinimum,  // The batch would bring the cloud group below its min.
+    kForeignNode,        // `node` is not in the cloud group; the nodes before it are terminated.
+    kCloud,              // Terminate(`node`) failed: `why`; the nodes before it are terminated.
+    kDeleteNode,  // All are terminated; DeleteNode(`node`) failed: `why`; no later one was tried.
   };
-  std::vector<size_t> ready = {};          // The batch; in dry mode it stays there.
-  std::vector<size_t> unread_taints = {};  // Tainted, and nobody knows when.
+  std::vector<size_t> ready = {};          // The batch; dry mode leaves it in place.
+  std::vector<size_t> unread_taints = {};  // Tainted, but the taint's value is not a time.
   std::vector<size_t> terminated = {};
   std::vector<size_t> deleted = {};  // Node objects.
   Error error = Error::kNone;
-  size_t node = 0;  // At which one error came.
+  size_t node = 0;  // The node at which the error occurred.
   std::string why = {};
 
   bool operator==(const EscalatorReap&) const = default;
@@ -166,12 +167,13 @@ std::string_view Name(EscalatorReap::Error error);
 // Step 14: removes every empty node with a force taint.
 EscalatorReap ReapForceTainted(const EscalatorRound& round);
 
-// Removes tainted nodes whose time has come: empty after the soft, any after the hard period.
+// Removes tainted nodes whose grace period is over: the soft one for empty nodes, the hard one for
+// any node.
 EscalatorReap ReapTainted(const EscalatorRound& round, bool only_unhealthy);
 
 struct EscalatorScaleDown {
   EscalatorReap reap = {};
-  int64_t allowed = 0;  // Taints, after the bounds.
+  int64_t allowed = 0;  // The number of taints that the bounds allow.
   EscalatorTaints tainted = {};
 
   bool operator==(const EscalatorScaleDown&) const = default;

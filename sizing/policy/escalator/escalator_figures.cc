@@ -18,7 +18,7 @@ void RaiseTo(const EscalatorResources& other, EscalatorResources* largest) {
   largest->memory_bytes = std::max(largest->memory_bytes, other.memory_bytes);
 }
 
-// What the group's pods that run there, or soon do, leave of a node.
+// The capacity of a node minus the requests of the group's pods that run on it or are bound to it.
 EscalatorResources FreeOn(const EscalatorNode& node, const EscalatorObservation& observation,
                           const EscalatorGroup& group) {
   EscalatorResources used;
@@ -46,7 +46,7 @@ int64_t Whole(double number) {
   return static_cast<int64_t>(number);
 }
 
-// Nodes that bring utilization down to the threshold.
+// The number of nodes that would bring utilization down to the threshold.
 EscalatorAsk Grow(const EscalatorPercents& percents, double threshold,
                   const EscalatorResources& requests, const EscalatorResources& node,
                   int64_t untainted) {

@@ -1,11 +1,11 @@
-// Escalator's arithmetic: requests over capacity in percent, and how many nodes are missing.
+// Escalator's arithmetic: requests as a percentage of capacity, and how many nodes are missing.
 //
 // Units:     milli-cores, bytes, percent.
 // Cost:      O(nodes + pods) for the sums, O(1) for the rest.
 // Threads:   pure.
 // Source:    Escalator, "One round", steps 5, 7, 10 and 11.
-// Surprise:  memory is computed in thousandths of bytes, as the program does: amounts above 2^53
-//            round differently.
+// Surprise:  memory is computed in thousandths of bytes, as in the program: amounts above 2^53
+//            thousandths are rounded.
 
 #ifndef EBB_SIZING_POLICY_ESCALATOR_ESCALATOR_FIGURES_H_
 #define EBB_SIZING_POLICY_ESCALATOR_ESCALATOR_FIGURES_H_
@@ -19,12 +19,13 @@
 
 namespace ebb {
 
-// Step 5.  Requests are of all pods of the group, pending ones and those on tainted or cordoned
-// nodes too; capacity is of its untainted nodes.
+// Step 5.  Requests of all pods of the group, including pending pods and pods on tainted or
+// cordoned nodes; capacity of the group's untainted nodes.
 struct EscalatorSums {
   EscalatorResources requests = {};
   EscalatorResources capacity = {};
-  // Of any one pending pod, and free on any one untainted node; cpu and memory apart.
+  // The largest request of a single pending pod, and the most that one untainted node has free.
+  // Cpu and memory are separate maxima, possibly of different pods or nodes.
   EscalatorResources largest_pending = {};
   EscalatorResources largest_free = {};
 
@@ -32,7 +33,7 @@ struct EscalatorSums {
 };
 EscalatorSums Sum(const EscalatorObservation& observation, const EscalatorGroup& group);
 
-// Stands for the utilization of no nodes.
+// The utilization of a group that has requests and no untainted nodes.
 inline constexpr double kEscalatorFromZero = std::numeric_limits<double>::max();
 
 struct EscalatorPercents {
@@ -49,12 +50,12 @@ EscalatorPercents Percents(const EscalatorSums& sums, int64_t untainted);
 
 // Which threshold decided.
 enum class EscalatorRule : uint8_t {
-  kBetween,   // None: nothing is asked.
-  kFast,      // Below the lower one.
-  kSlow,      // Below the upper one.
-  kGrow,      // Above the one to scale up.
-  kFromZero,  // Likewise, without nodes: by the remembered size of one.
-  kFirst,     // Likewise, and no size is remembered: one node.
+  kBetween,   // No threshold: the group is left alone.
+  kFast,      // Below the lower taint threshold.
+  kSlow,      // Below the upper taint threshold.
+  kGrow,      // Above the scale-up threshold.
+  kFromZero,  // Without nodes: computed from the remembered size of a node.
+  kFirst,     // Without nodes or a remembered size: one node.
 };
 std::string_view Name(EscalatorRule rule);
 
@@ -64,12 +65,12 @@ struct EscalatorAsk {
 
   bool operator==(const EscalatorAsk&) const = default;
 };
-// Step 10, with the size of a node as it is remembered.
+// Step 10.  `node` is the remembered size of a node.
 EscalatorAsk Ask(const EscalatorOptions& options, const EscalatorPercents& percents,
                  const EscalatorResources& requests, const EscalatorResources& node,
                  int64_t untainted);
 
-// Step 11, without its bound: a pending pod asks for more than any node has free.
+// Step 11, without the test of max_nodes: a pending pod asks for more than any node has free.
 bool IsStarving(const EscalatorSums& sums);
 
 }  // namespace ebb

@@ -12,7 +12,7 @@ constexpr uint64_t kTooLarge = uint64_t{1} << 63;  // Its negative is the smalle
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes the digits in front of `text`; nothing if they are above 2^63.
+// Takes the leading digits of `text`; nullopt if their value is above 2^63.
 std::optional<uint64_t> TakeWhole(std::string_view* text) {
   uint64_t whole = 0;
   for (; !text->empty() && IsDigit(text->front()); text->remove_prefix(1)) {
@@ -28,7 +28,7 @@ struct Fraction {
   double scale = 1;  // The fraction is digits / scale.
 };
 
-// Takes the digits in front of `text`, and forgets those that do not fit.
+// Takes the leading digits of `text`, and ignores the digits that do not fit.
 Fraction TakeFraction(std::string_view* text) {
   Fraction fraction;
   bool overflows = false;
@@ -43,7 +43,7 @@ Fraction TakeFraction(std::string_view* text) {
   return fraction;
 }
 
-// Takes the unit in front of `text`: all up to the next number.
+// Takes the leading unit of `text`: everything up to the next number.
 std::optional<uint64_t> TakeUnit(std::string_view* text) {
   struct Unit {
     std::string_view name;
@@ -67,7 +67,7 @@ std::optional<uint64_t> TakeUnit(std::string_view* text) {
   return unit->ns;
 }
 
-// Takes one number with its unit, as "1.5h".
+// Takes one number with its unit, such as "1.5h".
 std::optional<uint64_t> TakePart(std::string_view* text) {
   const size_t before = text->size();
   const std::optional<uint64_t> whole = TakeWhole(text);
@@ -98,7 +98,7 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> list
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// Collects what is wrong.
+// Collects problems.
 class Checker {
  public:
   void That(bool good, std::string_view key, std::string_view text) {

@@ -50,7 +50,7 @@ void Fields(A& a, Remembered& r) {
 
 namespace {
 
-// The default of the program's flag.
+// The default of the program's flag for its scan interval.
 constexpr int64_t kScanIntervalS = 60;
 constexpr std::string_view kState = "escalator/2";
 constexpr std::string_view kForceTaint = "atlassian.com/escalator-force";
@@ -152,7 +152,7 @@ EscalatorPod PodOf(const PolicyPod& pod, const std::string& node) {
 EscalatorObservation ObservationOf(const PolicyObservation& from, int64_t now_s) {
   EscalatorObservation to;
   for (const PolicyNode& node : from.nodes) {
-    // One that leaves is as one that was tainted now: no grace is over.
+    // A leaving node counts as tainted now, so that none of its grace periods is over.
     std::optional<std::string> taint;
     if (node.is_leaving) taint = std::to_string(now_s);
     if (const auto found = node.taints.find(std::string(kTaint)); found != node.taints.end()) {
@@ -211,9 +211,9 @@ void AddFigures(const EscalatorDecision& made, std::vector<PolicyFigure>& to) {
   for (const EscalatorForce force : made.forced) add("bounded or forced by", Name(force));
 }
 
-// Which nodes the program taints in this round because the group shrinks.  It deletes them when
-// their grace periods are over; a loop of ebb drains as many nodes now, those that are tainted
-// already first.
+// Adds the nodes that the program taints in this round because the group shrinks.  The program
+// deletes them when their grace periods are over.  A loop of ebb drains the same number of nodes
+// now, beginning with nodes that are tainted already.
 void AddTaintedByShrinking(const PolicyObservation& from, const EscalatorDecision& made,
                            std::vector<PolicyFigure>& to) {
   if (!made.down || made.down->tainted.nodes.empty()) return;
@@ -222,8 +222,8 @@ void AddTaintedByShrinking(const PolicyObservation& from, const EscalatorDecisio
   to.push_back({"tainted now by the program", fmt::format("{}", fmt::join(names, ", "))});
 }
 
-// What the round does to nodes one by one.  Nodes that leave already have no taint of their own to
-// take off, and are not tainted again; nodes on which a taint stands keep it.
+// Adds the round's actions on single nodes.  A leaving node has no taint of its own to remove, and
+// is not tainted again; a node that has the taint keeps it.
 void AddDeeds(const EscalatorOptions& options, const PolicyObservation& from,
               const EscalatorDecision& made, int64_t now_s, PolicyDecision& to) {
   const auto has_taint = [&](size_t i) {
@@ -268,7 +268,7 @@ void AddDeeds(const EscalatorOptions& options, const PolicyObservation& from,
   if (made.down) reap(made.down->reap);
 }
 
-// Tainted nodes first, then the oldest, as they would be tainted.
+// Tainted nodes first, then the others from the oldest, as the program would taint them.
 std::vector<std::string> Order(const PolicyObservation& from,
                                const EscalatorObservation& observation,
                                const EscalatorGroup& group) {
@@ -311,8 +311,8 @@ class EscalatorPolicy final : public Policy {
     return DecisionOf(observation, seen, made, now_s);
   }
 
-  // A group that refuses to grow takes no lock, nor renews one.  The round took it with the
-  // decision, before anybody was asked.
+  // If the cloud group refused to grow, the lock must not be taken or renewed.  Decide took it
+  // before the cloud was asked, so restore the earlier lock.
   void Ended(bool succeeded, int64_t /*now_s*/, std::string* state) const override {
     Remembered read;
     if (succeeded || !Read(*state, &read)) return;
@@ -354,7 +354,7 @@ class EscalatorPolicy final : public Policy {
     return decision;
   }
 
-  // What bounds left of it.  Nodes reaped were taken away by earlier rounds' taints.
+  // The delta that the bounds left.  It excludes reaped nodes, which earlier rounds tainted.
   static int64_t DeltaOf(const EscalatorDecision& made) {
     if (made.up) return made.up->Result();
     if (made.down) return -static_cast<int64_t>(made.down->tainted.nodes.size());
@@ -368,7 +368,7 @@ std::unique_ptr<Policy> Make(const PolicySettings& settings, std::vector<PolicyP
   EscalatorOptions options = ReadOptions(settings);
   bool wrong = false;
   for (const EscalatorProblem& problem : Problems(options)) {
-    // On purpose otherwise: a group of a fixed size is one that only replaces nodes.
+    // On purpose otherwise: a group of a fixed size is valid here, and only replaces nodes.
     if (problem.key == "min_nodes" && options.min_nodes == options.max_nodes) continue;
     problems->push_back({std::string(problem.key), std::string(problem.text)});
     wrong = true;

@@ -24,15 +24,15 @@ int64_t SaturatingSubtract(int64_t a, int64_t b) {
   return b < 0 ? kMost : kLeast;
 }
 
-// As many points as `window` looks at.
+// The number of points that a trigger with `window` looks at.
 int64_t Looked(int64_t window) { return window == kMost ? kMost : window + 1; }
 
-// Whether `delta` can be turned around, and `available` counted with it.
+// Whether `delta` can be negated, and added to `available`, without overflow.
 bool Fits(int64_t available, int64_t delta) { return delta <= kMost - available && delta > kLeast; }
 
 float Fraction(int64_t percent) { return static_cast<float>(percent) / 100; }
 
-// One round after its input was found to be valid.
+// One round over valid input.
 class Round {
  public:
   Round(const MaestroOptions& options, const MaestroTypes& types,
@@ -151,7 +151,7 @@ class Round {
     made_.decided_by = made_.checks.size() - 1;
   }
 
-  // Step 6.  Whatever becomes of it, the pool is in sync then.
+  // Step 6.  Whatever the result, the status is then in-sync.
   void Act() {
     state_.status = MaestroStatus::kInSync;
     if (made_.asked > 0) {
@@ -180,7 +180,7 @@ class Round {
   const std::vector<MaestroTrigger> up_;
   const std::vector<MaestroTrigger> down_;
   MaestroState& state_;
-  MaestroStatus status_ = MaestroStatus::kInSync;  // What triggers say.
+  MaestroStatus status_ = MaestroStatus::kInSync;  // As the triggers determine it.
   MaestroDecision made_;
 };
 

@@ -1,13 +1,13 @@
-// The keys of Maestro's autoscaling section, and what it takes where they are absent.
+// The keys of Maestro's autoscaling section, and their defaults.
 //
-// Any number is accepted but for what Problems() names (maestro_types.h): a usage of 0 or a
-// threshold above 100 merely never matches, or never gives a number (maestro.h).
+// Any number is accepted unless Problems() reports it (maestro_types.h).  A usage of 0 or a
+// threshold above 100 only means that a trigger never matches, or never gives a number (maestro.h).
 //
 // Units:   rooms, seconds, percent.
 // Threads: none.
-// Source:  Maestro v9.16, scheduler configuration (autoscaling, requests) and the keys `watcher`
-//          and `api.limitManager` of its own.  On purpose otherwise: a type that nobody added is an
-//          error here; there it crashes the watcher in its first round.
+// Source:  Maestro v9.16, scheduler configuration (autoscaling, requests), and the keys `watcher`
+//          and `api.limitManager` of the program itself.  On purpose otherwise: an unknown type is
+//          an error here; there it crashes the watcher in its first round.
 
 #ifndef EBB_SIZING_POLICY_MAESTRO_MAESTRO_OPTIONS_H_
 #define EBB_SIZING_POLICY_MAESTRO_MAESTRO_OPTIONS_H_
@@ -19,75 +19,75 @@
 
 namespace ebb {
 
-// One entry of metricsTrigger.  Whatever is absent there is 0.
+// One entry of metricsTrigger.  An absent key is 0 or empty.
 struct MaestroTrigger {
-  std::string type = {};  // room, cpu, mem, legacy, or one that was added.
-  int64_t usage = 0;      // Percent of utilization that is aimed at.
-  int64_t threshold = 0;  // Percent of points beyond `usage` that must be exceeded.
-  int64_t time = 0;       // Seconds: points as old as that are looked at.
-  // Percent of utilization from which an up trigger acts even in cooldown; 0 and less: 90.  No
-  // down trigger has one.
+  std::string type = {};  // room, cpu, mem, legacy, or a type that was added.
+  int64_t usage = 0;      // Target utilization in percent.
+  int64_t threshold = 0;  // This percentage of the window's points must be beyond `usage`.
+  int64_t time = 0;       // The length of the window in seconds.
+  // Utilization in percent from which an up trigger acts even in cooldown; 0 or less means 90.
+  // Down triggers have no limit.
   int64_t limit = 0;
-  int64_t delta = 0;  // Type legacy only: rooms, below 0 to go down.
+  int64_t delta = 0;  // Only type legacy: rooms; below 0 to shrink.
 
   bool operator==(const MaestroTrigger&) const = default;
 };
 
-// The old single trigger where it is absent.
+// The old single trigger, if the section has none.
 MaestroTrigger DefaultMaestroTrigger();
 
-// Section `up` or `down`, where it is given.
+// A section `up` or `down` that is present.
 struct MaestroScaling {
-  int64_t cooldown = 0;  // Seconds after an operation of either direction without this one.
-  int64_t delta = 0;     // Rooms that one panic adds.  Of `up` only.
-  // Deprecated: counts as a room trigger where `metrics_trigger` is empty.  Its type and delta
-  // are ignored; its limit is that of panics in any case.
+  int64_t cooldown = 0;  // Seconds without another operation after one of either direction.
+  int64_t delta = 0;     // Only `up`: rooms that one panic adds.
+  // Deprecated: used as a room trigger if `metrics_trigger` is empty.  Its type and delta are
+  // ignored.  Panics use its limit in any case.
   MaestroTrigger trigger = DefaultMaestroTrigger();
-  std::vector<MaestroTrigger> metrics_trigger = {};  // In order of trial.
+  std::vector<MaestroTrigger> metrics_trigger = {};  // Tried in this order.
 
   bool operator==(const MaestroScaling&) const = default;
 };
 
-// Section `up` or `down` where it is absent: cooldown 600, delta 1, the default trigger.  A missing
-// `down` thus shrinks below 80 %.
+// The defaults for an absent section `up` or `down`: cooldown 600, delta 1, the default trigger.
+// So a pool without `down` shrinks below 80 %.
 MaestroScaling DefaultMaestroScaling();
 
 struct MaestroOptions {
   // Bounds of creating + ready + occupied rooms.
   int64_t min = 0;
-  int64_t max = 0;  // 0: none.  Below 0: none either, but no up trigger is tried.
+  int64_t max = 0;  // 0: no maximum.  Below 0: no maximum, and no up trigger is tried.
   bool enable_panic_scale = false;
   MaestroScaling up = DefaultMaestroScaling();
   MaestroScaling down = DefaultMaestroScaling();
-  // True: no room is created while an image of one cannot be had.
+  // True: no room is created while an image of a room cannot be pulled.
   bool prevent_rooms_creation_with_error = true;
 
   int64_t auto_scaling_period = 10;   // watcher: seconds from round to round.
-  int64_t max_scale_up_amount = 300;  // watcher: most rooms that one round may add.
-  int64_t key_timeout = 60;           // api.limitManager: seconds for which a panic's lock holds.
+  int64_t max_scale_up_amount = 300;  // watcher: the most rooms that one round adds.
+  int64_t key_timeout = 60;           // api.limitManager: seconds until a panic's lock expires.
 
   bool operator==(const MaestroOptions&) const = default;
 };
 
-// Those that are tried: `metrics_trigger`, or the old one as a room trigger.
+// The triggers to try: `metrics_trigger`, or else the old trigger as a room trigger.
 std::vector<MaestroTrigger> Triggers(const MaestroScaling& scaling);
 
 // The limit of an up trigger in percent.
 int64_t UpLimit(const MaestroTrigger& trigger);
 
-// How many points `trigger` spans, time / period in whole numbers.  It looks at one more.
+// The window of `trigger` in points: time / period, rounded down.  The trigger looks at one more.
 // REQUIRES: auto_scaling_period > 0.
 int64_t Window(const MaestroOptions& options, const MaestroTrigger& trigger);
 
-// What a scheduler file requests for one container; as written, empty if absent.
+// The requests of one container in a scheduler file, as written; empty if absent.
 struct MaestroRequests {
   std::string container = {};  // Empty for a file without `containers`.
   std::string cpu = {};
   std::string memory = {};
 };
 
-// What `requests` lacks for triggers of type cpu or mem, a sentence each; for a file without
-// `containers`, one entry.
+// The requests that triggers of type cpu or mem need and `requests` lacks, a sentence each.  A file
+// without `containers` has one entry in `requests`.
 std::vector<std::string> RequestProblems(const MaestroOptions& options,
                                          const std::vector<MaestroRequests>& requests);
 

@@ -24,7 +24,7 @@ void Fields(A& a, MaestroState& s) {
 
 namespace {
 
-// With when the round was whose action is not over.
+// The state, and the time of the round whose action has not ended.
 struct MaestroPolicyState {
   MaestroState state;
   std::optional<int64_t> acting_since_s{};
@@ -61,7 +61,7 @@ void AddTriggerKeys(const std::string& list, std::string_view usage, bool is_up,
   add("delta", kInt, "Of type legacy: rooms, below 0 to go down", "0", false, -kMost, kMost);
 }
 
-// The old single trigger, which stands where there is no metricsTrigger.
+// The old single trigger, which applies if there is no metricsTrigger.
 void AddOldTriggerKeys(const std::string& section, std::vector<PolicyKey>& keys) {
   for (const char* const name : {"usage", "threshold", "time", "limit"}) {
     keys.push_back({.path = fmt::format("{}.trigger.{}", section, name),
@@ -98,7 +98,7 @@ void ReadScaling(const PolicySettings& settings, const std::string& section,
   const bool is_given = settings.Has(section + ".cooldown") || settings.HasList(list) ||
                         settings.Has(old + "usage") || settings.Has(old + "threshold") ||
                         settings.Has(old + "time") || settings.Has(old + "limit");
-  if (is_given) scaling = {};  // A section that is given has no cooldown of its own.
+  if (is_given) scaling = {};  // A section that is present has no default cooldown.
   settings.Read(section + ".cooldown", scaling.cooldown);
   settings.Read(old + "usage", scaling.trigger.usage);
   settings.Read(old + "threshold", scaling.trigger.threshold);
@@ -139,7 +139,7 @@ std::vector<const PolicyPod*> RoomPods(const PolicyObservation& observation) {
   return pods;
 }
 
-// A count of rooms from a signal; below 0, which no round accepts, for what is none.
+// A count of rooms from a signal.  If the signal is not a count, -1, which no round accepts.
 int64_t RoomsOf(const PolicyObservation& observation, std::string_view name) {
   const auto found = observation.signals.find(name);
   if (found == observation.signals.end()) return 0;
@@ -165,7 +165,7 @@ MaestroObservation ObservationOf(const PolicyObservation& from, int64_t rooms_pe
                        .ready = RoomsOf(from, "rooms_ready"),
                        .occupied = RoomsOf(from, "rooms_occupied")};
   } else {
-    // A pod that waits is one that needs a room.
+    // A pending pod needs a room.
     const auto occupied = static_cast<int64_t>(pods.size() + from.pending.size());
     const int64_t staying = std::ranges::count(from.nodes, false, &PolicyNode::is_leaving);
     const int64_t room = RoomsOn(staying, rooms_per_node);
@@ -182,12 +182,12 @@ MaestroObservation ObservationOf(const PolicyObservation& from, int64_t rooms_pe
                                     .mem_usage_bytes = pod->usage->memory_bytes,
                                     .mem_request_bytes = pod->requests.memory_bytes});
   }
-  // Of rooms that are told, one that waits keeps others from being created.
+  // If the rooms come from signals, a pending pod is a room that cannot start.
   if (has_rooms) to.pending_pods = static_cast<int64_t>(from.pending.size());
   return to;
 }
 
-// The sign of what is no number says nothing.
+// A NaN is shown without its sign.
 std::string Shown(float utilization) {
   return std::isnan(utilization) ? "unknown (no usage)" : FigureText(utilization);
 }
@@ -202,7 +202,7 @@ void AddCheck(const MaestroCheck& check, std::vector<PolicyFigure>& to) {
     text +=
         fmt::format(", {} of {} beyond, window {}", check.beyond,
                     Count(static_cast<uint64_t>(check.points), "point", "points"), check.window);
-    // A full window looks at one point more than its length.
+    // A full window holds one point more than its length.
     const int64_t missing = check.window - (check.points - 1);
     if (missing > 0) {
       text +=
@@ -267,16 +267,16 @@ class MaestroPolicy final : public Policy {
   }
 
  private:
-  // Of the rooms above max, those that no node could take away with it.  A pool that has no others
-  // is within its bounds.
+  // The number of rooms above max that do not fill a node, so that no node can be removed for
+  // them.  If no other rooms are above max, the pool counts as within its bounds.
   [[nodiscard]] int64_t RoomsThatFillNoNode(const MaestroObservation& seen) const {
     const std::optional<int64_t> available = Available(seen.counts.rooms);
     if (options_.max <= 0 || !available || *available <= options_.max) return 0;
     return (*available - options_.max) % rooms_per_node_;
   }
 
-  // Rooms that are missing need whole nodes, but none whose rooms would exceed max; nodes go only
-  // for rooms that fill them.
+  // Added nodes hold all missing rooms, except that their rooms must not exceed max.  Removed nodes
+  // are only as many as the removed rooms fill.
   [[nodiscard]] int64_t NodesOf(const MaestroDecision& made, size_t nodes) const {
     const int64_t whole = made.delta / rooms_per_node_;
     if (made.delta <= 0) return std::max(whole, -static_cast<int64_t>(nodes));

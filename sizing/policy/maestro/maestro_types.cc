@@ -10,7 +10,7 @@ namespace ebb {
 namespace {
 
 std::optional<int64_t> ToInteger(double rooms) {
-  // Both bounds are doubles; the upper one is the first that is too large.
+  // Both bounds are doubles; the upper bound is the smallest double that does not fit.
   if (!(rooms >= -0x1p63 && rooms < 0x1p63)) return std::nullopt;
   return static_cast<int64_t>(rooms);
 }
@@ -25,8 +25,8 @@ float RoomUtilization(const MaestroCounts& counts) {
   return static_cast<float>(counts.rooms.occupied) / static_cast<float>(*available);
 }
 
-// How many rooms more make occupied rooms the usage of all.  Of the forms that are equal in exact
-// numbers this one decides at halves.
+// The number of rooms to add so that the share of occupied rooms becomes the usage.  Other forms of
+// the formula are equal in exact arithmetic, but round halves differently.
 std::optional<int64_t> RoomDelta(const MaestroTrigger& trigger, const MaestroCounts& counts) {
   const std::optional<int64_t> available = Available(counts.rooms);
   if (!available) return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<int64_t> LegacyDelta(const MaestroTrigger& trigger, const MaestroC
 
 using Figure = int64_t MaestroContainer::*;
 
-// Both sums grow in 32 bits, container by container.
+// Both sums are 32-bit floats, added container by container.
 template <Figure kUsage, Figure kRequest>
 float ResourceUtilization(const MaestroCounts& counts) {
   float usage = 0;
@@ -74,7 +74,7 @@ MaestroPolicyType ResourceType() {
           .utilization = ResourceUtilization<kUsage, kRequest>};
 }
 
-// Where the triggers of a section stand: "autoscaling.up.metricsTrigger[0]".
+// The place of a trigger in the configuration: "autoscaling.up.metricsTrigger[0]".
 std::string Place(const MaestroScaling& scaling, std::string_view section, size_t index) {
   if (scaling.metrics_trigger.empty()) return fmt::format("autoscaling.{}.trigger", section);
   return fmt::format("autoscaling.{}.metricsTrigger[{}]", section, index);

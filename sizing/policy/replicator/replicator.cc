@@ -8,7 +8,7 @@ namespace {
 
 using Reason = ReplicatorReason;
 
-// Failures have reached the threshold: the pool enters failsafe, and that is told.
+// The failures have reached the threshold: puts the pool into failsafe and fills the notice.
 void EnterFailsafe(const ReplicatorOptions& options, bool notifiers, int64_t now_ms,
                    ReplicatorState* state, ReplicatorDecision* decision) {
   state->failsafe = true;
@@ -17,7 +17,7 @@ void EnterFailsafe(const ReplicatorOptions& options, bool notifiers, int64_t now
                                       .resource_id = options.replicator_worker_pool};
 }
 
-// Steps 1 and 2: the reason for which there is nothing to look at, if there is one.
+// Steps 1 and 2: the reason why the round ends before the figures, if there is one.
 std::optional<Reason> NothingToDecide(const ReplicatorOptions& options,
                                       const ReplicatorObservation& observation, int64_t now_ms,
                                       ReplicatorState* state, ReplicatorDecision* decision) {
@@ -36,7 +36,7 @@ std::optional<Reason> NothingToDecide(const ReplicatorOptions& options,
   return std::nullopt;
 }
 
-// How many nodes a scale-out may add: the factor, cut to what both bounds leave.
+// The number of nodes that a scale-out adds: the scale factor, limited by both bounds.
 int64_t Room(const ReplicatorOptions& options, const ReplicatorGroup& group) {
   const int64_t max = std::min(group.max, options.replicator_max.value_or(group.max));
   return std::min(options.replicator_scale_factor, SaturatedSubtract(max, group.desired));
@@ -71,7 +71,7 @@ bool InCooldown(const ReplicatorOptions& options, const ReplicatorState& state, 
   return now_ms < SaturatedAdd(*state.last_event_ms, cooldown_ms);
 }
 
-// Steps 4 to 7: none of them changes anything, so all that deny are told.
+// Steps 4 to 7: these checks change nothing, so all that deny are reported.
 std::vector<Reason> Denials(const ReplicatorOptions& options,
                             const ReplicatorObservation& observation,
                             const ReplicatorFigures& figures, const ReplicatorState& state,
@@ -90,8 +90,8 @@ std::vector<Reason> Denials(const ReplicatorOptions& options,
   return denied_by;
 }
 
-// Counts this round; true if enough have asked in a row.  A direction's count ends where the other
-// is counted, and where it is enough.
+// Counts this round; true if enough rounds in a row have asked.  The count of a direction returns
+// to 0 when the other direction is counted, and when it is high enough.
 bool AskedOften(const ReplicatorOptions& options, ReplicatorDirection direction,
                 ReplicatorState* state, int64_t* requests) {
   const bool in = direction == ReplicatorDirection::kIn;
@@ -126,7 +126,7 @@ ReplicatorDecision Decide(const ReplicatorOptions& options,
   ReplicatorDecision decision;
   if (observation.group) decision.target = observation.group->desired;
 
-  // 1., 2. Whether there is anything to look at.
+  // 1., 2. Whether the round can go on.
   if (const std::optional<Reason> nothing =
           NothingToDecide(options, observation, now_ms, state, &decision)) {
     decision.reason = *nothing;
@@ -137,21 +137,21 @@ ReplicatorDecision Decide(const ReplicatorOptions& options,
   decision.figures =
       Figures(observation.nodes, observation.jobs, options.replicator_node_fault_tolerance);
 
-  // 4. to 7. Whether it is safe.
+  // 4. to 7. Whether the operation is allowed.
   decision.denied_by = Denials(options, observation, *decision.figures, *state, now_ms);
   if (!decision.denied_by.empty()) {
     decision.reason = decision.denied_by.front();
     return decision;
   }
 
-  // 8. Whether it is meant.
+  // 8. Whether enough rounds in a row have asked for it.
   const ReplicatorDirection direction = decision.figures->direction;
   if (!AskedOften(options, direction, state, &decision.requests)) {
     decision.reason = Reason::kScalingThreshold;
     return decision;
   }
 
-  // 9. What is done.
+  // 9. The action.
   if (direction == ReplicatorDirection::kIn) {
     ScaleIn(observation, &decision);
   } else {

@@ -1,31 +1,32 @@
-// Replicator: keep room in a worker pool for the loss of some nodes and for each scaled job to grow
-// by one; one round of it.
+// Replicator: keeps room in a worker pool for the loss of some nodes, and for each scaled job to
+// grow by one.  Decide is one round.
 //
 //   const ReplicatorDecision made = Decide(options, observation, now_ms, &state);
 //   if (made.reason == ReplicatorReason::kScaleOut) StartScaleOut(made.target, now_ms, &state);
 //   Store(options.replicator_worker_pool, state);
 //
 // Order of a round; the first step that decides ends it:
-//  1. failsafe is on; an operation still runs; failsafe is entered now because failures have
-//     reached the retry threshold;
-//  2. allocations or jobs that could not be read; a pool without nodes;
-//  3. figures (replicator_figures.h): there is always a direction;
-//  4. scale-in only: the simulation without a node;
-//  5. the provider group: unread, not as many as registered nodes, beyond its min or max;
+//  1. failsafe is on; or an operation is still running; or the pool enters failsafe now, because
+//     the failures have reached the retry threshold;
+//  2. allocations or jobs could not be read; or the pool has no nodes;
+//  3. figures (replicator_figures.h), which always have a direction;
+//  4. scale-in only: the simulation without one node;
+//  5. the provider group: not read, not as large as the number of registered nodes, or beyond its
+//     min or max;
 //  6. the pool's own min and max;
 //  7. cooldown since the last operation, of either direction;
-//  8. asked as many rounds in a row as the scaling threshold says;
-//  9. scale-in only: the node to go.
-// Only step 8 changes the counts, and only step 1 failsafe.
+//  8. fewer rounds in a row have asked than the scaling threshold requires;
+//  9. scale-in only: the node to remove.
+// Only step 8 changes the counts, and only step 1 changes failsafe.
 //
 // Units:   milliseconds since the Unix epoch; nodes; percent.
 // Cost:    that of Figures().
-// Errors:  none: whatever is wrong is a decision without action, with its reason.
+// Errors:  none: an error is a decision without action, with its reason.
 // Threads: none.
-// Source:  Nomad Replicator, replicator/cluster_scaling.go; step 6 from its release 1.0.3, scale
-//          factor from its author's fork.  On purpose otherwise: a group that cannot be read denies
-//          (there it crashes), and the count permits at or above its threshold (there only at it,
-//          so that a count past it is stuck for ever).
+// Source:  Nomad Replicator, replicator/cluster_scaling.go; step 6 is from its release 1.0.3, and
+//          the scale factor from its author's fork.  On purpose otherwise: a group that cannot be
+//          read denies the operation (there it crashes).  A count permits at or above its threshold
+//          (there only at it, so that a count above it blocks the pool forever).
 
 #ifndef EBB_SIZING_POLICY_REPLICATOR_REPLICATOR_H_
 #define EBB_SIZING_POLICY_REPLICATOR_REPLICATOR_H_
@@ -49,17 +50,18 @@ struct ReplicatorGroup {
   int64_t desired = 0;
 };
 
-// What one round sees of a pool.
+// What a policy sees of a pool in one round.
 struct ReplicatorObservation {
-  std::vector<ReplicatorNode> nodes = {};     // The registered ones.
-  std::vector<ReplicatorJob> jobs = {};       // Those registered for scaling.
+  std::vector<ReplicatorNode> nodes = {};     // The registered nodes.
+  std::vector<ReplicatorJob> jobs = {};       // The jobs registered for scaling.
   bool readable = true;                       // False: allocations or jobs could not be read.
-  std::optional<ReplicatorGroup> group = {};  // Absent: not read, or not exactly one.
-  std::string protected_node = {};            // Never removed: the one that runs ebb.  Empty: none.
-  bool notifiers = true;                      // Whether a notice reaches anybody.
+  std::optional<ReplicatorGroup> group = {};  // Absent: not read, or not exactly one group.
+  // Never removed, as the node that runs ebb.  Empty: no such node.
+  std::string protected_node = {};
+  bool notifiers = true;  // False: a notice would have no receiver.
 };
 
-// What a round came to: an action, or which check denied it.
+// The action of a round, or the check that denied it.
 enum class ReplicatorReason : uint8_t {
   kScaleOut,
   kScaleIn,
@@ -76,27 +78,28 @@ enum class ReplicatorReason : uint8_t {
   kProviderMax,
   kPoolMin,
   kPoolMax,
-  kScaleFactor,  // It adds no node.
+  kScaleFactor,  // A scale-out would add no node.
   kCooldown,
   kScalingThreshold,
-  kNoNode,  // None may go, or the address of the one that should is unknown.
+  kNoNode,  // No node may go, or the address of the node to remove is unknown.
 };
 std::string_view Name(ReplicatorReason reason);
 
 struct ReplicatorDecision {
   ReplicatorReason reason = ReplicatorReason::kUnreadable;
-  int64_t delta = 0;      // Nodes: above 0 to add, -1 to take one away, 0 without action.
+  int64_t delta = 0;      // Nodes: above 0 to add, -1 to remove one, 0 for no action.
   int64_t target = 0;     // The group's desired count, delta included.  0 without a group.
-  std::string node = {};  // kScaleIn: which.
+  std::string node = {};  // kScaleIn: the node to remove.
   std::string address = {};
 
-  // What it was computed from.  Absent if the round ended before.
+  // The figures of the decision.  Absent if the round ended before step 3.
   std::optional<ReplicatorFigures> figures = {};
-  // Every one of steps 4 to 7 that denies, in this order; `reason` is the first.
+  // All of steps 4 to 7 that deny, in this order; `reason` is the first of them.
   std::vector<ReplicatorReason> denied_by = {};
-  int64_t requests = 0;  // Step 8: in a row with this one; 0 if it was not reached.
+  // Step 8: rounds in a row, including this one; 0 if step 8 was not reached.
+  int64_t requests = 0;
 
-  std::optional<ReplicatorNotice> notice = {};  // kFailsafeEntered: to be sent.
+  std::optional<ReplicatorNotice> notice = {};  // kFailsafeEntered: send this.
 };
 
 // One round.

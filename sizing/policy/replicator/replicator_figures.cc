@@ -7,13 +7,13 @@
 namespace ebb {
 namespace {
 
-constexpr double kSimulatedPercentMax = 90.0;  // This much is denied already.
+constexpr double kSimulatedPercentMax = 90.0;  // At this percentage or above, a scale-in is denied.
 
 int64_t End(bool negative) {
   return negative ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
 }
 
-// In this order of operations.
+// The order of the operations matters for rounding.
 double PercentOf(int64_t part, int64_t whole) {
   return static_cast<double>(part) * 100.0 / static_cast<double>(whole);
 }
@@ -23,7 +23,8 @@ ReplicatorPercents PercentOf(const ReplicatorResources& part, const ReplicatorRe
           PercentOf(part.disk, whole.disk)};
 }
 
-// A later one counts only if strictly above, so a NaN never does and a first NaN stays.
+// A later percentage replaces `most` only if it is strictly larger, so NaN never replaces a number,
+// and a first NaN stays.
 ReplicatorMetric MostUsed(const ReplicatorPercents& percents) {
   double most = percents[0];
   for (const double percent : percents) {
@@ -94,7 +95,7 @@ ReplicatorFigures Figures(const std::vector<ReplicatorNode>& nodes,
                           const std::vector<ReplicatorJob>& jobs, int64_t fault_tolerance) {
   ReplicatorFigures figures{.nodes = static_cast<int64_t>(nodes.size())};
 
-  // 1. What there is and what is used of it, node by node.
+  // 1. Capacity and use, node by node.
   std::vector<ReplicatorResources> used_by_node;
   for (const ReplicatorNode& node : nodes) {
     ReplicatorResources used;
@@ -111,7 +112,7 @@ ReplicatorFigures Figures(const std::vector<ReplicatorNode>& nodes,
   }
   figures.reserve = Reserve(nodes, jobs);
 
-  // 2. The resource that leads, and how much of it may be used.
+  // 2. The resource that decides, and how much of it may be used.
   figures.metric = MostUsed(figures.used_percent);
   const int64_t total = Of(figures.metric, figures.total);
   const int64_t reserve = Of(figures.metric, figures.reserve);
@@ -125,7 +126,7 @@ ReplicatorFigures Figures(const std::vector<ReplicatorNode>& nodes,
   figures.sim_allowed = allowed(SaturatedSubtract(total, figures.average));
   figures.sim_percent = PercentOf(figures.consumed, figures.sim_allowed);
 
-  // 3. There is always a direction; exactly what is allowed leads out.
+  // 3. There is always a direction; consuming exactly what is allowed leads out.
   const bool in = figures.consumed < figures.allowed || figures.metric == ReplicatorMetric::kNone;
   figures.direction = in ? ReplicatorDirection::kIn : ReplicatorDirection::kOut;
   return figures;

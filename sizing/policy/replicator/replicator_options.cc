@@ -17,7 +17,7 @@ namespace {
 using Problem = ReplicatorProblem;
 
 constexpr std::string_view kPoolKey = "replicator_worker_pool";
-// By name, as messages list them.
+// Sorted by name, as messages list them.
 constexpr std::string_view kRequiredKeys[] = {"replicator_enabled", "replicator_notification_uid",
                                               "replicator_provider", "replicator_region", kPoolKey};
 
@@ -56,7 +56,7 @@ constexpr IntKey kInts[] = {
 constexpr BoundKey kBounds[] = {{"replicator_min", &ReplicatorOptions::replicator_min},
                                 {"replicator_max", &ReplicatorOptions::replicator_max}};
 
-// The text of the key spelled so, or of the first by name that differs from it in letter case.
+// The value of the key `name`, or else of the first key, by name, that differs only in letter case.
 const std::string* Find(const ReplicatorKeys& keys, std::string_view name) {
   const auto exact = keys.find(std::string(name));
   if (exact != keys.end()) return &exact->second;
@@ -74,7 +74,7 @@ std::vector<std::string> Missing(const ReplicatorKeys& keys) {
   return missing;
 }
 
-// Takes the digits of `text` and the base that its prefix gives.
+// Removes the prefix that gives the base, and returns the base.
 int TakeBase(std::string_view* text) {
   if (!text->starts_with('0')) return 10;
   const char mark = text->size() < 3 ? '\0' : absl::ascii_tolower((*text)[1]);
@@ -88,8 +88,8 @@ int TakeBase(std::string_view* text) {
   return 8;
 }
 
-// Digits without their underscores, which may stand between digits and behind a prefix; nullopt if
-// one stands elsewhere.
+// The digits without underscores.  An underscore may follow a digit or the prefix, and a digit must
+// follow it; otherwise nullopt.
 std::optional<std::string> WithoutUnderscores(std::string_view digits, bool prefixed) {
   std::string bare;
   bool may_follow = prefixed;
@@ -102,7 +102,7 @@ std::optional<std::string> WithoutUnderscores(std::string_view digits, bool pref
   return bare;
 }
 
-// Whether `text` is read into `value`; else says why in `problem`.
+// Reads `text` into `value`.  If it is not an integer, adds the reason to `problem`, returns false.
 bool ReadInt(std::string_view key, const std::string& text, int64_t* value, Problem* problem) {
   const auto read = ParseGoInt(text);
   if (const auto* why = std::get_if<Problem::Text>(&read)) {
@@ -168,7 +168,7 @@ std::variant<int64_t, Problem::Text> ParseGoInt(std::string_view text) {
   if (!digits || digits->empty()) return Problem::Text::kNotInt;
   const std::string signed_digits = (negative ? "-" : "") + *digits;
   if (!absl::ascii_isxdigit(static_cast<unsigned char>(digits->front()))) {
-    return Problem::Text::kNotInt;  // A second sign, which from_chars would take.
+    return Problem::Text::kNotInt;  // A second sign, which from_chars would accept.
   }
   int64_t value = 0;
   const char* const end = signed_digits.data() + signed_digits.size();

@@ -81,9 +81,9 @@ ReplicatorObservation ObservationOf(const PolicyObservation& from,
                                     const std::vector<std::string>& scaled,
                                     const std::string& protected_node) {
   ReplicatorObservation to{.protected_node = protected_node};
-  std::map<std::string, ReplicatorResources> tasks;  // Of the first pod of each scaled job.
+  std::map<std::string, ReplicatorResources> tasks;  // The requests of the first pod of each job.
   for (const PolicyNode& node : from.nodes) {
-    if (node.is_leaving) continue;  // One that drains is no member of the pool.
+    if (node.is_leaving) continue;  // A draining node is not a member of the pool.
     ReplicatorNode member{.id = node.name, .address = node.name, .capacity = Three(node.capacity)};
     for (const PolicyPod& pod : node.pods) {
       using Client = ReplicatorAllocation::Client;
@@ -119,7 +119,7 @@ void AddFigures(const ReplicatorDecision& made, std::vector<PolicyFigure>& to) {
     add("total", three(f.total));
     add("used", three(f.used));
     add("reserve", three(f.reserve));
-    // The sign of what is no number says nothing.
+    // A NaN is shown without its sign.
     const auto percent = [](double share) {
       return std::isnan(share) ? "none" : fmt::format("{:.4g}", share);
     };
@@ -178,7 +178,7 @@ class ReplicatorPolicy final : public Policy {
     return true;
   }
 
-  // An operation is worked on before the pool's next round.
+  // The caller carries an operation out before it asks for the pool's next round.
   [[nodiscard]] bool OneActionAtATime() const override { return true; }
 
   bool InFailsafe(std::string_view state) const override {
@@ -206,7 +206,7 @@ class ReplicatorPolicy final : public Policy {
     return decision;
   }
 
-  // The least allocated first: each is the least of those that are left.
+  // From the least allocated node on: each is the least allocated of the remaining nodes.
   [[nodiscard]] std::vector<std::string> Order(ReplicatorFigures figures) const {
     std::vector<std::string> names;
     while (const std::optional<size_t> next = LeastAllocated(figures, protected_)) {

@@ -24,7 +24,7 @@ std::optional<Problem> CannotMake(const std::string& node, const ReplicatorOptio
   return std::nullopt;
 }
 
-// Which nodes of the pool said otherwise than `node` does now.
+// The nodes of the pool whose values differ from those that `node` has now.
 std::optional<Problem> Disagreement(const std::string& node, const ReplicatorOptions& options,
                                     const ReplicatorPool& pool) {
   Problem problem{
@@ -42,7 +42,7 @@ std::optional<Problem> Disagreement(const std::string& node, const ReplicatorOpt
   return problem;
 }
 
-// What the program knows of a node whose values are `options`.
+// Records what the program would list for a node whose values are `options`.
 void Know(const std::string& node, const ReplicatorOptions& options, ReplicatorRegistry* registry) {
   const std::string& name = options.replicator_worker_pool;
   const auto [known, is_new] =
@@ -66,7 +66,7 @@ void Leave(const std::string& node, ReplicatorRegistry* registry) {
   const auto entry = registry->registered.find(node);
   const auto pool = registry->pools.find(entry->second);
   registry->registered.erase(entry);
-  if (pool == registry->pools.end()) return;  // Only if someone else wrote the registry.
+  if (pool == registry->pools.end()) return;  // Only if the registry is damaged.
   pool->second.nodes.erase(node);
   if (pool->second.nodes.empty()) registry->pools.erase(pool);
 }
@@ -76,7 +76,7 @@ std::optional<Problem> Register(const ReplicatorNodeRecord& node, const Replicat
   const std::string& name = options.replicator_worker_pool;
   const auto known = registry->pools.find(name);
   const bool is_new = known == registry->pools.end();
-  // A pool that cannot be made takes no node out of another one.
+  // A pool that cannot be made takes no node away from another pool.
   if (!registry->known.contains(name)) {
     if (std::optional<Problem> problem = CannotMake(node.id, options)) return problem;
   }
@@ -117,7 +117,7 @@ std::optional<Problem> TakeReady(const ReplicatorNodeRecord& node,
   }
   const auto& options = std::get<ReplicatorOptions>(read);
   std::optional<Problem> problem = Register(node, options, registry);
-  // It has been heard, and its values hold.
+  // The node's values count for the pool, although the node leaves it.
   if (!options.replicator_enabled) Deregister(node.id, registry);
   return problem;
 }

@@ -1,20 +1,21 @@
-// ReplicatorRegistry: which nodes make which worker pools, as nodes come, change and go.
+// ReplicatorRegistry: which nodes belong to which worker pools, as nodes come, change and go.
 //
 //   ReplicatorRegistry registry;
 //   std::vector<ReplicatorProblem> problems = Discover(changed_nodes, stored, &registry);
 //   for (const auto& [name, pool] : registry.pools) Size(name, pool);
 //
-// - A ready node is read (ReadReplicatorKeys) and registered.  The first node of a pool makes it;
-//   each later one's values replace the pool's, but for the provider.  A node whose new pool cannot
-//   be made stays in the one that it was in.
-// - A ready node with an error in its keys, one that says enabled=false, one that drains and one
-//   that is down leave their pool.  The last one to leave takes the pool along.
-// - A pool goes on being sized though its newest node said enabled=false.
+// - Discover reads each ready node (ReadReplicatorKeys) and registers it.  The first node of a pool
+//   makes the pool.  The values of each later node replace the pool's values, except the provider.
+//   A node whose new pool cannot be made stays in its old pool.
+// - These nodes leave their pool: a ready node with an error in its keys, a node that says
+//   enabled=false, a node that is draining, and a node that is down.  When its last node leaves,
+//   the pool is removed.
+// - A pool is still sized after its newest node said enabled=false.
 //
 // Cost:    O(changed nodes * (log nodes + nodes of the pool)).
 // Threads: none.
 // Source:  Nomad Replicator, client/node_discovery.go.  On purpose otherwise: a node that changes
-//          pools leaves the old one (there it stays for good), and a node whose values differ from
+//          pools leaves its old pool (there it stays forever), and a node whose values differ from
 //          those of other nodes of its pool gives a warning that names them.
 
 #ifndef EBB_SIZING_POLICY_REPLICATOR_REPLICATOR_REGISTRY_H_
@@ -32,24 +33,24 @@
 
 namespace ebb {
 
-// A node as it is now.
+// A node in its present state.
 struct ReplicatorNodeRecord {
   enum class Status : uint8_t { kInitializing, kReady, kDown, kOther };
 
   std::string id = {};
   Status status = Status::kReady;
   bool draining = false;
-  uint64_t modify_index = 0;  // Grows with every change in the cluster.
+  uint64_t modify_index = 0;  // Increases with every change in the cluster.
   ReplicatorKeys keys = {};
   std::string address = {};
   ReplicatorResources capacity = {};
 };
 
-// A node as it was when its pool took it up.
+// A node in the state in which its pool registered it.
 struct ReplicatorMember {
   std::string address = {};
   ReplicatorResources capacity = {};
-  ReplicatorOptions options = {};  // What it said last.
+  ReplicatorOptions options = {};  // Its latest values.
   bool operator==(const ReplicatorMember&) const = default;
 };
 
@@ -59,8 +60,8 @@ struct ReplicatorPool {
   bool operator==(const ReplicatorPool&) const = default;
 };
 
-// A pool that the program knows: it lists a node that changed pools in both, the old one for good.
-// A node that joins a known pool needs no provider of its own.
+// A pool as the program itself lists it: a node that changes pools stays listed in its old pool.
+// A node that joins a known pool needs no valid provider of its own.
 struct ReplicatorKnownPool {
   std::string provider = {};
   std::set<std::string> nodes = {};
@@ -72,17 +73,18 @@ struct ReplicatorRegistry {
   std::map<std::string, std::string> registered = {};  // Node -> pool.
   std::map<std::string, ReplicatorKnownPool> known = {};
   std::map<std::string, std::string> known_in = {};  // Node -> known pool.
-  uint64_t last_index = 0;                           // The highest seen.
+  uint64_t last_index = 0;                           // The highest modify_index so far.
   bool operator==(const ReplicatorRegistry&) const = default;
 };
 
-// Takes in `nodes`, in order of id; those whose modify_index is not above the last seen are
-// skipped.  `stored` holds configurations by pool.  Says what was wrong, in order.
+// Processes `nodes` in the given order, which should be by id, and skips nodes whose modify_index
+// is not above the last one seen.  `stored` maps pools to configurations.  Returns the problems in
+// order.
 std::vector<ReplicatorProblem> Discover(const std::vector<ReplicatorNodeRecord>& nodes,
                                         const std::map<std::string, ReplicatorKeys>& stored,
                                         ReplicatorRegistry* registry);
 
-// Takes a node out of its pool, as when it is no longer there.  False: it was in none.
+// Removes a node from its pool, for a node that no longer exists.  False: it was in no pool.
 bool Deregister(std::string_view node, ReplicatorRegistry* registry);
 
 }  // namespace ebb

@@ -1,4 +1,4 @@
-// A pool of rooms of which tests of Maestro play one round after another.
+// A pool of rooms, with which tests of Maestro run one round after another.
 
 #ifndef EBB_TESTS_SIZING_POLICY_MAESTRO_POOL_H_
 #define EBB_TESTS_SIZING_POLICY_MAESTRO_POOL_H_
@@ -14,7 +14,7 @@ namespace ebb {
 inline constexpr int64_t kMaestroStart = 1'000'000;
 inline constexpr int64_t kMaestroPeriod = 10;
 
-// Looks at the newest `window` + 1 points; its limit is out of reach.
+// Looks at the newest `window` + 1 points; its limit is never reached.
 inline MaestroTrigger RoomTrigger(int64_t usage, int64_t threshold, int64_t window) {
   return {.type = "room",
           .usage = usage,
@@ -31,21 +31,21 @@ inline MaestroTrigger LegacyTrigger(int64_t usage, int64_t delta) {
 }
 
 struct MaestroPool {
-  // Neither list does anything as long as a test puts no other trigger there; an empty one would
-  // be the old trigger's.
+  // Neither list has an effect until a test replaces its trigger.  An empty list would use the old
+  // trigger.
   MaestroPool() {
     options.up = {.metrics_trigger = {LegacyTrigger(1000, 0)}};
     options.down = {.metrics_trigger = {LegacyTrigger(0, 0)}};
     options.auto_scaling_period = kMaestroPeriod;
   }
 
-  // One period later, with so many rooms of which none is being created.
+  // One round, a period later, with these numbers of rooms; none is being created.
   MaestroDecision Round(int64_t occupied, int64_t available) {
     observation.counts.rooms = {.ready = available - occupied, .occupied = occupied};
     return Again();
   }
 
-  // One period later, with rooms as they are.
+  // One round, a period later, with the present rooms.
   MaestroDecision Again() {
     now_s += kMaestroPeriod;
     MaestroDecision made = Decide(options, types, observation, now_s, &state);
@@ -58,7 +58,7 @@ struct MaestroPool {
   MaestroObservation observation;
   MaestroState state;  // Never scaled.
   int64_t now_s = kMaestroStart;
-  bool fails = false;  // Operations do.
+  bool fails = false;  // Whether operations fail.
 };
 
 }  // namespace ebb

@@ -1,4 +1,4 @@
-// What all four schools have in common, and a policy of one's own.
+// The common behaviour of all four schools, and a user's policy.
 
 #include "sizing/policy/policy.h"
 
@@ -92,7 +92,7 @@ TEST(PolicyTest, AStateOfAnotherPolicyIsLeftAsItIsAndNothingIsDone) {
   }
 }
 
-// The same rounds with a policy that lives on and with one that is made anew before each.
+// Runs the same rounds with one policy object, and with a new object for each round.
 TEST(PolicyTest, ARestartBetweenRoundsChangesNothing) {
   for (const std::string& name : PolicyRegistry().Names()) {
     std::mt19937 random(7);
@@ -129,7 +129,7 @@ TEST(PolicyTest, AnUnknownPolicyIsToldWithTheNearestOne) {
   EXPECT_EQ(problems[0].what, "no policy has the name \"escalatr\"; did you mean escalator?");
 }
 
-// A policy of one's own: a class, its keys, and how it is made.
+// A user's policy: a class, its keys, and the function that makes it.
 class FixedPolicy final : public Policy {
  public:
   explicit FixedPolicy(int64_t nodes) : nodes_(nodes) {}
@@ -224,7 +224,7 @@ TEST(PolicyTest, OnlyClustermanAndMaestroHaveAKeyForTheirPeriod) {
   EXPECT_EQ(registry.Find("maestro")->period_key, "autoScalingPeriod");
   EXPECT_EQ(registry.Find("escalator")->period_key, "");
   EXPECT_EQ(registry.Find("replicator")->period_key, "");
-  // A period that has no number of seconds stays as it is.
+  // A period that does not fit in seconds stays as it is.
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   PolicySettings settings;
   settings.Set("autoscale_signal.period_minutes", kMost / 60);

@@ -1,4 +1,4 @@
-// What tests of the four schools behind Policy share: pools to decide on, and settings to start
+// Shared by the tests of the four schools as policies: pools to decide on, and settings to start
 // from.
 
 #ifndef EBB_TESTS_SIZING_POLICY_SAMPLE_POOLS_H_
@@ -22,7 +22,7 @@ namespace ebb::policy_test {
 inline constexpr int64_t kNow = 1'750'000'000;
 inline constexpr int64_t kGib = int64_t{1} << 30;
 
-// The settings of a sample: every key that is required, at its example.
+// The settings of a sample: every required key, with its example value.
 inline PolicySettings Sample(const PolicySchool& school) {
   PolicySettings settings;
   for (const PolicyKey& key : school.keys) {

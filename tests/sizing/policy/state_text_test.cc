@@ -85,17 +85,17 @@ TEST(StateTextTest, FieldsAreWordsInOrder) {
 
 TEST(StateTextTest, ADamagedTextIsRefusedAndNothingOfItIsRead) {
   for (const char* const damaged : {
-           "3 n/1 2 1 -5 1 1 k 9 3 4 ",                    // No bool.
-           "3 n/1 1 256 -5 1 1 k 9 3 4 ",                  // No enum of a byte.
-           "3 n/1 1 1 -5x 1 1 k 9 3 4 ",                   // No number.
+           "3 n/1 2 1 -5 1 1 k 9 3 4 ",                    // Not a bool.
+           "3 n/1 1 256 -5 1 1 k 9 3 4 ",                  // Not an enum of one byte.
+           "3 n/1 1 1 -5x 1 1 k 9 3 4 ",                   // Not a number.
            "3 n/1 1 1 x 1 1 k 9 3 4 ",                     //
            "3 n/1 1 1  1 1 k 9 3 4 ",                      //
-           "3 n/1 1 1 99999999999999999999 1 1 k 9 3 4 ",  // Too large a number.
+           "3 n/1 1 1 99999999999999999999 1 1 k 9 3 4 ",  // The number is too large.
            "3 n/1 1 1 -5 99 1 k 9 3 4 ",                   // Too few items.
-           "3 n/1 1 1 -5 1 1 kk 9 3 4 ",                   // A text that is longer than it says.
-           "3 n/1 1 1 -5 1 99 k 9 3 4 ",                   // And shorter.
-           "3 n/1 1 1 -5 1 1 k 9 3 4",                     // No blank at its end.
-           "3 n/1 1 1 -5 1 1 k 9 3 4 5 ",                  // More.
+           "3 n/1 1 1 -5 1 1 kk 9 3 4 ",   // The text is longer than its length says.
+           "3 n/1 1 1 -5 1 99 k 9 3 4 ",   // The text is shorter than its length says.
+           "3 n/1 1 1 -5 1 1 k 9 3 4",     // The final blank is missing.
+           "3 n/1 1 1 -5 1 1 k 9 3 4 5 ",  // Text after the last field.
        }) {
     Small read{.number = 7};
     EXPECT_FALSE(ReadStateText("n/1", damaged, &read)) << damaged;

@@ -52,7 +52,7 @@ TEST(ClustermanConstrainTest, ForceGivesWhatWasAskedFor) {
 
 TEST(ClustermanConstrainTest, AskingForMoreAboveTheMaximumShrinks) {
   EXPECT_EQ(ConstrainFrom(104, 120).capacity, 100);
-  EXPECT_EQ(ConstrainFrom(110, 120).capacity, 105);  // By max_weight_to_remove at most.
+  EXPECT_EQ(ConstrainFrom(110, 120).capacity, 105);  // max_weight_to_remove limits the step.
 }
 
 TEST(ClustermanConstrainTest, AskingForLessBelowTheMinimumGrows) {
@@ -92,7 +92,7 @@ TEST(ClustermanConstrainTest, NoDecisionBreaksABoundOrARate) {
     }
     const auto min = static_cast<double>(limits.min_capacity);
     const auto max = static_cast<double>(limits.max_capacity);
-    // Out of bounds only where it was, and never further.
+    // Outside its bounds only where it already was, and no further outside.
     if (capacity < min) {
       ASSERT_GE(capacity, current);
     }
@@ -176,7 +176,7 @@ TEST(ClustermanBalanceTest, ATargetOutOfThisWorldIsRefusedAtOnce) {
   }
 }
 
-// Written as the program does it: sort, take the first, add one.
+// As the program does it: sort the groups, take the first, add one unit.
 Map SlowBalance(std::vector<ClustermanGroup> groups, double capacity) {
   double current = 0;
   for (const ClustermanGroup& group : groups) current += group.target_capacity;
@@ -257,7 +257,7 @@ TEST(ClustermanConstrainTest, AStepIsToldWithAllThatItWasComputedFrom) {
   EXPECT_EQ(ConstrainFrom(104, 120).step, -4);
   EXPECT_EQ(ConstrainFrom(4, 2).limit, ClustermanLimit::kMinCapacity);
   EXPECT_EQ(ConstrainFrom(4, 2).step, 6);
-  // Exactly what a limit allows is not cut by it.
+  // A step that is exactly at a limit is not cut by it.
   EXPECT_EQ(ConstrainFrom(50, 70).limit, ClustermanLimit::kNone);
   EXPECT_EQ(ConstrainFrom(50, 45).limit, ClustermanLimit::kNone);
   EXPECT_EQ(ConstrainFrom(50, 45, {.force = true}).warning, "");
@@ -296,7 +296,7 @@ TEST(ClustermanConstrainTest, ARequestThatIsNoNumberMovesNothing) {
   EXPECT_EQ(nothing.limit, ClustermanLimit::kNone);
 }
 
-// Its groups have room for three units each, so that what is not refused ends soon.
+// Each group has room for three units, so Balance soon ends unless it refuses.
 TEST(ClustermanBalanceTest, StepsTimesGroupsAreAHundredMillionAtMost) {
   const std::vector<ClustermanGroup> one = {Group("a", 0, 0, 3)};
   EXPECT_EQ(Balance(one, 1e8).outcome, Outcome::kNoRoom);

@@ -18,7 +18,7 @@ ClustermanOptions Good() {
   return options;
 }
 
-// The only problem after `change`, or all of them.
+// The only problem of good options after `change`; several problems are joined.
 template <typename Change>
 std::string ProblemOf(Change change) {
   ClustermanOptions options = Good();
@@ -90,7 +90,7 @@ TEST(ClustermanOptionsTest, ThePoolsWordGoesBeforeTheServices) {
   EXPECT_EQ(alone.excluded_resources, (std::vector{ClustermanResource::kGpus}));
   ClustermanAutoscaling pool;
   pool.setpoint = 0.9;
-  pool.excluded_resources.emplace();  // An empty list replaces the other too.
+  pool.excluded_resources.emplace();  // An empty list also replaces the service's.
   EXPECT_EQ(Effective(service, pool),
             (ClustermanSetpoint{.setpoint = 0.9, .target_capacity_margin = 0.1}));
 }

@@ -1,4 +1,4 @@
-// Clusterman behind Policy: what it sees, reads, decides and tells.
+// Clusterman as a Policy: its observations, options, decisions and figures.
 
 #include <cstddef>
 #include <cstdint>
@@ -190,7 +190,7 @@ TEST(ClustermanPolicyTest, ClustermanOrdersTheNodesThatMayGo) {
   pool.nodes[0].pods[0].annotations["clusterman.com/safe_to_evict"] = "false";
   pool.nodes[1].is_cordoned = true;
   pool.nodes[3].taints["clusterman.yelp.com/terminating"] = "";
-  pool.nodes[4].created_s = kNow - 60;  // Empty, but not older than a minute.
+  pool.nodes[4].created_s = kNow - 60;  // Empty, but not older than the minimum uptime.
   PolicySettings settings = Sample("clusterman");
   settings.Set("scaling_limits.max_tasks_to_kill", 3.0);
   settings.Set("scaling_limits.min_node_scalein_uptime_seconds", int64_t{60});
@@ -388,7 +388,7 @@ TEST(ClustermanPolicyTest, NodesThatLeaveAlreadyAreNoneThatClustermanTakesAway) 
   std::string state;
   const PolicyDecision decision =
       Make("clusterman", Sample("clusterman"))->Decide(pool, kNow, &state);
-  EXPECT_EQ(decision.delta, -8);  // From 10 to min_capacity, 1, of which one goes anyway.
+  EXPECT_EQ(decision.delta, -8);  // From 10 to min_capacity, 1; one of the 9 is leaving already.
   EXPECT_EQ(decision.candidates->size(), 9u);
 }
 
@@ -397,7 +397,7 @@ TEST(ClustermanPolicyTest, ClustermanSeesAllResourcesOfPodsThatHaveTheirNode) {
       Pool(2, {.cpu_milli = 1000, .memory_bytes = kGigabyte, .disk_bytes = 5'000'000, .gpus = 4});
   AddPod(pool, 1, {.cpu_milli = 500, .memory_bytes = 3'000'000});
   PolicyPod& pod = pool.nodes[1].pods[0];
-  pod.is_running = false;  // It has its node, and starts.
+  pod.is_running = false;  // It is bound to a node, and starting.
   pod.containers[0].disk_bytes = 2'000'000;
   pod.containers[0].gpus = 3;
   std::string state;
@@ -417,7 +417,7 @@ TEST(ClustermanPolicyTest, ASignalOfZeroIsOneAndNoSignalIsAFailure) {
   const std::unique_ptr<Policy> policy = Make("clusterman", ClustermanWithSignals());
   std::string state;
   EXPECT_EQ(policy->Decide(pool, kNow, &state).denied_by, "the signals failed");
-  pool.signals["queue"] = {.value = 5};  // None of its resources.
+  pool.signals["queue"] = {.value = 5};  // Not one of Clusterman's resources.
   EXPECT_EQ(policy->Decide(pool, kNow, &(state = "")).denied_by, "the signals failed");
   pool.signals["disk"] = {.value = 0};
   const PolicyDecision zero = policy->Decide(pool, kNow, &(state = ""));

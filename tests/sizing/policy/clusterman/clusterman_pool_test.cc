@@ -56,7 +56,7 @@ TEST(ClustermanPoolTest, OnlyPodsOfThePoolThatHaveTheirNodeAreTasks) {
                               Pod({5, 0, 0, 0}, ClustermanPodPhase::kOther)};
   const ClustermanPool pool = ReadPool({}, observation);
   EXPECT_EQ(pool.nodes[0].task_count, 2);
-  EXPECT_EQ(pool.nodes[0].priority, 5);  // Of the larger one: 2 * 2 cores + 1 GB.
+  EXPECT_EQ(pool.nodes[0].priority, 5);  // Of the larger pod: 2 * 2 cores + 1 GB.
   EXPECT_EQ(pool.allocated, (ClustermanAmounts{3, 3000, 0, 0}));
   ASSERT_EQ(pool.unschedulable.size(), 1);
   EXPECT_EQ(pool.unschedulable[0].requests[0], 4);

@@ -32,7 +32,7 @@ ClustermanNode With(ClustermanNode node, Change change) {
   return node;
 }
 
-// One group that holds all the nodes and wants none.
+// One group that holds all the nodes and whose target is 0.
 std::vector<ClustermanGroup> OneGroup(const std::vector<ClustermanNode>& nodes) {
   ClustermanGroup group{.id = "g"};
   for (const ClustermanNode& node : nodes) group.fulfilled_capacity += node.weight;
@@ -48,7 +48,7 @@ std::string Order(const std::vector<ClustermanNode>& nodes,
   return order;
 }
 
-// As "a:mark b:max_tasks".
+// Such as "a:mark b:max_tasks".
 std::string Decisions(const ClustermanPrune& prune, const std::vector<ClustermanNode>& nodes) {
   std::string text;
   for (const ClustermanPruneDecision& decision : prune.decisions) {
@@ -64,7 +64,8 @@ std::string Decide(const std::vector<ClustermanNode>& nodes, double capacity,
 }
 
 TEST(ClustermanKillOrderTest, EachKeyDecidesBeforeTheNext) {
-  // Every node is better than the one before it by a key that weighs more, and worse by all others.
+  // Each node is better than the one before it in a more important key, and worse in all other
+  // keys.
   const std::vector<ClustermanNode> nodes = {
       With(Node("a", 1), [](auto& n) { n.batch_task_count = 9, n.uptime_s = 0; }),
       With(Node("b", 2), [](auto& n) { n.batch_task_count = 8, n.uptime_s = 0; }),
@@ -207,7 +208,7 @@ TEST(ClustermanPruneTest, WhatHasJoinedStaysAtTheTargetAndOrphansDoNotCountForIt
 }
 
 TEST(ClustermanPruneTest, ChecksAreMadeInTheProgramsOrder) {
-  // The second node fails all four; each that is relaxed uncovers the next.
+  // The second node fails all four tests; each test that is relaxed uncovers the next one.
   const std::vector<ClustermanNode> nodes = {Node("a", 2),
                                              With(Node("b", 3), [](auto& n) { n.weight = 5; })};
   std::vector<ClustermanGroup> groups = {
@@ -315,7 +316,7 @@ TEST(ClustermanPruneTest, OnlyWhatRunsAndHasJoinedIsNoOrphan) {
 TEST(ClustermanPruneTest, AnOrphanThatGoesLeavesWhatHasJoinedAsItIs) {
   std::vector<ClustermanNode> nodes = {Node("a"), Node("o"), Node("b")};
   nodes[1].state = State::kOrphaned;
-  // Two have joined, so one of them may go as well.
+  // Two nodes have joined, so one of them may go as well.
   EXPECT_EQ(Decide(nodes, 1), "o:mark a:mark");
   const ClustermanPrune prune = Prune(OneGroup(nodes), nodes, kFree, {}, 1);
   EXPECT_EQ(prune.chosen, (std::vector<ClustermanPrunedGroup>{{"g", {1, 0}}}));
@@ -329,7 +330,7 @@ TEST(ClustermanPruneTest, GroupsThatAreMarkedInTurnsKeepTheirPlaces) {
                                                {.id = "h", .fulfilled_capacity = 2}};
   EXPECT_EQ(Prune(groups, nodes, kFree, {}, 0).chosen,
             (std::vector<ClustermanPrunedGroup>{{"g", {0, 2}}, {"h", {1, 3}}}));
-  // Targets of one group leave the other's as it is.
+  // Targets for one group leave the other group's target as it is.
   EXPECT_EQ(Prune(groups, nodes, kFree, {{"g", 2}}, 0).chosen,
             (std::vector<ClustermanPrunedGroup>{{"h", {1, 3}}}));
 }

@@ -13,7 +13,7 @@ constexpr int64_t kNow = 1'000'000;
 constexpr int64_t kWeek = 7 * 24 * 60 * 60;
 using Rule = ClustermanTargetRule;
 
-// 100 of everything, a target of 100 that has joined, setpoint 0.8, margin 0.1.
+// 100 of every resource, a target of 100 that has joined, setpoint 0.8, margin 0.1.
 ClustermanTargetInput Pool(const ClustermanRequest& request) {
   return {.setpoint = {.setpoint = 0.8, .target_capacity_margin = 0.1},
           .total = {100, 100, 100, 100},
@@ -151,7 +151,7 @@ TEST(ClustermanTargetTest, TotalsOutsideTheSpanOfTheCapacitiesDoNotCount) {
   ClustermanHistory history = History();
   history.total[0].push_back({kNow - 1000 + 9 * 60 + 1, 1e6});
   EXPECT_DOUBLE_EQ(Compute(EmptyPool(Cpus(32), &history)).capacity, 10);
-  history.total[0].back().at_s -= 1;  // The span's last second is within.
+  history.total[0].back().at_s -= 1;  // A point in the last second of the span counts.
   EXPECT_LT(Compute(EmptyPool(Cpus(32), &history)).capacity, 1);
 }
 
@@ -240,7 +240,7 @@ TEST(ClustermanTargetTest, RulesHaveNames) {
 TEST(ClustermanTargetTest, EmptyPoolIsSizedByTheResourceThatNeedsMost) {
   ClustermanHistory history = History();
   for (size_t i : {1u, 2u}) history.total[i] = history.total[0];
-  // Each holds 4 a unit of weight.
+  // Each resource has 4 per unit of weight.
   const ClustermanTargetInput pool = EmptyPool({8, 64, 32, 1000}, &history);
   EXPECT_DOUBLE_EQ(Compute(pool).capacity, 64 / 4.0 / 0.8);
 }
@@ -251,7 +251,7 @@ TEST(ClustermanTargetTest, WhatIsForgottenIsOlderThanTheFirstPointThatCounts) {
   ASSERT_EQ(history.non_orphan_fulfilled_capacity.size(), 5u);
   EXPECT_EQ(history.non_orphan_fulfilled_capacity.front().at_s, kNow - 1000 + 5 * 60);
   EXPECT_EQ(history.total[0].size(), 5u);
-  // Without a capacity totals are kept for a week.
+  // Without a capacity point, totals are kept for a week.
   history.non_orphan_fulfilled_capacity.clear();
   history.total[0] = {{kNow - kWeek - 1, 1}, {kNow - kWeek, 2}};
   Forget(kNow, history);
@@ -265,7 +265,7 @@ TEST(ClustermanTargetTest, EmptyPoolIsSizedByALaterResourceWhereAnEarlierOneSays
   history.total[0].clear();
   const ClustermanTargetInput pool = EmptyPool({32, 8, std::nullopt, std::nullopt}, &history);
   EXPECT_DOUBLE_EQ(Compute(pool).capacity, 8 / 4.0 / 0.8);
-  // So little that a unit of weight holds none of it.
+  // The total is so small that a unit of weight holds 0 of it.
   history.total[0] = history.total[1];
   for (ClustermanPoint& point : history.total[0]) point.value = 5e-324;
   EXPECT_EQ(Compute(pool).rule, Rule::kFromHistory);

@@ -15,8 +15,8 @@ using Refusal = ClustermanRefusal;
 
 constexpr int64_t kNow = 1'000'000;
 
-// A pool of two groups, "g" of `nodes` cluster nodes with 10 cores and a weight of 10 each, and
-// "h" with none; a setpoint of 0.8 and a margin of 0.1.  A signal from outside.
+// A pool of two groups: "g" has `nodes` cluster nodes with 10 cores and a weight of 10 each, and
+// "h" has none.  Setpoint 0.8, margin 0.1, and an outside signal.
 struct Pool {
   explicit Pool(int nodes = 10) {
     options.service.setpoint = 0.8;
@@ -52,7 +52,7 @@ struct Pool {
   ClustermanState state;
 };
 
-// As "set capacity h:20".
+// Such as "set capacity h:20".
 std::string Actions(const ClustermanDecision& decision) {
   std::string text;
   for (const ClustermanAction& action : decision.actions) {
@@ -188,7 +188,7 @@ TEST(ClustermanTest, ASignalThatFailsIsReplacedAndTold) {
   pool.observation.pending_pods = {waiting};
   const ClustermanDecision decision = pool.Decide();
   EXPECT_TRUE(decision.used_default_signal);
-  // Knows the service's margin of 0.1, and not the pool's.
+  // The default signal uses the service's margin of 0.1, not the pool's.
   EXPECT_DOUBLE_EQ(*(*decision.request)[0], 33);
   EXPECT_EQ(decision.refusal, Refusal::kNone);
 }
@@ -290,7 +290,7 @@ TEST(ClustermanTest, AnEmptyPoolOfZeroNodesStartsWithOneAndThenByItsHistory) {
   EXPECT_EQ(Actions(pool.Decide()), "set capacity g:1");
   EXPECT_EQ(pool.state.history, ClustermanHistory{});
 
-  // It was there once: 10 cores are a weight of 10.
+  // The pool once had nodes: 10 cores are a weight of 10.
   Pool full(4);
   full.Decide();
   pool.state = full.state;
@@ -304,7 +304,7 @@ TEST(ClustermanTest, HistoryStaysShort) {
   EXPECT_EQ(pool.state.history.total[0].size(), 5);
 }
 
-// Draws a pool that changes from round to round, with bad input here and there.
+// A pool that changes from round to round, sometimes with bad input.
 ClustermanObservation Draw(Random& random) {
   Pool pool(0);
   const uint64_t nodes = random.Below(8);
@@ -337,7 +337,7 @@ TEST(ClustermanTest, RandomRoundsKeepBoundsAndSurviveRestarts) {
     ClustermanState restarted;
     for (int64_t round = 0; round < 8; ++round) {
       pool.observation = Draw(random);
-      restarted = pool.state;  // What a restart between two rounds leaves.
+      restarted = pool.state;  // The state after a restart between two rounds.
       const ClustermanDecision again =
           ebb::Decide(pool.options, pool.observation, kNow + round * 60, &restarted);
       const ClustermanDecision decision = pool.Decide(kNow + round * 60);
@@ -365,7 +365,7 @@ TEST(ClustermanTest, RandomRoundsKeepBoundsAndSurviveRestarts) {
   }
 }
 
-// A number that means no good, or sometimes does.
+// A number that is usually bad input.
 double Nasty(Random& random) {
   constexpr double kNasty[] = {0,    -0.0, 1,     -1,    0.5,    10,     100,   1e9,
                                1e16, 1e18, 1e300, -1e18, 1e-320, 5e-324, -1e300};
@@ -388,7 +388,7 @@ int64_t NastyInt(Random& random) {
   return kNasty[random.Below(std::size(kNasty))];
 }
 
-// One number of a good pool, or a few, replaced.
+// Replaces one or a few numbers of a good pool.
 void Spoil(Random& random, Pool& pool) {
   ClustermanObservation& observation = pool.observation;
   const uint64_t times = 1 + random.Below(3);
@@ -516,7 +516,7 @@ TEST(ClustermanTest, OrphansAndCapacitiesAreOfEachGroupInItsOrder) {
   EXPECT_EQ(Actions(pool.Decide()), "terminate orphans g:o4, terminate orphans h:o3o5");
 
   Pool grows(1);
-  grows.Ask(40);  // Four times what there is, at 0.8: 50.
+  grows.Ask(40);  // Four times the present cores, at 0.8: 50.
   EXPECT_EQ(Actions(grows.Decide()), "set capacity g:25, set capacity h:25");
 }
 
@@ -525,7 +525,7 @@ TEST(ClustermanTest, NodesOfSeveralGroupsGoInOneRound) {
   pool.AddNode("h", "2", true);
   pool.AddNode("h", "3", true);
   pool.observation.groups[1].target_capacity = 20;
-  pool.Ask(16);  // 16 of 40 cores are 40 %: half of what there is.
+  pool.Ask(16);  // 16 of 40 cores are 40 %, which is half of the setpoint.
   EXPECT_EQ(Actions(pool.Decide()),
             "set capacity g:10, set capacity h:10, terminate g:i-0, terminate h:i-2");
   pool.options.draining_enabled = true;
@@ -540,7 +540,7 @@ TEST(ClustermanTest, WhatThePoolIsIsRememberedAlsoByARoundThatIsRefused) {
   expected.non_orphan_fulfilled_capacity = {{kNow, 40}};
   expected.total[0] = {{kNow, 40}};
   expected.total[1] = {{kNow, 4000}};
-  EXPECT_EQ(pool.state.history, expected);  // Neither disk nor GPUs: there are none.
+  EXPECT_EQ(pool.state.history, expected);  // No disk and no GPUs: the pool has none.
 
   pool.Ask(8);
   pool.options.pool.excluded_resources = {ClustermanResource::kCpus};

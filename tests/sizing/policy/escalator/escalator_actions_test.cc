@@ -15,7 +15,7 @@ using ReapError = EscalatorReap::Error;
 constexpr int64_t kNow = 1'000'000;
 constexpr int64_t kMinute = 60'000'000'000;
 
-// Lists the calls, as "taint b, desired 7", and fails those named.
+// Records the calls, such as "taint b, desired 7", and fails the calls that a test names.
 class Calls final : public EscalatorCalls {
  public:
   absl::Status Taint(const EscalatorNode& node) override { return Make("taint " + node.name); }
@@ -41,7 +41,7 @@ class Calls final : public EscalatorCalls {
   }
 };
 
-// A group of nodes a, b, c, ..., the first the oldest; soft 5 min, hard 10 min.
+// A group of nodes a, b, c, ...; the first is the oldest.  Soft period 5 min, hard period 10 min.
 struct Group {
   explicit Group(int count) {
     for (int i = 0; i < count; ++i) {
@@ -54,7 +54,7 @@ struct Group {
   }
 
   EscalatorNode& Node(size_t i) { return observation.nodes[i]; }
-  // Taints the node, so many seconds ago.
+  // Taints the node `age_s` seconds ago.
   EscalatorNode& Taint(size_t i, int64_t age_s = 0) {
     Node(i).taint = std::to_string(kNow - age_s);
     return Node(i);

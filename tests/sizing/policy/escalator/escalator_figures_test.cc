@@ -58,7 +58,7 @@ TEST(EscalatorFiguresTest, FromZeroTheRememberedSizeCounts) {
   EXPECT_EQ(ask({}, {1000, 1000}), (EscalatorAsk{Rule::kFromZero, 0}));
 }
 
-// Exactly 25, 5 and 3 nodes are missing; the program's order of operations makes it one more.
+// Exactly 25, 5 and 3 nodes are missing, but the program's order of operations yields one more.
 TEST(EscalatorFiguresTest, OperationsAreInTheProgramsOrder) {
   const auto ask = [](int64_t requested_milli, int64_t nodes) {
     const EscalatorSums sums{.requests = {requested_milli, 0}, .capacity = {1000 * nodes, 1000}};
@@ -97,7 +97,7 @@ TEST(EscalatorFiguresTest, PercentsAreRequestsOverCapacity) {
 }
 
 TEST(EscalatorFiguresTest, MemoryIsDividedInThousandthsOfBytes) {
-  // 9007199254740993 (2^53 + 1) thousandfold rounds otherwise than by itself.
+  // 9007199254740993 (2^53 + 1) is rounded in another way if it is first multiplied by 1000.
   const int64_t large = 9007199254740993;
   const EscalatorPercents percents = Percents({.requests = {0, large}, .capacity = {1, 3}}, 1);
   EXPECT_EQ(percents.memory, 9007199254740993000.0 / 3000.0 * 100);
@@ -114,7 +114,7 @@ TEST(EscalatorFiguresTest, WithoutCapacityUtilizationIsNothingTheLargestOrAnErro
   EXPECT_FALSE(Percents({.capacity = {5, 5}}, 1).divides_by_zero);
 }
 
-// Two nodes of 1000m and 100 bytes; the pods of a test are the group's.
+// Two nodes of 1000m and 100 bytes; each test adds the group's pods.
 struct Cluster {
   Cluster() {
     observation.nodes = {{.name = "a", .allocatable = {1000, 100}, .labels = {{"k", "v"}}},
@@ -162,7 +162,7 @@ TEST(EscalatorFiguresTest, CpuAndMemoryAreLargestEachAlone) {
   const EscalatorSums sums = cluster.Sums();
   EXPECT_EQ(sums.largest_free, (EscalatorResources{900, 90}));
   EXPECT_EQ(sums.largest_pending, (EscalatorResources{700, 70}));
-  EXPECT_FALSE(IsStarving(sums));  // Though neither pod with 700m fits beside its memory.
+  EXPECT_FALSE(IsStarving(sums));  // Although no pod of 700m fits together with its memory.
 }
 
 TEST(EscalatorFiguresTest, OnlyScheduledPodsUseANode) {
@@ -178,7 +178,7 @@ TEST(EscalatorFiguresTest, ABoundPendingPodMayStarveToo) {
   Cluster cluster;
   cluster.Add("a", {1000, 1}, EscalatorPhase::kRunning);
   cluster.Add("b", {600, 1}, EscalatorPhase::kPending);
-  EXPECT_TRUE(IsStarving(cluster.Sums()));  // 600m, of which 400m are free beside itself.
+  EXPECT_TRUE(IsStarving(cluster.Sums()));  // It asks for 600m, and only 400m are free beside it.
 }
 
 TEST(EscalatorFiguresTest, WhatFitsExactlyDoesNotStarve) {
@@ -219,7 +219,7 @@ TEST(EscalatorFiguresTest, OneNodeWithoutItsMemoryIsTheFirstAgain) {
   EXPECT_EQ(Ask(Thresholds(), from_zero, {7, 7}, {1, 1}, 0), (EscalatorAsk{Rule::kFromZero, 10}));
 }
 
-// Options that Problems() refuses; the arithmetic stands them.
+// Problems() rejects these options, but the arithmetic can handle them.
 TEST(EscalatorFiguresTest, GrowthThatIsNoNumberIsNoneAndShrinkingStaysAtItsEnd) {
   EscalatorOptions options;
   EXPECT_EQ(Ask(options, {.cpu = 5, .memory = 5}, {}, {}, 0), (EscalatorAsk{Rule::kGrow, 0}));

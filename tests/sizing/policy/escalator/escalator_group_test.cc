@@ -163,7 +163,8 @@ TEST(EscalatorGroupTest, WarnsOfUnlikeNodesAndOfPodsWithoutRequestsByName) {
   EXPECT_EQ(warnings.unlike_nodes, (std::vector<std::string>{"small", "wide"}));
   EXPECT_EQ(warnings.pods_without_requests, (std::vector<std::string>{"no cpu", "no memory"}));
 
-  observation.nodes.erase(observation.nodes.begin() + 2);  // Of each size one: the first counts.
+  // One node of each size: the first node's size counts.
+  observation.nodes.erase(observation.nodes.begin() + 2);
   warnings = Warnings(observation, Select(Named("g"), observation));
   EXPECT_EQ(warnings.unlike_nodes, (std::vector<std::string>{"a", "wide"}));
 }

@@ -30,14 +30,14 @@ EscalatorOptions Good() {
           .health_check_newest_nodes_percent = 50};
 }
 
-// The keys of all problems, as "name label_key ".
+// The keys of all problems, such as "name label_key ".
 std::string Keys(const EscalatorOptions& options) {
   std::string keys;
   for (const EscalatorProblem& problem : Problems(options)) keys += std::string(problem.key) + " ";
   return keys;
 }
 
-// The only problem after `change`.
+// The only problem of good options after `change`.
 template <typename Change>
 std::string Problem(Change change) {
   EscalatorOptions options = Good();
@@ -148,12 +148,12 @@ TEST(EscalatorOptionsTest, DurationsAreReadAsGoDoes) {
       {"90s500ms", 90 * kSecond + kSecond / 2},
       {".5s", kSecond / 2},
       {"1.s", kSecond},
-      {"0.0000000019s", 1},  // Cut, not rounded.
+      {"0.0000000019s", 1},  // Truncated, not rounded.
       {"1us", 1000},
       {"1\xC2\xB5s", 1000},
       {"1\xCE\xBCs", 1000},
       {"1ns1ns", 2},
-      {"0.33333333333333333333h", 1200 * kSecond},  // Digits that do not fit are forgotten.
+      {"0.33333333333333333333h", 1200 * kSecond},  // Digits that do not fit are ignored.
       {"9223372036854775807ns", std::numeric_limits<int64_t>::max()},
       {"-9223372036854775808ns", std::numeric_limits<int64_t>::min()},
   };
@@ -266,7 +266,7 @@ TEST(EscalatorOptionsTest, NoPartOfADurationMayBeTooLong) {
   EXPECT_EQ(ParseGoDuration("9223372036.854775807s"), std::numeric_limits<int64_t>::max());
   EXPECT_EQ(ParseGoDuration("9223372036.854775808s"), std::nullopt);
   EXPECT_EQ(ParseGoDuration("9223372036.9s"), std::nullopt);
-  // The sum of its parts would begin again at 0.
+  // The sum of the parts would wrap around to 0.
   EXPECT_EQ(ParseGoDuration("-9223372036854775808ns2562047.9h"), std::nullopt);
   EXPECT_EQ(ParseGoDuration("2562047h"), int64_t{2562047} * 3600 * kSecond);
 }

@@ -1,4 +1,4 @@
-// Escalator behind Policy: what it sees, reads, decides and tells.
+// Escalator as a Policy: its observations, options, decisions and figures.
 
 #include <cstddef>
 #include <cstdint>
@@ -119,7 +119,7 @@ TEST(EscalatorPolicyTest, EscalatorsDefaultGroupHasPodsThatAskForNoNode) {
   PolicyObservation pool = Pool(1, {.cpu_milli = 1000, .memory_bytes = 1000});
   for (int i = 0; i < 4; ++i) AddPod(pool, 0, {.cpu_milli = 10, .memory_bytes = 10});
   std::vector<PolicyPod>& pods = pool.nodes[0].pods;
-  for (size_t i = 0; i < 3; ++i) pods[i].node_selector.clear();  // The fourth asks for one.
+  for (size_t i = 0; i < 3; ++i) pods[i].node_selector.clear();  // The fourth pod selects a node.
   pods[1].annotations["kubernetes.io/config.source"] = "file";
   pods[2].has_affinity = true;
   PolicySettings settings = Sample("escalator");
@@ -219,7 +219,7 @@ TEST(EscalatorPolicyTest, EscalatorTakesTaintsOffBeforeItAsksForNodes) {
   const PolicyDecision decision =
       Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);
   EXPECT_EQ(decision.delta, 3);
-  // The newest first.
+  // The newest come first.
   EXPECT_THAT(decision.taints,
               ElementsAre(PolicyTaint{.node = "node-0", .key = kTaint, .put = false},
                           PolicyTaint{.node = "node-1", .key = kTaint, .put = false},
@@ -231,9 +231,10 @@ TEST(EscalatorPolicyTest, EscalatorRemovesTaintedNodesAfterTheirGracePeriods) {
   PolicyObservation pool = Pool(6, {.cpu_milli = 1000, .memory_bytes = 1000});
   for (const size_t node : {0u, 1u}) AddPod(pool, node, {.cpu_milli = 600, .memory_bytes = 10});
   for (const size_t node : {2u, 3u}) AddPod(pool, node, {.cpu_milli = 1, .memory_bytes = 10});
-  pool.nodes[2].taints[kTaint] = std::to_string(kNow - 601);  // Past the hard one.
-  pool.nodes[3].taints[kTaint] = std::to_string(kNow - 600);  // Not yet, and not empty.
-  pool.nodes[4].taints[kTaint] = std::to_string(kNow - 301);  // Empty, and past the soft one.
+  pool.nodes[2].taints[kTaint] = std::to_string(kNow - 601);  // Past the hard period.
+  // Not past the hard period, and not empty.
+  pool.nodes[3].taints[kTaint] = std::to_string(kNow - 600);
+  pool.nodes[4].taints[kTaint] = std::to_string(kNow - 301);  // Empty, and past the soft period.
   pool.nodes[5].taints[kTaint] = std::to_string(kNow - 300);
   std::string state;
   const std::unique_ptr<Policy> policy = Make("escalator", Sample("escalator"));
@@ -254,7 +255,7 @@ TEST(EscalatorPolicyTest, EscalatorRemovesEmptyNodesWithAForceTaintAtOnce) {
   PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = 1000});
   for (const size_t node : {0u, 1u, 2u}) AddPod(pool, node, {.cpu_milli = 450, .memory_bytes = 10});
   for (const size_t node : {2u, 3u}) pool.nodes[node].taints["atlassian.com/escalator-force"] = "";
-  pool.nodes[3].annotations["atlassian.com/no-delete"] = "x";  // Counts for nothing here.
+  pool.nodes[3].annotations["atlassian.com/no-delete"] = "x";  // Has no effect on this node.
   std::string state;
   const PolicyDecision decision =
       Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);
@@ -332,7 +333,7 @@ TEST(EscalatorPolicyTest, EscalatorGrowsFromZeroByTheSizeThatItRemembers) {
 
 TEST(EscalatorPolicyTest, AFailureGivesEscalatorTheLockBackThatItHadBefore) {
   const std::unique_ptr<Policy> policy = Make("escalator", Sample("escalator"));
-  // The lock; the size of a node, a taint, the last delta and growth; the lock before.
+  // The lock; the size of a node, a taint, the last delta and growth; the lock before the decision.
   const std::string rest = "4000 8000 1 6 node-0 3 1 1749990000 0 2 1 1749999000 ";
   const std::string kept = "11 escalator/2 1 3 1 1750000000 " + rest;
   std::string state = kept;

@@ -1,4 +1,5 @@
-// Random rounds of Escalator: what no decision may break, and a second reading of the rules.
+// Random rounds of Escalator: invariants of every decision, and a second implementation of the
+// rules.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int64_t kStart = 1'000'000;
 
-// Makes calls of which some fail, and keeps what they were.
+// Fails some of the calls, and records all of them.
 class Calls final : public EscalatorCalls {
  public:
   Calls(uint64_t seed, uint64_t failing_percent) : random_(seed), failing_(failing_percent) {}
@@ -136,7 +137,7 @@ EscalatorObservation RandomObservation(Random& random, int64_t now_s) {
   return observation;
 }
 
-// What holds of any round, whatever came of its calls.
+// Invariants of every round, whatever its calls returned.
 void CheckRound(const EscalatorOptions& options, const EscalatorObservation& observation,
                 int64_t now_s, const EscalatorState& before, const EscalatorState& after,
                 const EscalatorDecision& round, const Calls& calls) {
@@ -152,7 +153,7 @@ void CheckRound(const EscalatorOptions& options, const EscalatorObservation& obs
     EXPECT_LE(desired, cloud.max);
   }
 
-  // Taints for shrinking leave the minimum, of the group and of the cloud.
+  // Shrinking leaves the minimum of the group and of the cloud untainted.
   if (round.down) {
     const auto count = static_cast<int64_t>(round.down->tainted.nodes.size());
     const auto untainted = static_cast<int64_t>(round.group.untainted.size());
@@ -163,7 +164,7 @@ void CheckRound(const EscalatorOptions& options, const EscalatorObservation& obs
     }
   }
 
-  // No batch takes the cloud below its min, and none takes what must stay.
+  // No batch takes the cloud below its min, or removes a node that must stay.
   for (const EscalatorReap* reap : {&round.force_reap, round.down   ? &round.down->reap
                                                        : round.reap ? &*round.reap
                                                                     : nullptr}) {
@@ -178,14 +179,14 @@ void CheckRound(const EscalatorOptions& options, const EscalatorObservation& obs
     }
   }
 
-  // No action while the lock holds, but where the minimum or a node's health asks for it.
+  // No action while the lock holds, unless the minimum or a node's health requires it.
   const bool locked = before.locked_at_s && now_s - *before.locked_at_s < 120;
   if (locked && round.path != EscalatorPath::kBelowUntaintedMin) {
     EXPECT_TRUE(calls.untainted.empty() && calls.terminated.empty() && calls.desired.empty());
     EXPECT_EQ(calls.tainted.size(), round.unhealthy_tainted.nodes.size() * !options.dry_mode);
     EXPECT_EQ(after.locked_at_s, before.locked_at_s);
   }
-  // The lock is taken by growth alone, with its number.
+  // Only growth takes the lock, and records its number of nodes.
   if (after.locked_at_s != before.locked_at_s) {
     EXPECT_EQ(after.requested, round.up->added);
     EXPECT_GT(round.up->added, 0);
@@ -238,8 +239,8 @@ TEST(EscalatorRandomTest, NoRoundBreaksABoundAndARestartChangesNothing) {
 
 // ---------------------------------------------------------------- a second reading
 
-// What a round comes to outside dry mode, with a fresh state and calls that succeed; written from
-// the rules alone, with loops over everything.
+// The result of a round outside dry mode, with a new state and calls that succeed.  Implemented
+// from the rules alone, with loops over everything.
 class Twin {
  public:
   Twin(const EscalatorOptions& options, const EscalatorObservation& observation, int64_t now_s)
@@ -345,7 +346,7 @@ class Twin {
     return m > t ? static_cast<int64_t>(std::max(missing[0], missing[1])) : 0;
   }
 
-  // Some pending pod asks for more of one resource than each node has left of it.
+  // Whether a pending pod requests more of one resource than any node has free.
   [[nodiscard]] bool Starves() const {
     for (const bool cpu : {true, false}) {
       for (const EscalatorPod& pod : pods_) {
@@ -376,7 +377,8 @@ class Twin {
 
   [[nodiscard]] bool Healthy() const {
     if (o_.unhealthy_node_grace_period.empty()) return true;
-    std::multimap<int64_t, bool, std::greater<>> newest;  // Of one second: in list order.
+    // Nodes of the same second are in list order.
+    std::multimap<int64_t, bool, std::greater<>> newest;
     for (const EscalatorNode& node : all_) {
       if (node.created_s + 180 < now_s_) newest.emplace(node.created_s, Unhealthy(node));
     }
@@ -407,13 +409,13 @@ TEST(EscalatorRandomTest, DeltasAreThoseOfASecondReadingOfTheRules) {
     EscalatorNoCalls calls;
     const EscalatorDecision round = Decide(options, observation, kStart, calls, &state);
     for (const EscalatorForce force : round.forced) ++forced[force];
-    // Bounds of 0 are the cloud's.
+    // If both bounds are 0, the round has taken the cloud's.
     options.min_nodes = round.min_nodes;
     options.max_nodes = round.max_nodes;
     ASSERT_EQ(round.delta, Twin(options, observation, kStart).Delta(*observation.cloud))
         << "run " << run << ", " << Name(round.path);
   }
-  EXPECT_EQ(forced.size(), 7U);  // Each came.
+  EXPECT_EQ(forced.size(), 7U);  // Each kind occurred.
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using Path = EscalatorPath;
 constexpr int64_t kNow = 1'000'000;
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
-// Lists the calls, and fails those of the cloud if told to.
+// Records the calls, and fails calls to the cloud if a test says so.
 class Calls final : public EscalatorCalls {
  public:
   absl::Status Taint(const EscalatorNode& node) override { return Made("taint " + node.name); }
@@ -41,8 +41,8 @@ class Calls final : public EscalatorCalls {
   }
 };
 
-// A group of nodes a, b, c, ..., of 1000m and 1000 bytes each, the first the oldest.
-// Thresholds 70, 40 and 20 percent; rates 1 and 2; soft 5, hard 10, cool-down 2 min.
+// A group of nodes a, b, c, ..., of 1000m and 1000 bytes each; the first is the oldest.  Thresholds
+// 70, 40 and 20 percent; rates 1 and 2; soft period 5, hard period 10, cool-down 2 min.
 struct Group {
   explicit Group(int count) {
     options = {.name = "g",
@@ -75,7 +75,7 @@ struct Group {
   EscalatorNode& Node(size_t i) { return observation.nodes[i]; }
   void Taint(size_t i, int64_t age_s) { Node(i).taint = std::to_string(kNow - age_s); }
 
-  // A pod that runs nowhere yet.
+  // Adds a pod that is not bound to a node.
   EscalatorPod& AddPod(int64_t cpu_milli, EscalatorPhase phase = EscalatorPhase::kRunning) {
     observation.pods.push_back({.containers = {{cpu_milli, 0}},
                                 .phase = phase,
@@ -83,7 +83,7 @@ struct Group {
                                 .node_selector = {{"k", "v"}}});
     return observation.pods.back();
   }
-  // One pod that brings the group to this share of its nodes' cpu.
+  // Adds one pod that requests this percentage of the cpu of the group's nodes.
   void Fill(int64_t percent) {
     AddPod(10 * percent * static_cast<int64_t>(observation.nodes.size()));
   }
@@ -224,7 +224,7 @@ TEST(EscalatorTest, FewerUntaintedNodesThanTheMinimumGrowEvenWhileLocked) {
   EXPECT_EQ(group.calls.made, "untaint a, desired 5");
   EXPECT_EQ(group.state.requested, 1);
   EXPECT_EQ(group.state.locked_at_s, kNow);
-  EXPECT_EQ(group.state.last_growth_s, std::nullopt);  // Step 15's alone.
+  EXPECT_EQ(group.state.last_growth_s, std::nullopt);  // Only step 15 sets it.
 }
 
 TEST(EscalatorTest, AnErrorBelowTheMinimumIsTheRounds) {
@@ -250,7 +250,7 @@ TEST(EscalatorTest, BoundsOfZeroAreTheCloudsOfEachRound) {
   EscalatorDecision round = group.Decide();
   EXPECT_EQ(round.min_nodes, 4);
   EXPECT_EQ(round.max_nodes, 6);
-  EXPECT_EQ(group.calls.made, "");  // At 0 percent, at the minimum.
+  EXPECT_EQ(group.calls.made, "");  // 0 percent, but at the minimum.
   group.observation.cloud->min = 3;
   round = group.Decide();
   EXPECT_EQ(round.min_nodes, 3);
@@ -272,7 +272,7 @@ TEST(EscalatorTest, ALockHoldsUntilTheCoolDownIsOver) {
   Group group(3);
   group.Fill(500);
   group.Decide();
-  EXPECT_EQ(group.state.requested, 17);  // Of 19, by the cloud's max.
+  EXPECT_EQ(group.state.requested, 17);  // 17 of 19, because of the cloud's max.
   const EscalatorDecision locked = group.Decide(kNow + 119);
   EXPECT_EQ(locked.path, Path::kLocked);
   EXPECT_EQ(locked.delta, 17);
@@ -320,7 +320,7 @@ TEST(EscalatorTest, NodesThatDidNotComeAreTold) {
   group.state = {.last_delta = -1, .last_growth_s = kNow - 300};
   EXPECT_EQ(group.Decide().new_nodes, std::nullopt);
   group.Node(0).has_readable_instance = true;
-  group.state = {.last_delta = 1};  // It never grew: every node is new.
+  group.state = {.last_delta = 1};  // The group has never grown, so every node is new.
   EXPECT_EQ(group.Decide().new_nodes, (EscalatorNewNodes{1, 2}));
 }
 
@@ -361,7 +361,7 @@ TEST(EscalatorTest, ANodeThatIsTooOldIsReplacedAtTheMinimum) {
   group.options.min_nodes = 3;
   group.options.max_node_age = "100000s";
   group.Fill(50);
-  EXPECT_EQ(group.Decide().delta, 0);  // Exactly so old.
+  EXPECT_EQ(group.Decide().delta, 0);  // Exactly max_node_age old.
   const auto delta_with = [&](const auto& change) {
     Group changed = group;
     changed.Node(0).created_s -= 1;
@@ -398,7 +398,7 @@ TEST(EscalatorTest, TheFastRateStaysIfItIsMoreThanTheExcess) {
   EXPECT_EQ(group.Decide().delta, -2);
 }
 
-// Four nodes in use; nodes c and d, the newest, are not ready.
+// Four nodes in use; the newest two, c and d, are not ready.
 Group WithUnhealthyNodes() {
   Group group(4);
   group.options.unhealthy_node_grace_period = "1m";
@@ -431,7 +431,7 @@ TEST(EscalatorTest, AnUnhealthyGroupLosesOnlyUnhealthyNodes) {
   group.Taint(1, 5000);
   group.Taint(2, 5000);
   group.Decide();
-  // Taints of the unhealthy nodes are there already: to set them again does nothing.
+  // The unhealthy nodes are tainted already: to taint them again changes nothing.
   EXPECT_EQ(group.calls.made, "taint c, taint d, terminate c, delete c");
 }
 
@@ -571,7 +571,7 @@ TEST(EscalatorTest, NumbersAtTheEndOfTheirRangeDoNoHarm) {
   group.state = {
       .is_locked = true, .requested = 1, .locked_at_s = -kLargest, .last_delta = kLargest};
   EXPECT_EQ(group.Decide(kLargest).path, Path::kUp);
-  EXPECT_EQ(group.calls.made, "");  // The cloud is full.
+  EXPECT_EQ(group.calls.made, "");  // The cloud group is at its max.
 }
 
 TEST(EscalatorTest, AClockThatGoesBackKeepsTheLock) {
@@ -614,7 +614,7 @@ TEST(EscalatorTest, ARoundTellsWhatItWasGiven) {
   EXPECT_EQ(group.state.last_delta, -2);
 }
 
-// Min_nodes alone is 0: the bounds are the options' own.
+// Only min_nodes is 0, so the options' own bounds apply.
 TEST(EscalatorTest, BoundsAreTheCloudsOnlyIfBothAreZero) {
   Group group(3);
   group.observation.cloud = {.min = 3, .max = 4, .desired = 3};

@@ -102,7 +102,7 @@ TEST(MaestroBoundsTest, GrowingStopsAtMax) {
   ExpectBounded(BoundUp(options, 7, 4), 3, Bound::kMax);
   ExpectBounded(BoundUp(options, 10, 1), 0, Bound::kMax);
   ExpectBounded(BoundUp(options, 12, 1), 0, Bound::kMax);
-  ExpectBounded(BoundUp(options, 10, -1), 0, Bound::kMax);  // As a panic may ask.
+  ExpectBounded(BoundUp(options, 10, -1), 0, Bound::kMax);  // A panic may ask for this.
   ExpectBounded(BoundUp({.min = 5}, 12, 1000), 1000, Bound::kNone);
   ExpectBounded(BoundUp({.max = -1}, 12, 1000), 1000, Bound::kNone);
 }
@@ -121,7 +121,7 @@ TEST(MaestroBoundsTest, ShrinkingStopsAtMin) {
   ExpectBounded(BoundDown(options, 8, 4), 3, Bound::kMin);
   ExpectBounded(BoundDown(options, 5, 1), 0, Bound::kMin);
   ExpectBounded(BoundDown(options, 3, 1), 0, Bound::kMin);
-  ExpectBounded(BoundDown({}, 3, 9), 9, Bound::kNone);  // Min 0 is none.
+  ExpectBounded(BoundDown({}, 3, 9), 9, Bound::kNone);  // Min 0 is no minimum.
 }
 
 TEST(MaestroBoundsTest, ShrinkingReachesMax) {
@@ -211,7 +211,7 @@ TEST(MaestroBoundsTest, NothingLeftToDoIsAnOperationThatWentWell) {
   MaestroPool pool = Within(0, 10);
   pool.options.max_scale_up_amount = 0;
   pool.options.up.metrics_trigger = {LegacyTrigger(-1, 9)};
-  pool.fails = true;  // Nobody says that it succeeded.
+  pool.fails = true;  // The operation does not succeed.
   const MaestroDecision made = pool.Round(0, 5);
   EXPECT_EQ(made.reason, Reason::kTrigger);
   EXPECT_EQ(made.asked, 9);
@@ -280,7 +280,7 @@ TEST(MaestroBoundsTest, OnlyReadyRoomsGo) {
   EXPECT_EQ(pool.state.last_scale_op_at, pool.now_s);
 }
 
-// The program forgets the rooms that it picked.
+// The program loses the rooms that it picked.
 TEST(MaestroBoundsTest, AFailedScaleDownLosesNoRoom) {
   MaestroPool pool = Within(0, 5);
   pool.Round(6, 7);

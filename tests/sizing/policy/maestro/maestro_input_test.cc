@@ -1,4 +1,4 @@
-// Input that is none, and numbers that cannot be counted with; how decisions are written.
+// Invalid input, numbers that are too large, and the names of enumeration values.
 
 #include <cstdint>
 #include <limits>

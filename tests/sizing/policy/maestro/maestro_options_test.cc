@@ -176,7 +176,7 @@ TEST(MaestroOptionsTest, EachProblemIsNamed) {
             5U);
 }
 
-// Maestro has no check of them, and each has a meaning.
+// Maestro does not check these numbers, and each of them has a meaning.
 TEST(MaestroOptionsTest, OtherNumbersAreTaken) {
   EXPECT_THAT(
       After([](MaestroOptions& options) {

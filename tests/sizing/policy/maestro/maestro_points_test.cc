@@ -42,7 +42,7 @@ std::vector<float> Points(const MaestroPool& pool, const std::string& type = "ro
   return points;
 }
 
-// How many rounds at full use, after `low` rounds of none, it takes until rooms are added.
+// Returns how many rounds at full use, after `low` rounds without use, it takes to add rooms.
 int RoundsUntilUp(MaestroPool pool, int low) {
   for (int i = 0; i < low; ++i) pool.Round(0, 10);
   for (int i = 1; i <= 100; ++i) {
@@ -110,7 +110,8 @@ TEST(MaestroPointsTest, TheLastTriggerOfATypeCutsItsList) {
   EXPECT_EQ(kept({shorter}, {RoomTrigger(0, 100, 9)}), 10U);
 }
 
-// A shorter trigger of its type starves it: of threshold 80 and n = 9, four points are too few.
+// A shorter trigger of the same type cuts the list: with threshold 80 and n = 9, four points are
+// too few.
 TEST(MaestroPointsTest, ALongWindowStarvesBesideAShortOne) {
   MaestroPool pool = WithUp(RoomTrigger(80, 80, 9));
   EXPECT_EQ(RoundsUntilUp(pool, 0), 8);
@@ -188,7 +189,7 @@ TEST(MaestroPointsTest, NoNumberIsBeyondNothing) {
 
 // ---------------------------------------------------------------- what matches
 
-// Of threshold 80 and n = 10 more than 8 points must be beyond.
+// With threshold 80 and n = 10, more than 8 points must be beyond the usage.
 TEST(MaestroPointsTest, MoreThanTheThresholdMustBeBeyond) {
   MaestroPool pool = WithUp(RoomTrigger(80, 80, 10));
   for (int i = 0; i < 8; ++i) {

@@ -1,4 +1,4 @@
-// Maestro behind Policy: what it sees, reads, decides and tells.
+// Maestro as a Policy: its observations, options, decisions and figures.
 
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +45,7 @@ TEST(MaestroPolicyTest, MaestroTellsOfATriggerItsLimitOrItsPoints) {
   EXPECT_EQ(told(1000), "utilization 0.75, 1 of 1 point beyond, window 0, matches, delta 50");
 }
 
-// A pool of nodes of 8 rooms, and 20 rooms at most.
+// Nodes of 8 rooms, and at most 20 rooms.
 PolicySettings MaestroOfEight() {
   PolicySettings settings = MaestroSettings();
   settings.Set("roomsPerNode", int64_t{8});
@@ -62,7 +62,7 @@ TEST(MaestroPolicyTest, MaestroGrowsByNoNodeWhoseRoomsWouldExceedMax) {
   PolicyObservation pool = Pool(1, {.cpu_milli = 1000, .memory_bytes = kGib});
   pool.signals["rooms_occupied"] = {.value = 8};
   std::string state;
-  EXPECT_EQ(policy->Decide(pool, kNow, &state).delta, 1);  // 16 rooms; with two it were 24.
+  EXPECT_EQ(policy->Decide(pool, kNow, &state).delta, 1);  // 16 rooms; two nodes would make 24.
   pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = kGib});
   pool.signals["rooms_occupied"] = {.value = 16};
   state.clear();
@@ -82,14 +82,14 @@ TEST(MaestroPolicyTest, MaestroTriesItsTriggersWhereTheRoomsAboveMaxFillNoNode) 
   EXPECT_EQ(half.reason, "none");
   EXPECT_EQ(half.denied_by, "");
   EXPECT_EQ(Figure(half, "rooms above max that fill no node"), "4");
-  // Room for it, and the down trigger takes a node.
+  // With enough idle rooms, the down trigger removes nodes.
   pool.signals["rooms_occupied"] = {.value = 2};
   pool.signals["rooms_ready"] = {.value = 22};
   state.clear();
   const PolicyDecision idle = policy->Decide(pool, kNow, &state);
   EXPECT_EQ(idle.reason, "trigger");
   EXPECT_EQ(idle.delta, -2);
-  // A whole node of rooms above max goes whatever triggers say.
+  // A whole node of rooms above max is removed, whatever the triggers say.
   pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
   pool.signals["rooms_occupied"] = {.value = 20};
   pool.signals["rooms_ready"] = {.value = 12};
@@ -174,7 +174,7 @@ TEST(MaestroPolicyTest, MaestroReadsATriggerInBothSpellings) {
   }
 }
 
-// Whatever key it has: a section that is absent has 600 s of cooldown, one that is given none.
+// An absent section has a cooldown of 600 s; a section with any key has none.
 TEST(MaestroPolicyTest, MaestrosCooldownIsNoneInASectionThatIsGiven) {
   PolicyObservation pool = MaestroPool();
   pool.signals["rooms_occupied"] = {.value = 85};
@@ -273,7 +273,7 @@ TEST(MaestroPolicyTest, MaestroShrinksByWholeNodesOfReadyRoomsAndThenCoolsDown) 
     pool.signals["rooms_creating"] = {.value = 100 - occupied - ready};
     return policy->Decide(pool, now_s, &state);
   };
-  const PolicyDecision part = decide(48, 52, kNow);  // 4 rooms: not a node.
+  const PolicyDecision part = decide(48, 52, kNow);  // 4 rooms do not fill a node.
   EXPECT_EQ(part.delta, 0);
   EXPECT_EQ(part.direction, PolicyDirection::kDown);
   EXPECT_EQ(part.denied_by, "rooms_per_node");
@@ -286,7 +286,8 @@ TEST(MaestroPolicyTest, MaestroShrinksByWholeNodesOfReadyRoomsAndThenCoolsDown) 
 
 TEST(MaestroPolicyTest, ASuccessOfMaestroIsAsOldAsItsRoundAndEndsItsAction) {
   const std::unique_ptr<Policy> policy = Make("maestro", MaestroSettings());
-  // The status, the last success, the points of rooms, a panic's lock, and the action's round.
+  // The status, the last success, the points of type room, a panic's lock, and the time of the
+  // action.
   const std::string kept = "9 maestro/1 0 5 1 4 room 1 0.5 1 8 1 7 ";
   std::string state = kept;
   policy->Ended(true, kNow, &state);
@@ -350,7 +351,7 @@ TEST(MaestroPolicyTest, MaestrosRoomsArePodsWhereNoSignalIsOfRooms) {
   const std::unique_ptr<Policy> policy = Make("maestro", settings);
   PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = kGib});
   pool.signals["queue"] = {.value = 5};
-  pool.cloud->desired = 1;  // Fewer than there are.
+  pool.cloud->desired = 1;  // Fewer than the present nodes.
   for (size_t i = 0; i < 3; ++i) AddPod(pool, i % 2, {.cpu_milli = 1});
   std::string state;
   const PolicyDecision some = policy->Decide(pool, kNow, &state);
@@ -536,7 +537,7 @@ TEST(MaestroPolicyTest, AnActionOfMaestroEndsOnceAndWithTheNextRoundAtTheLatest)
     policy->Ended(succeeded, kNow + 2, &state);
     EXPECT_EQ(state, ended);
   }
-  // One of which nobody heard: the next round comes to nothing.
+  // Ended is not called for this action: in the next round there is nothing to do.
   ASSERT_EQ(policy->Decide(MaestroPool(), kNow + 1000, &state).delta, 5);
   PolicyObservation enough = MaestroPool();
   enough.signals["rooms_occupied"] = {.value = 40};

@@ -1,4 +1,4 @@
-// Random rounds of Maestro: what no decision may break, and a second reading of the rules.
+// Random rounds of Maestro: invariants of every decision, and a second implementation of the rules.
 
 #include <algorithm>
 #include <cmath>
@@ -94,7 +94,7 @@ MaestroObservation RandomObservation(Random& random) {
 
 // ---------------------------------------------------------------- a second reading
 
-// Keeps every utilization that ever was, and knows of no list but what the rules say of one.
+// Keeps every past utilization, and derives each list from the rules.
 class Twin {
  public:
   explicit Twin(const MaestroOptions& options) : options_(options) {
@@ -105,7 +105,7 @@ class Twin {
     }
   }
 
-  // The rooms that a round asks for; absent if they are no number.
+  // The rooms that a round asks for; absent if the number is invalid.
   std::optional<int64_t> Ask(const MaestroCounts& counts, int64_t now_s) {
     for (const auto& [type, kept] : kept_) history_[type].push_front(Use(type, counts));
     const int64_t total = Total(counts);
@@ -119,7 +119,7 @@ class Twin {
     return asked;
   }
 
-  // What becomes of them.
+  // The rooms that are left after the bounds.
   [[nodiscard]] int64_t Bounded(int64_t asked, int64_t total) const {
     const int64_t most = options_.max > 0 ? options_.max : total + 1'000'000'000;
     if (asked > 0) {
@@ -320,7 +320,8 @@ TEST(MaestroRandomTest, NoDecisionBreaksABound) {
   }
 }
 
-// What is written down after a round and read before the next is all that the next one needs.
+// The state that is stored after a round and read before the next one is all that the next one
+// needs.
 TEST(MaestroRandomTest, ARestartChangesNothing) {
   for (int seed = 0; seed < kPools && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -379,7 +380,7 @@ TEST(MaestroRandomTest, ASecondReadingAgrees) {
   EXPECT_GT(acted, kPools * kRounds / 5);
 }
 
-// A panic grows a pool that is over its limit, within bounds, one at a time.
+// A panic grows a pool that is over its limit, within bounds, and one panic at a time.
 TEST(MaestroRandomTest, PanicsKeepToBoundsAndLock) {
   int64_t acted = 0;
   for (int seed = 0; seed < kPools && !testing::Test::HasFailure(); ++seed) {

@@ -32,7 +32,7 @@ MaestroPool WithDown(std::vector<MaestroTrigger> triggers) {
   return pool;
 }
 
-// A trigger of its own utilization and delta, to be set as signals.
+// A trigger type whose utilization and delta a test sets as signals.
 MaestroPolicyType Signalled(const std::string& name) {
   const auto signal = [](const MaestroCounts& counts, const std::string& key) {
     const auto found = counts.signals.find(key);
@@ -131,7 +131,7 @@ TEST(MaestroTest, AMatchWithoutADeltaOfItsDirectionCountsAsNone) {
   EXPECT_EQ(down.Round(4, 10).delta, -2);
 }
 
-// The example that the program gives: use of 70 %, up from 75 %, though earlier points are above.
+// The program's own example: use of 70 %, up trigger at 75 %, earlier points above it.
 TEST(MaestroTest, OldPointsDoNotGrowAPoolThatIsLargeEnoughNow) {
   MaestroPool pool = WithUp({RoomTrigger(75, 50, 3)});
   pool.fails = true;

@@ -35,7 +35,7 @@ std::optional<int64_t> RoomDelta(int64_t usage, int64_t occupied, int64_t availa
   return Delta("room", usage, Rooms(occupied, available));
 }
 
-// `ready` rooms and one container that uses that much cpu.
+// `ready` rooms, and one container with this usage and request of cpu.
 std::optional<int64_t> CpuDelta(int64_t usage, int64_t used, int64_t requested, int64_t ready) {
   return Delta("cpu", usage,
                {.rooms = {.ready = ready},
@@ -87,7 +87,8 @@ TEST(MaestroTypesTest, RoomDeltaRoundsHalvesAwayFromZero) {
   EXPECT_EQ(RoomDelta(300, 2, 2), -1) << "-4/3";
 }
 
-// Of forms that are equal in exact numbers, (occupied * 100 - usage * total) / usage has 1.5 here.
+// In exact arithmetic (occupied * 100 - usage * total) / usage is the same; in doubles it is 1.5
+// here.
 TEST(MaestroTypesTest, RoomDeltaIsComputedInTheProgramsOrder) { EXPECT_EQ(RoomDelta(40, 1, 1), 1); }
 
 TEST(MaestroTypesTest, CreatingRoomsCountInADelta) {
@@ -133,7 +134,7 @@ TEST(MaestroTypesTest, ResourceUtilizationIsOneSumOverTheOther) {
   EXPECT_EQ(Utilization("mem", counts), 0.75F);
 }
 
-// 2^24 + 1 is no number of 32 bits.
+// A 32-bit float cannot represent 2^24 + 1.
 TEST(MaestroTypesTest, SumsAreOf32BitsContainerByContainer) {
   constexpr int64_t kLarge = 1 << 24;
   const MaestroContainer large = {.mem_usage_bytes = kLarge, .mem_request_bytes = kLarge};
@@ -171,13 +172,13 @@ TEST(MaestroTypesTest, ResourceDeltaIsRoundedUp) {
 TEST(MaestroTypesTest, RatioIsRoundedToHundredthsBeforeRooms) {
   EXPECT_EQ(CpuDelta(50, 1, 3, 1000), -330) << "0.67, not 0.6667";
   EXPECT_EQ(CpuDelta(50, 3125, 10'000, 100), -37) << "0.625: away from zero";
-  // 0.8 of 32 bits is a little more than 0.8, and would need a room more.
+  // 0.8 as a 32-bit float is slightly more than 0.8, and would need one more room.
   EXPECT_EQ(CpuDelta(80, 800, 1000, 10), 0);
   EXPECT_EQ(CpuDelta(80, 803, 1000, 1000), 0) << "1.00375";
   EXPECT_EQ(CpuDelta(80, 805, 1000, 1000), 10) << "1.00625";
 }
 
-// 0.07 * 100 is a little more than 7 in 64 bits.
+// 0.07 * 100 is slightly more than 7 in doubles.
 TEST(MaestroTypesTest, RoomsAreRoundedUpAsTheyAreComputed) {
   EXPECT_EQ(CpuDelta(50, 35, 1000, 100), 8 - 100);
 }

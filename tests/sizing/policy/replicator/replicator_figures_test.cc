@@ -24,7 +24,7 @@ ReplicatorNode Node(const std::string& id, ReplicatorResources capacity,
           .allocations = {{.job = "filler", .resources = used}}};
 }
 
-// One node with that much of each resource used.
+// One node with this capacity and this use.
 ReplicatorFigures Of(ReplicatorResources capacity, ReplicatorResources used) {
   return Figures({Node("a", capacity, used)}, {}, 0);
 }

@@ -1,4 +1,4 @@
-// Replicator behind Policy: what it sees, reads, decides and tells.
+// Replicator as a Policy: its observations, options, decisions and figures.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ TEST(ReplicatorPolicyTest, ReplicatorIsInFailsafeAfterThreeFailuresUntilAnOperat
   settings.Set("replicator_scaling_threshold", int64_t{1});
   std::string state;
   for (int failure = 1; failure <= 3; ++failure) {
-    const std::unique_ptr<Policy> policy = Make("replicator", settings);  // A restart.
+    const std::unique_ptr<Policy> policy = Make("replicator", settings);  // After a restart.
     ASSERT_EQ(policy->Decide(pool, kNow + failure, &state).delta, 1);
     policy->Ended(false, kNow + failure, &state);
   }
@@ -115,7 +115,7 @@ TEST(ReplicatorPolicyTest, ReplicatorLetsTheLeastUsedNodeGoFirstAndNeverTheProte
   EXPECT_THAT(*decision.candidates, ElementsAre("node-2", "node-3", "node-1"));
 }
 
-// A round of Replicator on four nodes, each with so much of 1000m used, at the first request.
+// A round of Replicator on four nodes, each with `used` of 1000m in use, at the first request.
 PolicyDecision ReplicatorAt(int64_t used, PolicySettings settings) {
   PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
   for (size_t i = 0; i < 4; ++i) AddPod(pool, i, {.cpu_milli = used, .memory_bytes = 1});
@@ -191,7 +191,7 @@ TEST(ReplicatorPolicyTest, ReplicatorWarnsWhenItEntersFailsafeAtItsRetryThreshol
 TEST(ReplicatorPolicyTest, AKeptStateOfReplicatorIsReadAndWrittenWithAllItsFields) {
   const PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
   const std::unique_ptr<Policy> policy = Make("replicator", Sample("replicator"));
-  // Requests, failures, failsafe; when an operation and a notice were; an operation that runs.
+  // Requests, failures, failsafe; the times of the last operation and notice; a running operation.
   const std::string rest = " 1 6 1 1 0 4 7 8 9 6 node-0 3 i-0 ";
   const std::string kept = "12 replicator/1 1 2 2 0 1 5" + rest;
   std::string state = kept;

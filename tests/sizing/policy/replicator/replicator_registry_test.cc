@@ -40,7 +40,7 @@ class ReplicatorRegistryTest : public testing::Test {
     return Discover({node}, stored_, &registry_);
   }
 
-  // All nodes of all pools, to the pools they are in.
+  // The nodes of all pools, each with its pool.
   [[nodiscard]] std::multimap<std::string, std::string> Members() const {
     std::multimap<std::string, std::string> members;
     for (const auto& [name, pool] : registry_.pools) {
@@ -229,7 +229,7 @@ TEST_F(ReplicatorRegistryTest, OnlyNodesThatSayOtherwiseDisagree) {
   EXPECT_THAT(of_c[0].nodes, ElementsAre("b"));
   EXPECT_THAT(of_c[0].keys, ElementsAre("replicator_cooldown"));
   EXPECT_EQ(of_c[0].pool, "web");
-  // What it said before itself is no matter.
+  // The node's own earlier values do not count.
   const std::vector<Problem> of_a = Take(Node("a", "web", {{"replicator_cooldown", "8"}}));
   ASSERT_THAT(of_a, SizeIs(1));
   EXPECT_THAT(of_a[0].nodes, ElementsAre("b", "c"));
@@ -278,7 +278,7 @@ TEST_F(ReplicatorRegistryTest, ANodeWhoseNewPoolCannotBeMadeStaysInTheOldOne) {
   EXPECT_EQ(problems[0].kind, Problem::Kind::kUnknownProvider);
   EXPECT_EQ(problems[0].pool, "db");
   EXPECT_THAT(Members(), ElementsAre(Pair("a", "web"), Pair("b", "web")));
-  // It says so in its old pool's name no longer, and leaves when it is down.
+  // When the node is down it leaves its old pool, although its keys name another pool.
   ReplicatorNodeRecord down = Node("a", "db");
   down.status = Status::kDown;
   Take(down);
@@ -294,7 +294,7 @@ TEST_F(ReplicatorRegistryTest, APoolThatANodeLeftForAnotherIsStillKnown) {
   EXPECT_EQ(registry_.pools["web"].options.replicator_provider, "aws");
 }
 
-// The program as its source has it: a node that changed pools is listed in the old one for good.
+// Written from the program's source: a node that changes pools stays listed in its old pool.
 class Program {
  public:
   void Take(const ReplicatorNodeRecord& node) {
@@ -317,7 +317,7 @@ class Program {
     if (!enabled) Leave(node.id);
   }
 
-  // Nodes that are listed where they are not registered.
+  // The nodes that are still listed in a pool where they are not registered.
   [[nodiscard]] std::set<std::string> Listed() const {
     std::set<std::string> listed;
     for (const auto& [pool, nodes] : nodes_) {
@@ -350,7 +350,7 @@ TEST_F(ReplicatorRegistryTest, NodesThatComeAndGoWithinARoundAreRegisteredAsInTh
   for (int history = 0; history < 2000; ++history) {
     registry_ = {};
     Program program;
-    std::set<std::string> haunted;  // Differ on purpose, from then on.
+    std::set<std::string> haunted;  // Nodes that deliberately differ from then on.
     for (int round = 0; round < 8; ++round) {
       std::vector<ReplicatorNodeRecord> changed;
       for (const char* const id : {"d1", "d2", "d3", "d4"}) {

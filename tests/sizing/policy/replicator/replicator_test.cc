@@ -20,7 +20,7 @@ using testing::ElementsAre;
 
 constexpr int64_t kNow = 1'000'000;
 
-// `count` nodes of 1000 cpu, of which `used` is used in all, on the last one.
+// `count` nodes of 1000 cpu; the last node has all of `used`.
 std::vector<ReplicatorNode> Nodes(int count, int64_t used) {
   std::vector<ReplicatorNode> nodes;
   for (int i = 0; i < count; ++i) {
@@ -38,7 +38,7 @@ ReplicatorObservation Observe(int count, int64_t used) {
 ReplicatorObservation Idle() { return Observe(5, 10); }
 ReplicatorObservation Full() { return Observe(5, 5000); }
 
-// Options under which a round that passes all checks acts.
+// Options under which a round acts if it passes all checks.
 ReplicatorOptions AtOnce() {
   return {.replicator_worker_pool = "web",
           .replicator_notification_uid = "REP1",
@@ -139,7 +139,7 @@ TEST(ReplicatorTest, CountPastItsThresholdPermits) {
 }
 
 TEST(ReplicatorTest, SimulationWithinTenPercentIsDenied) {
-  // Five nodes, one in reserve: 3000 allowed after one less.
+  // Five nodes, one in reserve: 3000 are allowed with one node less.
   EXPECT_EQ(DecideOnce(AtOnce(), Observe(5, 2699)).reason, Reason::kScaleIn);
   EXPECT_EQ(DecideOnce(AtOnce(), Observe(5, 2700)).reason, Reason::kSimulation);
 }
@@ -187,7 +187,7 @@ TEST(ReplicatorTest, PoolsBoundsHoldForTheDirectionAsked) {
 
 TEST(ReplicatorTest, PoolWithAMinimumKeepsItsLastNode) {
   ReplicatorOptions options = AtOnce();
-  options.replicator_node_fault_tolerance = -1;  // The simulation would let it go.
+  options.replicator_node_fault_tolerance = -1;  // The simulation would allow the removal.
   ReplicatorObservation one = Observe(1, 10);
   one.group->min = 0;
   EXPECT_EQ(DecideOnce(options, one).reason, Reason::kScaleIn);
@@ -314,7 +314,7 @@ TEST(ReplicatorTest, OperatorEndsFailsafeAndForgetsOnlyFailures) {
 TEST(ReplicatorTest, NothingIsDecidedWhileAnOperationRuns) {
   ReplicatorState state;
   StartScaleOut(6, kNow, &state);
-  state.failure_count = 3;  // It may be trying for the last time.
+  state.failure_count = 3;  // The operation may be in its last attempt.
   const ReplicatorState running = state;
   EXPECT_EQ(Decide(AtOnce(), Full(), kNow, &state).reason, Reason::kOperationRunning);
   EXPECT_EQ(state, running);
@@ -389,7 +389,7 @@ class Chance {
   test::Dice dice_;
 };
 
-// What must hold of a decision, written from the rules and not from the code.
+// Invariants of a decision, written from the rules and not from the code.
 void ExpectSound(const ReplicatorOptions& options, const ReplicatorObservation& observation,
                  int64_t now_ms, const ReplicatorState& before, const ReplicatorState& after,
                  const ReplicatorDecision& decision) {
@@ -504,7 +504,7 @@ TEST(ReplicatorTest, EveryCheckThatDeniesGrowthIsToldInOrder) {
 }
 
 TEST(ReplicatorTest, MoreFailuresThanTheThresholdAreFailsafeToo) {
-  ReplicatorState state{.failure_count = 4};  // Of a last try that failed as well.
+  ReplicatorState state{.failure_count = 4};  // A last attempt has failed as well.
   EXPECT_EQ(Decide(AtOnce(), Full(), kNow, &state).reason, Reason::kFailsafeEntered);
   EXPECT_TRUE(state.failsafe);
   EXPECT_EQ(state.failure_count, 4);
@@ -512,7 +512,7 @@ TEST(ReplicatorTest, MoreFailuresThanTheThresholdAreFailsafeToo) {
 
 TEST(ReplicatorTest, APoolOfItsProtectedNodeAloneLosesNone) {
   ReplicatorOptions options = AtOnce();
-  options.replicator_node_fault_tolerance = -1;  // The simulation would let it go.
+  options.replicator_node_fault_tolerance = -1;  // The simulation would allow the removal.
   ReplicatorObservation one = Observe(1, 10);
   one.group->min = 0;
   one.protected_node = "n0";
