@@ -7,7 +7,6 @@
 //   for (const ClustermanAction& action : decision.actions) Carry(action);
 //
 // The caller tries every action, even after one has failed; the next run sees the results.
-// clusterman_drainer.h works through the nodes to drain.
 //
 // Units:     capacity in weight units, times in seconds.
 // Cost:      O(pods + instances log instances + groups * units moved).

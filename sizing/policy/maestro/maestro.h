@@ -82,7 +82,7 @@ struct MaestroState {
   // Manual operations and panics do not count.
   int64_t last_scale_op_at = 0;
   std::map<std::string, std::vector<MaestroPoint>> points = {};  // By type, newest first.
-  // A panic is running until this time at the latest (maestro_panic.h).
+  // A panic is running until this time at the latest.
   std::optional<int64_t> panic_locked_until = {};
 
   bool operator==(const MaestroState&) const = default;

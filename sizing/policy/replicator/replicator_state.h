@@ -42,7 +42,7 @@ struct ReplicatorCall {
   bool operator==(const ReplicatorCall&) const = default;
 };
 
-// A running scale-out or scale-in; replicator_operation.h makes one call at a time.
+// A running scale-out or scale-in.
 struct ReplicatorOperation {
   enum class Outcome : uint8_t {
     kRunning,
