@@ -131,7 +131,7 @@ wire::ApplyRequest Replace(const std::string& session, int64_t round, size_t pod
   return request;
 }
 
-void TellPercentiles(std::vector<double>& seconds, State& state) {
+void ReportPercentiles(std::vector<double>& seconds, State& state) {
   if (seconds.empty()) return;
   std::ranges::sort(seconds);
   state.counters["p50_ms"] = seconds[seconds.size() / 2] * 1e3;
@@ -152,7 +152,7 @@ void PlanUnchanged(State& state, const std::string& workload) {
     if (!reply.ok()) return state.SkipWithError(reply.status().ToString().c_str());
     seconds.push_back(SecondsSince(start));
   }
-  TellPercentiles(seconds, state);
+  ReportPercentiles(seconds, state);
 }
 
 // Replaces 1% of the pods, then asks for a plan.  `beside`: the workload of another session, for
@@ -193,7 +193,7 @@ void ChurnAndPlan(State& state, const std::string& workload, size_t nodes, size_
     seconds.push_back(SecondsSince(start));
     ++round;
   }
-  TellPercentiles(seconds, state);
+  ReportPercentiles(seconds, state);
 }
 
 wire::RoundCall RoundOf(const std::string& session, int64_t now) {
@@ -258,7 +258,7 @@ void RoundUnderDeletions(State& state, const std::string& workload) {
     if (!reply.ok()) return state.SkipWithError(reply.status().ToString().c_str());
     seconds.push_back(SecondsSince(start));
   }
-  TellPercentiles(seconds, state);
+  ReportPercentiles(seconds, state);
 }
 
 void StreamPods(State& state, size_t pods) {

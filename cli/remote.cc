@@ -257,10 +257,10 @@ struct PlanAsker {
 }  // namespace
 
 int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
+  if (command.over_time.app != nullptr) PrintIgnoredFlags(*command.over_time.app, err);
   command.over_time.WarnUnused(err);
   WarnOfOldFlags(command.given, err);
-  if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
+  if (!command.ExplainFlagsFit(err) || !command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
@@ -305,7 +305,7 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
 }
 
 int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (!ComparesAsAsked(command, err)) return 2;
+  if (!CompareFlagsFit(command, err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const absl::StatusOr<WhatIfQuestion> question = ReadQuestion(command);
   if (!question.ok()) return Fail(question.status(), err);

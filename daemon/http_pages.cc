@@ -89,7 +89,7 @@ absl::StatusOr<std::string> Ask(
   const auto answer = std::make_shared<std::promise<Answer>>();
   const auto gone = std::make_shared<std::atomic<bool>>(false);
   std::future<Answer> future = answer->get_future();
-  (*session)->Post({.run = [answer, question](Session& session) -> SessionCall::Tell {
+  (*session)->Post({.run = [answer, question](Session& session) -> SessionCall::Respond {
                       answer->set_value(question(session));
                       return nullptr;
                     },

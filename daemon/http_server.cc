@@ -101,7 +101,7 @@ struct Incoming {
   std::string head;
 };
 
-struct Asked {
+struct HttpCall {
   UniqueFd socket;
   HttpHead head;
   bool reserved;
@@ -315,7 +315,7 @@ class HttpServer::Impl {
     size_t& busy = reserved ? busy_reserved_ : busy_;
     if (busy >= (reserved ? kReserved : kThreads - kReserved)) return false;
     ++busy;
-    asked_.push_back({std::move(from.socket), std::move(head), reserved});
+    waiting_calls_.push_back({std::move(from.socket), std::move(head), reserved});
     // Threads are begun as they are needed, and there are never fewer of them than requests.
     if (workers_.size() < busy_ + busy_reserved_) workers_.emplace_back([this] { Work(); });
     changed_.notify_one();
@@ -339,10 +339,10 @@ class HttpServer::Impl {
   void Work() {
     while (true) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ends_ || !asked_.empty(); });
+      changed_.wait(lock, [this] { return ends_ || !waiting_calls_.empty(); });
       if (ends_) return;
-      Asked asked = std::move(asked_.front());
-      asked_.pop_front();
+      HttpCall asked = std::move(waiting_calls_.front());
+      waiting_calls_.pop_front();
       answering_.push_back(asked.socket.get());
       lock.unlock();
       Answer(asked);
@@ -352,7 +352,7 @@ class HttpServer::Impl {
     }
   }
 
-  void Answer(const Asked& asked) {
+  void Answer(const HttpCall& asked) {
     const int socket = asked.socket.get();
     const HttpResponse response = handler_(asked.head.request);
     const auto end = Clock::now() + std::chrono::seconds(kAnswerSeconds);
@@ -384,7 +384,7 @@ class HttpServer::Impl {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Asked> asked_;
+  std::deque<HttpCall> waiting_calls_;
   std::vector<int> answering_;  // Sockets.
   std::vector<std::thread> workers_;
   size_t busy_ = 0;

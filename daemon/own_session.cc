@@ -49,14 +49,15 @@ absl::StatusOr<Reply> Ask(
   if (!thread.ok()) return thread.status();
   const Clock::time_point end = Clock::now() + timeout;
   const auto waited_for = std::make_shared<Answer<Reply>>();
-  (*thread)->Post(
-      {.run = [waited_for, end, answer = std::move(answer)](Session& session) -> SessionCall::Tell {
-         const auto reply = std::make_shared<absl::StatusOr<Reply>>(answer(session, end));
-         return [waited_for, reply] { waited_for->Set(std::move(*reply)); };
-       },
-       .refuse = [waited_for](const absl::Status& why) { waited_for->Set(why); },
-       .cancelled = [waited_for] { return waited_for->left(); },
-       .min_version = min_version});
+  (*thread)->Post({.run = [waited_for, end,
+                           answer = std::move(answer)](Session& session) -> SessionCall::Respond {
+                     const auto reply =
+                         std::make_shared<absl::StatusOr<Reply>>(answer(session, end));
+                     return [waited_for, reply] { waited_for->Set(std::move(*reply)); };
+                   },
+                   .refuse = [waited_for](const absl::Status& why) { waited_for->Set(why); },
+                   .cancelled = [waited_for] { return waited_for->left(); },
+                   .min_version = min_version});
   std::optional<absl::StatusOr<Reply>> reply = waited_for->WaitUntil(end);
   if (reply) return *std::move(reply);
   (*thread)->Wake();

@@ -106,25 +106,25 @@ class CallCount {
 };
 
 // Where all calls are told.
-struct CallsTold {
+struct CallRecords {
   std::function<void(const EndedCall&)> on_call;
   CallCount count;
 };
 
 // Tells of a call when it ends, and counts it for as long as this is there.
-class CallTold {
+class RecordedCall {
  public:
-  CallTold(std::string call, const std::string& session, CallsTold& calls) : calls_(&calls) {
+  RecordedCall(std::string call, const std::string& session, CallRecords& calls) : calls_(&calls) {
     calls.count.Begin();
     ended_.call = std::move(call);
     ended_.session = session;
   }
-  CallTold(CallTold&& other) noexcept
+  RecordedCall(RecordedCall&& other) noexcept
       : calls_(std::exchange(other.calls_, nullptr)),
         start_(other.start_),
         ended_(std::move(other.ended_)) {}
-  CallTold& operator=(CallTold&&) = delete;
-  ~CallTold() {
+  RecordedCall& operator=(RecordedCall&&) = delete;
+  ~RecordedCall() {
     if (calls_ != nullptr) calls_->count.End();
   }
   void SetSession(std::string_view session) { ended_.session = session; }
@@ -137,7 +137,7 @@ class CallTold {
   }
 
  private:
-  CallsTold* calls_;  // Null: moved away.
+  CallRecords* calls_;  // Null: moved away.
   const Clock::time_point start_ = Clock::now();
   EndedCall ended_;
 };
@@ -156,7 +156,7 @@ class CallCancelled final : public Deadline {
 template <typename Reply>
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(grpc::CallbackServerContext* context, Reply* reply, CallTold told)
+  UnaryCall(grpc::CallbackServerContext* context, Reply* reply, RecordedCall told)
       : context_(context), reply_(reply), told_(std::move(told)) {}
 
   // Keeps `request` for as long as the call is there.
@@ -169,14 +169,14 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     thread_ = *std::move(thread);
     // The reactor is there until it has ended; the session may be closed before.
     const std::shared_ptr<SessionThread> keep = thread_;
-    keep->Post({.run = [this, answer = std::move(answer)](Session& session) -> SessionCall::Tell {
-                  auto result =
-                      std::make_shared<absl::StatusOr<Reply>>(answer(session, EndOf(*context_)));
-                  return [this, result] { End(std::move(*result)); };
-                },
-                .refuse = [this](const absl::Status& why) { End(why); },
-                .cancelled = [this] { return context_->IsCancelled(); },
-                .min_version = min_version});
+    keep->Post(
+        {.run = [this, answer = std::move(answer)](Session& session) -> SessionCall::Respond {
+           auto result = std::make_shared<absl::StatusOr<Reply>>(answer(session, EndOf(*context_)));
+           return [this, result] { End(std::move(*result)); };
+         },
+         .refuse = [this](const absl::Status& why) { End(why); },
+         .cancelled = [this] { return context_->IsCancelled(); },
+         .min_version = min_version});
   }
 
   void End(absl::StatusOr<Reply> answer) {
@@ -194,7 +194,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
  private:
   grpc::CallbackServerContext* const context_;
   Reply* const reply_;
-  CallTold told_;
+  RecordedCall told_;
   std::shared_ptr<const void> request_;
   std::shared_ptr<SessionThread> thread_;
 };
@@ -203,14 +203,14 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 template <typename Reply>
 class RefusedStream final : public grpc::ServerWriteReactor<Reply> {
  public:
-  RefusedStream(const absl::Status& why, CallTold told) : told_(std::move(told)) {
+  RefusedStream(const absl::Status& why, RecordedCall told) : told_(std::move(told)) {
     told_.End(why);
     this->Finish(ToGrpc(why));
   }
   void OnDone() override { delete this; }
 
  private:
-  CallTold told_;
+  RecordedCall told_;
 };
 
 // A stream that goes on until somebody ends it.
@@ -246,7 +246,8 @@ class EndlessStreams {
 // Load: takes the parts of a dump together.
 class LoadCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
-  LoadCall(wire::LoadReply* reply, Sessions& sessions, const SessionOptions& options, CallTold told)
+  LoadCall(wire::LoadReply* reply, Sessions& sessions, const SessionOptions& options,
+           RecordedCall told)
       : reply_(reply), sessions_(sessions), options_(options), told_(std::move(told)) {
     StartRead(&bytes_);
   }
@@ -289,7 +290,7 @@ class LoadCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
     auto thread = sessions_.FindOrMake(session_);
     if (!thread.ok()) return End(thread.status());
     const std::shared_ptr<SessionThread> keep = *std::move(thread);
-    keep->Post({.run = [this](Session& session) -> SessionCall::Tell {
+    keep->Post({.run = [this](Session& session) -> SessionCall::Respond {
                   // A change that was taken while the dump came is not in it.
                   if (session.cluster().batches() != batches_at_first_) {
                     return [this] {
@@ -314,7 +315,7 @@ class LoadCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   wire::LoadReply* const reply_;
   Sessions& sessions_;
   const SessionOptions& options_;
-  CallTold told_;
+  RecordedCall told_;
   grpc::ByteBuffer bytes_;
   wire::LoadRequest part_;  // What they say.
   bool began_ = false;
@@ -358,7 +359,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
                        public EndlessStream {
  public:
   SyncCall(Sessions& sessions, EndlessStreams& streams, const SessionOptions& options,
-           CallTold told)
+           RecordedCall told)
       : sessions_(sessions), streams_(streams), options_(options), told_(std::move(told)) {
     streams_.Add(this);
     StartRead(&bytes_);
@@ -387,7 +388,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
       ++at_work_;
     }
     auto shared = std::shared_ptr<ChangeBatch>(std::move(batch));
-    thread_->Post({.run = [this, shared, message](Session& session) -> SessionCall::Tell {
+    thread_->Post({.run = [this, shared, message](Session& session) -> SessionCall::Respond {
                      return Take(session.cluster(), *shared, *message);
                    },
                    .refuse =
@@ -464,11 +465,11 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   }
 
   // On the session's thread.
-  SessionCall::Tell Take(SessionCluster& cluster, const ChangeBatch& batch,
-                         const wire::SyncRequest& message) {
+  SessionCall::Respond Take(SessionCluster& cluster, const ChangeBatch& batch,
+                            const wire::SyncRequest& message) {
     {
       const std::lock_guard lock(mutex_);
-      if (!failed_.ok()) return [this] { Told(std::nullopt); };
+      if (!failed_.ok()) return [this] { SendReply(std::nullopt); };
     }
     wire::SyncReply reply;
     absl::Status taken = TakeMessage(cluster, batch, message, reply);
@@ -485,11 +486,11 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
           const std::lock_guard lock(mutex_);
           if (failed_.ok()) failed_ = taken;
         }
-        Told(std::nullopt);
+        SendReply(std::nullopt);
       };
     }
     reply.set_version(cluster.version());
-    return [this, reply] { Told(reply); };
+    return [this, reply] { SendReply(reply); };
   }
 
   // On the session's thread.
@@ -532,7 +533,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   }
 
   // A batch is done.
-  void Told(std::optional<wire::SyncReply> reply) {
+  void SendReply(std::optional<wire::SyncReply> reply) {
     const std::lock_guard lock(mutex_);
     --at_work_;
     if (reply && failed_.ok()) replies_.push_back(*std::move(reply));
@@ -571,7 +572,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   void Leave() {
     if (!resync_ && !feeder_) return;
     thread_->Post(
-        {.run = [resync = resync_, feeder = feeder_](Session& session) -> SessionCall::Tell {
+        {.run = [resync = resync_, feeder = feeder_](Session& session) -> SessionCall::Respond {
            if (resync) session.cluster().DropResync(*resync);
            if (feeder) session.cluster().EndFeed(*feeder);
            return nullptr;
@@ -583,7 +584,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   Sessions& sessions_;
   EndlessStreams& streams_;
   const SessionOptions& options_;
-  CallTold told_;
+  RecordedCall told_;
   grpc::ByteBuffer bytes_;
   wire::SyncRequest request_;  // What they say.
   std::shared_ptr<SessionThread> thread_;
@@ -607,7 +608,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
 // WatchPlans.
 class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, public EndlessStream {
  public:
-  WatchCall(EndlessStreams& streams, CallTold told)
+  WatchCall(EndlessStreams& streams, RecordedCall told)
       : shared_(std::make_shared<Shared>()), streams_(streams), told_(std::move(told)) {
     shared_->call = this;
   }
@@ -703,7 +704,7 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
 
   const std::shared_ptr<Shared> shared_;
   EndlessStreams& streams_;
-  CallTold told_;
+  RecordedCall told_;
   wire::PlanChange message_;
   absl::Status failed_;
 };
@@ -711,7 +712,7 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
 // Export: the session's thread makes the parts, which are then sent one by one.
 class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
  public:
-  ExportStream(grpc::CallbackServerContext* context, CallTold told)
+  ExportStream(grpc::CallbackServerContext* context, RecordedCall told)
       : context_(context), told_(std::move(told)) {}
 
   void Begin(const wire::ExportCall& request,
@@ -719,7 +720,7 @@ class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
     if (!thread.ok()) return End(thread.status());
     thread_ = *std::move(thread);
     const std::shared_ptr<SessionThread> keep = thread_;
-    keep->Post({.run = [this](Session& session) -> SessionCall::Tell {
+    keep->Post({.run = [this](Session& session) -> SessionCall::Respond {
                   const absl::Status made = Make(session);
                   return [this, made] { made.ok() ? WriteNext() : End(made); };
                 },
@@ -762,7 +763,7 @@ class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
   }
 
   grpc::CallbackServerContext* const context_;
-  CallTold told_;
+  RecordedCall told_;
   std::shared_ptr<SessionThread> thread_;
   std::deque<wire::ExportReply> parts_;
 };
@@ -809,7 +810,8 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   template <typename Reply>
   UnaryCall<Reply>* Call(const char* name, const std::string& session, Context* context,
                          Reply* reply) {
-    return new UnaryCall<Reply>(context, reply, CallTold(name, Sessions::NameOf(session), calls_));
+    return new UnaryCall<Reply>(context, reply,
+                                RecordedCall(name, Sessions::NameOf(session), calls_));
   }
 
   static int IndexOf(const char* call) {
@@ -832,7 +834,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
               const_cast<grpc::ByteBuffer*>(bytes)->Clear();
               if (!read.ok()) {
                 auto* const refused =
-                    new UnaryCall<Reply>(context, reply, CallTold(name, "", calls_));
+                    new UnaryCall<Reply>(context, reply, RecordedCall(name, "", calls_));
                 refused->End(read);
                 return static_cast<Unary*>(refused);
               }
@@ -855,7 +857,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                              if (read.ok())
                                read = ReadMessage(*bytes, *options_.session_options, request);
                              if (read.ok()) return (this->*answer)(context, &request);
-                             return new RefusedStream<Reply>(read, CallTold(name, "", calls_));
+                             return new RefusedStream<Reply>(read, RecordedCall(name, "", calls_));
                            }));
   }
 
@@ -872,7 +874,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   Unary* Version(Context* context, const wire::VersionRequest* /*request*/,
                  wire::VersionReply* reply) override {
     auto* const call =
-        new UnaryCall<wire::VersionReply>(context, reply, CallTold("Version", "", calls_));
+        new UnaryCall<wire::VersionReply>(context, reply, RecordedCall("Version", "", calls_));
     wire::VersionReply version;
     version.set_version(std::string(kVersion));
     version.set_plan_api_version(std::string(kPlanApiVersion));
@@ -885,7 +887,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   Unary* Status(Context* context, const wire::StatusRequest* request,
                 wire::StatusReply* reply) override {
     auto* const call = new UnaryCall<wire::StatusReply>(
-        context, reply, CallTold("Status", request->session(), calls_));
+        context, reply, RecordedCall("Status", request->session(), calls_));
     wire::StatusReply status;
     if (options_.session_options->resident_bytes != nullptr) {
       status.set_resident_bytes(static_cast<int64_t>(options_.session_options->resident_bytes()));
@@ -925,7 +927,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
 
   grpc::ServerReadReactor<grpc::ByteBuffer>* LoadParts(wire::LoadReply* reply) {
     return new LoadCall(reply, *options_.sessions, *options_.session_options,
-                        CallTold("Load", "", calls_));
+                        RecordedCall("Load", "", calls_));
   }
 
   Unary* Apply(Context* context, const wire::ApplyRequest* request,
@@ -947,7 +949,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, wire::SyncReply>* SyncBatches() {
     return new SyncCall(*options_.sessions, streams_, *options_.session_options,
-                        CallTold("Sync", "", calls_));
+                        RecordedCall("Sync", "", calls_));
   }
 
   // A question with a PlanInput that ends early when its client has gone.
@@ -1012,7 +1014,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
       Context* /*context*/, const wire::WatchPlansCall* request) override {
     const std::string& session = request->input().session();
     auto* const call =
-        new WatchCall(streams_, CallTold("WatchPlans", Sessions::NameOf(session), calls_));
+        new WatchCall(streams_, RecordedCall("WatchPlans", Sessions::NameOf(session), calls_));
     call->Begin(*request, options_.sessions->Find(session));
     return call;
   }
@@ -1044,14 +1046,14 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
 
   grpc::ServerWriteReactor<wire::ExportReply>* Export(Context* context,
                                                       const wire::ExportCall* request) override {
-    auto* const call =
-        new ExportStream(context, CallTold("Export", Sessions::NameOf(request->session()), calls_));
+    auto* const call = new ExportStream(
+        context, RecordedCall("Export", Sessions::NameOf(request->session()), calls_));
     call->Begin(*request, options_.sessions->Find(request->session()));
     return call;
   }
 
   const PlannerServiceOptions options_;
-  CallsTold calls_;
+  CallRecords calls_;
   EndlessStreams streams_;
 };
 

@@ -140,7 +140,7 @@ wire::PlanChange Refusal(const Session& session, const absl::Status& why) {
 
 }  // namespace
 
-Clock::time_point SessionThread::Tell() {
+Clock::time_point SessionThread::SendPlans() {
   std::erase_if(watchers_,
                 [](const auto& watcher) { return watcher->state() == PlanWatcher::State::kGone; });
   Clock::time_point next = Clock::time_point::max();
@@ -219,7 +219,7 @@ void SessionThread::Run() {
       if (call.cancelled && call.cancelled()) {
         call.refuse(why);
       } else {
-        const SessionCall::Tell tell = call.run(*session_);
+        const SessionCall::Respond tell = call.run(*session_);
         Publish();
         if (tell != nullptr) tell();
         // What waited for this version comes next.
@@ -227,7 +227,7 @@ void SessionThread::Run() {
         woken_ = woken_ || !waiting_.empty();
       }
     }
-    next_look = watchers_.empty() ? Clock::time_point::max() : Tell();
+    next_look = watchers_.empty() ? Clock::time_point::max() : SendPlans();
   }
   for (const auto& watcher : watchers_) {
     if (watcher->state() != PlanWatcher::State::kGone) watcher->send(why_closed_);

@@ -34,8 +34,8 @@ namespace ebb {
 struct SessionCall {
   // What it returns is called next, once the session's new state can be seen by others: it
   // tells the answer.  May be null.
-  using Tell = std::function<void()>;
-  std::function<Tell(Session&)> run;
+  using Respond = std::function<void()>;
+  std::function<Respond(Session&)> run;
   std::function<void(const absl::Status&)> refuse;
   // Whether nobody wants the answer any more.  May be null.
   std::function<bool()> cancelled = nullptr;
@@ -57,7 +57,7 @@ struct PlanWatcher {
   // A change, why there is no plan (PlanChange.refused), or with which status the watch ends.
   std::function<void(const absl::StatusOr<wire::PlanChange>&)> send;
 
-  SessionQuestions::ToldPlan told;
+  SessionQuestions::SentPlan told;
   std::string refused;            // The last refusal that was sent; "": a plan was, or nothing.
   uint64_t looked_at = 0;         // The session's revision; 0: none.
   Clock::time_point next_look{};  // Not before.
@@ -95,7 +95,7 @@ class SessionThread {
   void Publish();
   // Tells a watcher that is due, so that calls wait for one plan at most.  Returns when the next
   // one is, which may be at once.
-  Clock::time_point Tell();
+  Clock::time_point SendPlans();
 
   const std::string name_;
   const std::unique_ptr<Session> session_;

@@ -88,7 +88,7 @@ std::string ForHosts(absl::string_view message) {
        {"; pass what `", "; the argument dump must be what `"}});
 }
 
-ebb_code Tell(const absl::Status& status, ebb_error** error) {
+ebb_code ReportError(const absl::Status& status, ebb_error** error) {
   if (status.ok()) return EBB_OK;
   const ebb_code code = CodeOf(status.code());
   if (error != nullptr) *error = new ebb_error{code, ForHosts(status.message())};
@@ -100,11 +100,11 @@ template <typename Body>
 ebb_code Guarded(ebb_error** error, Body body) noexcept {
   try {
     try {
-      return Tell(body(), error);
+      return ReportError(body(), error);
     } catch (const std::bad_alloc&) {
-      return Tell(absl::ResourceExhaustedError("memory: none is left"), error);
+      return ReportError(absl::ResourceExhaustedError("memory: none is left"), error);
     } catch (const std::exception& thrown) {
-      return Tell(absl::InternalError(thrown.what()), error);
+      return ReportError(absl::InternalError(thrown.what()), error);
     }
   } catch (...) {  // There is no memory for the error either.
     return EBB_RESOURCE_EXHAUSTED;

@@ -268,8 +268,8 @@ PassInput LastPassInput(const PlanRequest& request, const PlanResult& made) {
 namespace {
 
 // MakePlan for a request that accounts for nodes in deletion.
-absl::StatusOr<PlanResult> MakePlanAsAsked(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                           const PlanRequest& request) {
+absl::StatusOr<PlanResult> MakePreparedPlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                            const PlanRequest& request) {
   PlanResult made;
   PassInput input = LastPassInput(request, made);
   if (request.candidates != nullptr) input.candidates = *request.candidates;
@@ -330,7 +330,7 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
         "pass.candidates: a plan finds those of its passes; name nodes in candidates");
   }
   return BesideDeletions(snapshot, request, [&](ClusterSnapshot& beside, const PlanRequest& asked) {
-    return MakePlanAsAsked(beside, groups, asked);
+    return MakePreparedPlan(beside, groups, asked);
   });
 }
 

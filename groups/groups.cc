@@ -83,7 +83,7 @@ class Labels {
     return catalog_.Text(*value);
   }
 
-  // Why no autoscaler removes the node; kNotTold if it may.
+  // Why no autoscaler removes the node; kUnknown if it may.
   [[nodiscard]] NoGroupReason Unmanaged(NodeId node) const {
     const auto has_label = [&](Key key) { return Value(node, key).has_value(); };
     if (std::ranges::any_of(control_plane_keys_, has_label)) return NoGroupReason::kControlPlane;
@@ -93,7 +93,7 @@ class Labels {
     if (Value(node, compute_type_) == "fargate" || HasTaint(node, compute_type_, "fargate")) {
       return NoGroupReason::kFargate;
     }
-    return NoGroupReason::kNotTold;
+    return NoGroupReason::kUnknown;
   }
 
   [[nodiscard]] std::optional<LabelGroup> GroupOf(NodeId node) const {
@@ -241,7 +241,7 @@ class Grouping {
     for (uint32_t n = 0; n < catalog.nodes() && one_group_; ++n) {
       const NodeId node{n};
       if (!catalog.IsThere(node)) continue;
-      if (labels_.Unmanaged(node) != NoGroupReason::kNotTold) continue;
+      if (labels_.Unmanaged(node) != NoGroupReason::kUnknown) continue;
       const std::optional<LabelGroup> label = labels_.GroupOf(node);
       const GroupRule* const rule = RuleOf(node, label);
       one_group_ = !label && (rule == nullptr || !rule->autoscaled);
@@ -251,14 +251,14 @@ class Grouping {
   [[nodiscard]] const Labels& labels() const { return labels_; }
 
   struct Place {
-    NoGroupReason none = NoGroupReason::kNotTold;  // Else: why it is in no group.
+    NoGroupReason none = NoGroupReason::kUnknown;  // Else: why it is in no group.
     const GroupRule* rule = nullptr;
     GroupKey key;
   };
   [[nodiscard]] Place PlaceOf(NodeId node) const {
     Place place;
     place.none = labels_.Unmanaged(node);
-    if (place.none != NoGroupReason::kNotTold) return place;
+    if (place.none != NoGroupReason::kUnknown) return place;
     const std::optional<LabelGroup> label = LabelOf(node);
     place.rule = RuleOf(node, label);
     if (place.rule != nullptr && !place.rule->autoscaled) {
@@ -407,7 +407,7 @@ class RuleChecker {
     for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
       const NodeId node{n};
       if (!catalog_.IsThere(node)) continue;
-      const bool managed = grouping_.labels().Unmanaged(node) == NoGroupReason::kNotTold;
+      const bool managed = grouping_.labels().Unmanaged(node) == NoGroupReason::kUnknown;
       const std::optional<LabelGroup> label =
           managed ? grouping_.LabelOf(node) : grouping_.labels().GroupOf(node);
       std::optional<size_t> first;
@@ -540,7 +540,7 @@ class RuleChecker {
     std::set<std::string> names;
     for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
       if (!catalog_.IsThere(NodeId{n})) continue;
-      if (grouping_.labels().Unmanaged(NodeId{n}) != NoGroupReason::kNotTold) continue;
+      if (grouping_.labels().Unmanaged(NodeId{n}) != NoGroupReason::kUnknown) continue;
       if (const auto label = grouping_.LabelOf(NodeId{n})) names.emplace(label->name);
     }
     return {names.begin(), names.end()};
@@ -752,7 +752,7 @@ std::string_view ToText(NoGroupReason reason) {
       return "in no node group: others have a group label or rule, and this one has none";
     case NoGroupReason::kExcluded:
       return "excluded by the groups file";
-    case NoGroupReason::kNotTold:
+    case NoGroupReason::kUnknown:
       break;
   }
   return "";
@@ -762,7 +762,7 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules) {
   const Grouping grouping(catalog, rules);
   NodeGroups groups;
   groups.group_of.assign(catalog.nodes(), kNoGroup);
-  groups.no_group_reason.assign(catalog.nodes(), NoGroupReason::kNotTold);
+  groups.no_group_reason.assign(catalog.nodes(), NoGroupReason::kUnknown);
   groups.gpu_label.assign(catalog.nodes(), false);
   std::map<GroupKey, Members> by_key;
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {
@@ -771,7 +771,7 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules) {
     const Grouping::Place place = grouping.PlaceOf(node);
     groups.no_group_reason[n] = place.none;
     groups.gpu_label[n] = grouping.labels().HasGpuLabel(node);
-    if (place.none != NoGroupReason::kNotTold) continue;
+    if (place.none != NoGroupReason::kUnknown) continue;
     Members& members = by_key[place.key];
     members.rule = place.rule;
     members.managed_by = std::max(members.managed_by, grouping.labels().ManagerOf(node));

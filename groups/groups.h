@@ -214,7 +214,7 @@ absl::Status CheckMinimums(const Catalog& catalog, const GroupRules& rules);
 // is one; else null.
 const GroupRule* FindRule(const GroupRules& rules, std::string_view name);
 
-// "a Fargate node"; "" for kNotTold.
+// "a Fargate node"; "" for kUnknown.
 std::string_view ToText(NoGroupReason reason);
 
 }  // namespace ebb

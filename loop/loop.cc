@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "loop/told_deletions.h"
+#include "loop/reported_deletions.h"
 
 namespace ebb {
 // Reads the actuator's status for the next round.  Returns false if the actuator does not report
@@ -22,7 +22,7 @@ bool Loop::TakeStatus(LoopTurn& turn) {
   }
   turn.in_deletion = status->running.size();
   status_ = *std::move(status);
-  told_ = status_.results.size();
+  reported_results_ = status_.results.size();
   AddNotBegun(not_begun_, status_);
   return true;
 }
@@ -42,13 +42,13 @@ bool Loop::SizePools(LoopTurn& turn) {
 
 // The round is persisted, and the results with it: the actuator may drop them.
 void Loop::Acknowledge(LoopTurn& turn) {
-  for (size_t i = 0; i < told_; ++i) {
+  for (size_t i = 0; i < reported_results_; ++i) {
     const DeletionResult& result = status_.results[i];
     if (!result.ok) turn.log.push_back(absl::StrCat("node ", result.node, " stays: ", result.why));
     turn.ended.push_back(result);
   }
   not_begun_.clear();
-  actuator_.Acknowledge(told_);
+  actuator_.Acknowledge(reported_results_);
 }
 
 void Loop::Begin(const std::vector<DeletionOrder>& orders, LoopTurn& turn) {
@@ -108,7 +108,7 @@ void Loop::Turn(int64_t now_s) {
 }
 
 void Loop::Stop(LoopClock& clock) {
-  const int64_t asked_s = clock.EndAskedAtS();
+  const int64_t asked_s = clock.EndRequestedAtS();
   while (true) {
     const int64_t now_s = clock.NowS();
     const absl::StatusOr<ActuatorStatus> status = actuator_.Status(now_s);
@@ -123,7 +123,7 @@ void Loop::Stop(LoopClock& clock) {
       if (left.ok() && left->running.empty()) return;
       if (left.ok()) (void)AdvanceDeletions(actuator_, *left, options_.steps, now_s);
     }
-    if (now_s >= std::min(asked_s, clock.EndAskedAtS()) + options_.stop_grace_s) return;
+    if (now_s >= std::min(asked_s, clock.EndRequestedAtS()) + options_.stop_grace_s) return;
     clock.WaitUntil(now_s + 1);
   }
 }

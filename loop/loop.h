@@ -50,7 +50,7 @@ class LoopClock {
   virtual void WaitUntil(int64_t time_s) = 0;
   // When the end of the loop was requested, possibly during a turn.  A time long ago means that
   // there is no time left to wait.
-  virtual int64_t EndAskedAtS() { return NowS(); }
+  virtual int64_t EndRequestedAtS() { return NowS(); }
 };
 
 // The result of a turn.
@@ -99,8 +99,8 @@ class Loop {
   const LoopOptions options_;
   SizingTurn sizing_;  // Of the current turn.
   // For the next round.
-  ActuatorStatus status_;  // Including not_begun_.
-  size_t told_ = 0;        // The number of its results that the actuator has reported.
+  ActuatorStatus status_;        // Including not_begun_.
+  size_t reported_results_ = 0;  // The number of its results that the actuator has reported.
   std::vector<DeletionResult> not_begun_;
 };
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "loop/deletion_orders.h"
-#include "loop/told_deletions.h"
+#include "loop/reported_deletions.h"
 
 namespace ebb {
 namespace {
@@ -49,7 +49,7 @@ absl::StatusOr<RoundOrders> OwnRounds::Make(const ActuatorStatus& report, int64_
     if (const auto now = Observe(now_s); !now.ok()) return now.status();
   }
   const Observation observed = *std::exchange(observed_, std::nullopt);
-  const ToldDeletions told = TellDeletions(report);
+  const ReportedDeletions told = ReportDeletions(report);
   std::vector<ScaleEvent> events = events_;
   std::ranges::copy(told.failed, std::back_inserter(events));
   RoundInput input{.now_s = now_s,

@@ -133,14 +133,14 @@ void DeductingSource::Deduct(const DeletionOrder& order, NodeId node, Observatio
 namespace {
 
 // By node and key, as in RecordActuator.
-using ToldTaints =
+using PolicyTaints =
     std::map<std::string, std::map<std::string, std::optional<NodeTaint>>, std::less<>>;
 
 // Leaves out nodes that would be gone.  Their pods are shown where `places` says, or are left out
 // too.  The other nodes have the taints that were last put on them.
 class DeductingSink : public ObjectSink {
  public:
-  DeductingSink(const std::vector<DeletionOrder>& done, const ToldTaints& taints,
+  DeductingSink(const std::vector<DeletionOrder>& done, const PolicyTaints& taints,
                 const PodPlaces& places, ObjectSink& to)
       : to_(to), taints_(taints), places_(places) {
     for (const DeletionOrder& order : done) gone_.insert(order.node);
@@ -182,7 +182,7 @@ class DeductingSink : public ObjectSink {
 
  private:
   ObjectSink& to_;
-  const ToldTaints& taints_;
+  const PolicyTaints& taints_;
   const PodPlaces& places_;
   std::set<std::string_view> gone_;
 };

@@ -45,9 +45,9 @@ namespace ebb {
 
 class RecordActuator : public Actuator {
  public:
-  using Tell = std::function<void(int64_t now_s, std::string_view line)>;
+  using PrintLine = std::function<void(int64_t now_s, std::string_view line)>;
 
-  explicit RecordActuator(Tell tell) : tell_(std::move(tell)) {}
+  explicit RecordActuator(PrintLine tell) : tell_(std::move(tell)) {}
 
   absl::Status SoftTaint(std::string_view node, bool taint, int64_t now_s) override;
   absl::Status Begin(std::span<const DeletionOrder> orders, int64_t now_s) override;
@@ -67,7 +67,7 @@ class RecordActuator : public Actuator {
  private:
   friend class DeductingSource;
 
-  const Tell tell_;
+  const PrintLine tell_;
   std::vector<DeletionOrder> done_;
   std::map<std::string, bool> soft_taints_;  // As last reported.
   std::map<std::string, int64_t> grown_to_;  // By group.

@@ -42,7 +42,7 @@ constexpr Word<DisplacedPods> kDisplacedPodsWords[] = {{"must-fit", DisplacedPod
                                                        {"best-effort", DisplacedPods::kBestEffort}};
 constexpr Word<SkippedTimer> kSkippedTimerWords[] = {{"kept", SkippedTimer::kKept},
                                                      {"lost", SkippedTimer::kLost}};
-constexpr Word<ReturnedNode> kReturnedNodeWords[] = {{"anew", ReturnedNode::kStartsAnew},
+constexpr Word<ReturnedNode> kReturnedNodeWords[] = {{"anew", ReturnedNode::kRestarts},
                                                      {"keep-timer", ReturnedNode::kKeepsTimer}};
 constexpr Word<VerifyPlans> kVerifyPlansWords[] = {
     {"always", VerifyPlans::kAlways}, {"before-deletion", VerifyPlans::kBeforeDeletion}};

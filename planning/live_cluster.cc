@@ -64,7 +64,7 @@ class NullSink final : public AnyObjectSink {
 
 }  // namespace
 
-LiveSnapshot::Options LiveCluster::HoldingOf(const LoadOptions& options) {
+LiveSnapshot::Options LiveCluster::LiveOptionsOf(const LoadOptions& options) {
   using enum LiveSnapshot::Options::UnknownNamespaces;
   return {.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff,
           .bypassed_schedulers = options.bypassed_schedulers,
@@ -74,7 +74,8 @@ LiveSnapshot::Options LiveCluster::HoldingOf(const LoadOptions& options) {
           .kubernetes_version = options.kubernetes_version};
 }
 
-LiveCluster::LiveCluster(const LoadOptions& options) : LiveCluster(options, HoldingOf(options)) {}
+LiveCluster::LiveCluster(const LoadOptions& options)
+    : LiveCluster(options, LiveOptionsOf(options)) {}
 
 LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
     : options_(std::move(options)), holding_(live), live_(std::move(live)) {}
@@ -106,7 +107,7 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_v
                                                                    std::string_view bytes,
                                                                    const LoadOptions& options,
                                                                    const Parallelism& parallelism) {
-  return FromDump(name, bytes, options, HoldingOf(options), parallelism);
+  return FromDump(name, bytes, options, LiveOptionsOf(options), parallelism);
 }
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_view name,
@@ -123,7 +124,7 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_v
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
     std::span<const std::string> inputs, const LoadOptions& options,
     const Parallelism& parallelism) {
-  return Load(inputs.size() == 1 ? inputs[0] : "", options, HoldingOf(options),
+  return Load(inputs.size() == 1 ? inputs[0] : "", options, LiveOptionsOf(options),
               [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
                 return watch.Read(inputs, sink, stats, parallelism, options.limits);
               });
@@ -194,7 +195,7 @@ LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId>
   return cluster;
 }
 
-LiveCluster::Version LiveCluster::Unjudged() {
+LiveCluster::Version LiveCluster::Unchecked() {
   LiveBranch branch = live_.Branch();
   LoadedCluster cluster = LoadedAs(branch.Snapshot(), branch.Pending());
   return {.branch = std::move(branch), .cluster = std::move(cluster)};
@@ -237,7 +238,7 @@ absl::Status LiveCluster::JudgeNow(LoadedCluster& cluster) {
   return Judge(watch, {}, cluster);
 }
 
-absl::Status LiveCluster::JudgeLately(LoadedCluster& cluster) {
+absl::Status LiveCluster::CheckRecently(LoadedCluster& cluster) {
   constexpr uint64_t kChangesOfEach = 4;
   // Whether `more` is above `fewer` by no more than five and a tenth of `before`.
   const auto about = [](uint64_t fewer, uint64_t more, uint64_t before) {
@@ -259,25 +260,25 @@ absl::Status LiveCluster::JudgeLately(LoadedCluster& cluster) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<LiveCluster::Version> LiveCluster::Judged() {
-  Version version = Unjudged();
+absl::StatusOr<LiveCluster::Version> LiveCluster::Checked() {
+  Version version = Unchecked();
   if (absl::Status s = JudgeNow(version.cluster); !s.ok()) return s;
   if (absl::Status s = CheckWhole(version.cluster.warnings, options_.allow_incomplete); !s.ok())
     return s;
   return version;
 }
 
-absl::StatusOr<LiveCluster::Version> LiveCluster::JudgedLately() {
-  Version version = Unjudged();
-  if (absl::Status s = JudgeLately(version.cluster); !s.ok()) return s;
+absl::StatusOr<LiveCluster::Version> LiveCluster::CheckedRecently() {
+  Version version = Unchecked();
+  if (absl::Status s = CheckRecently(version.cluster); !s.ok()) return s;
   if (absl::Status s = CheckWhole(version.cluster.warnings, options_.allow_incomplete); !s.ok())
     return s;
   return version;
 }
 
-absl::StatusOr<LoadedCluster> LiveCluster::JudgedLatelyHere() {
+absl::StatusOr<LoadedCluster> LiveCluster::CheckedRecentlyHere() {
   LoadedCluster cluster = Here();
-  if (absl::Status s = JudgeLately(cluster); !s.ok()) return s;
+  if (absl::Status s = CheckRecently(cluster); !s.ok()) return s;
   return cluster;
 }
 
@@ -294,7 +295,7 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Copy() {
 absl::StatusOr<TrialCluster> TrialCluster::Of(LiveCluster& cluster, const LoadedCluster& judged) {
   absl::StatusOr<std::unique_ptr<LiveCluster>> copy = cluster.Copy();
   if (!copy.ok()) return copy.status();
-  LiveCluster::Version version = (*copy)->Unjudged();
+  LiveCluster::Version version = (*copy)->Unchecked();
   version.cluster.warnings = judged.warnings;
   version.cluster.counts = judged.counts;
   return TrialCluster{.live = *std::move(copy), .version = std::move(version)};

@@ -4,7 +4,7 @@
 //   ChangeBatch batch;
 //   absl::Status status = batch.PutJson(node_as_json);
 //   status = cluster.Take(batch.changes());
-//   absl::StatusOr<LiveCluster::Version> version = cluster.Judged();
+//   absl::StatusOr<LiveCluster::Version> version = cluster.Checked();
 //
 // It answers what loading a dump of the objects that are there now would answer.
 //
@@ -47,7 +47,7 @@ class LiveCluster {
   explicit LiveCluster(const LoadOptions& options = {});
   LiveCluster(LoadOptions options, LiveSnapshot::Options live);
   // How the first one holds its objects.
-  static LiveSnapshot::Options HoldingOf(const LoadOptions& options);
+  static LiveSnapshot::Options LiveOptionsOf(const LoadOptions& options);
 
   // The cluster of a dump (ReadBytes); `name` stands for it in errors.
   // Errors: as LoadCluster.
@@ -68,7 +68,7 @@ class LiveCluster {
   // --- Changes ---------------------------------------------------------------
 
   // All of them, in their order, or none.
-  absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kPassOver);
+  absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kIgnore);
   // An object that is not evaluated and may matter came, or went; false: it is nothing new.
   bool PutUnevaluated(const ObjectSink::Unevaluated& object);
   bool EraseUnevaluated(const ObjectSink::Unevaluated& object);
@@ -115,23 +115,23 @@ class LiveCluster {
     LoadedCluster cluster;  // Of the branch.
   };
   // Nothing is judged: no warnings.
-  [[nodiscard]] Version Unjudged();
+  [[nodiscard]] Version Unchecked();
   // The same for the thread that takes the changes, until it takes the next one: no branch is made,
   // which the next change would have to make room beside.
   [[nodiscard]] LoadedCluster Here();
   // The same with what the cluster seems to lack (completeness.h).  Cost: O(cluster).
   // Errors: as JudgeInput of load_cluster.h: no nodes; CheckWhole of the warnings (incomplete.h) by
   // the options' allow_incomplete.
-  absl::StatusOr<Version> Judged();
+  absl::StatusOr<Version> Checked();
   // The same, but warnings may be those of an earlier version, as long as it allowed an answer, no
   // kind of objects came or went, their number is within a quarter of what it was, not every object
   // has changed several times, and there are at most five or a tenth more nodes, and as many fewer
   // pods, than there were.
   // Cost: mostly that of a branch.
-  absl::StatusOr<Version> JudgedLately();
+  absl::StatusOr<Version> CheckedRecently();
   // The same of Here(), but CheckWhole is for the caller to ask: each of its questions has its own
   // word about incomplete clusters.
-  absl::StatusOr<LoadedCluster> JudgedLatelyHere();
+  absl::StatusOr<LoadedCluster> CheckedRecentlyHere();
 
   // --- Answers -----------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class LiveCluster {
   }
   absl::Status Judge(const InputWatch& watch, ImportStats stats, LoadedCluster& cluster);
   absl::Status JudgeNow(LoadedCluster& cluster);
-  absl::Status JudgeLately(LoadedCluster& cluster);
+  absl::Status CheckRecently(LoadedCluster& cluster);
   // What a dump's loading would say of the objects, apart from judging them.
   [[nodiscard]] LoadedCluster LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending);
   // What `read` reads, judged; `where` stands for it in errors.

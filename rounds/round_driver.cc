@@ -132,9 +132,9 @@ void RoundDriver::Prepare(const ScaleDownOptions& options,
   symbols_ = symbols;
 }
 
-absl::StatusOr<std::unique_ptr<MadeRound>> RoundDriver::Make(const RoundSettings& settings,
-                                                             int64_t now_s, RoundSource& source,
-                                                             const Deadline* deadline) {
+absl::StatusOr<std::unique_ptr<RoundOutcome>> RoundDriver::Make(const RoundSettings& settings,
+                                                                int64_t now_s, RoundSource& source,
+                                                                const Deadline* deadline) {
   if (must_reload_) {
     return absl::FailedPreconditionError(
         absl::StrCat(files_.state, ": the last round was not saved; load the state again"));
@@ -146,10 +146,10 @@ absl::StatusOr<std::unique_ptr<MadeRound>> RoundDriver::Make(const RoundSettings
     recorded_before_ = scale_down_->Save();
   }
   unsaved_ = true;
-  absl::StatusOr<std::unique_ptr<MadeRound>> made =
+  absl::StatusOr<std::unique_ptr<RoundOutcome>> made =
       MakeRound(*scale_down_, source.cluster, settings, number, now_s, deadline);
   if (!made.ok()) return made;
-  MadeRound* const round = made->get();
+  RoundOutcome* const round = made->get();
   if (round->result.status == ScaleDownStatus::kError) {
     // Nothing else of this round is kept.
     if (absl::Status s = state_->Count({Metrics::kErrors, "internalError", -1, 1}); !s.ok()) {
@@ -159,7 +159,7 @@ absl::StatusOr<std::unique_ptr<MadeRound>> RoundDriver::Make(const RoundSettings
   return made;
 }
 
-absl::Status RoundDriver::Save(const MadeRound& round, RoundSource& source,
+absl::Status RoundDriver::Save(const RoundOutcome& round, RoundSource& source,
                                std::optional<SizingState> sizing) {
   if (!unsaved_ || round.result.status == ScaleDownStatus::kError) {
     return absl::FailedPreconditionError(

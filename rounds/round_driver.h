@@ -36,8 +36,8 @@
 #include "base/deadline.h"
 #include "engine/scale_down/round.h"
 #include "engine/scale_down/sizing_state.h"
-#include "rounds/made_round.h"
 #include "rounds/metrics.h"
+#include "rounds/round_outcome.h"
 #include "rounds/round_settings.h"
 #include "rounds/round_source.h"
 #include "rounds/sqlite_state.h"
@@ -75,14 +75,14 @@ class RoundDriver {
   // verification (ScaleDownStatus::kError) is counted in the state, and is not to be saved.
   // Errors: the record does not end where this round begins; those of ScaleDown::Round.
   // REQUIRES: the cluster outlives the round.
-  absl::StatusOr<std::unique_ptr<MadeRound>> Make(const RoundSettings& settings, int64_t now_s,
-                                                  RoundSource& source,
-                                                  const Deadline* deadline = nullptr);
+  absl::StatusOr<std::unique_ptr<RoundOutcome>> Make(const RoundSettings& settings, int64_t now_s,
+                                                     RoundSource& source,
+                                                     const Deadline* deadline = nullptr);
 
   // Keeps the round that Make() returned last, which was told of all that reports() has.  Takes
   // source.objects.  With `sizing` the state file holds that of sized pools from then on, in the
   // same transaction.
-  absl::Status Save(const MadeRound& round, RoundSource& source,
+  absl::Status Save(const RoundOutcome& round, RoundSource& source,
                     std::optional<SizingState> sizing = std::nullopt);
 
   // What the state file held of sized pools when it was last read or saved here.

@@ -6,7 +6,7 @@
 //
 // `options` is as round_options.h says; `nodeGroups` is the text of the file and `events` the
 // report as text (round_events.h); `warnings` rest on what a record does not hold;
-// `deadlineQuestion` is as MadeRound::deadline_question, null where it is absent.  `rules` names
+// `deadlineQuestion` is as RoundOutcome::deadline_question, null where it is absent.  `rules` names
 // the rules that decided; docs/compatibility.md says when they are raised.
 //
 // Errors:  one line naming the record, the round and the field.  A round of other rules, or with

@@ -13,7 +13,7 @@
 #include "base/deadline.h"
 #include "base/json_text.h"
 #include "report/plan_report.h"
-#include "rounds/made_round.h"
+#include "rounds/round_outcome.h"
 #include "rounds/round_record.h"
 #include "rounds/round_report.h"
 #include "rounds/round_source.h"
@@ -64,7 +64,7 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
   ScaleDown scale_down(settings.options.scale_down);
   if (state) scale_down.Restore(*state, symbols);
   const RecordedDeadline deadline(arguments->deadline_question.value_or(0));
-  const absl::StatusOr<std::unique_ptr<MadeRound>> round =
+  const absl::StatusOr<std::unique_ptr<RoundOutcome>> round =
       MakeRound(scale_down, source->cluster, settings, entry.round, entry.now_s,
                 arguments->deadline_question ? &deadline : nullptr);
   if (!round.ok()) return round.status();

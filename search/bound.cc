@@ -394,9 +394,9 @@ int64_t ExactBound(const std::vector<Limit>& limits, const std::vector<int64_t>&
   return static_cast<int64_t>(std::min(bound, absl::int128{INT64_MAX}));
 }
 
-RemovalBound BoundAsAsked(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                          const PlanRequest& request, std::span<const int64_t> worth,
-                          const Deadline* deadline) {
+RemovalBound BoundPrepared(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                           const PlanRequest& request, std::span<const int64_t> worth,
+                           const Deadline* deadline) {
   const std::vector<RemovableCandidate> candidates = CandidatesOf(snapshot, groups, request);
   std::vector<Limit> limits;
   const AmountsOfShapes amounts = FindAmounts(snapshot.catalog(), candidates);
@@ -434,7 +434,7 @@ RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& gr
                            const Deadline* deadline) {
   return BesideDeletions(snapshot, request,
                          [&](const ClusterSnapshot& beside, const PlanRequest& asked) {
-                           return BoundAsAsked(beside, groups, asked, worth, deadline);
+                           return BoundPrepared(beside, groups, asked, worth, deadline);
                          });
 }
 

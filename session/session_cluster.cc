@@ -72,8 +72,8 @@ SessionCluster::SessionCluster(std::string name, const SessionOptions& options)
       assume_complete_(options.as_given),
       feed_(name_) {}
 
-LiveSnapshot::Options SessionCluster::HoldingOf(const LoadOptions& load) const {
-  if (!options_.as_given) return LiveCluster::HoldingOf(load);
+LiveSnapshot::Options SessionCluster::LiveOptionsOf(const LoadOptions& load) const {
+  if (!options_.as_given) return LiveCluster::LiveOptionsOf(load);
   return {.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
           .bypassed_schedulers = load.bypassed_schedulers,
           .keep_ended_pods = true,
@@ -84,7 +84,7 @@ LiveSnapshot::Options SessionCluster::HoldingOf(const LoadOptions& load) const {
 }
 
 std::unique_ptr<LiveCluster> SessionCluster::NewCluster(const LoadOptions& load) const {
-  auto cluster = std::make_unique<LiveCluster>(load, HoldingOf(load));
+  auto cluster = std::make_unique<LiveCluster>(load, LiveOptionsOf(load));
   cluster->SetSource(InputSource::kFeeder);  // A dump makes one of its own (Load).
   if (server_version_) cluster->SetServerVersion(*server_version_);
   return cluster;
@@ -139,7 +139,7 @@ absl::StatusOr<const SessionSettings*> SessionCluster::SettingsOf(
     const wire::PlanInput& input, std::optional<SessionSettings>& parsed) const {
   if (!input.has_settings()) return &settings_;
   const wire::Settings settings = input.settings_over_session()
-                                      ? LaidOver(settings_.given, input.settings())
+                                      ? MergedSettings(settings_.given, input.settings())
                                       : input.settings();
   absl::StatusOr<SessionSettings> effective = ParseSettings(settings, options_);
   if (!effective.ok()) return effective.status();
@@ -193,7 +193,7 @@ absl::Status SessionCluster::Take(const ChangeBatch& batch, std::optional<uint64
   if (absl::Status s = CheckCluster("", batch); !s.ok()) return s;
   absl::flat_hash_set<std::string> new_nodes;
   if (resync && feed_.is_whole()) new_nodes = NewNodes(batch);
-  const OlderObjects older = resync ? OlderObjects::kTake : OlderObjects::kPassOver;
+  const OlderObjects older = resync ? OlderObjects::kTake : OlderObjects::kIgnore;
   if (absl::Status s = live_->Take(batch.changes(), older); !s.ok()) return s;
   for (const auto& [kind, count] : batch.ignored()) {
     if (ignored_.size() < ChangeBatch::kIgnoredKindsMax || ignored_.contains(kind))
@@ -387,7 +387,7 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> SessionCluster::ReadDump(std::strin
   load.allow_incomplete = true;  // Questions are refused where something is missing, and not dumps.
   load.limits.bytes_max = options_.dump_bytes_max;
   const Parallelism parallelism(options_.threads);
-  auto loaded = LiveCluster::FromDump("dump", dump, load, HoldingOf(load), parallelism);
+  auto loaded = LiveCluster::FromDump("dump", dump, load, LiveOptionsOf(load), parallelism);
   if (loaded.status().code() == absl::StatusCode::kResourceExhausted) {
     // The flag of `ebb plan` is another here.
     return absl::ResourceExhaustedError(
@@ -471,7 +471,7 @@ absl::Status SessionCluster::CheckAnswers(const wire::PlanInput& input) const {
 }
 
 std::optional<PlanSession> SessionCluster::AgeForPlans() const {
-  if (options_.host_fills || !feed_.TellsAge(ClockS())) return std::nullopt;
+  if (options_.host_fills || !feed_.KnowsAge(ClockS())) return std::nullopt;
   const FeedAge age = feed_.At(ClockS());
   PlanSession session{.name = name_,
                       .as_of_s = age.as_of_s,
@@ -509,10 +509,10 @@ void SessionCluster::AddFeedWarnings(LoadedCluster& cluster) const {
   std::ranges::move(FeedWarnings(), std::back_inserter(cluster.warnings));
 }
 
-absl::StatusOr<LoadedCluster> SessionCluster::Judged(bool allow_incomplete, Use use) {
+absl::StatusOr<LoadedCluster> SessionCluster::Checked(bool allow_incomplete, Use use) {
   const bool allowed = allow_incomplete || options_.allow_incomplete;
   const bool carried_out = use == Use::kCarriedOut;
-  absl::StatusOr<LoadedCluster> judged = live_->JudgedLatelyHere();
+  absl::StatusOr<LoadedCluster> judged = live_->CheckedRecentlyHere();
   absl::Status possible = judged.status();
   if (possible.ok() && carried_out && !allowed) possible = CheckSaidToBeWhole();
   if (possible.ok()) {

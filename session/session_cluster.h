@@ -5,7 +5,7 @@
 //   absl::Status taken = cluster.Take(batch);                    // A ChangeBatch.
 //   absl::Status filled = cluster.CheckAnswers();                // Unavailable until it is.
 //   absl::StatusOr<LoadedCluster> judged =
-//       cluster.Judged(/*allow_incomplete=*/false, SessionCluster::Use::kShown);
+//       cluster.Checked(/*allow_incomplete=*/false, SessionCluster::Use::kShown);
 //
 // Questions (session_questions.h) and rounds (session_round_maker.h) ask it; it knows neither.
 // While revision() is the same, so are the answers about the same time.
@@ -158,11 +158,11 @@ class SessionCluster {
   enum class Use : uint8_t { kShown, kCarriedOut };
   // The cluster as it is now, with what it seems to lack.  Valid until the next change.
   // Errors: FailedPrecondition: no cluster, or one that allows no answer (incomplete.h).
-  absl::StatusOr<LoadedCluster> Judged(bool allow_incomplete, Use use);
+  absl::StatusOr<LoadedCluster> Checked(bool allow_incomplete, Use use);
   // The cluster as it is now, of which nothing is judged.
   [[nodiscard]] ClusterSnapshot& Snapshot() { return live_->Snapshot(); }
   [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return live_->symbols(); }
-  // A copy, on which changes are tried.  `judged`: by Judged().  Cost: O(cluster).
+  // A copy, on which changes are tried.  `judged`: by Checked().  Cost: O(cluster).
   absl::StatusOr<TrialCluster> CopyForTrials(const LoadedCluster& judged);
   // What a round is made of; as LiveCluster::Source.
   absl::StatusOr<RoundSource> Source(const RoundSettings& settings,
@@ -173,7 +173,7 @@ class SessionCluster {
 
  private:
   // How the session's cluster holds its objects.
-  [[nodiscard]] LiveSnapshot::Options HoldingOf(const LoadOptions& load) const;
+  [[nodiscard]] LiveSnapshot::Options LiveOptionsOf(const LoadOptions& load) const;
   [[nodiscard]] std::unique_ptr<LiveCluster> NewCluster(const LoadOptions& load) const;
   // That the changes find room.  Errors: ResourceExhausted.
   absl::Status CheckRoom(std::span<const Change> changes) const;

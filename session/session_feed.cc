@@ -118,7 +118,7 @@ absl::Status SessionFeed::CheckAge(std::optional<double> max_age_seconds, int64_
       age.not_fed_since_s ? "; no client feeds it" : "; a watch of its feeder is broken"));
 }
 
-bool SessionFeed::TellsAge(int64_t now_s) const {
+bool SessionFeed::KnowsAge(int64_t now_s) const {
   return !is_dump_ || feeders() > 0 || now_s - changed_s_ > kNotFedMaxS;
 }
 

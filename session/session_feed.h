@@ -101,7 +101,7 @@ class SessionFeed {
   [[nodiscard]] absl::Status CheckAge(std::optional<double> max_age_seconds, int64_t now_s) const;
   // Whether an answer says how old it is: not where it is that of a dump that was loaded of late,
   // and so is answered as the dump itself.
-  [[nodiscard]] bool TellsAge(int64_t now_s) const;
+  [[nodiscard]] bool KnowsAge(int64_t now_s) const;
   // What an answer warns of.
   [[nodiscard]] std::vector<InputWarning> WarningsAt(int64_t now_s) const;
 

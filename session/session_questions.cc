@@ -96,26 +96,26 @@ absl::StatusOr<PlanQuery> SessionQuestions::QueryOver(const wire::PlanInput& inp
   return query;
 }
 
-absl::StatusOr<SessionQuestions::Asked> SessionQuestions::Prepare(
+absl::StatusOr<SessionQuestions::Prepared> SessionQuestions::Prepare(
     const wire::PlanInput& input, std::optional<Clock::time_point> end, Use use) {
   if (absl::Status s = cluster_.CheckAnswers(input); !s.ok()) return s;
   std::optional<SessionSettings> parsed;
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
-  absl::StatusOr<LoadedCluster> judged = cluster_.Judged(input.allow_incomplete(), use);
+  absl::StatusOr<LoadedCluster> judged = cluster_.Checked(input.allow_incomplete(), use);
   if (!judged.ok()) return judged.status();
   std::vector<InputWarning> others = cluster_.FeedWarnings();
   std::ranges::move(ReadWarnings(input), std::back_inserter(others));
   absl::StatusOr<PlanQuery> query = QueryOver(input, end, others, **settings, *judged);
   if (!query.ok()) return query.status();
-  return Asked{.cluster = *std::move(judged), .query = *std::move(query)};
+  return Prepared{.cluster = *std::move(judged), .query = *std::move(query)};
 }
 
 absl::Status SessionQuestions::WithPlan(
     const wire::PlanInput& input, std::optional<Clock::time_point> end, const Deadline* cancelled,
     Use use, const std::function<absl::Status(const PlanContext&)>& tell) {
   const auto start = Clock::now();
-  absl::StatusOr<Asked> asked = Prepare(input, end, use);
+  absl::StatusOr<Prepared> asked = Prepare(input, end, use);
   if (!asked.ok()) return asked.status();
   const auto answer = AnswerPlan(asked->query, asked->cluster, {.cancelled = cancelled}, Threads());
   if (!answer.ok()) return answer.status();
@@ -293,7 +293,7 @@ absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCal
       !s.ok()) {
     return s;
   }
-  absl::StatusOr<LoadedCluster> cluster = cluster_.Judged(call.allow_incomplete(), Use::kShown);
+  absl::StatusOr<LoadedCluster> cluster = cluster_.Checked(call.allow_incomplete(), Use::kShown);
   if (!cluster.ok()) return cluster.status();
   cluster_.AddFeedWarnings(*cluster);
   ClusterSnapshot& snapshot = cluster->snapshot;
@@ -331,11 +331,11 @@ absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCal
 }
 
 absl::StatusOr<wire::PlanChange> SessionQuestions::PlanChanges(const wire::PlanInput& input,
-                                                               ToldPlan& told) {
+                                                               SentPlan& told) {
   wire::PlanChange change;
   const auto tell = [&](const PlanReport& report) {
     const Json plan = PlanJson(report);
-    ToldPlan now;
+    SentPlan now;
     now.told = true;
     now.is_fed = cluster_.IsFed();
     for (const Json& node : plan["remove"]) now.removes[node["node"]] = CompactJson(node);

@@ -92,35 +92,35 @@ class SessionQuestions {
                           const std::function<absl::Status(const PlanReport&)>& tell);
 
   // The last plan that a watcher of plans has received: node -> what was said of it, as JSON.
-  struct ToldPlan {
+  struct SentPlan {
     std::map<std::string, std::string> removes;
     std::map<std::string, std::string> keeps;
     bool told = false;
     bool is_fed = false;
   };
   // What a plan says otherwise than `told`, which becomes that plan.
-  absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, ToldPlan& told);
+  absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, SentPlan& told);
 
  private:
   using Use = SessionCluster::Use;
   // A question about plans: the cluster that it is about, judged, and the query.
-  struct Asked {
+  struct Prepared {
     LoadedCluster cluster;
     PlanQuery query;
   };
-  absl::StatusOr<Asked> Prepare(const wire::PlanInput& input, std::optional<Clock::time_point> end,
-                                Use use);
+  absl::StatusOr<Prepared> Prepare(const wire::PlanInput& input,
+                                   std::optional<Clock::time_point> end, Use use);
   // The query of the input, to be answered over `cluster`, whose warnings become those of a plan.
   absl::StatusOr<PlanQuery> QueryOver(const wire::PlanInput& input,
                                       std::optional<Clock::time_point> end,
                                       std::span<const InputWarning> others,
                                       const SessionSettings& settings,
                                       LoadedCluster& cluster) const;
-  using TellRemedies = std::function<absl::Status(const PlanReport&, std::span<const NodeId>,
-                                                  std::span<const Counterfactual>)>;
+  using WriteRemedies = std::function<absl::Status(const PlanReport&, std::span<const NodeId>,
+                                                   std::span<const Counterfactual>)>;
   // Explains a plan of a copy of the cluster, on which remedies are tried.
   absl::Status WithRemedies(const wire::ExplainCall& call, std::optional<Clock::time_point> end,
-                            const Deadline* stops, const TellRemedies& tell);
+                            const Deadline* stops, const WriteRemedies& tell);
   [[nodiscard]] Parallelism Threads() const { return Parallelism(cluster_.options().threads); }
   // Asks for a plan, and hands it to `tell`.
   absl::Status WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,

@@ -56,7 +56,8 @@ void PutDeletions(const std::vector<DeletionOrder>& orders, wire::RoundReply& re
 }
 
 // What the round is as data.
-void PutRoundData(const MadeRound& round, const LoadedCluster& cluster, wire::RoundReply& reply) {
+void PutRoundData(const RoundOutcome& round, const LoadedCluster& cluster,
+                  wire::RoundReply& reply) {
   const RoundResult& result = round.result;
   const Catalog& catalog = cluster.snapshot.catalog();
   const Json& delete_now = round.json->at("deleteNow");
@@ -178,7 +179,7 @@ int64_t SessionRoundMaker::Now(const wire::PlanInput& input, LoadedCluster& clus
 absl::StatusOr<RoundSource> SessionRoundMaker::SourceOf(const wire::RoundCall& call,
                                                         RoundSettings& told) {
   const absl::StatusOr<LoadedCluster> judged =
-      cluster_.Judged(call.input().allow_incomplete(), SessionCluster::Use::kCarriedOut);
+      cluster_.Checked(call.input().allow_incomplete(), SessionCluster::Use::kCarriedOut);
   if (!judged.ok()) return judged.status();
   const RoundObjects objects =
       cluster_.options().record_file.empty() ? RoundObjects::kNone : RoundObjects::kForRecord;
@@ -242,7 +243,7 @@ absl::StatusOr<wire::RoundReply> SessionRoundMaker::Round(const wire::RoundCall&
   const auto made = driver_->Make(prepared->settings, prepared->now_s, source,
                                   *ends ? &deadlines->passes_end : nullptr);
   if (!made.ok()) return made.status();
-  const MadeRound& round = **made;
+  const RoundOutcome& round = **made;
   if (round.result.status == ScaleDownStatus::kError) {
     return absl::InternalError(round.result.message);
   }

@@ -91,7 +91,7 @@ bool SaysHowToLoad(const wire::Settings& settings) {
   return settings.options().fields().contains("load");
 }
 
-wire::Settings LaidOver(wire::Settings settings, const wire::Settings& over) {
+wire::Settings MergedSettings(wire::Settings settings, const wire::Settings& over) {
   Lay(over.options(), *settings.mutable_options());
   if (!over.node_groups().empty()) {
     settings.set_node_groups(over.node_groups());

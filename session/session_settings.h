@@ -2,7 +2,7 @@
 //
 //   absl::StatusOr<SessionSettings> settings = ParseSettings(request.settings(), options);
 //   absl::StatusOr<SessionSettings> of_call =                    // Changes some of them.
-//       ParseSettings(LaidOver(settings->given, input.settings()), options);
+//       ParseSettings(MergedSettings(settings->given, input.settings()), options);
 //
 // Errors:  InvalidArgument, naming the field.
 // Threads: pure.
@@ -40,7 +40,7 @@ bool SaysHowToLoad(const wire::Settings& settings);
 
 // `settings` with what `over` has in place of theirs: options member by member, the groups' file as
 // a whole, and group sizes by their names.
-wire::Settings LaidOver(wire::Settings settings, const wire::Settings& over);
+wire::Settings MergedSettings(wire::Settings settings, const wire::Settings& over);
 
 // Sets options.load.assumeComplete, in `given` too where it has options.load.
 void SetAssumeComplete(bool assume_complete, SessionSettings& settings);

@@ -85,13 +85,13 @@ void PutCluster(const LoadedCluster& cluster, Reply& reply) {
 
 absl::Status SessionQuestions::WithRemedies(const wire::ExplainCall& call,
                                             std::optional<Clock::time_point> end,
-                                            const Deadline* stops, const TellRemedies& tell) {
+                                            const Deadline* stops, const WriteRemedies& tell) {
   if (call.input().has_search() || call.input().trials().has_robust()) {
     return absl::InvalidArgumentError(
         "remedies: each is tried with a plan that is not searched for; the input has search or "
         "trials.robust");
   }
-  absl::StatusOr<Asked> asked = Prepare(call.input(), end, Use::kShown);
+  absl::StatusOr<Prepared> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();
   absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(asked->cluster);
   if (!copied.ok()) return copied.status();
@@ -115,7 +115,7 @@ absl::StatusOr<wire::BlockersReply> SessionQuestions::Blockers(const wire::Block
                                                                std::optional<Clock::time_point> end,
                                                                const Deadline* cancelled) {
   if (absl::Status s = RefuseBeyondGreedy(call.input(), "Blockers"); !s.ok()) return s;
-  absl::StatusOr<Asked> asked = Prepare(call.input(), end, Use::kShown);
+  absl::StatusOr<Prepared> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();
   absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(asked->cluster);
   if (!copied.ok()) return copied.status();
@@ -147,7 +147,7 @@ absl::StatusOr<wire::FrontierReply> SessionQuestions::Frontier(const wire::Front
                                                                std::optional<Clock::time_point> end,
                                                                const Deadline* cancelled) {
   if (absl::Status s = CheckFrontierInput(call.input()); !s.ok()) return s;
-  absl::StatusOr<Asked> asked = Prepare(call.input(), end, Use::kShown);
+  absl::StatusOr<Prepared> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();
   const absl::StatusOr<FrontierAnswer> found =
       AnswerFrontier(asked->query, asked->cluster, {.cancelled = cancelled}, Threads());
@@ -170,7 +170,7 @@ absl::StatusOr<wire::WhatIfReply> SessionQuestions::WhatIf(const wire::WhatIfCal
       call.changes_name().empty() ? "changes" : std::string(call.changes_name());
   const absl::StatusOr<ebb::WhatIf> what_if = ParseWhatIf(name, call.changes());
   if (!what_if.ok()) return what_if.status();
-  absl::StatusOr<Asked> before = Prepare(call.input(), end, Use::kShown);
+  absl::StatusOr<Prepared> before = Prepare(call.input(), end, Use::kShown);
   if (!before.ok()) return before.status();
   absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(before->cluster);
   if (!copied.ok()) return copied.status();
@@ -188,7 +188,7 @@ absl::StatusOr<wire::WhatIfReply> SessionQuestions::WhatIf(const wire::WhatIfCal
   const absl::StatusOr<std::vector<std::string>> notes =
       ApplyWhatIf(*what_if, cluster.snapshot, patched);
   if (!notes.ok()) return notes.status();
-  LiveCluster::Version changed = copied->live->Unjudged();
+  LiveCluster::Version changed = copied->live->Unchecked();
   const wire::PlanInput& then = call.has_then() ? call.then() : call.input();
   std::optional<SessionSettings> parsed;
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(then, parsed);

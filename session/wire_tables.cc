@@ -23,7 +23,7 @@ namespace wire = v1alpha1;
 
 namespace {
 
-constexpr size_t kDestinationsTold = 2;  // As the table shows.
+constexpr size_t kDestinationsShown = 2;  // As the table shows.
 
 void PutAmounts(const NodeAmounts& amounts, wire::NodeAmounts& to) {
   to.set_cpu_milli(amounts.cpu_milli);
@@ -82,7 +82,7 @@ void PutRemoval(const PlanReport& report, const PlanReport::Removal& removal, bo
   const std::vector<std::pair<NodeId, size_t>> destinations = DestinationsOf(removal);
   to.set_destinations(destinations.size());
   const size_t told =
-      every_node ? destinations.size() : std::min(destinations.size(), kDestinationsTold);
+      every_node ? destinations.size() : std::min(destinations.size(), kDestinationsShown);
   for (const auto& [node, pods] : std::span(destinations).first(told)) {
     wire::Destination& destination = *to.add_to();
     destination.set_node(std::string(report.context.catalog().NodeName(node)));
@@ -112,12 +112,12 @@ void PutTrialFigures(const PlanTrials& trials, wire::TrialFigures& to) {
 }
 
 void PutUnready(const PlanReport& report, wire::PlanTables& to) {
-  constexpr int kTold = 3;
+  constexpr int kShown = 3;
   for (const PlanReport::Removal& removal : report.remove) {
     std::string words = UnreadyWords(report.context, removal.node);
     if (words.empty()) continue;
     to.set_unready(to.unready() + 1);
-    if (to.first_unready_size() >= kTold) continue;
+    if (to.first_unready_size() >= kShown) continue;
     wire::NodeWords& node = *to.add_first_unready();
     node.set_node(std::string(report.context.catalog().NodeName(removal.node)));
     node.set_words(std::move(words));
@@ -251,7 +251,7 @@ void PutPlace(const Catalog& catalog, const Explanation::Place& place, wire::Tri
 
 // What pending pods have to do with a node that stays.
 void PutPending(const PlanContext& context, const UnremovableNode& why, wire::NodeExplanation& to) {
-  constexpr size_t kPodsTold = 3;
+  constexpr size_t kPodsShown = 3;
   const Catalog& catalog = context.catalog();
   if (why.blocking_reason == BlockingPodReason::kPendingPodNotUnderstood) {
     to.set_pending_pod(catalog.PodName(why.pod));
@@ -260,7 +260,7 @@ void PutPending(const PlanContext& context, const UnremovableNode& why, wire::No
   if (why.reason != UnremovableReason::kNoPlaceToMovePods) return;
   const std::vector<Move>& packed = context.made->plan.packed;
   to.set_room_kept(packed.size());
-  for (const Move& move : std::span(packed).first(std::min(packed.size(), kPodsTold))) {
+  for (const Move& move : std::span(packed).first(std::min(packed.size(), kPodsShown))) {
     wire::PodPlace& place = *to.add_first_room_kept();
     place.set_pod(catalog.PodName(move.pod));
     place.set_node(std::string(catalog.NodeName(move.to)));

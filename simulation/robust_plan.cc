@@ -195,20 +195,20 @@ class RobustSearch {
     plan.packed = std::move(best_->packed);
     plan.pdb_remaining = std::move(best_->pdb_remaining);
     plan.termination = EndsAs();
-    std::vector<bool> is_told(snapshot_.catalog().nodes());
-    for (const RemovableNode& removal : plan.remove) is_told[Index(removal.node)] = true;
+    std::vector<bool> has_verdict(snapshot_.catalog().nodes());
+    for (const RemovableNode& removal : plan.remove) has_verdict[Index(removal.node)] = true;
     // The reason why other nodes were kept may no longer apply.
     std::erase_if(plan.keep, [&](const UnremovableNode& kept) {
       if (kept.reason == UnremovableReason::kNoPlaceToMovePods ||
           kept.reason == UnremovableReason::kBlockedByPod) {
         return true;
       }
-      is_told[Index(kept.node)] = true;
+      has_verdict[Index(kept.node)] = true;
       return false;
     });
     plan.skipped.clear();
     for (const NodeId node : robust.candidates) {
-      if (!is_told[Index(node)]) plan.skipped.push_back(node);
+      if (!has_verdict[Index(node)]) plan.skipped.push_back(node);
     }
     if (request_.verify) {
       if (absl::Status s =

@@ -20,7 +20,7 @@ bool IsRunning(const ActuatorStatus& status, const std::string& node) {
 
 }  // namespace
 
-struct NodeQueues::Told {
+struct NodeQueues::NodeReport {
   const RunningDeletion* running = nullptr;
   const DeletionResult* result = nullptr;
   bool there = true;  // The cluster has the node.
@@ -54,8 +54,8 @@ void NodeQueues::Failed(std::string_view name, int64_t now_s) {
   if (found != nodes_->end()) PutBack(*found, now_s);
 }
 
-void NodeQueues::WorkOnDrain(QueuedNode& node, const Told& told, int64_t timeout_s, int64_t now_s,
-                             std::vector<QueueEvent>& events) {
+void NodeQueues::WorkOnDrain(QueuedNode& node, const NodeReport& told, int64_t timeout_s,
+                             int64_t now_s, std::vector<QueueEvent>& events) {
   using enum QueueEvent::Kind;
   const auto tell = [&](QueueEvent::Kind kind, std::string why = "") {
     events.push_back({kind, node.node, node.pool, std::move(why)});
@@ -85,7 +85,7 @@ void NodeQueues::WorkOnDrain(QueuedNode& node, const Told& told, int64_t timeout
   if (now_s - std::max(node.since_s, node.retry_s) > timeout_s) tell(kGivenUp);
 }
 
-void NodeQueues::WorkOnTermination(QueuedNode& node, const Told& told, int64_t timeout_s,
+void NodeQueues::WorkOnTermination(QueuedNode& node, const NodeReport& told, int64_t timeout_s,
                                    int64_t now_s, std::vector<QueueEvent>& events) {
   using enum QueueEvent::Kind;
   const auto tell = [&](QueueEvent::Kind kind, std::string why = "") {
@@ -114,7 +114,7 @@ void NodeQueues::WorkOnTermination(QueuedNode& node, const Told& told, int64_t t
 std::vector<QueueEvent> NodeQueues::Work(
     const ActuatorStatus& status, const std::function<bool(const QueuedNode&)>& there,
     const std::function<int64_t(const std::string& pool)>& timeout_s, int64_t now_s) {
-  std::map<std::string_view, Told> told;
+  std::map<std::string_view, NodeReport> told;
   for (const RunningDeletion& running : status.running) told[running.node].running = &running;
   for (const DeletionResult& result : status.results) told[result.node].result = &result;
   std::vector<QueueEvent> events;
@@ -124,7 +124,7 @@ std::vector<QueueEvent> NodeQueues::Work(
       if (node.queue != queue || node.since_s > now_s) continue;
       const bool moved = std::ranges::count(events, node.node, &QueueEvent::node) > 0;
       if (moved) continue;
-      Told of = told.contains(node.node) ? told.at(node.node) : Told();
+      NodeReport of = told.contains(node.node) ? told.at(node.node) : NodeReport();
       of.there = there(node);
       if (of.result != nullptr && IsOld(*of.result, node)) of.result = nullptr;
       if (queue == NodeQueue::kTerminate) {

@@ -69,10 +69,10 @@ class NodeQueues {
   void Failed(std::string_view node, int64_t now_s);
 
  private:
-  struct Told;  // The actuator's report about one node.
-  void WorkOnDrain(QueuedNode& node, const Told& told, int64_t timeout_s, int64_t now_s,
+  struct NodeReport;  // The actuator's report about one node.
+  void WorkOnDrain(QueuedNode& node, const NodeReport& told, int64_t timeout_s, int64_t now_s,
                    std::vector<QueueEvent>& events);
-  void WorkOnTermination(QueuedNode& node, const Told& told, int64_t timeout_s, int64_t now_s,
+  void WorkOnTermination(QueuedNode& node, const NodeReport& told, int64_t timeout_s, int64_t now_s,
                          std::vector<QueueEvent>& events);
   void PutBack(QueuedNode& node, int64_t now_s);
 

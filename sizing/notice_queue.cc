@@ -56,7 +56,7 @@ void NoticeQueue::Run() {
     waiting_.pop_front();
     sending_ = true;
     lock.unlock();
-    std::vector<std::string> failed = TellAll(notifiers_, notice);
+    std::vector<std::string> failed = NotifyAll(notifiers_, notice);
     lock.lock();
     sending_ = false;
     for (std::string& each : failed) problems_.push_back(std::move(each));

@@ -30,7 +30,7 @@ class LogNotifier final : public Notifier {
  public:
   explicit LogNotifier(std::function<void(std::string_view line)> print)
       : print_(std::move(print)) {}
-  absl::Status Tell(const Notice& notice) override {
+  absl::Status Notify(const Notice& notice) override {
     print_(fmt::format("{}: {}", FormatRfc3339(notice.at_s), PrintableLine(notice.text)));
     return absl::OkStatus();
   }
@@ -44,7 +44,7 @@ class WebhookNotifier final : public Notifier {
   WebhookNotifier(NotifierSettings settings, std::function<void(int64_t ms)> sleep_ms)
       : settings_(std::move(settings)), sleep_ms_(std::move(sleep_ms)) {}
 
-  absl::Status Tell(const Notice& notice) override {
+  absl::Status Notify(const Notice& notice) override {
     const absl::StatusOr<HttpAddress> address = ParseHttpAddress(settings_.url);
     if (!address.ok()) return address.status();
     const std::string body = NoticeJson(notice);
@@ -95,7 +95,7 @@ class ExecNotifier final : public Notifier {
  public:
   explicit ExecNotifier(NotifierSettings settings) : settings_(std::move(settings)) {}
 
-  absl::Status Tell(const Notice& notice) override {
+  absl::Status Notify(const Notice& notice) override {
     int input = -1;
     if (!PipeWith(NoticeJson(notice) + "\n", input)) return Failed("no pipe can be made");
     posix_spawn_file_actions_t actions;
@@ -176,11 +176,11 @@ std::vector<std::unique_ptr<Notifier>> MakeNotifiers(
   return notifiers;
 }
 
-std::vector<std::string> TellAll(const std::vector<std::unique_ptr<Notifier>>& notifiers,
-                                 const Notice& notice) {
+std::vector<std::string> NotifyAll(const std::vector<std::unique_ptr<Notifier>>& notifiers,
+                                   const Notice& notice) {
   std::vector<std::string> failed;
   for (const std::unique_ptr<Notifier>& notifier : notifiers) {
-    const absl::Status told = notifier->Tell(notice);
+    const absl::Status told = notifier->Notify(notice);
     if (told.ok()) continue;
     failed.push_back(fmt::format("pool {}: a notice could not be sent: {}", notice.pool,
                                  std::string(told.message())));

@@ -1,7 +1,7 @@
 // Notifiers: who is told that a pool entered failsafe.
 //
 //   std::vector<std::unique_ptr<Notifier>> notifiers = MakeNotifiers(settings, Print, Sleep);
-//   for (const std::string& problem : TellAll(notifiers, notice)) Print(problem);
+//   for (const std::string& problem : NotifyAll(notifiers, notice)) Print(problem);
 //
 // - log      a line.
 // - webhook  NoticeJson as a POST; an answer that another try may better is tried again, each time
@@ -34,8 +34,8 @@ std::string NoticeJson(const Notice& notice);
 class Notifier {
  public:
   virtual ~Notifier() = default;
-  virtual absl::Status Tell(const Notice& notice) = 0;
-  // Ends a Tell that another thread is at within about a second, and all later ones at once.
+  virtual absl::Status Notify(const Notice& notice) = 0;
+  // Ends a Notify that another thread is at within about a second, and all later ones at once.
   virtual void GiveUp() {}
 };
 
@@ -49,8 +49,8 @@ std::vector<std::unique_ptr<Notifier>> MakeNotifiers(
     const std::function<void(int64_t ms)>& sleep_ms);
 
 // One that fails keeps no other from being told.  What failed, a line each.
-std::vector<std::string> TellAll(const std::vector<std::unique_ptr<Notifier>>& notifiers,
-                                 const Notice& notice);
+std::vector<std::string> NotifyAll(const std::vector<std::unique_ptr<Notifier>>& notifiers,
+                                   const Notice& notice);
 
 }  // namespace ebb
 

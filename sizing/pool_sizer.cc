@@ -228,14 +228,14 @@ void PoolSizer::SetTaints(const SizedPool& pool, const PolicyDecision& decision,
       continue;
     }
     (taint.put ? came.taint : came.untaint).push_back(taint.node);
-    deeds_.push_back({.pool = &pool, .taint = taint});
+    node_actions_.push_back({.pool = &pool, .taint = taint});
   }
 }
 
 // Asks for nodes to remove: first those that the policy removes in any case, then those of its
 // delta.  `at`: the index that the PoolTurn will have.
-void PoolSizer::AskToGo(const SizedPool& pool, PolicyDecision decision, int64_t staying,
-                        PoolTurn& came, size_t at) {
+void PoolSizer::RequestRemovals(const SizedPool& pool, PolicyDecision decision, int64_t staying,
+                                PoolTurn& came, size_t at) {
   int64_t room = staying - pool.cloud.min;
   const int64_t removed =
       std::min<int64_t>(std::ssize(decision.remove), std::max<int64_t>(room, 0));
@@ -286,12 +286,12 @@ void PoolSizer::DecideOne(const Observation& observed, const SizedPool& pool,
   if (memory.failsafe && !was_failsafe) EnterFailsafe(pool, decision.reason, turn);
   came.failsafe = memory.failsafe;
   const std::string told = fmt::format("{}", fmt::join(decision.warnings, "; "));
-  if (std::exchange(last_told_[pool.name], told) != told && !told.empty()) {
+  if (std::exchange(last_policy_warnings_[pool.name], told) != told && !told.empty()) {
     turn.log.push_back(fmt::format("pool {}: {}", pool.name, told));
   }
   SetTaints(pool, decision, came, turn);
   if (decision.delta > 0) Grow(observed, pool, came, turn);
-  AskToGo(pool, std::move(decision), staying, came, turn.pools.size());
+  RequestRemovals(pool, std::move(decision), staying, came, turn.pools.size());
   turn.pools.push_back(std::move(came));
 }
 
@@ -381,8 +381,8 @@ std::string WhyOf(const ShrinkPlan& plan, const std::string& node) {
 
 }  // namespace
 
-void PoolSizer::PlanToGo(const Observation& observed, const ActuatorStatus& status,
-                         SizingTurn& turn) {
+void PoolSizer::PlanRemovals(const Observation& observed, const ActuatorStatus& status,
+                             SizingTurn& turn) {
   const Catalog& catalog = observed.snapshot->catalog();
   const auto find = [&](const std::string& name) {
     const absl::StatusOr<NodeId> node = catalog.FindNode(name);
@@ -443,7 +443,7 @@ void PoolSizer::PlanToGo(const Observation& observed, const ActuatorStatus& stat
   BeginWithinBudgets(plan->orders, status, turn);
 }
 
-void PoolSizer::LeaveToPools(Observation& observed, SizingTurn& turn) const {
+void PoolSizer::ExcludePoolGroups(Observation& observed, SizingTurn& turn) const {
   NodeGroups& groups = observed.groups;
   for (const auto& [pool, members] : members_) {
     for (const NodeId node : members.nodes) {
@@ -460,14 +460,14 @@ void PoolSizer::Decide(Observation& observed, const ActuatorStatus& status, Sizi
   asks_.clear();
   begin_.clear();
   roll_back_.clear();
-  deeds_.clear();
+  node_actions_.clear();
   grow_.clear();
   FindMembers(observed, status, turn);
   WorkQueues(observed, status, turn);
   CheckGrowth(observed, turn);
   DecideDue(observed, turn);
-  PlanToGo(observed, status, turn);
-  LeaveToPools(observed, turn);
+  PlanRemovals(observed, status, turn);
+  ExcludePoolGroups(observed, turn);
 }
 
 // --- Acting ---------------------------------------------------------------------------
@@ -528,14 +528,14 @@ void PoolSizer::AskForMachines(Actuator& actuator, SizingTurn& turn) {
 }
 
 void PoolSizer::PutTaints(Actuator& actuator, SizingTurn& turn) {
-  for (const Deed& deed : deeds_) {
-    const PolicyTaint& taint = deed.taint;
+  for (const NodeAction& action : node_actions_) {
+    const PolicyTaint& taint = action.taint;
     const absl::Status done =
         actuator.Taint(taint.node, {.key = taint.key, .value = taint.value, .effect = taint.effect},
                        taint.put, turn.now_s);
     if (done.ok() || absl::IsNotFound(done)) continue;  // Not found: the next turn sees it.
     cannot_taint_ = cannot_taint_ || absl::IsUnimplemented(done);
-    turn.log.push_back(fmt::format("pool {}: taint {} is not {}: {}", deed.pool->name, taint.key,
+    turn.log.push_back(fmt::format("pool {}: taint {} is not {}: {}", action.pool->name, taint.key,
                                    taint.put ? "set" : "taken off", std::string(done.message())));
   }
 }

@@ -93,7 +93,7 @@ class PoolSizer : public Sizer {
     size_t turn;                                         // Index of its PoolTurn.
     bool reap = false;                                   // In addition to the policy's delta.
   };
-  struct Deed {
+  struct NodeAction {
     const SizedPool* pool;
     PolicyTaint taint;
   };
@@ -110,12 +110,12 @@ class PoolSizer : public Sizer {
   void Grow(const Observation& observed, const SizedPool& pool, PoolTurn& came, SizingTurn& turn);
   void SetTaints(const SizedPool& pool, const PolicyDecision& decision, PoolTurn& came,
                  SizingTurn& turn);
-  void AskToGo(const SizedPool& pool, PolicyDecision decision, int64_t staying, PoolTurn& came,
-               size_t at);
+  void RequestRemovals(const SizedPool& pool, PolicyDecision decision, int64_t staying,
+                       PoolTurn& came, size_t at);
   void PutTaints(Actuator& actuator, SizingTurn& turn);
   int64_t DropQueued(const SizedPool& pool);
   int64_t KeepQueued(const SizedPool& pool, int64_t most);
-  void PlanToGo(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
+  void PlanRemovals(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
   std::vector<NodeId> Candidates(const Observation& observed, const Ask& ask) const;
   void BeginWithinBudgets(const std::vector<DeletionOrder>& orders, const ActuatorStatus& status,
                           SizingTurn& turn);
@@ -125,7 +125,7 @@ class PoolSizer : public Sizer {
   void Failed(const SizedPool& pool, const std::string& what, SizingTurn& turn);
   void Succeeded(const SizedPool& pool, int64_t now_s);
   void EnterFailsafe(const SizedPool& pool, const std::string& why, SizingTurn& turn);
-  void LeaveToPools(Observation& observed, SizingTurn& turn) const;
+  void ExcludePoolGroups(Observation& observed, SizingTurn& turn) const;
   [[nodiscard]] int64_t Came(const SizedPool& pool, const Catalog& catalog);
   [[nodiscard]] bool IsActing(const SizedPool& pool);
   [[nodiscard]] bool IsLeaving(std::string_view node) const {
@@ -138,8 +138,9 @@ class PoolSizer : public Sizer {
   const PoolSizerOptions options_;
   SizingState state_;
   NodeQueues queues_;
-  std::set<std::string> asked_;                     // Pools whose group was asked for machines.
-  std::map<std::string, std::string> last_told_;    // The last warnings of each pool's policy.
+  std::set<std::string> asked_;  // Pools whose group was asked for machines.
+  std::map<std::string, std::string>
+      last_policy_warnings_;                        // The last warnings of each pool's policy.
   std::map<std::string, std::string> last_warned_;  // The last warning about each pool's members.
   bool cannot_taint_ = false;                       // The actuator has said so.
 
@@ -149,7 +150,7 @@ class PoolSizer : public Sizer {
   std::vector<Ask> asks_;
   std::vector<DeletionOrder> begin_;
   std::vector<std::string> roll_back_;
-  std::vector<Deed> deeds_;
+  std::vector<NodeAction> node_actions_;
   std::map<std::string, int64_t> grow_;  // By pool: additional machines to ask for.
 };
 

@@ -26,7 +26,7 @@
 //
 // Build() then takes these steps:
 //  1. VersionNow and HoldBy137: the Kubernetes version decides which amounts a running pod holds.
-//  2. TellOsOfNodes: a pod that names no operating system was made for that of its node.
+//  2. AssignOsFromNodes: a pod that names no operating system was made for that of its node.
 //  3. RefuseUnknownNamespaces, if KeepWhereNamespacesAreUnknown was called.  It gives the unknown
 //     namespaces the label of their own name, which the selectors of step 4 read.
 //  4. TopologyTables::Connect: which counter tables each shape reads, and which count it.
@@ -367,8 +367,8 @@ class UnknownNamespaces {
   }
 
   // Marks a shape as not understood if one of its terms may select a pod in such a namespace.
-  void RefuseWhoAsks(PodShape& shape, const std::vector<PendingAffinityTerm>& terms,
-                     std::string_view field) const {
+  void RejectTermOwners(PodShape& shape, const std::vector<PendingAffinityTerm>& terms,
+                        std::string_view field) const {
     for (const PendingAffinityTerm& term : terms) {
       if (!shape.not_understood.empty()) return;
       Ask(term, [&](const LabelIndex::Candidates& others, auto&& matches) {
@@ -379,7 +379,7 @@ class UnknownNamespaces {
   }
 
   // Marks the shapes in such namespaces that an anti-affinity term may repel.
-  void RefuseWhoIsRepelled(const std::vector<PendingAffinityTerm>& anti_affinity) {
+  void RejectRepelled(const std::vector<PendingAffinityTerm>& anti_affinity) {
     for (const PendingAffinityTerm& term : anti_affinity) {
       Ask(term, [&](const LabelIndex::Candidates& others, auto&& matches) {
         const auto refuse_other = [&](uint32_t u) {
@@ -565,7 +565,7 @@ void SnapshotBuilder::SumRequests(const objects::Pod& pod) {
   }
   SumHeld(pod, KubernetesVersion::k136, requests_.held);
   requests_.held_137.reset();
-  if (HoldsWhatItAsksFor(pod)) return;
+  if (StatusEqualsSpec(pod)) return;
   SumHeld(pod, KubernetesVersion::k137, requests_.held_137.emplace());
   if (requests_.held_137 == requests_.held) requests_.held_137.reset();
 }
@@ -578,7 +578,7 @@ void SnapshotBuilder::SumHeld(const objects::Pod& pod, KubernetesVersion version
     SumPodRequests(pod, which, sum_, version);
     InternRequests(sum_, requests);
   };
-  const bool holds_the_same = HoldsWhatItAsksFor(pod) && pod.claimed.empty();
+  const bool holds_the_same = StatusEqualsSpec(pod) && pod.claimed.empty();
   if (holds_the_same) {
     held.charge = requests_.fit;
   } else {
@@ -901,11 +901,11 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
   UnknownNamespaces unknown(catalog, std::move(in_unknown), name_key);
   const std::vector<PendingTopology>& pending = shapes_->pending();
   for (size_t s = 0; s < pending.size(); ++s) {
-    unknown.RefuseWhoAsks(catalog.shapes_[s], pending[s].affinity, "podAffinity");
-    unknown.RefuseWhoAsks(catalog.shapes_[s], pending[s].anti_affinity, "podAntiAffinity");
+    unknown.RejectTermOwners(catalog.shapes_[s], pending[s].affinity, "podAffinity");
+    unknown.RejectTermOwners(catalog.shapes_[s], pending[s].anti_affinity, "podAntiAffinity");
   }
   for (const PendingTopology& topology : pending) {
-    unknown.RefuseWhoIsRepelled(topology.anti_affinity);
+    unknown.RejectRepelled(topology.anti_affinity);
   }
   // From here on these namespaces have the label that the API server gives every namespace.
   guessed_namespaces_ = true;
@@ -931,7 +931,7 @@ TextId SnapshotBuilder::OsOfNode(TextId wanted_node, bool is_nominated) const {
 }
 
 // Nodes may be added after their pods, whose shapes were then made without their node's system.
-void SnapshotBuilder::TellOsOfNodes() {
+void SnapshotBuilder::AssignOsFromNodes() {
   if (!has_nodes_of_two_os_) return;
   Catalog& catalog = *catalog_;
   for (uint32_t p = 0; p < catalog.pods(); ++p) {
@@ -1061,7 +1061,7 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
   catalog_->version_ = VersionNow();
   if (catalog_->version_ >= KubernetesVersion::k137) shapes_->HoldBy137(*catalog_);
-  TellOsOfNodes();
+  AssignOsFromNodes();
   if (keep_where_namespaces_are_unknown_) RefuseUnknownNamespaces();
   tables_ = std::make_unique<TopologyTables>(*catalog_);
   tables_->Connect(shapes_->pending());

@@ -118,7 +118,7 @@ class SnapshotBuilder {
   [[nodiscard]] bool has_nodes_of_two_os() const { return has_nodes_of_two_os_; }
   // The operating system of the node where the pod runs; kNoText if unknown or irrelevant.
   [[nodiscard]] TextId OsOfNode(TextId wanted_node, bool is_nominated) const;
-  void TellOsOfNodes();
+  void AssignOsFromNodes();
   void NoteWhetherVersionMatters(std::span<const PodShape> shapes);
   // kHeld: the caller must release `name` and `key` (for live clusters).  kKept: interned forever.
   enum class Texts : uint8_t { kKept, kHeld };

@@ -231,7 +231,7 @@ void WriteAmounts(KeyWriter& write, const objects::Pod& pod) {
 
 // Whether no decision depends on the volume.  The API server gives nearly every pod such a volume
 // with a unique name, the token of its service account ("kube-api-access-x2x4q").
-bool BringsDataAlone(const objects::Volume& volume) {
+bool OnlyProvidesData(const objects::Volume& volume) {
   return volume.source == "projected" || volume.source == "configMap" ||
          volume.source == "secret" || volume.source == "downwardAPI";
 }
@@ -270,9 +270,9 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
   write.Text(pod.os_name);
   write.Number(pod.has_bind_mount_options);
   bool ephemeral = false;
-  write.Number(std::ranges::count_if(pod.volumes, std::not_fn(BringsDataAlone)));
+  write.Number(std::ranges::count_if(pod.volumes, std::not_fn(OnlyProvidesData)));
   for (const objects::Volume& volume : pod.volumes) {
-    if (BringsDataAlone(volume)) continue;
+    if (OnlyProvidesData(volume)) continue;
     write.Text(volume.name);
     write.Text(volume.source);
     write.Text(volume.medium);

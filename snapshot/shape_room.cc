@@ -39,7 +39,7 @@ void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape) {
   }
   for (size_t u = uses_; u < first_.size(); ++u) {
     first_[u] = Use();
-    first_[u].free = nobody_.data();
+    first_[u].free = unused_.data();
   }
 }
 

@@ -122,7 +122,7 @@ class ShapeRoom {
   std::vector<Use> more_;
   size_t uses_ = 0;
   size_t word_ = ~size_t{0};                     // The word of nodes that the uses point into.
-  std::array<int64_t, kNodesPerWord> nobody_{};  // Where unused entries of first_ point.
+  std::array<int64_t, kNodesPerWord> unused_{};  // Where unused entries of first_ point.
 };
 
 }  // namespace ebb

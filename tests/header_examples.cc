@@ -374,7 +374,7 @@ void Print(std::string_view line);
 void Sleep(int64_t ms);
 void TellNotice(const std::vector<NotifierSettings>& settings, const Notice& notice) {
   std::vector<std::unique_ptr<Notifier>> notifiers = MakeNotifiers(settings, Print, Sleep);
-  for (const std::string& problem : TellAll(notifiers, notice)) Print(problem);
+  for (const std::string& problem : NotifyAll(notifiers, notice)) Print(problem);
 }
 
 // sizing/notice_queue.h
@@ -623,7 +623,7 @@ bool Follow(std::string_view node_as_json) {
   ChangeBatch batch;
   absl::Status status = batch.PutJson(node_as_json);
   status = cluster.Take(batch.changes());
-  absl::StatusOr<LiveCluster::Version> version = cluster.Judged();
+  absl::StatusOr<LiveCluster::Version> version = cluster.Checked();
   return status.ok() && version.ok();
 }
 
@@ -873,7 +873,7 @@ bool TakeAndJudge(const SessionOptions& options, const ChangeBatch& batch) {
   absl::Status taken = cluster.Take(batch);
   absl::Status filled = cluster.CheckAnswers();
   absl::StatusOr<LoadedCluster> judged =
-      cluster.Judged(/*allow_incomplete=*/false, SessionCluster::Use::kShown);
+      cluster.Checked(/*allow_incomplete=*/false, SessionCluster::Use::kShown);
   return taken.ok() && filled.ok() && judged.ok();
 }
 
@@ -882,7 +882,7 @@ bool SettingsOfCall(const SessionOptions& options, const wire::OpenRequest& requ
                     const wire::PlanInput& input) {
   absl::StatusOr<SessionSettings> settings = ParseSettings(request.settings(), options);
   absl::StatusOr<SessionSettings> of_call =
-      ParseSettings(LaidOver(settings->given, input.settings()), options);
+      ParseSettings(MergedSettings(settings->given, input.settings()), options);
   return of_call.ok();
 }
 

@@ -194,7 +194,7 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
       LiveCluster::FromInputs(plan.inputs, plan.options.load, Parallelism(plan.threads));
   if (!live.ok()) return fail(live.status());
-  absl::StatusOr<LiveCluster::Version> version = (*live)->JudgedLately();
+  absl::StatusOr<LiveCluster::Version> version = (*live)->CheckedRecently();
   if (!version.ok()) return fail(version.status());
   return Over(version->cluster, **live, *rules, {.since = start}, progress, out, err);
 }

@@ -285,9 +285,9 @@ std::optional<Clock::time_point> PlanCommand::SimulationEnd(Clock::time_point st
   return start + *ParseDuration(simulation_timeout);
 }
 
-PlanQuery PlanCommand::Asked() const {
+PlanQuery PlanCommand::Query() const {
   const RoundOptions asked = WithoutFlagsOfRounds(options);
-  PlanQuery query = questions.Asked();
+  PlanQuery query = questions.Query();
   query.planner = asked.scale_down.planner;
   query.order = asked.candidate_order;
   query.max_scale_down_parallelism = ScaleDownLimit();
@@ -295,7 +295,7 @@ PlanQuery PlanCommand::Asked() const {
 }
 
 absl::StatusOr<PlanQuery> PlanCommand::QueryAt(int64_t now_s, const GroupRules& rules) const {
-  PlanQuery query = Asked();
+  PlanQuery query = Query();
   query.groups = rules;
   query.now_s = now_s;
   if (prices.empty()) return query;
@@ -363,7 +363,7 @@ std::optional<int64_t> PlanCommand::ScaleDownLimit() const {
   return options.scale_down.budgets.max_scale_down_parallelism;
 }
 
-bool PlanCommand::ExplainsAsAsked(std::ostream& err) const {
+bool PlanCommand::ExplainFlagsFit(std::ostream& err) const {
   if (explain.empty() || (output != "csv" && output != "name")) return true;
   PrintMessage("--explain: -o " + output + " is of plans; table, json and yaml explain", err,
                "ebb plan");
@@ -383,10 +383,10 @@ bool PlanCommand::CostFlagsFit(std::ostream& err) const {
 }
 
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
-  if (over_time.app != nullptr) TellIgnoredFlags(*over_time.app, err);
+  if (over_time.app != nullptr) PrintIgnoredFlags(*over_time.app, err);
   over_time.WarnUnused(err);
   WarnOfOldFlags(given, err);
-  if (!ExplainsAsAsked(err) || !CostFlagsFit(err)) return 2;
+  if (!ExplainFlagsFit(err) || !CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");
@@ -398,7 +398,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
     const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
         LiveCluster::FromInputs(inputs, options.load, parallelism);
     if (!live.ok()) return progress.Done(), Fail(live.status(), err);
-    absl::StatusOr<LiveCluster::Version> version = (*live)->JudgedLately();
+    absl::StatusOr<LiveCluster::Version> version = (*live)->CheckedRecently();
     if (!version.ok()) return progress.Done(), Fail(version.status(), err);
     return PlanOver(version->cluster, *rules,
                     {.since = start, .import_s = SecondsSince(start), .live = live->get()},
@@ -478,7 +478,7 @@ absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, cons
   return Made{.query = *std::move(query), .answer = *std::move(answer), .interrupted = interrupted};
 }
 
-void PlanCommand::TellOf(const Made& made, std::ostream& err) const {
+void PlanCommand::PrintRemarks(const Made& made, std::ostream& err) const {
   PrintLoadWarnings(*made.answer->cluster, err);
   if (made.interrupted) PrintMessage("interrupted; this is the best plan so far", err);
   if (made.query.trials && !made.answer->trials) {
@@ -499,7 +499,7 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
     remedies = FindAllRemedies(report, *explained, made->query, *loaded.live);
   }
   progress.Done();
-  TellOf(*made, err);
+  PrintRemarks(*made, err);
   if (!explained.ok()) {
     return Fail(absl::Status(explained.status().code(),
                              absl::StrCat("--explain: ", explained.status().message())),

@@ -71,7 +71,7 @@ struct PlanCommand {
   // their state.
   void AddLoopFlags(CLI::App& app);
   // The question that flags alone ask, without files and times.
-  [[nodiscard]] PlanQuery Asked() const;
+  [[nodiscard]] PlanQuery Query() const;
   // The same with them, but for the time limit.
   // Errors: those of the file of --prices.
   [[nodiscard]] absl::StatusOr<PlanQuery> QueryAt(int64_t now_s, const GroupRules& rules) const;
@@ -102,7 +102,7 @@ struct PlanCommand {
   // Stop at so many nodes; absent: no limit.
   [[nodiscard]] std::optional<int64_t> ScaleDownLimit() const;
   // False: -o is no form of an explanation; told.
-  bool ExplainsAsAsked(std::ostream& err) const;
+  bool ExplainFlagsFit(std::ostream& err) const;
   // False: --objective, --prices and --move-cost do not go together; told.
   bool CostFlagsFit(std::ostream& err) const;
   // What --node-groups and --nodes say.
@@ -114,12 +114,12 @@ struct PlanCommand {
     bool interrupted = false;  // By a signal.
   };
   // Plans for a cluster of which reading began at `since`.  It prints warnings where they are why
-  // it refuses; otherwise they are left to TellOf.
+  // it refuses; otherwise they are left to PrintRemarks.
   [[nodiscard]] absl::StatusOr<Made> Make(LoadedCluster& cluster, const GroupRules& rules,
                                           std::chrono::steady_clock::time_point since,
                                           Progress& progress, std::ostream& err) const;
   // What is to be known of it beside the plan.
-  void TellOf(const Made& made, std::ostream& err) const;
+  void PrintRemarks(const Made& made, std::ostream& err) const;
   // How a cluster came to be that is planned for.
   struct Loaded {
     std::chrono::steady_clock::time_point since;  // When reading it began.

@@ -35,7 +35,7 @@ void WallClock::WaitUntil(int64_t time_s) {
            std::chrono::milliseconds(1));
 }
 
-int64_t WallClock::EndAskedAtS() {
+int64_t WallClock::EndRequestedAtS() {
   const std::lock_guard lock(mutex_);
   if (last_end_) return 0;  // Long ago: nothing is waited for any more.
   return met_at_s_.value_or(Now());

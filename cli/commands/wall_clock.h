@@ -37,7 +37,7 @@ class WallClock : public LoopClock {
   int64_t NowS() override { return Now(); }
   bool SleepUntil(int64_t time_s) override;
   void WaitUntil(int64_t time_s) override;
-  int64_t EndAskedAtS() override;
+  int64_t EndRequestedAtS() override;
   // Returns earlier where the last end has come.
   void SleepFor(std::chrono::milliseconds time);
 

@@ -181,7 +181,7 @@ class Watch {
         Refuse(file, {s.code(), why});
       }
       batch_.Clear();
-      TellIgnored();
+      PrintIgnored();
     }
   }
 
@@ -288,7 +288,7 @@ class Watch {
   }
 
   // Once a kind.
-  void TellIgnored() {
+  void PrintIgnored() {
     if (batch_.ignored().size() == told_.size() || told_.size() == kRefusedShown) return;
     for (const auto& [kind, count] : batch_.ignored()) {
       if (told_.size() < kRefusedShown && told_.insert(kind).second) {
@@ -339,7 +339,7 @@ class WatchRun {
       const bool came = WaitForEvents();
       if (!watch_.mixed().ok()) return Fail(watch_.mixed(), err_);
       if (came) continue;
-      UntilNextListIsOver() == Clock::duration::zero() ? Plan() : TellWaiting();
+      UntilNextListIsOver() == Clock::duration::zero() ? Plan() : PrintWaiting();
     }
     if (HasNews()) Plan();
     return why_not_.ok() ? exit_code_ : Fail(why_not_, err_);
@@ -379,8 +379,8 @@ class WatchRun {
   }
 
   // Once, as long as no plan was made.
-  void TellWaiting() {
-    if (std::exchange(told_waiting_, true)) return;
+  void PrintWaiting() {
+    if (std::exchange(printed_waiting_, true)) return;
     for (const auto& file : files_) {
       if (file->UntilListIsOver(Milliseconds(quiet_time_)) == Clock::duration::zero()) continue;
       PrintMessage(
@@ -431,7 +431,7 @@ class WatchRun {
     const Clock::time_point start = Clock::now();
     planned_at_ = watch_.news();
     news_since_.reset();
-    absl::StatusOr<LiveCluster::Version> version = cluster_.Judged();
+    absl::StatusOr<LiveCluster::Version> version = cluster_.Checked();
     if (!version.ok()) {
       // More may come.
       if (why_not_ != version.status() && !files_.empty()) {
@@ -468,7 +468,7 @@ class WatchRun {
   Watch watch_;
   std::vector<std::unique_ptr<WatchedFile>> files_;  // Those that have not ended.
   std::set<std::string> silent_;                     // Names of pipes already warned of.
-  bool told_waiting_ = false;
+  bool printed_waiting_ = false;
   uint64_t plans_ = 0;
   const int64_t quiet_time_;                     // Milliseconds.
   std::optional<uint64_t> planned_at_;           // Watch::news() of the last try.
@@ -514,11 +514,11 @@ int RunWatch(const PlanCommand& command, const WatchQuestion& question, std::ost
 }
 
 int RunPlanWatch(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
-  if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
+  if (command.over_time.app != nullptr) PrintIgnoredFlags(*command.over_time.app, err);
+  if (!command.ExplainFlagsFit(err) || !command.CostFlagsFit(err)) return 2;
   absl::StatusOr<WhatIfQuestion> what_if = WhatIfQuestion();
   if (!command.what_if.empty()) {
-    if (!ComparesAsAsked(command, err)) return 2;
+    if (!CompareFlagsFit(command, err)) return 2;
     what_if = ReadQuestion(command);
     if (!what_if.ok()) return Fail(what_if.status(), err);
   }

@@ -75,7 +75,7 @@ absl::StatusOr<Json> PlanOf(const PlanCommand& command, LoadedCluster& cluster, 
       command.Make(cluster, *rules, Clock::now(), progress, err);
   progress.Done();
   if (!made.ok()) return made.status();
-  command.TellOf(*made, err);
+  command.PrintRemarks(*made, err);
   const PlanReport report = made->answer->Report();
   if (command.stats) PrintStats(report, /*import_s=*/0, err);
   return PlanJson(report);
@@ -92,7 +92,7 @@ absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, const WhatIfQ
       ApplyWhatIf(question.what_if, cluster.snapshot, patched);
   if (!notes.ok()) return notes.status();
   PrintNotes(*notes, err);
-  LiveCluster::Version after = live.Unjudged();
+  LiveCluster::Version after = live.Unchecked();
   // What is to be said of the input was said of the first plan; errors are told all the same.
   std::ostringstream said;
   const absl::StatusOr<Json> plan_after = PlanOf(question.changed, after.cluster, said);
@@ -117,7 +117,7 @@ void PrintNotes(std::span<const std::string> notes, std::ostream& err) {
   for (const std::string& note : notes) PrintMessage("warning: " + note, err);
 }
 
-bool ComparesAsAsked(const PlanCommand& command, std::ostream& err) {
+bool CompareFlagsFit(const PlanCommand& command, std::ostream& err) {
   const std::string& form = command.output;
   if (form == "table" || form == "json" || form == "yaml") return command.CostFlagsFit(err);
   PrintMessage("--what-if: -o " + form + " is of plans; table, json and yaml compare", err,
@@ -138,14 +138,14 @@ int WhatIfOver(const PlanCommand& command, const WhatIfQuestion& question, Loade
 }
 
 int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (!ComparesAsAsked(command, err)) return 2;
+  if (!CompareFlagsFit(command, err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const absl::StatusOr<WhatIfQuestion> question = ReadQuestion(command);
   if (!question.ok()) return Fail(question.status(), err);
   const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
       LiveCluster::FromInputs(command.inputs, command.options.load, Parallelism(command.threads));
   if (!live.ok()) return Fail(live.status(), err);
-  absl::StatusOr<LiveCluster::Version> before = (*live)->JudgedLately();
+  absl::StatusOr<LiveCluster::Version> before = (*live)->CheckedRecently();
   if (!before.ok()) return Fail(before.status(), err);
   return WhatIfOver(command, *question, before->cluster, **live, out, err);
 }

@@ -31,7 +31,7 @@ int WhatIfOver(const PlanCommand& command, const WhatIfQuestion& question, Loade
                LiveCluster& live, std::ostream& out, std::ostream& err);
 
 // False: -o is no form of a comparison, or flags on cost do not go together; told.
-bool ComparesAsAsked(const PlanCommand& command, std::ostream& err);
+bool CompareFlagsFit(const PlanCommand& command, std::ostream& err);
 // A warning a line (ApplyWhatIf).
 void PrintNotes(std::span<const std::string> notes, std::ostream& err);
 

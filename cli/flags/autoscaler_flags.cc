@@ -290,7 +290,7 @@ void AddOtherAutoscalerFlags(CLI::App& app) {
 
 bool IsOtherAutoscalerFlag(const CLI::Option& option) { return Find(option) != nullptr; }
 
-void TellIgnoredFlags(const CLI::App& app, std::ostream& err) {
+void PrintIgnoredFlags(const CLI::App& app, std::ostream& err) {
   std::vector<std::string> ignored;
   ForEachGiven(app, [&](const AutoscalerFlag& flag, bool is_missed) {
     if (!is_missed) ignored.push_back(fmt::format("--{}", flag.name));

@@ -55,7 +55,7 @@ void AddOtherAutoscalerFlags(CLI::App& app);
 // The option was added by AddOtherAutoscalerFlags.
 bool IsOtherAutoscalerFlag(const CLI::Option& option);
 // One line that lists the ignored ones of those that were given.
-void TellIgnoredFlags(const CLI::App& app, std::ostream& err);
+void PrintIgnoredFlags(const CLI::App& app, std::ostream& err);
 // A warning that lists the ones that are not honoured, with reasons, if any were given.
 std::optional<InputWarning> FlagsNotHonoured(const CLI::App& app);
 

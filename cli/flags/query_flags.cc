@@ -104,7 +104,7 @@ std::optional<TrialQuery> QueryFlags::Trials() const {
   return asked;
 }
 
-PlanQuery QueryFlags::Asked() const {
+PlanQuery QueryFlags::Query() const {
   PlanQuery asked = query;
   asked.search = Search();
   asked.trials = Trials();

@@ -31,7 +31,7 @@ struct QueryFlags {
   TrialQuery trial;  // Its number is that of `trials`, its seed that of the search.
 
   // What the flags ask.  REQUIRES: flags that were checked.
-  [[nodiscard]] PlanQuery Asked() const;
+  [[nodiscard]] PlanQuery Query() const;
 
   // Search and trials.
   void AddTo(CLI::App& app);

@@ -58,8 +58,8 @@ void PrintRound(const Json& json, const Terminal& terminal, std::ostream& out) {
   table.Print(out);
 }
 
-void PrintMadeRound(const MadeRound& round, PlanFormat format, const PrintOptions& options,
-                    std::ostream& out) {
+void PrintRoundOutcome(const RoundOutcome& round, PlanFormat format, const PrintOptions& options,
+                       std::ostream& out) {
   switch (format) {
     case PlanFormat::kJson:
       out << IndentedJson(*round.json);

@@ -8,7 +8,7 @@
 
 #include "cli/print/plan_print.h"
 #include "cli/print/terminal.h"
-#include "rounds/made_round.h"
+#include "rounds/round_outcome.h"
 
 namespace ebb {
 
@@ -17,8 +17,8 @@ void PrintRound(const nlohmann::ordered_json& json, const Terminal& terminal, st
 
 // A round that was made, in any of the forms of a plan; as names: the nodes that are to be
 // deleted now.
-void PrintMadeRound(const MadeRound& round, PlanFormat format, const PrintOptions& options,
-                    std::ostream& out);
+void PrintRoundOutcome(const RoundOutcome& round, PlanFormat format, const PrintOptions& options,
+                       std::ostream& out);
 
 }  // namespace ebb
 

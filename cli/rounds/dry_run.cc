@@ -49,9 +49,9 @@ class DumpSource : public ClusterSource {
 };
 
 // What was told last of each pool.
-using ToldPools = std::map<std::string, std::string>;
+using PrintedPools = std::map<std::string, std::string>;
 
-void TellTurn(const LoopTurn& turn, ToldPools& told, std::ostream& err) {
+void PrintTurn(const LoopTurn& turn, PrintedPools& told, std::ostream& err) {
   for (const PoolTurn& pool : turn.pools) {
     const std::string text = PoolAsText(pool);
     if (std::exchange(told[pool.pool], text) == text) continue;
@@ -70,7 +70,7 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   WallClock clock;  // Before threads that read the dump.
   const auto live = LiveCluster::FromInputs(options.inputs, options.load);
   if (!live.ok()) return Fail(live.status(), err);
-  absl::StatusOr<LiveCluster::Version> judged = (*live)->Judged();
+  absl::StatusOr<LiveCluster::Version> judged = (*live)->Checked();
   if (!judged.ok()) return Fail(judged.status(), err);
   if (absl::Status s = CheckMinimums(judged->cluster.snapshot.catalog(), options.groups); !s.ok()) {
     return Fail(s, err);
@@ -90,9 +90,9 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   LoopOptions loop = options.loop;
   OwnRoundsOptions rounds = options.rounds;
   loop.sizer = options.sizer;
-  ToldPools told;
+  PrintedPools told;
   loop.on_turn = [&](const LoopTurn& turn) {
-    if (options.log == "text") TellTurn(turn, told, err);
+    if (options.log == "text") PrintTurn(turn, told, err);
     if (options.log == "json") err << TurnAsJson(turn) << std::flush;
   };
   std::optional<RoundAdvisor> advisor;

@@ -54,7 +54,7 @@ absl::StatusOr<RoundSettings> ReadSettings(const PlanCommand& command) {
 }
 
 // What the round rests on and what was odd.
-void PrintLog(const RoundSource& source, const MadeRound& round, std::ostream& err) {
+void PrintLog(const RoundSource& source, const RoundOutcome& round, std::ostream& err) {
   PrintLoadWarnings(source.cluster, err);
   for (const std::string& line : source.log) PrintMessage(PrintableLine(line), err);
   for (const std::string& line : round.log) PrintMessage(PrintableLine(line), err);
@@ -71,10 +71,10 @@ absl::Status WriteMetrics(OutputFile& file, const std::string& text, int64_t rou
 
 // Prints the decision of a round that is saved, then its metrics.
 // False: it could not be printed.
-bool PrintDecision(const PlanCommand& command, const MadeRound& round, const RoundDriver& driver,
+bool PrintDecision(const PlanCommand& command, const RoundOutcome& round, const RoundDriver& driver,
                    std::ostream& out, std::ostream& err) {
-  PrintMadeRound(round, PlanFormatOf(command.output),
-                 {.terminal = OutputTerminal(), .all_rows = command.all_rows}, out);
+  PrintRoundOutcome(round, PlanFormatOf(command.output),
+                    {.terminal = OutputTerminal(), .all_rows = command.all_rows}, out);
   if (command.over_time.metrics == "-") out << driver.MetricsText();
   out.flush();
   if (out.good()) return true;
@@ -98,7 +98,7 @@ int ExitCodeOf(const PlanCommand& command, const RoundResult& result, std::ostre
 
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const RoundFlags& flags = command.over_time;
-  if (flags.app != nullptr) TellIgnoredFlags(*flags.app, err);
+  if (flags.app != nullptr) PrintIgnoredFlags(*flags.app, err);
   WarnOfOldFlags(command.given, err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   absl::StatusOr<RoundSettings> settings = ReadSettings(command);
@@ -132,7 +132,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   }
   const auto made = driver.Make(*settings, *now_s, *source, deadline ? &*deadline : nullptr);
   if (!made.ok()) return Fail(made.status(), err);
-  const MadeRound& round = **made;
+  const RoundOutcome& round = **made;
   PrintLog(*source, round, err);
   if (round.result.status == ScaleDownStatus::kError) {
     return Fail(absl::InternalError(round.result.message), err);

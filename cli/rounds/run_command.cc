@@ -129,8 +129,8 @@ void SizePools(RunPools& pools, PoolStories& stories, SimulationOptions& options
   options.loop.on_turn = [&stories](const LoopTurn& turn) { stories.Take(turn.now_s, turn.pools); };
 }
 
-int TellSimulation(const RunFlags& flags, const SimulationStory& story, std::ostream& out,
-                   std::ostream& err) {
+int ReportSimulation(const RunFlags& flags, const SimulationStory& story, std::ostream& out,
+                     std::ostream& err) {
   if (flags.output == "json") {
     out << SimulationJson(story);
   } else {
@@ -198,7 +198,7 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
       .with = *std::move(made),
       .without = **std::move(compared),
       .pools = std::move(stories)};
-  return TellSimulation(flags, story, out, err);
+  return ReportSimulation(flags, story, out, err);
 }
 
 }  // namespace
@@ -209,7 +209,7 @@ int RunCommand::Run(std::ostream& out, std::ostream& err) const {
     err << "See `ebb run --help`.\n";
     return 2;
   }
-  TellIgnoredFlags(*flags.plan.over_time.app, err);
+  PrintIgnoredFlags(*flags.plan.over_time.app, err);
   if (const auto warning = FlagsNotHonoured(*flags.plan.over_time.app)) {
     PrintMessage("warning: " + warning->message, err);
   }

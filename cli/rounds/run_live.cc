@@ -114,7 +114,7 @@ absl::Status Start(const RunFlags& flags, Parts& parts) {
   return absl::OkStatus();
 }
 
-void TellTurn(const RunFlags& flags, const LoopTurn& turn, std::ostream& err) {
+void PrintTurn(const RunFlags& flags, const LoopTurn& turn, std::ostream& err) {
   if (flags.log == "none") return;
   const std::string told = flags.log == "json" ? TurnAsJson(turn) : TurnAsText(turn);
   // Standard error takes a line at a time (standard_output.h).
@@ -141,7 +141,7 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
   options.on_turn = [&](const LoopTurn& turn) {
     parts.metrics.Observe(turn, 0);
     PrintInputWarnings(warnings.Among(cluster.warnings()), err);
-    TellTurn(flags, turn, err);
+    PrintTurn(flags, turn, err);
   };
   RunDryLoop(cluster, scale_down, {.order = flags.plan.options.candidate_order}, std::move(options),
              clock, out, err);
@@ -189,7 +189,7 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
   options.sizer = sizer;
   options.on_turn = [&](const LoopTurn& turn) {
     parts.metrics.Observe(turn, rounds.evictions());
-    TellTurn(flags, turn, err);
+    PrintTurn(flags, turn, err);
     if (parts.pools != nullptr) parts.pools->PrintProblems(err);
   };
   sd_notify(0, "READY=1");

@@ -91,7 +91,7 @@ void RunPools::MakeSizer(const RunFlags& flags, std::ostream& err) {
     slow.erase(logs.begin(), logs.end());
     notices_.emplace(MakeNotifiers(slow, print, nullptr));
     options.notify = [this](const Notice& notice) {
-      TellAll(loggers_, notice);
+      NotifyAll(loggers_, notice);
       notices_->Add(notice);
     };
   }

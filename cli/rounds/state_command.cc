@@ -59,7 +59,7 @@ void PrintTable(const Table& table, std::ostream& out) {
 
 std::string Name(StartedDeletions::Phase phase) {
   switch (phase) {
-    case StartedDeletions::Phase::kAskedFor:
+    case StartedDeletions::Phase::kRequested:
       return "asked for";
     case StartedDeletions::Phase::kRunning:
       return "running";

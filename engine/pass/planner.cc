@@ -427,7 +427,7 @@ absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& 
   if (absl::Status s = CheckSnapshot(snapshot, memory.symbols.get()); !s.ok()) return s;
   const uint64_t state = snapshot.StateId();
   // An input that was asked before was checked then.
-  const bool asked_before = memory.settled && memory.settled->WasAsked(state, groups, input);
+  const bool asked_before = memory.settled && memory.settled->HasSameInput(state, groups, input);
   if (!asked_before) {
     if (absl::Status s = CheckOptions(options_); !s.ok()) return s;
     if (absl::Status s = CheckGroups(catalog, groups); !s.ok()) return s;

@@ -75,7 +75,8 @@ SettledPass::SettledPass(const ClusterSnapshot& snapshot, uint64_t state, const 
   }
 }
 
-bool SettledPass::WasAsked(uint64_t state, const NodeGroups& groups, const PassInput& input) const {
+bool SettledPass::HasSameInput(uint64_t state, const NodeGroups& groups,
+                               const PassInput& input) const {
   return state == state_ && from_s_ <= input.now_s && input.now_s < until_s_ &&
          AskTheSame(input_, input) && groups == groups_;
 }

@@ -41,11 +41,11 @@ class SettledPass {
   // Whether the input and the cluster are those of the pass, and the time is one at which every
   // verdict is the same.  The input need not have been checked.
   // Cost: O(nodes + pending).
-  [[nodiscard]] bool WasAsked(uint64_t state, const NodeGroups& groups,
-                              const PassInput& input) const;
+  [[nodiscard]] bool HasSameInput(uint64_t state, const NodeGroups& groups,
+                                  const PassInput& input) const;
 
   // Whether the candidates that could not be removed a short while ago are the same as in the pass;
-  // `is_recent` says so of a node.  If WasAsked holds too, a new pass would give the same plan.
+  // `is_recent` says so of a node.  If HasSameInput holds too, a new pass would give the same plan.
   template <typename IsRecent>
   [[nodiscard]] bool SameAreRecent(IsRecent&& is_recent) const {
     const std::span<const NodeId> candidates = input_.candidates;

@@ -23,7 +23,7 @@ inline constexpr GroupId kNoGroup{std::numeric_limits<uint32_t>::max()};
 
 // Why a node has no group.  Shown to users; it does not influence a plan.
 enum class NoGroupReason : uint8_t {
-  kNotTold,
+  kUnknown,
   kControlPlane,
   kVirtualKubelet,
   kFargate,
@@ -86,7 +86,7 @@ struct NodeGroups {
     return group == nullptr ? PoolManager::kClusterAutoscaler : group->managed_by;
   }
   [[nodiscard]] NoGroupReason WhyNoGroup(NodeId node) const {
-    return no_group_reason.empty() ? NoGroupReason::kNotTold : no_group_reason[Index(node)];
+    return no_group_reason.empty() ? NoGroupReason::kUnknown : no_group_reason[Index(node)];
   }
   [[nodiscard]] bool HasGpuLabel(NodeId node) const {
     return !gpu_label.empty() && gpu_label[Index(node)];

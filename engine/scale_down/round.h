@@ -108,7 +108,7 @@ struct ScaleDownOptions {
   int64_t recent_eviction_ttl_s = 120;
   DisplacedPods displaced_pods = DisplacedPods::kMustFit;
   SkippedTimer skipped_timer = SkippedTimer::kKept;
-  ReturnedNode returned_node = ReturnedNode::kStartsAnew;
+  ReturnedNode returned_node = ReturnedNode::kRestarts;
   VerifyPlans verify = VerifyPlans::kBeforeDeletion;
   // Whether the number of removable nodes limits a pass (limits.h).
   bool unneeded_limit = true;

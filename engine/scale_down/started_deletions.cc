@@ -35,15 +35,15 @@ void StartedDeletions::Update(const ClusterSnapshot& snapshot, const NodeSet& ru
 
 bool StartedDeletions::AskFor(const NodeInfo& node, int64_t now_s) {
   const auto [it, is_new] =
-      deletions_.try_emplace(node.name, Entry{node.uid, Phase::kAskedFor, now_s});
-  if (it->second.phase == Phase::kAskedFor) it->second.at_s = now_s;
+      deletions_.try_emplace(node.name, Entry{node.uid, Phase::kRequested, now_s});
+  if (it->second.phase == Phase::kRequested) it->second.at_s = now_s;
   return is_new;
 }
 
 void StartedDeletions::DropOld(int64_t now_s) {
   absl::erase_if(deletions_, [&](const auto& deletion) {
     const Entry& entry = deletion.second;
-    return entry.phase == Phase::kAskedFor && now_s - entry.at_s >= kDeletionTimeoutS;
+    return entry.phase == Phase::kRequested && now_s - entry.at_s >= kDeletionTimeoutS;
   });
 }
 

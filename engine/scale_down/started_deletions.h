@@ -41,14 +41,14 @@ struct EndedDeletion {
 class StartedDeletions {
  public:
   enum class Phase : uint8_t {
-    kAskedFor,
+    kRequested,
     kRunning,
     kSucceeded,  // Success was reported; the node may still be in snapshots for a while.
   };
   struct Deletion {
     std::string node;
     std::string uid;
-    Phase phase = Phase::kAskedFor;
+    Phase phase = Phase::kRequested;
     // When a round last saw it in this phase; kSucceeded: when success was reported.
     int64_t at_s = 0;
     friend bool operator==(const Deletion&, const Deletion&) = default;

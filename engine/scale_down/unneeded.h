@@ -34,7 +34,7 @@ enum class SkippedTimer : uint8_t {
 
 // A node that returns with its name but another UID is another machine.
 enum class ReturnedNode : uint8_t {
-  kStartsAnew,  // It waits for the full unneeded time.
+  kRestarts,    // It waits for the full unneeded time.
   kKeepsTimer,  // As in the autoscaler, which identifies nodes by name.
 };
 
@@ -51,7 +51,7 @@ class UnneededTimers {
   // Replaces the set of nodes with a timer by `plan.remove`; a node that had a timer keeps it.
   // `skipped` says what happens to skipped nodes that are still in the cluster.
   void Update(const Catalog& catalog, const Plan& plan, int64_t now_s, SkippedTimer skipped,
-              ReturnedNode returned = ReturnedNode::kStartsAnew);
+              ReturnedNode returned = ReturnedNode::kRestarts);
 
   // When the node of that name became unneeded; nullopt: the last pass did not find it removable.
   [[nodiscard]] std::optional<int64_t> Since(TextId node) const {

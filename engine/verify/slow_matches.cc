@@ -97,7 +97,7 @@ void SlowMatches::MakeIndex() {
     if (i > 0 && Look(catalog_.shape(shapes_[i - 1])) == Look(shape)) continue;
     const auto look = static_cast<uint32_t>(begins_.size());
     begins_.push_back(i);
-    everybody_.push_back(look);
+    all_looks_.push_back(look);
     for (const Label& label : shape.labels) {
       labelled_.push_back({.key = label.key, .value = label.value, .look = look});
     }
@@ -108,7 +108,7 @@ void SlowMatches::MakeIndex() {
 }
 
 SlowMatches::Looks SlowMatches::InNamespace(TextId name) const {
-  const auto [begin, end] = std::ranges::equal_range(everybody_, name, {}, [&](uint32_t look) {
+  const auto [begin, end] = std::ranges::equal_range(all_looks_, name, {}, [&](uint32_t look) {
     return catalog_.shape(ShapesOf(look).front()).namespace_name;
   });
   return Looks(begin, end);
@@ -131,8 +131,8 @@ SlowMatches::Looks SlowMatches::WithLabel(TextId key, TextId value) const {
 // Returns disjoint lists that contain every match: the lists of the one requirement that has the
 // fewest looks.
 std::vector<SlowMatches::Looks> SlowMatches::MayMatch(std::span<const PodMatcher> all) const {
-  std::vector<Looks> fewest = {everybody_};
-  size_t least = everybody_.size();
+  std::vector<Looks> fewest = {all_looks_};
+  size_t least = all_looks_.size();
   // `lists`: the looks that fulfil one requirement, which every match must fulfil.
   const auto offer = [&](std::vector<Looks> lists) {
     size_t size = 0;

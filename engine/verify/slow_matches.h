@@ -68,7 +68,7 @@ class SlowMatches {
   const Catalog& catalog_;
   std::vector<PodShapeId> shapes_;        // Sorted by namespace, then labels.  Empty: no index yet.
   std::vector<uint32_t> begins_;          // Look l is shapes_ from begins_[l] up to begins_[l + 1].
-  std::vector<uint32_t> everybody_;       // All looks: 0, 1, 2, ...
+  std::vector<uint32_t> all_looks_;       // All looks: 0, 1, 2, ...
   std::vector<Labelled> labelled_;        // Sorted.
   std::vector<uint32_t> labelled_looks_;  // The looks of labelled_, in its order.
   uint64_t comparisons_ = 0;

@@ -183,7 +183,7 @@ class ActuatorService final : public plugin_wire::Actuator::Service {
       row.set_since(deletion.since_s);
       row.set_why(deletion.why);
     }
-    told_ = acknowledged_ + status->results.size();
+    reported_ = acknowledged_ + status->results.size();
     for (size_t i = 0; i < status->results.size(); ++i) {
       const uint64_t id = acknowledged_ + i;
       if (taken_.contains(id)) continue;
@@ -214,7 +214,7 @@ class ActuatorService final : public plugin_wire::Actuator::Service {
     const std::lock_guard lock(mutex_);
     std::vector<uint64_t> ids;
     for (const std::string& text : request->ids()) {
-      if (!absl::SimpleAtoi(text, &ids.emplace_back()) || ids.back() >= told_) {
+      if (!absl::SimpleAtoi(text, &ids.emplace_back()) || ids.back() >= reported_) {
         return {grpc::StatusCode::INVALID_ARGUMENT,
                 absl::StrCat("ids: \"", Printable(text),
                              "\" is not the id of a result that was reported")};
@@ -261,7 +261,7 @@ class ActuatorService final : public plugin_wire::Actuator::Service {
   std::unordered_set<std::string> keys_;   // Keys of calls that were carried out.
   std::deque<std::string> keys_in_order_;  // The same keys, the latest last.
   uint64_t acknowledged_ = 0;              // How many results the actuator may drop.
-  uint64_t told_ = 0;                      // How many results were reported, with those.
+  uint64_t reported_ = 0;                  // How many results were reported, with those.
   std::set<uint64_t> taken_;               // Acknowledged, while an earlier result was not.
 };
 

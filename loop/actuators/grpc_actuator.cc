@@ -31,7 +31,7 @@ plugin_wire::DeletionOrder WireOf(const DeletionOrder& order) {
 }
 
 // The plugin did not answer, or too late, so the call may or may not have been carried out.
-bool MayHelpAgain(const absl::Status& status) {
+bool IsRetryable(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
@@ -90,7 +90,7 @@ absl::Status GrpcActuator::Try(const std::function<absl::Status()>& call) {
   for (int attempt = 1;; ++attempt) {
     absl::Status done = Greet();
     if (done.ok()) done = call();
-    if (!MayHelpAgain(done)) return done;
+    if (!IsRetryable(done)) return done;
     greeted_ = false;
     if (attempt >= options_.attempts_max) return done;
     options_.sleep_ms(backoff_ms);
@@ -182,10 +182,10 @@ absl::StatusOr<ActuatorStatus> GrpcActuator::Status(int64_t now_s) {
     return absl::Status(good.code(), absl::StrCat("plugin ", Printable(client_->plugin()),
                                                   ": Status: ", good.message()));
   }
-  told_.clear();
+  last_results_.clear();
   for (size_t i = 0; i < read->result_ids.size(); ++i) {
     const DeletionResult& result = read->status.results[i];
-    told_.push_back({read->result_ids[i], result.node, result.at_s});
+    last_results_.push_back({read->result_ids[i], result.node, result.at_s});
   }
   if (unheard) SendAcknowledgement();
   return std::move(read->status);
@@ -210,13 +210,14 @@ absl::Status GrpcActuator::CheckKnown(const ActuatorStatus& status) {
 }
 
 void GrpcActuator::Acknowledge(size_t results) {
-  results = std::min(results, told_.size());
+  results = std::min(results, last_results_.size());
   if (results == 0) return;
   for (size_t i = 0; i < results; ++i) {
-    known_.erase(told_[i].node);
-    taken_.insert(told_[i]);
+    known_.erase(last_results_[i].node);
+    taken_.insert(last_results_[i]);
   }
-  told_.erase(told_.begin(), told_.begin() + static_cast<std::ptrdiff_t>(results));
+  last_results_.erase(last_results_.begin(),
+                      last_results_.begin() + static_cast<std::ptrdiff_t>(results));
   SendAcknowledgement();
 }
 

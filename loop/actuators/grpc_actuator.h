@@ -104,7 +104,7 @@ class GrpcActuator : public Actuator {
   uint64_t keys_made_ = 0;
   bool has_status_ = false;
   std::set<std::string, std::less<>> known_;  // Nodes that may be in deletion.
-  std::vector<Taken> told_;                   // Results of the last status, in its order.
+  std::vector<Taken> last_results_;           // Results of the last status, in its order.
   std::set<Taken> taken_;                     // Acknowledged; the plugin may not have received it.
 };
 

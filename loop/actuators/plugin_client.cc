@@ -61,24 +61,24 @@ class PluginClient::Impl {
                     const Request& request, Reply& reply, int64_t timeout_ms) {
     grpc::ClientContext context;
     SetDeadline(context, timeout_ms);
-    const CallAtWork at_work(*this, context);
+    const ActiveCall at_work(*this, context);
     return ToAbsl(plugin, name, (stub.get()->*method)(&context, request, &reply));
   }
 
   // Registers a call, so that EndCalls can cancel it.
-  class CallAtWork {
+  class ActiveCall {
    public:
-    CallAtWork(Impl& impl, grpc::ClientContext& context) : impl_(impl) {
+    ActiveCall(Impl& impl, grpc::ClientContext& context) : impl_(impl) {
       const std::lock_guard lock(impl_.mutex);
       impl_.at_work = &context;
       if (impl_.ended) context.TryCancel();
     }
-    ~CallAtWork() {
+    ~ActiveCall() {
       const std::lock_guard lock(impl_.mutex);
       impl_.at_work = nullptr;
     }
-    CallAtWork(const CallAtWork&) = delete;
-    CallAtWork& operator=(const CallAtWork&) = delete;
+    ActiveCall(const ActiveCall&) = delete;
+    ActiveCall& operator=(const ActiveCall&) = delete;
 
    private:
     Impl& impl_;
@@ -130,7 +130,7 @@ absl::StatusOr<plugin_wire::HelloReply> PluginClient::Hello() {
 absl::Status PluginClient::CheckHealth() {
   grpc::ClientContext context;
   Impl::SetDeadline(context, impl_->limits.call_ms);
-  const Impl::CallAtWork at_work(*impl_, context);
+  const Impl::ActiveCall at_work(*impl_, context);
   HealthReply reply;
   absl::Status s = ToAbsl(impl_->plugin, "health", impl_->health->Check(&context, {}, &reply));
   if (!s.ok() || reply.status() == HealthReply::SERVING) return s;

@@ -33,7 +33,7 @@ absl::Status ExportedCluster::Fetch() {
   auto live = LiveCluster::FromDump("the session's cluster", exported->snapshot, load);
   if (!live.ok()) return live.status();
   if (fed_) (*live)->SetSource(InputSource::kFeeder);
-  absl::StatusOr<LiveCluster::Version> judged = (*live)->Judged();
+  absl::StatusOr<LiveCluster::Version> judged = (*live)->Checked();
   if (!judged.ok()) return judged.status();
   if (absl::Status s =
           CheckMayBeCarriedOut(judged->cluster.warnings, options_.load.allow_incomplete);

@@ -161,7 +161,7 @@ absl::StatusOr<RoundOrders> ReadRoundReply(const wire::RoundReply& reply,
 
 void SessionRounds::PutResults(const ActuatorStatus& status, wire::ActuationReport& report) const {
   for (const DeletionResult& result : status.results) {
-    if (told_results_.contains({result.node, result.at_s, result.ok})) continue;
+    if (reported_results_.contains({result.node, result.at_s, result.ok})) continue;
     wire::EndedDeletion& ended = *report.add_ended();
     ended.set_node(result.node);
     ended.set_result(ResultOf(result, phases_));
@@ -169,7 +169,7 @@ void SessionRounds::PutResults(const ActuatorStatus& status, wire::ActuationRepo
     ended.set_at(result.at_s);
   }
   for (const EvictedPod& pod : status.recent_evictions) {
-    if (told_evictions_.contains({pod.namespace_name, pod.name, pod.uid, pod.evicted_at_s})) {
+    if (reported_evictions_.contains({pod.namespace_name, pod.name, pod.uid, pod.evicted_at_s})) {
       continue;
     }
     wire::EvictedPod& evicted = *report.add_evicted();
@@ -199,10 +199,10 @@ absl::Status SessionRounds::Report(const ActuatorStatus& status) {
   const absl::StatusOr<wire::ActuationReply> reply = calls_.ReportActuation(report);
   if (!reply.ok()) return reply.status();
   evictions_ += static_cast<uint64_t>(report.evicted_size());
-  told_results_.clear();
-  told_evictions_.clear();
+  reported_results_.clear();
+  reported_evictions_.clear();
   for (const DeletionResult& result : status.results) {
-    told_results_.emplace(result.node, result.at_s, result.ok);
+    reported_results_.emplace(result.node, result.at_s, result.ok);
   }
   const auto runs = [&](const auto& phase) {
     return std::ranges::any_of(status.running,
@@ -210,7 +210,7 @@ absl::Status SessionRounds::Report(const ActuatorStatus& status) {
   };
   std::erase_if(phases_, [&](const auto& phase) { return !runs(phase); });
   for (const EvictedPod& pod : status.recent_evictions) {
-    told_evictions_.emplace(pod.namespace_name, pod.name, pod.uid, pod.evicted_at_s);
+    reported_evictions_.emplace(pod.namespace_name, pod.name, pod.uid, pod.evicted_at_s);
   }
   return absl::OkStatus();
 }

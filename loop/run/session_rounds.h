@@ -82,8 +82,8 @@ class SessionRounds : public Rounds {
 
   SessionCalls& calls_;
   const SessionRoundsOptions options_;
-  std::set<Result> told_results_;      // Those of the actuator's last status.
-  std::set<Eviction> told_evictions_;  // Those of the actuator's last status.
+  std::set<Result> reported_results_;      // Those of the actuator's last status.
+  std::set<Eviction> reported_evictions_;  // Those of the actuator's last status.
   // Of deletions in progress, and of those that just ended.
   std::map<std::string, DeletionPhase> phases_;
   std::optional<Observation> observed_;

@@ -14,8 +14,8 @@ absl::StatusOr<Observation> SessionSizing::Observe(int64_t now_s) {
   if (!kept.ok()) {
     return absl::InternalError(absl::StrCat("the daemon's answer: ", kept.status().message()));
   }
-  if (*kept != told_ && *kept != sent_) memory_.restore(*kept);
-  told_ = *std::move(kept);
+  if (*kept != last_read_ && *kept != sent_) memory_.restore(*kept);
+  last_read_ = *std::move(kept);
   return cluster_.Observe(now_s);
 }
 

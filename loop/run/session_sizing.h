@@ -57,8 +57,8 @@ class SessionSizing : public ClusterSource {
   const std::string session_;
   ClusterSource& cluster_;
   const SizingMemory memory_;
-  std::optional<SizingState> told_;  // As the session last reported it.
-  std::optional<SizingState> sent_;  // With the last round; the session may have stored it.
+  std::optional<SizingState> last_read_;  // As the session last reported it.
+  std::optional<SizingState> sent_;       // With the last round; the session may have stored it.
 };
 
 }  // namespace ebb

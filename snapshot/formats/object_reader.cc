@@ -28,7 +28,7 @@ class ObjectReader::Impl : public ObjectFields<JsonFields> {
   bool FindKind(Text& api_version, Text& kind);
   void RememberStart(std::string_view json, Text api_version, Text kind, const Kind* rule);
   // Whether an ignored object has each member that identifies it at most once.
-  bool SaysItOnce();
+  bool IdentifiesItselfOnce();
 
   std::string start_;                 // The text of the object before, up to the end of its kind.
   const Kind* start_rule_ = nullptr;  // The row for that kind; null: unknown.
@@ -56,7 +56,7 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
     if (rule == nullptr) {
       if (kind == "Status" && api_version == "v1") return StatusError(place);
       if (IsPartial(api_version, kind)) return PartialError(kind, json, place);
-      if (own && (!SaysItOnce() || IsOddKind(api_version, kind))) {
+      if (own && (!IdentifiesItselfOnce() || IsOddKind(api_version, kind))) {
         return FieldError(Printable(kind), place);
       }
       const bool list = own && !place.no_list && kind.ends_with("List") && !IsForeign(api_version);
@@ -86,7 +86,7 @@ bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
   return read || (found_version && found_kind && !fields_.malformed());
 }
 
-bool ObjectReader::Impl::SaysItOnce() {
+bool ObjectReader::Impl::IdentifiesItselfOnce() {
   if (EachPart([](Key, Value&) { return true; }) || fields_.malformed()) {
     fields_.Rewind();  // The rest of an ignored object need not be valid JSON.
     return true;

@@ -34,7 +34,7 @@ void LiveSnapshot::Put(const Change& change, OlderObjects older) {
   if (is_new) {
     held = &objects_.Add(change.object);
     held->order = next_order_++;
-  } else if (older == OlderObjects::kPassOver && IsOlderVersion(version, held->version)) {
+  } else if (older == OlderObjects::kIgnore && IsOlderVersion(version, held->version)) {
     ++counts_.older;
     return;
   }

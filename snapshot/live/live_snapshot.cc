@@ -22,9 +22,9 @@
 //
 // A pod that is put: ShapeOf finds its shape, usually without summing amounts, because a pod with
 // the same fields came recently.  A new shape is connected to the catalog.  Leave() takes the
-// previous version of the pod out of the snapshot, Enter() adds the new one, and StandAgain() moves
-// it to its previous place among the pods of its node.  live_objects.cc applies changes of all
-// other objects.
+// previous version of the pod out of the snapshot, Enter() adds the new one, and RestorePlace()
+// moves it to its previous place among the pods of its node.  live_objects.cc applies changes of
+// all other objects.
 //
 // A change that cannot be applied in place makes the catalog stale (BecomeStale).  The rebuild
 // waits until Snapshot() is called, so that many such changes cost one rebuild.  While the catalog
@@ -37,13 +37,13 @@
 // of a removed node is not used again before the next rebuild.
 //
 // Readers: a LiveBranch shares the catalog.  The first Take() while a branch is in use leaves the
-// catalog to its readers and continues with a copy (LeaveToReaders).  A Pin keeps the
+// catalog to its readers and continues with a copy (CopyCatalogIfRead).  A Pin keeps the
 // texts that the old catalog's ids stand for.
 
 namespace ebb {
 namespace {
 
-constexpr uint32_t kNobody = ~uint32_t{0};
+constexpr uint32_t kNoPlace = ~uint32_t{0};
 
 // Shapes without pods are kept, because such pods may come again.  Above this many, the catalog is
 // rebuilt when most shapes have no pods.
@@ -221,7 +221,7 @@ absl::Status LiveSnapshot::Take(std::span<const Change> changes, OlderObjects ol
   for (const Change& change : changes) {
     if (absl::Status s = Check(change); !s.ok()) return s;
   }
-  LeaveToReaders();
+  CopyCatalogIfRead();
   is_changing_ = true;
   Ahead ahead(*this, changes);
   for (size_t i = 0; i < changes.size(); ++i) {
@@ -285,7 +285,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
     named.wanted_node = kNoText;
     named.is_nominated = false;
   }
-  const auto [it, is_new] = pods_by_name_.try_emplace({named.namespace_name, named.name}, kNobody);
+  const auto [it, is_new] = pods_by_name_.try_emplace({named.namespace_name, named.name}, kNoPlace);
   if (is_new) {
     if (free_pods_.empty()) {
       free_pods_.push_back(static_cast<uint32_t>(pods_.size()));
@@ -295,8 +295,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
     free_pods_.pop_back();
   }
   const uint32_t place = it->second;
-  if (!is_new && older == OlderObjects::kPassOver &&
-      IsOlderVersion(version, pods_[place].version)) {
+  if (!is_new && older == OlderObjects::kIgnore && IsOlderVersion(version, pods_[place].version)) {
     ++counts_.older;
     ReleaseName(named);
     return;
@@ -340,7 +339,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   }
   if (listing == PodListing::kExpendable) expendable_.emplace(place, std::move(expendable));
   Enter(place);
-  StandAgain(held.id, before);
+  RestorePlace(held.id, before);
 }
 
 bool LiveSnapshot::HasCondition(const HeldPod& held) {
@@ -348,7 +347,7 @@ bool LiveSnapshot::HasCondition(const HeldPod& held) {
 }
 
 // REQUIRES: Enter() has just made the pod the last of its node.
-void LiveSnapshot::StandAgain(PodId pod, const Standing& before) {
+void LiveSnapshot::RestorePlace(PodId pod, const Standing& before) {
   if (before.node == kNoNode || pod == kNoPod || snapshot_.NodeOf(pod) != before.node) return;
   auto& pods = snapshot_.pods_on_.Mutable(Index(before.node));
   std::rotate(pods.begin() + static_cast<ptrdiff_t>(before.index), pods.end() - 1, pods.end());
@@ -522,7 +521,7 @@ LiveSnapshot::Standing LiveSnapshot::Leave(uint32_t place) {
   catalog_->deletion_times_.erase(id);
   catalog_->unready_pods_.erase(id);
   catalog_->pods_[Index(id)] = PodInfo();
-  held_of_[Index(id)] = kNobody;
+  held_of_[Index(id)] = kNoPlace;
   free_ids_.push_back(id);
   if (stale_) return before;
   if (builder_->bounded_charges_) BecomeStale(RebuildCause::kAmounts);
@@ -535,7 +534,7 @@ PodId LiveSnapshot::TakeId() {
     const PodId id{static_cast<uint32_t>(catalog_->pods())};
     catalog_->pods_.emplace_back();
     catalog_->shape_ids_.emplace_back();
-    held_of_.push_back(kNobody);
+    held_of_.push_back(kNoPlace);
     snapshot_.node_of_.Resize(catalog_->pods());
     snapshot_.node_of_.Mutable(Index(id)) = kNoNode;
     return id;
@@ -797,7 +796,7 @@ LiveBranch LiveSnapshot::Branch() {
 }
 
 // While a branch reads the catalog, the catalog stays unchanged and changes are made to a copy.
-void LiveSnapshot::LeaveToReaders() {
+void LiveSnapshot::CopyCatalogIfRead() {
   if (readers_->load(std::memory_order_acquire) == 0) return;
   const std::shared_ptr<Catalog> copy(new Catalog(*catalog_));
   builder_->tables_->MoveTo(*copy);

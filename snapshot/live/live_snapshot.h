@@ -84,8 +84,8 @@ struct Change {
 
 // Whether to apply objects that are older than the one held.
 enum class OlderObjects : uint8_t {
-  kPassOver,  // For a watch: an older object merely arrives late.
-  kTake,      // For a list: it states the current objects, also after etcd was restored.
+  kIgnore,  // For a watch: an older object merely arrives late.
+  kTake,    // For a list: it states the current objects, also after etcd was restored.
 };
 
 // Why a catalog is rebuilt.
@@ -197,7 +197,7 @@ class LiveSnapshot {
   // Applies all of the changes, in order, or none of them if one is invalid.  Keeps no pointer
   // into them.
   // REQUIRES: no fork of Snapshot() is open.
-  absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kPassOver);
+  absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kIgnore);
 
   // Sets Options::kubernetes_version from now on.  Cost: if the rules change, the next
   // Snapshot() rebuilds.
@@ -328,7 +328,7 @@ class LiveSnapshot {
   };
   Standing TakeFromNode(PodId pod);
   // Moves the pod to its previous place in the list, if it is still on the same node.
-  void StandAgain(PodId pod, const Standing& before);
+  void RestorePlace(PodId pod, const Standing& before);
   void Enter(uint32_t place);
   Standing Leave(uint32_t place);
   PodId TakeId();
@@ -344,7 +344,7 @@ class LiveSnapshot {
   void RenewTexts();
   // Bounds the memory that grows while no caller asks for Snapshot().
   void StayInBounds();
-  void LeaveToReaders();
+  void CopyCatalogIfRead();
   void LeaveCatalog();
   void Changed();
   // A held object's newest time changes from `before` to `now`; 0: the object does not exist.

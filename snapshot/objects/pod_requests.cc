@@ -131,7 +131,7 @@ bool IsOfPodStatus(RequestsOf which) {
 
 // Which of its amounts a container counts with.
 enum class Amount : uint8_t {
-  kAskedFor,   // Its spec.
+  kRequested,  // Its spec.
   kLargest,    // Rule of 1.36: the largest of spec, allocated and in force; init containers: spec.
   kAllocated,  // status.allocatedResources; without it the spec, or nothing if resize_infeasible.
   kInForce,    // status.resources; without it as kAllocated.
@@ -142,7 +142,7 @@ class Summer {
  public:
   Summer(const objects::Pod& pod, Amount amount, const ResourceList& defaults)
       : pod_(pod), amount_(amount), defaults_(defaults) {
-    if (amount == Amount::kAskedFor || pod.container_statuses.size() <= kSearchedMax) return;
+    if (amount == Amount::kRequested || pod.container_statuses.size() <= kSearchedMax) return;
     for (const objects::ContainerStatus& status : pod.container_statuses) {
       if (Counts(status)) by_name_.try_emplace(status.name, &status);
     }
@@ -196,7 +196,7 @@ class Summer {
   // `held` is storage for the result, which is used if needed.
   const ResourceList& RequestsFor(const objects::Container& container, ResourceList& held) const {
     static const auto* const kNothing = new ResourceList();
-    if (amount_ == Amount::kAskedFor) return container.requests;
+    if (amount_ == Amount::kRequested) return container.requests;
     const objects::ContainerStatus* const status = StatusOf(container);
     if (amount_ == Amount::kLargest) {
       if (status == nullptr) return container.requests;
@@ -292,7 +292,7 @@ void AddHeldTotals(const objects::Pod& pod, RequestsOf which, const ResourceList
     AddTo(of_total, pod.claimed);
     RaiseTo(sum, total);
   };
-  if (!pod.resize_infeasible) raise_to_total_of(Amount::kAskedFor);
+  if (!pod.resize_infeasible) raise_to_total_of(Amount::kRequested);
   if (IsOfPodStatus(which) && !pod.pod_allocated.empty() && pod.has_pod_status_resources &&
       !pod.pod_status_requests.empty()) {
     RaiseTo(sum, pod.pod_allocated);
@@ -314,7 +314,7 @@ void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum
   if (newer && !IsOfSpec(which)) {
     AddHeldTotals(pod, which, defaults, amounts);
   } else {
-    const Amount amount = IsOfSpec(which) ? Amount::kAskedFor : Amount::kLargest;
+    const Amount amount = IsOfSpec(which) ? Amount::kRequested : Amount::kLargest;
     Summer(pod, amount, defaults).AddContainers(amounts);
     if (!IsOfSpec(which)) AddTo(amounts, pod.claimed);
   }
@@ -325,7 +325,7 @@ void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum
   AddTo(amounts, pod.overhead);
 }
 
-bool HoldsWhatItAsksFor(const objects::Pod& pod) {
+bool StatusEqualsSpec(const objects::Pod& pod) {
   // By the rules of 1.37 an infeasible resize leaves a pod with what its status says, even if the
   // status says nothing.
   if (pod.resize_infeasible || pod.has_pod_status_resources) return false;

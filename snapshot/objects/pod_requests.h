@@ -48,7 +48,7 @@ void SumPodRequests(const objects::Pod& pod, RequestsOf which, objects::Resource
 
 // Whether the pod's status reports the same amounts as its spec, as for most pods.  Then kRunning
 // and kCounted equal kIncoming by every version's rules, except for `claimed`.
-bool HoldsWhatItAsksFor(const objects::Pod& pod);
+bool StatusEqualsSpec(const objects::Pod& pod);
 
 // Whether kScoredRunning or kScoredIncoming may differ from kRunning and kIncoming.
 bool IsScoredOtherwise(const objects::Pod& pod);

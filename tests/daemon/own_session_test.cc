@@ -39,7 +39,7 @@ class OwnSessionTest : public ::testing::Test {
   void Do(const std::function<void(Session&)>& what) {
     std::promise<void> ended;
     (*sessions_.Find("prod"))
-        ->Post({.run = [&](Session& session) -> SessionCall::Tell {
+        ->Post({.run = [&](Session& session) -> SessionCall::Respond {
                   what(session);
                   return [&] { ended.set_value(); };
                 },
@@ -105,7 +105,7 @@ TEST_F(OwnSessionTest, AnAnswerThatComesTooLateIsLost) {
   std::promise<void> go_on;
   const std::shared_future<void> gate = go_on.get_future().share();
   (*sessions_.Find("prod"))
-      ->Post({.run = [gate](Session&) -> SessionCall::Tell {
+      ->Post({.run = [gate](Session&) -> SessionCall::Respond {
                 gate.wait();
                 return nullptr;
               },

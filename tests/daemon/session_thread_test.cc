@@ -39,7 +39,7 @@ class SessionThreadTest : public ::testing::Test {
   // Waits for the call's end.
   absl::Status Do(std::function<absl::Status(Session&)> what, uint64_t min_version = 0) {
     std::promise<absl::Status> ended;
-    thread_->Post({.run = [&](Session& session) -> SessionCall::Tell {
+    thread_->Post({.run = [&](Session& session) -> SessionCall::Respond {
                      return [&, status = what(session)] { ended.set_value(status); };
                    },
                    .refuse = [&](const absl::Status& why) { ended.set_value(why); },
@@ -64,7 +64,7 @@ class SessionThreadTest : public ::testing::Test {
   }
 
   // What a watcher was told.
-  struct Told {
+  struct SentPlans {
     std::mutex mutex;
     std::condition_variable changed;
     std::vector<uint64_t> versions;
@@ -86,7 +86,7 @@ class SessionThreadTest : public ::testing::Test {
       changed.wait(lock, [&] { return !end.ok(); });
     }
   };
-  static std::unique_ptr<PlanWatcher> WatcherOf(const std::shared_ptr<Told>& told) {
+  static std::unique_ptr<PlanWatcher> WatcherOf(const std::shared_ptr<SentPlans>& told) {
     auto watcher = std::make_unique<PlanWatcher>();
     watcher->state = [told] {
       const std::lock_guard lock(told->mutex);
@@ -114,7 +114,7 @@ class SessionThreadTest : public ::testing::Test {
 TEST_F(SessionThreadTest, CallsRunInTheirOrder) {
   std::vector<int> order;
   for (int i = 0; i < 100; ++i) {
-    thread_->Post({.run = [&order, i](Session&) -> SessionCall::Tell {
+    thread_->Post({.run = [&order, i](Session&) -> SessionCall::Respond {
                      order.push_back(i);
                      return nullptr;
                    },
@@ -127,7 +127,7 @@ TEST_F(SessionThreadTest, CallsRunInTheirOrder) {
 
 TEST_F(SessionThreadTest, ACallWaitsForItsVersion) {
   std::promise<uint64_t> version;
-  thread_->Post({.run = [&](Session& session) -> SessionCall::Tell {
+  thread_->Post({.run = [&](Session& session) -> SessionCall::Respond {
                    version.set_value(session.cluster().version());
                    return nullptr;
                  },
@@ -143,7 +143,7 @@ TEST_F(SessionThreadTest, ACallWaitsForItsVersion) {
 TEST_F(SessionThreadTest, ACallThatNobodyWaitsForIsRefused) {
   std::atomic<bool> cancelled = false;
   std::promise<absl::Status> refused;
-  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+  thread_->Post({.run = [](Session&) -> SessionCall::Respond { return nullptr; },
                  .refuse = [&](const absl::Status& why) { refused.set_value(why); },
                  .cancelled = [&] { return cancelled.load(); },
                  .min_version = 9});
@@ -163,7 +163,7 @@ TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
     if (!change.ok()) return;  // The session ends.
     order += 'w';
     if (order == "w") {
-      thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+      thread_->Post({.run = [&](Session&) -> SessionCall::Respond {
                        order += 'c';
                        return nullptr;
                      },
@@ -188,7 +188,7 @@ TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
 
 TEST_F(SessionThreadTest, NobodyWaitsForAVersionAnyMore) {
   std::promise<absl::Status> refused;
-  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+  thread_->Post({.run = [](Session&) -> SessionCall::Respond { return nullptr; },
                  .refuse = [&](const absl::Status& why) { refused.set_value(why); },
                  .cancelled = nullptr,
                  .min_version = 2});
@@ -203,7 +203,7 @@ TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
   Make(2);
   std::promise<void> go;
   std::promise<void> began;
-  thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+  thread_->Post({.run = [&](Session&) -> SessionCall::Respond {
                    began.set_value();
                    go.get_future().wait();
                    return nullptr;
@@ -212,7 +212,7 @@ TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
   began.get_future().wait();
   std::vector<absl::Status> refused;
   for (int i = 0; i < 3; ++i) {
-    thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+    thread_->Post({.run = [](Session&) -> SessionCall::Respond { return nullptr; },
                    .refuse = [&](const absl::Status& why) { refused.push_back(why); }});
   }
   ASSERT_EQ(refused.size(), 1);
@@ -220,7 +220,7 @@ TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
   EXPECT_THAT(std::string(refused[0].message()), HasSubstr("--max-waiting-calls"));
   // What ends something that was begun is taken all the same.
   std::promise<void> ended;
-  thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+  thread_->Post({.run = [&](Session&) -> SessionCall::Respond {
                    ended.set_value();
                    return nullptr;
                  },
@@ -242,7 +242,7 @@ TEST_F(SessionThreadTest, CallsThatWaitForAChangeDoNotKeepItOut) {
   std::promise<void> last_ran;
   std::atomic<int> ran = 0;
   for (int i = 0; i < 4; ++i) {
-    thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+    thread_->Post({.run = [&](Session&) -> SessionCall::Respond {
                      if (++ran == 4) last_ran.set_value();
                      return nullptr;
                    },
@@ -250,7 +250,7 @@ TEST_F(SessionThreadTest, CallsThatWaitForAChangeDoNotKeepItOut) {
                    .cancelled = nullptr,
                    .min_version = 1});
   }
-  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+  thread_->Post({.run = [](Session&) -> SessionCall::Respond { return nullptr; },
                  .refuse = [&](const absl::Status&) { refused.set_value(); },
                  .cancelled = nullptr,
                  .min_version = 1});
@@ -261,7 +261,7 @@ TEST_F(SessionThreadTest, CallsThatWaitForAChangeDoNotKeepItOut) {
 
 TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {
   std::promise<absl::Status> refused;
-  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+  thread_->Post({.run = [](Session&) -> SessionCall::Respond { return nullptr; },
                  .refuse = [&](const absl::Status& why) { refused.set_value(why); },
                  .cancelled = nullptr,
                  .min_version = 9});
@@ -271,7 +271,7 @@ TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {
 }
 
 TEST_F(SessionThreadTest, WatchersAreToldChangesAlone) {
-  const auto told = std::make_shared<Told>();
+  const auto told = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(told));
   ASSERT_TRUE(Do([](Session& s) {
                 return Put(s, {NodeJson("a"), NodeJson("b"), PodJson("p", "a")});
@@ -293,7 +293,7 @@ TEST_F(SessionThreadTest, WatchersAreToldChangesAlone) {
 
 // Symptom: the watcher of a cluster that allows no plan got no message at all.
 TEST_F(SessionThreadTest, AWatcherGetsEachReasonWhyThereIsNoPlanOnce) {
-  const auto told = std::make_shared<Told>();
+  const auto told = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(told));
   told->WaitForRefusals(1);
   ASSERT_TRUE(Do([](Session& s) { return Put(s, {}); }).ok());
@@ -306,7 +306,7 @@ TEST_F(SessionThreadTest, AWatcherGetsEachReasonWhyThereIsNoPlanOnce) {
 
 // Settings changed the plan, and a watcher was told with the next change of the cluster.
 TEST_F(SessionThreadTest, WatchersAreToldWhatSettingsChange) {
-  const auto told = std::make_shared<Told>();
+  const auto told = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(told));
   ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
   told->WaitFor(1);
@@ -324,7 +324,7 @@ TEST_F(SessionThreadTest, WatchersAreToldWhatSettingsChange) {
 }
 
 TEST_F(SessionThreadTest, ABusyWatcherIsToldLater) {
-  const auto told = std::make_shared<Told>();
+  const auto told = std::make_shared<SentPlans>();
   told->state = PlanWatcher::State::kBusy;
   thread_->Watch(WatcherOf(told));
   for (const char* name : {"c", "d"}) {
@@ -342,7 +342,7 @@ TEST_F(SessionThreadTest, ABusyWatcherIsToldLater) {
 }
 
 TEST_F(SessionThreadTest, ClosingTellsWatchers) {
-  const auto told = std::make_shared<Told>();
+  const auto told = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(told));
   ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
   told->WaitFor(1);
@@ -350,7 +350,7 @@ TEST_F(SessionThreadTest, ClosingTellsWatchers) {
   told->WaitForEnd();
   EXPECT_EQ(told->end.code(), absl::StatusCode::kAborted);
   // Who comes later is told at once.
-  const auto late = std::make_shared<Told>();
+  const auto late = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(late));
   EXPECT_EQ(late->end.code(), absl::StatusCode::kAborted);
 }
@@ -358,7 +358,7 @@ TEST_F(SessionThreadTest, ClosingTellsWatchers) {
 TEST_F(SessionThreadTest, EachCallThatWaitsIsServed) {
   std::vector<std::promise<uint64_t>> versions(5);
   for (size_t i = 0; i < versions.size(); ++i) {
-    thread_->Post({.run = [&, i](Session& session) -> SessionCall::Tell {
+    thread_->Post({.run = [&, i](Session& session) -> SessionCall::Respond {
                      versions[i].set_value(session.cluster().version());
                      return nullptr;
                    },
@@ -377,13 +377,13 @@ TEST_F(SessionThreadTest, EachCallThatWaitsIsServed) {
 
 TEST_F(SessionThreadTest, ACallThatIsCancelledBeforeItsTurnDoesNotRun) {
   std::promise<void> go;
-  thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+  thread_->Post({.run = [&](Session&) -> SessionCall::Respond {
                    go.get_future().wait();
                    return nullptr;
                  },
                  .refuse = [](const absl::Status&) {}});
   std::promise<absl::Status> refused;
-  thread_->Post({.run = [](Session&) -> SessionCall::Tell {
+  thread_->Post({.run = [](Session&) -> SessionCall::Respond {
                    ADD_FAILURE() << "ran";
                    return nullptr;
                  },

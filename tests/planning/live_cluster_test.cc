@@ -75,7 +75,7 @@ PlanRequest Request() {
 
 absl::StatusOr<nlohmann::ordered_json> ExplainLive(LiveCluster& live,
                                                    std::span<const std::string> nodes) {
-  LiveCluster::Version version = live.Unjudged();
+  LiveCluster::Version version = live.Unchecked();
   LoadedCluster& cluster = version.cluster;
   const absl::StatusOr<std::vector<NodeId>> ids = FindNodes(cluster.snapshot.catalog(), nodes);
   if (!ids.ok()) return ids.status();
@@ -193,7 +193,7 @@ class Twin {
     return *std::move(cluster);
   }
   // As LoadCluster judges a dump.
-  absl::StatusOr<LoadedCluster> Judged() {
+  absl::StatusOr<LoadedCluster> Checked() {
     ClusterLoader loader(options_);
     InputWatch watch;
     absl::Status status = watch.Look([&](ObjectSink& sink) { return Give(sink); }, loader);
@@ -207,7 +207,7 @@ class Twin {
   // What the two answer is the same.
   void Compare() {
     LoadedCluster loaded = Loaded();
-    LiveCluster::Version version = live_.Unjudged();
+    LiveCluster::Version version = live_.Unchecked();
     PlanRequest request = Request();
     const GroupRules rules;
 
@@ -245,8 +245,8 @@ class Twin {
   }
   // Ended and expendable pods, and what is told of times, are compared elsewhere.
   void CompareJudged() {
-    const absl::StatusOr<LoadedCluster> want = Judged();
-    const absl::StatusOr<LiveCluster::Version> got = live_.Judged();
+    const absl::StatusOr<LoadedCluster> want = Checked();
+    const absl::StatusOr<LiveCluster::Version> got = live_.Checked();
     ASSERT_EQ(want.status(), got.status());
     if (!want.ok()) return;
     EXPECT_EQ(Warned(*want), Warned(got->cluster));
@@ -424,7 +424,7 @@ TEST(LiveClusterTest, PodsThatHaveEndedOrAreExpendableAreCounted) {
   twin.Put(Pod("cheap").On("b").Priority(-100));
   twin.Put(Pod("lost").On("nowhere"));
   twin.Put(Pod("lost-too").On("elsewhere"));
-  LiveCluster::Version version = twin.live().Unjudged();
+  LiveCluster::Version version = twin.live().Unchecked();
   EXPECT_EQ(version.cluster.counts.ended, 2U);
   EXPECT_EQ(version.cluster.counts.expendable, 1U);
   EXPECT_EQ(version.cluster.counts.on_unknown_node, 2U);
@@ -432,7 +432,7 @@ TEST(LiveClusterTest, PodsThatHaveEndedOrAreExpendableAreCounted) {
   twin.Compare();
   twin.DeletePod("over");
   twin.Put(Pod("cheap").On("b").Priority(0));
-  version = twin.live().Unjudged();
+  version = twin.live().Unchecked();
   EXPECT_EQ(version.cluster.counts.ended, 1U);
   EXPECT_EQ(version.cluster.counts.expendable, 0U);
   twin.Compare();
@@ -443,22 +443,22 @@ TEST(LiveClusterTest, TheCutoffOfExpendablePodsIsThatOfTheOptions) {
   PutSmall(twin);
   twin.Put(Pod("cheap").On("b").Priority(-100));
   twin.Put(Pod("cheaper").On("b").Priority(-300));
-  EXPECT_EQ(twin.live().Unjudged().cluster.counts.expendable, 1U);
+  EXPECT_EQ(twin.live().Unchecked().cluster.counts.expendable, 1U);
 }
 
 TEST(LiveClusterTest, AClusterWithoutNodesOrPodsIsNotJudgedToBeOne) {
   Twin twin;
-  EXPECT_THAT(twin.live().Judged().status().message(), HasSubstr("no nodes in the input"));
+  EXPECT_THAT(twin.live().Checked().status().message(), HasSubstr("no nodes in the input"));
   twin.Put(Node("a"));
-  EXPECT_THAT(twin.live().Judged().status().message(), HasSubstr("not a single pod"));
+  EXPECT_THAT(twin.live().Checked().status().message(), HasSubstr("not a single pod"));
   twin.CompareJudged();
   twin.Put(Pod("p").On("b"));
-  EXPECT_THAT(twin.live().Judged().status().message(), HasSubstr("no pod is on a node"));
+  EXPECT_THAT(twin.live().Checked().status().message(), HasSubstr("no pod is on a node"));
   twin.CompareJudged();
   twin.Put(Pod("p").On("a"));
-  EXPECT_TRUE(twin.live().Judged().ok());
+  EXPECT_TRUE(twin.live().Checked().ok());
   twin.DeleteNode("a");
-  EXPECT_THAT(twin.live().Judged().status().message(), HasSubstr("no nodes in the input"));
+  EXPECT_THAT(twin.live().Checked().status().message(), HasSubstr("no nodes in the input"));
 }
 
 // Twenty nodes with a pod each, and one pod on a node that is not there, of which is told.
@@ -474,8 +474,10 @@ class JudgedLatelyTest : public ::testing::Test {
     twin_.Put(Pod("lost-1").On("nowhere"));
     EXPECT_NE(Now(), before_) << "nothing to see";
   }
-  std::vector<std::string> Lately() { return Twin::Warned(twin_.live().JudgedLately()->cluster); }
-  std::vector<std::string> Now() { return Twin::Warned(*twin_.Judged()); }
+  std::vector<std::string> Lately() {
+    return Twin::Warned(twin_.live().CheckedRecently()->cluster);
+  }
+  std::vector<std::string> Now() { return Twin::Warned(*twin_.Checked()); }
 
   Twin twin_;
   std::vector<std::string> before_;
@@ -483,7 +485,7 @@ class JudgedLatelyTest : public ::testing::Test {
 
 TEST_F(JudgedLatelyTest, AFewChangesAreNotJudgedAnew) {
   EXPECT_EQ(Lately(), before_);
-  EXPECT_EQ(Twin::Warned(twin_.live().Judged()->cluster), Now());
+  EXPECT_EQ(Twin::Warned(twin_.live().Checked()->cluster), Now());
 }
 
 TEST_F(JudgedLatelyTest, AQuarterMoreObjectsAre) {
@@ -542,8 +544,8 @@ TEST_F(JudgedLatelyTest, ObjectsThatChangedFourTimesAre) {
 // Symptom: the daemon planned for such a cluster until as much had changed again.
 TEST_F(JudgedLatelyTest, WhatIsNoClusterIsRefusedAtOnce) {
   for (int p = 0; p < 20; ++p) twin_.Put(Pod(absl::StrCat("p", p)).On("nowhere"));
-  EXPECT_THAT(twin_.live().JudgedLately().status().message(), HasSubstr("no pod is on a node"));
-  EXPECT_EQ(twin_.live().JudgedLately().status(), twin_.Judged().status());
+  EXPECT_THAT(twin_.live().CheckedRecently().status().message(), HasSubstr("no pod is on a node"));
+  EXPECT_EQ(twin_.live().CheckedRecently().status(), twin_.Checked().status());
 }
 
 // Symptom: a cluster without budgets could be planned strictly, and not watched strictly.
@@ -553,12 +555,12 @@ TEST(LiveClusterTest, AListWithoutBudgetsIsRemembered) {
   const auto has_warning = [](const LoadedCluster& cluster) {
     return std::ranges::count(cluster.warnings, "NoPodDisruptionBudgets", &InputWarning::code) > 0;
   };
-  EXPECT_TRUE(has_warning(twin.live().Judged()->cluster));
+  EXPECT_TRUE(has_warning(twin.live().Checked()->cluster));
   ASSERT_TRUE(twin.live()
                   .Read([](ObjectSink& sink) { return sink.OnList("PodDisruptionBudget", 0); })
                   .ok());
-  EXPECT_FALSE(has_warning(*twin.live().JudgedLatelyHere()));
-  EXPECT_FALSE(has_warning(twin.live().Judged()->cluster));
+  EXPECT_FALSE(has_warning(*twin.live().CheckedRecentlyHere()));
+  EXPECT_FALSE(has_warning(twin.live().Checked()->cluster));
   // A dump of it says so too.
   class ListSink final : public AnyObjectSink {
    public:
@@ -582,7 +584,7 @@ TEST(LiveClusterTest, AListWithoutBudgetsIsRemembered) {
 TEST(LiveClusterTest, WhatIsAssumedToBeCompleteIsNotJudged) {
   Twin twin({.assume_complete = true});
   twin.Put(Node("a"));
-  const absl::StatusOr<LiveCluster::Version> version = twin.live().Judged();
+  const absl::StatusOr<LiveCluster::Version> version = twin.live().Checked();
   ASSERT_TRUE(version.ok()) << version.status();
   EXPECT_THAT(version->cluster.warnings, IsEmpty());
   twin.Compare();
@@ -597,7 +599,7 @@ TEST(LiveClusterTest, PodsThatHaveEndedArePodsToWhoeverJudges) {
 }
 
 std::vector<std::string> WarningCodes(LiveCluster& live) {
-  const absl::StatusOr<LiveCluster::Version> version = live.Judged();
+  const absl::StatusOr<LiveCluster::Version> version = live.Checked();
   EXPECT_TRUE(version.ok()) << version.status();
   std::vector<std::string> codes;
   if (!version.ok()) return codes;
@@ -705,7 +707,7 @@ TEST(LiveClusterTest, WithAllAssumedToBeThereNamespacesWithoutAnObjectHaveNoLabe
 
 TEST(LiveClusterTest, TheNewestTimeIsThatOfWhatIsThere) {
   Twin twin;
-  const auto newest = [&] { return twin.live().Unjudged().cluster.newest_time; };
+  const auto newest = [&] { return twin.live().Unchecked().cluster.newest_time; };
   PutSmall(twin);
   EXPECT_EQ(newest(), twin.Loaded().newest_time);
   twin.Put(Pod("young").On("a").CreatedAt(2000));
@@ -801,7 +803,7 @@ std::string Described(LiveCluster::Version& version) {
 TEST(LiveClusterTest, AVersionStaysAsItWasWhileLaterChangesAreTaken) {
   Twin twin;
   PutSmall(twin);
-  LiveCluster::Version version = twin.live().Unjudged();
+  LiveCluster::Version version = twin.live().Unchecked();
   const std::string before = Described(version);
   twin.DeleteNode("a");
   twin.DeletePod("q");
@@ -810,14 +812,14 @@ TEST(LiveClusterTest, AVersionStaysAsItWasWhileLaterChangesAreTaken) {
   twin.Put(Budget("all").MatchingEverything());
   twin.Compare();
   EXPECT_EQ(Described(version), before);
-  LiveCluster::Version later = twin.live().Unjudged();
+  LiveCluster::Version later = twin.live().Unchecked();
   EXPECT_NE(Described(later), before);
 }
 
 TEST(LiveClusterTest, AVersionIsReadByAThreadWhileChangesAreTaken) {
   std::optional<Twin> twin(std::in_place);
   PutSmall(*twin);
-  std::optional<LiveCluster::Version> version = twin->live().Unjudged();
+  std::optional<LiveCluster::Version> version = twin->live().Unchecked();
   const std::string before = Described(*version);
   int same = 0;
   std::thread reader([&] {
@@ -836,7 +838,7 @@ TEST(LiveClusterTest, AVersionIsReadByAThreadWhileChangesAreTaken) {
   EXPECT_EQ(same, 50);
   twin->Compare();
   // And outlives what it was made from.
-  version = twin->live().Unjudged();
+  version = twin->live().Unchecked();
   const std::string last = Described(*version);
   twin.reset();
   EXPECT_EQ(Described(*version), last);
@@ -914,7 +916,7 @@ TEST_F(LiveRoundsTest, WhatIsReportedIsInTheClusterForTheRoundAlone) {
     return DeletionReport::Eviction{.pod = pod, .at_s = std::nullopt};
   };
   const auto described = [&] {
-    LiveCluster::Version version = twin.live().Unjudged();
+    LiveCluster::Version version = twin.live().Unchecked();
     return Described(version);
   };
   std::vector<DeletionReport> reports(5);

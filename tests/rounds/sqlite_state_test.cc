@@ -52,7 +52,7 @@ class SqliteStateTest : public testing::Test {
     state.rounds = 7;
     state.latest_s = 1234;
     state.jump_s = 99999;
-    state.started = {{"c", "uid-c", StartedDeletions::Phase::kAskedFor, 1200},
+    state.started = {{"c", "uid-c", StartedDeletions::Phase::kRequested, 1200},
                      {"d", "", StartedDeletions::Phase::kSucceeded, 1234}};
     state.limit = {.latest_update_s = 1234, .min_interval_s = 10};
     state.timers = {{"a", "uid-a", 100, true}, {"b", "uid-b", 200, false}};

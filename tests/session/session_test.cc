@@ -385,7 +385,7 @@ class SessionFeedTest : public SessionTest {
     const wire::PlanInput pass = Call().input();
     wire::FilterCall filter;
     filter.add_pods("default/p");
-    SessionQuestions::ToldPlan told;
+    SessionQuestions::SentPlan told;
     wire::WhatIfCall what_if;
     what_if.set_changes("objects: [{kind: Node, metadata: {name: a}, $patch: delete}]");
     return {session_->questions().Plan(Call(), std::nullopt).status(),
@@ -653,7 +653,7 @@ TEST_F(SessionFeedTest, AnswersSayAsOfWhenTheClusterIs) {
   const auto why = session_->questions().Explain(explain, std::nullopt);
   ASSERT_TRUE(why.ok()) << why.status();
   EXPECT_EQ(Json::parse(why->json())["session"]["asOf"], "2026-06-01T12:16:40Z");
-  SessionQuestions::ToldPlan told;
+  SessionQuestions::SentPlan told;
   EXPECT_EQ(session_->questions().PlanChanges({}, told)->freshness().not_fed_since(), kNow + 1000);
 }
 
@@ -1221,7 +1221,7 @@ TEST_F(SessionTest, LoadTakesSettingsWithIt) {
 
 TEST_F(SessionTest, TellsOnlyWhatChangedInThePlan) {
   ASSERT_TRUE(PutCluster().ok());
-  SessionQuestions::ToldPlan told;
+  SessionQuestions::SentPlan told;
   wire::PlanInput input;
   input.set_now(kNow);
   auto change = session_->questions().PlanChanges(input, told);
@@ -1479,7 +1479,7 @@ TEST_F(SessionTest, WherePodsMustBeMissingEveryQuestionIsRefusedUnlessItAllowsTh
             absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(session_->questions().Explain(explain, std::nullopt).status().code(),
             absl::StatusCode::kFailedPrecondition);
-  SessionQuestions::ToldPlan told;
+  SessionQuestions::SentPlan told;
   EXPECT_FALSE(session_->questions().PlanChanges(Call().input(), told).ok());
   explain.mutable_input()->set_allow_incomplete(true);
   EXPECT_TRUE(session_->questions().Explain(explain, std::nullopt).ok());

@@ -57,7 +57,7 @@ class WireReportTest : public ::testing::Test {
     return changes.ok() ? state_->SaveReport(*changes) : changes.status();
   }
   // What the next round is told.
-  DeletionReport Told() { return state_->reports().With({}); }
+  DeletionReport Held() { return state_->reports().With({}); }
   void Round() {
     ScaleDownState after;
     after.rounds = ++rounds_;
@@ -89,7 +89,7 @@ TEST_F(WireReportTest, EveryFieldReachesTheRound) {
   unregistered->set_group("g");
   unregistered->set_count(2);
   ASSERT_TRUE(Report(report).ok());
-  const DeletionReport events = Told();
+  const DeletionReport events = Held();
   ASSERT_THAT(events.in_progress, SizeIs(1));
   EXPECT_EQ(events.in_progress[0].node, "n1");
   EXPECT_EQ(events.in_progress[0].group, "g");
@@ -115,33 +115,33 @@ TEST_F(WireReportTest, ResultsAreForOneRoundAndDeletionsUntilTheirResult) {
   report.mutable_ended(0)->set_result("Ok");
   ASSERT_TRUE(Report(report).ok());
   Reopen();  // Killed before the round was made,
-  EXPECT_THAT(Told().results, SizeIs(1));
+  EXPECT_THAT(Held().results, SizeIs(1));
   ScaleDownState after;
   after.rounds = 1;
   EXPECT_FALSE(
       state_->SaveAfter(after, {.round = 1}, {}, [] { return absl::CancelledError(); }).ok());
-  EXPECT_THAT(Told().results, SizeIs(1));
+  EXPECT_THAT(Held().results, SizeIs(1));
   Reopen();  // and before it was saved.
-  EXPECT_THAT(Told().results, SizeIs(1));
+  EXPECT_THAT(Held().results, SizeIs(1));
   Round();
-  EXPECT_THAT(Told().results, IsEmpty());
-  EXPECT_THAT(Told().in_progress, SizeIs(1));
+  EXPECT_THAT(Held().results, IsEmpty());
+  EXPECT_THAT(Held().in_progress, SizeIs(1));
   Reopen();
-  EXPECT_THAT(Told().results, IsEmpty());
-  EXPECT_THAT(Told().in_progress, SizeIs(1));
+  EXPECT_THAT(Held().results, IsEmpty());
+  EXPECT_THAT(Held().in_progress, SizeIs(1));
   report.Clear();
   report.add_ended()->set_node("n1");
   report.mutable_ended(0)->set_result("Ok");
   ASSERT_TRUE(Report(report).ok());
   EXPECT_EQ(InProgress(), 0);
   Reopen();
-  EXPECT_THAT(Told().results, SizeIs(1));
+  EXPECT_THAT(Held().results, SizeIs(1));
   // A change of the clock alone is no round.
   after.latest_s = 7;
   ASSERT_TRUE(state_->SaveState(after).ok());
-  EXPECT_THAT(Told().results, SizeIs(1));
+  EXPECT_THAT(Held().results, SizeIs(1));
   Round();
-  EXPECT_THAT(Told().results, IsEmpty());
+  EXPECT_THAT(Held().results, IsEmpty());
 }
 
 TEST_F(WireReportTest, BegunTwiceIsOneDeletion) {
@@ -161,7 +161,7 @@ TEST_F(WireReportTest, RefusedReportChangesNothing) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("result"));
   EXPECT_EQ(InProgress(), 0);
-  EXPECT_EQ(Told(), DeletionReport());
+  EXPECT_EQ(Held(), DeletionReport());
   report.Clear();
   report.add_evicted()->set_json("{");
   EXPECT_EQ(Report(report).code(), absl::StatusCode::kInvalidArgument);
@@ -178,7 +178,7 @@ TEST_F(WireReportTest, JsonWithoutEndIsRefused) {
     EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(refused.message()), HasSubstr("evicted[0].json: is nested too deep"));
   }
-  EXPECT_EQ(Told(), DeletionReport());
+  EXPECT_EQ(Held(), DeletionReport());
 }
 
 // A report of 20,000 deletions took 17 seconds: each looked through all of them.
@@ -204,7 +204,7 @@ TEST_F(WireReportTest, TheLastWordOfADeletionCounts) {
   report.add_ended()->set_node("n3");
   report.mutable_ended(0)->set_result("Ok");
   ASSERT_TRUE(Report(report).ok());
-  const DeletionReport events = Told();
+  const DeletionReport events = Held();
   ASSERT_THAT(events.in_progress, SizeIs(2));
   EXPECT_EQ(events.in_progress[0].node, "n1");
   EXPECT_EQ(events.in_progress[0].group, "g");
@@ -228,7 +228,7 @@ TEST_F(WireReportTest, AllThatAreInProgressTakeThePlaceOfThoseBefore) {
   report.mutable_ended(0)->set_result("Ok");
   ASSERT_TRUE(Report(report).ok());
   Reopen();
-  const DeletionReport events = Told();
+  const DeletionReport events = Held();
   std::vector<std::string> nodes;
   for (const auto& each : events.in_progress) nodes.push_back(each.node);
   EXPECT_THAT(nodes, ElementsAre("n2", "n3", "n5"));
@@ -254,22 +254,22 @@ TEST_F(WireReportTest, NodesAndGroupsStayUntilToldOtherwise) {
   report.mutable_evicted(0)->set_namespace_("default");
   report.mutable_evicted(0)->set_at(1780315201);
   ASSERT_TRUE(Report(report).ok());
-  EXPECT_EQ(Told().scale_ups[0].at_s, 1780315200);
-  EXPECT_EQ(Told().evictions[0].at_s, 1780315201);
+  EXPECT_EQ(Held().scale_ups[0].at_s, 1780315200);
+  EXPECT_EQ(Held().evictions[0].at_s, 1780315201);
   // A report that says nothing of them leaves them, over a new process and a round too.
   Round();
   ASSERT_TRUE(Report(v1alpha1::ActuationReport()).ok());
   Reopen();
-  EXPECT_THAT(Told().unready, SizeIs(1));
-  EXPECT_THAT(Told().unregistered, SizeIs(1));
-  EXPECT_THAT(Told().scale_ups, SizeIs(0));
-  EXPECT_THAT(Told().evictions, SizeIs(0));
+  EXPECT_THAT(Held().unready, SizeIs(1));
+  EXPECT_THAT(Held().unregistered, SizeIs(1));
+  EXPECT_THAT(Held().scale_ups, SizeIs(0));
+  EXPECT_THAT(Held().evictions, SizeIs(0));
   // One that names none takes them away.
   report.Clear();
   report.mutable_unready_nodes();
   report.mutable_unregistered_nodes();
   ASSERT_TRUE(Report(report).ok());
-  EXPECT_EQ(Told(), DeletionReport());
+  EXPECT_EQ(Held(), DeletionReport());
 }
 
 TEST_F(WireReportTest, ADeletionThatEndedInAnEarlierReportOfTheRoundDoesNotGoOn) {
@@ -309,9 +309,9 @@ TEST_F(WireReportTest, AReportWritesWhatItSaysWhateverIsHeld) {
   // A deletion that begins and one that ends, a result, an eviction, and two figures.
   EXPECT_LE(state_->rows_written() - before, 6);
   EXPECT_EQ(InProgress(), 30'000);
-  const DeletionReport held = Told();
+  const DeletionReport held = Held();
   Reopen();
-  EXPECT_TRUE(Told() == held);
+  EXPECT_TRUE(Held() == held);
 }
 
 // Symptom: a report of 99,999 evictions made as many lines of a log.
@@ -329,7 +329,7 @@ TEST_F(WireReportTest, LinesOfALogAreFewHoweverManyEventsThereAre) {
     }
     ASSERT_TRUE(Report(report).ok());
   }
-  const DeletionReport events = Told();
+  const DeletionReport events = Held();
   ASSERT_THAT(events.evictions, SizeIs(kReports * kEvents));
   NoSink nothing;
   std::vector<std::string> lines;

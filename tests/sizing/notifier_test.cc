@@ -63,11 +63,11 @@ class Server {
 
 class NotifierTest : public ::testing::Test {
  protected:
-  absl::Status Tell(const NotifierSettings& settings) {
+  absl::Status Notify(const NotifierSettings& settings) {
     const auto notifier = MakeNotifier(
         settings, [&](std::string_view line) { lines_.emplace_back(line); },
         [&](int64_t ms) { sleeps_.push_back(ms); });
-    return notifier->Tell(kNotice);
+    return notifier->Notify(kNotice);
   }
   static NotifierSettings Hook(const std::string& url) {
     return {.kind = NotifierSettings::Kind::kWebhook, .url = url, .retries = 3, .timeout_s = 5};
@@ -82,13 +82,13 @@ class NotifierTest : public ::testing::Test {
 };
 
 TEST_F(NotifierTest, ALogNotifierWritesALineWithTheTime) {
-  EXPECT_TRUE(Tell({}).ok());
+  EXPECT_TRUE(Notify({}).ok());
   EXPECT_THAT(lines_, ElementsAre("2026-01-01T00:00:00Z: pool web is in failsafe"));
 }
 
 TEST_F(NotifierTest, AWebhookGetsTheNoticeAsJson) {
   Server server;
-  ASSERT_TRUE(Tell(Hook(server.Url())).ok());
+  ASSERT_TRUE(Notify(Hook(server.Url())).ok());
   ASSERT_THAT(server.bodies, SizeIs(1));
   EXPECT_THAT(server.types, ElementsAre("application/json"));
   const auto json = nlohmann::json::parse(server.bodies[0]);
@@ -101,7 +101,7 @@ TEST_F(NotifierTest, AWebhookGetsTheNoticeAsJson) {
 TEST_F(NotifierTest, AnAnswerThatAnotherTryMayBetterIsTriedAgainEachTimeLater) {
   Server server;
   server.codes = {503, 429};
-  ASSERT_TRUE(Tell(Hook(server.Url())).ok());
+  ASSERT_TRUE(Notify(Hook(server.Url())).ok());
   EXPECT_THAT(server.bodies, SizeIs(3));
   EXPECT_THAT(sleeps_, ElementsAre(1000, 2000));
 }
@@ -109,7 +109,7 @@ TEST_F(NotifierTest, AnAnswerThatAnotherTryMayBetterIsTriedAgainEachTimeLater) {
 TEST_F(NotifierTest, TriesEndAndTheLastAnswerIsTold) {
   Server server;
   server.codes = {500, 500, 500, 500, 500};
-  const absl::Status told = Tell(Hook(server.Url()));
+  const absl::Status told = Notify(Hook(server.Url()));
   EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(told.message()), HasSubstr("HTTP 500"));
   EXPECT_THAT(server.bodies, SizeIs(4));  // One, and three more.
@@ -118,7 +118,7 @@ TEST_F(NotifierTest, TriesEndAndTheLastAnswerIsTold) {
 TEST_F(NotifierTest, AnAnswerThatNoTryBettersIsNotTriedAgain) {
   Server server;
   server.codes = {404};
-  EXPECT_EQ(Tell(Hook(server.Url())).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Notify(Hook(server.Url())).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(server.bodies, SizeIs(1));
   EXPECT_THAT(sleeps_, IsEmpty());
 }
@@ -129,7 +129,7 @@ TEST_F(NotifierTest, NobodyListensIsTriedAgain) {
     const Server gone;
     url = gone.Url();
   }
-  EXPECT_EQ(Tell(Hook(url)).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Notify(Hook(url)).code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(sleeps_, SizeIs(3));
 }
 
@@ -138,34 +138,34 @@ TEST_F(NotifierTest, AWebhookWhoseAnswerTricklesIsGivenUpAndTriedAgain) {
   NotifierSettings hook = Hook(server.Url());
   hook.timeout_s = 1;
   hook.retries = 1;
-  EXPECT_EQ(Tell(hook).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Notify(hook).code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(sleeps_, SizeIs(1));
 }
 
 TEST_F(NotifierTest, WhatIsNoAddressIsRefused) {
   for (const char* const url :
        {"", "web", "ftp://a/b", "http://", "http://a b", "http://u:p@h/x", "http://h/x?q=1"}) {
-    EXPECT_EQ(Tell(Hook(url)).code(), absl::StatusCode::kInvalidArgument) << url;
+    EXPECT_EQ(Notify(Hook(url)).code(), absl::StatusCode::kInvalidArgument) << url;
   }
 }
 
 TEST_F(NotifierTest, ACommandGetsTheNoticeOnItsStandardInput) {
   const std::string path = testing::TempDir() + "ebb-notice-" + std::to_string(getpid());
-  ASSERT_TRUE(Tell(Exec({"sh", "-c", "cat > \"$0\"", path})).ok());
+  ASSERT_TRUE(Notify(Exec({"sh", "-c", "cat > \"$0\"", path})).ok());
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
   EXPECT_EQ(text.str(), NoticeJson(kNotice) + "\n");
   std::filesystem::remove(path);
 }
 
-TEST_F(NotifierTest, ACommandThatReadsNothingIsNoHarm) { EXPECT_TRUE(Tell(Exec({"true"})).ok()); }
+TEST_F(NotifierTest, ACommandThatReadsNothingIsNoHarm) { EXPECT_TRUE(Notify(Exec({"true"})).ok()); }
 
 TEST_F(NotifierTest, ACommandThatFailsOrDoesNotEndIsTold) {
-  EXPECT_THAT(std::string(Tell(Exec({"sh", "-c", "exit 3"})).message()),
+  EXPECT_THAT(std::string(Notify(Exec({"sh", "-c", "exit 3"})).message()),
               HasSubstr("command sh: it ended with 3"));
-  EXPECT_THAT(std::string(Tell(Exec({"/nonexistent/command"})).message()),
+  EXPECT_THAT(std::string(Notify(Exec({"/nonexistent/command"})).message()),
               HasSubstr("it cannot be started"));
-  EXPECT_THAT(std::string(Tell(Exec({"sleep", "600"}, 1)).message()),
+  EXPECT_THAT(std::string(Notify(Exec({"sleep", "600"}, 1)).message()),
               HasSubstr("it did not end within 1 s"));
 }
 
@@ -173,7 +173,7 @@ TEST_F(NotifierTest, OneThatFailsKeepsNoOtherFromBeingTold) {
   const auto notifiers = MakeNotifiers(
       {Exec({"false"}), {}}, [&](std::string_view line) { lines_.emplace_back(line); },
       [](int64_t) {});
-  const std::vector<std::string> failed = TellAll(notifiers, kNotice);
+  const std::vector<std::string> failed = NotifyAll(notifiers, kNotice);
   ASSERT_THAT(failed, SizeIs(1));
   EXPECT_THAT(failed[0], HasSubstr("pool web: a notice could not be sent: command false"));
   EXPECT_THAT(lines_, SizeIs(1));

@@ -11,28 +11,28 @@
 
 #include "rounds/sqlite_state.h"
 #include "sizing/policy_schema.h"
-#include "tests/sizing/told_policy.h"
+#include "tests/sizing/fixed_policy_file.h"
 #include "tests/support/random_seed.h"
 
 namespace ebb::pool_round_test {
 namespace {
 
-using test::ToldPolicy;
+using test::FixedPolicyFile;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr int64_t kNow = 1'750'000'000;
 
-SizedPool Told() {
+SizedPool PoolWithPolicy() {
   SizedPool pool{.name = "web", .policy_name = "told"};
-  auto policy = std::make_unique<ToldPolicy>();
+  auto policy = std::make_unique<FixedPolicyFile>();
   policy->delta = 3;
   pool.policy = std::move(policy);
   return pool;
 }
 
 TEST(PoolRoundTest, FailsafeMeansNoActionWhateverThePolicy) {
-  const SizedPool pool = Told();
+  const SizedPool pool = PoolWithPolicy();
   PoolState memory{.pool = "web", .policy = "told", .failures = 3, .failsafe = true};
   const PolicyDecision decision = DecidePool(pool, {}, kNow, memory);
   EXPECT_EQ(decision.delta, 0);
@@ -41,7 +41,7 @@ TEST(PoolRoundTest, FailsafeMeansNoActionWhateverThePolicy) {
 }
 
 TEST(PoolRoundTest, ATimeBeforeTheLastRoundsIsNoRound) {
-  const SizedPool pool = Told();
+  const SizedPool pool = PoolWithPolicy();
   PoolState memory{.pool = "web", .policy = "told", .at_s = kNow + 1};
   const PoolState before = memory;
   EXPECT_EQ(DecidePool(pool, {}, kNow, memory).denied_by, "clock");
@@ -50,7 +50,7 @@ TEST(PoolRoundTest, ATimeBeforeTheLastRoundsIsNoRound) {
 }
 
 TEST(PoolRoundTest, ASignalOlderThanItsPeriodIsNotActedUponAndThePolicyIsNotAsked) {
-  SizedPool pool = Told();
+  SizedPool pool = PoolWithPolicy();
   pool.signal_period_s = 60;
   PolicyObservation seen;
   seen.signals["cpus"] = {.value = 1, .at_s = kNow - 61};
@@ -62,7 +62,7 @@ TEST(PoolRoundTest, ASignalOlderThanItsPeriodIsNotActedUponAndThePolicyIsNotAske
 }
 
 TEST(PoolRoundTest, WhatAnotherPolicyRememberedIsForgottenAndItIsSaid) {
-  const SizedPool pool = Told();
+  const SizedPool pool = PoolWithPolicy();
   PoolState memory{.pool = "web", .policy = "escalator", .state = "escalator/1 ..."};
   const PolicyDecision decision = DecidePool(pool, {}, kNow, memory);
   EXPECT_EQ(decision.delta, 3);

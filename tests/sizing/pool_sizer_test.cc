@@ -11,15 +11,15 @@
 #include "loop/own_rounds.h"
 #include "simulation/simulated_cluster.h"
 #include "tests/engine/planning.h"
-#include "tests/sizing/told_policy.h"
+#include "tests/sizing/fixed_policy_file.h"
 #include "tests/support/random_seed.h"
 
 namespace ebb::pool_sizer_test {
 namespace {
 
+using test::FixedPolicyFile;
 using test::Node;
 using test::Pod;
-using test::ToldPolicy;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -93,21 +93,21 @@ class PoolSizerTest : public ::testing::Test {
     pool.policy_name = "told";
     pool.nodes = {{"pool", "web"}};
     pool.cloud = {.min = 1, .max = 10};
-    auto policy = std::make_unique<ToldPolicy>();
+    auto policy = std::make_unique<FixedPolicyFile>();
     policy_ = policy.get();
     pool.policy = std::move(policy);
     Restart({});
   }
 
   // Another pool; its policy, which asks for nothing.
-  ToldPolicy& AddPool(const std::string& name, const std::string& label) {
+  FixedPolicyFile& AddPool(const std::string& name, const std::string& label) {
     SizedPool& pool = pools_.emplace_back();
     pool.name = name;
     pool.policy_name = "told";
     pool.nodes = {{"pool", label}};
     pool.cloud = {.min = 1, .max = 10};
-    auto policy = std::make_unique<ToldPolicy>();
-    ToldPolicy& told = *policy;
+    auto policy = std::make_unique<FixedPolicyFile>();
+    FixedPolicyFile& told = *policy;
     pool.policy = std::move(policy);
     Restart({});
     return told;
@@ -155,7 +155,7 @@ class PoolSizerTest : public ::testing::Test {
   std::unique_ptr<SimulatedCluster> cluster_;
   std::unique_ptr<FailingActuator> actuator_;
   std::vector<SizedPool> pools_;
-  ToldPolicy* policy_ = nullptr;
+  FixedPolicyFile* policy_ = nullptr;
   std::unique_ptr<ScaleDown> scale_down_;
   std::unique_ptr<PoolSizer> sizer_;
   std::unique_ptr<OwnRounds> rounds_;
@@ -525,7 +525,7 @@ TEST_F(PoolSizerTest, AGroupThatIsNotThePoolsAloneIsNotAskedToGrow) {
 
 TEST_F(PoolSizerTest, TwoPoolsOfOneGroupGrowNeitherAndShrinkBoth) {
   Make(6, 500, 3);
-  ToldPolicy& other = AddPool("batch", "other");
+  FixedPolicyFile& other = AddPool("batch", "other");
   pools_[0].group = pools_[1].group = "group";
   policy_->delta = 1;
   other.delta = 1;
@@ -539,7 +539,7 @@ TEST_F(PoolSizerTest, TwoPoolsOfOneGroupGrowNeitherAndShrinkBoth) {
 
 TEST_F(PoolSizerTest, APoolThatNamesAnothersGroupDoesNotMakeItGrow) {
   Make(6, 500, 6);  // The group's nodes are all batch's; web has none.
-  ToldPolicy& other = AddPool("batch", "other");
+  FixedPolicyFile& other = AddPool("batch", "other");
   pools_[0].group = "group";
   policy_->delta = 1;
   other.delta = 1;
@@ -550,7 +550,7 @@ TEST_F(PoolSizerTest, APoolThatNamesAnothersGroupDoesNotMakeItGrow) {
 
 TEST_F(PoolSizerTest, ANodeOfTwoPoolsIsLeftToNeitherAndBothAreTold) {
   Make(4);
-  ToldPolicy& other = AddPool("batch", "web");
+  FixedPolicyFile& other = AddPool("batch", "web");
   policy_->delta = other.delta = -1;
   LetPass(600);
   EXPECT_EQ(cluster_->nodes(), 4u);

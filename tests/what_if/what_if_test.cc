@@ -70,7 +70,7 @@ class Planned {
 
   // Everything is planned with, as it is now.
   const PlanReport& Report() {
-    version_ = std::make_unique<LiveCluster::Version>(live_.Unjudged());
+    version_ = std::make_unique<LiveCluster::Version>(live_.Unchecked());
     absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query_, version_->cluster);
     EXPECT_TRUE(answer.ok()) << answer.status();
     answer_ = *std::move(answer);

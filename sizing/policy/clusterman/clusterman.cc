@@ -81,9 +81,9 @@ void GuardAgainstLoss(const ClustermanOptions& options, int64_t lost_nodes,
 }
 
 // Step 5.
-ClustermanRefusal ComputeAsked(const ClustermanObservation& observation,
-                               const ClustermanSetpoint& setpoint, int64_t now_s,
-                               const ClustermanState& state, ClustermanDecision& decision) {
+ClustermanRefusal ComputeRequested(const ClustermanObservation& observation,
+                                   const ClustermanSetpoint& setpoint, int64_t now_s,
+                                   const ClustermanState& state, ClustermanDecision& decision) {
   decision.non_orphan_fulfilled_capacity =
       NonOrphanFulfilled(observation.groups, decision.pool.nodes);
   const std::optional<double> current = CurrentTarget(observation.groups);
@@ -239,7 +239,7 @@ ClustermanDecision Decide(const ClustermanOptions& options,
   ClustermanRefusal refusal = EvaluateSignals(options, observation, setpoint, now_s, decision);
   if (refusal != kNone) return Refuse(decision, refusal);
   GuardAgainstLoss(options, before > nodes ? before - nodes : 0, decision);
-  refusal = ComputeAsked(observation, setpoint, now_s, *state, decision);
+  refusal = ComputeRequested(observation, setpoint, now_s, *state, decision);
   Remember(decision, now_s, *state);
   if (refusal != kNone) return Refuse(decision, refusal);
 

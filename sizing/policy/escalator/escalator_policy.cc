@@ -224,8 +224,8 @@ void AddTaintedByShrinking(const PolicyObservation& from, const EscalatorDecisio
 
 // Adds the round's actions on single nodes.  A leaving node has no taint of its own to remove, and
 // is not tainted again; a node that has the taint keeps it.
-void AddDeeds(const EscalatorOptions& options, const PolicyObservation& from,
-              const EscalatorDecision& made, int64_t now_s, PolicyDecision& to) {
+void AddNodeActions(const EscalatorOptions& options, const PolicyObservation& from,
+                    const EscalatorDecision& made, int64_t now_s, PolicyDecision& to) {
   const auto has_taint = [&](size_t i) {
     return from.nodes[i].taints.contains(std::string(kTaint));
   };
@@ -350,7 +350,7 @@ class EscalatorPolicy final : public Policy {
     AddTaintedByShrinking(from, made, decision.figures);
     decision.candidates = Order(from, seen, made.group);
     AddWarnings(made.warnings, decision.warnings);
-    if (!options_.dry_mode) AddDeeds(options_, from, made, now_s, decision);
+    if (!options_.dry_mode) AddNodeActions(options_, from, made, now_s, decision);
     return decision;
   }
 

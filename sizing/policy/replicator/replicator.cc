@@ -92,8 +92,8 @@ std::vector<Reason> Denials(const ReplicatorOptions& options,
 
 // Counts this round; true if enough rounds in a row have asked.  The count of a direction returns
 // to 0 when the other direction is counted, and when it is high enough.
-bool AskedOften(const ReplicatorOptions& options, ReplicatorDirection direction,
-                ReplicatorState* state, int64_t* requests) {
+bool RequestedOften(const ReplicatorOptions& options, ReplicatorDirection direction,
+                    ReplicatorState* state, int64_t* requests) {
   const bool in = direction == ReplicatorDirection::kIn;
   int64_t& own = in ? state->scale_in_requests : state->scale_out_requests;
   int64_t& other = in ? state->scale_out_requests : state->scale_in_requests;
@@ -146,7 +146,7 @@ ReplicatorDecision Decide(const ReplicatorOptions& options,
 
   // 8. Whether enough rounds in a row have asked for it.
   const ReplicatorDirection direction = decision.figures->direction;
-  if (!AskedOften(options, direction, state, &decision.requests)) {
+  if (!RequestedOften(options, direction, state, &decision.requests)) {
     decision.reason = Reason::kScalingThreshold;
     return decision;
   }

@@ -144,7 +144,7 @@ TEST(OptionFlagsTest, OfAFlagThatIsGivenTwiceTheLastCounts) {
                "--nodes-min=4", "--returned-nodes=keep-timer", "--returned-nodes=anew"});
   EXPECT_EQ(options.scale_down.deletion.scale_down_unneeded_time_s, 60);
   EXPECT_EQ(options.scale_down.deletion.minimums.nodes, 4);
-  EXPECT_EQ(options.scale_down.returned_node, ReturnedNode::kStartsAnew);
+  EXPECT_EQ(options.scale_down.returned_node, ReturnedNode::kRestarts);
 }
 
 TEST(OptionFlagsTest, AnEarlierNameCountsWhereTheNewOneIsNotGiven) {

@@ -60,7 +60,7 @@ class CheckInputTest : public ::testing::Test {
 
   // The error of each front door; "" for no error.  Nothing may have changed in either case.
   std::string FromPass() {
-    return Told([&] { return planner_.Pass(snapshot_, groups_, input_); });
+    return ErrorOf([&] { return planner_.Pass(snapshot_, groups_, input_); });
   }
   std::string FromMakePlan() {
     PlanRequest request;
@@ -69,7 +69,7 @@ class CheckInputTest : public ::testing::Test {
     request.candidates = &candidates;
     request.pass.destinations = input_.destinations;
     request.pass.pending = input_.pending;
-    return Told([&] { return MakePlan(snapshot_, groups_, request); });
+    return ErrorOf([&] { return MakePlan(snapshot_, groups_, request); });
   }
   std::string FromRound() {
     const std::vector<NodeId> candidates(input_.candidates.begin(), input_.candidates.end());
@@ -77,11 +77,11 @@ class CheckInputTest : public ::testing::Test {
     input.now_s = input_.now_s;
     input.candidates = &candidates;
     input.pending = input_.pending;
-    return Told([&] { return rounds_.Round(snapshot_, groups_, input); });
+    return ErrorOf([&] { return rounds_.Round(snapshot_, groups_, input); });
   }
 
   template <typename Ask>
-  std::string Told(Ask&& ask) {
+  std::string ErrorOf(Ask&& ask) {
     const std::string before = snapshot_.Fingerprint();
     const absl::Status status = ask().status();
     EXPECT_EQ(snapshot_.Fingerprint(), before);
@@ -163,7 +163,7 @@ TEST_F(CheckInputTest, MinimumsOfTheClusterBelowZeroAreRefused) {
     ScaleDown rounds(options);
     RoundInput input;
     input.now_s = kPassTime;
-    return Told([&] { return rounds.Round(snapshot_, groups_, input); });
+    return ErrorOf([&] { return rounds.Round(snapshot_, groups_, input); });
   };
   EXPECT_EQ(told(&ClusterMinimums::cores),
             "deletion.minimums.cores: -9223372036854775808 is negative");
@@ -332,13 +332,13 @@ TEST_F(CheckInputTest, TimesOfEventsAndEvictionsAreCheckedToo) {
       {ScaleEventKind::kScaleUp, "group", kPassTime},
       {ScaleEventKind::kScaleUp, "group", std::numeric_limits<int64_t>::max()}};
   input.events = events;
-  EXPECT_THAT(Told([&] { return rounds_.Round(snapshot_, groups_, input); }),
+  EXPECT_THAT(ErrorOf([&] { return rounds_.Round(snapshot_, groups_, input); }),
               StartsWith("events[1].at_s: 9223372036854775807 is not a Unix time"));
   ActuationStatus actuation;
   actuation.recent_evictions.emplace_back().evicted_at_s = std::numeric_limits<int64_t>::min();
   input.events = {};
   input.actuation = &actuation;
-  EXPECT_THAT(Told([&] { return rounds_.Round(snapshot_, groups_, input); }),
+  EXPECT_THAT(ErrorOf([&] { return rounds_.Round(snapshot_, groups_, input); }),
               StartsWith("actuation.recent_evictions[0].evicted_at_s: -9223372036854775808 is no"));
 }
 
@@ -351,14 +351,14 @@ TEST_F(CheckInputTest, ThresholdsThatAreNotNumbersAreRefused) {
   PlannerOptions options;
   options.scale_down_gpu_utilization_threshold = nan;
   Planner planner(options);
-  EXPECT_EQ(Told([&] { return planner.Pass(snapshot_, groups_, input_); }),
+  EXPECT_EQ(ErrorOf([&] { return planner.Pass(snapshot_, groups_, input_); }),
             "scale_down_gpu_utilization_threshold: is not a number");
   ScaleDownOptions of_rounds;
   of_rounds.max_total_unready_percentage = nan;
   ScaleDown rounds(of_rounds);
   RoundInput input;
   input.now_s = kPassTime;
-  EXPECT_EQ(Told([&] { return rounds.Round(snapshot_, groups_, input); }),
+  EXPECT_EQ(ErrorOf([&] { return rounds.Round(snapshot_, groups_, input); }),
             "max_total_unready_percentage: is not a number");
 }
 
@@ -374,7 +374,7 @@ TEST_F(CheckInputTest, DurationsOfMoreThanACenturyAreRefused) {
     ScaleDown rounds(options);
     RoundInput input;
     input.now_s = kPassTime;
-    EXPECT_THAT(Told([&] { return rounds.Round(snapshot_, groups_, input); }),
+    EXPECT_THAT(ErrorOf([&] { return rounds.Round(snapshot_, groups_, input); }),
                 StartsWith(field + ": 9223372036854775807 s is longer"));
     duration_s = 0;
   };
@@ -500,11 +500,11 @@ TEST_F(CheckInputTest, TheThresholdOfAllMustBeANumberToo) {
   PlannerOptions options;
   options.scale_down_utilization_threshold = nan;
   Planner planner(options);
-  EXPECT_EQ(Told([&] { return planner.Pass(snapshot_, groups_, input_); }),
+  EXPECT_EQ(ErrorOf([&] { return planner.Pass(snapshot_, groups_, input_); }),
             "scale_down_utilization_threshold: is not a number");
   options.scale_down_gpu_utilization_threshold = nan;
   Planner other(options);
-  EXPECT_EQ(Told([&] { return other.Pass(snapshot_, groups_, input_); }),
+  EXPECT_EQ(ErrorOf([&] { return other.Pass(snapshot_, groups_, input_); }),
             "scale_down_utilization_threshold: is not a number");
 }
 
@@ -513,7 +513,7 @@ TEST_F(CheckInputTest, APlanFindsTheCandidatesOfItsPassesItself) {
   PlanRequest request;
   request.pass.now_s = kPassTime;
   request.pass.candidates = candidates;
-  EXPECT_EQ(Told([&] { return MakePlan(snapshot_, groups_, request); }),
+  EXPECT_EQ(ErrorOf([&] { return MakePlan(snapshot_, groups_, request); }),
             "pass.candidates: a plan finds those of its passes; name nodes in candidates");
 }
 
@@ -522,11 +522,11 @@ TEST_F(CheckInputTest, ASuggestionNamesAPodOnceAndANodeThatExists) {
     PlanRequest request;
     request.pass.now_s = kPassTime;
     request.suggestions = places;
-    EXPECT_EQ(Told([&] { return MakePlan(snapshot_, groups_, request); }), message);
+    EXPECT_EQ(ErrorOf([&] { return MakePlan(snapshot_, groups_, request); }), message);
     RoundInput input;
     input.now_s = kPassTime;
     input.suggestions = places;
-    EXPECT_EQ(Told([&] { return rounds_.Round(snapshot_, groups_, input); }), message);
+    EXPECT_EQ(ErrorOf([&] { return rounds_.Round(snapshot_, groups_, input); }), message);
   };
   expect_told({{P("p"), NodeId{2}}}, "suggestions[0]: there is no node 2, the catalog has 2");
   expect_told({{P("p"), N("b")}, {P("q"), kNoNode}},

@@ -148,7 +148,7 @@ TEST_F(StartedDeletionsTest, ANodeThatWasTakenOutOfTheSnapshotHasNoDeletion) {
 TEST_F(StartedDeletionsTest, SavedOnesAreSortedAndTakeThePlaceOfOthers) {
   const std::vector<StartedDeletions::Deletion> list = {
       {"c", "3", StartedDeletions::Phase::kRunning, 7},
-      {"b", "2", StartedDeletions::Phase::kAskedFor, 8},
+      {"b", "2", StartedDeletions::Phase::kRequested, 8},
       {"d", "4", StartedDeletions::Phase::kSucceeded, 9}};
   deletions_.Restore(list, *symbols_);
   const auto saved = deletions_.Save(*symbols_);

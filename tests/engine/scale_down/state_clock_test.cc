@@ -14,7 +14,7 @@ TEST(SetClockTest, TimesAfterItBecomeItAndAreListed) {
   state.jump_s = 9000;
   state.timers = {{"a", "", 900, true}, {"b", "", 4000, true}};
   state.skipped = {{"c", 4001}};
-  state.started = {{"d", "", StartedDeletions::Phase::kAskedFor, 4002}};
+  state.started = {{"d", "", StartedDeletions::Phase::kRequested, 4002}};
   state.actuation.recent_evictions = {{"ns", "p", "", 4003}};
   state.cooldowns = {{"", 4004, std::nullopt, 999}, {"g", std::nullopt, 4005, std::nullopt}};
   state.limit.latest_update_s = 5000;

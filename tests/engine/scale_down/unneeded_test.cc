@@ -99,7 +99,7 @@ TEST_F(UnneededTimersTest, AnotherMachineOfASkippedNodesNameKeepsItsTimerOnlyWhe
       test::Cluster(snapshot_.catalog().shared_symbols())
           .Add(test::Node("a").With([](objects::Node& node) { node.meta.uid = "2"; }))
           .Build();
-  for (const ReturnedNode returned : {ReturnedNode::kStartsAnew, ReturnedNode::kKeepsTimer}) {
+  for (const ReturnedNode returned : {ReturnedNode::kRestarts, ReturnedNode::kKeepsTimer}) {
     Update(Removing({"a"}), 100);
     Plan plan;
     plan.skipped.push_back(test::NodeNamed(other, "a"));

@@ -28,7 +28,7 @@
 #include "tests/loop/run/exported_objects.h"
 #include "tests/loop/run/feed.h"
 #include "tests/session/session_objects.h"
-#include "tests/sizing/told_policy.h"
+#include "tests/sizing/fixed_policy_file.h"
 
 namespace ebb::session_sizing_test {
 namespace {
@@ -68,7 +68,7 @@ class SessionSizingTest : public ::testing::Test {
     pool.policy_name = "told";
     pool.nodes = {{"pool", "web"}};
     pool.cloud = {.min = 1, .max = 10};
-    auto policy = std::make_unique<test::ToldPolicy>();
+    auto policy = std::make_unique<test::FixedPolicyFile>();
     policy_ = policy.get();
     pool.policy = std::move(policy);
     Restart();
@@ -114,7 +114,7 @@ class SessionSizingTest : public ::testing::Test {
   std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<test::Feed> feed_;
   std::vector<SizedPool> pools_;
-  test::ToldPolicy* policy_ = nullptr;
+  test::FixedPolicyFile* policy_ = nullptr;
   std::unique_ptr<PlannerClient> client_;
   std::unique_ptr<GrpcActuator> actuator_;
   std::unique_ptr<ExportedCluster> exported_;

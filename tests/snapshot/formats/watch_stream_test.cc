@@ -60,8 +60,8 @@ void Drain(WatchStream& stream, std::vector<std::string>& told) {
 
 // Reads a text in pieces whose sizes `next_piece` returns.
 template <typename NextPiece>
-std::vector<std::string> ToldInPieces(std::string_view text, NextPiece&& next_piece,
-                                      size_t limit = kLimit) {
+std::vector<std::string> EventsInPieces(std::string_view text, NextPiece&& next_piece,
+                                        size_t limit = kLimit) {
   WatchStream stream(limit);
   std::vector<std::string> told;
   while (!text.empty()) {
@@ -78,8 +78,8 @@ std::vector<std::string> ToldInPieces(std::string_view text, NextPiece&& next_pi
   return told;
 }
 
-std::vector<std::string> Told(std::string_view text, size_t limit = kLimit) {
-  return ToldInPieces(text, [&] { return text.size(); }, limit);
+std::vector<std::string> Events(std::string_view text, size_t limit = kLimit) {
+  return EventsInPieces(text, [&] { return text.size(); }, limit);
 }
 
 std::vector<std::string> EventsOf(const std::vector<std::string>& told) {
@@ -101,13 +101,13 @@ std::string AddedObject(std::string_view name) {
 TEST(WatchStreamTest, AByteOrderMarkIsPassedOver) {
   const std::string text = "\xef\xbb\xbf" + Added("a");
   for (size_t size = 1; size <= text.size(); ++size) {
-    EXPECT_THAT(ToldInPieces(text, [&] { return size; }),
+    EXPECT_THAT(EventsInPieces(text, [&] { return size; }),
                 ElementsAre("1 ADDED " + AddedObject("a")))
         << size;
   }
-  EXPECT_THAT(EventsOf(Told(Added("a") + "\xef\xbb\xbf" + Added("b"))),
+  EXPECT_THAT(EventsOf(Events(Added("a") + "\xef\xbb\xbf" + Added("b"))),
               ElementsAre("1 ADDED " + AddedObject("a")));
-  EXPECT_THAT(Told("\xef\xbb"), SizeIs(1));
+  EXPECT_THAT(Events("\xef\xbb"), SizeIs(1));
 }
 
 // As kubectl prints an event.
@@ -134,18 +134,18 @@ constexpr std::string_view kPretty = R"({
 )";
 
 TEST(WatchStreamTest, EventsOnALineEachAreGivenInOrderWithTheirLines) {
-  EXPECT_THAT(Told("{\"type\":\"ADDED\",\"object\":{\"a\":1}}\n"
-                   "{\"type\":\"MODIFIED\",\"object\":{\"b\":{}}}\n"
-                   "{\"object\":{\"c\":[]},\"type\":\"DELETED\"}\n"
-                   "{\"type\":\"BOOKMARK\",\"object\":{}}\n"
-                   "{ \"type\" : \"ERROR\" , \"object\" : { \"code\" : 410 } }\n"),
+  EXPECT_THAT(Events("{\"type\":\"ADDED\",\"object\":{\"a\":1}}\n"
+                     "{\"type\":\"MODIFIED\",\"object\":{\"b\":{}}}\n"
+                     "{\"object\":{\"c\":[]},\"type\":\"DELETED\"}\n"
+                     "{\"type\":\"BOOKMARK\",\"object\":{}}\n"
+                     "{ \"type\" : \"ERROR\" , \"object\" : { \"code\" : 410 } }\n"),
               ElementsAre("1 ADDED {\"a\":1}", "2 MODIFIED {\"b\":{}}", "3 DELETED {\"c\":[]}",
                           "4 BOOKMARK {}", "5 ERROR { \"code\" : 410 }"));
 }
 
 TEST(WatchStreamTest, AnEventOnManyLinesIsOneAndTheNextHasItsOwnLine) {
   const std::vector<std::string> told =
-      Told(std::string(kPretty) + Added("p") + "\n\r\n" + std::string(kPretty));
+      Events(std::string(kPretty) + Added("p") + "\n\r\n" + std::string(kPretty));
   ASSERT_THAT(told, SizeIs(3));
   EXPECT_THAT(told[0], StartsWith("1 MODIFIED {\n        \"apiVersion\""));
   EXPECT_THAT(told[0], HasSubstr("\"type\": \"Ready\""));
@@ -154,8 +154,8 @@ TEST(WatchStreamTest, AnEventOnManyLinesIsOneAndTheNextHasItsOwnLine) {
 }
 
 TEST(WatchStreamTest, EventsOnOneLineAreToldApart) {
-  EXPECT_THAT(Told(R"({"type":"ADDED","object":{"a":1}}{"type":"ADDED","object":{"b":1}} )"
-                   R"({"type":"ADDED","object":{"c":1}})"),
+  EXPECT_THAT(Events(R"({"type":"ADDED","object":{"a":1}}{"type":"ADDED","object":{"b":1}} )"
+                     R"({"type":"ADDED","object":{"c":1}})"),
               ElementsAre("1 ADDED {\"a\":1}", "1 ADDED {\"b\":1}", "1 ADDED {\"c\":1}"));
 }
 
@@ -172,9 +172,9 @@ TEST(WatchStreamTest, AnEventIsGivenAsSoonAsItIsWhole) {
 }
 
 TEST(WatchStreamTest, BlankLinesAreNothing) {
-  EXPECT_THAT(Told(""), IsEmpty());
-  EXPECT_THAT(Told("\n \t\r\n\n"), IsEmpty());
-  EXPECT_THAT(Told("\n\n" + Added("p") + "\n  \n" + Added("q") + "\n"),
+  EXPECT_THAT(Events(""), IsEmpty());
+  EXPECT_THAT(Events("\n \t\r\n\n"), IsEmpty());
+  EXPECT_THAT(Events("\n\n" + Added("p") + "\n  \n" + Added("q") + "\n"),
               ElementsAre("3 ADDED " + AddedObject("p"), "6 ADDED " + AddedObject("q")));
 }
 
@@ -182,18 +182,18 @@ TEST(WatchStreamTest, ObjectsListsAndArraysThatStandAloneAreThere) {
   const std::string list = R"({"kind":"List","items":[{"type":"x"}]})";
   const std::string array = R"([{"kind":"Node"},
 {"kind":"Pod"}])";
-  EXPECT_THAT(Told(AddedObject("p") + "\n" + list + "\n" + array + "\n" + Added("q")),
+  EXPECT_THAT(Events(AddedObject("p") + "\n" + list + "\n" + array + "\n" + Added("q")),
               ElementsAre("1 ADDED " + AddedObject("p"), "2 ADDED " + list, "3 ADDED " + array,
                           "5 ADDED " + AddedObject("q")));
   // An object with a `type` of its own, such as a Secret, is not an event.
-  EXPECT_THAT(Told(R"({"type":"Opaque","kind":"Secret","data":{}})"),
+  EXPECT_THAT(Events(R"({"type":"Opaque","kind":"Secret","data":{}})"),
               ElementsAre(R"(1 ADDED {"type":"Opaque","kind":"Secret","data":{}})"));
 }
 
 TEST(WatchStreamTest, LinesThatAreNoJsonAreToldAndPassedOver) {
   EXPECT_THAT(
-      Told(Added("p") + "error: the server has gone away\n" + Added("q") + "}\n,\n" + Added("r") +
-           "\"a\x1b[1m\""),
+      Events(Added("p") + "error: the server has gone away\n" + Added("q") + "}\n,\n" + Added("r") +
+             "\"a\x1b[1m\""),
       ElementsAre("1 ADDED " + AddedObject("p"),
                   AllOf(StartsWith("! INVALID_ARGUMENT line 2: "), HasSubstr("error: the server"),
                         HasSubstr("not an event of a watch")),
@@ -204,7 +204,7 @@ TEST(WatchStreamTest, LinesThatAreNoJsonAreToldAndPassedOver) {
 }
 
 TEST(WatchStreamTest, OfALongJunkLineOnlyTheStartIsShown) {
-  const std::vector<std::string> told = Told(std::string(1000, 'x') + "\n" + Added("p"));
+  const std::vector<std::string> told = Events(std::string(1000, 'x') + "\n" + Added("p"));
   ASSERT_THAT(told, SizeIs(2));
   EXPECT_LT(told[0].size(), 200U);
 }
@@ -219,12 +219,12 @@ TEST(WatchStreamTest, AStreamThatIsNoUtf8IsToldOnce) {
   for (const auto& [begin, what] : cases) {
     const std::string text = begin + "\n" + Added("p") + begin + "\n" + Added("q");
     for (size_t size = 1; size <= text.size(); ++size) {
-      EXPECT_THAT(ToldInPieces(text, [&] { return size; }),
+      EXPECT_THAT(EventsInPieces(text, [&] { return size; }),
                   ElementsAre(AllOf(StartsWith("! INVALID_ARGUMENT line 1: "), HasSubstr(what))))
           << size;
     }
     // Anywhere but at the start, these bytes are a line that is not an event.
-    EXPECT_THAT(EventsOf(Told(Added("p") + begin + "\n" + Added("q"))),
+    EXPECT_THAT(EventsOf(Events(Added("p") + begin + "\n" + Added("q"))),
                 ElementsAre("1 ADDED " + AddedObject("p"), HasSubstr(AddedObject("q"))));
   }
 }
@@ -248,7 +248,7 @@ TEST(WatchStreamTest, EventsWithoutTypeOrObjectOrWithTwoAreErrors) {
       {R"({type:"ADDED"})", "not JSON"},
   };
   for (const auto& [text, what] : cases) {
-    EXPECT_THAT(Told(Added("p") + text + "\n" + Added("q")),
+    EXPECT_THAT(Events(Added("p") + text + "\n" + Added("q")),
                 ElementsAre("1 ADDED " + AddedObject("p"),
                             AllOf(StartsWith("! INVALID_ARGUMENT line 2: "), HasSubstr(what)),
                             "3 ADDED " + AddedObject("q")))
@@ -261,7 +261,7 @@ TEST(WatchStreamTest, ADocumentThatIsCutOffAnywhereLosesNoEventBehindIt) {
   for (const std::string& event : {Added("lost"), std::string(kPretty)}) {
     for (size_t size = 1; size + 2 < event.size(); ++size) {
       const std::string text = Added("p") + event.substr(0, size) + "\n" + Added("q") + Added("r");
-      const std::vector<std::string> told = Told(text);
+      const std::vector<std::string> told = Events(text);
       const auto lines = std::ranges::count(event.substr(0, size) + "\n", '\n');
       ASSERT_THAT(EventsOf(told),
                   ElementsAre("1 ADDED " + AddedObject("p"),
@@ -277,11 +277,11 @@ TEST(WatchStreamTest, ADocumentThatIsCutOffAnywhereLosesNoEventBehindIt) {
 TEST(WatchStreamTest, ADocumentWithoutAnEndIsToldAtTheEnd) {
   const std::string event = Added("lost");
   for (size_t size = 1; size + 2 < event.size(); ++size) {
-    EXPECT_THAT(Told(Added("p") + event.substr(0, size)),
+    EXPECT_THAT(Events(Added("p") + event.substr(0, size)),
                 ElementsAre("1 ADDED " + AddedObject("p"),
                             AllOf(StartsWith("! INVALID_ARGUMENT line 2: "), HasSubstr("no end"))));
   }
-  EXPECT_THAT(Told("["), ElementsAre(HasSubstr("no end")));
+  EXPECT_THAT(Events("["), ElementsAre(HasSubstr("no end")));
 }
 
 TEST(WatchStreamTest, AStreamThatHasEndedGivesNothingMore) {
@@ -297,9 +297,9 @@ TEST(WatchStreamTest, AStreamThatHasEndedGivesNothingMore) {
 
 TEST(WatchStreamTest, ADocumentBeyondTheLimitIsToldAndPassedOver) {
   const std::string large = R"({"type":"ADDED","object":{"a":")" + std::string(2000, 'x') + "\"}}";
-  EXPECT_THAT(EventsOf(Told(large + "\n", large.size())), SizeIs(1));
+  EXPECT_THAT(EventsOf(Events(large + "\n", large.size())), SizeIs(1));
   const std::vector<std::string> told =
-      Told(Added("p") + large + "\n" + Added("q"), large.size() - 1);
+      Events(Added("p") + large + "\n" + Added("q"), large.size() - 1);
   EXPECT_THAT(told, ElementsAre("1 ADDED " + AddedObject("p"),
                                 AllOf(StartsWith("! RESOURCE_EXHAUSTED line 2: "),
                                       HasSubstr("larger than may be taken")),
@@ -372,7 +372,7 @@ TEST(WatchStreamTest, LinesAreCountedThroughWhatIsTooLarge) {
   std::string text = "[\n";
   for (int i = 0; i < 2000; ++i) text += "1234567,\n";
   text += Added("p");
-  const std::vector<std::string> told = ToldInPieces(text, [] { return 1000; });
+  const std::vector<std::string> told = EventsInPieces(text, [] { return 1000; });
   ASSERT_THAT(told, SizeIs(2));
   EXPECT_THAT(told[0], StartsWith("! RESOURCE_EXHAUSTED line 1: "));
   EXPECT_EQ(told[1], "2002 ADDED " + AddedObject("p"));
@@ -385,7 +385,7 @@ TEST(WatchStreamTest, AnEventBehindWhatIsTooLargeIsFoundHoweverItsStartComes) {
   for (size_t cut = large.size(); cut < text.size(); ++cut) {
     bool first = true;
     const std::vector<std::string> told =
-        ToldInPieces(text, [&] { return std::exchange(first, false) ? cut : text.size(); });
+        EventsInPieces(text, [&] { return std::exchange(first, false) ? cut : text.size(); });
     EXPECT_THAT(EventsOf(told), ElementsAre("2 ADDED " + AddedObject("p")))
         << "in two pieces, the second: " << text.substr(cut);
   }
@@ -396,7 +396,7 @@ TEST(WatchStreamTest, AWholeDocumentIsOneWhereverItsLinesBegin) {
   const std::string event =
       "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"conditions\":[\n"
       "{\"type\":\"Ready\",\"status\":\"True\"}]}}\n";
-  const std::vector<std::string> told = Told(event + Added("p"));
+  const std::vector<std::string> told = Events(event + Added("p"));
   ASSERT_THAT(told, SizeIs(2));
   EXPECT_THAT(told[0], StartsWith("1 ADDED {\"kind\":\"Node\""));
   EXPECT_EQ(told[1], "3 ADDED " + AddedObject("p"));
@@ -411,7 +411,7 @@ TEST(WatchStreamTest, ALineThatIsTooLargeIsToldOnceHoweverItsPiecesCome) {
   for (int round = 0; round < 100; ++round) {
     const int largest = 1 << dice.Below(12);
     EXPECT_THAT(
-        ToldInPieces(text, [&] { return 1 + dice.Below(largest); }),
+        EventsInPieces(text, [&] { return 1 + dice.Below(largest); }),
         ElementsAre(StartsWith("! RESOURCE_EXHAUSTED line 1: "), "2 ADDED " + AddedObject("p")))
         << "pieces of at most " << largest;
   }
@@ -462,11 +462,12 @@ TEST(WatchStreamTest, PiecesOfAnySizeGiveWhatTheWholeGives) {
   test::Dice dice(test::RandomSeed());
   for (int round = 0; round < 300; ++round) {
     const std::string text = RandomText(dice);
-    const std::vector<std::string> want = EventsOf(Told(text));
+    const std::vector<std::string> want = EventsOf(Events(text));
     const int largest = 1 << dice.Below(10);
-    ASSERT_EQ(EventsOf(ToldInPieces(text, [&] { return 1 + dice.Below(largest); })), want) << text;
+    ASSERT_EQ(EventsOf(EventsInPieces(text, [&] { return 1 + dice.Below(largest); })), want)
+        << text;
     if (round % 20 != 0) continue;
-    ASSERT_EQ(EventsOf(ToldInPieces(text, [] { return 1; })), want) << text;
+    ASSERT_EQ(EventsOf(EventsInPieces(text, [] { return 1; })), want) << text;
   }
 }
 
@@ -475,7 +476,7 @@ TEST(WatchStreamTest, PiecesOfAnySizeGiveWhatTheWholeGives) {
 TEST(WatchStreamTest, PiecesOfOneByteGiveTheSameErrors) {
   const std::string text = Added("p") + "junk\n" + std::string(kPretty) +
                            "\n{\"type\":\"ADDED\"}\n" + "{}\n" + Added("q") + "{\"type\":";
-  EXPECT_EQ(ToldInPieces(text, [] { return 1; }), Told(text));
+  EXPECT_EQ(EventsInPieces(text, [] { return 1; }), Events(text));
 }
 
 TEST(WatchStreamTest, ACutOffDocumentInPiecesLosesNoEventBehindIt) {
@@ -486,7 +487,7 @@ TEST(WatchStreamTest, ACutOffDocumentInPiecesLosesNoEventBehindIt) {
       const std::string text = event.substr(0, size) + "\n" + Added("}}") + Added("r");
       const int largest = 1 << dice.Below(7);
       const std::vector<std::string> told =
-          EventsOf(ToldInPieces(text, [&] { return 1 + dice.Below(largest); }));
+          EventsOf(EventsInPieces(text, [&] { return 1 + dice.Below(largest); }));
       ASSERT_THAT(told, ElementsAre(HasSubstr(" ADDED " + AddedObject("}}")),
                                     HasSubstr(" ADDED " + AddedObject("r"))))
           << text << "\nin pieces of at most " << largest;
@@ -551,18 +552,18 @@ TEST(WatchStreamTest, WhatIsWrongIsSaidInFull) {
            {"\xff\xfe",
             "is UTF-16, which `>` of Windows PowerShell writes; a watch is UTF-8, and ebb reads "
             "nothing of this one"}}) {
-    EXPECT_THAT(Told(text), ElementsAre(start + told)) << text;
+    EXPECT_THAT(Events(text), ElementsAre(start + told)) << text;
   }
-  const std::vector<std::string> told = Told("{\"a\":\n" + Added("p"));
+  const std::vector<std::string> told = Events("{\"a\":\n" + Added("p"));
   ASSERT_THAT(told, SizeIs(2));
   EXPECT_EQ(told[0], start + "a document is cut off: the next event begins within it");
-  EXPECT_EQ(Told(Added(std::string(2000, 'p')), 1024)[0],
+  EXPECT_EQ(Events(Added(std::string(2000, 'p')), 1024)[0],
             "! RESOURCE_EXHAUSTED line 1: a document is larger than may be taken, 1.0 KiB");
 }
 
 TEST(WatchStreamTest, AnEventThatBeginsWithinADocumentMayHave64BlanksBetweenItsWords) {
   const auto told = [](size_t blanks) {
-    return Told("{\"a\":\n{" + std::string(blanks, ' ') + "\"type\":\"ADDED\",\"object\":{}}\n");
+    return Events("{\"a\":\n{" + std::string(blanks, ' ') + "\"type\":\"ADDED\",\"object\":{}}\n");
   };
   EXPECT_THAT(told(64),
               ElementsAre("! INVALID_ARGUMENT line 1: a document is cut off: the next event begins "

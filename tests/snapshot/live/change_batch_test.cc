@@ -87,16 +87,16 @@ const Kind& KindNamed(std::string_view name) {
 }
 
 // "put Pod default/web uid"
-std::string Told(const Change& change) {
+std::string TextOf(const Change& change) {
   const objects::ObjectMeta& meta = objects::MetaOf(change.object);
   std::string told = change.type == Change::Type::kPut ? "put " : "delete ";
   told += std::string(objects::KindOf(change.object)) + " ";
   if (!meta.namespace_name.empty()) told += std::string(meta.namespace_name) + "/";
   return told + std::string(meta.name) + " " + std::string(meta.uid);
 }
-std::vector<std::string> Told(const ChangeBatch& batch) {
+std::vector<std::string> TextOf(const ChangeBatch& batch) {
   std::vector<std::string> told;
-  for (const Change& change : batch.changes()) told.push_back(Told(change));
+  for (const Change& change : batch.changes()) told.push_back(TextOf(change));
   return told;
 }
 
@@ -106,7 +106,7 @@ class NameSink final : public AnyObjectSink {
 
  protected:
   absl::Status OnObject(const objects::ObjectRef& object) override {
-    names.push_back(Told(Change{.object = object}));
+    names.push_back(TextOf(Change{.object = object}));
     return absl::OkStatus();
   }
 };
@@ -145,8 +145,8 @@ TEST(ChangeBatchTest, EveryKindCanBePutAndDeletedInJsonInProtobufAndByName) {
     batch.Delete(*std::move(blank), kind.namespaced ? "shop" : "", gone, "u1");
     std::ranges::fill(gone, '#');
     const std::string rest = kind.name + " " + name + " u1";
-    EXPECT_THAT(Told(batch), ElementsAre("put " + rest, "delete " + rest, "put " + rest,
-                                         "delete " + rest, "delete " + rest));
+    EXPECT_THAT(TextOf(batch), ElementsAre("put " + rest, "delete " + rest, "put " + rest,
+                                           "delete " + rest, "delete " + rest));
     EXPECT_THAT(batch.ignored(), IsEmpty());
   }
 }
@@ -186,7 +186,7 @@ TEST(ChangeBatchTest, AnObjectWithoutItsEnvelopeIsToldWhatIsMissing) {
   const std::string marshalled = Sub(1, Sub(1, "p") + Sub(3, "shop") + Sub(5, "u"));
   ASSERT_TRUE(bytes.ends_with(marshalled));
   EXPECT_THAT(batch.PutProtobuf(marshalled).message(), HasSubstr("Marshal() does not"));
-  EXPECT_THAT(Told(batch), IsEmpty());
+  EXPECT_THAT(TextOf(batch), IsEmpty());
 }
 
 // Symptom: a check failed when a watch sent a node twice, once with a namespace.
@@ -294,11 +294,11 @@ TEST(ChangeBatchTest, AnObjectThatIsRefusedLeavesTheBatchAsItWas) {
   for (const auto& [bytes, what] : cases) {
     ChangeBatch batch;
     ASSERT_TRUE(batch.PutJson(Json(pod, "shop", "before", "u")).ok());
-    const std::vector<std::string> before = Told(batch);
+    const std::vector<std::string> before = TextOf(batch);
     const auto refuse = [&](const absl::Status& status, bool names) {
       EXPECT_FALSE(status.ok()) << bytes;
       EXPECT_THAT(status.message(), HasSubstr(names ? what : "")) << bytes;
-      EXPECT_EQ(Told(batch), before) << bytes;
+      EXPECT_EQ(TextOf(batch), before) << bytes;
       EXPECT_THAT(batch.ignored(), IsEmpty()) << bytes;
     };
     const bool is_protobuf = bytes.starts_with("k8s");
@@ -311,7 +311,7 @@ TEST(ChangeBatchTest, AnObjectThatIsRefusedLeavesTheBatchAsItWas) {
     // Later calls work, and the batch contains nothing of rejected objects.
     EXPECT_TRUE(batch.DeleteProtobuf(Protobuf(pod, "shop", "after", "u")).ok());
     EXPECT_TRUE(batch.PutJson(Json(KindNamed("Node"), "", "n", "u")).ok());
-    EXPECT_THAT(Told(batch),
+    EXPECT_THAT(TextOf(batch),
                 ElementsAre("put Pod shop/before u", "delete Pod shop/after u", "put Node n u"));
     LiveSnapshot live;
     EXPECT_EQ(std::string(live.Take(batch.changes()).message()), "");
@@ -323,7 +323,7 @@ TEST(ChangeBatchTest, BytesBehindAnObjectAreAnErrorAndNotPassedOver) {
   for (const std::string& rest : {std::string("}"), std::string("x"), json}) {
     ChangeBatch batch;
     EXPECT_FALSE(batch.PutJson(json + rest).ok()) << rest;
-    EXPECT_THAT(Told(batch), IsEmpty());
+    EXPECT_THAT(TextOf(batch), IsEmpty());
   }
   ChangeBatch batch;
   EXPECT_TRUE(batch.PutJson(" " + json + " \n").ok());
@@ -356,8 +356,8 @@ TEST(ChangeBatchTest, AnObjectBeyondTheLimitIsRefusedWithBothSizes) {
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(status.message(), HasSubstr(std::to_string(bytes.size()) + " B"));
   }
-  EXPECT_THAT(Told(most), IsEmpty());
-  EXPECT_THAT(Told(small), IsEmpty());
+  EXPECT_THAT(TextOf(most), IsEmpty());
+  EXPECT_THAT(TextOf(small), IsEmpty());
 }
 
 TEST(ChangeBatchTest, ObjectsOfOtherKindsAreCountedAndNoChange) {
@@ -371,7 +371,7 @@ TEST(ChangeBatchTest, ObjectsOfOtherKindsAreCountedAndNoChange) {
   EXPECT_TRUE(batch.PutJson(Json(KindNamed("Pod"), "shop", "p", "u")).ok());
   // An ignored object does not affect the change before it.
   EXPECT_TRUE(batch.DeleteJson(Json(deployment, "shop", "d", "u")).ok());
-  EXPECT_THAT(Told(batch), ElementsAre("put Pod shop/p u"));
+  EXPECT_THAT(TextOf(batch), ElementsAre("put Pod shop/p u"));
   EXPECT_THAT(batch.ignored(), ElementsAre(Pair("Deployment", 4), Pair("PodList", 1)));
   // Clear() does not reset these counts.
   batch.Clear();
@@ -408,7 +408,7 @@ TEST(ChangeBatchTest, AClearedBatchHoldsOnlyWhatComesAfterwards) {
     EXPECT_TRUE(batch.PutProtobuf(Protobuf(pod, "shop", name, "u")).ok());
     EXPECT_FALSE(batch.PutJson("{").ok());
     batch.Delete(*ChangeBatch::NamesOf("Node"), "", name, "");
-    EXPECT_THAT(Told(batch),
+    EXPECT_THAT(TextOf(batch),
                 ElementsAre("put Pod shop/" + name + (round == 7 ? " other" : " u"),
                             "put Pod shop/" + name + " u", "delete Node " + name + " "));
     batch.Clear();
@@ -435,7 +435,7 @@ TEST(ChangeBatchTest, ManyChangesAreHeldInTheirOrder) {
       want.push_back("delete " + kind.name + " " + full + " ");
     }
   }
-  EXPECT_EQ(Told(batch), want);
+  EXPECT_EQ(TextOf(batch), want);
 }
 
 TEST(ChangeBatchTest, VersionsOfObjectsComeWithThem) {

@@ -1501,10 +1501,10 @@ TEST_F(LiveTest, EveryChangeMakesAnotherStateAndWhatChangesNothingMakesNone) {
     Delete(object);
     return changed();
   };
-  using Told = std::pair<bool, bool>;
-  const Told nothing(false, false);
-  const Told pods(true, false);
-  const Told all(true, true);
+  using Reported = std::pair<bool, bool>;
+  const Reported nothing(false, false);
+  const Reported pods(true, false);
+  const Reported all(true, true);
   // A pod that waits is on no node's list.
   const Pod waits = Pod("waits");
   const Pod later = Pod("waits").CreatedAt(5);

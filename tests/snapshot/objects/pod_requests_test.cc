@@ -439,7 +439,7 @@ TEST(PodRequestsTest, From137OnTotalsOfThePodAreCompared) {
                             Holds("b", {{"cpu", 500}}, {{"cpu", 500}})};
   EXPECT_EQ(CpuBy136(pod), 3000);
   EXPECT_EQ(CpuBy137(pod), 2000);
-  EXPECT_FALSE(HoldsWhatItAsksFor(pod));
+  EXPECT_FALSE(StatusEqualsSpec(pod));
 }
 
 TEST(PodRequestsTest, From137OnAmountsThatAreOnlyAllocatedCount) {
@@ -508,14 +508,14 @@ TEST(PodRequestsTest, WhatDevicesTakeOfTheNodeComesOnTopByEveryVersion) {
 TEST(PodRequestsTest, AStatusThatSaysTheSameHoldsWhatIsAskedFor) {
   Pod pod;
   pod.containers = {Needs("a", {{"cpu", 500}, {"memory", 10}})};
-  EXPECT_TRUE(HoldsWhatItAsksFor(pod));
+  EXPECT_TRUE(StatusEqualsSpec(pod));
   pod.container_statuses = {
       Holds("a", {{"cpu", 500}, {"memory", 10}}, {{"cpu", 500}, {"memory", 10}})};
-  EXPECT_TRUE(HoldsWhatItAsksFor(pod));
+  EXPECT_TRUE(StatusEqualsSpec(pod));
   EXPECT_EQ(CpuBy136(pod), 500);
   EXPECT_EQ(CpuBy137(pod), 500);
   pod.resize_infeasible = true;
-  EXPECT_FALSE(HoldsWhatItAsksFor(pod));
+  EXPECT_FALSE(StatusEqualsSpec(pod));
 }
 
 // Symptom: such a pod took room that kube-scheduler 1.37 gives to other pods.
@@ -524,7 +524,7 @@ TEST(PodRequestsTest, AnInfeasibleResizeWithoutAStatusHoldsNothingBy137) {
   pod.containers = {Needs("a", {{"cpu", 1000}})};
   pod.overhead = {{"cpu", 250}};
   pod.resize_infeasible = true;
-  EXPECT_FALSE(HoldsWhatItAsksFor(pod));
+  EXPECT_FALSE(StatusEqualsSpec(pod));
   EXPECT_EQ(CpuBy136(pod), 1250);
   EXPECT_EQ(CpuBy137(pod), 250);
 }

@@ -1,7 +1,7 @@
 // A policy that says what a test tells it, and notes what it is told.
 
-#ifndef EBB_TESTS_SIZING_TOLD_POLICY_H_
-#define EBB_TESTS_SIZING_TOLD_POLICY_H_
+#ifndef EBB_TESTS_SIZING_FIXED_POLICY_FILE_H_
+#define EBB_TESTS_SIZING_FIXED_POLICY_FILE_H_
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace ebb::test {
 
-class ToldPolicy : public Policy {
+class FixedPolicyFile : public Policy {
  public:
   // Of the next round; afterwards 0.
   mutable int64_t delta = 0;
@@ -46,4 +46,4 @@ class ToldPolicy : public Policy {
 
 }  // namespace ebb::test
 
-#endif  // EBB_TESTS_SIZING_TOLD_POLICY_H_
+#endif  // EBB_TESTS_SIZING_FIXED_POLICY_FILE_H_

@@ -1,11 +1,11 @@
-#include "loop/told_deletions.h"
+#include "loop/reported_deletions.h"
 
 #include <algorithm>
 
 namespace ebb {
 
-ToldDeletions TellDeletions(const ActuatorStatus& status) {
-  ToldDeletions told{
+ReportedDeletions ReportDeletions(const ActuatorStatus& status) {
+  ReportedDeletions told{
       .in_progress = {.empty = {}, .drained = {}, .recent_evictions = status.recent_evictions},
       .ended = {},
       .failed = {}};

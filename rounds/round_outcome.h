@@ -2,8 +2,8 @@
 //
 // Threads: none.
 
-#ifndef EBB_ROUNDS_MADE_ROUND_H_
-#define EBB_ROUNDS_MADE_ROUND_H_
+#ifndef EBB_ROUNDS_ROUND_OUTCOME_H_
+#define EBB_ROUNDS_ROUND_OUTCOME_H_
 
 #include <cstdint>
 #include <memory>
@@ -23,11 +23,11 @@
 namespace ebb {
 
 // What a round decided, and what telling it needs.
-struct MadeRound {
-  MadeRound();
-  ~MadeRound();
-  MadeRound(const MadeRound&) = delete;
-  MadeRound& operator=(const MadeRound&) = delete;
+struct RoundOutcome {
+  RoundOutcome();
+  ~RoundOutcome();
+  RoundOutcome(const RoundOutcome&) = delete;
+  RoundOutcome& operator=(const RoundOutcome&) = delete;
 
   int64_t number = 0;
   int64_t now_s = 0;  // That it was made for; result.now_s is the one that counted.
@@ -52,11 +52,12 @@ struct MadeRound {
 
 // `scale_down` goes on by a round, the `number`-th, from 1.  `deadline`: of its pass; null: there
 // is time for all. Errors: those of ScaleDown::Round; it has not gone on then.
-absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
-                                                     const RoundSettings& settings, int64_t number,
-                                                     int64_t now_s,
-                                                     const Deadline* deadline = nullptr);
+absl::StatusOr<std::unique_ptr<RoundOutcome>> MakeRound(ScaleDown& scale_down,
+                                                        LoadedCluster& cluster,
+                                                        const RoundSettings& settings,
+                                                        int64_t number, int64_t now_s,
+                                                        const Deadline* deadline = nullptr);
 
 }  // namespace ebb
 
-#endif  // EBB_ROUNDS_MADE_ROUND_H_
+#endif  // EBB_ROUNDS_ROUND_OUTCOME_H_

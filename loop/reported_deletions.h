@@ -1,10 +1,11 @@
-// ToldDeletions: the state of an actuator's deletions, in the form that a round takes (RoundInput).
+// ReportedDeletions: the state of an actuator's deletions, in the form that a round takes
+// (RoundInput).
 //
 // Cost:    O(deletions).
 // Threads: any.
 
-#ifndef EBB_LOOP_TOLD_DELETIONS_H_
-#define EBB_LOOP_TOLD_DELETIONS_H_
+#ifndef EBB_LOOP_REPORTED_DELETIONS_H_
+#define EBB_LOOP_REPORTED_DELETIONS_H_
 
 #include <vector>
 
@@ -15,13 +16,13 @@
 
 namespace ebb {
 
-struct ToldDeletions {
+struct ReportedDeletions {
   ActuationStatus in_progress;
   std::vector<EndedDeletion> ended;
   std::vector<ScaleEvent> failed;  // The deletions of `ended` that did not succeed.
 };
 
-ToldDeletions TellDeletions(const ActuatorStatus& status);
+ReportedDeletions ReportDeletions(const ActuatorStatus& status);
 
 // Adds the deletions that could not begin to the results of `status`.  Drops those from `not_begun`
 // that the actuator knows: the call was carried out, but its reply was lost.
@@ -29,4 +30,4 @@ void AddNotBegun(std::vector<DeletionResult>& not_begun, ActuatorStatus& status)
 
 }  // namespace ebb
 
-#endif  // EBB_LOOP_TOLD_DELETIONS_H_
+#endif  // EBB_LOOP_REPORTED_DELETIONS_H_

@@ -1,4 +1,4 @@
-#include "rounds/made_round.h"
+#include "rounds/round_outcome.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -50,7 +50,7 @@ PlanResult PlanOfRound(const LoadedCluster& cluster, const RoundResult& result,
 }
 
 // Fills in what tells the round, from its result.
-void Tell(LoadedCluster& cluster, const ActuationStatus& actuation, MadeRound& round) {
+void FillReport(LoadedCluster& cluster, const ActuationStatus& actuation, RoundOutcome& round) {
   const Catalog& catalog = cluster.snapshot.catalog();
   round.made = PlanOfRound(cluster, round.result,
                            OutsideThePlan(cluster.snapshot, round.groups, actuation, round.result));
@@ -68,14 +68,16 @@ void Tell(LoadedCluster& cluster, const ActuationStatus& actuation, MadeRound& r
 
 }  // namespace
 
-MadeRound::MadeRound() = default;
-MadeRound::~MadeRound() = default;
+RoundOutcome::RoundOutcome() = default;
+RoundOutcome::~RoundOutcome() = default;
 
-absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
-                                                     const RoundSettings& settings, int64_t number,
-                                                     int64_t now_s, const Deadline* deadline) {
+absl::StatusOr<std::unique_ptr<RoundOutcome>> MakeRound(ScaleDown& scale_down,
+                                                        LoadedCluster& cluster,
+                                                        const RoundSettings& settings,
+                                                        int64_t number, int64_t now_s,
+                                                        const Deadline* deadline) {
   if (absl::Status s = CheckTime("now_s", now_s); !s.ok()) return s;
-  auto round = std::make_unique<MadeRound>();
+  auto round = std::make_unique<RoundOutcome>();
   round->number = number;
   round->now_s = now_s;
   round->groups = AssignGroups(cluster.snapshot.catalog(), settings.groups);
@@ -108,7 +110,7 @@ absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, Load
   round->arguments = ArgumentsText(settings.options, settings.texts, settings.report,
                                    cluster.warnings, round->deadline_question);
   round->log.insert(round->log.end(), round->result.log.begin(), round->result.log.end());
-  Tell(cluster, events.actuation, *round);
+  FillReport(cluster, events.actuation, *round);
   return round;
 }
 

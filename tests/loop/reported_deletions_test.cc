@@ -1,9 +1,9 @@
-#include "loop/told_deletions.h"
+#include "loop/reported_deletions.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace ebb::told_deletions_test {
+namespace ebb::reported_deletions_test {
 namespace {
 
 using testing::ElementsAre;
@@ -18,7 +18,7 @@ TEST(ToldDeletionsTest, ARoundIsToldWhatRunsWhatEndedAndWhatFailed) {
                     {.node = "z", .group = "g", .ok = false, .at_s = 7, .why = "no"}};
   status.recent_evictions = {
       {.namespace_name = "default", .name = "p", .uid = "u", .evicted_at_s = 4}};
-  const ToldDeletions told = TellDeletions(status);
+  const ReportedDeletions told = ReportDeletions(status);
   EXPECT_THAT(told.in_progress.drained,
               ElementsAre(NodeInDeletion{"a", "g"}, NodeInDeletion{"c", "g"}));
   EXPECT_THAT(told.in_progress.empty, ElementsAre(NodeInDeletion{"b", "h"}));
@@ -53,4 +53,4 @@ TEST(ToldDeletionsTest, WhatCouldNotBeginIsToldUnlessTheActuatorKnowsBetter) {
 }
 
 }  // namespace
-}  // namespace ebb::told_deletions_test
+}  // namespace ebb::reported_deletions_test
