@@ -1,5 +1,5 @@
 // The kinds of objects that an answer of ebb may depend on: the one list from which `ebb dump`,
-// the hints of messages, README, docs/input.md and the feeders' lists come.
+// the hints of messages, the commands in docs/ and the feeders' lists come.
 //
 // A plan made without one of them may be wrong without a word, so that a kind is added here
 // before a decision reads it.  Secrets and ConfigMaps are never on the list.
