@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs the programs of examples/ and compares what they print with what is recorded; those of
 examples/embedded are run by tests/embed, that in Go by its own test.  The code that
-README.md quotes stands in one of them, line for line.
+README.md and docs/embed.md quote stands in one of them, line for line.
 
   examples_test.py EXAMPLES BUILD
 
-EXAMPLES holds NAME.cc and NAME.txt and lies beside README.md, BUILD holds the program NAME.
+EXAMPLES holds NAME.cc and NAME.txt and lies beside README.md and docs/, BUILD holds the program NAME.
 Prints one line per example that differs and per quotation that is wrong, and exits 1 if there
 is one, or if there is no example or no quotation at all.
 """
@@ -37,10 +37,10 @@ def is_quoted(block, sources):
     return any(re.search(rf"^( *){first}\n{pattern}", source, re.MULTILINE) for source in sources)
 
 
-def misquotations(readme, sources):
-    """Yields what is wrong with the blocks of C, C++ and Go in `readme`."""
-    blocks = re.findall(r"^```(?:c|cpp|go)\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-    if len(blocks) < 4:
+def misquotations(page, sources, least):
+    """Yields what is wrong with the blocks of C, C++ and Go in the text `page`: at least `least`."""
+    blocks = re.findall(r"^```(?:c|cpp|go)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    if len(blocks) < least:
         yield f"quotes only {len(blocks)} examples"
     for block in blocks:
         if not is_quoted(block, sources):
@@ -53,13 +53,14 @@ def main():
     failed = not sources
     quoted = [*examples.rglob("*.c"), *examples.rglob("*.cc"), examples.parent / "go/ebb/example/main.go"]
     texts = [source.read_text() for source in quoted]
-    readme = (examples.parent / "README.md").read_text()
-    for what in misquotations(readme, texts):
-        print(f"README.md: {what}")
-        failed = True
-    if not list(misquotations(readme.replace("pass.now_s", "pass.now"), texts)):
-        print("a quotation that is wrong was not noticed")
-        failed = True
+    for name, least, renamed in [("README.md", 1, "MakePlan"), ("docs/embed.md", 5, "pass.now_s")]:
+        page = (examples.parent / name).read_text()
+        for what in misquotations(page, texts, least):
+            print(f"{name}: {what}")
+            failed = True
+        if not list(misquotations(page.replace(renamed, "other"), texts, least)):
+            print(f"{name}: a quotation that is wrong was not noticed")
+            failed = True
     for source in sources:
         what = difference(source, build)
         if what:

@@ -16,10 +16,10 @@ import unittest
 
 # Each folder, and the folders whose headers it may include beside its own.  No folder may
 # reach itself through others; circle() proves it.
-_SNAPSHOT = {"base", "snapshot", "snapshot/objects"}
+_SNAPSHOT = {"base", "snapshot", "snapshot/objects/objects"}
 _IMPORT = _SNAPSHOT | {"snapshot/formats"}
-_PASS = _SNAPSHOT | {"predicates", "engine/plan"}
-_ENGINE = _PASS | {"engine/pass", "engine/verify", "engine"}
+_PASS = _SNAPSHOT | {"predicates", "engine/plan/plan"}
+_ENGINE = _PASS | {"engine/pass", "engine/verify/verify", "engine"}
 _GROUPS = _ENGINE | _IMPORT | {"engine/scale_down", "snapshot/import", "snapshot/live", "search", "options", "platform"}
 _REPORT = _GROUPS | {"groups"}
 _ROUNDS = _REPORT | {"report"}
@@ -30,17 +30,17 @@ _COMMANDS = _SESSION | {"session", "daemon", "loop/actuators", "loop/run", "sizi
                         "snapshot/samples", "cli/flags", "cli/print"}
 FOLDERS = {
     "base": set(),
-    "snapshot/objects": {"base"},
-    "snapshot": {"base", "snapshot/objects"},
+    "snapshot/objects/objects": {"base"},
+    "snapshot": {"base", "snapshot/objects/objects"},
     "snapshot/formats": _SNAPSHOT,
     "snapshot/import": _IMPORT,
     "snapshot/live": _IMPORT,
     "snapshot/samples": _SNAPSHOT,
     "predicates": _SNAPSHOT,
-    "engine/plan": _SNAPSHOT | {"predicates"},
+    "engine/plan/plan": _SNAPSHOT | {"predicates"},
     "engine/pass": _PASS,
-    "engine/verify": _PASS,
-    "engine": _PASS | {"engine/pass", "engine/verify"},
+    "engine/verify/verify": _PASS,
+    "engine": _PASS | {"engine/pass", "engine/verify/verify"},
     "engine/scale_down": _ENGINE,
     "search": _ENGINE,
     "loop": _ENGINE | {"engine/scale_down"},
@@ -110,7 +110,7 @@ MAY_LOOK_AROUND = {"platform", "groups", "report", "rounds", "planning", "what_i
                    "loop/run", "sizing", "cli", "cli/flags", "cli/print", "cli/commands", "cli/policies", "cli/rounds", "tools"}
 # Folders beside those of FOLDERS whose headers a README names.
 ALSO_DESCRIBED = ["bench", "examples", "fuzz", "go", "tests"]
-# "`engine/round.h`" in a README.
+# "`engine/scale_down/round.h`" in a README.
 NAMED_FILE = re.compile(r"`([\w/]+\.(?:h|cc))`")
 
 
@@ -217,12 +217,12 @@ class OffencesTest(unittest.TestCase):
         return [what for _, what in offences(path, text)]
 
     def test_include_against_the_order_is_found(self):
-        self.assertTrue(self.found("snapshot/a.h", '#include "engine/planner.h"'))
+        self.assertTrue(self.found("snapshot/a.h", '#include "engine/pass/planner.h"'))
         self.assertFalse(self.found("engine/a.h", '#include "snapshot/ids.h"'))
 
     def test_a_folder_below_another_has_rules_of_its_own(self):
         self.assertTrue(self.found("snapshot/a.h", '#include "snapshot/formats/read_json.h"'))
-        self.assertFalse(self.found("snapshot/formats/a.h", '#include "snapshot/objects.h"'))
+        self.assertFalse(self.found("snapshot/formats/a.h", '#include "snapshot/objects/objects.h"'))
 
     def test_a_plan_that_is_made_beside_the_planning_module_is_found(self):
         for code in ("auto made = MakePlan(snapshot, groups, request);", "return OptimizePlan(snapshot, groups);",

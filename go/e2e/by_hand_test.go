@@ -16,16 +16,20 @@ import (
 )
 
 // block is the first block of code behind a text of a page.
-func block(t *testing.T, page, after string) string {
+func block(t *testing.T, path, after string) string {
 	t.Helper()
-	_, rest, found := strings.Cut(page, after)
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(page), after)
 	if !found {
-		t.Fatalf("the README has no %q", after)
+		t.Fatalf("%s has no %q", path, after)
 	}
 	_, rest, found = strings.Cut(rest, "```\n")
 	code, _, ended := strings.Cut(rest, "```\n")
 	if !found || !ended {
-		t.Fatalf("the README has no block of code behind %q", after)
+		t.Fatalf("%s has no block of code behind %q", path, after)
 	}
 	return code
 }
@@ -48,17 +52,13 @@ func toolsBeside(t *testing.T, ebb string) string {
 	return dir
 }
 
-// The README's lines, as they stand there, take a cluster from its dump to fewer nodes.  Pods with an
+// The lines of README.md and docs/by-hand.md, unchanged, take a cluster from its dump to fewer nodes.  Pods with an
 // emptyDir in memory move, which drain refuses without a flag.  Pods that are spread over nodes find
 // places, which they would not while a cordoned node counts as a domain.
-func TestTheLoopByHandOfTheReadme(t *testing.T) {
+func TestTheLoopByHandOfTheDocs(t *testing.T) {
 	ebb := ebbProgram(t)
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dump, _, _ := strings.Cut(block(t, string(readme), "Your own cluster:"), "ebb plan")
-	loop := block(t, string(readme), "## Carry a plan out by hand")
+	dump, _, _ := strings.Cut(block(t, "../../README.md", "Your own cluster:"), "ebb plan")
+	loop := block(t, "../../docs/by-hand.md", "# Carry a plan out by hand")
 
 	c := newCluster(t, "by-hand", machines("general", 9))
 	c.must(workload.DaemonSet(c.ctx, client, metav1.NamespaceSystem, workload.App{Name: "agent", CPU: "50m"}))

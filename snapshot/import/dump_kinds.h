@@ -1,5 +1,5 @@
-// The kinds of objects on which an answer of ebb may depend.  `ebb dump`, hints in messages,
-// README, docs/input.md and the feeders' lists are all made from this one list.
+// The kinds of objects that an answer of ebb may depend on: the one list from which `ebb dump`,
+// the hints of messages, the commands in docs/ and the feeders' lists come.
 //
 // A plan that is made without one of these kinds may be silently wrong.  So a kind is added here
 // before a decision reads it.  Secrets and ConfigMaps are never on the list.

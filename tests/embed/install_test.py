@@ -2,7 +2,7 @@
 """install_test.py BUILD SOURCE: programs of somebody else's build from what was installed.
 
 Installs the library into a folder of its own, builds examples/embedded there by find_package and by
-pkg-config, and compares what the programs print with what `ebb` prints.  The README quotes the
+pkg-config, and compares what the programs print with what `ebb` prints.  docs/embed.md quotes the
 examples as they are.
 """
 
@@ -134,10 +134,10 @@ int main() {
         declared = set(re.findall(r"\b(ebb_\w+)\(", header))
         self.assertEqual(names, declared)
 
-    def test_the_readme_quotes_the_examples(self):
-        readme = (SOURCE / "README.md").read_text()
+    def test_the_page_quotes_the_examples(self):
+        page = (SOURCE / "docs" / "embed.md").read_text()
         for name in ["plan.c", "plan.cc"]:
-            self.assertIn((EXAMPLES / name).read_text(), readme, name)
+            self.assertIn((EXAMPLES / name).read_text(), page, name)
 
     def test_the_interface_is_that_of_its_version(self):
         """A declaration that changes wants another EBB_ABI_VERSION; one that is added is recorded."""

@@ -1045,36 +1045,45 @@ objects:
         self.ebb(*words, "--nominated-share", "2", code=2)
 
 
-class ReadmeTest(EbbTest):
+class PagesTest(EbbTest):
+    """README.md and the pages of docs/ show what ebb prints."""
 
-    def shown(self, command, page="../README.md"):
-        """The lines that a page, else the README, shows of what a command prints."""
+    def shown(self, command, page):
+        """The lines that a page shows of what a command prints."""
         with open(os.path.join(DOCS, page), encoding="utf-8") as file:
             text = file.read()
         return re.search(re.escape(f"$ {command}\n") + r"(.*?)\n(?:\$|```)", text,
                          re.DOTALL)[1].splitlines()
 
-    def test_the_readme_shows_what_ebb_prints(self):
+    def expect_in_order(self, shown, printed):
+        """Each line of `shown` but "..." is one of `printed`, in the same order."""
+        at = 0
+        for line in shown:
+            if line == "...":
+                continue
+            self.assertIn(line, printed[at:])
+            at = printed.index(line, at) + 1
+
+    def test_the_pages_show_what_ebb_prints(self):
         cluster = self.path("cluster.json")
         done = self.ebb("gen", "company", "--nodes", "1000", "--seed", "1", "-o", cluster)[1]
         file = "build/demo/cluster.json"
         gen = f"ebb gen company --nodes 1000 --seed 1 -o {file}"
-        self.assertEqual(done.replace(cluster, file).splitlines(), self.shown(gen))
-        for words in [["plan"], ["plan", "--explain", "general-m8-c-0091", "--counterfactual"],
-                      ["blockers"]]:
+        for page in ("../README.md", "first-plan.md"):
+            self.assertEqual(done.replace(cluster, file).splitlines(), self.shown(gen, page))
+        explain = ["plan", "--explain", "general-m8-c-0091", "--counterfactual"]
+        for words, pages in [(["plan"], ["../README.md", "first-plan.md"]),
+                             (explain, ["first-plan.md"]), (["blockers"], ["what-if.md"])]:
             words.insert(1, cluster)
             out, err = self.ebb(*words)
             words[1] = file
             printed = re.sub(r"[0-9.]+ ms", "N ms", err + out).splitlines()
-            at = 0
-            for line in self.shown(" ".join(["ebb", *words])):
-                line = re.sub(r"[0-9.]+ ms", "N ms", line)
-                if line == "...":
-                    continue
-                self.assertIn(line, printed[at:])
-                at = printed.index(line, at) + 1
+            for page in pages:
+                shown = self.shown(" ".join(["ebb", *words]), page)
+                self.expect_in_order([re.sub(r"[0-9.]+ ms", "N ms", line) for line in shown],
+                                     printed)
 
-    def test_the_readme_shows_what_a_dump_of_one_namespace_ends_with(self):
+    def test_a_page_shows_what_a_dump_of_one_namespace_ends_with(self):
         cluster = self.path("cluster.json")
         self.ebb("gen", "company", "--nodes", "1000", "--seed", "1", "-o", cluster)
         with open(cluster, encoding="utf-8") as file:
@@ -1083,28 +1092,23 @@ class ReadmeTest(EbbTest):
                           if item["metadata"].get("namespace", "team-1") == "team-1"],
                          "one-namespace.json", says_none=False)
         err = self.ebb("plan", dump, code=1)[1].replace(dump, "one-namespace.json")
-        self.assertEqual(err.splitlines(), self.shown("ebb plan one-namespace.json"))
+        self.assertEqual(err.splitlines(), self.shown("ebb plan one-namespace.json", "input.md"))
 
     def test_a_page_shows_what_a_simulated_loop_prints(self):
         words = ["run", "--simulate", "--nodes", "60", "--hours", "6"]
         self.assertEqual(self.ebb(*words)[0].splitlines(),
                          self.shown(" ".join(["ebb", *words]), "run.md"))
 
-    def test_the_readme_shows_a_pool_under_each_school(self):
+    def test_a_page_shows_a_pool_under_each_school(self):
         root = os.path.abspath(os.path.join(DOCS, ".."))
         with open(os.path.join(root, "examples/pools.yaml"), encoding="utf-8") as file:
             pools = file.read()
-        with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
+        with open(os.path.join(DOCS, "policies.md"), encoding="utf-8") as file:
             self.assertIn("```yaml\n" + pools[pools.index("pools:"):] + "```", file.read())
         words = ["policy", "eval", "examples/pools.yaml", "examples/pools_cluster.yaml"]
         printed = self.ebb(*[os.path.join(root, word) if "/" in word else word
                              for word in words])[0].splitlines()
-        at = 0
-        for line in self.shown(" ".join(["ebb", *words])):
-            if line == "...":
-                continue
-            self.assertIn(line, printed[at:])
-            at = printed.index(line, at) + 1
+        self.expect_in_order(self.shown(" ".join(["ebb", *words]), "policies.md"), printed)
         for school in ("replicator", "clusterman", "maestro", "escalator"):
             self.assertIn(f", {school}: 2 nodes, +1 (", "\n".join(printed))
 

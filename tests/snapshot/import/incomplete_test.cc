@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "snapshot/import/dump_kinds.h"
-#include "snapshot/objects/unevaluated_kinds.h"
+#include "snapshot/objects/objects/unevaluated_kinds.h"
 #include "tests/support/source_dir.h"
 
 namespace ebb::incomplete_test {
@@ -66,17 +66,17 @@ std::string TextOf(const std::string& file) {
   return std::move(text).str();
 }
 
-// The texts must contain every kind of the one list.
-TEST(DumpKindsTest, ReadmeAndDocsNameEveryKind) {
-  const std::string readme = TextOf("README.md");
+// One list, from which the texts come.
+TEST(DumpKindsTest, DocsNameEveryKind) {
+  const std::string watch = TextOf("docs/watch.md");
   const std::string input = TextOf("docs/input.md");
-  EXPECT_THAT(readme, HasSubstr(KubectlGet(DumpWords())));
+  EXPECT_THAT(TextOf("docs/first-plan.md"), HasSubstr(KubectlGet(DumpWords())));
   EXPECT_THAT(input, HasSubstr(KubectlGet(DumpWords())));
   for (const DumpKind& each : DumpKinds()) {
     EXPECT_THAT(input, HasSubstr(std::string(each.resource)));
     EXPECT_THAT(input, HasSubstr(std::string(each.group)));
     if (each.everywhere) {
-      EXPECT_THAT(readme, HasSubstr("<(watch " + std::string(each.word) + ")")) << each.kind;
+      EXPECT_THAT(watch, HasSubstr("<(watch " + std::string(each.word) + ")")) << each.kind;
     }
   }
 }
