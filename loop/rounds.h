@@ -20,12 +20,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/plan/plan/node_groups.h"
+#include "engine/plan/node_groups.h"
 #include "engine/scale_down/cooldown.h"
 #include "engine/scale_down/unremovable_nodes.h"
 #include "loop/actuator.h"
 #include "snapshot/cluster_snapshot.h"
-#include "snapshot/objects/objects/object_sink.h"
+#include "snapshot/objects/object_sink.h"
 
 namespace ebb {
 

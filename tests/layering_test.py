@@ -16,10 +16,10 @@ import unittest
 
 # Each folder, and the folders whose headers it may include beside its own.  No folder may
 # reach itself through others; circle() proves it.
-_SNAPSHOT = {"base", "snapshot", "snapshot/objects/objects"}
+_SNAPSHOT = {"base", "snapshot", "snapshot/objects"}
 _IMPORT = _SNAPSHOT | {"snapshot/formats"}
-_PASS = _SNAPSHOT | {"predicates", "engine/plan/plan"}
-_ENGINE = _PASS | {"engine/pass", "engine/verify/verify", "engine"}
+_PASS = _SNAPSHOT | {"predicates", "engine/plan"}
+_ENGINE = _PASS | {"engine/pass", "engine/verify", "engine"}
 _GROUPS = _ENGINE | _IMPORT | {"engine/scale_down", "snapshot/import", "snapshot/live", "search", "options", "platform"}
 _REPORT = _GROUPS | {"groups"}
 _ROUNDS = _REPORT | {"report"}
@@ -30,17 +30,17 @@ _COMMANDS = _SESSION | {"session", "daemon", "loop/actuators", "loop/run", "sizi
                         "snapshot/samples", "cli/flags", "cli/print"}
 FOLDERS = {
     "base": set(),
-    "snapshot/objects/objects": {"base"},
-    "snapshot": {"base", "snapshot/objects/objects"},
+    "snapshot/objects": {"base"},
+    "snapshot": {"base", "snapshot/objects"},
     "snapshot/formats": _SNAPSHOT,
     "snapshot/import": _IMPORT,
     "snapshot/live": _IMPORT,
     "snapshot/samples": _SNAPSHOT,
     "predicates": _SNAPSHOT,
-    "engine/plan/plan": _SNAPSHOT | {"predicates"},
+    "engine/plan": _SNAPSHOT | {"predicates"},
     "engine/pass": _PASS,
-    "engine/verify/verify": _PASS,
-    "engine": _PASS | {"engine/pass", "engine/verify/verify"},
+    "engine/verify": _PASS,
+    "engine": _PASS | {"engine/pass", "engine/verify"},
     "engine/scale_down": _ENGINE,
     "search": _ENGINE,
     "loop": _ENGINE | {"engine/scale_down"},

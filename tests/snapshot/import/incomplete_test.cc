@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "snapshot/import/dump_kinds.h"
-#include "snapshot/objects/objects/unevaluated_kinds.h"
+#include "snapshot/objects/unevaluated_kinds.h"
 #include "tests/support/source_dir.h"
 
 namespace ebb::incomplete_test {
