@@ -6,7 +6,7 @@
 //   status = cluster.Take(batch.changes());
 //   absl::StatusOr<LiveCluster::Version> version = cluster.Judged();
 //
-// Its answers are those that loading a dump of the current objects would give.
+// Loading a dump of the current objects would give the same answers.
 //
 // Errors:    InvalidArgument, naming object and field; then nothing has changed.
 // Ownership: ids in an answer are those of Snapshot(), until the next Take().

@@ -4,7 +4,7 @@
 //
 //   scaleUps:              # groups that grew since the last round
 //   - {group: general, at: 2026-06-01T11:58:00Z}
-//   deletionsInProgress:   # now, in addition to those that taints in the dump show
+//   deletionsInProgress:   # now, in addition to deletions that taints in the dump show
 //   - {node: n7, group: general, drained: true}
 //   deletionResults:       # of deletions that ended since the last round
 //   - {node: n3, result: Ok}
