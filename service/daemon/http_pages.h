@@ -5,8 +5,8 @@
 //   /healthz         "ok"
 //   /                a page: nodes as a heat map, what goes, what stays and why, timers; live
 //   /page.json?session=S, /explain.json?session=S&node=N, /sessions.json, /events?session=S
-//                    data for the page; /events sends each version of the session (server-sent
-//                    events)
+//                    data for the page about a session S; /events
+//                    streams its versions as server-sent events
 //
 // It only reads.  Every client that can connect sees names of nodes and pods, so a Unix socket has
 // mode 0600, and a TCP address should be a loopback address.  At a TCP address, every path but
