@@ -33,11 +33,11 @@ namespace ebb {
 
 struct HttpRequest {
   std::string path;  // Without the query.
-  std::string host;  // The Host header; empty: there is none.
+  std::string host;  // The Host header; empty: absent.
   std::map<std::string, std::string, std::less<>> parameters = {};
   bool at_address = false;  // The request came over TCP, not over a Unix socket.
 
-  // The parameter's value; empty: there is none.
+  // The value of the parameter; empty: absent.
   [[nodiscard]] std::string Parameter(std::string_view name) const;
 };
 

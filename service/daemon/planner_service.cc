@@ -385,9 +385,8 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     // posted first.
     {
       const std::lock_guard lock(mutex_);
-      if (ended_)
-        return;  // If the stream has ended meanwhile, nothing may refer to this call any
-                 // more.
+      // If the stream has ended meanwhile, nothing may refer to this call any more.
+      if (ended_) return;
       ++at_work_;
     }
     auto shared = std::shared_ptr<ChangeBatch>(std::move(batch));

@@ -36,7 +36,7 @@ class Error {
   std::string message_;
 };
 
-// A T, or the error why there is none.
+// A T, or an error.
 template <typename T>
 class Result {
  public:

@@ -24,13 +24,15 @@
  * Errors:    a function returns EBB_OK or an error code.  With an error code it sets `*error`, if
  *            `error` is not NULL, to an error that the caller must free; with EBB_OK it leaves
  *            `*error` unchanged.  Other output parameters are written only with EBB_OK.  A call
- * that fails changes nothing.  No argument makes a call end the process, and no exception leaves a
- * call. Ownership: an object that a function makes must be freed by its ebb_..._free, which also
- * accepts NULL.  Arguments are read during the call and not kept. Threads:   a cluster accepts
- * calls from any thread; they run one after the other.  All other objects must be used by one
- * thread at a time.  The library starts no thread and has no global state. ABI: EBB_ABI_VERSION
- * counts changes that break a caller.  New functions, and new values at the end of enums, do not
- * change it; structs never change.
+ *            that fails changes nothing.  No argument makes a call end the process, and no
+ *            exception leaves a call.
+ * Ownership: an object that a function makes must be freed by its ebb_..._free, which also accepts
+ *            NULL.  Arguments are read during the call and not kept.
+ * Threads:   a cluster accepts calls from any thread; they run one after the other.  All other
+ *            objects must be used by one thread at a time.  The library starts no thread and has
+ *            no global state.
+ * ABI:       EBB_ABI_VERSION counts changes that break a caller.  New functions, and new values at
+ *            the end of enums, do not change it; structs never change.
  */
 #ifndef EBB_EBB_H_
 #define EBB_EBB_H_
@@ -110,8 +112,8 @@ typedef struct ebb_options {
 /* `abi_version` must be EBB_ABI_VERSION; a library of another version returns an error. */
 ebb_code ebb_cluster_new(uint32_t abi_version, const ebb_options* options, ebb_cluster** cluster,
                          ebb_error** error);
-/* Frees everything but the handle.  Later calls, from any thread, return EBB_FAILED_PRECONDITION.
- */
+/* Frees everything but the handle.  Later calls, from any thread, return
+ * EBB_FAILED_PRECONDITION. */
 void ebb_cluster_close(ebb_cluster* cluster);
 /* Also closes.  No other call may be running or follow. */
 void ebb_cluster_free(ebb_cluster* cluster);
@@ -129,8 +131,8 @@ ebb_code ebb_cluster_set_settings(ebb_cluster* cluster, ebb_encoding encoding, c
 
 /* --- Changes ------------------------------------------------------------------------------- */
 
-/* Replaces the cluster with a dump, in any form that `ebb plan` reads: JSON, YAML, gzip, ebb's own.
- */
+/* Replaces the cluster with a dump, in any form that `ebb plan` reads: JSON, YAML, gzip or ebb's
+ * own. */
 ebb_code ebb_cluster_load(ebb_cluster* cluster, const void* dump, size_t size, ebb_error** error);
 
 /* A batch is applied completely or not at all.  An object may have up to 10 MB.  Returns NULL if

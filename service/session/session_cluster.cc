@@ -417,9 +417,8 @@ absl::StatusOr<wire::LoadReply> SessionCluster::Load(std::string_view dump,
   const std::string of_dump((*loaded)->UidOfNamespace("kube-system"));
   if (absl::Status s = CheckDumpIsOf(cluster_uid, of_dump); !s.ok()) return s;
   live_ = *std::move(loaded);
-  if (feed_.feeders() == 0)
-    server_version_.reset();  // The old version may belong to another
-                              // cluster.
+  // The old version may belong to another cluster.
+  if (feed_.feeders() == 0) server_version_.reset();
   if (server_version_) live_->SetServerVersion(*server_version_);
   if (effective) settings_ = *std::move(effective);
   resyncs_.clear();

@@ -170,9 +170,8 @@ Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
     if (NeedsEviction(pod.outcome) && std::ranges::find(budgets, pdb) != budgets.end()) ++pods;
   }
   const Pdb& budget = catalog().pdbs()[Index(pdb)];
-  if (budget.sync_failed)
-    return {};  // The budget's allowance cannot be computed, so any number
-                // would be a guess.
+  // The budget's allowance cannot be computed, so any number would be a guess.
+  if (budget.sync_failed) return {};
   const int64_t allowed = std::max(budget.disruptions_allowed, 0);
   Ladder ladder;
   for (const int64_t more : Steps(std::max<int64_t>(pods, 1))) {
