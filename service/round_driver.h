@@ -3,7 +3,7 @@
 // prints nothing, and the caller decides where the cluster comes from.
 //
 //   auto driver = RoundDriver::Open({.state = "ebb.db", .record = "rounds.db"});
-//   const std::vector<std::string> inputs = {"dump.json"};           // Or a cluster at hand.
+//   const std::vector<std::string> inputs = {"dump.json"};           // Or a cluster in memory.
 //   settings.report = (*driver)->reports().With(settings.report);
 //   absl::StatusOr<RoundSource> source = ReadSource(inputs, settings, (*driver)->before());
 //   absl::Status status = (*driver)->CheckCluster(*source);
@@ -57,7 +57,7 @@ class RoundDriver {
   // The state after the last round; absent: there was no round.
   [[nodiscard]] const std::optional<ScaleDownState>& before() const { return before_; }
 
-  // What was reported for the next round.
+  // The reports for the next round.
   [[nodiscard]] const HeldReports& reports() const { return state_->reports(); }
   // Adds a report for the next round; it is on disk when the call returns.  If a round was made and
   // not saved, it is discarded.

@@ -13,7 +13,7 @@
 //   - {pod: {apiVersion: v1, kind: Pod, metadata: ..., spec: ...}, at: 2026-06-01T11:59:00Z}
 //   - {namespace: default, name: web-1, uid: 8f14e45f}
 //   unreadyNodes: [n5]     # not ready whatever their conditions say
-//   unregisteredNodes:     # machines of a group that are no nodes yet
+//   unregisteredNodes:     # machines of a group that are not nodes yet
 //   - {group: general, count: 2}
 //
 // `result` is the autoscaler's NodeDeleteResultType: Ok, FailedToMarkToBeDeleted,

@@ -86,7 +86,7 @@ class SqliteState final : public StateStore {
 
   // Adds a round and leaves the state unchanged, as the state before the first round.
   absl::Status Append(const RoundRecord& round);
-  // Sets the state alone.
+  // Writes only the state.
   absl::Status SaveState(const ScaleDownState& state);
   // The cluster of the state, if it was ever set.
   [[nodiscard]] std::optional<ClusterId> cluster() const {

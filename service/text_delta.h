@@ -18,7 +18,7 @@
 
 namespace ebb {
 
-// `base` may be empty: then the text is compressed alone.
+// `base` may be empty: then the text is compressed without a base.
 std::string PackDelta(std::string_view base, std::string_view text);
 absl::StatusOr<std::string> UnpackDelta(std::string_view base, std::string_view delta);
 

@@ -28,13 +28,14 @@ namespace ebb {
 struct SearchQuery {
   // Time limit in seconds, including the first plan. 0: only the first plan.
   double budget_s = 1;
-  // Run exactly so many iterations instead, however long they take: the plan is the same each time.
+  // Run exactly this many iterations instead, however long they take: the plan is the same each
+  // time.
   std::optional<uint64_t> iterations = {};
   uint64_t seed = 1;
   bool for_cost = false;  // Maximise the price of the removed nodes, not their number.
   double move_cost = 0;   // With `for_cost`, the price of moving a pod: a move must save that much
                           // within an hour.
-  // The plan evicts at most so many pods.
+  // The plan evicts at most this many pods.
   std::optional<size_t> max_evictions = {};
 };
 

@@ -33,7 +33,7 @@ SearchOptions IterationsOf(const SearchQuery& query) {
   return search;
 }
 
-// The best plan found with at most so many evictions.
+// The best plan found with at most `evictions` evictions.
 absl::StatusOr<FoundPlan> SearchWithin(size_t evictions, LoadedCluster& cluster,
                                        const PlanTask& task, const SearchQuery& query,
                                        const PlanHooks& hooks, const Parallelism& parallelism) {

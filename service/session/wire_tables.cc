@@ -136,7 +136,7 @@ void PutShares(const std::vector<PlanReport::Share>& shares, Shares& to) {
   }
 }
 
-// A more detailed reason for a kept node; absent: there is none.
+// A more detailed reason for a kept node; absent: none.
 std::optional<std::string_view> FinerReason(const PlanReport& report,
                                             const PlanReport::Kept& kept) {
   const UnremovableNode& why = kept.why;

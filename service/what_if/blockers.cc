@@ -301,7 +301,7 @@ std::optional<Candidate> ShareCandidate(const PlanReport& report) {
   return candidate;
 }
 
-// All candidates, those that keep the most nodes first.
+// All candidates; candidates that keep the most nodes come first.
 absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
                                                   const BlockersOptions& options,
                                                   PatchedCluster& patched) {

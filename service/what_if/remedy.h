@@ -69,7 +69,7 @@ class RemedyTrials {
 
 ObjectName NameOfPod(const Catalog& catalog, PodId pod);
 
-// Makes the budget allow so many disruptions.
+// Makes the budget allow this many disruptions.
 ObjectPatch BudgetAllows(const Catalog& catalog, PdbId pdb, int64_t disruptions);
 
 // Annotates the pod as safe to evict, and removes Karpenter's annotations that keep it.
@@ -84,7 +84,7 @@ ObjectPatch PodIsGated(const ObjectName& pod);
 // Removes every annotation that keeps the node.
 ObjectPatch NodeMayGo(const std::string& node);
 
-// Makes the node offer so much of a resource, as a quantity: "4300m".
+// Makes the node offer this much of a resource, as a quantity: "4300m".
 ObjectPatch NodeOffers(const std::string& node, const std::string& resource,
                        const std::string& quantity);
 

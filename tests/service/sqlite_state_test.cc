@@ -651,7 +651,7 @@ TEST_F(SqliteStateTest, AFileTooShortForADatabaseIsNotWrittenOver) {
   }
 }
 
-// Limits every file that is opened from now on to so many pages.
+// Limits every file that is opened from now on to `pages_max` pages.
 int pages_max = 0;
 int LimitPages(sqlite3* db, char** /*error*/, const sqlite3_api_routines* /*api*/) {
   const std::string limit = "PRAGMA max_page_count = " + std::to_string(pages_max);

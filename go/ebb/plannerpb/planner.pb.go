@@ -1958,7 +1958,7 @@ type PlanInput struct {
 	Destinations *NodeNames `protobuf:"bytes,19,opt,name=destinations,proto3,oneof" json:"destinations,omitempty"`
 	// Absent: the same groups as for a plan.
 	Groups *PassGroups `protobuf:"bytes,20,opt,name=groups,proto3,oneof" json:"groups,omitempty"`
-	// The pass ends after so many removed nodes, not counting nodes of atomic groups.
+	// The pass ends after this many removed nodes, not counting nodes of atomic groups.
 	UnneededLimit *uint64  `protobuf:"varint,21,opt,name=unneeded_limit,json=unneededLimit,proto3,oneof" json:"unneeded_limit,omitempty"`
 	PodOrder      PodOrder `protobuf:"varint,22,opt,name=pod_order,json=podOrder,proto3,enum=ebb.v1alpha1.PodOrder" json:"pod_order,omitempty"`
 	// Try the plan with a simulated scheduler that does not know it; absent: no trials.  For Plan.
@@ -2223,14 +2223,14 @@ type Search struct {
 	// at half of the time that the call's deadline or time_limit_seconds leaves, and when the call is
 	// cancelled.
 	BudgetSeconds *float64 `protobuf:"fixed64,1,opt,name=budget_seconds,json=budgetSeconds,proto3,oneof" json:"budget_seconds,omitempty"`
-	// Run so many iterations instead of the budget: the plan is the same each time.  The other limits
-	// above still end the search.
+	// Run this many iterations instead of the budget: the plan is the same each time.  The other
+	// limits above still end the search.
 	Iterations *uint64          `protobuf:"varint,2,opt,name=iterations,proto3,oneof" json:"iterations,omitempty"`
 	Seed       *uint32          `protobuf:"varint,3,opt,name=seed,proto3,oneof" json:"seed,omitempty"` // Absent: 1.
 	Objective  Search_Objective `protobuf:"varint,4,opt,name=objective,proto3,enum=ebb.v1alpha1.Search_Objective" json:"objective,omitempty"`
 	MoveCost   float64          `protobuf:"fixed64,5,opt,name=move_cost,json=moveCost,proto3" json:"move_cost,omitempty"` // With COST, the price of moving a pod: a move must save that much within
 	// an hour.
-	// The plan evicts at most so many pods; excludes move_cost.
+	// The plan evicts at most this many pods; excludes move_cost.
 	MaxEvictions  *uint64 `protobuf:"varint,6,opt,name=max_evictions,json=maxEvictions,proto3,oneof" json:"max_evictions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
