@@ -44,8 +44,8 @@ struct Explanation {
     Outcome outcome = Outcome::kMayMove;
     BlockingPodReason reason = BlockingPodReason::kNoReason;  // kBlocks.
     std::optional<PdbId> pdb;                                 // kBlocks, by that budget.
-    bool pending = false;     // The plan keeps room for the pod: it runs nowhere yet, or its node,
-                              // `from`, is being deleted.
+    // The plan keeps room for the pod: it runs nowhere yet, or its node, `from`, is being deleted.
+    bool pending = false;
     NodeId from = kNoNode;    // The plan brought the pod here, from that node.
     NodeId to = kNoNode;      // kMoves: where it is after the whole plan.
     std::vector<NodeId> via;  // kMoves: the stops in between.
@@ -67,14 +67,14 @@ struct Explanation {
   };
 
   NodeId node;
-  size_t order = 0;                        // Position in the order of removal, from 1, if the node
-                                           // goes.
-  bool risky = false;                      // The removal is risky (PlanReport::Removal), if the
-                                           // node goes.
+  // Position in the order of removal, from 1, if the node goes.
+  size_t order = 0;
+  // The removal is risky (PlanReport::Removal), if the node goes.
+  bool risky = false;
   const PlanReport::Kept* kept = nullptr;  // Why the node stays; null: it goes.
   std::string because;                     // A sentence on the reason; may be empty.
-  bool had_turn = false;                   // Whether `pods` and `budgets` are as of the node's
-                                           // turn.
+  // Whether `pods` and `budgets` are as of the node's turn.
+  bool had_turn = false;
   // Set if the plan had brought pods to the node by its turn.
   std::optional<Utilization> utilization_at_turn;
   std::vector<Pod> pods;

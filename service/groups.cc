@@ -251,8 +251,8 @@ class Grouping {
   [[nodiscard]] const Labels& labels() const { return labels_; }
 
   struct Place {
-    NoGroupReason none = NoGroupReason::kNotTold;  // kNotTold: the node is in a group; otherwise
-                                                   // why it is in no group.
+    // kNotTold: the node is in a group; otherwise why it is in no group.
+    NoGroupReason none = NoGroupReason::kNotTold;
     const GroupRule* rule = nullptr;
     GroupKey key;
   };
@@ -840,8 +840,8 @@ std::map<std::string_view, size_t> PoolsByDriver(const Catalog& catalog, NodeId 
 // `nodes`: the nodes of one group that may be ready.
 std::vector<NodeId> LackingPools(const Catalog& catalog, const std::vector<NodeId>& nodes) {
   std::vector<std::map<std::string_view, size_t>> pools;
-  std::map<std::string_view, std::vector<size_t>> counts;  // By driver, for nodes that have pools
-                                                           // of it.
+  // By driver, for nodes that have pools of it.
+  std::map<std::string_view, std::vector<size_t>> counts;
   for (const NodeId node : nodes) {
     for (const auto& [driver, count] : pools.emplace_back(PoolsByDriver(catalog, node))) {
       counts[driver].push_back(count);

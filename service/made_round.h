@@ -30,8 +30,8 @@ struct MadeRound {
   MadeRound& operator=(const MadeRound&) = delete;
 
   int64_t number = 0;
-  int64_t now_s = 0;  // The time for which the round was requested; result.now_s is the time that
-                      // it used.
+  // The time for which the round was requested; result.now_s is the time that it used.
+  int64_t now_s = 0;
   NodeGroups groups;
   PlanRequest request;
   PlanResult made;

@@ -70,14 +70,14 @@ class PlaceTallies {
   struct Class {
     std::vector<FilterVerdict> verdicts;  // By Verdict.
     std::map<std::vector<std::string>, Verdict> by_reasons;
-    std::unordered_map<uint64_t, Verdict> by_shortage;  // By a bit set of the requests that lack
-                                                        // room.
-    std::vector<Verdict> of_shape;                      // By NodeShapeId.
-    std::vector<Verdict> of_node;                       // By NodeId.
-    std::vector<size_t> nodes;                          // By Verdict.
-    size_t seen = 0;                                    // How much of `changed` is taken into
-                                                        // account.
-    NodeId ghost = kNoNode;                             // At the last call.
+    // By a bit set of the requests that lack room.
+    std::unordered_map<uint64_t, Verdict> by_shortage;
+    std::vector<Verdict> of_shape;  // By NodeShapeId.
+    std::vector<Verdict> of_node;   // By NodeId.
+    std::vector<size_t> nodes;      // By Verdict.
+    // How much of `changed` is taken into account.
+    size_t seen = 0;
+    NodeId ghost = kNoNode;  // At the last call.
   };
 
   static Verdict Number(Class& of, FilterVerdict verdict);

@@ -35,8 +35,8 @@ namespace ebb {
 // pods (engine/simulation/eviction_trials.h).
 struct PlanTrials {
   struct Figures {
-    size_t pending_median = 0;  // Pods left pending; the lower median if the number of trials is
-                                // even.
+    // Pods left pending; the lower median if the number of trials is even.
+    size_t pending_median = 0;
     size_t pending_max = 0;
     double as_planned = 0;  // Share of all evicted pods that landed where planned.
   };
@@ -51,8 +51,8 @@ struct PlanSearch {
   size_t greedy_nodes = 0;  // Nodes that the plan without search removes.
   uint64_t iterations = 0;
   uint64_t seed = 0;
-  std::optional<size_t> max_evictions;  // The search considers only plans that evict at most so
-                                        // many pods.
+  // The search considers only plans that evict at most this many pods.
+  std::optional<size_t> max_evictions;
   // For a search that maximises savings: hourly price of the removed nodes less the price of moves.
   struct Savings {
     double move_cost = 0;  // Price of moving one pod.
@@ -81,11 +81,11 @@ struct PlanBound {
 struct PlanSession {
   std::string name;
   int64_t as_of_s = 0;
-  std::optional<int64_t> not_fed_since_s;                       // Absent: a client feeds the
-                                                                // session now.
-  std::string cluster_uid;                                      // "": unknown.
-  std::vector<std::pair<std::string, int64_t>> broken_watches;  // Kinds, each with the time since
-                                                                // when it is broken.
+  // Absent: a client feeds the session now.
+  std::optional<int64_t> not_fed_since_s;
+  std::string cluster_uid;  // "": unknown.
+  // Kinds, each with the time since when it is broken.
+  std::vector<std::pair<std::string, int64_t>> broken_watches;
 };
 
 struct PlanContext {
@@ -148,8 +148,8 @@ struct PlanReport {
   size_t moved = 0;
   std::vector<NodeFacts> facts;  // By NodeId.
   NodeAmounts freed;
-  std::optional<double> saved_per_hour;  // Hourly price of the removed nodes; absent: no prices
-                                         // were given.
+  // Hourly price of the removed nodes; absent: no prices were given.
+  std::optional<double> saved_per_hour;
   // The largest loss first; nodes without a group or type are not counted.
   std::vector<Share> by_group;
   std::vector<Share> by_instance_type;

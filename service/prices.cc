@@ -61,8 +61,8 @@ absl::Status ReadPrice(const std::string& file, const std::string& where, const 
 
 absl::Status ParseYaml(const YAML::Node& root, PriceList& list) {
   bool has_prices = false;
-  absl::Status wrong = absl::OkStatus();  // An error in one of the prices, which names its place
-                                          // itself.
+  // An error in one of the prices, which names its place itself.
+  absl::Status wrong = absl::OkStatus();
   const FieldReaders<PriceList> readers = {
       {"currency",
        [](const YAML::Node& value, PriceList& to) { return ReadName(value, to.currency); }},

@@ -37,8 +37,8 @@ struct RoundSource {
   std::string objects;
   // The UID of the namespace kube-system; "" if unknown.
   std::string cluster_uid;
-  std::vector<std::string> log;  // Nodes and pods of the events that the cluster lacks, one line
-                                 // each.
+  // Nodes and pods of the events that the cluster lacks, one line each.
+  std::vector<std::string> log;
 };
 
 // Whether the round needs its objects as bytes.

@@ -594,9 +594,9 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   // Used by the session's thread:
   std::string named_cluster_;       // The cluster UID that a message of this stream had.
   std::optional<uint64_t> resync_;  // The resync in progress.
-  std::optional<uint64_t> feeder_;  // Set after a resync has ended, or the client declared the
-                                    // cluster complete.
-  wire::BrokenWatches broken_;      // The last ones that the client sent.
+  // Set after a resync has ended, or the client declared the cluster complete.
+  std::optional<uint64_t> feeder_;
+  wire::BrokenWatches broken_;  // The last ones that the client sent.
 
   std::mutex mutex_;
   bool reading_ = true;
@@ -605,9 +605,9 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   bool ended_ = false;
   size_t at_work_ = 0;
   std::deque<wire::SyncReply> replies_;
-  absl::Status failed_;        // Set: no further batch is applied.
-  absl::Status failed_after_;  // The final status, after the batches before it are applied and
-                               // answered.
+  absl::Status failed_;  // Set: no further batch is applied.
+  // The final status, after the batches before it are applied and answered.
+  absl::Status failed_after_;
 };
 
 // WatchPlans.

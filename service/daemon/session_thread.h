@@ -60,8 +60,8 @@ struct PlanWatcher {
   std::function<void(const absl::StatusOr<wire::PlanChange>&)> send;
 
   SessionQuestions::ToldPlan told;
-  std::string refused;            // The last refusal that was sent; "": a plan was sent last, or
-                                  // nothing.
+  // The last refusal that was sent; "": a plan was sent last, or nothing.
+  std::string refused;
   uint64_t looked_at = 0;         // The revision of the session that was last planned for; 0: none.
   Clock::time_point next_look{};  // Earliest time of the next plan.
 };

@@ -75,8 +75,8 @@ struct PlanAnswer {
   [[nodiscard]] PlanReport Report() const { return MakeReport(Context()); }
 
   const LoadedCluster* cluster = nullptr;
-  std::vector<NodeId> candidates;              // The candidates of the query; `request` refers to
-                                               // them.
+  // The candidates of the query; `request` refers to them.
+  std::vector<NodeId> candidates;
   std::optional<DeletionsUnderWay> deletions;  // Deletions under way; `request` refers to them.
 };
 

@@ -33,8 +33,8 @@ struct SearchQuery {
   std::optional<uint64_t> iterations = {};
   uint64_t seed = 1;
   bool for_cost = false;  // Maximise the price of the removed nodes, not their number.
-  double move_cost = 0;   // With `for_cost`, the price of moving a pod: a move must save that much
-                          // within an hour.
+  // With `for_cost`, the price of moving a pod: a move must save that much within an hour.
+  double move_cost = 0;
   // The plan evicts at most this many pods.
   std::optional<size_t> max_evictions = {};
 };
@@ -65,8 +65,8 @@ struct PlanQuery {
   std::optional<PriceList> prices = {};    // Absent: prices are unknown.
   std::optional<SearchQuery> search = {};  // Absent: make the greedy plan.
   std::optional<TrialQuery> trials = {};   // Absent: run no trials.
-  bool bound = false;                      // Also compute an upper bound for the number of nodes
-                                           // that any plan removes.
+  // Also compute an upper bound for the number of nodes that any plan removes.
+  bool bound = false;
   // Time for the whole answer, in seconds from the call; below 0: already over.  Absent: no limit.
   std::optional<double> seconds = {};
   TimeShares shares = kTimeOfCommand;  // How `seconds` is divided.

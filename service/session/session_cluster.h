@@ -218,8 +218,8 @@ class SessionCluster {
   std::map<std::string, uint64_t> ignored_;
   struct Resync {
     int64_t since_s = 0;
-    absl::flat_hash_set<std::string> named;  // Keys of the objects that were put since the resync
-                                             // began.
+    // Keys of the objects that were put since the resync began.
+    absl::flat_hash_set<std::string> named;
     // Names of nodes that only this resync has put into a complete cluster.
     absl::flat_hash_set<std::string> new_nodes;
   };

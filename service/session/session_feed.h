@@ -122,8 +122,8 @@ class SessionFeed {
   const std::string session_;
   bool whole_ = false;
   bool has_batches_ = false;
-  std::optional<int64_t> filling_since_s_;  // Set while the first resync has begun and none has
-                                            // ended.
+  // Set while the first resync has begun and none has ended.
+  std::optional<int64_t> filling_since_s_;
   std::optional<int64_t> brings_nodes_since_s_;
 
   int64_t changed_s_ = 0;  // When the last batch or dump was applied.

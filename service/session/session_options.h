@@ -17,8 +17,8 @@
 namespace ebb {
 
 struct SessionOptions {
-  std::string state_folder;  // The folder for state files; empty: no rounds, unless state_file is
-                             // set.
+  // The folder for state files; empty: no rounds, unless state_file is set.
+  std::string state_folder;
   // Used instead of a file in the folder, for a process with one session.
   std::string state_file = {};
   std::string record_file = {};  // Empty: no record is kept.  For a process with one session.

@@ -40,9 +40,10 @@ struct Blocker {
   size_t keeps = 0;    // Nodes whose first obstacle it is.
   // How many more nodes go without it; below 0 if the new greedy plan is worse.  Absent: not tried.
   std::optional<int64_t> gained;
-  std::optional<double> saved_per_hour;  // Hourly price of the nodes that go without it, less that
-                                         // of the nodes that go now; absent: no prices were given.
-  std::string not_tried;                 // Why it was not tried; empty: it was tried.
+  // Hourly price of the nodes that go without it, less that of the nodes that go now; absent: no
+  // prices were given.
+  std::optional<double> saved_per_hour;
+  std::string not_tried;  // Why it was not tried; empty: it was tried.
 };
 
 struct Blockers {

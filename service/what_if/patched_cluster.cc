@@ -203,8 +203,8 @@ absl::StatusOr<std::vector<PatchedCluster::FieldWithoutEffect>> PatchedCluster::
   for (const ObjectPatch& patch : patches) {
     const auto found = now.find(patch.of);
     if (patch.gone || found == now.end()) continue;
-    if (!found->second.ok()) {  // The object could be written before, so the patch set a field that
-                                // cannot be written.
+    // The object could be written before, so the patch set a field that cannot be written.
+    if (!found->second.ok()) {
       const std::string why(found->second.status().message());
       const std::string field = why.substr(0, why.find(": "));
       const std::string_view instead = PatchInstead(patch.of.kind, field);

@@ -192,8 +192,8 @@ absl::StatusOr<std::string> WithRequests(const WorkloadPatch& workload, const Ob
                    NamesOf(containers));
     }
     const std::string name = TextIn(containers[0], "name");
-    if (name.empty()) {  // Such a container has no name to merge by, so the patch contains the
-                         // whole list.
+    // Such a container has no name to merge by, so the patch contains the whole list.
+    if (name.empty()) {
       Json container = containers[0];
       for (const auto& [resource, quantity] : workload.requests) {
         container["resources"]["requests"][resource] = quantity;

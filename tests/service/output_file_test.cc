@@ -187,8 +187,8 @@ TEST_F(CheckFilesTest, AFolderIsEveryDumpInItNowAndLater) {
               Path("dumps") + ": is INPUT and a folder that holds --output " + Path(name) +
                   "; name a file elsewhere");
   }
-  EXPECT_EQ(Verdict(Path("dumps"), Path("dumps/metrics.prom")), "");  // This name is not read as a
-                                                                      // dump.
+  // This name is not read as a dump.
+  EXPECT_EQ(Verdict(Path("dumps"), Path("dumps/metrics.prom")), "");
   EXPECT_EQ(Verdict(Path("dumps"), Path("dumps-new.json")), "");
 }
 

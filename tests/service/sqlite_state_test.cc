@@ -571,8 +571,8 @@ TEST_F(SqliteStateTest, DamagedFileIsRefusedAndKept) {
 }
 
 TEST_F(SqliteStateTest, WhatIsNoRegularFileIsRefusedAndNoJournalLiesBesideIt) {
-  const int before = access("/dev/full-journal", F_OK);  // May also exist because of other users of
-                                                         // the machine.
+  // May also exist because of other users of the machine.
+  const int before = access("/dev/full-journal", F_OK);
   for (const bool read_only : {false, true}) {
     const auto opened = SqliteState::Open("/dev/full", {.read_only = read_only});
     ASSERT_FALSE(opened.ok());

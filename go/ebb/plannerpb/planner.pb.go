@@ -128,9 +128,10 @@ func (Form) EnumDescriptor() ([]byte, []int) {
 type PodOrder int32
 
 const (
-	PodOrder_BY_PRIORITY PodOrder = 0 // Highest priority first; within a priority, pods whose earlier place is known
-	// come first.
-	PodOrder_AS_LISTED PodOrder = 1 // In the order in which they arrived on their node, as in Cluster Autoscaler
+	// Highest priority first; within a priority, pods whose earlier place is known come first.
+	PodOrder_BY_PRIORITY PodOrder = 0
+	// In the order in which they arrived on their node, as in Cluster Autoscaler until 1.36.
+	PodOrder_AS_LISTED PodOrder = 1
 )
 
 // Enum value maps for PodOrder.
@@ -172,7 +173,6 @@ func (PodOrder) EnumDescriptor() ([]byte, []int) {
 	return file_planner_proto_rawDescGZIP(), []int{1}
 }
 
-// `whole`.
 type SessionStatus_Fill int32
 
 const (
@@ -820,15 +820,16 @@ type SessionStatus struct {
 	Plans          uint64                 `protobuf:"varint,11,opt,name=plans,proto3" json:"plans,omitempty"`       // Plans that were made; cached answers do not count.
 	Rounds         int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`     // According to the state file; 0: none yet.
 	// The last plan.
-	LastPlanVersion *uint64            `protobuf:"varint,13,opt,name=last_plan_version,json=lastPlanVersion,proto3,oneof" json:"last_plan_version,omitempty"`
-	LastPlanRemoves uint64             `protobuf:"varint,14,opt,name=last_plan_removes,json=lastPlanRemoves,proto3" json:"last_plan_removes,omitempty"`
-	LastPlanSeconds float64            `protobuf:"fixed64,15,opt,name=last_plan_seconds,json=lastPlanSeconds,proto3" json:"last_plan_seconds,omitempty"`
-	CallsWaiting    uint64             `protobuf:"varint,16,opt,name=calls_waiting,json=callsWaiting,proto3" json:"calls_waiting,omitempty"`
-	IgnoredKinds    map[string]uint64  `protobuf:"bytes,17,rep,name=ignored_kinds,json=ignoredKinds,proto3" json:"ignored_kinds,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // Ignored objects, which no decision reads, by kind.
-	Feeds           uint64             `protobuf:"varint,18,opt,name=feeds,proto3" json:"feeds,omitempty"`                                                                                                             // Open Sync streams that feed the session: they have ended a resync or sent
-	Fill            SessionStatus_Fill `protobuf:"varint,19,opt,name=fill,proto3,enum=ebb.v1alpha1.SessionStatus_Fill" json:"fill,omitempty"`
-	FillingSince    *int64             `protobuf:"varint,20,opt,name=filling_since,json=fillingSince,proto3,oneof" json:"filling_since,omitempty"` // If FILLING: when the resync began.
-	Objects         uint64             `protobuf:"varint,21,opt,name=objects,proto3" json:"objects,omitempty"`                                     // Objects held.
+	LastPlanVersion *uint64           `protobuf:"varint,13,opt,name=last_plan_version,json=lastPlanVersion,proto3,oneof" json:"last_plan_version,omitempty"`
+	LastPlanRemoves uint64            `protobuf:"varint,14,opt,name=last_plan_removes,json=lastPlanRemoves,proto3" json:"last_plan_removes,omitempty"`
+	LastPlanSeconds float64           `protobuf:"fixed64,15,opt,name=last_plan_seconds,json=lastPlanSeconds,proto3" json:"last_plan_seconds,omitempty"`
+	CallsWaiting    uint64            `protobuf:"varint,16,opt,name=calls_waiting,json=callsWaiting,proto3" json:"calls_waiting,omitempty"`
+	IgnoredKinds    map[string]uint64 `protobuf:"bytes,17,rep,name=ignored_kinds,json=ignoredKinds,proto3" json:"ignored_kinds,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // Ignored objects, which no decision reads, by kind.
+	// Open Sync streams that feed the session: they have ended a resync or sent `whole`.
+	Feeds        uint64             `protobuf:"varint,18,opt,name=feeds,proto3" json:"feeds,omitempty"`
+	Fill         SessionStatus_Fill `protobuf:"varint,19,opt,name=fill,proto3,enum=ebb.v1alpha1.SessionStatus_Fill" json:"fill,omitempty"`
+	FillingSince *int64             `protobuf:"varint,20,opt,name=filling_since,json=fillingSince,proto3,oneof" json:"filling_since,omitempty"` // If FILLING: when the resync began.
+	Objects      uint64             `protobuf:"varint,21,opt,name=objects,proto3" json:"objects,omitempty"`                                     // Objects held.
 	// As in Freshness. not_fed_since is absent while a client feeds the session.
 	AsOf        *int64 `protobuf:"varint,22,opt,name=as_of,json=asOf,proto3,oneof" json:"as_of,omitempty"`
 	NotFedSince *int64 `protobuf:"varint,23,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"`
@@ -2146,9 +2147,9 @@ func (x *PlanInput) GetTrials() *Trials {
 
 // Trials of a plan (docs/better-plans.md).
 type Trials struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Trials uint32                 `protobuf:"varint,1,opt,name=trials,proto3" json:"trials,omitempty"` // Number of trials in random orders, and again in the plan's order; 1 to
-	// 10000.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of trials in random orders, and again in the plan's order; 1 to 10000.
+	Trials         uint32  `protobuf:"varint,1,opt,name=trials,proto3" json:"trials,omitempty"`
 	Seed           uint32  `protobuf:"varint,2,opt,name=seed,proto3" json:"seed,omitempty"`
 	NominatedShare float64 `protobuf:"fixed64,3,opt,name=nominated_share,json=nominatedShare,proto3" json:"nominated_share,omitempty"` // Share of pods that are nominated to their place in the plan.
 	// First shorten the plan until pods stay pending in at most this share of trials.
@@ -2228,8 +2229,8 @@ type Search struct {
 	Iterations *uint64          `protobuf:"varint,2,opt,name=iterations,proto3,oneof" json:"iterations,omitempty"`
 	Seed       *uint32          `protobuf:"varint,3,opt,name=seed,proto3,oneof" json:"seed,omitempty"` // Absent: 1.
 	Objective  Search_Objective `protobuf:"varint,4,opt,name=objective,proto3,enum=ebb.v1alpha1.Search_Objective" json:"objective,omitempty"`
-	MoveCost   float64          `protobuf:"fixed64,5,opt,name=move_cost,json=moveCost,proto3" json:"move_cost,omitempty"` // With COST, the price of moving a pod: a move must save that much within
-	// an hour.
+	// With COST, the price of moving a pod: a move must save that much within an hour.
+	MoveCost float64 `protobuf:"fixed64,5,opt,name=move_cost,json=moveCost,proto3" json:"move_cost,omitempty"`
 	// The plan evicts at most this many pods; excludes move_cost.
 	MaxEvictions  *uint64 `protobuf:"varint,6,opt,name=max_evictions,json=maxEvictions,proto3,oneof" json:"max_evictions,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2394,11 +2395,13 @@ type PlanReply struct {
 	Data          *PassPlan              `protobuf:"bytes,12,opt,name=data,proto3" json:"data,omitempty"`                      // AS_DATA.
 	Freshness     *Freshness             `protobuf:"bytes,13,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	// Whether the cluster lacks nothing that the plan may depend on.
-	Complete      bool        `protobuf:"varint,16,opt,name=complete,proto3" json:"complete,omitempty"`
-	Missing       []*Warning  `protobuf:"bytes,17,rep,name=missing,proto3" json:"missing,omitempty"`                    // What it lacks; a part of `warnings`.
-	Names         []string    `protobuf:"bytes,18,rep,name=names,proto3" json:"names,omitempty"`                        // AS_NAMES: in the order in which the nodes go.
-	Tables        *PlanTables `protobuf:"bytes,19,opt,name=tables,proto3" json:"tables,omitempty"`                      // AS_TABLES.
-	TriedOut      bool        `protobuf:"varint,20,opt,name=tried_out,json=triedOut,proto3" json:"tried_out,omitempty"` // The trials that input.trials asks for were run; false: there
+	Complete bool        `protobuf:"varint,16,opt,name=complete,proto3" json:"complete,omitempty"`
+	Missing  []*Warning  `protobuf:"bytes,17,rep,name=missing,proto3" json:"missing,omitempty"` // What it lacks; a part of `warnings`.
+	Names    []string    `protobuf:"bytes,18,rep,name=names,proto3" json:"names,omitempty"`     // AS_NAMES: in the order in which the nodes go.
+	Tables   *PlanTables `protobuf:"bytes,19,opt,name=tables,proto3" json:"tables,omitempty"`   // AS_TABLES.
+	// The trials that input.trials asks for were run; false: there was no time, or none were
+	// requested.
+	TriedOut      bool `protobuf:"varint,20,opt,name=tried_out,json=triedOut,proto3" json:"tried_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2730,9 +2733,10 @@ func (x *ExplainReply) GetFreshness() *Freshness {
 }
 
 type BlockersCall struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Input         *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`  // Without search, bound and trials.
-	Limit         uint32                 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"` // How many blockers are tried; blockers that keep the most nodes come
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // Without search, bound and trials.
+	// How many blockers are tried; blockers that keep the most nodes come first. 0: 50.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7464,8 +7468,9 @@ type ExplainedPod struct {
 	Outcome             ExplainedPod_Outcome   `protobuf:"varint,2,opt,name=outcome,proto3,enum=ebb.v1alpha1.ExplainedPod_Outcome" json:"outcome,omitempty"`
 	Reason              string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // BLOCKS.
 	PodDisruptionBudget string                 `protobuf:"bytes,4,opt,name=pod_disruption_budget,json=podDisruptionBudget,proto3" json:"pod_disruption_budget,omitempty"`
-	Budgets             uint64                 `protobuf:"varint,5,opt,name=budgets,proto3" json:"budgets,omitempty"` // Number of budgets that select the pod, if the eviction API would be asked
-	// and would refuse because there are several.
+	// Number of budgets that select the pod, if the eviction API would be asked and would refuse
+	// because there are several.
+	Budgets       uint64   `protobuf:"varint,5,opt,name=budgets,proto3" json:"budgets,omitempty"`
 	Detail        string   `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
 	Pending       bool     `protobuf:"varint,7,opt,name=pending,proto3" json:"pending,omitempty"`
 	ArrivedFrom   string   `protobuf:"bytes,8,opt,name=arrived_from,json=arrivedFrom,proto3" json:"arrived_from,omitempty"`
@@ -7781,9 +7786,10 @@ func (x *Remedies) GetInVain() []*Remedies_InVain {
 
 type PodVerdicts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Pod   string                 `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`   // NAMESPACE/NAME
-	Node  string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"` // The only node that was asked about, with a verdict of each filter.  "": all
-	// nodes, with the first filter that rejects.
+	Pod   string                 `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"` // NAMESPACE/NAME
+	// The only node that was asked about, with a verdict of each filter.  "": all nodes, with the
+	// first filter that rejects.
+	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	Verdicts      []*PodVerdicts_Verdict `protobuf:"bytes,3,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

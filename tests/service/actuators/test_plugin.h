@@ -63,15 +63,15 @@ class TestPlugin final : public wire::Actuator::Service {
   // May be changed while no call is running.
   Wrong wrong = Wrong::kNothing;
   std::map<std::string, std::string> nodes = {{"a", "uid-a"}, {"b", "uid-b"}};
-  std::optional<wire::StatusReply> status_answer;       // Replaces the true status.
-  grpc::Status answer;                                  // The answer to every call but Hello,
-                                                        // unless it is OK.
+  std::optional<wire::StatusReply> status_answer;  // Replaces the true status.
+  // The answer to every call but Hello, unless it is OK.
+  grpc::Status answer;
   std::vector<std::string> cannot;                      // As HelloReply.cannot.
   std::set<std::string> taints;                         // "NODE KEY", for taints of policies.
   std::map<std::string, int64_t> sizes = {{"web", 0}};  // Sizes of groups, as requested by Grow.
-  int answers_lost = 0;                                 // How many of the next calls are carried
-                                                        // out but lose their answers.
-  std::vector<std::string> calls;                       // "Begin KEY", ...
+  // How many of the next calls are carried out but lose their answers.
+  int answers_lost = 0;
+  std::vector<std::string> calls;  // "Begin KEY", ...
   std::atomic<int64_t> now_s = 1'000'000;
   std::atomic<bool> hangs = false;       // Calls are not answered until the caller gives up.
   std::atomic<bool> is_hanging = false;  // A call hangs, or hung before.
