@@ -89,7 +89,7 @@ bool CallLog::Write(const std::string& text) {
       if (ends_) return false;
       continue;
     }
-    // No more than a pipe takes at once, so that the write does not wait.
+    // At most what a pipe accepts at once, so that the write does not block.
     const ssize_t count = write(fd_, text.data() + at, std::min<size_t>(text.size() - at, 512));
     if (count < 0 && errno != EINTR && errno != EAGAIN) return false;
     at += count > 0 ? static_cast<size_t>(count) : 0;

@@ -1,12 +1,12 @@
-// CallLog: a line for each call that ended, for people or for machines.
+// CallLog: one line for each call that ended, for people or for machines.
 //
 //   2026-06-01T12:00:00Z Plan session=prod OK 12 ms
 //   {"time":"2026-06-01T12:00:00Z","call":"Plan","session":"prod","code":"OK","seconds":0.0123}
 //
-// Whoever reads the lines may be slow: they wait in a queue of kLinesMax, and those beyond it
-// are counted and told as one line.  No call waits for them.
+// The reader of the lines may be slow: lines wait in a queue of kLinesMax.  Lines beyond it are
+// dropped, and one line reports their number.  No call waits for the log.
 //
-// Threads: Add() may be called from any; writing is a thread of its own.
+// Threads: Add() may be called from any thread; the log writes in its own thread.
 
 #ifndef EBB_DAEMON_CALL_LOG_H_
 #define EBB_DAEMON_CALL_LOG_H_
@@ -29,16 +29,16 @@ enum class LogFormat : uint8_t { kText, kJson, kNone };
 // As gRPC spells it: "OK", "NOT_FOUND".
 std::string CodeName(absl::StatusCode code);
 
-// The line, without its end.
+// The line, without the line end.
 std::string LogLine(const EndedCall& call, int64_t time_s, LogFormat format);
 
 class CallLog {
  public:
   static constexpr size_t kLinesMax = 10'000;
 
-  // Lines go to the file descriptor, which stays open.
+  // Writes to the file descriptor, which must stay open.
   CallLog(int fd, LogFormat format);
-  // What waits is written, unless nobody reads it for a second.
+  // Writes the lines that wait, unless the reader accepts nothing for a second.
   ~CallLog();
   CallLog(const CallLog&) = delete;
   CallLog& operator=(const CallLog&) = delete;
@@ -47,7 +47,7 @@ class CallLog {
 
  private:
   void Run();
-  // False: the log ends, and nobody reads.
+  // False: the log ends, and the reader accepts nothing.
   bool Write(const std::string& text);
 
   const int fd_;

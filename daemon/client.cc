@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kScheme = "unix:";
 constexpr size_t kPartBytes = size_t{1} << 20;
 constexpr int kExportTimeouts = 10;
-// A daemon that is slow to speak is waited for by the call itself.
+// A daemon that takes longer to send its first byte is left to the call's own deadline.
 constexpr int kFirstWordMs = 1000;
 
 absl::Status ToAbsl(const std::string& server, const grpc::Status& status) {
@@ -55,11 +55,13 @@ absl::StatusOr<sockaddr_un> ServerAddress(const std::string& server) {
   return address;
 }
 
-// Whether somebody listens there: gRPC would try for long, and tell it in its own words.
+// Checks whether a process listens there: gRPC would try for a long time, and report it in its own
+// words.
 absl::Status Probe(const std::string& server, const sockaddr_un& address) {
   const UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
-    // Whom it does not take it lets go without a word; to others gRPC's server speaks first.
+    // The daemon closes the connection of a user who is not allowed without a byte; to others,
+    // gRPC's server sends first.
     pollfd readable{probe.get(), POLLIN, 0};
     char first = 0;
     if (poll(&readable, 1, kFirstWordMs) == 1 && recv(probe.get(), &first, 1, MSG_DONTWAIT) <= 0) {
@@ -194,7 +196,7 @@ absl::StatusOr<uint64_t> PlannerClient::Sync(const std::function<bool(wire::Sync
   grpc::ClientContext context;
   const auto stream = impl_->stub->Sync(&context);
   uint64_t version = 0;
-  // Acknowledgements are read while batches are sent.
+  // Reads acknowledgements while batches are sent.
   std::thread reader([&] {
     wire::SyncReply reply;
     while (stream->Read(&reply)) version = reply.version();
@@ -226,7 +228,7 @@ absl::StatusOr<wire::LoadReply> PlannerClient::Load(
   absl::Status filled = fill([&](std::string_view bytes) {
     part.mutable_dump()->append(bytes);
     stopped = stopped || (part.dump().size() >= kPartBytes && !send());
-    // The daemon says why.
+    // The daemon's status gives the reason.
     return stopped ? absl::CancelledError("the daemon takes no more") : absl::OkStatus();
   });
   if (!filled.ok() && !stopped) {

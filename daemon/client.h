@@ -3,9 +3,9 @@
 //   absl::StatusOr<std::unique_ptr<PlannerClient>> client = PlannerClient::Connect("unix:e.sock");
 //   absl::StatusOr<wire::PlanReply> made = (*client)->Plan(call);
 //
-// A daemon that ends and is there again is found by the next call.
+// If the daemon is restarted, the next call reconnects.
 //
-// Errors:  those of planner.proto, with the server's name in front where it cannot be reached.
+// Errors:  those of planner.proto; if the server cannot be reached, preceded by its name.
 // Threads: one at a time.
 
 #ifndef EBB_DAEMON_CLIENT_H_
@@ -28,13 +28,13 @@ namespace ebb {
 
 class PlannerClient final : public SessionCalls {
  public:
-  // `server`: "unix:PATH".  Errors: another form; nobody listens.
+  // `server`: "unix:PATH".  Errors: `server` has another form; no process listens there.
   static absl::StatusOr<std::unique_ptr<PlannerClient>> Connect(const std::string& server);
-  // Calls nobody yet, so that the daemon may come later.  A unary call ends after `timeout` with
+  // Does not connect yet, so the daemon may start later.  A unary call ends after `timeout` with
   // DeadlineExceeded, Export after ten times that.
   static absl::StatusOr<std::unique_ptr<PlannerClient>> Make(const std::string& server,
                                                              std::chrono::milliseconds timeout);
-  // Of unary calls from now on; as Make's.
+  // Sets the timeout of unary calls from now on, as in Make().
   void SetTimeout(std::chrono::milliseconds timeout);
   ~PlannerClient() override;
   PlannerClient(const PlannerClient&) = delete;
@@ -57,10 +57,10 @@ class PlannerClient final : public SessionCalls {
   absl::StatusOr<Exported> Export(const std::string& session) override;
 
   absl::StatusOr<wire::ApplyReply> Apply(const wire::ApplyRequest& request);
-  // Sends every batch that `next` gives, until it gives none.  Returns the last version.
+  // Sends every batch that `next` fills, until `next` returns false.  Returns the last version.
   absl::StatusOr<uint64_t> Sync(const std::function<bool(wire::SyncRequest&)>& next);
 
-  // Sends what `fill` writes as the session's new cluster.
+  // Replaces the session's cluster with the dump that `fill` writes.
   using Write = std::function<absl::Status(std::string_view part)>;
   absl::StatusOr<wire::LoadReply> Load(const std::string& session, const wire::Settings& settings,
                                        const std::function<absl::Status(const Write&)>& fill);

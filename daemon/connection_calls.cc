@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::string_view kFdPrefix = "fd:";
 
-// Counts a call for as long as gRPC has it.
+// Counts a call as long as gRPC holds it.
 class CountedCall final : public grpc::experimental::Interceptor {
  public:
-  // A call keeps its connection's descriptor open.
+  // A call keeps its connection's descriptor open, so `fd` is not reused meanwhile.
   CountedCall(std::shared_ptr<ConnectionCalls> calls, int fd) : calls_(std::move(calls)), fd_(fd) {
     calls_->Begin(fd_);
   }

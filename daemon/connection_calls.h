@@ -1,15 +1,15 @@
-// ConnectionCalls: closes a connection that begins calls faster than gRPC lets go of them.
+// ConnectionCalls closes a connection that begins calls faster than gRPC releases them.
 //
 //   const auto calls = std::make_shared<ConnectionCalls>(CallLimits{}, CloseConnection);
 //   creators.push_back(CountCalls(calls));  // For ServerBuilder's interceptors.
 //
-// HTTP/2 limits the streams that are open at once, but a client may open a stream and reset it at
-// once, again and again ("rapid reset").  gRPC 1.51 keeps some 20 KB of each such call until it has
-// read all that the client sent, so that 250,000 of them took 5 GB.  The calls of every method
-// count, those of methods that do not exist too.
+// HTTP/2 limits the number of open streams, but a client may repeatedly open a stream and reset it
+// immediately ("rapid reset"). gRPC 1.51 keeps about 20 KB for each such call until it has read
+// everything that the client sent: 250,000 of them took 5 GB.  Calls of every method count,
+// including methods that do not exist.
 //
-// Peers:   as grpc::ServerContext::peer() names them.  Those that are not "fd:NUMBER", as that of a
-//          connection over TCP, are not counted.
+// Peers:   as grpc::ServerContext::peer() names them.  A peer that is not "fd:NUMBER", such as a
+//          connection over TCP, is not counted.
 // Threads: any.
 
 #ifndef EBB_DAEMON_CONNECTION_CALLS_H_
@@ -33,26 +33,26 @@ class ServerInterceptorFactoryInterface;
 namespace ebb {
 
 struct CallLimits {
-  // The streams that a connection may have open; a client that reads its answers has few calls
-  // more.
+  // The streams that a connection may have open.  A client that reads its answers has hardly more
+  // calls than that.
   size_t streams = 1024;
   size_t of_connection = 4 * streams;
-  // Of all connections.  Beyond it, a connection with more than `streams` calls is closed.
+  // For all connections.  Beyond it, a connection with more than `streams` calls is closed.
   size_t of_all = 16 * streams;
 };
 
 class ConnectionCalls {
  public:
-  // `close` ends the connection with that file descriptor, which is open while it is called.
+  // `close` shuts down the connection with that file descriptor, which stays open during the call.
   ConnectionCalls(const CallLimits& limits, std::function<void(int fd)> close)
       : limits_(limits), close_(std::move(close)) {}
 
   // The file descriptor of a peer; absent: it has none.
   static std::optional<int> FdOf(std::string_view peer);
 
-  // A call of the connection begins.  Closes the connection where that is one too many.
+  // Counts a new call of the connection.  Closes the connection if it exceeds a limit.
   void Begin(int fd);
-  // gRPC has let go of the call.
+  // gRPC has released the call.
   void End(int fd);
 
   // How many connections were closed.
@@ -66,12 +66,12 @@ class ConnectionCalls {
     size_t calls = 0;
     bool closed = false;
   };
-  std::map<int, Connection> connections_;  // That have calls, by file descriptor.
-  size_t calls_ = 0;                       // Of all.
+  std::map<int, Connection> connections_;  // Connections that have calls, by file descriptor.
+  size_t calls_ = 0;                       // Of all connections.
   std::atomic<uint64_t> closed_ = 0;
 };
 
-// Ends both directions of a connection; gRPC closes the descriptor.
+// Shuts down both directions of a connection; gRPC closes the descriptor.
 void CloseConnection(int fd);
 
 // Counts all calls of a server in `calls`.

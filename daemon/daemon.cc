@@ -30,14 +30,15 @@ namespace {
 
 constexpr CallLimits kCallLimits;
 
-// How long a client without a call may take to close its connection when the daemon ends.
+// When the daemon ends, how long a client without a running call may take to close its connection.
 constexpr std::chrono::milliseconds kFarewell{500};
 
 absl::Status WrongFolder(const std::string& folder, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(Printable(folder), ": ", std::string(what)));
 }
 
-// `what`, which `flag` names, is this process's while the lock is held.
+// Takes the lock file `name`.  While it is held, `what`, which the flag `flag` names, belongs to
+// this process.
 absl::StatusOr<LockFile> TakeLock(const std::string& name, const std::string& what,
                                   const std::string& flag) {
   absl::StatusOr<LockFile> lock = LockFile::Take(name);
@@ -48,14 +49,14 @@ absl::StatusOr<LockFile> TakeLock(const std::string& name, const std::string& wh
   return WrongFolder(what, absl::StrCat(flag, ": cannot be written: ", lock.status().message()));
 }
 
-// No other user may put another file or folder in the place of `what`, which `flag` names.
+// Checks that no other user may replace `what`, which the flag `flag` names.
 absl::Status CheckPlace(const std::string& what, const std::string& flag) {
   absl::Status place = CheckOnlyWeMayReplace(what);
   if (place.ok()) return place;
   return WrongFolder(what, absl::StrCat(flag, ": other users may replace it: ", place.message()));
 }
 
-// The folder of the state files is one daemon's, and nobody else may read it.
+// Checks that the folder of the state files is this user's only, and locks it for this daemon.
 absl::StatusOr<LockFile> TakeFolder(const std::string& folder) {
   struct stat status{};
   if (stat(folder.c_str(), &status) != 0) {
@@ -70,7 +71,7 @@ absl::StatusOr<LockFile> TakeFolder(const std::string& folder) {
   return TakeLock(folder + "/lock", folder, "--state-folder");
 }
 
-// The same for a single state file.
+// Checks and locks a single state file.
 absl::StatusOr<LockFile> TakeFile(const std::string& file) {
   if (absl::Status s = CheckPlace(file, "--state"); !s.ok()) return s;
   return TakeLock(file + ".lock", file, "--state");
@@ -108,7 +109,7 @@ class Daemon::Impl {
                               }});
     static std::once_flag once;
     std::call_once(once, [] {
-      // What a client sends is told to that client, and to nobody on standard error.
+      // Errors in a client's messages are returned to that client and not logged on standard error.
       google::protobuf::SetLogHandler(nullptr);
       grpc::EnableDefaultHealthCheckService(true);
       grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -119,7 +120,7 @@ class Daemon::Impl {
     builder.SetMaxSendMessageSize(-1);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                                static_cast<int>(kCallLimits.streams));
-    // A client that has gone without a word is noticed.
+    // Detects clients that disappeared without closing their connection.
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
@@ -144,8 +145,8 @@ class Daemon::Impl {
     pages_.reset();
     service_->EndStreams();
     sessions_.EndWaiting();
-    // Connections are told that the server ends.  It waits for those of clients that say nothing,
-    // too, though nothing is at work for them any more: these are cut.
+    // Shutdown() notifies the connections.  It also waits for idle clients that do not react, so
+    // their connections are cut.
     const Clock::time_point end = Clock::now() + options_.grace;
     std::future<void> ended = std::async(std::launch::async, [this] {
       server_->Shutdown(std::chrono::system_clock::now() + options_.grace);

@@ -4,7 +4,7 @@
 //   WaitForSignal();
 //   (*daemon)->Stop();
 //
-// Errors:  those of Listener; a state folder that is not there, is not this user's alone, or
+// Errors:  those of Listener; a state folder that does not exist, that other users may access, or
 //          that another daemon uses.
 // Threads: Start and Stop by one thread.
 
@@ -33,10 +33,10 @@ struct DaemonOptions {
   SessionOptions session;
   Sessions::Limits limits;
   HttpPagesOptions pages;
-  // What is told at /metrics beside the daemon's own.  Null: nothing.
+  // More text for /metrics, after the daemon's own metrics.  Null: none.
   std::function<std::string()> more_metrics = nullptr;
   size_t message_bytes_max = size_t{64} << 20;
-  // How long calls at work may go on when the daemon ends.
+  // How long running calls may continue after Stop() begins.
   std::chrono::milliseconds grace{10'000};
   std::function<void(const EndedCall&)> on_call;
 };
@@ -47,7 +47,7 @@ class Daemon {
   // As Stop().
   ~Daemon();
 
-  // No new calls; those at work end, streams are ended.
+  // Accepts no new calls, waits for running calls, and ends streams.
   void Stop();
 
   [[nodiscard]] Sessions& sessions();

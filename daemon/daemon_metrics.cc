@@ -44,7 +44,7 @@ void DaemonMetrics::Count(const EndedCall& call) {
 }
 
 std::string DaemonMetrics::Text(const Sessions& sessions, const Now& now) const {
-  // What is as it is now is gathered anew each time, so that nothing stays of sessions that went.
+  // Gauges are built from scratch each time, so that no sample of a closed session remains.
   prometheus::Registry registry;
   const auto gauge = [&](const char* name, const char* help) -> auto& {
     return prometheus::BuildGauge().Name(name).Help(help).Register(registry);

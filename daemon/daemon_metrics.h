@@ -3,13 +3,13 @@
 //   ebb_calls_total{call,code}            calls that ended
 //   ebb_call_duration_seconds{call}       how long they took
 //   ebb_connections_total{result}         "accepted", "refused" for their user,
-//                                         "closed" for too many calls at once
+//                                         "closed" because of too many calls
 //   ebb_sessions
 //   ebb_session_version{session}, ebb_session_nodes, ebb_session_pods,
 //   ebb_session_rebuilds_total, ebb_session_plans_total, ebb_session_waiting_calls
 //   process_resident_memory_bytes
 //
-// Threads: calls may come from any.
+// Threads: any thread may call.
 
 #ifndef EBB_DAEMON_DAEMON_METRICS_H_
 #define EBB_DAEMON_DAEMON_METRICS_H_
@@ -38,7 +38,7 @@ class DaemonMetrics {
     uint64_t connections_closed = 0;
     uint64_t resident_bytes = 0;
   };
-  // With what the sessions counted of their rounds.
+  // Includes the metrics of the sessions' rounds.
   [[nodiscard]] std::string Text(const Sessions& sessions, const Now& now) const;
 
  private:

@@ -27,7 +27,7 @@ namespace {
 constexpr auto kLookEvery = std::chrono::milliseconds(250);
 constexpr auto kAnswerWithin = std::chrono::seconds(30);
 
-// No script but the page's own, and nothing from elsewhere.
+// Allows no script but the page's own, and nothing from other servers.
 constexpr const char* kPageHeaders =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; "
     "style-src 'self' 'unsafe-inline'; connect-src 'self'\r\n"
@@ -56,12 +56,12 @@ absl::StatusOr<HostAndPort> ParseAddress(const std::string& address) {
   return HostAndPort{std::move(host), static_cast<int>(*port)};
 }
 
-// What may be read under any name: it tells of no node and no pod.
+// Paths that are served for any Host header, because they name no node and no pod.
 bool IsForAll(const std::string& path) { return path == "/metrics" || path == "/healthz"; }
 
-// Whether a browser that asks has been given an address, localhost or the name of `listened`.  A
-// page from elsewhere can make its own name one of this machine's addresses and read what it
-// gets then (DNS rebinding), but the browser goes on sending that name.
+// Whether a Host header is an IP address, localhost or the name `listened`.  Another site can make
+// its own name resolve to an address of this machine and then read the answers (DNS rebinding), but
+// the browser keeps sending that site's name in the Host header.
 bool IsHost(const std::string& header, const std::string& listened) {
   std::string host = header.substr(0, header.rfind(':'));
   if (header.starts_with('[')) host = header.substr(1, header.find(']') - 1);
@@ -78,14 +78,14 @@ HttpResponse Failed(const absl::Status& status) {
   return {.status = code, .body = std::string(status.message())};
 }
 
-// Asks a session, as any other call does, and waits for its answer.
+// Runs `question` on a session, as any other call does, and waits for the answer.
 absl::StatusOr<std::string> Ask(
     const Sessions& sessions, const std::string& name,
     const std::function<absl::StatusOr<std::string>(Session&)>& question) {
   const auto session = sessions.Find(name);
   if (!session.ok()) return session.status();
   using Answer = absl::StatusOr<std::string>;
-  // Whoever waits may be gone when the answer comes.
+  // The waiting thread may be gone when the answer comes.
   const auto answer = std::make_shared<std::promise<Answer>>();
   const auto gone = std::make_shared<std::atomic<bool>>(false);
   std::future<Answer> future = answer->get_future();
@@ -148,7 +148,7 @@ class HttpPages::Impl {
   void Start() { server_.Start(); }
 
  private:
-  // By any thread of the server.
+  // Called by any thread of the server.
   HttpResponse Respond(const HttpRequest& request) {
     const std::string& path = request.path;
     if (request.at_address && !IsForAll(path) && !IsHost(request.host, host_)) {
@@ -201,7 +201,7 @@ class HttpPages::Impl {
     return {.type = "application/json", .body = *std::move(answer)};
   }
 
-  // The session's versions, as they come.
+  // Streams the session's versions.
   HttpResponse Follow(const std::string& name) {
     const auto session = sessions_.Find(name);
     if (!session.ok()) return Failed(session.status());
@@ -209,7 +209,7 @@ class HttpPages::Impl {
       --followers_;
       return Failed(absl::UnavailableError("too many pages follow already"));
     }
-    // One less when the last copy of the answer is gone.
+    // Decremented when the last copy of the response is gone.
     const auto counted = std::shared_ptr<void>(nullptr, [this](void*) { --followers_; });
     return {.type = "text/event-stream",
             .next = [this, counted, session = *session, last = std::string()]() mutable {
@@ -217,7 +217,7 @@ class HttpPages::Impl {
             }};
   }
 
-  // "": nothing has changed since `last` for a while; nullopt: the pages end.
+  // "": nothing has changed since `last` for a while; nullopt: the stream ends.
   std::optional<std::string> NextEvent(const SessionThread& session, std::string& last) {
     const wire::SessionStatus status = session.Status();
     std::string now = absl::StrCat(status.version(), " ", status.rounds(), " ", status.fill(), " ",
@@ -233,7 +233,7 @@ class HttpPages::Impl {
 
   Sessions& sessions_;
   const std::function<std::string()> metrics_;
-  std::string host_;  // That is listened on.
+  std::string host_;  // The host name that is listened on.
   LockFile lock_;
   std::string socket_;
   std::atomic<size_t> followers_ = 0;
@@ -243,7 +243,7 @@ class HttpPages::Impl {
   std::condition_variable changed_;
   bool ends_ = false;
 
-  HttpServer server_;  // The last: its threads use the others.
+  HttpServer server_;  // The last member: its threads use the others.
 };
 
 HttpPages::HttpPages(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -34,7 +34,7 @@ namespace ebb {
 namespace {
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
-constexpr int kHttpBacklog = 4096;  // The kernel lowers it to what it allows.
+constexpr int kHttpBacklog = 4096;  // The kernel reduces it to its own limit.
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -43,7 +43,7 @@ int HexDigit(char c) {
   return -1;
 }
 
-// What a part of a query means: %XX is a byte and "+" a blank; anything else is itself.
+// Decodes a part of a query: %XX is a byte and "+" a space; anything else is unchanged.
 std::string Decoded(std::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -90,10 +90,10 @@ const char* ReasonOf(int status) {
   }
 }
 
-// An error's number, as the system says it.
+// The system's message for an error number.
 std::string SystemError(int error) { return std::generic_category().message(error); }
 
-// A connection whose request is not whole yet.
+// A connection whose request is incomplete.
 struct Incoming {
   UniqueFd socket;
   bool at_address;
@@ -157,7 +157,7 @@ std::optional<HttpHead> ParseHttpHead(std::string_view text) {
     const std::pair<absl::string_view, absl::string_view> field =
         absl::StrSplit(line, absl::MaxSplits(':', 1));
     if (!absl::EqualsIgnoreCase(field.first, "Host")) continue;
-    if (!head.request.host.empty()) return std::nullopt;  // Which of two is meant?
+    if (!head.request.host.empty()) return std::nullopt;  // Two Host headers are ambiguous.
     head.request.host = std::string(absl::StripAsciiWhitespace(field.second));
   }
   return head;
@@ -216,7 +216,7 @@ class HttpServer::Impl {
     }
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // The file has the mode of the socket that is bound, less the umask.
+    // The file gets the mode of the bound socket, less the umask.
     const mode_t before = umask(0177);
     const bool bound =
         bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
@@ -247,7 +247,7 @@ class HttpServer::Impl {
       ready.push_back({stop_.get(), POLLIN, 0});
       for (const Listening& each : listeners_) ready.push_back({each.socket.get(), POLLIN, 0});
       for (const Incoming& each : incoming_) ready.push_back({each.socket.get(), POLLIN, 0});
-      // The deadlines of heads are looked at every second.
+      // The deadlines of heads are checked every second.
       if (poll(ready.data(), ready.size(), incoming_.empty() ? -1 : 1000) < 0 && errno != EINTR) {
         return;
       }
@@ -266,12 +266,12 @@ class HttpServer::Impl {
   }
 
   void Accept(const Listening& listener) {
-    // Some, so that heads are read in between.
+    // Only some, so that heads are read in between.
     for (int i = 0; i < 64; ++i) {
       UniqueFd socket(
           accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (socket.get() < 0) {
-        // Out of descriptors or memory: others have to end first.
+        // Out of descriptors or memory: other connections have to end first.
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
           std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
@@ -286,7 +286,8 @@ class HttpServer::Impl {
     }
   }
 
-  // Reads what there is of a head.  Afterwards the connection is taken, closed or still incomplete.
+  // Reads the available part of a head.  Afterwards the connection is passed on, closed or still
+  // incomplete.
   void ReadOn(Incoming& from) {
     std::array<char, kHeadBytesMax + 1> bytes;
     const ssize_t got = recv(from.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -308,7 +309,7 @@ class HttpServer::Impl {
     if (!Take(from, *std::move(head))) Refuse(from, 503);
   }
 
-  // Gives a request to a thread that answers; false: too many are at work.
+  // Passes a request to an answering thread; false: too many are busy.
   bool Take(Incoming& from, HttpHead head) {
     const bool reserved = options_.is_reserved != nullptr && options_.is_reserved(head.request);
     const std::lock_guard lock(mutex_);
@@ -316,7 +317,7 @@ class HttpServer::Impl {
     if (busy >= (reserved ? kReserved : kThreads - kReserved)) return false;
     ++busy;
     waiting_calls_.push_back({std::move(from.socket), std::move(head), reserved});
-    // Threads are begun as they are needed, and there are never fewer of them than requests.
+    // Threads are started on demand: there are always at least as many threads as requests.
     if (workers_.size() < busy_ + busy_reserved_) workers_.emplace_back([this] { Work(); });
     changed_.notify_one();
     return true;
@@ -328,13 +329,13 @@ class HttpServer::Impl {
     SendShort(from, response, /*without_body=*/false);
     Close(from);
   }
-  // Few bytes, to a connection that has had none: they fit, or the client is gone.
+  // A few bytes on a new connection: they fit into its buffer, or the client is gone.
   void SendShort(const Incoming& to, const HttpResponse& response, bool without_body) const {
     SendAll(to.socket.get(), HeadOf(response) + (without_body ? "" : response.body), Clock::now());
   }
   static void Close(Incoming& from) { UniqueFd closed = std::move(from.socket); }
 
-  // --- The threads that answer
+  // --- The answering threads
 
   void Work() {
     while (true) {
@@ -366,7 +367,7 @@ class HttpServer::Impl {
   }
 
   [[nodiscard]] std::string HeadOf(const HttpResponse& response) const {
-    // The body of a stream ends with its connection.
+    // The end of the connection ends the body of a stream.
     const std::string length = response.next != nullptr
                                    ? ""
                                    : absl::StrCat("Content-Length: ", response.body.size(), "\r\n");
@@ -379,7 +380,7 @@ class HttpServer::Impl {
   const HttpServerOptions options_;
   const UniqueFd stop_;
   std::vector<Listening> listeners_;
-  std::deque<Incoming> incoming_;  // The reading thread's.
+  std::deque<Incoming> incoming_;  // Used only by the reading thread.
   std::thread reader_;
 
   std::mutex mutex_;

@@ -1,18 +1,18 @@
-// HttpServer: answers GET and HEAD over HTTP/1.1, one request a connection.
+// HttpServer: answers GET and HEAD over HTTP/1.1, one request per connection.
 //
 //   HttpServer server([](const HttpRequest& request) { return RespondTo(request); }, {});
 //   absl::Status listens = server.ListenAt("127.0.0.1", 8085);
 //   if (listens.ok()) server.Start();
 //
-// It is as small as its use: of a request it reads the first line and the header Host; a body,
-// ranges, encodings and a second request are not looked at.  What a client may cost:
-//   - the head of a request: kHeadBytesMax bytes, within kHeadSeconds.  Heads are read by one
-//     thread, without waiting for any of them; where kHeadsMax are incomplete, the oldest
-//     connection is closed for a new one.  So slow clients hold no thread and keep no others out.
-//   - an answer: a thread for at most kAnswerSeconds, however slowly the client reads; a stream of
-//     events for as long as each of its pieces is taken within kPieceSeconds.
-//   - at most kThreads answers at once, of which some are kept for one class of requests
-//     (HttpServerOptions); beyond, the answer is 503.
+// It reads only the first line and the Host header of a request.  It ignores a body, ranges,
+// encodings and a second request.  These limits apply to a client:
+//   - The head of a request: kHeadBytesMax bytes, within kHeadSeconds.  One thread reads all heads
+//     without blocking.  If kHeadsMax heads are incomplete, a new connection closes the oldest one.
+//     So slow clients hold no thread and keep no other client out.
+//   - An answer: one thread for at most kAnswerSeconds, however slowly the client reads.  A stream
+//     of events lasts as long as the client accepts each piece within kPieceSeconds.
+//   - All clients together: kThreads answers at once, some of which are reserved for one class of
+//     requests (HttpServerOptions).  Further requests are answered with 503.
 //
 // Threads: one that reads, and up to kThreads that answer, which call the handler concurrently.
 
@@ -33,11 +33,11 @@ namespace ebb {
 
 struct HttpRequest {
   std::string path;  // Without the query.
-  std::string host;  // The header; empty: none.
+  std::string host;  // The Host header; empty: absent.
   std::map<std::string, std::string, std::less<>> parameters = {};
-  bool at_address = false;  // It came over TCP, not over a Unix socket.
+  bool at_address = false;  // The request came over TCP, not over a Unix socket.
 
-  // The parameter's value; empty: none.
+  // The value of the parameter; empty: absent.
   [[nodiscard]] std::string Parameter(std::string_view name) const;
 };
 
@@ -45,13 +45,13 @@ struct HttpResponse {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::string body = {};
-  // Where it is set, the body goes on with what it returns, call by call, until nullopt or until
-  // the client is gone.  It waits a short while for something to tell; "" is nothing yet.
+  // If set, its results follow `body`, one call after the other, until it returns nullopt or the
+  // client is gone.  It blocks for a short time until there is data; "" means no data yet.
   std::function<std::optional<std::string>()> next = nullptr;
 };
 
-// The request that the head of an HTTP message asks for; nullopt: it is not one.  `head` ends
-// with its empty line.
+// The request in the head of an HTTP message; nullopt: `head` is not one.  `head` ends with its
+// empty line.
 struct HttpHead {
   HttpRequest request;
   std::string method;
@@ -59,11 +59,11 @@ struct HttpHead {
 std::optional<HttpHead> ParseHttpHead(std::string_view head);
 
 struct HttpServerOptions {
-  // Added to each answer: "Name: value\r\n" lines.
+  // Added to each answer, as lines "Name: value\r\n".
   std::string headers;
-  // Requests that are answered by the reading thread itself: with few bytes, and at once.
+  // Requests that the reading thread answers itself: the handler must be fast and the answer short.
   std::function<bool(const HttpRequest&)> is_quick;
-  // Requests that have kReserved threads of their own.
+  // Requests for which kReserved threads are reserved.
   std::function<bool(const HttpRequest&)> is_reserved;
 };
 
@@ -78,12 +78,12 @@ class HttpServer {
   static constexpr int kPieceSeconds = 5;
 
   HttpServer(std::function<HttpResponse(const HttpRequest&)> handler, HttpServerOptions options);
-  // Ends what is being answered; a `next` that is running is waited for.
+  // Aborts answers in progress, but waits for a call of `next` to return.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Before Start().  Errors: InvalidArgument: it cannot be listened on, and why.
+  // Before Start().  Errors: InvalidArgument, with the reason: it cannot listen there.
   absl::Status ListenAt(const std::string& host, int port);
   // The path must be free (ClaimSocketPath); the socket has mode 0600.
   absl::Status ListenOn(const std::string& path);

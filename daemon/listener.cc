@@ -21,7 +21,7 @@
 namespace ebb {
 namespace {
 
-// As many as the kernel lets be: it cuts the number itself.
+// More than the kernel allows: it reduces the number to its own limit.
 constexpr int kBacklog = 4096;
 
 absl::Status Wrong(const std::string& path, std::string_view what) {
@@ -49,7 +49,7 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// No other user may put another socket in its place.
+// Checks that no other user may put another socket in its place.
 absl::Status CheckFolder(const std::string& path) {
   const std::string folder = FolderOf(path);
   struct stat status{};
@@ -76,7 +76,7 @@ absl::StatusOr<LockFile> Lock(const std::string& path) {
   return Wrong(name, absl::StrCat("cannot be made: ", lock.status().message()));
 }
 
-// Takes away a socket on which nobody listens.
+// Removes a socket on which no process listens.
 absl::Status ClearStale(const std::string& path, const sockaddr_un& address) {
   struct stat status{};
   if (lstat(path.c_str(), &status) != 0) {
@@ -97,7 +97,7 @@ absl::Status ClearStale(const std::string& path, const sockaddr_un& address) {
 absl::StatusOr<UniqueFd> Bind(const std::string& path, const sockaddr_un& address, mode_t mode) {
   UniqueFd bound(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (bound.get() < 0) return Failed(path, "cannot be made");
-  // The file has the mode of the socket that is bound, less the umask: so it is never wider.
+  // The file gets the mode of the bound socket, less the umask, so it is never wider.
   const mode_t umask_before = umask(0);
   const bool made =
       fchmod(bound.get(), mode) == 0 &&
@@ -182,7 +182,7 @@ void Listener::Run() {
     if (ready[0].revents == 0) continue;
     UniqueFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection.get() < 0) {
-      // Out of descriptors or memory: others have to end first.
+      // Out of descriptors or memory: other connections have to end first.
       if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       }

@@ -1,11 +1,11 @@
-// What the daemon's process holds of the machine's memory, and how it gives back what is free.
+// How much memory the daemon's process holds, and how it returns free memory to the system.
 //
-// The allocator keeps memory that was freed: after a peak, a limit on resident memory would be
-// exceeded for good although little is in use.  So free memory is given back before a limit is
-// said to be exceeded, and some time after every peak.
+// The allocator keeps memory that was freed.  After a peak, the process could exceed a limit on
+// resident memory permanently, although it uses little.  So free memory is returned before the
+// limit counts as exceeded, and some time after every peak.
 //
-// Cost:    ResidentBytes reads /proc.  Giving back takes tens of milliseconds a gigabyte, in which
-//          other threads may wait to allocate.
+// Cost:    ResidentBytes reads /proc.  Returning memory takes tens of milliseconds a gigabyte;
+//          other threads that allocate may wait meanwhile.
 // Threads: any.
 
 #ifndef EBB_DAEMON_MEMORY_H_
@@ -19,33 +19,33 @@
 
 namespace ebb {
 
-// Memory of this process that is resident; 0: it is not known.
+// Resident memory of this process; 0: unknown.
 uint64_t ResidentBytes();
 
-// The same; where that is more than `limit`, after free memory was given back.  That is done at
-// most once a second, so that many calls which are refused cost little.
+// As ResidentBytes(), but if that exceeds `limit`, first returns free memory.  It does so at most
+// once a second, so that many rejected calls cost little.
 uint64_t ResidentBytesWithin(uint64_t limit);
 
-// Memory that the allocator has given out and not got back; 0: it is not known.  Takes locks of the
+// Memory that the allocator has handed out and not got back; 0: unknown.  Takes locks of the
 // allocator, and time for each free block.
 uint64_t AllocatedBytes();
 
-// Decides when free memory is given back.  Memory that is freed does not show: what is resident
-// stays.  So the allocator is asked from time to time, soon after resident memory changed, and more
-// and more rarely while there is nothing to give back.
+// Decides when to return free memory.  Freeing memory does not change the resident size.  So the
+// allocator is asked periodically: soon after the resident size changed, and less and less often
+// while there is nothing to return.
 class ReturnPolicy {
  public:
   static constexpr uint64_t kBytesMin = uint64_t{64} << 20;
   static constexpr int kLooksSkippedMax = 15;
 
-  // Whether the allocator is to be asked at this look.
+  // Whether to ask the allocator this time.
   bool IsDue(uint64_t resident) {
     const bool changed = resident > last_ + kBytesMin || resident + kBytesMin < last_;
     last_ = resident;
     if (changed) skip_ = next_skip_ = 0;
     return skip_ == 0 || --skip_ == 0;
   }
-  // Whether free memory is to be given back, as the allocator says.
+  // Whether to return free memory, given the allocator's answer.
   bool Wants(uint64_t resident, uint64_t allocated) {
     const uint64_t free = resident - std::min(resident, allocated);
     kept_ = std::min(kept_, free);
@@ -54,21 +54,21 @@ class ReturnPolicy {
     skip_ = next_skip_;
     return wants;
   }
-  // It was: what is free still cannot be given back.
+  // Free memory was returned; what is still free cannot be returned.
   void Returned(uint64_t resident, uint64_t allocated) {
     last_ = resident;
     kept_ = resident - std::min(resident, allocated);
   }
 
  private:
-  uint64_t last_ = 0;  // Resident, at the last look.
-  uint64_t kept_ = 0;  // Free, and not given back.
+  uint64_t last_ = 0;  // Resident size at the last call.
+  uint64_t kept_ = 0;  // Free memory that could not be returned.
   int skip_ = 0;
   int next_skip_ = 0;
 };
 
-// While it lives, gives free memory back: within seconds after a peak, and within a minute and a
-// half at any time.
+// Returns free memory during its lifetime: within seconds after a peak, and within a minute and a
+// half in any case.
 class MemoryReturn {
  public:
   MemoryReturn();

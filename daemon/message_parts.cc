@@ -13,11 +13,11 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
-// About what libprotobuf takes on a machine of 64 bits, with the allocator's own.
+// Approximate sizes in libprotobuf on a 64-bit machine, including the allocator's overhead.
 constexpr uint64_t kMessageBytes = 128;
 constexpr uint64_t kStringBytes = 56;
 constexpr uint64_t kNumberBytes = 8;
-constexpr int kDepthMax = 100;  // As libprotobuf has it.
+constexpr int kDepthMax = 100;  // As in libprotobuf.
 
 absl::Status NoMessage() { return absl::InvalidArgumentError("the bytes are not a message"); }
 
@@ -39,7 +39,7 @@ class PartsScan {
  private:
   absl::Status Field(uint32_t tag, const FieldDescriptor* field, int depth) {
     if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
-      // A number that is not known is kept with its tag.
+      // An unknown number is kept together with its tag.
       if (absl::Status s = Count(field == nullptr ? kStringBytes : kNumberBytes); !s.ok()) return s;
       return WireFormatLite::SkipField(&in_, tag) ? absl::OkStatus() : NoMessage();
     }

@@ -1,11 +1,11 @@
-// What a message of protobuf takes in memory, before it is parsed.
+// Checks how much memory a protobuf message needs, before it is parsed.
 //
-// A part of two bytes on the wire (an empty message in a list) becomes some hundred bytes in
-// memory: 61 MiB became 3.2 GB.  So the parts are counted on the wire, at no cost of memory, and a
-// message that would take too much beside its own bytes is refused.
+// A part of two bytes on the wire (an empty message in a list) becomes about a hundred bytes in
+// memory: 61 MiB became 3.2 GB.  So the parts are counted on the wire, which needs no memory, and a
+// message whose parts would need too much is rejected.
 //
-// Cost:    reads the bytes once, and the bytes of strings not at all; ends where it refuses.
-// Errors:  ResourceExhausted: the parts take more than kPartsBytesMax; InvalidArgument: the bytes
+// Cost:    reads the bytes once, but not the bytes of strings; stops when it rejects.
+// Errors:  ResourceExhausted: the parts need more than kPartsBytesMax; InvalidArgument: the bytes
 //          are not a message.
 // Threads: pure.
 
@@ -25,8 +25,8 @@ class ZeroCopyInputStream;
 
 namespace ebb {
 
-// Beside the bytes of strings.  700,000 objects fit, or all that fits into 64 MiB where an object
-// has 100 bytes.
+// Not counting the bytes of strings. 700,000 objects fit, or all that fit into 64 MiB at 100 bytes
+// per object.
 inline constexpr uint64_t kPartsBytesMax = uint64_t{128} << 20;
 
 absl::Status CheckMessageParts(const google::protobuf::Descriptor& type,

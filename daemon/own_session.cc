@@ -15,7 +15,7 @@
 namespace ebb {
 namespace {
 
-// An answer that somebody waits for, until they leave.
+// An answer for a caller that waits until its timeout.
 template <typename Reply>
 class Answer {
  public:
@@ -24,7 +24,7 @@ class Answer {
     reply_ = std::move(reply);
     come_.notify_all();
   }
-  // Nullopt: none has come until then, and none is waited for any more.
+  // Nullopt: no answer came before `end`, and a later one is not needed.
   std::optional<absl::StatusOr<Reply>> WaitUntil(Clock::time_point end) {
     std::unique_lock lock(mutex_);
     if (!come_.wait_until(lock, end, [this] { return reply_.has_value(); })) left_ = true;
@@ -39,8 +39,8 @@ class Answer {
   std::atomic<bool> left_ = false;  // Read by the session's thread.
 };
 
-// What `answer` makes of the session, on its thread.  It may run after this has returned, and so
-// has copies of what it needs.
+// Runs `answer` on the session's thread and returns its result.  `answer` may run after this
+// function has returned, so it has copies of what it needs.
 template <typename Reply>
 absl::StatusOr<Reply> Ask(
     const absl::StatusOr<std::shared_ptr<SessionThread>>& thread, std::chrono::milliseconds timeout,

@@ -1,10 +1,10 @@
-// OwnSession: sessions of this process, asked without a socket.
+// OwnSession: calls to sessions of this process, without a socket.
 //
 //   OwnSession own(daemon->sessions(), std::chrono::seconds(60));
 //   SessionRounds rounds(own, {.session = "prod"});
 //
-// A call runs on the session's thread, after those that came before it, as a client's does.  An
-// answer that comes after the timeout is lost, as a client's is.
+// As for a client, a call runs on the session's thread, after earlier calls, and an answer that
+// comes after the timeout is lost.
 //
 // Threads: one at a time.
 
@@ -22,7 +22,7 @@ namespace ebb {
 
 class OwnSession final : public SessionCalls {
  public:
-  // Borrows the sessions.  `timeout`: of a call; Export has ten times that.
+  // Borrows the sessions.  `timeout`: for each call; Export has ten times that.
   OwnSession(Sessions& sessions, std::chrono::milliseconds timeout)
       : sessions_(sessions), timeout_(timeout) {}
 

@@ -1,4 +1,4 @@
-// The files of page/, which the build makes texts of.
+// The files of page/, which the build turns into string constants.
 
 #ifndef EBB_DAEMON_PAGE_FILES_H_
 #define EBB_DAEMON_PAGE_FILES_H_

@@ -1,9 +1,9 @@
-// PageJson: what the page for people (http_pages.h) shows of a session's cluster as it is now.
+// PageJson: the data of the page for people (http_pages.h) about a session's current cluster.
 //
-// Threads: that of the session.
+// Threads: the session's.
 // Errors:  those of SessionQuestions::Plan.
-// Cost:    a plan and its report.  PageJsons keeps the last text of each session until its cluster,
-//          its settings, its feeders or its rounds change.
+// Cost:    a plan and its report.  PageJsons caches the last text of each session until its
+//          cluster, settings, feeders or rounds change.
 
 #ifndef EBB_DAEMON_PAGE_JSON_H_
 #define EBB_DAEMON_PAGE_JSON_H_
@@ -22,11 +22,10 @@ namespace ebb {
 
 absl::StatusOr<std::string> PageJson(Session& session);
 
-// Threads: any; Of() runs on the session's own.
+// Threads: any; Of() must run on the session's thread.
 class PageJsons {
  public:
-  // `owner`: what lives as long as the session does, and no longer.  It is compared and never
-  // locked.
+  // `owner`: an object that lives exactly as long as the session.  It is compared and never locked.
   absl::StatusOr<std::string> Of(const std::weak_ptr<const void>& owner, Session& session);
 
  private:
@@ -40,7 +39,7 @@ class PageJsons {
                                                 uint64_t revision, int64_t rounds);
 
   std::mutex mutex_;
-  std::vector<Page> pages_;  // One of each session that was asked about and is still there.
+  std::vector<Page> pages_;  // One for each session that was asked about and still exists.
 };
 
 }  // namespace ebb

@@ -29,10 +29,10 @@
 namespace ebb {
 namespace {
 
-// A status travels in HTTP's headers, which have a limit.
+// A status is sent in HTTP headers, whose size is limited.
 constexpr size_t kMessageBytesMax = 2000;
 
-// How many batches of a stream may be at work or parsed and waiting.
+// How many batches of a stream may be parsed and waiting, or being applied.
 constexpr size_t kBatchesAhead = 2;
 
 constexpr size_t kExportPartBytes = size_t{1} << 20;
@@ -52,28 +52,28 @@ grpc::Status ToGrpc(const absl::Status& status) {
           Cut(PrintableLine(std::string_view(status.message().data(), status.message().size())))};
 }
 
-// The end of the time that a call has.
+// The deadline of a call.
 std::optional<Clock::time_point> EndOf(const grpc::CallbackServerContext& context) {
   const auto deadline = context.deadline();
   if (deadline == std::chrono::system_clock::time_point::max()) return std::nullopt;
   const auto left = deadline - std::chrono::system_clock::now();
-  // Beyond what the steady clock can tell nobody waits.
+  // No client waits longer than the steady clock can represent.
   if (left > std::chrono::hours(24 * 365)) return std::nullopt;
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
 }
 
-// Memory that a large message needs is checked before it is parsed.
+// The memory needs of larger messages are checked before parsing.
 constexpr size_t kLargeMessageBytes = size_t{1} << 20;
 
-// Parses what a client sent, if it is no larger in memory than a message may be.  gRPC's own
-// parsing has no limit on that, and answers what is not a message with UNIMPLEMENTED and no text.
+// Parses a client's message, if it does not need more memory than a message may. gRPC's own parsing
+// has no such limit, and answers bytes that are not a message with UNIMPLEMENTED and no text.
 template <typename Message>
 absl::Status ReadMessage(const grpc::ByteBuffer& bytes, const SessionOptions& options,
                          Message& message) {
   if (bytes.Length() > kLargeMessageBytes) {
     if (absl::Status s = CheckMemory(options); !s.ok()) return s;
   }
-  auto& buffer = const_cast<grpc::ByteBuffer&>(bytes);  // It is only read.
+  auto& buffer = const_cast<grpc::ByteBuffer&>(bytes);  // The buffer is only read.
   grpc::ProtoBufferReader parts(&buffer);
   if (absl::Status s = CheckMessageParts(*Message::descriptor(), parts); !s.ok()) return s;
   grpc::ProtoBufferReader reader(&buffer);
@@ -83,7 +83,8 @@ absl::Status ReadMessage(const grpc::ByteBuffer& bytes, const SessionOptions& op
       "message: it is not one of this call, or a text in it is not UTF-8");
 }
 
-// How many calls there are, until the last byte of an answer has been given to its connection.
+// Counts the running calls.  A call runs until the last byte of its answer was passed to its
+// connection.
 class CallCount {
  public:
   void Begin() {
@@ -105,13 +106,13 @@ class CallCount {
   size_t calls_ = 0;
 };
 
-// Where all calls are told.
+// Where all calls are reported and counted.
 struct CallRecords {
   std::function<void(const EndedCall&)> on_call;
   CallCount count;
 };
 
-// Tells of a call when it ends, and counts it for as long as this is there.
+// Reports a call when it ends, and counts it during the lifetime of this object.
 class RecordedCall {
  public:
   RecordedCall(std::string call, const std::string& session, CallRecords& calls) : calls_(&calls) {
@@ -137,12 +138,12 @@ class RecordedCall {
   }
 
  private:
-  CallRecords* calls_;  // Null: moved away.
+  CallRecords* calls_;  // Null: moved from.
   const Clock::time_point start_ = Clock::now();
   EndedCall ended_;
 };
 
-// Time is up when nobody wants the answer any more.
+// Expires when the client no longer waits for the answer.
 class CallCancelled final : public Deadline {
  public:
   explicit CallCancelled(const grpc::CallbackServerContext& context) : context_(context) {}
@@ -159,15 +160,15 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   UnaryCall(grpc::CallbackServerContext* context, Reply* reply, RecordedCall told)
       : context_(context), reply_(reply), told_(std::move(told)) {}
 
-  // Keeps `request` for as long as the call is there.
+  // Keeps `request` alive as long as the call.
   void Keep(std::shared_ptr<const void> request) { request_ = std::move(request); }
 
-  // The answer is what `answer` makes of the session, on its thread.
+  // Answers with the result of `answer`, which runs on the session's thread.
   void On(absl::StatusOr<std::shared_ptr<SessionThread>> thread, uint64_t min_version,
           std::function<absl::StatusOr<Reply>(Session&, std::optional<Clock::time_point>)> answer) {
     if (!thread.ok()) return End(thread.status());
     thread_ = *std::move(thread);
-    // The reactor is there until it has ended; the session may be closed before.
+    // This reactor lives until the call has ended; the session may be closed earlier.
     const std::shared_ptr<SessionThread> keep = thread_;
     keep->Post(
         {.run = [this, answer = std::move(answer)](Session& session) -> SessionCall::Respond {
@@ -199,7 +200,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   std::shared_ptr<SessionThread> thread_;
 };
 
-// A stream of answers to a request that could not be read.
+// The stream of a call whose request could not be read.
 template <typename Reply>
 class RefusedStream final : public grpc::ServerWriteReactor<Reply> {
  public:
@@ -213,7 +214,7 @@ class RefusedStream final : public grpc::ServerWriteReactor<Reply> {
   RecordedCall told_;
 };
 
-// A stream that goes on until somebody ends it.
+// A stream that does not end by itself.
 class EndlessStream {
  public:
   virtual ~EndlessStream() = default;
@@ -243,7 +244,7 @@ class EndlessStreams {
   std::set<EndlessStream*> streams_;
 };
 
-// Load: takes the parts of a dump together.
+// Load: collects the parts of a dump.
 class LoadCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
   LoadCall(wire::LoadReply* reply, Sessions& sessions, const SessionOptions& options,
@@ -253,8 +254,8 @@ class LoadCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   }
 
   void OnReadDone(bool ok) override {
-    // The client has sent everything, or has gone: to which of them its answer can be begun
-    // tells.  Half a dump may look like a whole one.
+    // The client has either sent everything or gone.  Starting the answer shows which of the two it
+    // is.  This matters, because half a dump may look like a whole one.
     if (!ok) return StartSendInitialMetadata();
     told_.CountMessage();
     if (absl::Status s = ReadMessage(bytes_, options_, part_); !s.ok()) return End(s);
@@ -291,7 +292,7 @@ class LoadCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
     if (!thread.ok()) return End(thread.status());
     const std::shared_ptr<SessionThread> keep = *std::move(thread);
     keep->Post({.run = [this](Session& session) -> SessionCall::Respond {
-                  // A change that was taken while the dump came is not in it.
+                  // A change that was applied while the dump was being sent is not in the dump.
                   if (session.cluster().batches() != batches_at_first_) {
                     return [this] {
                       End(absl::AbortedError(
@@ -317,18 +318,18 @@ class LoadCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   const SessionOptions& options_;
   RecordedCall told_;
   grpc::ByteBuffer bytes_;
-  wire::LoadRequest part_;  // What they say.
+  wire::LoadRequest part_;  // The parsed bytes_.
   bool began_ = false;
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> ended_ = false;
   std::string session_;
-  uint64_t batches_at_first_ = 0;  // The session's, when the first part came.
+  uint64_t batches_at_first_ = 0;  // The session's batches() when the first part came.
   std::optional<wire::Settings> settings_;
   std::string cluster_uid_;
   std::string dump_;
 };
 
-// What a message says beside its changes, which are many.
+// A copy of a message without its changes, which are many.
 wire::SyncRequest WithoutChanges(const wire::SyncRequest& request) {
   wire::SyncRequest message;
   message.set_resync_begins(request.resync_begins());
@@ -354,7 +355,7 @@ absl::Status CheckBrokenWatches(const wire::BrokenWatches& broken) {
   return absl::OkStatus();
 }
 
-// Sync: reads a batch, posts it, and reads the next one while it is taken.
+// Sync: reads a batch, posts it, and reads the next one while the session applies the first.
 class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::SyncReply>,
                        public EndlessStream {
  public:
@@ -380,11 +381,13 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     if (read.ok()) read = PutChanges(request_.changes(), *batch);
     if (!read.ok()) return Fail(read);
     const auto message = std::make_shared<const wire::SyncRequest>(WithoutChanges(request_));
-    // Until this batch is posted it counts as being read: an earlier one that is told meanwhile
-    // must not read the next one, which would take request_'s place and might be posted first.
+    // Until this batch is posted, the stream counts as reading.  Otherwise the completion of an
+    // earlier batch could start reading the next one, which would overwrite request_ and might be
+    // posted first.
     {
       const std::lock_guard lock(mutex_);
-      if (ended_) return;  // Meanwhile: nothing may refer to this call any more.
+      // If the stream has ended meanwhile, nothing may refer to this call any more.
+      if (ended_) return;
       ++at_work_;
     }
     auto shared = std::shared_ptr<ChangeBatch>(std::move(batch));
@@ -427,16 +430,16 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   }
   void OnDone() override {
     streams_.Remove(this);
-    mutex_.lock();  // Who ended the call on another thread may still hold it.
+    mutex_.lock();  // The thread that ended the call may still hold the lock.
     mutex_.unlock();
     delete this;
   }
 
  private:
-  // Replies that wait for a client that does not read them.
+  // The limit of replies that wait for a client that does not read them.
   static constexpr size_t kRepliesMax = 64;
 
-  // Of the first message: finds the session.
+  // Finds the session from the first message.
   absl::Status Begin() {
     if (thread_ != nullptr) {
       if (request_.session().empty() || Sessions::NameOf(request_.session()) == thread_->name()) {
@@ -496,10 +499,10 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   // On the session's thread.
   absl::Status TakeMessage(SessionCluster& cluster, const ChangeBatch& batch,
                            const wire::SyncRequest& message, wire::SyncReply& reply) {
-    // Nothing of another cluster's message is taken.
+    // A message of another cluster is rejected as a whole.
     absl::Status taken = cluster.CheckCluster(message.cluster_uid(), batch);
     if (!taken.ok()) return taken;
-    // A UID that an earlier message named was checked then.
+    // A UID in an earlier message was checked when that message came.
     if (named_cluster_.empty()) named_cluster_ = message.cluster_uid();
     if (message.resync_begins()) {
       taken = cluster.CheckNamesCluster(named_cluster_, batch, feeder_);
@@ -514,7 +517,8 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     if (message.resync_ends() && resync_is_over) {
       return absl::AbortedError("resync_ends: the cluster was loaded again since it began");
     }
-    // What a resync names is how things are.
+    // During a resync, objects replace newer versions that the session holds: they are the current
+    // state.
     taken = cluster.Take(batch, resync_is_over ? std::nullopt : resync_);
     if (!taken.ok()) return taken;
     cluster.KeepToCluster(message.cluster_uid(), feeder_);
@@ -532,7 +536,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     return absl::OkStatus();
   }
 
-  // A batch is done.
+  // A batch is finished.
   void SendReply(std::optional<wire::SyncReply> reply) {
     const std::lock_guard lock(mutex_);
     --at_work_;
@@ -542,7 +546,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     EndIfDone();
   }
 
-  // REQUIRES, of these four: the lock is held.
+  // REQUIRES, for the next four functions: the lock is held.
   void ReadOn() {
     if (reading_ || input_ended_ || !failed_.ok() || at_work_ >= kBatchesAhead ||
         replies_.size() >= kRepliesMax) {
@@ -566,9 +570,9 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     told_.End(status);
     Finish(ToGrpc(status));
   }
-  // Before the client is told that its stream has ended: what it asks next finds it gone.  No batch
-  // is at work and none will be, so the session's thread leaves resync_ and feeder_ alone.  A
-  // session that refuses was closed.
+  // Called before the client learns that its stream has ended, so that the client's next request
+  // sees the effect.  No batch is being applied and none will be, so the session's thread no longer
+  // uses resync_ and feeder_.  A session that rejects this call is closed.
   void Leave() {
     if (!resync_ && !feeder_) return;
     thread_->Post(
@@ -586,13 +590,14 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   const SessionOptions& options_;
   RecordedCall told_;
   grpc::ByteBuffer bytes_;
-  wire::SyncRequest request_;  // What they say.
+  wire::SyncRequest request_;  // The parsed bytes_.
   std::shared_ptr<SessionThread> thread_;
-  // Of the session's thread:
-  std::string named_cluster_;       // By a message of this stream.
-  std::optional<uint64_t> resync_;  // That goes on.
-  std::optional<uint64_t> feeder_;  // One has ended, or the client said that the cluster is whole.
-  wire::BrokenWatches broken_;      // The client's last ones.
+  // Used by the session's thread:
+  std::string named_cluster_;       // The cluster UID that a message of this stream had.
+  std::optional<uint64_t> resync_;  // The resync in progress.
+  // Set after a resync has ended, or the client declared the cluster complete.
+  std::optional<uint64_t> feeder_;
+  wire::BrokenWatches broken_;  // The last ones that the client sent.
 
   std::mutex mutex_;
   bool reading_ = true;
@@ -601,8 +606,9 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   bool ended_ = false;
   size_t at_work_ = 0;
   std::deque<wire::SyncReply> replies_;
-  absl::Status failed_;        // Nothing more is taken.
-  absl::Status failed_after_;  // What came before it is taken and told first.
+  absl::Status failed_;  // Set: no further batch is applied.
+  // The final status, after the batches before it are applied and answered.
+  absl::Status failed_after_;
 };
 
 // WatchPlans.
@@ -668,13 +674,13 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
   }
 
  private:
-  // What the session's thread may ask for after the call has ended.
+  // What the session's thread may use after the call has ended.
   struct Shared {
     std::mutex mutex;
-    WatchCall* call = nullptr;  // Null: it has ended.
+    WatchCall* call = nullptr;  // Null: the call has ended.
     bool writing = false;
     bool ended = false;
-    std::weak_ptr<SessionThread> thread;  // Which has this too, in its watchers.
+    std::weak_ptr<SessionThread> thread;  // The thread's watchers refer to this struct too.
   };
 
   // REQUIRES: the lock is held.
@@ -709,7 +715,7 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
   absl::Status failed_;
 };
 
-// Export: the session's thread makes the parts, which are then sent one by one.
+// Export: the session's thread makes the parts, which are then sent one after the other.
 class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
  public:
   ExportStream(grpc::CallbackServerContext* context, RecordedCall told)
@@ -822,7 +828,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
         ->index();
   }
 
-  // Has a call's bytes read by ReadMessage, in the place of gRPC.
+  // Makes ReadMessage parse a call's bytes, instead of gRPC.
   template <typename Request, typename Reply>
   void Read(const char* name, Unary* (Impl::*answer)(Context*, const Request*, Reply*)) {
     MarkMethodCallback(
@@ -839,12 +845,12 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                 return static_cast<Unary*>(refused);
               }
               Unary* const call = (this->*answer)(context, request.get(), reply);
-              // gRPC takes the call's end no earlier than this returns.
+              // gRPC does not end the call before this returns.
               static_cast<UnaryCall<Reply>*>(call)->Keep(request);
               return call;
             }));
   }
-  // The same for a stream of answers, which copies what it needs of its request.
+  // As Read(), for a stream of answers, which copies what it needs from its request.
   template <typename Request, typename Reply>
   void ReadOfStream(const char* name,
                     grpc::ServerWriteReactor<Reply>* (Impl::*answer)(Context*, const Request*)) {
@@ -861,7 +867,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                            }));
   }
 
-  // A question's answer takes memory, and the memory of one that its client does not read stays.
+  // An answer takes memory, and if its client does not read it, the memory stays in use.
   template <typename Reply, typename Answer>
   auto WithinMemory(Answer answer) {
     return [this, answer = std::move(answer)](
@@ -952,7 +958,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                         RecordedCall("Sync", "", calls_));
   }
 
-  // A question with a PlanInput that ends early when its client has gone.
+  // A question with a PlanInput, which ends early when its client has gone.
   template <typename Request, typename Reply>
   Unary* AskAboutPlans(const char* name, Context* context, const Request* request, Reply* reply,
                        absl::StatusOr<Reply> (SessionQuestions::*ask)(

@@ -1,8 +1,8 @@
 // PlannerService: the calls of wire/planner.proto, over the sessions of a daemon.
 //
-// Nothing waits in gRPC's threads: a call is posted to its session's thread and answered from
-// there, and a stream holds no thread between its messages.  Batches of Sync are parsed in
-// gRPC's threads, while the session takes those before them.
+// No call blocks a thread of gRPC: it is posted to its session's thread and answered from there,
+// and a stream holds no thread between its messages.  Batches of Sync are parsed in gRPC's threads,
+// while the session applies the batches before them.
 //
 // Threads: gRPC's.
 
@@ -27,10 +27,10 @@ namespace ebb {
 // A call that has ended, for logs and metrics.
 struct EndedCall {
   std::string call;     // "Plan"
-  std::string session;  // "": it names none.
+  std::string session;  // "": the call names no session.
   absl::Status status;
   double seconds = 0;
-  uint64_t messages = 0;  // Of a stream, those that came and went.
+  uint64_t messages = 0;  // For a stream, the number of messages in both directions.
 };
 
 struct PlannerServiceOptions {
@@ -48,12 +48,13 @@ class PlannerService {
   PlannerService(const PlannerService&) = delete;
   PlannerService& operator=(const PlannerService&) = delete;
 
-  // To be registered with a server, which ends before this does.
+  // To be registered with a server, which must end before this object.
   grpc::Service* service();
 
-  // Ends the streams that would go on for ever: WatchPlans, and Sync after its batch at work.
+  // Ends the streams that would never end themselves: WatchPlans, and Sync after the batch that is
+  // being applied.
   void EndStreams();
-  // Until no call is at work, or `end`.
+  // Waits until no call is running, or until `end`.
   void WaitForCalls(Clock::time_point end);
 
  private:

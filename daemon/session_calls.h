@@ -1,5 +1,5 @@
-// SessionCalls: what the parts of a loop ask of a session.  PlannerClient (client.h) asks a daemon,
-// OwnSession (own_session.h) a session of this process.
+// SessionCalls: the calls that the parts of a loop make to a session.  PlannerClient (client.h)
+// calls a daemon, OwnSession (own_session.h) a session of this process.
 //
 // Errors:  those of planner.proto; DeadlineExceeded: there was no answer in time.
 // Threads: one at a time.

@@ -22,7 +22,7 @@ void SessionThread::Post(SessionCall call) {
   absl::Status refused;
   {
     const std::lock_guard lock(mutex_);
-    // Calls that wait for a change must not keep it out.
+    // The limits are separate, so that calls that wait for a change cannot keep that change out.
     const bool waits = call.min_version > version_;
     std::deque<SessionCall>& calls = waits ? waiting_ : ready_;
     if (closed_) {
@@ -104,7 +104,7 @@ MetricsSnapshot SessionThread::RoundMetrics() const {
 void SessionThread::Publish() {
   wire::SessionStatus status = session_->Status();
   MetricsSnapshot metrics;
-  const bool after_round = status.rounds() != status_.rounds();  // Nobody else writes it.
+  const bool after_round = status.rounds() != status_.rounds();  // No other thread writes it.
   if (after_round) metrics = session_->rounds().RoundMetrics();
   const std::lock_guard lock(mutex_);
   version_ = session_->cluster().version();
@@ -152,7 +152,7 @@ Clock::time_point SessionThread::SendPlans() {
     return waits(watcher) && watcher->next_look <= Clock::now();
   });
   if (due != watchers_.end()) {
-    // The others have their turn before it comes again.
+    // Moves the watcher to the end, so that the other watchers come first next time.
     std::rotate(due, due + 1, watchers_.end());
     const std::unique_ptr<PlanWatcher>& watcher = watchers_.back();
     const bool first = watcher->looked_at == 0;
@@ -160,7 +160,7 @@ Clock::time_point SessionThread::SendPlans() {
     watcher->looked_at = session_->cluster().revision();
     watcher->next_look = Clock::now() + watcher->min_interval;
     auto change = session_->questions().PlanChanges(watcher->input, watcher->told);
-    // A watcher that was taken waits for the end of a resync, as for nodes.
+    // After its first message, a watcher waits for the end of a resync, as it waits for nodes.
     const bool refused = absl::IsFailedPrecondition(change.status()) ||
                          (!first && absl::IsUnavailable(change.status()));
     const bool as_before = refused && watcher->refused == change.status().message();
@@ -222,7 +222,7 @@ void SessionThread::Run() {
         const SessionCall::Respond tell = call.run(*session_);
         Publish();
         if (tell != nullptr) tell();
-        // What waited for this version comes next.
+        // Calls that waited for this version come next.
         const std::lock_guard lock(mutex_);
         woken_ = woken_ || !waiting_.empty();
       }

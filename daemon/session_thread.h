@@ -1,14 +1,15 @@
-// SessionThread: a session and the thread that its calls run on, one after the other.
+// SessionThread: a session, and the thread on which its calls run one after the other.
 //
 //   auto thread = std::make_shared<SessionThread>(std::move(session), /*calls_max=*/256);
 //   thread->Post({.run = [](Session& session) { return Answer(session); }, .refuse = Refuse});
 //
-// A thread for each session is what makes sessions fair to one another: the system shares the
-// cores between them, whatever one of them is at.
+// A thread per session is what makes sessions fair to one another: the system shares the cores
+// between them, whatever a session is doing.
 //
-// Order:   calls run in the order in which they were posted, but those that wait for a version,
-//          which run once it is there.
-// Threads: all calls may come from any thread.  `run`, `send` run on the session's own.
+// Order:   calls run in the order in which they were posted.  A call that waits for a version runs
+//          once the session has that version.
+// Threads: all functions may be called from any thread.  `run` and `send` run on the session's
+//          thread.
 
 #ifndef EBB_DAEMON_SESSION_THREAD_H_
 #define EBB_DAEMON_SESSION_THREAD_H_
@@ -32,41 +33,43 @@ namespace ebb {
 
 // Exactly one of `run` and `refuse` is called, once.
 struct SessionCall {
-  // What it returns is called next, once the session's new state can be seen by others: it
-  // tells the answer.  May be null.
+  // `run` returns the function that sends the answer; it is called when other threads can see the
+  // session's new state.  May be null.
   using Respond = std::function<void()>;
   std::function<Respond(Session&)> run;
   std::function<void(const absl::Status&)> refuse;
-  // Whether nobody wants the answer any more.  May be null.
+  // Whether the client no longer waits for the answer.  May be null.
   std::function<bool()> cancelled = nullptr;
   uint64_t min_version = 0;
-  // Taken however many wait: it ends something that was begun, and must not be lost.
+  // Accepted however many calls wait: it ends something that was begun, and must not be lost.
   bool beyond_max = false;
 };
 
-// Who is told when the plan changes.
+// A client that is notified when the plan changes.
 struct PlanWatcher {
   enum class State : uint8_t {
     kReady,  // For the next message.
-    kBusy,   // The last one is still on its way.
+    kBusy,   // The last message is still being sent.
     kGone,
   };
   wire::PlanInput input;
   Clock::duration min_interval{};
   std::function<State()> state;
-  // A change, why there is no plan (PlanChange.refused), or with which status the watch ends.
+  // Sends a change, the reason why there is no plan (PlanChange.refused), or the status with which
+  // the watch ends.
   std::function<void(const absl::StatusOr<wire::PlanChange>&)> send;
 
   SessionQuestions::SentPlan told;
-  std::string refused;            // The last refusal that was sent; "": a plan was, or nothing.
-  uint64_t looked_at = 0;         // The session's revision; 0: none.
-  Clock::time_point next_look{};  // Not before.
+  // The last refusal that was sent; "": a plan was sent last, or nothing.
+  std::string refused;
+  uint64_t looked_at = 0;         // The revision of the session that was last planned for; 0: none.
+  Clock::time_point next_look{};  // Earliest time of the next plan.
 };
 
 class SessionThread {
  public:
-  // A call that comes while `calls_max` wait for their turn is refused, and one that is to wait for
-  // a version while as many do, but one with `beyond_max`.
+  // At most `calls_max` calls may wait for their turn, and as many for a version.  Further calls
+  // are rejected, except calls with `beyond_max`.
   SessionThread(std::unique_ptr<Session> session, size_t calls_max);
   // As Close().
   ~SessionThread();
@@ -75,14 +78,14 @@ class SessionThread {
 
   void Post(SessionCall call);
   void Watch(std::unique_ptr<PlanWatcher> watcher);
-  // Something that `cancelled` or `state` says has changed.
+  // Call this when a result of `cancelled` or `state` has changed.
   void Wake();
-  // Calls that wait for a version are refused with `why`, and all that would wait later.
+  // Rejects calls that wait for a version, now and later, with `why`.
   void EndWaiting(const absl::Status& why);
-  // The call that runs ends; those that wait are refused with `why`, and all that come later.
+  // Lets the running call end.  Rejects calls that wait, and all later calls, with `why`.
   void Close(const absl::Status& why);
 
-  // As of the last call that ended.
+  // As of the end of the last call.
   [[nodiscard]] uint64_t Batches() const;
   [[nodiscard]] wire::SessionStatus Status() const;
   [[nodiscard]] MetricsSnapshot RoundMetrics() const;
@@ -90,11 +93,12 @@ class SessionThread {
 
  private:
   void Run();
-  // Calls that may run now leave waiting_ for ready_; those that nobody wants are refused.
+  // Moves calls that may run from waiting_ to ready_, and returns calls whose client is gone, to be
+  // rejected.
   std::vector<SessionCall> TakeCancelled();
   void Publish();
-  // Tells a watcher that is due, so that calls wait for one plan at most.  Returns when the next
-  // one is, which may be at once.
+  // Plans for one watcher that is due, so that calls wait for at most one plan.  Returns when the
+  // next watcher is due, which may be at once.
   Clock::time_point SendPlans();
 
   const std::string name_;
@@ -104,18 +108,18 @@ class SessionThread {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<SessionCall> ready_;
-  std::deque<SessionCall> waiting_;  // For a version.
+  std::deque<SessionCall> waiting_;  // Calls that wait for a version.
   std::vector<std::unique_ptr<PlanWatcher>> new_watchers_;
   bool woken_ = false;
   bool closed_ = false;
   absl::Status why_closed_;
-  absl::Status why_no_waiting_;  // For a version; OK: calls may.
+  absl::Status why_no_waiting_;  // Why calls may not wait for a version; OK: they may.
   uint64_t version_ = 0;         // The session's.
   uint64_t batches_ = 0;         // The session's.
   wire::SessionStatus status_;
   MetricsSnapshot round_metrics_;
 
-  std::vector<std::unique_ptr<PlanWatcher>> watchers_;  // The thread's own.
+  std::vector<std::unique_ptr<PlanWatcher>> watchers_;  // Used only by the thread.
   std::thread thread_;
 };
 

@@ -1,6 +1,6 @@
-// Sessions: those of a daemon, by name.
+// Sessions: the sessions of a daemon, by name.
 //
-// Threads: all calls may come from any.
+// Threads: any thread may call.
 
 #ifndef EBB_DAEMON_SESSIONS_H_
 #define EBB_DAEMON_SESSIONS_H_
@@ -23,7 +23,7 @@ class Sessions {
  public:
   struct Limits {
     size_t sessions_max = 64;
-    size_t calls_max = 256;  // That wait, of one session.
+    size_t calls_max = 256;  // Waiting calls per session.
   };
 
   // `options` outlives it.
@@ -35,15 +35,15 @@ class Sessions {
     return name.empty() ? "default" : std::string(name);
   }
 
-  // Errors: InvalidArgument, not a name; NotFound.
+  // Errors: InvalidArgument: `name` is not a valid name; NotFound.
   absl::StatusOr<std::shared_ptr<SessionThread>> Find(std::string_view name) const;
   // Errors: InvalidArgument; ResourceExhausted; Unavailable: the daemon ends.
   absl::StatusOr<std::shared_ptr<SessionThread>> FindOrMake(std::string_view name);
-  // Ends it: its call at work ends first.  Errors: as Find().
+  // Ends the session after its running call.  Errors: as Find().
   absl::Status Close(std::string_view name);
-  // Calls that wait for a version are refused, as the daemon ends, and all that would wait later.
+  // Rejects calls that wait for a version, now and later, because the daemon ends.
   void EndWaiting();
-  // Ends all of them, and lets none be made.
+  // Ends all sessions; no new ones can be made.
   void CloseAll();
 
   // By name.

@@ -1,11 +1,10 @@
-// ebb/cluster.h: the functions of ebb.h for C++17 and later, which need no library but the
-// standard one.
-// Start with examples/embedded/plan.cc, which is ten lines, and changes.cc beside it.
+// ebb/cluster.h: the functions of ebb.h for C++17 and later.  It needs only the standard library.
+// Start with examples/embedded/plan.cc, which has ten lines, and changes.cc beside it.
 //
-// Units, errors and threads: those of ebb.h.  Nothing here throws but std::bad_alloc.
-// Ownership: what a Plan hands out is valid as long as the Plan.
-// ABI:       this header is compiled into the program that includes it; what it calls in the
-//            library are the functions of ebb.h.
+// Units, errors and threads: those of ebb.h.  Functions throw only std::bad_alloc.
+// Ownership: everything that a Plan returns is valid as long as the Plan.
+// ABI:       this header is compiled into the program that includes it, and calls only the
+//            functions of ebb.h in the library.
 
 #ifndef EBB_EMBED_CLUSTER_H_
 #define EBB_EMBED_CLUSTER_H_
@@ -21,9 +20,9 @@
 #include <utility>
 
 namespace ebb {
-inline namespace embedded {  // The library's own types bear some of these names.
+inline namespace embedded {  // Some types of the library have the same names.
 
-// Why a call failed; false: it did not.
+// Why a call failed; converts to false if it succeeded.
 class Error {
  public:
   Error() = default;
@@ -37,7 +36,7 @@ class Error {
   std::string message_;
 };
 
-// A T, or why there is none.
+// A T, or an error.
 template <typename T>
 class Result {
  public:
@@ -45,7 +44,7 @@ class Result {
   Result(Error error) : error_(std::move(error)) {}  // NOLINT
   explicit operator bool() const { return value_.has_value(); }
   [[nodiscard]] const Error& error() const { return error_; }
-  // REQUIRES: there is one.
+  // REQUIRES: there is a value.
   T& operator*() { return *value_; }
   const T& operator*() const { return *value_; }
   T* operator->() { return &*value_; }
@@ -58,7 +57,7 @@ class Result {
 
 inline std::string_view View(ebb_text text) { return {text.data, text.size}; }
 
-// An array of the library's.
+// A view of an array of the library.
 template <typename T>
 class ArrayView {
  public:
@@ -79,7 +78,7 @@ inline ArrayView<ebb_move> MovesOf(const ebb_removal& removal) {
 
 namespace internal {
 
-// What a call made of `error` becomes an Error.
+// Converts the code and `error` of a call to an Error, and frees `error`.
 inline Error Take(ebb_code code, ebb_error* error) {
   if (code == EBB_OK) return {};
   Error taken(code, ebb_error_message(error));
@@ -111,16 +110,16 @@ class Plan {
   internal::Handle<ebb_plan, ebb_plan_free> plan_;
 };
 
-// Changes that are taken together.
+// Changes that are applied together.
 class Batch {
  public:
   Batch() : batch_(ebb_batch_new()) {
     if (batch_ == nullptr) throw std::bad_alloc();
   }
-  // One Kubernetes object that is there, new or changed.
+  // Adds one Kubernetes object that is new or changed.
   Error PutJson(std::string_view object) { return Put(EBB_JSON, object); }
   Error PutProtobuf(std::string_view object) { return Put(EBB_PROTOBUF, object); }
-  // One that is gone.  An empty `uid` is any.
+  // Adds the deletion of one object.  An empty `uid` means any UID.
   Error Delete(const std::string& kind, const std::string& namespace_name, const std::string& name,
                const std::string& uid = "") {
     ebb_error* error = nullptr;
@@ -143,7 +142,7 @@ class Batch {
   internal::Handle<ebb_batch, ebb_batch_free> batch_;
 };
 
-// A cluster as it changes.  Requests are messages of planner.proto; "" is one of defaults.
+// A cluster that changes.  Requests are messages of planner.proto; "" is a message of defaults.
 class Cluster {
  public:
   static Result<Cluster> New(const ebb_options& options = {}) {
@@ -154,26 +153,26 @@ class Cluster {
     return Cluster(made);
   }
 
-  // Answers although something is missing, as ebb_cluster_allow_incomplete.
+  // Allows answers although something is missing, as ebb_cluster_allow_incomplete.
   Error AllowIncomplete(bool allow = true) {
     ebb_error* error = nullptr;
     const ebb_code code = ebb_cluster_allow_incomplete(cluster_.get(), allow ? 1 : 0, &error);
     return internal::Take(code, error);
   }
-  // How plans are made from now on: Settings in JSON.
+  // Sets how plans are made from now on; `json`: a message Settings.
   Error SetSettings(std::string_view json) {
     ebb_error* error = nullptr;
     const ebb_code code =
         ebb_cluster_set_settings(cluster_.get(), EBB_JSON, json.data(), json.size(), &error);
     return internal::Take(code, error);
   }
-  // The cluster becomes that of a dump.
+  // Replaces the cluster with a dump.
   Error Load(std::string_view dump) {
     ebb_error* error = nullptr;
     const ebb_code code = ebb_cluster_load(cluster_.get(), dump.data(), dump.size(), &error);
     return internal::Take(code, error);
   }
-  // Returns the version: how many batches and dumps there were.
+  // Returns the version, which counts batches and dumps.
   Result<uint64_t> Apply(const Batch& batch) {
     uint64_t version = 0;
     ebb_error* error = nullptr;
@@ -182,7 +181,7 @@ class Cluster {
     return version;
   }
 
-  // PlanCall in JSON.
+  // `request`: a PlanCall in JSON.
   Result<Plan> MakePlan(std::string_view request = {}) {
     return PlanOf(ebb_cluster_plan, EBB_JSON, request);
   }
@@ -200,7 +199,7 @@ class Cluster {
     return std::string(View(ebb_bytes_text(reply)));
   }
 
-  // Calls that come later fail.
+  // Later calls fail.
   void Close() { ebb_cluster_close(cluster_.get()); }
 
  private:

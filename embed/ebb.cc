@@ -46,10 +46,10 @@ struct ebb_batch {
 };
 
 struct ebb_cluster {
-  ebb::SessionOptions options;  // The session's, which it outlives.
+  ebb::SessionOptions options;  // The session borrows the options.
   std::mutex mutex;
   std::unique_ptr<ebb::Session> session;  // Null: closed.
-  bool is_spoilt = false;                 // Memory ran out in a change of `session`.
+  bool is_spoilt = false;                 // Memory was exhausted during a change of `session`.
 };
 
 namespace {
@@ -67,20 +67,20 @@ ebb_code CodeOf(absl::StatusCode code) {
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kAborted:
-      return static_cast<ebb_code>(code);  // The numbers are the same.
+      return static_cast<ebb_code>(code);  // The numbers are equal.
     default:
       return EBB_INTERNAL;
   }
 }
 
-// Errors of ebb name flags of its commands; a host of the library has options and calls.
+// Replaces flags in ebb's error messages: a host of the library has options and calls instead.
 std::string ForHosts(absl::string_view message) {
   return absl::StrReplaceAll(
       message,
       {{"--max-objects", "objects_max"},
        {"--max-dump", "dump_bytes_max"},
        {"--max-input-bytes", "dump_bytes_max"},
-       {", --max-object", ""},  // No option of the library.
+       {", --max-object", ""},  // The library has no such option.
        {"with --allow-incomplete (allow_incomplete)", "after ebb_cluster_allow_incomplete"},
        {"pass --allow-incomplete", "call ebb_cluster_allow_incomplete"},
        {"or --assume-complete if it is all there is",
@@ -95,7 +95,7 @@ ebb_code ReportError(const absl::Status& status, ebb_error** error) {
   return code;
 }
 
-// Runs `body` and tells its status.  Nothing that it throws gets out.
+// Runs `body` and returns the code of its status.  Lets no exception out.
 template <typename Body>
 ebb_code Guarded(ebb_error** error, Body body) noexcept {
   try {
@@ -106,7 +106,7 @@ ebb_code Guarded(ebb_error** error, Body body) noexcept {
     } catch (const std::exception& thrown) {
       return ReportError(absl::InternalError(thrown.what()), error);
     }
-  } catch (...) {  // There is no memory for the error either.
+  } catch (...) {  // No memory for the error object either.
     return EBB_RESOURCE_EXHAUSTED;
   }
 }
@@ -128,7 +128,7 @@ absl::Status CheckEncoding(ebb_encoding encoding) {
       absl::StrCat("encoding: ", encoding, " is neither EBB_JSON nor EBB_PROTOBUF"));
 }
 
-// No bytes are a message of defaults.
+// Reads a message; a request of size 0 is a message of defaults.
 template <typename Message>
 absl::StatusOr<Message> Read(ebb_encoding encoding, const void* data, size_t size) {
   if (absl::Status s = CheckEncoding(encoding); !s.ok()) return s;
@@ -141,7 +141,7 @@ absl::StatusOr<Message> Read(ebb_encoding encoding, const void* data, size_t siz
     return absl::ResourceExhaustedError(
         absl::StrCat(type, ": ", bytes->size(), " bytes are more than a message may have"));
   }
-  // protobuf writes to the host's standard error what it refuses, beside saying so.
+  // Otherwise protobuf also writes errors to the host's standard error.
   const google::protobuf::LogSilencer silence;
   if (encoding == EBB_PROTOBUF) {
     if (message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return message;
@@ -183,8 +183,8 @@ absl::Status WithSession(ebb_cluster* cluster, Body body) {
   return body(*cluster->session);
 }
 
-// The same for a body that changes the cluster.  One that runs out of memory leaves it half
-// changed, so that nothing may be asked of it any more.
+// As WithSession, for a body that changes the cluster.  If memory is exhausted, the cluster may be
+// half changed, and further calls fail.
 template <typename Body>
 absl::Status Changing(ebb_cluster* cluster, Body body) {
   return WithSession(cluster, [&](ebb::Session& session) {
@@ -253,7 +253,7 @@ struct OwnedPlan : ebb_plan {
   explicit OwnedPlan(wire::PassPlan plan) : ebb_plan{}, message(std::move(plan)) {
     size_t moves = 0;
     for (const wire::Removal& removal : message.removes()) moves += removal.moves_size();
-    all_moves.reserve(moves);  // So that pointers into it stay.
+    all_moves.reserve(moves);  // Keeps pointers into it valid.
     for (const wire::Removal& removal : message.removes()) {
       const ebb_move* const first = all_moves.data() + all_moves.size();
       for (const wire::Move& move : removal.moves()) {
@@ -286,7 +286,7 @@ struct OwnedPlan : ebb_plan {
 
 // --- Calls ---------------------------------------------------------------------------------
 
-// What a call answers: a message, or a document that is an answer in JSON by itself.
+// The bytes of an answer: a message, or in JSON a document that is the whole answer.
 template <typename Message>
 absl::StatusOr<std::string> Answer(const absl::StatusOr<Message>& reply, std::string document,
                                    ebb_encoding encoding) {
@@ -532,7 +532,7 @@ ebb_code ebb_batch_delete(ebb_batch* batch, const char* kind, const char* namesp
                           const char* name, const char* uid, ebb_error** error) {
   return Guarded(error, [&]() -> absl::Status {
     if (batch == nullptr) return Missing("batch");
-    // As a message, so that it is checked as one.
+    // Uses a message, so that its checks apply.
     google::protobuf::RepeatedPtrField<wire::Change> changes;
     wire::Deletion* const deletion = changes.Add()->mutable_delete_();
     deletion->set_kind(std::string(TextOrNone(kind)));
@@ -591,7 +591,7 @@ ebb_code ebb_cluster_plan(ebb_cluster* cluster, ebb_encoding encoding, const voi
       call->set_form(wire::AS_DATA);
       absl::StatusOr<wire::PlanReply> reply = session.questions().Plan(*call, std::nullopt);
       if (!reply.ok()) return reply.status();
-      // The structs cannot say that they are of an incomplete cluster.
+      // The structs have no field for an incomplete cluster.
       const bool allowed = call->input().allow_incomplete() || cluster->options.allow_incomplete;
       if (absl::Status s = CheckMayBeCarriedOut(*reply, allowed); !s.ok()) return s;
       *plan = new OwnedPlan(std::move(*reply->mutable_data()));

@@ -14,23 +14,25 @@
  *   ebb_error_free(error);
  *   ebb_cluster_free(cluster);
  *
- * A cluster is told of objects, as bytes: a dump, or what changed since.  It answers as a dump of
- * the objects that are there now would be answered.
+ * A cluster receives objects as bytes: a dump, or later changes.  Its answers are the same as for a
+ * dump of its current objects.
  *
  * Messages:  requests and replies are the messages of planner.proto, which is installed beside this
- *            header, as JSON (protobuf's mapping) or in binary.  A request of size 0 has nothing
- *            but defaults.  Fields that name a session or a version to wait for say nothing here.
+ *            header, as JSON (protobuf's mapping) or in binary.  A request of size 0 has only
+ *            defaults.  Fields that name a session, or a version to wait for, are ignored.
  * Units:     times are Unix seconds, durations seconds.
- * Errors:    a function returns EBB_OK or says why not.  Where `error` is not NULL it then gets an
- *            error, to be freed; else it is left as it is.  What other parameters point to is
- *            written only with EBB_OK.  A call that fails has changed nothing.  No call ends the
- *            process for what it was given, and no exception leaves one.
- * Ownership: what a function makes is freed by its ebb_..._free, which takes NULL too.  What is
- *            handed in is read during the call and not kept.
- * Threads:   a cluster takes calls from any thread; they run one after the other.  All else
- *            belongs to one thread at a time.  No thread is started, and there is no global state.
- * ABI:       EBB_ABI_VERSION counts changes that break a caller.  Functions, and values at the end
- *            of enums, are added without one; structs stay as they are.
+ * Errors:    a function returns EBB_OK or an error code.  With an error code it sets `*error`, if
+ *            `error` is not NULL, to an error that the caller must free; with EBB_OK it leaves
+ *            `*error` unchanged.  Other output parameters are written only with EBB_OK.  A call
+ *            that fails changes nothing.  No argument makes a call end the process, and no
+ *            exception leaves a call.
+ * Ownership: an object that a function makes must be freed by its ebb_..._free, which also accepts
+ *            NULL.  Arguments are read during the call and not kept.
+ * Threads:   a cluster accepts calls from any thread; they run one after the other.  All other
+ *            objects must be used by one thread at a time.  The library starts no thread and has
+ *            no global state.
+ * ABI:       EBB_ABI_VERSION counts changes that break a caller.  New functions, and new values at
+ *            the end of enums, do not change it; structs never change.
  */
 #ifndef EBB_EMBED_EBB_H_
 #define EBB_EMBED_EBB_H_
@@ -44,12 +46,12 @@ extern "C" {
 
 #define EBB_ABI_VERSION 1
 
-/* The numbers are gRPC's.  Codes, encodings and calls are plain integers, so that a wrong one is an
- * error and nothing worse. */
+/* The numbers are gRPC's.  Codes, encodings and calls are plain integers, so that an invalid value
+ * is an error and not undefined behaviour. */
 typedef int32_t ebb_code;
 enum {
   EBB_OK = 0,
-  EBB_INVALID_ARGUMENT = 3, /* What was given breaks a rule; the message names object and field. */
+  EBB_INVALID_ARGUMENT = 3, /* An argument breaks a rule; the message names object and field. */
   EBB_DEADLINE_EXCEEDED = 4,
   EBB_NOT_FOUND = 5,           /* A node or pod. */
   EBB_RESOURCE_EXHAUSTED = 8,  /* A limit, or memory. */
@@ -66,7 +68,7 @@ typedef struct ebb_cluster ebb_cluster;
 typedef struct ebb_batch ebb_batch;
 typedef struct ebb_bytes ebb_bytes;
 
-/* `data[size]` is 0, which `size` does not count. */
+/* `data[size]` is 0; `size` does not count it. */
 typedef struct ebb_text {
   const char* data;
   size_t size;
@@ -86,85 +88,88 @@ ebb_code ebb_error_code(const ebb_error* error);
 const char* ebb_error_message(const ebb_error* error);
 void ebb_error_free(ebb_error* error);
 
-/* Valid until the bytes are freed. */
+/* The content; valid until the bytes are freed. */
 ebb_text ebb_bytes_text(const ebb_bytes* bytes);
 void ebb_bytes_free(ebb_bytes* bytes);
 
 /* --- A cluster ----------------------------------------------------------------------------- */
 
-/* 0 and NULL stand for defaults. */
+/* 0 and NULL mean the default, which each field names. */
 typedef struct ebb_options {
-  const char* name; /* Of the cluster, in messages and files: "cluster". */
-  /* Where rounds keep their state; NULL: no rounds.  Of one cluster of a name at a time: where
-   * two write there, the later one's round or report is refused with EBB_ABORTED. */
+  const char* name; /* The cluster's name in messages and files: "cluster". */
+  /* The folder in which rounds keep their state; NULL: no rounds.  Only one cluster of a name may
+   * use it at a time: if two write there, the later round or report fails with EBB_ABORTED. */
   const char* state_folder;
-  uint64_t objects_max;    /* 5,000,000. */
-  uint64_t dump_bytes_max; /* Of a dump, unpacked: 4 GiB. */
-  /* Not 0: what the cluster is told of is all that counts, as it is.  Pods that have ended or are
-   * expendable count too, a namespace of which nothing is told has no labels, and nodes without any
-   * pod are believed.  For a host that leaves out by itself what does not count, as the autoscaler
-   * does. */
+  uint64_t objects_max;    /* Limit for objects: 5,000,000. */
+  uint64_t dump_bytes_max; /* Limit for a decompressed dump: 4 GiB. */
+  /* Not 0: the cluster's objects are taken literally and assumed to be complete.  Pods that have
+   * ended or are expendable count too, a namespace without an object has no labels, and a node
+   * without pods is accepted as empty.  For a host that leaves out such pods itself, as the
+   * autoscaler does. */
   int as_given;
 } ebb_options;
 
-/* `abi_version` is EBB_ABI_VERSION: a library of another version refuses. */
+/* `abi_version` must be EBB_ABI_VERSION; a library of another version returns an error. */
 ebb_code ebb_cluster_new(uint32_t abi_version, const ebb_options* options, ebb_cluster** cluster,
                          ebb_error** error);
-/* Gives back all but the handle.  Calls that come later, from any thread, are answered with
+/* Frees everything but the handle.  Later calls, from any thread, return
  * EBB_FAILED_PRECONDITION. */
 void ebb_cluster_close(ebb_cluster* cluster);
-/* Also closes.  No other call may run or come. */
+/* Also closes.  No other call may be running or follow. */
 void ebb_cluster_free(ebb_cluster* cluster);
 
-/* Not 0: from now on there are answers although pods or kinds of objects are missing, as if every
- * question had PlanInput.allow_incomplete.  Otherwise there is none where pods must be missing, and
- * where kinds are none from ebb_cluster_plan and no round; replies with PlanReply.complete say so.
- */
+/* `allow` not 0: from now on questions are answered although pods or kinds of objects are missing,
+ * as if every question had PlanInput.allow_incomplete.  0: if pods are certainly missing, no
+ * question is answered; if kinds are missing, ebb_cluster_plan and rounds fail, and
+ * PlanReply.complete is false in other replies. */
 ebb_code ebb_cluster_allow_incomplete(ebb_cluster* cluster, int allow, ebb_error** error);
 
-/* How plans are made from now on, unless a call says otherwise: a message Settings. */
+/* Sets how plans are made from now on, unless a call has its own settings.  `settings`: a message
+ * Settings. */
 ebb_code ebb_cluster_set_settings(ebb_cluster* cluster, ebb_encoding encoding, const void* settings,
                                   size_t size, ebb_error** error);
 
 /* --- Changes ------------------------------------------------------------------------------- */
 
-/* Replaces the cluster by a dump, as `ebb plan` reads them: JSON, YAML, gzip, ebb's own. */
+/* Replaces the cluster with a dump, in any form that `ebb plan` reads: JSON, YAML, gzip or ebb's
+ * own. */
 ebb_code ebb_cluster_load(ebb_cluster* cluster, const void* dump, size_t size, ebb_error** error);
 
-/* A batch is taken whole or not at all.  An object may have 10 MB.  NULL: there is no memory. */
+/* A batch is applied completely or not at all.  An object may have up to 10 MB.  Returns NULL if
+ * memory is exhausted. */
 ebb_batch* ebb_batch_new(void);
 void ebb_batch_free(ebb_batch* batch);
-/* The batch is empty again. */
+/* Empties the batch. */
 void ebb_batch_clear(ebb_batch* batch);
 size_t ebb_batch_size(const ebb_batch* batch);
 
-/* A Kubernetes object that is there now, new or changed: its JSON, or Kubernetes' protobuf with or
- * without its envelope.  After an error the batch is as it was. */
+/* Adds a Kubernetes object that is new or changed: its JSON, or Kubernetes' protobuf with or
+ * without its envelope.  After an error the batch is unchanged. */
 ebb_code ebb_batch_put(ebb_batch* batch, ebb_encoding encoding, const void* object, size_t size,
                        ebb_error** error);
-/* Where an object stands in the bytes of many. */
+/* The position of an object in a buffer of many. */
 typedef struct ebb_range {
   size_t begin;
-  size_t end; /* Of the byte behind it. */
+  size_t end; /* Position of the byte after the object. */
 } ebb_range;
 
-/* Many objects in one call, in the order of `ranges`, which are of `objects`.  `taken`, which may
- * be NULL, gets how many were put, with an error too: the batch then has those before the object
- * that was refused. */
+/* Adds many objects in one call: the parts `ranges` of `objects`, in this order.  Sets `*taken`, if
+ * `taken` is not NULL, to the number of objects added.  This holds after an error too: the batch
+ * then has the objects before the rejected one. */
 ebb_code ebb_batch_put_many(ebb_batch* batch, ebb_encoding encoding, const void* objects,
                             size_t size, const ebb_range* ranges, size_t count, size_t* taken,
                             ebb_error** error);
-/* An object that is gone.  `namespace_name` and `uid` may be NULL or empty: no namespace is
- * "default" for kinds that have one, as for objects that are put; no UID stands for any. */
+/* Adds the deletion of an object.  `namespace_name` and `uid` may be NULL or empty.  For kinds with
+ * namespaces, no namespace means "default", as in ebb_batch_put.  No UID means any UID. */
 ebb_code ebb_batch_delete(ebb_batch* batch, const char* kind, const char* namespace_name,
                           const char* name, const char* uid, ebb_error** error);
 
-/* `version` counts batches and dumps, from 1; it may be NULL.  The batch stays as it is.  Where
- * memory runs out in this call or in ebb_cluster_load, the cluster cannot be used any more: from
- * then on all calls but ebb_cluster_free tell EBB_FAILED_PRECONDITION. */
+/* Applies a batch, which stays unchanged.  `*version` counts batches and dumps, from 1; `version`
+ * may be NULL.  If memory is exhausted in this call or in ebb_cluster_load, the cluster becomes
+ * unusable: from then on all calls except ebb_cluster_free return EBB_FAILED_PRECONDITION. */
 ebb_code ebb_cluster_apply(ebb_cluster* cluster, const ebb_batch* batch, uint64_t* version,
                            ebb_error** error);
-/* The same of a message ApplyRequest, many objects in one call. */
+/* As ebb_cluster_apply, for a message ApplyRequest: many objects in one call. */
 ebb_code ebb_cluster_apply_message(ebb_cluster* cluster, ebb_encoding encoding, const void* request,
                                    size_t size, uint64_t* version, ebb_error** error);
 
@@ -173,7 +178,7 @@ ebb_code ebb_cluster_apply_message(ebb_cluster* cluster, ebb_encoding encoding, 
 typedef struct ebb_pod_name {
   ebb_text namespace_name;
   ebb_text name;
-  ebb_text uid; /* "" where it has none. */
+  ebb_text uid; /* "" if it has none. */
 } ebb_pod_name;
 
 typedef struct ebb_move {
@@ -183,17 +188,17 @@ typedef struct ebb_move {
 
 typedef struct ebb_removal {
   ebb_text node;
-  const ebb_move* moves; /* In the order in which the pods found their places. */
+  const ebb_move* moves; /* In the order in which the pods were placed. */
   size_t moves_count;
-  int risky; /* A budget admits its pods only one after the other. */
+  int risky; /* A budget allows the evictions only one after the other. */
 } ebb_removal;
 
-/* Reasons are spelled as the autoscaler spells them. */
+/* Reasons have the autoscaler's spelling. */
 typedef struct ebb_kept {
   ebb_text node;
   ebb_text reason;          /* "BlockedByPod" */
   ebb_text blocking_reason; /* "NotEnoughPdb", or "". */
-  ebb_pod_name pod;         /* That blocks, or that found no place. */
+  ebb_pod_name pod;         /* The pod that blocks, or that found no place. */
   ebb_text pdb;             /* NAMESPACE/NAME, or "". */
 } ebb_kept;
 
@@ -206,7 +211,7 @@ typedef struct ebb_plan {
   size_t kept_count;
 } ebb_plan;
 
-/* Which nodes can go, and where their pods land.  `request`: a PlanCall; its form says nothing. */
+/* Which nodes can go, and where their pods land.  `request`: a PlanCall; its form is ignored. */
 ebb_code ebb_cluster_plan(ebb_cluster* cluster, ebb_encoding encoding, const void* request,
                           size_t size, ebb_plan** plan, ebb_error** error);
 /* One pass, for a program that keeps timers and budgets itself.  `request`: a PlanInput. */
@@ -229,8 +234,8 @@ enum {
   EBB_CALL_PASS_TABLE = 9        /* PlanInput -> PassTable */
 };
 
-/* The reply to a request, both in that encoding.  In JSON, plans, explanations, filters and rounds
- * are the documents that `ebb plan -o json` and so on print. */
+/* The reply to a request, both in `encoding`.  With EBB_JSON, plans, explanations, filters and
+ * rounds are the documents that `ebb plan -o json` and similar commands print. */
 ebb_code ebb_cluster_call(ebb_cluster* cluster, ebb_call call, ebb_encoding encoding,
                           const void* request, size_t size, ebb_bytes** reply, ebb_error** error);
 

@@ -34,7 +34,7 @@ bool IsLowerAlphanumeric(std::string_view text) {
       text, [](unsigned char c) { return absl::ascii_isdigit(c) || absl::ascii_islower(c); });
 }
 
-// What stands after `prefix`; nullopt: `text` does not begin so.
+// The rest of `text` after `prefix`; nullopt: `text` does not begin with `prefix`.
 std::optional<std::string_view> After(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return std::nullopt;
   return text.substr(prefix.size());
@@ -103,7 +103,7 @@ std::optional<CloudGroupName> ReadCloudGroupName(std::string_view text) {
   if (auto group = ReadInstanceGroup(text)) return group;
   const bool is_url = text.find("://") != std::string_view::npos;
   if (!is_url && text.find(':') != std::string_view::npos) return ReadHetzner(text);
-  // A name such as karpenter.sh/nodepool=default is one of ours.
+  // A name such as karpenter.sh/nodepool=default is one of ebb's own.
   if (text.find('=') == std::string_view::npos) text.remove_prefix(text.rfind('/') + 1);
   if (text.empty() || text.find(':') != std::string_view::npos) return std::nullopt;
   return CloudGroupName{.name = std::string(text), .project = "", .zone = ""};

@@ -27,8 +27,8 @@ namespace {
 
 // The group that a node's labels name.
 struct LabelGroup {
-  std::string_view identity;  // The label under which the group is known.
-  std::string_view name;      // Its value.
+  std::string_view identity;  // The label by which the group is identified.
+  std::string_view name;      // The value of that label.
   friend auto operator<=>(const LabelGroup&, const LabelGroup&) = default;
 };
 
@@ -37,7 +37,7 @@ std::string Qualified(const LabelGroup& group) {
   return absl::StrCat(Absl(group.identity), "=", Absl(group.name));
 }
 
-// Whether a rule that says `name` means the group.
+// Whether `name` in a rule refers to the group.
 bool IsCalled(std::string_view name, const LabelGroup& group) {
   if (name == group.name) return true;
   return name.size() == group.identity.size() + 1 + group.name.size() &&
@@ -59,7 +59,7 @@ constexpr std::array<std::string_view, 5> kControlPlaneLabels = {
     "node-role.kubernetes.io/controlplane", "node-role.kubernetes.io/etcd",
     "node.kubernetes.io/microk8s-controlplane"};
 
-// The labels of one cluster's nodes, read by keys that were looked up once.
+// The labels of one cluster's nodes.  Their keys are looked up once.
 class Labels {
  public:
   using Key = std::optional<TextId>;  // Absent: no node has such a label.
@@ -83,7 +83,7 @@ class Labels {
     return catalog_.Text(*value);
   }
 
-  // Why no autoscaler removes the node; kUnknown if it may.
+  // Why no autoscaler removes the node; kUnknown if one may remove it.
   [[nodiscard]] NoGroupReason Unmanaged(NodeId node) const {
     const auto has_label = [&](Key key) { return Value(node, key).has_value(); };
     if (std::ranges::any_of(control_plane_keys_, has_label)) return NoGroupReason::kControlPlane;
@@ -105,7 +105,7 @@ class Labels {
     return LabelGroup{label->identity, *Value(node, keys_[label - kGroupLabels.data()])};
   }
 
-  // Of the node itself, whatever group it is in.
+  // The manager of the node itself, whatever group the node is in.
   [[nodiscard]] PoolManager ManagerOf(NodeId node) const {
     const GroupLabel* const label = KnownLabel(node);
     return label == nullptr ? PoolManager::kClusterAutoscaler : label->managed_by;
@@ -118,7 +118,7 @@ class Labels {
     if (provider.empty()) provider = SchemeOfProviderId(node);
     for (size_t l = 0; l < kGpuLabels.size(); ++l) {
       if (kGpuLabels[l].provider != provider) continue;
-      // A GPU that a driver hands out by resource claims is not one of these.
+      // GPUs that a driver allocates by resource claims do not count here.
       if (provider == "gce" && Value(node, gke_dra_) == "true") return false;
       return Value(node, gpu_keys_[l]).has_value();
     }
@@ -136,8 +136,8 @@ class Labels {
     });
   }
 
-  // Whether the machine's names, and no label, put the node into the rule's group, which is then
-  // one of its own: two instance groups of one node pool are two groups to the autoscaler.
+  // Whether the machine's name, and no label, puts the node into the rule's group.  Such a group is
+  // a group of its own: to the autoscaler, two instance groups of one node pool are two groups.
   [[nodiscard]] bool IsMachineOfRule(const GroupRule& rule, NodeId node) const {
     if (!rule.cloud) return false;
     const NodeInfo& info = catalog_.node(node);
@@ -160,8 +160,8 @@ class Labels {
     return nullptr;
   }
 
-  // Whether another label of the node's provider has the name, as the id of a pool does, or the
-  // name is that of an Auto Scaling group that EKS, eksctl or kOps made.
+  // Whether another label of the node's provider has the value `name` (such as the id of a pool),
+  // or `name` is an Auto Scaling group that EKS, eksctl or kOps made.
   [[nodiscard]] bool IsCalledOtherwise(std::string_view name, NodeId node) const {
     const GroupLabel* const known = KnownLabel(node);
     if (known == nullptr || known->managed_by == PoolManager::kKarpenter) return false;
@@ -191,7 +191,7 @@ class Labels {
                absl::StrCat("eksctl-", Absl(*cluster), "-nodegroup-", Absl(*group), "-NodeGroup-"));
   }
 
-  // Any value where `value` is empty.
+  // An empty `value` matches any value.
   [[nodiscard]] bool HasTaint(NodeId node, Key key, std::string_view value) const {
     if (!key) return false;
     return std::ranges::any_of(catalog_.node(node).taints, [&](const Taint& taint) {
@@ -225,15 +225,15 @@ class Labels {
   const Key eksctl_group_ = Find("alpha.eksctl.io/nodegroup-name");
 };
 
-// What makes a group: its rule, if that selects nodes by their labels, else its label; or
-// neither, for the group of all nodes.
+// What defines a group: its rule, if that selects nodes by labels; otherwise its label; or neither,
+// for the group of all nodes.
 struct GroupKey {
   const GroupRule* rule = nullptr;
   LabelGroup label;
   friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
 };
 
-// Says of each node what group it is in.
+// Decides the group of each node.
 class Grouping {
  public:
   Grouping(const Catalog& catalog, const GroupRules& rules)
@@ -251,7 +251,8 @@ class Grouping {
   [[nodiscard]] const Labels& labels() const { return labels_; }
 
   struct Place {
-    NoGroupReason none = NoGroupReason::kUnknown;  // Else: why it is in no group.
+    // kUnknown: the node is in a group; otherwise why it is in no group.
+    NoGroupReason none = NoGroupReason::kUnknown;
     const GroupRule* rule = nullptr;
     GroupKey key;
   };
@@ -273,14 +274,14 @@ class Grouping {
     return place;
   }
 
-  // The group that its labels name, or the one of all nodes.
+  // The group that the node's labels name, or the group of all nodes.
   [[nodiscard]] std::optional<LabelGroup> LabelOf(NodeId node) const {
     const std::optional<LabelGroup> label = labels_.GroupOf(node);
     return label || !one_group_ ? label : LabelGroup{"", kGroupOfAll};
   }
 
  private:
-  // Whether the nodes that the rule selects are a group for that reason alone.
+  // Whether the nodes that the rule selects form a group for that reason alone.
   [[nodiscard]] bool MakesAGroup(const GroupRule& rule, NodeId node,
                                  const std::optional<LabelGroup>& label) const {
     return !rule.node_selector.empty() ||
@@ -296,7 +297,7 @@ class Grouping {
 
   const GroupRules& rules_;
   Labels labels_;
-  bool one_group_ = true;  // No node says its group.
+  bool one_group_ = true;  // No node has a group label.
 };
 
 struct Members {
@@ -305,8 +306,8 @@ struct Members {
   std::vector<NodeId> nodes;
 };
 
-// A name for each group: that of its rule, or the value of its label, with the label
-// where another group would be called the same.
+// A name for each group: the name of its rule, or the value of its label, qualified with the label
+// where another group would have the same name.
 std::map<std::string, const Members*> NamesOf(const std::map<GroupKey, Members>& groups) {
   std::map<std::string_view, size_t> wanted;
   for (const auto& [key, members] : groups) {
@@ -316,7 +317,7 @@ std::map<std::string, const Members*> NamesOf(const std::map<GroupKey, Members>&
   const auto add = [&](std::string name, const Members& members) {
     while (!names.emplace(name, &members).second) name += '\'';
   };
-  for (const auto& [key, members] : groups) {  // Their names differ already.
+  for (const auto& [key, members] : groups) {  // Names of rules are distinct already.
     if (key.rule != nullptr) add(key.rule->group.name, members);
   }
   for (const auto& [key, members] : groups) {
@@ -365,11 +366,11 @@ class RuleChecker {
  private:
   struct Matches {
     size_t nodes = 0;
-    size_t unmanaged = 0;  // Nodes that it selects and that are in no group in any case.
-    size_t lost = 0;       // Nodes that an earlier rule took.
+    size_t unmanaged = 0;  // Nodes that the rule selects and that can be in no group.
+    size_t lost = 0;       // Nodes that an earlier rule claimed.
     NodeId first_lost = kNoNode;
     std::set<size_t> lost_to;
-    std::set<LabelGroup> groups;  // Of a rule that names groups.
+    std::set<LabelGroup> groups;  // For a rule that finds groups by name.
   };
 
   template <typename... Parts>
@@ -382,7 +383,7 @@ class RuleChecker {
     return absl::StrCat("nodeGroups[", rule, "] (", Printable(rules_.rules[rule].group.name), ")");
   }
 
-  // What is wrong with rule r, which gives a minimum and no node.
+  // Explains why rule r, which sets a minimum, applies to no node.
   [[nodiscard]] std::string Lost(size_t r) const {
     constexpr size_t kNamesMax = 5;
     const NodeGroup& group = rules_.rules[r].group;
@@ -496,7 +497,8 @@ class RuleChecker {
          " groups of that name; say ", names, " for one of them");
   }
 
-  // The planner takes such a group as one at its minimum.
+  // Warns about groups below their minimum.  The planner treats such a group as being at its
+  // minimum.
   void CheckSizes() {
     for (const NodeGroup& group : AssignGroups(catalog_, rules_).groups) {
       if (group.min_size <= group.target_size) continue;
@@ -549,7 +551,7 @@ class RuleChecker {
   const Catalog& catalog_;
   const GroupRules& rules_;
   const Grouping grouping_;
-  std::vector<Matches> matches_;  // By place in the rules.
+  std::vector<Matches> matches_;  // By index of the rule.
   bool unruled_ = false;          // Some group has a node that no rule selects.
   std::vector<InputWarning> warnings_;
 };
@@ -817,7 +819,7 @@ class StartupTaints {
   const ReadinessRules& rules_;
 };
 
-// Whether a driver of GPUs has ResourceSlices for the node: no device plugin is waited for.
+// Whether a GPU driver has ResourceSlices for the node: then ebb does not wait for a device plugin.
 bool HasGpuSlices(const Catalog& catalog, NodeId node) {
   const Storage::DevicePools* const has = catalog.storage().PoolsOf(catalog.node(node).name);
   return has != nullptr && std::ranges::any_of(*has, [](const auto& pool) {
@@ -825,7 +827,7 @@ bool HasGpuSlices(const Catalog& catalog, NodeId node) {
          });
 }
 
-// By driver, how many pools of devices the node has.
+// The number of device pools that the node has, by driver.
 std::map<std::string_view, size_t> PoolsByDriver(const Catalog& catalog, NodeId node) {
   std::map<std::string_view, size_t> pools;
   const Storage::DevicePools* const has = catalog.storage().PoolsOf(catalog.node(node).name);
@@ -834,11 +836,12 @@ std::map<std::string_view, size_t> PoolsByDriver(const Catalog& catalog, NodeId 
   return pools;
 }
 
-// Nodes with fewer pools of a driver than every other node of the group that has some.  `nodes`:
-// those of one group that may be ready.
+// Nodes with fewer pools of some driver than every other node of the group that has pools of it.
+// `nodes`: the nodes of one group that may be ready.
 std::vector<NodeId> LackingPools(const Catalog& catalog, const std::vector<NodeId>& nodes) {
   std::vector<std::map<std::string_view, size_t>> pools;
-  std::map<std::string_view, std::vector<size_t>> counts;  // By driver, of nodes that have some.
+  // By driver, for nodes that have pools of it.
+  std::map<std::string_view, std::vector<size_t>> counts;
   for (const NodeId node : nodes) {
     for (const auto& [driver, count] : pools.emplace_back(PoolsByDriver(catalog, node))) {
       counts[driver].push_back(count);
@@ -883,8 +886,8 @@ std::vector<NodeId> LackingDrivers(const Catalog& catalog, const std::vector<Nod
 
 }  // namespace
 
-// Source: cluster-autoscaler core/static_autoscaler.go obtainNodeLists, which looks at nodes that
-// are ready and schedulable alone.
+// Source: cluster-autoscaler core/static_autoscaler.go obtainNodeLists, which checks only nodes
+// that are ready and schedulable.
 void JudgeReadiness(const Catalog& catalog, const GroupRules& rules, NodeGroups& groups) {
   groups.max_node_startup_time_s = rules.max_node_startup_time_s;
   groups.not_ready.assign(catalog.nodes(), NotReadyReason::kNone);

@@ -1,22 +1,22 @@
 // Which node group each node of a dump belongs to.
 //
-// Without a file, a node's group is told by the first of kGroupLabels that it has with a
-// value.  A group is known by its label and the value: `default` of an EKS node group and
-// `default` of a Karpenter NodePool are two.  Labels that name the same group (the new and
-// the old one of AKS) count as one.  Where no node has such a label, as on kind, all are in
-// one group, `default`; where some have one, the others are in no group.  A group's size
-// is its number of nodes, its minimum 0.
+// Without a file, the first of kGroupLabels that a node has, with a value, decides its group.  A
+// group is identified by its label and the value: `default` of an EKS node group and `default` of a
+// Karpenter NodePool are two.  Labels that name the same group (the new and the old one of AKS)
+// count as one.  If no node has such a label, as on kind, all nodes are in one group, `default`; if
+// some nodes have one, the other nodes are in no group.  A group's size is its number of nodes, its
+// minimum 0.
 //
-// Names:   the label's value; `label=value` where another group has that name too.  A rule may
-//          also name a group by another label of the same provider (the id of a pool), by its
-//          Auto Scaling group where EKS, eksctl or kOps made that, or, without a group label, by
-//          the machines' names (cloud_group_name.h).
+// Names:   the label's value; `label=value` if another group has that name too.  A rule may also
+//          name a group by another label of the same provider (the id of a pool), by its Auto
+//          Scaling group where EKS, eksctl or kOps made that, or, without a group label, by the
+//          machines' names (cloud_group_name.h).
 //
-// No group holds what no autoscaler removes: control-plane nodes, virtual kubelets and
+// No group contains nodes that no autoscaler removes: control-plane nodes, virtual kubelets and
 // Fargate nodes.  NodeGroups::no_group_reason says why a node is in none.
 //
-// A YAML file says more about groups, found by name or by the labels of their nodes.  Of
-// two rules that match a node the first counts:
+// A YAML file adds rules for groups, found by name or by the labels of their nodes.  If two rules
+// match a node, the first one counts:
 //
 //   groupLabel: example.com/pool       # look at this label first (optional)
 //   gpuLabel: example.com/gpu          # says that a node has a GPU, instead of the
@@ -35,9 +35,9 @@
 //     scaleDownUnreadyTime: 20m
 //     ignoreDaemonSetsUtilization: true
 //
-// Errors: one line naming file, group and field; an unknown field is one.
-// Source: cluster-autoscaler cloudprovider.NodeGroup, config.NodeGroupAutoscalingOptions;
-//         for GPU labels, GPULabel() of its cloud providers.
+// Errors: one line naming file, group and field; an unknown field is an error.
+// Source: cluster-autoscaler cloudprovider.NodeGroup, config.NodeGroupAutoscalingOptions; for GPU
+// labels, GPULabel() of its cloud providers.
 
 #ifndef EBB_GROUPS_GROUPS_H_
 #define EBB_GROUPS_GROUPS_H_
@@ -63,16 +63,16 @@ namespace ebb {
 
 struct GroupLabel {
   std::string_view key;
-  std::string_view identity;  // The key under which the group is known.
+  std::string_view identity;  // The key by which the group is identified.
   PoolManager managed_by = PoolManager::kClusterAutoscaler;
-  // The autoscaler's cloud provider of such nodes; empty: spec.providerID tells.
+  // The autoscaler's cloud provider of such nodes; empty: taken from spec.providerID.
   std::string_view provider = "";
   // The label counts only on nodes whose spec.providerID has this scheme; empty: on all.
   std::string_view only_scheme = "";
 };
 
-// In the order in which they are looked for.  Karpenter's come first: a node that has one is
-// Karpenter's, whatever other labels it has.
+// In the order in which they are checked.  Karpenter's labels come first: a node that has one
+// belongs to Karpenter, whatever other labels it has.
 inline constexpr auto kGroupLabels = std::to_array<GroupLabel>({
     {"karpenter.sh/nodepool", "karpenter.sh/nodepool", PoolManager::kKarpenter, "karpenter"},
     {"karpenter.sh/provisioner-name", "karpenter.sh/provisioner-name", PoolManager::kKarpenter,
@@ -128,8 +128,8 @@ inline constexpr auto kGroupLabels = std::to_array<GroupLabel>({
     {"pool", "pool", {}, "cherryservers", "cherryservers"},
 });
 
-// The label by which the autoscaler's cloud provider knows nodes with a GPU.  A provider
-// that is not listed has none.  `provider` is also the scheme of spec.providerID.
+// The label by which the autoscaler's cloud provider recognises nodes with a GPU.  A provider that
+// is not listed has no such label.  `provider` is also the scheme of spec.providerID.
 struct GpuLabel {
   std::string_view provider;
   std::string_view key;
@@ -148,70 +148,74 @@ inline constexpr auto kGpuLabels = std::to_array<GpuLabel>({
     {"scaleway", "k8s.scw.cloud/gpu"},
 });
 
-// The name of the one group where no node has a label.
+// The name of the single group that is used when no node has a group label.
 inline constexpr std::string_view kGroupOfAll = "default";
 
-// What a file says.
+// One rule of a groups file.
 struct GroupRule {
   NodeGroup group;
-  std::optional<CloudGroupName> cloud;  // What group.name is to a cloud provider.
-  bool size_from_flag = false;          // The sizes are --nodes'.
+  std::optional<CloudGroupName> cloud;  // group.name as a cloud provider reads it.
+  bool size_from_flag = false;          // The sizes come from --nodes.
   bool autoscaled = true;
   bool has_target_size = false;
   std::vector<std::pair<std::string, std::string>> node_selector;
 };
 
 struct GroupRules {
-  std::string file;  // As it is called in messages.
+  std::string file;  // The name of the file in messages.
   std::string group_label;
   std::optional<std::string> gpu_label;
   std::vector<GroupRule> rules;
-  // What a file does not say, but a command line or options: when a node counts as ready.
+  // Not from the file but from the command line or the options: when a node counts as ready.
   ReadinessRules readiness;
-  int64_t max_node_startup_time_s = 900;  // As NodeGroups.
+  int64_t max_node_startup_time_s = 900;  // As NodeGroups::max_node_startup_time_s.
 };
 
-// The smallest and largest size of a group, as the autoscaler's --nodes gives them.
+// The minimum and maximum size of a group, as in the autoscaler's --nodes.
 struct GroupSize {
   std::string name;  // As ReadCloudGroupName takes it.
   int64_t min_size = 0;
   int64_t max_size = 0;
 };
-// Lets `sizes` count over what the rules say, in their order.  A name that ReadCloudGroupName
-// does not take is kept as it is.
+// Makes `sizes` take precedence over the sizes in the rules, in their order.  A name that
+// ReadCloudGroupName rejects is kept as it is.
 void SetGroupSizes(std::span<const GroupSize> sizes, GroupRules& rules);
 
 absl::StatusOr<GroupRules> ReadGroupFile(const std::string& path);
 // `name` stands for the file in errors.
 absl::StatusOr<GroupRules> ParseGroups(const std::string& name, const std::string& yaml);
 
-// `rules` may be empty.  Groups are in order of their names.
+// `rules` may be empty.  Groups are ordered by name.
 //
-// A node that its conditions call ready, and that is not cordoned, counts as not ready where it has
-// a startup taint; where it has its provider's GPU label, no GPU of a known vendor is
-// allocatable and no driver of GPUs has ResourceSlices for it; and where every other node of its
-// group that has ResourceSlices of a driver has more pools of it, or with csi_node_aware a CSI
-// driver that it lacks.  The autoscaler compares with the group's template instead, which ebb does
-// not know. Cost: O(nodes * (labels of a node + rules)).
+// A node that is ready by its conditions, and not cordoned, still counts as not ready in three
+// cases:
+//   - it has a startup taint;
+//   - it has its provider's GPU label, but no GPU of a known vendor is allocatable, and no GPU
+//     driver has ResourceSlices for it;
+//   - every other node of its group that has ResourceSlices of some driver has more pools of that
+//     driver, or (with csi_node_aware) a CSI driver that this node lacks.
+// In the third case the autoscaler compares with the group's template, which ebb does not have.
+// Cost: O(nodes * (labels of a node + rules)).
 NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules);
 
-// The part of AssignGroups that says which nodes are ready, for groups that are assigned already.
+// The part of AssignGroups that decides which nodes are ready, for groups that are assigned
+// already.
 void JudgeReadiness(const Catalog& catalog, const GroupRules& rules, NodeGroups& groups);
 
-// Rules that do not fit this cluster: a rule or a label that no node has, with the nearest that
-// some node has; rules that match the same nodes; a name that several groups have; a group that
-// is smaller than its minSize.
+// Warns about rules that do not fit this cluster: a rule or a label that matches no node, with the
+// nearest one that some node has; rules that match the same nodes; a name that several groups have;
+// a group that is smaller than its minSize.
 std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules& rules);
-// Adds them to what else is warned of.
+// Appends GroupWarnings to `warnings`.
 void AddGroupWarnings(const Catalog& catalog, const GroupRules& rules,
                       std::vector<InputWarning>& warnings);
-// FailedPrecondition where a minimum of --nodes would be lost: no node is in a group of that
-// name, the minimum is above 0, and some node is in a group for which no rule speaks, so that
-// the nodes that it protects may be there under another name.
+// FailedPrecondition if a minimum of --nodes would have no effect: no node is in a group of that
+// name, the minimum is above 0, and some node is in a group that no rule names, so that the nodes
+// that the minimum protects may be in that group, under another name.
 absl::Status CheckMinimums(const Catalog& catalog, const GroupRules& rules);
 
-// The rule for the group that is called `name`, if it is one that names groups and there
-// is one; else null.
+// The rule for the group called `name`: its name is `name`, or it finds groups by name and `name`
+// is LABEL=NAME.  Null: there is no such rule.
 const GroupRule* FindRule(const GroupRules& rules, std::string_view name);
 
 // "a Fargate node"; "" for kUnknown.

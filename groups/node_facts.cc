@@ -23,7 +23,8 @@ constexpr std::string_view kGpuReplicasLabels[] = {
     "nvidia.com/gpu.replicas", "cloud.google.com/gke-max-shared-clients-per-gpu"};
 constexpr std::string_view kGpuStrategyLabels[] = {"nvidia.com/gpu.sharing-strategy",
                                                    "cloud.google.com/gke-gpu-sharing-strategy"};
-// Of a flag, "true" means `meaning`; else the value is the capacity type.
+// A label with a `meaning` is a flag: "true" stands for `meaning`.  The value of any other label is
+// the capacity type.
 constexpr struct {
   std::string_view label;
   std::string_view meaning;
@@ -36,7 +37,7 @@ constexpr struct {
     {"kubernetes.azure.com/scalesetpriority", ""},  // spot, regular
 };
 
-// Labels by their ids; those that no node carries are left out.
+// Labels by their ids; labels that no node has are left out.
 struct CapacityLabel {
   TextId key;
   std::string_view meaning;
@@ -92,7 +93,7 @@ std::string_view FirstLabelOf(const Catalog& catalog, NodeId node,
 std::string OneSpelling(std::string_view value) {
   std::string text(value);
   for (char& c : text) c = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  // What GKE and AKS call a machine at the full price.
+  // The words of GKE and AKS for a machine at the full price.
   return text == "standard" || text == "regular" ? "on-demand" : text;
 }
 
@@ -132,7 +133,7 @@ std::optional<int64_t> NumberOf(std::string_view text) {
   return number && *number > 0 ? number : std::nullopt;
 }
 
-// The number before `unit` in "40GB", "1g"; the text after both is left in `text`.
+// The number before `unit` in "40GB", "1g"; leaves in `text` what follows the unit.
 std::optional<int64_t> TakeNumber(std::string_view& text, std::string_view unit) {
   const size_t end = text.find(unit);
   if (end == std::string_view::npos) return std::nullopt;
@@ -141,8 +142,8 @@ std::optional<int64_t> TakeNumber(std::string_view& text, std::string_view unit)
   return number;
 }
 
-// The memory of a whole GPU: 40 of "NVIDIA-A100-SXM4-40GB", 24 of "NVIDIA-A30", which is made with
-// one size alone.
+// The memory of a whole GPU in GB: 40 for "NVIDIA-A100-SXM4-40GB", 24 for "NVIDIA-A30", which is
+// made in one size only.
 std::optional<int64_t> GigabytesOf(std::string_view product) {
   constexpr std::pair<std::string_view, int64_t> kOfOneSize[] = {
       {"NVIDIA-A30", 24}, {"NVIDIA-H200", 141}, {"NVIDIA-B200", 180}};
@@ -161,7 +162,7 @@ std::optional<int64_t> GigabytesOf(std::string_view product) {
 }
 
 // How many MIG devices of a profile ("1g.5gb", "1g.5gb.me") one GPU holds: it has 7 compute slices
-// and 8 slices of memory, and its media engines go with one device alone.
+// and 8 memory slices, and only one device can have its media engines.
 std::optional<int64_t> DevicesOfGpu(std::string_view profile, std::string_view product) {
   constexpr int64_t kComputeSlices = 7;
   constexpr int64_t kMemorySlices = 8;
@@ -193,13 +194,13 @@ GpuSharing SharingOf(const Catalog& catalog, NodeId node, const FactLabels& labe
     std::string_view profile =
         mig == std::string_view::npos ? "" : product.substr(mig + kMig.size());
     if (profile.ends_with("-SHARED")) profile.remove_suffix(7);
-    // A GPU that MIG is not enabled on counts as itself.
+    // On a GPU without MIG enabled, a device is the GPU itself.
     if (!profile.empty()) sharing.mig_profile = profile;
   }
   return sharing;
 }
 
-// What the device plugin calls nvidia.com/gpu where it renames shared ones (renameByDefault).
+// The device plugin's name for nvidia.com/gpu when it renames shared GPUs (renameByDefault).
 constexpr std::string_view kSharedGpus = "nvidia.com/gpu.shared";
 
 int64_t SharedGpusOf(const Catalog& catalog, NodeId node) {
@@ -209,7 +210,7 @@ int64_t SharedGpusOf(const Catalog& catalog, NodeId node) {
   return 0;
 }
 
-// The machine's own, of those that have some to give.
+// The number of GPUs of the machine itself.
 int64_t GpusOfMachine(const Catalog& catalog, NodeId node, const FactLabels& labels,
                       GpuSharing& sharing) {
   const std::optional<ResourceId> gpu = GpuOf(catalog, node);

@@ -1,26 +1,27 @@
-// NodeFacts: what decides the cost of a node: its kind of machine, its zone, how it is
-// paid for, and how much it offers.
+// NodeFacts: what decides the cost of a node: its machine type, its zone, how it is paid for, and
+// what it offers.
 //
-// Labels, the first that a node has:
+// Labels (the first one that a node has counts):
 //   instance type  node.kubernetes.io/instance-type, beta.kubernetes.io/instance-type
 //   zone           topology.kubernetes.io/zone, failure-domain.beta.kubernetes.io/zone
 //   capacity type  karpenter.sh/capacity-type, eks.amazonaws.com/capacityType,
 //                  cloud.google.com/gke-spot, cloud.google.com/gke-preemptible,
 //                  cloud.google.com/gke-provisioning, kubernetes.azure.com/scalesetpriority
 //
-// GPUs are counted by the machine: NVIDIA's device plugin offers more where a GPU is shared
-// (time slices, MPS) and resources of their own for its MIG devices (nvidia.com/mig-1g.5gb).
-// Labels of GPU feature discovery: nvidia.com/gpu.count; nvidia.com/gpu.replicas, by which the
-// allocatable amount is divided where no count stands; nvidia.com/gpu.sharing-strategy.  With
-// nvidia.com/mig.strategy "single" the count is of MIG devices: the GPUs are the fewest that hold
-// so many of the profile, which nvidia.com/gpu.product ends in (A100-SXM4-40GB-MIG-1g.5gb).  GKE
-// says the same by cloud.google.com/gke-max-shared-clients-per-gpu, gke-gpu-sharing-strategy and
+// GPUs are counted by the machine: NVIDIA's device plugin offers more where a GPU is shared (time
+// slices, MPS) and resources of their own for its MIG devices (nvidia.com/mig-1g.5gb).  Labels of
+// GPU feature discovery: nvidia.com/gpu.count; nvidia.com/gpu.replicas, by which the allocatable
+// amount is divided if there is no count; nvidia.com/gpu.sharing-strategy.  With
+// nvidia.com/mig.strategy "single" the count is of MIG devices: the number of GPUs is the smallest
+// that can hold so many devices of the profile, which is the end of nvidia.com/gpu.product
+// (A100-SXM4-40GB-MIG-1g.5gb).  GKE's labels for this are
+// cloud.google.com/gke-max-shared-clients-per-gpu, gke-gpu-sharing-strategy and
 // gke-gpu-partition-size.
 //
 // Source: docs/gpu-feature-discovery of NVIDIA/k8s-device-plugin; GKE's documents on GPU sharing.
 //
 // Units:   milli-CPU, bytes, a count of GPUs; all but GPUs are allocatable.
-// Cost:    a look-up by name for each label, once for all nodes.
+// Cost:    one look-up by name per label, once for all nodes.
 // Threads: pure.  The texts live as long as the catalog's Symbols.
 
 #ifndef EBB_GROUPS_NODE_FACTS_H_
@@ -47,21 +48,22 @@ struct NodeAmounts {
 struct GpuSharing {
   std::string_view strategy;      // "time-slicing", "mps"; empty: not shared.
   int64_t replicas = 1;           // Pods that share a GPU or MIG device.
-  std::string_view mig_strategy;  // "single", "mixed"; empty: no label says so.
-  // Where nvidia.com/gpu counts MIG devices: their profile, "1g.5gb".
+  std::string_view mig_strategy;  // "single", "mixed"; empty: no label.
+  // If nvidia.com/gpu counts MIG devices, their profile, such as "1g.5gb".
   std::string_view mig_profile;
-  // Whether `gpus` of the node counts these devices, as no label says how many one GPU holds.
+  // Whether the node's `gpus` is a count of MIG devices, because no label says how many of them one
+  // GPU holds.
   bool devices_are_counted = false;
 };
 // "MIG devices 1g.5gb", "each GPU offered 8 times (time-slicing)"; empty: the GPUs are whole, or
-// resources of their own name the devices.
+// the devices are resources with names of their own.
 std::string ToText(const GpuSharing& sharing);
 
 struct NodeFacts {
-  std::string_view instance_type;  // Empty: no label says so, as of the others.
+  std::string_view instance_type;  // This and `zone`: empty without a label.
   std::string_view zone;
-  // One spelling for all clouds: "spot", "preemptible", "on-demand", "reserved",
-  // "capacity-block"; a value that is not known is in lower case.
+  // The same spelling for all clouds: "spot", "preemptible", "on-demand", "reserved",
+  // "capacity-block"; any other value in lower case.
   std::string capacity_type;
   NodeAmounts allocatable;
   GpuSharing gpu_sharing;

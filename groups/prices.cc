@@ -61,7 +61,8 @@ absl::Status ReadPrice(const std::string& file, const std::string& where, const 
 
 absl::Status ParseYaml(const YAML::Node& root, PriceList& list) {
   bool has_prices = false;
-  absl::Status wrong = absl::OkStatus();  // In one of the prices: it names its place itself.
+  // An error in one of the prices, which names its place itself.
+  absl::Status wrong = absl::OkStatus();
   const FieldReaders<PriceList> readers = {
       {"currency",
        [](const YAML::Node& value, PriceList& to) { return ReadName(value, to.currency); }},
@@ -84,8 +85,8 @@ absl::Status ParseYaml(const YAML::Node& root, PriceList& list) {
   return absl::OkStatus();
 }
 
-// The cells of a line, without blanks around them, and without the quotes of those that have them
-// (RFC 4180).  nullopt: a quote is not closed, or something follows it.
+// The cells of a line, without surrounding blanks and without their quotes (RFC 4180). nullopt: a
+// quote is not closed, or something follows it.
 std::optional<std::vector<std::string>> CellsOf(std::string_view line) {
   std::vector<std::string> cells;
   while (true) {
@@ -94,7 +95,7 @@ std::optional<std::vector<std::string>> CellsOf(std::string_view line) {
     if (line.starts_with('"')) {
       size_t at = 1;
       for (; at < line.size() && (line[at] != '"' || line.substr(at).starts_with("\"\"")); ++at) {
-        at += line[at] == '"' ? 1 : 0;  // Two are one.
+        at += line[at] == '"' ? 1 : 0;  // Two quotes stand for one.
         cell += line[at];
       }
       if (at == line.size()) return std::nullopt;

@@ -9,16 +9,16 @@
 //     hourly: 0.081
 //   default: 0.20                 # of all other nodes (optional)
 //
-// CSV has a first line of names, of instance_type, zone, capacity_type and hourly; an empty cell is
-// as a field that is not there, and a line without any of the three is the default.  A cell may be
-// quoted (RFC 4180), but not go over lines.
+// CSV has a first line with the column names: instance_type, zone, capacity_type and hourly.  An
+// empty cell is an absent field, and a line without any of the first three is the default.  A cell
+// may be quoted (RFC 4180), but must not contain a line break.
 //
-// Of the prices that fit a node, the one that names most counts; of several the first of the file.
-// groups/node_facts.h says which labels are looked at.
+// If several prices fit a node, the one with the most of the three fields counts; among equals, the
+// first in the file. groups/node_facts.h says which labels are read.
 //
-// Units:   of the file's currency, an hour.
-// Errors:  InvalidArgument, naming file, line or field: a field that is not known (with the
-//          nearest), a price that is no number, below 0 or above 1,000,000, two prices of the same
+// Units:   the file's currency per hour.
+// Errors:  InvalidArgument, naming file, line or field: an unknown field (with the nearest known
+//          one); a price that is not a number, below 0 or above 1,000,000; two prices for the same
 //          nodes.
 // Threads: pure but for reading the file.
 
@@ -38,13 +38,13 @@
 namespace ebb {
 
 struct Price {
-  std::string instance_type;  // Empty: any, as of the others.
+  std::string instance_type;  // This and the next two: empty matches any.
   std::string zone;
   std::string capacity_type;
   double hourly = 0;
 
   [[nodiscard]] bool Fits(const NodeFacts& facts) const;
-  // How many of the three it names.
+  // How many of the three fields are set.
   [[nodiscard]] int Names() const;
 };
 
@@ -59,13 +59,13 @@ absl::StatusOr<PriceList> ReadPriceFile(const std::string& path);
 // `name` stands for the file in errors.  CSV if the name ends in ".csv".
 absl::StatusOr<PriceList> ParsePrices(const std::string& name, const std::string& text);
 
-// What nodes cost.
+// The price of each node of a catalog.
 struct NodePrices {
   std::string currency;
   std::vector<double> hourly;  // By NodeId.
 };
 
-// Errors: InvalidArgument, where the list has no price for some nodes: which kinds, and how many.
+// Errors: InvalidArgument if the list has no price for some nodes, with their types and how many.
 absl::StatusOr<NodePrices> PriceNodes(const Catalog& catalog, const PriceList& list);
 
 // "12.34 USD", "1,234.50".

@@ -1,6 +1,6 @@
 // How the time for an answer is divided among its steps.
 //
-// Cost: reads the steady clock.
+// Cost: each constructor call reads the steady clock.
 
 #ifndef EBB_PLANNING_DEADLINES_H_
 #define EBB_PLANNING_DEADLINES_H_
@@ -9,20 +9,20 @@
 
 namespace ebb {
 
-// Which share of the time is over when a step ends, 0 to 1.
+// For each step, the share of the time, from 0 to 1, that is over when the step must end.
 struct TimeShares {
-  double passes = 0.5;      // Verifying what passes found mostly takes no longer than they did.
-  double verification = 1;  // And trials.
+  double passes = 0.5;      // Verifying a plan usually takes no longer than its passes.
+  double verification = 1;  // Also ends the trials.
   double bound = 1;
 };
 
-// Of a command, which prints as fast as it can: the plan may take all of the time.
+// For a command, which prints at once: the plan may take all of the time.
 inline constexpr TimeShares kTimeOfCommand{};
-// Of a call: the rest is for writing the answer down and sending it.
+// For a call: the rest is for serializing and sending the answer.
 inline constexpr TimeShares kTimeOfCall{.passes = 0.5, .verification = 0.9, .bound = 0.5};
 
 struct Deadlines {
-  // Of the time from `now` to `end`.
+  // Divides the time from `now` to `end`.
   Deadlines(Clock::time_point end, const TimeShares& shares, Clock::time_point now = Clock::now())
       : passes_end(At(end, shares.passes, now)),
         verification_ends(At(end, shares.verification, now)),

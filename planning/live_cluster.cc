@@ -52,7 +52,7 @@ class TakingSink final : public AnyObjectSink {
 
  private:
   LiveCluster& cluster_;
-  Aside aside_;  // Of the object that comes next.
+  Aside aside_;  // For the next object.
   bool lists_budgets_ = false;
   std::set<std::string, std::less<>> empty_kinds_;
 };
@@ -207,7 +207,7 @@ absl::Status LiveCluster::Judge(const InputWatch& watch, ImportStats stats,
                                 LoadedCluster& cluster) {
   judgement_.reset();
   LoadOptions options = options_;
-  options.allow_incomplete = true;  // Each question has its own word about that.
+  options.allow_incomplete = true;  // Each question has its own setting for incomplete clusters.
   if (absl::Status s = JudgeInput(watch, std::move(stats), options, cluster); !s.ok()) return s;
   judgement_ = {.changes = Changes(),
                 .objects = Objects(),
@@ -240,7 +240,7 @@ absl::Status LiveCluster::JudgeNow(LoadedCluster& cluster) {
 
 absl::Status LiveCluster::CheckRecently(LoadedCluster& cluster) {
   constexpr uint64_t kChangesOfEach = 4;
-  // Whether `more` is above `fewer` by no more than five and a tenth of `before`.
+  // Whether `more` exceeds `fewer` by at most five, or by at most a tenth of `before`.
   const auto about = [](uint64_t fewer, uint64_t more, uint64_t before) {
     constexpr uint64_t kFew = 5;
     return more <= fewer + kFew || 10 * (more - fewer) <= before;
@@ -254,7 +254,7 @@ absl::Status LiveCluster::CheckRecently(LoadedCluster& cluster) {
                       about(Pods(), judgement_->pods, judgement_->pods) &&
                       CheckWhole(judgement_->warnings, /*allow_incomplete=*/false).ok();
   if (!lately || judgement_->changes == Changes()) return JudgeNow(cluster);
-  // What is no cluster is refused at once.
+  // Input that is not a cluster is rejected even now.
   if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
   cluster.warnings = judgement_->warnings;
   return absl::OkStatus();
@@ -317,7 +317,7 @@ absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
   if (all_kinds_listed_) {
     for (const DumpKind& each : DumpKinds()) empty_kinds_.emplace(each.kind);
   }
-  // A list without items says of the kind that it was listed, wherever it stands.
+  // An empty list records that its kind was listed; its position does not matter.
   for (const std::string& kind : empty_kinds_) {
     if (kind == kBudgets) continue;
     if (absl::Status s = sink.OnList(kind, 0); !s.ok()) return s;
@@ -351,7 +351,7 @@ class LiveCluster::RoundMarks {
       const Change change{.type = Change::Type::kDelete, .object = &pod};
       EBB_CHECK(cluster_.Take({&change, 1}).ok());
     }
-    // What was judged is there again.
+    // The marks are undone, so the earlier judgement is valid again.
     if (cluster_.judgement_) cluster_.judgement_->changes += cluster_.Changes() - changes_;
   }
   RoundMarks(const RoundMarks&) = delete;
@@ -398,11 +398,12 @@ class LiveCluster::RoundMarks {
     RoundMarks& marks_;
   };
   struct MarkedNode {
-    std::string packed;  // As it was.
+    std::string packed;  // The node before it was marked.
     uint64_t version = 0;
   };
 
-  // In place of the same object in another form: it is taken.
+  // Replaces the same object in another form, with the same version, so that the change is not
+  // dropped as old.
   void Put(const objects::ObjectRef& object, uint64_t version) {
     const std::string text = version == 0 ? "" : absl::StrCat(version);
     const Change change{.object = object, .resource_version = text};
@@ -412,7 +413,7 @@ class LiveCluster::RoundMarks {
   LiveCluster& cluster_;
   const uint64_t changes_;
   std::vector<MarkedNode> nodes_;
-  std::vector<std::pair<std::string, std::string>> pods_;  // Namespace, name.
+  std::vector<std::pair<std::string, std::string>> pods_;  // Namespace and name.
 };
 
 absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
@@ -420,8 +421,8 @@ absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
                                                 RoundObjects objects) {
   std::vector<EvictedPod> remembered;
   if (before) remembered = before->actuation.recent_evictions;
-  // A pod of the same name that has ended, or is expendable, is held beside the snapshot: there is
-  // no place for both.
+  // A pod of the same name that has ended, or is expendable, is held outside the snapshot.  Only
+  // one pod of a name can be held.
   const auto is_beside = [&](const EvictedPod& pod) {
     objects::Pod named;
     named.meta.namespace_name = pod.namespace_name;

@@ -1,4 +1,4 @@
-// LiveCluster: a cluster as it changes, and what can be asked of it as it is now.
+// LiveCluster: a cluster that changes, and answers about its current state.
 //
 //   LiveCluster cluster;
 //   ChangeBatch batch;
@@ -6,13 +6,13 @@
 //   status = cluster.Take(batch.changes());
 //   absl::StatusOr<LiveCluster::Version> version = cluster.Checked();
 //
-// It answers what loading a dump of the objects that are there now would answer.
+// Loading a dump of the current objects would give the same answers.
 //
-// Errors:    InvalidArgument, naming object and field; nothing has changed then.
+// Errors:    InvalidArgument, naming object and field; then nothing has changed.
 // Ownership: ids in an answer are those of Snapshot(), until the next Take().
-// Cost:      of Take() docs/live.md.
-// Threads:   used by one thread at a time.  Version() is for others: they go on with it while
-//            later changes are taken.
+// Cost:      docs/live.md lists the cost of Take().
+// Threads:   one at a time.  A Version may be used by other threads while this one takes later
+//            changes.
 
 #ifndef EBB_PLANNING_LIVE_CLUSTER_H_
 #define EBB_PLANNING_LIVE_CLUSTER_H_
@@ -43,10 +43,11 @@ namespace ebb {
 
 class LiveCluster {
  public:
-  // Of `options` the priority cutoff, and what judging what is there asks for.
+  // Uses the priority cutoff and the completeness settings of `options`, and the fields that
+  // LiveOptionsOf() passes on.
   explicit LiveCluster(const LoadOptions& options = {});
   LiveCluster(LoadOptions options, LiveSnapshot::Options live);
-  // How the first one holds its objects.
+  // The LiveSnapshot options that the first constructor uses.
   static LiveSnapshot::Options LiveOptionsOf(const LoadOptions& options);
 
   // The cluster of a dump (ReadBytes); `name` stands for it in errors.
@@ -67,37 +68,38 @@ class LiveCluster {
 
   // --- Changes ---------------------------------------------------------------
 
-  // All of them, in their order, or none.
+  // Applies all changes in order, or none of them.
   absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kIgnore);
-  // An object that is not evaluated and may matter came, or went; false: it is nothing new.
+  // Adds or removes an object that ebb does not evaluate and that may matter.  Returns whether that
+  // changed anything.
   bool PutUnevaluated(const ObjectSink::Unevaluated& object);
   bool EraseUnevaluated(const ObjectSink::Unevaluated& object);
-  // From here on the objects are all that there is of every kind: a client has listed them.
+  // Declares that the objects so far are all objects of every kind: a client has listed them.
   void AllKindsAreListed();
-  // The next question is judged by what is there then: a client has named all of it.
+  // Makes the next question judge the cluster's completeness again: a client has listed everything.
   void ForgetJudgement() { judgement_.reset(); }
-  // LoadOptions::assume_complete, from here on.
+  // Sets LoadOptions::assume_complete from now on.
   void SetAssumeComplete(bool assume_complete);
-  // Where the objects come from, which decides what warnings advise; at first a dump.  A client
-  // that has listed all kinds is a feeder.
+  // Sets where the objects come from, which decides what warnings advise; initially a dump.  A
+  // client that has listed all kinds is a feeder.
   void SetSource(InputSource source);
-  // Every object that `read` hands over, each as a change of its own.
-  // Errors: those of `read` and of an object; what came before it is taken.
+  // Takes every object that `read` passes to the sink, each as a separate change.
+  // Errors: those of `read` and of an object; earlier objects stay.
   absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);
-  // The version of the cluster's API server: its rules hold in place of the newest kubelet's,
-  // unless the options name a version.
+  // Sets the version of the cluster's API server.  Its rules apply instead of those of the newest
+  // kubelet, unless the options set a version.
   void SetServerVersion(KubernetesVersion version);
 
   [[nodiscard]] const LiveCounts& counts() const { return live_.counts(); }
   // The latest time that an object carries, Unix seconds.
   [[nodiscard]] int64_t NewestTime() { return live_.NewestTime(); }
   [[nodiscard]] const LoadOptions& options() const { return options_; }
-  // Objects that are held, and whether this one is.
+  // The number of objects held, and whether one is held.
   [[nodiscard]] size_t Objects() const { return live_.Objects(); }
   [[nodiscard]] size_t Nodes() const { return live_.Nodes(); }
   [[nodiscard]] size_t Pods() const { return live_.Pods(); }
   [[nodiscard]] bool Holds(const objects::ObjectRef& object) { return live_.Holds(object); }
-  // "" where it is not held.
+  // "" if the cluster does not hold the namespace.
   [[nodiscard]] std::string_view UidOfNamespace(std::string_view name) {
     return live_.UidOfNamespace(name);
   }
@@ -105,103 +107,108 @@ class LiveCluster {
   // --- The cluster as it is now ------------------------------------------------
 
   [[nodiscard]] ClusterSnapshot& Snapshot() { return live_.Snapshot(); }
-  // Pods without a node, in the order in which they came.
+  // Pods without a node, in order of arrival.
   [[nodiscard]] std::vector<PodId> Pending() { return live_.Pending(); }
   [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return live_.symbols(); }
 
-  // A version for a reader, as a dump would be loaded.
+  // An immutable version of the cluster for a reader, as loading a dump would return it.
   struct Version {
     LiveBranch branch;
-    LoadedCluster cluster;  // Of the branch.
+    LoadedCluster cluster;  // The cluster of `branch`.
   };
-  // Nothing is judged: no warnings.
+  // The current version, without judging whether it is complete: it has no warnings.
   [[nodiscard]] Version Unchecked();
-  // The same for the thread that takes the changes, until it takes the next one: no branch is made,
-  // which the next change would have to make room beside.
+  // As Unchecked(), for the thread that takes the changes, valid until its next Take().  It makes
+  // no branch, so the next change does not have to copy what a branch still uses.
   [[nodiscard]] LoadedCluster Here();
-  // The same with what the cluster seems to lack (completeness.h).  Cost: O(cluster).
-  // Errors: as JudgeInput of load_cluster.h: no nodes; CheckWhole of the warnings (incomplete.h) by
-  // the options' allow_incomplete.
+  // As Unchecked(), with warnings about what the cluster seems to lack (completeness.h).
+  // Cost: O(cluster).
+  // Errors: as JudgeInput of load_cluster.h: the cluster has no nodes; as CheckWhole (incomplete.h)
+  // of the warnings, with the options' allow_incomplete.
   absl::StatusOr<Version> Checked();
-  // The same, but warnings may be those of an earlier version, as long as it allowed an answer, no
-  // kind of objects came or went, their number is within a quarter of what it was, not every object
-  // has changed several times, and there are at most five or a tenth more nodes, and as many fewer
-  // pods, than there were.
-  // Cost: mostly that of a branch.
+  // As Checked(), but may reuse the warnings of an earlier version.  That happens only if the
+  // earlier version was complete enough for an answer, and since then no kind of objects came or
+  // went, the number of objects is within a quarter of what it was, there were fewer changes than
+  // four times the number of objects, and at most five or a tenth more nodes, and as many fewer
+  // pods, than before.
+  // Cost: usually that of a branch.
   absl::StatusOr<Version> CheckedRecently();
-  // The same of Here(), but CheckWhole is for the caller to ask: each of its questions has its own
-  // word about incomplete clusters.
+  // As CheckedRecently(), but for Here(), and without CheckWhole: the caller calls that, because
+  // each of its questions has its own setting for incomplete clusters.
   absl::StatusOr<LoadedCluster> CheckedRecentlyHere();
 
   // --- Answers -----------------------------------------------------------------
 
-  // What the filters say of a pod, "NAMESPACE/NAME", on each node or on one.
+  // What the filters say about the pod "NAMESPACE/NAME" on each node or on one.
   absl::StatusOr<nlohmann::ordered_json> Filter(std::string_view pod,
                                                 std::optional<std::string_view> node);
 
-  // What RoundDriver makes a round of: this cluster itself, in which nodes that are reported
-  // unready are so, and evicted pods that it lacks wait, until the source goes.  The source is
-  // valid until the next Take(). Cost: that of a change for each of them; with kForRecord
-  // O(cluster).
+  // The source from which RoundDriver makes a round: this cluster itself.  Until the source is
+  // destroyed, nodes that are reported unready are marked so, and evicted pods that the cluster
+  // lacks wait for a node.  The source is valid until the next Take().
+  // Cost: one change for each such node or pod; with kForRecord O(cluster).
   absl::StatusOr<RoundSource> Source(const RoundSettings& settings,
                                      const std::optional<ScaleDownState>& before,
                                      RoundObjects objects);
 
-  // Another cluster with the same objects, which gives the same plans and is judged anew: for
-  // changes that are tried.  Cost: that of reading all objects.
+  // Another cluster with the same objects, which gives the same plans and is judged from scratch:
+  // for trying changes.  Cost: that of reading all objects.
   absl::StatusOr<std::unique_ptr<LiveCluster>> Copy();
 
-  // All objects of the cluster; reading them gives the same plans.  Errors: the sink's.
+  // Writes all objects of the cluster to `sink`; reading them back gives the same plans.
+  // Errors: the sink's.
   absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
-  // The same, and after them the pods that are not in the snapshot (LiveSnapshot::ExportLeftOut),
-  // and a list of no budgets where it is known that there are none.
+  // As Export(), followed by the pods that are not in the snapshot (LiveSnapshot::ExportLeftOut),
+  // the objects that are not evaluated, and empty lists of the kinds that are known to have no
+  // objects (PodDisruptionBudgets, for instance).
   absl::Status ExportAll(ObjectSink& sink);
 
  private:
-  // What is done to the cluster for a round, and undone when it goes (live_cluster.cc).
+  // The changes that are made to the cluster for a round; its destructor undoes them
+  // (live_cluster.cc).
   class RoundMarks;
-  // What ExportAll() gives beside the objects.
+  // Writes what ExportAll() adds to Export().
   absl::Status ExportRest(ObjectSink& sink);
-  // What a version seemed to lack.
+  // What a version seemed to lack, and counts of that version.
   struct Judgement {
-    uint64_t changes = 0;  // Until then.
-    uint64_t objects = 0;  // That were there.
-    uint64_t kinds = 0;    // That were there.
-    uint64_t nodes = 0;    // That were there.
-    uint64_t pods = 0;     // That were there.
+    uint64_t changes = 0;  // Changes() at that time.
+    uint64_t objects = 0;  // Number of objects.
+    uint64_t kinds = 0;    // Number of kinds.
+    uint64_t nodes = 0;    // Number of nodes.
+    uint64_t pods = 0;     // Number of pods.
     std::vector<InputWarning> warnings;
     LoadCounts counts;
   };
-  // How many changes the cluster has taken: tells how old a judgement is.
+  // How many changes the cluster has taken; the difference is the age of a judgement.
   [[nodiscard]] uint64_t Changes() const {
     return live_.counts().put + live_.counts().deleted + live_.counts().ready;
   }
   absl::Status Judge(const InputWatch& watch, ImportStats stats, LoadedCluster& cluster);
   absl::Status JudgeNow(LoadedCluster& cluster);
   absl::Status CheckRecently(LoadedCluster& cluster);
-  // What a dump's loading would say of the objects, apart from judging them.
+  // The cluster as loading a dump of its objects would return it, without judging it.
   [[nodiscard]] LoadedCluster LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending);
-  // What `read` reads, judged; `where` stands for it in errors.
+  // Reads a cluster with `read` and judges it; `where` is its name in errors.
   static absl::StatusOr<std::unique_ptr<LiveCluster>> Load(
       std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
       const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read);
 
   LoadOptions options_;
-  const LiveSnapshot::Options holding_;              // As it was made.
-  std::optional<KubernetesVersion> server_version_;  // Absent: no client has named it.
+  const LiveSnapshot::Options holding_;              // As passed to the constructor.
+  std::optional<KubernetesVersion> server_version_;  // Absent: no client has set it.
   LiveSnapshot live_;
   std::optional<Judgement> judgement_;  // The last one.
-  // An input listed budgets: where it has none, the cluster has none.
+  // An input listed PodDisruptionBudgets: if none are held, the cluster has none.
   bool budgets_known_ = false;
   UnevaluatedObjects unevaluated_;
-  std::set<std::string, std::less<>> empty_kinds_;  // An input had an empty list of each.
+  std::set<std::string, std::less<>> empty_kinds_;  // Kinds of which an input had an empty list.
   bool all_kinds_listed_ = false;
   InputSource source_ = InputSource::kDump;
 };
 
-// A copy of a cluster, on which changes are tried, and a version of it without them.
+// A copy of a cluster, on which changes are tried, and a version of it without these changes.
 struct TrialCluster {
-  // It says of itself what `judged`, a version of `cluster`, says.
+  // The warnings and counts are those of `judged`, a version of `cluster`.
   static absl::StatusOr<TrialCluster> Of(LiveCluster& cluster, const LoadedCluster& judged);
 
   std::unique_ptr<LiveCluster> live;

@@ -29,8 +29,8 @@ std::optional<Deadlines> DeadlinesOf(const PlanQuery& query) {
   return Deadlines(now + DurationOf(*query.seconds), query.shares, now);
 }
 
-// What the engine is asked, without deadlines.  `candidates` is filled with those of the query,
-// and the request borrows it and `pending`.
+// The request to the engine, without deadlines.  Fills `candidates` with the candidates of the
+// query; the request borrows them and `pending`.
 absl::StatusOr<PlanRequest> RequestOf(const PlanQuery& query, const Catalog& catalog,
                                       std::span<const PodId> pending,
                                       std::vector<NodeId>& candidates) {
@@ -77,7 +77,7 @@ PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t e
           .as_planned = all == 0 ? 1 : static_cast<double>(as_planned) / static_cast<double>(all)};
 }
 
-// The steps of an answer.  Each adds its part to it.
+// The steps of an answer.  Each step adds its result to the answer.
 class Answering {
  public:
   Answering(const PlanQuery& query, LoadedCluster& cluster, const PlanHooks& hooks,
@@ -96,7 +96,7 @@ class Answering {
     if (absl::Status s = TryOut(); !s.ok()) return s;
     Bound();
     PlanRequest& request = answer_->request;
-    request.pass.deadline = nullptr;  // The answer outlives them.
+    request.pass.deadline = nullptr;  // The answer outlives the deadlines and the callback.
     request.verification_ends = nullptr;
     request.on_passes_done = nullptr;
     WarnOfPlan(cluster_.snapshot, answer_->groups, request, answer_->made, cluster_.warnings);
@@ -160,7 +160,7 @@ class Answering {
     return absl::OkStatus();
   }
 
-  // With `robust` it shortens the plan first.
+  // Runs the trials.  With `robust` it shortens the plan first.
   absl::Status TryOut() {
     if (!query_.trials) return absl::OkStatus();
     Say(PlanStep::kTrials);

@@ -1,19 +1,20 @@
-// AnswerPlan answers a PlanQuery over a cluster: the one way to a plan for commands, the daemon,
-// hosts that embed it, and questions that try changes.
+// AnswerPlan answers a PlanQuery over a cluster.  It is the only way to a plan for commands, the
+// daemon, hosts that embed it, and questions that try changes.
 //
 //   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
 //   Print((*answer)->Report());
 //
-// It assigns groups, plans beside the deletions that are under way, searches, tries the plan out
-// and bounds it as far as the query asks for that and its time allows, verifies what it returns,
-// and adds to the cluster's warnings those that only a plan shows (plan_warnings.h).
+// It assigns groups and makes a plan that takes the deletions under way into account.  As far as
+// the query asks for it and the time allows, it searches for a better plan, runs trials of the plan
+// and computes a bound.  It verifies the plan that it returns, and adds the warnings of
+// plan_warnings.h to the cluster's warnings.
 //
-// The same query and cluster give the same plan at any number of threads, where no time limit and
-// no hook ends a step.
+// The same query and cluster give the same plan at any number of threads, unless a time limit or a
+// hook ends a step.
 //
 // Errors:    those of CheckQuery (query_fields.h); NotFound, naming a candidate; those of MakePlan.
-// Ownership: an answer borrows the cluster, of which the pods that must move off nodes in deletion
-//            were taken off their nodes and are its first pending ones (deletions_under_way.h).
+// Ownership: an answer borrows the cluster.  Pods that must move off nodes in deletion are taken
+//            off these nodes and become the cluster's first pending pods (deletions_under_way.h).
 // Cost:      that of the plan; assigning groups is O(nodes * labels).
 // Threads:   those of `parallelism`; hooks are called by the caller's thread.
 
@@ -48,16 +49,17 @@ struct PlanAnswer {
 
   NodeGroups groups;
   std::optional<NodePrices> prices;
-  // What the engine was asked.  Its spans and pointers are into this answer; no deadline is left.
+  // The request to the engine.  Its spans and pointers refer to this answer; its deadlines are
+  // null.
   PlanRequest request;
   PlanResult made;
-  std::optional<PlanSearch> search;  // Absent: the plan was not searched for.
-  std::optional<PlanBound> bound;    // Absent: not asked for, or there was no time.
-  std::optional<PlanTrials> trials;  // The same.
-  double pass_s = 0;                 // How long passes and search took.
+  std::optional<PlanSearch> search;  // Absent: the query asked for no search.
+  std::optional<PlanBound> bound;    // Absent: not requested, or there was no time.
+  std::optional<PlanTrials> trials;  // Absent: not requested, or there was no time.
+  double pass_s = 0;                 // How long passes and search took, in seconds.
   double verify_s = 0;
 
-  // What reports and explanations are made of.
+  // The input of reports and explanations.
   [[nodiscard]] PlanContext Context() const {
     return {.cluster = cluster,
             .groups = &groups,
@@ -73,43 +75,45 @@ struct PlanAnswer {
   [[nodiscard]] PlanReport Report() const { return MakeReport(Context()); }
 
   const LoadedCluster* cluster = nullptr;
-  std::vector<NodeId> candidates;              // Those of the query; the request points there.
-  std::optional<DeletionsUnderWay> deletions;  // The same.
+  // The candidates of the query; `request` refers to them.
+  std::vector<NodeId> candidates;
+  std::optional<DeletionsUnderWay> deletions;  // Deletions under way; `request` refers to them.
 };
 
 absl::StatusOr<std::unique_ptr<PlanAnswer>> AnswerPlan(
     const PlanQuery& query, LoadedCluster& cluster, const PlanHooks& hooks = {},
     const Parallelism& parallelism = Parallelism::One());
 
-// The plan alone, over groups that are assigned, in a snapshot that is afterwards as it was: for
-// questions that change a cluster many times.  Of the query's search, trials, prices, bound and
-// time nothing is read.
+// Makes only a plan, over groups that are already assigned, and restores the snapshot afterwards:
+// for questions that change a cluster many times.  Ignores the query's search, trials, prices,
+// bound and time.
 absl::StatusOr<PlanResult> TryPlan(const PlanQuery& query, const NodeGroups& groups,
                                    ClusterSnapshot& snapshot, std::span<const PodId> pending);
 
-// The best plan that a search finds, for loops: their rounds account for nodes in deletion and
-// verify their own plan, so this one does neither.  `worth`: of removing a node, by NodeId
-// (search/search.h).  Of `query.search` it reads the seed and `iterations`, the most that
-// there may be; `query.seconds` ends it too.  The snapshot is afterwards as it was.
+// The best plan that a search finds, for loops.  Their rounds account for nodes in deletion and
+// verify their own plan, so this function does neither.  `worth`: of removing a node, by NodeId
+// (search/search.h).  Uses the seed and the maximum `iterations` of `query.search`;
+// `query.seconds` ends the search too.  The snapshot is restored afterwards.
 absl::StatusOr<PlanResult> TrySearch(const PlanQuery& query, const NodeGroups& groups,
                                      ClusterSnapshot& snapshot, std::span<const PodId> pending,
                                      std::span<const int64_t> worth,
                                      const Parallelism& parallelism);
 
-// For each number of evictions the best plan that was found (search/frontier.h).
+// For each number of evictions, the best plan found (search/frontier.h).
 struct FrontierAnswer {
   Frontier frontier;
   std::optional<NodePrices> prices;
 };
-// Of `query.search` the seed, `budget_s` for all of its searches together and `iterations` for each
-// count; both end it.  `query.seconds` ends the searches and cuts no plan.
+// Uses from `query.search` the seed, `budget_s` for all searches together and `iterations` for each
+// number of evictions; both limits end a search.  `query.seconds` ends the searches too, but
+// shortens no plan.
 absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedCluster& cluster,
                                               const PlanHooks& hooks = {},
                                               const Parallelism& parallelism = Parallelism::One());
 
-// What is left to judge before a plan: adds to the cluster's warnings those about its groups, then
-// `others`, then those about the time, and returns the time to plan for: `now_s`, or that of
-// TimeToPlanFor where it is absent.
+// The checks before a plan.  Appends warnings about the groups, then `others`, then warnings about
+// the time to the cluster's warnings.  Returns the time to plan for: `now_s`, or TimeToPlanFor() if
+// that is absent.
 // Errors: those of CheckMinimums.
 absl::StatusOr<int64_t> JudgeForPlan(const GroupRules& rules, std::span<const InputWarning> others,
                                      std::optional<int64_t> now_s, int64_t clock_s,

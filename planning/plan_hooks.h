@@ -1,6 +1,7 @@
-// PlanHooks: what a caller does while an answer is made.  It decides nothing but when to end.
+// PlanHooks: callbacks while an answer is made.  Their only influence is that they may end it
+// early.
 //
-// Threads: called by the caller's thread; `cancelled` is asked by any thread of the search.
+// Threads: called by the caller's thread; `cancelled` is queried by any thread of the search.
 
 #ifndef EBB_PLANNING_PLAN_HOOKS_H_
 #define EBB_PLANNING_PLAN_HOOKS_H_
@@ -17,7 +18,7 @@ namespace ebb {
 enum class PlanStep : uint8_t { kTrials, kBound };
 
 struct PlanHooks {
-  // Ends searches and trials with the best so far.  Null: nothing does.
+  // When it expires, searches and trials end with the best result so far.  Null: never.
   const Deadline* cancelled = nullptr;
   // Receives each better plan of a search, the first plan first.
   std::function<void(const PlanResult&)> on_better = {};

@@ -3,9 +3,9 @@
 //   PlanQuery query{.now_s = now_s, .search = SearchQuery{.budget_s = 2}};
 //   absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query, cluster);
 //
-// It names objects by name, owns all that it holds and points at nothing, so that it can be kept,
-// sent and asked again of another version of the cluster.  What a caller wants to hear meanwhile
-// is no part of it (PlanHooks).
+// It refers to objects by name, owns all of its data and has no pointers.  So it can be stored,
+// sent, and asked again about another version of the cluster.  Callbacks are not part of it
+// (PlanHooks).
 
 #ifndef EBB_PLANNING_PLAN_QUERY_H_
 #define EBB_PLANNING_PLAN_QUERY_H_
@@ -26,24 +26,27 @@ namespace ebb {
 
 // A search for a better plan (search).
 struct SearchQuery {
-  // How long, the first plan included.  0: that plan alone.
+  // Time limit in seconds, including the first plan. 0: only the first plan.
   double budget_s = 1;
-  // So many iterations instead, however long they take: the same plan each time.
+  // Run exactly this many iterations instead, however long they take: the plan is the same each
+  // time.
   std::optional<uint64_t> iterations = {};
   uint64_t seed = 1;
-  bool for_cost = false;  // What nodes cost counts, and not how many they are.
-  double move_cost = 0;   // Of moving a pod, with `for_cost`: to be saved within an hour.
-  // The plan evicts at most so many pods.
+  bool for_cost = false;  // Maximise the price of the removed nodes, not their number.
+  // With `for_cost`, the price of moving a pod: a move must save that much within an hour.
+  double move_cost = 0;
+  // The plan evicts at most this many pods.
   std::optional<size_t> max_evictions = {};
 };
 
-// Trials of the plan with a scheduler that does not know it (simulation/eviction_trials.h).
+// Trials in which a simulated scheduler that does not know the plan places the evicted pods
+// (simulation/eviction_trials.h).
 struct TrialQuery {
-  uint32_t trials = 20;  // Of each kind, 1 or more.
+  uint32_t trials = 20;  // In each order of evictions; 1 or more.
   uint64_t seed = 1;
-  // Of the pods so many are nominated to their place in the plan.
+  // The share of pods that are nominated to their place in the plan.
   double nominated_share = 0;
-  // First shorten the plan until pods stay pending in at most that share of trials.
+  // First shorten the plan until pods stay pending in at most this share of trials.
   std::optional<double> robust = {};
 };
 
@@ -52,18 +55,19 @@ struct PlanQuery {
   GroupRules groups = {};
   int64_t now_s = 0;  // Unix time.
   CandidateOrder order = CandidateOrder::kAutoscaler;
-  // Names of nodes, each at most once.  Absent: every node.  Those whose group may not shrink are
-  // left out either way.
+  // Names of nodes, each at most once.  Absent: every node.  Nodes whose group may not shrink are
+  // left out in both cases.
   std::optional<std::vector<std::string>> candidates = {};
-  // Absent: every candidate is judged.  Else the limit of an autoscaler's first pass.
+  // The limit of an autoscaler's first pass.  Absent: every candidate is judged.
   std::optional<int64_t> max_scale_down_parallelism = {};
-  // Of the pods of a workload at most this share is evicted, above 0.  1: no limit.
+  // At most this share of a workload's pods is evicted, above 0. 1: no limit.
   double max_workload_share = 1;
-  std::optional<PriceList> prices = {};    // What nodes cost; absent: not known.
-  std::optional<SearchQuery> search = {};  // Absent: the greedy plan.
-  std::optional<TrialQuery> trials = {};   // Absent: the plan is not tried out.
-  bool bound = false;                      // Also find how many nodes any plan removes at most.
-  // For the whole answer, from the call on; below 0: it is over.  Absent: no limit.
+  std::optional<PriceList> prices = {};    // Absent: prices are unknown.
+  std::optional<SearchQuery> search = {};  // Absent: make the greedy plan.
+  std::optional<TrialQuery> trials = {};   // Absent: run no trials.
+  // Also compute an upper bound for the number of nodes that any plan removes.
+  bool bound = false;
+  // Time for the whole answer, in seconds from the call; below 0: already over.  Absent: no limit.
   std::optional<double> seconds = {};
   TimeShares shares = kTimeOfCommand;  // How `seconds` is divided.
 };

@@ -14,7 +14,7 @@
 namespace ebb {
 namespace {
 
-constexpr double kMillionths = 1e6;  // Of what worth is counted in.
+constexpr double kMillionths = 1e6;  // Worth is counted in millionths.
 
 std::vector<int64_t> WorthOf(const LoadedCluster& cluster, const PlanTask& task,
                              const SearchQuery& query) {
@@ -33,7 +33,7 @@ SearchOptions IterationsOf(const SearchQuery& query) {
   return search;
 }
 
-// The best plan that was found with at most so many evictions.
+// The best plan found with at most `evictions` evictions.
 absl::StatusOr<FoundPlan> SearchWithin(size_t evictions, LoadedCluster& cluster,
                                        const PlanTask& task, const SearchQuery& query,
                                        const PlanHooks& hooks, const Parallelism& parallelism) {
@@ -63,7 +63,7 @@ absl::StatusOr<FoundPlan> SearchWithin(size_t evictions, LoadedCluster& cluster,
   if (point != nullptr) {
     best = std::move(frontier->plans[point->plan]);
     CutPlan(cluster.snapshot, task.groups, now_s, point->nodes, Termination::kEvictionLimit, best);
-    // It may also be a whole plan, of which others have more.
+    // This plan may have ended normally, although other plans have more evictions.
     const bool is_last = point == &frontier->points.back();
     if (!is_last && best.plan.termination == Termination::kComplete) {
       best.plan.termination = Termination::kEvictionLimit;

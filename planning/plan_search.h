@@ -1,14 +1,14 @@
-// SearchPlan: a plan at least as good as that of a request (search), a step of AnswerPlan.
+// SearchPlan: a plan at least as good as the greedy plan of a request (search).  A step of
+// AnswerPlan.
 //
 //   absl::StatusOr<FoundPlan> found = SearchPlan(cluster, {groups, request, nullptr}, {});
 //
-// The search begins with the plan that the request asks for and ends when its budget is over, or
-// before (search.h).
+// The search starts from the greedy plan and ends when its budget is over, or earlier (search.h).
 //
 // Cost:    the query's budget.
 // Threads: those of `parallelism`; hooks are called by the caller's thread.
-// Errors:  those of OptimizePlan.  REQUIRES: CheckQuery (query_fields.h) finds nothing wrong, and
-//          there are prices where the query is for cost.
+// Errors:  those of OptimizePlan.  REQUIRES: CheckQuery (query_fields.h) returns OK, and there are
+//          prices if the query is for cost.
 
 #ifndef EBB_PLANNING_PLAN_SEARCH_H_
 #define EBB_PLANNING_PLAN_SEARCH_H_
@@ -28,7 +28,7 @@
 
 namespace ebb {
 
-// What is planned for; borrowed.
+// The planning problem; borrowed.
 struct PlanTask {
   const NodeGroups& groups;
   const PlanRequest& request;
@@ -38,15 +38,15 @@ struct PlanTask {
 struct FoundPlan {
   PlanResult made;
   PlanSearch search;
-  std::optional<PlanBound> bound;  // As far as the search itself found it.
+  std::optional<PlanBound> bound;  // If the search itself found a bound.
 };
 
 absl::StatusOr<FoundPlan> SearchPlan(LoadedCluster& cluster, const PlanTask& task,
                                      const SearchQuery& query, const PlanHooks& hooks = {},
                                      const Parallelism& parallelism = Parallelism::One());
 
-// How many nodes any plan of the request removes at most, and with `query.for_cost` what it saves.
-// `ends`: null, there is time for all.
+// An upper bound for the number of nodes that any plan of the request removes, and with
+// `query.for_cost` for the savings.  `ends`: null: no time limit.
 PlanBound BoundPlan(const LoadedCluster& cluster, const PlanTask& task, const SearchQuery& query,
                     const Deadline* ends);
 

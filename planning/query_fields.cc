@@ -18,7 +18,7 @@ absl::Status CheckNumber(std::string_view field, Value value, const FieldRange<V
       fmt::format("{}: {} is not from {} to {}", field, value, range.min, range.max));
 }
 
-// Keeps what is wrong first.
+// Keeps the first error.
 class FieldChecker {
  public:
   explicit FieldChecker(std::string path) : path_(std::move(path)) {}
@@ -41,7 +41,8 @@ class FieldChecker {
     VisitFields(*part, checker);
     status_.Update(checker.status());
   }
-  // These hold nothing that is wrong by itself.  Names are looked for in the cluster.
+  // Values of these kinds are always valid by themselves.  Names are looked up in the cluster
+  // later.
   template <typename... Row>
   void OneOf(const Row&... /*row*/) {}
   template <typename... Row>
@@ -54,7 +55,7 @@ class FieldChecker {
   absl::Status status_;
 };
 
-// What fields say together.
+// Checks fields that depend on each other.
 absl::Status CheckObjective(const SearchQuery& search, bool has_prices, std::string_view prefix) {
   const auto wrong = [&](std::string_view field, const std::string& what) {
     return absl::InvalidArgumentError(fmt::format("{}search.{}: {}", prefix, field, what));

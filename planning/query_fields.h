@@ -1,15 +1,15 @@
-// The table of a question's fields: the name of each, and its range.
+// The table of a question's fields: their names and ranges.
 //
 //   absl::Status status = CheckQuery(query);
 //   if (!status.ok()) return status;  // "search.move_cost: -1 is not from 0 to 1000000"
 //
-// Messages are read and written by this table (session/wire_query.h), questions are checked
-// by it, and flags take their ranges from it (cli/flags/query_flags.h).  It names every member of
-// PlanQuery and SearchQuery: one that is new does not compile until it has its row.
+// Messages are read and written by this table (session/wire_query.h), CheckQuery uses it,
+// and flags take their ranges from it (cli/flags/query_flags.h).  It names every member of
+// PlanQuery and SearchQuery: a new member does not compile until it has its row.
 //
-// Without a row are the parts that callers read from files and settings, which travel as those
-// (planner, groups, order, prices), what is counted from the call (both times and their shares),
-// and trials, which have a table of their own and which no message has.
+// These members have no row: the parts that callers read from files and settings, which messages
+// carry in that form (planner, groups, order, prices), and the times, which start with the call
+// (now_s, seconds, shares).  Trials have a table of their own, and no message has them.
 
 #ifndef EBB_PLANNING_QUERY_FIELDS_H_
 #define EBB_PLANNING_QUERY_FIELDS_H_
@@ -29,14 +29,14 @@
 
 namespace ebb {
 
-// What a number may be, both ends included.
+// The allowed values of a number, both ends included.
 template <typename Number>
 struct FieldRange {
   Number min;
   Number max;
 };
 
-// Of a search, in seconds; that of a call is shorter, as others wait for it.
+// For a search, in seconds.  The range for a call is smaller, since other calls wait for it.
 inline constexpr FieldRange<double> kBudgetRange{0, kOptionSecondsMax};
 inline constexpr FieldRange<double> kBudgetOfCallRange{0, 600};
 inline constexpr FieldRange<uint64_t> kIterationsRange{0, kOptionCountMax};
@@ -46,7 +46,7 @@ inline constexpr FieldRange<uint64_t> kEvictionsRange{0, kOptionCountMax};
 inline constexpr FieldRange<uint64_t> kTrialsRange{1, 10'000};
 inline constexpr FieldRange<double> kShareRange{0, 1};
 inline constexpr FieldRange<int64_t> kParallelismRange{0, kOptionCountMax};
-// Of a share of workloads, which is above 0, the least that a flag takes.
+// A share of workloads is above 0; this is the smallest one that a flag accepts.
 inline constexpr double kLeastShareOfFlag = 0.0001;
 
 inline constexpr Word<bool> kObjectiveWords[] = {{"nodes", false}, {"cost", true}};
@@ -57,12 +57,12 @@ concept MaybeConst = std::same_as<std::remove_const_t<T>, Struct>;
 // --- The table ------------------------------------------------------------------------
 //
 // `fields` has a function for each kind of row:
-//   Number(name, value, range)   also of an std::optional, which has no value where it is absent
-//   Share(name, value)           more than 0, at most 1, which is no limit
+//   Number(name, value, range)   also for an std::optional
+//   Share(name, value)           more than 0, at most 1; 1 is no limit
 //   OneOf(name, value, words)
-//   Names(name, value)           of an std::optional list
+//   Names(name, value)           for an std::optional list
 //   Switch(name, value)
-//   Part(name, value)            an std::optional of a struct that has a table
+//   Part(name, value)            for an std::optional of a struct that has a table
 
 template <MaybeConst<SearchQuery> Query, typename Fields>
 void VisitFields(Query& search, Fields& fields) {
@@ -96,10 +96,11 @@ void VisitFields(Query& query, Fields& fields) {
   fields.Part("trials", trials);
 }
 
-// --- What it is checked for -----------------------------------------------------------
+// --- Checks ---------------------------------------------------------------------------
 
-// Errors: InvalidArgument, naming the first field that is out of its range or contradicts another,
-// with `prefix` before names of the table: "input.search.objective: COST needs input.prices".
+// Errors: InvalidArgument, naming the first field that is out of its range or contradicts another
+// field.  `prefix` goes before names of the table: "input.search.objective: COST needs
+// input.prices".
 absl::Status CheckQuery(const PlanQuery& query, std::string_view prefix = "");
 
 // "input.search.budget_seconds: 601 is not from 0 to 600"

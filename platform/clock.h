@@ -1,5 +1,5 @@
-// The steady clock, for callers of the engine, which reads none: how long something took, and
-// deadlines.
+// The steady clock, for callers of the engine: how long something took, and deadlines.  The engine
+// itself reads no clock.
 
 #ifndef EBB_PLATFORM_CLOCK_H_
 #define EBB_PLATFORM_CLOCK_H_
@@ -19,7 +19,7 @@ inline double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// REQUIRES: at most some centuries, which the clock can count.
+// REQUIRES: at most a few centuries, which is what the clock can count.
 inline Clock::duration DurationOf(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
@@ -34,8 +34,8 @@ class ClockDeadline final : public Deadline {
   Clock::time_point end_;
 };
 
-// Of work in parts one after the other: each part ends when its share of the time is over, so what
-// one part leaves is for those after it.
+// Deadlines for work that is done in parts, one after the other.  Each part ends when its share of
+// the time is over.  Time that one part does not use is left for the later parts.
 class ClockDeadlines {
  public:
   ClockDeadlines(Clock::time_point start, Clock::duration time, size_t parts) {

@@ -24,11 +24,11 @@ namespace fs = std::filesystem;
 struct Seen {
   const UsedFile* file = nullptr;
   std::string path;
-  bool is_standard = false;  // Input or output, opened by whoever started ebb.
-  std::optional<std::pair<dev_t, ino_t>> identity;  // Of a regular file that exists.
-  bool is_other = false;                            // It exists and is no regular file.
+  bool is_standard = false;  // Standard input or output, which was opened before ebb started.
+  std::optional<std::pair<dev_t, ino_t>> identity;  // Set for a regular file that exists.
+  bool is_other = false;                            // It exists and is not a regular file.
   bool is_folder = false;
-  fs::path place;  // Its folder without links, and its name.
+  fs::path place;  // Its folder, with links resolved, and its name.
 };
 
 bool Writes(const Seen& seen) { return seen.file->use != FileUse::kRead; }
@@ -65,7 +65,7 @@ bool IsOneFile(const Seen& a, const Seen& b) {
   return !a.place.empty() && a.place == b.place;  // Neither exists yet.
 }
 
-// Whether reading `folder` reads `file`, or would once that is written.
+// Whether reading `folder` reads `file`, or would read it once it is written.
 bool Holds(const Seen& folder, const Seen& file) {
   if (!folder.is_folder) return false;
   if (!file.place.empty() && IsDumpName(file.place.filename().string())) {
@@ -104,7 +104,7 @@ absl::Status CheckPair(const Seen& a, const Seen& b) {
                                                    "; name a file"));
   }
   if (!Writes(a) && !Writes(b)) return absl::OkStatus();
-  // What goes to a file that is standard output is written through that.
+  // Bytes for a file that is also standard output are written through standard output.
   const auto writes_plainly = [](const Seen& s) { return s.file->use == FileUse::kWrite; };
   if ((a.is_standard || b.is_standard) && writes_plainly(a) && writes_plainly(b)) {
     return absl::OkStatus();
@@ -123,14 +123,14 @@ absl::Status CheckPair(const Seen& a, const Seen& b) {
 }  // namespace
 
 absl::StatusOr<std::string> FollowLinks(const std::string& path) {
-  constexpr int kLinksMax = 40;  // As Linux.
+  constexpr int kLinksMax = 40;  // As many as Linux follows.
   fs::path at = path;
   for (int links = 0; links < kLinksMax; ++links) {
     std::error_code error;
     if (!fs::is_symlink(at, error)) return at.string();
     const fs::path next = fs::read_symlink(at, error);
     if (error) break;
-    at = at.parent_path() / next;  // An absolute one stands alone.
+    at = at.parent_path() / next;  // An absolute `next` replaces the folder.
   }
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": ", std::generic_category().message(ELOOP)));

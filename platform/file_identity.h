@@ -1,15 +1,17 @@
-// Which names of files are one file, so that no command writes over what it reads.
+// Finds out which file names denote the same file, so that no command overwrites a file that it
+// reads.
 //
 //   CheckFiles({{"INPUT", "dump.json", FileUse::kRead},
 //               {"--output", "./dump.json", FileUse::kWrite}})
 //   -> dump.json: is both INPUT and --output; name another file
 //
-// Names are one file if the system says so (device and inode: links of both kinds,
-// other spellings), or, where there is no file yet, if they lead to the same place.
-// A folder that is read stands for all dumps below it, also those that are yet to be made.
-// What is not a regular file (a terminal, /dev/null, a pipe) never equals another file.
+// Two names denote the same file if the system says so (same device and inode, whatever the
+// spelling, through hard or symbolic links), or, if no file exists yet, if they lead to the same
+// place.  A folder that is read stands for all dumps below it, including dumps that do not exist
+// yet.  Something that is not a regular file (a terminal, /dev/null, a pipe) never equals another
+// file.
 //
-// Threads: pure functions of the file system.
+// Threads: any; the functions only read the file system.
 
 #ifndef EBB_PLATFORM_FILE_IDENTITY_H_
 #define EBB_PLATFORM_FILE_IDENTITY_H_
@@ -25,24 +27,24 @@ namespace ebb {
 
 enum class FileUse : uint8_t {
   kRead,
-  kWrite,     // Replaced, or made.
-  kDatabase,  // SQLite's: read and written; its journals lie beside it.
+  kWrite,     // Replaced or created.
+  kDatabase,  // An SQLite file: read and written, with its journals beside it.
 };
 
 struct UsedFile {
-  std::string flag;  // As the user knows it: "--metrics", "INPUT".
-  std::string path;  // Empty: not given.  "-": standard input where it is read, else output.
+  std::string flag;  // As the user wrote it: "--metrics", "INPUT".
+  std::string path;  // Empty: not given.  "-": standard input for kRead, else standard output.
   FileUse use;
 };
 
-// An error naming both flags if a file that the command writes is also another one of
-// its files, or if both read standard input.  Standard output counts as written too, as a
-// shell makes it a file; a file that is written may be that, for what goes there follows
-// what is printed.
+// Returns an error that names both flags if a file that the command writes is also another one of
+// its files, or if two flags both read standard input.  The file behind standard output (as the
+// shell redirects it) counts as written too.  A flag may still write to that file, because its
+// bytes then go through standard output, one after the other.
 absl::Status CheckFiles(std::span<const UsedFile> files);
 
-// What the last link of a chain of symbolic links points to, whether or not it exists;
-// the path itself if it is no link.
+// The path to which a chain of symbolic links leads, whether or not a file exists there; `path`
+// itself if it is not a link.
 absl::StatusOr<std::string> FollowLinks(const std::string& path);
 
 }  // namespace ebb

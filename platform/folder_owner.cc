@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kLinksMax = 40;  // As many as the kernel follows.
-// The owner of files whose user has no number in this user namespace: root, as a rule.
+constexpr int kLinksMax = 40;  // As many as Linux follows.
+// The owner that files have if their user is not mapped in this user namespace; usually root.
 constexpr uid_t kUnmappedUser = 65534;
 
 bool IsTrusted(uid_t owner, uid_t user) {
@@ -28,7 +28,7 @@ absl::Status PlaceError(const fs::path& path, int error) {
   return absl::ErrnoToStatus(error, Printable(path.string()));
 }
 
-// The parts of a path, before `rest`.
+// Inserts the parts of a path before `rest`.
 void Prepend(const fs::path& path, std::deque<std::string>& rest) {
   std::deque<std::string> parts;
   for (const fs::path& part : path.relative_path()) parts.push_back(part.string());
@@ -69,7 +69,7 @@ absl::Status CheckOnlyWeMayReplace(const std::string& path) {
     rest.pop_front();
     if (part.empty() || part == ".") continue;
     if (part == "..") {
-      folder = folder.parent_path();  // `folder` has no links.
+      folder = folder.parent_path();  // `folder` contains no links.
       continue;
     }
     const fs::path entry = folder / part;

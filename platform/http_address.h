@@ -1,6 +1,7 @@
 // HttpAddress: an http:// or https:// address in its two parts.
 //
-// It has a host, and neither user nor query: those could be secrets, and it is named in messages.
+// It has a host, and neither a user nor a query: those could be secrets, and messages show the
+// address.
 //
 // Errors:  InvalidArgument.
 // Threads: pure.

@@ -11,7 +11,7 @@
 namespace ebb {
 namespace {
 
-// Whether the name is still that of the open file.
+// Whether `path` still names the open file.
 bool IsNamed(int fd, const std::string& path) {
   struct stat open_file{};
   struct stat named{};
@@ -30,13 +30,14 @@ absl::StatusOr<LockFile> LockFile::Take(const std::string& path) {
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
       return absl::FailedPreconditionError("another process holds it");
     }
-    // Another process that let go of it between the two has removed the file.
+    // Between open and lock, the previous owner released the lock and removed the file: try again.
     if (IsNamed(fd.get(), path)) return LockFile(path, std::move(fd));
   }
 }
 
 LockFile::~LockFile() {
-  // While it is locked: another process that has opened it finds its name gone.
+  // The file is removed while it is still locked, so another process that has opened it then sees
+  // that the path no longer names it.
   if (fd_.get() >= 0 && IsNamed(fd_.get(), path_)) unlink(path_.c_str());
 }
 

@@ -1,9 +1,9 @@
-// LockFile: a file that one process has locked, and that is gone when that process lets go of it.
+// LockFile: a file that one process holds locked, and that is removed when the process releases it.
 //
 //   absl::StatusOr<LockFile> lock = LockFile::Take("/run/ebb/ebb.sock.lock");
 //
-// The lock is on the open file, so that it ends with its process, however that ends.  What a killed
-// process leaves is an empty file, which the next one takes.
+// The lock is on the open file, so that it ends with its process, however that ends.  A killed
+// process leaves an empty file behind, which the next process takes over.
 
 #ifndef EBB_PLATFORM_LOCK_FILE_H_
 #define EBB_PLATFORM_LOCK_FILE_H_
@@ -19,8 +19,8 @@ namespace ebb {
 class LockFile {
  public:
   LockFile() = default;
-  // Errors, without the name: FailedPrecondition: another process holds it; InvalidArgument: it
-  // cannot be made, in the system's words.
+  // Errors, without the path: FailedPrecondition: another process holds the lock; InvalidArgument:
+  // the file cannot be made, in the system's words.
   static absl::StatusOr<LockFile> Take(const std::string& path);
   LockFile(LockFile&& other) noexcept = default;
   LockFile& operator=(LockFile&& other) noexcept {

@@ -29,10 +29,10 @@ absl::Status FileError(std::string_view path, std::string_view doing, int error)
       absl::StrCat(Absl(path), ": ", Absl(doing), doing.empty() ? "" : ": ", Message(error)));
 }
 
-// Opens a file beside `target` that did not exist.  `error` is set if that fails.
+// Creates and opens a new file beside `target`.  Sets `error` if that fails.
 int OpenTemporary(const fs::path& target, mode_t mode, std::string& name, int& error) {
   static std::atomic<uint64_t> number{0};
-  // The name's own length, and the mark's, must fit into the 255 bytes of a file name.
+  // The name and the mark together must fit into the 255 bytes of a file name.
   const std::string start = target.filename().string().substr(0, 200);
   for (int tries = 0; tries < 1000; ++tries) {
     name = (target.parent_path() /
@@ -47,7 +47,7 @@ int OpenTemporary(const fs::path& target, mode_t mode, std::string& name, int& e
   return -1;
 }
 
-// Makes the rename durable.  A folder that cannot be opened or synced is left as it is.
+// Makes the rename durable.  If the folder cannot be opened or synced, that is ignored.
 void SyncFolder(const fs::path& folder) {
   const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -99,7 +99,7 @@ absl::StatusOr<OutputFile> OutputFile::Create(const std::string& path) {
   file.target_ = *target;
   file.temporary_ = std::move(temporary);
   if (exists) {
-    // Another owner's file stays theirs, as far as we may.  The umask does not apply here.
+    // Another owner's file keeps its owner if we are allowed to set it. fchmod ignores the umask.
     [[maybe_unused]] const int chown_result = ::fchown(fd, old.st_uid, old.st_gid);
     if (::fchmod(fd, mode) != 0) return file.Error("", errno);
   }
@@ -148,7 +148,7 @@ absl::Status OutputFile::Sync() {
 }
 
 absl::Status OutputFile::Close() {
-  // The descriptor is closed whatever close returns.
+  // close() releases the descriptor even if it returns an error.
   return ::close(std::exchange(fd_, -1)) == 0 ? absl::OkStatus() : Error("", errno);
 }
 

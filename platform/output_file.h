@@ -4,19 +4,17 @@
 //   if (absl::Status s = file->Write(bytes); !s.ok()) return s;  // As often as needed.
 //   if (absl::Status s = file->Commit(); !s.ok()) return s;
 //
-// What is written goes to a temporary file beside the target, which Commit makes the
-// target by renaming it.  Until then, and after any error, the old file stays as it is
-// and the temporary file is removed.  A process that is killed at any moment leaves the
-// old file or the new one; it may leave a temporary file behind, which nobody reads:
-// ".cluster.pb.ebb-tmp-<process>-<number>".
+// Write writes to a temporary file beside the target, and Commit renames it to the target.  Until
+// then, and after any error, the old file stays unchanged, and the temporary file is removed.  A
+// process that is killed at any moment leaves the old file or the new one.  It may also leave a
+// temporary file, which ebb ignores: ".cluster.pb.ebb-tmp-<process>-<number>".
 //
-// Target:      through a symbolic link it is what the link points to, and the link stays.
-//              Permissions and, where allowed, owner are those of the file that is
-//              replaced, else what the umask leaves of 0666.  A file without
-//              permission to write is not replaced.  Other names (hard links) of the
-//              old file go on naming the old content.
-// Other files: what is not a regular file (/dev/full, /dev/null, a pipe), and the file that
-//              is standard output, is written directly, since there is nothing to keep.
+// Target:      through a symbolic link, the file that the link points to; the link stays.
+//              Permissions and, where allowed, owner are those of the file that is replaced, else
+//              what the umask leaves of 0666.  A file without permission to write is not replaced.
+//              Other names (hard links) of the old file keep the old content.
+// Other files: a target that is not a regular file (/dev/full, /dev/null, a pipe), or that is
+//              standard output, is written directly, because it has no old content to keep.
 // Errors:      one line naming the path: cannot be made, written, synced or renamed.
 // Cost:        Commit syncs the file and its folder: some milliseconds on a disk.
 // Threads:     one at a time.
@@ -43,13 +41,13 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   OutputFile& operator=(OutputFile&&) = delete;
-  // Gives up what was not committed.
+  // Discards bytes that were not committed.
   ~OutputFile();
 
-  // After an error every further call gives the same one.
+  // After an error every further call returns that error.
   absl::Status Write(std::string_view bytes);
 
-  // Makes what was written the file.  Call it once, after the last Write.
+  // Replaces the target with what was written.  Call it once, after the last Write.
   absl::Status Commit();
 
  private:
@@ -64,7 +62,7 @@ class OutputFile {
   std::string path_;  // As the user wrote it.
   int fd_;            // -1: closed.
   std::string target_;
-  std::string temporary_;  // Empty: written directly.
+  std::string temporary_;  // Empty: the target is written directly.
   std::string buffer_;
   absl::Status status_;
 };

@@ -33,12 +33,12 @@ std::optional<T> As(const YAML::Node& value) {
   return result;
 }
 
-// Walks a text and throws at errors that its tree would hide: a map that has a key
-// twice, or a second document.
+// Reads a text and throws on errors that the parsed tree would hide: a map with a duplicate key, or
+// a second document.
 class Checker : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
-    // yaml-cpp makes endless empty documents of a token that can start none.
+    // yaml-cpp produces endless empty documents from a token that cannot start one.
     if (mark.pos == start_) throw YAML::ParserException(mark, "nothing can start here");
     start_ = mark.pos;
     document_ = mark;
@@ -71,7 +71,7 @@ class Checker : public YAML::EventHandler {
     std::set<std::string> keys = {};
   };
 
-  // A key, a value or an item; `scalar` is null for anything but a scalar.
+  // A key, a value or an item; `scalar` is null if it is not a scalar.
   void Node(const YAML::Mark& mark, const std::string* scalar, bool is_content) {
     has_content_ |= is_content;
     if (documents_ > 0 && has_content_) {
@@ -87,7 +87,7 @@ class Checker : public YAML::EventHandler {
 
   std::vector<Level> open_;
   YAML::Mark document_;
-  int start_ = -1;  // Of the document before.
+  int start_ = -1;  // Position of the previous document.
   int documents_ = 0;
   bool has_content_ = false;
 };

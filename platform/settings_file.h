@@ -1,7 +1,6 @@
-// Settings files: YAML that people write for ebb, with fields that are known by name.
+// Settings files: YAML that people write for ebb, with fields identified by name.
 //
-// Whatever is wrong is told with the file, the path of the field and, for a name that
-// is not known, the one that is nearest to it.
+// An error names the file, the path of the field and, for an unknown name, the nearest known one.
 
 #ifndef EBB_PLATFORM_SETTINGS_FILE_H_
 #define EBB_PLATFORM_SETTINGS_FILE_H_
@@ -31,10 +30,10 @@ inline constexpr size_t kSettingsBytesMax = size_t{64} << 20;
 inline constexpr size_t kDataBytesMax = size_t{1} << 30;
 
 // Reads a file to its end.  The path may name a pipe only as /dev/stdin, /dev/fd/N and below /proc
-// (process substitution); a named pipe of any other path is refused, and never waited for.
+// (process substitution); a named pipe at any other path is rejected without waiting for a writer.
 // Errors: NotFound: the file cannot be opened; InvalidArgument: it is not a regular file;
-//         ResourceExhausted: it has more than `bytes_max` bytes, or memory is short;
-//         DataLoss: it cannot be read to its end.  No error has a part of the text.
+// ResourceExhausted: it has more than `bytes_max` bytes, or memory is short; DataLoss: it cannot be
+// read to its end.  An error never contains part of the text.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path,
                                           size_t bytes_max = kSettingsBytesMax);
 
@@ -59,7 +58,7 @@ using FieldReader = std::function<std::string(const YAML::Node& value, Item& ite
 template <typename Item>
 using FieldReaders = std::map<std::string, FieldReader<Item>>;
 
-// A scalar in quotes, for messages; "this" for anything else.
+// A scalar in quotes, for messages; "this" for any other value.
 std::string Quoted(const YAML::Node& value);
 
 // nullopt: not such a number.
@@ -70,13 +69,13 @@ std::optional<double> AsReal(const YAML::Node& value);
 std::string ReadName(const YAML::Node& value, std::string& name);
 std::string ReadBool(const YAML::Node& value, bool& is);
 
-// Calls `read` with each field of the map `node`, which is called `where`; what `read`
-// returns is what is wrong with the field, or "".
+// Calls `read` with each field of the map `node`, which errors call `where`.  `read` returns what
+// is wrong with the field, or "".
 absl::Status VisitFields(
     const std::string& file, const std::string& where, const YAML::Node& node,
     absl::FunctionRef<std::string(const std::string& name, const YAML::Node& value)> read);
 
-// Reads the fields of the map `node`, which is called `where`.
+// Reads the fields of the map `node`, which errors call `where`.
 template <typename Item>
 absl::Status ReadFields(const std::string& file, const std::string& where, const YAML::Node& node,
                         const FieldReaders<Item>& readers, Item& item) {

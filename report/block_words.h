@@ -1,5 +1,6 @@
 // Words on what a rule's verdict leaves open: until when Karpenter's annotation protects a pod,
-// whether a budget recovers, which annotation a rule passed over.  Nothing decides by them.
+// whether a budget recovers, which annotation a rule passed over.  No decision depends on these
+// words.
 //
 // Threads: pure.
 
@@ -15,34 +16,35 @@
 
 namespace ebb {
 
-// On a pod that blocks: no sentence of its own, without a full stop; empty where there is nothing
-// to add.  A budget that allows disruptions and blocks was spent by the plan.
+// Words about a pod that blocks: part of a sentence, without a full stop; empty where there is
+// nothing to add.  A budget that allows disruptions and still blocks was spent by the plan.
 std::string BlockWords(const Catalog& catalog, PodId pod, BlockingPodReason reason,
                        std::optional<PdbId> pdb);
 
-// What a budget that blocks will do by itself.
+// What happens to a budget that blocks, if no one changes it.
 enum class BudgetOutlook : uint8_t {
   kRecovers,     // The plan spent it.
-  kWaits,        // It allows none now, and would if all of its pods were healthy.
-  kNeverAllows,  // It asks for as many healthy pods as there are.
+  kWaits,        // Allows none now, but would if all of its pods were healthy.
+  kNeverAllows,  // Requires as many healthy pods as it has pods.
   kNotComputed,  // The disruption controller cannot count its pods.
   kUnknown,      // Its status does not say.
 };
 BudgetOutlook OutlookOf(const Pdb& pdb);
 std::string OutlookWords(const Pdb& pdb);
 
-// `safe-to-evict: "false"` of a pod that goes or moves nevertheless, as an earlier rule decides; or
-// a value that is not "true", "false" or "on-completion" and so counts for nothing.  Empty:
-// neither. Source: simulator/drainability/rules, whose order is kRulesBeforeBudgets in
-// drainability.cc.
+// Why the pod's annotation safe-to-evict did not count: it is "false" and the pod goes or moves
+// nevertheless, because an earlier rule decides; or its value is not "true", "false" or
+// "on-completion" and so is ignored.  Empty: neither is the case.
+// Source: simulator/drainability/rules, whose order is kRulesBeforeBudgets in drainability.cc.
 std::string PassedOverWords(const Catalog& catalog, PodId pod, const DrainVerdict& verdict);
 
-// A pod that stays where it is because of a volume: its generic ephemeral volumes are made for it
-// and deleted with it, so that the volume itself keeps no successor there.  Empty: it has none.
+// For a pod that fits nowhere because of a volume: says that the pod's generic ephemeral volumes
+// are made for it and deleted with it, so that the pod which replaces it is not bound to the place
+// of these volumes.  Empty: the pod has no such volume.
 std::string EphemeralWords(const Catalog& catalog, PodId pod);
 
-// "is not understood: ...", of a pod that fits nowhere because ebb does not evaluate something that
-// it asks for; empty: all of it is evaluated.
+// "is not understood: ...", for a pod that fits nowhere because it asks for something that ebb does
+// not evaluate; empty: ebb evaluates everything that the pod asks for.
 std::string NotUnderstoodWords(const Catalog& catalog, PodId pod);
 
 }  // namespace ebb

@@ -39,7 +39,7 @@ std::string WordsOf(const Catalog& catalog, PodId pod, const DrainVerdict& verdi
              : PassedOverWords(catalog, pod, verdict);
 }
 
-// The node in deletion that the pod runs on; kNoNode: it is on none.
+// The node in deletion that the pod runs on; kNoNode: the pod runs on no such node.
 NodeId LeavesNode(const PlanContext& context, PodId pod) {
   const PlanRequest& request = *context.request;
   const auto at = std::ranges::find(request.pass.evicting, pod);
@@ -65,7 +65,8 @@ void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& expl
   }
 }
 
-// No rule of a pod says that the share of its workload is used up: the pass found it.
+// Marks the pod whose workload has used up its share.  The drainability rules do not judge that:
+// the pass found it.
 void MarkTooMany(const UnremovableNode& why, Explanation& explanation) {
   if (why.blocking_reason != BlockingPodReason::kWorkloadShareReached) return;
   const auto pod = std::ranges::find(explanation.pods, why.pod, &Explanation::Pod::pod);
@@ -95,7 +96,7 @@ void FindSpentBudgets(const Catalog& catalog, const PassReplay& replay, Explanat
   }
 }
 
-// Where the pods go, to the end of the plan.
+// Fills in where the pods move, up to the end of the plan.
 void FollowMoves(const PlanReport& report, Explanation& explanation) {
   const std::vector<RemovableNode>& remove = report.context.made->plan.remove;
   for (Explanation::Pod& pod : explanation.pods) {
@@ -110,8 +111,8 @@ void FollowMoves(const PlanReport& report, Explanation& explanation) {
   }
 }
 
-// The pods of a node in deletion that need room elsewhere: they left it before the pass began.
-// Those that are still there go with it, whatever rules and budgets say.
+// Adds the pods of a node in deletion that need room elsewhere: they left the node before the pass
+// began.  Pods that remain on the node go with it, whatever rules and budgets say.
 void AddDisplaced(const PlanContext& context, Explanation& explanation) {
   for (Explanation::Pod& pod : explanation.pods) {
     if (!NeedsEviction(pod.outcome)) continue;
@@ -139,7 +140,7 @@ void AddDisplaced(const PlanContext& context, Explanation& explanation) {
                   Count(pods, "pod of it needs", "pods of it need"), " room elsewhere first.");
 }
 
-// Places the node's pods one after the other, as well as they go.
+// Places the node's pods one after the other, as far as they fit.
 void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
   PodsToMove pods;
   DrainJudge judge(context.catalog(), context.request->planner.drain, replay.budgets(),
@@ -161,7 +162,7 @@ void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& expl
   snapshot.Revert();
 }
 
-// Whether all pods of the node find a place before any node went.
+// Whether all pods of the node find a place while no other node has gone.
 bool FitsFirst(const PlanContext& context, NodeId node) {
   Explanation alone;
   alone.node = node;
@@ -171,7 +172,7 @@ bool FitsFirst(const PlanContext& context, NodeId node) {
          std::ranges::find(alone.places, kNoNode, &Explanation::Place::to) == alone.places.end();
 }
 
-// A sentence on the reason.
+// A sentence about the reason; may be empty.
 std::string OnReason(const PlanContext& context, const PlanReport::Kept& kept) {
   const NodeGroup* group = context.groups->Find(kept.why.node);
   const std::string name = group == nullptr ? "" : group->name;
@@ -203,7 +204,7 @@ std::string OnReason(const PlanContext& context, const PlanReport::Kept& kept) {
   return "";
 }
 
-// What stays when the reason has passed comes behind it.
+// The sentence about the reason, followed by what would keep the node even without that reason.
 std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
   std::string text = OnReason(context, kept);
   const UnremovableReason reason = kept.why.reason;
@@ -239,7 +240,7 @@ absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
   std::vector<NodeId> nodes;
   std::vector<std::string> unknown;
   bool any_near = false;
-  std::vector<std::string> known;  // Every node's name, once it is asked for.
+  std::vector<std::string> known;  // Every node's name; filled on first use.
   for (const std::string& given : names) {
     const std::string_view name = WithoutKind(given);
     if (const absl::StatusOr<NodeId> node = catalog.FindNode(name); node.ok()) {
@@ -256,7 +257,7 @@ absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
   if (unknown.empty()) return nodes;
   std::string list;
   for (const std::string& name : unknown) absl::StrAppend(&list, list.empty() ? "" : ", ", name);
-  // Nothing like it: show what names look like.
+  // No node has a similar name: show what names look like.
   const std::string example =
       any_near || known.empty()
           ? ""

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Takes the pod off its node for as long as it lives.
+// Takes the pod off its node for the lifetime of this object.
 class Unplaced {
  public:
   Unplaced(ClusterSnapshot& snapshot, PodId pod) : snapshot_(snapshot) {

@@ -1,9 +1,9 @@
-// What the scheduler's filters say of a pod on each node, as data and as JSON.
+// What the scheduler's filters say about a pod on each node, as data and as JSON.
 //
 // The pod is taken off its node while it is judged.
 //
 // Cost:    nodes x filters.
-// Threads: as ClusterSnapshot's changes.
+// Threads: like any call that changes the ClusterSnapshot: exclusive access.
 
 #ifndef EBB_REPORT_FILTER_REPORT_H_
 #define EBB_REPORT_FILTER_REPORT_H_
@@ -23,14 +23,14 @@ namespace ebb {
 // Errors: InvalidArgument where `name` is not NAMESPACE/NAME; NotFound.
 absl::StatusOr<PodId> FindPodNamed(const Catalog& catalog, std::string_view name);
 
-// The same in a cluster that was loaded; the error tells what was left out of it.
+// FindPodNamed in a loaded cluster; if the pod was left out of the snapshot, the error says so.
 absl::StatusOr<PodId> FindListedPod(const LoadedCluster& cluster, std::string_view name);
 
 struct NodeVerdict {
   NodeId node;
-  FilterVerdict verdict;  // The first filter that refuses.
+  FilterVerdict verdict;  // Of the first filter that rejects.
 };
-// For every node that is there, in order, or for `only` one.
+// For every node in the snapshot, in order, or for `only` one.
 std::vector<NodeVerdict> JudgeAll(ClusterSnapshot& snapshot, PodId pod,
                                   std::optional<NodeId> only = std::nullopt);
 // What each filter says.

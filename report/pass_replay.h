@@ -1,12 +1,12 @@
-// PassReplay goes through a finished plan removal by removal, to show the cluster as it
-// was when a node had its turn.
+// PassReplay repeats a finished plan, one removal after the other, to show the cluster as it was
+// when a node had its turn.
 //
 //   PassReplay replay(context);
 //   replay.GoTo(node);
 //   const auto pods = replay.snapshot().PodsOn(node);  // At its turn.
 //
-// Only a plan over a dump can be replayed: a round starts from a cluster that the report
-// does not know.
+// Only a plan over a dump can be replayed, because a round starts from a cluster that the report
+// does not contain.
 //
 // Cost:      a copy of the snapshot; each removal is carried out once.
 // Threads:   none.
@@ -27,48 +27,48 @@ namespace ebb {
 
 class PassReplay {
  public:
-  // Starts where the pass did: pending pods have found their room, evictions under way have spent
-  // their budgets, every node is there.
+  // Starts where the pass did: pending pods are placed, evictions under way have used up
+  // disruptions of their budgets, and no node is removed.
   explicit PassReplay(const PlanContext& context);
 
-  // Whether the node was tried: it goes, or was kept for what was found at its turn.
-  // Others were judged before the first removal.
+  // Whether the pass tried the node: the node goes, or it was kept for a reason found at its turn.
+  // Other nodes were judged before the first removal.
   [[nodiscard]] bool HadTurn(const UnremovableNode& why) const;
   [[nodiscard]] bool IsCandidate(NodeId node) const { return turn_[Index(node)] != kNever; }
   // A smaller number is an earlier turn.  REQUIRES: IsCandidate.
   [[nodiscard]] size_t TurnOf(NodeId node) const { return turn_[Index(node)]; }
 
-  // Goes on to the node's turn.  REQUIRES: IsCandidate, and no node of a later turn came
-  // before.
+  // Advances to the node's turn.  REQUIRES: IsCandidate(node), and no call for a node with a later
+  // turn came before.
   void GoTo(NodeId node);
 
   [[nodiscard]] ClusterSnapshot& snapshot() { return snapshot_; }
-  // As the pass counts.
+  // Remaining disruptions, as the pass counts them.
   [[nodiscard]] const PdbTracker& budgets() const { return pdbs_; }
-  // Nodes of which something changed, in the order in which it did: a reader that
-  // remembers how far it came knows what is new.
+  // Nodes that changed, in the order of the changes.  It only grows, so a reader that remembers the
+  // size finds the new entries.
   [[nodiscard]] const std::vector<NodeId>& changed() const { return changed_; }
 
-  // The node that the pod ran on before the plan, if the plan brought it to where it is
-  // now; else kNoNode.
+  // The node that the pod ran on before the plan, if the plan moved it to its present node; else
+  // kNoNode.
   [[nodiscard]] NodeId CameFrom(PodId pod) const;
-  // Whether pods came to the node so far.
+  // Whether the plan has moved pods to the node so far.
   [[nodiscard]] bool HasGuests(NodeId node) const { return has_guests_.Contains(node); }
 
-  // Disruptions of the budget that the plan needs so far, by the node that they are needed
-  // for, in the order of removal.  A pod is evicted once, from the node that it ran on before the
-  // plan; budgets() counts it again on each node that it passes through, as the pass does.
+  // The disruptions of a budget that the plan needs so far, per node that needs them, in the order
+  // of removal.  A pod is evicted once, from the node that it ran on before the plan. budgets(),
+  // like the pass, counts it again on each node that it passes through.
   struct Spent {
     NodeId node;
     int32_t disruptions;
   };
   [[nodiscard]] std::span<const Spent> SpentOf(PdbId pdb) const;
-  // How many the pass had counted by now.
+  // How many disruptions the pass had counted so far.
   [[nodiscard]] int32_t CountedOf(PdbId pdb) const {
     return pdbs_at_start_.remaining(pdb) - pdbs_.remaining(pdb);
   }
 
-  // The utilization of the node now, as the pass would have worked it out.
+  // The utilization of the node now, as the pass would compute it.
   [[nodiscard]] std::optional<Utilization> UtilizationOf(NodeId node) const;
 
  private:
@@ -84,7 +84,7 @@ class PassReplay {
   NodeSet has_guests_;
   std::vector<NodeId> changed_;
   std::map<uint32_t, std::vector<Spent>> spent_;  // By PdbId.
-  size_t next_ = 0;                               // In plan.remove.
+  size_t next_ = 0;                               // Index into plan.remove.
 };
 
 }  // namespace ebb

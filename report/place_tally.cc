@@ -34,10 +34,10 @@ std::vector<PlaceTally::No> Sorted(const Noes& noes) {
   return sorted;
 }
 
-// Whether no filter before NodeResourcesFit, PreFilter included, says other things of
-// pods of one fit class and of nodes of one shape.
+// Whether the filters before NodeResourcesFit, including PreFilter, give the same verdict for all
+// pods of one fit class on all nodes of one shape.
 bool BeginsWithConstraints(const ClusterSnapshot& snapshot, const PodShape& shape) {
-  constexpr size_t kRequestsMax = 63;  // Shortage has a bit for each.
+  constexpr size_t kRequestsMax = 63;  // Shortage() has a bit for each.
   return ShortCutsOf(PartsOf(snapshot.catalog(), shape)).alike_before_room &&
          shape.fit_requests.size() < kRequestsMax && PreFilter(snapshot, shape).fits;
 }
@@ -95,8 +95,8 @@ PlaceTallies::Verdict PlaceTallies::Number(Class& of, FilterVerdict verdict) {
   return it->second;
 }
 
-// What the filters up to NodeResourcesFit say: of what depends on the node's shape alone
-// one node is asked, and shortages are told by their bits.
+// The verdict of the filters up to NodeResourcesFit.  Verdicts that depend only on the node's shape
+// are computed once per shape, and shortages are identified by their bits.
 PlaceTallies::Verdict PlaceTallies::Judge(Class& of, const ClusterSnapshot& snapshot,
                                           const PodShape& shape, NodeId node) {
   const size_t node_shape = Index(snapshot.catalog().node(node).shape);
@@ -136,7 +136,7 @@ PlaceTallies::Class& PlaceTallies::ClassOf(const ClusterSnapshot& snapshot,
     for (uint32_t n = 0; n < nodes; ++n) judge(NodeId{n});
   } else {
     for (size_t i = of.seen; i < changed.size(); ++i) judge(changed[i]);
-    judge(of.ghost);  // It is a node again, or gone.
+    judge(of.ghost);  // The former ghost is a node again, or gone.
     judge(ghost);
   }
   of.seen = changed.size();

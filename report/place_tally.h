@@ -1,15 +1,15 @@
-// PlaceTally counts what the scheduler's filters say of a pod on every node:
-// "0/12 nodes are available: 7 Insufficient cpu (NodeResourcesFit), ...".
+// PlaceTally counts what the scheduler's filters say about a pod on every node: "0/12 nodes are
+// available: 7 Insufficient cpu (NodeResourcesFit), ...".
 //
-// PlaceTallies answers for many pods while a plan is replayed.  It remembers what the
-// filters up to NodeResourcesFit say of each node, by the pod's fit class, and asks again
-// only nodes that changed since.  What comes after them (topology, volumes) is asked each
-// time of the nodes that are left; pods with host ports ask all.
+// PlaceTallies answers for many pods while a plan is replayed.  It caches, per fit class of pods,
+// the verdicts of the filters up to NodeResourcesFit on each node, and evaluates them again only on
+// nodes that changed.  The later filters (topology, volumes) are evaluated each time, on the nodes
+// that are left.  Pods with host ports do not use the cache.
 //
 // Cost:    TallyPlaces: every filter on every node, texts included, up to 1 us a node.
-//          PlaceTallies::Of: a first look at a fit class costs some 20 ns a node, later
-//          ones as much for each change since; and 1 us for each node that is left, until
-//          the limit is used up.  2 bytes a node and fit class are kept, at most kBytesMax.
+//          PlaceTallies::Of: the first call for a fit class costs about 20 ns a node, a later one
+//          as much for each change since; in addition 1 us for each node that is left, until the
+//          limit is used up.  The cache takes 2 bytes per node and fit class, at most kBytesMax.
 // Threads: none.
 
 #ifndef EBB_REPORT_PLACE_TALLY_H_
@@ -33,9 +33,9 @@ struct PlaceTally {
   struct No {
     Filter filter;
     std::string reason;
-    size_t nodes;  // A node may give several reasons of one filter.
+    size_t nodes;  // One node may give several reasons of one filter.
   };
-  size_t nodes = 0;  // That were asked: all but the ghost.
+  size_t nodes = 0;  // Nodes that were tried: all but the ghost.
   size_t fits = 0;
   NodeId first_fit = kNoNode;  // In the order of the nodes.
   std::vector<No> noes;        // The most frequent first.
@@ -49,14 +49,14 @@ PlaceTally TallyPlaces(const ClusterSnapshot& snapshot, PodId pod);
 class PlaceTallies {
  public:
   static constexpr size_t kBytesMax = size_t{64} << 20;
-  // How many nodes are asked one by one for all pods together: some tenths of a second.
+  // How many evaluations of a single node all pods together may cost: a few tenths of a second.
   static constexpr size_t kAsksMax = 500'000;
 
   explicit PlaceTallies(size_t asks_max = kAsksMax) : asks_max_(asks_max) {}
 
-  // As TallyPlaces(snapshot, pod); nullopt where the limit is used up.  `changed` names
-  // the nodes that changed since the first call, in order, the ghost's leaving apart; it
-  // only grows from call to call, and the snapshot is the same one.
+  // As TallyPlaces(snapshot, pod); nullopt if the limit is used up.  `changed` lists the nodes that
+  // changed since the first call, in order, except for the ghost's removal.  From call to call
+  // `changed` only grows and the snapshot stays the same object.
   // REQUIRES: there is a ghost, and the pod is on it.
   std::optional<PlaceTally> Of(const ClusterSnapshot& snapshot, const std::vector<NodeId>& changed,
                                PodId pod);
@@ -70,18 +70,20 @@ class PlaceTallies {
   struct Class {
     std::vector<FilterVerdict> verdicts;  // By Verdict.
     std::map<std::vector<std::string>, Verdict> by_reasons;
-    std::unordered_map<uint64_t, Verdict> by_shortage;  // Bits: requests that lack room.
-    std::vector<Verdict> of_shape;                      // By NodeShapeId.
-    std::vector<Verdict> of_node;                       // By NodeId.
-    std::vector<size_t> nodes;                          // By Verdict.
-    size_t seen = 0;                                    // Of `changed`.
-    NodeId ghost = kNoNode;                             // When it was last asked about.
+    // By a bit set of the requests that lack room.
+    std::unordered_map<uint64_t, Verdict> by_shortage;
+    std::vector<Verdict> of_shape;  // By NodeShapeId.
+    std::vector<Verdict> of_node;   // By NodeId.
+    std::vector<size_t> nodes;      // By Verdict.
+    // How much of `changed` is taken into account.
+    size_t seen = 0;
+    NodeId ghost = kNoNode;  // At the last call.
   };
 
   static Verdict Number(Class& of, FilterVerdict verdict);
   static Verdict Judge(Class& of, const ClusterSnapshot& snapshot, const PodShape& shape,
                        NodeId node);
-  // Brought up to date.
+  // The class of `shape`, brought up to date.
   Class& ClassOf(const ClusterSnapshot& snapshot, const std::vector<NodeId>& changed,
                  const PodShape& shape);
   bool MayAsk(size_t nodes);

@@ -20,11 +20,11 @@ absl::Status NoPlan(std::string_view why) {
   return absl::InvalidArgumentError("is not a plan of `ebb plan -o json`: " + std::string(why));
 }
 
-// A plan of which only what is compared is known.
+// The parts of a plan that are compared.
 struct ReadPlan {
   PlanComparison::Side side;
   std::vector<PlanComparison::Difference> removed;  // In order.
-  std::set<std::string> names;                      // Of these.
+  std::set<std::string> names;                      // Names of the removed nodes.
   std::map<std::string, std::string> kept;          // Reasons by node.
 };
 
@@ -94,7 +94,7 @@ absl::StatusOr<ReadPlan> Read(const Json& json) {
   return plan;
 }
 
-// What `plan` removes and `other` does not.
+// The nodes that `plan` removes and `other` does not.
 std::vector<PlanComparison::Difference> Alone(const ReadPlan& plan, const ReadPlan& other) {
   std::vector<PlanComparison::Difference> alone;
   for (PlanComparison::Difference node : plan.removed) {

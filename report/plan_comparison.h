@@ -1,7 +1,7 @@
-// Compare tells in what two plans differ, as `ebb plan -o json` gives them.
+// Compare reports how two plans differ, given as `ebb plan -o json` prints them.
 //
 // Threads: pure.
-// Errors:  InvalidArgument: a JSON value that is no plan, and what it lacks.
+// Errors:  InvalidArgument: a JSON value that is not a plan, and which part it lacks.
 
 #ifndef EBB_REPORT_PLAN_COMPARISON_H_
 #define EBB_REPORT_PLAN_COMPARISON_H_
@@ -18,7 +18,7 @@ namespace ebb {
 
 struct PlanComparison {
   struct Side {
-    size_t nodes = 0;  // Of the cluster.
+    size_t nodes = 0;  // Nodes in the cluster.
     size_t removed = 0;
     size_t moved_pods = 0;
     std::optional<double> saved_per_hour;
@@ -33,13 +33,13 @@ struct PlanComparison {
   };
   Side before;
   Side after;
-  // Neither plan says that it is of an incomplete cluster.
+  // Neither plan is marked as made for an incomplete cluster.
   bool complete = true;
-  // No node is in both plans, removed or kept, although each names some.
+  // Both plans name nodes, and no node is in both of them, neither removed nor kept.
   bool of_two_clusters = false;
-  size_t in_both = 0;               // Nodes that both remove.
-  std::vector<Difference> no_more;  // That `before` alone removes, in its order.
-  std::vector<Difference> now_too;  // That `after` alone removes, in its order.
+  size_t in_both = 0;               // Nodes that both plans remove.
+  std::vector<Difference> no_more;  // Nodes that only `before` removes, in its order.
+  std::vector<Difference> now_too;  // Nodes that only `after` removes, in its order.
 };
 
 absl::StatusOr<PlanComparison> ComparePlans(const nlohmann::ordered_json& before,

@@ -52,16 +52,16 @@ Json KeepersJson(const std::vector<PlanReport::Keeper>& keepers) {
   return json;
 }
 
-// What is known of nodes at their turn.
+// Facts about a node as of its turn.
 struct AtTurn {
-  std::optional<Utilization> utilization;  // If the plan had brought pods by then.
-  std::optional<PlaceTally> tally;         // Of the pod that found no place.
+  std::optional<Utilization> utilization;  // Set if the plan had brought pods to the node by then.
+  std::optional<PlaceTally> tally;         // For the pod that found no place.
 };
 
-// Replays the plan once, from node to node in the order of their turns.
+// Replays the plan once, visiting the nodes in the order of their turns.
 std::unordered_map<uint32_t, AtTurn> ReplayTurns(const PlanReport& report) {
   std::unordered_map<uint32_t, AtTurn> turns;
-  if (report.context.made->order.empty()) return turns;  // A round's: see PassReplay.
+  if (report.context.made->order.empty()) return turns;  // A round's plan: see PassReplay.
   PassReplay replay(report.context);
   std::vector<UnremovableNode> nodes;
   for (const PlanReport::Removal& removal : report.remove) {

@@ -17,18 +17,18 @@ inline constexpr std::string_view kPlanApiVersion = "ebb/v1alpha1";
 
 nlohmann::ordered_json PlanJson(const PlanReport& report);
 
-// Adds "complete", and where that is false "missing": what the input lacks (incomplete.h).
+// Adds "complete", and if that is false "missing": what the input lacks (incomplete.h).
 void PutComplete(std::span<const InputWarning> warnings, nlohmann::ordered_json& json);
 
-// What explanations say in the same words.
+// Parts that explanations share with plans.
 nlohmann::ordered_json SessionJson(const PlanSession& session);
 nlohmann::ordered_json PodNameJson(const Catalog& catalog, PodId pod);
 nlohmann::ordered_json UtilizationJson(const Catalog& catalog, const Utilization& utilization);
-// Name, group, and what a bill asks for.
+// Name, group, and the facts that decide a node's price.
 nlohmann::ordered_json NodeHeadJson(const PlanReport& report, NodeId node);
-// Adds what of the node was in use, as docs/plan.md names it.
+// Adds how much of the node was in use; docs/plan.md describes the fields.
 void PutUtilization(const PlanContext& context, NodeId node, nlohmann::ordered_json& json);
-// Adds on how many nodes each filter refused the pod.
+// Adds the number of nodes on which each filter rejected the pod.
 void PutTally(const PlaceTally& tally, nlohmann::ordered_json& json);
 // `tally` may be null.
 nlohmann::ordered_json KeptJson(const PlanReport& report, const PlanReport::Kept& kept,

@@ -25,7 +25,7 @@ namespace ebb {
 namespace {
 
 std::vector<PlanReport::Removal> Removals(const Plan& plan, const ClusterSnapshot& snapshot) {
-  // Where a pod is listed.
+  // Position of a pod in the list of removals.
   constexpr uint32_t kNowhere = ~uint32_t{0};
   struct Place {
     uint32_t removal = kNowhere;
@@ -46,7 +46,7 @@ std::vector<PlanReport::Removal> Removals(const Plan& plan, const ClusterSnapsho
         before.to = move.to;
         continue;
       }
-      // A pod that was packed here before the pass does not run here yet.
+      // A pod that was placed here before the pass does not run here yet.
       if (snapshot.NodeOf(move.pod) != node.node) continue;
       place = {static_cast<uint32_t>(removals.size() - 1),
                static_cast<uint32_t>(removal.pods.size())};
@@ -56,7 +56,8 @@ std::vector<PlanReport::Removal> Removals(const Plan& plan, const ClusterSnapsho
   return removals;
 }
 
-// What each budget has left before the first removal: what the pass left of it, and what it spent.
+// What each budget has left before the first removal: what the pass left of it, plus what the pass
+// spent.
 std::vector<int64_t> BudgetsBefore(const Plan& plan, const Catalog& catalog) {
   std::vector<int64_t> left(plan.pdb_remaining.begin(), plan.pdb_remaining.end());
   left.resize(catalog.pdbs().size());
@@ -68,7 +69,8 @@ std::vector<int64_t> BudgetsBefore(const Plan& plan, const Catalog& catalog) {
   return left;
 }
 
-// The plan as it is carried out: each pod is evicted once, from the node that it runs on now.
+// Marks risky removals, for the plan as it is carried out: each pod is evicted once, from the node
+// that it runs on now.
 void FindRisks(const Plan& plan, const Catalog& catalog,
                std::vector<PlanReport::Removal>& removals) {
   std::vector<int64_t> left = BudgetsBefore(plan, catalog);
@@ -81,7 +83,7 @@ void FindRisks(const Plan& plan, const Catalog& catalog,
   }
 }
 
-// Where pods of nodes in deletion find no room, the pass judges no candidate and lists none.
+// If pods of nodes in deletion find no room, the pass judges no candidate and its plan lists none.
 void AddNotJudged(const PlanContext& context, std::vector<PlanReport::Kept>& kept) {
   const Catalog& catalog = context.catalog();
   NodeSet listed(catalog.nodes());
@@ -117,7 +119,7 @@ std::vector<PlanReport::Kept> KeptNodes(const PlanContext& context) {
   return kept;
 }
 
-// Adds up the nodes by what `name_of` calls them.
+// Sums up the nodes by the name that `name_of` returns for them.
 template <typename NameOf>
 std::vector<PlanReport::Share> Shares(const PlanReport& report, NameOf name_of) {
   std::map<std::string_view, PlanReport::Share> shares;
@@ -141,7 +143,7 @@ std::vector<PlanReport::Share> Shares(const PlanReport& report, NameOf name_of) 
   return sorted;
 }
 
-// "web" of a ReplicaSet "web-5d4f8" whose pods carry that hash: its Deployment.
+// The Deployment "web" for a ReplicaSet "web-5d4f8" whose pods have that hash in a label.
 std::string_view DeploymentOf(const Catalog& catalog, const PodShape& shape) {
   const std::string_view replica_set = catalog.Text(shape.controller.name);
   const std::optional<TextId> key = catalog.symbols().Find("pod-template-hash");
@@ -186,7 +188,7 @@ std::string PodText(std::string pod, BlockingPodReason reason, std::string_view 
   return fmt::format("{}: {}{}{}", pod, ToString(reason), pdb.empty() ? "" : " ", pdb);
 }
 
-// Each kind once: a look at all pods.
+// Looks once at each kind, which means a look at all pods.
 void FindMissingControllers(PlanReport& report) {
   const Catalog& catalog = report.context.catalog();
   for (const PlanReport::Kept& kept : report.keep) {
@@ -304,7 +306,7 @@ std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
   if (why.reason == UnremovableReason::kNotStarted) {
     std::string starting =
         WhyStarting(context.catalog(), *context.groups, why.node, context.request->pass.now_s);
-    // A round knew of its group's scale-up, and the groups here do not.
+    // A round knew about a scale-up of the node's group; `groups` here does not contain it.
     return starting.empty() ? NotReadyWords(*context.groups, why.node) : starting;
   }
   std::string text = NotReadyWords(*context.groups, why.node);

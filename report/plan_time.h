@@ -1,4 +1,4 @@
-// The time to plan for, where nobody names one, and whether a dump is much older than it.
+// The time to plan for if the caller gives none, and whether a dump is much older than that time.
 //
 // Threads: pure functions.
 
@@ -18,15 +18,16 @@ struct PlanTime {
   int64_t now_s = 0;
   std::optional<InputWarning> warning = std::nullopt;
 };
-// The clock's time, or the newest time that an object carries if that is a little ahead:
-// a dump from a machine whose clock is ahead is not from the future.  One that is far
-// ahead is wrong, or made up by whoever edited the dump, and moves nothing.
+// The clock's time, or the newest time that an object carries if that is slightly later: a dump
+// from a machine whose clock is ahead is not from the future.  A time that is far ahead is wrong,
+// or was written by a person who edited the dump, and is ignored.
 PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s);
 
-// A warning where the dump is more than an hour older than the time that is planned for.  A dump is
-// as old as the newest of the times that objects carry.  A kubelet writes its heartbeats every
-// five minutes or more often; creation times say nothing, since a cluster may be quiet for weeks.
-// So there is no warning where no node has a heartbeat, as in what people write and ebb generates.
+// A warning if the dump is more than an hour older than `now_s`, the time that is planned for.  The
+// age of a dump is the age of the newest time that an object carries.  Kubelets write heartbeats at
+// least every five minutes.  Creation times prove nothing, since a cluster may be quiet for weeks.
+// So there is no warning if no node has a heartbeat, as in dumps that people write or ebb
+// generates.
 std::optional<InputWarning> WarningOfAge(int64_t now_s, const LoadedCluster& cluster);
 
 }  // namespace ebb

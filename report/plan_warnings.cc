@@ -21,7 +21,7 @@ constexpr std::string_view kMinimumAssumed = "MinimumAssumed";
 constexpr std::string_view kPassedOver = "SafeToEvictPassedOver";
 constexpr std::string_view kNoRoomForDisplaced = "NoRoomForDisplacedPods";
 
-// Warns of groups without a known minimum that lose all their nodes.
+// Warns about groups that lose all their nodes and have no known minimum.
 void WarnOfMinimums(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlanResult& made, std::vector<InputWarning>& warnings) {
   std::vector<int64_t> left(groups.groups.size());
@@ -84,7 +84,7 @@ std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const P
                                         NodeId node) {
   const Catalog& catalog = snapshot.catalog();
   std::vector<PassedOverPod> passed_over;
-  std::optional<PdbTracker> budgets;  // Made where some pod is annotated so, which few are.
+  std::optional<PdbTracker> budgets;  // Built on first use: few pods have the annotation.
   for (const PodId pod : snapshot.PodsOn(node)) {
     const SafeToEvict annotated = catalog.shape_of(pod).safe_to_evict;
     if (annotated != SafeToEvict::kFalse && annotated != SafeToEvict::kOther) continue;
@@ -97,7 +97,7 @@ std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const P
   return passed_over;
 }
 
-// Pods of nodes in deletion that find no room, for which the plan judges no node.
+// Warns about pods of nodes in deletion that find no room: because of them the plan judges no node.
 void WarnOfDisplaced(const Catalog& catalog, const PlanRequest& request, const PlanResult& made,
                      std::vector<InputWarning>& warnings) {
   if (made.plan.termination != Termination::kNoRoomForPending) return;

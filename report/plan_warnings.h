@@ -1,5 +1,5 @@
-// Warnings that only a plan shows: groups that lose all of their nodes while no minimum of theirs
-// is known, and annotations `safe-to-evict: "false"` that did not keep their nodes.
+// Warnings that only a plan can cause: groups that lose all of their nodes without a known minimum,
+// and annotations `safe-to-evict: "false"` that did not keep their nodes.
 //
 // Cost:    O(groups + pods of the nodes that go).
 // Threads: pure.
@@ -17,7 +17,7 @@
 
 namespace ebb {
 
-// A pod of a node that goes, whose annotation did not keep the node.
+// A pod of a removed node, whose annotation did not keep the node.
 struct PassedOverPod {
   PodId pod;
   std::string words;  // PassedOverWords
@@ -26,7 +26,8 @@ struct PassedOverPod {
 std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const PlanRequest& request,
                                         NodeId node);
 
-// Appends them, in place of those of an earlier plan; `snapshot` is as it was before the plan.
+// Replaces the plan warnings of an earlier plan in `warnings` with those of this plan; `snapshot`
+// is as it was before the plan.
 void WarnOfPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                 const PlanRequest& request, const PlanResult& made,
                 std::vector<InputWarning>& warnings);

@@ -32,7 +32,7 @@ absl::StatusOr<HeldReports::Changes> HeldReports::ChangesOf(const ReportUpdate& 
   Changes changes;
   absl::flat_hash_set<std::string_view> ended;
   for (const auto& each : report.results) ended.insert(each.node);
-  absl::flat_hash_map<std::string_view, size_t> last;  // Place of a node's last word.
+  absl::flat_hash_map<std::string_view, size_t> last;  // Index of the last entry for a node.
   for (size_t i = 0; i < report.in_progress.size(); ++i) {
     const std::string& node = report.in_progress[i].node;
     if (ended.contains(node)) continue;

@@ -1,4 +1,4 @@
-// HeldReports: what was reported of deletions, until a round has taken it in.
+// HeldReports keeps what was reported about deletions until a round has used it.
 //
 //   HeldReports held;
 //   absl::StatusOr<HeldReports::Changes> changes = held.ChangesOf(update);
@@ -6,12 +6,12 @@
 //   settings.report = held.With(settings.report);
 //   held.ForgetRound();                    // Once the round is saved.
 //
-// A deletion is in progress from its beginning until a result of its node comes.  Results,
-// evictions and groups that grew are for one round, the next one.  Unready nodes and unregistered
-// machines stand until another report replaces them.
+// A deletion is in progress from its start until a result for its node arrives.  Results, evictions
+// and groups that grew are used by one round, the next one.  Unready nodes and unregistered
+// machines are kept until another report replaces them.
 //
-// Cost:    ChangesOf and Apply O(update), whatever is held; of an update that names all deletions
-//          in progress O(those that are held) more.  With O(held).
+// Cost:    ChangesOf and Apply: O(update), however much is held; an update that lists all deletions
+//          in progress costs O(deletions held) more.  With: O(held).
 // Threads: none.
 
 #ifndef EBB_ROUNDS_HELD_REPORTS_H_
@@ -29,10 +29,10 @@
 namespace ebb {
 
 struct ReportUpdate {
-  // in_progress: deletions that began, the last of a node counts; `results` end them, those of the
-  // same update too.
+  // `in_progress`: deletions that started; if a node is listed twice, the last entry counts.
+  // `results` end deletions, including deletions that the same update starts.
   DeletionReport report;
-  // Whether the list names all that there are, in place of what is held.
+  // Whether the list is complete and replaces the held one.
   bool all_in_progress = false;
   bool all_unready = false;
   bool all_unregistered = false;
@@ -41,13 +41,13 @@ struct ReportUpdate {
 class HeldReports {
  public:
   struct Changes {
-    std::vector<DeletionReport::Deletion> ended;  // In progress no more.
-    std::vector<DeletionReport::Deletion> begun;  // New, or otherwise than they are held.
+    std::vector<DeletionReport::Deletion> ended;  // No longer in progress.
+    std::vector<DeletionReport::Deletion> begun;  // New, or different from the held ones.
     // Added to what is held.
     std::vector<DeletionReport::DeletionResult> results;
     std::vector<DeletionReport::Eviction> evictions;
     std::vector<DeletionReport::ScaleUp> scale_ups;
-    // In place of what is held; absent: that stays.
+    // Replace what is held; absent: what is held stays.
     std::optional<std::vector<std::string>> unready;
     std::optional<std::vector<DeletionReport::Unregistered>> unregistered;
   };
@@ -55,21 +55,21 @@ class HeldReports {
   HeldReports() = default;
   explicit HeldReports(DeletionReport report);
 
-  // Errors: InvalidArgument: a deletion is in progress that ended in an earlier report for the same
-  // round.
+  // Errors: InvalidArgument: `update` says that a deletion is in progress, but an earlier report
+  // for the same round said that it ended.
   [[nodiscard]] absl::StatusOr<Changes> ChangesOf(const ReportUpdate& update) const;
-  // REQUIRES: they are of what is held now.
+  // REQUIRES: `changes` was computed from what is held now.
   void Apply(Changes changes);
-  // A round has taken in what is for one round.
+  // Drops what is kept for one round only: a round has used it.
   void ForgetRound();
 
-  // What is held, and `more` on top, as a round is told both.
+  // What is held, followed by `more`: the whole report for a round.
   [[nodiscard]] DeletionReport With(const DeletionReport& more) const;
 
   [[nodiscard]] const std::map<std::string, DeletionReport::Deletion>& in_progress() const {
     return in_progress_;
   }
-  // All but the deletions in progress.
+  // Everything held except the deletions in progress.
   [[nodiscard]] const DeletionReport& rest() const { return rest_; }
 
  private:

@@ -75,7 +75,7 @@ Family<Metric>& Add(Registry& registry, const char* name, const char* help) {
   }
 }
 
-// The values of a counter's labels as they are kept.
+// The stored form of a counter's label values.
 constexpr const char* kBetweenValues = ",";
 std::string Joined(const std::vector<prometheus::ClientMetric::Label>& labels) {
   std::vector<std::string> values;
@@ -84,7 +84,7 @@ std::string Joined(const std::vector<prometheus::ClientMetric::Label>& labels) {
   return absl::StrJoin(values, kBetweenValues);
 }
 
-// A histogram's buckets as they are kept: each by itself, not summed up.
+// The stored form of a histogram: each bucket separately, not cumulative.
 void SaveHistogram(const std::string& name, const std::string& label,
                    const prometheus::ClientMetric::Histogram& histogram,
                    std::vector<StoredCounter>& saved) {
@@ -205,14 +205,14 @@ class Metrics::Impl {
     }
   }
 
-  // The name is the autoscaler's for a GPU whose model no label tells.
+  // `name` defaults to the autoscaler's name for a GPU whose model no label gives.
   Counter& Gpu(const std::string& reason, const std::string& resource,
                const std::string& name = "generic") {
     return scaled_down_gpu_.Add(
         {{"gpu_name", name}, {"gpu_resource_name", resource}, {"reason", reason}});
   }
 
-  // As Joined made it, of labels sorted by their names.
+  // `label` is what Joined returned for labels sorted by name.
   void RestoreGpu(const std::string& label, double value) {
     const std::vector<std::string> values = absl::StrSplit(label, kBetweenValues);
     if (values.size() == 3) Gpu(values[2], values[1], values[0]).Increment(value);
@@ -248,7 +248,7 @@ class Metrics::Impl {
     if (looked) activity_.Add({{"activity", "scaleDown"}}).Set(now);
   }
 
-  // A reason that no node has any more stays, as 0.
+  // A reason that no node has any more remains, with value 0.
   void SetUnremovable(const RoundResult& result) {
     for (auto& [reason, count] : unremovable_counts_) count = 0;
     for (const UnremovableNode& node : result.plan.keep) {

@@ -5,12 +5,12 @@
 //                                          often a round names the node (round.h):
 //                                          "empty", "underutilized", "unready"
 //   scaled_down_gpu_nodes_total{reason,gpu_resource_name,gpu_name}
-//                                          those of them that offer GPUs
-//   failed_scale_down_total{reason}        deletions said to have failed, by their result
+//                                          the same for nodes that offer GPUs
+//   failed_scale_down_total{reason}        deletions reported as failed, by their result
 //   errors_total{type}                     rounds whose plan did not pass its
 //                                          verification: "internalError"
 //   nodes_count{state}                     "ready", "unready", "notStarted" (young and not
-//                                          ready), "unregistered" (told by events)
+//                                          ready), "unregistered" (from the events)
 //   cluster_safe_to_autoscale              0 if too many nodes are not ready, else 1
 //   unschedulable_pods_count{type}         "unschedulable": pods without a node
 //   last_activity{activity}                the time of the last round: "main",
@@ -21,22 +21,22 @@
 //   pending_node_deletions                 nodes being deleted as the last round began
 //   scale_down_in_cooldown                 1 if the last round was, else 0
 //   function_duration_seconds{function}    "scaleDown": every round; "scaleDown:empty" and
-//                                          "scaleDown:nonEmpty": rounds that started to delete such
+//                                          "scaleDown:nonEmpty": rounds that began to delete such
 //   max_node_skip_eval_duration_seconds    how long a candidate has waited for its turn
 // and ebb's own:
 //   ebb_rounds_total{status}
 //   ebb_unremovable_nodes{reason}          of the last round, with the causes of
-//                                          unremovable_nodes.h: none is "RecentlyUnremovable"
-//                                          whose cause is known
-//   ebb_remembered_unremovable_nodes       those of them that are not tried again before
+//                                          unremovable_nodes.h: the remembered cause counts
+//                                          in place of "RecentlyUnremovable"
+//   ebb_remembered_unremovable_nodes       unremovable nodes that are not tried again before
 //   ebb_unremovable_first_recheck_timestamp_seconds,
 //   ebb_unremovable_last_recheck_timestamp_seconds
-//                                          these times; 0: none is remembered
+//                                          these times; 0: no node is remembered
 //
-// Counters and histograms go on from what Save gave an earlier process; gauges are those
+// Counters and histograms continue from what Save returned in an earlier process; gauges are those
 // of the last round.
 //
-// Threads: calls may come from any.
+// Threads: any thread may call.
 // Source:  cluster-autoscaler metrics/metrics.go.
 
 #ifndef EBB_ROUNDS_METRICS_H_
@@ -55,29 +55,30 @@
 
 namespace ebb {
 
-// A round as it is counted.
+// A round's figures, for counting.
 struct ObservedRound {
-  const Catalog* catalog;  // Of the round's snapshot.
+  const Catalog* catalog;  // The catalog of the round's snapshot.
   const RoundResult* result;
-  const ClusterSnapshot* snapshot = nullptr;  // Null: its nodes are not counted.
-  const NodeGroups* groups = nullptr;         // Null: conditions alone tell which nodes are ready.
-  int64_t max_node_startup_time_s = 0;        // As ScaleDownOptions.
+  const ClusterSnapshot* snapshot = nullptr;  // Null: the snapshot's nodes are not counted.
+  const NodeGroups* groups = nullptr;         // Null: only conditions decide readiness.
+  int64_t max_node_startup_time_s = 0;        // As in ScaleDownOptions.
   int64_t unregistered_nodes = 0;
   int64_t pending_pods = 0;
   int64_t deletions_in_progress = 0;
   std::vector<std::string> failed_deletions = {};  // The result of each.
-  double seconds = 0;                              // That the round took.
+  double seconds = 0;                              // How long the round took.
 };
 
-// What a Metrics has counted by a moment, to be told with what others have.
+// What a Metrics had counted at one moment, for MetricsText.
 struct CountedMetrics;
 using MetricsSnapshot = std::shared_ptr<const CountedMetrics>;
-// Of several sessions, each sample with a label `session`.  One that is null counted nothing.
+// The metrics of several sessions; each sample has a label `session`.  A null snapshot means that
+// nothing was counted.
 std::string MetricsText(std::span<const std::pair<std::string, MetricsSnapshot>> by_session);
 
 class Metrics {
  public:
-  // Counted in the state file where nothing else of a round is kept.
+  // Counted in the state file for a round of which nothing else is kept.
   static constexpr const char* kErrors = "cluster_autoscaler_errors_total";
 
   Metrics();
@@ -88,7 +89,7 @@ class Metrics {
   [[nodiscard]] std::string Text() const;
   [[nodiscard]] MetricsSnapshot Collect() const;
 
-  // Sorted.  What a later version counted and this one does not is dropped.
+  // Sorted.  Counters of a later version that this version does not know are dropped.
   [[nodiscard]] std::vector<StoredCounter> Save() const;
   // Adds what an earlier process counted.  REQUIRES: nothing was counted yet.
   void Restore(const std::vector<StoredCounter>& counters);

@@ -14,12 +14,12 @@
 namespace ebb {
 namespace {
 
-// What of the state's nodes is in the cluster.
+// How many of the nodes that the state remembers are in the cluster.
 struct Overlap {
   size_t remembered = 0;
-  size_t same = 0;      // Timers of nodes that are there.
-  size_t returned = 0;  // The same, under another UID, as one may be that was repaired.
-  size_t named = 0;     // Nodes of other kinds of memory, by their names.
+  size_t same = 0;      // Nodes with a timer and the same UID, or a timer without UID.
+  size_t returned = 0;  // Nodes with a timer and another UID, as a repaired node may have.
+  size_t named = 0;     // Nodes that other parts of the state remember, by name only.
 };
 
 Overlap OverlapOf(const ScaleDownState& state, const Catalog& catalog) {
@@ -181,8 +181,9 @@ absl::Status RoundDriver::Save(const RoundOutcome& round, RoundSource& source,
   entry.status = std::string(ToString(round.result.status));
   entry.decision = CompactJson(*round.json);
   entry.input_digest = RoundDigest(round.arguments, source.objects);
-  // The record comes first, so that no round that counts is missing in it, and only once the
-  // state is this round's, so that it holds none that was refused.
+  // The record is written before the state is committed, so that it contains every round that
+  // counts.  It is written only when no other process can save any more, so that it contains no
+  // rejected round.
   std::function<absl::Status()> add_to_record;
   if (record_ != nullptr) {
     add_to_record = [&] {
@@ -225,7 +226,7 @@ absl::StatusOr<bool> RoundDriver::MayBegin(int64_t number) {
   absl::StatusOr<int64_t> last = record_->LastRound();
   if (!last.ok()) return last.status();
   if (*last == 0) *last = (*begun)->rounds;
-  // Round `number` itself is there if its process was killed before it saved the state.
+  // The record already has round `number` if its process was killed before it saved the state.
   if (*last != number - 1 && *last != number) {
     return absl::InvalidArgumentError(absl::StrCat(files_.record, ": ends with round ", *last,
                                                    ", and this is round ", number,

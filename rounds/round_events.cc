@@ -145,7 +145,7 @@ const FieldReaders<DeletionReport::Unregistered>& ReadersOf(const DeletionReport
   return *readers;
 }
 
-// The object that an eviction carries says who it is.
+// Reads the identity of an evicted pod from the object of the eviction.
 class PodIdentity final : public ObjectSink {
  public:
   explicit PodIdentity(EvictedPod& pod) : pod_(pod) {}
@@ -171,7 +171,7 @@ class PodIdentity final : public ObjectSink {
   size_t pods_ = 0;
 };
 
-// What an item lacks; "" if nothing.
+// The field that an item lacks; "" if it is complete.
 std::string Lacks(const DeletionReport::ScaleUp& item) { return item.group.empty() ? "group" : ""; }
 std::string Lacks(const DeletionReport::Deletion& item) { return item.node.empty() ? "node" : ""; }
 std::string Lacks(const DeletionReport::DeletionResult& item) {
@@ -187,7 +187,7 @@ std::string Lacks(const DeletionReport::Unregistered& item) {
   return item.group.empty() ? "group" : "";
 }
 
-// What more has to be seen to once an item is read.
+// Completes an item after its fields are read.
 template <typename Item>
 absl::Status Complete(const std::string&, Item&) {
   return absl::OkStatus();
@@ -224,7 +224,7 @@ absl::Status ParseNames(const std::string& file, const std::string& list, const 
   return absl::OkStatus();
 }
 
-// A node's deletion either goes on or has ended.
+// Checks that no node's deletion is both in progress and ended.
 absl::Status CheckDeletions(const std::string& file, const DeletionReport& events) {
   std::set<std::string> ended;
   for (const auto& result : events.results) ended.insert(result.node);
@@ -267,10 +267,10 @@ absl::Status ParseDocument(const std::string& file, const YAML::Node& root,
   return CheckDeletions(file, events);
 }
 
-// Lines of one kind for a log: the first few, and then how many more there are.
+// Lines of one kind for a log: the first few, then the number of the others.
 class FewLines {
  public:
-  // `more`: what the rest is: "the same holds for 7 more pods" has "pods".
+  // `more`: what the other lines count, such as "pods" in "the same holds for 7 more pods".
   FewLines(std::string list, std::string more) : list_(std::move(list)), more_(std::move(more)) {}
 
   void Add(std::vector<std::string>& log, const std::string& line) {
@@ -297,7 +297,8 @@ std::string PodKey(std::string_view namespace_name, std::string_view name) {
   return absl::StrCat(Absl(namespace_name), "/", Absl(name));
 }
 
-// Hands a dump on, nodes marked as the events say, and notes what it holds.
+// Passes the objects of a dump on, marks nodes as the events say, and records what the dump
+// contains.
 class EventSink final : public ObjectSink {
  public:
   EventSink(const std::vector<std::string>& unready, ObjectSink& sink) : sink_(sink) {
@@ -340,11 +341,11 @@ class EventSink final : public ObjectSink {
 
  private:
   ObjectSink& sink_;
-  std::map<std::string, bool, std::less<>> unready_;  // Whether the dump has it.
-  absl::flat_hash_map<std::string, bool> pods_;       // "namespace/name"; the same.
+  std::map<std::string, bool, std::less<>> unready_;  // By node, whether the dump contains it.
+  absl::flat_hash_map<std::string, bool> pods_;       // By "namespace/name", likewise.
 };
 
-// Hands an evicted pod on as one that needs a node.
+// Passes an evicted pod on as a pod that needs a node.
 class EvictedPodSink final : public ObjectSink {
  public:
   explicit EvictedPodSink(ObjectSink& sink) : sink_(sink) {}
@@ -368,7 +369,7 @@ class EvictedPodSink final : public ObjectSink {
   ObjectSink& sink_;
 };
 
-// --- Writing it down -----------------------------------------------------------------
+// --- Writing events ------------------------------------------------------------------
 
 void PutText(const char* field, const std::string& text, Json& item) {
   if (!text.empty()) item[field] = text;
@@ -427,7 +428,7 @@ class Resolver {
     return found.ok() && snapshot_.Contains(*found) ? *found : kNoNode;
   }
 
-  // The dump knows better than the file.
+  // The group of the node in the dump takes precedence over `said`.
   std::string GroupOf(NodeId node, const std::string& said) const {
     const NodeGroup* const group = node == kNoNode ? nullptr : groups_.Find(node);
     return group == nullptr ? said : group->name;
@@ -461,7 +462,7 @@ class Resolver {
       result_.failed_deletions.push_back(result.result);
       failed_.insert(result.node);
     } else if (node != kNoNode) {
-      // Gone, but not yet from the dump: nothing may be planned onto it.
+      // The deletion ended, but the dump still has the node: nothing may be planned onto it.
       Delete(result.node, result.group, std::nullopt);
     }
   }

@@ -1,9 +1,10 @@
-// What a round is told beside the dump (`ebb plan --state FILE --events FILE`): a DeletionReport as
-// a YAML or JSON file.  Every field may be left out; `at` defaults to the round's time.
+// The events of a round, given beside the dump (`ebb plan --state FILE --events FILE`): a
+// DeletionReport as a YAML or JSON file.  Every field may be omitted; `at` defaults to the round's
+// time.
 //
 //   scaleUps:              # groups that grew since the last round
 //   - {group: general, at: 2026-06-01T11:58:00Z}
-//   deletionsInProgress:   # as they stand now, beside what taints in the dump tell
+//   deletionsInProgress:   # now, in addition to deletions that taints in the dump show
 //   - {node: n7, group: general, drained: true}
 //   deletionResults:       # of deletions that ended since the last round
 //   - {node: n3, result: Ok}
@@ -12,13 +13,13 @@
 //   - {pod: {apiVersion: v1, kind: Pod, metadata: ..., spec: ...}, at: 2026-06-01T11:59:00Z}
 //   - {namespace: default, name: web-1, uid: 8f14e45f}
 //   unreadyNodes: [n5]     # not ready whatever their conditions say
-//   unregisteredNodes:     # machines of a group that are no nodes yet
+//   unregisteredNodes:     # machines of a group that are not nodes yet
 //   - {group: general, count: 2}
 //
 // `result` is the autoscaler's NodeDeleteResultType: Ok, FailedToMarkToBeDeleted,
 // FailedToEvictPods, FailedToDelete, Internal.
 //
-// Errors: one line naming file, place and field; an unknown field is one.
+// Errors: one line naming file, place and field; an unknown field is an error.
 // Source: cluster-autoscaler core/scaledown ActuationStatus, status.NodeDeleteResult.
 
 #ifndef EBB_ROUNDS_ROUND_EVENTS_H_
@@ -47,21 +48,21 @@ namespace ebb {
 // `file` stands for the text in errors.
 absl::StatusOr<DeletionReport> ParseEvents(const std::string& file, const std::string& text);
 
-// The same as JSON text, which ParseEvents reads; "": nothing is reported.
+// The report as JSON text, which ParseEvents reads; "": the report is empty.
 std::string EventsText(const DeletionReport& report);
 
-// Of a group, that are no nodes yet.
+// The largest number of unregistered machines of a group.
 inline constexpr int64_t kMachinesMax = 1'000'000;
-// Whether it is one of the autoscaler's: "Ok", ...
+// Whether `result` is one of the autoscaler's: "Ok", ...
 bool IsDeletionResult(std::string_view result);
 // "is not one of Ok, ..."
 std::string NotADeletionResult();
 
-// Takes the names of a pod from its `object`, which is JSON.
-// Errors: one line; `where` stands for the object in it: it is not one Pod.
+// Sets the namespace, name and UID of `pod` from its `object`, which is JSON.
+// Errors: one line, in which `where` names the object: it is not exactly one Pod.
 absl::Status NamePodOf(const std::string& where, EvictedPod& pod);
 
-// The node as one that is not ready.
+// A copy of the node that is not ready.
 objects::Node MarkedUnready(const objects::Node& node);
 
 // Logs each unready node of the report that the cluster lacks.
@@ -69,36 +70,36 @@ void LogUnknownUnready(const DeletionReport& report,
                        const std::function<bool(const std::string& node)>& is_there,
                        std::vector<std::string>& log);
 
-// Hands over the evicted pods, those of `report` and `remembered` ones, that the cluster lacks, as
-// pods that wait for a node.  Logs those whose object is not known.  `file` stands for the report
-// in errors.
+// Passes the evicted pods of `report` and `remembered` that the cluster lacks to `sink`, as pods
+// that wait for a node.  Logs evicted pods whose object is unknown.  `file` names the report in
+// errors.
 absl::Status GiveEvictedPods(const std::string& file, const DeletionReport& report,
                              const std::vector<EvictedPod>& remembered,
                              const std::function<bool(const EvictedPod& pod)>& is_there,
                              ObjectSink& sink, std::vector<std::string>& log);
 
-// Reads a dump as the report wants it: `read` hands its objects over to `sink` with
-// unready nodes marked, and after them come evicted pods, `remembered` ones and those of
-// `report`, that the dump lacks, without a node.
+// Reads a dump and applies the report: `read` passes the objects to `sink`, with unready nodes
+// marked.  The evicted pods of `remembered` and `report` that the dump lacks follow, without a
+// node.
 //
-// Appends a line to `log` for each node or pod that the dump should have.
+// Appends a line to `log` for each node or pod that the dump lacks but should have.
 absl::Status ReadWithEvents(const std::string& file, const DeletionReport& report,
                             const std::vector<EvictedPod>& remembered, ObjectSink& sink,
                             const std::function<absl::Status(ObjectSink&)>& read,
                             std::vector<std::string>& log);
 
-// The events in the terms of a round over one snapshot.
+// The events, resolved to the nodes and groups of one snapshot.
 struct ResolvedEvents {
-  ActuationStatus actuation;  // With deletions that the nodes' taints tell of.
+  ActuationStatus actuation;  // Includes the deletions that taints of nodes show.
   std::vector<ScaleEvent> scale_events;
   std::vector<EndedDeletion> ended;
   std::vector<std::string> failed_deletions;  // The result of each.
-  std::vector<std::string> log;               // What was odd, a line each.
+  std::vector<std::string> log;               // Oddities, one line each.
 };
 ResolvedEvents Resolve(const DeletionReport& report, const ClusterSnapshot& snapshot,
                        const NodeGroups& groups, int64_t now_s);
 
-// Adds unregistered machines to the sizes of groups whose size no rule gives.
+// Adds unregistered machines to the size of each group for which no rule gives a size.
 void CountUnregistered(const DeletionReport& report, const GroupRules& rules, NodeGroups& groups,
                        std::vector<std::string>& log);
 

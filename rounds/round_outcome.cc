@@ -16,7 +16,8 @@
 namespace ebb {
 namespace {
 
-// Notes at which question a deadline had expired, so that a replay cuts the pass there.
+// Records at which query a deadline had expired, so that a replay can cut the pass at the same
+// point.
 class NotedDeadline final : public Deadline {
  public:
   explicit NotedDeadline(const Deadline& deadline) : deadline_(deadline) {}
@@ -35,7 +36,7 @@ class NotedDeadline final : public Deadline {
   mutable int64_t expired_at_ = 0;
 };
 
-// The plan as it is told: packed pods are the pending ones.
+// The plan as it is reported: `packed` contains only pending pods.
 PlanResult PlanOfRound(const LoadedCluster& cluster, const RoundResult& result,
                        NodesOutsideThePlan outside) {
   PlanResult made;
@@ -49,13 +50,13 @@ PlanResult PlanOfRound(const LoadedCluster& cluster, const RoundResult& result,
   return made;
 }
 
-// Fills in what tells the round, from its result.
+// Fills in the report of the round from its result.
 void FillReport(LoadedCluster& cluster, const ActuationStatus& actuation, RoundOutcome& round) {
   const Catalog& catalog = cluster.snapshot.catalog();
   round.made = PlanOfRound(cluster, round.result,
                            OutsideThePlan(cluster.snapshot, round.groups, actuation, round.result));
   round.request.pass.now_s = round.result.now_s;
-  // Not among the arguments of a record: replaying it finds them again.
+  // These warnings are not among the arguments of a record, since a replay finds them again.
   WarnOfPlan(cluster.snapshot, round.groups, round.request, round.made, cluster.warnings);
   round.report = MakeReport({.cluster = &cluster,
                              .groups = &round.groups,

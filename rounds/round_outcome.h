@@ -1,4 +1,4 @@
-// MakeRound makes a round over a cluster that is there, and tells it as data.
+// MakeRound makes a round over a loaded cluster, and describes it as data.
 //
 // Threads: none.
 
@@ -22,7 +22,7 @@
 
 namespace ebb {
 
-// What a round decided, and what telling it needs.
+// What a round decided, and the data that a report of it needs.
 struct RoundOutcome {
   RoundOutcome();
   ~RoundOutcome();
@@ -30,28 +30,29 @@ struct RoundOutcome {
   RoundOutcome& operator=(const RoundOutcome&) = delete;
 
   int64_t number = 0;
-  int64_t now_s = 0;  // That it was made for; result.now_s is the one that counted.
+  // The time for which the round was requested; result.now_s is the time that it used.
+  int64_t now_s = 0;
   NodeGroups groups;
   PlanRequest request;
   PlanResult made;
   RoundResult result;
-  std::optional<PlanReport> report;  // Borrows from the above and from the cluster.
+  std::optional<PlanReport> report;  // Borrows from the fields above and from the cluster.
   // The plan (plan_json.h) and what a round adds to it (round_report.h).
   std::unique_ptr<nlohmann::ordered_json> json;
-  double seconds = 0;  // That the round took.
+  double seconds = 0;  // How long the round took.
   int64_t deletions_in_progress = 0;
   std::vector<std::string> failed_deletions;  // The result of each.
-  // The number of the first question to the deadline, from 1, that it answered with yes;
-  // 0: it never did; absent: there was no deadline.
+  // How many times the deadline had been asked when it first answered that it had expired; 0: it
+  // never expired; absent: there was no deadline.
   std::optional<int64_t> deadline_question;
-  int64_t unregistered_nodes = 0;  // As the events tell it.
-  // What a record says of all that it was given (round_record.h).
+  int64_t unregistered_nodes = 0;  // As the events report it.
+  // What a record stores of the round's arguments (round_record.h).
   std::string arguments;
-  std::vector<std::string> log;  // What was odd, a line each.
+  std::vector<std::string> log;  // Oddities, one line each.
 };
 
-// `scale_down` goes on by a round, the `number`-th, from 1.  `deadline`: of its pass; null: there
-// is time for all. Errors: those of ScaleDown::Round; it has not gone on then.
+// Makes round `number` (from 1) with `scale_down`.  `deadline`: for its pass; null: no time limit.
+// Errors: those of ScaleDown::Round; then `scale_down` is unchanged.
 absl::StatusOr<std::unique_ptr<RoundOutcome>> MakeRound(ScaleDown& scale_down,
                                                         LoadedCluster& cluster,
                                                         const RoundSettings& settings,

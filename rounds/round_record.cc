@@ -23,8 +23,8 @@ absl::Status Damaged(const std::string& name, std::string_view how) {
   return absl::InvalidArgumentError(absl::StrCat(name, ": its arguments are damaged: ", Absl(how)));
 }
 
-// Reads the members of a round's arguments, each of which has to be there and of its type.
-// The first that is not makes ok() false; status() says which.
+// Reads the members of a round's arguments.  Each member must be present and of the right type.
+// The first one that is not makes ok() false; status() names it.
 class Members {
  public:
   Members(std::string name, const Json& json) : name_(std::move(name)), json_(json) {}
@@ -32,7 +32,7 @@ class Members {
   [[nodiscard]] bool ok() const { return status_.ok(); }
   [[nodiscard]] const absl::Status& status() const { return status_; }
 
-  // Null where there is none that `is` takes.
+  // Null if there is no such member of the type that `is` tests.
   const Json* Find(const char* member, bool (Json::*is)() const noexcept) {
     const auto found = json_.find(member);
     if (found != json_.end() && ((*found).*is)()) return &*found;
@@ -43,7 +43,7 @@ class Members {
     const Json* const json = Find(member, &Json::is_string);
     return json != nullptr ? json->get<std::string>() : "";
   }
-  // From 0 on.
+  // An integer of at least 0.
   int64_t Integer(const char* member) {
     const Json* const json = Find(member, &Json::is_number_integer);
     if (json == nullptr) return 0;
@@ -86,7 +86,7 @@ std::vector<GroupSize> GroupSizesFrom(const std::string& name, Members& argument
   return sizes;
 }
 
-// As NamedText: an empty text is none.
+// A NamedText; nullopt for an empty text.
 std::optional<NamedText> TextNamed(const std::string& name, std::string text) {
   if (text.empty()) return std::nullopt;
   return NamedText{name, std::move(text)};

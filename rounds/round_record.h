@@ -1,16 +1,16 @@
-// What a record (sqlite_state.h) says of a round that it holds: all that the round was given
-// beside the objects, as data.
+// The arguments of a round in a record (sqlite_state.h): everything that the round was given except
+// the objects, as data.
 //
 //   {"optionsVersion":1,"options":{...},"nodeGroups":"","groupSizes":[],"events":"",
 //    "warnings":[],"deadlineQuestion":null,"rules":6}
 //
 // `options` is as round_options.h says; `nodeGroups` is the text of the file and `events` the
-// report as text (round_events.h); `warnings` rest on what a record does not hold;
-// `deadlineQuestion` is as RoundOutcome::deadline_question, null where it is absent.  `rules` names
-// the rules that decided; docs/compatibility.md says when they are raised.
+// report as text (round_events.h); `warnings` are stored because they depend on input that a record
+// does not hold; `deadlineQuestion` is RoundOutcome::deadline_question, null if absent.  `rules` is
+// kRecordRules; docs/compatibility.md says when it is raised.
 //
-// Errors:  one line naming the record, the round and the field.  A round of other rules, or with
-//          options of another version, is refused with both versions.
+// Errors:  one line naming the record, the round and the field.  A round with other rules, or with
+//          options of another version, is rejected with an error that names both versions.
 // Threads: pure functions.
 
 #ifndef EBB_ROUNDS_ROUND_RECORD_H_
@@ -28,7 +28,7 @@
 
 namespace ebb {
 
-// They go up when a round decides or reports otherwise than before, or when the form above changes.
+// Raised when a round decides or reports differently than before, or when the form above changes.
 inline constexpr int64_t kRecordRules = 6;
 
 struct RoundArguments {
@@ -37,15 +37,15 @@ struct RoundArguments {
   std::optional<int64_t> deadline_question;
 };
 
-// Of `texts` the node groups and their sizes.
+// Uses the node groups and their sizes of `texts`.
 std::string ArgumentsText(const RoundOptions& options, const RoundTexts& texts,
                           const DeletionReport& report, const std::vector<InputWarning>& warnings,
                           std::optional<int64_t> deadline_question);
 
-// `name` stands for the record and its round in errors.
+// `name` names the record and its round in errors.
 absl::StatusOr<RoundArguments> ParseArguments(const std::string& name, const std::string& text);
 
-// Of all that a round was given: the same input has the same digest.
+// The digest of everything that a round was given: the same input has the same digest.
 std::string RoundDigest(std::string_view arguments, std::string_view objects);
 
 }  // namespace ebb

@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Expires at the question at which the recorded deadline did; 0: never.
+// Expires at the same query as the recorded deadline; 0: never.
 class RecordedDeadline final : public Deadline {
  public:
   explicit RecordedDeadline(int64_t question) : question_(question) {}
@@ -36,7 +36,7 @@ class RecordedDeadline final : public Deadline {
   mutable int64_t questions_ = 0;
 };
 
-// Where the decision made now departs from the recorded one; "" if it is the same bytes.
+// Where the new decision differs from the recorded one; "" if the bytes are the same.
 std::string Departure(const std::string& recorded, const Json& now) {
   if (CompactJson(now) == recorded) return "";
   const Json before = Json::parse(recorded, nullptr, /*allow_exceptions=*/false);
@@ -45,7 +45,7 @@ std::string Departure(const std::string& recorded, const Json& now) {
   return difference.empty() ? "the same values in other bytes" : difference;
 }
 
-// Runs one recorded round; `state` goes on from it.
+// Runs one recorded round and updates `state`.
 absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundRecord& entry,
                                         std::optional<ScaleDownState>& state) {
   if (RoundDigest(entry.arguments, entry.input) != entry.input_digest) {

@@ -1,11 +1,11 @@
-// ReplayRecord makes the rounds of a record (`ebb plan --record`) once more and tells where
-// one decides otherwise than it did.
+// ReplayRecord repeats the rounds of a record (`ebb plan --record`) and reports where one decides
+// differently now.
 //
-// A pass that a deadline cut is cut at the same question.
+// A pass that was cut by a deadline is cut at the same point, counted in queries of the deadline.
 //
-// Errors:  one line naming the record, mostly the round: what is no record, is damaged, lacks
-//          a round, was made by another version (round_record.h) or says something that this ebb
-//          does not know.
+// Errors:  one line naming the record and usually the round: the file is not a record, is damaged,
+//          lacks a round, was made by another version (round_record.h) or contains something that
+//          this version does not know.
 // Cost:    that of the rounds; the whole record is held in memory.
 // Threads: none.
 
@@ -23,7 +23,7 @@ namespace ebb {
 struct ReplayedRound {
   int64_t round = 0;
   int64_t now_s = 0;
-  // "unneeded[0].since: recorded "...", now "...""; empty: it is the same bytes.
+  // "unneeded[0].since: recorded "...", now "...""; empty: the decision is the same, byte for byte.
   std::string departure;
 };
 

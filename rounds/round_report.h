@@ -1,4 +1,4 @@
-// A round as data, and where two such data differ.
+// A round as data, and where two such documents differ.
 //
 // docs/rounds.md describes the fields; docs/plan.schema.json is their schema.
 
@@ -18,26 +18,26 @@
 
 namespace ebb {
 
-// Nodes that the plan of a round says nothing about.
+// Nodes that the plan of a round does not mention.
 struct NodesOutsideThePlan {
-  std::vector<UnremovableNode> excluded;  // No candidates, with the reason.
-  std::vector<NodeId> not_judged;         // Candidates of a pass that judged nothing.
+  std::vector<UnremovableNode> excluded;  // Not candidates, each with the reason.
+  std::vector<NodeId> not_judged;         // Candidates, if the pass judged no node.
 };
 NodesOutsideThePlan OutsideThePlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                    const ActuationStatus& actuation, const RoundResult& result);
 
-// What the status of a round is about, for people: of a cooldown which event began it, and when it
-// ends.  May be empty.
+// Explains the status of a round to people: for a cooldown, which event began it and when it ends.
+// May be empty.
 std::string RoundMessage(const RoundResult& result);
 std::string RoundMessage(const std::string& message,
                          const std::optional<Cooldowns::Hold>& cooldown);
 
-// Adds to the JSON of the plan what a round says beside any plan.  `number`: from 1.
+// Adds the round's own fields to the JSON of its plan.  `number`: from 1.
 void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationStatus& actuation,
               int64_t number, const RoundResult& result, nlohmann::ordered_json& json);
 
-// "unneeded[0].since: recorded "...", now "..."" of the first member, in document
-// order, that differs; empty if none does.
+// "unneeded[0].since: recorded "...", now "..."" for the first member, in document order, that
+// differs; empty if none differs.
 std::string FirstDifference(const nlohmann::ordered_json& recorded,
                             const nlohmann::ordered_json& now);
 

@@ -1,5 +1,5 @@
-// RoundSettings: what a round is told beside the cluster and the time.  Node groups are there as a
-// text, which a record keeps, and as what the text says.
+// RoundSettings: the arguments of a round beside the cluster and the time.  Node groups are stored
+// twice: as a text, which a record keeps, and parsed.
 
 #ifndef EBB_ROUNDS_ROUND_SETTINGS_H_
 #define EBB_ROUNDS_ROUND_SETTINGS_H_
@@ -15,23 +15,23 @@
 
 namespace ebb {
 
-// A text, and what it is called in errors.
+// A text, and its name in errors.
 struct NamedText {
   std::string name;
   std::string text;
 };
 
 struct RoundTexts {
-  std::optional<NamedText> groups;     // As groups.h describes them; absent: labels tell.
-  std::vector<GroupSize> group_sizes;  // Over what `groups` says.
-  std::optional<NamedText> events;     // As round_events.h describes them; absent: none.
+  std::optional<NamedText> groups;     // In the form of groups.h; absent: labels decide.
+  std::vector<GroupSize> group_sizes;  // Take precedence over `groups`.
+  std::optional<NamedText> events;     // In the form of round_events.h; absent: no events.
 };
 
 struct RoundSettings {
   RoundOptions options;
   RoundTexts texts;
   GroupRules groups;
-  DeletionReport report;  // As `texts.events` says, or as the caller has it.
+  DeletionReport report;  // Parsed from `texts.events`, or set by the caller.
 };
 
 // Errors: those of ParseGroups and ParseEvents.

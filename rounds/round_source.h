@@ -1,8 +1,8 @@
-// RoundSource: the cluster that a round is about, and where it is read from.
+// RoundSource: the cluster of a round, and how it is read.
 //
-// A round wants the cluster as its events and its memory have it: unready nodes are marked,
-// and evicted pods that the dump lacks wait for room.  A record wants the objects in bytes.
-// A host that has a cluster of its own (live_cluster.h) fills a RoundSource itself.
+// A round needs the cluster adjusted by its events and its memory: unready nodes are marked, and
+// evicted pods that the dump lacks wait for room.  A record needs the objects as bytes.  A host
+// that has a cluster of its own (live_cluster.h) fills a RoundSource itself.
 //
 // Threads: one at a time.
 
@@ -28,36 +28,38 @@
 namespace ebb {
 
 struct RoundSource {
-  // Ends what was done to the host's cluster for the round, after `cluster` is gone; may be null.
+  // Its destructor undoes what was done to the host's cluster for the round, after `cluster` is
+  // gone; may be null.
   std::shared_ptr<void> until;
   LoadedCluster cluster;
-  // The same as a binary snapshot, of which the round's digest and record are made; empty
-  // where no record is kept.
+  // The cluster as a binary snapshot, from which the round's digest and record are made; empty if
+  // no record is kept.
   std::string objects;
-  // The UID of the namespace kube-system; "" where it is not known.
+  // The UID of the namespace kube-system; "" if unknown.
   std::string cluster_uid;
-  std::vector<std::string> log;  // Nodes and pods of the events that the cluster lacks.
+  // Nodes and pods of the events that the cluster lacks, one line each.
+  std::vector<std::string> log;
 };
 
-// Whether the round's objects are wanted as bytes.
+// Whether the round needs its objects as bytes.
 enum class RoundObjects : uint8_t { kNone, kForRecord };
 
-// What `read` hands over, as the events and the memory have it.  Nothing is judged.
-// `before`: what the last round remembered.
+// The objects that `read` passes on, adjusted by the events and the memory.  The cluster is not
+// judged for completeness.  `before`: the state after the last round.
 absl::StatusOr<RoundSource> LoadSource(const RoundSettings& settings,
                                        const std::optional<ScaleDownState>& before,
                                        const std::function<absl::Status(ObjectSink&)>& read,
                                        RoundObjects objects = RoundObjects::kNone);
 
-// What stands for the round's report in errors.
+// The name of the round's report in errors.
 std::string NameOfReport(const RoundSettings& settings);
 
-// Takes pods that were evicted off the cluster's pending ones: they are placed as evicted or not at
+// Removes evicted pods from the cluster's pending pods: they are placed as evicted pods or not at
 // all.
 void DropEvicted(const RoundSettings& settings, const std::optional<ScaleDownState>& before,
                  LoadedCluster& cluster);
 
-// The same of dumps (read_input.h), and judged (JudgeInput).
+// As LoadSource, for dumps (read_input.h), and judged (JudgeInput).
 absl::StatusOr<RoundSource> ReadSource(std::span<const std::string> inputs,
                                        const RoundSettings& settings,
                                        const std::optional<ScaleDownState>& before,

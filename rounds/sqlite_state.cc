@@ -28,10 +28,10 @@ namespace {
 constexpr int64_t kApplicationId = 0x65626273;  // "ebbs"
 constexpr int64_t kStateVersion = 6;
 
-// Of what a column may hold.
+// Limits for what a column may hold.
 constexpr int64_t kCountMax = int64_t{1} << 53;  // Exact as a double.
 using CountKind = IntKind<0, kCountMax>;
-using UntilKind = IntKind<0, 2 * kLatestTimeS>;  // A time and a duration.
+using UntilKind = IntKind<0, 2 * kLatestTimeS>;  // The sum of a time and a duration.
 using MaybeTimeKind = MaybeKind<TimeKind>;
 using EventTimeKind = IntKind<kEarliestTimeS, kLatestTimeS>;
 
@@ -125,7 +125,7 @@ struct UnremovableTable {
 struct CountersTable {
   using Row = StoredCounter;
   static constexpr const char* kName = "counters";
-  static constexpr int64_t kBucketMax = 1000;  // Of a histogram.
+  static constexpr int64_t kBucketMax = 1000;  // Buckets of a histogram.
   static constexpr auto kKey =
       std::tuple(Column<NameKind, &Row::name>{"name"}, Column<TextKind, &Row::label>{"label"},
                  Column<IntKind<-1, kBucketMax>, &Row::bucket>{"bucket"});
@@ -161,8 +161,8 @@ struct QueueTable {
   static auto Lists(auto& sizing) { return std::array{&sizing.queue}; }
 };
 
-// A round as it is stored: `decision` is what differs (text_delta.h) from the decision of round
-// `key_round`, which the table key_decisions has.
+// A round as it is stored: `decision` is the difference (text_delta.h) from the decision of round
+// `key_round` in the table key_decisions.
 struct StoredRound : RoundRecord {
   int64_t key_round = 0;
 };
@@ -180,7 +180,7 @@ struct RoundsTable {
 
 struct StoredKey {
   int64_t round = 0;
-  std::string packed;  // Of no other decision.
+  std::string packed;  // Packed without a base.
 };
 struct KeyDecisionsTable {
   using Row = StoredKey;
@@ -189,13 +189,13 @@ struct KeyDecisionsTable {
   static constexpr auto kValues = std::tuple(Column<BytesKind, &Row::packed>{"decision"});
   static auto Lists(auto& keys) { return std::array{&keys}; }
 };
-// A decision becomes a key where what differs is longer than this, and than this part of the key
-// before it.
+// A decision becomes a new key if its packed difference is longer than kDeltaBytes, and longer than
+// the packed previous key divided by kDeltaPart.
 constexpr size_t kDeltaBytes = 1000;
 constexpr size_t kDeltaPart = 3;
 
-// What was reported (held_reports.h), of a DeletionReport: lists that are added to, or replaced as
-// a whole, are kept by place.
+// The tables of a report (held_reports.h), which hold a DeletionReport.  Lists that are appended
+// to, or replaced as a whole, are stored by position.
 struct ReportedDeletionsTable {
   using Row = DeletionReport::Deletion;
   static constexpr const char* kName = "reported_deletions";
@@ -276,10 +276,10 @@ constexpr auto kStateFigures =
                Column<MaybeTimeKind, &StateFigures::limit_min_interval_s>{"limit_min_interval_s"},
                Column<FlagKind, &StateFigures::resume>{"resume"},
                Column<AnyIntKind, &StateFigures::scan_pointer>{"scan_pointer"});
-// That every state has.
+// Figures that every state has.
 constexpr const char* kNeededFigures[] = {"rounds", "latest_s", "resume", "scan_pointer"};
 
-// What the table says beside the state.
+// Figures of the table that are not part of the state.
 struct FileFigures {
   int64_t revision = 0;
   std::optional<int64_t> digest;
@@ -315,7 +315,7 @@ void SetFigures(const StateFigures& figures, ScaleDownState& state) {
   state.planner.scan_pointer = static_cast<uint64_t>(figures.scan_pointer);
 }
 
-// `missing`: of kNeededFigures.
+// `missing`: the kNeededFigures that the table lacks.
 TableRead ReadFigures(sqlite3* db, StateFigures& state, FileFigures& file,
                       std::set<std::string>& missing) {
   missing.insert(std::begin(kNeededFigures), std::end(kNeededFigures));
@@ -339,8 +339,8 @@ std::string Schema() {
                       ReportTables::Schema(), RoundTables::Schema());
 }
 
-// What a file holds beside the tables above.  SQLite's own, such as what ANALYZE leaves, is
-// no matter; a trigger would change what is saved.
+// Selects what a file has besides the tables above.  SQLite's own objects, such as the tables of
+// ANALYZE, are allowed.  A trigger is not: it would change what is saved.
 std::string SelectForeign() {
   std::vector<std::string> names = {"state"};
   for (const auto& more : {StateTables::Names(), CounterTables::Names(), SizingTables::Names(),
@@ -374,7 +374,7 @@ int64_t Digest(const SizingState& sizing) {
   return digest.Value();
 }
 
-// Of what is reported the digest is a sum over the rows, so that a report costs what it says.
+// The digest of the reports is a sum over rows, so that saving a report costs only its own rows.
 template <typename Table>
 uint64_t ReportDigest(const typename Table::Row& row, int64_t place = 0) {
   StateDigest digest;
@@ -383,7 +383,7 @@ uint64_t ReportDigest(const typename Table::Row& row, int64_t place = 0) {
   return static_cast<uint64_t>(digest.Value());
 }
 
-// Rows of one table of what is reported, as they come and go, and their sum.
+// Adds and removes rows of one report table, and keeps the sum of their digests current.
 template <typename Table>
 class ReportRows {
  public:
@@ -399,7 +399,7 @@ class ReportRows {
     if (!erase.ok()) ok_ = false;
     sum_ -= ReportDigest<Table>(row);
   }
-  // After the `held` rows that are there.
+  // Appends after the `held` rows that the table has.
   void Append(const std::vector<typename Table::Row>& rows, size_t held) {
     auto place = static_cast<int64_t>(held);
     for (const auto& row : rows) {
@@ -407,7 +407,7 @@ class ReportRows {
       sum_ += ReportDigest<Table>(row, place++);
     }
   }
-  // All that are there, which are `rows`.
+  // Removes all rows of the table, which are `rows`.
   void Clear(const std::vector<typename Table::Row>& rows) {
     if (rows.empty()) return;
     Statement erase(db_, absl::StrCat("DELETE FROM ", Table::kName, " WHERE place >= ?"));
@@ -425,7 +425,7 @@ class ReportRows {
   bool ok_ = true;
 };
 
-// The sum over all that is held.
+// The sum over all rows that are held.
 uint64_t ReportsDigest(const DeletionReport& report) {
   uint64_t sum = 0;
   const auto add = [&]<typename Table>(const std::vector<typename Table::Row>& rows, bool places) {
@@ -452,8 +452,8 @@ std::optional<int64_t> Number(sqlite3* db, const char* sql) {
   return statement.Int(0);
 }
 
-// A state file has the rounds that led to its state, and a record those that came after it:
-// `last` is the last of the former.
+// Checks the columns of `rounds`.  A round of a state file has no arguments; a round of a record
+// has.  `last` becomes the last round without arguments.
 TableRead CheckRounds(sqlite3* db, int64_t& last) {
   Rows rows(db, "rounds",
             "SELECT round, now_s, input_digest, status, decision = '' AS decision, "
@@ -469,23 +469,23 @@ TableRead CheckRounds(sqlite3* db, int64_t& last) {
   return ResultOf(rows);
 }
 
-// 0 also where there is no such file.
+// 0 if the file cannot be examined.
 int64_t BytesOf(const std::string& path) {
   struct stat info{};
   return stat(path.c_str(), &info) == 0 ? info.st_size : 0;
 }
 
-// A database has at least its header.  SQLite takes a file of one byte for an empty one, and
-// would write over what may be a caller's.
+// A database has at least its header.  SQLite treats a file of one byte as empty, and would
+// overwrite a file that may be the caller's.
 constexpr int64_t kHeaderBytes = 100;
 
-// SQLite takes some names for more than the name of a file: ":memory:", "" and, as some
-// systems build it, URIs ("file:x?mode=memory").  After a folder a name is a name.
+// SQLite gives some names another meaning than a file name: ":memory:", "" and, in some builds,
+// URIs ("file:x?mode=memory").  With a folder in front, a name is only a file name.
 std::string PlainName(const std::string& path) {
   return path.starts_with('/') ? path : "./" + path;
 }
 
-// SQLite would put a journal beside a device.
+// A path that exists and is not a regular file: SQLite would put a journal beside a device.
 bool IsNoFile(const std::string& path) {
   struct stat info{};
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
@@ -501,7 +501,7 @@ ClusterId ClusterOf(std::string_view kube_system_uid) {
 absl::Status SqliteState::Error(const char* doing) const {
   std::string why = "no memory";
   if (db_ != nullptr) {
-    // The message of an error that a later call has replaced is lost.
+    // sqlite3_errmsg no longer has the message if a later call succeeded.
     const bool lost = sqlite3_errcode(db_) == SQLITE_OK;
     why = lost ? "the disk is full or fails" : Printable(sqlite3_errmsg(db_));
   }
@@ -546,7 +546,7 @@ absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string
 absl::Status SqliteState::RollBack() {
   sqlite3_close(std::exchange(db_, nullptr));
   sqlite3* writer = nullptr;
-  // Whoever may write rolls back when it reads first.
+  // A connection that may write rolls back the journal when it first reads.
   bool done = sqlite3_open_v2(PlainName(path_).c_str(), &writer, SQLITE_OPEN_READWRITE, nullptr) ==
               SQLITE_OK;
   sqlite3_busy_timeout(writer, 5000);
@@ -593,13 +593,13 @@ absl::Status SqliteState::CheckVersion() {
   return absl::OkStatus();
 }
 
-// Reads only: what is refused stays as it is.
+// Only reads, so that a rejected file stays unchanged.
 absl::Status SqliteState::Check() {
   if (absl::Status s = CheckVersion(); !s.ok()) return s;
   Statement check(db_, "PRAGMA quick_check(1)");
   if (!check.Next()) return Error("is damaged");
   if (check.Text(0) != "ok") {
-    std::string what = check.Text(0);  // May have a heading line.
+    std::string what = check.Text(0);  // May begin with a heading line.
     std::replace(what.begin(), what.end(), '\n', ' ');
     return absl::InvalidArgumentError(absl::StrCat(path_, ": is damaged: ", Printable(what)));
   }
@@ -607,7 +607,7 @@ absl::Status SqliteState::Check() {
 }
 
 absl::Status SqliteState::PrepareTables() {
-  // Another process may have been here since the file was opened.
+  // Another process may have made the tables since the file was opened.
   if (absl::Status s = CheckVersion(); !s.ok()) return s;
   if (version_ == kStateVersion) return absl::OkStatus();
   const std::string id = absl::StrCat("PRAGMA application_id = ", kApplicationId);
@@ -636,7 +636,7 @@ absl::StatusOr<std::vector<StoredCounter>> SqliteState::LoadCounters() {
   return std::move(content->counters);
 }
 
-// All tables as of one moment, whoever writes meanwhile.
+// Reads all tables as of one moment, whatever other processes write meanwhile.
 absl::StatusOr<SqliteState::Content> SqliteState::ReadAtOnce() {
   if (sqlite3_exec(db_, "BEGIN", nullptr, nullptr, nullptr) != SQLITE_OK) {
     return Error("cannot be read");
@@ -734,7 +734,7 @@ absl::Status SqliteState::CatchUp() {
       absl::StrCat(path_, ": another round was made from the same state meanwhile; run again"));
 }
 
-// The rows of `before` become those of `after`.
+// Turns the rows of `before` into those of `after`.
 absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDownState& after) {
   Statement put(db_, "INSERT OR REPLACE INTO state VALUES(?, ?)");
   const StateFigures figures = FiguresOf(after);
@@ -755,7 +755,7 @@ absl::Status SqliteState::WriteCounters(const std::vector<StoredCounter>& before
                                                   : Error("cannot be written");
 }
 
-// Of what the table holds: Count may have added to it since it was loaded.
+// The digest of what the table holds, because Count may have added to it since it was loaded.
 absl::Status SqliteState::WriteCountersDigest() {
   std::vector<StoredCounter> counters;
   const TableRead read = CounterTables::Read(db_, counters);
@@ -770,7 +770,7 @@ absl::Status SqliteState::WriteCountersDigest() {
   return put.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
-// Reads the last key again only where another process has written it.
+// Reads the last key again only if another process has written it.
 absl::Status SqliteState::LoadKeyDecision() {
   Rows rows(db_, "key_decisions",
             "SELECT round, decision FROM key_decisions ORDER BY round DESC LIMIT 1");
@@ -820,7 +820,7 @@ absl::Status SqliteState::WriteRound(const RoundRecord& round) {
   return drop.ok() && drop_keys.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
-// The rows of pools and of the queue become those of `after`.
+// Turns the rows of pools and of the queue into those of `after`.
 absl::Status SqliteState::WriteSizing(const SizingState& after) {
   if (!SizingTables::Write(db_, known_->sizing, after)) return Error("cannot be written");
   Statement put(db_, "INSERT OR REPLACE INTO state VALUES('sizing_digest', ?)");
@@ -828,7 +828,7 @@ absl::Status SqliteState::WriteSizing(const SizingState& after) {
   return put.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
-// `held` is what the file has.
+// REQUIRES: known_->reports is what the file holds.
 absl::Status SqliteState::WriteReport(const HeldReports::Changes& changes) {
   const HeldReports& held = known_->reports;
   uint64_t& sum = known_->reports_digest;
@@ -860,7 +860,7 @@ absl::Status SqliteState::WriteReport(const HeldReports::Changes& changes) {
   return ok ? WriteReportsDigest() : Error("cannot be written");
 }
 
-// A round has taken in what was for one round.
+// Deletes the reports that were for one round only, because a round has used them.
 absl::Status SqliteState::ForgetRoundsReports() {
   const DeletionReport& held = known_->reports.rest();
   uint64_t& sum = known_->reports_digest;
@@ -912,7 +912,7 @@ absl::Status SqliteState::Write(const Writing& what) {
 }
 
 absl::Status SqliteState::InTransaction(Writing what) {
-  // Pools that were set go with the round's state; a record of rounds has none.
+  // Pools that SetSizing() set are written with the round's state; a record of rounds has no pools.
   if (sizing_ && (what.state != nullptr || what.round == nullptr)) what.sizing = &*sizing_;
   const bool was_known = known_.has_value();
   const uint64_t reports_digest = was_known ? known_->reports_digest : 0;
@@ -922,7 +922,7 @@ absl::Status SqliteState::InTransaction(Writing what) {
   if (status.ok()) status = Execute("COMMIT");
   if (!status.ok()) {
     sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
-    // What was read within the transaction is read again.
+    // Content that was read within the transaction is discarded.
     if (!was_known) known_.reset();
     if (known_) known_->reports_digest = reports_digest;
     return status;

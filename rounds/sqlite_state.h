@@ -1,31 +1,29 @@
-// SqliteState keeps a planner's state in an SQLite file, and recorded rounds.
+// SqliteState keeps a planner's state, and recorded rounds, in an SQLite file.
 //
 //   absl::StatusOr<std::unique_ptr<SqliteState>> state = SqliteState::Open("ebb.db", {});
 //
-// A table per kind of thing that is remembered, so that `sqlite3 ebb.db` answers
-// questions: timers, skipped, started, deletions, evictions, cooldowns, hints,
-// unremovable, counters, rounds; pools and queue are of sizing policies; reported_*, unready_nodes
-// and unregistered_nodes hold what was reported for the next round.  Of decisions `rounds` holds
-// what differs from one of key_decisions, compressed: `ebb state show FILE --round N` prints one.
-// A round is one transaction, in which what was reported for it goes, and so is a round with the
-// pools that were set before it.
+// Each kind of state has its own table, so that `sqlite3 ebb.db` answers questions: timers,
+// skipped, started, deletions, evictions, cooldowns, hints, unremovable, counters, rounds. pools
+// and queue belong to sizing policies; reported_*, unready_nodes and unregistered_nodes hold the
+// reports for the next round.  `rounds` stores each decision as its compressed difference from an
+// entry of key_decisions; `ebb state show FILE --round N` prints one.  A round is saved in one
+// transaction, which also deletes the reports that the round used, and writes the pools that
+// SetSizing() set before.
 //
-// Names:   a path is the name of a file and nothing else: ":memory:" and "file:x.db" are
-//          files of these names.
-// Errors:  one line naming the file.  What is no regular file, is no database, is another
-//          program's, fails SQLite's own check, is of a version that is not known,
-//          holds tables or triggers that are not of this class, a value that its column
-//          cannot hold, rounds that the state does not know of, or a state, counters, pools or
-//          reports that are not those that were saved (by their digests), is refused and never
-//          written to.
-// Cost:    Open runs SQLite's quick check over the whole file.  Load and LoadCounters each
-//          read the state and the counters and look over the rounds that are kept.
-//          Save writes the rows that differ from what Load read, some microseconds each,
-//          reads the counters once more, and syncs the file once.  SaveReport writes what the
-//          report says, whatever is held.
-// Threads: none.  Of two processes that make a round from the same state the second
-//          to save is refused (Aborted) until it loads anew; one that saves meanwhile
-//          is waited for.
+// Names:   a path is always the name of a file: ":memory:" and "file:x.db" are files of these
+//          names.
+// Errors:  one line naming the file.  A file is rejected, and never written to, if it is not a
+//          regular file, is not a database, belongs to another program, fails SQLite's own check,
+//          has an unknown version, has tables or triggers that are not of this class, holds a value
+//          that its column must not hold or rounds that the state does not know, or if the digests
+//          of state, counters, pools or reports do not match.
+// Cost:    Open runs SQLite's quick check over the whole file.  Load and LoadCounters each read the
+//          state and the counters and check the rounds that are kept.  Save writes the rows that
+//          differ from what Load read, a few microseconds each, reads the counters once more, and
+//          syncs the file once.  SaveReport writes only the rows of the report, however much is
+//          held.
+// Threads: none.  If two processes make a round from the same state, the second one to save fails
+//          (Aborted) until it loads again.  While another process is saving, a call waits for it.
 
 #ifndef EBB_ROUNDS_SQLITE_STATE_H_
 #define EBB_ROUNDS_SQLITE_STATE_H_
@@ -52,21 +50,21 @@ namespace ebb {
 struct SqliteStateOptions {
   // How many rounds are kept; older ones are dropped.  0: all.
   int64_t rounds_max = 100;
-  // The file must exist and is only read.  What a process that was stopped in the middle of
-  // writing it left in a journal is rolled back all the same: it never happened.
+  // The file must exist and is only read.  An exception is the journal of a process that was
+  // stopped while it wrote: it is rolled back, so that the unfinished write never happened.
   bool read_only = false;
   // The file must exist, and may be written.
   bool must_exist = false;
 };
 
-// A cluster as a number, made of the UID of its namespace kube-system: that is as old as
-// the cluster, and no other has it.
+// A cluster as a number, derived from the UID of its namespace kube-system: this namespace is as
+// old as the cluster, and no other cluster has its UID.
 enum class ClusterId : int64_t {};
 ClusterId ClusterOf(std::string_view kube_system_uid);
 
 class SqliteState final : public StateStore {
  public:
-  // The tables are made by the first save, if there is no file or it is empty.
+  // If there is no file or it is empty, the first save makes the tables.
   static absl::StatusOr<std::unique_ptr<SqliteState>> Open(const std::string& path,
                                                            const SqliteStateOptions& options);
   ~SqliteState() override;
@@ -78,52 +76,53 @@ class SqliteState final : public StateStore {
   absl::Status Save(const ScaleDownState& state, const RoundRecord& round,
                     const std::vector<StoredCounter>& counters) override;
 
-  // As Save, and calls `before_commit` once it is certain that nobody else saved since Load
-  // and that nobody will before this ends.  If that fails nothing is saved, and its error
-  // is returned.  A process that is killed after it, or a disk that fails then, leaves what
-  // it did beside the state before.
+  // As Save, but calls `before_commit` when it is certain that no other process saved since Load
+  // and that none can save before this call ends.  If `before_commit` fails, nothing is saved and
+  // its error is returned.  If the process is killed or the disk fails after `before_commit`, its
+  // effects remain while the state is still the old one.
   absl::Status SaveAfter(const ScaleDownState& state, const RoundRecord& round,
                          const std::vector<StoredCounter>& counters,
                          const std::function<absl::Status()>& before_commit);
 
-  // Adds a round and leaves the state alone, which stays that before the first one.
+  // Adds a round and leaves the state unchanged, as the state before the first round.
   absl::Status Append(const RoundRecord& round);
-  // Sets the state alone.
+  // Writes only the state.
   absl::Status SaveState(const ScaleDownState& state);
-  // Which cluster the state is of, where that was told.
+  // The cluster of the state, if it was ever set.
   [[nodiscard]] std::optional<ClusterId> cluster() const {
     return known_ ? known_->cluster : std::nullopt;
   }
-  // The next Save remembers it.
+  // The next Save stores `cluster`.
   void SetCluster(ClusterId cluster) { cluster_ = cluster; }
-  // What sizing policies remember; empty: nothing yet.  As Load: it is what the next save differs
-  // from, and whoever saved meanwhile makes that save Aborted.
+  // The state of sizing policies; empty: none yet.  As with Load, the next save is compared with
+  // it, and another process that saves in between makes that save fail with Aborted.
   absl::StatusOr<SizingState> LoadSizing();
-  // Sets the pools alone.
+  // Writes only the pools.
   absl::Status SaveSizing(SizingState sizing);
-  // As the last Load or save left them here; empty before.
+  // As of the last Load or save by this object; empty before.
   [[nodiscard]] SizingState sizing() const { return known_ ? known_->sizing : SizingState(); }
-  // The next Save or SaveState writes these in its own transaction, unless there is a Load before.
+  // The next Save or SaveState writes `sizing` in its own transaction, unless a Load comes first.
   void SetSizing(SizingState sizing) { sizing_ = std::move(sizing); }
-  // What was reported for the next round; empty before the first Load or save.
+  // The reports for the next round; empty before the first Load or save.
   [[nodiscard]] const HeldReports& reports() const {
     static const HeldReports* const none = new HeldReports();
     return known_ ? known_->reports : *none;
   }
-  // Adds a report.  `changes`: of reports().
+  // Adds a report.  `changes`: computed by reports().ChangesOf.
   absl::Status SaveReport(const HeldReports::Changes& changes);
-  // Adds to one counter and leaves all else alone.  A file without rounds stays as it is.
+  // Adds to one counter and changes nothing else.  A file without rounds stays as it is.
   absl::Status Count(const StoredCounter& more);
   // In order.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();
 
-  // Whether it holds rounds that can be replayed, and so no state that goes on.
+  // Whether the file is a record: it holds rounds that can be replayed, and so no state to continue
+  // from.
   absl::StatusOr<bool> IsRecord();
 
-  // The number of the last round; 0: there is none.
+  // The number of the last round; 0: there are no rounds.
   absl::StatusOr<int64_t> LastRound();
 
-  // What tells a round from another state's of the same number.
+  // Distinguishes a round from the round of the same number of another state.
   struct RoundMark {
     int64_t now_s = 0;
     std::string input_digest;
@@ -136,17 +135,17 @@ class SqliteState final : public StateStore {
   [[nodiscard]] int64_t rows_written() const;
 
  private:
-  // What the file holds, as far as it is known here.
+  // What the file holds, as far as this object has read it.
   struct Content {
     std::optional<ScaleDownState> state;
     std::vector<StoredCounter> counters;
-    int64_t revision = 0;  // Goes up with every change of the state.
+    int64_t revision = 0;  // Increases with every change of the state.
     std::optional<ClusterId> cluster;
     SizingState sizing;
     HeldReports reports;
     uint64_t reports_digest = 0;
   };
-  // What a transaction writes; null: it does not.
+  // What a transaction writes; null: not that part.
   struct Writing {
     const ScaleDownState* state = nullptr;
     const RoundRecord* round = nullptr;
@@ -154,7 +153,7 @@ class SqliteState final : public StateStore {
     const HeldReports::Changes* report = nullptr;
     const SizingState* sizing = nullptr;
     std::function<absl::Status()> before_commit = nullptr;
-    // Whether it changes what the next writer has to know.
+    // Whether the transaction changes what the next writer must have read.
     [[nodiscard]] bool OfState() const {
       return state != nullptr || report != nullptr || sizing != nullptr;
     }
@@ -164,16 +163,16 @@ class SqliteState final : public StateStore {
       : path_(std::move(path)), options_(options) {}
 
   absl::Status Check();
-  // Undoes what a process that was stopped in the middle left of its last transaction.
+  // Rolls back the last transaction of a process that was stopped while it wrote.
   absl::Status RollBack();
   absl::Status CheckVersion();
-  // Makes them what this version knows.  REQUIRES: in a transaction that writes.
+  // Creates or upgrades the tables for this version.  REQUIRES: in a transaction that writes.
   absl::Status PrepareTables();
   absl::Status Damaged(std::string_view what) const;
   absl::Status Execute(const char* sql);
   absl::StatusOr<Content> Read();
   absl::StatusOr<Content> ReadAtOnce();
-  // Reads the file where that has not happened yet, else sees that nobody else wrote.
+  // Reads the file if that has not happened yet, else checks that no other process wrote to it.
   absl::Status CatchUp();
   absl::Status WriteState(const ScaleDownState& before, const ScaleDownState& after);
   absl::Status WriteCounters(const std::vector<StoredCounter>& before,
@@ -196,7 +195,7 @@ class SqliteState final : public StateStore {
   sqlite3* db_ = nullptr;
   int64_t version_ = 0;  // Of the file's tables; 0: it has none yet.
   std::optional<Content> known_;
-  // The decision that those of later rounds are stored by, as far as it is known here.
+  // The decision relative to which later decisions are stored, as far as this object has read it.
   struct KeyDecision {
     int64_t round = 0;
     std::string packed;
@@ -205,7 +204,7 @@ class SqliteState final : public StateStore {
   std::optional<KeyDecision> key_decision_;
   std::optional<ClusterId> cluster_;
   std::optional<SizingState> sizing_;  // For the next save.
-  bool overtaken_ = false;             // Somebody saved after Load.
+  bool overtaken_ = false;             // Another process saved after Load.
 };
 
 }  // namespace ebb

@@ -1,5 +1,5 @@
-// A table of a state file, described once: its columns, and which lists its rows are.  From the
-// description come the schema, the reader, the writer of what changed, and the digest.
+// A table of a state file, described once: its columns, and the lists whose items are its rows.
+// The schema, the reader, the writer of changed rows, and the digest follow from the description.
 //
 //   struct TimersTable {
 //     using Row = UnneededTimers::Timer;
@@ -11,9 +11,9 @@
 //     static auto Lists(auto& state) { return std::array{&state.timers}; }
 //   };
 //
-// A table without kKey keeps its rows by their places in the list (column `place`).  One with kPart
-// holds two lists, and that column says which a row is of.  Check(rows, row), where there is one,
-// holds a row to more than its columns do.
+// A table without kKey identifies its rows by their position in the list (column `place`).  A table
+// with kPart holds two lists, and the column of that name says to which list a row belongs.
+// Check(rows, row), if defined, checks conditions that span several columns.
 //
 // Errors:  Rows::what() names table, column and value.
 // Threads: none.
@@ -42,17 +42,17 @@
 
 namespace ebb {
 
-// Bytes as a column of its own type holds them.
+// Bytes for a column of type BLOB.
 struct SqliteBlob {
   const std::string& bytes;
 };
 
-// A prepared statement.  After an error every call does nothing, so that a sequence
-// of rows needs one look at ok().
+// A prepared statement.  After an error every call does nothing, so the caller checks ok() once
+// after a sequence of rows.
 //
-// SQLite ends a transaction by itself where a disk is full or fails.  What another
-// statement then wrote would be a transaction of its own and stay, beside the state before:
-// Run() writes within a transaction only.
+// SQLite ends a transaction by itself if the disk is full or fails.  Any later statement would be a
+// transaction of its own and would persist beside the old state, so Run() fails outside a
+// transaction.
 class Statement {
  public:
   Statement(sqlite3* db, const std::string& sql)
@@ -74,7 +74,7 @@ class Statement {
     sqlite3_reset(statement_);
   }
 
-  // The next row of an answer.
+  // Advances to the next row of the result.
   bool Next();
   [[nodiscard]] int64_t Int(int column) const { return sqlite3_column_int64(statement_, column); }
   [[nodiscard]] std::string Text(int column) const;
@@ -104,14 +104,14 @@ class Statement {
   bool ok_;
 };
 
-// Reads the rows of a table and holds every value to what its column may hold.  The
-// first that it may not ends the rows; what() says which.
+// Reads the rows of a table and checks every value against what its column may hold.  The first
+// invalid value ends the rows; what() describes it.
 class Rows : public Statement {
  public:
   Rows(sqlite3* db, const char* table, const std::string& sql)
       : Statement(db, sql), table_(table) {}
 
-  // "table timers, column since_s: -5 is not from 0 to 9"; empty where no value is wrong.
+  // "table timers, column since_s: -5 is not from 0 to 9"; empty if no value is wrong.
   [[nodiscard]] const std::string& what() const { return what_; }
 
   int64_t Int(int column, int64_t min, int64_t max);
@@ -120,7 +120,7 @@ class Rows : public Statement {
   [[nodiscard]] bool IsNull(int column) const {
     return sqlite3_column_type(get(), column) == SQLITE_NULL;
   }
-  // From 0 on.
+  // A number that is not negative.
   double Amount(int column);
   void CheckWhole(int column);
   std::string Text(int column) {
@@ -143,14 +143,14 @@ class Rows : public Statement {
   std::string what_;
 };
 
-// How reading a table went.  `what`: as Rows::what().
+// The result of reading a table.  `what`: as Rows::what().
 struct TableRead {
   bool ok = true;
   std::string what = {};
 };
 inline TableRead ResultOf(const Rows& rows) { return {.ok = rows.ok(), .what = rows.what()}; }
 
-// Values as one number.
+// A hash over values.
 class StateDigest {
  public:
   StateDigest() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
@@ -182,7 +182,7 @@ class StateDigest {
 
 // --- Kinds of columns ---------------------------------------------------------------------
 //
-// Read() gives the value of a row's column, and Stored() what the column holds of a value.
+// Read() returns the value of a row's column; Stored() returns what the column stores for a value.
 
 struct TextKind {
   static constexpr const char* kType = "TEXT";
@@ -241,8 +241,8 @@ struct MaybeKind : Kind {
   }
 };
 
-// A member of a row, and its column.  `kPath`: the member, or the way to it through others; without
-// one the row itself.
+// A member of a row, and its column.  `kPath`: the member, or the path to it through other members;
+// empty: the row itself.
 template <typename Kind, auto... kPath>
 struct Column {
   const char* name;
@@ -280,7 +280,7 @@ constexpr auto MembersOf() {
   }
 }
 
-// Calls `visit`(column, its place among MembersOf).
+// Calls `visit`(column, its index in MembersOf).
 template <typename Columns, typename Visit>
 void ForEachColumn(const Columns& columns, Visit visit) {
   int place = 0;
@@ -346,7 +346,7 @@ std::string EraseSqlOf() {
                       absl::StrJoin(KeyNames<Table>(), " = ? AND "), " = ?");
 }
 
-// The row at which `rows` stands.
+// The current row of `rows`.
 template <typename Table>
 typename Table::Row ReadRow(Rows& rows) {
   typename Table::Row row{};
@@ -370,15 +370,15 @@ TableRead ReadTable(sqlite3* db, Owner& owner) {
   return ResultOf(rows);
 }
 
-// Puts a row; `more`: its place, or its part.
+// Puts a row; `more`: its position, or its part.
 template <typename Table, typename... More>
 void PutRow(Statement& put, const typename Table::Row& row, More... more) {
   std::apply([&](const auto&... column) { put.Run(column.Stored(row)..., more...); },
              MembersOf<Table>());
 }
 
-// Visits what differs between two lists sorted by the same key, as the rows to erase
-// and the rows to put (new, or changed under their key).
+// Compares two lists sorted by the same key.  Calls `erase` for each row that goes, and `put` for
+// each row that is new or changed under its key.
 template <typename Row, typename Key, typename Erase, typename Put>
 void Diff(const std::vector<Row>& before, const std::vector<Row>& after, Key key, Erase erase,
           Put put) {
@@ -410,7 +410,7 @@ bool WriteSortedList(sqlite3* db, const std::vector<typename Table::Row>& before
   return erase.ok() && put.ok();
 }
 
-// By their places in the list, which is in no order of names.
+// For a table whose rows are identified by their position in the list.
 template <typename Table>
 bool WritePlacedList(sqlite3* db, const std::vector<typename Table::Row>& before,
                      const std::vector<typename Table::Row>& after) {
@@ -424,7 +424,7 @@ bool WritePlacedList(sqlite3* db, const std::vector<typename Table::Row>& before
   return erase.ok() && put.ok();
 }
 
-// The rows that `before` has become those that `after` has.  False: an error.
+// Turns the rows of `before` into those of `after`.  False: an error.
 template <typename Table, typename Owner>
 bool WriteTable(sqlite3* db, const Owner& before, const Owner& after) {
   const auto from = Table::Lists(before);
@@ -452,7 +452,7 @@ void DigestTable(const Owner& owner, StateDigest& digest) {
   }
 }
 
-// Several tables, with lists of one owner.
+// Several tables whose lists have the same owner.
 template <typename... Table>
 struct Tables {
   static std::string Schema() { return absl::StrCat(SchemaOf<Table>()...); }

@@ -14,10 +14,10 @@
 namespace ebb {
 namespace {
 
-// The form, before it is compressed: the length of the text, then steps, each a number of literal
-// bytes, these bytes, a number of bytes to copy, and where in the base they stand, as the distance
-// from the end of the copy before.  Numbers are LEB128, distances zigzag.
-constexpr size_t kBlock = 16;  // Of the base; shorter matches are not looked for.
+// The form, before compression: the length of the text, then steps.  A step is a number of literal
+// bytes, these bytes, a number of bytes to copy, and their position in the base, as the distance
+// from the end of the previous copy.  Numbers are LEB128, distances zigzag.
+constexpr size_t kBlock = 16;  // Bytes of the base; shorter matches are not searched for.
 constexpr size_t kTextMax = size_t{1} << 30;
 
 void PutNumber(uint64_t number, std::string& to) {
@@ -31,7 +31,7 @@ void PutDistance(int64_t distance, std::string& to) {
   PutNumber((static_cast<uint64_t>(distance) << 1) ^ static_cast<uint64_t>(distance >> 63), to);
 }
 
-// Reads what was put; nullopt at the end, or where no number stands.
+// Reads a number that PutNumber wrote; nullopt at the end, or if there is no valid number.
 std::optional<uint64_t> TakeNumber(std::string_view& from) {
   uint64_t number = 0;
   for (int shift = 0; shift < 64 && !from.empty(); shift += 7) {
@@ -45,7 +45,7 @@ std::optional<uint64_t> TakeNumber(std::string_view& from) {
 
 uint64_t HashOf(std::string_view block) { return XXH3_64bits(block.data(), block.size()); }
 
-// How far both go on alike.
+// The length of the common prefix.
 size_t Alike(std::string_view a, std::string_view b) {
   const size_t most = std::min(a.size(), b.size());
   return static_cast<size_t>(
@@ -53,7 +53,7 @@ size_t Alike(std::string_view a, std::string_view b) {
       a.begin());
 }
 
-// Finds where in the base a text goes on.
+// Finds where the base continues like a text.
 class Matcher {
  public:
   explicit Matcher(std::string_view base) : base_(base) {
@@ -66,7 +66,7 @@ class Matcher {
     size_t from = 0;
     size_t length = 0;
   };
-  // Of the text from here on; `expected`: where it would stand if little changed.
+  // Matches the beginning of `text`; `expected`: the position in the base if little changed.
   [[nodiscard]] Match Find(std::string_view text, size_t expected) const {
     if (text.size() < kBlock || base_.empty()) return {};
     if (expected < base_.size()) {
@@ -81,23 +81,23 @@ class Matcher {
 
  private:
   std::string_view base_;
-  absl::flat_hash_map<uint64_t, size_t> blocks_;  // The first place of each.
+  absl::flat_hash_map<uint64_t, size_t> blocks_;  // The first position of each block.
 };
 
 std::string StepsOf(std::string_view base, std::string_view text) {
   const Matcher matcher(base);
   std::string steps;
   PutNumber(text.size(), steps);
-  size_t literal = 0;  // Where the bytes begin that no step has.
-  size_t end = 0;      // Of the last copy, in the base.
+  size_t literal = 0;  // Start of the bytes that no step covers yet.
+  size_t end = 0;      // End of the last copy, in the base.
   for (size_t at = 0; at < text.size();) {
-    // Where a value alone has changed, the base goes on as far behind it as the text.
+    // If only a value changed, the base continues as far behind it as the text does.
     const Matcher::Match match = matcher.Find(text.substr(at), end + (at - literal));
     if (match.length == 0) {
       ++at;
       continue;
     }
-    // What stands before the match may be alike too.
+    // Bytes before the match may be equal too.
     size_t back = 0;
     while (at - back > literal && match.from > back &&
            text[at - back - 1] == base[match.from - back - 1]) {
@@ -127,7 +127,7 @@ std::string PackDelta(std::string_view base, std::string_view text) {
   PutNumber(steps.size(), packed);
   const size_t head = packed.size();
   packed.resize(head + size);
-  // It fails where memory ends, and where the buffer is shorter than compressBound() says.
+  // Fails only if memory is exhausted, or if the buffer is shorter than compressBound() requires.
   compress2(reinterpret_cast<Bytef*>(packed.data() + head), &size,
             reinterpret_cast<const Bytef*>(steps.data()), steps.size(), Z_DEFAULT_COMPRESSION);
   packed.resize(head + size);

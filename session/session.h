@@ -1,17 +1,17 @@
-// Session: one cluster of the daemon, and what its calls answer (wire/planner.proto).
+// Session: one cluster of the daemon, and the answers to its calls (wire/planner.proto).
 //
 //   Session session("prod", options);                            // Which outlive it.
 //   absl::Status status = session.cluster().Take(batch);         // A ChangeBatch.
 //   absl::StatusOr<wire::PlanReply> made = session.questions().Plan(call, std::nullopt);
 //
-// It has three parts, each with a header of its own: what holds the cluster, what answers questions
-// and what makes rounds.  The latter two ask the first and do not know each other.
+// It has three parts, each with a header of its own.  One holds the cluster, one answers questions,
+// and one makes rounds.  The latter two use the first, and not each other.
 //
-// It knows no socket and no thread: whoever has it calls it from one thread at a time.
+// It has no socket and no thread.
 //
-// Errors:  those of planner.proto.  A call that fails has changed nothing.
+// Errors:  those of planner.proto.  A call that fails changes nothing.
 // Cost:    that of its parts.
-// Threads: one at a time, for all parts together.
+// Threads: one at a time, for all three parts together.
 
 #ifndef EBB_SESSION_SESSION_H_
 #define EBB_SESSION_SESSION_H_
@@ -41,7 +41,7 @@ class Session {
   [[nodiscard]] SessionRoundMaker& rounds() { return rounds_; }
   [[nodiscard]] const SessionRoundMaker& rounds() const { return rounds_; }
 
-  // What each part says of itself.
+  // The status fields of each part.
   [[nodiscard]] wire::SessionStatus Status() {
     wire::SessionStatus status;
     cluster_.PutStatus(status);

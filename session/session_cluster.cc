@@ -22,7 +22,7 @@
 namespace ebb {
 namespace {
 
-// "Pod default/web-0", as the key of an object in a resync.
+// "Pod default/web-0": the key of an object in a resync.
 std::string KeyOfObject(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
   return absl::StrCat(Absl(objects::KindOf(object)), " ", Absl(meta.namespace_name), "/",
@@ -37,7 +37,7 @@ bool IsNode(const Change& change) {
   return std::holds_alternative<const objects::Node*>(change.object);
 }
 
-// Names the objects that it is handed and that are not in `named`, for their deletion.
+// Adds to `deletions` the deletion of each object that it receives and that is not in `named`.
 class MissingSink final : public AnyObjectSink {
  public:
   MissingSink(const absl::flat_hash_set<std::string>& named, ChangeBatch& deletions)
@@ -85,7 +85,7 @@ LiveSnapshot::Options SessionCluster::LiveOptionsOf(const LoadOptions& load) con
 
 std::unique_ptr<LiveCluster> SessionCluster::NewCluster(const LoadOptions& load) const {
   auto cluster = std::make_unique<LiveCluster>(load, LiveOptionsOf(load));
-  cluster->SetSource(InputSource::kFeeder);  // A dump makes one of its own (Load).
+  cluster->SetSource(InputSource::kFeeder);  // A dump replaces this cluster (Load).
   if (server_version_) cluster->SetServerVersion(*server_version_);
   return cluster;
 }
@@ -104,7 +104,7 @@ void SessionCluster::PutStatus(wire::SessionStatus& status) const {
   status.set_rebuilds(counts.AllRebuilds());
   status.mutable_ignored_kinds()->insert(ignored_.begin(), ignored_.end());
   status.set_feeds(feed_.feeders());
-  // The numbers of both enums are the same.
+  // The values of both enums are equal.
   status.set_fill(static_cast<wire::SessionStatus::Fill>(feed_.fill()));
   if (const auto since_s = feed_.filling_since_s()) status.set_filling_since(*since_s);
   status.set_objects(live_->Objects());
@@ -160,7 +160,7 @@ void SessionCluster::Changed() {
 }
 
 absl::Status SessionCluster::CheckRoom(std::span<const Change> changes) const {
-  // Deletions alone are always taken: they make room.
+  // Batches that only delete are always accepted: they make room.
   const auto is_put = [](const Change& each) { return each.type == Change::Type::kPut; };
   if (std::ranges::none_of(changes, is_put)) return absl::OkStatus();
   if (absl::Status s = CheckMemory(options_); !s.ok()) return s;
@@ -220,7 +220,7 @@ absl::flat_hash_set<std::string> SessionCluster::NewNodes(const ChangeBatch& bat
   return nodes;
 }
 
-// A node that another client puts, or that is deleted, is no longer that of a resync alone.
+// A node that another client puts, or that is deleted, no longer belongs to a single resync.
 void SessionCluster::NoteInResyncs(const ChangeBatch& batch, std::optional<uint64_t> of) {
   for (auto& [number, resync] : resyncs_) {
     for (const Change& change : batch.changes()) {
@@ -257,7 +257,7 @@ void SessionCluster::NoteNodesBrought() {
 
 absl::Status SessionCluster::CheckCluster(std::string_view cluster_uid, const ChangeBatch& batch) {
   if (options_.host_fills) return absl::OkStatus();
-  // A session without objects and feeders may take any cluster.
+  // A session without objects, feeders and resyncs may take any cluster.
   if (live_->Objects() == 0 && feed_.feeders() == 0 && resyncs_.empty()) feed_.ForgetCluster();
   const std::string_view of_batch = batch.ClusterUid();
   if (!cluster_uid.empty() && !of_batch.empty() && cluster_uid != of_batch) {
@@ -304,7 +304,7 @@ void SessionCluster::DropResync(uint64_t resync) {
     deletions.Delete(*ChangeBatch::NamesOf("Node"), "", node, "");
   }
   resyncs_.erase(dropped);
-  // A deletion by name is never refused.
+  // A deletion by name never fails.
   if (!deletions.changes().empty() && live_->Take(deletions.changes()).ok()) {
     NoteInResyncs(deletions, std::nullopt);
     Changed();
@@ -375,7 +375,7 @@ absl::StatusOr<uint64_t> SessionCluster::EndResync(uint64_t resync) {
   TakeUnevaluated(deletions);
   NoteNodesBrought();
   feed_.OnWhole(ClockS());
-  live_->AllKindsAreListed();  // A resync names everything that there is.
+  live_->AllKindsAreListed();  // A resync lists all objects of the cluster.
   live_->ForgetJudgement();
   ForgetLoadsAssumption();
   Changed();
@@ -384,12 +384,12 @@ absl::StatusOr<uint64_t> SessionCluster::EndResync(uint64_t resync) {
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> SessionCluster::ReadDump(std::string_view dump,
                                                                       LoadOptions load) const {
-  load.allow_incomplete = true;  // Questions are refused where something is missing, and not dumps.
+  load.allow_incomplete = true;  // If something is missing, questions are rejected, but not dumps.
   load.limits.bytes_max = options_.dump_bytes_max;
   const Parallelism parallelism(options_.threads);
   auto loaded = LiveCluster::FromDump("dump", dump, load, LiveOptionsOf(load), parallelism);
   if (loaded.status().code() == absl::StatusCode::kResourceExhausted) {
-    // The flag of `ebb plan` is another here.
+    // The message names the flag of `ebb plan`, which has another name here.
     return absl::ResourceExhaustedError(
         absl::StrReplaceAll(loaded.status().message(), {{"--max-input-bytes", "--max-dump"}}));
   }
@@ -417,7 +417,8 @@ absl::StatusOr<wire::LoadReply> SessionCluster::Load(std::string_view dump,
   const std::string of_dump((*loaded)->UidOfNamespace("kube-system"));
   if (absl::Status s = CheckDumpIsOf(cluster_uid, of_dump); !s.ok()) return s;
   live_ = *std::move(loaded);
-  if (feed_.feeders() == 0) server_version_.reset();  // It may be of another cluster.
+  // The old version may belong to another cluster.
+  if (feed_.feeders() == 0) server_version_.reset();
   if (server_version_) live_->SetServerVersion(*server_version_);
   if (effective) settings_ = *std::move(effective);
   resyncs_.clear();
@@ -432,7 +433,7 @@ absl::StatusOr<wire::LoadReply> SessionCluster::Load(std::string_view dump,
   return reply;
 }
 
-// What goes on being fed may not become another cluster.
+// A session that is being fed may not become another cluster.
 absl::Status SessionCluster::CheckDumpIsOf(std::string_view cluster_uid,
                                            std::string_view of_dump) const {
   if (options_.host_fills) return absl::OkStatus();
@@ -479,7 +480,7 @@ std::optional<PlanSession> SessionCluster::AgeForPlans() const {
                       .cluster_uid = feed_.cluster_uid(),
                       .broken_watches = {}};
   for (const BrokenWatch& watch : age.broken) {
-    if (watch.never_listed) continue;  // A warning names it.
+    if (watch.never_listed) continue;  // A warning names such a kind.
     session.broken_watches.emplace_back(watch.kind, watch.since_s);
   }
   return session;

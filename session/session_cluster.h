@@ -1,5 +1,6 @@
-// SessionCluster: the cluster that a session holds.  It takes changes and dumps, keeps track of who
-// fills it and how old it is, and has the settings of questions that bring none of their own.
+// SessionCluster: the cluster that a session holds.  It takes changes and dumps, keeps track of
+// which clients fill it and how old it is, and has the settings for questions without settings of
+// their own.
 //
 //   SessionCluster cluster("prod", options);                     // Which outlive it.
 //   absl::Status taken = cluster.Take(batch);                    // A ChangeBatch.
@@ -7,11 +8,12 @@
 //   absl::StatusOr<LoadedCluster> judged =
 //       cluster.Checked(/*allow_incomplete=*/false, SessionCluster::Use::kShown);
 //
-// Questions (session_questions.h) and rounds (session_round_maker.h) ask it; it knows neither.
-// While revision() is the same, so are the answers about the same time.
+// Questions (session_questions.h) and rounds (session_round_maker.h) use it; it knows neither.
+// While revision() is the same, answers for the same time are the same.
 //
-// Errors:  those of planner.proto.  A call that fails has changed nothing.
-// Cost:    a change docs/live.md; EndResync(), Load(), CopyForTrials() and Export() O(cluster).
+// Errors:  those of planner.proto.  A call that fails changes nothing.
+// Cost:    for a change, see docs/live.md; EndResync(), Load(), CopyForTrials() and Export() are
+//          O(cluster).
 // Threads: one at a time.
 
 #ifndef EBB_SESSION_SESSION_CLUSTER_H_
@@ -48,168 +50,177 @@ namespace wire = v1alpha1;
 
 class SessionCluster {
  public:
-  // `options` outlive it.
+  // `options` must outlive this object.
   SessionCluster(std::string name, const SessionOptions& options);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const SessionOptions& options() const { return options_; }
   [[nodiscard]] uint64_t version() const { return version_; }
-  // Counts what plans depend on: batches that were taken, and settings.  From 1 on.
+  // Counts everything that plans depend on, such as batches and settings, starting from 1.
   [[nodiscard]] uint64_t revision() const { return revision_; }
-  // Counts batches of changes that were taken.
+  // Counts the batches of changes that were applied.
   [[nodiscard]] uint64_t batches() const { return batches_; }
-  // The fields of a SessionStatus on the cluster.
+  // Sets the fields of a SessionStatus that concern the cluster.
   void PutStatus(wire::SessionStatus& status) const;
 
   // --- Settings --------------------------------------------------------------
 
-  // Errors: FailedPrecondition: they load in another way, and objects are held.
+  // Errors: FailedPrecondition: the settings load objects differently, and objects are held.
   absl::Status SetSettings(const wire::Settings& settings);
-  // The settings that hold for a question: the session's, or its own, which `parsed` then holds.
-  // Errors: InvalidArgument: they load in another way than the session.
+  // The settings for a question: the session's, or the question's own, which are stored in
+  // `parsed`.
+  // Errors: InvalidArgument: the question's settings load objects differently from the session's.
   [[nodiscard]] absl::StatusOr<const SessionSettings*> SettingsOf(
       const wire::PlanInput& input, std::optional<SessionSettings>& parsed) const;
 
   // --- Changes ---------------------------------------------------------------
 
-  // All of the batch, or nothing.  `resync`: it is of that one, and says how things are: objects
-  // are taken even where a higher version is held.  REQUIRES: that one is open. Errors: also
-  // FailedPrecondition: it has the namespace kube-system of another cluster.
+  // Applies the whole batch, or nothing.  `resync`: the batch belongs to this resync and is the
+  // current state, so its objects replace held objects of a higher version.  REQUIRES: that resync
+  // is open.
+  // Errors: also FailedPrecondition: the batch has the namespace kube-system of another cluster.
   absl::Status Take(const ChangeBatch& batch, std::optional<uint64_t> resync = std::nullopt);
-  // From here on what is put is noted, until the resync ends or is dropped.  Returns its number.
-  // There may be several at once: none knows of the others.
+  // Records which objects are put from now on, until the resync ends or is dropped.  Returns its
+  // number.  Several resyncs may be open at once; they are independent.
   uint64_t BeginResync();
-  // Deletes every object that was not put since BeginResync().  Returns how many objects that were.
-  // Errors: Aborted, it is over.
+  // Deletes every object that was not put since BeginResync().  Returns the number of deleted
+  // objects.
+  // Errors: Aborted: the resync is over.
   absl::StatusOr<uint64_t> EndResync(uint64_t resync);
-  // Deletes the nodes that this resync alone has brought to a whole cluster: their pods are still
-  // to come.  All else stays.
+  // Ends the resync without deleting what it did not put.  If the cluster was complete when the
+  // resync began, deletes the nodes that only this resync has put, because their pods are missing.
+  // Everything else stays.
   void DropResync(uint64_t resync);
   // Whether the resync is still open.  Load() ends all resyncs.
   [[nodiscard]] bool InResync(uint64_t resync) const { return resyncs_.contains(resync); }
-  // A client says that the session has all of the cluster now.  `resync`: the one that its own
-  // stream has open.
-  // Errors: FailedPrecondition: another stream's first resync is open, which knows better.
+  // A client declares that the session has the complete cluster.  `resync`: the resync that the
+  // client's own stream has open.
+  // Errors: FailedPrecondition: the first resync of another stream is open, so the cluster is
+  // incomplete until that resync ends.
   absl::Status SayWhole(std::optional<uint64_t> resync = std::nullopt);
 
-  // A stream that has ended a resync keeps the cluster up to date, until it ends.  Returns its
-  // number.
+  // A stream that has ended a resync keeps the cluster up to date from BeginFeed() to EndFeed().
+  // Returns its number.
   uint64_t BeginFeed();
   void EndFeed(uint64_t feeder);
-  // The feeder's watches that are broken now.
+  // Sets the watches of the feeder that are broken now.
   void SetBrokenWatches(uint64_t feeder, const wire::BrokenWatches& watches);
-  // The version of the cluster's API server, as SyncRequest.kubernetes_version; a text without a
-  // version changes nothing.
+  // Sets the version of the cluster's API server, in the form of SyncRequest.kubernetes_version.  A
+  // text without a version changes nothing.
   void SetServerVersion(std::string_view git_version);
-  // Absent: no feeder has named it.
+  // Absent: no feeder has set it.
   [[nodiscard]] const std::optional<KubernetesVersion>& server_version() const {
     return server_version_;
   }
 
-  // Which cluster a feeder is of; "": it does not say.
-  // Errors: FailedPrecondition: the session, or `batch`, is of another one.
+  // Checks that a feeder's messages are about this session's cluster; "" matches every cluster.
+  // Errors: FailedPrecondition: the session, or `batch`, is of another cluster.
   absl::Status CheckCluster(std::string_view cluster_uid, const ChangeBatch& batch);
-  // That a stream may begin a resync: where another client feeds a session whose cluster is known,
-  // it names that cluster, by `cluster_uid` or by the namespace kube-system of its first message.
-  // `feeder`: its own feed.
-  // Errors: FailedPrecondition: it does not.
+  // Checks that a stream may begin a resync.  If another client feeds a session whose cluster is
+  // known, the stream must name that cluster, by `cluster_uid` or by the namespace kube-system in
+  // its first message.  `feeder`: the stream's own feed.
+  // Errors: FailedPrecondition: the stream does not name the cluster.
   absl::Status CheckNamesCluster(std::string_view cluster_uid, const ChangeBatch& batch,
                                  std::optional<uint64_t> feeder = std::nullopt) const;
-  // From now on it is that one.  A session that another client than `feeder` feeds without a name
-  // stays without one.
+  // Binds the session to this cluster.  A session that another client than `feeder` feeds, and
+  // whose cluster is unknown, is not bound.
   void KeepToCluster(std::string_view cluster_uid, std::optional<uint64_t> feeder = std::nullopt);
 
-  // `cluster_uid`: as LoadRequest's.  A dump that is refused leaves all as it was.
+  // `cluster_uid`: as in LoadRequest.  A rejected dump changes nothing.
   // Errors: FailedPrecondition: a stream feeds or resyncs the session, and neither the dump nor
-  // `cluster_uid` says that it is of the session's cluster.
+  // `cluster_uid` says that the dump is of the session's cluster.
   absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings,
                                        std::string_view cluster_uid = "");
 
   // --- How old it is -----------------------------------------------------------
 
-  // As of when the cluster is.
+  // The time as of which the cluster is current.
   [[nodiscard]] wire::Freshness Freshness() const;
-  // The same in a reply.  Where the host fills the cluster, a reply has none.
+  // Sets Freshness() in a reply.  If the host fills the cluster, a reply has none.
   template <typename Reply>
   void PutFreshness(Reply& reply) const {
     if (!options_.host_fills) *reply.mutable_freshness() = Freshness();
   }
-  // What a plan says of it; absent: nothing.
+  // The age of the cluster as a plan reports it; absent: a plan does not report it.
   [[nodiscard]] std::optional<PlanSession> AgeForPlans() const;
-  // What an answer warns of beside what the cluster lacks.
+  // The warnings of an answer that concern the feeding of the session, not what the cluster lacks.
   [[nodiscard]] std::vector<InputWarning> FeedWarnings() const;
   void AddFeedWarnings(LoadedCluster& cluster) const;
-  // Whether a client feeds it.
+  // Whether a client feeds the session.
   [[nodiscard]] bool IsFed() const { return feed_.feeders() > 0; }
 
-  // By the options' clock, Unix seconds; 0: they have none.
+  // By the clock of the options, Unix seconds; 0: they have no clock.
   [[nodiscard]] int64_t ClockS() const;
-  // The time to plan for where a question names none.
+  // The time to plan for if a question has no time.
   [[nodiscard]] PlanTime TimeToPlan() const;
 
   // --- For answers -------------------------------------------------------------
 
-  // That questions may be answered, about a cluster of that age.
-  // Errors: Unavailable: it is being filled (session_feed.h).  FailedPrecondition: it is older.
+  // Checks that questions may be answered about a cluster of that age.
+  // Errors: Unavailable: the cluster is being filled (session_feed.h).  FailedPrecondition: it is
+  // older.
   absl::Status CheckAnswers(std::optional<double> max_age_seconds = std::nullopt) const;
   absl::Status CheckAnswers(const wire::PlanInput& input) const;
 
-  // What is done with an answer.
+  // How an answer is used.
   enum class Use : uint8_t { kShown, kCarriedOut };
-  // The cluster as it is now, with what it seems to lack.  Valid until the next change.
-  // Errors: FailedPrecondition: no cluster, or one that allows no answer (incomplete.h).
+  // The current cluster, with warnings about what it seems to lack.  Valid until the next change.
+  // Errors: FailedPrecondition: there is no cluster, or it is too incomplete for an answer
+  // (incomplete.h).
   absl::StatusOr<LoadedCluster> Checked(bool allow_incomplete, Use use);
-  // The cluster as it is now, of which nothing is judged.
+  // The current cluster, without judging whether it is complete.
   [[nodiscard]] ClusterSnapshot& Snapshot() { return live_->Snapshot(); }
   [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return live_->symbols(); }
-  // A copy, on which changes are tried.  `judged`: by Checked().  Cost: O(cluster).
+  // A copy, on which changes are tried.  `judged`: the result of Checked().  Cost: O(cluster).
   absl::StatusOr<TrialCluster> CopyForTrials(const LoadedCluster& judged);
-  // What a round is made of; as LiveCluster::Source.
+  // The input of a round; as LiveCluster::Source.
   absl::StatusOr<RoundSource> Source(const RoundSettings& settings,
                                      const std::optional<ScaleDownState>& before,
                                      RoundObjects objects);
-  // The binary snapshot, in parts.  Errors: those of CheckAnswers and of `write`.
+  // Writes the binary snapshot in parts.  Errors: those of CheckAnswers and of `write`.
   absl::Status Export(const std::function<absl::Status(std::string_view part)>& write);
 
  private:
   // How the session's cluster holds its objects.
   [[nodiscard]] LiveSnapshot::Options LiveOptionsOf(const LoadOptions& load) const;
   [[nodiscard]] std::unique_ptr<LiveCluster> NewCluster(const LoadOptions& load) const;
-  // That the changes find room.  Errors: ResourceExhausted.
+  // Checks that there is room for the changes.  Errors: ResourceExhausted.
   absl::Status CheckRoom(std::span<const Change> changes) const;
-  // The cluster of a dump, which is no larger than a session may be.
+  // Reads the cluster of a dump, within the limits of a session.
   [[nodiscard]] absl::StatusOr<std::unique_ptr<LiveCluster>> ReadDump(std::string_view dump,
                                                                       LoadOptions load) const;
-  // That a dump may take the cluster's place.  `cluster_uid`: as its sender says; `of_dump`: as it
-  // says itself.
+  // Checks that a dump may replace the cluster.  `cluster_uid`: as the sender says; `of_dump`: as
+  // the dump itself says.
   [[nodiscard]] absl::Status CheckDumpIsOf(std::string_view cluster_uid,
                                            std::string_view of_dump) const;
-  // Errors: FailedPrecondition: no client has said that the cluster is whole.
+  // Errors: FailedPrecondition: no client has declared the cluster complete.
   [[nodiscard]] absl::Status CheckSaidToBeWhole() const;
-  // The objects of a batch that are not evaluated.
+  // Applies the changes of objects that are not evaluated.
   void TakeUnevaluated(const ChangeBatch& batch);
-  // Nodes of the batch that are not held.
+  // Nodes of the batch that the session does not hold.
   [[nodiscard]] absl::flat_hash_set<std::string> NewNodes(const ChangeBatch& batch) const;
   void NoteInResyncs(const ChangeBatch& batch, std::optional<uint64_t> of);
   void NoteNodesBrought();
-  // What a Load said of its dump alone says nothing of what a resync names.
+  // Drops the assumption of a Load() that its dump is complete: it does not hold for objects of a
+  // resync.
   void ForgetLoadsAssumption();
   void Changed();
 
   const std::string name_;
   const SessionOptions& options_;
-  std::optional<KubernetesVersion> server_version_;  // As a feeder said it; absent: none has.
+  std::optional<KubernetesVersion> server_version_;  // As a feeder set it; absent: no feeder has.
   std::unique_ptr<LiveCluster> live_;
   SessionSettings settings_;
-  bool assume_complete_;  // Of the session's own settings, and not of a Load's.
+  bool assume_complete_;  // From the session's own settings, not from a Load().
   uint64_t version_ = 0;
   uint64_t revision_ = 1;
   uint64_t batches_ = 0;
   std::map<std::string, uint64_t> ignored_;
   struct Resync {
     int64_t since_s = 0;
-    absl::flat_hash_set<std::string> named;  // What was put since it began.
-    // Names of nodes that it alone has brought to a whole cluster.
+    // Keys of the objects that were put since the resync began.
+    absl::flat_hash_set<std::string> named;
+    // Names of nodes that only this resync has put into a complete cluster.
     absl::flat_hash_set<std::string> new_nodes;
   };
   std::map<uint64_t, Resync> resyncs_;  // By number.

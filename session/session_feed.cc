@@ -13,7 +13,7 @@
 
 namespace ebb {
 
-// --- What fills it -----------------------------------------------------------------
+// --- Filling -----------------------------------------------------------------------
 
 void SessionFeed::OnBatch(int64_t now_s) {
   changed_s_ = now_s;
@@ -61,7 +61,7 @@ absl::Status SessionFeed::CheckWhole(const Counts& counts) const {
       Count(counts.nodes, "node", "nodes"), " and ", Count(counts.pods, "pod", "pods")));
 }
 
-// --- Who keeps it up to date ---------------------------------------------------------
+// --- Feeders -------------------------------------------------------------------------
 
 uint64_t SessionFeed::Begin() {
   feeders_.try_emplace(++last_feeder_);
@@ -86,7 +86,7 @@ FeedAge SessionFeed::At(int64_t now_s) const {
     return {.as_of_s = last.as_of_s, .not_fed_since_s = last.ended_s};
   }
   FeedAge age{.as_of_s = now_s};
-  // What one client does not see another may.
+  // A kind that one client does not see may be seen by another.
   for (const BrokenWatch& first : feeders_.begin()->second) {
     BrokenWatch broken = first;
     const bool of_all = std::ranges::all_of(feeders_, [&](const auto& feeder) {

@@ -1,4 +1,4 @@
-// SessionFeed: whether a session's cluster is whole, how old it is, and which cluster it is.
+// SessionFeed: whether a session's cluster is complete, how old it is, and which cluster it is.
 //
 //   SessionFeed feed("prod");
 //   feed.OnResync(now_s, /*empty=*/true);
@@ -7,14 +7,15 @@
 //   const uint64_t stream = feed.Begin();                // A client keeps the cluster up to date
 //   feed.End(stream, now_s);                             // until now.
 //
-// The one rule of all answers: what is there in part is not answered about.  Nodes whose pods are
-// still to come look empty, and an answer would name all of them.
+// One rule applies to all answers: there is no answer about a part of a cluster.  Nodes whose pods
+// are still to come look empty, and an answer would remove all of them.
 //
 //   kEmpty            Nothing was put.
-//   kFilling          The first resync has begun and not ended, or broke off.
-//   kMaybeIncomplete  Batches of changes filled it: their sender alone knows whether more is to
-//                     come.  Nothing is carried out then (SessionCluster::Judged).
-//   kWhole            A dump, the end of a resync, or a client that said so.
+//   kFilling          The first resync has begun and not ended, or was aborted; or a later resync
+//                     has put new nodes and has not ended.
+//   kMaybeIncomplete  Batches of changes filled it, and only their sender knows whether more will
+//                     come.  No plan is carried out then (SessionCluster::Judged).
+//   kWhole            A dump was loaded, a resync ended, or a client declared the cluster complete.
 //
 // Units:   Unix seconds, of the caller's clock.
 // Threads: one at a time.
@@ -38,80 +39,82 @@ namespace ebb {
 struct BrokenWatch {
   std::string kind;
   int64_t since_s = 0;
-  bool never_listed = false;  // No object of it was ever seen.
+  bool never_listed = false;  // No object of this kind was ever seen.
 };
 
-// As of when a cluster is.
+// The time as of which a cluster is current.
 struct FeedAge {
-  // Now, or when the first broken watch broke of a kind that was listed before, while a client
-  // feeds the session.  Else when the last one ended, or, where none began, when the last batch or
-  // dump was taken.
+  // While a client feeds the session: now, or the time when the first watch broke, among broken
+  // watches of kinds that were listed before.  Otherwise the time as of which the cluster was
+  // current when the last feeder ended.  If there was no feeder: when the last batch or dump was
+  // applied.
   int64_t as_of_s = 0;
-  std::optional<int64_t> not_fed_since_s = std::nullopt;  // Absent: a client feeds it.
-  std::vector<BrokenWatch> broken = {};                   // Of kinds that no feeding client sees.
+  std::optional<int64_t> not_fed_since_s = std::nullopt;  // Absent: a client feeds the session.
+  std::vector<BrokenWatch> broken = {};                   // Kinds that no feeding client sees.
 };
 
 class SessionFeed {
  public:
   enum class Fill : uint8_t { kEmpty, kFilling, kMaybeIncomplete, kWhole };
-  // How far a cluster is.
+  // How much of a cluster there is.
   struct Counts {
     uint64_t objects = 0;
     uint64_t nodes = 0;
     uint64_t pods = 0;
   };
-  // A dump that was loaded is as the user wrote it for as long, and no warning follows from its
-  // age.
+  // For this long, a loaded dump counts as a file of the user: answers do not report its age, and
+  // no warning follows from it.
   static constexpr int64_t kNotFedMaxS = 300;
 
   explicit SessionFeed(std::string session) : session_(std::move(session)) {}
 
-  // --- What fills it -----------------------------------------------------------
+  // --- Filling -------------------------------------------------------------------
 
-  // A batch was taken.
+  // A batch was applied.
   void OnBatch(int64_t now_s);
   void OnLoad(int64_t now_s);
   // A resync began; `empty`: the session held no object.
   void OnResync(int64_t now_s, bool empty);
-  // A resync has ended, or a client says that the cluster is whole.
+  // A resync has ended, or a client declared the cluster complete.
   void OnWhole(int64_t now_s);
-  // An open resync, which began then, has brought nodes that were not there; absent: none has.
+  // An open resync, which began at `since_s`, has put nodes that did not exist before; absent: no
+  // open resync has.
   void SetBringsNodes(std::optional<int64_t> since_s) { brings_nodes_since_s_ = since_s; }
 
   [[nodiscard]] Fill fill() const;
   [[nodiscard]] bool is_whole() const { return whole_; }
-  // When the resync began that fills it.
+  // When the resync began that is filling the cluster.
   [[nodiscard]] std::optional<int64_t> filling_since_s() const;
-  // Errors: Unavailable, with how far it is: it is being filled.
+  // Errors: Unavailable, with the counts: the cluster is being filled.
   [[nodiscard]] absl::Status CheckWhole(const Counts& counts) const;
 
-  // --- Who keeps it up to date ---------------------------------------------------
+  // --- Feeders -------------------------------------------------------------------
 
-  // Returns the number under which it feeds.
+  // Returns the number of the new feeder.
   uint64_t Begin();
   void End(uint64_t feeder, int64_t now_s);
   void SetBroken(uint64_t feeder, std::vector<BrokenWatch> watches);
   [[nodiscard]] uint64_t feeders() const { return feeders_.size(); }
-  // Whether another one than `feeder` does.
+  // Whether a feeder other than `feeder` exists.
   [[nodiscard]] bool IsFedBeside(std::optional<uint64_t> feeder) const {
     return feeders_.size() > (feeder && feeders_.contains(*feeder) ? 1u : 0u);
   }
   [[nodiscard]] FeedAge At(int64_t now_s) const;
-  // Errors: FailedPrecondition: it is older.  InvalidArgument: no such age.
+  // Errors: FailedPrecondition: the cluster is older.  InvalidArgument: not a valid age.
   [[nodiscard]] absl::Status CheckAge(std::optional<double> max_age_seconds, int64_t now_s) const;
-  // Whether an answer says how old it is: not where it is that of a dump that was loaded of late,
-  // and so is answered as the dump itself.
+  // Whether answers report the cluster's age.  They do not for a recently loaded dump, which is
+  // answered like the dump file.
   [[nodiscard]] bool KnowsAge(int64_t now_s) const;
-  // What an answer warns of.
+  // The warnings of an answer.
   [[nodiscard]] std::vector<InputWarning> WarningsAt(int64_t now_s) const;
 
   // --- Which cluster it is -------------------------------------------------------
 
   [[nodiscard]] const std::string& cluster_uid() const { return cluster_uid_; }
-  // "" is not known, and agrees with every cluster.
+  // "" means unknown, and matches every cluster.
   // Errors: FailedPrecondition, with both UIDs.
   [[nodiscard]] absl::Status CheckCluster(std::string_view uid) const;
-  // From now on it is that one; "": as before.
+  // Binds the session to this cluster; "": no change.
   void KeepTo(std::string_view uid);
   void ForgetCluster() { cluster_uid_.clear(); }
 
@@ -119,14 +122,15 @@ class SessionFeed {
   const std::string session_;
   bool whole_ = false;
   bool has_batches_ = false;
-  std::optional<int64_t> filling_since_s_;  // The first resync has begun, and none has ended.
+  // Set while the first resync has begun and none has ended.
+  std::optional<int64_t> filling_since_s_;
   std::optional<int64_t> brings_nodes_since_s_;
 
-  int64_t changed_s_ = 0;  // The last batch or dump.
+  int64_t changed_s_ = 0;  // When the last batch or dump was applied.
   bool is_dump_ = false;   // Nothing was put since a dump was loaded.
   std::map<uint64_t, std::vector<BrokenWatch>> feeders_;
   uint64_t last_feeder_ = 0;
-  // When the last one ended, after the last dump, and as of when the cluster was then.
+  // When the last feeder ended, after the last dump, and as of when the cluster was current then.
   struct LastFeed {
     int64_t ended_s = 0;
     int64_t as_of_s = 0;

@@ -23,13 +23,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Whether the time of a call has ended.
+// Whether the time of a call is over.
 bool IsOver(const Deadline* stops) { return stops != nullptr && stops->Expired(); }
 absl::Status TimeIsOver() {
   return absl::DeadlineExceededError("the call's deadline has passed, or its client has gone");
 }
 
-// The autoscaler's planner places pods by the scheduler's rules alone.
+// Turns the rule for operating systems off: the autoscaler's planner places pods by the scheduler's
+// rules only.
 class BareRules {
  public:
   explicit BareRules(ClusterSnapshot& snapshot)
@@ -45,8 +46,8 @@ class BareRules {
   const bool matched_os_;
 };
 
-// The plan in the call's form.  What needs no report is answered without one: it takes as long as
-// the pass.
+// Writes the plan in the call's form.  Forms that need no report are written without making one,
+// which would take as long as the pass.
 void PutPlan(const PlanContext& context, const wire::PlanCall& call, wire::PlanReply& reply) {
   PutFigures(context, reply);
   switch (call.form()) {
@@ -137,7 +138,7 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
     return s;
   }
   if (absl::Status s = cluster_.CheckAnswers(call.input()); !s.ok()) return s;
-  // An answer is for one second, as the plan tells its time.
+  // A cached answer is valid for one second, because the plan contains its time.
   wire::PlanCall question = call;
   if (!question.input().has_now()) {
     question.mutable_input()->set_now(cluster_.TimeToPlan().now_s);
@@ -145,7 +146,7 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
   question.mutable_input()->clear_session();
   question.mutable_input()->clear_min_version();
   const wire::Freshness freshness = cluster_.Freshness();
-  // The cluster's age in the answer changes with time alone.
+  // The age that an answer reports can change without a new revision, as time passes.
   const size_t said = cluster_.FeedWarnings().size() + (cluster_.AgeForPlans() ? 1 : 0);
   const std::string key =
       absl::StrCat(question.SerializeAsString(), " ", freshness.SerializeAsString(), " ", said);
@@ -167,7 +168,7 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
   };
   const Use use = call.form() == wire::AS_NAMES ? Use::kCarriedOut : Use::kShown;
   if (absl::Status s = WithPlan(call.input(), end, cancelled, use, tell); !s.ok()) return s;
-  // Another search, other trials or another bound may find more in the time that they have.
+  // With more time, another search, trials or bound may find more, so such answers are not cached.
   const wire::PlanInput& input = call.input();
   if (!cut && !input.has_search() && !input.bound() && !input.has_trials()) {
     answers_.emplace_back(key, reply);
@@ -261,7 +262,7 @@ absl::StatusOr<wire::ExplainReply> SessionQuestions::Explain(const wire::Explain
     } else {
       PutExplainFigures(report, reply);
       Json json = ExplanationJson(report, nodes, stops);
-      if (!IsOver(stops)) PutRemedies(remedies, json);  // Else nodes may be missing.
+      if (!IsOver(stops)) PutRemedies(remedies, json);  // After that, nodes may be missing.
       reply.set_json(IndentedJson(json));
     }
     if (IsOver(stops)) return TimeIsOver();

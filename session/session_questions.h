@@ -3,15 +3,15 @@
 //   SessionQuestions questions(cluster);                         // Borrows the SessionCluster.
 //   absl::StatusOr<wire::PlanReply> made = questions.Plan(call, std::nullopt);
 //
-// The last kAnswersKept answers of Plan are kept until the cluster's revision changes.  Passes are
-// made by one planner, which remembers the earlier ones.
+// The last kAnswersKept answers of Plan are cached until the cluster's revision changes.  One
+// planner makes all passes and remembers the earlier ones.
 //
-// `end` is when the time of a call ends; absent: it has no limit.
+// `end` is the deadline of a call; absent: no limit.
 //
 // Errors:  those of planner.proto; Unavailable while the cluster is being filled (session_feed.h).
-// Cost:    a plan that of MakePlan and of writing it; a call that tries changes also O(cluster),
-//          for a copy.
-// Threads: one at a time, and the cluster does not change meanwhile.
+// Cost:    for a plan, that of MakePlan and of writing it; a call that tries changes also copies
+//          the cluster, which is O(cluster).
+// Threads: one at a time; the cluster must not change meanwhile.
 
 #ifndef EBB_SESSION_SESSION_QUESTIONS_H_
 #define EBB_SESSION_SESSION_QUESTIONS_H_
@@ -45,37 +45,37 @@ struct Counterfactual;
 
 class SessionQuestions {
  public:
-  // How many answers about an unchanged cluster are kept.
+  // How many answers about an unchanged cluster are cached.
   static constexpr size_t kAnswersKept = 8;
-  // How many verdicts, of pods times nodes, a call of Filter may ask for.
+  // Limit of pods times nodes in a call of Filter.
   static constexpr uint64_t kVerdictsMax = 500'000;
 
-  // `cluster` outlives it.
+  // `cluster` must outlive this object.
   explicit SessionQuestions(SessionCluster& cluster) : cluster_(cluster) {}
 
-  // The fields of a SessionStatus on plans.
+  // Sets the fields of a SessionStatus that concern plans.
   void PutStatus(wire::SessionStatus& status) const;
 
-  // `cancelled`: ends a search for a better plan, which then answers with the best so far; null:
-  // nothing does.
+  // `cancelled`: when it expires, a search for a better plan ends with the best so far; null:
+  // never.
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call,
                                        std::optional<Clock::time_point> end,
                                        const Deadline* cancelled = nullptr);
-  // Nothing of the cluster is judged: whoever asks has all of it.
+  // The cluster is not judged for completeness: the caller knows that it is complete.
   absl::StatusOr<wire::PassReply> Pass(const wire::PlanInput& question,
                                        std::optional<Clock::time_point> end);
-  // The same in columns.
+  // As Pass(), with the plan in columns.
   absl::StatusOr<wire::PassTable> PassTable(const wire::PlanInput& question,
                                             std::optional<Clock::time_point> end);
-  // Explain and Filter end with DeadlineExceeded soon after `stops` has expired; null: never.
+  // Explain and Filter return DeadlineExceeded soon after `stops` has expired; null: never.
   absl::StatusOr<wire::ExplainReply> Explain(const wire::ExplainCall& call,
                                              std::optional<Clock::time_point> end,
                                              const Deadline* stops = nullptr);
   absl::StatusOr<wire::FilterReply> Filter(const wire::FilterCall& call,
                                            const Deadline* stops = nullptr);
-  // These try changes, or make many plans, until `cancelled` has expired or the time is over, and
-  // answer with what was found until then (session_what_if.cc).  Those that try changes first copy
-  // the cluster.
+  // These calls try changes, or make many plans, until `cancelled` expires or the time is over, and
+  // return what they found by then (session_what_if.cc).  Calls that try changes first copy the
+  // cluster.
   absl::StatusOr<wire::BlockersReply> Blockers(const wire::BlockersCall& call,
                                                std::optional<Clock::time_point> end,
                                                const Deadline* cancelled = nullptr);
@@ -86,31 +86,31 @@ class SessionQuestions {
                                            std::optional<Clock::time_point> end,
                                            const Deadline* cancelled = nullptr);
 
-  // Makes a plan of the cluster as it is now, and hands its report to `tell`, whose status it
-  // returns.  The report is valid during that call alone.
+  // Makes a plan of the current cluster, passes its report to `tell`, and returns the status of
+  // `tell`.  The report is valid only during that call.
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                           const std::function<absl::Status(const PlanReport&)>& tell);
 
-  // The last plan that a watcher of plans has received: node -> what was said of it, as JSON.
+  // The last plan that a watcher has received: for each node, its entry as JSON.
   struct SentPlan {
     std::map<std::string, std::string> removes;
     std::map<std::string, std::string> keeps;
     bool told = false;
     bool is_fed = false;
   };
-  // What a plan says otherwise than `told`, which becomes that plan.
+  // How the current plan differs from `told`, which then becomes the current plan.
   absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, SentPlan& told);
 
  private:
   using Use = SessionCluster::Use;
-  // A question about plans: the cluster that it is about, judged, and the query.
+  // A question about plans: the judged cluster, and the query.
   struct Prepared {
     LoadedCluster cluster;
     PlanQuery query;
   };
   absl::StatusOr<Prepared> Prepare(const wire::PlanInput& input,
                                    std::optional<Clock::time_point> end, Use use);
-  // The query of the input, to be answered over `cluster`, whose warnings become those of a plan.
+  // The query of `input` over `cluster`; adds the warnings of a plan to the cluster's warnings.
   absl::StatusOr<PlanQuery> QueryOver(const wire::PlanInput& input,
                                       std::optional<Clock::time_point> end,
                                       std::span<const InputWarning> others,
@@ -122,15 +122,15 @@ class SessionQuestions {
   absl::Status WithRemedies(const wire::ExplainCall& call, std::optional<Clock::time_point> end,
                             const Deadline* stops, const WriteRemedies& tell);
   [[nodiscard]] Parallelism Threads() const { return Parallelism(cluster_.options().threads); }
-  // Asks for a plan, and hands it to `tell`.
+  // Makes a plan, and passes it to `tell`.
   absl::Status WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                         const Deadline* cancelled, Use use,
                         const std::function<absl::Status(const PlanContext&)>& tell);
-  // `write`(catalog, plan) puts the verified plan into the reply.
+  // `write`(catalog, plan) writes the verified plan to the reply.
   template <typename Reply, typename Write>
   absl::StatusOr<Reply> MakePass(const wire::PlanInput& question,
                                  std::optional<Clock::time_point> end, Write write);
-  // The planner that remembers earlier passes.  Other options do not reset it.
+  // The planner that remembers earlier passes.  Different options do not reset it.
   Planner& PassPlanner(const PlannerOptions& options, const std::shared_ptr<Symbols>& symbols);
 
   SessionCluster& cluster_;
@@ -138,7 +138,7 @@ class SessionQuestions {
   std::unique_ptr<Planner> passes_;  // Null: no pass yet.
   std::shared_ptr<Symbols> passes_symbols_;
 
-  // The last questions and their answers, of this revision, the latest last.
+  // The last questions about this revision and their answers, the latest last.
   std::deque<std::pair<std::string, wire::PlanReply>> answers_;
   uint64_t answers_revision_ = 0;  // 0: none.
 

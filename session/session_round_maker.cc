@@ -25,13 +25,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What is wrong with a file of the daemon's is no fault of the call's.
+// An error in a file of the daemon is not the caller's: InvalidArgument becomes `code`.
 absl::Status As(absl::StatusCode code, const absl::Status& status) {
   const bool file = status.code() == absl::StatusCode::kInvalidArgument;
   return file ? absl::Status(code, status.message()) : status;
 }
 
-// What sizing policies want kept with the round; absent: no pool is sized.
+// The state of sizing policies to be saved with the round; absent: no pool is sized.
 absl::StatusOr<std::optional<SizingState>> SizingOf(const wire::RoundCall& call) {
   if (!call.has_sizing()) return std::nullopt;
   return ReadSizing(call.sizing());
@@ -55,7 +55,7 @@ void PutDeletions(const std::vector<DeletionOrder>& orders, wire::RoundReply& re
   }
 }
 
-// What the round is as data.
+// Writes the round as data.
 void PutRoundData(const RoundOutcome& round, const LoadedCluster& cluster,
                   wire::RoundReply& reply) {
   const RoundResult& result = round.result;
@@ -81,8 +81,8 @@ void PutRoundData(const RoundOutcome& round, const LoadedCluster& cluster,
   PutUnremovable(result.unremovable, *reply.mutable_unremovable());
 }
 
-// The groups of these nodes may not shrink in this round: they are at their minimum.  A replay is
-// told the same.
+// Excludes nodes: their groups may not shrink in this round, because their minimum is set to their
+// size.  The settings contain that, so a replay does the same.
 absl::Status LeaveAlone(const google::protobuf::RepeatedPtrField<std::string>& nodes,
                         const Catalog& catalog, RoundSettings& settings) {
   if (nodes.empty()) return absl::OkStatus();
@@ -125,7 +125,7 @@ int64_t SessionRoundMaker::RoundsBefore() {
   const std::string file = StateFile();
   std::error_code none;
   if (file.empty() || !std::filesystem::exists(file, none)) return 0;
-  // A state file that cannot be read is told to whoever asks for a round.
+  // An error of the state file is returned by the next round, and ignored here.
   const auto driver =
       RoundDriver::Open({.state = file, .rounds_kept = cluster_.options().rounds_kept});
   if (driver.ok() && (*driver)->before()) rounds_before_ = (*driver)->before()->rounds;
@@ -157,7 +157,7 @@ absl::Status SessionRoundMaker::OpenDriver() {
 }
 
 absl::Status SessionRoundMaker::CheckMayMakeRound(const wire::RoundCall& call) const {
-  // Loops that act on rounds go by this code.
+  // Loops that act on rounds expect this code.
   absl::Status answers = cluster_.CheckAnswers(call.input());
   if (absl::IsUnavailable(answers)) return absl::FailedPreconditionError(answers.message());
   if (!answers.ok()) return answers;
@@ -190,7 +190,7 @@ absl::StatusOr<RoundSource> SessionRoundMaker::SourceOf(const wire::RoundCall& c
     return As(absl::StatusCode::kFailedPrecondition, s);
   }
   const Catalog& catalog = source->cluster.snapshot.catalog();
-  // A group that had nodes in the first round may lose them all.
+  // Only before the first round: later, a group may have lost all of its nodes.
   if (!driver_->before()) {
     if (absl::Status s = CheckMinimums(catalog, told.groups); !s.ok()) return s;
   }
@@ -208,7 +208,7 @@ absl::StatusOr<SessionRoundMaker::Prepared> SessionRoundMaker::Prepare(
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(call.input(), parsed);
   if (!settings.ok()) return settings.status();
   RoundOptions options = (*settings)->options;
-  // A record is replayed without the session.
+  // A record is replayed without the session, so the options must contain the version.
   if (!options.load.kubernetes_version) {
     options.load.kubernetes_version = cluster_.server_version();
   }
@@ -249,9 +249,9 @@ absl::StatusOr<wire::RoundReply> SessionRoundMaker::Round(const wire::RoundCall&
   }
   wire::RoundReply reply;
   if (call.form() == wire::AS_JSON) reply.set_json(IndentedJson(*round.json));
-  // It is on disk before it is told.
+  // State is fsynced before the reply is sent.
   if (absl::Status s = driver_->Save(round, source, *std::move(sizing)); !s.ok()) {
-    // The next call opens the file again: it may have been mended, deleted or restored.
+    // The next call opens the file again: it may have been repaired, deleted or restored.
     driver_.reset();
     return As(absl::StatusCode::kInternal, s);
   }
@@ -271,7 +271,7 @@ absl::StatusOr<wire::ActuationReply> SessionRoundMaker::ReportActuation(
   const absl::StatusOr<ReportUpdate> update = ReadReport(report);
   if (!update.ok()) return update.status();
   if (absl::Status s = driver_->Report(*update); !s.ok()) {
-    if (absl::IsInternal(s)) driver_.reset();  // As Round.
+    if (absl::IsInternal(s)) driver_.reset();  // As in Round().
     return s;
   }
   wire::ActuationReply reply;

@@ -1,16 +1,16 @@
-// SessionRoundMaker makes the rounds of a session, keeps their state file, and takes what a client
-// reports of deletions between two rounds.
+// SessionRoundMaker makes the rounds of a session, keeps their state file, and receives a client's
+// reports of deletions between rounds.
 //
 //   SessionRoundMaker rounds(cluster);                           // Borrows the SessionCluster.
 //   absl::StatusOr<wire::RoundReply> made = rounds.Round(call, std::nullopt);
 //
 // The first call that needs the state file opens it.  A round is on disk when Round() returns.
 //
-// Errors:  those of planner.proto.  FailedPrecondition: the cluster is being filled, there is no
-//          place for a state file, or the file cannot be read or is of another cluster.  Internal:
-//          it cannot be written; the next call opens it again.
-// Cost:    a round that of RoundDriver::Make and RoundDriver::Save.
-// Threads: one at a time, and the cluster does not change meanwhile.
+// Errors:  those of planner.proto.  FailedPrecondition: the cluster is being filled, no state file
+//          is configured, or the file cannot be read or is of another cluster.  Internal: the file
+//          cannot be written; the next call opens it again.
+// Cost:    for a round, that of RoundDriver::Make and RoundDriver::Save.
+// Threads: one at a time; the cluster must not change meanwhile.
 
 #ifndef EBB_SESSION_SESSION_ROUND_MAKER_H_
 #define EBB_SESSION_SESSION_ROUND_MAKER_H_
@@ -38,22 +38,23 @@ namespace wire = v1alpha1;
 
 class SessionRoundMaker {
  public:
-  // `cluster` outlives it.
+  // `cluster` must outlive this object.
   explicit SessionRoundMaker(SessionCluster& cluster) : cluster_(cluster) {}
 
-  // The fields of a SessionStatus on rounds.  The first time, it may read the state file.
+  // Sets the fields of a SessionStatus that concern rounds.  The first call may read the state
+  // file.
   void PutStatus(wire::SessionStatus& status);
 
-  // `end`: of the time that the call has.
+  // `end`: the deadline of the call.
   absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call,
                                          std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);
-  // What sizing policies remember.
+  // The state of sizing policies.
   absl::StatusOr<wire::SizingReply> Sizing();
 
-  // Null while there was no round.
+  // Null before the first round.
   [[nodiscard]] MetricsSnapshot RoundMetrics() const;
-  // Since when nodes are unneeded, by the last round; empty: there was no round.
+  // Since when nodes are unneeded, as of the last round; empty: there was no round.
   struct Timer {
     std::string node;
     int64_t since_s = 0;
@@ -61,7 +62,7 @@ class SessionRoundMaker {
   [[nodiscard]] std::vector<Timer> Timers() const;
 
  private:
-  // What a round is made of.
+  // The input of a round.
   struct Prepared {
     RoundSettings settings;
     RoundSource source;
@@ -69,14 +70,14 @@ class SessionRoundMaker {
   };
   // REQUIRES: the driver is open.
   absl::StatusOr<Prepared> Prepare(const wire::RoundCall& call);
-  // `told` learns which nodes the caller wants left alone.
+  // Stores in `told` the nodes that the caller excludes.
   absl::StatusOr<RoundSource> SourceOf(const wire::RoundCall& call, RoundSettings& told);
-  // The time that the round is for; the cluster's warnings say where it is a doubtful one.
+  // The time of the round; a doubtful time adds a warning to the cluster's warnings.
   [[nodiscard]] int64_t Now(const wire::PlanInput& input, LoadedCluster& cluster) const;
   [[nodiscard]] std::string StateFile() const;
   absl::Status OpenDriver();
   absl::Status CheckMayMakeRound(const wire::RoundCall& call) const;
-  // That an earlier process made.
+  // Rounds that earlier processes made.
   int64_t RoundsBefore();
 
   SessionCluster& cluster_;
@@ -85,9 +86,9 @@ class SessionRoundMaker {
     int64_t at_s = 0;
     wire::UnremovableNodes unremovable;
   };
-  std::optional<LastRound> last_round_;  // That this process made and kept.
+  std::optional<LastRound> last_round_;  // The last round that this process made and saved.
 
-  std::optional<int64_t> rounds_before_;  // Absent: nobody has looked.
+  std::optional<int64_t> rounds_before_;  // Absent: not read yet.
   std::unique_ptr<RoundDriver> driver_;   // Null: no round yet.
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// `patch` over `json`, member by member.
+// Merges `patch` into `json`, member by member.
 void Merge(const Json& patch, Json& json) {
   for (const auto& [key, value] : patch.items()) {
     if (value.is_object() && json.contains(key) && json[key].is_object()) {

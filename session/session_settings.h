@@ -1,4 +1,4 @@
-// SessionSettings: how a session plans, as its clients set it (Settings of planner.proto).
+// SessionSettings: how a session plans, as set by its clients (Settings of planner.proto).
 //
 //   absl::StatusOr<SessionSettings> settings = ParseSettings(request.settings(), options);
 //   absl::StatusOr<SessionSettings> of_call =                    // Changes some of them.
@@ -24,28 +24,27 @@ namespace ebb {
 namespace wire = v1alpha1;
 
 struct SessionSettings {
-  wire::Settings given;  // As they travelled.
+  wire::Settings given;  // As received.
   RoundOptions options;
   RoundTexts texts;
   GroupRules groups;
 };
 
-// `session`: whose limits hold for dumps and whose as_given assumes that nothing is
-// missing.
+// Uses from `session` the limits for dumps, and as_given, which assumes that nothing is missing.
 absl::StatusOr<SessionSettings> ParseSettings(const wire::Settings& settings,
                                               const SessionOptions& session);
 
-// Whether they have options.load.  How a cluster was loaded stays as it is where they have none.
+// Whether the settings have options.load.  Without it, the way of loading objects does not change.
 bool SaysHowToLoad(const wire::Settings& settings);
 
-// `settings` with what `over` has in place of theirs: options member by member, the groups' file as
-// a whole, and group sizes by their names.
+// `settings`, overridden by `over`: options member by member, the groups file as a whole, and group
+// sizes by name.
 wire::Settings MergedSettings(wire::Settings settings, const wire::Settings& over);
 
-// Sets options.load.assumeComplete, in `given` too where it has options.load.
+// Sets options.load.assumeComplete, and also updates `given` if that has options.load.
 void SetAssumeComplete(bool assume_complete, SessionSettings& settings);
 
-// Settings.options as they travel, from those of round_options.h.
+// Sets Settings.options from the options of round_options.h.
 absl::Status PutOptions(const nlohmann::ordered_json& options, wire::Settings& settings);
 
 }  // namespace ebb

@@ -1,8 +1,8 @@
-// The questions of a session that try changes, or many plans: remedies, blockers, the frontier and
-// what-if.
+// The questions of a session that try changes or make many plans: remedies, blockers, the frontier
+// and what-if.
 //
-// Changes are tried on a copy of the cluster: taking a change back would leave pods and nodes in
-// another order than the one that they came in, and later plans would differ.
+// Changes are tried on a copy of the cluster.  Undoing a change in the cluster itself would leave
+// its pods and nodes in another order than that of their arrival, so later plans would differ.
 
 #include <algorithm>
 #include <memory>
@@ -31,10 +31,10 @@
 namespace ebb {
 namespace {
 
-// How long a call tries changes at most, like a search (wire_query.cc).
+// The maximum time for trying changes in a call, as for a search (wire_query.cc).
 constexpr double kTrialSecondsMax = 600;
 
-// When a call has no more time to try changes: a tenth of its time is for the answer.
+// The time when a call must stop trying changes: a tenth of its time is reserved for the answer.
 class TrialsEnd {
  public:
   TrialsEnd(const PlanQuery& query, const Deadline* cancelled)
@@ -52,7 +52,7 @@ class TrialsEnd {
   const FirstDeadline ends_;
 };
 
-// That the input has none of what is looked for beyond a greedy plan.
+// Checks that the input asks only for a greedy plan.
 absl::Status RefuseBeyondGreedy(const wire::PlanInput& input, std::string_view call) {
   const char* const field = input.has_search()   ? "search"
                             : input.bound()      ? "bound"
@@ -74,7 +74,7 @@ absl::Status CheckFrontierInput(const wire::PlanInput& input) {
   return absl::InvalidArgumentError(absl::StrCat("input.", field, ": Frontier takes none"));
 }
 
-// A reply's fields on the cluster that was asked about.
+// Sets the fields of a reply that describe the cluster.
 template <typename Reply>
 void PutCluster(const LoadedCluster& cluster, Reply& reply) {
   PutWarnings(cluster.warnings, reply);

@@ -1,4 +1,4 @@
-// Changes as they travel (wire/planner.proto), put into a batch.
+// Reads the changes of a message (wire/planner.proto) into a batch.
 //
 // Threads: one at a time.
 
@@ -11,8 +11,8 @@
 
 namespace ebb {
 
-// Errors: those of ChangeBatch, with the change in front: "changes[3]: Pod default/web-0: ...".
-// The batch has those before it.
+// Errors: those of ChangeBatch, preceded by the position: "changes[3]: Pod default/web-0: ...".
+// After an error the batch has the changes before it.
 absl::Status PutChanges(const google::protobuf::RepeatedPtrField<v1alpha1::Change>& changes,
                         ChangeBatch& batch);
 

@@ -15,7 +15,7 @@ namespace {
 namespace wire = v1alpha1;
 using Names = google::protobuf::RepeatedPtrField<std::string>;
 
-// Calls take(id) for every name of a node; none may come twice.
+// Calls take(id) for every name of a node; a name must not occur twice.
 template <typename Take>
 absl::Status ForEachNode(std::string_view field, const Names& names,
                          const ClusterSnapshot& snapshot, Take take) {
@@ -33,7 +33,7 @@ absl::Status ForEachNode(std::string_view field, const Names& names,
   return absl::OkStatus();
 }
 
-// Threshold and times are checked by the engine, with all else of the groups.
+// The engine checks the threshold and the times, together with the rest of the groups.
 NodeGroup GroupOf(const wire::PassGroup& group) {
   NodeGroup made;
   made.name = group.name();
@@ -100,7 +100,7 @@ class PlanWriter {
     name->set_namespace_(std::string(catalog_.Text(catalog_.shape_of(pod).namespace_name)));
     name->set_name(std::string(catalog_.Text(info.name)));
     const std::string_view key = catalog_.Text(info.key);
-    // Of a pod without a UID the key is "namespace/name".
+    // The key of a pod without a UID is "namespace/name".
     if (key.find('/') == std::string_view::npos) name->set_uid(std::string(key));
   }
 
@@ -147,13 +147,13 @@ class PlanWriter {
   wire::PassPlan* const plan_;
 };
 
-// Numbers things in the order in which they are first asked for; `name` is called once for each.
+// Numbers things in the order of their first use; calls `name` once for each.
 class Numbering {
  public:
   explicit Numbering(size_t things) : numbers_(things, 0) {}
   template <typename Name>
   uint32_t operator()(size_t thing, Name name) {
-    uint32_t& number = numbers_[thing];  // Plus one; 0: it has none yet.
+    uint32_t& number = numbers_[thing];  // The number plus one; 0: none yet.
     if (number == 0) {
       name();
       number = ++count_;
@@ -198,7 +198,7 @@ class TableWriter {
     return nodes_(Index(node), [&] { table_->add_nodes(std::string(catalog_.NodeName(node))); });
   }
 
-  // Of few different texts.
+  // The index of `text` in `in`, for a list of few distinct texts.
   static uint32_t Number(std::string_view text,
                          google::protobuf::RepeatedPtrField<std::string>* in) {
     for (int i = 0; i < in->size(); ++i) {
@@ -257,7 +257,7 @@ class TableWriter {
   wire::PassTable* const table_;
   Numbering nodes_;
   Numbering shapes_;
-  std::vector<uint32_t> namespace_of_;  // Of a shape that was numbered.
+  std::vector<uint32_t> namespace_of_;  // For each numbered shape.
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// A pass of the planner as it travels (PlanInput, PassReply, PassTable of
-// wire/planner.proto).
+// Messages of a planner's pass: PlanInput, PassReply, PassTable of wire/planner.proto.
 //
 //   PassLists lists;
 //   absl::StatusOr<PassInput> pass = ReadPass(input, snapshot, rules, lists);
@@ -7,7 +6,7 @@
 //   WritePassPlan(snapshot.catalog(), *plan, reply.mutable_plan());
 //
 // Errors:  InvalidArgument or NotFound, naming the field, its index and the node.
-// Cost:    O(nodes + what the input names); of a plan its size.
+// Cost:    O(nodes + size of the input); for a plan, its size.
 // Threads: pure.
 
 #ifndef EBB_SESSION_WIRE_PASS_H_
@@ -26,22 +25,22 @@
 
 namespace ebb {
 
-// What a PassInput borrows, and the groups that it is asked with.
+// The lists that a PassInput borrows, and the groups of the pass.
 struct PassLists {
   std::vector<NodeId> candidates;
   std::optional<NodeSet> destinations;
   NodeGroups groups;
 };
 
-// What `input` asks, in the ids of the snapshot, without the time limit.  Its lists are put into
-// `lists`, which it borrows.  `rules`: for an input that names no groups.
+// The question of `input`, with ids of the snapshot and without the time limit.  The result borrows
+// `lists`, which this function fills.  `rules`: used if the input has no groups.
 absl::StatusOr<PassInput> ReadPass(const v1alpha1::PlanInput& input,
                                    const ClusterSnapshot& snapshot, const GroupRules& rules,
                                    PassLists& lists);
 
 void WritePassPlan(const Catalog& catalog, const Plan& plan, v1alpha1::PassPlan* written);
 
-// The same in columns.
+// As WritePassPlan(), in columns.
 void WritePassTable(const Catalog& catalog, const Plan& plan, v1alpha1::PassTable* written);
 
 }  // namespace ebb

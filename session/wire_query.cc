@@ -28,14 +28,14 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// The field of that name.  That there is none, or one of another type, is a bug of the table.
+// The field with that name.  A missing field, or one of another type, is a bug of the table.
 const FieldDescriptor& FieldOf(const Message& message, const char* name) {
   const FieldDescriptor* const field = message.GetDescriptor()->FindFieldByName(name);
   EBB_CHECK(field != nullptr);
   return *field;
 }
 
-// Reads the rows of query_fields.h from a message.  What is absent stays as it is.
+// Reads the rows of query_fields.h from a message.  Absent fields leave their value unchanged.
 class MessageReader {
  public:
   MessageReader(const Message& message, std::string path)
@@ -57,7 +57,7 @@ class MessageReader {
   void Switch(const char* name, bool& value) {
     if (const FieldDescriptor* const field = Given(name)) value = from_.GetBool(message_, field);
   }
-  // The enumeration has the words as its names, in capitals.
+  // The enumeration's values are the words in capitals.
   template <typename Value, size_t kSize>
   void OneOf(const char* name, Value& value, const Word<Value> (&words)[kSize]) {
     const FieldDescriptor& field = FieldOf(message_, name);
@@ -88,7 +88,7 @@ class MessageReader {
   }
 
  private:
-  // Null: the message does not have it.
+  // Null: the message does not have the field.
   [[nodiscard]] const FieldDescriptor* Given(const char* name) const {
     const FieldDescriptor& field = FieldOf(message_, name);
     return !field.has_presence() || from_.HasField(message_, &field) ? &field : nullptr;
@@ -110,7 +110,7 @@ class MessageReader {
 
   const Message& message_;
   const google::protobuf::Reflection& from_;
-  std::string path_;  // Before names in errors.
+  std::string path_;  // Prefix of names in errors.
   absl::Status status_;
 };
 
@@ -215,7 +215,7 @@ void PutQuery(const PlanQuery& query, wire::PlanInput& input) {
   MessageWriter writer(input);
   VisitFields(query, writer);
   if (query.seconds) {
-    // What is over has to be some time, as none would be no limit.
+    // A limit that is over must still be set, since an absent field means no limit.
     input.set_time_limit_seconds(std::max(*query.seconds, 1e-9));
   }
 }

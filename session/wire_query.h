@@ -1,11 +1,11 @@
-// A question about plans as it travels: PlanQuery (planning) and PlanInput
-// (wire/planner.proto), whose fields are called as in the table of
-// planning/query_fields.h, by which they are read and written.
+// Messages of a question about plans: converts between PlanQuery (planning) and PlanInput
+// (wire/planner.proto).  The fields have the names of the table in
+// planning/query_fields.h, which reads and writes them.
 //
 //   absl::StatusOr<PlanQuery> query = ReadQuery(input, settings.options, settings.groups, {});
 //
 // Errors:  InvalidArgument, naming the field.
-// Threads: pure but for the clock, which a time limit is counted from.
+// Threads: pure, except that a time limit starts at the clock's time.
 
 #ifndef EBB_SESSION_WIRE_QUERY_H_
 #define EBB_SESSION_WIRE_QUERY_H_
@@ -25,28 +25,29 @@
 
 namespace ebb {
 
-// The question of a call that has time until `end`, without the time to plan for.  `options` and
-// `groups`: the settings that hold for it.
+// The question of a call with the deadline `end`, without the time to plan for.  `options` and
+// `groups`: the settings that apply to it.
 absl::StatusOr<PlanQuery> ReadQuery(const v1alpha1::PlanInput& input, const RoundOptions& options,
                                     const GroupRules& groups, std::optional<Clock::time_point> end);
 
-// What ReadQuery reads of `input`, but for the settings and the prices, which travel as texts.
+// Writes everything that ReadQuery reads from `input`, except the settings and the prices, which
+// messages carry as texts.
 void PutQuery(const PlanQuery& query, v1alpha1::PlanInput& input);
 
-// Errors: `now` is no time.
+// Errors: `now` is not a valid time.
 absl::Status CheckNow(const v1alpha1::PlanInput& input);
 
-// The earlier of `end` and the end of the input's own limit.
+// The earlier of `end` and the input's own time limit.
 absl::StatusOr<std::optional<Clock::time_point>> EndOf(const v1alpha1::PlanInput& input,
                                                        std::optional<Clock::time_point> end);
 
-// Which calls ask: each takes fields of its own.
+// The kinds of calls with a PlanInput.  Each kind accepts other fields.
 enum class QuestionOf : uint8_t { kPlan, kPass, kRound };
 
-// Errors: the input has a field that calls of that kind do not take.
+// Errors: the input has a field that calls of this kind do not accept.
 absl::Status CheckTaken(const v1alpha1::PlanInput& input, QuestionOf call);
 
-// That `call`, by its name, answers in the form.
+// Checks that the call named `call` can answer in this form.
 absl::Status CheckForm(v1alpha1::Form form, std::initializer_list<v1alpha1::Form> taken,
                        std::string_view call);
 

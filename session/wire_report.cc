@@ -46,7 +46,7 @@ absl::Status CheckRows(const v1alpha1::ActuationReport& wire) {
   return absl::OkStatus();
 }
 
-// Of an item with a time that may be absent.
+// The time of an item; absent: it has none.
 template <typename Item>
 absl::StatusOr<std::optional<int64_t>> TimeOf(const std::string& row, const Item& item) {
   if (!item.has_at()) return std::nullopt;

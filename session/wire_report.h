@@ -1,5 +1,5 @@
-// What a client reports of deletions (ActuationReport of wire/planner.proto), as the engine
-// has it.
+// Converts a client's report of deletions (ActuationReport of wire/planner.proto) to the
+// engine's form.
 //
 // Errors:  InvalidArgument, naming the field: "ended[0].node: is not a name".  ResourceExhausted: a
 //          list is longer than kWireRowsMax.

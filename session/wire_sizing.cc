@@ -28,7 +28,7 @@ absl::Status CheckName(const std::string& field, const std::string& name,
   return absl::OkStatus();
 }
 
-// The first of the figures that is out of its range.
+// A figure, checked against its range.
 struct Figure {
   const char* name;
   int64_t value;

@@ -1,6 +1,6 @@
-// What sizing policies remember (engine/scale_down/sizing_state.h), as it travels.
+// Messages of the state of sizing policies (engine/scale_down/sizing_state.h).
 //
-// Errors:  InvalidArgument, naming row and field: what no state file could hold.
+// Errors:  InvalidArgument, naming row and field: a value that no state file could hold.
 // Threads: pure functions.
 
 #ifndef EBB_SESSION_WIRE_SIZING_H_

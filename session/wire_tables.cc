@@ -23,7 +23,7 @@ namespace wire = v1alpha1;
 
 namespace {
 
-constexpr size_t kDestinationsShown = 2;  // As the table shows.
+constexpr size_t kDestinationsShown = 2;  // As many as the table shows.
 
 void PutAmounts(const NodeAmounts& amounts, wire::NodeAmounts& to) {
   to.set_cpu_milli(amounts.cpu_milli);
@@ -64,7 +64,7 @@ void PutNode(const PlanReport& report, NodeId node, wire::TableNode& to) {
   PutGpuDevices(context.cluster->snapshot, node, to);
 }
 
-// The nodes that most of the pods go to, the first of them most.
+// The nodes that receive the pods, the one with the most pods first.
 std::vector<std::pair<NodeId, size_t>> DestinationsOf(const PlanReport::Removal& removal) {
   std::map<NodeId, size_t> pods;
   for (const PlanReport::PodMove& move : removal.pods) ++pods[move.to];
@@ -127,7 +127,7 @@ void PutUnready(const PlanReport& report, wire::PlanTables& to) {
 template <typename Shares>
 void PutShares(const std::vector<PlanReport::Share>& shares, Shares& to) {
   for (const PlanReport::Share& share : shares) {
-    if (share.removed == 0) break;  // The largest loss comes first.
+    if (share.removed == 0) break;  // The largest loss comes first, so the rest lost none.
     wire::FreedShare& each = *to.Add();
     each.set_name(std::string(share.name));
     each.set_nodes(share.nodes);
@@ -136,7 +136,7 @@ void PutShares(const std::vector<PlanReport::Share>& shares, Shares& to) {
   }
 }
 
-// The finer reason under that of a kept node; absent: none.
+// A more detailed reason for a kept node; absent: none.
 std::optional<std::string_view> FinerReason(const PlanReport& report,
                                             const PlanReport::Kept& kept) {
   const UnremovableNode& why = kept.why;
@@ -178,7 +178,7 @@ void PutAnnotations(const PlanReport& report, wire::PlanTables& to) {
   for (const std::string_view name : names) to.add_annotations(std::string(name));
 }
 
-// `rows`: 0, all of them.
+// `rows`: 0 means all.
 void PutKeepers(const PlanReport& report, uint32_t rows, wire::PlanTables& to) {
   to.set_keepers(report.keepers.size());
   const size_t told = rows == 0 ? report.keepers.size() : std::min<size_t>(rows, to.keepers());
@@ -192,7 +192,7 @@ void PutKeepers(const PlanReport& report, uint32_t rows, wire::PlanTables& to) {
   }
 }
 
-// What was looked for beyond the greedy plan, and what it costs.
+// Writes the results beyond the greedy plan, and prices.
 void PutSearched(const PlanReport& report, wire::PlanTables& to) {
   const PlanContext& context = report.context;
   if (report.saved_per_hour) to.set_saved_per_hour(*report.saved_per_hour);
@@ -214,7 +214,7 @@ std::string BudgetName(const Catalog& catalog, PdbId id) {
 
 void PutPod(const Catalog& catalog, const Explanation::Pod& pod, wire::ExplainedPod& to) {
   to.set_pod(catalog.PodName(pod.pod));
-  // The numbers of both enums are the same.
+  // The values of both enums are equal.
   to.set_outcome(static_cast<wire::ExplainedPod::Outcome>(pod.outcome));
   if (pod.outcome == Explanation::Outcome::kBlocks)
     to.set_reason(std::string(ToString(pod.reason)));
@@ -249,7 +249,7 @@ void PutPlace(const Catalog& catalog, const Explanation::Place& place, wire::Tri
   to.set_fits(place.to != kNoNode);
 }
 
-// What pending pods have to do with a node that stays.
+// How pending pods keep a node.
 void PutPending(const PlanContext& context, const UnremovableNode& why, wire::NodeExplanation& to) {
   constexpr size_t kPodsShown = 3;
   const Catalog& catalog = context.catalog();

@@ -1,9 +1,9 @@
-// What tables are printed from, as it travels: the section at the end of planner.proto.
+// Messages from which tables are printed: the section at the end of planner.proto.
 //
-// The command line makes its tables of these messages too, whether it plans itself or a daemon
-// does, so that both print the same bytes.
+// The command line prints its tables from these messages, whether it plans itself or a daemon does,
+// so both print the same bytes.
 //
-// Threads: as of the snapshots behind the reports.
+// Threads: those of the snapshots behind the reports.
 
 #ifndef EBB_SESSION_WIRE_TABLES_H_
 #define EBB_SESSION_WIRE_TABLES_H_
@@ -20,7 +20,8 @@
 
 namespace ebb {
 
-// As they travel.  PrintableLine of what is read: it may come from anywhere.
+// Convert warnings.  Texts that are read are made printable (PrintableLine), because they may come
+// from anywhere.
 void PutWarning(const InputWarning& warning, v1alpha1::Warning& to);
 InputWarning ReadWarning(const v1alpha1::Warning& warning);
 
@@ -35,22 +36,25 @@ std::vector<InputWarning> ReadWarnings(const Message& message) {
   return warnings;
 }
 
-// Every field of a reply that its form does not decide, but for version, freshness and `tried_out`.
+// Sets every field of a reply that does not depend on its form, except version, freshness and
+// `tried_out`.
 void PutFigures(const PlanContext& context, v1alpha1::PlanReply& reply);
 
-// `rows`, `every_node`: as PlanCall's.
-// Cost: O(nodes), and with `every_node` the words of each node that stays.
+// `rows`, `every_node`: as in PlanCall.
+// Cost: O(nodes); with `every_node`, also the texts for each node that stays.
 void PutTables(const PlanReport& report, uint32_t rows, bool every_node, v1alpha1::PlanTables& to);
 
-// Every field of a reply AS_TABLES, but for version, freshness and remedies: why the nodes, which
-// are of the report, stay or go.  Ends with the nodes so far where `stops` has expired; null:
-// never. Cost: as of ExplanationJson.
+// Sets every field of a reply AS_TABLES, except version, freshness and remedies: why each of
+// `nodes`, which belong to the report, stays or goes.  When `stops` expires, the reply has the
+// nodes explained so far; null: no time limit.
+// Cost: as for ExplanationJson.
 void PutExplanations(const PlanReport& report, std::span<const NodeId> nodes, const Deadline* stops,
                      v1alpha1::ExplainReply& reply);
-// The same without `nodes`.
+// As PutExplanations(), without `nodes`.
 void PutExplainFigures(const PlanReport& report, v1alpha1::ExplainReply& reply);
 
-// What the filters say of the pod: each of them on `only`, or the first no of every node.
+// The verdicts of the filters on the pod: of each filter on `only`, or of the first filter that
+// rejects, on every node.
 void PutVerdicts(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> only,
                  v1alpha1::PodVerdicts& to);
 

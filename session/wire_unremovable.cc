@@ -19,7 +19,7 @@ void PutUnremovable(const UnremovableNodes& nodes, v1alpha1::UnremovableNodes& w
 }
 
 UnremovableNodes ReadUnremovable(const v1alpha1::UnremovableNodes& wire) {
-  constexpr int kReasonsMax = 100;  // ebb has some forty.
+  constexpr int kReasonsMax = 100;  // ebb has about forty reasons.
   constexpr size_t kShownMax = 80;
   UnremovableNodes nodes{.nodes = wire.nodes(),
                          .remembered = wire.remembered(),

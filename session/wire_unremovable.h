@@ -1,4 +1,4 @@
-// How many nodes a round kept, and why (engine/scale_down/unremovable_nodes.h), as it travels.
+// Messages of how many nodes a round kept, and why (engine/scale_down/unremovable_nodes.h).
 //
 // Threads: pure functions.
 
@@ -11,7 +11,7 @@
 namespace ebb {
 
 void PutUnremovable(const UnremovableNodes& nodes, v1alpha1::UnremovableNodes& wire);
-// Reasons are made printable and short; what a message says beyond a hundred of them is left out.
+// Makes reasons printable and short, and keeps only the first hundred of them.
 UnremovableNodes ReadUnremovable(const v1alpha1::UnremovableNodes& wire);
 
 }  // namespace ebb

@@ -1,5 +1,5 @@
-// What changes would let go, as it travels: remedies, blockers, frontiers and comparisons of plans
-// (what_if) as messages of planner.proto.
+// What-if answers as messages of planner.proto: remedies, blockers, frontiers and comparisons of
+// plans (what_if).
 //
 // Threads: pure.
 
@@ -17,7 +17,8 @@
 
 namespace ebb {
 
-// `found`: of each node of the reply, or none were asked for.  Nodes that go have none.
+// `found`: for each node of the reply, or empty if remedies were not requested.  Nodes that go have
+// no remedies.
 void PutRemedies(std::span<const Counterfactual> found, v1alpha1::ExplainReply& reply);
 
 void PutBlockers(const Blockers& blockers, v1alpha1::BlockersReply& reply);

@@ -15,8 +15,8 @@ namespace {
 
 std::string NameOf(const HttpAddress& address) { return Printable(address.server + address.path); }
 
-// Writing to a connection that is gone is an error of this request, and no signal, which would end
-// the process.
+// While this lives, writing to a closed connection makes the request fail, instead of raising
+// SIGPIPE, which would end the process.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -48,8 +48,8 @@ struct HttpAnswer {
   const std::atomic<bool>* give_up = nullptr;  // Null: never.
 };
 
-// What curl calls with a part of the body, and with each line of the head and of trailers; a
-// result that is not the size ends the request.
+// Callbacks of curl for a part of the body, and for each line of the head and of trailers.  A
+// result other than the size ends the request.
 size_t TakeBody(const char* data, size_t, size_t size, void* to) {
   auto& answer = *static_cast<HttpAnswer*>(to);
   answer.too_large = size > kHttpAnswerBytesMax - answer.body.size();
@@ -64,7 +64,7 @@ size_t TakeHead(const char*, size_t, size_t size, void* to) {
   return answer.too_large ? 0 : size;
 }
 
-// What curl calls now and then; a result other than 0 ends the request.
+// Progress callback of curl; a result other than 0 ends the request.
 int MayGoOn(void* of, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   const std::atomic<bool>* const give_up = static_cast<HttpAnswer*>(of)->give_up;
   return give_up != nullptr && give_up->load() ? 1 : 0;
@@ -76,7 +76,7 @@ struct CurlDelete {
 };
 using CurlHandle = std::unique_ptr<CURL, CurlDelete>;
 
-// Settings of both kinds of request.  False: this build has not what they need.
+// Options of both kinds of request.  False: this build of libcurl lacks one of them.
 bool SetUp(CURL* curl, const std::string& url, int64_t timeout_s, HttpAnswer& answer) {
   bool ok = true;
   const auto set = [&](CURLoption option, auto value) {
@@ -85,7 +85,7 @@ bool SetUp(CURL* curl, const std::string& url, int64_t timeout_s, HttpAnswer& an
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_URL, url.c_str());
   set(CURLOPT_PATH_AS_IS, 1L);
-  set(CURLOPT_PROXY, "");  // None, whatever the environment says.
+  set(CURLOPT_PROXY, "");  // No proxy, whatever the environment says.
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_TIMEOUT, static_cast<long>(timeout_s));
@@ -124,7 +124,7 @@ absl::Status StatusOf(const HttpAddress& address, CURLcode result, const HttpAns
                                                 NameOf(address), DurationText(timeout_s)));
     case CURLE_ABORTED_BY_CALLBACK:
       return absl::CancelledError(fmt::format("{}: ebb ends", NameOf(address)));
-    case CURLE_OUT_OF_MEMORY:  // So libcurl says it of a line beyond its own limit, too.
+    case CURLE_OUT_OF_MEMORY:  // libcurl also returns this for a line beyond its own limit.
       return absl::FailedPreconditionError(fmt::format(
           "{}: the head of its answer has too long a line, or memory is short", NameOf(address)));
     case CURLE_UNSUPPORTED_PROTOCOL:
@@ -137,7 +137,7 @@ absl::Status StatusOf(const HttpAddress& address, CURLcode result, const HttpAns
   }
 }
 
-// The address with `query`, in which bytes that a URL cannot have are escaped.
+// The address with `query`; bytes that a URL must not contain are escaped.
 std::string UrlOf(const HttpAddress& address, const std::string& query) {
   std::string url = address.server;
   for (const char c : address.path.empty() ? "/" : address.path) {
@@ -157,7 +157,7 @@ CurlHandle NewCurl() {
   return CurlHandle(curl_easy_init());
 }
 
-// `body`: of a POST; null: a GET.
+// `body`: for a POST; null: a GET.
 absl::StatusOr<std::string> Send(const HttpAddress& address, CURL* curl, const std::string& query,
                                  const std::string* body, int64_t timeout_s,
                                  const std::atomic<bool>* give_up) {
@@ -167,7 +167,7 @@ absl::StatusOr<std::string> Send(const HttpAddress& address, CURL* curl, const s
   std::unique_ptr<curl_slist, CurlDelete> headers;
   if (body != nullptr && ready) {
     headers.reset(curl_slist_append(nullptr, "Content-Type: application/json"));
-    // Without it, curl would wait for "100 Continue" before a body of some size.
+    // Otherwise curl would wait for "100 Continue" before it sends a larger body.
     headers.reset(curl_slist_append(headers.release(), "Expect:"));
     ready = headers != nullptr &&
             curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get()) == CURLE_OK &&

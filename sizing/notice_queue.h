@@ -1,12 +1,13 @@
-// NoticeQueue: sends notices from a thread of its own, so that a slow receiver holds up no round.
+// NoticeQueue sends notices from its own thread, so that a slow receiver delays no round.
 //
 //   NoticeQueue queue(MakeNotifiers(settings, Print, nullptr));
 //   queue.Add(notice);  // Returns at once.
 //   for (const std::string& problem : queue.TakeProblems()) Print(problem);
 //
-// Notices are sent in their order, one at a time.  Beyond kNoticesMax that wait, a notice is
-// dropped, which is a problem too.  The end of the queue waits kFarewell for what is left and then
-// gives it up; a problem says how many notices were not sent, and FinishAndTakeProblems returns it.
+// Notices are sent in order, one at a time.  If kNoticesMax notices wait, a further notice is
+// dropped and reported as a problem.  When the queue ends, it waits kFarewell for the remaining
+// notices and then gives up.  FinishAndTakeProblems returns a problem that says how many notices
+// were not sent.
 //
 // Threads: one of its own; calls come from one thread.
 
@@ -39,7 +40,7 @@ class NoticeQueue {
   NoticeQueue& operator=(const NoticeQueue&) = delete;
 
   void Add(Notice notice);
-  // What went wrong since the last call, a line each.
+  // What went wrong since the last call, one line each.
   std::vector<std::string> TakeProblems();
   // Ends the thread; later notices are not sent.
   std::vector<std::string> FinishAndTakeProblems(std::chrono::milliseconds farewell = kFarewell);

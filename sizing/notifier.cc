@@ -24,7 +24,7 @@
 namespace ebb {
 namespace {
 
-constexpr size_t kTextBytesMax = 4096;  // So that a notice fits into a pipe.
+constexpr size_t kTextBytesMax = 4096;  // A notice must fit into a pipe.
 
 class LogNotifier final : public Notifier {
  public:
@@ -79,11 +79,12 @@ class WebhookNotifier final : public Notifier {
   std::atomic<bool> given_up_ = false;
 };
 
-// A pipe from which `text` can be read.  False: there is none.
+// Makes a pipe from which `text` can be read.  False: it cannot be made.
 bool PipeWith(const std::string& text, int& read_end) {
   int ends[2];
   if (pipe(ends) != 0) return false;
-  // Both ends are open here: nothing signals, and a notice is smaller than a pipe.
+  // Both ends are open here, so that write() raises no SIGPIPE; a notice is smaller than a pipe's
+  // buffer.
   const bool whole = write(ends[1], text.data(), text.size()) == std::ssize(text);
   close(ends[1]);
   read_end = ends[0];

@@ -1,16 +1,18 @@
-// Notifiers: who is told that a pool entered failsafe.
+// Notifiers report that a pool entered failsafe.
 //
 //   std::vector<std::unique_ptr<Notifier>> notifiers = MakeNotifiers(settings, Print, Sleep);
 //   for (const std::string& problem : NotifyAll(notifiers, notice)) Print(problem);
 //
-// - log      a line.
-// - webhook  NoticeJson as a POST; an answer that another try may better is tried again, each time
-//            twice as long after, from one second on.
-// - exec     a command, with NoticeJson on its standard input; it is killed after its timeout.
+// - log: prints a line.
+// - webhook: sends NoticeJson as a POST.  If a retry may help, it retries after one second, and
+//   waits twice as long before each further retry.
+// - exec: runs a command with NoticeJson on its standard input, and kills it after its timeout.
 //
-// Cost:    telling waits for all of them: retries * timeout at most, each.
-// Errors:  a status that names whom it could not be told.
-// Threads: one at a time; GiveUp may come from another.
+// Cost:    Notify() and NotifyAll() wait for the receivers: for each at most tries * timeout, plus
+// the
+//          waits between tries.
+// Errors:  a status that names the receiver.
+// Threads: one at a time; GiveUp() may be called by another thread.
 
 #ifndef EBB_SIZING_NOTIFIER_H_
 #define EBB_SIZING_NOTIFIER_H_
@@ -35,11 +37,13 @@ class Notifier {
  public:
   virtual ~Notifier() = default;
   virtual absl::Status Notify(const Notice& notice) = 0;
-  // Ends a Notify that another thread is at within about a second, and all later ones at once.
+  // Within about a second, ends a Notify() that another thread has called.  Later calls end at
+  // once.
   virtual void GiveUp() {}
 };
 
-// `print` takes a line; `sleep_ms` waits between tries.  Null: they wait until GiveUp at most.
+// `print` receives a line; `sleep_ms` waits between tries.  Null `sleep_ms`: the notifier waits
+// itself, until GiveUp() at the latest.
 std::unique_ptr<Notifier> MakeNotifier(const NotifierSettings& settings,
                                        std::function<void(std::string_view line)> print,
                                        std::function<void(int64_t ms)> sleep_ms);
@@ -48,7 +52,7 @@ std::vector<std::unique_ptr<Notifier>> MakeNotifiers(
     const std::function<void(std::string_view line)>& print,
     const std::function<void(int64_t ms)>& sleep_ms);
 
-// One that fails keeps no other from being told.  What failed, a line each.
+// Continues after a notifier that fails.  Returns the failures, one line each.
 std::vector<std::string> NotifyAll(const std::vector<std::unique_ptr<Notifier>>& notifiers,
                                    const Notice& notice);
 

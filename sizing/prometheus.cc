@@ -14,7 +14,7 @@
 namespace ebb {
 namespace {
 
-constexpr int64_t kAheadSecondsMax = 300;  // Clocks of two machines may differ by so much.
+constexpr int64_t kAheadSecondsMax = 300;  // The clocks of two machines may differ by this much.
 
 absl::Status BadAnswer(std::string_view query, std::string_view what) {
   return absl::InvalidArgumentError(
@@ -30,7 +30,7 @@ bool ReadSample(const simdjson::dom::element& from, PolicySignal& signal) {
   if (pair.at(0).get_double().get(at_s) || pair.at(1).get_string().get(text)) return false;
   if (!(at_s >= 0 && at_s < 2.5e11)) return false;
   signal.at_s = static_cast<int64_t>(std::floor(at_s));
-  // Prometheus writes no hexadecimal numbers, which SimpleAtod reads.
+  // SimpleAtod accepts hexadecimal numbers, which Prometheus never writes.
   return text.find_first_of("xX") == text.npos && absl::SimpleAtod(Absl(text), &signal.value);
 }
 

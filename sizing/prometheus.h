@@ -2,13 +2,14 @@
 //
 //   absl::StatusOr<PolicySignal> cpus = QueryPrometheus(settings, "sum(cpus_requested)", now_s);
 //
-// A query must give one number: a scalar, or a vector of one element.  Its time is the sample's, so
-// that one that is too old is refused where it is used.  NaN and infinite values are handed on: the
-// policies refuse them.
+// A query must return one number: a scalar, or a vector of one element.  The signal has the time of
+// the sample, and its user rejects it if it is too old.  NaN and infinite values are returned as
+// they are, and the policies reject them.
 //
 // Cost:    one request.
-// Errors:  those of http_client.h; FailedPrecondition: Prometheus says no; InvalidArgument: the
-//          answer is no such answer, or not one number.  Each names the query.
+// Errors:  those of http_client.h; FailedPrecondition: Prometheus returned an error;
+//          InvalidArgument: the answer has another form, or is not one number.  Each error names
+//          the query.
 // Threads: calls may run concurrently.
 // Source:  prometheus.io/docs, HTTP API, "Instant queries" and "Expression query result formats".
 
@@ -27,7 +28,7 @@
 
 namespace ebb {
 
-// From the body of an answer.
+// Parses the body of an answer.
 absl::StatusOr<PolicySignal> ReadPrometheusAnswer(std::string_view query, std::string_view body);
 
 absl::StatusOr<PolicySignal> QueryPrometheus(const PrometheusSettings& settings,

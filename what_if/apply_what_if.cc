@@ -14,7 +14,7 @@
 namespace ebb {
 namespace {
 
-// Collects the lines on patches without effect.
+// Collects the lines about patches without effect.
 class EffectNotes {
  public:
   EffectNotes(const WhatIf& what_if, std::vector<ObjectName> unchanged,
@@ -45,7 +45,7 @@ class EffectNotes {
     notes_.push_back(absl::StrCat(what_if_.file, ": ", of.Text(), ": ", Absl(what)));
   }
 
-  // False: no field of a patch of `objects` is without effect.
+  // False: all fields of the patches of `objects` have an effect.
   bool AddFields(const ObjectName& of, const std::set<ObjectName>& objects) {
     std::vector<std::string> named;
     for (const auto& [object, field] : fields_) {

@@ -2,7 +2,7 @@
 //
 // Cost:    three passes over all objects of the cluster.
 // Threads: one at a time.
-// Errors:  those of PatchesOf and PatchedCluster, with the file's name in front.
+// Errors:  those of PatchesOf and PatchedCluster, preceded by the file's name.
 
 #ifndef EBB_WHAT_IF_APPLY_WHAT_IF_H_
 #define EBB_WHAT_IF_APPLY_WHAT_IF_H_
@@ -17,9 +17,9 @@
 
 namespace ebb {
 
-// `before`: the cluster as it is without the changes.  Returns a line for each patch that has no
-// effect, "FILE: PodDisruptionBudget shop/db: no decision reads spec.maxUnavailable": a field that
-// is misspelt changes nothing, as one that no decision reads.  Pods of one workload have one line.
+// `before`: the cluster without the changes.  Returns a line for each patch without an effect, such
+// as "FILE: PodDisruptionBudget shop/db: no decision reads spec.maxUnavailable".  A misspelt field
+// has no effect, just as a field that no decision reads.  The pods of one workload share a line.
 absl::StatusOr<std::vector<std::string>> ApplyWhatIf(const WhatIf& what_if,
                                                      const ClusterSnapshot& before,
                                                      PatchedCluster& patched);

@@ -26,7 +26,7 @@ constexpr std::string_view kBeyondLimit = "it is beyond --limit";
 constexpr std::string_view kOutOfTime = "the time was over";
 constexpr std::string_view kNotComputed = "its budget cannot be computed (SyncFailed)";
 
-// A blocker, and the change that takes it away.
+// A blocker, and the change that removes it.
 struct Candidate {
   Blocker blocker;
   Remedy remedy;
@@ -38,7 +38,7 @@ WorkloadKey KeyOfWorkload(const PlanReport::Keeper& of) {
   return {of.kind, of.namespace_name, of.name};
 }
 
-// Pods that run on nodes, by workload, of those that keep nodes.
+// For each workload that keeps nodes, its pods that run on nodes.
 std::map<WorkloadKey, std::vector<PodId>> PodsOfKeepers(const PlanReport& report) {
   std::map<WorkloadKey, std::vector<PodId>> pods;
   for (const PlanReport::Keeper& keeper : report.keepers) pods[KeyOfWorkload(keeper)];
@@ -83,7 +83,7 @@ Candidate BudgetCandidate(const Catalog& catalog, const PlanReport::Keeper& keep
   return candidate;
 }
 
-// Pods that a rule of the autoscaler's keeps where they are.
+// For pods that a rule of the autoscaler keeps where they are.
 Candidate MovableCandidate(const Catalog& catalog, const PlanReport::Keeper& keeper,
                            const std::vector<PodId>& pods) {
   Candidate candidate{.blocker = BlockerOf(keeper), .remedy = {}};
@@ -100,7 +100,7 @@ Candidate MovableCandidate(const Catalog& catalog, const PlanReport::Keeper& kee
   return candidate;
 }
 
-// Pods that found no place: one candidate for each rule of theirs.
+// For pods that found no place: one candidate for each of their rules.
 std::vector<Candidate> PlaceCandidates(const Catalog& catalog, const PlanReport::Keeper& keeper,
                                        const std::vector<PodId>& pods, PatchedCluster& patched) {
   std::vector<Candidate> candidates;
@@ -136,8 +136,8 @@ bool IsHeldByPending(const PlanReport::Keeper& keeper) {
   return BlockingPodReasonOf(keeper.reason) == BlockingPodReason::kPendingPodNotUnderstood;
 }
 
-// One for each workload with pending pods: room is kept for them on nodes that stay, or they are
-// not understood and may need such nodes.
+// One candidate for each workload with pending pods: room is kept for the pods on nodes that stay,
+// or the pods are not understood and may need such nodes.
 std::vector<Candidate> PendingCandidates(const PlanReport& report) {
   const LoadedCluster& cluster = *report.context.cluster;
   const Catalog& catalog = report.context.catalog();
@@ -153,7 +153,7 @@ std::vector<Candidate> PendingCandidates(const PlanReport& report) {
     bool held = false;  // Its pods are not understood.
   };
   std::map<WorkloadKey, Waiting> workloads;
-  // Those before are displaced, and run.
+  // The first pending pods are displaced pods, which run.
   const size_t displaced = std::min(report.context.request->pass.must_fit, cluster.pending.size());
   for (const PodId pod : std::span(cluster.pending).subspan(displaced)) {
     const bool held = !catalog.shape_of(pod).not_understood.empty();
@@ -189,7 +189,8 @@ std::vector<Candidate> PendingCandidates(const PlanReport& report) {
   return candidates;
 }
 
-// Whether the node would be idle enough if requests of DaemonSets' pods did not count.
+// Whether the node's utilization would be below the threshold if requests of DaemonSet pods did not
+// count.
 bool StaysForDaemonSets(const PlanReport& report, NodeId node) {
   const PlanContext& context = report.context;
   const auto& counted = context.made->plan.utilization[Index(node)];
@@ -205,7 +206,7 @@ bool StaysForDaemonSets(const PlanReport& report, NodeId node) {
   return without && without->utilization <= ThresholdOf(context, node);
 }
 
-// Nodes that stay for the requests of their DaemonSets' pods.
+// For nodes that stay because of the requests of their DaemonSet pods.
 Candidate DaemonSetCandidate(size_t keeps) {
   Candidate candidate;
   candidate.blocker.kind = "Flag";
@@ -220,11 +221,11 @@ Candidate DaemonSetCandidate(size_t keeps) {
   return candidate;
 }
 
-// What keeps nodes and is no pod's.
+// Obstacles of nodes that are not pods.
 std::vector<Candidate> NodeCandidates(const PlanReport& report) {
   const Catalog& catalog = report.context.catalog();
   std::map<std::string, Candidate> annotated;                     // By group.
-  std::map<std::string, std::set<std::string_view>> annotations;  // The same.
+  std::map<std::string, std::set<std::string_view>> annotations;  // By group.
   std::map<std::string, Candidate> minimums;
   Candidate threshold;
   size_t for_daemonsets = 0;
@@ -285,7 +286,7 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
   return candidates;
 }
 
-// The share of workloads that may be evicted is one flag, whatever workloads it keeps.
+// The share of a workload's pods that may be evicted is one flag for all workloads.
 std::optional<Candidate> ShareCandidate(const PlanReport& report) {
   Candidate candidate;
   candidate.blocker.kind = "Flag";
@@ -300,7 +301,7 @@ std::optional<Candidate> ShareCandidate(const PlanReport& report) {
   return candidate;
 }
 
-// Those that keep most nodes first.
+// All candidates; candidates that keep the most nodes come first.
 absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
                                                   const BlockersOptions& options,
                                                   PatchedCluster& patched) {
@@ -326,7 +327,7 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
     if (IsHeldByPending(keeper)) continue;
     const std::vector<PodId>& its_pods = pods.at(KeyOfWorkload(keeper));
     if (IsShare(keeper)) {
-      // It counts for the flag.
+      // Counted in the candidate for the flag.
     } else if (k >= options.limit) {
       Candidate& beyond = candidates.emplace_back();
       beyond.blocker = BlockerOf(keeper);
@@ -345,7 +346,7 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
   return candidates;
 }
 
-// The nodes that the plan removes, in its order, and the other nodes.
+// The nodes that the plan removes, in its order, followed by the other nodes.
 std::vector<std::string> PlanFirst(const PlanReport& report) {
   const Catalog& catalog = report.context.catalog();
   std::vector<std::string> names;
@@ -358,7 +359,7 @@ std::vector<std::string> PlanFirst(const PlanReport& report) {
   return names;
 }
 
-// What the nodes cost together.
+// The hourly price of all these nodes.
 double PriceOf(const Catalog& catalog, const std::vector<std::string>& nodes,
                const BlockersOptions& options) {
   double sum = 0;
@@ -391,7 +392,7 @@ absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery&
   size_t tried = 0;
   for (auto& [blocker, remedy] : *candidates) {
     if (!blocker.not_tried.empty()) {
-      // It says why.
+      // `not_tried` already says why.
     } else if (tried == remedies.size()) {
       blocker.not_tried = kBeyondLimit;
     } else if (options.deadline != nullptr && options.deadline->Expired()) {

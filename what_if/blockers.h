@@ -1,13 +1,14 @@
-// FindBlockers: what keeps nodes over the whole cluster, and how many nodes go without it.
+// FindBlockers lists what keeps nodes in the whole cluster, and how many more nodes would go
+// without it.
 //
-// Whatever a plan names as the first obstacle of some node is a blocker: a budget, the pods of a
-// workload, annotations of nodes, the minimum of a group, the utilization threshold.  Each is
-// changed by itself, and the plan is made again: a node may have other obstacles too, and nodes
-// take each other's room, so what goes then cannot be told from counts.
+// A blocker is anything that a plan names as the first obstacle of some node: a budget, the pods of
+// a workload, annotations of nodes, the minimum of a group, the utilization threshold.  Each
+// blocker is removed by itself, and the plan is made again.  Counting obstacles is not enough,
+// because a node may have further obstacles, and nodes compete for room.
 //
-// Cost:    a plan for each that is tried, and one pass over all objects.
+// Cost:    one plan per blocker that is tried, and one pass over all objects.
 // Threads: one at a time.
-// Errors:  those of MakePlan.  What cannot be tried is told in the blocker itself.
+// Errors:  those of MakePlan.  If a blocker cannot be tried, its `not_tried` says why.
 
 #ifndef EBB_WHAT_IF_BLOCKERS_H_
 #define EBB_WHAT_IF_BLOCKERS_H_
@@ -35,30 +36,32 @@ struct Blocker {
   std::string name;
   std::string reason;  // Why nodes stay: "NotEnoughPdb".
   std::string change;  // What was tried: "allows every disruption".
-  std::string detail;  // OutlookWords of a budget, or which pod is not understood.
-  size_t keeps = 0;    // Nodes of which it is the first obstacle.
-  // How many nodes more go then; below 0 where a greedy plan is worse off.  Absent: not tried.
+  std::string detail;  // OutlookWords for a budget, or which pod is not understood.
+  size_t keeps = 0;    // Nodes whose first obstacle it is.
+  // How many more nodes go without it; below 0 if the new greedy plan is worse.  Absent: not tried.
   std::optional<int64_t> gained;
-  std::optional<double> saved_per_hour;  // What those cost; absent: nobody gave prices.
-  std::string not_tried;                 // Why.
+  // Hourly price of the nodes that go without it, less that of the nodes that go now; absent: no
+  // prices were given.
+  std::optional<double> saved_per_hour;
+  std::string not_tried;  // Why it was not tried; empty: it was tried.
 };
 
 struct Blockers {
-  size_t removed = 0;  // By the plan as things are.
+  size_t removed = 0;  // By the plan without any change.
   size_t kept = 0;
-  std::vector<Blocker> blockers;  // The largest gain first; those not tried last.
+  std::vector<Blocker> blockers;  // The largest gain first; blockers that were not tried last.
 };
 
 struct BlockersOptions {
-  size_t limit = 50;  // So many are tried, those that keep most nodes first.
-  // Of a node of the report, per hour.  Null: nobody gave prices.
+  size_t limit = 50;  // How many blockers are tried; blockers that keep the most nodes come first.
+  // The price of a node of the report, per hour.  Null: no prices were given.
   std::function<double(NodeId node)> price;
   std::function<void(size_t tried, size_t of)> on_progress;
   const Deadline* deadline =
-      nullptr;  // What comes later is not tried.  Null: there is time for all.
+      nullptr;  // Blockers whose turn comes after this are not tried.  Null: no time limit.
 };
 
-// `cluster` holds the objects of which the report's plan was made as an answer to `query`.
+// `cluster` holds the objects of the report's cluster; the report's plan answers `query`.
 absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery& query,
                                       LiveCluster& cluster, const BlockersOptions& options);
 

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Changes of one kind, the smallest first: the first that helps is told.
+// Changes of one kind, the smallest first.  The first that helps is reported.
 using Ladder = std::vector<Remedy>;
 
 // 1, 2, 4, ... and `last`.
@@ -105,7 +105,7 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
   return ladders;
 }
 
-// Whether others took what it needed.
+// Finds out whether other nodes took the room that this node's pods needed.
 Ladder RemedyFinder::TriedFirst() const {
   std::vector<std::string> order = {NodeName()};
   for (const NodeId node : report_.context.made->order) {
@@ -170,7 +170,8 @@ Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
     if (NeedsEviction(pod.outcome) && std::ranges::find(budgets, pdb) != budgets.end()) ++pods;
   }
   const Pdb& budget = catalog().pdbs()[Index(pdb)];
-  if (budget.sync_failed) return {};  // Whatever it allowed would be a guess.
+  // The budget's allowance cannot be computed, so any number would be a guess.
+  if (budget.sync_failed) return {};
   const int64_t allowed = std::max(budget.disruptions_allowed, 0);
   Ladder ladder;
   for (const int64_t more : Steps(std::max<int64_t>(pods, 1))) {
@@ -184,8 +185,8 @@ Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
   return ladder;
 }
 
-// The share with which the pods of the workload in the way could go beside those that the plan
-// evicted before, and no share at all.
+// Shares at which the blocking pod's workload could lose these pods in addition to those that the
+// plan evicted earlier; the last one is no limit.
 Ladder RemedyFinder::LargerShare() const {
   const ClusterSnapshot& start = report_.context.cluster->snapshot;
   const Workloads workloads(start);
@@ -201,11 +202,11 @@ Ladder RemedyFinder::LargerShare() const {
   for (const PodId pod : all) {
     if (replay.snapshot().NodeOf(pod) != start.NodeOf(pod)) evicted.insert(pod);
   }
-  constexpr double kParts = 10'000;  // Of which the flag takes whole ones.
+  constexpr double kParts = 10'000;  // The flag accepts multiples of 1/kParts.
   const double needed =
       static_cast<double>(evicted.size()) / static_cast<double>(all.size()) * kParts;
   std::vector<double> shares = {1};
-  // A share is rounded up, so the next one below may do as well.
+  // A share is rounded up, so the next smaller one may be enough.
   if (needed < kParts) shares.insert(shares.begin(), std::ceil(needed) / kParts);
   Ladder ladder;
   for (const double share : shares) {
@@ -236,7 +237,7 @@ Ladder RemedyFinder::Movable(BlockingPodReason reason) const {
   return {std::move(remedy)};
 }
 
-// Those of its pods that find no place, without one of their rules.
+// For the pods that find no place: removes one of their rules.
 absl::StatusOr<std::vector<Ladder>> RemedyFinder::WithoutRules() {
   std::vector<ObjectName> pods;
   for (const Explanation::Place& place : explanation_.places) {
@@ -260,7 +261,7 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::WithoutRules() {
   return ladders;
 }
 
-// What a pod lacks on a node, by resource.
+// How much of each resource a node lacks for a pod.
 using Shortage = std::map<ResourceId, int64_t>;
 
 Shortage ShortageOn(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
@@ -282,8 +283,8 @@ std::string AmountText(const Catalog& catalog, ResourceId resource, int64_t amou
   return fmt::format("{} {}", amount, name);
 }
 
-// In each group, the node on which the first pod without a place lacks the least, and one
-// resource alone.
+// In each group, the node that lacks the least for the first pod without a place, and lacks only
+// one resource.
 std::vector<Ladder> RemedyFinder::MoreRoom() const {
   constexpr size_t kGroupsMax = 4;
   const auto unplaced = std::ranges::find(explanation_.places, kNoNode, &Explanation::Place::to);
@@ -299,7 +300,7 @@ std::vector<Ladder> RemedyFinder::MoreRoom() const {
     NodeId node;
     ResourceId resource;
     int64_t missing;
-    double share;  // Of what the node offers.
+    double share;  // `missing` as a share of what the node offers.
   };
   std::map<uint32_t, Best> best;  // By GroupId.
   for (uint32_t n = 0; n < catalog().nodes(); ++n) {
@@ -413,7 +414,7 @@ Json CounterfactualJson(const Counterfactual& found) {
         object["metadata"]["namespace"] = patch.of.namespace_name;
       }
       object["metadata"]["name"] = patch.of.name;
-      // merge_patch() would drop nulls, which take fields away when the object is patched.
+      // merge_patch() would drop nulls, but they remove fields when the object is patched.
       object.update(Json::parse(patch.merge), /*merge_objects=*/true);
       objects.push_back(std::move(object));
     }

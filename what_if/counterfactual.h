@@ -1,10 +1,10 @@
-// FindRemedies: which single changes would let a node go that stays.
+// FindRemedies lists single changes after which a node that stays would go.
 //
-// Each is tried: the plan is made again as if it had been made, over the whole cluster.  Of changes
-// by amounts (a budget that allows more, room on a node, a threshold) the smallest that was found
-// is told.  None may help: a node can have two obstacles.
+// Each change is tried: it is made, and the plan for the whole cluster is made again.  For changes
+// by an amount (a budget that allows more, room on a node, a threshold), the smallest amount found
+// is reported.  It is possible that no single change helps, because a node can have two obstacles.
 //
-// Cost:    a plan for each that is tried, some 20 at most.
+// Cost:    one plan per change that is tried, at most about 20.
 // Threads: one at a time.
 // Errors:  those of MakePlan and PatchedCluster.
 
@@ -31,33 +31,34 @@ struct Counterfactual {
   struct Help {
     std::string what;  // "PodDisruptionBudget shop/db allows 1 disruption more"
     std::vector<ObjectPatch> objects;
-    size_t removed = 0;  // Nodes that go then, this one among them.
+    size_t removed = 0;  // Nodes that go after the change, including this node.
   };
   struct InVain {
     std::string what;
     std::string still_kept_by;  // RemedyTrials::Outcome.
   };
-  size_t removed = 0;           // Nodes that go as things are.
-  std::vector<Help> helps;      // Each by itself.
-  std::vector<InVain> in_vain;  // What was tried too.
+  size_t removed = 0;           // Nodes that go without any change.
+  std::vector<Help> helps;      // Each one is sufficient by itself.
+  std::vector<InVain> in_vain;  // Changes that were tried and do not help.
 };
 
-// `explanation` is that of a node of the report that stays; `query` and `cluster` as of
-// FindBlockers.  What is left when `stops` has expired is in `in_vain` as not tried; null: never.
+// `explanation` is for a node of the report that stays; `query` and `cluster` are as for
+// FindBlockers.  Changes that remain when `stops` expires are in `in_vain`, as not tried; null: no
+// time limit.
 absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
                                             const Explanation& explanation, const PlanQuery& query,
                                             LiveCluster& cluster, const Deadline* stops = nullptr);
 
-// The same of each node; one that goes has none.
+// As FindRemedies, for each node; a node that goes has no remedies.
 absl::StatusOr<std::vector<Counterfactual>> FindAllRemedies(const PlanReport& report,
                                                             std::span<const NodeId> nodes,
                                                             const PlanQuery& query,
                                                             LiveCluster& cluster,
                                                             const Deadline* stops = nullptr);
 
-// What an explanation has under "remedies" of a node.
+// The value of "remedies" in an explanation of a node.
 nlohmann::ordered_json CounterfactualJson(const Counterfactual& found);
-// Puts that into an explanation of the same nodes (ExplanationJson).
+// Adds these values to an explanation of the same nodes (ExplanationJson).
 void PutRemedies(std::span<const Counterfactual> found, nlohmann::ordered_json& explanation);
 
 }  // namespace ebb

@@ -22,10 +22,10 @@ struct ObjectName {
 
 struct ObjectPatch {
   ObjectName of;
-  // A strategic merge patch of the object (strategic_merge.h): what it names is set, null takes a
-  // field away, containers and the like are found by their names.
+  // A strategic merge patch of the object (strategic_merge.h): its fields are set, null removes a
+  // field, and items such as containers are found by their names.
   std::string merge = "{}";
-  bool gone = false;  // The object is taken away; `merge` is nothing then.
+  bool gone = false;  // The object is deleted, and `merge` is ignored.
 };
 
 }  // namespace ebb

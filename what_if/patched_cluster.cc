@@ -30,7 +30,7 @@ std::string TextAt(const Json& object, const Json::json_pointer& place) {
   return text.is_string() ? text.get<std::string>() : "";
 }
 
-// Of what a patch made of an object.
+// The name in a patched object.
 ObjectName NameIn(const Json& object) {
   return {.kind = TextAt(object, "/kind"_json_pointer),
           .namespace_name = TextAt(object, "/metadata/namespace"_json_pointer),
@@ -50,7 +50,7 @@ absl::StatusOr<std::string> JsonOf(const objects::ObjectRef& object,
   return Json::parse(text).at("items").at(0).dump();
 }
 
-// Keeps the objects of some names.
+// Keeps the objects that have one of some names.
 class FindingSink final : public AnyObjectSink {
  public:
   FindingSink(std::set<ObjectName> names,
@@ -73,12 +73,12 @@ class FindingSink final : public AnyObjectSink {
  private:
   std::set<ObjectName> names_;
   std::map<ObjectName, absl::StatusOr<std::string>>& objects_;
-  Aside aside_;  // Of the object that comes next.
+  Aside aside_;  // For the next object.
 };
 
 bool IsOnNode(const Json& pod) { return !TextAt(pod, "/spec/nodeName"_json_pointer).empty(); }
 
-// Of a pod that is taken off its node: the scheduler looks for another.
+// Marks a pod that was taken off its node as waiting for the scheduler.
 void MakeWait(Json& pod) {
   Json& conditions = pod["status"]["conditions"];
   Json others = Json::array();
@@ -89,7 +89,7 @@ void MakeWait(Json& pod) {
   conditions = std::move(others);
 }
 
-// Whether a pod of the name is held and in no plan.
+// Whether a pod of this name is held but in no snapshot.
 bool IsLeftOut(LiveCluster& cluster, const ObjectName& name) {
   objects::Pod pod;
   pod.meta.namespace_name = name.namespace_name;
@@ -203,7 +203,8 @@ absl::StatusOr<std::vector<PatchedCluster::FieldWithoutEffect>> PatchedCluster::
   for (const ObjectPatch& patch : patches) {
     const auto found = now.find(patch.of);
     if (patch.gone || found == now.end()) continue;
-    if (!found->second.ok()) {  // It could be written before: the patch sets a field like that.
+    // The object could be written before, so the patch set a field that cannot be written.
+    if (!found->second.ok()) {
       const std::string why(found->second.status().message());
       const std::string field = why.substr(0, why.find(": "));
       const std::string_view instead = PatchInstead(patch.of.kind, field);
@@ -225,7 +226,7 @@ void PatchedCluster::Undo() {
   absl::Status status = absl::OkStatus();
   for (const ObjectName& name : patched_) status.Update(batch_.PutJson(*objects_.at(name)));
   status.Update(cluster_.Take(batch_.changes(), OlderObjects::kTake));
-  // They were taken once before.
+  // These objects were taken before, so taking them again cannot fail.
   EBB_CHECK(status.ok());
   patched_.clear();
 }

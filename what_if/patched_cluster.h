@@ -1,22 +1,23 @@
-// PatchedCluster makes changes of objects in a live cluster, and takes them back.
+// PatchedCluster changes objects in a live cluster, and undoes the changes.
 //
 //   PatchedCluster patched(cluster);
 //   if (absl::Status s = patched.Apply(patches); !s.ok()) return s;
 //   absl::StatusOr<PlanResult> made = TryPlan(query, groups, cluster.Snapshot(),
 //   cluster.Pending()); patched.Undo();
 //
-// Objects are changed as JSON, in the form of the Kubernetes API, with the fields that a decision
-// reads: a patch of other fields is accepted and changes no plan (WithoutEffect).  A pod whose
-// spec.nodeName is taken away waits for a node.
+// Objects are changed as JSON in the form of the Kubernetes API.  This JSON has only the fields
+// that decisions read: a patch of other fields is accepted and changes no plan (WithoutEffect).  A
+// pod whose spec.nodeName is removed waits for a node.
 //
-// Cost:    Find(): one pass over all objects of the cluster, for names that it does not know yet.
-//          Apply() and Undo(): a reading of each object that is patched; docs/live.md.
+// Cost:    Find(): one pass over all objects of the cluster, if there are names that were not found
+//          before.  Apply() and Undo(): parsing each patched object, and the cost of its change
+//          (docs/live.md).
 // Memory:  the JSON of each object that was found.
 // Threads: one at a time.
-// Errors:  NotFound, naming every object that is not there; InvalidArgument, naming object and
-//          field, where what comes of a patch is no such object; FailedPrecondition, where the
-//          object has a constraint that ebb does not know and so cannot write.  The cluster is as
-//          before then.
+// Errors:  NotFound, naming every object that the cluster lacks; InvalidArgument, naming object and
+//          field, if a patched object is invalid; FailedPrecondition, if the object has a
+//          constraint that ebb does not know and so cannot write.  After an error the cluster is
+//          unchanged.
 
 #ifndef EBB_WHAT_IF_PATCHED_CLUSTER_H_
 #define EBB_WHAT_IF_PATCHED_CLUSTER_H_
@@ -36,24 +37,24 @@ namespace ebb {
 
 class PatchedCluster {
  public:
-  // Changes `cluster`, which nobody else may change meanwhile.
+  // Changes `cluster`.  No other code may change it while this object lives.
   explicit PatchedCluster(LiveCluster& cluster);
   ~PatchedCluster();
   PatchedCluster(const PatchedCluster&) = delete;
   PatchedCluster& operator=(const PatchedCluster&) = delete;
 
-  // Finds many objects in one pass, so that Apply need not look for them.
+  // Finds many objects in one pass, so that Apply() need not search for them.
   absl::Status Find(std::span<const ObjectName> names);
-  // The object as JSON, without the patches; null: it cannot be written.
+  // The object as JSON, before any patch; null: the object cannot be written.
   // REQUIRES: Find() found it.
   [[nodiscard]] const std::string* Object(const ObjectName& name) const;
 
-  // All patches, one after the other, or none.  REQUIRES: nothing is applied.
+  // Applies all patches in order, or none.  REQUIRES: no patches are applied.
   absl::Status Apply(std::span<const ObjectPatch> patches);
-  // Of the objects that are patched those that are as they were: the patch sets what was there, or
-  // fields that no decision reads; sorted.  One pass over all objects.
+  // The patched objects that did not change, sorted: their patch sets the values that they had, or
+  // only fields that no decision reads.  One pass over all objects.
   [[nodiscard]] absl::StatusOr<std::vector<ObjectName>> Unchanged();
-  // Fields of patches that no decision reads, and of which no part has an effect.
+  // A field of a patch that no decision reads, and no part of which has an effect.
   struct FieldWithoutEffect {
     ObjectName of;
     std::string field;  // "spec.maxUnavailable"
@@ -62,12 +63,12 @@ class PatchedCluster {
   // a field of a pod's spec that ebb does not know, so that the pod could not move.
   [[nodiscard]] absl::StatusOr<std::vector<FieldWithoutEffect>> WithoutEffect(
       std::span<const ObjectPatch> patches);
-  // Puts back what was patched.  A node that was gone comes back as the last of the nodes.
+  // Restores the patched objects.  A node that was deleted returns as the last node.
   void Undo();
 
  private:
   LiveCluster& cluster_;
-  // That were found, and why they cannot be written.
+  // The objects found, or why they cannot be written.
   std::map<ObjectName, absl::StatusOr<std::string>> objects_;
   std::vector<ObjectName> patched_;
   ChangeBatch batch_;

@@ -27,7 +27,7 @@ std::string WithAnnotations(const Json& annotations) {
   return Json({{"metadata", {{"annotations", annotations}}}}).dump();
 }
 
-// As Outcome::still_kept_by.
+// For Outcome::still_kept_by.
 std::string KeeperText(const Catalog& catalog, const PlanResult& made, std::string_view node) {
   for (const auto* list : {&made.excluded, &made.plan.keep}) {
     for (const UnremovableNode& kept : *list) {
@@ -114,7 +114,7 @@ std::string MayMoveWords(const Catalog& catalog, std::span<const PodId> pods) {
       any_protected ? " and without karpenter.sh/do-not-disrupt and do-not-evict" : "");
 }
 
-// It is not taken away, so that it keeps its place among the pending pods.
+// The pod is not deleted, so that it keeps its place among the pending pods.
 ObjectPatch PodIsGated(const ObjectName& pod) {
   const Json condition = {
       {"type", "PodScheduled"}, {"status", "False"}, {"reason", "SchedulingGated"}};

@@ -1,5 +1,5 @@
-// Remedy: a change that somebody could make so that more nodes go.  RemedyTrials plans as if it
-// were made.
+// Remedy: a change that a user could make so that more nodes go.  RemedyTrials makes a plan as if
+// the change were made.
 //
 //   RemedyTrials trials(cluster, query);
 //   absl::StatusOr<RemedyTrials::Outcome> outcome = trials.Try(remedy);
@@ -31,31 +31,30 @@ namespace ebb {
 struct Remedy {
   std::string what;  // "PodDisruptionBudget shop/db allows 1 disruption more"
   std::vector<ObjectPatch> objects;
-  // What it changes beside objects.  Null: nothing.
+  // Changes beside those of objects.  Null: none.
   std::function<void(PlanQuery& query, NodeGroups& groups)> adjust;
 };
 
 class RemedyTrials {
  public:
-  // Borrows both.  Between calls the cluster is as it was.
+  // Borrows both.  Restores the cluster before each call returns.
   RemedyTrials(LiveCluster& cluster, const PlanQuery& query);
 
-  // From here on nodes are tried in the order of their names here, instead of the query's.
-  // Nodes of a plan first, others behind: what such a plan gains is due to the remedy, and not to
-  // another order.
+  // From now on, tries nodes in the order of `nodes` instead of the query's order.  If the nodes of
+  // a plan come first, the gain of a new plan is due to the remedy and not to another order.
   void TryInOrder(std::vector<std::string> nodes) { order_ = std::move(nodes); }
 
   struct Outcome {
-    std::vector<std::string> goes;  // Nodes by name, in the order of removal.
-    // What keeps the node that was asked about: "BlockedByPod, shop/web-1: NotEnoughPdb web".
-    // Empty: it goes, or there is none.
+    std::vector<std::string> goes;  // Names of nodes, in the order of removal.
+    // What keeps the node in question: "BlockedByPod, shop/web-1: NotEnoughPdb web".  Empty: it
+    // goes, or no node was in question.
     std::string still_kept_by;
   };
-  // What a plan comes to then (TryPlan).  `node`: one to be told of; empty:
-  // none. Errors: those of PatchedCluster and MakePlan.
+  // Makes a plan with the remedy (TryPlan).  `node`: the node in question; empty: none.
+  // Errors: those of PatchedCluster and MakePlan.
   absl::StatusOr<Outcome> Try(const Remedy& remedy, std::string_view node = "");
 
-  // Looks for the objects of all remedies in one pass.
+  // Finds the objects of all remedies in one pass.
   absl::Status Find(std::span<const Remedy> remedies);
   [[nodiscard]] PatchedCluster& patched() { return patched_; }
 
@@ -63,39 +62,39 @@ class RemedyTrials {
   LiveCluster& cluster_;
   PatchedCluster patched_;
   const PlanQuery& query_;
-  std::vector<std::string> order_;  // Empty: that of the query.
+  std::vector<std::string> order_;  // Empty: the query's order.
 };
 
 // --- Changes of objects ----------------------------------------------------------
 
 ObjectName NameOfPod(const Catalog& catalog, PodId pod);
 
-// The budget allows so many disruptions.
+// Makes the budget allow this many disruptions.
 ObjectPatch BudgetAllows(const Catalog& catalog, PdbId pdb, int64_t disruptions);
 
-// The pod is annotated as safe to evict, and no annotation of Karpenter's keeps it.
+// Annotates the pod as safe to evict, and removes Karpenter's annotations that keep it.
 ObjectPatch PodMayMove(const ObjectName& pod);
-// What the former changes in some of `pods`: "annotated safe-to-evict: "true"", and without the
-// annotations of Karpenter's where one of them has such.
+// What PodMayMove changes in at least one of `pods`: "annotated safe-to-evict: "true"", and the
+// removal of Karpenter's annotations if some pod has one.
 std::string MayMoveWords(const Catalog& catalog, std::span<const PodId> pods);
 
-// The pod, which has no node, does not wait for one: it is gated.
+// Gates the pod, which has no node, so that it does not wait for one.
 ObjectPatch PodIsGated(const ObjectName& pod);
 
-// No annotation keeps the node.
+// Removes every annotation that keeps the node.
 ObjectPatch NodeMayGo(const std::string& node);
 
-// The node offers so much of a resource, as a quantity: "4300m".
+// Makes the node offer this much of a resource, as a quantity: "4300m".
 ObjectPatch NodeOffers(const std::string& node, const std::string& resource,
                        const std::string& quantity);
 
-// The flag with which pods that are kept for that reason may move, where there is one.
+// The flag after which pods that are kept for `reason` may move, if there is one.
 std::optional<Remedy> FlagFor(BlockingPodReason reason);
 
-// A rule of a pod that says where it may run.
+// A rule of a pod that restricts where it may run.
 struct PlaceRule {
   std::string_view name;   // "required pod anti-affinity"
-  std::string_view place;  // In the pod's JSON: "/spec/affinity/podAntiAffinity".
+  std::string_view place;  // JSON pointer within the pod: "/spec/affinity/podAntiAffinity".
 };
 std::span<const PlaceRule> PlaceRules();
 // `pod`: its JSON.

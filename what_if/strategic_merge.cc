@@ -16,8 +16,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kDirective = "$patch";
 
-// Lists that are merged, by their name, the name of what holds them (empty: anything) and the
-// member of their elements that tells them apart.
+// Lists that are merged: their name, the name of their parent (empty: any), and the member that
+// identifies their elements.
 struct MergedList {
   std::string_view in;
   std::string_view list;
@@ -43,7 +43,7 @@ constexpr MergedList kMergedLists[] = {
     {"status", "resourceClaimStatuses", "name"},
 };
 
-// Null: the list is replaced.  `where`: of what holds it, "spec.template.spec".
+// Null: the list is replaced.  `where`: the path of its parent, "spec.template.spec".
 const char* KeyOfList(std::string_view where, std::string_view list) {
   const size_t dot = where.rfind('.');
   const std::string_view in = dot == std::string_view::npos ? where : where.substr(dot + 1);
@@ -135,7 +135,7 @@ class Merger {
       return;
     }
     if (value.is_object()) {
-      // An object that is set where none was has no nulls either.
+      // An object that is set where there was none must not contain nulls either.
       Json& member = object[key];
       if (!member.is_object()) member = Json::object();
       Map(value, at, member);
@@ -210,7 +210,7 @@ class Merger {
     }
   }
 
-  // Containers that a list no longer has were mostly forgotten.
+  // Rejects a list that drops containers, since they were probably forgotten.
   void Dropped(const std::string& at, const Json& before, const Json& after) {
     std::string dropped;
     for (const Json& each : before) {
@@ -245,7 +245,7 @@ const Json* ElementOf(const Json* list, const char* key, const Json& value) {
   return nullptr;
 }
 
-// Null stands for what is not there.
+// Null pointers stand for absent values.
 void FindWithoutEffect(const Json& patch, const Json* before, const Json* after,
                        std::string_view where, std::vector<std::string>& fields) {
   for (const auto& [key, value] : patch.items()) {
@@ -277,10 +277,10 @@ void FindWithoutEffect(const Json& patch, const Json* before, const Json* after,
   }
 }
 
-// What decisions read in place of a field.
+// What decisions read instead of a field.
 struct Instead {
   std::string_view kind;
-  std::string_view field;  // It begins so, or holds this where it begins with a dot.
+  std::string_view field;  // A prefix of the field; if it begins with a dot, any part of the field.
   std::string_view patch;
 };
 constexpr Instead kInstead[] = {

@@ -1,18 +1,18 @@
 // StrategicMerge changes a Kubernetes object by a patch as `kubectl patch` does.
 //
-// Maps are merged member by member, and null takes a member away.  Lists whose elements have a
-// merge key (patchMergeKey of k8s.io/api) are merged element by element: an element of the patch
-// changes the one of the object that has its key, or is appended.  Other lists (tolerations,
-// taints, args) are replaced.  `$patch: delete` in an element takes the element of its key away;
-// `$patch: replace` in a map, or as an element of its own in a list, replaces all of it.
+// Maps are merged member by member, and null removes a member.  Lists whose elements have a merge
+// key (patchMergeKey of k8s.io/api) are merged element by element: an element of the patch changes
+// the element of the object with the same key, or is appended.  Other lists (tolerations, taints,
+// args) are replaced.  `$patch: delete` in an element removes the element with its key; `$patch:
+// replace` in a map, or as a separate element of a list, replaces the whole map or list.
 //
 // More careful than kubectl, which leaves these to the API server:
-//   - a container that the pod does not have needs an image, or it is a misspelt name;
-//   - a container goes by `$patch: delete` alone, not because a list or null leaves it out;
-//   - an element cannot be found among those of which the key was not kept.
+//   - a new container must have an image, since otherwise its name is probably misspelt;
+//   - only `$patch: delete` removes a container, not null or a list without it;
+//   - an element cannot be found in a list whose elements were stored without the key.
 //
 // Errors:  a text `field: what is wrong; what is expected`.  Other directives ($retainKeys,
-//          $setElementOrder/..., $deleteFromPrimitiveList/...) are named and refused.
+//          $setElementOrder/..., $deleteFromPrimitiveList/...) are rejected by name.
 // Cost:    O(patch * elements of the lists that it names).
 // Threads: pure functions.
 // Source:  kubernetes apimachinery pkg/util/strategicpatch, k8s.io/api core/v1 struct tags.
@@ -27,18 +27,19 @@
 
 namespace ebb {
 
-// Merges `patch`, a JSON object, into `object`.  Returns what is wrong; empty: nothing is, and
-// otherwise `object` may hold a part of the patch.
+// Merges `patch`, a JSON object, into `object`.  Returns what is wrong, or "".  If something is
+// wrong, `object` may contain a part of the patch.
 std::string StrategicMerge(const nlohmann::ordered_json& patch, nlohmann::ordered_json& object);
 
-// The fields that a patch sets or takes away and that make no difference: which `after`, the
-// object as it was read and written since, does not have, or, where they are taken away, `before`
-// had not.  As "spec.containers[web].resources.limits", the outermost alone, in the patch's order.
+// The fields of a patch that make no difference: fields that are set but that `after` (the object
+// as it was read and written again) lacks, and fields that are removed but that `before` did not
+// have.  In the form "spec.containers[web].resources.limits", only the outermost field, in the
+// order of the patch.
 std::vector<std::string> FieldsWithoutEffect(const nlohmann::ordered_json& patch,
                                              const nlohmann::ordered_json& before,
                                              const nlohmann::ordered_json& after);
 
-// What to patch in place of a field of an object of the kind; empty: nothing is known.
+// What to patch instead of a field of an object of this kind; empty: no advice.
 std::string_view PatchInstead(std::string_view kind, std::string_view field);
 
 }  // namespace ebb

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// YAML's core schema: a plain scalar may be something else than a text.
+// By YAML's core schema: a plain scalar may have another type than text.
 Json ScalarOf(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (node.Tag() == "!") return text;  // In quotes.
@@ -70,7 +70,7 @@ std::string ReadObject(const YAML::Node& node, ObjectPatch& patch) {
   return "";
 }
 
-// Quantities by resource, or, by a container's name, such a map.
+// Quantities by resource, or a map of such quantities for each container name.
 std::string ReadRequests(const YAML::Node& node, WorkloadPatch& workload) {
   constexpr const char* kWrong = "is neither a map of quantities nor one of such maps by container";
   const auto quantities = [](const YAML::Node& map, WorkloadPatch::Requests& requests) {
@@ -123,7 +123,7 @@ absl::Status ReadWorkload(const std::string& file, const std::string& where, con
 }
 
 absl::Status Read(const YAML::Node& root, WhatIf& what_if) {
-  absl::Status wrong = absl::OkStatus();  // In an item: it names its place itself.
+  absl::Status wrong = absl::OkStatus();  // An error in an item, which names its place itself.
   const auto each = [&](const YAML::Node& list, const char* name, auto read) -> std::string {
     if (!list.IsSequence()) return "is not a list";
     for (size_t i = 0; i < list.size() && wrong.ok(); ++i) {
@@ -166,7 +166,7 @@ absl::Status Read(const YAML::Node& root, WhatIf& what_if) {
   return absl::OkStatus();
 }
 
-// "web, proxy", of containers that have a name.
+// "web, proxy": the containers that have names.
 std::string NamesOf(const Json& containers) {
   std::string names;
   for (const Json& container : containers) {
@@ -175,7 +175,7 @@ std::string NamesOf(const Json& containers) {
   return names;
 }
 
-// The pod's patch with the requests of its containers.
+// The patch of a pod, with the requests of its containers.
 absl::StatusOr<std::string> WithRequests(const WorkloadPatch& workload, const ObjectName& pod,
                                          const std::string& object) {
   Json merge = Json::parse(workload.merge);
@@ -192,7 +192,8 @@ absl::StatusOr<std::string> WithRequests(const WorkloadPatch& workload, const Ob
                    NamesOf(containers));
     }
     const std::string name = TextIn(containers[0], "name");
-    if (name.empty()) {  // Written by hand: the whole list stands for it.
+    // Such a container has no name to merge by, so the patch contains the whole list.
+    if (name.empty()) {
       Json container = containers[0];
       for (const auto& [resource, quantity] : workload.requests) {
         container["resources"]["requests"][resource] = quantity;

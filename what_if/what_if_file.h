@@ -6,18 +6,18 @@
 //     status: {disruptionsAllowed: 3}
 //   - kind: Node
 //     metadata: {name: worker-7}
-//     $patch: delete                  # it is gone
-//   workloads:                        # the same of every pod of a workload
+//     $patch: delete                  # delete it
+//   workloads:                        # patches of every pod of a workload
 //   - kind: Deployment
 //     namespace: shop
 //     name: web
-//     requests: {cpu: 500m, memory: 1Gi}  # of its one container; of several by their names:
+//     requests: {cpu: 500m, memory: 1Gi}  # of its only container; with several, by name:
 //                                         # {web: {cpu: 500m}, proxy: {cpu: 100m}}
 //     patch: {metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "true"}}}
 //   options:                          # flags of `ebb plan`
 //     scale-down-utilization-threshold: 0.6
 //
-// Errors: InvalidArgument, naming file and field; a file that changes nothing is one.
+// Errors: InvalidArgument, naming file and field; a file that changes nothing is an error.
 
 #ifndef EBB_WHAT_IF_WHAT_IF_FILE_H_
 #define EBB_WHAT_IF_WHAT_IF_FILE_H_
@@ -36,9 +36,9 @@ namespace ebb {
 
 struct WorkloadPatch {
   ObjectName of;                                        // "Deployment", a controller or "Pod".
-  std::string merge = "{}";                             // Of each of its pods.
+  std::string merge = "{}";                             // For each of its pods.
   using Requests = std::map<std::string, std::string>;  // Quantities by resource.
-  Requests requests;                                    // Of its one container.
+  Requests requests;                                    // For its only container.
   std::map<std::string, Requests> of_containers;        // By the container's name.
 };
 
@@ -50,15 +50,15 @@ struct WhatIf {
 };
 
 absl::StatusOr<WhatIf> ReadWhatIfFile(const std::string& path);
-// `name` stands for the file in errors.
+// `name` names the file in errors.
 absl::StatusOr<WhatIf> ParseWhatIf(const std::string& name, const std::string& yaml);
 
 // The pods of a workload that run in `snapshot`.
 std::vector<ObjectName> PodsOf(const ObjectName& workload, const ClusterSnapshot& snapshot);
 
-// All patches of objects, those of workloads as patches of their pods that run in `snapshot`.
-// Errors: NotFound: a workload without pods; InvalidArgument: requests of several containers
-// without their names, or of one that its pods do not have.
+// All patches of objects, including a patch for each pod of a workload that runs in `snapshot`.
+// Errors: NotFound: a workload without pods; InvalidArgument: requests for several containers
+// without their names, or for a container that the pods do not have.
 absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,
                                                    const ClusterSnapshot& snapshot,
                                                    PatchedCluster& patched);

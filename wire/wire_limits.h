@@ -1,5 +1,5 @@
-// What a message from another process may hold, whoever reads it: the daemon of its clients, a
-// loop of the daemon and of plugins.  More is refused.
+// Limits for messages from another process: for the daemon, messages of its clients; for a loop,
+// messages of the daemon and of plugins.  Messages beyond a limit are rejected.
 
 #ifndef EBB_WIRE_WIRE_LIMITS_H_
 #define EBB_WIRE_WIRE_LIMITS_H_
@@ -8,8 +8,8 @@
 
 namespace ebb {
 
-inline constexpr int kWireRowsMax = 100'000;  // Of a repeated field.
-inline constexpr size_t kWireNameMax = 1000;  // Bytes of a name that is shown or compared.
+inline constexpr int kWireRowsMax = 100'000;  // Items of a repeated field.
+inline constexpr size_t kWireNameMax = 1000;  // Bytes of a name that is displayed or compared.
 
 }  // namespace ebb
 

@@ -1,6 +1,6 @@
 "use strict";
-// Shows a session's nodes, what goes and what stays, and keeps up with it.  What the cluster
-// calls itself is only ever set as text.
+// Shows a session's nodes, which of them go and which stay, and updates itself.  Texts from the
+// cluster are only ever set as text, never as HTML.
 
 const $ = (id) => document.getElementById(id);
 
@@ -18,7 +18,7 @@ let session = new URLSearchParams(location.search).get("session") || "";
 let events = null;
 let page = null;
 let chosen = null;
-let now = 0;  // Of the last answer; timers run on from there.
+let now = 0;  // Time of the last answer; timers continue from it.
 let since = 0;
 
 function colour(utilization) {
@@ -107,7 +107,7 @@ function showLists() {
   showTimers();
 }
 
-// "goesWithNode" as words.
+// Turns "goesWithNode" into words.
 const words = (name) => (name || "").replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 // As DurationText of base/duration.h.

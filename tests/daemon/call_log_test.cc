@@ -68,7 +68,7 @@ TEST(CallLogTest, NobodyWaitsForAReaderWhoDoesNotRead) {
   ASSERT_EQ(pipe(ends.data()), 0);
   {
     CallLog log(ends[1], LogFormat::kJson);
-    // More than the pipe and the queue take.
+    // More than the pipe and the queue can hold.
     for (size_t i = 0; i < 3 * CallLog::kLinesMax; ++i) log.Add(Failed());
   }
   close(ends[1]);
@@ -83,7 +83,7 @@ TEST(CallLogTest, LinesThatNobodyReadAreCounted) {
   {
     CallLog log(ends[1], LogFormat::kText);
     for (size_t i = 0; i < kCalls; ++i) log.Add(Failed());
-    // Only now somebody reads.
+    // Only now the reader starts.
     size_t told = 0;
     size_t dropped = 0;
     std::array<char, 4096> line{};

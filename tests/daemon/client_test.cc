@@ -21,14 +21,14 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-// Symptom: a client gave a slow daemon up after 0.1 s, however long its deadline was.
+// Symptom: a client gave up on a slow daemon after 0.1 s, however long its deadline was.
 TEST(PlannerClientTest, ADaemonThatSaysNothingIsWaitedForUntilTheDeadline) {
   std::string name = (fs::temp_directory_path() / "ebb-client-XXXXXX").string();
   const fs::path folder = ::mkdtemp(name.data());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strcpy(address.sun_path, (folder / "s").c_str());
-  const UniqueFd mute(socket(AF_UNIX, SOCK_STREAM, 0));  // Listens, and answers nobody.
+  const UniqueFd mute(socket(AF_UNIX, SOCK_STREAM, 0));  // Listens and never answers.
   ASSERT_EQ(bind(mute.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   ASSERT_EQ(listen(mute.get(), 8), 0);
   const auto client =

@@ -26,7 +26,7 @@ class ConnectionCallsTest : public ::testing::Test {
                          [this](int fd) { closed_.push_back(fd); }};
 };
 
-// Symptom: a client that opened streams and reset them at once took 5 GB in a minute.
+// Symptom: a client that opened streams and reset them immediately took 5 GB in a minute.
 TEST_F(ConnectionCallsTest, AConnectionThatBeginsCallsFasterThanTheyEndIsClosed) {
   Begin(7, 40);
   EXPECT_THAT(closed_, IsEmpty());
@@ -49,7 +49,7 @@ TEST_F(ConnectionCallsTest, AConnectionWhoseCallsEndStaysOpen) {
 TEST_F(ConnectionCallsTest, ManyConnectionsTogetherHaveALimitToo) {
   for (int fd = 0; fd < 10; ++fd) Begin(fd, 10);
   EXPECT_THAT(closed_, IsEmpty());
-  Begin(10, 10);  // As many as it may have streams: it may wait for all of them.
+  Begin(10, 10);  // As many as the limit of streams: all of them may be pending.
   EXPECT_THAT(closed_, IsEmpty());
   Begin(10, 1);
   EXPECT_THAT(closed_, Contains(10));

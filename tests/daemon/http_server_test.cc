@@ -27,8 +27,8 @@ using ::testing::StartsWith;
 
 constexpr std::string_view kGet = "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-// A server on a Unix socket: "/quick" is quick, "/own" has threads of its own, "/large" has a
-// megabyte, and anything else its own path.
+// A server on a Unix socket: "/quick" is quick, "/own" has reserved threads, "/large" returns a
+// megabyte, and any other path returns itself.
 class HttpServerTest : public ::testing::Test {
  protected:
   HttpServerTest()
@@ -57,7 +57,7 @@ class HttpServerTest : public ::testing::Test {
     EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
     return fd;
   }
-  // False: the server has ended the connection.
+  // False: the server has closed the connection.
   static bool Send(const UniqueFd& to, std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = send(to.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -112,14 +112,14 @@ TEST_F(HttpServerTest, RangesAreNotLookedAt) {
   EXPECT_THAT(answer, HasSubstr("Content-Length: 6\r\n"));
 }
 
-// Symptom: headers without end filled the memory.
+// Symptom: endless headers filled the memory.
 TEST_F(HttpServerTest, AHeadWithoutEndEndsTheConnection) {
   const UniqueFd fd = Connect();
   Send(fd, "GET /page HTTP/1.1\r\n");
   const std::string header = absl::StrCat("X: ", std::string(100, 'y'), "\r\n");
   size_t sent = 0;
   while (Send(fd, header)) sent += header.size();
-  EXPECT_LT(sent, size_t{16} << 20);  // What the sockets hold, at most.
+  EXPECT_LT(sent, size_t{16} << 20);  // At most the sockets' buffers.
   const std::string line = absl::StrCat("GET /", std::string(9000, 'y'), " HTTP/1.1\r\n\r\n");
   EXPECT_THAT(Ask(line), HasSubstr(" 431 "));
 }
@@ -133,7 +133,7 @@ TEST_F(HttpServerTest, ConnectionsThatSendSlowlyKeepNoOthersOut) {
   }
   EXPECT_THAT(Ask("GET /quick HTTP/1.1\r\n\r\n"), EndsWith("/quick "));
   EXPECT_THAT(Ask(kGet), EndsWith("/page "));
-  // The newest was not closed for those.
+  // The newest connection was not closed to make room.
   Send(slow.back(), "y\r\n\r\n");
   EXPECT_THAT(ReadToEnd(slow.back()), EndsWith("/page "));
 }
@@ -143,7 +143,7 @@ TEST_F(HttpServerTest, ConnectionsThatReadNothingLeaveThreadsForMetricsAndHealth
   for (size_t i = 0; i < HttpServer::kThreads - HttpServer::kReserved; ++i) {
     mute.push_back(Connect());
     Send(mute.back(), "GET /large HTTP/1.1\r\n\r\n");
-    char first = 0;  // So that a thread is at work on it.
+    char first = 0;  // Makes sure that a thread is answering.
     EXPECT_EQ(recv(mute.back().get(), &first, 1, 0), 1);
   }
   EXPECT_THAT(Ask(kGet), HasSubstr(" 503 "));

@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A socket that is connected to `path`; -1: nobody listens.
+// A socket that is connected to `path`; -1: no process listens.
 int ConnectTo(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -33,7 +33,7 @@ int ConnectTo(const std::string& path) {
   return -1;
 }
 
-// Leaves the socket of a process that was killed.
+// Leaves a socket file as a killed process does.
 void LeaveStale(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -93,7 +93,7 @@ TEST_F(ListenerTest, LeavesASocketThatIsAnothers) {
   auto listener = Listener::Open({.path = path_});
   ASSERT_TRUE(listener.ok());
   ASSERT_EQ(unlink(path_.c_str()), 0);
-  // Made before the old one is closed, so that it has an inode of its own.
+  // Made before the old one is closed, so that its inode differs.
   LeaveStale(folder_.File("other"));
   ASSERT_EQ(rename(folder_.File("other").c_str(), path_.c_str()), 0);
   listener->reset();
@@ -111,7 +111,7 @@ TEST_F(ListenerTest, LiveSocketIsNot) {
   ASSERT_TRUE(first.ok());
   EXPECT_THAT(Why(path_), HasSubstr("another ebb serves on it"));
   EXPECT_GE(ConnectTo(path_), 0);
-  // Of a program that knows nothing of the lock.
+  // The socket of a program that does not use the lock file.
   const std::string other = folder_.File("other.sock");
   const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un address{};
@@ -123,7 +123,7 @@ TEST_F(ListenerTest, LiveSocketIsNot) {
   close(fd);
 }
 
-// Symptom: a start that was refused left a file `.lock` behind.
+// Symptom: a rejected start left a file `.lock` behind.
 TEST_F(ListenerTest, ARefusedStartLeavesNoLock) {
   const int file = open(path_.c_str(), O_CREAT | O_WRONLY, 0600);
   ASSERT_GE(file, 0);
@@ -182,7 +182,7 @@ TEST_F(ListenerTest, FolderThatOthersMayWriteIsRefused) {
 
 TEST_F(ListenerTest, OtherUserIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
-  // Nobody may connect but user 1, and root.
+  // Only user 1 and root may connect.
   auto listener = Listener::Open({.path = path_, .inherited = -1, .allowed_users = {1}});
   ASSERT_TRUE(listener.ok()) << listener.status();
   ASSERT_EQ(chmod(folder_.path().c_str(), 0755), 0);
@@ -193,7 +193,7 @@ TEST_F(ListenerTest, OtherUserIsRefused) {
       if (setuid(user) != 0) _exit(3);
       const int fd = ConnectTo(path_);
       char byte = 0;
-      // A connection that is refused ends; one that is taken is closed by the test's function.
+      // A rejected connection is closed; an accepted one is closed by the test's callback.
       _exit(fd < 0 ? 2 : static_cast<int>(read(fd, &byte, 1)));
     }
     int status = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// Symptom: after one large call, a daemon with --max-memory refused all changes for good.
+// Symptom: after one large call, a daemon with --max-memory rejected all changes permanently.
 TEST(MemoryTest, MemoryThatIsFreeIsGivenBackBeforeALimitIsExceeded) {
   if (test::kSanitized) GTEST_SKIP() << "the sanitizer's allocator keeps what is freed";
   const uint64_t before = ResidentBytes();
@@ -22,22 +22,23 @@ TEST(MemoryTest, MemoryThatIsFreeIsGivenBackBeforeALimitIsExceeded) {
   while (blocks.size() * kBlock < 200 * kMiB) {
     blocks.push_back(std::make_unique<char[]>(kBlock));  // Zeroed: resident.
   }
-  const auto last = std::make_unique<char[]>(kBlock);  // Keeps the heap from shrinking by itself.
+  const auto last = std::make_unique<char[]>(kBlock);  // Keeps the heap from shrinking.
   blocks.clear();
   const uint64_t limit = before + 100 * kMiB;
   ASSERT_GT(ResidentBytes(), limit);
   EXPECT_LE(ResidentBytesWithin(limit), limit);
 }
 
-// Symptom: a daemon kept 2 GB although 2 MB were in use: free memory was given back in the middle
-// of a peak, and what was freed after that look stayed.
+// Symptom: a daemon kept 2 GB although 2 MB were in use.  Free memory was returned in the middle of
+// a peak, and memory that was freed later stayed.
 TEST(ReturnPolicyTest, MemoryThatIsFreedAfterALookIsGivenBackAtALaterOne) {
   ReturnPolicy policy;
   policy.Returned(30 * kMiB, 20 * kMiB);
   ASSERT_TRUE(policy.IsDue(2000 * kMiB));
   EXPECT_FALSE(policy.Wants(2000 * kMiB, 1990 * kMiB));  // All of it is in use.
   int looks = 1;
-  while (!policy.IsDue(2000 * kMiB)) ++looks;  // Freed now, which does not show.
+  // The memory is freed now, which the resident size does not show.
+  while (!policy.IsDue(2000 * kMiB)) ++looks;
   EXPECT_LE(looks, 2);
   EXPECT_TRUE(policy.Wants(2000 * kMiB, 20 * kMiB));
   policy.Returned(40 * kMiB, 20 * kMiB);
@@ -58,7 +59,7 @@ TEST(ReturnPolicyTest, TheAllocatorIsAskedMoreAndMoreRarely) {
   EXPECT_TRUE(policy.IsDue(1000 * kMiB + 2 * ReturnPolicy::kBytesMin));  // It has grown.
 }
 
-// What a trim cannot give back is no reason for another one.
+// If a trim cannot return free memory, it must not be repeated for that.
 TEST(ReturnPolicyTest, MemoryThatCannotBeGivenBackIsLeftAlone) {
   ReturnPolicy policy;
   EXPECT_TRUE(policy.Wants(1000 * kMiB, 100 * kMiB));

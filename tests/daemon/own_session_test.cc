@@ -35,7 +35,7 @@ class OwnSessionTest : public ::testing::Test {
   }
   ~OwnSessionTest() override { sessions_.CloseAll(); }
 
-  // On the session's thread; waits for its end.
+  // Runs `what` on the session's thread and waits for its end.
   void Do(const std::function<void(Session&)>& what) {
     std::promise<void> ended;
     (*sessions_.Find("prod"))

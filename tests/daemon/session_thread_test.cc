@@ -55,7 +55,7 @@ class SessionThreadTest : public ::testing::Test {
     return session.cluster().Take(batch);
   }
 
-  // One of whose two nodes can go; `more` is a node besides.
+  // A cluster in which one of two nodes can go; `more` is an additional node.
   static absl::Status PutCluster(Session& session, const std::string& more = "") {
     std::vector<std::string> objects = {NodeJson("a"), NodeJson("b"), test::ReplicaSetJson(),
                                         PodJson("p", "a"), PodJson("q", "b")};
@@ -63,7 +63,7 @@ class SessionThreadTest : public ::testing::Test {
     return Put(session, objects);
   }
 
-  // What a watcher was told.
+  // What a watcher received.
   struct SentPlans {
     std::mutex mutex;
     std::condition_variable changed;
@@ -157,10 +157,10 @@ TEST_F(SessionThreadTest, ACallThatNobodyWaitsForIsRefused) {
 
 TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
   ASSERT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
-  std::string order;  // Of the session's thread.
+  std::string order;  // Used by the session's thread.
   std::promise<void> told_all;
   const auto send = [&](const absl::StatusOr<wire::PlanChange>& change) {
-    if (!change.ok()) return;  // The session ends.
+    if (!change.ok()) return;  // The session has ended.
     order += 'w';
     if (order == "w") {
       thread_->Post({.run = [&](Session&) -> SessionCall::Respond {
@@ -171,7 +171,7 @@ TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
     }
     if (std::ranges::count(order, 'w') == 3) told_all.set_value();
   };
-  // All of them are there when the first one is told.
+  // Adds all watchers before the first one is notified.
   ASSERT_TRUE(Do([&](Session&) {
                 for (int i = 0; i < 3; ++i) {
                   auto watcher = std::make_unique<PlanWatcher>();
@@ -218,7 +218,7 @@ TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
   ASSERT_EQ(refused.size(), 1);
   EXPECT_EQ(refused[0].code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused[0].message()), HasSubstr("--max-waiting-calls"));
-  // What ends something that was begun is taken all the same.
+  // A call that ends something that was begun is accepted nevertheless.
   std::promise<void> ended;
   thread_->Post({.run = [&](Session&) -> SessionCall::Respond {
                    ended.set_value();
@@ -233,7 +233,7 @@ TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
   EXPECT_EQ(refused.size(), 1);
   go.set_value();
   ended.get_future().wait();
-  thread_.reset();  // Before what its calls use.
+  thread_.reset();  // Must end before the objects that its calls use.
 }
 
 TEST_F(SessionThreadTest, CallsThatWaitForAChangeDoNotKeepItOut) {
@@ -277,7 +277,7 @@ TEST_F(SessionThreadTest, WatchersAreToldChangesAlone) {
                 return Put(s, {NodeJson("a"), NodeJson("b"), PodJson("p", "a")});
               }).ok());
   told->WaitFor(1);
-  // What changes no plan is not told.
+  // A change that does not change the plan is not sent.
   ASSERT_TRUE(Do([](Session& s) {
                 return Put(s, {R"({"apiVersion":"v1","kind":"Namespace",)"
                                R"("metadata":{"name":"default","uid":"d"}})"});
@@ -304,7 +304,8 @@ TEST_F(SessionThreadTest, AWatcherGetsEachReasonWhyThereIsNoPlanOnce) {
   EXPECT_THAT(told->removes, ElementsAre(1));
 }
 
-// Settings changed the plan, and a watcher was told with the next change of the cluster.
+// Symptom: settings changed the plan, but watchers were notified only after the next change of the
+// cluster.
 TEST_F(SessionThreadTest, WatchersAreToldWhatSettingsChange) {
   const auto told = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(told));
@@ -336,7 +337,7 @@ TEST_F(SessionThreadTest, ABusyWatcherIsToldLater) {
     told->state = PlanWatcher::State::kReady;
   }
   thread_->Wake();
-  told->WaitFor(1);  // One plan: that of the version that is there by then.
+  told->WaitFor(1);  // One plan: of the version that the session has by then.
   const std::lock_guard lock(told->mutex);
   EXPECT_THAT(told->versions, ElementsAre(2));
 }
@@ -349,7 +350,7 @@ TEST_F(SessionThreadTest, ClosingTellsWatchers) {
   thread_->Close(absl::AbortedError("closed"));
   told->WaitForEnd();
   EXPECT_EQ(told->end.code(), absl::StatusCode::kAborted);
-  // Who comes later is told at once.
+  // A later watcher is notified at once.
   const auto late = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(late));
   EXPECT_EQ(late->end.code(), absl::StatusCode::kAborted);

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view kAtNow = R"({"input":{"now":"1780315200"}})";
 
-// An error that a call may make, freed with this.
+// Holds the error of a call, and frees it.
 class ErrorSlot {
  public:
   ErrorSlot() = default;
@@ -39,7 +39,7 @@ class ErrorSlot {
   ebb_error* error_ = nullptr;
 };
 
-// Two nodes, each half of them free; one can go.
+// Two nodes, each half free; one can go.
 class EbbTest : public ::testing::Test {
  protected:
   EbbTest() {
@@ -59,7 +59,7 @@ class EbbTest : public ::testing::Test {
     EXPECT_EQ(ebb_cluster_apply(cluster_, batch, nullptr, error.slot()), EBB_OK) << error.message();
     ebb_batch_free(batch);
   }
-  // What a call answers, or why not.
+  // The answer of a call, or its error.
   std::string Call(ebb_call call, ebb_encoding encoding, std::string_view request) {
     ebb_bytes* reply = nullptr;
     ErrorSlot error;
@@ -166,7 +166,7 @@ TEST_F(EbbTest, NullBytesAreAnErrorWhereThereShouldBeSome) {
 TEST_F(EbbTest, APlanAsStructsIsThatOfTheJson) {
   ebb_plan* plan = nullptr;
   ErrorSlot error;
-  // No list of budgets was there, which the structs cannot say.
+  // There was no list of budgets, and the structs have no field for that.
   EXPECT_EQ(ebb_cluster_plan(cluster_, EBB_JSON, kAtNow.data(), kAtNow.size(), &plan, nullptr),
             EBB_FAILED_PRECONDITION);
   EXPECT_EQ(ebb_cluster_allow_incomplete(cluster_, 1, error.slot()), EBB_OK);
@@ -217,7 +217,7 @@ TEST_F(EbbTest, MessagesInProtobufToo) {
   EXPECT_THAT(Call(EBB_CALL_PASS_TABLE, EBB_PROTOBUF, "\xff\xff"), HasSubstr("is not a message"));
 }
 
-// Symptom: a message with text that is no UTF-8 made the library write to the host's standard
+// Symptom: a message with text that is not UTF-8 made the library write to the host's standard
 // error.
 TEST_F(EbbTest, WhatIsRefusedIsWrittenNowhere) {
   v1alpha1::ExplainCall call;
@@ -258,7 +258,8 @@ TEST_F(EbbTest, AFolderOfStatesMustBeThere) {
   EXPECT_THAT(error.message(), HasSubstr("none: is not a folder"));
 }
 
-// Symptom: "--max-objects is 2", "session: UPPER", "pass what kubectl get prints" to a programmer.
+// Symptom: a programmer got errors that name flags: "--max-objects is 2", "session: UPPER", "pass
+// what kubectl get prints".
 TEST_F(EbbTest, ErrorsNameTheLibrarysOptionsAndArguments) {
   const auto error_with = [](const ebb_options& options, std::string_view dump) {
     ebb_cluster* cluster = nullptr;
@@ -311,7 +312,7 @@ TEST_F(EbbTest, RoundsKeepTheirStateInTheFolder) {
                                .dump_bytes_max = 0,
                                .as_given = 0};
   const std::string snapshot = Call(EBB_CALL_EXPORT, EBB_JSON, "");
-  for (int round = 1; round <= 2; ++round) {  // A process each.
+  for (int round = 1; round <= 2; ++round) {  // One process each.
     ebb_cluster* cluster = nullptr;
     ErrorSlot error;
     ASSERT_EQ(ebb_cluster_new(EBB_ABI_VERSION, &options, &cluster, error.slot()), EBB_OK);

@@ -36,7 +36,7 @@ GroupRules Rules(const std::string& yaml) {
   return *std::move(rules);
 }
 
-// "a=general b=none: a Fargate node" of all nodes.
+// "a=general b=none: a Fargate node", for all nodes.
 std::string Groups(const Cluster& cluster, const std::string& yaml = "{}") {
   const ClusterSnapshot snapshot = cluster.Build();
   const NodeGroups groups = AssignGroups(snapshot.catalog(), Rules(yaml));
@@ -50,7 +50,7 @@ std::string Groups(const Cluster& cluster, const std::string& yaml = "{}") {
   return text;
 }
 
-// "CODE message" of each.
+// "CODE message" for each warning.
 std::vector<std::string> Warnings(const Cluster& cluster, const std::string& yaml) {
   const ClusterSnapshot snapshot = cluster.Build();
   std::vector<std::string> texts;
@@ -99,7 +99,7 @@ TEST(GroupsTest, WhereNoNodeHasALabelAllAreInOneGroup) {
   EXPECT_EQ(Groups(kind, "nodeGroups: [{name: default, autoscaled: false}]"),
             "cp=none: control plane; w1=none: excluded by the groups file; "
             "w2=none: excluded by the groups file");
-  // To leave nodes out is not to say what group others are in.
+  // A rule that excludes nodes does not decide the group of other nodes.
   EXPECT_EQ(Groups(Cluster().Add(Node("w1")).Add(Node("w2").Label("keep", "me")),
                    "nodeGroups: [{name: kept, nodeSelector: {keep: me}, autoscaled: false}]"),
             "w1=default; w2=none: excluded by the groups file");
@@ -113,7 +113,7 @@ TEST(GroupsTest, WhereOthersHaveALabelANodeWithoutIsInNoGroup) {
                    "nodeGroups: [{name: x, nodeSelector: {pool: x}}]"),
             "a=x; b=none: in no node group: others have a group label or rule, and this one has "
             "none");
-  // The labels of control-plane nodes say nothing about workers.
+  // Labels on control-plane nodes do not affect workers.
   EXPECT_EQ(Groups(Cluster()
                        .Add(Node("m")
                                 .Label("kops.k8s.io/instancegroup", "m")
@@ -137,7 +137,7 @@ TEST(GroupsTest, FargateNodesAndVirtualKubeletsBelongToNone) {
             "auto=default");
 }
 
-// The symptom: a NodePool `default` took in every node that no label named.
+// Symptom: a NodePool `default` included every node without a group label.
 TEST(GroupsTest, GroupsOfOneNameFromTwoLabelsAreTwo) {
   const Cluster cluster = Cluster()
                               .Add(Node("a").Label(kEks, "default"))
@@ -150,7 +150,7 @@ TEST(GroupsTest, GroupsOfOneNameFromTwoLabelsAreTwo) {
   EXPECT_EQ(groups.ManagerOf(NodeId{0}), PoolManager::kClusterAutoscaler);
   EXPECT_EQ(groups.ManagerOf(NodeId{1}), PoolManager::kKarpenter);
   EXPECT_EQ(groups.Find(NodeId{1})->target_size, 1);
-  // Alone it is called by its name.
+  // Without the other group, its name is not qualified.
   EXPECT_EQ(Groups(Cluster().Add(Node("b").Label(kKarpenter, "default"))), "b=default");
 }
 
@@ -190,7 +190,7 @@ TEST(GroupsTest, ARuleMayNameTheLabelOfItsGroup) {
   EXPECT_EQ(FindRule(rules, "nodegroup=x"), nullptr);
 }
 
-// However a file groups Karpenter's nodes, their annotations are Karpenter's.
+// If a file puts Karpenter's nodes into other groups, Karpenter's annotations still apply to them.
 TEST(GroupsTest, NodesOfKarpentersKeepTheirManagerInOtherGroups) {
   const ClusterSnapshot snapshot =
       Cluster().Add(Node("a").Label(kKarpenter, "spot").Label("team", "x")).Build();
@@ -224,14 +224,14 @@ TEST(GroupsTest, ANodeWithAStartupTaintIsNotReady) {
   };
   EXPECT_EQ(NotReady(tainted("startup-taint.cluster-autoscaler.kubernetes.io/cni")), kStartupTaint);
   EXPECT_EQ(NotReady(tainted("ignore-taint.cluster-autoscaler.kubernetes.io/cni")), kStartupTaint);
-  // A status taint says nothing of a node that is there.
+  // A status taint does not make an existing node count as not ready.
   EXPECT_EQ(NotReady(tainted("status-taint.cluster-autoscaler.kubernetes.io/cni")), kNone);
   const Cluster own = tainted("example.com/agent");
   EXPECT_EQ(NotReady(own), kNone);
   EXPECT_EQ(NotReady(own, TaintRules({"other", "example.com/agent"}, {})), kStartupTaint);
   EXPECT_EQ(NotReady(own, TaintRules({"example.com/"}, {})), kNone);
   EXPECT_EQ(NotReady(own, TaintRules({}, {"example.com/"})), kStartupTaint);
-  // The autoscaler looks at nodes alone that are ready and schedulable.
+  // The autoscaler checks only nodes that are ready and schedulable.
   const char* const startup = "startup-taint.cluster-autoscaler.kubernetes.io/cni";
   EXPECT_EQ(NotReady(Cluster().Add(Node("n").Taint(startup).Unschedulable())), kNone);
   EXPECT_EQ(NotReady(Cluster().Add(Node("n").Taint(startup).NotReady())), kNone);
@@ -252,7 +252,7 @@ TEST(GroupsTest, ANodeWithoutTheGpusOfItsLabelIsNotReady) {
       EXPECT_EQ(NotReady(Cluster().Add(Node(node).Resource(gpu, 0))), kNoGpus) << gpu;
     }
   }
-  // Another provider's label says nothing.
+  // Another provider's label does not count.
   EXPECT_EQ(NotReady(Cluster().Add(Node("n")
                                        .Label("eks.amazonaws.com/nodegroup", "gpus")
                                        .Label("cloud.google.com/gke-accelerator", "x"))),
@@ -328,7 +328,7 @@ TEST(GroupsTest, ANodeThatLacksACsiDriverIsNotReadyWhereThatIsAskedFor) {
   EXPECT_EQ(NotReady(cluster({"efs"}), aware), kNoCsiDriver);
   EXPECT_EQ(NotReady(cluster({"efs"})), kNone);
   EXPECT_EQ(NotReady(cluster({"efs", "ebs"}), aware), kNone);
-  // The others do not agree on it.
+  // The other nodes do not all have it.
   EXPECT_EQ(NotReady(cluster({"efs"}).Add(csi("p", {"efs"})), aware), kNone);
 }
 
@@ -353,14 +353,14 @@ TEST(GroupsTest, TheProvidersGpuLabelIsThatOfTheNode) {
       has(Node("n").Label("agentpool", "p").Label("kubernetes.azure.com/accelerator", "nvidia")));
   EXPECT_FALSE(has(Node("n").Label("agentpool", "p").Label("accelerator", "nvidia")));
   EXPECT_FALSE(has(Node("n").Label(kKarpenter, "p").Label(kAws, "nvidia-tesla-t4")));
-  // Without a cloud's group label the provider is that of the machine.
+  // Without a cloud's group label, the provider is taken from spec.providerID.
   EXPECT_TRUE(has(at("aws:///eu-west-1a/i-0123").Label(kAws, "v100")));
   EXPECT_TRUE(has(at("gce://p/z/n").Label("kops.k8s.io/instancegroup", "g").Label(kGke, "t4")));
   EXPECT_FALSE(has(at("kind://docker/kind/n").Label(kAws, "v100")));
   EXPECT_FALSE(has(Node("n").Label(kAws, "v100")));
-  // A driver of resource claims has the GPU.
+  // The GPU is allocated by a driver of resource claims.
   EXPECT_FALSE(has(gke().Label(kGke, "t4").Label("cloud.google.com/gke-gpu-dra-driver", "true")));
-  // A file says otherwise.
+  // A file overrides the label.
   EXPECT_TRUE(has(Node("n").Label("my/gpu", ""), "gpuLabel: my/gpu"));
   EXPECT_FALSE(has(gke().Label(kGke, "t4"), "gpuLabel: my/gpu"));
 }
@@ -371,7 +371,7 @@ Node At(std::string_view name, std::string_view provider_id) {
   return node;
 }
 
-// "name min nodes" of each group that `sizes` make, in order of names; else the error.
+// "name min nodes" for each group that `sizes` produce, in order of names; otherwise the error.
 std::string Sized(const Cluster& cluster, const std::vector<GroupSize>& sizes) {
   const ClusterSnapshot snapshot = cluster.Build();
   GroupRules rules;
@@ -413,7 +413,7 @@ TEST(GroupSizesTest, InstanceGroupsOfOneNodePoolAreGroupsOfTheirOwn) {
   EXPECT_EQ(Sized(cluster, {{url + "z-a/instanceGroups/gke-c-web-0a0a0a0a-grp", 2, 10},
                             {url + "z-b/instanceGroups/gke-c-web-0b0b0b0b-grp", 1, 10}}),
             "gke-c-web-0a0a0a0a-grp 2 2; gke-c-web-0b0b0b0b-grp 1 1; ");
-  // An older way: the pool itself at the end of a path.
+  // An older form: the pool itself is at the end of a path.
   EXPECT_EQ(Sized(cluster, {{"https://x.test/instanceGroups/web", 3, 10}}), "web 3 3; ");
 }
 
@@ -453,11 +453,11 @@ TEST(GroupSizesTest, AMinimumThatWouldProtectNoNodeIsAnError) {
   const std::string help =
       "; a file for --node-groups can tell the group's nodes by labels, or "
       "give 0 as its minimum";
-  // On premises, nodes tell no group.
+  // On premises, nodes have no group labels.
   EXPECT_EQ(Sized(Cluster().Add(Node("a")), {{"web", 3, 9}}), wrong + "default" + help);
   EXPECT_EQ(Sized(Cluster().Add(Node("a").Label("nodegroup", "x")), {{"cx22:fsn1:web", 3, 9}}),
             wrong + "x" + help);
-  // Nothing is lost of a minimum of 0, nor where all groups of the cluster have a size.
+  // There is no error for a minimum of 0, nor if all groups of the cluster have sizes.
   EXPECT_EQ(Sized(Cluster().Add(Node("a")), {{"web", 0, 9}}), "default 0 1; ");
   EXPECT_EQ(Sized(Cluster().Add(Node("a").Label("nodegroup", "x")), {{"web", 3, 9}, {"x", 1, 2}}),
             "x 1 1; ");
@@ -490,7 +490,7 @@ TEST(GroupsTest, ProvidersNodePoolsAreGroups) {
               "a=x; b=y")
         << label;
   }
-  // A word that many use counts only where a provider sets it.
+  // A common word counts only on nodes of the provider that sets it.
   EXPECT_EQ(Groups(Cluster().Add(Node("a").Label("pool", "x"))), "a=default");
   EXPECT_EQ(Groups(Cluster().Add(At("a", "equinixmetal://1").Label("pool", "x"))), "a=x");
 }

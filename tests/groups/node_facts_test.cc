@@ -18,7 +18,7 @@ using test::Pod;
 
 Node Machine(const char* name) { return Node(name).Cpu(4000).Memory(8 * kGiB); }
 
-// Symptom: a node with one GPU that is shared by eight counted as eight GPUs.
+// Symptom: a node with one GPU that eight pods share counted as eight GPUs.
 TEST(NodeFactsTest, GpusAreCountedByTheMachine) {
   const ClusterSnapshot snapshot =
       Cluster()
@@ -43,7 +43,7 @@ TEST(NodeFactsTest, GpusAreCountedByTheMachine) {
   EXPECT_THAT(gpus, ::testing::ElementsAre(4, 1, 2, 1, 0, 2, 3));
 }
 
-// Symptom: a node of eight GPUs that are partitioned into 56 MIG devices counted as 56 GPUs.
+// Symptom: a node with eight GPUs that are partitioned into 56 MIG devices counted as 56 GPUs.
 TEST(NodeFactsTest, OfMigDevicesTheGpusThatHoldThemAreCounted) {
   const auto single = [](const char* name, const char* product, const char* count) {
     return Machine(name)

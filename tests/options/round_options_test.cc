@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using testing::HasSubstr;
 
-// The places of all values that are no objects.
+// JSON pointers to all values that are not objects.
 std::vector<Json::json_pointer> Leaves(const Json& json) {
   std::vector<Json::json_pointer> leaves;
   const Json flat = json.flatten();
@@ -27,7 +27,7 @@ std::vector<Json::json_pointer> Leaves(const Json& json) {
   return leaves;
 }
 
-// Another value that the field may have.
+// Another valid value for the field.
 Json Changed(const Json& value) {
   if (value.is_array()) return Json::array({"custom"});
   if (value.is_boolean()) return !value.get<bool>();
@@ -58,7 +58,7 @@ TEST(RoundOptionsTest, EveryFieldThatIsChangedComesBackAndNoOther) {
   }
 }
 
-// Each name with the field that it is the name of.
+// Checks each name against the field of that name.
 TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
   RoundOptions options;
   options.candidate_order = CandidateOrder::kLeastUtilized;

@@ -110,7 +110,7 @@ std::vector<std::string> NodeNames(ClusterSnapshot& snapshot) {
   return names;
 }
 
-// A LiveCluster, and the objects that are there, each packed, in the order in which they came.
+// A LiveCluster, and its objects, packed, in order of arrival.
 class Twin {
  public:
   explicit Twin(LoadOptions options = {}) : options_(options), live_(options) {}
@@ -148,14 +148,14 @@ class Twin {
     Delete(&pod.raw);
   }
 
-  // A ReplicaSet "rs" with as many pods, in namespace default.
+  // A ReplicaSet "rs" with `count` replicas, in namespace default.
   void PutReplicas(int64_t count) {
     const test::Controller controller =
         test::Controller(objects::ControllerKind::kReplicaSet, "rs").Replicas(count);
     Put(&controller.raw);
   }
 
-  // One of the objects at random goes, and the one that went before comes back.
+  // Deletes a random object, and restores the one that was deleted before.
   void Change1(test::Dice& dice) {
     const auto at = held_.begin() + dice.Below(static_cast<int>(held_.size()));
     const std::string packed = at->second;
@@ -164,8 +164,8 @@ class Twin {
     gone_ = packed;
   }
 
-  // The objects as they came, but those that the live cluster exports in its order, first:
-  // which pods of a node come first decides where they are put.
+  // Passes all objects on: first the objects that the live cluster exports in an order of its own,
+  // in that order, because the order of the pods on a node decides where they are placed.
   absl::Status Give(ObjectSink& sink) {
     std::vector<std::string> order;
     CallingSink names([&](const objects::ObjectRef& object) {
@@ -192,7 +192,7 @@ class Twin {
     EXPECT_TRUE(cluster.ok()) << cluster.status();
     return *std::move(cluster);
   }
-  // As LoadCluster judges a dump.
+  // The cluster, judged as LoadCluster judges a dump.
   absl::StatusOr<LoadedCluster> Checked() {
     ClusterLoader loader(options_);
     InputWatch watch;
@@ -204,7 +204,7 @@ class Twin {
     return cluster;
   }
 
-  // What the two answer is the same.
+  // Expects the same answers from both.
   void Compare() {
     LoadedCluster loaded = Loaded();
     LiveCluster::Version version = live_.Unchecked();
@@ -243,7 +243,7 @@ class Twin {
     }
     return warned;
   }
-  // Ended and expendable pods, and what is told of times, are compared elsewhere.
+  // Ended and expendable pods, and times, are compared elsewhere.
   void CompareJudged() {
     const absl::StatusOr<LoadedCluster> want = Checked();
     const absl::StatusOr<LiveCluster::Version> got = live_.Checked();
@@ -270,7 +270,7 @@ class Twin {
     EXPECT_EQ(ExplanationJson(report, *ids).dump(1), got->dump(1));
   }
 
-  // Of some pods.
+  // For some of the pods.
   void CompareFilters(LoadedCluster& loaded) {
     size_t asked = 0;
     for (const auto& [name, packed] : held_) {
@@ -317,7 +317,7 @@ class Twin {
   std::string gone_;
 };
 
-// c is empty, a and b run a pod each, d does not let its pod go.
+// c is empty, a and b run one pod each, and the pod on d must not move.
 void PutSmall(Twin& twin) {
   for (const char* name : {"a", "b", "c", "d"}) twin.Put(Node(name));
   twin.PutReplicas(3);
@@ -391,7 +391,7 @@ TEST(LiveClusterTest, ReadTakesWhatAReaderHandsOver) {
   ASSERT_TRUE(live.Read([&](ObjectSink& sink) { return twin.Give(sink); }).ok());
   EXPECT_THAT(NodeNames(live.Snapshot()), ElementsAre("a", "b", "c", "d"));
   EXPECT_EQ(live.counts().put, 8U);
-  // What came before an error stays.
+  // Objects before an error stay.
   const Node good("good");
   const Node bad("");
   const absl::Status read = live.Read([&](ObjectSink& sink) {
@@ -461,7 +461,8 @@ TEST(LiveClusterTest, AClusterWithoutNodesOrPodsIsNotJudgedToBeOne) {
   EXPECT_THAT(twin.live().Checked().status().message(), HasSubstr("no nodes in the input"));
 }
 
-// Twenty nodes with a pod each, and one pod on a node that is not there, of which is told.
+// Twenty nodes with one pod each, and one pod on a node that does not exist, which causes a
+// warning.
 class JudgedLatelyTest : public ::testing::Test {
  protected:
   JudgedLatelyTest() {
@@ -511,7 +512,7 @@ TEST_F(JudgedLatelyTest, AQuarterLessObjectsAre) {
   EXPECT_EQ(Lately(), Now());
 }
 
-// Fewer pods or more nodes leave room that may not be there.
+// Fewer pods or more nodes leave room that may not really exist.
 TEST_F(JudgedLatelyTest, SixPodsFewerAre) {
   for (int p = 0; p < 6; ++p) twin_.DeletePod(absl::StrCat("p", p));
   EXPECT_EQ(Lately(), before_) << "16 pods are five fewer than 21";
@@ -561,7 +562,7 @@ TEST(LiveClusterTest, AListWithoutBudgetsIsRemembered) {
                   .ok());
   EXPECT_FALSE(has_warning(*twin.live().CheckedRecentlyHere()));
   EXPECT_FALSE(has_warning(twin.live().Checked()->cluster));
-  // A dump of it says so too.
+  // An exported dump lists that there are none too.
   class ListSink final : public AnyObjectSink {
    public:
     std::vector<std::string> lists;
@@ -590,7 +591,7 @@ TEST(LiveClusterTest, WhatIsAssumedToBeCompleteIsNotJudged) {
   twin.Compare();
 }
 
-// All pods that are there have ended: still it is a whole cluster.
+// All pods have ended, but the cluster is still complete.
 TEST(LiveClusterTest, PodsThatHaveEndedArePodsToWhoeverJudges) {
   Twin twin;
   twin.Put(Node("a"));
@@ -607,7 +608,7 @@ std::vector<std::string> WarningCodes(LiveCluster& live) {
   return codes;
 }
 
-// Symptom: a live cluster was said to lack the pods of a controller whose pods are expendable.
+// Symptom: a live cluster warned of missing pods of a controller whose pods are expendable.
 TEST(LiveClusterTest, ExpendablePodsArePodsToWhoeverCountsThoseOfControllers) {
   constexpr int kPods = 30;
   Twin twin;
@@ -625,7 +626,7 @@ TEST(LiveClusterTest, ExpendablePodsArePodsToWhoeverCountsThoseOfControllers) {
   put("filler", 1);
   EXPECT_THAT(WarningCodes(twin.live()), Not(Contains("PodsMissing")));
   twin.CompareJudged();
-  // Other owners are a change, and so is that they go.
+  // Another owner is a change, and so is the removal of owners.
   put("rs", 2);
   EXPECT_THAT(WarningCodes(twin.live()), Contains("PodsMissing"));
   twin.CompareJudged();
@@ -636,7 +637,7 @@ TEST(LiveClusterTest, ExpendablePodsArePodsToWhoeverCountsThoseOfControllers) {
   twin.CompareJudged();
 }
 
-// What is exported is loaded as it was, whatever counts as expendable then.
+// Exported pods are loaded as they were, whatever counts as expendable by then.
 TEST(LiveClusterTest, ExpendablePodsAreExportedWhole) {
   Twin twin;
   PutSmall(twin);
@@ -658,7 +659,8 @@ TEST(LiveClusterTest, ExpendablePodsAreExportedWhole) {
   EXPECT_EQ(loaded->counts.ended, 1U);
 }
 
-// Symptom: what a DaemonSet says of its pods was read from a dump, and forgotten of a live cluster.
+// Symptom: the counts that a DaemonSet has of its pods were read from a dump, but a live cluster
+// lost them.
 TEST(LiveClusterTest, WhatControllersCountAsReadyIsRemembered) {
   Twin twin;
   PutSmall(twin);
@@ -672,10 +674,10 @@ TEST(LiveClusterTest, WhatControllersCountAsReadyIsRemembered) {
   const uint64_t puts = twin.live().counts().put;
   put(4);
   EXPECT_THAT(WarningCodes(twin.live()), Contains("DaemonSetsWithoutPods"));
-  // Nobody needs to plan anew for it.
+  // This does not require a new plan.
   EXPECT_EQ(twin.live().counts().put, puts);
   EXPECT_EQ(twin.live().counts().ready, 1U);
-  // A reader tells it too.
+  // Reading a dump sets the count too.
   ASSERT_TRUE(twin.live()
                   .Read([&](ObjectSink& sink) {
                     sink.OnAside({.pods_ready = 0});
@@ -692,7 +694,7 @@ TEST(LiveClusterTest, WhatControllersCountAsReadyIsRemembered) {
   EXPECT_THAT(WarningCodes(twin.live()), Contains("DaemonSetsWithoutPods"));
 }
 
-// A pod that keeps away from pods of all namespaces with a label, of which none is there.
+// A pod with anti-affinity to pods of all namespaces with a label; no such namespace exists.
 TEST(LiveClusterTest, WithAllAssumedToBeThereNamespacesWithoutAnObjectHaveNoLabels) {
   Twin twin({.assume_complete = true});
   PutSmall(twin);
@@ -712,13 +714,14 @@ TEST(LiveClusterTest, TheNewestTimeIsThatOfWhatIsThere) {
   EXPECT_EQ(newest(), twin.Loaded().newest_time);
   twin.Put(Pod("young").On("a").CreatedAt(2000));
   EXPECT_EQ(newest(), 2000);
-  // A pod's deletion may lie ahead, a node's does not.
+  // A pod's deletion time may be in the future, a node's may not.
   twin.Put(Pod("goes").On("a").CreatedAt(1000).DeletedAt(9000));
   EXPECT_EQ(newest(), 2000);
   twin.Put(Node("n").With([](objects::Node& node) { node.meta.deletion_time = 3000; }));
   EXPECT_EQ(newest(), 3000);
   EXPECT_EQ(newest(), twin.Loaded().newest_time);
-  // Symptom: what went, or had a wrong time before, set the time to plan for.
+  // Symptom: objects that were deleted, or that once had a wrong time, decided the time to plan
+  // for.
   twin.DeleteNode("n");
   EXPECT_EQ(newest(), 2000);
   twin.Put(Pod("young").On("a").CreatedAt(1500));
@@ -732,7 +735,7 @@ TEST(LiveClusterTest, TheNewestTimeIsThatOfWhatIsThere) {
   EXPECT_EQ(newest(), twin.Loaded().newest_time);
 }
 
-// Symptom: an object that was passed over as an older one set the time to plan for.
+// Symptom: an object that was passed over because it was older decided the time to plan for.
 TEST(LiveClusterTest, WhatIsPassedOverTellsNoTimeAndNoCluster) {
   Twin twin;
   PutSmall(twin);
@@ -787,7 +790,7 @@ TEST(LiveClusterTest, ExplainAndFilterNameWhatIsNotThere) {
   const auto one_node = twin.live().Filter("default/p", "b");
   ASSERT_TRUE(one_node.ok());
   EXPECT_EQ((*one_node)["nodes"].size(), 1U);
-  // Nodes and pods that went are not there either.
+  // Deleted nodes and pods are not found either.
   twin.DeleteNode("a");
   twin.DeletePod("q");
   EXPECT_FALSE(ExplainLive(twin.live(), one).ok());
@@ -837,7 +840,7 @@ TEST(LiveClusterTest, AVersionIsReadByAThreadWhileChangesAreTaken) {
   reader.join();
   EXPECT_EQ(same, 50);
   twin->Compare();
-  // And outlives what it was made from.
+  // A version outlives the cluster that it was made from.
   version = twin->live().Unchecked();
   const std::string last = Described(*version);
   twin.reset();
@@ -865,7 +868,7 @@ class LiveRoundsTest : public testing::Test {
     EXPECT_TRUE(settings.ok()) << settings.status();
     return *std::move(settings);
   }
-  // Makes and saves a round; what it decided.
+  // Makes and saves a round; returns its decision.
   static std::string Round(RoundDriver& driver, int64_t now_s, absl::StatusOr<RoundSource> source,
                            const RoundSettings& settings = Settings()) {
     EXPECT_TRUE(source.ok()) << source.status();
@@ -900,7 +903,7 @@ TEST_F(LiveRoundsTest, RoundsOverALiveClusterDecideAsThoseOverDumps) {
   }
 }
 
-// Symptom: where deletions were under way, a round exported the whole cluster and read it again.
+// Symptom: while deletions were under way, each round exported the whole cluster and read it again.
 TEST_F(LiveRoundsTest, WhatIsReportedIsInTheClusterForTheRoundAlone) {
   const std::unique_ptr<RoundDriver> live = Open({.state = Path("live"), .record = Path("record")});
   const std::unique_ptr<RoundDriver> loaded = Open({.state = Path("loaded")});
@@ -925,7 +928,7 @@ TEST_F(LiveRoundsTest, WhatIsReportedIsInTheClusterForTheRoundAlone) {
   reports[1].in_progress = {{.node = "c", .group = "", .drained = true}};
   reports[2].unready = {"c"};  // The second round's evictions are remembered.
   reports[3].evictions = {
-      evicted("p", "100m"),  // Is there.
+      evicted("p", "100m"),  // The cluster has it.
       {.pod = {.namespace_name = "default", .name = "named", .uid = ""}, .at_s = std::nullopt}};
   for (size_t i = 0; i < reports.size(); ++i) {
     RoundSettings settings = Settings();

@@ -28,7 +28,7 @@ LoadedCluster Loaded(const Cluster& cluster) {
   return {.snapshot = cluster.Build(), .pending = {}, .counts = {}, .warnings = {}};
 }
 
-// Each of a and b can go, and both where z takes more than one pod.
+// Either a or b can go, and both if z takes more than one pod.
 Cluster ThreeNodes(int64_t free) {
   return Cluster()
       .Add(Node("a").Cpu(4000))
@@ -75,7 +75,8 @@ TEST(AnswerPlanTest, ACandidateThatIsNotThereIsNamed) {
   EXPECT_EQ(status.message(), "candidates[1]: node nowhere is not in the cluster");
 }
 
-// Symptom: a caller that forgot DeletionsUnderWay gave away the room of pods about to move.
+// Symptom: a caller that forgot DeletionsUnderWay gave the room of pods about to move to other
+// pods.
 TEST(AnswerPlanTest, PodsOfNodesInDeletionHaveTheirRoomFirst) {
   const PlanQuery query{.now_s = kNow, .order = CandidateOrder::kInput};
   const Cluster cluster = Cluster()
@@ -181,11 +182,11 @@ TEST(JudgeForPlanTest, OtherWarningsStandBetweenThoseOfGroupsAndOfTime) {
   EXPECT_TRUE(again.warnings.empty());
 }
 
-// Symptom: two structs of one name divided the time in two ways.
+// Symptom: two structs with the same name divided the time in two ways.
 TEST(DeadlinesTest, SharesSayWhenEachStepEnds) {
   const Clock::time_point now = Clock::now();
   const auto over = [&](double seconds, const TimeShares& shares) {
-    // So long ago did the time begin of which 10 seconds were given.
+    // The time of 10 seconds began `seconds` ago.
     const Deadlines deadlines(now + DurationOf(10 - seconds), shares, now - DurationOf(seconds));
     return absl::StrCat(deadlines.passes_end.Expired() ? "passes " : "",
                         deadlines.verification_ends.Expired() ? "verification " : "",

@@ -8,7 +8,7 @@
 namespace ebb::query_fields_test {
 namespace {
 
-// What is wrong with a question about which `change` was said; "" for nothing.
+// What CheckQuery finds wrong with a question after `change`; "" if nothing.
 template <typename Change>
 std::string Wrong(Change&& change, std::string_view prefix = "") {
   PlanQuery query{.search = SearchQuery(), .trials = TrialQuery()};

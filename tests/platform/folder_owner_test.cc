@@ -40,7 +40,7 @@ TEST(WhyReplaceableTest, InAStickyFolderTheEntrysOwnerCounts) {
 
 class FolderOwnerTest : public ::testing::Test {
  protected:
-  // A folder with that mode, below the one before.
+  // Makes a folder with that mode, inside the one made before.
   void Make(const std::string& name, mode_t mode) {
     std::filesystem::create_directory(folder_.File(name));
     ASSERT_EQ(chmod(folder_.File(name).c_str(), mode), 0);
@@ -52,7 +52,8 @@ class FolderOwnerTest : public ::testing::Test {
   test::TemporaryFolder folder_;
 };
 
-// Symptom: a daemon served in a folder of mode 0700 whose parent anyone could rename it in.
+// Symptom: a daemon served in a folder of mode 0700, although any user could rename it in its
+// parent.
 TEST_F(FolderOwnerTest, EveryFolderAboveCounts) {
   Make("open", 0777);
   Make("open/mine", 0700);

@@ -26,7 +26,7 @@ TEST_F(LockFileTest, IsTakenOnceAndGoneAfterwards) {
     const absl::StatusOr<LockFile> first = LockFile::Take(path_);
     ASSERT_TRUE(first.ok()) << first.status();
     EXPECT_TRUE(absl::IsFailedPrecondition(LockFile::Take(path_).status()));
-    EXPECT_EQ(access(path_.c_str(), F_OK), 0);  // The refused one has left it.
+    EXPECT_EQ(access(path_.c_str(), F_OK), 0);  // The rejected attempt did not remove it.
   }
   EXPECT_NE(access(path_.c_str(), F_OK), 0);
   EXPECT_TRUE(LockFile::Take(path_).ok());
@@ -50,8 +50,8 @@ TEST_F(LockFileTest, TheFileOfAnotherIsLeftAlone) {
   EXPECT_EQ(access(path_.c_str(), F_OK), 0);
 }
 
-// The file is removed and made again all the time: two that lock different files of one name would
-// both go on.
+// The file is removed and made again all the time.  Two threads that lock different files of the
+// same name would both hold the lock.
 TEST_F(LockFileTest, ThreadsThatTakeAndLetGoNeverHoldItTogether) {
   std::atomic<int> holders = 0;
   std::atomic<int> most = 0;

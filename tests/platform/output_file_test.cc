@@ -81,7 +81,7 @@ TEST_F(OutputFileTest, WhatIsNotCommittedIsAsIfItWereNotWritten) {
     absl::StatusOr<OutputFile> file = OutputFile::Create(Path(name));
     ASSERT_TRUE(file.ok()) << file.status();
     ASSERT_TRUE(file->Write("new").ok());
-    const OutputFile moved = *std::move(file);  // Leaves nothing to remove twice.
+    const OutputFile moved = *std::move(file);  // The moved-from file must remove nothing.
   }
   EXPECT_EQ(Names(), std::vector<std::string>{"a"});
   EXPECT_EQ(Text("a"), "old");
@@ -153,7 +153,7 @@ TEST_F(OutputFileTest, WhatIsNoFileIsWrittenDirectly) {
             Path("none/a") + ": No such file or directory");
 }
 
-// What CheckFiles says of a file that is read and one that is written.
+// The result of CheckFiles for a file that is read and one that is written.
 std::string Verdict(const std::string& read, const std::string& written,
                     FileUse use = FileUse::kWrite) {
   const UsedFile files[] = {{"INPUT", read, FileUse::kRead}, {"--output", written, use}};
@@ -187,7 +187,8 @@ TEST_F(CheckFilesTest, AFolderIsEveryDumpInItNowAndLater) {
               Path("dumps") + ": is INPUT and a folder that holds --output " + Path(name) +
                   "; name a file elsewhere");
   }
-  EXPECT_EQ(Verdict(Path("dumps"), Path("dumps/metrics.prom")), "");  // Not read as a dump.
+  // This name is not read as a dump.
+  EXPECT_EQ(Verdict(Path("dumps"), Path("dumps/metrics.prom")), "");
   EXPECT_EQ(Verdict(Path("dumps"), Path("dumps-new.json")), "");
 }
 

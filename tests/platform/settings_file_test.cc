@@ -34,7 +34,7 @@ class ReadWholeFileTest : public ::testing::Test {
   fs::path folder_;
 };
 
-// Symptom: a read error was taken for the end of the file, and the rules behind it were missing.
+// Symptom: a read error counted as the end of the file, and the rules after it were missing.
 TEST_F(ReadWholeFileTest, AReadErrorIsNoEnd) {
   const auto text = ReadWholeFile("/proc/self/mem");  // Opens; its first byte cannot be read.
   EXPECT_EQ(text.status().message(), "/proc/self/mem: Input/output error");
@@ -68,7 +68,7 @@ TEST_F(ReadWholeFileTest, RefusesWhatIsNoRegularFile) {
   EXPECT_EQ(ReadWholeFile(folder_).status().message(),
             folder_.string() + ": is a directory; a regular file is expected");
   ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
-  EXPECT_EQ(ReadWholeFile(Path("fifo")).status().message(),  // And waits for no writer.
+  EXPECT_EQ(ReadWholeFile(Path("fifo")).status().message(),  // Does not wait for a writer.
             Path("fifo") + ": is a named pipe; a regular file is expected");
 }
 

@@ -18,7 +18,7 @@ void ExpectEqual(const PlaceTally& a, const PlaceTally& b) {
   EXPECT_EQ(a.Text(), b.Text());
 }
 
-// Nodes of the cluster that pods run on.
+// Nodes of the cluster that run pods.
 std::vector<NodeId> Busy(const ClusterSnapshot& snapshot) {
   std::vector<NodeId> busy;
   snapshot.alive().ForEach([&](NodeId node) {
@@ -27,7 +27,8 @@ std::vector<NodeId> Busy(const ClusterSnapshot& snapshot) {
   return busy;
 }
 
-// Random clusters in which every filter speaks; between questions pods move and nodes go.
+// Random clusters in which every filter rejects something; between questions pods move and nodes
+// go.
 TEST(PlaceTalliesTest, WhatIsRememberedIsWhatEveryFilterSaysOfEveryNode) {
   std::mt19937 random(3);
   size_t questions = 0;

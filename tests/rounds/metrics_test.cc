@@ -14,7 +14,7 @@ using testing::Not;
 
 class MetricsTest : public testing::Test {
  protected:
-  // A round that starts to delete a ready node and one that is not.
+  // Observes a round that starts to delete a ready node and one that is not ready.
   void Observe(Metrics& metrics, double seconds) {
     RoundResult result;
     result.status = ScaleDownStatus::kNodeDeleteStarted;
@@ -121,7 +121,7 @@ TEST_F(MetricsTest, ReasonThatNoNodeHasAnyMoreIsZero) {
               HasSubstr("unremovable_nodes_count{reason=\"NotUnderutilized\"} 0\n"));
 }
 
-// "0 unneeded" for minutes, and the autoscaler's reason says RecentlyUnremovable of all that stay.
+// Symptom: "0 unneeded" for minutes, and the reason for all kept nodes was RecentlyUnremovable.
 TEST_F(MetricsTest, UnremovableNodesAreCountedByTheirCauseAndWithWhenTheyAreTriedAgain) {
   Metrics metrics;
   RoundResult result;

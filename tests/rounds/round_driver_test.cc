@@ -64,7 +64,7 @@ class RoundDriverTest : public testing::Test {
     return Open(RoundFiles{.state = Path(name)});
   }
 
-  // A cluster at hand: c is empty, a and b run a pod each, d does not let its pod go.
+  // A cluster in memory: c is empty, a and b run one pod each, and the pod on d must not move.
   static RoundSource AtHand() {
     RoundSource source;
     source.cluster.snapshot = Cluster()
@@ -83,7 +83,7 @@ class RoundDriverTest : public testing::Test {
     EXPECT_TRUE(settings.ok()) << settings.status();
     return *std::move(settings);
   }
-  // Makes and saves a round; what it decided.
+  // Makes and saves a round; returns its decision.
   static std::string Round(RoundDriver& driver, const RoundSettings& settings, int64_t now_s,
                            RoundSource& source) {
     auto round = driver.Make(settings, now_s, source);
@@ -122,7 +122,7 @@ TEST_F(RoundDriverTest, RoundThatIsNotSavedNeverHappened) {
   EXPECT_EQ((*dropped)->result.status, ScaleDownStatus::kNodeDeleteStarted);
   EXPECT_EQ(TextOf(driver->before()), before);
   EXPECT_EQ(TextOf(Open("a")->before()), before);
-  // Made again it is the same round, and starts the same deletions for the first time.
+  // Made again, it is the same round, and starts the same deletions for the first time.
   const auto again = driver->Make(settings, kStart + 601, source);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(*(*again)->json, *(*dropped)->json);
@@ -142,7 +142,7 @@ TEST_F(RoundDriverTest, RoundFromAStateThatMovedOnIsAbortedAndReloadGoesOn) {
   EXPECT_TRUE(absl::IsFailedPrecondition(second->Make(settings, kStart, source).status()));
   ASSERT_TRUE(second->Reload().ok());
   EXPECT_THAT(Round(*second, settings, kStart + 10, source), HasSubstr("\"round\":2"));
-  // The round that was lost is in no counter.
+  // No counter contains the round that was lost.
   EXPECT_THAT(second->MetricsText(),
               HasSubstr("ebb_rounds_total{status=\"ScaleDownNoNodeDeleted\"} 2\n"));
 }
@@ -199,7 +199,7 @@ TEST_F(RoundDriverTest, RecordTakesNoRoundsOfAnotherCluster) {
   EXPECT_THAT(round("b", "uid-2"), HasSubstr("holds rounds of another state"));
 }
 
-// Every round of one driver that lives on, with and without a deadline.
+// Records every round of one driver that lives on, with and without a deadline.
 TEST_F(RoundDriverTest, RecordOfADriverThatLivesOnIsReplayed) {
   class Never final : public Deadline {
    public:

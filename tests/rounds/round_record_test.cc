@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using testing::HasSubstr;
 
-// --- What a record says of a round ----------------------------------------------------
+// --- The arguments of a round in a record -----------------------------------------------
 
 std::string TextWith(const std::string& place, const Json& value) {
   Json json = Json::parse(ArgumentsText({}, {}, {}, {}, std::nullopt));
@@ -48,7 +48,7 @@ TEST(RoundRecordTest, ArgumentsComeBack) {
   EXPECT_EQ(back->deadline_question, 5);
 }
 
-// A daemon's round has no file of events: what was reported to it goes through this text.
+// A daemon's round has no file of events: the record stores the reports to it as this text.
 TEST(RoundRecordTest, AReportComesBackFromItsText) {
   DeletionReport report;
   report.scale_ups = {{.group = "g", .at_s = 1780315200}, {.group = "1.5", .at_s = std::nullopt}};
@@ -107,7 +107,8 @@ TEST(RoundRecordTest, WhatIsDamagedOrFromALaterEbbIsRefusedWithItsRound) {
   for (const char* member : {"/rules", "/optionsVersion", "/options", "/nodeGroups", "/groupSizes",
                              "/events", "/warnings", "/deadlineQuestion"}) {
     for (const Json& value : {Json(true), Json({{"a", 1}}), Json({Json({{"group", "x"}})})}) {
-      if (std::string(member) == "/warnings" && value.is_array()) continue;  // Left out.
+      // Warnings that are not objects with texts are left out.
+      if (std::string(member) == "/warnings" && value.is_array()) continue;
       EXPECT_THAT(error(TextWith(member, value)), HasSubstr("r.db: round 1: ")) << member << value;
     }
   }

@@ -56,7 +56,7 @@ class SqliteStateTest : public testing::Test {
                      {"d", "", StartedDeletions::Phase::kSucceeded, 1234}};
     state.limit = {.latest_update_s = 1234, .min_interval_s = 10};
     state.timers = {{"a", "uid-a", 100, true}, {"b", "uid-b", 200, false}};
-    state.skipped = {{"z", 5}, {"y", 6}};  // An order of its own.
+    state.skipped = {{"z", 5}, {"y", 6}};  // Not sorted.
     state.resume = true;
     state.actuation.empty = {{"c", "group"}};
     state.actuation.drained = {{"d", ""}};
@@ -130,7 +130,8 @@ TEST_F(SqliteStateTest, OldRoundsAreDropped) {
   EXPECT_EQ(rounds->front().round, 8);
 }
 
-// Most are stored as what differs from an earlier one, which stays for as long as one needs it.
+// Most decisions are stored as a difference from an earlier one, which is kept as long as one needs
+// it.
 TEST_F(SqliteStateTest, DecisionsComeBackHoweverTheyDiffer) {
   std::mt19937_64 random(3);
   std::vector<std::string> decisions;
@@ -283,7 +284,7 @@ TEST_F(SqliteStateTest, ARoundAndItsPoolsAreSavedTogetherOrNotAtAll) {
   ASSERT_TRUE(store->Save(Everything(), {.round = 7}, {}).ok());
   EXPECT_EQ(*Open()->LoadSizing(), SomePools());
   ExpectEqual(*Open()->Load().value(), Everything());
-  // They were set for one save.
+  // The pools were set for one save only.
   ASSERT_TRUE(Open()->SaveSizing({}).ok());
   ASSERT_TRUE(store->Load().ok());
   ScaleDownState later = Everything();
@@ -447,7 +448,7 @@ TEST_F(SqliteStateTest, ValueThatAColumnCannotHoldIsRefusedByTableAndColumn) {
       {"DELETE FROM state WHERE key = 'latest_s'", "table state lacks the row latest_s"},
       {"DELETE FROM state", "table state lacks its rows"},
       {"DROP TABLE timers", "cannot be read"},
-      // Nothing is wrong with the values by themselves.
+      // Each value is valid by itself.
       {"UPDATE timers SET since_s = 1 WHERE node = 'a'", "digest"},
       {"DELETE FROM cooldowns", "digest"},
       {"UPDATE state SET value = 1233 WHERE key = 'latest_s'", "digest"},
@@ -483,7 +484,7 @@ TEST_F(SqliteStateTest, FlippedBytesAreRefusedAndKeptOrChangeNothing) {
   int refused = 0;
   for (int attempt = 0; attempt < 500; ++attempt) {
     std::string bytes = good;
-    // Mostly where something is written, and not in the free middle of a page.
+    // Flips bytes mostly where something is written, not in the unused middle of a page.
     const size_t flips = 1 + random() % 4;
     for (size_t flip = 0; flip < flips;) {
       const size_t at = random() % bytes.size();
@@ -499,7 +500,7 @@ TEST_F(SqliteStateTest, FlippedBytesAreRefusedAndKeptOrChangeNothing) {
       continue;
     }
     ++refused;
-    // A file whose header says that it is empty is a new one only if it is.
+    // A file whose header says that it is empty must not be accepted as new.
     EXPECT_FALSE(loaded.ok()) << attempt;
     if (!loaded.ok()) {
       EXPECT_EQ(loaded.status().message().find('\n'), std::string::npos);
@@ -510,7 +511,7 @@ TEST_F(SqliteStateTest, FlippedBytesAreRefusedAndKeptOrChangeNothing) {
   EXPECT_LT(refused, 500);
 }
 
-// Any state over a few names, its lists sorted as a planner's are.
+// A random state over a few names, with its lists sorted as a planner sorts them.
 ScaleDownState RandomState(std::mt19937_64& random) {
   const auto some = [&](auto add) {
     for (char name = 'a'; name <= 'h'; ++name) {
@@ -570,7 +571,8 @@ TEST_F(SqliteStateTest, DamagedFileIsRefusedAndKept) {
 }
 
 TEST_F(SqliteStateTest, WhatIsNoRegularFileIsRefusedAndNoJournalLiesBesideIt) {
-  const int before = access("/dev/full-journal", F_OK);  // Of whoever uses the machine too.
+  // May also exist because of other users of the machine.
+  const int before = access("/dev/full-journal", F_OK);
   for (const bool read_only : {false, true}) {
     const auto opened = SqliteState::Open("/dev/full", {.read_only = read_only});
     ASSERT_FALSE(opened.ok());
@@ -613,7 +615,7 @@ TEST_F(SqliteStateTest, CountersAndRoundsAreHeldToWhatTheyMayBe) {
   }
 }
 
-// "attempt to write a readonly database".
+// Symptom: "attempt to write a readonly database".
 TEST_F(SqliteStateTest, WhatAKilledWriterLeftIsRolledBackForAReader) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 7, .now_s = 1234, .status = "s"}, {}).ok());
   const pid_t child = fork();
@@ -649,14 +651,14 @@ TEST_F(SqliteStateTest, AFileTooShortForADatabaseIsNotWrittenOver) {
   }
 }
 
-// The files that are opened from here on may not grow beyond so many pages.
+// Limits every file that is opened from now on to `pages_max` pages.
 int pages_max = 0;
 int LimitPages(sqlite3* db, char** /*error*/, const sqlite3_api_routines* /*api*/) {
   const std::string limit = "PRAGMA max_page_count = " + std::to_string(pages_max);
   return sqlite3_exec(db, limit.c_str(), nullptr, nullptr, nullptr);
 }
 
-// SQLite then ends the transaction by itself, at whichever statement met the end of the disk.
+// SQLite then ends the transaction by itself, in whichever statement filled the disk.
 TEST_F(SqliteStateTest, AFullDiskLeavesTheStateBefore) {
   ScaleDownState before = Everything();
   ASSERT_TRUE(Open()->Save(before, {.round = 7, .now_s = 1, .status = "s"}, {}).ok());
@@ -665,7 +667,7 @@ TEST_F(SqliteStateTest, AFullDiskLeavesTheStateBefore) {
   after.rounds = 8;
   after.timers.clear();
   after.planner.hints.clear();
-  for (int n = 1000; n < 3000; ++n) {  // In the order of their names, as Save has them.
+  for (int n = 1000; n < 3000; ++n) {  // Sorted by name, as Save has them.
     const std::string name = "node-" + std::to_string(n);
     after.timers.push_back({name, "uid", 1000, true});
     after.planner.hints.push_back({.pod_key = "pod-" + name, .node = name});

@@ -68,7 +68,7 @@ TEST(TextDeltaTest, DamagedDeltasAreRefusedOrGiveAText) {
     refused += UnpackDelta(base, delta).ok() ? 0 : 1;
   }
   EXPECT_GT(refused, 1900u);
-  // Of another base: it copies what is not there.
+  // With another base: the delta copies bytes that this base lacks.
   EXPECT_FALSE(UnpackDelta("", good).ok());
 }
 

@@ -1,4 +1,4 @@
-// Objects as a client of the daemon sends them.
+// Objects in the form in which a client of the daemon sends them.
 
 #ifndef EBB_TESTS_SESSION_SESSION_OBJECTS_H_
 #define EBB_TESTS_SESSION_SESSION_OBJECTS_H_
@@ -22,7 +22,7 @@ inline std::string NodeJson(const std::string& name, const std::string& labels =
                       R"("pods":"110"},"conditions":[{"type":"Ready","status":"True"}]}})");
 }
 
-// Of a ReplicaSet that is there in two copies.
+// A pod of a ReplicaSet with two replicas.
 inline std::string PodJson(const std::string& name, const std::string& node,
                            const std::string& cpu = "1", const std::string& phase = "Running") {
   return absl::StrCat(
@@ -38,7 +38,7 @@ inline std::string ReplicaSetJson() {
          R"("namespace":"default"},"spec":{"replicas":2},"status":{"replicas":2}})";
 }
 
-// A folder that is gone with it.
+// A folder that its destructor removes.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

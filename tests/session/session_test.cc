@@ -58,7 +58,7 @@ class SessionTest : public ::testing::Test {
     batch.Delete(*ChangeBatch::NamesOf(kind), space, name, "");
     return session_->cluster().Take(batch);
   }
-  // Two nodes, each half of them free; one can go.
+  // Two nodes, each half free; one can go.
   absl::Status PutCluster() {
     return Put({NodeJson("a"), NodeJson("b"), test::ReplicaSetJson(), PodJson("p", "a"),
                 PodJson("q", "b")});
@@ -93,7 +93,7 @@ class SessionTest : public ::testing::Test {
     return bytes;
   }
 
-  // As another process would begin.
+  // Starts a new session, as a new process would.
   void StartAgain() {
     session_.reset();
     session_ = std::make_unique<Session>("s", options_);
@@ -144,13 +144,13 @@ TEST_F(SessionTest, PlansKeepPodsOnTheirOperatingSystemAndPassesAskTheSchedulerA
   const absl::StatusOr<wire::PassReply> passed = session_->questions().Pass(pass, std::nullopt);
   ASSERT_TRUE(passed.ok()) << passed.status();
   EXPECT_EQ(passed->plan().removes_size(), 1);
-  EXPECT_EQ(removes(), 0u);  // It is as it was.
+  EXPECT_EQ(removes(), 0u);  // The session's own setting is unchanged.
 }
 
 TEST_F(SessionTest, RefusedBatchLeavesItAsItWas) {
   ASSERT_TRUE(PutCluster().ok());
   const auto before = session_->questions().Plan(Call(), std::nullopt);
-  // A pod whose request is beyond what adds up, after one that is good.
+  // A pod with an invalid request, after a valid pod.
   const absl::Status refused = Put({PodJson("r", "a"), PodJson("t", "a", "-1")});
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("default/t"), HasSubstr("cpu")));
@@ -166,7 +166,7 @@ TEST_F(SessionTest, PlansForWhatIsThere) {
   EXPECT_EQ(reply->version(), 1);
   EXPECT_EQ(reply->now(), kNow);
   EXPECT_EQ(reply->removes(), 1);
-  // Too much for one node.
+  // The pods together are too large for one node.
   ASSERT_TRUE(Put({PodJson("q", "b", "3500m")}).ok());
   EXPECT_THAT(Removed(PlanJsonOf(session_->questions().Plan(Call(), std::nullopt))), IsEmpty());
 }
@@ -192,7 +192,7 @@ TEST_F(SessionTest, AnswersFromMemoryUntilSomethingChanges) {
   ASSERT_TRUE(Put({PodJson("r", "a")}).ok());
   ASSERT_TRUE(session_->questions().Plan(Call(), std::nullopt).ok());
   EXPECT_EQ(session_->Status().plans(), 3);
-  // Another second is another plan.
+  // A question at another second gets a new plan.
   wire::PlanCall later = Call();
   later.mutable_input()->set_now(kNow + 1);
   EXPECT_EQ(session_->questions().Plan(later, std::nullopt)->now(), kNow + 1);
@@ -254,7 +254,7 @@ TEST_F(SessionTest, HowToLoadIsSettledWhileThereAreObjects) {
   EXPECT_EQ(
       session_->cluster().SetSettings(SettingsOf(R"({"load":{"assumeComplete":false}})")).code(),
       absl::StatusCode::kFailedPrecondition);
-  // Settings that do not speak of it leave it.
+  // Settings without options.load leave it unchanged.
   EXPECT_TRUE(session_->cluster().SetSettings(wire::Settings()).ok());
   wire::PlanCall call = Call();
   *call.mutable_input()->mutable_settings() = SettingsOf(R"({"load":{"assumeComplete":false}})");
@@ -267,7 +267,7 @@ TEST_F(SessionTest, ResyncDeletesWhatItDoesNotName) {
   ASSERT_TRUE(Put({PodJson("ended", "a", "1", "Succeeded"), NodeJson("c")}).ok());
   const uint64_t resync = session_->cluster().BeginResync();
   ASSERT_TRUE(Put({NodeJson("a"), NodeJson("b"), PodJson("p", "a")}).ok());
-  EXPECT_EQ(session_->Status().nodes(), 3);  // Nothing is gone before its end.
+  EXPECT_EQ(session_->Status().nodes(), 3);  // Nothing is deleted before the resync ends.
   const absl::StatusOr<uint64_t> deleted = session_->cluster().EndResync(resync);
   ASSERT_TRUE(deleted.ok()) << deleted.status();
   EXPECT_EQ(*deleted, 4);  // Node c, pods q and ended, the ReplicaSet.
@@ -285,7 +285,7 @@ TEST_F(SessionTest, ResyncForgetsWhatIsDeletedMeanwhile) {
   EXPECT_EQ(session_->cluster().EndResync(resync).status().code(), absl::StatusCode::kAborted);
 }
 
-// The end of one deleted what it had named before the other began.
+// Symptom: the end of one resync deleted objects that it had listed before the other began.
 TEST_F(SessionTest, ResyncsAtOnceDoNotKnowOfEachOther) {
   ASSERT_TRUE(PutCluster().ok());
   const uint64_t first = session_->cluster().BeginResync();
@@ -294,11 +294,11 @@ TEST_F(SessionTest, ResyncsAtOnceDoNotKnowOfEachOther) {
   ASSERT_TRUE(Put({NodeJson("a")}).ok());
   EXPECT_EQ(*session_->cluster().EndResync(first), 0);
   EXPECT_EQ(session_->Status().nodes(), 2);
-  EXPECT_EQ(*session_->cluster().EndResync(second), 4);  // All but node a.
+  EXPECT_EQ(*session_->cluster().EndResync(second), 4);  // Everything but node a.
   EXPECT_EQ(session_->Status().nodes(), 1);
 }
 
-// Kinds that are not evaluated are held like others: they come, go, and are resynced.
+// Objects that are not evaluated are held like others: they are put, deleted and resynced.
 TEST_F(SessionTest, AnswersNameWhatIsThereAndNotEvaluated) {
   const auto pools = [](const std::string& name) {
     return R"({"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":")" + name +
@@ -349,14 +349,14 @@ TEST_F(SessionTest, LoadEndsResyncs) {
   EXPECT_EQ(session_->Status().pods(), 2);
 }
 
-// --- Whole clusters --------------------------------------------------------------------
+// --- Complete clusters -----------------------------------------------------------------
 
 std::string NamespaceJson(const std::string& name, const std::string& uid) {
   return absl::StrCat(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")", name,
                       R"(","uid":")", uid, R"("}})");
 }
 
-// Counts from 1.37 on.
+// Is evaluated since version 1.37.
 std::string PreventingDriverJson() {
   return R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","metadata":{"name":"d.csi",)"
          R"("uid":"d"},"spec":{"preventPodSchedulingIfMissing":true}})";
@@ -377,7 +377,7 @@ class SessionFeedTest : public SessionTest {
                                           PodJson("p", "a"), PodJson("q", "b")});
     return s.ok() ? session_->cluster().EndResync(resync).status() : s;
   }
-  // What each question answers.
+  // The status of each question.
   std::vector<absl::Status> Answers() {
     wire::ExplainCall explain;
     *explain.mutable_input() = Call().input();
@@ -413,7 +413,7 @@ class SessionFeedTest : public SessionTest {
   }
 };
 
-// Symptom: of a cluster whose pods were still to come all nodes could go.
+// Symptom: if the pods of a cluster were still to come, all nodes could go.
 TEST_F(SessionFeedTest, NoQuestionIsAnsweredBeforeTheFirstResyncHasEnded) {
   const uint64_t resync = session_->cluster().BeginResync();
   ASSERT_TRUE(
@@ -434,14 +434,14 @@ TEST_F(SessionFeedTest, NoQuestionIsAnsweredBeforeTheFirstResyncHasEnded) {
   EXPECT_EQ(session_->Status().fill(), wire::SessionStatus::WHOLE);
 }
 
-// An object that was there before the first resync took the protection away.
+// Symptom: an object that was put before the first resync disabled the protection.
 TEST_F(SessionFeedTest, AFirstResyncOverWhatBatchesPutIsWaitedForToo) {
   ASSERT_TRUE(Put({NodeJson("early"), PodJson("r", "early")}).ok());
   const uint64_t resync = session_->cluster().BeginResync();
   for (const absl::Status& answer : Answers()) {
     EXPECT_EQ(answer.code(), absl::StatusCode::kUnavailable) << answer;
   }
-  session_->cluster().DropResync(resync);  // It broke off.
+  session_->cluster().DropResync(resync);  // The stream breaks off.
   EXPECT_FALSE(session_->questions().Plan(Call(), std::nullopt).ok());
   ASSERT_TRUE(Resync().ok());
   EXPECT_TRUE(session_->questions().Plan(Call(), std::nullopt).ok());
@@ -471,7 +471,8 @@ TEST_F(SessionFeedTest, BatchesAloneFillASessionWithAWarning) {
   EXPECT_THAT(WarningCodes(), IsEmpty());
 }
 
-// Symptom: an empty batch after a first resync that broke off made its part an answer.
+// Symptom: after a first resync broke off, an empty batch allowed answers about the partial
+// cluster.
 TEST_F(SessionFeedTest, AFirstResyncThatBrokeOffIsWaitedForUntilAnotherEnds) {
   session_->cluster().DropResync(session_->cluster().BeginResync());
   ASSERT_TRUE(PutCluster().ok());
@@ -485,7 +486,8 @@ TEST_F(SessionFeedTest, AFirstResyncThatBrokeOffIsWaitedForUntilAnotherEnds) {
   EXPECT_THAT(WarningCodes(), IsEmpty());
 }
 
-// Symptom: a resync without pods was answered by the verdict on the one before, and the reverse.
+// Symptom: a resync without pods was answered with the judgement of the previous one, and the
+// reverse.
 TEST_F(SessionFeedTest, EveryResyncIsJudged) {
   const auto resync = [&](const std::vector<std::string>& objects) {
     const uint64_t number = session_->cluster().BeginResync();
@@ -503,7 +505,7 @@ TEST_F(SessionFeedTest, EveryResyncIsJudged) {
   EXPECT_TRUE(session_->questions().Plan(Call(), std::nullopt).ok());
 }
 
-// Symptom: what one Load assumed let a resync of nodes alone pass for a cluster.
+// Symptom: the assumption of one Load made a resync of nodes without pods count as complete.
 TEST_F(SessionFeedTest, AResyncForgetsWhatALoadAssumed) {
   ASSERT_TRUE(PutCluster().ok());
   const wire::Settings assumed = SettingsOf(R"({"load":{"assumeComplete":true}})");
@@ -515,7 +517,7 @@ TEST_F(SessionFeedTest, AResyncForgetsWhatALoadAssumed) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-// Symptom: who ran ebb-kube read "the dump seems to be made without -A; try `kubectl get ...`".
+// Symptom: a user of ebb-kube read "the dump seems to be made without -A; try `kubectl get ...`".
 TEST_F(SessionFeedTest, WarningsAdviseWhatTheUserOfADumpOrOfAFeederCanDo) {
   const auto warning_of = [&](std::string_view code) {
     const auto reply = session_->questions().Plan(Call(), std::nullopt);
@@ -526,7 +528,7 @@ TEST_F(SessionFeedTest, WarningsAdviseWhatTheUserOfADumpOrOfAFeederCanDo) {
     ADD_FAILURE() << "no " << code;
     return wire::Warning();
   };
-  // The objects of one namespace, fed.
+  // The objects of one namespace, from a feeder.
   ASSERT_TRUE(Resync().ok());
   const wire::Warning fed = warning_of("NoKubeSystemPods");
   EXPECT_EQ(fed.message(),
@@ -551,7 +553,7 @@ TEST_F(SessionFeedTest, WarningsAdviseWhatTheUserOfADumpOrOfAFeederCanDo) {
             "without -A");
   EXPECT_THAT(dumped.command(), AllOf(HasSubstr("kubectl get nodes,pods,"), HasSubstr(" -A ")));
   EXPECT_EQ(dumped.advice(), "");
-  // From the end of a resync on it is a feeder's.
+  // After a resync the objects come from a feeder again.
   ASSERT_TRUE(Resync().ok());
   EXPECT_EQ(warning_of("NoKubeSystemPods").advice(), fed.advice());
 }
@@ -587,7 +589,7 @@ TEST_F(SessionFeedTest, BesideAFeederAResyncNamesItsCluster) {
               AllOf(HasSubstr("cluster_uid"), HasSubstr("uid-one")));
   EXPECT_TRUE(session_->cluster().CheckNamesCluster("uid-one", ChangeBatch()).ok());
   EXPECT_TRUE(session_->cluster().CheckNamesCluster("", ChangeBatch(), feeder).ok());
-  // The same of a dump.
+  // A dump must not be of another cluster either.
   const std::string dump = ExportAll();
   EXPECT_EQ(session_->cluster().Load(dump, nullptr).status().code(),
             absl::StatusCode::kFailedPrecondition);
@@ -605,11 +607,12 @@ TEST_F(SessionFeedTest, ALaterResyncIsWaitedForOnceItBringsNewNodes) {
   const absl::Status waits = session_->questions().Plan(Call(), std::nullopt).status();
   EXPECT_EQ(waits.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(waits.message()), HasSubstr("has brought new nodes"));
-  // It breaks off: what only it has brought is gone, and all else is as it was.
+  // The resync breaks off: the nodes that only it has put are gone, and everything else is
+  // unchanged.
   session_->cluster().DropResync(resync);
   EXPECT_TRUE(session_->questions().Plan(Call(), std::nullopt).ok());
   EXPECT_EQ(session_->Status().nodes(), 2);
-  // Another client told of the node meanwhile.
+  // Another client puts the node meanwhile.
   const uint64_t second = session_->cluster().BeginResync();
   ASSERT_TRUE(PutInResync(second, {NodeJson("new")}).ok());
   ASSERT_TRUE(Put({NodeJson("new"), PodJson("r", "new")}).ok());
@@ -683,7 +686,7 @@ TEST_F(SessionFeedTest, AnswersOlderThanAskedForAreRefused) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// A dump that was loaded of late is answered as the command over the dump answers.
+// A recently loaded dump is answered as the command answers over the dump file.
 TEST_F(SessionFeedTest, ALoadedDumpAges) {
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(session_->cluster().Load(ExportAll(), nullptr).ok());
@@ -712,11 +715,11 @@ TEST_F(SessionFeedTest, ABrokenWatchIsToldWithItsTime) {
   call.mutable_input()->set_max_age_seconds(10);
   EXPECT_EQ(session_->questions().Plan(call, std::nullopt).status().code(),
             absl::StatusCode::kFailedPrecondition);
-  // Another client sees what the first one does not.
+  // Another client sees the changes that the first one does not see.
   const uint64_t second = session_->cluster().BeginFeed();
   EXPECT_THAT(WarningCodes(), IsEmpty());
   session_->cluster().EndFeed(second);
-  // The feeder goes while its watch is broken: the cluster is no fresher than its pods.
+  // The feeder ends while its watch is broken: the cluster is as old as its pods.
   clock_s_ = kNow + 40;
   session_->cluster().EndFeed(first);
   EXPECT_EQ(session_->cluster().Freshness().as_of(), kNow - 30);
@@ -726,7 +729,8 @@ TEST_F(SessionFeedTest, ABrokenWatchIsToldWithItsTime) {
   EXPECT_THAT(WarningCodes(), IsEmpty());
 }
 
-// Symptom: a kind that the feeder may not list made every answer as old as the feeder's start.
+// Symptom: a kind that the feeder has no permission to list made every answer as old as the
+// feeder's start.
 TEST_F(SessionFeedTest, AKindThatWasNeverListedIsNamedAndAgesNothing) {
   ASSERT_TRUE(Resync().ok());
   const uint64_t first = session_->cluster().BeginFeed();
@@ -750,14 +754,14 @@ TEST_F(SessionFeedTest, AKindThatWasNeverListedIsNamedAndAgesNothing) {
   EXPECT_EQ(reply->freshness().as_of(), kNow);
   EXPECT_TRUE(reply->freshness().broken_watches(0).never_listed());
   EXPECT_FALSE(PlanJsonOf(reply)["summary"]["session"].contains("brokenWatches"));
-  // A client that did list it sees less and less, and is the one that counts.
+  // A client that listed the kind before, and whose watch then broke, decides the age.
   const uint64_t second = session_->cluster().BeginFeed();
   broken.mutable_watches(0)->set_never_listed(false);
   session_->cluster().SetBrokenWatches(second, broken);
   EXPECT_THAT(WarningCodes(), ElementsAre("SessionWatchBroken"));
 }
 
-// Symptom: a control plane of 1.37 over kubelets of 1.36 was planned by the rules of 1.36.
+// Symptom: a control plane of 1.37 with kubelets of 1.36 was planned by the rules of 1.36.
 TEST_F(SessionFeedTest, TheApiServersVersionSaysWhoseRulesHold) {
   ASSERT_TRUE(Resync().ok());
   ASSERT_TRUE(Put({PreventingDriverJson()}).ok());
@@ -841,13 +845,13 @@ TEST_F(SessionTest, LimitOfObjects) {
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(full.message()), HasSubstr("--max-objects"));
   EXPECT_EQ(session_->Status().pods(), 2);
-  // What is there may change, go, and make room.
+  // Held objects may change and be deleted, and deletions make room.
   EXPECT_TRUE(Put({PodJson("q", "a")}).ok());
   EXPECT_TRUE(Delete("Pod", "default", "q").ok());
   EXPECT_TRUE(Put({PodJson("r", "a")}).ok());
 }
 
-// Symptom: at the limit, a batch of one deletion and one put was refused.
+// Symptom: at the limit, a batch with one deletion and one put was rejected.
 TEST_F(SessionTest, DeletionsOfABatchMakeRoomForItsPuts) {
   options_.objects_max = 5;
   ASSERT_TRUE(PutCluster().ok());
@@ -870,13 +874,13 @@ TEST_F(SessionTest, LimitOfMemory) {
   EXPECT_EQ(PutCluster().code(), absl::StatusCode::kResourceExhausted);
   resident_bytes_ = 400;
   EXPECT_TRUE(PutCluster().ok());
-  // Deletions alone make room.
+  // Batches that only delete are accepted.
   resident_bytes_ = 600;
   EXPECT_TRUE(absl::IsResourceExhausted(Put({PodJson("r", "a")})));
   EXPECT_TRUE(Delete("Pod", "default", "q").ok());
 }
 
-// Symptom: a Filter and an Explain went on for half a minute after their client's deadline.
+// Symptom: a Filter and an Explain continued for half a minute after their client's deadline.
 TEST_F(SessionTest, FilterAndExplainEndWithTheirCall) {
   ASSERT_TRUE(PutCluster().ok());
   CancelToken gone;
@@ -912,7 +916,7 @@ TEST_F(SessionTest, LimitOfObjectsInADump) {
   EXPECT_EQ(session_->cluster().version(), 1);
 }
 
-// One message asked for more than the machine could hold.
+// Symptom: one message asked for more verdicts than fit into memory.
 TEST_F(SessionTest, LimitOfVerdicts) {
   ASSERT_TRUE(PutCluster().ok());
   wire::FilterCall filter;
@@ -1031,7 +1035,7 @@ TEST_F(SessionTest, WhatTriesChangesEndsWithItsClient) {
   const auto why = session_->questions().Explain(explain, std::nullopt);
   ASSERT_TRUE(why.ok()) << why.status();
   ASSERT_TRUE(why->nodes(0).has_remedies());
-  // The empty node b goes first, so that the pod has no place.
+  // The empty node b goes first, so the pod has no place.
   EXPECT_EQ(why->nodes(0).remedies().helps_size(), 0);
   EXPECT_GE(why->nodes(0).remedies().in_vain_size(), 1);
 }
@@ -1104,17 +1108,17 @@ TEST_F(SessionTest, ExportedClusterLoadsAsTheSame) {
   EXPECT_EQ(here["summary"]["leftOut"]["endedPods"], 1);
   EXPECT_EQ(here["summary"]["leftOut"]["expendablePods"], 1);
   Json there = PlanJsonOf(other.questions().Plan(Call(), std::nullopt));
-  here["summary"].erase("warnings");  // What a snapshot shows of its lists differs.
-  here["summary"].erase("session");   // A dump that was loaded is answered as the dump.
+  here["summary"].erase("warnings");  // A snapshot does not have the same lists.
+  here["summary"].erase("session");   // A loaded dump is answered like the dump file.
   there["summary"].erase("warnings");
-  for (Json* const plan_json : {&here, &there}) {  // What is advised differs by source.
+  for (Json* const plan_json : {&here, &there}) {  // The advice differs by source.
     EXPECT_EQ((*plan_json)["missing"][0]["code"], "NoPodDisruptionBudgets");
     plan_json->erase("missing");
   }
   EXPECT_EQ(here, there);
 }
 
-// Symptom: a session that takes objects as given left pods out once it had loaded a dump.
+// Symptom: a session with as_given left pods out after it had loaded a dump.
 TEST_F(SessionTest, WhatIsTakenAsGivenIsLoadedAsGiven) {
   options_.as_given = true;
   Session given("given", options_);
@@ -1153,13 +1157,13 @@ TEST_F(SessionTest, LoadReplacesTheCluster) {
   EXPECT_EQ(loaded->nodes(), 2);
   EXPECT_THAT(Removed(PlanJsonOf(session_->questions().Plan(Call(), std::nullopt))),
               ElementsAre("a"));
-  // What is there now changes as before.
+  // Later changes of these objects have their usual effect.
   ASSERT_TRUE(Put({PodJson("q", "b", "3500m")}).ok());
   EXPECT_EQ(session_->cluster().version(), 4);
   EXPECT_THAT(Removed(PlanJsonOf(session_->questions().Plan(Call(), std::nullopt))), IsEmpty());
 }
 
-// What `ebb plan` says of the same dump, but for the times that it took.
+// The plan of `ebb plan` for the same dump, except for the time spent.
 TEST_F(SessionTest, PlansAsOfTheDump) {
   std::string dump;
   BinarySnapshotWriter writer([&](std::string_view part) {
@@ -1189,7 +1193,7 @@ TEST_F(SessionTest, PlansAsOfTheDump) {
                                       .pass_s = 0,
                                       .verify_s = 0}));
   EXPECT_GT(planned["remove"].size(), 0);
-  served.erase("summary");  // It has the times.
+  served.erase("summary");  // The summary has the time spent.
   planned.erase("summary");
   EXPECT_EQ(served, planned);
 }
@@ -1251,7 +1255,7 @@ TEST_F(SessionTest, ACallThatIsLateGetsAShorterPlan) {
   }
   ASSERT_TRUE(Put(objects).ok());
   const Json whole = PlanJsonOf(session_->questions().Plan(Call(), std::nullopt));
-  // The time is over before it begins; the fewest candidates are judged all the same.
+  // The time is over at the start; the minimum number of candidates is judged nevertheless.
   wire::PlanCall late = Call();
   *late.mutable_input()->mutable_settings() =
       SettingsOf(R"({"scaleDown":{"planner":{"minNodesPerPass":1}}})");
@@ -1276,7 +1280,7 @@ TEST_F(SessionTest, ANegativeParallelismIsRefused) {
 
 class SessionSearchTest : public SessionTest {
  protected:
-  // A cluster in which a search finds more than the autoscaler's order.
+  // A cluster in which a search finds more than the greedy plan.
   void SetUp() override {
     std::string dump;
     BinarySnapshotWriter writer([&](std::string_view bytes) {
@@ -1353,7 +1357,7 @@ TEST_F(SessionTest, APlanIsOfTheNodesThatTheQuestionNames) {
   call.mutable_input()->mutable_candidates()->add_nodes("b");
   EXPECT_THAT(Removed(PlanJsonOf(session_->questions().Plan(call, std::nullopt))),
               ElementsAre("b"));
-  call.mutable_input()->mutable_candidates()->clear_nodes();  // Named, and none.
+  call.mutable_input()->mutable_candidates()->clear_nodes();  // The list is present and empty.
   EXPECT_THAT(Removed(PlanJsonOf(session_->questions().Plan(call, std::nullopt))), ElementsAre());
   call.mutable_input()->mutable_candidates()->add_nodes("nowhere");
   EXPECT_EQ(session_->questions().Plan(call, std::nullopt).status().message(),
@@ -1429,7 +1433,7 @@ class SessionRoundTest : public SessionTest {
  protected:
   SessionRoundTest() {
     options_.state_folder = folder_.path();
-    options_.allow_incomplete = true;  // The clusters have no budgets, and no list says so.
+    options_.allow_incomplete = true;  // The clusters have no budgets, and no list that says so.
   }
 
   absl::StatusOr<wire::RoundReply> Round(int64_t now_s) {
@@ -1463,7 +1467,7 @@ TEST_F(SessionRoundTest, OfAnIncompleteClusterThereAreRoundsAndNamesOnlyWhereTha
   round.mutable_input()->set_now(kNow);
   round.mutable_input()->set_allow_incomplete(true);
   EXPECT_TRUE(session_->rounds().Round(round, std::nullopt).ok());
-  // A resync names everything that there is: no kind is missing then.
+  // A resync lists all objects of the cluster, so no kind is missing afterwards.
   const uint64_t resync = session_->cluster().BeginResync();
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(session_->cluster().EndResync(resync).ok());
@@ -1496,7 +1500,7 @@ TEST_F(SessionRoundTest, TimersOutliveTheProcess) {
   EXPECT_THAT(first->delete_drain(), IsEmpty());
   StartAgain();
   ASSERT_TRUE(PutCluster().ok());
-  // The node has been unneeded for the ten minutes that it takes.
+  // The node has been unneeded for the required ten minutes.
   const auto second = Round(kNow + 601);
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_EQ(second->round(), 2);
@@ -1507,10 +1511,10 @@ TEST_F(SessionRoundTest, TimersOutliveTheProcess) {
               HasSubstr(R"(scaled_down_nodes_total{reason="underutilized",session="s"} 1)"));
 }
 
-// "0 unneeded" for minutes, and no word of the nodes that rounds remember.
+// Symptom: "0 unneeded" for minutes, and no mention of the nodes that rounds remember.
 TEST_F(SessionRoundTest, ARoundAndTheStatusSayWhichNodesAreUnremovable) {
   EXPECT_FALSE(session_->Status().has_unremovable()) << "no round was made";
-  // Of no controller: such a pod is not moved.
+  // A pod without a controller may not be moved.
   const std::string bare =
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"bare","uid":"uid-bare",)"
       R"("namespace":"default"},"spec":{"nodeName":"b","containers":[{"name":"c"}]},)"
@@ -1553,14 +1557,14 @@ TEST_F(SessionRoundTest, AFailedDeletionIsTold) {
   const auto told = session_->rounds().ReportActuation(report);
   ASSERT_TRUE(told.ok()) << told.status();
   EXPECT_EQ(told->in_progress(), 0);
-  // The failure's cooldown holds.
+  // The cooldown after the failure applies.
   const auto round = Round(kNow + 610);
   ASSERT_TRUE(round.ok()) << round.status();
   EXPECT_THAT(round->delete_drain(), IsEmpty());
   EXPECT_EQ(round->status(), "ScaleDownInCooldown");
 }
 
-// A record says what was reported to each round: a replay knows no session.
+// A record contains the reports to each round, because a replay has no session.
 TEST_F(SessionRoundTest, WhatWasReportedIsInTheRecordAndIsReplayed) {
   options_.record_file = folder_.File("record.db");
   StartAgain();
@@ -1608,7 +1612,7 @@ TEST_F(SessionRoundTest, ARoundTellsWhatIsToBeDeletedAsData) {
   EXPECT_EQ(deletion.moves(0).to(), "b");
 }
 
-// Symptom: after its state file was deleted, a daemon answered INTERNAL for good.
+// Symptom: after its state file was deleted, a daemon returned INTERNAL permanently.
 TEST_F(SessionRoundTest, AStateFileThatWasDeletedIsMadeAnewAfterOneError) {
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(Round(kNow).ok());
@@ -1622,11 +1626,11 @@ TEST_F(SessionRoundTest, AStateFileThatWasDeletedIsMadeAnewAfterOneError) {
 
 TEST_F(SessionRoundTest, NoRoundOverHalfACluster) {
   session_->cluster().BeginResync();
-  ASSERT_TRUE(PutCluster().ok());  // As far as it has come.
+  ASSERT_TRUE(PutCluster().ok());  // The objects that have arrived so far.
   const auto half = Round(kNow);
   EXPECT_EQ(half.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(half.status().message()), HasSubstr("is being filled"));
-  // Its stream ends, and another begins: still no end has come.
+  // The resync's stream ends and another one begins: still no resync has ended.
   session_->cluster().DropResync(1);
   EXPECT_FALSE(Round(kNow).ok());
   const uint64_t resync = session_->cluster().BeginResync();
@@ -1634,7 +1638,7 @@ TEST_F(SessionRoundTest, NoRoundOverHalfACluster) {
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(session_->cluster().EndResync(resync).ok());
   EXPECT_TRUE(Round(kNow).ok());
-  // A resync of a cluster that is there whole keeps nobody waiting.
+  // A resync of a complete cluster makes no caller wait.
   session_->cluster().BeginResync();
   EXPECT_TRUE(Round(kNow + 10).ok());
 }
@@ -1686,14 +1690,14 @@ TEST_F(SessionRoundTest, ARoundIsOnDiskBeforeItIsTold) {
   ASSERT_TRUE(PutCluster().ok());
   const auto told = Round(kNow);
   ASSERT_TRUE(told.ok()) << told.status();
-  // Another process sees it while this one goes on, and has written nothing more.
+  // Another process sees it while this one continues, and this one has written nothing else.
   const auto driver = RoundDriver::Open({.state = folder_.File("s.db"), .rounds_kept = 10});
   ASSERT_TRUE(driver.ok()) << driver.status();
   ASSERT_TRUE((*driver)->before().has_value());
   EXPECT_EQ((*driver)->before()->rounds, told->round());
 }
 
-// The file was gone for good: every later round of the session was refused.
+// Symptom: after one failure every later round of the session was rejected.
 TEST_F(SessionRoundTest, AStateFileThatIsMendedIsUsedAgain) {
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(Round(kNow).ok());

@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 constexpr int64_t kNow = 1780315200;
 
-// A table as the plan that it tells, read as a caller would read it.
+// Converts a table to a plan, as a caller would read it.
 class TableReader {
  public:
   explicit TableReader(const wire::PassTable& table) : table_(table) {}
@@ -84,7 +84,7 @@ class TableReader {
   size_t at_ = 0;
 };
 
-// What a table does not tell.
+// Clears the fields that a table lacks.
 void Forget(wire::PassPlan& plan) {
   for (wire::Removal& removal : *plan.mutable_removes()) {
     for (wire::Move& move : *removal.mutable_moves()) move.mutable_pod()->clear_uid();
@@ -97,7 +97,8 @@ void Forget(wire::PassPlan& plan) {
   }
 }
 
-// Three nodes of four cores, a pod of one core on each.  A twin of the session is asked for tables.
+// Three nodes of four cores, each with a pod of one core.  A second session gets the same requests
+// for tables.
 class WirePassTest : public ::testing::Test {
  protected:
   WirePassTest() {
@@ -179,7 +180,7 @@ TEST_F(WirePassTest, PodsLandOnDestinationsAlone) {
   wire::PlanInput call = Call({"a"});
   call.mutable_destinations()->add_nodes("c");
   EXPECT_EQ(Pass(call).removes(0).moves(0).to(), "c");
-  call.mutable_destinations()->clear_nodes();  // Told, and none.
+  call.mutable_destinations()->clear_nodes();  // The list is present and empty.
   const wire::PassPlan plan = Pass(call);
   EXPECT_THAT(Removed(plan), IsEmpty());
   EXPECT_EQ(plan.keeps(0).reason(), "NoPlaceToMovePods");

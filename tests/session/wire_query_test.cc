@@ -93,7 +93,7 @@ TEST(WireQueryTest, WhatIsNotSaidIsAbsent) {
   EXPECT_EQ(read->max_workload_share, 1);
 }
 
-// Without a limit there would be time for ever.
+// An absent limit would mean that there is no limit.
 TEST(WireQueryTest, TimeThatIsOverTravelsAsSomeTime) {
   PlanQuery asked;
   asked.seconds = -5;

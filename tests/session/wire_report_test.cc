@@ -38,7 +38,7 @@ class NoSink final : public ObjectSink {
   absl::Status OnNamespace(const objects::Namespace&) override { return absl::OkStatus(); }
 };
 
-// Reports into a state file, and rounds that take them in.
+// Saves reports to a state file, and rounds that use them.
 class WireReportTest : public ::testing::Test {
  protected:
   WireReportTest() { Reopen(); }
@@ -56,7 +56,7 @@ class WireReportTest : public ::testing::Test {
     const absl::StatusOr<HeldReports::Changes> changes = state_->reports().ChangesOf(*update);
     return changes.ok() ? state_->SaveReport(*changes) : changes.status();
   }
-  // What the next round is told.
+  // The report for the next round.
   DeletionReport Held() { return state_->reports().With({}); }
   void Round() {
     ScaleDownState after;
@@ -106,8 +106,8 @@ TEST_F(WireReportTest, EveryFieldReachesTheRound) {
   EXPECT_EQ(events.unregistered[0].count, 2);
 }
 
-// A process that is killed at any moment reports a result to one round: the report is on disk when
-// it is acknowledged, and goes with the round that took it in.
+// Even if the process is killed at any moment, a result is reported to exactly one round: the
+// report is on disk when it is acknowledged, and deleted with the round that used it.
 TEST_F(WireReportTest, ResultsAreForOneRoundAndDeletionsUntilTheirResult) {
   v1alpha1::ActuationReport report;
   report.add_begun()->set_node("n1");
@@ -136,7 +136,7 @@ TEST_F(WireReportTest, ResultsAreForOneRoundAndDeletionsUntilTheirResult) {
   EXPECT_EQ(InProgress(), 0);
   Reopen();
   EXPECT_THAT(Held().results, SizeIs(1));
-  // A change of the clock alone is no round.
+  // A save in which only the clock changed is not a round.
   after.latest_s = 7;
   ASSERT_TRUE(state_->SaveState(after).ok());
   EXPECT_THAT(Held().results, SizeIs(1));
@@ -167,7 +167,8 @@ TEST_F(WireReportTest, RefusedReportChangesNothing) {
   EXPECT_EQ(Report(report).code(), absl::StatusCode::kInvalidArgument);
 }
 
-// The daemon's stack ended: an eviction's JSON may be as deep as a message is long.
+// Symptom: the daemon's stack overflowed, because an eviction's JSON may be as deeply nested as a
+// message is long.
 TEST_F(WireReportTest, JsonWithoutEndIsRefused) {
   for (const std::string open : {"[", R"({"a":)"}) {
     std::string deep = R"({"kind":"Pod","metadata":{"name":"db","namespace":"x"},"spec":)";
@@ -181,7 +182,7 @@ TEST_F(WireReportTest, JsonWithoutEndIsRefused) {
   EXPECT_EQ(Held(), DeletionReport());
 }
 
-// A report of 20,000 deletions took 17 seconds: each looked through all of them.
+// Symptom: a report of 20,000 deletions took 17 seconds, because each one searched all of them.
 TEST_F(WireReportTest, ManyDeletionsAtOnce) {
   v1alpha1::ActuationReport report;
   for (int i = 0; i < 20'000; ++i) report.add_begun()->set_node(absl::StrCat("n", i));
@@ -195,7 +196,8 @@ TEST_F(WireReportTest, TheLastWordOfADeletionCounts) {
   report.add_begun()->set_node("n1");
   report.add_begun()->set_node("n2");
   ASSERT_TRUE(Report(report).ok());
-  // Once more, and in the same report; one that begins and ends is over.
+  // Repeated, and twice in the same report; a deletion that starts and ends in one report has
+  // ended.
   report.Clear();
   report.add_begun()->set_node("n1");
   report.add_begun()->set_node("n3");
@@ -212,7 +214,7 @@ TEST_F(WireReportTest, TheLastWordOfADeletionCounts) {
   EXPECT_THAT(events.results, SizeIs(1));
 }
 
-// As a client that was started again tells them.
+// As a client reports them after a restart.
 TEST_F(WireReportTest, AllThatAreInProgressTakeThePlaceOfThoseBefore) {
   v1alpha1::ActuationReport report;
   report.add_begun()->set_node("n1");
@@ -234,11 +236,11 @@ TEST_F(WireReportTest, AllThatAreInProgressTakeThePlaceOfThoseBefore) {
   EXPECT_THAT(nodes, ElementsAre("n2", "n3", "n5"));
   EXPECT_TRUE(events.in_progress[0].drained);
   report.Clear();
-  report.mutable_in_progress();  // None.
+  report.mutable_in_progress();  // No deletions.
   ASSERT_TRUE(Report(report).ok());
   EXPECT_EQ(InProgress(), 0);
   report.Clear();
-  report.mutable_in_progress()->add_deletions();  // Of no node.
+  report.mutable_in_progress()->add_deletions();  // Without a node.
   EXPECT_FALSE(Report(report).ok());
 }
 
@@ -256,7 +258,7 @@ TEST_F(WireReportTest, NodesAndGroupsStayUntilToldOtherwise) {
   ASSERT_TRUE(Report(report).ok());
   EXPECT_EQ(Held().scale_ups[0].at_s, 1780315200);
   EXPECT_EQ(Held().evictions[0].at_s, 1780315201);
-  // A report that says nothing of them leaves them, over a new process and a round too.
+  // A report without these lists keeps the held ones, also in a new process and after a round.
   Round();
   ASSERT_TRUE(Report(v1alpha1::ActuationReport()).ok());
   Reopen();
@@ -264,7 +266,7 @@ TEST_F(WireReportTest, NodesAndGroupsStayUntilToldOtherwise) {
   EXPECT_THAT(Held().unregistered, SizeIs(1));
   EXPECT_THAT(Held().scale_ups, SizeIs(0));
   EXPECT_THAT(Held().evictions, SizeIs(0));
-  // One that names none takes them away.
+  // A report with empty lists removes them.
   report.Clear();
   report.mutable_unready_nodes();
   report.mutable_unregistered_nodes();
@@ -285,8 +287,8 @@ TEST_F(WireReportTest, ADeletionThatEndedInAnEarlierReportOfTheRoundDoesNotGoOn)
   EXPECT_TRUE(Report(report).ok());
 }
 
-// Symptom: a report on top of 300,000 entries took a second, as all of them were copied and written
-// again.
+// Symptom: with 300,000 entries held, a report took a second, because all of them were copied and
+// written again.
 TEST_F(WireReportTest, AReportWritesWhatItSaysWhateverIsHeld) {
   HeldReports::Changes many;
   for (int i = 0; i < 30'000; ++i) {
@@ -306,7 +308,7 @@ TEST_F(WireReportTest, AReportWritesWhatItSaysWhateverIsHeld) {
   report.mutable_evicted(0)->set_namespace_("x");
   const int64_t before = state_->rows_written();
   ASSERT_TRUE(Report(report).ok());
-  // A deletion that begins and one that ends, a result, an eviction, and two figures.
+  // A deletion that starts and one that ends, a result, an eviction, and two figures.
   EXPECT_LE(state_->rows_written() - before, 6);
   EXPECT_EQ(InProgress(), 30'000);
   const DeletionReport held = Held();
@@ -314,7 +316,7 @@ TEST_F(WireReportTest, AReportWritesWhatItSaysWhateverIsHeld) {
   EXPECT_TRUE(Held() == held);
 }
 
-// Symptom: a report of 99,999 evictions made as many lines of a log.
+// Symptom: a report of 99,999 evictions made as many log lines.
 TEST_F(WireReportTest, LinesOfALogAreFewHoweverManyEventsThereAre) {
   v1alpha1::ActuationReport report;
   constexpr int kReports = 3;
@@ -355,7 +357,7 @@ TEST_F(WireReportTest, WhatSomebodyElseWroteIsNotOverwritten) {
   ASSERT_TRUE(state_->Load().ok());
   EXPECT_EQ(InProgress(), 1);
   EXPECT_TRUE(Report(begun("n1")).ok());
-  // Nor is a round saved that did not know of a report.
+  // A round that did not include a report of another process is not saved either.
   std::swap(state_, *other);
   ScaleDownState after;
   after.rounds = 1;

@@ -1,4 +1,4 @@
-// A policy that says what a test tells it, and notes what it is told.
+// A policy that decides what a test sets, and records its calls.
 
 #ifndef EBB_TESTS_SIZING_FIXED_POLICY_FILE_H_
 #define EBB_TESTS_SIZING_FIXED_POLICY_FILE_H_
@@ -14,10 +14,10 @@ namespace ebb::test {
 
 class FixedPolicyFile : public Policy {
  public:
-  // Of the next round; afterwards 0.
+  // For the next round; 0 afterwards.
   mutable int64_t delta = 0;
   std::optional<std::vector<std::string>> order{};
-  // Of the next round, as delta.
+  // For the next round; empty afterwards.
   mutable std::vector<PolicyTaint> taints{};
   mutable std::vector<std::string> remove{};
   bool one_at_a_time = false;

@@ -22,7 +22,7 @@ void ExpectTooLate(const absl::Status& status) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("it gave no whole answer within 1 s"));
 }
 
-// A server that sent a byte now and then held the loop for good.
+// Symptom: a server that sent a byte from time to time blocked the loop permanently.
 TEST(HttpClientTest, ABodyThatTricklesEndsWithTheTimeout) {
   const SlowServer server("HTTP/1.1 200 OK\r\n\r\n", " ", kTrickle);
   ExpectTooLate(Get(server.Url()));
@@ -51,7 +51,7 @@ TEST(HttpClientTest, AHeadThatTricklesEndsWithTheTimeout) {
 }
 
 TEST(HttpClientTest, AHandshakeThatTricklesEndsWithTheTimeout) {
-  // The beginning of a record of TLS, whose 16 KiB never come.
+  // The beginning of a TLS record whose 16 KiB never arrive.
   const SlowServer server(std::string("\x16\x03\x03\x40\x00\x02\x00\x3f\xf0\x03\x03", 11), "a",
                           kTrickle);
   const absl::Status status = Get(server.Url("https"));
@@ -64,7 +64,7 @@ TEST(HttpClientTest, AnAnswerThatIsTooLargeIsRefusedWhereItPassesTheLimit) {
   const absl::Status status = HttpGet(*ParseHttpAddress(server.Url()), {}, 60).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("its answer has more than 64 MiB"));
-  // What is under way in the sockets comes on top.
+  // Bytes in the sockets' buffers are added to that.
   EXPECT_LT(server.pieces(), 2 * static_cast<int>(kHttpAnswerMiBMax));
 }
 

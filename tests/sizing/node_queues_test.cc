@@ -43,7 +43,7 @@ class NodeQueuesTest : public ::testing::Test {
     return names;
   }
 
-  // A new one for each call: what it keeps is the list.
+  // A new object for each call: only the list persists.
   NodeQueues queues() { return {&nodes_, 10}; }
   std::vector<QueuedNode> nodes_;
   std::set<std::string> there_ = {"n"};
@@ -88,7 +88,7 @@ TEST_F(NodeQueuesTest, AFailureIsTriedAgainLaterAndEachTimeTwiceAsLate) {
   queues().Add({.node = "n", .pool = "p"}, 0);
   EXPECT_THAT(Work(Result(false, 5, "held"), 5),
               ElementsAre(QueueEvent{Kind::kFailed, "n", "p", "held"}));
-  EXPECT_THAT(Work(Result(false, 5, "held"), 6), IsEmpty());  // Told again.
+  EXPECT_THAT(Work(Result(false, 5, "held"), 6), IsEmpty());  // Reported again.
   EXPECT_THAT(Due({}, 14), IsEmpty());
   EXPECT_THAT(Due({}, 15), ElementsAre("n"));
   EXPECT_THAT(Work(Result(false, 20, "held"), 20),
@@ -132,8 +132,8 @@ TEST_F(NodeQueuesTest, ANodeWhosePodsHaveNoPlacesLeavesTheQueueAfterTheTimeout) 
   EXPECT_THAT(nodes_, IsEmpty());
 }
 
-// Whatever the actuator tells, in whatever order, a node is in one queue at most, and a node that
-// came in leaves by one event.
+// Whatever the actuator reports, in whatever order, a node is in at most one queue, and each node
+// that entered a queue leaves it with one event.
 TEST_F(NodeQueuesTest, NoNodeIsEverTwiceInQueues) {
   const uint64_t seed = test::RandomSeed();
   SCOPED_TRACE(seed);

@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// A notifier that is at its first notice until it may go on, or is given up.
+// A notifier that blocks in its first notice until it is released or GiveUp() is called.
 class Held final : public Notifier {
  public:
   absl::Status Tell(const Notice& notice) override {
@@ -64,14 +64,14 @@ std::vector<std::unique_ptr<Notifier>> One(std::unique_ptr<Notifier> notifier) {
 }
 Notice Of(const std::string& pool) { return {.pool = pool, .event = "failsafe", .text = "t"}; }
 
-// Symptom: a web hook that answered slowly held the loop up for 48 seconds, SIGTERM too.
+// Symptom: a web hook that answered slowly delayed the loop by 48 seconds, and SIGTERM too.
 TEST(NoticeQueueTest, AddWaitsForNoReceiver) {
   auto held = std::make_unique<Held>();
   Held& receiver = *held;
   NoticeQueue queue(One(std::move(held)));
   queue.Add(Of("a"));
   receiver.WaitFor(1);
-  queue.Add(Of("b"));  // Returns though "a" is not received.
+  queue.Add(Of("b"));  // Returns although "a" is not delivered yet.
   receiver.Free();
   receiver.WaitFor(2);
   EXPECT_THAT(queue.FinishAndTakeProblems(std::chrono::hours(1)), SizeIs(0));

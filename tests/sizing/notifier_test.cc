@@ -25,7 +25,7 @@ using ::testing::SizeIs;
 const Notice kNotice = {
     .pool = "web", .event = "failsafe", .text = "pool web is in failsafe", .at_s = 1'767'225'600};
 
-// Answers as `codes` say, then 200.
+// Answers with each of `codes`, then with 200.
 class Server {
  public:
   Server() {
@@ -112,7 +112,7 @@ TEST_F(NotifierTest, TriesEndAndTheLastAnswerIsTold) {
   const absl::Status told = Notify(Hook(server.Url()));
   EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(told.message()), HasSubstr("HTTP 500"));
-  EXPECT_THAT(server.bodies, SizeIs(4));  // One, and three more.
+  EXPECT_THAT(server.bodies, SizeIs(4));  // One attempt and three retries.
 }
 
 TEST_F(NotifierTest, AnAnswerThatNoTryBettersIsNotTriedAgain) {

@@ -20,7 +20,7 @@ std::string Sample(std::string_view school) {
   return PolicyFileSample(*PolicyRegistry().Find(school));
 }
 
-// The error that the sample gives with `from` replaced by `to`.
+// The error for the sample in which `from` is replaced with `to`.
 std::string ErrorWith(std::string_view school, const std::string& from, const std::string& to) {
   const std::string sample = Sample(school);
   EXPECT_NE(sample.find(from), std::string::npos) << from << " is not in\n" << sample;

@@ -141,7 +141,7 @@ TEST_P(SchoolRoundTest, ARestartBetweenAnyTwoRoundsChangesNothing) {
     int64_t now_s = kNow;
     for (int round = 0; round < 40; ++round) {
       now_s += 10 * (1 + dice.Below(60));
-      const SizedPool again = Sample(GetParam());  // As a new process reads it.
+      const SizedPool again = Sample(GetParam());  // As a new process would read it.
       const PolicyObservation seen = RandomPool(dice, one, now_s);
       const PolicyDecision a = DecidePool(one, seen, now_s, never_restarted);
       kept = Restarted(kept);
@@ -175,7 +175,7 @@ TEST_P(SchoolRoundTest, FailsafeOfThePoolIsFailsafeOfThePolicyAndEndsWithIt) {
     if (memory.failsafe) {
       EXPECT_EQ(decision.delta, 0);
       was_failsafe = true;
-      if (dice.Percent(30)) memory.failsafe = false;  // An operator's clear.
+      if (dice.Percent(30)) memory.failsafe = false;  // An operator ends failsafe.
     } else if (decision.delta != 0) {
       pool.policy->Ended(false, now_s, &memory.state);
     }
@@ -183,8 +183,8 @@ TEST_P(SchoolRoundTest, FailsafeOfThePoolIsFailsafeOfThePolicyAndEndsWithIt) {
   EXPECT_EQ(was_failsafe, std::string(GetParam()) == "replicator");
 }
 
-// What each school's sample waits after an operation, and the reasons by which it acts all the
-// same.
+// How long each school's sample waits after an operation, and the reasons for which it acts
+// nevertheless.
 struct Cooldown {
   int64_t seconds;
   std::set<std::string> exceptions;
@@ -193,7 +193,7 @@ Cooldown CooldownOf(const std::string& school) {
   if (school == "escalator") return {599, {"below_untainted_min"}};
   if (school == "maestro") return {60, {"below_min", "above_max", "limit"}};
   if (school == "replicator") return {299, {}};
-  return {-1, {}};  // Clusterman has none.
+  return {-1, {}};  // Clusterman has no cooldown.
 }
 
 TEST_P(SchoolRoundTest, NothingIsDoneInCooldownButWhatARuleSays) {
@@ -216,7 +216,7 @@ TEST_P(SchoolRoundTest, NothingIsDoneInCooldownButWhatARuleSays) {
       ++in_cooldown;
     }
     pool.policy->Ended(true, now_s, &memory.state);
-    // Escalator's lock is of growth alone.
+    // Escalator's lock applies only to growth.
     if (decision.delta > 0 || pool.policy_name != "escalator") acted_s = now_s;
   }
   EXPECT_GT(acted_s, 0);

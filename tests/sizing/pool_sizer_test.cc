@@ -29,14 +29,14 @@ using Names = std::vector<std::string>;
 
 constexpr int64_t kStart = 1'767'225'600;
 
-// An actuator in front of the cluster's, which fails where a test wants it to.
+// An actuator in front of the cluster's actuator, which fails when a test sets an error.
 class FailingActuator : public Actuator {
  public:
   explicit FailingActuator(Actuator& behind) : behind_(behind) {}
 
-  absl::Status begin;  // Instead of beginning, if not OK.
-  absl::Status grow;   // The same.
-  absl::Status taint;  // The same.
+  absl::Status begin;  // If not OK, returned instead of beginning.
+  absl::Status grow;   // If not OK, returned instead of growing.
+  absl::Status taint;  // If not OK, returned instead of tainting.
   bool machines_come = true;
   std::vector<std::string> calls;
 
@@ -76,7 +76,7 @@ class FailingActuator : public Actuator {
 // Nodes n0, n1, ... of the pool "web", each with a pod that fits on any other.
 class PoolSizerTest : public ::testing::Test {
  protected:
-  // The first `strangers` of them have other labels, pool=other.
+  // The first `strangers` nodes have the label pool=other instead.
   void Make(size_t nodes, int64_t pod_cpu = 500, size_t strangers = 0) {
     SimulatedClusterOptions options;
     options.start_s = kStart;
@@ -99,7 +99,7 @@ class PoolSizerTest : public ::testing::Test {
     Restart({});
   }
 
-  // Another pool; its policy, which asks for nothing.
+  // Adds another pool.  Returns its policy, which requests nothing at first.
   FixedPolicyFile& AddPool(const std::string& name, const std::string& label) {
     SizedPool& pool = pools_.emplace_back();
     pool.name = name;
@@ -113,7 +113,7 @@ class PoolSizerTest : public ::testing::Test {
     return told;
   }
 
-  // A process of its own, from what was kept.
+  // Continues in a new process, from the saved state.
   void Restart(const SizingState& state) {
     PoolSizerOptions options;
     options.retry_s = 20;
@@ -198,7 +198,7 @@ TEST_F(PoolSizerTest, ANodeGoesInThePolicysOrderAndAsManyAsItAsksFor) {
 }
 
 TEST_F(PoolSizerTest, ANodeWhosePodsHaveNoPlaceStaysAndTheNextOneGoes) {
-  Make(3, 2500);  // Two pods do not fit on one node of 4000m.
+  Make(3, 2500);  // Two such pods do not fit on one node of 4000m.
   policy_->delta = -1;
   LetPass(10);
   EXPECT_THAT(Queued(), IsEmpty());
@@ -248,7 +248,7 @@ TEST_F(PoolSizerTest, GrowthIsAskedForOnceAndIsOverWhenTheMachinesHaveCome) {
 
 TEST_F(PoolSizerTest, NodesThatAreToGoAreKeptBeforeMachinesAreAskedFor) {
   Make(5);
-  actuator_->begin = absl::UnavailableError("conflict");  // They wait in the queue.
+  actuator_->begin = absl::UnavailableError("conflict");  // The nodes wait in the queue.
   policy_->delta = -2;
   LetPass(10);
   ASSERT_THAT(Queued(), SizeIs(2));
@@ -277,7 +277,7 @@ TEST_F(PoolSizerTest, NodesServeAgainBeforeMachinesAreAskedFor) {
   EXPECT_EQ(turn_.pools[0].grow_by, 1);
   LetPass(10);
   EXPECT_FALSE(policy_->seen.nodes[0].taints.contains("k"));
-  // All that was asked for served again: no machine.
+  // The untainted node serves again, which is the growth that was requested: no machine is needed.
   policy_->taints = {{.node = "n0", .key = "k", .put = false}};
   policy_->delta = 1;
   actuator_->calls.clear();
@@ -356,7 +356,7 @@ TEST_F(PoolSizerTest, FailuresInARowLeadToFailsafeWithOneNoticeAndNoActionAtAll)
   }
   EXPECT_THAT(actuator_->calls, IsEmpty());
   EXPECT_EQ(cluster_->nodes(), 4u);
-  // A restart does not end it; an operator does.
+  // A restart does not end failsafe; an operator does.
   SizingState state = sizer_->state();
   Restart(state);
   LetPass(60);
@@ -436,7 +436,7 @@ TEST_F(PoolSizerTest, APolicyWithOneActionAtATimeIsAskedNothingUntilItsActionHas
   EXPECT_EQ(policy_->rounds, rounds);
   LetPass(600);
   EXPECT_EQ(cluster_->nodes(), 2u);
-  EXPECT_THAT(policy_->ended, ElementsAre(true));  // Once for both nodes.
+  EXPECT_THAT(policy_->ended, ElementsAre(true));  // Called once for both nodes.
   EXPECT_GT(policy_->rounds, rounds);
 }
 
@@ -479,7 +479,7 @@ TEST_F(PoolSizerTest, ARestartInTheMiddleGoesOnAndTakesNoNodeTwice) {
 }
 
 TEST_F(PoolSizerTest, RoundsOfThePlannerLeaveThePoolsGroupAlone) {
-  Make(4);  // Nodes that the planner would take away.
+  Make(4);  // Nodes that the planner would remove.
   LetPass(3600);
   EXPECT_EQ(cluster_->nodes(), 4u);
 }
@@ -538,7 +538,7 @@ TEST_F(PoolSizerTest, TwoPoolsOfOneGroupGrowNeitherAndShrinkBoth) {
 }
 
 TEST_F(PoolSizerTest, APoolThatNamesAnothersGroupDoesNotMakeItGrow) {
-  Make(6, 500, 6);  // The group's nodes are all batch's; web has none.
+  Make(6, 500, 6);  // All nodes of the group belong to batch; web has none.
   FixedPolicyFile& other = AddPool("batch", "other");
   pools_[0].group = "group";
   policy_->delta = 1;
@@ -568,8 +568,8 @@ TEST_F(PoolSizerTest, APoolWithoutANodeIsToldOnce) {
   EXPECT_THAT(log_, ElementsAre("pool web: no node has the labels pool=nobody"));
 }
 
-// Whatever a policy says, at any time, the bounds of the cloud hold, no node is in two queues, and
-// a pool in failsafe is left alone.
+// Whatever a policy decides, at any time: the cloud's bounds hold, no node is in two queues, and a
+// pool in failsafe is not changed.
 TEST_F(PoolSizerTest, NoDecisionBreaksABound) {
   test::Dice dice(test::RandomSeed());
   for (int run = 0; run < 10; ++run) {

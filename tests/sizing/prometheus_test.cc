@@ -84,7 +84,7 @@ TEST(PrometheusTest, APoolsQueriesAreAskedAtTheRoundsTime) {
   EXPECT_EQ(time, "120");
 }
 
-// Symptom: a server whose clock was hours ahead gave values that pools were sized by.
+// Symptom: pools were sized by values of a server whose clock was hours ahead.
 TEST(PrometheusTest, AValueOfTheFutureIsAnErrorThatNamesItsTime) {
   const std::string body = Vector(R"({"metric":{},"value":[1000,"5"]})");
   const SlowServer server(

@@ -1,4 +1,5 @@
-// Pools by the files of Clusterman, Escalator and Maestro, as their users have them.
+// Pools defined by the files of Clusterman, Escalator and Maestro, as users of these programs have
+// them.
 
 #include "sizing/school_files.h"
 
@@ -161,7 +162,7 @@ TEST_F(SchoolFilesTest, MaestrosSchedulerFileGivesItsAutoscaling) {
               HasSubstr("pools[0].nodes: is required"));
 }
 
-// Maestro knows no rooms on a node.
+// Maestro has no limit of pods per node.
 TEST_F(SchoolFilesTest, AKeyThatTheFileLacksIsToldWithWhereToGiveIt) {
   Write("scheduler.yaml", kMaestro);
   EXPECT_THAT(Why("policy: maestro, file: scheduler.yaml, nodes: {a: b}"),
@@ -216,8 +217,8 @@ TEST_F(SchoolFilesTest, ClustermansPoolFileCountsMoreThanTheServices) {
   EXPECT_EQ(number, 3);
   pool.Read("scaling_limits.max_tasks_to_kill", number);
   EXPECT_GT(number, 1e300);
-  EXPECT_FALSE(pool.Has("draining"));  // A section of its own there.
-  // What counts in a pool's file alone is nothing in a service's.
+  EXPECT_FALSE(pool.Has("draining"));  // In that file `draining` is a section.
+  // A key that counts only in a pool's file is ignored in a service's file.
   EXPECT_FALSE(Settings("clusterman", SchoolFile::kService, kService)
                    .Has("autoscaling.prevent_scale_down_after_capacity_loss"));
   EXPECT_THAT(

@@ -1,8 +1,8 @@
-// SlowServer: one that answers with bytes as they are, piece by piece, to each who connects.
+// SlowServer sends fixed bytes, piece by piece, to every client that connects.
 //
 //   const SlowServer server("HTTP/1.1 200 OK\r\n\r\n", " ", kTrickle);
 //
-// It ends by itself: whoever waits for it to the end fails a test, and does not hang it.
+// It ends by itself, so that a client that waits for the end fails its test instead of hanging.
 
 #ifndef EBB_TESTS_SIZING_SLOW_SERVER_H_
 #define EBB_TESTS_SIZING_SLOW_SERVER_H_
@@ -21,7 +21,7 @@
 
 namespace ebb {
 
-// A piece each so many milliseconds, so many of them.
+// `pieces` pieces, one every `every_ms` milliseconds.
 struct Pace {
   int every_ms;
   int pieces;
@@ -57,7 +57,7 @@ class SlowServer {
   [[nodiscard]] std::string Url(const std::string& scheme = "http") const {
     return scheme + "://127.0.0.1:" + std::to_string(port_);
   }
-  // Pieces that were taken, of all connections.
+  // Pieces that clients received, over all connections.
   [[nodiscard]] int pieces() const { return pieces_; }
 
  private:

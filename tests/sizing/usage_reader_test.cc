@@ -25,7 +25,7 @@ TEST(UsageReaderTest, ContainersOfAPodAreAddedUp) {
   seen.nodes.push_back({.name = "n"});
   seen.nodes.push_back({.name = "m"});
   seen.nodes[0].pods = {{.name = "shop/a", .owner = ""}, {.name = "shop/b", .owner = ""}};
-  ASSERT_TRUE(usage.AddTo(seen, 1'767'225'720, 60).ok());  // The pods' are 60 s old.
+  ASSERT_TRUE(usage.AddTo(seen, 1'767'225'720, 60).ok());  // The pods' figures are 60 s old.
   EXPECT_EQ(seen.nodes[0].pods[0].usage,
             (PolicyResources{.cpu_milli = 1003, .memory_bytes = 1025}));  // 2.500001m is 3m.
   EXPECT_EQ(seen.nodes[0].pods[1].usage, std::nullopt);
@@ -34,7 +34,7 @@ TEST(UsageReaderTest, ContainersOfAPodAreAddedUp) {
   EXPECT_EQ(seen.nodes[1].usage, std::nullopt);
 }
 
-// A pool was sized by figures of days before.
+// Symptom: a pool was sized by figures that were days old.
 TEST(UsageReaderTest, FiguresOfAnotherTimeAreRefusedWithPodAndTimes) {
   UsageReader usage;
   ASSERT_TRUE(usage.Read("pods.json", kPods).ok());
@@ -53,7 +53,7 @@ TEST(UsageReaderTest, FiguresOfAnotherTimeAreRefusedWithPodAndTimes) {
       "time 2026-01-01T00:02:01Z");
   EXPECT_THAT(std::string(add(measured_s - 61, 60, "shop/a").message()),
               HasSubstr("more than 1 min after the round's time"));
-  EXPECT_TRUE(add(measured_s + 61, 60, "shop/other").ok());  // Not of this pool.
+  EXPECT_TRUE(add(measured_s + 61, 60, "shop/other").ok());  // A pod of another pool.
   // A pool without signalPeriod.
   EXPECT_TRUE(add(measured_s + kUsagePeriodS, 0, "shop/a").ok());
   EXPECT_FALSE(add(measured_s + kUsagePeriodS + 1, 0, "shop/a").ok());

@@ -20,7 +20,7 @@ const char* const kPod = R"({"kind": "Pod", "metadata": {"labels": {"a": "1"}}, 
     "tolerations": [{"key": "a"}, {"key": "b"}],
     "volumes": [{"name": "v", "emptyDir": {}}]}})";
 
-// What comes of the pod, or what is wrong.
+// The merged pod, or the error.
 struct Merged {
   Json object;
   std::string wrong;

@@ -68,7 +68,7 @@ class Planned {
     return *this;
   }
 
-  // Everything is planned with, as it is now.
+  // The plan of the current cluster.
   const PlanReport& Report() {
     version_ = std::make_unique<LiveCluster::Version>(live_.Unchecked());
     absl::StatusOr<std::unique_ptr<PlanAnswer>> answer = AnswerPlan(query_, version_->cluster);
@@ -128,7 +128,7 @@ std::vector<std::string> InVain(const Counterfactual& found) {
   return texts;
 }
 
-// Node a has pods that may move but for what a test adds; b has room for them.
+// Node a has pods that may move, unless a test adds others; b has room for them.
 struct TwoNodes : Planned {
   TwoNodes() { Add(Node("a")).Add(Node("b")).Add(Pod("full").On("b").Cpu(2500)); }
 };
@@ -271,7 +271,7 @@ TEST(PatchedClusterTest, APatchThatMakesNoObjectChangesNothing) {
   EXPECT_THAT(planned.Removed(), ElementsAre("a"));
 }
 
-// Of a field that ebb does not know, and so cannot write.
+// A pod with a field that ebb does not know and so cannot write.
 Pod Strange(std::string_view name) {
   return Pod(name).On("a").Cpu(100).With(
       [](objects::Pod& pod) { pod.not_understood = "spec.affinity.fromTheFuture"; });
@@ -402,7 +402,7 @@ TEST(CounterfactualTest, ARuleOfAPod) {
   EXPECT_THAT(Helps(planned.RemediesOf("a")), ElementsAre("Pod default/web has no node selector"));
 }
 
-// Its objects are those of a what-if file: a field that is taken away is null there.
+// The objects have the form of a what-if file, in which null removes a field.
 TEST(CounterfactualTest, TheJsonOfAChangeHasWhatItTakesAway) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).NodeSelector("disk", "ssd"));
@@ -419,7 +419,8 @@ TEST(CounterfactualTest, TheJsonOfAChangeHasWhatItTakesAway) {
   EXPECT_THAT(planned.Removed(), ElementsAre("a"));
 }
 
-// Four pods of one workload, each on a node of its own: of a quarter of them one may go.
+// Four pods of one workload, each on its own node; one of them may be evicted at a share of a
+// quarter.
 struct FourOfOne : Planned {
   FourOfOne() {
     for (const char* const name : {"a", "b", "c", "d"}) {
@@ -435,7 +436,7 @@ TEST(CounterfactualTest, ALargerShareOfItsWorkload) {
   ASSERT_THAT(planned.Removed(), ElementsAre("a"));
   const PlanReport& report = planned.Report();
   const Explanation explanation = Explain(report, report.context.catalog().FindNode("b").value());
-  std::vector<std::string> blocks;  // The other pod there came from node a, and may move on.
+  std::vector<std::string> blocks;  // The other pod on b came from node a, and may move on.
   for (const Explanation::Pod& pod : explanation.pods) {
     if (pod.outcome != Explanation::Outcome::kBlocks) continue;
     EXPECT_EQ(pod.reason, BlockingPodReason::kWorkloadShareReached);
@@ -518,7 +519,7 @@ TEST(BlockersTest, WhenTheTimeIsOverNothingIsTried) {
   }
 }
 
-// What is tried takes as long as it takes: a plan that a deadline cut would show nothing.
+// Trials have no deadline of the plan: a plan that was cut would prove nothing.
 TEST(CounterfactualTest, TheDeadlinesOfThePlanAreNotThoseOfTrials) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
@@ -541,7 +542,7 @@ TEST(BlockersTest, WhatNodesCostIsAddedUp) {
   EXPECT_EQ(found.blockers[0].saved_per_hour, 0.25);
 }
 
-// Trying leaves no trace, and no blocker that goes makes a plan of fewer nodes.
+// Trials leave no trace, and no removed blocker makes a plan of fewer nodes.
 TEST(BlockersTest, OfARandomCluster) {
   Planned planned;
   ASSERT_TRUE(planned.live()

@@ -1,49 +1,50 @@
-// What `ebb serve` answers over its socket.  docs/service.md shows every call with an example.
+// The calls that `ebb serve` answers over its socket. docs/service.md shows every call with an
+// example.
 //
-// Objects:   a Kubernetes object travels as the bytes that a client has of it: JSON, or
-//            Kubernetes' protobuf with or without its envelope.
-// Sessions:  a session holds one cluster.  It is named by the caller; "" is "default".  Names are
-//            lower-case letters, digits, "-" and ".", 63 of them at most.  Load, Apply, Sync
-//            and Open make the session that they name, which stays even if what they bring is
-//            refused; other calls answer NOT_FOUND.
-// Versions:  a session counts the batches that it took, from 1.  They are lost with the daemon:
-//            a client that is answered NOT_FOUND after a restart sends its cluster again.
-// Whole:     a question is answered about a whole cluster only.  A Load makes the session's cluster
-//            whole, and so does the end of a resync.  From the beginning of a session's first resync
-//            to its end, questions are answered with UNAVAILABLE; so they are while a later resync
-//            is open that has brought nodes which the session did not have, as their pods are still to
-//            come.  A session that batches of changes alone have filled is answered, with the
-//            warning SessionMaybeIncomplete, until a client says that it is whole
-//            (SyncRequest.whole).
-// Age:       each answer says as of when the cluster is (Freshness).  When the last stream that fed
-//            the session has ended, answers warn of it (SessionNotFed), and max_age_seconds refuses
-//            them.
-// Clusters:  a session keeps to one cluster, known by the UID of its namespace kube-system: as
-//            a feeder names it (cluster_uid), or as the object itself says.  What belongs to another
-//            cluster is refused with FAILED_PRECONDITION; the message has both UIDs.
+// Objects:   a Kubernetes object is sent as the bytes that the client has: JSON, or Kubernetes'
+//            protobuf with or without its envelope.
+// Sessions:  a session holds one cluster.  The caller names it; "" is "default".  A name has at
+//            most 63 characters: lower-case letters, digits, "-" and ".".  Load, Apply, Sync and
+//            Open create the session that they name, and it remains even if their content is
+//            rejected.  Other calls return NOT_FOUND for a session that does not exist.
+// Versions:  a session counts the batches that it applied, from 1.  Sessions are lost when the
+//            daemon ends: a client that gets NOT_FOUND after a restart sends its cluster again.
+// Whole:     questions are answered only about a complete cluster.  A Load makes the session's
+//            cluster complete, and so does the end of a resync.  From the beginning of a session's
+//            first resync to its end, questions return UNAVAILABLE.  They also do so while a later
+//            resync is open that has put nodes which the session did not have, because the pods of
+//            these nodes are still to come.  If only batches of changes have filled a session,
+//            answers carry the warning SessionMaybeIncomplete, until a client declares the cluster
+//            complete (SyncRequest.whole).
+// Age:       each answer says as of when the cluster is current (Freshness).  After the last stream
+//            that fed the session has ended, answers carry the warning SessionNotFed, and
+//            max_age_seconds rejects calls.
+// Clusters:  a session belongs to one cluster, identified by the UID of its namespace kube-system:
+//            a feeder gives that UID (cluster_uid), or the namespace itself contains it.  Messages
+//            of another cluster are rejected with FAILED_PRECONDITION; the error has both UIDs.
 // Times:     Unix seconds.  Durations: seconds, unless named otherwise.
-// Deadlines: a call's deadline bounds the planner too, which then answers with a shorter plan.
+// Deadlines: a call's deadline also limits the planner, which then answers with a shorter plan.
 //
 // Errors, of every call:
-//   INVALID_ARGUMENT     what was sent breaks a rule; the message names object and field.
+//   INVALID_ARGUMENT     the request breaks a rule; the message names object and field.
 //   NOT_FOUND            no such session, node or pod.
-//   FAILED_PRECONDITION  the session's cluster allows no plan: it has no nodes, or is no whole
-//                        cluster; or it is older than max_age_seconds; or a feeder is of another
-//                        cluster than the session; or rounds are asked of a daemon without a state
+//   FAILED_PRECONDITION  the session's cluster allows no plan: it has no nodes, or is incomplete;
+//                        or it is older than max_age_seconds; or a feeder is of another cluster
+//                        than the session; or a round is requested from a daemon without a state
 //                        folder, or before the first resync has ended, or the state file is damaged
-//                        or another cluster's.
-//   RESOURCE_EXHAUSTED   a limit of the daemon; the message says which, and its flag if it has
-//                        one.  That a message is too large (--max-message) gRPC tells.
-//   ABORTED              the session was closed, a resync met a Load, or the state file changed
-//                        meanwhile.
-//   UNAVAILABLE          the daemon ends; or the session is being filled, and the message says how
-//                        far that is: of every question, WatchPlans and Export.
+//                        or belongs to another cluster.
+//   RESOURCE_EXHAUSTED   a limit of the daemon; the message names it, and its flag if it has one.
+//                        For a message that is too large (--max-message), gRPC reports the error.
+//   ABORTED              the session was closed, a Load ended a resync, or another process changed
+//                        the state file meanwhile.
+//   UNAVAILABLE          the daemon ends.  Also, from every question, WatchPlans and Export: the
+//                        session is being filled; the message says how much of it there is.
 //   INTERNAL             a state file cannot be written.
-// A call that ends with an error has changed nothing; of Sync, the batch that was refused.
+// A call that ends with an error has changed nothing.  For Sync, this holds for the rejected batch.
 //
-// Compatibility: fields are added and never renumbered, and a client sees those that it knows.
-//   The package's name changes with the first change that breaks a client.  The texts of
-//   messages may change with every version, and so may what tables are printed from (below).
+// Compatibility: fields are added and never renumbered, and a client sees the fields that it knows.
+// The package's name changes with the first change that breaks a client.  The texts of messages may
+// change with every version, and so may the fields from which tables are printed (below).
 
 // Code generated by protoc-gen-go. DO NOT EDIT.
 // versions:
@@ -69,15 +70,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What an answer holds beside its figures.  Plan takes every form; Explain and Filter take AS_JSON and
-// AS_TABLES; Round takes AS_JSON and AS_DATA.
+// The form of an answer.  Plan accepts every form; Explain and Filter accept AS_JSON and AS_TABLES;
+// Round accepts AS_JSON and AS_DATA.
 type Form int32
 
 const (
-	Form_AS_JSON   Form = 0 // A text, by the schemas in docs/.
-	Form_AS_DATA   Form = 1 // What a program carries out: each move and verdict.
-	Form_AS_NAMES  Form = 2 // Names of the nodes that go.  They are carried out: see allow_incomplete.
-	Form_AS_TABLES Form = 3 // What a client prints tables for people from.
+	Form_AS_JSON   Form = 0 // A text, described by the schemas in docs/.
+	Form_AS_DATA   Form = 1 // What a program needs to carry the answer out: each move and verdict.
+	Form_AS_NAMES  Form = 2 // Names of the nodes that go.  They count as carried out: see allow_incomplete.
+	Form_AS_TABLES Form = 3 // What a client needs to print tables for people.
 )
 
 // Enum value maps for Form.
@@ -123,12 +124,14 @@ func (Form) EnumDescriptor() ([]byte, []int) {
 	return file_planner_proto_rawDescGZIP(), []int{0}
 }
 
-// In which order the pods of a node look for places.
+// The order in which the pods of a node are placed.
 type PodOrder int32
 
 const (
-	PodOrder_BY_PRIORITY PodOrder = 0 // Highest first; in each priority those that had a place before come first.
-	PodOrder_AS_LISTED   PodOrder = 1 // As they came to their node, as in Cluster Autoscaler until 1.36.
+	// Highest priority first; within a priority, pods whose earlier place is known come first.
+	PodOrder_BY_PRIORITY PodOrder = 0
+	// In the order in which they arrived on their node, as in Cluster Autoscaler until 1.36.
+	PodOrder_AS_LISTED PodOrder = 1
 )
 
 // Enum value maps for PodOrder.
@@ -174,8 +177,8 @@ type SessionStatus_Fill int32
 
 const (
 	SessionStatus_EMPTY            SessionStatus_Fill = 0
-	SessionStatus_FILLING          SessionStatus_Fill = 1 // Questions are answered with UNAVAILABLE.
-	SessionStatus_MAYBE_INCOMPLETE SessionStatus_Fill = 2 // Changes filled it, and no client has said that it is whole.
+	SessionStatus_FILLING          SessionStatus_Fill = 1 // Questions return UNAVAILABLE.
+	SessionStatus_MAYBE_INCOMPLETE SessionStatus_Fill = 2 // Changes filled it, and no client has declared it complete.
 	SessionStatus_WHOLE            SessionStatus_Fill = 3
 )
 
@@ -226,7 +229,7 @@ type Search_Objective int32
 
 const (
 	Search_NODES Search_Objective = 0
-	Search_COST  Search_Objective = 1 // What they cost an hour: needs prices.
+	Search_COST  Search_Objective = 1 // The hourly price of the nodes: needs prices.
 )
 
 // Enum value maps for Search_Objective.
@@ -370,8 +373,8 @@ func (*VersionRequest) Descriptor() ([]byte, []int) {
 
 type VersionReply struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Version        string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`                                       // Of ebb: "0.1.0".
-	PlanApiVersion string                 `protobuf:"bytes,2,opt,name=plan_api_version,json=planApiVersion,proto3" json:"plan_api_version,omitempty"` // Of plans as JSON: "ebb/v1alpha1".
+	Version        string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`                                       // ebb's version: "0.1.0".
+	PlanApiVersion string                 `protobuf:"bytes,2,opt,name=plan_api_version,json=planApiVersion,proto3" json:"plan_api_version,omitempty"` // The version of JSON plans: "ebb/v1alpha1".
 	Pid            int64                  `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
 	StartedAt      int64                  `protobuf:"varint,4,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -436,21 +439,21 @@ func (x *VersionReply) GetStartedAt() int64 {
 	return 0
 }
 
-// What a session plans with, unless a call says otherwise.
+// The settings for planning in a session, unless a call has its own.
 type Settings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Options by the names and in the nesting that docs/rounds.md lists:
+	// Options, with the names and the nesting that docs/rounds.md lists:
 	// {"candidateOrder": "autoscaler",
 	//
 	//	"scaleDown": {"planner": {"scaleDownUtilizationThreshold": 0.6}}}.
 	//
-	// What is not named has its default.
+	// Options that are not set have their defaults.
 	Options *structpb.Struct `protobuf:"bytes,1,opt,name=options,proto3" json:"options,omitempty"`
-	// The text of a file of node groups (docs/plan.md); "": labels tell.
+	// The text of a file of node groups (docs/plan.md); "": labels decide the groups.
 	NodeGroups string `protobuf:"bytes,2,opt,name=node_groups,json=nodeGroups,proto3" json:"node_groups,omitempty"`
-	// Over what node_groups says.
+	// Take precedence over node_groups.
 	GroupSizes []*GroupSize `protobuf:"bytes,3,rep,name=group_sizes,json=groupSizes,proto3" json:"group_sizes,omitempty"`
-	// What node_groups is called in messages, as a file's name; "": "settings.node_groups".
+	// The name of node_groups in messages, such as a file name; "": "settings.node_groups".
 	NodeGroupsName string `protobuf:"bytes,4,opt,name=node_groups_name,json=nodeGroupsName,proto3" json:"node_groups_name,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -708,7 +711,7 @@ func (*CloseReply) Descriptor() ([]byte, []int) {
 
 type StatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       *string                `protobuf:"bytes,1,opt,name=session,proto3,oneof" json:"session,omitempty"` // Absent: all of them.
+	Session       *string                `protobuf:"bytes,1,opt,name=session,proto3,oneof" json:"session,omitempty"` // Absent: all sessions.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -752,8 +755,8 @@ func (x *StatusRequest) GetSession() string {
 
 type StatusReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sessions      []*SessionStatus       `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`                                 // By name.
-	ResidentBytes int64                  `protobuf:"varint,2,opt,name=resident_bytes,json=residentBytes,proto3" json:"resident_bytes,omitempty"` // Of the process.
+	Sessions      []*SessionStatus       `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`                                 // Sorted by name.
+	ResidentBytes int64                  `protobuf:"varint,2,opt,name=resident_bytes,json=residentBytes,proto3" json:"resident_bytes,omitempty"` // Resident memory of the process.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -807,30 +810,31 @@ type SessionStatus struct {
 	Session        string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	Version        uint64                 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	Nodes          uint64                 `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	Pods           uint64                 `protobuf:"varint,4,opt,name=pods,proto3" json:"pods,omitempty"`       // Those that have ended among them.
-	Put            uint64                 `protobuf:"varint,5,opt,name=put,proto3" json:"put,omitempty"`         // Objects that changed something.
-	Deleted        uint64                 `protobuf:"varint,6,opt,name=deleted,proto3" json:"deleted,omitempty"` // The same.
+	Pods           uint64                 `protobuf:"varint,4,opt,name=pods,proto3" json:"pods,omitempty"`       // Including pods that have ended.
+	Put            uint64                 `protobuf:"varint,5,opt,name=put,proto3" json:"put,omitempty"`         // Objects put that changed something.
+	Deleted        uint64                 `protobuf:"varint,6,opt,name=deleted,proto3" json:"deleted,omitempty"` // Objects deleted.
 	Unchanged      uint64                 `protobuf:"varint,7,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
-	Older          uint64                 `protobuf:"varint,8,opt,name=older,proto3" json:"older,omitempty"` // Than what was held.
+	Older          uint64                 `protobuf:"varint,8,opt,name=older,proto3" json:"older,omitempty"` // Objects put that were older than the held ones.
 	UnknownDeletes uint64                 `protobuf:"varint,9,opt,name=unknown_deletes,json=unknownDeletes,proto3" json:"unknown_deletes,omitempty"`
-	Rebuilds       uint64                 `protobuf:"varint,10,opt,name=rebuilds,proto3" json:"rebuilds,omitempty"` // How often the cluster was built anew.
-	Plans          uint64                 `protobuf:"varint,11,opt,name=plans,proto3" json:"plans,omitempty"`       // That were made, not those answered from memory.
-	Rounds         int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`     // Of the state file; 0: none yet.
-	// Of the last plan.
-	LastPlanVersion *uint64            `protobuf:"varint,13,opt,name=last_plan_version,json=lastPlanVersion,proto3,oneof" json:"last_plan_version,omitempty"`
-	LastPlanRemoves uint64             `protobuf:"varint,14,opt,name=last_plan_removes,json=lastPlanRemoves,proto3" json:"last_plan_removes,omitempty"`
-	LastPlanSeconds float64            `protobuf:"fixed64,15,opt,name=last_plan_seconds,json=lastPlanSeconds,proto3" json:"last_plan_seconds,omitempty"`
-	CallsWaiting    uint64             `protobuf:"varint,16,opt,name=calls_waiting,json=callsWaiting,proto3" json:"calls_waiting,omitempty"`
-	IgnoredKinds    map[string]uint64  `protobuf:"bytes,17,rep,name=ignored_kinds,json=ignoredKinds,proto3" json:"ignored_kinds,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // Objects that decide nothing, by kind.
-	Feeds           uint64             `protobuf:"varint,18,opt,name=feeds,proto3" json:"feeds,omitempty"`                                                                                                             // Sync streams that are open and have ended a resync.
-	Fill            SessionStatus_Fill `protobuf:"varint,19,opt,name=fill,proto3,enum=ebb.v1alpha1.SessionStatus_Fill" json:"fill,omitempty"`
-	FillingSince    *int64             `protobuf:"varint,20,opt,name=filling_since,json=fillingSince,proto3,oneof" json:"filling_since,omitempty"` // Where FILLING: when the resync began.
-	Objects         uint64             `protobuf:"varint,21,opt,name=objects,proto3" json:"objects,omitempty"`                                     // That are held.
-	// The answers' Freshness.  Both absent: a client feeds the session.
+	Rebuilds       uint64                 `protobuf:"varint,10,opt,name=rebuilds,proto3" json:"rebuilds,omitempty"` // How often the cluster was rebuilt from scratch.
+	Plans          uint64                 `protobuf:"varint,11,opt,name=plans,proto3" json:"plans,omitempty"`       // Plans that were made; cached answers do not count.
+	Rounds         int64                  `protobuf:"varint,12,opt,name=rounds,proto3" json:"rounds,omitempty"`     // According to the state file; 0: none yet.
+	// The last plan.
+	LastPlanVersion *uint64           `protobuf:"varint,13,opt,name=last_plan_version,json=lastPlanVersion,proto3,oneof" json:"last_plan_version,omitempty"`
+	LastPlanRemoves uint64            `protobuf:"varint,14,opt,name=last_plan_removes,json=lastPlanRemoves,proto3" json:"last_plan_removes,omitempty"`
+	LastPlanSeconds float64           `protobuf:"fixed64,15,opt,name=last_plan_seconds,json=lastPlanSeconds,proto3" json:"last_plan_seconds,omitempty"`
+	CallsWaiting    uint64            `protobuf:"varint,16,opt,name=calls_waiting,json=callsWaiting,proto3" json:"calls_waiting,omitempty"`
+	IgnoredKinds    map[string]uint64 `protobuf:"bytes,17,rep,name=ignored_kinds,json=ignoredKinds,proto3" json:"ignored_kinds,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // Ignored objects, which no decision reads, by kind.
+	// Open Sync streams that feed the session: they have ended a resync or sent `whole`.
+	Feeds        uint64             `protobuf:"varint,18,opt,name=feeds,proto3" json:"feeds,omitempty"`
+	Fill         SessionStatus_Fill `protobuf:"varint,19,opt,name=fill,proto3,enum=ebb.v1alpha1.SessionStatus_Fill" json:"fill,omitempty"`
+	FillingSince *int64             `protobuf:"varint,20,opt,name=filling_since,json=fillingSince,proto3,oneof" json:"filling_since,omitempty"` // If FILLING: when the resync began.
+	Objects      uint64             `protobuf:"varint,21,opt,name=objects,proto3" json:"objects,omitempty"`                                     // Objects held.
+	// As in Freshness. not_fed_since is absent while a client feeds the session.
 	AsOf        *int64 `protobuf:"varint,22,opt,name=as_of,json=asOf,proto3,oneof" json:"as_of,omitempty"`
 	NotFedSince *int64 `protobuf:"varint,23,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"`
-	ClusterUid  string `protobuf:"bytes,24,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"` // "": not known.
-	// Of the last round, and its time.  Absent: this process has made none.
+	ClusterUid  string `protobuf:"bytes,24,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"` // "": unknown.
+	// Of the last round, and its time.  Absent: this process has made no round.
 	Unremovable   *UnremovableNodes `protobuf:"bytes,25,opt,name=unremovable,proto3,oneof" json:"unremovable,omitempty"`
 	LastRoundAt   int64             `protobuf:"varint,26,opt,name=last_round_at,json=lastRoundAt,proto3" json:"last_round_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1049,15 +1053,15 @@ func (x *SessionStatus) GetLastRoundAt() int64 {
 	return 0
 }
 
-// How fresh an answer is.
+// How current an answer is.
 type Freshness struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster is as it was then.  While a client feeds the session that is the time of the answer,
-	// or when the first of its broken watches broke; else when the last client stopped feeding
-	// it, or, where none did, when the last batch or dump was taken.
+	// The time as of which the cluster is current.  While a client feeds the session: the time of the
+	// answer, or when the first of its broken watches broke.  Otherwise: when the last client stopped
+	// feeding the session; if no client fed it, when the last batch or dump was applied.
 	AsOf          int64          `protobuf:"varint,1,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	NotFedSince   *int64         `protobuf:"varint,2,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"` // Absent: a client feeds the session.
-	ClusterUid    string         `protobuf:"bytes,3,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`             // "": not known.
+	ClusterUid    string         `protobuf:"bytes,3,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`             // "": unknown.
 	BrokenWatches []*BrokenWatch `protobuf:"bytes,4,rep,name=broken_watches,json=brokenWatches,proto3" json:"broken_watches,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1121,13 +1125,13 @@ func (x *Freshness) GetBrokenWatches() []*BrokenWatch {
 	return nil
 }
 
-// Changes of the kind are not seen since then.
+// Changes of objects of this kind have not been seen since then.
 type BrokenWatch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // "Pod"; a custom resource with its group, "Machine.cluster.x-k8s.io".
 	Since int64                  `protobuf:"varint,2,opt,name=since,proto3" json:"since,omitempty"`
-	// No list of the kind has succeeded, as where the client may not: no object of it is seen.  Answers
-	// warn of it, and are no older for it (Freshness.as_of).
+	// No list of the kind has succeeded, for instance because the client lacks permission, so no
+	// object of it is known.  Answers carry a warning, but this does not change Freshness.as_of.
 	NeverListed   bool `protobuf:"varint,3,opt,name=never_listed,json=neverListed,proto3" json:"never_listed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1231,12 +1235,13 @@ func (x *BrokenWatches) GetWatches() []*BrokenWatch {
 type LoadRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"` // In the first message.
-	Dump    []byte                 `protobuf:"bytes,2,opt,name=dump,proto3" json:"dump,omitempty"`       // The next part of it.
-	// In the first message; absent: the session's stay.
+	Dump    []byte                 `protobuf:"bytes,2,opt,name=dump,proto3" json:"dump,omitempty"`       // The next part of the dump.
+	// In the first message; absent: the session's settings stay.
 	Settings *Settings `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
-	// In the first message: the UID of the cluster's namespace kube-system.  Refused where the session
-	// is of another cluster.  "": the dump may be of any cluster.  While a client feeds or resyncs the
-	// session, this or the dump's own namespace kube-system names the session's cluster.
+	// In the first message: the UID of the cluster's namespace kube-system.  The dump is rejected if
+	// the session is of another cluster.  "": any cluster.  While a client feeds or resyncs the
+	// session, this field or the namespace kube-system in the dump must identify the session's
+	// cluster.
 	ClusterUid    string `protobuf:"bytes,4,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1469,7 +1474,7 @@ type Change_PutProtobuf struct {
 }
 
 type Change_DeleteJson struct {
-	// Of its bytes kind, names and UID are read.
+	// Only kind, names and UID of the bytes are read.
 	DeleteJson []byte `protobuf:"bytes,3,opt,name=delete_json,json=deleteJson,proto3,oneof"`
 }
 
@@ -1493,8 +1498,8 @@ func (*Change_Delete) isChange_Change() {}
 
 type Deletion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "Pod".  Kinds that no decision reads are counted as ignored; one that is spelled wrong ("pod",
-	// "Nodes") is refused.
+	// "Pod".  Kinds that no decision reads are counted as ignored; a misspelt kind ("pod", "Nodes")
+	// is rejected.
 	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Namespace     string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
@@ -1661,26 +1666,27 @@ type SyncRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"` // In the first message.
 	Changes []*Change              `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
-	// A resync names everything that there is: what it puts is taken even where an object with a
-	// higher resourceVersion is held, and with the batch that ends it, what nobody put since the batch
-	// that began it is deleted.  A stream that ends before deletes nothing, but for nodes that were
-	// new with it and that no other client has put.  A Load ends the resyncs of all streams.
+	// A resync lists every object of the cluster.  Its objects replace held objects even if these
+	// have a higher resourceVersion.  The batch that ends the resync deletes every object that no
+	// client put since the batch that began it.  A stream that ends earlier deletes nothing, except
+	// nodes that were new in its resync and that no other client has put.  A Load ends the resyncs of
+	// all streams.
 	ResyncBegins bool `protobuf:"varint,3,opt,name=resync_begins,json=resyncBegins,proto3" json:"resync_begins,omitempty"`
 	ResyncEnds   bool `protobuf:"varint,4,opt,name=resync_ends,json=resyncEnds,proto3" json:"resync_ends,omitempty"`
-	// The UID of the namespace kube-system of the client's cluster, best in the first message.
-	// FAILED_PRECONDITION, and nothing of the message is taken, where the session is of another
-	// cluster.  "": not named.
+	// The UID of the namespace kube-system of the client's cluster, best sent in the first message.
+	// FAILED_PRECONDITION, and nothing of the message is applied, if the session is of another
+	// cluster.  "": not given.
 	ClusterUid string `protobuf:"bytes,5,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`
-	// With this batch the session has all of the cluster, though no resync named it: for a client
-	// that fills it by batches.  From here on the stream feeds the session until it ends, as after a
-	// resync.
+	// After this batch the session has the complete cluster, although no resync listed it: for a
+	// client that fills the session with batches.  From then on the stream feeds the session until it
+	// ends, as after a resync.
 	Whole bool `protobuf:"varint,6,opt,name=whole,proto3" json:"whole,omitempty"`
-	// The client's watches that are broken now, in place of those that it named before on this stream;
-	// absent: as before.
+	// The client's watches that are broken now; replaces the list that this stream sent before.
+	// Absent: no change.
 	BrokenWatches *BrokenWatches `protobuf:"bytes,7,opt,name=broken_watches,json=brokenWatches,proto3" json:"broken_watches,omitempty"`
-	// The version of the API server of the client's cluster: "v1.37.2".  From here on it says whose rules
-	// hold, in place of the kubelets' newest, unless the settings name a version.  "": as before, and
-	// so is a text that does not begin with two numbers.
+	// The version of the API server of the client's cluster: "v1.37.2".  From then on the rules of
+	// that version apply, instead of those of the newest kubelet, unless the settings have a version.
+	// "", or a text that does not begin with two numbers: no change.
 	KubernetesVersion string `protobuf:"bytes,8,opt,name=kubernetes_version,json=kubernetesVersion,proto3" json:"kubernetes_version,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1828,10 +1834,11 @@ type Warning struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Code    string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	Message string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	Command string                 `protobuf:"bytes,3,opt,name=command,proto3" json:"command,omitempty"` // That would end it; may be empty.
-	// What to do about it where no command does it, as for who runs a feeder; may be empty.
+	Command string                 `protobuf:"bytes,3,opt,name=command,proto3" json:"command,omitempty"` // A command that would end the warning; may be empty.
+	// What to do if no command ends the warning, for instance for the operator of a feeder; may be
+	// empty.
 	Advice string `protobuf:"bytes,4,opt,name=advice,proto3" json:"advice,omitempty"`
-	// What the cluster lacks: "kinds" of objects, or "pods"; "": nothing.
+	// What the cluster lacks: "kinds" of objects, or "pods"; "": the warning is about something else.
 	Lacks         string `protobuf:"bytes,5,opt,name=lacks,proto3" json:"lacks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1902,58 +1909,60 @@ func (x *Warning) GetLacks() string {
 	return ""
 }
 
-// A question about a cluster: of Plan, Explain, WatchPlans, Pass and Round.  A field that a call does
-// not take is refused by its name.
+// A question about a cluster, in Plan, Explain, WatchPlans, Pass, Round and other calls.  A field
+// that a call does not accept is rejected by name.
 //
-// Pass asks what the autoscaler's planner is asked in a loop.  The session remembers from pass to pass
-// what that planner does: destination hints, and nodes that could not be removed lately.
+// Pass takes the inputs of the autoscaler's planner in a loop.  Between passes the session
+// remembers what that planner remembers: destination hints, and nodes that recently could not be
+// removed.
 type PlanInput struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// The answer is of this version or a later one; a call waits for it until its deadline.
+	// The answer is about this version or a later one; the call waits for it until its deadline.
 	MinVersion uint64    `protobuf:"varint,2,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
-	Settings   *Settings `protobuf:"bytes,3,opt,name=settings,proto3,oneof" json:"settings,omitempty"` // In place of the session's.
+	Settings   *Settings `protobuf:"bytes,3,opt,name=settings,proto3,oneof" json:"settings,omitempty"` // Replaces the session's settings.
 	Now        *int64    `protobuf:"varint,4,opt,name=now,proto3,oneof" json:"now,omitempty"`          // Absent: the clock's time.
-	// Stop at as many nodes as the autoscaler's first pass would; absent: no limit.  Not of Pass.
+	// Stop at as many nodes as the autoscaler's first pass would; absent: no limit.  Not for Pass.
 	MaxScaleDownParallelism *int64 `protobuf:"varint,5,opt,name=max_scale_down_parallelism,json=maxScaleDownParallelism,proto3,oneof" json:"max_scale_down_parallelism,omitempty"`
-	// What the caller has to say of its input; told with the plan's own warnings.
+	// The caller's own warnings about its input; returned with the plan's warnings.
 	Warnings []*Warning `protobuf:"bytes,6,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// The planner ends after so long with the plan so far, as at the call's deadline.
+	// After this time the planner ends with the plan so far, as at the call's deadline.
 	TimeLimitSeconds *float64 `protobuf:"fixed64,7,opt,name=time_limit_seconds,json=timeLimitSeconds,proto3,oneof" json:"time_limit_seconds,omitempty"`
-	// Of the pods of a workload at most this share is evicted, above 0; absent: no limit.  Of Plan,
-	// Explain and WatchPlans, as are those below.
+	// At most this share of a workload's pods is evicted, above 0; absent: no limit.  This field and
+	// the following ones are for Plan, Explain and WatchPlans.
 	MaxWorkloadShare *float64 `protobuf:"fixed64,8,opt,name=max_workload_share,json=maxWorkloadShare,proto3,oneof" json:"max_workload_share,omitempty"`
-	// The text of a file of prices (docs/better-plans.md): what nodes cost an hour is told with the
-	// plan.  "": nobody knows.
+	// The text of a file of prices (docs/better-plans.md); the plan then reports what nodes cost per
+	// hour.  "": no prices.
 	Prices string `protobuf:"bytes,9,opt,name=prices,proto3" json:"prices,omitempty"`
-	// What prices is called in messages, and CSV if that ends in ".csv"; "": "input.prices".
+	// The name of `prices` in messages; CSV if it ends in ".csv"; "": "input.prices".
 	PricesName string `protobuf:"bytes,10,opt,name=prices_name,json=pricesName,proto3" json:"prices_name,omitempty"`
-	// A better plan is looked for; absent: not.
+	// Search for a better plan; absent: no search.
 	Search *Search `protobuf:"bytes,11,opt,name=search,proto3,oneof" json:"search,omitempty"`
-	// Tell how many nodes any plan removes at most, without a search too.  Of Plan and WatchPlans.
+	// Also return an upper bound for the number of nodes that any plan removes, with or without a
+	// search.  For Plan and WatchPlans.
 	Bound bool `protobuf:"varint,12,opt,name=bound,proto3" json:"bound,omitempty"`
-	// `settings` are laid over the session's: the options that it names, its file of node groups and
-	// its sizes of groups take the place of the session's, and all else is as there.
+	// `settings` override parts of the session's settings: the options that they set, the file of
+	// node groups, and group sizes by name.  All other parts stay as in the session.
 	SettingsOverSession bool `protobuf:"varint,13,opt,name=settings_over_session,json=settingsOverSession,proto3" json:"settings_over_session,omitempty"`
-	// FAILED_PRECONDITION where the cluster is as of an earlier time than so long ago (Freshness.as_of).
-	// Absent: any age will do.  Not of WatchPlans.
+	// FAILED_PRECONDITION if the cluster is older than this (Freshness.as_of).  Absent: any age is
+	// accepted.  Not for WatchPlans.
 	MaxAgeSeconds *float64 `protobuf:"fixed64,14,opt,name=max_age_seconds,json=maxAgeSeconds,proto3,oneof" json:"max_age_seconds,omitempty"`
-	// Answer although pods or kinds of objects are missing (docs/input.md); the answer says so.  False:
-	// FAILED_PRECONDITION where pods must be missing, and of answers that are carried out (names,
-	// rounds) also where kinds are.
+	// Answer although pods or kinds of objects are missing (docs/input.md); the answer says so.
+	// False: FAILED_PRECONDITION if pods are certainly missing, and, for answers that are carried out
+	// (names, rounds), also if kinds are missing.
 	AllowIncomplete bool `protobuf:"varint,17,opt,name=allow_incomplete,json=allowIncomplete,proto3" json:"allow_incomplete,omitempty"`
-	// Nodes that may go, each at most once.  Of Plan, Explain and WatchPlans: absent: every node.  Of
-	// Pass: in the order in which to try them; absent: none.
+	// Nodes that may go, each at most once.  For Plan, Explain and WatchPlans: absent: every node.
+	// For Pass: in the order in which to try them; absent: no nodes.
 	Candidates *NodeNames `protobuf:"bytes,18,opt,name=candidates,proto3,oneof" json:"candidates,omitempty"`
-	// Those below are of Pass alone.
-	// Nodes on which pods may land; absent: all.
+	// The following fields are only for Pass.
+	// Nodes on which pods may land; absent: all nodes.
 	Destinations *NodeNames `protobuf:"bytes,19,opt,name=destinations,proto3,oneof" json:"destinations,omitempty"`
-	// Absent: groups as in a plan.
+	// Absent: the same groups as for a plan.
 	Groups *PassGroups `protobuf:"bytes,20,opt,name=groups,proto3,oneof" json:"groups,omitempty"`
-	// The pass ends with so many nodes to remove, those of atomic groups not counted.
+	// The pass ends after this many removed nodes, not counting nodes of atomic groups.
 	UnneededLimit *uint64  `protobuf:"varint,21,opt,name=unneeded_limit,json=unneededLimit,proto3,oneof" json:"unneeded_limit,omitempty"`
 	PodOrder      PodOrder `protobuf:"varint,22,opt,name=pod_order,json=podOrder,proto3,enum=ebb.v1alpha1.PodOrder" json:"pod_order,omitempty"`
-	// The plan is tried out with a scheduler that does not know it; absent: not.  Of Plan.
+	// Try the plan with a simulated scheduler that does not know it; absent: no trials.  For Plan.
 	Trials        *Trials `protobuf:"bytes,23,opt,name=trials,proto3,oneof" json:"trials,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2138,11 +2147,12 @@ func (x *PlanInput) GetTrials() *Trials {
 
 // Trials of a plan (docs/better-plans.md).
 type Trials struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Trials         uint32                 `protobuf:"varint,1,opt,name=trials,proto3" json:"trials,omitempty"` // In random orders, and as many in the plan's; 1 to 10000.
-	Seed           uint32                 `protobuf:"varint,2,opt,name=seed,proto3" json:"seed,omitempty"`
-	NominatedShare float64                `protobuf:"fixed64,3,opt,name=nominated_share,json=nominatedShare,proto3" json:"nominated_share,omitempty"` // Of the pods that are nominated to their place in the plan.
-	// The plan is first shortened until pods stay pending in at most that share of trials.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of trials in random orders, and again in the plan's order; 1 to 10000.
+	Trials         uint32  `protobuf:"varint,1,opt,name=trials,proto3" json:"trials,omitempty"`
+	Seed           uint32  `protobuf:"varint,2,opt,name=seed,proto3" json:"seed,omitempty"`
+	NominatedShare float64 `protobuf:"fixed64,3,opt,name=nominated_share,json=nominatedShare,proto3" json:"nominated_share,omitempty"` // Share of pods that are nominated to their place in the plan.
+	// First shorten the plan until pods stay pending in at most this share of trials.
 	Robust        *float64 `protobuf:"fixed64,4,opt,name=robust,proto3,oneof" json:"robust,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2206,19 +2216,22 @@ func (x *Trials) GetRobust() float64 {
 	return 0
 }
 
-// How to look for a better plan (docs/better-plans.md).  It is never worse than the one without
-// search.  Until it is found the session answers nothing else.
+// How to search for a better plan (docs/better-plans.md).  The result is never worse than the plan
+// without a search.  Until the search ends, the session answers no other call.
 type Search struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How long, the first plan included, 600 at most; absent: 1.  It ends earlier at half of the time
-	// that the call's deadline or time_limit_seconds leaves, and when the call is cancelled.
+	// Time for the search, including the first plan, at most 600; absent: 1.  The search ends earlier
+	// at half of the time that the call's deadline or time_limit_seconds leaves, and when the call is
+	// cancelled.
 	BudgetSeconds *float64 `protobuf:"fixed64,1,opt,name=budget_seconds,json=budgetSeconds,proto3,oneof" json:"budget_seconds,omitempty"`
-	// So many iterations instead, however long they take, but for those ends: the same plan each time.
+	// Run this many iterations instead of the budget: the plan is the same each time.  The other
+	// limits above still end the search.
 	Iterations *uint64          `protobuf:"varint,2,opt,name=iterations,proto3,oneof" json:"iterations,omitempty"`
 	Seed       *uint32          `protobuf:"varint,3,opt,name=seed,proto3,oneof" json:"seed,omitempty"` // Absent: 1.
 	Objective  Search_Objective `protobuf:"varint,4,opt,name=objective,proto3,enum=ebb.v1alpha1.Search_Objective" json:"objective,omitempty"`
-	MoveCost   float64          `protobuf:"fixed64,5,opt,name=move_cost,json=moveCost,proto3" json:"move_cost,omitempty"` // Of moving a pod, with COST: to be saved within an hour.
-	// The plan evicts at most so many pods; takes no move_cost.
+	// With COST, the price of moving a pod: a move must save that much within an hour.
+	MoveCost float64 `protobuf:"fixed64,5,opt,name=move_cost,json=moveCost,proto3" json:"move_cost,omitempty"`
+	// The plan evicts at most this many pods; excludes move_cost.
 	MaxEvictions  *uint64 `protobuf:"varint,6,opt,name=max_evictions,json=maxEvictions,proto3,oneof" json:"max_evictions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2299,10 +2312,10 @@ func (x *Search) GetMaxEvictions() uint64 {
 type PlanCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
-	Form  *Form                  `protobuf:"varint,2,opt,name=form,proto3,enum=ebb.v1alpha1.Form,oneof" json:"form,omitempty"` // Absent: AS_JSON; in libebb's and Go's calls for plans, AS_DATA.
-	// AS_TABLES: so many of the nodes that go, and of what keeps nodes, are described; 0: all of them.
+	Form  *Form                  `protobuf:"varint,2,opt,name=form,proto3,enum=ebb.v1alpha1.Form,oneof" json:"form,omitempty"` // Absent: AS_JSON; in plan calls of libebb and Go, AS_DATA.
+	// AS_TABLES: the maximum number of removed nodes, and of obstacles, to describe; 0: no limit.
 	Rows uint32 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
-	// AS_TABLES: all of each node that goes, and each node that stays.
+	// AS_TABLES: describe each removed node completely, and each node that stays.
 	EveryNode     bool `protobuf:"varint,4,opt,name=every_node,json=everyNode,proto3" json:"every_node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2368,9 +2381,9 @@ func (x *PlanCall) GetEveryNode() bool {
 
 type PlanReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // Of the cluster that was planned for.
+	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // The version of the cluster that was planned for.
 	Now           int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`         // The time that was planned for.
-	Removes       uint64                 `protobuf:"varint,3,opt,name=removes,proto3" json:"removes,omitempty"` // Nodes.
+	Removes       uint64                 `protobuf:"varint,3,opt,name=removes,proto3" json:"removes,omitempty"` // Number of nodes.
 	Plan          []byte                 `protobuf:"bytes,4,opt,name=plan,proto3" json:"plan,omitempty"`        // AS_JSON.
 	Warnings      []*Warning             `protobuf:"bytes,5,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	PassSeconds   float64                `protobuf:"fixed64,6,opt,name=pass_seconds,json=passSeconds,proto3" json:"pass_seconds,omitempty"`
@@ -2382,11 +2395,13 @@ type PlanReply struct {
 	Data          *PassPlan              `protobuf:"bytes,12,opt,name=data,proto3" json:"data,omitempty"`                      // AS_DATA.
 	Freshness     *Freshness             `protobuf:"bytes,13,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	// Whether the cluster lacks nothing that the plan may depend on.
-	Complete      bool        `protobuf:"varint,16,opt,name=complete,proto3" json:"complete,omitempty"`
-	Missing       []*Warning  `protobuf:"bytes,17,rep,name=missing,proto3" json:"missing,omitempty"`                    // What it lacks; of `warnings`.
-	Names         []string    `protobuf:"bytes,18,rep,name=names,proto3" json:"names,omitempty"`                        // AS_NAMES: in the order in which the nodes go.
-	Tables        *PlanTables `protobuf:"bytes,19,opt,name=tables,proto3" json:"tables,omitempty"`                      // AS_TABLES.
-	TriedOut      bool        `protobuf:"varint,20,opt,name=tried_out,json=triedOut,proto3" json:"tried_out,omitempty"` // There was time for the trials that input.trials asks for.
+	Complete bool        `protobuf:"varint,16,opt,name=complete,proto3" json:"complete,omitempty"`
+	Missing  []*Warning  `protobuf:"bytes,17,rep,name=missing,proto3" json:"missing,omitempty"` // What it lacks; a part of `warnings`.
+	Names    []string    `protobuf:"bytes,18,rep,name=names,proto3" json:"names,omitempty"`     // AS_NAMES: in the order in which the nodes go.
+	Tables   *PlanTables `protobuf:"bytes,19,opt,name=tables,proto3" json:"tables,omitempty"`   // AS_TABLES.
+	// The trials that input.trials asks for were run; false: there was no time, or none were
+	// requested.
+	TriedOut      bool `protobuf:"varint,20,opt,name=tried_out,json=triedOut,proto3" json:"tried_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2552,8 +2567,8 @@ type ExplainCall struct {
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
 	Form  Form                   `protobuf:"varint,2,opt,name=form,proto3,enum=ebb.v1alpha1.Form" json:"form,omitempty"`
 	Nodes []string               `protobuf:"bytes,3,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// Try which single changes would let each of the nodes go that stay.  Each change is tried with a
-	// plan of its own, without a search.  Takes no input.search.
+	// Find single changes after which a node of `nodes` that stays would go.  Each change is tried
+	// with a plan without a search.  Excludes input.search.
 	Remedies      bool `protobuf:"varint,4,opt,name=remedies,proto3" json:"remedies,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2623,9 +2638,9 @@ type ExplainReply struct {
 	Json          []byte                 `protobuf:"bytes,2,opt,name=json,proto3" json:"json,omitempty"` // AS_JSON.
 	Warnings      []*Warning             `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	LeftOut       string                 `protobuf:"bytes,4,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
-	Removes       uint64                 `protobuf:"varint,5,opt,name=removes,proto3" json:"removes,omitempty"`   // Nodes that go in the plan.
-	Nodes         []*NodeExplanation     `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`        // AS_TABLES: in the order of the call.
-	Searched      bool                   `protobuf:"varint,7,opt,name=searched,proto3" json:"searched,omitempty"` // The plan was searched for.
+	Removes       uint64                 `protobuf:"varint,5,opt,name=removes,proto3" json:"removes,omitempty"`   // Number of nodes that the plan removes.
+	Nodes         []*NodeExplanation     `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`        // AS_TABLES: in the order of `nodes` in the call.
+	Searched      bool                   `protobuf:"varint,7,opt,name=searched,proto3" json:"searched,omitempty"` // The plan was made by a search.
 	Freshness     *Freshness             `protobuf:"bytes,8,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2718,9 +2733,10 @@ func (x *ExplainReply) GetFreshness() *Freshness {
 }
 
 type BlockersCall struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Input         *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`  // Without search, bound and trials.
-	Limit         uint32                 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"` // So many are tried, those that keep most nodes first.  0: 50.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // Without search, bound and trials.
+	// How many blockers are tried; blockers that keep the most nodes come first. 0: 50.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2773,9 +2789,9 @@ type BlockersReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Now           int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
-	Removes       uint64                 `protobuf:"varint,3,opt,name=removes,proto3" json:"removes,omitempty"` // Nodes that go as things are.
+	Removes       uint64                 `protobuf:"varint,3,opt,name=removes,proto3" json:"removes,omitempty"` // Number of nodes that go without any change.
 	Keeps         uint64                 `protobuf:"varint,4,opt,name=keeps,proto3" json:"keeps,omitempty"`
-	Blockers      []*Blocker             `protobuf:"bytes,5,rep,name=blockers,proto3" json:"blockers,omitempty"`       // The largest gain first; those not tried last.
+	Blockers      []*Blocker             `protobuf:"bytes,5,rep,name=blockers,proto3" json:"blockers,omitempty"`       // The largest gain first; blockers that were not tried last.
 	Currency      *string                `protobuf:"bytes,6,opt,name=currency,proto3,oneof" json:"currency,omitempty"` // Absent: no prices were given.
 	Warnings      []*Warning             `protobuf:"bytes,7,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	LeftOut       string                 `protobuf:"bytes,8,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
@@ -2889,7 +2905,7 @@ type Blocker struct {
 	Keeps         uint64                 `protobuf:"varint,7,opt,name=keeps,proto3" json:"keeps,omitempty"`
 	Gained        *int64                 `protobuf:"varint,8,opt,name=gained,proto3,oneof" json:"gained,omitempty"` // Absent: not tried.
 	SavedPerHour  *float64               `protobuf:"fixed64,9,opt,name=saved_per_hour,json=savedPerHour,proto3,oneof" json:"saved_per_hour,omitempty"`
-	NotTried      string                 `protobuf:"bytes,10,opt,name=not_tried,json=notTried,proto3" json:"not_tried,omitempty"` // Why.
+	NotTried      string                 `protobuf:"bytes,10,opt,name=not_tried,json=notTried,proto3" json:"not_tried,omitempty"` // Why it was not tried; "": it was tried.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2996,8 +3012,8 @@ func (x *Blocker) GetNotTried() string {
 
 type FrontierCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of `search` budget_seconds holds for all searches together, and iterations for each number of
-	// evictions.  Takes no other field of `search`, no bound and no trials.
+	// In `search`, budget_seconds applies to all searches together, and iterations to each number of
+	// evictions.  Excludes the other fields of `search`, `bound` and `trials`.
 	Input         *PlanInput `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3044,7 +3060,7 @@ type FrontierReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Now           int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
-	Nodes         uint64                 `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"` // Of the cluster.
+	Nodes         uint64                 `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"` // Nodes of the cluster.
 	Points        []*FrontierPoint       `protobuf:"bytes,4,rep,name=points,proto3" json:"points,omitempty"`
 	Currency      *string                `protobuf:"bytes,5,opt,name=currency,proto3,oneof" json:"currency,omitempty"` // Absent: no prices were given.
 	Warnings      []*Warning             `protobuf:"bytes,6,rep,name=warnings,proto3" json:"warnings,omitempty"`
@@ -3144,7 +3160,7 @@ type FrontierPoint struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Evicted       uint64                 `protobuf:"varint,1,opt,name=evicted,proto3" json:"evicted,omitempty"` // Pods.
 	Removes       uint64                 `protobuf:"varint,2,opt,name=removes,proto3" json:"removes,omitempty"`
-	SavedPerHour  float64                `protobuf:"fixed64,3,opt,name=saved_per_hour,json=savedPerHour,proto3" json:"saved_per_hour,omitempty"` // What the nodes cost.
+	SavedPerHour  float64                `protobuf:"fixed64,3,opt,name=saved_per_hour,json=savedPerHour,proto3" json:"saved_per_hour,omitempty"` // Hourly price of the removed nodes.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3203,10 +3219,10 @@ func (x *FrontierPoint) GetSavedPerHour() float64 {
 type WhatIfCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
-	Then  *PlanInput             `protobuf:"bytes,2,opt,name=then,proto3,oneof" json:"then,omitempty"` // In place of `input` after the changes; absent: the same.
-	// The text of a file of changes (docs/what-if.md).  Its options are not read: `then` has them.
+	Then  *PlanInput             `protobuf:"bytes,2,opt,name=then,proto3,oneof" json:"then,omitempty"` // Replaces `input` after the changes; absent: the same input.
+	// The text of a file of changes (docs/what-if.md).  Its options are ignored: use `then`.
 	Changes       string `protobuf:"bytes,3,opt,name=changes,proto3" json:"changes,omitempty"`
-	ChangesName   string `protobuf:"bytes,4,opt,name=changes_name,json=changesName,proto3" json:"changes_name,omitempty"` // What it is called in messages; "": "changes".
+	ChangesName   string `protobuf:"bytes,4,opt,name=changes_name,json=changesName,proto3" json:"changes_name,omitempty"` // The name of `changes` in messages; "": "changes".
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3274,7 +3290,7 @@ type WhatIfReply struct {
 	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Now           int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
 	Differences   *PlanDifferences       `protobuf:"bytes,3,opt,name=differences,proto3" json:"differences,omitempty"`
-	Notes         []string               `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"` // On patches that change nothing.
+	Notes         []string               `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"` // About patches that change nothing.
 	Warnings      []*Warning             `protobuf:"bytes,5,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	LeftOut       string                 `protobuf:"bytes,6,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	Freshness     *Freshness             `protobuf:"bytes,7,opt,name=freshness,proto3" json:"freshness,omitempty"`
@@ -3454,7 +3470,7 @@ func (x *PlanDifferences) GetNowToo() []*PlanDifferences_Node {
 	return nil
 }
 
-// Nodes that are in none of the groups stay.
+// Nodes that are in no group stay.
 type PassGroups struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Groups []*PassGroup           `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
@@ -3513,7 +3529,7 @@ type PassGroup struct {
 	Name   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Nodes  []string               `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	Atomic bool                   `protobuf:"varint,3,opt,name=atomic,proto3" json:"atomic,omitempty"`
-	// Absent: the planner's own.
+	// Absent: the planner's option.
 	ScaleDownUtilizationThreshold    *float64 `protobuf:"fixed64,4,opt,name=scale_down_utilization_threshold,json=scaleDownUtilizationThreshold,proto3,oneof" json:"scale_down_utilization_threshold,omitempty"`
 	ScaleDownGpuUtilizationThreshold *float64 `protobuf:"fixed64,5,opt,name=scale_down_gpu_utilization_threshold,json=scaleDownGpuUtilizationThreshold,proto3,oneof" json:"scale_down_gpu_utilization_threshold,omitempty"`
 	IgnoreDaemonsetsUtilization      *bool    `protobuf:"varint,6,opt,name=ignore_daemonsets_utilization,json=ignoreDaemonsetsUtilization,proto3,oneof" json:"ignore_daemonsets_utilization,omitempty"`
@@ -3595,7 +3611,7 @@ func (x *PassGroup) GetIgnoreDaemonsetsUtilization() bool {
 
 type PassReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // Of the cluster that was planned for.
+	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // The version of the cluster that was planned for.
 	Now           int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
 	Plan          *PassPlan              `protobuf:"bytes,3,opt,name=plan,proto3" json:"plan,omitempty"`
 	PassSeconds   float64                `protobuf:"fixed64,4,opt,name=pass_seconds,json=passSeconds,proto3" json:"pass_seconds,omitempty"`
@@ -3669,15 +3685,15 @@ func (x *PassReply) GetFreshness() *Freshness {
 	return nil
 }
 
-// What a pass decides, as data.  Reasons are spelled as the autoscaler spells them.
+// The decisions of a pass, as data.  Reasons have the autoscaler's spelling.
 type PassPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "complete": every candidate was judged; "limit": the unneeded limit was reached;
-	// "deadline": time ran out; "evictionLimit": search.max_evictions ended it.
+	// "complete": every candidate was judged; "limit": the unneeded limit was reached; "deadline":
+	// time ran out; "evictionLimit": search.max_evictions ended the plan.
 	Termination   string      `protobuf:"bytes,1,opt,name=termination,proto3" json:"termination,omitempty"`
 	Removes       []*Removal  `protobuf:"bytes,2,rep,name=removes,proto3" json:"removes,omitempty"` // In the order in which the nodes go.
 	Keeps         []*KeptNode `protobuf:"bytes,3,rep,name=keeps,proto3" json:"keeps,omitempty"`     // Candidates that were judged and stay.
-	Skipped       []string    `protobuf:"bytes,4,rep,name=skipped,proto3" json:"skipped,omitempty"` // Candidates that the pass did not come to.
+	Skipped       []string    `protobuf:"bytes,4,rep,name=skipped,proto3" json:"skipped,omitempty"` // Candidates that the pass did not reach.
 	Utilization   []*NodeUse  `protobuf:"bytes,5,rep,name=utilization,proto3" json:"utilization,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3811,10 +3827,10 @@ func (x *PodName) GetUid() string {
 type Removal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Moves         []*Move                `protobuf:"bytes,2,rep,name=moves,proto3" json:"moves,omitempty"` // In the order in which the pods found their places.
+	Moves         []*Move                `protobuf:"bytes,2,rep,name=moves,proto3" json:"moves,omitempty"` // In the order in which the pods were placed.
 	Daemonset     []*PodName             `protobuf:"bytes,3,rep,name=daemonset,proto3" json:"daemonset,omitempty"`
-	OnCompletion  []*PodName             `protobuf:"bytes,4,rep,name=on_completion,json=onCompletion,proto3" json:"on_completion,omitempty"` // Pods whose end is awaited.
-	Risky         bool                   `protobuf:"varint,5,opt,name=risky,proto3" json:"risky,omitempty"`                                  // A budget admits its pods only one after the other.
+	OnCompletion  []*PodName             `protobuf:"bytes,4,rep,name=on_completion,json=onCompletion,proto3" json:"on_completion,omitempty"` // Pods that the removal waits for until they end.
+	Risky         bool                   `protobuf:"varint,5,opt,name=risky,proto3" json:"risky,omitempty"`                                  // A budget allows the evictions only one after the other.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3940,7 +3956,7 @@ type KeptNode struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Node           string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	Reason         string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`                                       // "BlockedByPod"
-	Pod            *PodName               `protobuf:"bytes,3,opt,name=pod,proto3" json:"pod,omitempty"`                                             // That blocks, or that found no place.
+	Pod            *PodName               `protobuf:"bytes,3,opt,name=pod,proto3" json:"pod,omitempty"`                                             // The pod that blocks, or that found no place.
 	BlockingReason string                 `protobuf:"bytes,4,opt,name=blocking_reason,json=blockingReason,proto3" json:"blocking_reason,omitempty"` // "NotEnoughPdb"
 	Pdb            string                 `protobuf:"bytes,5,opt,name=pdb,proto3" json:"pdb,omitempty"`                                             // NAMESPACE/NAME
 	unknownFields  protoimpl.UnknownFields
@@ -4012,15 +4028,15 @@ func (x *KeptNode) GetPdb() string {
 	return ""
 }
 
-// Fractions.  Of nodes whose utilization decided something.
+// Fractions, for nodes whose utilization decided something.
 type NodeUse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	Cpu           float64                `protobuf:"fixed64,2,opt,name=cpu,proto3" json:"cpu,omitempty"`
 	Memory        float64                `protobuf:"fixed64,3,opt,name=memory,proto3" json:"memory,omitempty"`
 	Gpu           float64                `protobuf:"fixed64,4,opt,name=gpu,proto3" json:"gpu,omitempty"`
-	Resource      string                 `protobuf:"bytes,5,opt,name=resource,proto3" json:"resource,omitempty"`         // The one that counts.
-	Utilization   float64                `protobuf:"fixed64,6,opt,name=utilization,proto3" json:"utilization,omitempty"` // Of that one.
+	Resource      string                 `protobuf:"bytes,5,opt,name=resource,proto3" json:"resource,omitempty"`         // The resource that decides.
+	Utilization   float64                `protobuf:"fixed64,6,opt,name=utilization,proto3" json:"utilization,omitempty"` // The utilization of that resource.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4097,13 +4113,14 @@ func (x *NodeUse) GetUtilization() float64 {
 	return 0
 }
 
-// A PassReply in columns: the same plan with each name of a node, a namespace and a reason once, for a
-// caller to whom tens of thousands of moves as messages cost more than the pass.  Answered inside a
-// program alone (EBB_CALL_PASS_TABLE of ebb.h).
+// A PassReply in columns: the same plan, with each name of a node, a namespace and a reason stored
+// only once.  For callers for whom tens of thousands of Move messages would cost more than the
+// pass.  Available only inside a program (EBB_CALL_PASS_TABLE of ebb.h).
 //
-// Nodes, namespaces and reasons are numbers: indices of the lists of their names.  Pods stand in the
-// order in which the plan names them: of each removal those that move, its DaemonSets' pods and those
-// whose end is awaited; then of each kept node the one that blocks or found no place, if there is one.
+// Nodes, namespaces and reasons are numbers: indices into the lists of names.  Pods are listed in
+// the order in which the plan mentions them.  For each removal: the pods that move, its DaemonSet
+// pods, and the pods that it waits for.  Then for each kept node: the pod that blocks or found no
+// place, if there is one.
 type PassTable struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Version     uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -4112,32 +4129,32 @@ type PassTable struct {
 	Termination string                 `protobuf:"bytes,4,opt,name=termination,proto3" json:"termination,omitempty"`
 	Nodes       []string               `protobuf:"bytes,5,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	Namespaces  []string               `protobuf:"bytes,6,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
-	Reasons     []string               `protobuf:"bytes,7,rep,name=reasons,proto3" json:"reasons,omitempty"` // And blocking reasons.
-	// One of each pod.
+	Reasons     []string               `protobuf:"bytes,7,rep,name=reasons,proto3" json:"reasons,omitempty"` // Includes blocking reasons.
+	// For each pod.
 	PodNamespaces []uint32 `protobuf:"varint,8,rep,packed,name=pod_namespaces,json=podNamespaces,proto3" json:"pod_namespaces,omitempty"`
 	PodNameSizes  []uint32 `protobuf:"varint,9,rep,packed,name=pod_name_sizes,json=podNameSizes,proto3" json:"pod_name_sizes,omitempty"` // In bytes.
-	PodNames      []byte   `protobuf:"bytes,10,opt,name=pod_names,json=podNames,proto3" json:"pod_names,omitempty"`                      // One behind the other.
-	// One of each removal, in the order in which the nodes go.
+	PodNames      []byte   `protobuf:"bytes,10,opt,name=pod_names,json=podNames,proto3" json:"pod_names,omitempty"`                      // Concatenated.
+	// For each removal, in the order in which the nodes go.
 	RemovedNodes []uint32 `protobuf:"varint,11,rep,packed,name=removed_nodes,json=removedNodes,proto3" json:"removed_nodes,omitempty"`
-	Moves        []uint32 `protobuf:"varint,12,rep,packed,name=moves,proto3" json:"moves,omitempty"` // How many pods move.
+	Moves        []uint32 `protobuf:"varint,12,rep,packed,name=moves,proto3" json:"moves,omitempty"` // Number of pods that move.
 	Daemonset    []uint32 `protobuf:"varint,13,rep,packed,name=daemonset,proto3" json:"daemonset,omitempty"`
 	OnCompletion []uint32 `protobuf:"varint,14,rep,packed,name=on_completion,json=onCompletion,proto3" json:"on_completion,omitempty"`
 	Risky        []bool   `protobuf:"varint,15,rep,packed,name=risky,proto3" json:"risky,omitempty"`
-	// One of each move.
+	// For each move.
 	To []uint32 `protobuf:"varint,16,rep,packed,name=to,proto3" json:"to,omitempty"`
-	// One of each kept node.
+	// For each kept node.
 	KeptNodes       []uint32 `protobuf:"varint,17,rep,packed,name=kept_nodes,json=keptNodes,proto3" json:"kept_nodes,omitempty"`
 	KeptReasons     []uint32 `protobuf:"varint,18,rep,packed,name=kept_reasons,json=keptReasons,proto3" json:"kept_reasons,omitempty"`
-	BlockingReasons []uint32 `protobuf:"varint,19,rep,packed,name=blocking_reasons,json=blockingReasons,proto3" json:"blocking_reasons,omitempty"` // Plus one; 0: none.
+	BlockingReasons []uint32 `protobuf:"varint,19,rep,packed,name=blocking_reasons,json=blockingReasons,proto3" json:"blocking_reasons,omitempty"` // The index plus one; 0: none.
 	HasPod          []bool   `protobuf:"varint,20,rep,packed,name=has_pod,json=hasPod,proto3" json:"has_pod,omitempty"`
 	Skipped         []uint32 `protobuf:"varint,21,rep,packed,name=skipped,proto3" json:"skipped,omitempty"`
-	// One of each node whose utilization decided something.
+	// For each node whose utilization decided something.
 	UsedNodes     []uint32  `protobuf:"varint,22,rep,packed,name=used_nodes,json=usedNodes,proto3" json:"used_nodes,omitempty"`
 	Cpu           []float64 `protobuf:"fixed64,23,rep,packed,name=cpu,proto3" json:"cpu,omitempty"`
 	Memory        []float64 `protobuf:"fixed64,24,rep,packed,name=memory,proto3" json:"memory,omitempty"`
 	Gpu           []float64 `protobuf:"fixed64,25,rep,packed,name=gpu,proto3" json:"gpu,omitempty"`
 	Resources     []string  `protobuf:"bytes,26,rep,name=resources,proto3" json:"resources,omitempty"`
-	UsedResources []uint32  `protobuf:"varint,27,rep,packed,name=used_resources,json=usedResources,proto3" json:"used_resources,omitempty"` // Indices of resources.
+	UsedResources []uint32  `protobuf:"varint,27,rep,packed,name=used_resources,json=usedResources,proto3" json:"used_resources,omitempty"` // Indices into `resources`.
 	Utilization   []float64 `protobuf:"fixed64,28,rep,packed,name=utilization,proto3" json:"utilization,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4374,10 +4391,10 @@ type FilterCall struct {
 	Session         string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	MinVersion      uint64                 `protobuf:"varint,2,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
 	Pods            []string               `protobuf:"bytes,3,rep,name=pods,proto3" json:"pods,omitempty"` // NAMESPACE/NAME
-	Node            string                 `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"` // "": all.
+	Node            string                 `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"` // "": all nodes.
 	Form            Form                   `protobuf:"varint,5,opt,name=form,proto3,enum=ebb.v1alpha1.Form" json:"form,omitempty"`
 	MaxAgeSeconds   *float64               `protobuf:"fixed64,8,opt,name=max_age_seconds,json=maxAgeSeconds,proto3,oneof" json:"max_age_seconds,omitempty"` // As PlanInput.max_age_seconds.
-	AllowIncomplete bool                   `protobuf:"varint,17,opt,name=allow_incomplete,json=allowIncomplete,proto3" json:"allow_incomplete,omitempty"`   // As PlanInput.allow_incomplete: pods may be missing.
+	AllowIncomplete bool                   `protobuf:"varint,17,opt,name=allow_incomplete,json=allowIncomplete,proto3" json:"allow_incomplete,omitempty"`   // As PlanInput.allow_incomplete, if pods may be missing.
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -4548,7 +4565,7 @@ func (x *FilterReply) GetFreshness() *Freshness {
 type WatchPlansCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // Without `now`.
-	// Plans are made no more often.  0: 1000.
+	// The minimum interval between plans. 0: 1000.
 	MinIntervalMs uint32 `protobuf:"varint,2,opt,name=min_interval_ms,json=minIntervalMs,proto3" json:"min_interval_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4602,18 +4619,19 @@ type PlanChange struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Version uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Now     int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
-	// Whether this is all of the plan, and not what changed since the last message.
+	// Whether this is the whole plan, rather than the changes since the last message.
 	Whole bool `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"`
-	// In JSON, each as in the plan's own JSON.
-	Removes     [][]byte `protobuf:"bytes,4,rep,name=removes,proto3" json:"removes,omitempty"`                             // Nodes that go now, or otherwise than before.
-	Keeps       [][]byte `protobuf:"bytes,5,rep,name=keeps,proto3" json:"keeps,omitempty"`                                 // Nodes that stay now, or for another reason.
-	GoneNodes   []string `protobuf:"bytes,6,rep,name=gone_nodes,json=goneNodes,proto3" json:"gone_nodes,omitempty"`        // That are not in the cluster any more.
-	RemoveCount uint64   `protobuf:"varint,7,opt,name=remove_count,json=removeCount,proto3" json:"remove_count,omitempty"` // Of the plan as it is now.
-	// A message comes too when the last client stops feeding the session, and when one begins.
+	// Each entry as in the plan's JSON.
+	Removes     [][]byte `protobuf:"bytes,4,rep,name=removes,proto3" json:"removes,omitempty"`                             // Nodes that go now, or whose entry changed.
+	Keeps       [][]byte `protobuf:"bytes,5,rep,name=keeps,proto3" json:"keeps,omitempty"`                                 // Nodes that stay now, or whose entry changed.
+	GoneNodes   []string `protobuf:"bytes,6,rep,name=gone_nodes,json=goneNodes,proto3" json:"gone_nodes,omitempty"`        // Nodes that are no longer in the cluster.
+	RemoveCount uint64   `protobuf:"varint,7,opt,name=remove_count,json=removeCount,proto3" json:"remove_count,omitempty"` // Number of nodes that the current plan removes.
+	// A message is also sent when the last client stops feeding the session, and when a client
+	// starts.
 	Freshness *Freshness `protobuf:"bytes,10,opt,name=freshness,proto3" json:"freshness,omitempty"`
-	// Why there is no plan now: what Plan would answer as FAILED_PRECONDITION or UNAVAILABLE.  The
-	// message has the version and nothing else; it comes when this text changes, and the next plan
-	// is whole.
+	// Why there is no plan now: the error text with which Plan would return FAILED_PRECONDITION or
+	// UNAVAILABLE.  The message then has only the version besides.  It is sent when this text
+	// changes, and the next plan is whole.
 	Refused       string `protobuf:"bytes,11,opt,name=refused,proto3" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4716,14 +4734,14 @@ type RoundCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
 	Form  Form                   `protobuf:"varint,2,opt,name=form,proto3,enum=ebb.v1alpha1.Form" json:"form,omitempty"`
-	// FAILED_PRECONDITION while nobody feeds the session: while no Sync stream is open that has
-	// ended a resync.  For who acts on what the round says: nothing tells it then what changes.
+	// FAILED_PRECONDITION while no client feeds the session, that is, while no Sync stream is open
+	// that has ended a resync or sent `whole`.  For callers that act on the round: without a feeder
+	// the cluster may be stale.
 	NeedsFeed bool `protobuf:"varint,3,opt,name=needs_feed,json=needsFeed,proto3" json:"needs_feed,omitempty"`
-	// Nodes whose number somebody else decides, such as a sizing policy: the round takes none of
-	// their groups.  Of a node that the cluster lacks nothing follows.
+	// Nodes whose number is decided elsewhere, such as by a sizing policy: the round removes no node
+	// of their groups.  Nodes that the cluster lacks are ignored.
 	LeftAlone []string `protobuf:"bytes,4,rep,name=left_alone,json=leftAlone,proto3" json:"left_alone,omitempty"`
-	// What the state file is to hold of sized pools, in one transaction with the round; absent: what it
-	// holds already.
+	// The state of sized pools, saved in one transaction with the round; absent: it stays unchanged.
 	Sizing        *Sizing `protobuf:"bytes,5,opt,name=sizing,proto3,oneof" json:"sizing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4794,12 +4812,12 @@ func (x *RoundCall) GetSizing() *Sizing {
 	return nil
 }
 
-// What sizing policies remember (docs/policies.md), for a loop that sizes pools and keeps nothing
+// The state of sizing policies (docs/policies.md), for a loop that sizes pools and stores nothing
 // itself.
 type Sizing struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Pools         []*PoolMemory          `protobuf:"bytes,1,rep,name=pools,proto3" json:"pools,omitempty"`
-	Queue         []*QueuedNode          `protobuf:"bytes,2,rep,name=queue,proto3" json:"queue,omitempty"` // In the order in which the nodes came.
+	Queue         []*QueuedNode          `protobuf:"bytes,2,rep,name=queue,proto3" json:"queue,omitempty"` // In the order in which the nodes were added.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4850,13 +4868,13 @@ func (x *Sizing) GetQueue() []*QueuedNode {
 
 type PoolMemory struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
-	Pool     string                 `protobuf:"bytes,1,opt,name=pool,proto3" json:"pool,omitempty"` // No two are of one name.
+	Pool     string                 `protobuf:"bytes,1,opt,name=pool,proto3" json:"pool,omitempty"` // Unique.
 	Policy   string                 `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
-	State    []byte                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"` // The policy's own.
-	At       int64                  `protobuf:"varint,4,opt,name=at,proto3" json:"at,omitempty"`      // Of the last round.
+	State    []byte                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"` // The policy's own state.
+	At       int64                  `protobuf:"varint,4,opt,name=at,proto3" json:"at,omitempty"`      // Time of the last round.
 	Failures int64                  `protobuf:"varint,5,opt,name=failures,proto3" json:"failures,omitempty"`
 	Failsafe bool                   `protobuf:"varint,6,opt,name=failsafe,proto3" json:"failsafe,omitempty"`
-	// Machines that its group was asked for and that have not all come.
+	// A request for more machines of the group, not all of which have arrived.
 	GrowTo        int64 `protobuf:"varint,7,opt,name=grow_to,json=growTo,proto3" json:"grow_to,omitempty"`
 	GrowBy        int64 `protobuf:"varint,8,opt,name=grow_by,json=growBy,proto3" json:"grow_by,omitempty"`
 	GrowSince     int64 `protobuf:"varint,9,opt,name=grow_since,json=growSince,proto3" json:"grow_since,omitempty"`
@@ -4959,10 +4977,10 @@ func (x *PoolMemory) GetGrowSince() int64 {
 
 type QueuedNode struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"` // In the queue once.
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"` // At most once in the queue.
 	Uid           string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
 	Pool          string                 `protobuf:"bytes,3,opt,name=pool,proto3" json:"pool,omitempty"`
-	Terminating   bool                   `protobuf:"varint,4,opt,name=terminating,proto3" json:"terminating,omitempty"` // Its pods are gone.
+	Terminating   bool                   `protobuf:"varint,4,opt,name=terminating,proto3" json:"terminating,omitempty"` // The node has no pods left.
 	Since         int64                  `protobuf:"varint,5,opt,name=since,proto3" json:"since,omitempty"`
 	Attempts      int64                  `protobuf:"varint,6,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	RetryAfter    int64                  `protobuf:"varint,7,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
@@ -5141,11 +5159,11 @@ func (x *SizingReply) GetSizing() *Sizing {
 type UnremovableNodes struct {
 	state   protoimpl.MessageState       `protogen:"open.v1"`
 	Nodes   uint64                       `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	Reasons []*UnremovableNodes_OfReason `protobuf:"bytes,2,rep,name=reasons,proto3" json:"reasons,omitempty"` // Most nodes first, equal numbers by reason.
-	// Nodes of them that are not tried again before a time, whatever changes
-	// (unremovableNodeRecheckTimeoutSeconds), and of those times the first and the last.
+	Reasons []*UnremovableNodes_OfReason `protobuf:"bytes,2,rep,name=reasons,proto3" json:"reasons,omitempty"` // The most nodes first; equal numbers sorted by reason.
+	// How many of these nodes are not tried again before a certain time, whatever changes
+	// (unremovableNodeRecheckTimeoutSeconds), and the earliest and the latest of these times.
 	Remembered    uint64 `protobuf:"varint,3,opt,name=remembered,proto3" json:"remembered,omitempty"`
-	FirstRecheck  int64  `protobuf:"varint,4,opt,name=first_recheck,json=firstRecheck,proto3" json:"first_recheck,omitempty"` // 0: none is remembered.
+	FirstRecheck  int64  `protobuf:"varint,4,opt,name=first_recheck,json=firstRecheck,proto3" json:"first_recheck,omitempty"` // 0: there are no such nodes.
 	LastRecheck   int64  `protobuf:"varint,5,opt,name=last_recheck,json=lastRecheck,proto3" json:"last_recheck,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5227,15 +5245,15 @@ type RoundReply struct {
 	Json        []byte                 `protobuf:"bytes,7,opt,name=json,proto3" json:"json,omitempty"` // AS_JSON.
 	Warnings    []*Warning             `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	Log         []string               `protobuf:"bytes,9,rep,name=log,proto3" json:"log,omitempty"`
-	// Those of delete_empty and then those of delete_drain, for a program that deletes them.
+	// The nodes of delete_empty, then the nodes of delete_drain, for a program that deletes them.
 	Deletions     []*OrderedDeletion `protobuf:"bytes,10,rep,name=deletions,proto3" json:"deletions,omitempty"`
-	SoftTaint     []string           `protobuf:"bytes,11,rep,name=soft_taint,json=softTaint,proto3" json:"soft_taint,omitempty"`       // Nodes that are to have the soft taint from now on.
-	SoftUntaint   []string           `protobuf:"bytes,12,rep,name=soft_untaint,json=softUntaint,proto3" json:"soft_untaint,omitempty"` // The same, not to.
-	Message       string             `protobuf:"bytes,13,opt,name=message,proto3" json:"message,omitempty"`                            // What the status is about, for people; may be empty.
+	SoftTaint     []string           `protobuf:"bytes,11,rep,name=soft_taint,json=softTaint,proto3" json:"soft_taint,omitempty"`       // Nodes that must have the soft taint from now on.
+	SoftUntaint   []string           `protobuf:"bytes,12,rep,name=soft_untaint,json=softUntaint,proto3" json:"soft_untaint,omitempty"` // Nodes that must lose the soft taint.
+	Message       string             `protobuf:"bytes,13,opt,name=message,proto3" json:"message,omitempty"`                            // Explains the status to people; may be empty.
 	Nodes         uint64             `protobuf:"varint,14,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	PendingPods   uint64             `protobuf:"varint,15,opt,name=pending_pods,json=pendingPods,proto3" json:"pending_pods,omitempty"`
-	Unneeded      uint64             `protobuf:"varint,16,opt,name=unneeded,proto3" json:"unneeded,omitempty"`                       // Nodes.
-	InDeletion    uint64             `protobuf:"varint,17,opt,name=in_deletion,json=inDeletion,proto3" json:"in_deletion,omitempty"` // The same, as the round began.
+	Unneeded      uint64             `protobuf:"varint,16,opt,name=unneeded,proto3" json:"unneeded,omitempty"`                       // Number of nodes.
+	InDeletion    uint64             `protobuf:"varint,17,opt,name=in_deletion,json=inDeletion,proto3" json:"in_deletion,omitempty"` // Number of nodes, as the round began.
 	Unremovable   *UnremovableNodes  `protobuf:"bytes,18,opt,name=unremovable,proto3" json:"unremovable,omitempty"`
 	Freshness     *Freshness         `protobuf:"bytes,20,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -5405,14 +5423,14 @@ func (x *RoundReply) GetFreshness() *Freshness {
 	return nil
 }
 
-// A node that is to be deleted now.
+// A node that must be deleted now.
 type OrderedDeletion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	Uid   string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
 	Group string                 `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
-	Drain bool                   `protobuf:"varint,4,opt,name=drain,proto3" json:"drain,omitempty"` // It has pods to move; otherwise it is to go empty.
-	// Above 0: it is of an atomic group, of which that many go together.
+	Drain bool                   `protobuf:"varint,4,opt,name=drain,proto3" json:"drain,omitempty"` // The node has pods to move; otherwise it must be empty.
+	// Above 0: the size of the batch of an atomic group that must go together.
 	BatchSize     int64   `protobuf:"varint,5,opt,name=batch_size,json=batchSize,proto3" json:"batch_size,omitempty"`
 	Moves         []*Move `protobuf:"bytes,6,rep,name=moves,proto3" json:"moves,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -5491,21 +5509,21 @@ func (x *OrderedDeletion) GetMoves() []*Move {
 	return nil
 }
 
-// What the next round is told.  Source: DeletionReport (docs/rounds.md).
+// Input for the next round.  Source: DeletionReport (docs/rounds.md).
 type ActuationReport struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Deletions that began; they count as in progress until a result of the node comes.
+	// Deletions that started; each is in progress until a result for the node arrives.
 	Begun    []*BegunDeletion `protobuf:"bytes,2,rep,name=begun,proto3" json:"begun,omitempty"`
 	Ended    []*EndedDeletion `protobuf:"bytes,3,rep,name=ended,proto3" json:"ended,omitempty"`
 	Evicted  []*EvictedPod    `protobuf:"bytes,4,rep,name=evicted,proto3" json:"evicted,omitempty"`
 	ScaleUps []*ScaleUp       `protobuf:"bytes,5,rep,name=scale_ups,json=scaleUps,proto3" json:"scale_ups,omitempty"`
-	// In place of what was told before; absent: as before.
+	// Replaces the previous list; absent: no change.
 	UnreadyNodes      *NodeNames         `protobuf:"bytes,6,opt,name=unready_nodes,json=unreadyNodes,proto3,oneof" json:"unready_nodes,omitempty"`
 	UnregisteredNodes *UnregisteredNodes `protobuf:"bytes,7,opt,name=unregistered_nodes,json=unregisteredNodes,proto3,oneof" json:"unregistered_nodes,omitempty"`
-	// All deletions that are in progress, in place of those told before: what a client tells that
-	// was started again and does not know which of its deletions ended.  `begun` and `ended` come
-	// on top.
+	// All deletions in progress; replaces the previous ones.  A client sends this after a restart,
+	// when it does not know which of its deletions ended.  `begun` and `ended` are applied
+	// afterwards.
 	InProgress    *DeletionsInProgress `protobuf:"bytes,8,opt,name=in_progress,json=inProgress,proto3,oneof" json:"in_progress,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5771,7 +5789,7 @@ func (x *EndedDeletion) GetAt() int64 {
 
 type EvictedPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its object in JSON, or its names.
+	// The pod's object as JSON, or its names.
 	Json          []byte `protobuf:"bytes,1,opt,name=json,proto3" json:"json,omitempty"`
 	Namespace     string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
@@ -5988,7 +6006,7 @@ func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
 
 type ActuationReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	InProgress    uint64                 `protobuf:"varint,1,opt,name=in_progress,json=inProgress,proto3" json:"in_progress,omitempty"` // Deletions, now.
+	InProgress    uint64                 `protobuf:"varint,1,opt,name=in_progress,json=inProgress,proto3" json:"in_progress,omitempty"` // Number of deletions now.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6085,7 +6103,7 @@ func (x *ExportCall) GetMinVersion() uint64 {
 type ExportReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`    // In the first message.
-	Snapshot      []byte                 `protobuf:"bytes,2,opt,name=snapshot,proto3" json:"snapshot,omitempty"`   // The next part of it.
+	Snapshot      []byte                 `protobuf:"bytes,2,opt,name=snapshot,proto3" json:"snapshot,omitempty"`   // The next part of the snapshot.
 	Freshness     *Freshness             `protobuf:"bytes,5,opt,name=freshness,proto3" json:"freshness,omitempty"` // In the first message.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6143,36 +6161,37 @@ func (x *ExportReply) GetFreshness() *Freshness {
 }
 
 type PlanTables struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	Termination  string                 `protobuf:"bytes,1,opt,name=termination,proto3" json:"termination,omitempty"` // As PassPlan.termination; also "notStarted", "robust", "noRoomForPending".
-	MovedPods    uint64                 `protobuf:"varint,2,opt,name=moved_pods,json=movedPods,proto3" json:"moved_pods,omitempty"`
-	Kept         uint64                 `protobuf:"varint,3,opt,name=kept,proto3" json:"kept,omitempty"` // Nodes.
-	SavedPerHour *float64               `protobuf:"fixed64,4,opt,name=saved_per_hour,json=savedPerHour,proto3,oneof" json:"saved_per_hour,omitempty"`
-	Currency     string                 `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
-	Search       *SearchFigures         `protobuf:"bytes,6,opt,name=search,proto3" json:"search,omitempty"`
-	Bound        *BoundFigures          `protobuf:"bytes,7,opt,name=bound,proto3" json:"bound,omitempty"`
-	Trials       *TrialFigures          `protobuf:"bytes,8,opt,name=trials,proto3" json:"trials,omitempty"`
-	// Pods that the plan keeps room for, of those the ones on nodes in deletion, and those that found
-	// some.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As PassPlan.termination; also "notStarted", "robust", "noRoomForPending".
+	Termination  string         `protobuf:"bytes,1,opt,name=termination,proto3" json:"termination,omitempty"`
+	MovedPods    uint64         `protobuf:"varint,2,opt,name=moved_pods,json=movedPods,proto3" json:"moved_pods,omitempty"`
+	Kept         uint64         `protobuf:"varint,3,opt,name=kept,proto3" json:"kept,omitempty"` // Number of nodes.
+	SavedPerHour *float64       `protobuf:"fixed64,4,opt,name=saved_per_hour,json=savedPerHour,proto3,oneof" json:"saved_per_hour,omitempty"`
+	Currency     string         `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
+	Search       *SearchFigures `protobuf:"bytes,6,opt,name=search,proto3" json:"search,omitempty"`
+	Bound        *BoundFigures  `protobuf:"bytes,7,opt,name=bound,proto3" json:"bound,omitempty"`
+	Trials       *TrialFigures  `protobuf:"bytes,8,opt,name=trials,proto3" json:"trials,omitempty"`
+	// Pods for which the plan keeps room; how many of them are on nodes in deletion; and how many
+	// found room.
 	Pending   uint64 `protobuf:"varint,9,opt,name=pending,proto3" json:"pending,omitempty"`
 	Displaced uint64 `protobuf:"varint,10,opt,name=displaced,proto3" json:"displaced,omitempty"`
 	Placed    uint64 `protobuf:"varint,11,opt,name=placed,proto3" json:"placed,omitempty"`
-	NoRoom    string `protobuf:"bytes,12,opt,name=no_room,json=noRoom,proto3" json:"no_room,omitempty"` // A sentence on pods that no room is kept for; may be empty.
-	// Nodes that go and are not ready, and why the first three are not.
+	NoRoom    string `protobuf:"bytes,12,opt,name=no_room,json=noRoom,proto3" json:"no_room,omitempty"` // A sentence about pods for which no room is kept; may be empty.
+	// The number of removed nodes that are not ready, and why the first three are not.
 	Unready              uint64       `protobuf:"varint,13,opt,name=unready,proto3" json:"unready,omitempty"`
 	FirstUnready         []*NodeWords `protobuf:"bytes,14,rep,name=first_unready,json=firstUnready,proto3" json:"first_unready,omitempty"`
 	UtilizationThreshold float64      `protobuf:"fixed64,15,opt,name=utilization_threshold,json=utilizationThreshold,proto3" json:"utilization_threshold,omitempty"`
 	Remove               []*TableNode `protobuf:"bytes,16,rep,name=remove,proto3" json:"remove,omitempty"`
-	Keep                 []*TableNode `protobuf:"bytes,17,rep,name=keep,proto3" json:"keep,omitempty"` // Where every_node is set.
+	Keep                 []*TableNode `protobuf:"bytes,17,rep,name=keep,proto3" json:"keep,omitempty"` // If every_node is set.
 	Freed                *NodeAmounts `protobuf:"bytes,18,opt,name=freed,proto3" json:"freed,omitempty"`
-	// Those of which some node goes, the largest loss first.
+	// Groups and types that lose some node, the largest loss first.
 	ByGroup        []*FreedShare `protobuf:"bytes,19,rep,name=by_group,json=byGroup,proto3" json:"by_group,omitempty"`
 	ByInstanceType []*FreedShare `protobuf:"bytes,20,rep,name=by_instance_type,json=byInstanceType,proto3" json:"by_instance_type,omitempty"`
 	ByCapacityType []*FreedShare `protobuf:"bytes,21,rep,name=by_capacity_type,json=byCapacityType,proto3" json:"by_capacity_type,omitempty"`
 	KeptByReason   []*KeptReason `protobuf:"bytes,22,rep,name=kept_by_reason,json=keptByReason,proto3" json:"kept_by_reason,omitempty"` // The most frequent first.
-	Annotations    []string      `protobuf:"bytes,23,rep,name=annotations,proto3" json:"annotations,omitempty"`                         // That keep nodes, sorted.
+	Annotations    []string      `protobuf:"bytes,23,rep,name=annotations,proto3" json:"annotations,omitempty"`                         // Annotations that keep nodes, sorted.
 	MayGoLater     uint64        `protobuf:"varint,24,opt,name=may_go_later,json=mayGoLater,proto3" json:"may_go_later,omitempty"`
-	Keepers        uint64        `protobuf:"varint,25,opt,name=keepers,proto3" json:"keepers,omitempty"` // How many there are.
+	Keepers        uint64        `protobuf:"varint,25,opt,name=keepers,proto3" json:"keepers,omitempty"` // Total number.
 	KeptMostBy     []*Keeper     `protobuf:"bytes,26,rep,name=kept_most_by,json=keptMostBy,proto3" json:"kept_most_by,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -6395,7 +6414,7 @@ type SearchFigures struct {
 	FirstPlanRemoved uint64                 `protobuf:"varint,1,opt,name=first_plan_removed,json=firstPlanRemoved,proto3" json:"first_plan_removed,omitempty"`
 	Iterations       uint64                 `protobuf:"varint,2,opt,name=iterations,proto3" json:"iterations,omitempty"`
 	MaxEvictions     *uint64                `protobuf:"varint,3,opt,name=max_evictions,json=maxEvictions,proto3,oneof" json:"max_evictions,omitempty"`
-	// Where savings were searched for: of the first plan and of this one.
+	// If the search maximised savings: savings of the first plan and of this one.
 	FirstPlanNetSavedPerHour *float64 `protobuf:"fixed64,4,opt,name=first_plan_net_saved_per_hour,json=firstPlanNetSavedPerHour,proto3,oneof" json:"first_plan_net_saved_per_hour,omitempty"`
 	NetSavedPerHour          float64  `protobuf:"fixed64,5,opt,name=net_saved_per_hour,json=netSavedPerHour,proto3" json:"net_saved_per_hour,omitempty"`
 	unknownFields            protoimpl.UnknownFields
@@ -6699,7 +6718,7 @@ func (x *NodeAmounts) GetGpus() int64 {
 	return 0
 }
 
-// MIG devices that a node offers as a resource of their own.
+// MIG devices that a node offers as a separate resource.
 type GpuDevices struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Resource      string                 `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
@@ -6763,7 +6782,7 @@ func (x *GpuDevices) GetAllocatable() int64 {
 type TableNode struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Node         string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Group        string                 `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"` // "": none, as of the next three.
+	Group        string                 `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"` // This and the next three: "": none.
 	InstanceType string                 `protobuf:"bytes,3,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"`
 	Zone         string                 `protobuf:"bytes,4,opt,name=zone,proto3" json:"zone,omitempty"`
 	CapacityType string                 `protobuf:"bytes,5,opt,name=capacity_type,json=capacityType,proto3" json:"capacity_type,omitempty"`
@@ -6771,13 +6790,13 @@ type TableNode struct {
 	Use          *NodeUse               `protobuf:"bytes,7,opt,name=use,proto3" json:"use,omitempty"` // Without the node's name.
 	GpuSharing   string                 `protobuf:"bytes,8,opt,name=gpu_sharing,json=gpuSharing,proto3" json:"gpu_sharing,omitempty"`
 	GpuDevices   []*GpuDevices          `protobuf:"bytes,9,rep,name=gpu_devices,json=gpuDevices,proto3" json:"gpu_devices,omitempty"`
-	// Of one that goes.
-	Pods  uint64 `protobuf:"varint,10,opt,name=pods,proto3" json:"pods,omitempty"` // That move.
+	// For a node that goes.
+	Pods  uint64 `protobuf:"varint,10,opt,name=pods,proto3" json:"pods,omitempty"` // Pods that move.
 	Risky bool   `protobuf:"varint,11,opt,name=risky,proto3" json:"risky,omitempty"`
-	// Where most of them go, the first two; where every_node is set all of them.
+	// The two nodes that receive the most pods; if every_node is set, all of them.
 	To           []*Destination `protobuf:"bytes,12,rep,name=to,proto3" json:"to,omitempty"`
 	Destinations uint64         `protobuf:"varint,13,opt,name=destinations,proto3" json:"destinations,omitempty"`
-	// Of one that stays.
+	// For a node that stays.
 	Reason        string `protobuf:"bytes,14,opt,name=reason,proto3" json:"reason,omitempty"`
 	KeptBy        string `protobuf:"bytes,15,opt,name=kept_by,json=keptBy,proto3" json:"kept_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -7043,7 +7062,7 @@ type KeptReason struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Reason string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	Nodes  uint64                 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// Why pods block, what an earlier round found, or why nodes are in no group; by name.
+	// Why pods block, what an earlier round found, or why nodes are in no group; sorted by name.
 	Finer         []*KeptReason_Finer `protobuf:"bytes,3,rep,name=finer,proto3" json:"finer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7179,10 +7198,10 @@ func (x *Keeper) GetNodes() uint64 {
 type NodeExplanation struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Node           string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Order          uint64                 `protobuf:"varint,2,opt,name=order,proto3" json:"order,omitempty"` // From 1, of a node that goes; 0: it stays.
-	Moves          uint64                 `protobuf:"varint,3,opt,name=moves,proto3" json:"moves,omitempty"` // Pods that move from a node that goes.
+	Order          uint64                 `protobuf:"varint,2,opt,name=order,proto3" json:"order,omitempty"` // Position in the order of removal, from 1; 0: the node stays.
+	Moves          uint64                 `protobuf:"varint,3,opt,name=moves,proto3" json:"moves,omitempty"` // Pods that move, if the node goes.
 	Risky          bool                   `protobuf:"varint,4,opt,name=risky,proto3" json:"risky,omitempty"`
-	Reason         string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`                        // Why it stays.
+	Reason         string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`                        // Why the node stays.
 	Because        string                 `protobuf:"bytes,6,opt,name=because,proto3" json:"because,omitempty"`                      // A sentence; may be empty.
 	FoundThen      string                 `protobuf:"bytes,7,opt,name=found_then,json=foundThen,proto3" json:"found_then,omitempty"` // What an earlier round found; may be empty.
 	Use            *NodeUse               `protobuf:"bytes,8,opt,name=use,proto3" json:"use,omitempty"`
@@ -7191,18 +7210,18 @@ type NodeExplanation struct {
 	Gpus           int64                  `protobuf:"varint,11,opt,name=gpus,proto3" json:"gpus,omitempty"`
 	GpusAreDevices bool                   `protobuf:"varint,12,opt,name=gpus_are_devices,json=gpusAreDevices,proto3" json:"gpus_are_devices,omitempty"`
 	GpuDevices     []*GpuDevices          `protobuf:"bytes,13,rep,name=gpu_devices,json=gpuDevices,proto3" json:"gpu_devices,omitempty"`
-	// The pending pod that may need the node, and what of it is not understood.
+	// The pending pod that may need the node, and which part of it is not understood.
 	PendingPod    string `protobuf:"bytes,14,opt,name=pending_pod,json=pendingPod,proto3" json:"pending_pod,omitempty"`
 	NotUnderstood string `protobuf:"bytes,15,opt,name=not_understood,json=notUnderstood,proto3" json:"not_understood,omitempty"`
-	// Pods that room is kept for before any node goes, where that may be why its pods find none, and the
-	// first three.
+	// The number of pods for which room is kept before any node goes, if that may be why this node's
+	// pods find no place; and the first three of these pods.
 	RoomKept      uint64          `protobuf:"varint,16,opt,name=room_kept,json=roomKept,proto3" json:"room_kept,omitempty"`
 	FirstRoomKept []*PodPlace     `protobuf:"bytes,17,rep,name=first_room_kept,json=firstRoomKept,proto3" json:"first_room_kept,omitempty"`
 	Pods          []*ExplainedPod `protobuf:"bytes,18,rep,name=pods,proto3" json:"pods,omitempty"`
 	Budgets       []*SpentBudget  `protobuf:"bytes,19,rep,name=budgets,proto3" json:"budgets,omitempty"`
 	Places        []*TriedPod     `protobuf:"bytes,20,rep,name=places,proto3" json:"places,omitempty"`
 	FitsFirst     bool            `protobuf:"varint,21,opt,name=fits_first,json=fitsFirst,proto3" json:"fits_first,omitempty"`
-	Remedies      *Remedies       `protobuf:"bytes,22,opt,name=remedies,proto3" json:"remedies,omitempty"` // Where the call asks for them and the node stays.
+	Remedies      *Remedies       `protobuf:"bytes,22,opt,name=remedies,proto3" json:"remedies,omitempty"` // If the call asks for remedies and the node stays.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7449,14 +7468,16 @@ type ExplainedPod struct {
 	Outcome             ExplainedPod_Outcome   `protobuf:"varint,2,opt,name=outcome,proto3,enum=ebb.v1alpha1.ExplainedPod_Outcome" json:"outcome,omitempty"`
 	Reason              string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // BLOCKS.
 	PodDisruptionBudget string                 `protobuf:"bytes,4,opt,name=pod_disruption_budget,json=podDisruptionBudget,proto3" json:"pod_disruption_budget,omitempty"`
-	Budgets             uint64                 `protobuf:"varint,5,opt,name=budgets,proto3" json:"budgets,omitempty"` // That select it, where the eviction API is asked and refuses for that.
-	Detail              string                 `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
-	Pending             bool                   `protobuf:"varint,7,opt,name=pending,proto3" json:"pending,omitempty"`
-	ArrivedFrom         string                 `protobuf:"bytes,8,opt,name=arrived_from,json=arrivedFrom,proto3" json:"arrived_from,omitempty"`
-	To                  string                 `protobuf:"bytes,9,opt,name=to,proto3" json:"to,omitempty"`
-	Via                 []string               `protobuf:"bytes,10,rep,name=via,proto3" json:"via,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Number of budgets that select the pod, if the eviction API would be asked and would refuse
+	// because there are several.
+	Budgets       uint64   `protobuf:"varint,5,opt,name=budgets,proto3" json:"budgets,omitempty"`
+	Detail        string   `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
+	Pending       bool     `protobuf:"varint,7,opt,name=pending,proto3" json:"pending,omitempty"`
+	ArrivedFrom   string   `protobuf:"bytes,8,opt,name=arrived_from,json=arrivedFrom,proto3" json:"arrived_from,omitempty"`
+	To            string   `protobuf:"bytes,9,opt,name=to,proto3" json:"to,omitempty"`
+	Via           []string `protobuf:"bytes,10,rep,name=via,proto3" json:"via,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExplainedPod) Reset() {
@@ -7705,7 +7726,7 @@ func (x *TriedPod) GetFits() bool {
 
 type Remedies struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Removed       uint64                 `protobuf:"varint,1,opt,name=removed,proto3" json:"removed,omitempty"` // As things are.
+	Removed       uint64                 `protobuf:"varint,1,opt,name=removed,proto3" json:"removed,omitempty"` // Number of nodes that go without any change.
 	Helps         []*Remedies_Help       `protobuf:"bytes,2,rep,name=helps,proto3" json:"helps,omitempty"`
 	InVain        []*Remedies_InVain     `protobuf:"bytes,3,rep,name=in_vain,json=inVain,proto3" json:"in_vain,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -7764,9 +7785,11 @@ func (x *Remedies) GetInVain() []*Remedies_InVain {
 }
 
 type PodVerdicts struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Pod           string                 `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`   // NAMESPACE/NAME
-	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"` // That was asked about alone: a verdict of each filter.  "": the first no of each node.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Pod   string                 `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"` // NAMESPACE/NAME
+	// The only node that was asked about, with a verdict of each filter.  "": all nodes, with the
+	// first filter that rejects.
+	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	Verdicts      []*PodVerdicts_Verdict `protobuf:"bytes,3,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7961,8 +7984,8 @@ func (x *PlanDifferences_Node) GetKeptBecause() string {
 
 type UnremovableNodes_OfReason struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The autoscaler's: of a pod that may not be moved why ("NotEnoughPdb"), else why the node stays
-	// ("NoPlaceToMovePods"), as it was found when the node was tried.
+	// The autoscaler's reason, as found when the node was tried: for a pod that may not be moved,
+	// why ("NotEnoughPdb"); otherwise why the node stays ("NoPlaceToMovePods").
 	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	Nodes         uint64 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields

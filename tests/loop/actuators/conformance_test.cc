@@ -114,7 +114,7 @@ TEST_F(ConformanceTest, EveryCheckFailsForAPluginThatIsWrongInIt) {
     seen.insert(Find(*checks, name).name);
     all = *checks;
   }
-  EXPECT_EQ(seen.size(), all.size());  // Each of them.
+  EXPECT_EQ(seen.size(), all.size());  // Every check was seen.
 }
 
 TEST_F(ConformanceTest, AFailedCheckLeavesNoTaint) {

@@ -38,7 +38,7 @@ class GrpcActuatorTest : public ::testing::Test {
     return connected.ok() ? *std::move(connected) : nullptr;
   }
 
-  // What is said of a status that differs from a right one in what `change` does.
+  // The error for a status that `change` made invalid.
   std::string WhyNot(GrpcActuator& actuator,
                      const std::function<void(test::wire::StatusReply&)>& change) {
     test::wire::StatusReply reply;
@@ -125,7 +125,7 @@ TEST_F(GrpcActuatorTest, AServerRefusesWhatIsNoGroupOrNoSize) {
   EXPECT_EQ(code("none", 3), absl::StatusCode::kNotFound);
   const auto before = static_cast<int64_t>((*cluster)->nodes());
   EXPECT_EQ(code("all", before + 2), absl::StatusCode::kOk);
-  EXPECT_EQ(code("all", before + 2), absl::StatusCode::kOk);  // It has them already.
+  EXPECT_EQ(code("all", before + 2), absl::StatusCode::kOk);  // The group has that many already.
   now_s += 600;
   (*cluster)->AdvanceTo(now_s);
   EXPECT_GE(static_cast<int64_t>((*cluster)->nodes()), before + 2);
@@ -171,7 +171,7 @@ TEST_F(GrpcActuatorTest, APluginThatHangsIsLeftAtTheDeadline) {
   plugin_.hangs = false;
 }
 
-// Symptom: SIGTERM while the plugin was slow ended `ebb run` after two minutes, or never.
+// Symptom: if the plugin was slow, `ebb run` ended two minutes after SIGTERM, or never.
 TEST_F(GrpcActuatorTest, CallsThatAreEndedReturnAtOnceAndAreNotTriedAgain) {
   const auto actuator = Connect({.call_timeout_ms = 3'600'000});
   plugin_.hangs = true;
@@ -249,7 +249,7 @@ TEST_F(GrpcActuatorTest, AnAnswerThatIsTooLargeIsAnError) {
 TEST_F(GrpcActuatorTest, ADeletionThatNobodyBeganIsAnError) {
   plugin_.status_answer.emplace();
   const auto actuator = Connect();
-  // What runs at first was begun by a process before this one.
+  // Deletions in the first status were begun by an earlier process.
   auto& first = *plugin_.status_answer->add_running();
   first.set_node("a");
   first.set_phase(test::wire::DRAINED);
@@ -260,7 +260,7 @@ TEST_F(GrpcActuatorTest, ADeletionThatNobodyBeganIsAnError) {
   second.set_node("b");
   EXPECT_THAT(std::string(actuator->Status(kNow).status().message()),
               HasSubstr("running[1].node: no deletion was begun of b"));
-  // Also where Begin was refused, or its answer was lost: it may have begun.
+  // The same if Begin failed or its answer was lost: the plugin may have begun.
   plugin_.answer = {grpc::StatusCode::INTERNAL, "a bug"};
   const DeletionOrder order{.node = "b"};
   EXPECT_FALSE(actuator->Begin({&order, 1}, kNow).ok());
@@ -274,14 +274,14 @@ TEST_F(GrpcActuatorTest, AResultIsToldOnce) {
   ASSERT_TRUE(actuator->Begin({&order, 1}, kNow).ok());
   ASSERT_TRUE(actuator->RollBack("a", "test", kNow).ok());
   ASSERT_THAT(actuator->Status(kNow)->results, SizeIs(1));
-  // The plugin does not hear the acknowledgement; it is sent again with the next status.
+  // The acknowledgement does not reach the plugin; it is sent again with the next status.
   plugin_.answer = {grpc::StatusCode::UNAVAILABLE, "away"};
   actuator->Acknowledge(1);
   plugin_.answer = grpc::Status::OK;
   plugin_.calls.clear();
   EXPECT_THAT(actuator->Status(kNow)->results, IsEmpty());
   EXPECT_THAT(plugin_.calls, ElementsAre("Hello", "Status", "Acknowledge"));
-  // One that tells it again after all has a deletion that nobody began.
+  // If the plugin still repeats the result, it reports a deletion that was never begun.
   ASSERT_TRUE(actuator->Begin({&order, 1}, kNow).ok());
   ASSERT_TRUE(actuator->RollBack("a", "test", kNow).ok());
   ASSERT_THAT(actuator->Status(kNow)->results, SizeIs(1));
@@ -315,7 +315,7 @@ TEST(GrpcActuatorAddressTest, NobodyListensOrNoAddress) {
 
 // --- The simulated cluster behind a socket -------------------------------------------------
 
-// Time that the loop and the plugin share.
+// A clock that the loop and the plugin share.
 class SharedClock : public LoopClock {
  public:
   explicit SharedClock(int64_t turns) : turns_left_(turns) {}
@@ -344,8 +344,8 @@ struct LoopStory {
   SimulationCounts counts;
 };
 
-// Turns of a loop over the cluster, by itself or through a socket.  A call that is sent again
-// would draw other faults: through the socket it is sent once.
+// Turns of a loop over the cluster, directly or through a socket.  Through the socket, calls are
+// not retried, because a retry would draw other random faults.
 LoopStory RunLoop(uint64_t seed, const SimulatedFaults& faults, const std::string& path) {
   LoopStory story;
   auto cluster = test::MakeSimulatedCluster(seed, 25, faults);
@@ -408,7 +408,7 @@ TEST(GrpcActuatorSimulationTest, ThroughASocketALoopDoesTheSame) {
     all.evictions += through.counts.evictions;
     all.deletions_failed += through.counts.deletions_failed;
   }
-  // Else nothing was tried.
+  // Otherwise the test proves nothing.
   EXPECT_GT(all.nodes_deleted, 10);
   EXPECT_GT(all.evictions, 20);
   EXPECT_GT(all.deletions_failed, 0);

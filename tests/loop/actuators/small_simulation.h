@@ -1,4 +1,4 @@
-// A small simulated cluster, all of whose nodes are of one group.
+// A small simulated cluster with all nodes in one group.
 
 #ifndef EBB_TESTS_LOOP_ACTUATORS_SMALL_SIMULATION_H_
 #define EBB_TESTS_LOOP_ACTUATORS_SMALL_SIMULATION_H_

@@ -57,7 +57,7 @@ void TestPlugin::End(const std::string& node, bool ok, const std::string& why) {
   result.set_why(why);
 }
 
-// What every call but Hello goes through.
+// The common part of every call but Hello.
 grpc::Status TestPlugin::Carry(grpc::ServerContext& context, const std::string& name,
                                const std::string& key, const std::function<grpc::Status()>& call) {
   is_hanging = is_hanging || hangs;

@@ -1,7 +1,7 @@
-// A plugin over a few nodes in memory, which can be told to do wrong.
+// A plugin over a few nodes in memory, which can be made to violate its contract.
 //
-// It is written against actuator.proto alone, and not over ActuatorServer: so both sides of the
-// protocol are tried against somebody else's reading of it.
+// It implements actuator.proto directly, without ActuatorServer.  So each side of the protocol is
+// tested against an independent implementation of the other.
 
 #ifndef EBB_TESTS_LOOP_ACTUATORS_TEST_PLUGIN_H_
 #define EBB_TESTS_LOOP_ACTUATORS_TEST_PLUGIN_H_
@@ -27,7 +27,7 @@ namespace ebb::test {
 
 namespace wire = ebb::actuator::v1alpha1;
 
-// What the plugin does wrong.
+// How the plugin violates the contract.
 enum class Wrong {
   kNothing,
   kNoName,
@@ -36,9 +36,9 @@ enum class Wrong {
   kBeginsMissingNodes,
   kTakesEmptyNames,
   kGrowsMissingGroups,
-  kTakesOwnTaints,         // Taint sets any key.
-  kForgetsSoftTaintAgain,  // Taking it off twice is an error.
-  kForgetsTaintAgain,      // The same.
+  kTakesOwnTaints,         // Taint accepts any key.
+  kForgetsSoftTaintAgain,  // Removing it a second time is an error.
+  kForgetsTaintAgain,      // Removing it a second time is an error.
   kIgnoresUid,
   kBeginsSome,
   kDrainsWhatWasNotBegun,
@@ -60,22 +60,24 @@ class TestPlugin final : public wire::Actuator::Service {
   explicit TestPlugin(const std::string& path);
   ~TestPlugin() override;
 
-  // May be changed while no call is under way.
+  // May be changed while no call is running.
   Wrong wrong = Wrong::kNothing;
   std::map<std::string, std::string> nodes = {{"a", "uid-a"}, {"b", "uid-b"}};
-  std::optional<wire::StatusReply> status_answer;       // Instead of the true one.
-  grpc::Status answer;                                  // To every call but Hello, if not OK.
+  std::optional<wire::StatusReply> status_answer;  // Replaces the true status.
+  // The answer to every call but Hello, unless it is OK.
+  grpc::Status answer;
   std::vector<std::string> cannot;                      // As HelloReply.cannot.
-  std::set<std::string> taints;                         // "NODE KEY", of policies.
-  std::map<std::string, int64_t> sizes = {{"web", 0}};  // Of groups, as Grow asked.
-  int answers_lost = 0;                                 // Of the next calls, which are carried out.
-  std::vector<std::string> calls;                       // "Begin KEY", ...
+  std::set<std::string> taints;                         // "NODE KEY", for taints of policies.
+  std::map<std::string, int64_t> sizes = {{"web", 0}};  // Sizes of groups, as requested by Grow.
+  // How many of the next calls are carried out but lose their answers.
+  int answers_lost = 0;
+  std::vector<std::string> calls;  // "Begin KEY", ...
   std::atomic<int64_t> now_s = 1'000'000;
-  std::atomic<bool> hangs = false;       // Calls are not answered until their caller gives up.
-  std::atomic<bool> is_hanging = false;  // A call does so, or did.
+  std::atomic<bool> hangs = false;       // Calls are not answered until the caller gives up.
+  std::atomic<bool> is_hanging = false;  // A call hangs, or hung before.
 
   void SetServing(bool serving);
-  // Time passes: what drains has drained, what is being deleted is gone.
+  // Advances the time: nodes finish draining, and deletions finish.
   void Sleep(int64_t ms);
 
   grpc::Status Hello(grpc::ServerContext* context, const wire::HelloRequest* request,

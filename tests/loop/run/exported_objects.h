@@ -1,4 +1,4 @@
-// A simulated cluster's objects, as who feeds a daemon's session sends them.
+// A simulated cluster's objects, in the form in which a feeder sends them to a daemon's session.
 
 #ifndef EBB_TESTS_LOOP_RUN_EXPORTED_OBJECTS_H_
 #define EBB_TESTS_LOOP_RUN_EXPORTED_OBJECTS_H_
@@ -16,7 +16,7 @@
 
 namespace ebb::test {
 
-// JSON of one object each.
+// The JSON of each object.
 inline std::vector<std::string> ExportedObjects(SimulatedCluster& cluster) {
   std::string list;
   ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
@@ -25,7 +25,7 @@ inline std::vector<std::string> ExportedObjects(SimulatedCluster& cluster) {
   });
   EXPECT_TRUE(cluster.Export(writer).ok());
   EXPECT_TRUE(writer.Finish().ok());
-  // The writer gives each object a line, between one that begins the list and one that ends it.
+  // The writer writes one line per object, between the first and the last line of the list.
   std::vector<std::string> objects;
   std::istringstream lines(list);
   for (std::string line; std::getline(lines, line);) {

@@ -1,4 +1,4 @@
-// Who feeds a daemon's session, as a program beside a real cluster does.
+// Feeds a daemon's session, as a program beside a real cluster does.
 
 #ifndef EBB_TESTS_LOOP_RUN_FEED_H_
 #define EBB_TESTS_LOOP_RUN_FEED_H_

@@ -1,6 +1,6 @@
-// The whole chain on a virtual clock: a simulated cluster behind a plugin's socket, a daemon that
-// is fed with it, and the loop between them.  What goes wrong here is a process that ends or is
-// away; what goes wrong inside a cluster simulated_cluster_test has.
+// The whole chain with a virtual clock: a simulated cluster behind a plugin's socket, a daemon that
+// is fed with it, and the loop between them.  The faults here are processes that end or are
+// unreachable; simulated_cluster_test covers faults inside a cluster.
 
 #include <fmt/format.h>
 
@@ -55,7 +55,7 @@ RoundOptions Rounds() {
   return options;
 }
 
-// Time of a loop that is to end.
+// The clock of a loop that must end.
 class EndClock : public LoopClock {
  public:
   EndClock(SimulatedCluster& cluster, int64_t now_s) : cluster_(cluster), now_s_(now_s) {}
@@ -110,7 +110,7 @@ class LiveLoopTest : public ::testing::Test {
     ASSERT_TRUE(daemon.ok()) << daemon.status();
     daemon_ = *std::move(daemon);
   }
-  // Also one that goes on after another was killed.
+  // Also starts a loop after an earlier one was killed.
   void StartLoop() {
     auto client = PlannerClient::Make("unix:" + DaemonPath(), std::chrono::seconds(60));
     ASSERT_TRUE(client.ok()) << client.status();
@@ -150,7 +150,7 @@ class LiveLoopTest : public ::testing::Test {
   void Turns(int turns) {
     for (int i = 0; i < turns && !HasFailure(); ++i) Turn();
   }
-  // Until some node is in that phase.
+  // Turns until some node is in that phase.
   bool TurnsUntil(DeletionPhase phase) {
     for (int i = 0; i < 100 && !HasFailure(); ++i) {
       Turn();
@@ -217,7 +217,8 @@ TEST_F(LiveLoopTest, ALoopThatIsKilledMidDeletionIsFollowedByOneThatGoesOn) {
   const std::vector<std::string> running = Running();
   StartLoop();
   Turn();
-  // What runs was taken over: it was told to the session, and it is not begun again.
+  // The running deletions were taken over: they were reported to the session, and are not begun
+  // again.
   EXPECT_TRUE(last_.round) << absl::StrJoin(last_.log, "; ");
   Turns(60);
   for (const std::string& node : running) EXPECT_THAT(Running(), Not(Contains(node)));
@@ -234,9 +235,9 @@ TEST_F(LiveLoopTest, ADaemonThatIsKilledMidDeletionGoesOnFromItsStateFile) {
   EXPECT_THAT(last_.log, Contains(HasSubstr("no round: ")));
   StartDaemon();
   Turn();
-  EXPECT_THAT(last_.log, Contains(HasSubstr("no round: ")));  // Nobody has fed it yet.
+  EXPECT_THAT(last_.log, Contains(HasSubstr("no round: ")));  // No client has fed it yet.
   feed_.emplace(DaemonPath(), "prod");
-  // The connection to a daemon that was away is tried again after a pause of its own.
+  // A connection to a daemon that was unreachable is retried after a pause.
   for (int tries = 0; tries < 3000; ++tries) {
     Turn();
     if (last_.round) break;
@@ -266,7 +267,7 @@ TEST_F(LiveLoopTest, WithoutAFeedNothingBeginsAndWhatWasBegunGoesOn) {
 
 TEST_F(LiveLoopTest, AClusterThatIsHalfThereIsNoReasonToDelete) {
   Start();
-  // All nodes have come, and their pods not yet.
+  // All nodes have arrived, but not their pods.
   std::vector<std::string> nodes;
   for (const std::string& object : test::ExportedObjects(*cluster_)) {
     if (object.find(R"("kind":"Node",)") != std::string::npos) nodes.push_back(object);
@@ -290,7 +291,7 @@ TEST_F(LiveLoopTest, AClockThatJumpsCostsARoundAndNoTimer) {
   Turns(3);
   ASSERT_TRUE(last_.round);
   const int64_t before_s = now_s_;
-  // A day ahead, and back.
+  // A day ahead, and then back.
   loop_->Turn(now_s_ + 86'400);
   ASSERT_TRUE(last_.round);
   EXPECT_EQ(last_.round->status, "ScaleDownClockJumped");
@@ -332,7 +333,7 @@ TEST_F(LiveLoopTest, AtTheEndTheTaintedAreRolledBackAndTheDrainingFinish) {
 TEST_F(LiveLoopTest, ResultsThatAKilledLoopDidNotTakeInTheNextOneIsTold) {
   Start();
   ASSERT_TRUE(TurnsUntil(DeletionPhase::kDeleting));
-  // It ends while no loop is there.
+  // The deletion ends while no loop runs.
   loop_.reset();
   now_s_ += 200;
   cluster_->AdvanceTo(now_s_);
@@ -364,7 +365,7 @@ TEST_F(LiveLoopTest, ADryRunSaysWhatItWouldDoAndTouchesNothing) {
   Loop loop(own, actuator, options);
   for (int i = 0; i < 30; ++i) {
     now_s_ += kScanS;
-    // The cluster changes now and then, and timers go on.
+    // The cluster changes from time to time, and timers continue.
     if (i % 4 == 0) {
       cluster_->AdvanceTo(now_s_);
       Feed();

@@ -48,7 +48,7 @@ TEST(LoopLogTest, InJsonATurnIsOneLine) {
       "\n");
 }
 
-// "0 unneeded" for minutes, and no word of the nodes that rounds remember.
+// Symptom: "0 unneeded" for minutes, and no mention of the nodes that rounds remember.
 TEST(LoopLogTest, ATurnSaysHowManyNodesAreUnremovableWhyAndWhenTheyAreLookedAtAgain) {
   LoopTurn turn = ATurn();
   turn.round->unneeded = 0;

@@ -19,7 +19,8 @@ using ::testing::ElementsAre;
 
 constexpr int64_t kStart = 1'000'000;
 
-// Tried as given, `wide` takes all the room of `host`, which would do for each of the three others.
+// If `wide` is tried first, as given, its pods take all the room of `host`, which would suffice for
+// each of the three other nodes.
 class RoundAdvisorTest : public ::testing::Test {
  protected:
   RoundAdvisorTest() {
@@ -70,8 +71,8 @@ TEST_F(RoundAdvisorTest, UntilTheNextSearchTheOrderStays) {
   EXPECT_EQ(advisor.searches(), 2u);
 }
 
-// Three nodes are more than one, however long that one waits; of two plans with as many the one
-// that has been waiting counts.
+// Three nodes are better than one, however long that one has been unneeded; between plans with the
+// same number of nodes, the time that nodes have been unneeded decides.
 TEST_F(RoundAdvisorTest, ANodeThatIsUnneededAlreadyIsWorthALittleMore) {
   RoundAdvisor advisor(rounds_, {.iterations = 2});
   const RoundAdvice advice = advisor.Advise(observed_, kStart, {"wide"}).value();

@@ -56,7 +56,7 @@ wire::RoundReply GoodReply(int64_t round = 1) {
   return reply;
 }
 
-// What is said of a reply that differs from a right one in what `change` does.
+// The error for a reply that `change` made invalid.
 std::string WhyNot(const std::function<void(wire::RoundReply&)>& change,
                    const ActuatorStatus& running = {}) {
   wire::RoundReply reply = GoodReply();
@@ -133,7 +133,7 @@ TEST(RoundReplyTest, ANodeThatIsInDeletionIsNotDeletedAgain) {
   EXPECT_THAT(WhyNot([](auto&) {}, running), HasSubstr("deletions[1].node: b occurs twice"));
 }
 
-// A daemon that answers what it is told to.
+// A daemon that returns the answers that a test sets.
 class FakeDaemon final : public v1alpha1::Planner::Service {
  public:
   explicit FakeDaemon(const std::string& path) {
@@ -239,7 +239,7 @@ TEST_F(SessionRoundsTest, WhatNobodyHeardIsToldAgain) {
   EXPECT_THAT(daemon_.reports[0].ended(), SizeIs(1));
 }
 
-// What comes and goes is told again; the same, with other numbers, is not.
+// A warning that ends and returns is logged again; the same warning with other numbers is not.
 TEST_F(SessionRoundsTest, AWarningIsLoggedWhenItComes) {
   SessionRounds rounds = MakeRounds();
   int64_t number = 0;

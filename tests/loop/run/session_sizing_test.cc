@@ -1,5 +1,6 @@
-// Pools of a session, over the whole chain on a virtual clock: a simulated cluster behind a
-// plugin's socket, a daemon that is fed with it, and a loop whose sizer the session remembers for.
+// Pools of a session, with the whole chain and a virtual clock: a simulated cluster behind a
+// plugin's socket, a daemon that is fed with it, and a loop whose sizer keeps its state in the
+// session.
 
 #include "loop/run/session_sizing.h"
 
@@ -74,7 +75,7 @@ class SessionSizingTest : public ::testing::Test {
     Restart();
   }
 
-  // A loop that knows nothing but what the session remembers.
+  // Starts a new loop, which has only the state that the session keeps.
   void Restart() {
     client_ = *PlannerClient::Make("unix:" + folder_.File("e.sock"), std::chrono::seconds(60));
     actuator_ = *GrpcActuator::Make({.plugin = "unix:" + folder_.File("p.sock"),
@@ -125,7 +126,7 @@ class SessionSizingTest : public ::testing::Test {
   LoopTurn last_;
 
  private:
-  // Four nodes of the pool, with a pod each that fits on any other.
+  // Four nodes of the pool, each with a pod that fits on any other.
   static absl::Status Show(ObjectSink& sink) {
     absl::Status status;
     test::Controller set(objects::ControllerKind::kReplicaSet, "rs");
@@ -145,7 +146,7 @@ TEST_F(SessionSizingTest, APoolShrinksAndGrowsWithALoopThatIsStartedAnewBeforeEa
     Restart();
     Turn();
     ASSERT_TRUE(last_.round) << absl::StrJoin(last_.log, "; ");
-    EXPECT_THAT(last_.round->start, IsEmpty());  // Rounds leave the pool's group alone.
+    EXPECT_THAT(last_.round->start, IsEmpty());  // Rounds do not remove nodes of the pool's group.
   }
   EXPECT_EQ(cluster_->nodes(), 2);
   EXPECT_EQ(cluster_->counts().nodes_deleted, 2);
@@ -166,7 +167,7 @@ TEST_F(SessionSizingTest, GrowthThatIsAskedForTwiceBeforeItHasComeIsCountedOnce)
   EXPECT_EQ(last_.pools.at(0).grow_to, 5);
   policy_->delta = 1;
   Turn();
-  EXPECT_EQ(last_.pools.at(0).grow_to, 6);  // The first one counts before it is a node.
+  EXPECT_EQ(last_.pools.at(0).grow_to, 6);  // The first new machine counts before it is a node.
   for (int i = 0; i < 40; ++i) Turn();
   EXPECT_EQ(cluster_->nodes(), 6);
   EXPECT_EQ(sizer_->state().pools.at(0).grow_to, 0);

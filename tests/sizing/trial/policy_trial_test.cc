@@ -67,7 +67,7 @@ TEST_P(PolicyTrialTest, ThePoolGrowsWithALoadThatGrowsAndShrinksWithOneThatShrin
   const auto grown = TryPolicy(pool, up, options);
   ASSERT_TRUE(grown.ok()) << grown.status();
   EXPECT_GT(grown->nodes_at_last, grown->nodes_at_first);
-  EXPECT_GE(grown->nodes_at_last, 10u);  // Ten pods fit on a node.
+  EXPECT_GE(grown->nodes_at_last, 10u);  // Ten pods fit on one node.
   EXPECT_EQ(grown->samples.back().pending, 0u);
   EXPECT_GT(grown->unmet_pod_hours, 0);
   EXPECT_FALSE(grown->failsafe);

@@ -1,30 +1,31 @@
-// What an actuator plugin serves over its Unix socket: any language can drive any cluster.
-// loop/actuator.h is the same contract in C++ and says what each phase means;
-// docs/actuators.md shows a plugin in Python.  `ebb conformance` tests a plugin.
+// The calls that an actuator plugin serves over its Unix socket: a plugin in any language can drive
+// any kind of cluster. loop/actuator.h is the same contract in C++ and explains each
+// phase; docs/actuators.md shows a plugin in Python.  `ebb conformance` tests a plugin.
 //
 // A plugin promises:
-//   taints     Begin taints all of the nodes, with the hard taint that keeps new pods off, before
-//              any pod is evicted, or leaves none of them tainted.
-//   looks      Drain looks at the node's pods as they are then.  A pod that may not be moved fails
-//              the deletion before any pod is evicted, and so does a pod to move on a node that
-//              was to go empty (DeletionOrder.drain is false).
-//   budgets    No pod is evicted that its disruption budget holds.
-//   roll back  RollBack removes the hard taint.  Pods that were evicted stay so.
-//   again      A call that was carried out already changes nothing and is answered OK.  `key`
-//              names the call: the same key is the same call, sent again.
-//   doubt      A node that is not there, or is another machine (uid) than the order says, is
-//              NOT_FOUND, and nothing is done to it.
-//   returns    Drain and Delete only begin what they are called for.  The plugin carries it on in
-//              its own time; Status tells how far it is.
+//   taints     Begin puts the hard taint, which keeps new pods away, on all of the nodes before any
+//              pod is evicted; if that fails, it leaves none of them tainted.
+//   looks      Drain examines the pods that the node has then.  If one of them may not be moved,
+//              the deletion fails before any pod is evicted.  The deletion also fails if there is a
+//              pod to move on a node that should be empty (DeletionOrder.drain is false).
+//   budgets    No pod is evicted if its PodDisruptionBudget does not allow it.
+//   roll back  RollBack removes the hard taint.  Pods that were evicted stay evicted.
+//   again      Calls are idempotent: a call that was carried out already changes nothing and
+//              returns OK.  `key` is the idempotency key: a retry has the same key.
+//   doubt      For a node that does not exist, or that is another machine than the one in the order
+//              (uid), the plugin returns NOT_FOUND and does nothing.
+//   returns    Drain and Delete only start their work and return.  The plugin continues in the
+//              background; Status reports the progress.
 //
 // Times:     Unix seconds.
-// Errors:    NOT_FOUND            above.
-//            FAILED_PRECONDITION  the deletion is in another phase than the call asks for, or the
+// Errors:    NOT_FOUND            see above.
+//            FAILED_PRECONDITION  the deletion is in another phase than the call requires, or the
 //                                 versions do not fit.
 //            INVALID_ARGUMENT     the call breaks a rule of its message.
-//            UNAVAILABLE          the cluster cannot be reached; ebb tries again.
-// Health:    a plugin serves grpc.health.v1.Health beside this, with service "" or
-//            "ebb.actuator.v1alpha1.Actuator".  While it does not say SERVING, ebb begins nothing.
+//            UNAVAILABLE          the cluster cannot be reached; ebb retries.
+// Health:    a plugin also serves grpc.health.v1.Health, with service "" or
+//            "ebb.actuator.v1alpha1.Actuator".  Unless the status is SERVING, ebb starts nothing
+//            new.
 // Versions:  fields are added and never renumbered.  The package's name changes with the first
 //            change that breaks a plugin.
 
@@ -155,9 +156,9 @@ func (x *HelloRequest) GetClient() string {
 
 type HelloReply struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
-	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`       // Of the plugin, for people.
-	Version string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"` // Of the plugin, for people.
-	// What it may not do although the calls are there.  Known: "grow".
+	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`       // The plugin's name, for people.
+	Version string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"` // The plugin's version, for people.
+	// What the plugin does not support although the call exists.  Known: "grow".
 	Cannot        []string `protobuf:"bytes,3,rep,name=cannot,proto3" json:"cannot,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -218,7 +219,7 @@ type SoftTaintRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
-	Taint         bool                   `protobuf:"varint,3,opt,name=taint,proto3" json:"taint,omitempty"` // False: take it off.
+	Taint         bool                   `protobuf:"varint,3,opt,name=taint,proto3" json:"taint,omitempty"` // False: remove it.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -310,7 +311,7 @@ func (*SoftTaintReply) Descriptor() ([]byte, []int) {
 	return file_actuator_proto_rawDescGZIP(), []int{3}
 }
 
-// Where the plan saw a pod land.  The scheduler may choose otherwise.
+// Where the plan placed a pod.  The scheduler may choose another node.
 type PlannedMove struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -382,10 +383,10 @@ func (x *PlannedMove) GetTo() string {
 type DeletionOrder struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	Uid   string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`      // Empty: not known.
-	Group string                 `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`  // Empty: not known.
-	Drain bool                   `protobuf:"varint,4,opt,name=drain,proto3" json:"drain,omitempty"` // It has pods to move; otherwise it was to go empty.
-	// Above 0: it is of an atomic group, of which that many go together.
+	Uid   string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`      // Empty: unknown.
+	Group string                 `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`  // Empty: unknown.
+	Drain bool                   `protobuf:"varint,4,opt,name=drain,proto3" json:"drain,omitempty"` // The node has pods to move; otherwise it should be empty.
+	// Above 0: the size of the batch of an atomic group that must go together.
 	BatchSize     int64          `protobuf:"varint,5,opt,name=batch_size,json=batchSize,proto3" json:"batch_size,omitempty"`
 	Moves         []*PlannedMove `protobuf:"bytes,6,rep,name=moves,proto3" json:"moves,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -922,12 +923,12 @@ func (*GrowReply) Descriptor() ([]byte, []int) {
 
 type TaintRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"` // Of the call.
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"` // The idempotency key of the call.
 	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	TaintKey      string                 `protobuf:"bytes,3,opt,name=taint_key,json=taintKey,proto3" json:"taint_key,omitempty"`
 	Value         string                 `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"`
 	Effect        string                 `protobuf:"bytes,5,opt,name=effect,proto3" json:"effect,omitempty"` // "NoSchedule", "PreferNoSchedule" or "NoExecute".
-	Put           bool                   `protobuf:"varint,6,opt,name=put,proto3" json:"put,omitempty"`      // False: take it off; value and effect say nothing.
+	Put           bool                   `protobuf:"varint,6,opt,name=put,proto3" json:"put,omitempty"`      // False: remove it; `value` and `effect` are ignored.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1084,7 +1085,7 @@ type RunningDeletion struct {
 	BatchSize     int64                  `protobuf:"varint,4,opt,name=batch_size,json=batchSize,proto3" json:"batch_size,omitempty"`
 	Phase         DeletionPhase          `protobuf:"varint,5,opt,name=phase,proto3,enum=ebb.actuator.v1alpha1.DeletionPhase" json:"phase,omitempty"`
 	Since         int64                  `protobuf:"varint,6,opt,name=since,proto3" json:"since,omitempty"` // When the phase began.
-	Why           string                 `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`      // Of FAILED.
+	Why           string                 `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`      // For FAILED.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1170,14 +1171,14 @@ func (x *RunningDeletion) GetWhy() string {
 
 type DeletionResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique among the results that were not acknowledged.  A node has one of these at most, and
-	// none while it is in `running`.
+	// Unique among the results that were not acknowledged.  A node has at most one of them, and none
+	// while it is in `running`.
 	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Node          string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	Group         string `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
 	Ok            bool   `protobuf:"varint,4,opt,name=ok,proto3" json:"ok,omitempty"`
 	At            int64  `protobuf:"varint,5,opt,name=at,proto3" json:"at,omitempty"`
-	Why           string `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"` // Of one that is not ok.
+	Why           string `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"` // If it is not ok.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1260,7 +1261,7 @@ type EvictedPod struct {
 	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Uid           string                 `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
 	At            int64                  `protobuf:"varint,4,opt,name=at,proto3" json:"at,omitempty"`
-	Object        []byte                 `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"` // The pod as it was, Kubernetes JSON or protobuf.  May be empty.
+	Object        []byte                 `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"` // The pod before its eviction, as Kubernetes JSON or protobuf.  May be empty.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1392,7 +1393,7 @@ func (x *StatusReply) GetRecentEvictions() []*EvictedPod {
 
 type AcknowledgeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ids           []string               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"` // Of results.
+	Ids           []string               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"` // Ids of results.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -1,30 +1,31 @@
-// What an actuator plugin serves over its Unix socket: any language can drive any cluster.
-// loop/actuator.h is the same contract in C++ and says what each phase means;
-// docs/actuators.md shows a plugin in Python.  `ebb conformance` tests a plugin.
+// The calls that an actuator plugin serves over its Unix socket: a plugin in any language can drive
+// any kind of cluster. loop/actuator.h is the same contract in C++ and explains each
+// phase; docs/actuators.md shows a plugin in Python.  `ebb conformance` tests a plugin.
 //
 // A plugin promises:
-//   taints     Begin taints all of the nodes, with the hard taint that keeps new pods off, before
-//              any pod is evicted, or leaves none of them tainted.
-//   looks      Drain looks at the node's pods as they are then.  A pod that may not be moved fails
-//              the deletion before any pod is evicted, and so does a pod to move on a node that
-//              was to go empty (DeletionOrder.drain is false).
-//   budgets    No pod is evicted that its disruption budget holds.
-//   roll back  RollBack removes the hard taint.  Pods that were evicted stay so.
-//   again      A call that was carried out already changes nothing and is answered OK.  `key`
-//              names the call: the same key is the same call, sent again.
-//   doubt      A node that is not there, or is another machine (uid) than the order says, is
-//              NOT_FOUND, and nothing is done to it.
-//   returns    Drain and Delete only begin what they are called for.  The plugin carries it on in
-//              its own time; Status tells how far it is.
+//   taints     Begin puts the hard taint, which keeps new pods away, on all of the nodes before any
+//              pod is evicted; if that fails, it leaves none of them tainted.
+//   looks      Drain examines the pods that the node has then.  If one of them may not be moved,
+//              the deletion fails before any pod is evicted.  The deletion also fails if there is a
+//              pod to move on a node that should be empty (DeletionOrder.drain is false).
+//   budgets    No pod is evicted if its PodDisruptionBudget does not allow it.
+//   roll back  RollBack removes the hard taint.  Pods that were evicted stay evicted.
+//   again      Calls are idempotent: a call that was carried out already changes nothing and
+//              returns OK.  `key` is the idempotency key: a retry has the same key.
+//   doubt      For a node that does not exist, or that is another machine than the one in the order
+//              (uid), the plugin returns NOT_FOUND and does nothing.
+//   returns    Drain and Delete only start their work and return.  The plugin continues in the
+//              background; Status reports the progress.
 //
 // Times:     Unix seconds.
-// Errors:    NOT_FOUND            above.
-//            FAILED_PRECONDITION  the deletion is in another phase than the call asks for, or the
+// Errors:    NOT_FOUND            see above.
+//            FAILED_PRECONDITION  the deletion is in another phase than the call requires, or the
 //                                 versions do not fit.
 //            INVALID_ARGUMENT     the call breaks a rule of its message.
-//            UNAVAILABLE          the cluster cannot be reached; ebb tries again.
-// Health:    a plugin serves grpc.health.v1.Health beside this, with service "" or
-//            "ebb.actuator.v1alpha1.Actuator".  While it does not say SERVING, ebb begins nothing.
+//            UNAVAILABLE          the cluster cannot be reached; ebb retries.
+// Health:    a plugin also serves grpc.health.v1.Health, with service "" or
+//            "ebb.actuator.v1alpha1.Actuator".  Unless the status is SERVING, ebb starts nothing
+//            new.
 // Versions:  fields are added and never renumbered.  The package's name changes with the first
 //            change that breaks a plugin.
 
@@ -67,25 +68,26 @@ const (
 type ActuatorClient interface {
 	// The first call of a connection.
 	Hello(ctx context.Context, in *HelloRequest, opts ...grpc.CallOption) (*HelloReply, error)
-	// Puts the soft taint on a node, or takes it off.  It keeps no pod away.
+	// Puts the soft taint on a node, or removes it.  It keeps no pod away.
 	SoftTaint(ctx context.Context, in *SoftTaintRequest, opts ...grpc.CallOption) (*SoftTaintReply, error)
-	// All of the nodes are tainted, or none.
+	// Taints all of the nodes, or none.
 	Begin(ctx context.Context, in *BeginRequest, opts ...grpc.CallOption) (*BeginReply, error)
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainReply, error)
 	Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteReply, error)
-	// From TAINTED, DRAINED and FAILED.  The deletion ends, not ok.
+	// From the phases TAINTED, DRAINED and FAILED.  The deletion ends with a result that is not ok.
 	RollBack(ctx context.Context, in *RollBackRequest, opts ...grpc.CallOption) (*RollBackReply, error)
-	// The group is to have at least `size` machines, those that boot counted; one that has them stays
-	// as it is.  The machines come in their own time.  A plugin that cannot says "grow" in
-	// HelloReply.cannot, and may answer UNIMPLEMENTED.  NOT_FOUND: there is no such group;
-	// OUT_OF_RANGE: it may not be so large.
+	// Makes the group have at least `size` machines, including machines that are booting; if it has
+	// that many, nothing changes.  The machines may arrive later.  A plugin that does not support
+	// this has "grow" in HelloReply.cannot, and may return UNIMPLEMENTED.  NOT_FOUND: there is no
+	// such group; OUT_OF_RANGE: the group may not be so large.
 	Grow(ctx context.Context, in *GrowRequest, opts ...grpc.CallOption) (*GrowReply, error)
-	// Puts a taint of a sizing policy on a node, or takes off all that have its taint_key; a node that
-	// has one of the key keeps it.  A plugin that cannot answers UNIMPLEMENTED.  INVALID_ARGUMENT: the
-	// taint_key is empty, or that of the soft or the hard taint.
+	// Puts a taint of a sizing policy on a node, or removes all taints with its taint_key; a node
+	// that already has a taint with that key keeps it.  A plugin that does not support this returns
+	// UNIMPLEMENTED.  INVALID_ARGUMENT: the taint_key is empty, or is that of the soft or the hard
+	// taint.
 	Taint(ctx context.Context, in *TaintRequest, opts ...grpc.CallOption) (*TaintReply, error)
 	Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusReply, error)
-	// The results named were taken in and need not be told again.
+	// ebb has processed these results; Status need not return them again.
 	Acknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*AcknowledgeReply, error)
 }
 
@@ -203,25 +205,26 @@ func (c *actuatorClient) Acknowledge(ctx context.Context, in *AcknowledgeRequest
 type ActuatorServer interface {
 	// The first call of a connection.
 	Hello(context.Context, *HelloRequest) (*HelloReply, error)
-	// Puts the soft taint on a node, or takes it off.  It keeps no pod away.
+	// Puts the soft taint on a node, or removes it.  It keeps no pod away.
 	SoftTaint(context.Context, *SoftTaintRequest) (*SoftTaintReply, error)
-	// All of the nodes are tainted, or none.
+	// Taints all of the nodes, or none.
 	Begin(context.Context, *BeginRequest) (*BeginReply, error)
 	Drain(context.Context, *DrainRequest) (*DrainReply, error)
 	Delete(context.Context, *DeleteRequest) (*DeleteReply, error)
-	// From TAINTED, DRAINED and FAILED.  The deletion ends, not ok.
+	// From the phases TAINTED, DRAINED and FAILED.  The deletion ends with a result that is not ok.
 	RollBack(context.Context, *RollBackRequest) (*RollBackReply, error)
-	// The group is to have at least `size` machines, those that boot counted; one that has them stays
-	// as it is.  The machines come in their own time.  A plugin that cannot says "grow" in
-	// HelloReply.cannot, and may answer UNIMPLEMENTED.  NOT_FOUND: there is no such group;
-	// OUT_OF_RANGE: it may not be so large.
+	// Makes the group have at least `size` machines, including machines that are booting; if it has
+	// that many, nothing changes.  The machines may arrive later.  A plugin that does not support
+	// this has "grow" in HelloReply.cannot, and may return UNIMPLEMENTED.  NOT_FOUND: there is no
+	// such group; OUT_OF_RANGE: the group may not be so large.
 	Grow(context.Context, *GrowRequest) (*GrowReply, error)
-	// Puts a taint of a sizing policy on a node, or takes off all that have its taint_key; a node that
-	// has one of the key keeps it.  A plugin that cannot answers UNIMPLEMENTED.  INVALID_ARGUMENT: the
-	// taint_key is empty, or that of the soft or the hard taint.
+	// Puts a taint of a sizing policy on a node, or removes all taints with its taint_key; a node
+	// that already has a taint with that key keeps it.  A plugin that does not support this returns
+	// UNIMPLEMENTED.  INVALID_ARGUMENT: the taint_key is empty, or is that of the soft or the hard
+	// taint.
 	Taint(context.Context, *TaintRequest) (*TaintReply, error)
 	Status(context.Context, *StatusRequest) (*StatusReply, error)
-	// The results named were taken in and need not be told again.
+	// ebb has processed these results; Status need not return them again.
 	Acknowledge(context.Context, *AcknowledgeRequest) (*AcknowledgeReply, error)
 	mustEmbedUnimplementedActuatorServer()
 }
