@@ -428,7 +428,7 @@ def build_revision(revision):
     log.parent.mkdir(parents=True, exist_ok=True)
     print(f"== building {revision} ({commit})", file=sys.stderr)
     with open(log, "w", encoding="utf-8") as out:
-        for command in (["cmake", "--preset", "release"],
+        for command in (["cmake", "--preset", "release", "-DEBB_TOGETHER=ON"],
                         ["ninja", "-C", "build/release", "ebb_bench"]):
             # Lets ccache share objects between worktrees.
             shared = {**os.environ, "CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "1"}

@@ -38,7 +38,6 @@ pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8)
 pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
 pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd>=252)
 pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl>=7.88)
-pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib>=0.11)  # For tests alone.
 
 # By hand: gRPC's own CMake files want its programs too, which a cross build does not have, and pkg-config
 # takes half a minute for all that it depends on.
@@ -54,6 +53,7 @@ endforeach()
 find_program(EBB_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 
 if(BUILD_TESTING)
+  pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib>=0.11)
   find_package(GTest CONFIG REQUIRED)
   ebb_require_version(GoogleTest "${GTest_VERSION}" 1.12)
   find_package(benchmark CONFIG REQUIRED)

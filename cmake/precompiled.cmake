@@ -93,7 +93,9 @@ endif()
 #
 # The file that includes them is ours, not one of CMake's UNITY_BUILD: that names them by absolute paths,
 # so that a cache of compilations has nothing for another clone or worktree.
-set(EBB_TOGETHER ON CACHE STRING
+# A person who edits has it OFF: one edit compiles one file.  Whole builds (./dev, CI) have it ON, and
+# tests/alone.py compiles each file by itself, as together a file can use what another includes.
+set(EBB_TOGETHER OFF CACHE STRING
   "Compile 24 files as one: ON, TESTS alone, or OFF")
 set(EBB_TOGETHER_MAX 24)  # A folder may set less.
 function(ebb_together target)
