@@ -54,7 +54,7 @@ func Connect(kubeconfig, context string) (*rest.Config, error) {
 }
 
 // CheckServer returns an error if the API server does not answer, rejects the caller, or is too
-// old. A server whose version is not a number (a build of one's own) is accepted.
+// old. A server whose version is not a number (a custom build) is accepted.
 func CheckServer(ctx context.Context, client discovery.DiscoveryInterface, host string) error {
 	type answer struct {
 		major, minor string
@@ -135,7 +135,7 @@ func (r Right) String() string {
 	return fmt.Sprintf("%s %s", r.Verb, resource)
 }
 
-// Needs describe what rights are needed for.
+// Needs describes what rights are needed for.
 type Needs struct {
 	Kinds []*feed.Kind
 	// FeedOnly: ebb-kube changes nothing in the cluster.

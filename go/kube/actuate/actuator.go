@@ -15,9 +15,11 @@
 //
 // Doubt: a node that is another machine, lost its taint, or received a pod while it was drained is
 // never deleted. If no client calls Status any more, deletions that wait for an order are rolled
-// back. Threads: calls may come concurrently. Calls that change something run one after the other;
-// Status waits for none of them. Clocks: waiting times are measured with the monotonic clock; the
-// wall clock is only used in reports and marks.
+// back.
+// Threads: calls may come concurrently. Calls that change something run one after the other; Status
+// waits for none of them.
+// Clocks: waiting times are measured with the monotonic clock; the wall clock is only used in
+// reports and marks.
 package actuate
 
 import (

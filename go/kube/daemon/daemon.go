@@ -1,8 +1,9 @@
 // Package daemon calls `ebb serve` over its Unix socket (wire/planner.proto).
 //
-// It has only the calls that ebb-kube needs, with the messages of ebb/go/ebb/plannerpb. Threads: a
-// Client's methods may be called concurrently; a Stream may be used by one sending and one
-// receiving goroutine. Errors:  those of gRPC, with the daemon's text.
+// It has only the calls that ebb-kube needs, with the messages of ebb/go/ebb/plannerpb.
+// Threads: a Client's methods may be called concurrently; a Stream may be used by one sending and
+// one receiving goroutine.
+// Errors:  those of gRPC, with the daemon's text.
 package daemon
 
 import (

@@ -9,9 +9,10 @@
 // cache, so its verdict holds when the first pod is evicted.
 //
 // Cost:    one list of the node's pods, one list of budgets for each of their namespaces, and one
-// get for each of their controllers; then one call for each pod, and one list at the end. Threads:
-// a Drainer may drain many nodes concurrently. Source:  behaviour of cluster-autoscaler
-// core/scaledown/actuation/drain.go and simulator/drain.go.
+// get for each of their controllers; then one call for each pod, and one list at the end.
+// Threads: a Drainer may drain many nodes concurrently.
+// Source:  behaviour of cluster-autoscaler core/scaledown/actuation/drain.go and
+// simulator/drain.go.
 package drain
 
 import (
@@ -97,7 +98,8 @@ type Look struct {
 
 // promisedFor is how long the disruption controller counts a pod as disrupted if its eviction was
 // cut off halfway, for example because the caller was killed. During this time the budget is spent
-// although no pod is evicted. Source: kubernetes pkg/controller/disruption DeletionTimeout.
+// although no pod is evicted.
+// Source: kubernetes pkg/controller/disruption DeletionTimeout.
 const promisedFor = 2 * time.Minute
 
 // evictionTime returns how long evictions for this look are retried.

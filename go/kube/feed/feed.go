@@ -16,9 +16,9 @@
 // rejects a feeder of another cluster than its session's. It also sends the API server's version,
 // the kinds whose watches are broken, and the kinds that it cannot list.
 //
-// If an object changes faster than the daemon accepts changes, only its last state is sent. Memory:
-// the informers' caches; and for each waiting change, its name and a pointer. Threads: Run is
-// called once; all other methods may be called concurrently.
+// If an object changes faster than the daemon accepts changes, only its last state is sent.
+// Memory: the informers' caches; and for each waiting change, its name and a pointer.
+// Threads: Run is called once; all other methods may be called concurrently.
 package feed
 
 import (

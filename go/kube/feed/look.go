@@ -23,8 +23,8 @@ type Served struct {
 // Look asks an API server which kinds it serves. For an optional kind it picks the version that the
 // server prefers among the versions that have the kind.
 //
-// Cost: one request, and one for each version of a kind's group until the kind is found. Errors:
-// the server does not list its groups.
+// Cost: one request, and one for each version of a kind's group until the kind is found.
+// Errors: the server does not list its groups.
 func Look(client discovery.DiscoveryInterface, kinds []*Kind) (*Served, error) {
 	l := looker{client: client, resources: map[string]map[string]bool{}, failed: map[string]error{}}
 	groups, err := client.ServerGroups()

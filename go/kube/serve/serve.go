@@ -8,7 +8,8 @@
 //	server.Stop()
 //
 // Files:   the socket has mode 0600. A socket file without a listener is replaced; any other
-// existing file is an error. Threads: all methods may be called concurrently.
+// existing file is an error.
+// Threads: all methods may be called concurrently.
 package serve
 
 import (

@@ -3,8 +3,8 @@
 //
 // It contains what ebb-kube knows: nodes by their state, deletions, and candidates (nodes with the
 // soft taint). It has nothing about scale-up. Next to the autoscaler's key "status" it has ebb's
-// own key "ebb": the planner's report about its last round (Rounds). Source: cluster-autoscaler
-// clusterstate/api/types.go, of 1.30 and later.
+// own key "ebb": the planner's report about its last round (Rounds).
+// Source: cluster-autoscaler clusterstate/api/types.go, of 1.30 and later.
 package status
 
 import (

@@ -5,8 +5,9 @@
 // deletion's phase. All three are put and removed in one update. So a process that is killed leaves
 // a node either marked or not, and the next process finds every deletion from the nodes alone.
 //
-// Threads: all functions may be called concurrently. Errors:  ErrGone, ErrForeign, those of the API
-// server, and ctx's. Source:  behaviour of cluster-autoscaler utils/taints.
+// Threads: all functions may be called concurrently.
+// Errors:  ErrGone, ErrForeign, those of the API server, and ctx's.
+// Source:  behaviour of cluster-autoscaler utils/taints.
 package taint
 
 import (
