@@ -23,7 +23,7 @@ const happensWithin = 5 * time.Minute
 type cluster struct {
 	t         *testing.T
 	ctx       context.Context
-	limit     time.Duration // Of the test, and of the removal at its end.
+	limit     time.Duration // For the test, and again for the removal at its end.
 	namespace string
 	nodes     []string
 }

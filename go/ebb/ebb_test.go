@@ -123,7 +123,7 @@ func TestPlan(t *testing.T) {
 }
 
 func TestPlanAsNames(t *testing.T) {
-	// The dump has no budgets, and names are carried out.
+	// A plan in the form of names counts as carried out, so it needs the budgets that the dump lacks.
 	call := &plannerpb.PlanCall{Form: plannerpb.Form_AS_NAMES.Enum()}
 	_, err := loaded(t).Plan(ctx, call)
 	refused(t, err, FailedPrecondition, "no PodDisruptionBudget")

@@ -264,7 +264,7 @@ func TestKnowsTheFieldsOfAPodSpecThatEbbKnows(t *testing.T) {
 		for _, name := range names {
 			field, found := reflect.TypeFor[v1.PodSpec]().FieldByName(name)
 			if !found {
-				continue // Of another version of the API.
+				continue // A field of another version of the API.
 			}
 			tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			json = append(json, tag)

@@ -2,13 +2,13 @@
 //
 //	feed := feed.New()
 //	for changes := range feed.Changes(nodes, lists) {
-//		... // All of it, a part at a time.
+//		... // The whole cluster, a part at a time.
 //	}
 //	for changes := range feed.Changes(nodes, lists) {
-//		... // What is new, changed or gone.
+//		... // New, changed and deleted objects.
 //	}
-//	... // Those were not all taken:
-//	feed.Reset() // The next one is all of it again.
+//	... // If some of the changes were not applied:
+//	feed.Reset() // The next changes are the whole cluster again.
 //
 // An object counts as unchanged if its pointer is the same: informers replace the objects in their
 // lists and never modify them. Nodes are also compared by resource version. Objects that are built

@@ -59,7 +59,7 @@ type Options struct {
 	// GoneWithin is how long a Node may stay after its provider accepted its deletion. Default 15
 	// minutes.
 	GoneWithin time.Duration
-	// AbandonedAfter is how long no call of Status may come before deletions that wait for an order
+	// AbandonedAfter is how long deletions wait for an order if no client calls Status; then they
 	// are rolled back. Default 10 minutes.
 	AbandonedAfter time.Duration
 	// EvictionsFor is how long Status reports an eviction. Default 2 minutes.

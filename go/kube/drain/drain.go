@@ -40,7 +40,7 @@ type Options struct {
 	// Groups of pod priorities, the lowest first (drain-priority-config). Nil: one group, with
 	// MaxGrace.
 	Groups []Group
-	// MaxGrace caps a pod's own grace (max-graceful-termination-sec).
+	// MaxGrace limits a pod's own grace period (max-graceful-termination-sec).
 	MaxGrace time.Duration
 	// MaxEvictionTime is how long a rejected eviction is retried (max-pod-eviction-time).
 	MaxEvictionTime time.Duration
@@ -52,8 +52,8 @@ type Options struct {
 	LookEvery time.Duration
 	// DelayDeletion is how long annotations may delay a deletion (node-deletion-delay-timeout).
 	DelayDeletion time.Duration
-	// Whether pods of DaemonSets without an annotation about it are evicted
-	// (daemonset-eviction-for-empty-nodes, daemonset-eviction-for-occupied-nodes).
+	// EvictDaemonSetsOfEmpty and EvictDaemonSetsOfOccupied decide about pods of DaemonSets without
+	// an annotation (daemonset-eviction-for-empty-nodes, daemonset-eviction-for-occupied-nodes).
 	EvictDaemonSetsOfEmpty, EvictDaemonSetsOfOccupied bool
 }
 

@@ -26,7 +26,7 @@ type Options struct {
 	Namespace, Name string
 	// Identity of this replica; no two replicas may share one.
 	Identity string
-	// Defaults: 15 s, 10 s and 2 s, as in the autoscaler.
+	// Duration, RenewDeadline and RetryPeriod default to 15 s, 10 s and 2 s, as in the autoscaler.
 	Duration, RenewDeadline, RetryPeriod time.Duration
 	// Log receives lines for people; default: no log.
 	Log func(format string, args ...any)

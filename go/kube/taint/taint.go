@@ -54,7 +54,7 @@ type Mark struct {
 	Phase     string `json:"phase"`
 	Since     int64  `json:"since"` // Unix seconds.
 	Why       string `json:"why,omitempty"`
-	// The node was already cordoned before, and stays so when the mark is removed.
+	// WasCordoned: the node was cordoned before it was marked, and stays cordoned without the mark.
 	WasCordoned bool `json:"wasCordoned,omitempty"`
 }
 

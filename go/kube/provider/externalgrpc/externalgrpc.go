@@ -32,7 +32,7 @@ import (
 type Options struct {
 	// Address of the provider: HOST:PORT, or unix:PATH.
 	Address string
-	// Files for TLS; if all are empty, there is no TLS.
+	// Key, Certificate and CA are files for TLS; if all are empty, there is no TLS.
 	Key, Certificate, CA string
 	// CallTimeout limits each call. Default 1 minute, because deletions may wait for the cloud.
 	CallTimeout time.Duration
