@@ -4,7 +4,7 @@
 //
 // The phase of a deletion is written on its node (taint.Mark) before the work of the phase begins.
 // So a process that is killed at any moment loses nothing: the next process finds all deletions on
-// the nodes, continues those that were draining or deleting, and waits for orders about the others.
+// the nodes, continues the drains and deletions under way, and waits for orders about the others.
 // Results and recent evictions are only in memory. Growth of a group is not recorded: requesting
 // the same size again changes nothing.
 //

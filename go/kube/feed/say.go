@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The feeder's log for people: its cluster, the kinds that it feeds and those that it cannot feed,
-// and when the daemon has all objects.
+// The feeder's log for people: its cluster, the kinds that it feeds or cannot feed, and when the
+// daemon has all objects.
 
 // sayKinds logs once which kinds the first resync sends.
 func (f *Feeder) sayKinds() {
@@ -32,8 +32,8 @@ func (f *Feeder) sayKinds() {
 	}
 }
 
-// kindsNow returns the names of the kinds that are fed, of those that are (or may be) served but
-// cannot be listed, and of those that are not served.
+// kindsNow returns the names of the kinds that are fed, of kinds that are (or may be) served but
+// cannot be listed, and of kinds that are not served.
 func (f *Feeder) kindsNow() (fed, notListed, notServed []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
