@@ -243,9 +243,9 @@ func (c *cluster) patchBudget(name, patch string) {
 	}
 }
 
-// makeCompany creates applications for every rule of the scheduler and of budgets: a DaemonSet, size
-// Deployments with a budget and size without, and half as many StatefulSets with anti-affinity and
-// Deployments that are spread over zones.
+// makeCompany creates applications for every rule of the scheduler and of budgets: a DaemonSet,
+// size Deployments with a budget and size without, and half as many StatefulSets with anti-affinity
+// and Deployments that are spread over zones.
 func (c *cluster) makeCompany(size int) {
 	c.t.Helper()
 	make := func(create func(context.Context, string, workload.App) error, apps ...workload.App) {

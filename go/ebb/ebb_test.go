@@ -123,7 +123,8 @@ func TestPlan(t *testing.T) {
 }
 
 func TestPlanAsNames(t *testing.T) {
-	// A plan in the form of names counts as carried out, so it needs the budgets that the dump lacks.
+	// A plan in the form of names counts as carried out, so it needs the budgets that the dump
+	// lacks.
 	call := &plannerpb.PlanCall{Form: plannerpb.Form_AS_NAMES.Enum()}
 	_, err := loaded(t).Plan(ctx, call)
 	refused(t, err, FailedPrecondition, "no PodDisruptionBudget")
@@ -421,7 +422,8 @@ func TestADeadlineIsInTheRequest(t *testing.T) {
 	}
 }
 
-// ---------------------------------------------------------------- goroutines, the collector, a kill
+// ---------------------------------------------------------------- goroutines, the collector, a
+// kill
 
 func TestManyGoroutinesAndOneCloses(t *testing.T) {
 	cluster := loaded(t)

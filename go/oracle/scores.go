@@ -163,8 +163,8 @@ func compareScores(want, got *PodVerdicts) []Disagreement {
 	return found
 }
 
-// comparedPlugins returns all plugins that scored the pod, and plugins that only ebb has, except the
-// left-out ones; then "total".
+// comparedPlugins returns all plugins that scored the pod, and plugins that only ebb has, except
+// the left-out ones; then "total".
 func comparedPlugins(want *PodVerdicts) []string {
 	plugins := slices.Clone(scorePlugins)
 	for i := range want.Nodes {

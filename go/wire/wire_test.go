@@ -167,8 +167,8 @@ func TestErrorsNameTheSameObjectAndFieldInBothForms(t *testing.T) {
 const strange = 57
 
 // step is one message on the path to another: the field's number in protobuf and its name in JSON.
-// The name is "" if JSON has the message's members in its place, as for a volume's source. In a list
-// the path continues in the first element.
+// The name is "" if JSON has the message's members in its place, as for a volume's source. In a
+// list the path continues in the first element.
 type step struct {
 	number uint64
 	name   string

@@ -58,8 +58,8 @@ type List struct {
 
 // Feed remembers the state that it has reported. Only one goroutine may use it at a time.
 type Feed struct {
-	// Special selects pods to count (NodeSpecial). It is called for all pods of a node whose list of
-	// pods has changed. It may be nil.
+	// Special selects pods to count (NodeSpecial). It is called for all pods of a node whose list
+	// of pods has changed. It may be nil.
 	Special func(*v1.Pod) bool
 	// KeepOrder makes the receiver of the changes hold nodes, and the pods of a node, in the order
 	// of the views. All objects from the first displaced one on are deleted and put again, nodes
