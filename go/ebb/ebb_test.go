@@ -422,8 +422,7 @@ func TestADeadlineIsInTheRequest(t *testing.T) {
 	}
 }
 
-// ---------------------------------------------------------------- goroutines, the collector, a
-// kill
+// ---------------------------------------------------------------- goroutines, the collector, a kill
 
 func TestManyGoroutinesAndOneCloses(t *testing.T) {
 	cluster := loaded(t)
