@@ -1,5 +1,5 @@
-// Package chart holds the Helm chart to what helm itself makes of it: values that mean nothing are
-// refused, and what is rendered parses as the objects that it says it is.
+// Package chart checks the Helm chart with helm's own code: unknown values are rejected, and each
+// rendered template parses as the objects that it names.
 package chart
 
 import (
@@ -29,8 +29,8 @@ func load(t *testing.T) *chart.Chart {
 	return loaded
 }
 
-// render is what `helm install ebb --namespace ns` with these values, as YAML, would send: the
-// texts of the templates by their file's name.
+// render returns what `helm install ebb --namespace ns` would send with these values, given as
+// YAML: the rendered templates by file name.
 func render(t *testing.T, values string) (map[string]string, error) {
 	t.Helper()
 	loaded := load(t)
@@ -54,7 +54,7 @@ func render(t *testing.T, values string) (map[string]string, error) {
 	return texts, nil
 }
 
-// objects are those of a rendered template.
+// objects returns the objects of a rendered template.
 func objects(t *testing.T, text string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -107,7 +107,7 @@ func TestHelmFindsNothingToComplainOf(t *testing.T) {
 	}
 }
 
-// Symptom: the chart took `provider: nonsense`, and names that mean nothing, without a word.
+// Symptom: the chart silently accepted `provider: nonsense` and unknown names.
 func TestValuesThatMeanNothingAreRefused(t *testing.T) {
 	for values, why := range map[string]string{
 		"provider: nonsense":                      "provider",
@@ -186,7 +186,7 @@ func TestTheNotesSayWhatANewPodForgets(t *testing.T) {
 	}
 }
 
-// Every form that the values allow is YAML of the objects that it says it is.
+// For all allowed combinations of values the templates are YAML of the objects that they name.
 func TestEveryFormIsRendered(t *testing.T) {
 	for _, values := range []string{
 		"", "feedOnly: false", "nodeGroups: |\n  groups:\n  - name: a",

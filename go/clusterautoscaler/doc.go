@@ -1,8 +1,9 @@
 // Package clusterautoscaler makes ebb the scale-down planner of Cluster Autoscaler.
 //
-// The adapter has two halves.  Here is what can be built and tested without the autoscaler: the
-// questions and answers (this package), what has changed since the last loop (feed), how objects
-// travel (wire), when the autoscaler's own simulation is asked instead (fallback), and how two
-// planners are compared (shadow).  The module planner, below this one, knows the autoscaler's
-// types and nothing else; README.md says how a fork takes it in.
+// The adapter has two halves. This half can be built and tested without the autoscaler: the types
+// of questions and answers (this package), the changes since the last loop (feed), the encoding of
+// objects (wire), the causes for which the autoscaler's own simulation runs instead (fallback), and
+// the comparison of two planners (shadow). The other half is the module planner below this one,
+// which implements the autoscaler's interface with the autoscaler's types. README.md describes how
+// to add it to a fork.
 package clusterautoscaler

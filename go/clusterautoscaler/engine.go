@@ -8,23 +8,24 @@ import (
 	"ebb/go/clusterautoscaler/wire"
 )
 
-// Engine holds one cluster and plans for it.  It is used by one goroutine at a time.
+// Engine holds one cluster and plans for it. Only one goroutine may use it at a time.
 type Engine interface {
-	// Apply takes the changes, which come in parts, in their order, while they are gone through: once, by
-	// the caller's goroutine.  After an error, which ends that early, some of them may have been taken, and
-	// the engine wants a Reset.
+	// Apply applies changes, which come in parts, in their order. It iterates over them once, in
+	// the caller's goroutine. An error ends the iteration early; then some of the changes may have
+	// been applied, and the engine needs a Reset.
 	Apply(ctx context.Context, changes iter.Seq[[]wire.Change]) error
-	// Configure says how passes are made from now on.
+	// Configure sets the options of the passes from now on.
 	Configure(options Options) error
-	// Pass judges the candidates.  It remembers where pods found their places, for the next one.
+	// Pass evaluates the candidates. It remembers where pods were placed, as hints for the next
+	// pass.
 	Pass(ctx context.Context, request *Request) (*Result, error)
-	// Reset forgets the objects, for a cluster that is told anew.
+	// Reset removes all objects; the caller then sends the whole cluster again.
 	Reset() error
-	// Close gives all of it back.
+	// Close frees the engine.
 	Close() error
 }
 
-// Options are those of the autoscaler that no node group has for itself.
+// Options are the autoscaler's options that cannot be set for a single node group.
 type Options struct {
 	ScaleDownUnreadyEnabled           bool
 	IgnoreMirrorPodsUtilization       bool
@@ -36,27 +37,27 @@ type Options struct {
 	BlockingSystemPodDisruptionTimeout time.Duration
 }
 
-// Request is what one pass is asked.
+// Request is the question of one pass.
 type Request struct {
 	// In whole seconds; the rest is cut off.
 	Now time.Time
-	// Nodes to judge, in the order in which to try them.
+	// Nodes to evaluate, in the order in which to try them.
 	Candidates []string
 	// Nodes that may take pods.
 	Destinations []string
-	// Candidates that are in none of them stay, as NotAutoscaled.
+	// Candidates that are in no group stay, as NotAutoscaled.
 	Groups []Group
-	// Nodes that have their provider's GPU label.
+	// Nodes with their provider's GPU label.
 	GPUNodes []string
-	// The pass ends with so many nodes to remove, those of atomic groups not counted.
+	// The pass ends when this many nodes can be removed, not counting nodes of atomic groups.
 	UnneededLimit int
-	// Pods look for places as they are listed on their node, and not by priority.
+	// Pods are placed in the order in which their node lists them, not by priority.
 	PodsAsListed bool
-	// Of the whole call; not positive: there is no time, and every candidate is skipped.
+	// For the whole call. If it is not positive, there is no time and every candidate is skipped.
 	TimeLimit time.Duration
 }
 
-// Group is a node group with what is said of its nodes at the moment.
+// Group is a node group with the current options for its nodes.
 type Group struct {
 	Name                        string
 	Nodes                       []string
@@ -66,47 +67,47 @@ type Group struct {
 	IgnoreDaemonSetsUtilization bool
 }
 
-// Result is what a pass decides.
+// Result is the outcome of a pass.
 type Result struct {
 	// "complete", "limit" or "deadline".
 	Termination string
 	// In the order in which the nodes go.
 	Removals []Removal
-	// Candidates that were judged and stay.
+	// Candidates that were evaluated and stay.
 	Kept []Kept
-	// Candidates that the pass did not come to.
+	// Candidates that the pass did not reach.
 	Skipped []string
-	// Of nodes whose utilization decided something.
+	// For nodes whose utilization was part of a decision.
 	Utilization []Utilization
 }
 
-// Removal is a node that can go once those before it have gone.
+// Removal is a node that can go after the removals before it.
 type Removal struct {
 	Node string
-	// In the order in which the pods found their places.
+	// In the order in which the pods were placed.
 	Moves        []Move
 	DaemonSet    []wire.PodName
 	OnCompletion []wire.PodName
-	// A budget admits its pods only one after the other.
+	// A budget allows its pods to be evicted only one after the other.
 	Risky bool
 }
 
-// Move is a pod and the node where it lands.
+// Move is a pod and the node on which it lands.
 type Move struct {
 	Pod wire.PodName
 	To  string
 }
 
-// Kept is a node that stays.  Reasons are spelled as the autoscaler spells them.
+// Kept is a node that stays. Reasons are the autoscaler's names.
 type Kept struct {
 	Node           string
 	Reason         string
 	BlockingReason string
-	// That blocks; of other reasons it may be empty.
+	// The pod that blocks. It may be empty for other reasons.
 	Pod wire.PodName
 }
 
-// Utilization of a node, as fractions.
+// Utilization is the utilization of a node, as fractions.
 type Utilization struct {
 	Node        string
 	CPU         float64

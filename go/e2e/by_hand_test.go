@@ -15,7 +15,7 @@ import (
 	"ebb/go/e2e/workload"
 )
 
-// block is the first block of code behind a text of a page.
+// block returns the first code block after a text of a page.
 func block(t *testing.T, path, after string) string {
 	t.Helper()
 	page, err := os.ReadFile(path)
@@ -34,7 +34,7 @@ func block(t *testing.T, path, after string) string {
 	return code
 }
 
-// toolsBeside makes a folder with kubectl and ebb in it, for a PATH.
+// toolsBeside makes a folder with kubectl and ebb, for use in PATH.
 func toolsBeside(t *testing.T, ebb string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,9 +52,9 @@ func toolsBeside(t *testing.T, ebb string) string {
 	return dir
 }
 
-// The lines of README.md and docs/by-hand.md, unchanged, take a cluster from its dump to fewer nodes.  Pods with an
-// emptyDir in memory move, which drain refuses without a flag.  Pods that are spread over nodes find
-// places, which they would not while a cordoned node counts as a domain.
+// The lines of README.md and docs/by-hand.md, unchanged, shrink a cluster, starting with its dump.
+// They move pods with an emptyDir in memory, which drain rejects without a flag. They also move
+// pods that are spread over nodes, which would fit nowhere if a cordoned node counted as a domain.
 func TestTheLoopByHandOfTheDocs(t *testing.T) {
 	ebb := ebbProgram(t)
 	dump, _, _ := strings.Cut(block(t, "../../README.md", "Your own cluster:"), "ebb plan")
@@ -63,7 +63,7 @@ func TestTheLoopByHandOfTheDocs(t *testing.T) {
 	c := newCluster(t, "by-hand", machines("general", 9))
 	c.must(workload.DaemonSet(c.ctx, client, metav1.NamespaceSystem, workload.App{Name: "agent", CPU: "50m"}))
 	t.Cleanup(func() {
-		// The test's own context has ended by now.
+		// The test's own context has already ended.
 		_ = client.AppsV1().DaemonSets(metav1.NamespaceSystem).Delete(context.Background(), "agent", metav1.DeleteOptions{})
 	})
 	for _, app := range []workload.App{

@@ -18,7 +18,7 @@ import (
 	"ebb/go/e2e/workload"
 )
 
-// ebbProgram is the path of the program; without it the test is skipped.
+// ebbProgram returns the path of the program ebb; without one the test is skipped.
 func ebbProgram(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("EBB")
@@ -28,10 +28,10 @@ func ebbProgram(t *testing.T) string {
 	return path
 }
 
-// drainsAtATime is more than an autoscaler's default, so that drains meet at their budgets.
+// drainsAtATime is more than the autoscaler's default, so that drains compete for budgets.
 const drainsAtATime = 10
 
-// makePlan dumps the cluster and asks ebb.  It returns the pods of the dump too.
+// makePlan dumps the cluster and runs ebb over it. It also returns the pods of the dump.
 func (c *cluster) makePlan(ebb string, flags ...string) (*chain.Plan, []corev1.Pod) {
 	c.t.Helper()
 	dump, err := chain.Dump(c.ctx, client)
@@ -48,7 +48,7 @@ func (c *cluster) makePlan(ebb string, flags ...string) (*chain.Plan, []corev1.P
 	return plan, before
 }
 
-// carryOut does what the plan says, and checks that it was what was done.
+// carryOut carries out the plan and checks the result against it.
 func (c *cluster) carryOut(plan *chain.Plan) *chain.Result {
 	c.t.Helper()
 	begin := time.Now()
@@ -83,8 +83,8 @@ func TestClusterShrinksToWhatThePlanPromised(t *testing.T) {
 	t.Logf("%d changes; healthy pods at worst %v of %v demanded", report.Events, report.Lowest, report.Demanded)
 }
 
-// A tight cluster shows what the scheduler's own choice of places costs: the plan fills nodes, the
-// scheduler spreads pods and may leave some without a place.
+// A tight cluster shows the cost of the scheduler's own choice of nodes: the plan fills nodes, but
+// the scheduler spreads pods and may find no node for some.
 func TestTightPlanIsCarriedOutAndPodsWithoutAPlaceAreCounted(t *testing.T) {
 	ebb := ebbProgram(t)
 	c := newCluster(t, "tight", machines("general", 40))
@@ -104,9 +104,9 @@ func TestTightPlanIsCarriedOutAndPodsWithoutAPlaceAreCounted(t *testing.T) {
 	}
 }
 
-// What helps there: to tell the scheduler where the plan has room.  status.nominatedNodeName is tried first.
-// In time is whoever holds new pods with a scheduling gate until they are nominated; without one it is a
-// race, whose outcome is reported, beside what trials foretold.
+// The remedy is to name the scheduler the node of the plan, in status.nominatedNodeName, which it
+// tries first. A scheduling gate makes sure that new pods are nominated in time. Without a gate it
+// is a race; its outcome is logged next to the prediction of the trials.
 func TestPodsThatAreNominatedInTimeLandWhereTheTightPlanHasThem(t *testing.T) {
 	for _, test := range []struct {
 		name, gate string
@@ -126,8 +126,8 @@ func TestPodsThatAreNominatedInTimeLandWhereTheTightPlanHasThem(t *testing.T) {
 	}
 }
 
-// tightlyNominated carries a plan out that fills nodes to the brim, and nominates a share of the new pods.
-// It returns how many of all landed as planned, and how many have no place.
+// tightlyNominated carries out a plan that fills nodes as far as possible, and nominates a share of
+// the new pods. It returns how many pods landed as planned, and how many have no node.
 func tightlyNominated(t *testing.T, gate string, share float64) (chain.Agreement, int) {
 	t.Helper()
 	ebb := ebbProgram(t)
@@ -184,7 +184,7 @@ func TestBudgetsTightenedAfterThePlanAreWaitedFor(t *testing.T) {
 	}
 }
 
-// movesOf counts the pods of a plan whose names begin so.
+// movesOf counts a plan's moved pods whose names have a prefix.
 func movesOf(plan *chain.Plan, prefix string) int {
 	count := 0
 	for _, removal := range plan.Remove {
@@ -197,7 +197,7 @@ func movesOf(plan *chain.Plan, prefix string) int {
 	return count
 }
 
-// tightFor is long enough that all other drains have ended.
+// tightFor is long enough for all other drains to end.
 const tightFor = 5 * time.Second
 
 func TestPlanIsCarriedOutThoughTheAPIServerGoesAway(t *testing.T) {
@@ -224,7 +224,7 @@ func TestPlanIsCarriedOutThoughTheAPIServerGoesAway(t *testing.T) {
 	c.must(plane.Err())
 }
 
-// waitUntilNodeIsGone returns early when the test's time is over.
+// waitUntilNodeIsGone also returns when the test's time is over.
 func (c *cluster) waitUntilNodeIsGone(name string) {
 	for c.ctx.Err() == nil {
 		if _, err := client.CoreV1().Nodes().Get(c.ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
@@ -234,7 +234,7 @@ func (c *cluster) waitUntilNodeIsGone(name string) {
 	}
 }
 
-// patchBudget changes a budget by a merge patch, from any goroutine.
+// patchBudget changes a budget by a merge patch; any goroutine may call it.
 func (c *cluster) patchBudget(name, patch string) {
 	_, err := client.PolicyV1().PodDisruptionBudgets(c.namespace).Patch(
 		c.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
@@ -243,8 +243,9 @@ func (c *cluster) patchBudget(name, patch string) {
 	}
 }
 
-// makeCompany makes applications of every kind that the scheduler and budgets have rules for: so many
-// large ones with a budget and without, and half as many that are spread.
+// makeCompany creates applications for every rule of the scheduler and of budgets: a DaemonSet,
+// size Deployments with a budget and size without, and half as many StatefulSets with anti-affinity
+// and Deployments that are spread over zones.
 func (c *cluster) makeCompany(size int) {
 	c.t.Helper()
 	make := func(create func(context.Context, string, workload.App) error, apps ...workload.App) {
@@ -263,7 +264,8 @@ func (c *cluster) makeCompany(size int) {
 		return workload.DaemonSet(ctx, client, namespace, app)
 	}
 	make(daemonSet, workload.App{Name: "agent", CPU: "100m"})
-	// A scheduler that does not know all nodes yet would fill those that it knows, and their agents would find no room.
+	// A scheduler that does not know all nodes yet would fill the nodes that it knows, and their
+	// agents would find no room.
 	c.eventually("an agent is bound to every node", func() bool {
 		bound := slices.DeleteFunc(c.pods("agent"), func(pod corev1.Pod) bool { return pod.Spec.NodeName == "" })
 		return len(bound) == len(c.nodes)
@@ -280,7 +282,7 @@ func (c *cluster) makeCompany(size int) {
 	}
 }
 
-// checkNodes: exactly the plan's nodes are gone, and none is left tainted.
+// checkNodes checks that exactly the plan's nodes are gone, and that no other node is tainted.
 func (c *cluster) checkNodes(plan *chain.Plan) {
 	c.t.Helper()
 	left, err := client.CoreV1().Nodes().List(c.ctx, metav1.ListOptions{})

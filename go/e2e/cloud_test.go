@@ -18,9 +18,8 @@ import (
 	cloudpb "ebb/go/kube/provider/externalgrpc/externalgrpcpb"
 )
 
-// cloud is a provider of one group of machines, as somebody writes it for the autoscaler.  It makes Nodes
-// and deletes them.  It holds machines back until it is told to boot them, so that a test sees what is
-// between.
+// cloud is a provider of one group of machines, as a user would write it for the autoscaler. It
+// creates and deletes Nodes. It can delay booting, so that a test can observe the state in between.
 type cloud struct {
 	cloudpb.UnimplementedCloudProviderServer
 
@@ -29,7 +28,7 @@ type cloud struct {
 	min, max int32
 
 	mu       sync.Mutex
-	size     int32 // Machines, those that boot counted.
+	size     int32 // Machines, including machines that are booting.
 	isHeld   bool
 	booting  int32
 	asked    []int32
@@ -37,12 +36,12 @@ type cloud struct {
 	problems []error
 }
 
-// newCloud has the cluster's machines be a provider's: those that are there are the first of its group.
+// newCloud makes the cluster's nodes the first machines of a provider's group.
 func (c *cluster) newCloud(group nodes.Group, least, most int32) *cloud {
 	return &cloud{c: c, group: group, min: least, max: most, size: int32(group.Count)}
 }
 
-// serve returns what has a replica ask it.
+// serve serves the provider, and returns an option that makes a replica use it.
 func (p *cloud) serve() func(*app.Options) {
 	p.c.t.Helper()
 	dir, err := os.MkdirTemp("", "ebb-cloud-")
@@ -59,7 +58,7 @@ func (p *cloud) serve() func(*app.Options) {
 	return func(o *app.Options) { o.Provider = asked }
 }
 
-// hold keeps machines that are asked for from booting; boot lets them.
+// hold delays the booting of new machines until boot.
 func (p *cloud) hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +72,7 @@ func (p *cloud) boot() {
 	p.bootNow()
 }
 
-// bootNow makes the Nodes of machines that boot.  REQUIRES: mu.
+// bootNow creates the Nodes of booting machines. REQUIRES: mu.
 func (p *cloud) bootNow() {
 	group := p.group
 	group.Count = int(p.booting)
@@ -83,14 +82,14 @@ func (p *cloud) bootNow() {
 	p.booting = 0
 }
 
-// target is how many machines there are to be.
+// target returns the target size of the group.
 func (p *cloud) target() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return int(p.size)
 }
 
-// check fails the test where something did not go as a cloud would have it.
+// check fails the test if the provider has recorded problems, and logs its requests.
 func (p *cloud) check() {
 	p.c.t.Helper()
 	p.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"ebb/go/e2e/workload"
 )
 
-// awayFor is long enough that every client tries again in vain.
+// awayFor is long enough for every client to retry without success.
 const awayFor = 5 * time.Second
 
 func TestControlPlaneGoesOnWhenTheAPIServerComesBack(t *testing.T) {
@@ -59,8 +59,8 @@ func TestDroppedWatchesMissNothing(t *testing.T) {
 		t.Error("there was no connection to drop")
 	}
 	for _, pod := range pods[1:3] {
-		// Whoever watches comes back in its own time: client-go waits twice as long after each drop, up
-		// to 30 s, and starts anew only after two quiet minutes.
+		// Clients reconnect after a delay: client-go doubles it after each drop, up to 30 s, and
+		// resets it only after two quiet minutes.
 		took := c.eventually("an eviction is allowed", func() bool { return c.evict(pod.Name) == nil })
 		t.Logf("evicted after %v", took)
 	}

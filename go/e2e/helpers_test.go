@@ -15,23 +15,25 @@ import (
 	"ebb/go/e2e/workload"
 )
 
-// happensWithin bounds what a test waits for.  It is long: the machine may be busy, and no result
-// depends on it.
+// happensWithin limits what a test waits for. It is long, because the machine may be busy and no
+// result depends on it.
 const happensWithin = 5 * time.Minute
 
-// cluster is a test's nodes and its namespace; both go when the test ends.
+// cluster is a test's nodes and namespace; both are deleted when the test ends.
 type cluster struct {
 	t         *testing.T
 	ctx       context.Context
-	limit     time.Duration // Of the test, and of the removal at its end.
+	limit     time.Duration // For the test, and again for the removal at its end.
 	namespace string
 	nodes     []string
 }
 
-// namespaces counts those that were made: one that was deleted lingers, and a test may be repeated.
+// namespaces counts the namespaces created: a deleted one takes time to disappear, and a test may
+// be repeated.
 var namespaces int
 
-// newCluster makes nodes.  Tests run one after the other, so that all nodes are this test's.
+// newCluster creates nodes. Tests run one after the other, so all existing nodes belong to this
+// test.
 func newCluster(t *testing.T, namespace string, groups ...nodes.Group) *cluster {
 	t.Helper()
 	return newClusterWithin(t, happensWithin, namespace, groups...)
@@ -61,7 +63,7 @@ func (c *cluster) remove() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.limit)
 	defer cancel()
 	begin := time.Now()
-	// The nodes go last: what plays their kubelets ends the pods.
+	// Delete the nodes last: their simulated kubelets end the pods.
 	if err := workload.Remove(ctx, client, c.namespace); err != nil {
 		c.t.Error(err)
 	}
@@ -78,7 +80,7 @@ func (c *cluster) must(err error) {
 	}
 }
 
-// waitReady waits for all pods, and logs how long it took.
+// waitReady waits until all pods are ready, and logs how long it took.
 func (c *cluster) waitReady() {
 	c.t.Helper()
 	begin := time.Now()
@@ -86,7 +88,7 @@ func (c *cluster) waitReady() {
 	c.t.Logf("%d pods ready after %v", len(c.pods("")), since(begin))
 }
 
-// pods are those of an application, or all.
+// pods returns the pods of an application, or all pods.
 func (c *cluster) pods(app string) []corev1.Pod {
 	c.t.Helper()
 	options := metav1.ListOptions{}
@@ -104,13 +106,13 @@ func (c *cluster) evict(pod string) error {
 	})
 }
 
-// watchBudgets returns what ends the watch and fails the test where a budget did not hold.
+// watchBudgets returns a function that ends the watch, and fails the test if a budget did not hold.
 func (c *cluster) watchBudgets() func() *budgets.Report {
 	c.t.Helper()
 	return c.watchBudgetsBut(func(budgets.Breach) bool { return false })
 }
 
-// watchBudgetsBut is watchBudgets, but only logs breaches that are excused.
+// watchBudgetsBut is like watchBudgets, but only logs excused breaches.
 func (c *cluster) watchBudgetsBut(excused func(budgets.Breach) bool) func() *budgets.Report {
 	c.t.Helper()
 	watcher, err := budgets.Start(c.ctx, client, c.namespace)
@@ -132,7 +134,7 @@ func (c *cluster) watchBudgetsBut(excused func(budgets.Breach) bool) func() *bud
 	}
 }
 
-// eventually waits until condition is true.
+// eventually waits until a condition is true.
 func (c *cluster) eventually(what string, condition func() bool) time.Duration {
 	c.t.Helper()
 	begin := time.Now()

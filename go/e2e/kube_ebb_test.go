@@ -25,7 +25,7 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// program is another process, which may be killed and started again.
+// program is another process, which can be killed and started again.
 type program struct {
 	c    *cluster
 	path string
@@ -34,7 +34,7 @@ type program struct {
 	log  *testLog
 }
 
-// start starts it; its output goes to the test's log when the test ends.
+// start starts a program; its output goes to the test's log when the test ends.
 func (c *cluster) start(path string, args ...string) *program {
 	c.t.Helper()
 	p := &program{c: c, path: path, args: args, log: &testLog{c: c, name: filepath.Base(path)}}
@@ -50,7 +50,7 @@ func (p *program) again() {
 	p.c.must(p.run.Start())
 }
 
-// kill ends it as kill -9 does, so that it can save nothing.
+// kill kills the program as kill -9 does, so that it can save nothing.
 func (p *program) kill() {
 	if p.run.ProcessState == nil {
 		_ = p.run.Process.Signal(syscall.SIGKILL)
@@ -58,7 +58,7 @@ func (p *program) kill() {
 	}
 }
 
-// has tells whether it printed a text.
+// has reports whether the program has printed a text.
 func (p *program) has(text string) bool {
 	p.log.mu.Lock()
 	defer p.log.mu.Unlock()
@@ -80,7 +80,7 @@ func (l *testLog) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// served is an `ebb serve` and a client of it.
+// served is a running `ebb serve` with a client.
 type served struct {
 	*program
 	address string
@@ -114,7 +114,7 @@ func (s *served) wait() {
 
 func (s *served) feeding(o *app.Options) { o.Server = s.address }
 
-// waitFed waits until the daemon knows all that the informers do.
+// waitFed waits until the daemon has everything that the informers have.
 func (r *replica) waitFed() {
 	r.c.t.Helper()
 	r.c.eventually("the daemon knows everything", func() bool {
@@ -123,7 +123,7 @@ func (r *replica) waitFed() {
 	})
 }
 
-// plan is the daemon's.
+// plan returns the daemon's plan.
 func (s *served) plan() *chain.Plan {
 	s.c.t.Helper()
 	reply, err := s.client.Plan(s.c.ctx, &plannerpb.PlanCall{Input: &plannerpb.PlanInput{Session: "e2e"}})
@@ -183,8 +183,8 @@ func TestKubeFeedsWhatADumpHolds(t *testing.T) {
 		return err == nil || apierrors.IsAlreadyExists(err)
 	})
 	c.waitReady()
-	// A live node's pods stand in the order in which they came.  What the next resync does not hold yet would
-	// come last, and in a dump it does not.
+	// The daemon keeps a node's pods in the order in which they came. A pod that came after the
+	// last resync would be last, but in a dump it is not.
 	c.eventually("the new pods are fed", func() bool { return s.plan().Summary.Pods == len(c.pods("")) })
 	s.kill()
 	s.again()
@@ -193,7 +193,7 @@ func TestKubeFeedsWhatADumpHolds(t *testing.T) {
 	check("after the daemon was killed")
 }
 
-// What `kubectl ebb` prints is what ebb says of a dump.
+// `kubectl ebb` prints the same as ebb prints about a dump.
 func TestKubectlEbbPlansTheLiveCluster(t *testing.T) {
 	ebb := ebbProgram(t)
 	c := newCluster(t, "kubectl", machines("general", 20))
@@ -208,7 +208,7 @@ func TestKubectlEbbPlansTheLiveCluster(t *testing.T) {
 		}
 		return out.String()
 	}
-	// No pod of the system runs here, which looks like a dump of some namespaces.
+	// No system pods run here, so the dump looks as if it had only some namespaces.
 	plan := &chain.Plan{}
 	c.must(json.Unmarshal([]byte(call("plan", "-o", "json", "--allow-incomplete")), plan))
 	dump, err := chain.Dump(c.ctx, client)
@@ -226,7 +226,7 @@ func TestKubectlEbbPlansTheLiveCluster(t *testing.T) {
 	}
 }
 
-// The whole chain, by ebb-kube: watch, plan, taint, evict, delete.
+// The whole chain with ebb-kube: watch, plan, taint, evict, delete.
 func TestKubeShrinksTheClusterToWhatThePlanPromised(t *testing.T) {
 	c := newCluster(t, "kube-chain", machines("general", 150), machines("batch", 50))
 	c.makeCompany(8)
@@ -270,12 +270,12 @@ func TestKubeShrinksTheClusterToWhatThePlanPromised(t *testing.T) {
 	}
 }
 
-// rounds plays the loop with the daemon's rounds.
+// rounds is a loop over the daemon's rounds.
 type rounds struct {
 	*replica
 	s     *served
 	begun []*plannerpb.BegunDeletion
-	// The session is new to this driver: what is in progress is told whole.
+	// The session is new to this loop, so the next report lists all deletions in progress.
 	fresh bool
 	last  int64
 	ok    int
@@ -291,7 +291,8 @@ func (l *rounds) settings() *plannerpb.Settings {
 	return &plannerpb.Settings{Options: options}
 }
 
-// turn makes a round and begins what it says.  Where the daemon does not answer, nothing is begun.
+// turn makes a round and begins the deletions that it orders. If the daemon does not answer,
+// nothing begins.
 func (l *rounds) turn() (began int, err error) {
 	reply := l.step()
 	report := &plannerpb.ActuationReport{Session: "e2e", Begun: l.begun}
@@ -343,7 +344,7 @@ func (l *rounds) beginRound(round *plannerpb.RoundReply) (int, error) {
 		return 0, nil
 	}
 	if _, err := l.calls.Begin(l.c.ctx, &wire.BeginRequest{Key: newKey(), Orders: orders}); err != nil {
-		return 0, nil // As a loop: the next round sees the cluster as it is.
+		return 0, nil // As in a loop: the next round sees the cluster as it is then.
 	}
 	for _, order := range orders {
 		l.begun = append(l.begun, &plannerpb.BegunDeletion{Node: order.Node, Drained: order.Drain})
@@ -351,8 +352,8 @@ func (l *rounds) beginRound(round *plannerpb.RoundReply) (int, error) {
 	return len(orders), nil
 }
 
-// ebb is killed while nodes are drained and deleted, and started again: its rounds go on by the state
-// file, and the cluster is fed to it anew.
+// ebb is killed while nodes are drained and deleted, and started again. Its rounds continue from
+// the state file, and the whole cluster is fed to it again.
 func TestKubeRoundsGoOnWhenEbbWasKilledAndStartedAgain(t *testing.T) {
 	c := newCluster(t, "kube-ebb-killed", machines("general", 30))
 	c.makeCompany(1)
@@ -373,7 +374,7 @@ func TestKubeRoundsGoOnWhenEbbWasKilledAndStartedAgain(t *testing.T) {
 	if _, err := loop.turn(); err == nil {
 		t.Error("a daemon that was killed answers")
 	}
-	// What was begun goes on meanwhile.
+	// Deletions that have begun continue meanwhile.
 	r.step()
 	s.again()
 	s.wait()

@@ -16,15 +16,15 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// prepared is a cluster with an application, its budget, and a replica that is active.
+// prepared is a cluster with an application, its budget, and an active replica.
 type prepared struct {
 	*cluster
 	*replica
 	judge func() *budgets.Report
 }
 
-// prepare makes one: "web" with eight pods, four of which a node takes, and of which maxUnavailable may be
-// missing.
+// prepare creates the application "web" with eight pods, of which a node holds four and
+// maxUnavailable may be missing.
 func prepare(t *testing.T, name string, maxUnavailable int, edits ...func(*app.Options)) *prepared {
 	t.Helper()
 	c := newCluster(t, name, machines("general", 4))
@@ -37,7 +37,7 @@ func prepare(t *testing.T, name string, maxUnavailable int, edits ...func(*app.O
 	return p
 }
 
-// check is what must hold after every fault.
+// check checks what must hold after every fault.
 func (p *prepared) check() {
 	p.t.Helper()
 	p.waitReady()
@@ -46,7 +46,7 @@ func (p *prepared) check() {
 	p.must(plane.Err())
 }
 
-// deleteAndCheck deletes a node to the end.
+// expect checks the result of a node's deletion, and whether the node still exists.
 func (p *prepared) expect(results map[string]*wire.DeletionResult, node string, ok bool) *wire.DeletionResult {
 	p.t.Helper()
 	result := results[node]
@@ -96,7 +96,7 @@ func TestKubeWaitsForABudgetThatAllowsNothingForAWhile(t *testing.T) {
 	p.check()
 }
 
-// refusedFor is several times what is waited between two tries.
+// refusedFor is several times the delay between two attempts.
 const refusedFor = 5 * time.Second
 
 func podsOn(pods []corev1.Pod, node string) int {
@@ -154,7 +154,7 @@ func TestKubeGoesOnWhenTheAPIServerWasAwayFor30Seconds(t *testing.T) {
 }
 
 func TestKubeGoesOnWhenWatchesAreDropped(t *testing.T) {
-	// The disruption controller comes back in its own time too.
+	// The disruption controller also needs time to reconnect.
 	p := prepare(t, "kube-dropped", 1, func(o *app.Options) { o.Drain.MaxEvictionTime = 4 * time.Minute })
 	victims := p.nodesWith("web")[:2]
 	p.must(p.begin(victims...))
@@ -179,14 +179,14 @@ func TestKubeEndsTheDeletionOfANodeThatSomebodyElseDeleted(t *testing.T) {
 	if result == nil || result.Ok || !strings.Contains(result.Why, "somebody else") {
 		t.Errorf("%v", result)
 	}
-	// Its name comes back as another machine: nothing is done to that.
+	// Another machine with the same name must be left alone.
 	if _, err := nodes.Create(p.ctx, client, nodes.Group{Name: "again", Count: 1, CPU: "4", Memory: "16Gi"}); err != nil {
 		t.Fatal(err)
 	}
 	p.check()
 }
 
-// The pod names its node itself, so that no taint keeps it away.
+// landPod creates a pod whose spec names its node, so that no taint keeps it away.
 func (p *prepared) landPod(name, node string) {
 	p.t.Helper()
 	_, err := client.CoreV1().Pods(p.namespace).Create(p.ctx, &corev1.Pod{
@@ -199,7 +199,7 @@ func (p *prepared) landPod(name, node string) {
 func TestKubeKeepsANodeOnWhichAPodLandedSinceThePlan(t *testing.T) {
 	p := prepare(t, "kube-landed", 1)
 	victim := p.nodesWith("web")[0]
-	// Without a controller it may not be moved.
+	// A pod without a controller may not be moved.
 	p.landPod("bare", victim)
 	p.must(p.begin(victim))
 	result := p.expect(p.finish(), victim, false)
@@ -254,7 +254,7 @@ func TestKubeKeepsANodeWithAPodThatBecameUnsafeSinceThePlan(t *testing.T) {
 
 func TestKubeGoesOnWhenTheClockJumps(t *testing.T) {
 	var shift atomic.Int64
-	// Any of its pods may be away: what a budget does while two nodes drain is for other tests.
+	// All of its pods may be missing: other tests cover budgets while two nodes drain.
 	p := prepare(t, "kube-clock", 8, func(o *app.Options) {
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(shift.Load())) }
 	})
@@ -264,7 +264,7 @@ func TestKubeGoesOnWhenTheClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{-48 * time.Hour, 48 * time.Hour, 0} {
 		shift.Store(int64(jump))
 		reply := p.status()
-		// What a loop would refuse to believe: docs/actuators.md.
+		// A loop would reject later times: docs/actuators.md.
 		limit := time.Now().Add(jump).Unix() + 3600
 		for _, each := range reply.Running {
 			if each.Since <= 0 || each.Since > limit {

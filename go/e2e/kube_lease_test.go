@@ -13,7 +13,7 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// byLease has replicas elect one, in a hurry.
+// byLease makes replicas use leader election, with short times.
 func byLease(identity string) func(*app.Options) {
 	return func(o *app.Options) {
 		o.Lease, o.Identity = "ebb-e2e", identity
@@ -44,7 +44,7 @@ func TestKubeReplicaThatLostItsLeaseStopsAndTheOtherGoesOn(t *testing.T) {
 	if found := second.running(victims[1]); found == nil || found.Phase != wire.DeletionPhase_TAINTED {
 		t.Errorf("the second found %v", found)
 	}
-	// The first comes back while the second works, and does nothing.
+	// The first replica comes back while the second one works, and must do nothing.
 	p.replica.cut.set(false)
 	results := second.finish()
 	for _, name := range victims {

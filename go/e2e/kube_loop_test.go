@@ -9,8 +9,8 @@ import (
 	"ebb/go/kube/app"
 )
 
-// The whole loop: ebb-kube feeds a daemon, `ebb run` decides by its rounds, ebb-kube does it.  `ebb run` is
-// killed while it goes on, and started again.
+// The whole loop: ebb-kube feeds a daemon, `ebb run` decides by its rounds, and ebb-kube carries
+// them out. `ebb run` is killed in the middle and started again.
 func TestEbbRunShrinksTheClusterThroughEbbKubeAndIsKilledOnTheWay(t *testing.T) {
 	ebb := ebbProgram(t)
 	if help, err := exec.Command(ebb, "run", "--help").CombinedOutput(); err != nil || !strings.Contains(string(help), "--actuator") {

@@ -18,8 +18,8 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// poolsFile has the machines of "general" sized by Escalator's rules: above 80 % requested they grow to
-// 80 %, below 52 % one goes a round and below 40 % two do.
+// poolsFile sizes the machines of "general" by Escalator's rules: above 80 % requested they grow
+// until 80 % is requested; below 52 % one machine goes in each round, and below 40 % two go.
 const poolsFile = `pools:
 - name: general
   policy: escalator
@@ -45,7 +45,7 @@ const poolsFile = `pools:
     scale_up_cool_down_period: 20s
 `
 
-// sizingProgram is the path of an ebb that sizes pools; without one the test is skipped.
+// sizingProgram returns the path of an ebb that can size pools; without one the test is skipped.
 func sizingProgram(t *testing.T) string {
 	t.Helper()
 	ebb := ebbProgram(t)
@@ -55,7 +55,7 @@ func sizingProgram(t *testing.T) string {
 	return ebb
 }
 
-// startSizing runs `ebb run --pools` over a daemon and a replica.
+// startSizing runs `ebb run --pools` with a daemon and a replica.
 func (c *cluster) startSizing(ebb string, s *served, r *replica) *program {
 	c.t.Helper()
 	file := filepath.Join(c.t.TempDir(), "pools.yaml")
@@ -74,8 +74,8 @@ func (c *cluster) countNodes() int {
 	return len(list.Items)
 }
 
-// makeSized makes what stays all the time, under budgets.  Of it the policy counts the 14 cores of "web":
-// Escalator's default group leaves out pods with an affinity.
+// makeSized creates the permanent load, under budgets. The policy counts only the 14 cores of
+// "web": Escalator's default group leaves out pods with an affinity.
 func (c *cluster) makeSized() {
 	c.t.Helper()
 	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 28, CPU: "500m"}))
@@ -86,8 +86,8 @@ func (c *cluster) makeSized() {
 	c.waitReady()
 }
 
-// waitForNoPlace waits until all pods but so many are ready, and those have no place.  The scheduler may have
-// found none for more before it knew of all nodes.
+// waitForNoPlace waits until exactly this number of pods has no node and all others are ready. At
+// first the scheduler may find no node for more pods, because it does not know all nodes.
 func (c *cluster) waitForNoPlace(pods int) {
 	c.t.Helper()
 	c.eventually(fmt.Sprintf("%d pods have no place", pods), func() bool {
@@ -97,7 +97,7 @@ func (c *cluster) waitForNoPlace(pods int) {
 	})
 }
 
-// stays fails the test where a figure changes within a while.
+// stays fails the test if a number changes within quietFor.
 func (c *cluster) stays(what string, figure func() int, want int) {
 	c.t.Helper()
 	for end := time.Now().Add(quietFor); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
@@ -107,10 +107,11 @@ func (c *cluster) stays(what string, figure func() int, want int) {
 	}
 }
 
-// quietFor is several rounds of a pool.
+// quietFor is long enough for several rounds of a pool.
 const quietFor = 8 * time.Second
 
-// The plugin by itself, over a provider of the autoscaler's: what waits for machines gets them, once.
+// The plugin alone, with a provider written for the autoscaler: a group grows by exactly the
+// machines that were requested.
 func TestKubeMakesAGroupGrowAndDeletesOfIt(t *testing.T) {
 	group := machines("general", 3)
 	c := newCluster(t, "kube-grow", group)
@@ -137,7 +138,7 @@ func TestKubeMakesAGroupGrowAndDeletesOfIt(t *testing.T) {
 		}
 	}
 	c.waitReady()
-	// The next process is asked for the same: it knows from the provider that they are there.
+	// The next process receives the same request; the provider shows it that the machines exist.
 	r.stop()
 	r = c.startReplica(asks)
 	r.waitActive()
@@ -156,8 +157,8 @@ func TestKubeMakesAGroupGrowAndDeletesOfIt(t *testing.T) {
 	cloud.check()
 }
 
-// A pool grows and shrinks: its policy asks, the actuator's provider makes machines, and what is too much
-// goes through drains.  The loop is killed while machines boot.
+// A pool grows and shrinks: its policy requests machines, the actuator's provider makes them, and
+// surplus nodes are drained. The loop is killed while machines boot.
 func TestEbbRunSizesAPoolThroughEbbKubeUpAndDownAgain(t *testing.T) {
 	ebb := sizingProgram(t)
 	group := machines("general", 6)
@@ -185,7 +186,7 @@ func TestEbbRunSizesAPoolThroughEbbKubeUpAndDownAgain(t *testing.T) {
 	if c.countNodes() != 6 {
 		t.Error("Nodes came that the cloud did not make")
 	}
-	// Whoever takes over knows that machines are on their way.
+	// The next process must see that machines are booting already.
 	asked := cloud.target()
 	loop.kill()
 	loop.again()
@@ -223,12 +224,12 @@ func TestEbbRunSizesAPoolThroughEbbKubeUpAndDownAgain(t *testing.T) {
 	cloud.check()
 }
 
-// A provider that makes no machines: the loop says so, and nothing else happens.
+// A provider that makes no machines: the loop logs that, and nothing else happens.
 func TestEbbRunSaysThatAPoolCannotGrow(t *testing.T) {
 	ebb := sizingProgram(t)
 	c := newCluster(t, "kube-pools-cannot", machines("general", 3))
 	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 14, CPU: "900m"}))
-	c.waitForNoPlace(2) // Three nodes take twelve.
+	c.waitForNoPlace(2) // Three nodes hold twelve.
 	s := c.startDaemon()
 	r := c.startReplica(s.feeding, func(o *app.Options) { o.Actuate.AbandonedAfter = time.Minute })
 	r.waitActive()

@@ -28,8 +28,8 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// startKube runs the program ebb-kube, and is a client of it.  Its lease, which another process gets soon, and
-// its status have the name.
+// startKube runs the program ebb-kube and returns a client of it. Its lease and its status use the
+// name. The lease is short, so another process gets it soon.
 func (c *cluster) startKube(path, name string, flags ...string) (*program, *replica) {
 	c.t.Helper()
 	socket := filepath.Join(c.shortFolder(name+"-"), "a.sock")
@@ -42,7 +42,7 @@ func (c *cluster) startKube(path, name string, flags ...string) (*program, *repl
 	return p, &replica{c: c, socket: socket, calls: wire.NewActuatorClient(connection)}
 }
 
-// shortFolder is one whose path leaves room for a socket's name.
+// shortFolder makes a folder whose path is short enough for a socket.
 func (c *cluster) shortFolder(pattern string) string {
 	c.t.Helper()
 	dir, err := os.MkdirTemp("", pattern)
@@ -51,7 +51,7 @@ func (c *cluster) shortFolder(pattern string) string {
 	return dir
 }
 
-// The program itself, killed as kill -9 does while it drains.
+// The program itself is killed, as by kill -9, while it drains.
 func TestKubeKilledWhileItDrainsIsGoneOnWithByTheNext(t *testing.T) {
 	path := kubeProgram(t)
 	c := newCluster(t, "kube-killed", machines("general", 4))
@@ -92,7 +92,8 @@ func TestKubeKilledWhileItDrainsIsGoneOnWithByTheNext(t *testing.T) {
 	}
 }
 
-// account is a service account with the roles of the manifests, or with none.
+// account returns the configuration of a service account, with the roles of the manifests or
+// without roles.
 func (c *cluster) account(name string, withRoles bool) *rest.Config {
 	c.t.Helper()
 	const namespace = "ebb-system"

@@ -25,19 +25,19 @@ var (
 	scaleFor   = flag.Duration("scale-for", 5*time.Minute, "how long it rolls out and kills")
 )
 
-// What the large cluster is like.  A node has room for 40 of its pods; a third of each is used.
+// The large cluster. A node has room for 40 of its pods; a third of each node is used.
 const (
 	scaleDeployments = 250
 	scalePodsPerNode = 8
-	// Of a Deployment a quarter may be missing while it is rolled out (Kubernetes' default).
+	// A quarter of a Deployment's pods may be missing during a rollout (Kubernetes' default).
 	rolloutMissing = 0.25
 )
 
-// A large cluster while Deployments are rolled out and the three programs are killed, one after the other,
-// as kill -9 does.  Afterwards no node is marked, and every Deployment is whole.  Every plan meanwhile is of
-// the whole cluster: a daemon that was just started gives none.
+// A large cluster, while Deployments are rolled out and the three programs are killed one after the
+// other, as by kill -9. Afterwards no node is marked, and every Deployment has all its pods. Every
+// plan in between must be about the whole cluster: a daemon that has just started returns none.
 //
-// Not a part of `./dev e2e`: `./dev e2e-scale` runs it.
+// `./dev e2e-scale` runs this test; `./dev e2e` does not.
 func TestProgramsAreKilledOnALargeCluster(t *testing.T) {
 	if *scaleNodes == 0 {
 		t.Skip("-scale-nodes is 0")
@@ -52,7 +52,7 @@ func TestProgramsAreKilledOnALargeCluster(t *testing.T) {
 	r.waitActive()
 	c.eventually("a plan is given", func() bool { return asker.given.Load() > 0 })
 	t.Logf("the first plan was given after %v", since(begin))
-	// Rollouts take healthy pods without asking a budget.
+	// A rollout removes healthy pods without regard to budgets.
 	judge := c.watchBudgetsBut(func(b budgets.Breach) bool { return b.StatusBehind })
 	loop := c.start(ebb, "run", "--server", s.address, "--session", "e2e", "--actuator", "unix:"+r.socket,
 		"--scan-interval", "2s", "--scale-down-unneeded-time", "10s", "--node-delete-delay-after-taint", "1s",
@@ -73,7 +73,7 @@ func TestProgramsAreKilledOnALargeCluster(t *testing.T) {
 	}
 }
 
-// fillLarge makes Deployments with budgets and returns how many pods they have.
+// fillLarge creates Deployments with budgets and returns the number of their pods.
 func (c *cluster) fillLarge() int {
 	c.t.Helper()
 	begin := time.Now()
@@ -88,8 +88,8 @@ func (c *cluster) fillLarge() int {
 	return int(replicas) * scaleDeployments
 }
 
-// rollOutAndKill rolls Deployments out, and kills a program and starts it again, in turns, until the time is
-// over.  It returns how many kills there were.
+// rollOutAndKill alternates between rolling out Deployments and killing and restarting a program,
+// until the time is over. It returns the number of kills.
 func (c *cluster) rollOutAndKill(programs ...*program) int {
 	c.t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -116,7 +116,8 @@ func (c *cluster) rollOut(app string, version int) {
 	c.must(err)
 }
 
-// planAsker asks a daemon for plans all the time and fails the test where one is not of the whole cluster.
+// planAsker requests plans from a daemon all the time, and fails the test if a plan is not about
+// the whole cluster.
 type planAsker struct {
 	given, refused atomic.Int64
 
@@ -159,7 +160,7 @@ func (a *planAsker) ask(ctx context.Context, c *cluster, s *served, leastPods in
 		c.t.Error(err)
 		return
 	}
-	// Nodes only go, so that those of now were there when the plan was made.
+	// Nodes are only removed, so the nodes that exist now existed when the plan was made.
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return

@@ -28,7 +28,7 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// replica is an ebb-kube within the test process.
+// replica is an ebb-kube in the test process.
 type replica struct {
 	c      *cluster
 	socket string
@@ -40,7 +40,7 @@ type replica struct {
 	drives sync.Mutex
 }
 
-// wireCutter is a network between a replica and the API server.
+// wireCutter is a network between a replica and the API server that can be cut.
 type wireCutter struct {
 	mu    sync.Mutex
 	isCut bool
@@ -72,14 +72,14 @@ func (w *wireCutter) set(cut bool) {
 	}
 }
 
-// hurriedDrain waits as long for what must happen, and asks more often.
+// hurriedDrain returns options that wait as long as the defaults in total, but retry more often.
 func hurriedDrain() drain.Options {
 	o := drain.DefaultOptions()
 	o.EvictAgainAfter, o.LookEvery = 300*time.Millisecond, 50*time.Millisecond
 	return o
 }
 
-// startReplica runs an ebb-kube until the test ends or it is stopped.
+// startReplica runs an ebb-kube until it is stopped or the test ends.
 func (c *cluster) startReplica(edits ...func(*app.Options)) *replica {
 	c.t.Helper()
 	r := &replica{c: c, cut: &wireCutter{open: map[net.Conn]bool{}}}
@@ -126,7 +126,7 @@ func (c *cluster) startReplica(edits ...func(*app.Options)) *replica {
 // stop ends the replica and waits for it.
 func (r *replica) stop() { r.cancel() }
 
-// waitActive waits until it answers.
+// waitActive waits until the replica answers.
 func (r *replica) waitActive() {
 	r.c.t.Helper()
 	r.c.eventually("the replica is active", func() bool {
@@ -154,7 +154,7 @@ func (r *replica) drain(name string) error {
 	return err
 }
 
-// status waits for an answer; nil: the test is over.
+// status waits for an answer; it returns nil if the test's time is over.
 func (r *replica) status() *wire.StatusReply {
 	r.c.t.Helper()
 	var reply *wire.StatusReply
@@ -185,8 +185,8 @@ func (r *replica) reaches(name string, phase wire.DeletionPhase) *wire.RunningDe
 	return found
 }
 
-// step does what a loop does with what it is told: the next call of every deletion.  Errors are left
-// to the next step, as a loop does.
+// step makes the next call for every deletion, as a loop does. Errors are left to the next step, as
+// in a loop.
 func (r *replica) step() *wire.StatusReply {
 	reply := r.status()
 	for _, each := range reply.Running {
@@ -202,7 +202,7 @@ func (r *replica) step() *wire.StatusReply {
 	return reply
 }
 
-// finish drives all deletions until none runs and returns the results, by node.
+// finish drives all deletions until none is running, and returns the results by node.
 func (r *replica) finish() map[string]*wire.DeletionResult {
 	r.c.t.Helper()
 	var last *wire.StatusReply
@@ -217,7 +217,7 @@ func (r *replica) finish() map[string]*wire.DeletionResult {
 	return results
 }
 
-// nodesWith are the nodes that have such a pod, the fullest first.
+// nodesWith returns the nodes that have pods of an application, the fullest first.
 func (c *cluster) nodesWith(app string) []string {
 	c.t.Helper()
 	count := map[string]int{}
@@ -247,7 +247,8 @@ func compareStrings(a, b string) int {
 	return 0
 }
 
-// checkNoMarks: no node is tainted, cordoned or marked without a deletion under way; there is none here.
+// checkNoMarks checks that no node is tainted, cordoned or marked. It is called when no deletion is
+// under way.
 func (c *cluster) checkNoMarks() {
 	c.t.Helper()
 	list, err := client.CoreV1().Nodes().List(c.ctx, metav1.ListOptions{})

@@ -14,7 +14,7 @@ import (
 	"ebb/go/e2e/nodes"
 )
 
-// What all tests share: one control plane, as a process may have no more, and its kubelets.
+// All tests share one control plane, because a process can have only one, and its kubelets.
 var (
 	plane    *controlplane.ControlPlane
 	client   *kubernetes.Clientset
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// startsWithin is long: the machine may be busy, and the time decides nothing.
+// startsWithin is long: the machine may be busy, and no result depends on it.
 const startsWithin = 5 * time.Minute
 
 func runWithControlPlane(m *testing.M) (int, error) {
@@ -45,7 +45,7 @@ func runWithControlPlane(m *testing.M) (int, error) {
 	if plane, err = controlplane.Start(ctx, controlplane.Options{Dir: dir}); err != nil {
 		return 0, fmt.Errorf("%w (logs are in %s)", err, dir)
 	}
-	// Said at once: a component that gives up ends the process, and with it all that could say so.
+	// Print this now: if a component fails, it ends the process before anything else can print it.
 	fmt.Printf("control plane ready after %v: %v; logs are in %s\n", time.Since(begin).Round(time.Millisecond), plane.Phases, dir)
 	if client, err = kubernetes.NewForConfig(plane.Config); err != nil {
 		return 0, err

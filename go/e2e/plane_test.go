@@ -35,7 +35,7 @@ func TestFiveHundredPodsRunOnTwoHundredNodes(t *testing.T) {
 
 func TestSpentBudgetRefusesEvictionUntilThePodIsReplaced(t *testing.T) {
 	c := newCluster(t, "spent-budget", machines("general", 3))
-	// A StatefulSet has no other pod for one that is still ending.
+	// A StatefulSet creates no replacement while a pod is still ending.
 	c.must(workload.StatefulSet(c.ctx, client, c.namespace, workload.App{Name: "db", Replicas: 3}))
 	c.must(workload.Budget(c.ctx, client, c.namespace, "db", 1))
 	c.waitReady()
@@ -58,7 +58,7 @@ func TestSpentBudgetRefusesEvictionUntilThePodIsReplaced(t *testing.T) {
 	}
 }
 
-// What the Eviction API would refuse is done past it, under its name.
+// The test deletes pods as the Eviction API would, although the API itself would refuse.
 func TestWatchSeesABudgetThatDidNotHold(t *testing.T) {
 	c := newCluster(t, "breach", machines("general", 3))
 	c.must(workload.StatefulSet(c.ctx, client, c.namespace, workload.App{Name: "db", Replicas: 3}))
@@ -66,7 +66,7 @@ func TestWatchSeesABudgetThatDidNotHold(t *testing.T) {
 	c.waitReady()
 	watcher, err := budgets.Start(c.ctx, client, c.namespace)
 	c.must(err)
-	// They stay, so that none is replaced in between.
+	// The pods stay, so that none is replaced in between.
 	for _, name := range []string{"db-0", "db-1"} {
 		c.annotate(name, `{"metadata":{"annotations":{"`+nodes.NeverEnds+`":"true"}}}`)
 		c.deleteAsIfEvicted(name)

@@ -17,17 +17,17 @@ import (
 	"unsafe"
 )
 
-// A Batch is changes for [Cluster.Apply], in their order. It may be used again, for the same
+// A Batch is an ordered list of changes for [Cluster.Apply]. It may be applied again, to the same
 // cluster or another one.
 //
-// It takes calls from any goroutine. A nil Batch answers with [ErrClosed].
+// It accepts calls from any goroutine. Calls on a nil Batch return [ErrClosed].
 type Batch struct {
 	mutex   sync.Mutex
 	handle  *C.ebb_batch // Nil: closed.
 	cleanup runtime.Cleanup
 }
 
-// NewBatch makes a batch without changes.
+// NewBatch returns an empty batch.
 func NewBatch() (*Batch, error) {
 	handle := C.ebb_batch_new()
 	if handle == nil {
@@ -38,7 +38,7 @@ func NewBatch() (*Batch, error) {
 	return made, nil
 }
 
-// do runs call while no other call runs.
+// do runs call while no other call on the batch runs.
 func (b *Batch) do(call func(*C.ebb_batch) error) error {
 	if b == nil {
 		return ErrClosed
@@ -51,13 +51,13 @@ func (b *Batch) do(call func(*C.ebb_batch) error) error {
 	return call(b.handle)
 }
 
-// PutProtobuf adds a Kubernetes object that is there now, new or changed: what a watch sent, or what
-// client-go's protobuf serializer writes. That is what the object's Marshal returns within the envelope
-// that a runtime.Unknown makes ("k8s\x00"), which names the kind. At most 10 MB. After an error the
-// batch is as it was.
+// PutProtobuf adds a Kubernetes object that is new or changed. The object is in the protobuf form
+// that a watch sends and that client-go's protobuf serializer writes: the result of the object's
+// Marshal in a runtime.Unknown envelope ("k8s\x00"), which names the kind. At most 10 MB. After an
+// error the batch is unchanged.
 func (b *Batch) PutProtobuf(object []byte) error { return b.put(C.EBB_PROTOBUF, object) }
 
-// PutJSON adds an object, as [Batch.PutProtobuf] does.
+// PutJSON adds an object in JSON, under the same rules as [Batch.PutProtobuf].
 func (b *Batch) PutJSON(object []byte) error { return b.put(C.EBB_JSON, object) }
 
 func (b *Batch) put(encoding C.ebb_encoding, object []byte) error {
@@ -68,11 +68,11 @@ func (b *Batch) put(encoding C.ebb_encoding, object []byte) error {
 	})
 }
 
-// A Range is where an object stands in the bytes of many: data[Begin:End].
+// A Range is the position of one object in a buffer of many: data[Begin:End].
 type Range struct{ Begin, End uint }
 
-// PutManyProtobuf adds many objects in one call of C, in the order of ranges. It returns how many
-// were added: all of them, or those before the one that the error is about.
+// PutManyProtobuf adds many objects in one call of C, in the order of ranges. It returns the number
+// of objects added: all of them, or, with an error, those before the rejected one.
 func (b *Batch) PutManyProtobuf(data []byte, ranges []Range) (taken int, err error) {
 	err = b.do(func(handle *C.ebb_batch) error {
 		var told *C.ebb_error
@@ -85,7 +85,7 @@ func (b *Batch) PutManyProtobuf(data []byte, ranges []Range) (taken int, err err
 	return taken, err
 }
 
-// A Range is an ebb_range: neither line compiles if their sizes differ.
+// A Range has the layout of ebb_range: one of these lines does not compile if the sizes differ.
 const (
 	_ = uint(unsafe.Sizeof(Range{}) - C.sizeof_ebb_range)
 	_ = uint(C.sizeof_ebb_range - unsafe.Sizeof(Range{}))
@@ -94,12 +94,13 @@ const (
 // A Reference names an object.
 type Reference struct {
 	Kind      string // "Pod"
-	Namespace string // "" for kinds that have none.
+	Namespace string // "" for kinds without a namespace.
 	Name      string
-	UID       string // "": any.
+	UID       string // "" means any UID.
 }
 
-// Delete adds that an object is gone. That nobody knows of it is no error.
+// Delete adds the deletion of an object. Deleting an object that the cluster does not have is no
+// error.
 func (b *Batch) Delete(object Reference) error {
 	return b.do(func(handle *C.ebb_batch) error {
 		var texts [4]*C.char
@@ -116,7 +117,7 @@ func (b *Batch) Delete(object Reference) error {
 	})
 }
 
-// Clear takes all changes out.
+// Clear removes all changes from the batch.
 func (b *Batch) Clear() error {
 	return b.do(func(handle *C.ebb_batch) error {
 		C.ebb_batch_clear(handle)
@@ -124,7 +125,7 @@ func (b *Batch) Clear() error {
 	})
 }
 
-// Len is how many changes there are; 0 for a batch that is closed.
+// Len returns the number of changes; 0 for a closed batch.
 func (b *Batch) Len() (changes int) {
 	_ = b.do(func(handle *C.ebb_batch) error {
 		changes = int(C.ebb_batch_size(handle))
@@ -133,9 +134,9 @@ func (b *Batch) Len() (changes int) {
 	return changes
 }
 
-// Close gives back what the batch holds. Later calls return [ErrClosed]; so does a second Close. A
-// batch that is never closed is freed some time after the last reference to it is gone, which may be
-// long: Go's collector does not see what it holds.
+// Close frees the batch. Later calls return [ErrClosed]; so does a second Close. A batch that is
+// never closed is freed some time after its last reference is gone. That may take long, because
+// Go's collector does not see the memory that the batch holds.
 func (b *Batch) Close() error {
 	return b.do(func(handle *C.ebb_batch) error {
 		b.handle = nil

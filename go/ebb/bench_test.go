@@ -7,7 +7,7 @@ import (
 
 const benchmarkPods = 10_000
 
-// 10,000 pods put one by one.
+// Puts 10,000 pods one by one.
 func BenchmarkPutProtobuf(b *testing.B) {
 	pods := make([][]byte, benchmarkPods)
 	for i := range pods {
@@ -23,7 +23,7 @@ func BenchmarkPutProtobuf(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchmarkPods, "ns/pod")
 }
 
-// The same in one call.
+// Puts 10,000 pods in one call.
 func BenchmarkPutManyProtobuf(b *testing.B) {
 	var data []byte
 	ranges := make([]Range, benchmarkPods)
@@ -41,7 +41,7 @@ func BenchmarkPutManyProtobuf(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchmarkPods, "ns/pod")
 }
 
-// A pod that changes, and the plan after it.
+// Applies one changed pod and makes the next plan.
 func BenchmarkApplyAndPlan(b *testing.B) {
 	cluster, batch := loaded(b), newBatch(b)
 	for i := 0; b.Loop(); i++ {

@@ -15,10 +15,10 @@ import (
 	"ebb/go/ebb/plannerpb"
 )
 
-// A Method names a call that takes a message and is answered with another one.
+// A Method is a call that takes one message and returns another one.
 type Method int
 
-// The methods of [Cluster.Call], with their messages.
+// The methods of [Cluster.Call], with the messages that they take and return.
 const (
 	MethodPlan            Method = C.EBB_CALL_PLAN             // PlanCall -> PlanReply
 	MethodExplain         Method = C.EBB_CALL_EXPLAIN          // ExplainCall -> ExplainReply
@@ -27,12 +27,12 @@ const (
 	MethodRound           Method = C.EBB_CALL_ROUND            // RoundCall -> RoundReply
 	MethodReportActuation Method = C.EBB_CALL_REPORT_ACTUATION // ActuationReport -> ActuationReply
 	MethodStatus          Method = C.EBB_CALL_STATUS           // StatusRequest -> SessionStatus
-	MethodExport          Method = C.EBB_CALL_EXPORT           // ExportCall -> a snapshot, which is no message
+	MethodExport          Method = C.EBB_CALL_EXPORT           // ExportCall -> bytes of a snapshot
 	MethodPassTable       Method = C.EBB_CALL_PASS_TABLE       // PlanInput -> PassTable
 )
 
-// Plan says which nodes can go, all together, and where their pods land: without a form in the
-// request, in PlanReply.Data.
+// Plan returns which nodes can go, all together, and where their pods land. If the request names no
+// form, the plan is in PlanReply.Data.
 func (c *Cluster) Plan(ctx context.Context, request *plannerpb.PlanCall) (*plannerpb.PlanReply, error) {
 	request = orDefault(request)
 	form := request.Form
@@ -46,18 +46,18 @@ func (c *Cluster) Plan(ctx context.Context, request *plannerpb.PlanCall) (*plann
 	})
 }
 
-// Pass is one pass of the planner, for a program that keeps timers, cooldowns and budgets itself and
-// knows its node groups.
+// Pass runs one pass of the planner. It is for a program that keeps timers, cooldowns and budgets
+// itself and knows its node groups.
 func (c *Cluster) Pass(ctx context.Context, request *plannerpb.PlanInput) (*plannerpb.PassReply, error) {
 	return ask[plannerpb.PassReply](ctx, c, MethodPass, func() proto.Message { return bounded(ctx, orDefault(request)) })
 }
 
-// PassTable is [Cluster.Pass] with the answer in columns, which costs a tenth where many pods move.
+// PassTable is [Cluster.Pass] with the reply in columns, which costs a tenth if many pods move.
 func (c *Cluster) PassTable(ctx context.Context, request *plannerpb.PlanInput) (*plannerpb.PassTable, error) {
 	return ask[plannerpb.PassTable](ctx, c, MethodPassTable, func() proto.Message { return bounded(ctx, orDefault(request)) })
 }
 
-// Explain says why nodes stay or go, in the form that the request asks for.
+// Explain returns why nodes stay or go, in the form that the request names.
 func (c *Cluster) Explain(ctx context.Context, request *plannerpb.ExplainCall) (*plannerpb.ExplainReply, error) {
 	request = orDefault(request)
 	return ask[plannerpb.ExplainReply](ctx, c, MethodExplain, func() proto.Message {
@@ -67,13 +67,13 @@ func (c *Cluster) Explain(ctx context.Context, request *plannerpb.ExplainCall) (
 	})
 }
 
-// Filter says what the scheduler's filters make of pods.
+// Filter returns the verdicts of the scheduler's filters on pods.
 func (c *Cluster) Filter(ctx context.Context, request *plannerpb.FilterCall) (*plannerpb.FilterReply, error) {
 	return ask[plannerpb.FilterReply](ctx, c, MethodFilter, func() proto.Message { return orDefault(request) })
 }
 
-// Round is a round of the planner over time. It is on disk before Round returns. It needs
-// [Options.StateFolder].
+// Round makes one round of the planner over time. The round is on disk before Round returns.
+// Requires [Options.StateFolder].
 func (c *Cluster) Round(ctx context.Context, request *plannerpb.RoundCall) (*plannerpb.RoundReply, error) {
 	request = orDefault(request)
 	return ask[plannerpb.RoundReply](ctx, c, MethodRound, func() proto.Message {
@@ -81,13 +81,13 @@ func (c *Cluster) Round(ctx context.Context, request *plannerpb.RoundCall) (*pla
 	})
 }
 
-// ReportActuation tells what came of the deletions that rounds asked for. It is on disk before
-// ReportActuation returns. It needs [Options.StateFolder].
+// ReportActuation reports the results of the deletions that rounds ordered. The report is on disk
+// before ReportActuation returns. Requires [Options.StateFolder].
 func (c *Cluster) ReportActuation(ctx context.Context, report *plannerpb.ActuationReport) (*plannerpb.ActuationReply, error) {
 	return ask[plannerpb.ActuationReply](ctx, c, MethodReportActuation, func() proto.Message { return orDefault(report) })
 }
 
-// Status says what the cluster holds and what it did.
+// Status returns what the cluster holds and counters of its work.
 func (c *Cluster) Status(ctx context.Context) (*plannerpb.SessionStatus, error) {
 	return ask[plannerpb.SessionStatus](ctx, c, MethodStatus, func() proto.Message { return &plannerpb.StatusRequest{} })
 }
@@ -95,15 +95,15 @@ func (c *Cluster) Status(ctx context.Context) (*plannerpb.SessionStatus, error) 
 // Export returns the cluster as a binary snapshot, which Load and "ebb plan" read.
 func (c *Cluster) Export(ctx context.Context) ([]byte, error) { return c.Call(ctx, MethodExport, nil) }
 
-// Call makes any of the calls, with bytes of protobuf in and out: for a program that writes and reads
-// them in its own way. The context's deadline is not in the bytes: a planner that is to end by it
-// is told so in the request.
+// Call makes any of the calls with protobuf bytes in and out, for a program that encodes messages
+// itself. Call does not write the context's deadline into the request: a request that should bound
+// the planner sets its time limit itself.
 func (c *Cluster) Call(ctx context.Context, method Method, request []byte) ([]byte, error) {
 	return c.call(ctx, method, func() ([]byte, error) { return request, nil })
 }
 
-// call asks for the bytes of the request when its turn has come, as the time that is left may be in
-// them.
+// call runs request only once no other call runs, because the request may contain the time that is
+// left.
 func (c *Cluster) call(ctx context.Context, method Method, request func() ([]byte, error)) (reply []byte, err error) {
 	err = c.do(ctx, func(handle *C.ebb_cluster) error {
 		bytes, err := request()
@@ -156,13 +156,13 @@ func orDefault[M any](message *M) *M {
 	return message
 }
 
-// bounded is input with the time that the context leaves, if that is less than what input allows.
+// bounded returns input with the time that the context leaves, if that is less than input allows.
 func bounded(ctx context.Context, input *plannerpb.PlanInput) *plannerpb.PlanInput {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return input
 	}
-	// A planner without any time is refused; one with next to none answers that it has none.
+	// The planner rejects a time limit of zero; with almost no time it returns an empty plan.
 	left := max(time.Until(deadline).Seconds(), 1e-9)
 	if input != nil && input.TimeLimitSeconds != nil && *input.TimeLimitSeconds <= left {
 		return input

@@ -23,46 +23,46 @@ import (
 	"ebb/go/ebb/plannerpb"
 )
 
-// Archive is the SHA-256 of the libebb.a that the program is linked with.
+// Archive is the SHA-256 of the libebb.a that this program is linked with.
 const Archive = lib.Archive
 
-// Version of the library: "0.1.0".
+// Version returns the version of the library: "0.1.0".
 func Version() string { return C.GoString(C.ebb_version()) }
 
-// Options of a Cluster. The zero value has defaults for all of them.
+// Options configure a Cluster. The zero value means the default for each of them.
 type Options struct {
-	// Name of the cluster in messages and state files; "": "cluster". 1 to 63 lower-case letters,
-	// digits, "-" and ".".
+	// Name is the cluster's name in messages and state files. 1 to 63 lower-case letters, digits,
+	// "-" and "."; "" means "cluster".
 	Name string
-	// StateFolder is where rounds keep their state; "": there are no rounds. Of one cluster of a
-	// name at a time: where two write there, the later one's round or report is refused as aborted.
+	// StateFolder is where rounds keep their state; "" means no rounds. Only one cluster of a name
+	// may use a folder at a time: if two write there, the later round or report fails with Aborted.
 	StateFolder string
-	// ObjectsMax is how many objects the cluster may hold; 0: 5,000,000.
+	// ObjectsMax limits the number of objects in the cluster; 0 means 5,000,000.
 	ObjectsMax uint64
-	// DumpBytesMax bounds a dump, unpacked; 0: 4 GiB.
+	// DumpBytesMax limits the size of a decompressed dump; 0 means 4 GiB.
 	DumpBytesMax uint64
-	// AsGiven: what the cluster is told of is all that counts, as it is. Pods that have ended or
-	// are expendable count too, a namespace of which nothing is told has no labels, and nodes
-	// without any pod are believed. For a host that leaves out by itself what does not count, as
+	// AsGiven takes the cluster's objects literally and assumes that they are complete. Pods that
+	// have ended or are expendable count too, a namespace without an object has no labels, and a
+	// node without pods is accepted as empty. It is for a host that leaves out such pods itself, as
 	// the autoscaler does.
 	AsGiven bool
-	// AllowIncomplete: there are answers although pods or kinds of objects are missing; replies say
-	// so (PlanReply.Complete). Otherwise there is none where pods must be missing, and no round where
-	// kinds are.
+	// AllowIncomplete allows answers although pods or kinds of objects are missing;
+	// PlanReply.Complete is then false. Otherwise calls fail if pods are certainly missing; rounds,
+	// and plans in the form of names, also fail if kinds of objects are missing.
 	AllowIncomplete bool
 }
 
-// A Cluster is told of objects and answers what can go. See the package's comment.
+// A Cluster receives objects and answers which nodes can go. See the package comment.
 //
-// It takes calls from any goroutine; they run one after the other, and a call that waits for
-// another one gives up when its context ends. A nil Cluster answers with [ErrClosed].
+// It accepts calls from any goroutine. They run one after the other; a call that waits for another
+// one gives up when its context ends. Calls on a nil Cluster return [ErrClosed].
 type Cluster struct {
 	turn    chan struct{}  // Holds one element while a call runs.
-	handle  *C.ebb_cluster // Nil: closed. For whoever has the turn.
+	handle  *C.ebb_cluster // Nil: closed. Guarded by turn.
 	cleanup runtime.Cleanup
 }
 
-// New makes a cluster without objects.
+// New returns a cluster without objects.
 func New(options Options) (*Cluster, error) { return newCluster(C.EBB_ABI_VERSION, options) }
 
 func newCluster(abiVersion uint32, options Options) (*Cluster, error) {
@@ -106,9 +106,10 @@ func newCluster(abiVersion uint32, options Options) (*Cluster, error) {
 
 func freeCluster(handle *C.ebb_cluster) { C.ebb_cluster_free(handle) }
 
-// Close gives back what the cluster holds, after the calls that came before it. Later calls return
-// [ErrClosed]; so does a second Close. A cluster that is never closed is freed some time after
-// the last reference to it is gone, which may be long: Go's collector does not see what it holds.
+// Close waits for the calls before it and frees the cluster. Later calls return [ErrClosed]; so
+// does a second Close. A cluster that is never closed is freed some time after its last reference
+// is gone. That may take long, because Go's collector does not see the memory that the cluster
+// holds.
 func (c *Cluster) Close() error {
 	return c.do(context.Background(), func(handle *C.ebb_cluster) error {
 		c.handle = nil
@@ -118,7 +119,7 @@ func (c *Cluster) Close() error {
 	})
 }
 
-// do runs call while no other call runs.
+// do runs call while no other call on the cluster runs.
 func (c *Cluster) do(ctx context.Context, call func(*C.ebb_cluster) error) error {
 	if c == nil || c.turn == nil {
 		return ErrClosed
@@ -132,7 +133,7 @@ func (c *Cluster) do(ctx context.Context, call func(*C.ebb_cluster) error) error
 		return ctx.Err()
 	}
 	defer func() { <-c.turn }()
-	// Of two cases that are ready, select takes either.
+	// If both cases are ready, select picks either of them.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -142,9 +143,9 @@ func (c *Cluster) do(ctx context.Context, call func(*C.ebb_cluster) error) error
 	return call(c.handle)
 }
 
-// Load replaces the cluster by a dump as "ebb plan" reads them: JSON, YAML, gzip or ebb's own.
-// The context cannot interrupt it. After an error the cluster is as it was, unless memory ran out:
-// then it must be closed.
+// Load replaces the cluster with a dump, in any form that "ebb plan" reads: JSON, YAML, gzip or
+// ebb's own. The context cannot interrupt it. After an error the cluster is unchanged, except that
+// a cluster that ran out of memory must be closed.
 func (c *Cluster) Load(ctx context.Context, dump []byte) error {
 	return c.do(ctx, func(handle *C.ebb_cluster) error {
 		var told *C.ebb_error
@@ -153,9 +154,9 @@ func (c *Cluster) Load(ctx context.Context, dump []byte) error {
 	})
 }
 
-// Apply takes the changes of a batch, all or none, and returns the cluster's version: how many
-// batches and dumps it took. The batch stays as it is; Clear makes it ready for other changes.
-// The context cannot interrupt it.
+// Apply applies all changes of a batch, or none, and returns the cluster's version: the number of
+// batches and dumps applied so far. The batch is unchanged; Clear makes it ready for other changes.
+// The context cannot interrupt Apply.
 func (c *Cluster) Apply(ctx context.Context, batch *Batch) (version uint64, err error) {
 	err = c.do(ctx, func(cluster *C.ebb_cluster) error {
 		return batch.do(func(changes *C.ebb_batch) error {
@@ -169,8 +170,8 @@ func (c *Cluster) Apply(ctx context.Context, batch *Batch) (version uint64, err 
 	return version, err
 }
 
-// SetSettings tells how plans are made from now on, where a request has no settings of its own. nil:
-// as they are made by default.
+// SetSettings sets how plans are made from now on, unless a request has settings of its own. nil
+// means the defaults.
 func (c *Cluster) SetSettings(ctx context.Context, settings *plannerpb.Settings) error {
 	bytes, err := proto.Marshal(settings)
 	if err != nil {

@@ -11,36 +11,37 @@
 //	}
 //	plan, err := cluster.Plan(ctx, nil)
 //
-// A [Cluster] is told of objects: a dump by [Cluster.Load], and from then on what changed, by
-// [Cluster.Apply]. At any moment it answers as a dump of the objects that are there would be
-// answered, in the order in which [Cluster.Export] writes them: on a node the last pod takes the
-// place of one that goes, as in the scheduler's own lists, and the order of pods may decide which
-// nodes go. A batch is taken whole or not at all, and a call that fails has changed nothing, but for
-// one that runs out of memory: the cluster must then be closed.
+// A [Cluster] receives objects: first a dump ([Cluster.Load]), then changes ([Cluster.Apply]). Its
+// answers are the same as for a dump of its current objects, in the order in which [Cluster.Export]
+// writes them. The order of pods can decide which nodes go: when a pod is deleted, the last pod of
+// its node takes its place in the list, as in the scheduler's own lists. A batch is applied
+// completely or not at all. A call that fails changes nothing, with one exception: after a call
+// that ran out of memory the cluster must be closed.
 //
 // # Messages
 //
-// Requests and replies are those of plannerpb, which says what each field means. A nil request has
-// nothing but defaults. Their fields session and min_version are the daemon's and say nothing here. Times are Unix seconds, durations seconds, unless a type says otherwise.
+// Requests and replies are messages of plannerpb, which documents each field. A nil request is a
+// request of defaults. The request fields session and min_version are for the daemon and are
+// ignored here. Times are Unix seconds and durations are seconds, unless a type says otherwise.
 //
 // # Errors
 //
-// Errors of ebb are of type [*Error]; its [Code] is found by [errors.Is]. A context that ended
-// before a call had its turn is answered with the context's error.
+// Errors of ebb are of type [*Error]; [errors.Is] finds their [Code]. If a context ends before its
+// call has begun, the call returns the context's error.
 //
 // # Contexts
 //
-// A context's deadline bounds the planner: [Cluster.Plan], [Cluster.Pass], [Cluster.Explain] and
-// [Cluster.Round] then answer with the shorter plan, and say so, rather than with an error.
-// Nothing interrupts a call that runs.
+// A context's deadline bounds the planner: [Cluster.Plan], [Cluster.Pass], [Cluster.PassTable],
+// [Cluster.Explain] and [Cluster.Round] then return a shorter plan that names the deadline as its
+// end, and no error. Nothing interrupts a call that runs.
 //
 // # Threads
 //
-// Clusters and batches take calls from any goroutine; those of one cluster run one after the other.
-// Calls are of C: one keeps a thread of the system for as long as it runs.
+// Clusters and batches accept calls from any goroutine. Calls on one cluster run one after the
+// other. They are calls of C: each occupies an operating system thread for as long as it runs.
 //
 // # Building
 //
-// The package links lib/libebb.a, which "./dev archive" makes, and of the system libstdc++, libm and
-// libc.
+// The package links lib/libebb.a, which "./dev archive" builds, and the system's libstdc++, libm
+// and libc.
 package ebb

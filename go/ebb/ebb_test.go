@@ -37,7 +37,7 @@ func podJSON(name, node, cpu string) string {
 		"status":{"phase":"Running"}}`, name, "uid-"+name, node, cpu)
 }
 
-// A Pod in Kubernetes' protobuf, with its envelope.
+// podProtobuf returns a Pod in Kubernetes' protobuf, with its envelope.
 func podProtobuf(name, node string) []byte {
 	text := func(data []byte, field protowire.Number, value string) []byte {
 		return protowire.AppendString(protowire.AppendTag(data, field, protowire.BytesType), value)
@@ -51,7 +51,7 @@ func podProtobuf(name, node string) []byte {
 	return append([]byte("k8s\x00"), unknown...)
 }
 
-// Three nodes; a's pod and b's may go to the others.
+// dump returns three nodes; the pods of a and b fit on the other nodes.
 func dump() []byte {
 	return []byte(`{"kind":"List","apiVersion":"v1","items":[` + strings.Join([]string{
 		nodeJSON("a"), nodeJSON("b"), nodeJSON("c"),
@@ -123,7 +123,8 @@ func TestPlan(t *testing.T) {
 }
 
 func TestPlanAsNames(t *testing.T) {
-	// The dump has no budgets, and names are carried out.
+	// A plan in the form of names counts as carried out, so it needs the budgets that the dump
+	// lacks.
 	call := &plannerpb.PlanCall{Form: plannerpb.Form_AS_NAMES.Enum()}
 	_, err := loaded(t).Plan(ctx, call)
 	refused(t, err, FailedPrecondition, "no PodDisruptionBudget")
@@ -376,7 +377,8 @@ func TestContexts(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	// Who waits for his turn gives up; the one before him is not disturbed.
+	// A call that waits for its turn gives up when its context ends; the call before it is not
+	// disturbed.
 	cluster.turn <- struct{}{}
 	soon, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
@@ -452,7 +454,7 @@ func TestManyGoroutinesAndOneCloses(t *testing.T) {
 	all.Wait()
 }
 
-// A thousand clusters that nobody closes would have some hundred megabytes.
+// A thousand unclosed clusters would need some hundred megabytes.
 func TestTheCollectorFreesWhatNobodyClosed(t *testing.T) {
 	before := resident(t)
 	for i := range 1000 {
@@ -481,7 +483,7 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
-// A program that is killed in a call leaves a state that the next one goes on with.
+// A process killed during a call leaves a state from which the next process continues.
 func TestKilledInACall(t *testing.T) {
 	const child = "EBB_TEST_ROUNDS_IN"
 	if folder := os.Getenv(child); folder != "" {

@@ -64,7 +64,7 @@ func ExampleCluster_Plan() {
 	// keep n2 NotUnderutilized
 }
 
-// What changed is told in batches.
+// Changes arrive in batches.
 func ExampleCluster_Apply() {
 	ctx := context.Background()
 	cluster := told(first, second, pod, busy)
@@ -94,7 +94,7 @@ func ExampleCluster_Apply() {
 	// remove n2
 }
 
-// For a program that knows which nodes may go.
+// A pass is for a program that knows which nodes may go.
 func ExampleCluster_Pass() {
 	cluster := told(first, second, pod, busy)
 	defer cluster.Close()
@@ -109,7 +109,7 @@ func ExampleCluster_Pass() {
 	// n2 NotUnderutilized
 }
 
-// Options have the names of docs/rounds.md.
+// Options have the names listed in docs/rounds.md.
 func ExampleCluster_SetSettings() {
 	ctx := context.Background()
 	cluster := told(first, second, pod, busy)

@@ -17,56 +17,55 @@ type Object interface {
 	metav1.Object
 }
 
-// Request is one line to `ebb filter --stdin`: a whole cluster, and the pods of it to be asked
-// about.  README.md is the contract.
+// Request is one line for `ebb filter --stdin`: a whole cluster, and the pods to ask about.
+// README.md defines the protocol.
 type Request struct {
 	ID      int      `json:"id"`
 	Objects []Object `json:"objects"`
 	Pods    []string `json:"pods"`             // "namespace/name"
-	Scores  bool     `json:"scores,omitempty"` // Ask for the scores of the nodes that fit, too.
-	// Whose rules hold: "1.36", "1.37"; empty: 1.36.
+	Scores  bool     `json:"scores,omitempty"` // Also return scores of the nodes that fit.
+	// Version of the rules: "1.36", "1.37"; empty means 1.36.
 	Kubernetes string `json:"kubernetesVersion,omitempty"`
 }
 
-// Verdict tells whether one node takes one pod, and if not, which plugin refused and why.
+// Verdict is whether one node accepts one pod, and if not, which plugin rejects it and why.
 type Verdict struct {
 	Node    string   `json:"node"`
 	Fits    bool     `json:"fits"`
 	Plugin  string   `json:"plugin,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
 
-	// What each plugin scores a node that fits: normalized and weighted, as the framework adds
-	// them up, and their sum.  A plugin that is not there was not asked, and counts as 0.  Nil: no
-	// scores were asked for.
+	// The score of each plugin for a node that fits, normalized and weighted as the framework adds
+	// them, and their sum. A plugin that is missing counts as 0. Nil if no scores were requested.
 	Scores map[string]int64 `json:"scores,omitempty"`
 	Total  int64            `json:"total,omitempty"`
 
-	// Failed marks a plugin that could not decide (the framework's status code Error, or terms
-	// that do not parse).  The pod does not fit, but the text is a Go error's and not compared.
-	// Only the scheduler sets it.
+	// Failed marks a plugin that could not decide (the framework's status code Error, or terms that
+	// do not parse). The pod does not fit, but the text is a Go error and is not compared. Only the
+	// scheduler's side sets it.
 	Failed bool `json:"failed,omitempty"`
 }
 
-// PodVerdicts are the verdicts for one pod, in the order in which the request lists the nodes.
+// PodVerdicts are the verdicts on one pod, in the order in which the request lists the nodes.
 type PodVerdicts struct {
 	Pod   string    `json:"pod"`
 	Nodes []Verdict `json:"nodes"`
 
-	// Plugins whose scores are not compared, with the reason (leftOut).  Only the scheduler's side
+	// Plugins whose scores are not compared, with the reason (leftOut). Only the scheduler's side
 	// sets it.
 	LeftOut map[string]string `json:"leftOut,omitempty"`
 	// The scheduler cannot score this pod at all: a plugin failed.
 	Unscored bool `json:"unscored,omitempty"`
 }
 
-// Response answers the request of the same id; either Results or Error is set.
+// Response is the answer to the request with the same id; either Results or Error is set.
 type Response struct {
 	ID      int           `json:"id"`
 	Results []PodVerdicts `json:"results,omitempty"`
 	Error   string        `json:"error,omitempty"`
 }
 
-// newObjectOfKind holds every kind that may stand in a request.
+// newObjectOfKind has every kind that a request may contain.
 var newObjectOfKind = map[string]func() Object{
 	"Node":                  func() Object { return &v1.Node{} },
 	"Pod":                   func() Object { return &v1.Pod{} },
@@ -117,9 +116,9 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 
 func podKey(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// isPlaced tells whether a pod takes room on a node: it is bound or nominated, and has not ended.
-// This is how Cluster Autoscaler fills its snapshot (PredicateSnapshot.SetClusterState over lists
-// that leave Succeeded and Failed pods out).
+// isPlaced reports whether a pod takes room on a node: it is bound or nominated, and has not ended.
+// Cluster Autoscaler fills its snapshot in the same way (PredicateSnapshot.SetClusterState over
+// lists without Succeeded and Failed pods).
 func isPlaced(pod *v1.Pod) bool { return nodeOf(pod) != "" && !hasEnded(pod) }
 
 func nodeOf(pod *v1.Pod) string {

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Disagreement is one place where ebb did not answer as the scheduler did.
+// Disagreement is one difference between the answers of ebb and of the scheduler.
 type Disagreement struct {
 	Kind string // "crash", "error", "shape", "verdict", "plugin", "reasons" or "score"
 	Pod  string
-	Want Verdict // What the scheduler says.
-	Got  Verdict // What ebb says.
-	Text string  // For the kinds that are not about one verdict.
+	Want Verdict // The scheduler's.
+	Got  Verdict // ebb's.
+	Text string  // For kinds that are not about one verdict.
 
-	Scorer string // Of "score": the plugin, or "total".
+	Scorer string // For "score": the plugin, or "total".
 }
 
-// Signature is equal for disagreements that look like the same mistake.  It leaves out names.
+// Signature is equal for disagreements that look like the same mistake. It contains no names.
 func (d *Disagreement) Signature() string {
 	switch d.Kind {
 	case "crash", "error", "shape":
@@ -64,8 +64,8 @@ var namesPattern = regexp.MustCompile(`"[^"]*"|[0-9]+`)
 
 func withoutNames(text string) string { return namesPattern.ReplaceAllString(text, "_") }
 
-// Compare returns every verdict on which the answers differ.  Reasons are compared as sets, and not
-// at all where the scheduler's plugin failed: that text is a Go error.
+// Compare returns every verdict in which the answers differ. Reasons are compared as sets. They are
+// not compared if the scheduler's plugin failed, because the text is then a Go error.
 func Compare(want, got *Response) []Disagreement {
 	if got.Error != "" {
 		return []Disagreement{{Kind: "error", Text: got.Error}}
@@ -95,13 +95,13 @@ func comparePod(want, got *PodVerdicts) []Disagreement {
 		}
 	}
 	if len(found) == 0 {
-		// Scores are of all nodes that fit together.
+		// Scores depend on all nodes that fit.
 		found = compareScores(want, got)
 	}
 	return found
 }
 
-// difference returns "" for verdicts that agree.
+// difference returns the kind of the difference, or "" if the verdicts agree.
 func difference(want, got *Verdict) string {
 	switch {
 	case got.Node != want.Node:

@@ -24,7 +24,7 @@ type Ebb struct {
 	errors  *tail
 }
 
-// replyTimeout is long enough that only a hang exceeds it, on a busy machine too.
+// replyTimeout is so long that only a hang exceeds it, even on a busy machine.
 const replyTimeout = 30 * time.Second
 
 // StartEbb starts the program at path.
@@ -50,7 +50,7 @@ func (e *Ebb) start() error {
 	return e.command.Start()
 }
 
-// Send gives ebb a request and returns while ebb works on it.
+// Send sends ebb a request and returns while ebb works on it.
 func (e *Ebb) Send(line []byte) error {
 	if _, err := e.input.Write(line); err != nil {
 		return e.fail(err)
@@ -64,8 +64,8 @@ func (e *Ebb) Send(line []byte) error {
 	return nil
 }
 
-// Receive waits for the answer to the request sent last.  An error is ebb's fault: it crashed, hung
-// or wrote something that is not a response.  Ebb is then started anew.
+// Receive waits for the answer to the last request. An error is ebb's fault: it crashed, hung or
+// wrote something that is not a response. Receive then restarts ebb.
 func (e *Ebb) Receive() (*Response, error) {
 	watchdog := time.AfterFunc(replyTimeout, func() { _ = e.command.Process.Kill() })
 	line, err := e.output.ReadBytes('\n')
@@ -100,7 +100,8 @@ func (e *Ebb) Stop() {
 	_ = e.command.Wait()
 }
 
-// fail ends what is left of the program, starts it again and tells what happened.
+// fail ends the rest of the program, restarts it and returns an error with its exit status and
+// stderr.
 func (e *Ebb) fail(cause error) error {
 	_ = e.command.Process.Kill()
 	_ = e.close.Close()
@@ -117,7 +118,7 @@ func (e *Ebb) fail(cause error) error {
 	return cause
 }
 
-// tail keeps the last lines of what a program wrote to stderr.
+// tail keeps the last part of a program's stderr.
 type tail struct{ text []byte }
 
 const tailBytes = 2000
@@ -132,7 +133,7 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) String() string { return strings.TrimSpace(string(t.text)) }
 
-// findEbb returns the program to ask: the flag's, the environment's, or the build's own.
+// findEbb returns the path of ebb: the flag's, the environment's, or the build's.
 func findEbb(flag string) (string, error) {
 	path := flag
 	if path == "" {

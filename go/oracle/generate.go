@@ -12,25 +12,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Areas are the rule families that a cluster may exercise, named by the scheduler's plugins where
-// one plugin is the family.  Each generated cluster switches each on or off by chance, so that a
-// late filter is not always hidden behind an early one.
+// Areas are families of rules that a cluster may exercise. If one plugin of the scheduler is the
+// family, the area has its name. Each generated cluster switches each area on or off at random, so
+// that an early filter does not always hide a late one.
 var Areas = []string{
 	"NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
 	"PodStatusResources", "VolumeRestrictions", "PersistentVolumes", "CSIMigration",
 	"PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures", "Odd",
 }
 
-// Limits bound what the generator makes.
+// Limits limit the generated clusters.
 type Limits struct {
 	NodesMax  int
 	PodsAsked int      // At most this many pods of a cluster are asked about.
 	Areas     []string // Subset of Areas.
-	Scores    bool     // Add what scores read, and ask for them.
+	Scores    bool     // Also generate what only scores read, and request scores.
 }
 
-// generator makes one random cluster.  Every alphabet is small, so that rules meet: few label keys,
-// few values, few ports, machines that hold a handful of pods.
+// generator generates one random cluster. Every set of values is small, so that rules interact: few
+// label keys, few values, few ports, machines that hold only a few pods.
 type generator struct {
 	*rand.Rand
 	limits Limits
@@ -42,8 +42,7 @@ type generator struct {
 	shelf  volumeShelf
 }
 
-// Generate makes the cluster with the given number of the given seed: the same arguments always
-// give the same request.
+// Generate returns cluster `number` of a seed. The same arguments always give the same request.
 func Generate(seed uint64, number int, limits Limits) *Request {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(number))), limits: limits,
 		on: map[string]bool{}}
@@ -64,8 +63,8 @@ func Generate(seed uint64, number int, limits Limits) *Request {
 	return asRead(g.request(number))
 }
 
-// asRead is the request as ebb reads it and an API server would keep it: an empty list is no other than
-// one that is not there, which the scheduler of 1.37 tells apart.
+// asRead returns the request as ebb reads it and as an API server would store it: an empty list
+// becomes an absent one. The scheduler of 1.37 treats them differently.
 func asRead(request *Request) *Request {
 	text, err := json.Marshal(request)
 	read := &Request{}
@@ -73,7 +72,7 @@ func asRead(request *Request) *Request {
 		err = json.Unmarshal(text, read)
 	}
 	if err != nil {
-		panic(err) // Of what was just made.
+		panic(err) // A request that was just generated is always valid JSON.
 	}
 	return read
 }
@@ -99,7 +98,7 @@ func (g *generator) chance(p float64) bool { return g.Float64() < p }
 
 func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
 
-// some returns a random subset in the order given, of size at most count.
+// some returns a random subset of size at most count, in the given order.
 func some[T any](g *generator, count int, from ...T) []T {
 	count = min(g.IntN(count+1), len(from))
 	chosen := g.Perm(len(from))[:count]
@@ -173,7 +172,7 @@ func (g *generator) makeNodes(count int) {
 	}
 }
 
-// Label keys that nodes carry; the last two only appear in selectors.
+// Label keys of nodes; the last two only appear in selectors.
 var nodeKeys = []string{
 	v1.LabelHostname, v1.LabelTopologyZone, v1.LabelTopologyRegion, "rack", "disktype", "generation",
 	"nobody/has-this", v1.LabelFailureDomainBetaZone,
@@ -207,7 +206,7 @@ func (g *generator) nodeLabels(i int) map[string]string {
 	if g.chance(0.95) {
 		labels[v1.LabelHostname] = nodeName(i)
 	}
-	if g.chance(0.02) { // Two nodes that give the same host name.
+	if g.chance(0.02) { // Two nodes with the same host name.
 		labels[v1.LabelHostname] = nodeName(g.IntN(i + 1))
 	}
 	add(v1.LabelTopologyZone, 0.93)
@@ -299,7 +298,8 @@ func (g *generator) nodeAffinity() *v1.NodeAffinity {
 	return affinity
 }
 
-// nodeTerm makes a term; byName makes it likely to hold names, which PreFilter then collects.
+// nodeTerm generates a term; with byName it probably contains node names, which PreFilter then
+// collects.
 func (g *generator) nodeTerm(byName bool) v1.NodeSelectorTerm {
 	var term v1.NodeSelectorTerm
 	for range pick(g, 0, 1, 1, 2) {
@@ -361,8 +361,8 @@ func (g *generator) podLabels() map[string]string {
 	return labels
 }
 
-// selectorNear makes a selector over labels of pods that likely matches a pod with the given ones:
-// workloads spread, gather and avoid their own kind.
+// selectorNear generates a selector that probably matches a pod with the given labels, because
+// workloads spread, gather and avoid pods of their own kind.
 func (g *generator) selectorNear(own map[string]string) *metav1.LabelSelector {
 	if key := pick(g, "app", "app", "tier"); own[key] != "" && g.chance(0.5) {
 		return &metav1.LabelSelector{MatchLabels: map[string]string{key: own[key]}}
@@ -370,7 +370,7 @@ func (g *generator) selectorNear(own map[string]string) *metav1.LabelSelector {
 	return g.labelSelector(podValues, "app", "tier", "version")
 }
 
-// labelSelector makes a selector over podValues: now and then none at all, or an empty one.
+// labelSelector generates a selector over values; sometimes it is nil or empty.
 func (g *generator) labelSelector(values map[string][]string, keys ...string) *metav1.LabelSelector {
 	switch {
 	case g.chance(0.06):
@@ -461,7 +461,7 @@ func (g *generator) podAffinityTerms(own map[string]string) []v1.PodAffinityTerm
 				"kubernetes.io/metadata.name")
 		}
 		if term.LabelSelector != nil && g.chance(0.1) {
-			// The API server has merged these into the selector; the scheduler passes over them.
+			// The API server has merged these into the selector; the scheduler ignores them.
 			term.MatchLabelKeys = []string{"version"}
 		}
 		terms = append(terms, term)
@@ -494,7 +494,7 @@ func (g *generator) interPodAffinity(affinity *v1.Affinity, own map[string]strin
 	}
 }
 
-// ParseAreas reads a comma-separated list of Areas; "all" is every one, "-X" leaves X out.
+// ParseAreas parses a comma-separated list of Areas; "all" means every area, "-X" leaves X out.
 func ParseAreas(list string) ([]string, error) {
 	chosen := map[string]bool{}
 	for i, name := range strings.Split(list, ",") {

@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// makePods makes a few workloads of a few replicas each.  Replicas share everything a filter reads,
-// as those of a ReplicaSet do; now and then one of them differs in a label, in status or by being
-// deleted.
+// makePods generates a few workloads with a few replicas each. Replicas share everything that a
+// filter reads, as replicas of a ReplicaSet do. Sometimes one of them differs in a label or in its
+// status, or is being deleted.
 func (g *generator) makePods() {
 	for workload := range 1 + g.IntN(6) {
 		template := g.podTemplate(workload)
@@ -115,7 +115,7 @@ func (g *generator) allocatable() v1.ResourceList {
 	return list
 }
 
-// requests makes the requests of one container, or of a pod as a whole.
+// requests generates the requests of one container, or of a pod as a whole.
 func (g *generator) requests() v1.ResourceList {
 	list := v1.ResourceList{}
 	add := func(chance float64, name v1.ResourceName, quantities ...string) {
@@ -139,7 +139,7 @@ func (g *generator) requests() v1.ResourceList {
 		add(0.05, "plainname", "1")
 		add(0.05, "pods", "1")
 		add(0.05, "storage", "1Gi")
-		// More than any node has; a node full of them is still counted in an int64.
+		// More than any node has, but a node full of such pods still fits in an int64.
 		add(0.02, v1.ResourceCPU, "5T")
 		add(0.02, v1.ResourceMemory, "5Pi", "50P")
 		add(0.02, "example.com/gpu", "9007199254740992")
@@ -176,7 +176,7 @@ func (g *generator) addContainers(pod *v1.Pod) {
 	}
 }
 
-// addStatusResources makes the status of a pod whose resize is done, under way or refused.
+// addStatusResources adds the status of a pod whose resize is done, in progress or rejected.
 func (g *generator) addStatusResources(pod *v1.Pod) {
 	status := func(container v1.Container) v1.ContainerStatus {
 		s := v1.ContainerStatus{Name: container.Name, Image: container.Image}

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// addPreferences adds what scores read and filters do not.  It draws from a source of its own, so
-// that a seed's clusters are the same for the filters with and without it.
+// addPreferences adds what scores read and filters do not. It uses a random source of its own, so
+// that a seed gives the same clusters for the filters with and without it.
 func (g *generator) addPreferences(source *rand.Rand) {
 	filters := g.Rand
 	g.Rand = source
@@ -42,7 +42,7 @@ func (g *generator) addPreferences(source *rand.Rand) {
 	}
 }
 
-// workloads are the pods of one template each.
+// workloads returns the pods of each template.
 func (g *generator) workloads() [][]*v1.Pod {
 	var workloads [][]*v1.Pod
 	last := ""
@@ -75,8 +75,8 @@ func (g *generator) softTaints() {
 	}
 }
 
-// makeControllers gives most workloads that have an owner an object for it.  Its selector is by a
-// label that all its pods have and no others, as the template hash of a Deployment's is.
+// makeControllers creates the owner object for most workloads that have an owner. Its selector uses
+// a label that all its pods have and no other pod has, like the template hash of a Deployment.
 func (g *generator) makeControllers() {
 	for _, workload := range g.workloads() {
 		pod := workload[0]

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// volumeShelf is what the pods of one cluster can ask for.
+// volumeShelf has the volumes that the pods of one cluster can use.
 type volumeShelf struct {
 	claims map[string][]string // Names of claims by namespace.
 }
@@ -22,7 +22,7 @@ const (
 	annSelectedNode  = "volume.kubernetes.io/selected-node"
 )
 
-// In-tree plugins that v1.36 counts as CSI drivers, and the topology key that their drivers use.
+// In-tree plugins that v1.36 treats as CSI drivers, and the topology key of these drivers.
 var migrated = map[string]struct{ driver, zoneKey string }{
 	"kubernetes.io/gce-pd":  {"pd.csi.storage.gke.io", "topology.gke.io/zone"},
 	"kubernetes.io/aws-ebs": {"ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"},
@@ -52,7 +52,7 @@ func (g *generator) makeCSINodes() {
 	for _, node := range g.nodes {
 		if g.on["CSIMigration"] && g.chance(0.5) {
 			for _, plugin := range migrated {
-				// Map order is chance, so draw nothing from g inside this loop.
+				// Map order is random, so do not draw from g inside this loop.
 				node.Labels[plugin.zoneKey] = node.Labels[v1.LabelTopologyZone]
 			}
 		}
@@ -163,7 +163,7 @@ func (g *generator) makeDriversAndCapacities() {
 			capacity.NodeTopology = g.labelSelector(map[string][]string{
 				v1.LabelTopologyZone: {"z1", "z2", "z3"}}, v1.LabelTopologyZone)
 		}
-		// Without one, scoring by the room of storage (on since 1.37) panics.
+		// Without a capacity, scoring by storage room (on since 1.37) panics.
 		if g.chance(0.95) || kubernetesVersion != "1.36" {
 			capacity.Capacity = pointerTo(resource.MustParse(pick(g, "0", "3Gi", "10Gi", "100Gi")))
 		}
@@ -176,8 +176,8 @@ func (g *generator) makeDriversAndCapacities() {
 
 func volumeName(i int) string { return fmt.Sprintf("pv-%d", i) }
 
-// makePersistentVolume makes volume i.  All volumes of a cluster differ in size: between two of the
-// same size the scheduler takes the one that its cache happens to list first.
+// makePersistentVolume generates volume i. All volumes of a cluster differ in size, because between
+// two volumes of the same size the scheduler takes the first one in its cache's random order.
 func (g *generator) makePersistentVolume(i int) string {
 	pv := &v1.PersistentVolume{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"},
@@ -268,13 +268,13 @@ func (g *generator) accessModes() []v1.PersistentVolumeAccessMode {
 		[]v1.PersistentVolumeAccessMode{v1.ReadWriteOncePod})
 }
 
-// makeClaim makes claim i: most are bound to one of the volumes, or wait for their first consumer.
+// makeClaim generates claim i: most claims are bound to a volume, or wait for their first consumer.
 func (g *generator) makeClaim(i int, volumes []string) {
 	claim := g.newClaim(pick(g, namespaces[:3]...), fmt.Sprintf("claim-%d", i))
 	switch g.IntN(10) {
 	case 0, 1, 2, 3: // Bound.
 		g.bind(claim, pick(g, volumes...))
-	case 4: // To a volume that is gone, or not yet fully.
+	case 4: // Bound to a volume that does not exist, or not fully bound yet.
 		if g.chance(0.5) {
 			break
 		}
@@ -342,8 +342,8 @@ func (g *generator) bind(claim *v1.PersistentVolumeClaim, volume string) {
 	g.reserve(volume, claim)
 }
 
-// reserve writes a claim into a volume, unless another claim is written there: a claim with two
-// volumes reserved for it would get either, by chance.
+// reserve writes a claim into a volume, unless it has another claim: a claim with two volumes
+// reserved for it would get a random one of them.
 func (g *generator) reserve(volume string, claim *v1.PersistentVolumeClaim) {
 	for _, object := range g.others {
 		pv, ok := object.(*v1.PersistentVolume)
@@ -377,8 +377,8 @@ func (g *generator) makeAttachments(volumes []string) {
 	}
 }
 
-// podVolumes makes the volumes of a pod template.  Ephemeral claims belong to one pod each, so
-// makeEphemeralClaims adds them when the pods exist.
+// podVolumes generates the volumes of a pod template. Each ephemeral claim belongs to one pod, so
+// makeEphemeralClaims adds these claims once the pods exist.
 func (g *generator) podVolumes(namespace string) []v1.Volume {
 	var volumes []v1.Volume
 	add := func(source v1.VolumeSource) {
@@ -436,7 +436,7 @@ func (g *generator) inlineDisk() v1.VolumeSource {
 	}
 }
 
-// makeEphemeralClaims makes the claims that the ephemeral-volume controller would have made.
+// makeEphemeralClaims creates the claims that the ephemeral-volume controller would create.
 func (g *generator) makeEphemeralClaims(pod *v1.Pod) {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Ephemeral == nil || g.chance(0.1) {

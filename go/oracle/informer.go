@@ -12,15 +12,16 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// staticInformer is a shared informer whose content is set by hand.
+// staticInformer is a shared informer whose content is set explicitly.
 //
-// The scheduler's plugins read volumes, claims, classes and namespaces through informers.  A real
-// informer learns of an object some milliseconds after an API server stored it; this one knows it
-// when Replace returns, so a cluster can be exchanged thousands of times a second and no verdict
-// depends on timing.  Handlers are kept out: in v1.36 the only subscribers (the volume binder's
-// assume caches) react to objects that were *assumed*, and nothing is assumed before Reserve.
+// The scheduler's plugins read volumes, claims, classes and namespaces through informers. A real
+// informer learns of an object some milliseconds after an API server stored it. A staticInformer
+// has it when Replace returns, so a cluster can be replaced thousands of times a second and no
+// verdict depends on timing. Event handlers are ignored: in v1.36 the only subscribers (the volume
+// binder's assume caches) react to objects that were *assumed*, and nothing is assumed before
+// Reserve.
 //
-// Methods that are not overridden here would panic: a plugin that begins to use one must be noticed.
+// Methods that are not overridden here panic, so that we notice when a plugin begins to use one.
 type staticInformer struct {
 	cache.SharedIndexInformer
 	indexer cache.Indexer
@@ -31,7 +32,7 @@ func newStaticInformer() *staticInformer {
 		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
 }
 
-// Replace makes objects the whole content.
+// Replace replaces the whole content.
 func (i *staticInformer) Replace(objects []any) error {
 	if len(objects) == 0 && len(i.indexer.ListKeys()) == 0 {
 		return nil
@@ -52,7 +53,8 @@ func (i *staticInformer) AddEventHandler(
 	return nil, nil
 }
 
-// staticInformers are the kinds that the default plugins look up while they filter and score.
+// staticInformers are informers for the kinds that the default plugins read while they filter and
+// score.
 type staticInformers struct {
 	factory informers.SharedInformerFactory
 	byKind  map[string]*staticInformer
@@ -79,7 +81,7 @@ func newStaticInformers() *staticInformers {
 	} {
 		informer := newStaticInformer()
 		s.byKind[kind] = informer
-		// The factory keeps the first informer that it is given for a type.
+		// The factory keeps the first informer that it receives for a type.
 		s.factory.InformerFor(object,
 			func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return informer })
 	}

@@ -4,7 +4,7 @@ package main
 
 import v1 "k8s.io/api/core/v1"
 
-// kubernetesVersion is the version of the scheduler that is asked.
+// kubernetesVersion is the version of the scheduler that this program is built with.
 const kubernetesVersion = "1.36"
 
 func (g *generator) needNewFeatures(*v1.Container) {}

@@ -7,13 +7,13 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// kubernetesVersion is the version of the scheduler that is asked.
+// kubernetesVersion is the version of the scheduler that this program is built with.
 const kubernetesVersion = "1.37"
 
 func (s *snapshot) CompositePodGroupStates() fwk.CompositePodGroupStateLister { return nil }
 func (s *snapshot) CompositePodGroups() fwk.CompositePodGroupLister           { return nil }
 
-// needNewFeatures has the container need what nodes declare since 1.37.
+// needNewFeatures makes the container require a feature that nodes declare since 1.37.
 func (g *generator) needNewFeatures(container *v1.Container) {
 	if g.chance(0.15) {
 		container.VolumeMounts = append(container.VolumeMounts, v1.VolumeMount{Name: "scratch",

@@ -1,8 +1,9 @@
 // Command oracle compares ebb's filters and scores with kube-scheduler's own, over random clusters.
 //
-// It makes a cluster, asks the real scheduler framework and `ebb filter --stdin` about its pods on
-// every node, and compares verdict, refusing plugin and reasons, and the scores of nodes that fit.  A disagreement is shrunk to the
-// smallest cluster that shows it and becomes a regression case.  README.md tells the protocol.
+// It generates a cluster, and asks the real scheduler framework and `ebb filter --stdin` about its
+// pods on every node. It compares the verdict, the rejecting plugin and the reasons, and the scores
+// of nodes that fit. A disagreement is shrunk to the smallest cluster that shows it and becomes a
+// regression case. README.md defines the protocol.
 package main
 
 import (
@@ -102,7 +103,8 @@ func main() {
 	}
 }
 
-// record asks the scheduler about the request of a file, and writes the case under the file's name.
+// record asks the scheduler about the request in a file, and writes the case into folder under the
+// file's name.
 func record(path, folder string) error {
 	regression, err := LoadRegression(path)
 	if err != nil {
@@ -122,13 +124,14 @@ func record(path, folder string) error {
 	return regression.write(filepath.Join(folder, filepath.Base(path)))
 }
 
-// quiet drops the scheduler's log: plugins report odd objects there, and these clusters are odd.
+// quiet discards the scheduler's log, in which plugins report odd objects: these clusters are full
+// of them.
 func quiet() {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 }
 
-// hunt is one run over the clusters of a seed.
+// hunt is a run over the clusters of a seed.
 type hunt struct {
 	options  *options
 	next     atomic.Int64 // Number of the next cluster.
@@ -151,7 +154,8 @@ func newHunt(o *options) *hunt {
 	return h
 }
 
-// run hunts until time or verdicts are up, and tells whether all answers agreed.
+// run compares clusters until the limit of time or verdicts is reached, and reports whether all
+// answers agreed.
 func (h *hunt) run() (bool, error) {
 	fmt.Printf("seed %d\n", h.options.seed)
 	var wait sync.WaitGroup
@@ -208,12 +212,12 @@ func (h *hunt) over() bool {
 		(h.options.verdicts > 0 && h.verdicts.Load() >= h.options.verdicts)
 }
 
-// worker works on one cluster after another.
+// worker processes one cluster after another.
 type worker struct {
 	hunt      *hunt
 	context   context.Context
 	scheduler *Scheduler
-	ebb       *Ebb // nil when only the scheduler is asked.
+	ebb       *Ebb // Nil if only the scheduler is asked.
 	stats     *Stats
 }
 
@@ -247,7 +251,7 @@ func (w *worker) run() error {
 	return nil
 }
 
-// try asks both sides about one cluster; ebb works while the scheduler does.
+// try asks both sides about one cluster; ebb works at the same time as the scheduler.
 func (w *worker) try(request *Request) error {
 	var sent error
 	if w.ebb != nil {
@@ -275,7 +279,7 @@ func (w *worker) try(request *Request) error {
 	return nil
 }
 
-// askScheduler answers a request and counts what each rule said.
+// askScheduler answers a request and counts the verdicts of each rule.
 func (w *worker) askScheduler(request *Request) (*Response, error) {
 	response, skipped, err := w.scheduler.answer(w.context, request)
 	if err != nil {
@@ -291,7 +295,7 @@ func (w *worker) askScheduler(request *Request) (*Response, error) {
 	return response, nil
 }
 
-// judge compares an answer, or takes the failure to give one as the disagreement.
+// judge compares the answers; a failure to answer is the disagreement itself.
 func judge(want, got *Response, failure error) []Disagreement {
 	if failure != nil {
 		return []Disagreement{{Kind: "crash", Text: failure.Error()}}
@@ -299,7 +303,7 @@ func judge(want, got *Response, failure error) []Disagreement {
 	return Compare(want, got)
 }
 
-// report counts a disagreement; the first of its signature is shrunk, printed and saved.
+// report counts a disagreement; the first one with its signature is shrunk, printed and saved.
 func (w *worker) report(request *Request, d Disagreement) {
 	signature := d.Signature()
 	w.hunt.mutex.Lock()

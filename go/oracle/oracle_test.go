@@ -18,8 +18,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// The test binary also plays ebb: started as `<binary> filter --stdin` it answers from the scheduler
-// itself, truthfully or with one planted mistake.
+// The test binary also simulates ebb: started as `<binary> filter --stdin` it answers with the
+// scheduler's own answers, unchanged or with one planted mistake.
 const actEnvironment = "ORACLE_TEST_EBB_ACTS"
 
 func TestMain(m *testing.M) {
@@ -68,8 +68,8 @@ func playEbb(act string) {
 	}
 }
 
-// forgetNoExecute is the planted mistake: TaintToleration passes over NoExecute taints, so its
-// refusals on nodes with no other kind of taint turn into acceptance.
+// forgetNoExecute plants a mistake: TaintToleration ignores NoExecute taints, so that it accepts
+// nodes with no other kind of taint.
 func forgetNoExecute(request *Request, response *Response) {
 	mild := map[string]bool{}
 	for _, object := range request.Objects {
@@ -172,8 +172,8 @@ func TestTheSameSeedMakesTheSameClusters(t *testing.T) {
 	}
 }
 
-// What ebb reads is JSON, what the scheduler reads are Go objects: nothing may be lost between.
-// Also shows that the scheduler says the same twice, and after other clusters.
+// ebb reads JSON, the scheduler reads Go objects: the conversion must lose nothing. The test also
+// shows that the scheduler repeats its answers, even after other clusters.
 func TestARequestMeansTheSameAfterJSON(t *testing.T) {
 	scheduler, ctx := newTestScheduler(t)
 	other, _ := newTestScheduler(t)
@@ -198,7 +198,7 @@ func TestARequestMeansTheSameAfterJSON(t *testing.T) {
 	}
 }
 
-// The order of nodes must not matter, or a verdict would rest on chance.
+// The order of nodes must not matter; otherwise a verdict would be random.
 func TestVerdictsDoNotDependOnTheOrderOfObjects(t *testing.T) {
 	scheduler, ctx := newTestScheduler(t)
 	for number := range 500 {
@@ -221,8 +221,8 @@ func TestVerdictsDoNotDependOnTheOrderOfObjects(t *testing.T) {
 	}
 }
 
-// Filters that these clusters can never make refuse: a pod is asked about without its nodeName, and
-// no object belongs to dynamic resource allocation.
+// Filters that can never reject a pod in these clusters: pods are asked about without their
+// nodeName, and no object belongs to dynamic resource allocation.
 var neverRefuse = []string{"NodeName", "DynamicResources"}
 
 func TestEveryFilterRefusesSometimesAndPassesSometimes(t *testing.T) {
@@ -347,7 +347,7 @@ func regressionPaths(t *testing.T) []string {
 	return paths
 }
 
-// Of the version that the test is built against.
+// Only cases of the version that the test is built with.
 func TestRecordedAnswersAreTheSchedulers(t *testing.T) {
 	scheduler, ctx := newTestScheduler(t)
 	asked := 0
@@ -374,7 +374,8 @@ func TestRecordedAnswersAreTheSchedulers(t *testing.T) {
 	}
 }
 
-// requestText is the request of a case as it was recorded: this version's types may lack fields of it.
+// requestText returns a case's request as recorded: the types of this version may lack some of its
+// fields.
 func requestText(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -392,8 +393,8 @@ func requestText(t *testing.T, path string) []byte {
 	return line.Bytes()
 }
 
-// Needs a built ebb; without one only the scheduler's side is tested.  Cases of the other version are
-// held to what was recorded.
+// Needs a built ebb; without one only the scheduler's side is tested. For cases of the other
+// version the recorded answer is used.
 func TestEbbAgreesOnEveryRecordedCase(t *testing.T) {
 	program, err := findEbb("")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Regression is a case on which ebb once disagreed: its symptom, the smallest request that showed
-// it, and the answer of kube-scheduler.
+// Regression is a case about which ebb once disagreed: the symptom, the smallest request that
+// showed it, and kube-scheduler's answer.
 type Regression struct {
 	Symptom  string    `json:"symptom"`
 	Request  *Request  `json:"request"`
@@ -21,14 +21,15 @@ type Regression struct {
 
 const regressionFolder = "testdata/regressions"
 
-// isOfThisScheduler: the recorded answer is that of the version that this program is built against.
+// isOfThisScheduler reports whether the recorded answer is of the version that this program is
+// built with.
 func (r *Regression) isOfThisScheduler() bool {
 	return cmp.Or(r.Request.Kubernetes, "1.36") == kubernetesVersion
 }
 
 var notInFileNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Save writes the case into a folder, under a name made from the signature of the disagreement, and
+// Save writes the case into a folder, under a name made from the disagreement's signature, and
 // returns the path.
 func (r *Regression) Save(folder, signature string) (string, error) {
 	hash := fnv.New32a()

@@ -19,10 +19,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
-// Scheduler is kube-scheduler's own framework with its default profile, over a cluster that is
-// exchanged at will.  It is built the way Cluster Autoscaler builds it, and asked the same way:
-// PreFilter once per pod, then Filter for every node, and of scores PreScore and Score for the
-// nodes that fit.
+// Scheduler is kube-scheduler's own framework with its default profile, over a cluster that can be
+// replaced. It is built and called as in Cluster Autoscaler: PreFilter once for each pod, then
+// Filter for every node, and for scores PreScore and Score over the nodes that fit.
 //
 // Cost: a new one takes about 10 ms, a verdict some microseconds.
 // Threads: one goroutine at a time; several Schedulers may run side by side.
@@ -50,7 +49,7 @@ func NewScheduler(ctx context.Context) (*Scheduler, error) {
 		frameworkruntime.WithSnapshotSharedLister(s.snapshot),
 		frameworkruntime.WithSharedDRAManager(noDevices{}),
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(csiNodes)),
-		// Goroutines cost more than they bring on clusters of a dozen nodes.
+		// With a dozen nodes, goroutines cost more than they save.
 		frameworkruntime.WithParallelism(1))
 	if err != nil {
 		return nil, fmt.Errorf("scheduler framework: %w", err)
@@ -61,7 +60,7 @@ func NewScheduler(ctx context.Context) (*Scheduler, error) {
 	return s, nil
 }
 
-// Load makes the objects of a request the cluster.
+// Load replaces the cluster with the objects of a request.
 func (s *Scheduler) Load(objects []Object) error {
 	byKind := map[string][]any{}
 	var nodes []*v1.Node
@@ -89,13 +88,13 @@ func (s *Scheduler) Load(objects []Object) error {
 	return nil
 }
 
-// Answer asks about every pod of a request.
+// Answer returns the verdicts on every pod of a request.
 func (s *Scheduler) Answer(ctx context.Context, request *Request) (*Response, error) {
 	response, _, err := s.answer(ctx, request)
 	return response, err
 }
 
-// answer also tells, per pod asked about, which filters PreFilter had switched off.
+// answer also returns, for each pod asked about, which filters PreFilter switched off.
 func (s *Scheduler) answer(ctx context.Context,
 	request *Request) (*Response, []sets.Set[string], error) {
 	if err := s.Load(request.Objects); err != nil {
@@ -122,8 +121,8 @@ func (s *Scheduler) answer(ctx context.Context,
 	return response, skipped, nil
 }
 
-// Verdicts asks about one pod of the loaded cluster as if it were not placed.  It also tells which
-// filters PreFilter had switched off for the pod.
+// Verdicts returns the verdicts on one pod of the loaded cluster as if it was not placed. It also
+// returns which filters PreFilter switched off for the pod.
 func (s *Scheduler) Verdicts(ctx context.Context, pod *v1.Pod,
 	withScores bool) (PodVerdicts, sets.Set[string]) {
 	defer s.snapshot.unplace(pod)()
@@ -162,28 +161,29 @@ func filterVerdict(node string, status *fwk.Status) Verdict {
 
 func refusal(node string, status *fwk.Status) Verdict {
 	reasons := append([]string(nil), status.Reasons()...)
-	sort.Strings(reasons) // NodeResourcesFit walks a map: its order is chance.
+	sort.Strings(reasons) // NodeResourcesFit iterates over a map, in random order.
 	return Verdict{Node: node, Plugin: status.Plugin(), Reasons: reasons,
 		Failed: status.Code() == fwk.Error || isParseError(reasons)}
 }
 
-// isParseError recognises InterPodAffinity's refusal of a pod whose terms do not parse.
+// isParseError recognises InterPodAffinity's rejection of a pod whose terms do not parse.
 func isParseError(reasons []string) bool {
 	return len(reasons) == 1 && strings.HasPrefix(reasons[0], "parsing pod: ")
 }
 
-// outsideNames is the verdict for a node that PreFilter ruled out by giving a set of names.  The
-// autoscaler reports the plugins and no reason, the scheduler (schedule_one.go) this text.
+// outsideNames returns the verdict for a node that is not in PreFilter's set of node names. The
+// autoscaler reports the plugins without a reason; the scheduler (schedule_one.go) reports this
+// text.
 func outsideNames(node string, filteringPlugins sets.Set[string]) Verdict {
 	names := sets.List(filteringPlugins)
 	return Verdict{Node: node, Plugin: strings.Join(names, ", "),
 		Reasons: []string{fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", names)}}
 }
 
-// snapshot is the scheduler's view of nodes and the pods on them.
+// snapshot holds the nodes and the pods on them, as the scheduler sees them.
 type snapshot struct {
 	nodes    []fwk.NodeInfo
-	position map[string]int // Of a node's name in nodes.
+	position map[string]int // A node's index in nodes, by name.
 	pods     [][]fwk.PodInfo
 	images   map[string]map[string]*fwk.ImageStateSummary // By node and image name.
 }
@@ -195,8 +195,8 @@ func (s *snapshot) set(nodes []*v1.Node, pods []*v1.Pod) {
 	}
 	for _, pod := range pods {
 		if i, known := s.position[nodeOf(pod)]; known && isPlaced(pod) {
-			// The error says that an affinity term does not parse; scheduler and autoscaler
-			// both go on with the terms that do.
+			// The error means that an affinity term does not parse; scheduler and autoscaler both
+			// continue with the other terms.
 			info, _ := framework.NewPodInfo(pod)
 			s.pods[i] = append(s.pods[i], info)
 		}
@@ -207,9 +207,9 @@ func (s *snapshot) set(nodes []*v1.Node, pods []*v1.Pod) {
 	}
 }
 
-// unplace takes a pod off its node until the returned function is called.  The node's info is made
-// anew instead of being subtracted from: NodeInfo.RemovePod would free a host port that another pod
-// of the node still holds.
+// unplace removes a pod from its node until the returned function is called. It rebuilds the node's
+// info instead of subtracting the pod, because NodeInfo.RemovePod would free a host port that
+// another pod of the node still holds.
 func (s *snapshot) unplace(pod *v1.Pod) (putBack func()) {
 	i, known := s.position[nodeOf(pod)]
 	if !known || !isPlaced(pod) {
@@ -259,7 +259,7 @@ func (s *snapshot) IsPVCUsedByPods(key string) bool {
 	return len(s.nodesWhere(func(n fwk.NodeInfo) bool { return n.GetPVCRefCounts()[key] > 0 })) > 0
 }
 
-// HavePodsWithRequiredNonHostScopedAntiAffinityList is asked only where the feature gate
+// HavePodsWithRequiredNonHostScopedAntiAffinityList is only called if the feature gate
 // InterPodAffinityHostnameFastPath is on.
 func (s *snapshot) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return nil, nil
@@ -275,8 +275,9 @@ func (s *snapshot) nodesWhere(condition func(fwk.NodeInfo) bool) []fwk.NodeInfo 
 	return found
 }
 
-// noDevices is a cluster without dynamic resources: no claim, no slice, no class.  Requests never
-// hold any, because ebb keeps the node of a pod with resource claims instead of allocating.
+// noDevices is a cluster without dynamic resources: no claim, no slice, no class. Requests never
+// contain any, because ebb does not allocate for a pod with resource claims; it keeps the pod's
+// node.
 type noDevices struct{}
 
 func (noDevices) ResourceClaims() fwk.ResourceClaimTracker     { return nil }

@@ -15,10 +15,11 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/helper"
 )
 
-// Scores: what the default profile's plugins say of the nodes that passed the filters.
+// Scores: the verdicts of the default profile's scoring plugins on the nodes that passed the
+// filters.
 
-// The plugins of the default profile that ebb scores too.  What others say (DynamicResources,
-// VolumeBinding) is compared with nothing, which is 0.
+// The plugins of the default profile that ebb scores too. Scores of other plugins
+// (DynamicResources, VolumeBinding) are compared with 0.
 var scorePlugins = []string{"TaintToleration", "NodeAffinity", "NodeResourcesFit",
 	"PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality"}
 
@@ -58,8 +59,8 @@ func (s *Scheduler) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 	}
 }
 
-// leftOut names the plugins whose scores ebb does not work out for the pod, with the reason.
-// README.md says why; nothing else is passed over.
+// leftOut returns the plugins whose scores ebb does not compute for the pod, with the reason.
+// README.md explains them; all other scores are compared.
 func (s *Scheduler) leftOut(pod *v1.Pod) map[string]string {
 	left := map[string]string{}
 	if len(pod.Spec.TopologySpreadConstraints) == 0 && !s.selectsPeers(pod) {
@@ -68,9 +69,9 @@ func (s *Scheduler) leftOut(pod *v1.Pod) map[string]string {
 	return left
 }
 
-// selectsPeers tells whether the selector by which the defaults spread the pod (of services and of
-// its controller) selects just the pods of its controller.  ebb reads no Services, and counts the
-// pods of the controller.
+// selectsPeers reports whether the default spreading selects exactly the pods of the pod's
+// controller. Its selector comes from services and the controller. ebb reads no Services, and
+// counts the controller's pods.
 func (s *Scheduler) selectsPeers(pod *v1.Pod) bool {
 	core, apps := s.informers.factory.Core().V1(), s.informers.factory.Apps().V1()
 	selector := helper.DefaultSelector(pod, core.Services().Lister(),
@@ -108,8 +109,8 @@ func (s *snapshot) anyPlaced(condition func(*v1.Pod) bool) bool {
 	return false
 }
 
-// imageStates says of each node which images it has and how many nodes have them, as the scheduler's
-// cache does (backend/cache, addNodeImageStates): of an image the first size counts.
+// imageStates returns which images each node has and how many nodes have them. Like the scheduler's
+// cache (backend/cache, addNodeImageStates) it uses the first size that it finds for an image.
 func imageStates(nodes []*v1.Node) map[string]map[string]*fwk.ImageStateSummary {
 	known := map[string]*fwk.ImageStateSummary{}
 	states := map[string]map[string]*fwk.ImageStateSummary{}
@@ -140,8 +141,8 @@ func scoreOf(v *Verdict, plugin string) int64 {
 	return v.Scores[plugin]
 }
 
-// compareScores returns the scores that differ.  The total is compared where no plugin is left out,
-// and differs for itself only where no plugin does.
+// compareScores returns the scores that differ. The total is compared only if no plugin is left
+// out, and reported only if no plugin's score differs.
 func compareScores(want, got *PodVerdicts) []Disagreement {
 	var found []Disagreement
 	for i := range want.Nodes {
@@ -162,8 +163,8 @@ func compareScores(want, got *PodVerdicts) []Disagreement {
 	return found
 }
 
-// comparedPlugins are all plugins that said something of the pod, and those that only ebb knows,
-// without what is left out; last the total.
+// comparedPlugins returns all plugins that scored the pod, and plugins that only ebb has, except
+// the left-out ones; then "total".
 func comparedPlugins(want *PodVerdicts) []string {
 	plugins := slices.Clone(scorePlugins)
 	for i := range want.Nodes {
@@ -183,11 +184,12 @@ func comparedPlugins(want *PodVerdicts) []string {
 	return plugins
 }
 
-// ScoreStats count what was compared.  A plugin that never tells two nodes apart proves nothing.
+// ScoreStats count the comparisons. A plugin that never gives two nodes different scores proves
+// nothing.
 type ScoreStats struct {
 	Compared map[string]int // Scores, by plugin.
-	Pods     map[string]int // Pods of which two nodes or more were scored.
-	Apart    map[string]int // Those of them whose nodes got different scores.
+	Pods     map[string]int // Pods for which two nodes or more were scored.
+	Apart    map[string]int // Pods among these whose nodes got different scores.
 	LeftOut  map[string]int // Scores, by plugin and reason.
 	Unscored int            // Pods.
 }

@@ -13,7 +13,7 @@ import (
 
 var scoredAreas = Limits{NodesMax: 8, PodsAsked: 40, Areas: Areas, Scores: true}
 
-// loveTaints is the planted mistake: of the nodes that fit, one with a soft taint scores one more.
+// loveTaints plants a mistake: a node with a soft taint that fits scores one more.
 func loveTaints(request *Request, response *Response) {
 	for _, object := range request.Objects {
 		node, ok := object.(*v1.Node)
@@ -81,7 +81,7 @@ func TestScoresThatDifferAreFoundUnlessLeftOut(t *testing.T) {
 		{map[string]string{"PodTopologySpread": "why"}, verdicts(50, 100, 150), nil},
 		{map[string]string{"PodTopologySpread": "why"}, verdicts(49, 100, 149),
 			[]string{"NodeResourcesFit"}},
-		// A score that was not given is 0.
+		// A missing score counts as 0.
 		{nil, &PodVerdicts{Pod: "default/a", Nodes: []Verdict{{Node: "n1", Fits: true}}},
 			[]string{"NodeResourcesFit", "PodTopologySpread"}},
 	} {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Shrink returns the smallest request that it finds for which stillWrong holds, by leaving out pods,
-// nodes, other objects and then fields, one after another, until nothing more can go.
+// Shrink returns the smallest request that it finds for which stillWrong holds. It leaves out pods,
+// nodes, other objects and then fields, one after another, until nothing more can be left out.
 //
 // Cost: some thousand calls of stillWrong for a cluster of a dozen nodes.
 func Shrink(request *Request, stillWrong func(*Request) bool) *Request {
@@ -28,7 +28,7 @@ func Shrink(request *Request, stillWrong func(*Request) bool) *Request {
 	return smallest
 }
 
-// shrinker works on a request as plain JSON, so that it needs to know no kind and no field.
+// shrinker works on a request as plain JSON, so it need not know kinds and fields.
 type shrinker struct {
 	tree       map[string]any
 	stillWrong func(*Request) bool
@@ -48,7 +48,7 @@ func (s *shrinker) holds() bool {
 	return err == nil && len(request.Pods) > 0 && s.stillWrong(request)
 }
 
-// needed are fields that an API server insists on: without them another mistake would be found.
+// needed are fields that an API server requires: without them Shrink would find another mistake.
 var needed = []string{
 	"apiVersion", "kind", "name", "namespace", "uid", "key", "operator", "topologyKey", "maxSkew",
 	"whenUnsatisfiable", "containers", "nodeSelectorTerms", "values", "provisioner",
@@ -56,7 +56,7 @@ var needed = []string{
 	"preference", "podAffinityTerm", "exitCodes", "weight", "image",
 }
 
-// dropInside leaves out what it can below value; it tells whether anything went.
+// dropInside leaves out what it can inside value; it reports whether anything was left out.
 func (s *shrinker) dropInside(value any) bool {
 	dropped := false
 	switch v := value.(type) {
@@ -79,7 +79,7 @@ func (s *shrinker) dropInside(value any) bool {
 	return dropped
 }
 
-// isPodSpec tells a pod's spec, whose nodeName may go, from a VolumeAttachment's.
+// isPodSpec distinguishes a pod's spec, whose nodeName may be left out, from a VolumeAttachment's.
 func (s *shrinker) isPodSpec(v map[string]any) bool { return v["containers"] != nil }
 
 // dropElements leaves out elements of the list parent[key]: halves first, then one by one.  A list

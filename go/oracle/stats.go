@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Stats count how often each rule was asked and how often it refused.  A generator whose clusters
-// all fit, or never do, proves nothing; this is where it would show.
+// Stats count how often each rule was asked and how often it rejected. They show whether the
+// generator is useless because all pods fit, or none.
 type Stats struct {
 	Clusters, Pods, Verdicts, Fitting int
-	Reached                           map[string]int // Verdicts that a plugin was asked for.
-	Refused                           map[string]int // Verdicts that it refused.
-	Reasons                           map[string]int // Of the scheduler, without names.
+	Reached                           map[string]int // Verdicts for which the plugin was asked.
+	Refused                           map[string]int // Verdicts in which it rejected the node.
+	Reasons                           map[string]int // The scheduler's, without names.
 	Scores                            ScoreStats
 }
 
@@ -24,7 +24,7 @@ func newStats() *Stats {
 		Scores: newScoreStats()}
 }
 
-// add counts the verdicts for one pod; skipped are the filters that PreFilter switched off.
+// add counts the verdicts on one pod; PreFilter switched off the filters in skipped.
 func (s *Stats) add(plugins []string, verdicts []Verdict, skipped sets.Set[string]) {
 	s.Pods++
 	for _, verdict := range verdicts {

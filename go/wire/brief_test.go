@@ -12,7 +12,7 @@ import (
 	"ebb/go/clusterautoscaler/brief"
 )
 
-// ebb reads the same out of what package brief writes of an object as out of all of it, but for images.
+// ebb must read the same from an object in the brief form as from the full one, except for images.
 func TestObjectsInBriefAreRead(t *testing.T) {
 	for name, careless := range map[string]bool{"careful": false, "careless": true} {
 		t.Run(name, func(t *testing.T) { compareBrief(t, filler{rand: newRand(t), careless: careless}) })
@@ -47,7 +47,8 @@ func compareBrief(t *testing.T, fill filler) {
 		}
 		read := ebb.dump(t, 'P', "v1", gvk.Kind, short)
 		if strings.HasPrefix(whole, "error: ") {
-			// The first of several wrong fields may be one that is not written.
+			// If several fields are wrong, the first one may be a field that the brief form leaves
+			// out.
 			wrong++
 			continue
 		}
@@ -70,7 +71,7 @@ func inBrief(t *testing.T, writer *brief.Writer, object runtime.Object) []byte {
 	return data[len(data)-size:]
 }
 
-// What random texts rarely make.
+// moreOfAPod adds values that random texts rarely contain.
 func moreOfAPod(random *rand.Rand, pod *v1.Pod) {
 	if random.IntN(10) == 0 {
 		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodResizePending, Reason: v1.PodReasonInfeasible})
@@ -92,7 +93,7 @@ func moreOfAPod(random *rand.Rand, pod *v1.Pod) {
 	}
 }
 
-// What is wrong with a pod that ebb reads in brief is said in the same words.
+// For a wrong pod, ebb must report the same error in the brief form.
 func TestWhatIsWrongInBriefIsWrongInTheSameWords(t *testing.T) {
 	ebb := startDumper(t)
 	writer := &brief.Writer{}

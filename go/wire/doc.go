@@ -1,4 +1,4 @@
-// Package wire holds ebb's reading of Kubernetes' protobuf to its reading of JSON: random objects
-// of the real API types, marshalled both ways by client-go's serializers, must be one object to
-// ebb. It has tests only; see README.md.
+// Package wire compares how ebb reads Kubernetes' protobuf and JSON: it marshals random objects of
+// the real API types both ways with client-go's serializers, and ebb must read the same object from
+// both. It has only tests; see README.md.
 package wire

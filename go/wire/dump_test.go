@@ -48,7 +48,7 @@ func startDumper(t *testing.T) *dumper {
 	return &dumper{in: bufio.NewWriter(in), out: bufio.NewReader(out)}
 }
 
-// dump tells what ebb reads of an object; form is 'J' or 'P'.
+// dump returns what ebb reads from an object; form is 'J' or 'P'.
 func (d *dumper) dump(t *testing.T, form byte, apiVersion, kind string, object []byte) string {
 	t.Helper()
 	d.in.WriteByte(form)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// What ebb reads: kKinds in snapshot/formats/object_fields.h.
+// The kinds that ebb reads: kKinds in snapshot/formats/object_fields.h.
 var kindsRead = []schema.GroupKind{
 	{Group: "", Kind: "Pod"},
 	{Group: "", Kind: "Node"},
@@ -43,7 +43,7 @@ var kindsRead = []schema.GroupKind{
 	{Group: "resource.k8s.io", Kind: "ResourceSlice"},
 }
 
-// versionsRead are those kinds in every version that the API has, in a fixed order.
+// versionsRead returns these kinds in every version of the API, in a fixed order.
 func versionsRead() []schema.GroupVersionKind {
 	var all []schema.GroupVersionKind
 	for known := range scheme.Scheme.AllKnownTypes() {
@@ -57,11 +57,11 @@ func versionsRead() []schema.GroupVersionKind {
 	return all
 }
 
-// filler fills API types at random, with what the API server would let pass as far as ebb's readers
-// check it.
+// filler fills API types with random values that the API server would accept, as far as ebb's
+// readers check them.
 type filler struct {
 	rand *rand.Rand
-	// Whether whole numbers may be below zero, and times beyond what RFC 3339 can say.
+	// Allows negative whole numbers, and times that RFC 3339 cannot express.
 	careless bool
 }
 
@@ -89,13 +89,13 @@ func (f *filler) seconds() int64 {
 	case 0:
 		return 0
 	case 1:
-		return -62135596800 + f.rand.Int64N(315537897600) // Of the years 1 to 9999.
+		return -62135596800 + f.rand.Int64N(315537897600) // In the years 1 to 9999.
 	default:
 		return 1_700_000_000 + f.rand.Int64N(1e8)
 	}
 }
 
-// special fills types that marshal themselves; false for all others.
+// special fills types that marshal themselves; it returns false for all others.
 func (f *filler) special(v reflect.Value) bool {
 	switch p := v.Addr().Interface().(type) {
 	case *resource.Quantity:
@@ -123,14 +123,14 @@ func (f *filler) special(v reflect.Value) bool {
 	case *v1.PersistentVolumeSource:
 		f.one(v)
 	case *metav1.TypeMeta:
-		// The serializers' part.
+		// The serializers fill this.
 	default:
 		return false
 	}
 	return true
 }
 
-// one sets one pointer of a struct of alternatives, or none.
+// one sets one pointer in a struct of alternatives, or none.
 func (f *filler) one(v reflect.Value) {
 	if f.chance(5) {
 		return
@@ -203,7 +203,7 @@ func (f *filler) number(wide bool) int64 {
 	return number
 }
 
-// object makes one of this kind, with a name.
+// object returns a random object of a kind, with a name.
 func (f *filler) object(gvk schema.GroupVersionKind) runtime.Object {
 	object, err := scheme.Scheme.New(gvk)
 	if err != nil {

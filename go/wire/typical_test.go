@@ -25,8 +25,8 @@ func quantity(text string) *resource.Quantity {
 
 func pointer[T any](value T) *T { return &value }
 
-// typicalPod is a running pod of a Deployment with one container and its service account's token, as
-// the API server holds it.
+// typicalPod returns a running pod of a Deployment, with one container and its service account's
+// token, as the API server stores it.
 func typicalPod() *v1.Pod {
 	created := metav1.NewTime(time.Unix(1_767_323_045, 0))
 	managed := func(manager, fields string) metav1.ManagedFieldsEntry {
@@ -123,7 +123,7 @@ func typicalPod() *v1.Pod {
 	}
 }
 
-// samplePod has the fields of a pod that `ebb gen` makes, and no more.
+// samplePod returns a pod with exactly the fields that `ebb gen` writes.
 func samplePod() *v1.Pod {
 	requests := v1.ResourceList{v1.ResourceCPU: *quantity("250m"), v1.ResourceMemory: *quantity("512Mi")}
 	return &v1.Pod{
@@ -173,7 +173,7 @@ func TestTypicalPodsAreAsClientGoMarshalsThem(t *testing.T) {
 	}
 }
 
-// The fuzz target starts from objects of every kind.
+// The fuzz target starts with objects of every kind.
 func TestTypicalSeedsOfTheFuzzTargetAreAsClientGoMarshalsThem(t *testing.T) {
 	fill := filler{rand: rand.New(rand.NewPCG(3, 3))}
 	for _, kind := range kindsRead {

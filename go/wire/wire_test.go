@@ -34,7 +34,7 @@ func newRand(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(start, 1))
 }
 
-// forms are one object as client-go marshals it.
+// forms has one object as client-go marshals it.
 type forms struct {
 	gvk                   schema.GroupVersionKind
 	json, enveloped, bare []byte
@@ -117,7 +117,7 @@ func TestWhatIsWrongInOneFormIsWrongInTheOther(t *testing.T) {
 			}
 			continue
 		}
-		// Of several wrong fields each form names the first in its own order.
+		// If several fields are wrong, each form reports the first one in its own order.
 		wrong++
 		if !strings.HasPrefix(enveloped, "error: ") {
 			t.Fatalf("of this object:\n%s\nJSON says\n%s\nprotobuf is read as\n%s", made.json, fromJSON, enveloped)
@@ -163,12 +163,12 @@ func TestErrorsNameTheSameObjectAndFieldInBothForms(t *testing.T) {
 	}
 }
 
-// A field of this number is in no version of the API.
+// No version of the API has a field with this number.
 const strange = 57
 
-// step is one message on the way to another: the field's number on the wire (0: none, as JSON has the
-// message's members in place of it, or the wire has it and JSON has not: ""), and its name in JSON. Of a
-// list it is the first element.
+// step is one message on the path to another: the field's number in protobuf and its name in JSON.
+// The name is "" if JSON has the message's members in its place, as for a volume's source. In a
+// list the path continues in the first element.
 type step struct {
 	number uint64
 	name   string
@@ -188,7 +188,7 @@ func TestAFieldThatNoVersionHasMeansTheSameInBothForms(t *testing.T) {
 	for _, where := range []struct {
 		kind string
 		way  []step
-		says string // What the pod's not_understood is; empty: nothing.
+		says string // Of the pod's not_understood; empty if there is none.
 	}{
 		{"Pod", []step{spec}, "spec.field 57"},
 		{"Pod", []step{spec, {1, "volumes"}}, "spec.volumes[].field 57"},
@@ -230,7 +230,7 @@ func TestAFieldThatNoVersionHasMeansTheSameInBothForms(t *testing.T) {
 		{"PersistentVolumeClaim", []step{spec, {4, "selector"}}, ""},
 	} {
 		gvk := v1.SchemeGroupVersion.WithKind(where.kind)
-		// A filled object in which the way exists.
+		// Find a filled object in which the path exists.
 		for attempt := 0; ; attempt++ {
 			if attempt == 20000 {
 				t.Fatalf("no random %s has %v", where.kind, where.way)
@@ -246,7 +246,7 @@ func TestAFieldThatNoVersionHasMeansTheSameInBothForms(t *testing.T) {
 				continue
 			}
 			if strings.Contains(ebb.dump(t, 'J', "", "", made.json), "not_understood") {
-				continue // For another reason.
+				continue // Not understood for another reason.
 			}
 			text, err := json.Marshal(document)
 			if err != nil {
@@ -267,7 +267,8 @@ func TestAFieldThatNoVersionHasMeansTheSameInBothForms(t *testing.T) {
 	}
 }
 
-// appended puts the strange field, a false one, at the end of the message that the way leads to.
+// appended adds the strange field, with the value false, at the end of the message at the end of
+// the path.
 func appended(message []byte, way []step) ([]byte, bool) {
 	if len(way) == 0 {
 		return append(binary.AppendUvarint(bytes.Clone(message), strange<<3), 0), true

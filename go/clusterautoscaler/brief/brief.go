@@ -1,16 +1,18 @@
-// Package brief writes pods and nodes as Kubernetes' protobuf with no more than what ebb plans by:
-// without managed fields, images, environments, probes, addresses and the like.  ebb reads the same
-// object out of that as out of all of it, but for images, which only simulations count; several
-// times as fast to write.
+// Package brief writes pods and nodes as Kubernetes' protobuf with only the fields that ebb plans
+// by: without managed fields, images, environments, probes, addresses and so on. ebb reads the same
+// object from the brief form as from the full form, except for images, which only simulations
+// count. The brief form is several times as fast to write.
 //
-// Source: snapshot/formats/wire/kubernetes.proto has the numbers, snapshot/formats/object_fields.h what is
-// read.  Parts that are rare and may gain fields that restrict a pod, as an affinity, are written by
-// their own Marshal.  A PodSpec is written here field by field, so fields of it that nobody knew when
-// this was written are looked for: a pod that has one is not written (false), and whoever wants it
-// writes all of it, so that ebb sees what it does not know.
+// Source: snapshot/formats/wire/kubernetes.proto has the field numbers, and
+// snapshot/formats/object_fields.h defines what is read.
+// A part that is rare and may gain fields that restrict a pod, such as an affinity, is written by
+// its own Marshal. A PodSpec is written here field by field, so a pod that has a field unknown to
+// this code is not written (false). The caller then writes the whole pod, so that ebb sees the
+// field that it does not understand.
 //
-// Bytes:   written from the end of a buffer to its start, as the types of k8s.io/api do.  A buffer that
-// is too small is an index out of range, as with those.  Maps are written in the order of their keys.
+// Bytes: written from the end of a buffer to its start, as the types of k8s.io/api do. As with
+// those types, a buffer that is too small causes an index out of range. Maps are written in the
+// order of their keys.
 // Threads: a pod or node is only read; one goroutine uses a Writer at a time.
 package brief
 
@@ -22,12 +24,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Marshaler is what the types of k8s.io/api are.
+// Marshaler is implemented by the types of k8s.io/api.
 type Marshaler interface {
 	MarshalToSizedBuffer(data []byte) (int, error)
 }
 
-// Writer writes objects; the zero value is ready.  It remembers how amounts are spelled.
+// Writer writes objects; the zero value is ready. It caches the texts of amounts.
 type Writer struct {
 	data []byte
 	at   int
@@ -38,8 +40,9 @@ type Writer struct {
 	next    int
 }
 
-// Write writes the object to the end of data and returns how many bytes it took.  False: it is neither a
-// pod nor a node, or a pod with a field that is not known here, and nothing has been written.
+// Write writes the object to the end of data and returns the number of bytes. It returns false, and
+// has written nothing, if the object is neither a pod nor a node, or is a pod with a field unknown
+// to this package.
 func (w *Writer) Write(data []byte, object any) (size int, ok bool, err error) {
 	w.data, w.at, w.err = data, len(data), nil
 	switch object := object.(type) {
@@ -57,10 +60,10 @@ func (w *Writer) Write(data []byte, object any) (size int, ok bool, err error) {
 }
 
 // ---------------------------------------------------------------------------
-// What is not known
+// Unknown fields
 
-// Fields of a PodSpec that are written, and those that decide nothing: kHarmlessPodSpec in
-// object_fields.h.
+// The fields of a PodSpec that are written, and the fields that decide nothing (kHarmlessPodSpec in
+// object_fields.h).
 var (
 	writtenOfPodSpec = []string{
 		"Volumes", "Containers", "RestartPolicy", "TerminationGracePeriodSeconds", "NodeSelector", "NodeName",
@@ -77,7 +80,8 @@ var (
 	unknownOfPodSpec = unknownFields(reflect.TypeFor[v1.PodSpec](), writtenOfPodSpec, harmlessOfPodSpec)
 )
 
-// The places of the fields that are in none of the lists: a fork may have newer types than ours.
+// unknownFields returns the indices of fields that are in none of the lists: a fork may have newer
+// types than ours.
 func unknownFields(t reflect.Type, known ...[]string) []int {
 	var unknown []int
 	for i := range t.NumField() {
@@ -98,7 +102,7 @@ func hasUnknown[T any](object *T, fields []int) bool {
 }
 
 // ---------------------------------------------------------------------------
-// Bytes, backwards
+// Bytes, written backwards
 
 func (w *Writer) varint(value uint64) {
 	if value < 0x80 {
@@ -121,13 +125,13 @@ func (w *Writer) varint(value uint64) {
 	}
 }
 
-// A number, whatever it is.
+// number writes a varint field, even if it is 0.
 func (w *Writer) number(field int, value uint64) {
 	w.varint(value)
 	w.varint(uint64(field << 3))
 }
 
-// A message, or bytes, that end before `end`.
+// close writes the head of a message, or of bytes, whose content ends at end.
 func (w *Writer) close(field, end int) {
 	w.varint(uint64(end - w.at))
 	w.varint(uint64(field<<3 | 2))
@@ -140,7 +144,7 @@ func (w *Writer) bytes(field int, value string) {
 	w.close(field, end)
 }
 
-// A text that is not "": that is as if it were absent.
+// text writes a text field; "" means the same as an absent field.
 func (w *Writer) text(field int, value string) {
 	if value != "" {
 		w.bytes(field, value)
@@ -169,7 +173,7 @@ func (w *Writer) optionalFlag(field int, value *bool) {
 	}
 }
 
-// A part that is written by its own Marshal.
+// whole writes a part by its own Marshal.
 func (w *Writer) whole(field int, part Marshaler) {
 	end := w.at
 	size, err := part.MarshalToSizedBuffer(w.data[:w.at])
@@ -180,7 +184,7 @@ func (w *Writer) whole(field int, part Marshaler) {
 	w.close(field, end)
 }
 
-// Calls write for each element, from the last to the first.
+// backwards calls write for each element, from the last to the first.
 func backwards[T any](list []T, write func(*T)) {
 	for i := len(list) - 1; i >= 0; i-- {
 		write(&list[i])
@@ -188,9 +192,9 @@ func backwards[T any](list []T, write func(*T)) {
 }
 
 // ---------------------------------------------------------------------------
-// Parts that several kinds have
+// Parts that several kinds share
 
-// Its keys in their order.  Valid until the next call.
+// sorted returns the map's keys in order. The result is valid until the next call.
 func sorted[K ~string, V any](w *Writer, m map[K]V) []string {
 	w.keys = w.keys[:0]
 	for key := range m {
@@ -202,7 +206,7 @@ func sorted[K ~string, V any](w *Writer, m map[K]V) []string {
 	return w.keys
 }
 
-// Without the entry of the name `left`, if that is one.
+// texts writes a map without the entry with the key left, if left is not "".
 func (w *Writer) texts(field int, m map[string]string, left string) {
 	if len(m) == 0 {
 		return
@@ -219,16 +223,17 @@ func (w *Writer) texts(field int, m map[string]string, left string) {
 	}
 }
 
-// How an amount is spelled.
+// amount is a quantity with its text.
 type amount struct {
 	of   resource.Quantity
 	text []byte
 }
 
-// A pod's amounts are mostly those of another one.
+// A pod mostly has the same amounts as the pod before it.
 const amountsKept = 4
 
-// The quantity is the caller's own: String writes into it.
+// spelled returns the text of a quantity. String writes into the quantity, so it must be the
+// caller's own copy.
 func (w *Writer) spelled(quantity *resource.Quantity) []byte {
 	for i := range w.amounts {
 		if w.amounts[i].of == *quantity && w.amounts[i].text != nil {
@@ -247,7 +252,7 @@ func (w *Writer) resources(field int, list v1.ResourceList) {
 	case 0:
 		return
 	case 2:
-		// Of most pods; looked up sooner than gone through and sorted.
+		// Most pods have these two; two lookups are faster than iterating and sorting.
 		cpu, hasCPU := list[v1.ResourceCPU]
 		memory, hasMemory := list[v1.ResourceMemory]
 		if hasCPU && hasMemory {

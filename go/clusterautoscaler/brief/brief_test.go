@@ -35,7 +35,7 @@ type protoField struct {
 	inlined       bool
 }
 
-// The fields of each message, by their numbers.
+// schema returns the fields of each message by number.
 func schema(t *testing.T) map[string]map[int]protoField {
 	t.Helper()
 	heads := regexp.MustCompile(`(?m)^message (\w+) \{$`)
@@ -60,7 +60,7 @@ func schema(t *testing.T) map[string]map[int]protoField {
 	}
 	// Images are read, but no plan depends on them.
 	delete(messages["Container"], 2)
-	// Of mounts only bindMountOptions is read, which this version of the API has not.
+	// Only bindMountOptions of mounts is read, and this version of the API does not have it.
 	delete(messages["Container"], 9)
 	delete(messages["NodeStatus"], 8)
 	return messages
@@ -79,7 +79,7 @@ func numberOf(t *testing.T, field reflect.StructField) int {
 	return number
 }
 
-// pruner empties in an object of the API what ebb does not read of it.
+// pruner clears the fields of an API object that ebb does not read.
 type pruner struct {
 	*testing.T
 	schema map[string]map[int]protoField
@@ -121,7 +121,7 @@ func (p pruner) prune(v reflect.Value, message string) {
 	}
 }
 
-// Fills all there is, one of each.
+// fillAll sets every field, with one element in each list.
 func fillAll(v reflect.Value) {
 	switch p := v.Addr().Interface().(type) {
 	case *resource.Quantity:
@@ -165,7 +165,7 @@ func fillAll(v reflect.Value) {
 	}
 }
 
-// A volume of each source, and one of none.
+// everyVolume returns one volume of each source, and one without a source.
 func everyVolume() []v1.Volume {
 	volumes := []v1.Volume{{Name: "none"}}
 	for i := range reflect.TypeFor[v1.VolumeSource]().NumField() {
@@ -205,8 +205,8 @@ func written(t *testing.T, object any) []byte {
 	return data[len(data)-size:]
 }
 
-// Every field that the API has is set, and comes back if kubernetes.proto has it and it decides
-// something.
+// Every field of the API is set. It must come back if kubernetes.proto has it and a decision
+// depends on it.
 func TestWritesEveryFieldThatIsRead(t *testing.T) {
 	p := pruner{t, schema(t)}
 	pod, read := fullPod(), &v1.Pod{}
@@ -257,14 +257,14 @@ func TestEachVolumeKeepsItsSource(t *testing.T) {
 }
 
 // ---------------------------------------------------------------------------
-// What is left out
+// Left out
 
 func TestKnowsTheFieldsOfAPodSpecThatEbbKnows(t *testing.T) {
 	byJSON := func(names []string) (json []string) {
 		for _, name := range names {
 			field, found := reflect.TypeFor[v1.PodSpec]().FieldByName(name)
 			if !found {
-				continue // Of another version of the API.
+				continue // A field of another version of the API.
 			}
 			tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			json = append(json, tag)
@@ -281,7 +281,7 @@ func TestKnowsTheFieldsOfAPodSpecThatEbbKnows(t *testing.T) {
 	}
 	for _, name := range byJSON(harmlessOfPodSpec) {
 		if name == "ephemeralContainers" {
-			continue // Read for bindMountOptions alone, which this version of the API has not.
+			continue // Read only for bindMountOptions, which this version of the API does not have.
 		}
 		if !harmless[name] {
 			t.Errorf("%s is not written, and ebb does not pass it over", name)
@@ -303,7 +303,7 @@ func TestKnowsTheFieldsOfAPodSpecThatEbbKnows(t *testing.T) {
 	}
 }
 
-// A field of the API that these lists lack: the pod is left to whoever writes all of it.
+// The API has a field that these lists lack: the caller must write the whole pod.
 func TestAPodWithAFieldThatIsNotKnownIsNotWritten(t *testing.T) {
 	known := unknownOfPodSpec
 	defer func() { unknownOfPodSpec = known }()
@@ -368,12 +368,12 @@ func TestTheSameObjectGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// The spellings that are remembered are those of other amounts too.
+// Cached texts must not be used for other amounts.
 func TestAmountsAreSpelledAsTheAPISpellsThem(t *testing.T) {
 	w := &Writer{}
 	for _, text := range []string{"1", "100m", "1Gi", "1G", "0", "1e3", "1.5Gi", "12345678901234567890", "-1", "1000m", "1024Mi", "1", "100m", "0.5Gi", "1n"} {
 		quantity := resource.MustParse(text)
-		// MustParse keeps what it was given as the spelling only where it is canonical.
+		// MustParse keeps the given spelling only if it is canonical.
 		want := quantity.String()
 		pod := &v1.Pod{Spec: v1.PodSpec{Overhead: v1.ResourceList{"cpu": resource.MustParse(text), "memory": resource.MustParse(text)}}}
 		data := make([]byte, 200)

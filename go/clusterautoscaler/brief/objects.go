@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Fields are written from the highest number to the lowest, so that they stand in their order.
+// Fields are written from the highest number to the lowest, so that they end up in ascending order.
 
-// The object once more, as text; nothing reads it.
+// A copy of the object as text, which ebb does not read.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 func (w *Writer) meta(field int, meta *metav1.ObjectMeta) {
@@ -36,7 +36,7 @@ func (w *Writer) owner(owner *metav1.OwnerReference) {
 	w.close(13, end)
 }
 
-// Its seconds; Go's zero time is as if it were absent.
+// time writes the seconds of a time; Go's zero time means the same as an absent field.
 func (w *Writer) time(field int, time metav1.Time) {
 	if time.IsZero() {
 		return
@@ -108,7 +108,7 @@ func (w *Writer) container(field int, container *v1.Container) {
 	w.close(field, end)
 }
 
-// Only host ports exclude one another.
+// port writes a port if it has a host port: only host ports exclude one another.
 func (w *Writer) port(port *v1.ContainerPort) {
 	if port.HostPort == 0 {
 		return
@@ -120,7 +120,7 @@ func (w *Writer) port(port *v1.ContainerPort) {
 	w.close(6, end)
 }
 
-// A ResourceRequirements of which anybody reads the requests.
+// requests writes a ResourceRequirements with only its requests.
 func (w *Writer) requests(field int, requests v1.ResourceList) {
 	if len(requests) == 0 {
 		return
@@ -130,7 +130,7 @@ func (w *Writer) requests(field int, requests v1.ResourceList) {
 	w.close(field, end)
 }
 
-// Of a volume without a disk nothing counts but that it is there, and what kind it is.
+// volume writes only the kind of a volume without a disk, because nothing else of it counts.
 func (w *Writer) volume(volume *v1.Volume) {
 	source := 0
 	switch {
@@ -178,7 +178,8 @@ func (w *Writer) podStatus(field int, status *v1.PodStatus) {
 	w.close(field, end)
 }
 
-// Only a pending resize that is infeasible counts, and whether the scheduler found a place.
+// podCondition writes only two conditions: a pending resize that is infeasible, and whether the
+// scheduler found a node.
 func (w *Writer) podCondition(condition *v1.PodCondition) {
 	infeasible := condition.Type == v1.PodResizePending && condition.Reason == v1.PodReasonInfeasible
 	if !infeasible && condition.Type != v1.PodScheduled {
@@ -191,7 +192,8 @@ func (w *Writer) podCondition(condition *v1.PodCondition) {
 	w.close(2, end)
 }
 
-// What a claim holds of the node's own resources is charged, whichever claim it is.
+// nodeClaim writes what a resource claim takes of the node's own resources; the claim's identity
+// does not matter.
 func (w *Writer) nodeClaim(claim *v1.NodeAllocatableResourceClaimStatus) {
 	end := w.at
 	w.resources(3, claim.Resources)
@@ -199,7 +201,8 @@ func (w *Writer) nodeClaim(claim *v1.NodeAllocatableResourceClaimStatus) {
 	w.close(21, end)
 }
 
-// Only a status with resources, or with allocated ones, changes what a pod is charged.
+// containerStatus writes a status only if it has resources or allocated resources; no other status
+// changes a pod's charged requests.
 func (w *Writer) containerStatus(field int, status *v1.ContainerStatus) {
 	if status.Resources == nil && len(status.AllocatedResources) == 0 {
 		return

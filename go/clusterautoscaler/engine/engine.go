@@ -1,4 +1,4 @@
-// Package engine is ebb as a clusterautoscaler.Engine.
+// Package engine implements clusterautoscaler.Engine with ebb.
 package engine
 
 import (
@@ -16,12 +16,13 @@ import (
 
 type engine struct {
 	cluster *ebb.Cluster
-	// For the next Apply: batches that are empty, and readers with their buffers.
+	// Kept for the next Apply: empty batches, and readers with their buffers.
 	batches []*ebb.Batch
 	readers []*reader
 }
 
-// New makes an engine without objects.  Close gives its memory back; so does the collector, later.
+// New returns an engine without objects. Close frees its memory; otherwise the collector does so
+// later.
 func New() (clusterautoscaler.Engine, error) {
 	e := &engine{}
 	return e, e.open()
@@ -52,8 +53,8 @@ func (e *engine) Reset() error {
 	return e.open()
 }
 
-// Options by the names of docs/rounds.md.  Nodes that could not be removed lately are remembered by
-// the autoscaler.
+// Configure passes the options to ebb under the names of docs/rounds.md. ebb's cache of unremovable
+// nodes is off, because the autoscaler has its own.
 func (e *engine) Configure(o clusterautoscaler.Options) error {
 	type fields = map[string]any
 	options, err := structpb.NewStruct(fields{"scaleDown": fields{"planner": fields{
@@ -75,8 +76,8 @@ func (e *engine) Configure(o clusterautoscaler.Options) error {
 	return e.cluster.SetSettings(context.Background(), &plannerpb.Settings{Options: options})
 }
 
-// Apply reads the objects in several goroutines, ahead of taking them in their order, while more of
-// them are found.
+// Apply encodes the objects in several goroutines while the caller's iterator is still finding
+// further changes, and applies them in their order.
 func (e *engine) Apply(ctx context.Context, changes iter.Seq[[]wire.Change]) error {
 	if e.cluster == nil {
 		return ebb.ErrClosed

@@ -48,7 +48,7 @@ func pod(name, node string, cpuMilli, memory int64) *v1.Pod {
 	}
 }
 
-// Nodes that are used to 40%, each by 40 pods.
+// cluster returns nodes that are used to 40%, each by 40 pods.
 func cluster(nodes int) []feed.NodeView {
 	views := make([]feed.NodeView, nodes)
 	for i := range views {
@@ -143,7 +143,7 @@ func TestPodsAsListed(t *testing.T) {
 	}
 }
 
-// More changes than one batch, some of them deletions.
+// There are more changes than fit in one batch, some of them deletions.
 func TestApplyInOrder(t *testing.T) {
 	ebb := open(t)
 	views := cluster(100)
@@ -156,7 +156,7 @@ func TestApplyInOrder(t *testing.T) {
 	check(t, ebb.Apply(context.Background(), told.Changes(views, nothing)))
 	result, err := ebb.Pass(context.Background(), request(views))
 	check(t, err)
-	// The 800 pods need 8 nodes.
+	// The 800 pods need eight nodes.
 	if len(result.Removals) != 72 {
 		t.Errorf("%d nodes go", len(result.Removals))
 	}
@@ -199,7 +199,7 @@ func TestRefuses(t *testing.T) {
 	check(t, ebb.Reset())
 }
 
-// A loop over a cluster of which nothing is known yet, and one in which nothing has changed.
+// Measures the first loop over a cluster, and a loop in which nothing has changed.
 func BenchmarkLoop2000(b *testing.B) {
 	views := cluster(2000)
 	ask := request(views)
@@ -233,7 +233,7 @@ func BenchmarkLoop2000(b *testing.B) {
 	}
 }
 
-// Passes over a cluster in which nothing changes.
+// Measures passes over a cluster that does not change.
 func BenchmarkPass2000(b *testing.B) {
 	views := cluster(2000)
 	ask := request(views)
@@ -249,7 +249,7 @@ func BenchmarkPass2000(b *testing.B) {
 	check(b, ebb.Close())
 }
 
-// Of the process, in all of its threads.
+// cpuTime returns the processor time of all threads of the process.
 func cpuTime() time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

@@ -12,31 +12,32 @@ import (
 	"ebb/go/ebb"
 )
 
-// Objects are read and taken so many at a time, so that they stay in the processor's caches.
+// Objects are read and applied in parts of this size, so that they stay in the processor's caches.
 const changesPerPart = 512
 
-// A part of the changes.
+// part is a part of the changes.
 type part struct {
 	changes []wire.Change
-	// Of it, once somebody has read it.
+	// Holds the part's changes once a reader has read it.
 	batch *ebb.Batch
 	err   error
 	read  chan struct{}
 }
 
-// A line of changes from those who find them over those who read them to one who takes them.
+// line is a pipeline for changes: the caller adds parts, readers encode them into batches, and one
+// taker applies the batches in order.
 type line struct {
 	engine  *engine
 	ctx     context.Context
-	unread  chan *part // For whichever reader is free.
-	inOrder chan *part // The same, for whoever takes them.
-	// No more batches are there than are read, waiting or taken.  A reader has one before it has a part,
-	// so that the part that is to be taken next never waits for one.
+	unread  chan *part // For any free reader.
+	inOrder chan *part // The same parts, for the taker.
+	// Limits how many parts are read, wait or are applied at a time. A reader takes a batch before
+	// it takes a part, so the next part to apply never waits for a batch.
 	batches chan *ebb.Batch
 	readers sync.WaitGroup
 	taker   sync.WaitGroup
 	failed  atomic.Bool
-	err     error // Of the taker.
+	err     error // The taker's error.
 }
 
 func (e *engine) newLine(ctx context.Context) *line {
@@ -52,7 +53,7 @@ func (e *engine) newLine(ctx context.Context) *line {
 		if i < len(e.batches) {
 			l.batches <- e.batches[i]
 		} else {
-			l.batches <- nil // Made when it is needed.
+			l.batches <- nil // Made when it is first needed.
 		}
 	}
 	for len(e.readers) < readers {
@@ -65,7 +66,7 @@ func (e *engine) newLine(ctx context.Context) *line {
 	return l
 }
 
-// False: there was an error, and no more is taken.
+// add adds changes. It returns false if there was an error; further changes are not accepted then.
 func (l *line) add(changes []wire.Change) bool {
 	for some := range slices.Chunk(changes, changesPerPart) {
 		if l.failed.Load() {
@@ -78,7 +79,7 @@ func (l *line) add(changes []wire.Change) bool {
 	return true
 }
 
-// Waits until all that was added is taken, and returns the first error.
+// end waits until all added changes are applied, and returns the first error.
 func (l *line) end() error {
 	close(l.unread)
 	close(l.inOrder)
@@ -135,10 +136,10 @@ func (l *line) take(part *part) error {
 	return err
 }
 
-// How many bytes are handed over at once.
+// How many bytes one call passes to ebb.
 const bytesPerCall = 512 << 10
 
-// Its buffer is used for one batch after the other.
+// reader encodes objects. It reuses its buffer for one batch after the other.
 type reader struct{ buffer *wire.Buffer }
 
 func (r *reader) read(batch *ebb.Batch, changes []wire.Change) error {

@@ -36,11 +36,11 @@ func callOf(request *clusterautoscaler.Request) *plannerpb.PlanInput {
 	return call
 }
 
-// A table that is being read, whose pods come one after the other.  The first number that is of nothing
-// is its error.
+// table reads a PassTable, whose pods follow one another. err is the first invalid number that was
+// found.
 type table struct {
 	*plannerpb.PassTable
-	names string // Of the pods that were not read yet.
+	names string // Names of the pods that have not been read yet.
 	pod   int
 	err   error
 }
@@ -76,7 +76,7 @@ func resultOf(answer *plannerpb.PassTable) (*clusterautoscaler.Result, error) {
 
 func damaged(how string) error { return fmt.Errorf("ebb: the reply is damaged: %s", how) }
 
-// Whether columns of one thing are of one length.
+// checkLengths checks that all columns of one kind of row have the same length.
 func checkLengths(t *plannerpb.PassTable) error {
 	moves := 0
 	for _, count := range t.Moves {
@@ -116,7 +116,7 @@ func (t *table) of(names []string, number uint32) string {
 	return ""
 }
 
-// The next pod.  Names share the reply's bytes.
+// nextPod returns the next pod. Names share the reply's bytes.
 func (t *table) nextPod() wire.PodName {
 	if t.pod >= len(t.PodNameSizes) || int(t.PodNameSizes[t.pod]) > len(t.names) {
 		t.err = damaged("it has too few pods")
@@ -143,7 +143,7 @@ func (t *table) nextPods(count uint32) []wire.PodName {
 
 func (t *table) removals() []clusterautoscaler.Removal {
 	removals := make([]clusterautoscaler.Removal, len(t.RemovedNodes))
-	// One piece of memory for all moves.
+	// One allocation for all moves.
 	moves := make([]clusterautoscaler.Move, len(t.To))
 	to := t.To
 	for i := range removals {

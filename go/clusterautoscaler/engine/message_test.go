@@ -62,7 +62,7 @@ func TestADamagedTableIsAnError(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, it is a result or an error.
+// Any bytes must give a result or an error.
 func TestRandomTablesAreReadOrRefused(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	good, err := proto.Marshal(table1())

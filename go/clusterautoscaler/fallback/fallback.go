@@ -1,44 +1,44 @@
-// Package fallback keeps count of what the engine did not decide, and says each cause once.
+// Package fallback counts what the engine did not decide, and logs each cause once.
 package fallback
 
 import (
 	"sync"
 )
 
-// Causes for which the autoscaler's own simulation is asked, of a whole loop or of a node.
+// Causes for which the autoscaler's own simulation is used, for a whole loop or for a node.
 const (
-	// Of a loop.
-	EngineMissing     = "engine-missing"     // It could not be made.
-	ApplyFailed       = "apply-failed"       // It refused what the cluster looks like.
-	PassFailed        = "pass-failed"        // It gave no answer.
-	AnswerUnknown     = "answer-unknown"     // It named a pod or a reason that nobody knows.
-	Deadline          = "deadline"           // It had no time.
-	SchedulerConfig   = "scheduler-config"   // The scheduler is configured.
-	SchedulerPlugins  = "scheduler-plugins"  // The framework runs other plugins than the default.
-	DrainabilityRules = "drainability-rules" // There are rules of somebody's own.
-	DeleteOptions     = "delete-options"     // A time that is not of whole seconds.
+	// For a loop:
+	EngineMissing     = "engine-missing"     // The engine could not be made.
+	ApplyFailed       = "apply-failed"       // The engine rejected an object of the cluster.
+	PassFailed        = "pass-failed"        // The engine returned no answer.
+	AnswerUnknown     = "answer-unknown"     // The engine named an unknown pod or reason.
+	Deadline          = "deadline"           // The engine had no time.
+	SchedulerConfig   = "scheduler-config"   // The scheduler has a configuration.
+	SchedulerPlugins  = "scheduler-plugins"  // The framework does not run the default plugins.
+	DrainabilityRules = "drainability-rules" // The fork has drainability rules of its own.
+	DeleteOptions     = "delete-options"     // A timeout is not a whole number of seconds.
 	CSINodeAware      = "csi-node-aware"     // CSI node aware scheduling is on.
-	OwnSimulator      = "own-simulator"      // Somebody put a simulator of their own in place.
-	Snapshot          = "snapshot"           // It could not be listed.
+	OwnSimulator      = "own-simulator"      // The fork has a simulator of its own.
+	Snapshot          = "snapshot"           // The snapshot could not be listed.
 
-	// Of a node.
+	// For a node:
 	DynamicResources = "dynamic-resources" // Its pods have claims, or it has ResourceSlices.
-	NodeGroup        = "node-group"        // Its group or the group's options are not to be had.
-	GPU              = "gpu"               // Its provider sees its GPUs otherwise.
+	NodeGroup        = "node-group"        // Its group or the group's options cannot be read.
+	GPU              = "gpu"               // The provider reports its GPUs differently.
 )
 
-// Log counts causes.  It may be used by several goroutines.
+// Log counts causes. Several goroutines may use it.
 type Log struct {
-	// Say tells people of a cause that comes for the first time.  It may be nil.
+	// Say is called the first time that a cause occurs, to log it. It may be nil.
 	Say func(cause string, detail error)
-	// Count is told of every time, for a metric.  It may be nil.
+	// Count is called every time, for a metric. It may be nil.
 	Count func(cause string, times int)
 
 	mutex  sync.Mutex
 	counts map[string]int
 }
 
-// Note counts a cause so many times.  `detail` may be nil.
+// Note adds times to the count of a cause. `detail` may be nil.
 func (l *Log) Note(cause string, times int, detail error) {
 	if times == 0 {
 		return
@@ -58,7 +58,7 @@ func (l *Log) Note(cause string, times int, detail error) {
 	}
 }
 
-// Counts returns how often each cause came.
+// Counts returns how often each cause occurred.
 func (l *Log) Counts() map[string]int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

@@ -1,21 +1,21 @@
-// Package feed tells what has changed in a cluster since it was last told.
+// Package feed finds what has changed in a cluster since the last call.
 //
 //	feed := feed.New()
 //	for changes := range feed.Changes(nodes, lists) {
-//		... // All of it, a part at a time.
+//		... // The whole cluster, a part at a time.
 //	}
 //	for changes := range feed.Changes(nodes, lists) {
-//		... // What is new, changed or gone.
+//		... // New, changed and deleted objects.
 //	}
-//	... // Those were not all taken:
-//	feed.Reset() // The next one is all of it again.
+//	... // If some of the changes were not applied:
+//	feed.Reset() // The next changes are the whole cluster again.
 //
-// An object is as it was if it is the same object: the lists of an informer replace what they hold
-// and never change it.  A node is looked at closer, by its resource version.  What comes as a new
-// object each time, as budgets do, is compared by its bytes.
+// An object counts as unchanged if its pointer is the same: informers replace the objects in their
+// lists and never modify them. Nodes are also compared by resource version. Objects that are built
+// again for each loop, as budgets are, are compared by their bytes.
 //
-// Order: nodes and pods come in the order of the lists.  Those that are there stay where they are if
-// the lists have another order later, unless KeepOrder says otherwise.
+// Order: nodes and pods come in the order of the lists. If the lists have another order later,
+// objects that exist already keep their places, unless KeepOrder is set.
 // Cost:  O(nodes + pods) comparisons of pointers, and the changes.
 package feed
 
@@ -33,14 +33,15 @@ import (
 	"ebb/go/clusterautoscaler/wire"
 )
 
-// NodeView is a node with its pods as a snapshot of the cluster has them.
+// NodeView is a node with its pods, as a snapshot of the cluster lists them.
 type NodeView struct {
 	Node *v1.Node
-	// Kept until the next Diff.  They sit on the node, whatever their spec says.
+	// The slice must stay unchanged until the next Diff. The pods are on this node, whatever their
+	// spec says.
 	Pods []*v1.Pod
 }
 
-// Object is one that sits on no node.
+// Object is an object that is not on a node.
 type Object interface {
 	wire.Object
 	metav1.Object
@@ -51,21 +52,21 @@ type Object interface {
 type List struct {
 	Kind    *wire.Kind
 	Objects []Object
-	// The objects are made anew each time: they are compared by their bytes.
+	// The objects are built again for each loop, so they are compared by their bytes.
 	ByContent bool
 }
 
-// Feed remembers what was told.  It is used by one goroutine at a time.
+// Feed remembers the state that it has reported. Only one goroutine may use it at a time.
 type Feed struct {
-	// Special marks pods that somebody wants to know of (NodeSpecial).  It is shown every pod when
-	// it comes to a node or the node's other pods change.  It may be nil.
+	// Special selects pods to count (NodeSpecial). It is called for all pods of a node whose list
+	// of pods has changed. It may be nil.
 	Special func(*v1.Pod) bool
-	// KeepOrder has whoever takes the changes hold nodes, and the pods of a node, in the order of the
-	// views.  From the first that has another place on they are deleted and put again, nodes with
-	// their pods: where the views' order is random that is nearly all of them each time.
+	// KeepOrder makes the receiver of the changes hold nodes, and the pods of a node, in the order
+	// of the views. All objects from the first displaced one on are deleted and put again, nodes
+	// with their pods. If the views' order is random, that is nearly all objects each time.
 	KeepOrder bool
 
-	// Names of the last views, in their order.  Of KeepOrder alone.
+	// Names of the last views, in their order. Only used with KeepOrder.
 	order   []string
 	nodes   map[string]*toldNode
 	pods    *podTable
@@ -81,7 +82,7 @@ type toldNode struct {
 	told    []*toldPod
 	special int
 	loop    uint64
-	// To be deleted and put again.
+	// The node must be deleted and put again.
 	again bool
 }
 
@@ -91,14 +92,14 @@ type toldObject struct {
 	loop   uint64
 }
 
-// New makes a feed that has told nothing.
+// New returns a feed that has reported nothing yet.
 func New() *Feed {
 	f := &Feed{}
 	f.Reset()
 	return f
 }
 
-// Reset forgets what was told.
+// Reset forgets the reported state, so that the next changes are the whole cluster.
 func (f *Feed) Reset() {
 	f.order = nil
 	f.nodes = map[string]*toldNode{}
@@ -106,13 +107,13 @@ func (f *Feed) Reset() {
 	f.objects = map[*wire.Kind]map[types.NamespacedName]*toldObject{}
 }
 
-// HasNode tells whether a node was in the last views.
+// HasNode reports whether a node was in the last views.
 func (f *Feed) HasNode(name string) bool {
 	_, found := f.nodes[name]
 	return found
 }
 
-// Node finds a node of the last views; nil: there is none.
+// Node returns a node of the last views; nil if it was not among them.
 func (f *Feed) Node(name string) *v1.Node {
 	if told := f.nodes[name]; told != nil {
 		return told.node
@@ -120,7 +121,7 @@ func (f *Feed) Node(name string) *v1.Node {
 	return nil
 }
 
-// Pod finds a pod by the name under which it was told; nil: there is none.
+// Pod returns a pod by the name under which it was reported; nil if there is none.
 func (f *Feed) Pod(name wire.PodName) *v1.Pod {
 	if told := f.pods.find(name); told != nil {
 		return told.pod
@@ -128,8 +129,8 @@ func (f *Feed) Pod(name wire.PodName) *v1.Pod {
 	return nil
 }
 
-// PodsOf finds pods of a node that are asked for one after the other: about in the order of the view
-// each costs a comparison.  A pod that is not on the node is found too.
+// PodsOf returns a function that finds pods of a node. If they are looked up about in the order of
+// the view, each lookup costs one comparison. The function also finds pods of other nodes.
 func (f *Feed) PodsOf(node string) func(name wire.PodName) *v1.Pod {
 	var told []*toldPod
 	if node := f.nodes[node]; node != nil {
@@ -142,7 +143,7 @@ func (f *Feed) PodsOf(node string) func(name wire.PodName) *v1.Pod {
 				next++
 				return told[next-1].pod
 			}
-			next++ // One that does not move.
+			next++ // Skip a pod that does not move.
 		}
 		for i := range told {
 			if told[i].name == name {
@@ -154,7 +155,7 @@ func (f *Feed) PodsOf(node string) func(name wire.PodName) *v1.Pod {
 	}
 }
 
-// NodeSpecial says how many pods of a node are special.
+// NodeSpecial returns the number of special pods on a node.
 func (f *Feed) NodeSpecial(name string) int {
 	if told := f.nodes[name]; told != nil {
 		return told.special
@@ -162,13 +163,13 @@ func (f *Feed) NodeSpecial(name string) int {
 	return 0
 }
 
-// So many changes are a part.
+// Number of changes in a part.
 const partSize = 512
 
-// Changes are what changed since the last call, found while they are gone through, which is to happen
-// once, in parts that follow one another.  Whoever cannot take all of it stops, and resets the feed.
-// The lists are asked for once the pods have been looked at; a kind that is in none of them is as it
-// was.
+// Changes returns the changes since the last call, in parts. They are found during the iteration,
+// which must happen exactly once. A caller that cannot process all of them stops and then calls
+// Reset. lists is called after the pods have been compared; a kind that is in none of the lists
+// counts as unchanged.
 func (f *Feed) Changes(views []NodeView, lists func() []List) iter.Seq[[]wire.Change] {
 	return func(take func([]wire.Change) bool) {
 		d := diff{Feed: f, take: take, first: f.pods.count == 0 && len(f.nodes) == 0 && len(f.objects) == 0}
@@ -177,7 +178,7 @@ func (f *Feed) Changes(views []NodeView, lists func() []List) iter.Seq[[]wire.Ch
 	}
 }
 
-// Diff returns all of them.
+// Diff returns all changes at once.
 func (f *Feed) Diff(views []NodeView, lists func() []List) []wire.Change {
 	return slices.Concat(slices.Collect(f.Changes(views, lists))...)
 }
@@ -186,7 +187,7 @@ type diff struct {
 	*Feed
 	take    func([]wire.Change) bool
 	stopped bool
-	// Nothing has been told yet, so that nothing can be gone: parts are handed over as they come.
+	// Nothing has been reported yet, so nothing can be gone: parts are passed on at once.
 	first   bool
 	deletes []wire.Change
 	puts    []wire.Change
@@ -221,7 +222,7 @@ func (d *diff) find(views []NodeView, lists func() []List) {
 	}
 }
 
-// Hands over what there is: what is gone comes first.
+// flush passes on the collected changes, deletions first.
 func (d *diff) flush() {
 	for _, changes := range [][]wire.Change{d.deletes, d.puts} {
 		if len(changes) > 0 && !d.stopped {
@@ -231,9 +232,9 @@ func (d *diff) flush() {
 	d.deletes, d.puts = nil, nil
 }
 
-// Marks the nodes that are there and have another place now, those behind them, and those that are
-// others of their names.  New nodes come
-// behind all others, so those that stay must be the first of the views, in their old order.
+// markDisplaced marks for deletion the nodes that have another place now, the nodes behind them,
+// and nodes that are other machines with the same names. The receiver appends new nodes, so the
+// nodes that stay must be the first of the views, in their old order.
 func (d *diff) markDisplaced(views []NodeView) {
 	now := make(map[string]types.UID, len(views))
 	for i := range views {
@@ -258,8 +259,8 @@ func (d *diff) markDisplaced(views []NodeView) {
 	}
 }
 
-// Marks the node's pods from the first that has another place on.  Deleting those leaves the pods
-// before them in their places.
+// markPods marks the node's pods for deletion from the first one on that has another place.
+// Deleting them leaves the pods before them in their places.
 func (d *diff) markPods(told *toldNode, pods []*v1.Pod) {
 	right := 0
 	for !told.again && right < len(pods) && right < len(told.pods) && told.pods[right] == pods[right] {
@@ -270,7 +271,7 @@ func (d *diff) markPods(told *toldNode, pods []*v1.Pod) {
 	}
 }
 
-// Marks the pods of a node whose list is another as gone; come() finds those that are still there.
+// leave marks the pods of a changed node as gone; come finds the pods that still exist.
 func (d *diff) leave(view *NodeView) {
 	told := d.nodes[view.Node.Name]
 	if told == nil {
@@ -321,7 +322,7 @@ func (d *diff) node(view *NodeView) {
 		d.deletes = append(d.deletes, gone(wire.Node, "", node.Name, ""))
 		d.put(wire.Node, node)
 	case told.node != node || told.version != node.ResourceVersion:
-		// The autoscaler changes copies of nodes, which keep their version.
+		// The autoscaler modifies copies of nodes and leaves their version unchanged.
 		unversioned := *node
 		unversioned.ResourceVersion = ""
 		d.put(wire.Node, &unversioned)
@@ -349,7 +350,7 @@ func (d *diff) come(view *NodeView) {
 	}
 }
 
-// The pod's record, told if it is new or another than it was.
+// pod returns the pod's record, and reports the pod if it is new or changed.
 func (d *diff) pod(pod *v1.Pod, node string) *toldPod {
 	told := d.record(pod)
 	name := told.name
@@ -382,9 +383,9 @@ func (d *diff) pod(pod *v1.Pod, node string) *toldPod {
 	return told
 }
 
-// The record under which the pod goes; a new one has no pod yet.
-// A pod of a node that is being drained is there twice: on its node, and where its successor will
-// be.  Each but the first goes under a name that no pod can have.
+// record returns the record for a pod; a new record has no pod yet. While its node is drained, a
+// pod is listed twice: on its node, and on the node planned for its successor. All but the first
+// get a name that no real pod can have.
 func (d *diff) record(pod *v1.Pod) *toldPod {
 	name := wire.PodName{Namespace: pod.Namespace, Name: pod.Name}
 	for i := 2; ; i++ {
@@ -398,7 +399,7 @@ func (d *diff) record(pod *v1.Pod) *toldPod {
 
 func (d *diff) dropPods() {
 	for _, told := range d.left {
-		// It may be listed twice.
+		// A pod may be listed twice.
 		if told.there || told.pod == nil {
 			continue
 		}
@@ -446,7 +447,7 @@ func (d *diff) object(list *List, known map[types.NamespacedName]*toldObject, ob
 	if told.object != nil && told.object.GetUID() != object.GetUID() {
 		d.deletes = append(d.deletes, gone(list.Kind, name.Namespace, name.Name, ""))
 	}
-	// An engine passes over what it holds in that version already.
+	// An engine skips an object whose version it has already.
 	if told.object != nil && told.object.GetResourceVersion() == object.GetResourceVersion() {
 		d.put(list.Kind, withoutVersion(object))
 	} else {

@@ -30,7 +30,7 @@ func view(node *v1.Node, pods ...*v1.Pod) feed.NodeView { return feed.NodeView{N
 
 func none() []feed.List { return nil }
 
-// "+Pod p@n", "-Node n": what a batch of changes says.
+// texts returns changes as "+Pod p@n" and "-Node n".
 func texts(changes []wire.Change) []string {
 	var said []string
 	for _, change := range changes {
@@ -95,7 +95,7 @@ func TestNodeIsToldAgain(t *testing.T) {
 			if len(changes) == 0 {
 				return
 			}
-			// An engine passes over an object whose version it holds.
+			// An engine skips an object whose version it has already.
 			if told := changes[len(changes)-1].Object.(*v1.Node); told.ResourceVersion != test.version {
 				t.Errorf("version %q, want %q", told.ResourceVersion, test.version)
 			}
@@ -125,7 +125,7 @@ func TestPodWithAnotherUIDIsAnother(t *testing.T) {
 	expect(t, f.Diff([]feed.NodeView{view(a, other)}, none), "-Pod p", "+Pod p@a")
 }
 
-// While its node is drained a pod is there twice.
+// While its node is drained, a pod is listed twice.
 func TestPodThatIsThereTwice(t *testing.T) {
 	f := feed.New()
 	a, b := node("a", "1"), node("b", "1")
@@ -205,7 +205,7 @@ func TestTheFirstChangesComeWhileOthersAreFound(t *testing.T) {
 	if again := f.Diff(views, none); len(again) > 0 {
 		t.Errorf("%d changes are told twice", len(again))
 	}
-	// Later ones come at once: what is gone is known at the end, and comes first.
+	// Later changes come all at once: deletions are complete only at the end, and come first.
 	views[0].Pods = append(slices.Clone(views[0].Pods[1:]), many(4000)[0].Pods[2000:]...)
 	for part := range f.Changes(views, none) {
 		if len(part) != 1 && len(part) != 2000 {
@@ -248,7 +248,7 @@ func TestPodsOf(t *testing.T) {
 	}
 }
 
-// Whoever takes the changes has what the views show, whatever happened in between.
+// A receiver of the changes must hold what the views show, after any sequence of views.
 func TestChangesLeadToTheViews(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	f := feed.New()
@@ -286,8 +286,8 @@ func TestChangesLeadToTheViews(t *testing.T) {
 	}
 }
 
-// Holds what it is told in an order of its own: a new node comes last; the last pod of a node takes
-// the place of the one that goes; the pods of a node that comes back are in any order.
+// holder applies changes as a receiver with an order of its own: a new node comes last; the last
+// pod of a node takes the place of a deleted one; the pods of a node that returns are in any order.
 type holder struct {
 	random *rand.Rand
 	nodes  []string
@@ -363,7 +363,8 @@ func TestKeepOrder(t *testing.T) {
 	}
 }
 
-// Other orders of nodes and pods, now and then, and nodes that are others of their names.
+// reorder sometimes changes the order of nodes and pods, and replaces nodes by others of the same
+// names.
 func reorder(random *rand.Rand, views []feed.NodeView) {
 	switch random.Intn(6) {
 	case 0:

@@ -14,27 +14,27 @@ type toldPod struct {
 	uid  string
 	node string
 	hash uint64
-	// Whether it is where it was, as far as the nodes were looked at.
+	// The pod was found again in the nodes compared so far.
 	there bool
-	// If it is still somewhere, it is to be deleted and put again.
+	// If the pod still exists, it must be deleted and put again.
 	again bool
 }
 
-// Pods by their names: a table of pointers, a third of the memory of a map, and asked once where a map
-// is asked twice to find a pod or make room for it.
+// podTable finds pods by name. It is a hash table of pointers, which takes a third of the memory of
+// a map, and needs one lookup where a map needs two to find or insert a pod.
 type podTable struct {
 	seed  maphash.Seed
 	slots []*toldPod // A power of two of them, at most three quarters in use.
-	used  int        // Those that are not nil: with the graves of pods that were dropped.
+	used  int        // Slots that are not nil, including graves.
 	count int
-	// Records that are not used yet.
+	// Records not used yet.
 	slab []toldPod
-	// The namespace that was hashed last: the next pod is mostly of the same.
+	// The namespace hashed last; the next pod is mostly in the same one.
 	namespace     string
 	namespaceHash uint64
 }
 
-// In the place of a pod that was dropped, as others may lie behind it.
+// grave marks the slot of a dropped pod, because other pods may be stored behind it.
 var grave = &toldPod{}
 
 func newPodTable(pods int) *podTable {
@@ -56,7 +56,7 @@ func (t *podTable) hash(namespace, name string) uint64 {
 	return maphash.String(t.seed, name) ^ t.namespaceHash
 }
 
-// The record of that name; nil: there is none.
+// find returns the record with a name; nil if there is none.
 func (t *podTable) find(name wire.PodName) *toldPod {
 	hash := t.hash(name.Namespace, name.Name)
 	for i := hash; ; i++ {
@@ -69,7 +69,7 @@ func (t *podTable) find(name wire.PodName) *toldPod {
 	}
 }
 
-// The record of that name; a new one has no pod yet.
+// record returns the record with a name; a new one has no pod yet.
 func (t *podTable) record(name wire.PodName) *toldPod {
 	if (t.used+1)*4 > len(t.slots)*3 {
 		t.grow()
@@ -113,7 +113,7 @@ func (t *podTable) drop(told *toldPod) {
 	}
 }
 
-// Room for as many again, without the graves.
+// grow doubles the table and removes the graves.
 func (t *podTable) grow() {
 	old := t.slots
 	bigger := newPodTable(max(2*t.count, 64))

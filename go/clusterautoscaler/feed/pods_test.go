@@ -8,14 +8,14 @@ import (
 	"ebb/go/clusterautoscaler/wire"
 )
 
-// The table against a map.
+// Compares the table with a map.
 func TestPodTableIsAMap(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	table, twin := newPodTable(0), map[wire.PodName]*toldPod{}
-	// The first of all, and found when others were asked for since.
+	// The first record, which must still be found after all others.
 	twin[wire.PodName{Name: "p"}] = table.record(wire.PodName{Name: "p"})
 	for step := range 200_000 {
-		// Now many come, now many go, and names come again.
+		// Phases with many insertions and phases with many deletions alternate, and names return.
 		name := wire.PodName{Namespace: fmt.Sprint("n", random.Intn(3)), Name: fmt.Sprint(random.Intn(1000))}
 		switch random.Intn(20) {
 		case 0:

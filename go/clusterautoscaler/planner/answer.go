@@ -14,7 +14,7 @@ import (
 	"ebb/go/clusterautoscaler/wire"
 )
 
-// What the engine says, in the autoscaler's types.
+// answer is the engine's result in the autoscaler's types.
 type answer struct {
 	removable []simulator.NodeToBeRemoved
 	kept      []*simulator.UnremovableNode
@@ -26,7 +26,7 @@ var (
 	blockingReasons = byText(drain.UnexpectedError, drain.BlockingPodReason.String)
 )
 
-// The values of an enum from 0 to the last, by their texts.
+// byText returns the values of an enum, from 0 to last, by their texts.
 func byText[T ~int](last T, text func(T) string) map[string]T {
 	values := map[string]T{}
 	for value := T(0); value <= last; value++ {
@@ -109,7 +109,7 @@ func (p *Planner) readKept(kept *clusterautoscaler.Kept) (*simulator.Unremovable
 	return node, nil
 }
 
-// From here on the answer counts.
+// take makes the answer the loop's decision.
 func (p *Planner) take(l *loop, a *answer, q *question) {
 	for i := range a.removable {
 		p.remove(l, &a.removable[i], q.atomic[a.removable[i].Node.Name])

@@ -14,14 +14,14 @@ import (
 	"ebb/go/clusterautoscaler/feed"
 )
 
-// What the planner asks of a NodeGroupConfigProcessor.
+// nodeGroupConfigs is the part of a NodeGroupConfigProcessor that the planner uses.
 type nodeGroupConfigs interface {
 	GetScaleDownUtilizationThreshold(nodeGroup cloudprovider.NodeGroup) (float64, error)
 	GetScaleDownGpuUtilizationThreshold(nodeGroup cloudprovider.NodeGroup) (float64, error)
 	GetIgnoreDaemonSetsUtilization(nodeGroup cloudprovider.NodeGroup) (bool, error)
 }
 
-// Judges the candidates by ebb.  With a cause nothing has been decided.
+// askEngine lets ebb evaluate the candidates. If it returns a cause, nothing has been decided.
 func (p *Planner) askEngine(l *loop) (cause string, err error) {
 	if cause, err := p.unsupported(); cause != "" {
 		return cause, err
@@ -62,7 +62,7 @@ func (p *Planner) askEngine(l *loop) (cause string, err error) {
 	return "", nil
 }
 
-// The engine is told all of it again.
+// forget resets feed and engine, so that the engine receives the whole cluster again.
 func (p *Planner) forget() {
 	p.feed.Reset()
 	p.configured = nil
@@ -92,7 +92,7 @@ func (p *Planner) configure() error {
 	return nil
 }
 
-// Whether somebody else than the autoscaler says which nodes may be tried at all.
+// ownEligibility reports whether the fork has its own checker of which nodes may be tried.
 func (p *Planner) ownEligibility() bool {
 	_, own := p.eligibilityChecker.(*eligibility.Checker)
 	return !own
@@ -115,12 +115,12 @@ func views(infos []*framework.NodeInfo) []feed.NodeView {
 	return views
 }
 
-// What the engine is asked, and what it is not.
+// question is the request to the engine, and the candidates that are not in it.
 type question struct {
 	request clusterautoscaler.Request
-	// Candidates that the autoscaler's own simulation is to judge.
+	// Candidates that the autoscaler's own simulation must evaluate.
 	byHand []*apiv1.Node
-	// Why, with how many of them, where it is for what ebb does not evaluate.
+	// Number of these candidates by cause, if the cause is something that ebb does not evaluate.
 	causes map[string]int
 	atomic map[string]bool
 }
@@ -162,7 +162,8 @@ func (p *Planner) question(l *loop, infos []*framework.NodeInfo) *question {
 	return q
 }
 
-// The candidates, or those that a checker of somebody's own admits.
+// eligible returns the candidates, or, if the fork has its own checker, the candidates that it
+// admits.
 func (p *Planner) eligible(l *loop) []*apiv1.Node {
 	if !p.ownEligibility() {
 		return l.candidates
@@ -183,19 +184,19 @@ func (p *Planner) eligible(l *loop) []*apiv1.Node {
 	return nodes
 }
 
-// No simulation is needed: the autoscaler's checker knows what the node is.
+// No simulation is needed: the autoscaler already knows the node's state.
 const known = "known"
 
 type asker struct {
 	*Planner
 	q *question
-	// Groups of the request, by id.
+	// Indices in the request, by group id.
 	groups map[string]int
 	failed map[string]bool
 	seen   map[string]bool
 }
 
-// Puts the node into the request, or says why not.
+// ask adds the node to the request, or returns the cause why not.
 func (a *asker) ask(node *apiv1.Node, dynamic bool) (cause string) {
 	if !a.feed.HasNode(node.Name) || a.unremovableNodes.IsRecent(node.Name) || a.seen[node.Name] {
 		return known
@@ -235,7 +236,7 @@ func sameGPU(a, b *cloudprovider.GpuConfig) bool {
 	return a.ExtendedResourceName == b.ExtendedResourceName && !a.ExposedViaDra()
 }
 
-// The group's place in the request; false: its options are not to be had.
+// group returns the group's index in the request; false if its options cannot be read.
 func (a *asker) group(group cloudprovider.NodeGroup) (int, bool) {
 	id := group.Id()
 	if index, found := a.groups[id]; found {
@@ -265,5 +266,5 @@ func (a *asker) group(group cloudprovider.NodeGroup) (int, bool) {
 	return a.groups[id], true
 }
 
-// More than any node is used.
+// Higher than the utilization of any node.
 const anyUse = 1e300

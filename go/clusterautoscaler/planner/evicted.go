@@ -10,8 +10,8 @@ import (
 	pod_util "sigs.k8s.io/cluster-autoscaler/pkg/utils/pod"
 )
 
-// Puts the pods that were evicted lately and have no successor yet into the snapshot, on any node
-// where they fit.
+// injectEvictedPods adds recently evicted pods that have no successor yet to the snapshot, on any
+// node where they fit.
 func (p *Planner) injectEvictedPods(evicted []*apiv1.Pod) error {
 	var missing []*apiv1.Pod
 	put := map[types.UID]int32{}
@@ -40,7 +40,7 @@ func (p *Planner) injectEvictedPods(evicted []*apiv1.Pod) error {
 	return err
 }
 
-// The first owner that makes pods anew and says how many it wants.
+// knownOwner returns the first owner that recreates pods and has a number of replicas.
 func knownOwner(pod *apiv1.Pod) *metav1.OwnerReference {
 	for i, owner := range pod.OwnerReferences {
 		switch owner.Kind {

@@ -35,7 +35,8 @@ func registerMetrics() {
 	})
 }
 
-// fallbackText says why the autoscaler's own simulation is used; detail may be nil.
+// fallbackText returns the log line about a use of the autoscaler's own simulation; detail may be
+// nil.
 func fallbackText(cause string, detail error) string {
 	text := "ebb: the autoscaler's own simulation runs in place of ebb's, by reason of " + cause
 	if detail != nil {

@@ -9,8 +9,9 @@ import (
 	"ebb/go/clusterautoscaler/wire"
 )
 
-// All that decides something and sits on no node, as it is now.  A lister that is not there, as in
-// tests, has nothing; so has one that cannot list, by which the autoscaler finds nothing either.
+// lists returns the current objects that matter for decisions and are not on a node. A missing
+// lister, as in tests, counts as empty. So does a lister that fails, because the autoscaler finds
+// nothing through it either.
 func (p *Planner) lists() []feed.List {
 	var lists []feed.List
 	if tracker := p.autoscalingCtx.RemainingPdbTracker; tracker != nil {
@@ -25,7 +26,8 @@ func (p *Planner) lists() []feed.List {
 	return lists
 }
 
-// Controllers count where pods of other controllers block, and for the pods that have one.
+// controllerLists returns controllers. They matter only if pods of custom controllers block, and
+// only for kinds that control a pod.
 func (p *Planner) controllerLists() []feed.List {
 	registry := p.autoscalingCtx.ListerRegistry
 	if registry == nil || !p.deleteOptions.SkipNodesWithCustomControllerPods {
@@ -50,7 +52,7 @@ func (p *Planner) controllerLists() []feed.List {
 	return lists
 }
 
-// What the scheduler's plugins look at beside pods and nodes.
+// schedulerLists returns the objects besides pods and nodes that the scheduler's plugins read.
 func (p *Planner) schedulerLists(factory informers.SharedInformerFactory) []feed.List {
 	core, storage := factory.Core().V1(), factory.Storage().V1()
 	return []feed.List{

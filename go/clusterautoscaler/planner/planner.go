@@ -1,9 +1,10 @@
 // Package planner is Cluster Autoscaler's scale-down planner with ebb inside.
 //
-// Select makes the planner that --scale-down-planner names.  Planner asks ebb which nodes can go;
-// timers, quotas, minimum sizes and what processors veto stay with the autoscaler's own packages,
-// which it calls as its built-in planner does.  What ebb does not evaluate, the autoscaler's own
-// simulation judges: a node where that is sound, else the loop (unsupported.go).
+// Select makes the planner that --scale-down-planner names. Planner asks ebb which nodes can go.
+// Timers, quotas, minimum sizes and vetoes of processors stay with the autoscaler's own packages,
+// which Planner calls as the built-in planner does. If ebb cannot evaluate something, the
+// autoscaler's own simulation does so: for one node if that is sound, otherwise for the whole loop
+// (unsupported.go).
 package planner
 
 import (
@@ -35,11 +36,11 @@ import (
 	"ebb/go/clusterautoscaler/feed"
 )
 
-// Options of a planner; the zero value is for production.
+// Options of a planner; the zero value is for production use.
 type Options struct {
-	// Nil: ebb.
+	// Nil means ebb.
 	Engine clusterautoscaler.Engine
-	// Nil: to the autoscaler's log and metrics.
+	// Nil means the autoscaler's log and metrics.
 	Fallbacks *fallback.Log
 }
 
@@ -52,7 +53,7 @@ type removalSimulator interface {
 	SimulateNodeRemoval(node string, destinations map[string]bool, timestamp time.Time, tracker pdb.RemainingPdbTracker) (*simulator.NodeToBeRemoved, *simulator.UnremovableNode)
 }
 
-// Planner decides which nodes go.  Like the autoscaler's own it is used by one goroutine.
+// Planner decides which nodes go. Like the built-in planner it is used by one goroutine.
 type Planner struct {
 	autoscalingCtx        *ca_context.AutoscalingContext
 	configs               nodeGroupConfigs
@@ -61,7 +62,7 @@ type Planner struct {
 	deleteOptions         options.NodeDeleteOptions
 	drainabilityRules     rules.Rules
 
-	// As from loop to loop.
+	// State that is kept from loop to loop.
 	unremovableNodes    *unremovable.Nodes
 	unneededNodes       *unneeded.Nodes
 	nodeUtilizationMap  map[string]utilization.Info
@@ -80,18 +81,19 @@ type Planner struct {
 	engineErr  error
 	configured *clusterautoscaler.Options
 	feed       *feed.Feed
-	// Kinds of controllers that pods had since the start.
+	// Kinds of controllers of all pods since the start.
 	controllers map[string]bool
 	fallbacks   *fallback.Log
 	plugins     error
-	// Whether ebb judged the last loop, and what it left to others where this planner does not act.
+	// Whether ebb evaluated the last loop; and, if this planner does not act, the nodes that it did
+	// not evaluate.
 	answered bool
 	unjudged []string
 }
 
 var _ scaledown.Planner = &Planner{}
 
-// New makes a planner.  Its first arguments are those of the built-in one.
+// New returns a planner. Its first arguments are those of the built-in planner.
 func New(autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory, opts ...Options) *Planner {
 	p := &Planner{
 		autoscalingCtx:        autoscalingCtx,
@@ -133,14 +135,14 @@ func New(autoscalingCtx *ca_context.AutoscalingContext, processors *processors.A
 	return p
 }
 
-// UpdateClusterState judges the candidates in the order in which they are given.  The snapshot is
-// left as it is found.
+// UpdateClusterState evaluates the candidates in their order. It leaves the snapshot unchanged.
 func (p *Planner) UpdateClusterState(podDestinations, scaleDownCandidates []*apiv1.Node, as scaledown.ActuationStatus, currentTime time.Time) errors.AutoscalerError {
 	p.update(podDestinations, scaleDownCandidates, as, currentTime, true)
 	return nil
 }
 
-// The same for a planner that does not act: what ebb does not judge, nobody does.
+// watch is UpdateClusterState for a planner that does not act: nodes that ebb cannot evaluate are
+// not evaluated.
 func (p *Planner) watch(podDestinations, scaleDownCandidates []*apiv1.Node, as scaledown.ActuationStatus, currentTime time.Time) {
 	p.update(podDestinations, scaleDownCandidates, as, currentTime, false)
 }
@@ -165,11 +167,11 @@ func (p *Planner) update(podDestinations, scaleDownCandidates []*apiv1.Node, as 
 	p.actuationInjector.DropOldHints()
 }
 
-// A loop on its way.
+// loop is the state of a running loop.
 type loop struct {
 	candidates   []*apiv1.Node
 	destinations []*apiv1.Node
-	// Removable nodes at most, those of atomic groups not counted.
+	// Maximum number of removable nodes, not counting nodes of atomic groups.
 	limit int
 
 	removable   []simulator.NodeToBeRemoved
@@ -178,7 +180,7 @@ type loop struct {
 	skipped     []string
 	gone        map[string]bool
 
-	// False: another planner decides.
+	// False if another planner decides.
 	acts     bool
 	unjudged []string
 }
@@ -211,8 +213,8 @@ func (p *Planner) judge(destinations, candidates []*apiv1.Node, acts bool) {
 	p.unneededNodes.Update(p.autoscalingCtx, l.removable, p.latestUpdate)
 }
 
-// Parallelism deletes so many nodes a loop; more than can be deleted before the first of them are
-// due need not be found.
+// unneededNodesLimit returns how many unneeded nodes are enough: as many as can be deleted, at
+// MaxScaleDownParallelism nodes a loop, before the first of them have been unneeded long enough.
 func (p *Planner) unneededNodesLimit() int {
 	parallelism := p.autoscalingCtx.MaxScaleDownParallelism
 	interval := max(p.minUpdateInterval, time.Nanosecond)
@@ -221,7 +223,7 @@ func (p *Planner) unneededNodesLimit() int {
 	return min(most, len(p.unneededNodes.AsList())+2*parallelism)
 }
 
-// Whether the node is of a group that goes as a whole or not at all.
+// atomicScaleDownNode reports whether the node's group can only go as a whole.
 func (p *Planner) atomicScaleDownNode(node *simulator.NodeToBeRemoved) bool {
 	group, err := p.autoscalingCtx.CloudProvider.NodeGroupForNode(node.Node)
 	if err != nil || group == nil {
@@ -240,20 +242,20 @@ func (p *Planner) isAtomic(group cloudprovider.NodeGroup) bool {
 	return own != nil && own.ZeroOrMaxNodeScaling
 }
 
-// CleanUpUnneededNodes forgets since when nodes are unneeded.
+// CleanUpUnneededNodes forgets how long nodes have been unneeded.
 func (p *Planner) CleanUpUnneededNodes() { p.unneededNodes.Clear() }
 
-// UnneededNodes are those that can go, now or once they have been unneeded for long enough.
+// UnneededNodes returns the nodes that can go, now or once they have been unneeded long enough.
 func (p *Planner) UnneededNodes() []*scaledown.UnneededNode { return p.unneededNodes.AsList() }
 
-// UnremovableNodes are those that stay, with the reason.
+// UnremovableNodes returns the nodes that stay, with their reasons.
 func (p *Planner) UnremovableNodes() []*simulator.UnremovableNode { return p.unremovableNodes.AsList() }
 
-// NodeUtilizationMap holds the utilization of the nodes that were judged by it.
+// NodeUtilizationMap returns the utilization of the nodes for which it was part of a decision.
 func (p *Planner) NodeUtilizationMap() map[string]utilization.Info { return p.nodeUtilizationMap }
 
-// NodesToDelete are those that can go now: unneeded for long enough, within minimum sizes and quotas
-// and with the consent of processors.
+// NodesToDelete returns the nodes that can go now: unneeded long enough, within minimum sizes and
+// quotas, and not vetoed by processors.
 func (p *Planner) NodesToDelete(_ time.Time) (empty, needDrain []*apiv1.Node) {
 	infos, err := p.autoscalingCtx.ClusterSnapshot.ListNodeInfos()
 	if err != nil {

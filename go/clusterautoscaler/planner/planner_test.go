@@ -45,7 +45,7 @@ import (
 
 var now = time.Unix(1_780_000_000, 0)
 
-// ebb, or what a test puts in its place.
+// fakeEngine is ebb, or what a test uses in its place.
 type fakeEngine struct {
 	clusterautoscaler.Engine
 	apply  func(changes []wire.Change) error
@@ -81,7 +81,7 @@ func (s status) RecentEvictions() []*apiv1.Pod                  { return s.evict
 func (s status) DeletionsInProgress() (empty, drained []string) { return nil, nil }
 func (s status) DeletionsCount(string) int                      { return 0 }
 
-// Two empty nodes, one whose pod can move, one whose pod blocks.
+// world has two empty nodes, one node whose pod can move, and one whose pod blocks.
 type world struct {
 	given      *ca_context.AutoscalingContext
 	processors *processors.AutoscalingProcessors
@@ -200,7 +200,7 @@ func TestAsksOnlyForWhatChanged(t *testing.T) {
 	var told []int
 	w.engine.apply = func(changes []wire.Change) error { told = append(told, len(changes)); return nil }
 	p := w.planner(nil)
-	// One node takes the pod; the other two can go.
+	// One node receives the pod; the other two can go.
 	w.nodes = w.nodes[:3]
 	w.update(t, p, 0)
 	expect(t, p, "blocked BlockedByPod NotReplicated", "empty-1", "moves")
@@ -214,7 +214,7 @@ func TestAsksOnlyForWhatChanged(t *testing.T) {
 	}
 }
 
-// Whatever ebb does not do, the autoscaler's own simulation does, and timers go on.
+// What ebb does not evaluate, the autoscaler's own simulation does, and timers continue.
 func TestFallsBack(t *testing.T) {
 	broken := errors.New("broken")
 	for _, test := range []struct {
@@ -274,7 +274,7 @@ func TestFallsBack(t *testing.T) {
 	}
 }
 
-// A node with devices is judged by the autoscaler's own simulation, after ebb's nodes have gone.
+// The autoscaler's own simulation evaluates a node with devices, after ebb's nodes have gone.
 func TestJudgesNodesWithDevicesByHand(t *testing.T) {
 	w := newWorld(t, func(o *config.AutoscalingOptions) { o.DynamicResourceAllocationEnabled = true })
 	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice", UID: "slice"},
@@ -343,7 +343,7 @@ func replicaSet(wanted, have int32) *appsv1.ReplicaSet {
 		Spec: appsv1.ReplicaSetSpec{Replicas: &wanted}, Status: appsv1.ReplicaSetStatus{Replicas: have}}
 }
 
-// Stands for the built-in planner's test of how many replicas a controller lacks.
+// Replaces the built-in planner's test of how many replicas a controller lacks.
 func TestLackingReplicas(t *testing.T) {
 	two, four := int32(2), int32(4)
 	sets, err := kube_util.NewTestReplicaSetLister([]*appsv1.ReplicaSet{replicaSet(5, 2)})
@@ -388,7 +388,7 @@ func TestLackingReplicas(t *testing.T) {
 	}
 }
 
-// A simulation that ends with its time skips the other nodes.
+// A simulation that runs out of time skips the other nodes.
 func TestOutOfTime(t *testing.T) {
 	w := newWorld(t, func(o *config.AutoscalingOptions) { o.ScaleDownSimulationTimeout = 0 })
 	p := w.planner(nil)

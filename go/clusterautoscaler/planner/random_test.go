@@ -40,7 +40,7 @@ var (
 	seed     = flag.Int64("seed", 1, "of the first cluster")
 )
 
-// The built-in planner and ebb judge random clusters that change from loop to loop.
+// The built-in planner and ebb evaluate random clusters that change from loop to loop.
 func TestShadowOfRandomClusters(t *testing.T) {
 	total := tally{causes: map[string]int{}, reasons: map[string]int{}}
 	for i := range *clusters {
@@ -92,7 +92,7 @@ func runCluster(t *testing.T, seed int64, total *tally) (differ bool) {
 	return differ
 }
 
-// A cluster and its changes.  The lists are in the order in which a snapshot is to have them.
+// cluster is a cluster with its changes. The lists have the order that the snapshot should have.
 type cluster struct {
 	random   *rand.Rand
 	loop     int
@@ -210,10 +210,11 @@ func (c *cluster) start(t *testing.T, total *tally) (*ca_context.AutoscalingCont
 	return given, planner.NewShadow(acting, given, processors, deletion, drain, quotas, planner.Options{Fallbacks: log})
 }
 
-// Makes the snapshot as the autoscaler does at the start of a loop, with the nodes in their order.
+// show builds the snapshot as the autoscaler does at the start of a loop, with the nodes in their
+// order.
 func (c *cluster) show(t *testing.T, given *ca_context.AutoscalingContext) {
 	given.ClusterSnapshot.Clear()
-	// A store that has listed its nodes once appends those that come.
+	// A store whose nodes were listed once appends new nodes.
 	if _, err := given.ClusterSnapshot.ListNodeInfos(); err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +353,7 @@ func (c *cluster) addPod() {
 	c.constraints(pod)
 	c.marks(pod)
 	if c.chance(10) {
-		// The autoscaler packs pods that wait for a node; they have none of their own.
+		// The autoscaler places pending pods in the snapshot; their spec has no node.
 		pod.Spec.NodeName = ""
 	}
 	c.pods[node.Name] = append(c.pods[node.Name], pod)
@@ -421,7 +422,7 @@ func (c *cluster) marks(pod *v1.Pod) {
 	}
 }
 
-// The last of the node's pods takes its place.
+// removePod removes a pod; the last pod of its node takes its place.
 func (c *cluster) removePod() {
 	name := c.nodes[c.random.Intn(len(c.nodes))].Name
 	pods := c.pods[name]
@@ -444,7 +445,7 @@ func (c *cluster) reorder() {
 	}
 }
 
-// As a pod that goes and comes back.
+// changePod changes a pod and moves it to the end of its node's list, as if it was added again.
 func (c *cluster) changePod() {
 	name := c.nodes[c.random.Intn(len(c.nodes))].Name
 	pods := c.pods[name]
@@ -478,7 +479,7 @@ func (c *cluster) addBudget() {
 	})
 }
 
-// Most of the nodes, in any order.
+// some returns each node with a probability in percent, in random order.
 func (c *cluster) some(percent int) []*v1.Node {
 	var some []*v1.Node
 	for _, i := range c.random.Perm(len(c.nodes)) {

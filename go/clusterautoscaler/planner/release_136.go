@@ -9,17 +9,17 @@ import (
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/scheduling"
 )
 
-// Pods look for places in their order.
+// Pods are placed in the order in which their node lists them.
 const podsAsListed = true
 
-// Schedules pods in the snapshot until one fits nowhere; returns how many were placed.
+// schedule places pods in the snapshot until one fits nowhere; it returns how many were placed.
 func (p *Planner) schedule(pods []*apiv1.Pod) (int, error) {
 	anywhere := clustersnapshot.SchedulingOptions{IsNodeAcceptable: scheduling.ScheduleAnywhere}
 	statuses, _, err := p.actuationInjector.TrySchedulePods(p.autoscalingCtx.ClusterSnapshot, pods, true, anywhere)
 	return len(statuses), err
 }
 
-// ReasonName is a reason's name, as ebb spells it.  The reasons of this line have none.
+// ReasonName returns a reason's name as ebb spells it. Reasons have no names in this release.
 func ReasonName(reason simulator.UnremovableReason) string { return reasonNames[reason] }
 
 var reasonNames = map[simulator.UnremovableReason]string{

@@ -11,15 +11,15 @@ import (
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/scheduling"
 )
 
-// Pods look for places by priority.
+// Pods are placed by priority.
 const podsAsListed = false
 
-// Schedules pods in the snapshot until one fits nowhere; returns how many were placed.
+// schedule places pods in the snapshot until one fits nowhere; it returns how many were placed.
 func (p *Planner) schedule(pods []*apiv1.Pod) (int, error) {
 	anywhere := clustersnapshot.SchedulingOptions{IsNodeAcceptable: scheduling.ScheduleAnywhere}
 	result, err := p.actuationInjector.TrySchedulePods(context.Background(), p.autoscalingCtx.ClusterSnapshot, pods, true, anywhere)
 	return len(result.Statuses), err
 }
 
-// ReasonName is a reason's name, as ebb spells it.
+// ReasonName returns a reason's name as ebb spells it.
 func ReasonName(reason simulator.UnremovableReason) string { return reason.String() }

@@ -17,11 +17,11 @@ const (
 	InShadow = "shadow"
 )
 
-// FlagHelp says what --scale-down-planner does.
+// FlagHelp is the help text of --scale-down-planner.
 const FlagHelp = "Which planner decides what is scaled down: builtin, ebb, or shadow, where the built-in one acts and ebb's differences from it are reported."
 
-// Select makes the planner that a flag names; "" is the built-in one.  Another value ends the process.
-// `builtin` makes the built-in one.
+// Select returns the planner that a flag names; "" means the built-in one, which `builtin` makes.
+// Any other value ends the process.
 func Select(flag string, builtin func() scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory) scaledown.Planner {
 	switch flag {
 	case "", BuiltIn:
@@ -35,7 +35,7 @@ func Select(flag string, builtin func() scaledown.Planner, autoscalingCtx *ca_co
 	return nil
 }
 
-// NewShadow lets ebb judge beside a planner that acts.
+// NewShadow returns a planner that acts as `acting` does, and lets ebb evaluate the same clusters.
 func NewShadow(acting scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory, opts ...Options) *Shadow {
 	registerMetrics()
 	own := *autoscalingCtx
@@ -45,7 +45,7 @@ func NewShadow(acting scaledown.Planner, autoscalingCtx *ca_context.AutoscalingC
 		own:     &own,
 		ebb:     New(&own, processors, deleteOptions, drainabilityRules, quotasTrackerFactory, opts...),
 	}
-	// The planner that acts looks for room in the snapshot's order, which may be another each time.
+	// The acting planner places pods in the snapshot's order, which may change from loop to loop.
 	s.ebb.feed.KeepOrder = true
 	return s
 }

@@ -14,23 +14,23 @@ import (
 	"ebb/go/clusterautoscaler/shadow"
 )
 
-// So many differences of a loop are told one by one.
+// The number of differences in a loop that are logged one by one.
 const differencesTold = 20
 
-// Shadow acts on the built-in planner and lets ebb judge the same clusters.
+// Shadow acts as the built-in planner does, and lets ebb evaluate the same clusters.
 type Shadow struct {
-	// The one that acts.
+	// The planner that acts.
 	scaledown.Planner
-	// What a loop showed, for whoever wants more than metric and log.  It may be nil.
+	// Report receives the differences of each loop, in addition to metrics and log. It may be nil.
 	Report func(answered bool, differences []shadow.Difference)
 
 	given *ca_context.AutoscalingContext
-	// As given, with budgets that only ebb spends.
+	// A copy of given, with budgets that only ebb spends.
 	own *ca_context.AutoscalingContext
 	ebb *Planner
 }
 
-// UpdateClusterState lets both judge, ebb first, from the same snapshot and budgets.
+// UpdateClusterState lets both planners evaluate the same snapshot and budgets, ebb first.
 func (s *Shadow) UpdateClusterState(podDestinations, scaleDownCandidates []*apiv1.Node, as scaledown.ActuationStatus, currentTime time.Time) errors.AutoscalerError {
 	*s.own = *s.given
 	s.own.RemainingPdbTracker = pdb.NewBasicRemainingPdbTracker()
@@ -53,7 +53,7 @@ func (s *Shadow) UpdateClusterState(podDestinations, scaleDownCandidates []*apiv
 	return err
 }
 
-// CleanUpUnneededNodes is for both.
+// CleanUpUnneededNodes forgets, in both planners, how long nodes have been unneeded.
 func (s *Shadow) CleanUpUnneededNodes() {
 	s.Planner.CleanUpUnneededNodes()
 	s.ebb.CleanUpUnneededNodes()
@@ -83,7 +83,7 @@ func (s *Shadow) tell(answered bool, differences []shadow.Difference) {
 	}
 }
 
-// From loop to loop ebb is to be in the same place as the planner that acts, whatever it said.
+// adopt copies the acting planner's state into ebb's, so that both start the next loop alike.
 func (p *Planner) adopt(acting scaledown.Planner) {
 	var unneeded []simulator.NodeToBeRemoved
 	for _, node := range acting.UnneededNodes() {

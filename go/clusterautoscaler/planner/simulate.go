@@ -10,8 +10,8 @@ import (
 	"ebb/go/clusterautoscaler"
 )
 
-// Judges candidates by the autoscaler's own simulation, as its built-in planner would.  `before` are
-// nodes that go before them, which are carried out in the snapshot first.
+// simulate evaluates candidates with the autoscaler's own simulation, as the built-in planner does.
+// `before` are nodes that go before them; their removals are applied to the snapshot first.
 func (p *Planner) simulate(l *loop, candidates []*apiv1.Node, before []clusterautoscaler.Removal) {
 	names, used, ineligible := p.eligibilityChecker.FilterOutUnremovable(p.autoscalingCtx, candidates, p.latestUpdate, p.unremovableNodes)
 	for _, node := range ineligible {
@@ -24,7 +24,7 @@ func (p *Planner) simulate(l *loop, candidates []*apiv1.Node, before []clusterau
 		return
 	}
 	if !l.acts {
-		// The simulation would move the place from which the planner that acts looks for room.
+		// The simulation would change the place where the acting planner starts to look for room.
 		l.unjudged = names
 		return
 	}
@@ -65,7 +65,7 @@ func (p *Planner) simulateNode(l *loop, name string, destinations map[string]boo
 	p.remove(l, removable, p.atomicScaleDownNode(removable))
 }
 
-// The node counts as gone for those that are judged after it.
+// remove counts the node as gone for all nodes evaluated after it.
 func (p *Planner) remove(l *loop, node *simulator.NodeToBeRemoved, atomic bool) {
 	p.autoscalingCtx.RemainingPdbTracker.RemovePods(node.PodsToReschedule)
 	l.removable = append(l.removable, *node)
@@ -79,7 +79,7 @@ func (p *Planner) recheckAt() time.Time {
 	return p.latestUpdate.Add(p.autoscalingCtx.UnremovableNodeRecheckTimeout)
 }
 
-// Carries out in the snapshot what the engine decided.  The snapshot is forked.
+// carryOut applies the engine's removals to the snapshot, which is forked.
 func (p *Planner) carryOut(removals []clusterautoscaler.Removal) error {
 	snapshot := p.autoscalingCtx.ClusterSnapshot
 	for _, removal := range removals {

@@ -15,14 +15,14 @@ import (
 	"ebb/go/clusterautoscaler/fallback"
 )
 
-// The filters that ebb has: those of the scheduler's default profile.
+// filters are the filters that ebb implements: those of the scheduler's default profile.
 var filters = []string{
 	"DynamicResources", "InterPodAffinity", "NodeAffinity", "NodeDeclaredFeatures", "NodeName",
 	"NodePorts", "NodeResourcesFit", "NodeUnschedulable", "NodeVolumeLimits", "PodTopologySpread",
 	"TaintToleration", "VolumeBinding", "VolumeRestrictions", "VolumeZone",
 }
 
-// Why ebb cannot judge this loop; "": it can.
+// unsupported returns the cause why ebb cannot evaluate this loop; "" if it can.
 func (p *Planner) unsupported() (cause string, err error) {
 	_, ownSimulator := p.rs.(*simulator.RemovalSimulator)
 	switch {
@@ -72,7 +72,7 @@ func checkPlugins(handle *framework.Handle) error {
 	return nil
 }
 
-// Whether ebb cannot place the pod.  Notes what controls it.
+// lookAt reports whether ebb cannot place the pod, and records the kinds of its controllers.
 func (p *Planner) lookAt(pod *apiv1.Pod) bool {
 	for i := range pod.OwnerReferences {
 		if kind := pod.OwnerReferences[i].Kind; !p.controllers[kind] {
@@ -82,7 +82,7 @@ func (p *Planner) lookAt(pod *apiv1.Pod) bool {
 	return hasClaims(pod)
 }
 
-// Whether devices are allocated for the pod, which ebb does not do.
+// hasClaims reports whether devices are allocated for the pod; ebb does not allocate devices.
 func hasClaims(pod *apiv1.Pod) bool {
 	return len(pod.Spec.ResourceClaims) > 0 || pod.Status.ExtendedResourceClaimStatus != nil
 }

@@ -1,4 +1,4 @@
-// Package shadow says where two planners judge nodes otherwise.
+// Package shadow compares the verdicts of two planners on nodes.
 package shadow
 
 import (
@@ -8,44 +8,44 @@ import (
 	"strings"
 )
 
-// Verdict is what a planner says of a node; the zero value is that it says nothing.
+// Verdict is a planner's verdict on a node; the zero value means that it has none.
 type Verdict struct {
 	Unneeded bool
-	// Why it stays; "": no reason is given.
+	// Why the node stays; "" if no reason is given.
 	Reason         string
 	BlockingReason string
 	BlockingPod    string
-	// Nil: it was not told.
+	// Nil if it was not reported.
 	Utilization *Utilization
 }
 
-// Utilization as both report it.
+// Utilization is a node's utilization, as both planners report it.
 type Utilization struct {
 	CPU, Memory, GPU, Highest float64
 	Resource                  string
 }
 
-// Kind of a difference.
+// Kind is a kind of difference.
 type Kind string
 
-// Kinds, of which a node has at most one; those before hide those after.
+// The kinds. A node has at most one difference, of the first kind that applies.
 const (
-	// The acting planner would let it go, the other would not.
+	// The acting planner would remove the node, the other one would not.
 	OnlyActing Kind = "only-acting-removes"
-	// The reverse.
+	// The other planner would remove the node, the acting one would not.
 	OnlyShadow Kind = "only-shadow-removes"
-	// One gives a reason, the other did not come to the node.
+	// One planner gives a reason, the other one did not reach the node.
 	Judged Kind = "judged"
 	Reason Kind = "reason"
-	// The reason is the same, the pod or why it blocks is another.
+	// The reason is the same; the blocking pod, or the reason why it blocks, differs.
 	BlockingPod Kind = "blocking-pod"
 	Use         Kind = "utilization"
 )
 
-// Kinds in their order.
+// Kinds lists the kinds in their order.
 var Kinds = []Kind{OnlyActing, OnlyShadow, Judged, Reason, BlockingPod, Use}
 
-// Difference is a node of which both planners speak otherwise.
+// Difference is a node on which the planners' verdicts differ.
 type Difference struct {
 	Node   string
 	Kind   Kind
@@ -77,7 +77,7 @@ func (v Verdict) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Compare returns the differences, by node.
+// Compare returns the differences, sorted by node.
 func Compare(acting, shadow map[string]Verdict) []Difference {
 	var found []Difference
 	for node, verdict := range acting {
@@ -123,7 +123,7 @@ func sameUse(a, b *Utilization) bool {
 		near(a.Highest, b.Highest) && a.Resource == b.Resource
 }
 
-// Equal but for rounding.
+// near reports whether two numbers are equal except for rounding.
 func near(a, b float64) bool {
 	if math.IsNaN(a) || math.IsNaN(b) {
 		return math.IsNaN(a) && math.IsNaN(b)

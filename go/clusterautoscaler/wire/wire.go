@@ -1,5 +1,5 @@
-// Package wire is how objects travel to the engine: as Kubernetes' protobuf, in its envelope, pods and
-// nodes in brief.
+// Package wire encodes objects for the engine: as Kubernetes' protobuf, in its envelope, and pods
+// and nodes in brief.
 package wire
 
 import (
@@ -10,7 +10,7 @@ import (
 	"ebb/go/ebb"
 )
 
-// Object is what every type of k8s.io/api is.
+// Object is implemented by every type of k8s.io/api.
 type Object interface {
 	Size() int
 	MarshalToSizedBuffer(data []byte) (int, error)
@@ -18,14 +18,14 @@ type Object interface {
 	GetName() string
 }
 
-// Kind of an object, with the envelope's part that names it.
+// Kind is the kind of an object, with the part of the envelope that names it.
 type Kind struct {
 	APIVersion string
 	Name       string
 	head       string
 }
 
-// NewKind makes a kind: NewKind("apps/v1", "ReplicaSet").
+// NewKind returns a kind: NewKind("apps/v1", "ReplicaSet").
 func NewKind(apiVersion, name string) *Kind {
 	typeMeta := appendText(nil, 1, apiVersion)
 	typeMeta = appendText(typeMeta, 2, name)
@@ -33,7 +33,7 @@ func NewKind(apiVersion, name string) *Kind {
 		head: "k8s\x00" + string(appendText(nil, 1, string(typeMeta)))}
 }
 
-// The kinds that decide something.
+// The kinds that decisions depend on.
 var (
 	Node                  = NewKind("v1", "Node")
 	Pod                   = NewKind("v1", "Pod")
@@ -53,34 +53,34 @@ var (
 	VolumeAttachment      = NewKind("storage.k8s.io/v1", "VolumeAttachment")
 )
 
-// PodName names a pod as the engine knows it.
+// PodName is a pod's name in the engine.
 type PodName struct {
 	Namespace string
 	Name      string
 }
 
-// Change is an object that is there now, new or changed, or one that is gone.
+// Change is an object that is new or changed, or the deletion of an object.
 type Change struct {
 	Kind *Kind
-	// Nil: the object of that name is gone.
+	// Nil: the object of that name was deleted.
 	Object    Object
 	Namespace string
 	Name      string
-	// Of what is gone; "": whatever UID it has.
+	// UID of the deleted object; "" means any UID.
 	UID string
 }
 
-// Buffer holds objects one after the other, from its end to its start: the types of k8s.io/api write
-// themselves backwards, and so need not be measured first, which would cost as much again.
+// Buffer holds encoded objects, from its end to its start: the types of k8s.io/api write themselves
+// backwards, which saves measuring them first; measuring would cost as much again.
 type Buffer struct {
 	data  []byte
 	start int
-	// The last object is the first in the data.
+	// The last object comes first in the data.
 	ranges []ebb.Range
 	brief  brief.Writer
 }
 
-// NewBuffer makes a buffer of so many bytes.
+// NewBuffer returns a buffer of size bytes.
 func NewBuffer(size int) *Buffer {
 	return &Buffer{data: make([]byte, size), start: size}
 }
@@ -91,19 +91,19 @@ func (b *Buffer) Clear() {
 	b.ranges = b.ranges[:0]
 }
 
-// Len counts the objects.
+// Len returns the number of objects.
 func (b *Buffer) Len() int { return len(b.ranges) }
 
-// Data is all of it, until Clear; Ranges says where the objects lie in it.
+// Data returns the whole buffer, valid until Clear; Ranges has the positions of the objects.
 func (b *Buffer) Data() []byte { return b.data }
 
-// Ranges of the objects, in the order in which they were put.
+// Ranges returns the positions of the objects, in the order in which they were put.
 func (b *Buffer) Ranges() []ebb.Range { return b.ranges }
 
-// Object is the i-th object's bytes.
+// Object returns the bytes of the i-th object.
 func (b *Buffer) Object(i int) []byte { return b.data[b.ranges[i].Begin:b.ranges[i].End] }
 
-// Put adds an object.  False: there is no room for it; an empty buffer grows to have it.
+// Put adds an object. It returns false if there is no room; an empty buffer grows instead.
 func (b *Buffer) Put(kind *Kind, object Object) (bool, error) {
 	ok, err := b.tryPut(kind, object)
 	if ok || err != nil || b.Len() > 0 {
@@ -124,12 +124,12 @@ func (b *Buffer) tryPut(kind *Kind, object Object) (ok bool, err error) {
 		return false, nil
 	}
 	defer func() {
-		// A buffer that is too small is an index out of range, or a slice of less than nothing.
+		// A buffer that is too small causes an index out of range, or a slice of negative length.
 		if recover() != nil {
 			ok, err = false, nil
 		}
 	}()
-	// The head must find room before what is written here.
+	// Leave room for the head in front of what is written here.
 	size, known, err := b.brief.Write(b.data[head:b.start], object)
 	if !known && err == nil {
 		size, err = object.MarshalToSizedBuffer(b.data[head:b.start])

@@ -18,7 +18,7 @@ func pod(name string) *v1.Pod {
 		Spec: v1.PodSpec{NodeName: "node", Containers: []v1.Container{{Name: "main", Image: "image"}}}}
 }
 
-// As the API's own serializer writes it.
+// serialized returns an object as the API's own serializer writes it.
 func serialized(t *testing.T, object *v1.Namespace) []byte {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -41,13 +41,13 @@ func TestIsWhatTheAPIWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := serialized(t, object)
-	// The serializer ends with two empty fields, content encoding and type.
+	// The serializer also writes two empty fields at the end, content encoding and type.
 	if !bytes.HasPrefix(want, got) || len(want) > len(got)+4 {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// The API's own serializer reads it, in its envelope.
+// The API's own serializer must read the brief form, in its envelope.
 func TestPodsAreWrittenInBrief(t *testing.T) {
 	data, err := wire.Marshal(wire.Pod, pod("p"))
 	if err != nil {

@@ -1,9 +1,10 @@
-// Package budgets watches PodDisruptionBudgets while a test runs and tells whether every one held at
-// every moment.  It reads each change of each pod and budget, in order, from the API server's watch;
-// nothing is sampled, and a watch that breaks goes on where it stood.
+// Package budgets watches PodDisruptionBudgets while a test runs, and checks whether each of them
+// held at every moment. It reads each change of each pod and budget, in order, from the API
+// server's watch. Nothing is sampled, and a watch that breaks continues at the version that it had
+// reached.
 //
-// It does not ask what the disruption controller made of a budget: what a budget demands is worked
-// out here, from its spec and from how many pods its applications want.
+// It does not rely on the disruption controller: it computes what a budget demands from the
+// budget's spec and from the number of pods that the applications want.
 package budgets
 
 import (
@@ -18,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// event is a change as the API server told it.  Its version orders the changes of all kinds: they
-// are kept in one etcd.  One of pod and budget is set.
+// event is a change that the API server reported. Versions order the changes of all kinds, because
+// one etcd stores all of them. Either pod or budget is set.
 type event struct {
 	version uint64
 	deleted bool
@@ -34,8 +35,9 @@ type Breach struct {
 	Healthy  int    // pods after the eviction
 	Demanded int
 	Version  uint64 // resourceVersion of the pod when it was evicted
-	// The budget's status counted more healthy pods than there were before the eviction: the disruption
-	// controller had not seen a rollout yet.  The API server and its callers decide by that status.
+	// The budget's status counted more healthy pods than there were before the eviction, because
+	// the disruption controller had not seen a rollout yet. The API server and its callers rely on
+	// that status.
 	StatusBehind bool
 }
 
@@ -48,18 +50,18 @@ func (b Breach) String() string {
 	return text
 }
 
-// Report is what was seen.
+// Report is the result of a watch.
 type Report struct {
 	Events    int // changes of pods and budgets
 	Evictions int // pods that the Eviction API deleted
 	Breaches  []Breach
-	// Lowest is the smallest number of healthy pods after an eviction, by budget, and Demanded what
-	// was demanded then.  Budgets without an eviction are in neither.
+	// Lowest is the smallest number of healthy pods after an eviction, by budget; Demanded is the
+	// number demanded at that moment. Budgets without an eviction are in neither.
 	Lowest, Demanded map[string]int
 }
 
-// judge replays events.  pods and budgets are as they were before the first of them; wanted says how
-// many pods a budget's applications want.
+// judge replays events. pods and budgets are the state before the first event; wanted returns how
+// many pods the applications that a selector matches want.
 func judge(pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget, wanted func(labels.Selector) int,
 	events []event) (*Report, error) {
 	j := &judgement{
@@ -127,8 +129,8 @@ func (j *judgement) setBudget(budget *policyv1.PodDisruptionBudget, deleted bool
 	return nil
 }
 
-// demandedBy is how many of the wanted pods must be healthy.  Percentages are rounded up, as the
-// disruption controller does it for both.
+// demandedBy returns how many of the wanted pods must be healthy. Percentages are rounded up, as
+// the disruption controller does for both fields.
 func demandedBy(spec *policyv1.PodDisruptionBudgetSpec, wanted int) (int, error) {
 	if spec.MaxUnavailable != nil {
 		most, err := intstr.GetScaledValueFromIntOrPercent(spec.MaxUnavailable, wanted, true)
@@ -147,8 +149,9 @@ func (j *judgement) setPod(e event) {
 	} else {
 		j.pods[e.pod.UID] = e.pod
 	}
-	// The API server deletes an evicted pod: that, not the condition, is the moment.  A pod with no
-	// grace left is gone at once, without having been seen as one that is being deleted.
+	// An eviction takes effect when the API server deletes the pod, not when it sets the condition.
+	// A pod without a remaining grace period disappears without an event in which it is being
+	// deleted.
 	if before == nil || before.DeletionTimestamp != nil || !wasEvicted(e.pod) {
 		return
 	}
@@ -184,7 +187,7 @@ func (j *judgement) checkBudgets(evicted *corev1.Pod, version uint64) {
 	}
 }
 
-// isHealthy is the disruption controller's: ready, and not on its way out.
+// isHealthy follows the disruption controller: the pod is ready and not being deleted.
 func isHealthy(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil {
 		return false
@@ -197,7 +200,8 @@ func isHealthy(pod *corev1.Pod) bool {
 	return false
 }
 
-// wasEvicted tells pods that the Eviction API deleted: it says so in the pod before.
+// wasEvicted reports whether the Eviction API deleted the pod. The API marks the pod before it
+// deletes it.
 func wasEvicted(pod *corev1.Pod) bool {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget {

@@ -48,7 +48,7 @@ func atLeastThere(value intstr.IntOrString) policyv1.PodDisruptionBudget {
 	return budget(policyv1.PodDisruptionBudgetSpec{MinAvailable: &value})
 }
 
-// evicted is what the API server says of an eviction: the condition, then the deletion.
+// evicted returns the API server's events for an eviction: the condition, then the deletion.
 func evicted(version uint64, pod corev1.Pod) []event {
 	marked := pod.DeepCopy()
 	marked.Status.Conditions = append(marked.Status.Conditions, corev1.PodCondition{
@@ -59,7 +59,7 @@ func evicted(version uint64, pod corev1.Pod) []event {
 	return []event{{version: version, pod: marked}, {version: version + 1, pod: ending}}
 }
 
-// gone is the pod's end, behind its eviction.
+// gone returns the event of the pod's end, after its eviction.
 func gone(version uint64, pod corev1.Pod) event {
 	events := evicted(version, pod)
 	return event{version: version, deleted: true, pod: events[1].pod}
@@ -75,7 +75,7 @@ func judgeOrFail(t *testing.T, pods []corev1.Pod, budgets []policyv1.PodDisrupti
 	return report
 }
 
-// A rollout makes two of three pods unready, and the controller still counts three.
+// A rollout makes two of three pods unready while the controller still counts three.
 func TestABreachSaysWhetherTheStatusWasBehind(t *testing.T) {
 	for counted, behind := range map[int32]bool{3: true, 1: false} {
 		pods := readyPods(3)
@@ -116,7 +116,7 @@ func TestSecondEvictionBeforeTheReplacementIsABreach(t *testing.T) {
 func TestOrderIsThatOfVersionsNotOfArrival(t *testing.T) {
 	pods := readyPods(2)
 	tightened := atMostMissing(intstr.FromInt(0))
-	// The budget was tightened after the eviction, and the watch of budgets was faster.
+	// The budget was tightened after the eviction, but the watch of budgets was faster.
 	events := append([]event{{version: 50, budget: &tightened}}, evicted(10, pods[0])...)
 	if report := judgeOrFail(t, pods, []policyv1.PodDisruptionBudget{atMostMissing(intstr.FromInt(1))}, events); len(report.Breaches) != 0 {
 		t.Errorf("breaches: %v", report.Breaches)
@@ -181,7 +181,7 @@ func TestDemandsRoundUp(t *testing.T) {
 	}{
 		{atMostMissing(intstr.FromInt(2)), 7, 5},
 		{atMostMissing(intstr.FromInt(9)), 7, 0},
-		{atMostMissing(intstr.FromString("30%")), 7, 4}, // 2.1 may be missing: 3
+		{atMostMissing(intstr.FromString("30%")), 7, 4}, // 2.1 may be missing, rounded up to 3
 		{atLeastThere(intstr.FromInt(3)), 7, 3},
 		{atLeastThere(intstr.FromString("50%")), 7, 4}, // 3.5
 		{budget(policyv1.PodDisruptionBudgetSpec{}), 7, 0},

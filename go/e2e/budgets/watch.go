@@ -20,8 +20,8 @@ import (
 
 // Watcher records every change of a namespace's pods and budgets until Judge.
 //
-// Threads: Start and Judge from one goroutine.  The namespace's applications must not be scaled
-// meanwhile: how many pods they want is read once.
+// Threads: call Start and Judge from one goroutine. The namespace's applications must not be scaled
+// meanwhile, because the number of pods that they want is read only once.
 // Cost: keeps every version of every pod in memory.
 type Watcher struct {
 	client    kubernetes.Interface
@@ -37,26 +37,26 @@ type Watcher struct {
 	mu      sync.Mutex
 	events  []event
 	err     error
-	markers int // how many ends were seen
-	// ended is closed when all were, or none can be waited for as err is set.
+	markers int // Number of end markers seen.
+	// Closed when all end markers were seen, or when err is set and waiting is useless.
 	ended    chan struct{}
 	endsOnce sync.Once
 }
 
-// want is a controller's pods: those labels, so many.
+// want is the pods of a controller: their labels and number.
 type want struct {
 	labels   labels.Set
 	replicas int
 }
 
-// endMarker names the objects that Judge makes, one of each kind that is watched: when a watch has
-// told of its own, it has told of all before it.
+// endMarker names the objects that Judge creates, one of each watched kind. When a watch has
+// delivered its marker, it has delivered everything before it.
 const endMarker = "budgets-end"
 
-// watchedKinds: pods and budgets.
+// watchedKinds counts pods and budgets.
 const watchedKinds = 2
 
-// Start reads the namespace and watches it from then on.  ctx bounds Start alone.
+// Start reads the namespace and then watches it. ctx limits only Start itself.
 func Start(ctx context.Context, client kubernetes.Interface, namespace string) (*Watcher, error) {
 	w := &Watcher{client: client, namespace: namespace, ended: make(chan struct{})}
 	if err := w.readWants(ctx); err != nil {
@@ -116,8 +116,9 @@ func (w *Watcher) wanted(selector labels.Selector) int {
 	return sum
 }
 
-// follow records what a watch tells.  Where the connection breaks, the watch goes on at the version
-// that it had come to, so that no change is missed; where that is too old, it is an error.
+// follow records the events of a watch. If the connection breaks, the watch continues at the
+// version that it had reached, so that no change is missed. If that version is too old, follow
+// records an error.
 func (w *Watcher) follow(ctx context.Context, from string, watch cache.WatchFuncWithContext) error {
 	retry, err := watchtools.NewRetryWatcherWithContext(ctx, from, &cache.ListWatch{WatchFuncWithContext: watch})
 	if err != nil {
@@ -180,8 +181,9 @@ func identify(object runtime.Object) (string, uint64, error) {
 	return meta.GetName(), version, nil
 }
 
-// Judge waits until everything that has happened so far was told, ends the watches and says whether
-// the budgets held.  An error: a watch lost changes, so that nothing is known.  Call it once.
+// Judge waits until all changes so far were delivered, ends the watches and reports whether the
+// budgets held. It returns an error if a watch lost changes, because then nothing can be said. Call
+// it once.
 func (w *Watcher) Judge(ctx context.Context) (*Report, error) {
 	defer w.stop()
 	if err := w.makeMarkers(ctx); err != nil {

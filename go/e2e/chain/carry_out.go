@@ -17,21 +17,22 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// ToBeDeleted is the taint of a node that goes, as the autoscaler writes it.
+// ToBeDeleted is the autoscaler's taint for a node in deletion.
 const ToBeDeleted = "ToBeDeletedByClusterAutoscaler"
 
-// Result is what carrying out a plan met.
+// Result is the outcome of carrying out a plan.
 type Result struct {
 	Evicted int // pods
-	Refused int // evictions that a budget did not allow at first, and that were tried again
+	Refused int // evictions that a budget rejected at first and that were retried
 	Deleted []string
 }
 
-// CarryOut removes a plan's nodes: all are tainted first, then up to parallel at a time are drained
-// and deleted.  What a budget refuses, or an API server that is away, is tried again until ctx ends.
+// CarryOut removes a plan's nodes. It taints all of them first, and then drains and deletes up to
+// parallel nodes at a time. It retries until ctx ends if a budget rejects an eviction or the API
+// server is away.
 //
-// An error names the node; it leaves the others' drains to their end, and nothing is untainted: the
-// cluster is a test's.
+// An error names the node. The drains of other nodes still finish, and no node is untainted,
+// because the cluster belongs to a test.
 func CarryOut(ctx context.Context, client kubernetes.Interface, plan *Plan, parallel int) (*Result, error) {
 	for _, node := range plan.Nodes() {
 		if err := taint(ctx, client, node); err != nil {
@@ -80,7 +81,7 @@ func taint(ctx context.Context, client kubernetes.Interface, name string) error 
 	})
 }
 
-// drainAndDelete evicts what runs on a node, waits until it is gone and deletes the node.
+// drainAndDelete evicts a node's pods, waits until they are gone and deletes the node.
 func drainAndDelete(ctx context.Context, client kubernetes.Interface, node string) (evicted, refused int, err error) {
 	var pods *corev1.PodList
 	err = insist(ctx, func() (err error) {
@@ -112,7 +113,7 @@ func drainAndDelete(ctx context.Context, client kubernetes.Interface, node strin
 	})
 }
 
-// evict returns how often a budget refused.
+// evict returns how often a budget rejected the eviction.
 func evict(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) (refused int, err error) {
 	eviction := &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
@@ -146,8 +147,8 @@ func waitUntilGone(ctx context.Context, client kubernetes.Interface, pod *corev1
 	}
 }
 
-// insist asks until the API server answers.  That something is not there is no error: it may be gone
-// since an earlier request, whose answer was lost.
+// insist retries until the API server answers. NotFound is no error: an earlier request may have
+// deleted the object although its answer was lost.
 func insist(ctx context.Context, request func() error) error {
 	for {
 		err := request()
@@ -164,7 +165,7 @@ func insist(ctx context.Context, request func() error) error {
 	}
 }
 
-// askAgainAfter is how long is waited before something is asked again.
+// askAgainAfter is the time between retries.
 const askAgainAfter = 100 * time.Millisecond
 
 func pause(ctx context.Context) error {

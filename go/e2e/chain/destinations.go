@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Agreement is how far the scheduler put pods where the plan had found room for them.
+// Agreement is how many pods the scheduler placed where the plan had found room for them.
 type Agreement struct {
 	Moved  int // pods that the plan moves
-	Agreed int // of these, how many are where the plan put them
+	Agreed int // moved pods that are on the node of the plan
 }
 
 func (a Agreement) String() string {
@@ -21,12 +21,12 @@ func (a Agreement) String() string {
 	return fmt.Sprintf("%d of %d pods (%.0f%%) are where the plan put them", a.Agreed, a.Moved, 100*float64(a.Agreed)/float64(a.Moved))
 }
 
-// Compare holds a plan's destinations against where the pods are after it was carried out.
+// Compare compares a plan's destinations with the nodes of the pods after it was carried out.
 //
-// A controller's new pod has another name, and which old one it stands for is nobody's to say.  So
-// the pods of one controller are compared as a whole: of the nodes that the plan gave them, how many
-// did its new pods get, each node as often as it was given.  An error: the plan moves a pod that was
-// not there or that has no controller.
+// A controller's new pod has another name, and nothing says which old pod it replaces. So the pods
+// of one controller are compared as a whole: how many of the nodes that the plan gave them did its
+// new pods get, where each node counts as often as the plan gave it. Compare returns an error if
+// the plan moves a pod that did not exist or has no controller.
 func Compare(plan *Plan, before, after []corev1.Pod) (Agreement, error) {
 	controllers := map[types.NamespacedName]types.UID{}
 	old := map[types.UID]bool{}

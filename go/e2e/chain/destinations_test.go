@@ -29,10 +29,10 @@ func TestCompareTakesTheNewPodsOfAControllerAsAWhole(t *testing.T) {
 		Move{"default", "b-1", "n2"},
 	)
 	after := []corev1.Pod{
-		pod("a", "a-3", "3", "n1"), // was there before: nobody's destination
+		pod("a", "a-3", "3", "n1"), // existed before, so it has no destination
 		pod("a", "a-8", "8", "n1"),
 		pod("a", "a-9", "9", "n2"),  // b's destination, not a's
-		pod("b", "b-1", "10", "n2"), // a StatefulSet's: the same name, another pod
+		pod("b", "b-1", "10", "n2"), // a StatefulSet's pod: the same name, but another pod
 	}
 	got, err := Compare(plan, before, after)
 	if want := (Agreement{Moved: 3, Agreed: 2}); err != nil || got != want {

@@ -1,6 +1,6 @@
-// Package chain carries out a plan of ebb's on a cluster, by the shortest way: dump, plan, taint,
-// evict, delete, in plain client-go.  It is what a program that removes nodes has to do at least, so
-// that a test sees whether ebb's plan holds on a real control plane, and nothing else.
+// Package chain carries out a plan of ebb on a cluster in the shortest way: dump, plan, taint,
+// evict, delete, in plain client-go. It does only the minimum of what a program that removes nodes
+// must do, so that a test shows whether ebb's plan holds on a real control plane, and nothing else.
 package chain
 
 import (
@@ -28,8 +28,8 @@ var dumped = []string{
 	"/apis/storage.k8s.io/v1/csinodes",
 }
 
-// Dump is a cluster as JSON, for ebb: a list of lists.  The lists are of moments shortly after one
-// another, so that it should be quiet.
+// Dump returns a cluster as JSON for ebb: a list of lists. The lists are read one after the other,
+// so the cluster should not change meanwhile.
 func Dump(ctx context.Context, client kubernetes.Interface) ([]byte, error) {
 	lists := make([]json.RawMessage, 0, len(dumped))
 	for _, path := range dumped {

@@ -14,18 +14,18 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// NominatorGate is the scheduling gate that a Nominator takes off pods.
+// NominatorGate is the scheduling gate that a Nominator removes from pods.
 const NominatorGate = "e2e.ebb/nominate"
 
-// Nominator writes into a new pod's status.nominatedNodeName the node where a plan found room for it, so
-// that the scheduler tries that node first.
+// Nominator sets a new pod's status.nominatedNodeName to the node where a plan found room for it,
+// so that the scheduler tries that node first.
 //
-// A controller's new pod has another name than the one that went; it gets any place that the plan has for a
-// pod of that controller, each place once.  A pod that has NominatorGate is not scheduled before it
-// was nominated, as the gate is taken off afterwards.  One without it is nominated in a race with the
-// scheduler.
+// A controller's new pod has another name than the pod it replaces, so it gets any place that the
+// plan has for a pod of that controller; each place is used once. A pod with NominatorGate is
+// nominated before it is scheduled, because the gate is removed afterwards. A pod without the gate
+// is nominated in a race with the scheduler.
 //
-// Threads: Follow and Stop may be called from any goroutine, Stop once.
+// Threads: Follow and Stop may be called from any goroutine, Stop only once.
 type Nominator struct {
 	client kubernetes.Interface
 	cancel context.CancelFunc
@@ -34,20 +34,20 @@ type Nominator struct {
 	mu     sync.Mutex
 	places map[types.UID][]string // By controller.
 	share  float64
-	placed int // Places that were taken out of places.
+	placed int // Number of places removed from places.
 	seen   map[types.UID]bool
 	count  Nominations
 }
 
-// Nominations counts what was done for new pods that a plan has a place for.
+// Nominations counts the new pods for which a plan has a place, by what happened to them.
 type Nominations struct {
 	Nominated int // Before they were bound.
-	Late      int // Bound already, or gone.
-	LeftOut   int // As only a share of them is nominated.
+	Late      int // Already bound or deleted.
+	LeftOut   int // Not nominated because share is below 1.
 	Failed    error
 }
 
-// StartNominator looks after a namespace's pods until Stop; ctx bounds it all.
+// StartNominator watches a namespace's pods until Stop or until ctx ends.
 func StartNominator(ctx context.Context, client kubernetes.Interface, namespace string) *Nominator {
 	n := &Nominator{client: client, places: map[types.UID][]string{}, seen: map[types.UID]bool{}}
 	ctx, n.cancel = context.WithCancel(ctx)
@@ -62,7 +62,8 @@ func StartNominator(ctx context.Context, client kubernetes.Interface, namespace 
 	return n
 }
 
-// Follow has a share, from 0 to 1, of the pods that come from now on nominated by a plan over these pods.
+// Follow makes the Nominator nominate a share, from 0 to 1, of the pods that appear from now on, by
+// a plan over these pods.
 func (n *Nominator) Follow(plan *Plan, pods []corev1.Pod, share float64) {
 	controllers := map[types.NamespacedName]types.UID{}
 	for i := range pods {
@@ -81,7 +82,7 @@ func (n *Nominator) Follow(plan *Plan, pods []corev1.Pod, share float64) {
 	}
 }
 
-// Stop ends it and tells what it did.
+// Stop ends the Nominator and returns its counts.
 func (n *Nominator) Stop() Nominations {
 	n.cancel()
 	n.done.Wait()
@@ -90,7 +91,7 @@ func (n *Nominator) Stop() Nominations {
 	return n.count
 }
 
-// came handles a pod once.
+// came handles each new pod once.
 func (n *Nominator) came(ctx context.Context, pod *corev1.Pod) {
 	n.mu.Lock()
 	known := n.seen[pod.UID]
@@ -110,8 +111,8 @@ func (n *Nominator) came(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
-// placeFor takes the next place of the pod's controller.  "": there is none, or the pod is not of those that
-// are nominated.
+// placeFor takes the next place of the pod's controller. It returns "" if there is none, or if the
+// pod is not in the nominated share.
 func (n *Nominator) placeFor(pod *corev1.Pod) string {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
@@ -125,7 +126,7 @@ func (n *Nominator) placeFor(pod *corev1.Pod) string {
 	}
 	n.places[owner.UID] = places[1:]
 	n.placed++
-	// Spread evenly: of every second one, say, each second.
+	// Spread the share evenly: at 0.5, every second pod is nominated.
 	if int(n.share*float64(n.placed)) == int(n.share*float64(n.placed-1)) {
 		n.count.LeftOut++
 		return ""
@@ -148,7 +149,7 @@ func (n *Nominator) nominate(ctx context.Context, pod *corev1.Pod, to string) {
 			}
 			return err
 		})
-		// The API server refuses it for a pod that is bound.
+		// The API server rejects the nomination of a bound pod.
 		if !apierrors.IsInvalid(err) {
 			n.failed(ctx, err)
 		}

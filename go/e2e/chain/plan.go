@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// Plan is what of `ebb plan -o json` is carried out; docs/plan.md says what the fields mean.
+// Plan is the part of `ebb plan -o json` that is carried out; docs/plan.md documents the fields.
 type Plan struct {
 	Summary struct {
 		Nodes, Pods, Removed, MovedPods int
@@ -19,26 +19,26 @@ type Plan struct {
 	Remove []Removal `json:"remove"`
 }
 
-// Trials are what `--trials` foretold.
+// Trials are the predictions of `--trials`.
 type Trials struct {
 	PendingMedian, PendingMax int
 	LandedAsPlanned           float64 // share
 }
 
-// Removal is a node that goes.
+// Removal is a node that the plan removes.
 type Removal struct {
 	Node string `json:"node"`
 	Pods []Move `json:"pods"`
 }
 
-// Move is a pod that finds another place.
+// Move is a pod that the plan moves to another node.
 type Move struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	To        string `json:"to"`
 }
 
-// Nodes are the names of those that go, in order.
+// Nodes returns the names of the removed nodes, in order.
 func (p *Plan) Nodes() []string {
 	names := make([]string, 0, len(p.Remove))
 	for _, removal := range p.Remove {
@@ -47,7 +47,7 @@ func (p *Plan) Nodes() []string {
 	return names
 }
 
-// MakePlan asks the program ebb for a plan of a dump.  Errors hold what ebb wrote to stderr.
+// MakePlan runs `ebb plan` over a dump. Errors include ebb's stderr.
 func MakePlan(ctx context.Context, ebb string, dump []byte, flags ...string) (*Plan, error) {
 	command := exec.CommandContext(ctx, ebb, append([]string{"plan", "-", "-o", "json", "--allow-incomplete"}, flags...)...)
 	command.Stdin = bytes.NewReader(dump)

@@ -20,8 +20,8 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
 
-// identity is what the API server proves itself and its callers with.  All of it is made anew for
-// each control plane and lies in its directory.
+// identity is the API server's certificate and the credentials of its callers. It is generated for
+// each control plane and stored in its directory.
 type identity struct {
 	token      string // of a user in system:masters
 	tokenFile  string
@@ -55,7 +55,7 @@ func newIdentity(dir string) (*identity, error) {
 	return id, os.WriteFile(id.accountKey, block, 0o600)
 }
 
-// completeAPIServer turns flags into options that app.Run takes.  It also writes the certificate,
+// completeAPIServer converts flags to options for app.Run. It also writes the certificate to
 // id.caFile.
 func completeAPIServer(ctx context.Context, dir, etcdURL string, id *identity, listener net.Listener,
 	args []string) (options.CompletedOptions, error) {
@@ -76,7 +76,7 @@ func completeAPIServer(ctx context.Context, dir, etcdURL string, id *identity, l
 		"--service-account-key-file=" + id.accountKey,
 		"--service-account-signing-key-file=" + id.accountKey,
 		"--service-cluster-ip-range=10.96.0.0/16",
-		// Fair queuing between callers only makes a busy machine slower.
+		// Fair queuing between callers would only make a busy machine slower.
 		"--enable-priority-and-fairness=false",
 		"--shutdown-delay-duration=0s",
 	}, args...)
@@ -95,7 +95,7 @@ func completeAPIServer(ctx context.Context, dir, etcdURL string, id *identity, l
 	return completed, nil
 }
 
-// clientConfig is an administrator's, with protobuf and without a limit of requests.
+// clientConfig returns an administrator's configuration, with protobuf and without a rate limit.
 func clientConfig(id *identity, address net.Addr) *rest.Config {
 	return &rest.Config{
 		Host:            "https://" + address.String(),
@@ -109,7 +109,7 @@ func clientConfig(id *identity, address net.Addr) *rest.Config {
 	}
 }
 
-// writeKubeconfig writes what the other components, and kubectl, connect with.
+// writeKubeconfig writes the kubeconfig with which the other components, and kubectl, connect.
 func writeKubeconfig(file string, config *rest.Config) error {
 	const name = "test"
 	kubeconfig := clientcmdapi.NewConfig()

@@ -22,8 +22,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newRegistry is a component's own registry of versions and feature gates: the process-wide one
-// cannot be set by three components.  Most code asks the process-wide gates all the same, so that
+// newRegistry returns a component's own registry of versions and feature gates, because three
+// components cannot all set the process-wide one. But most code reads the process-wide gates, so
 // Options.FeatureGates sets those.
 func newRegistry() (basecompatibility.ComponentGlobalsRegistry, error) {
 	registry := basecompatibility.NewComponentGlobalsRegistry()
@@ -32,7 +32,7 @@ func newRegistry() (basecompatibility.ComponentGlobalsRegistry, error) {
 	return registry, err
 }
 
-// parse reads a component's command line.
+// parse parses a component's command line.
 func parse(component string, registry basecompatibility.ComponentGlobalsRegistry, sets cliflag.NamedFlagSets,
 	args []string) error {
 	flags := pflag.NewFlagSet(component, pflag.ContinueOnError)
@@ -61,13 +61,13 @@ func runManager(ctx context.Context, o *Options, id *identity, kubeconfig string
 	manager.ComponentGlobalsRegistry = registry
 	args := append([]string{
 		"--kubeconfig=" + kubeconfig,
-		// Losing an election ends the process, and so does winning none.
+		// A process that loses a leader election exits.
 		"--leader-elect=false",
 		"--secure-port=0",
 		"--controllers=" + strings.Join(o.controllers(), ","),
 		"--service-account-private-key-file=" + id.accountKey,
 		"--root-ca-file=" + id.caFile,
-		// Nobody renews leases here.
+		// No kubelet renews leases here.
 		"--node-monitor-grace-period=12h",
 		"--kube-api-qps=2000",
 		"--kube-api-burst=4000",
@@ -80,7 +80,7 @@ func runManager(ctx context.Context, o *Options, id *identity, kubeconfig string
 	if err != nil {
 		return err
 	}
-	// The name is the process's; it must be free for the next control plane.
+	// The name is registered for the whole process and must be free for the next control plane.
 	defer configz.Delete(managerapp.ConfigzName)
 	return managerapp.Run(ctx, config.Complete())
 }
@@ -98,7 +98,8 @@ func runScheduler(ctx context.Context, o *Options, kubeconfig string) error {
 		"--secure-port=0",
 		"--kube-api-qps=2000",
 		"--kube-api-burst=4000",
-		// How long a pod waits for an event before the scheduler tries it again; the default is as long as a test.
+		// How long a pod waits for an event before the scheduler retries it; the default is as long
+		// as a test.
 		"--pod-max-in-unschedulable-pods-duration=5s",
 	}, o.SchedulerArgs...)
 	if err := parse("kube-scheduler", registry, *scheduler.Flags, args); err != nil {
@@ -112,8 +113,8 @@ func runScheduler(ctx context.Context, o *Options, kubeconfig string) error {
 	return schedulerapp.Run(ctx, config, scheduling)
 }
 
-// runPodGC runs the controller manager's pod garbage collector with a period of a second until ctx
-// ends; the manager's own periods, 20 s and for pods of nodes that are gone 40 s more, are constants.
+// runPodGC runs the controller manager's pod garbage collector with a period of one second until
+// ctx ends. The manager's own periods are constants: 20 s, and 40 s more for pods of deleted nodes.
 func runPodGC(ctx context.Context, client kubernetes.Interface) error {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	collector := podgc.NewPodGCInternal(ctx, client, factory.Core().V1().Pods(), factory.Core().V1().Nodes(),

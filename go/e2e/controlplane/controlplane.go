@@ -1,16 +1,16 @@
-// Package controlplane runs a Kubernetes control plane inside the test process: etcd,
-// kube-apiserver, kube-controller-manager and kube-scheduler, all real, from their Go modules.
-// There are no kubelets; package nodes plays them.
+// Package controlplane runs a Kubernetes control plane inside the test process: the real etcd,
+// kube-apiserver, kube-controller-manager and kube-scheduler, from their Go modules. There are no
+// kubelets; package nodes simulates them.
 //
 //	plane, err := controlplane.Start(ctx, controlplane.Options{Dir: dir})
 //	if err != nil { ... }
 //	defer plane.Stop()
 //	client := kubernetes.NewForConfigOrDie(plane.Config)
 //
-// Cost: about 3 s to start and 0.5 GB of memory on an idle machine; README.md has figures.
-// Threads: one control plane in a process at a time, as its parts register names that are the
-// process's.  Start and Stop are called from one goroutine; all else may run concurrently.
-// Files: everything is written below Options.Dir, the logs too: etcd.log and components.log.
+// Cost: about 3 s to start and 0.5 GB of memory on an idle machine; README.md has more figures.
+// Threads: a process can have only one control plane at a time, because its components register
+// process-wide names. Call Start and Stop from one goroutine; all other calls may run concurrently.
+// Files: everything, including the logs etcd.log and components.log, is written below Options.Dir.
 package controlplane
 
 import (
@@ -34,18 +34,18 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 )
 
-// Options of a control plane.  The zero value of each but Dir is its default.
+// Options of a control plane. For each field except Dir, the zero value means the default.
 type Options struct {
-	// Dir is an empty directory, which Stop leaves as it is.  Required.
+	// Dir is an empty directory. Stop does not clean it up. Required.
 	Dir string
-	// Controllers that run, as --controllers spells them; default all.
+	// Controllers to run, in the form of --controllers; default all.
 	Controllers []string
-	// SlowPodGC leaves the pods of a node that is gone to the controller manager's own collector, which
-	// needs 45 s.  Default: one that needs a second or two.
+	// SlowPodGC leaves the pods of a deleted node to the controller manager's own collector, which
+	// needs 45 s. Default: a collector that needs a second or two.
 	SlowPodGC bool
-	// FeatureGates are set for the whole process and stay when the control plane stops.
+	// FeatureGates are set for the whole process, and stay set when the control plane stops.
 	FeatureGates map[string]bool
-	// Further flags, behind those that Start gives itself.
+	// Further flags, added after the flags that Start sets itself.
 	APIServerArgs, ManagerArgs, SchedulerArgs []string
 }
 
@@ -63,13 +63,13 @@ func (o *Options) controllers() []string {
 	return controllers
 }
 
-// ControlPlane is a control plane that runs.
+// ControlPlane is a running control plane.
 type ControlPlane struct {
 	// Config connects as an administrator, with protobuf.  Copy it before changing it.
 	Config *rest.Config
-	// Kubeconfig is a file that says the same, for other programs.
+	// Kubeconfig is a file with the same configuration, for other programs.
 	Kubeconfig string
-	// Phases tells how long the parts of Start took, in order.
+	// Phases are the durations of the parts of Start, in order.
 	Phases []Phase
 
 	gate  *gate
@@ -93,10 +93,11 @@ type part struct {
 	err    error // valid when done is closed
 }
 
-// Start starts a control plane and waits until it can be used: the API server is ready, and the
-// controllers have made the default service account.
+// Start starts a control plane and waits until it is usable: the API server is ready, and the
+// controllers have created the default service account.
 //
-// Errors name the component.  What had been started is stopped then.  ctx bounds the start alone.
+// Errors name the component; components that had been started are stopped. ctx limits only the
+// start.
 func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 	plane := &ControlPlane{}
 	if err := plane.start(ctx, &o); err != nil {
@@ -143,7 +144,7 @@ func (p *ControlPlane) startAPIServer(ctx context.Context, o *Options, id *ident
 		return err
 	}
 	p.gate = gate
-	// What completing starts goes on after the start.
+	// Goroutines that completeAPIServer starts must outlive the start.
 	completed, err := completeAPIServer(context.WithoutCancel(ctx), o.Dir, etcdURL, id, gate, o.APIServerArgs)
 	if err != nil {
 		return err
@@ -179,9 +180,10 @@ func (p *ControlPlane) startControllers(ctx context.Context, o *Options, id *ide
 	})
 }
 
-// Stop ends everything and waits for it.  It may be called once.
+// Stop ends all components and waits for them. Call it once.
 func (p *ControlPlane) Stop() {
-	// The API server goes last but one, so that the others can say what they have to say.
+	// Only etcd stops after the API server, so that the other components can still finish their
+	// requests.
 	for i := len(p.parts) - 1; i >= 0; i-- {
 		p.parts[i].cancel()
 		if p.parts[i].name == apiServer {
@@ -198,8 +200,9 @@ func (p *ControlPlane) Stop() {
 	klog.Flush()
 }
 
-// dropUntil ends the API server's connections until it has ended: it waits a minute for watches, of
-// its own clients too, which connect again as long as they can.
+// dropUntil closes the API server's connections until the server has ended. Otherwise the server
+// would wait a minute for watches, including those of its own clients, which reconnect as long as
+// they can.
 func (p *ControlPlane) dropUntil(done <-chan struct{}) {
 	for {
 		p.gate.Drop()
@@ -211,7 +214,7 @@ func (p *ControlPlane) dropUntil(done <-chan struct{}) {
 	}
 }
 
-// Err tells which component ended by itself, and why; nil while all run.
+// Err returns which component ended by itself, and why; nil while all are running.
 func (p *ControlPlane) Err() error {
 	for _, part := range p.parts {
 		select {
@@ -223,15 +226,16 @@ func (p *ControlPlane) Err() error {
 	return nil
 }
 
-// TakeAPIServerAway closes the API server's port and all connections to it, also those of the
+// TakeAPIServerAway closes the API server's port and all connections to it, including those of the
 // controllers and the scheduler, until BringAPIServerBack.
 func (p *ControlPlane) TakeAPIServerAway() { p.gate.Shut() }
 
-// BringAPIServerBack opens the port again.  An error: another process took it meanwhile.
+// BringAPIServerBack opens the port again. It returns an error if another process uses the port
+// now.
 func (p *ControlPlane) BringAPIServerBack() error { return p.gate.Open() }
 
-// DropConnections ends every connection to the API server, and with them all watches, and returns
-// how many there were.  The server takes new ones at once.
+// DropConnections closes every connection to the API server, and thus all watches, and returns
+// their number. The server accepts new connections at once.
 func (p *ControlPlane) DropConnections() int { return p.gate.Drop() }
 
 func (p *ControlPlane) phase(name string, body func() error) error {
@@ -241,7 +245,7 @@ func (p *ControlPlane) phase(name string, body func() error) error {
 	return err
 }
 
-// errEnded is of a component that ends without being told to and without saying why.
+// errEnded is the error of a component that ends without being asked to and without an error.
 var errEnded = errors.New("without an error")
 
 func (p *ControlPlane) run(name string, body func(context.Context) error) {
@@ -256,7 +260,7 @@ func (p *ControlPlane) run(name string, body func(context.Context) error) {
 	}()
 }
 
-// waitFor asks until the answer is yes, a component ends or ctx does.
+// waitFor polls until the condition is true, a component ends or ctx ends.
 func (p *ControlPlane) waitFor(ctx context.Context, what string, condition wait.ConditionWithContextFunc) error {
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		if err := p.Err(); err != nil {
@@ -271,7 +275,7 @@ func (p *ControlPlane) waitFor(ctx context.Context, what string, condition wait.
 }
 
 func setFeatureGates(gates map[string]bool) error {
-	// A check of its own caches that logs hundreds of errors which are none.
+	// This gate checks the controller's own caches and logs hundreds of false errors.
 	all := map[string]bool{"StaleControllerConsistencyReplicaSet": false}
 	for name, value := range gates {
 		all[name] = value
@@ -288,7 +292,7 @@ var klogFlags = sync.OnceValue(func() *flag.FlagSet {
 	return flags
 })
 
-// logTo sends the components' log, which is one for the whole process, to a file.
+// logTo writes the components' log, which is shared by the whole process, to a file.
 func logTo(name string) error {
 	file, err := os.Create(name)
 	if err != nil {

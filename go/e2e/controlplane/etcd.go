@@ -9,8 +9,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// startEtcd starts an etcd in this process that keeps its data in dir, and returns it with the URL
-// that clients use.  It does not survive a crash of the machine: nothing is synced.
+// startEtcd starts an etcd in this process that stores its data in dir, and returns it with the URL
+// for clients. The data does not survive a crash of the machine: nothing is synced.
 func startEtcd(ctx context.Context, dir string) (*embed.Etcd, string, error) {
 	anyPort := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	config := embed.NewConfig()
@@ -21,7 +21,7 @@ func startEtcd(ctx context.Context, dir string) (*embed.Etcd, string, error) {
 	config.UnsafeNoFsync = true
 	config.LogLevel = "error"
 	config.LogOutputs = []string{filepath.Join(dir, "etcd.log")}
-	// The gateway dials the configured port, which is 0, again and again.
+	// The gateway would dial the configured port, which is 0, again and again.
 	config.EnableGRPCGateway = false
 
 	etcd, err := embed.StartEtcd(config)

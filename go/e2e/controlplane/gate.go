@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// gate is the API server's listener.  It can be closed and opened again on the same port while the
-// server behind it runs, so that for everybody else the API server is gone and comes back.  The
-// server itself waits in Accept and learns nothing of it.
+// gate is the API server's listener. It can be closed and opened again on the same port while the
+// server behind it runs. To clients the API server disappears and comes back; the server itself
+// only waits in Accept.
 //
 // Threads: all methods may run concurrently.
 type gate struct {
@@ -30,7 +30,7 @@ func newGate() (*gate, error) {
 	return g, nil
 }
 
-// Shut closes the port and every connection.  Shutting twice is shutting once.
+// Shut closes the port and every connection. A second call has no effect.
 func (g *gate) Shut() {
 	g.mu.Lock()
 	if g.listener != nil {
@@ -41,7 +41,7 @@ func (g *gate) Shut() {
 	g.Drop()
 }
 
-// Open listens on the same port again.  An error: something else took the port.
+// Open listens on the same port again. It returns an error if another process uses the port now.
 func (g *gate) Open() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,8 +57,8 @@ func (g *gate) Open() error {
 	return nil
 }
 
-// Drop closes every connection that there is, and with them every watch.  New ones are taken.
-// It returns how many there were.
+// Drop closes every connection, and thus every watch, and returns their number. New connections are
+// accepted.
 func (g *gate) Drop() int {
 	g.mu.Lock()
 	connections := make([]*gateConnection, 0, len(g.connections))
@@ -72,7 +72,7 @@ func (g *gate) Drop() int {
 	return len(connections)
 }
 
-// Accept waits through the times when the gate is shut.
+// Accept blocks while the gate is shut.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
 		listener := g.waitUntilOpen()
@@ -84,7 +84,7 @@ func (g *gate) Accept() (net.Conn, error) {
 			if g.isCurrent(listener) {
 				return nil, err
 			}
-			continue // Shut closed it under Accept.
+			continue // Shut closed the listener during Accept.
 		}
 		if kept := g.keep(listener, connection); kept != nil {
 			return kept, nil
@@ -135,10 +135,10 @@ func (g *gate) Close() error {
 	return nil
 }
 
-// Addr is the port, open or shut.
+// Addr returns the port's address, whether the gate is open or shut.
 func (g *gate) Addr() net.Addr { return g.address }
 
-// gateConnection is forgotten by its gate when it closes.
+// gateConnection removes itself from its gate when it is closed.
 type gateConnection struct {
 	net.Conn
 	gate *gate

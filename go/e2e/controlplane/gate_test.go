@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// echo serves connections of the gate until it closes.
+// echo serves connections of the gate until the gate closes.
 func echo(g *gate) chan error {
 	done := make(chan error, 1)
 	go func() {

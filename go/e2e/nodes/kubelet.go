@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// NeverEnds, as an annotation of a pod with the value "true": the pod stays when it is deleted,
-	// as one whose container ignores its signals on a node that cannot kill it.  Taking the annotation
-	// away lets it end.
+	// NeverEnds is an annotation of pods. With the value "true" a deleted pod stays, like one whose
+	// container ignores signals on a node that cannot kill it. Removing the annotation lets the pod
+	// end.
 	NeverEnds = "e2e.ebb/never-ends"
-	// NeverReady, likewise: the pod runs and does not become ready.
+	// NeverReady is an annotation like NeverEnds: the pod runs but does not become ready.
 	NeverReady = "e2e.ebb/never-ready"
 )
 
-// Kubelets play the kubelets of all nodes.
+// Kubelets simulates the kubelets of all nodes.
 //
-// What they do: a pod that is bound to a node becomes Running and Ready; a pod that is being deleted
-// is deleted with no grace, if it is still the same (UID).  What a node's pods do when their node is
-// gone is not theirs: nobody is there to do it, and the pod garbage collector finds them.
+// A pod that is bound to a node becomes Running and Ready. A pod that is being deleted is deleted
+// with a grace period of 0, if it is still the same pod (UID). Pods of a deleted node are left
+// alone, because that node has no kubelet any more; the pod garbage collector finds them.
 //
 // Threads: Stop may be called once, from any goroutine.
 type Kubelets struct {
@@ -44,18 +44,18 @@ type Kubelets struct {
 	address atomic.Uint32 // the last pod IP given
 }
 
-// kubeletWorkers is enough for the API server to be what is waited for.
+// kubeletWorkers is high enough that the API server is the bottleneck.
 const kubeletWorkers = 8
 
-// StartKubelets starts them and waits until they know all pods.  They run until Stop; ctx bounds the
-// start alone.
+// StartKubelets starts the kubelets and waits until they know all pods. They run until Stop; ctx
+// limits only the start.
 func StartKubelets(ctx context.Context, client kubernetes.Interface) (*Kubelets, error) {
 	bound := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermNotEqualSelector("spec.nodeName", "").String()
 		}))
 	all := informers.NewSharedInformerFactory(client, 0)
-	// A short first wait: what is retried is a conflict with another writer of the status.
+	// The first delay is short: usually a conflict with another writer of the status is retried.
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, time.Second)
 	k := &Kubelets{
 		client: client,
@@ -119,7 +119,7 @@ func (k *Kubelets) work(ctx context.Context) {
 	}
 }
 
-// sync does what is to be done for a pod now.
+// sync brings a pod to its next state.
 func (k *Kubelets) sync(ctx context.Context, name cache.ObjectName) error {
 	pod, err := k.pods.Pods(name.Namespace).Get(name.Name)
 	if apierrors.IsNotFound(err) {
@@ -143,8 +143,8 @@ func (k *Kubelets) sync(ctx context.Context, name cache.ObjectName) error {
 	return nil
 }
 
-// nodeComesWithin: the node's own watch may be behind the pods', and comes back half a minute and more
-// after its connection was dropped.
+// nodeComesWithin is how long an unknown node may take to appear: the watch of nodes may be behind
+// the watch of pods, and takes half a minute or more to recover after a dropped connection.
 const nodeComesWithin = 2 * time.Minute
 
 func (k *Kubelets) begin(ctx context.Context, pod *corev1.Pod) error {
@@ -192,7 +192,7 @@ func (k *Kubelets) end(ctx context.Context, pod *corev1.Pod) error {
 	}
 	err := k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 		GracePeriodSeconds: new(int64),
-		// A StatefulSet's next pod has the same name.
+		// The next pod of a StatefulSet has the same name.
 		Preconditions: &metav1.Preconditions{UID: &pod.UID},
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {

@@ -1,5 +1,5 @@
-// Package nodes makes nodes of a control plane without kubelets, and plays their kubelets: pods
-// that are bound become Running and Ready, pods that are deleted go.  No container runs.
+// Package nodes creates nodes on a control plane without kubelets, and simulates their kubelets:
+// bound pods become Running and Ready, deleted pods disappear. No container runs.
 package nodes
 
 import (
@@ -13,10 +13,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// GroupLabel is the label that names a node's group, as EKS writes it.
+// GroupLabel is the label that names a node's group, as on EKS.
 const GroupLabel = "eks.amazonaws.com/nodegroup"
 
-// Group is nodes that are alike.
+// Group describes nodes that are alike.
 type Group struct {
 	Name   string // nodes are NAME-NUMBER
 	Count  int
@@ -27,12 +27,12 @@ type Group struct {
 	Labels map[string]string
 }
 
-// made counts the nodes of this process, so that no name comes twice.  A client whose watch broke would take a
-// new node under an old name for the old node with a change.
+// made counts the nodes of this process, so that each name is used once. A client whose watch broke
+// would take a new node with an old name for a change of the old node.
 var made atomic.Int64
 
-// Create makes the nodes of groups, Ready from the start, one after the other, and returns their
-// names.  An error names the node.
+// Create creates the nodes of groups one after the other, Ready from the start, and returns their
+// names. An error names the node.
 func Create(ctx context.Context, client kubernetes.Interface, groups ...Group) ([]string, error) {
 	var names []string
 	for _, group := range groups {

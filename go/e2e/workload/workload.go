@@ -1,4 +1,4 @@
-// Package workload makes applications of a test, and waits for them.
+// Package workload creates the applications of a test, and waits for them.
 package workload
 
 import (
@@ -19,10 +19,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// AppLabel is the label that all pods of an application have, with its name; budgets select by it.
+// AppLabel is the label that holds an application's name on all of its pods; budgets select by it.
 const AppLabel = "app"
 
-// App is an application: what its pods ask for, and how they stand to each other.
+// App is an application: the requests of its pods, and the constraints between them.
 type App struct {
 	Name     string
 	Replicas int32
@@ -30,19 +30,19 @@ type App struct {
 	Memory   string // requested by each pod; default "128Mi"
 
 	Annotations map[string]string // of the pods
-	// OnePerNode: no two pods on a node (required anti-affinity).
+	// OnePerNode allows only one of the pods on each node (required anti-affinity).
 	OnePerNode bool
-	// Gate, if any, keeps new pods from the scheduler until somebody takes it off them.
+	// Gate, if not "", is a scheduling gate of new pods, which stays until the test removes it.
 	Gate string
-	// SpreadZones: zones differ by at most one pod (DoNotSchedule).
+	// SpreadZones allows zones to differ by at most one pod (DoNotSchedule).
 	SpreadZones bool
-	// SpreadNodes: nodes differ by at most one pod (DoNotSchedule).
+	// SpreadNodes allows nodes to differ by at most one pod (DoNotSchedule).
 	SpreadNodes bool
-	// MemoryVolume: each pod has an emptyDir of medium Memory.
+	// MemoryVolume gives each pod an emptyDir of medium Memory.
 	MemoryVolume bool
 }
 
-// Namespace makes a namespace and waits until pods can be created in it.
+// Namespace creates a namespace and waits until pods can be created in it.
 func Namespace(ctx context.Context, client kubernetes.Interface, name string) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
@@ -57,7 +57,7 @@ func Namespace(ctx context.Context, client kubernetes.Interface, name string) er
 	})
 }
 
-// Deployment makes a Deployment.
+// Deployment creates a Deployment.
 func Deployment(ctx context.Context, client kubernetes.Interface, namespace string, app App) error {
 	deployment := &appsv1.Deployment{
 		ObjectMeta: app.meta(),
@@ -67,7 +67,7 @@ func Deployment(ctx context.Context, client kubernetes.Interface, namespace stri
 	return named("deployment", namespace, app.Name, err)
 }
 
-// StatefulSet makes a StatefulSet whose pods start all at once.
+// StatefulSet creates a StatefulSet whose pods all start at the same time.
 func StatefulSet(ctx context.Context, client kubernetes.Interface, namespace string, app App) error {
 	set := &appsv1.StatefulSet{
 		ObjectMeta: app.meta(),
@@ -80,7 +80,7 @@ func StatefulSet(ctx context.Context, client kubernetes.Interface, namespace str
 	return named("statefulset", namespace, app.Name, err)
 }
 
-// DaemonSet makes a DaemonSet; App.Replicas means nothing.
+// DaemonSet creates a DaemonSet; App.Replicas is ignored.
 func DaemonSet(ctx context.Context, client kubernetes.Interface, namespace string, app App) error {
 	set := &appsv1.DaemonSet{
 		ObjectMeta: app.meta(),
@@ -90,14 +90,14 @@ func DaemonSet(ctx context.Context, client kubernetes.Interface, namespace strin
 	return named("daemonset", namespace, app.Name, err)
 }
 
-// Scale sets how many pods a Deployment wants.
+// Scale sets the number of pods of a Deployment.
 func Scale(ctx context.Context, client kubernetes.Interface, namespace, app string, replicas int32) error {
 	patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
 	_, err := client.AppsV1().Deployments(namespace).Patch(ctx, app, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	return named("deployment", namespace, app, err)
 }
 
-// Budget makes a PodDisruptionBudget of the same name for an application: maxUnavailable of its pods
+// Budget creates a PodDisruptionBudget with the name of an application: maxUnavailable of its pods
 // may be missing.
 func Budget(ctx context.Context, client kubernetes.Interface, namespace, app string, maxUnavailable int) error {
 	most := intstr.FromInt(maxUnavailable)
@@ -175,12 +175,12 @@ func (a *App) template() corev1.PodTemplateSpec {
 	}
 }
 
-// WaitReady waits until every application of the namespace has as many pods as it wants, no more and
-// no fewer, all of them ready, on nodes that are there, and none being deleted.  An error says what
-// was missing last.
+// WaitReady waits until every application of the namespace has exactly the number of pods that it
+// wants, all of them ready, on existing nodes, and not being deleted. An error names what was
+// missing last.
 //
-// Cost: lists the namespace and the nodes every 100 ms.  Not from the API server's cache as it happens to
-// be: it may not know the applications yet.
+// Cost: lists the namespace and the nodes every 100 ms. It does not read from the API server's
+// cache, which may not have the applications yet.
 func WaitReady(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	return poll(ctx, func(ctx context.Context) (string, error) {
 		unschedulable, missing, err := look(ctx, client, namespace)
@@ -191,8 +191,8 @@ func WaitReady(ctx context.Context, client kubernetes.Interface, namespace strin
 	})
 }
 
-// WaitSettled is WaitReady, but takes pods that the scheduler found no place for.  It returns their
-// names.
+// WaitSettled is like WaitReady, but accepts pods for which the scheduler found no node. It returns
+// their names.
 func WaitSettled(ctx context.Context, client kubernetes.Interface, namespace string) ([]string, error) {
 	var unschedulable []string
 	err := poll(ctx, func(ctx context.Context) (missing string, err error) {
@@ -202,7 +202,7 @@ func WaitSettled(ctx context.Context, client kubernetes.Interface, namespace str
 	return unschedulable, err
 }
 
-// look says what is missing, if something is, but for the pods that fit nowhere.
+// look returns what is missing, except for pods that fit on no node, which it returns separately.
 func look(ctx context.Context, client kubernetes.Interface, namespace string) (unschedulable []string, missing string, err error) {
 	wanted, err := podsWanted(ctx, client, namespace)
 	if err != nil {
@@ -220,7 +220,7 @@ func look(ctx context.Context, client kubernetes.Interface, namespace string) (u
 	return unschedulable, "", nil
 }
 
-// podsWanted is how many pods each application wants, by name.
+// podsWanted returns how many pods each application wants, by name.
 func podsWanted(ctx context.Context, client kubernetes.Interface, namespace string) (map[string]int32, error) {
 	wanted := map[string]int32{}
 	deployments, err := client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
@@ -243,7 +243,7 @@ func podsWanted(ctx context.Context, client kubernetes.Interface, namespace stri
 	}
 	for _, set := range daemons.Items {
 		if set.Status.ObservedGeneration < set.Generation {
-			wanted[set.Name] = -1 // Not known yet: no number of pods is it.
+			wanted[set.Name] = -1 // Not known yet: -1 equals no number of pods.
 			continue
 		}
 		wanted[set.Name] = set.Status.DesiredNumberScheduled
@@ -251,8 +251,8 @@ func podsWanted(ctx context.Context, client kubernetes.Interface, namespace stri
 	return wanted, nil
 }
 
-// podsThere counts the pods of each application that are ready or fit nowhere, or says which pod is
-// on its way.
+// podsThere counts the pods of each application that are ready or fit on no node. If a pod is
+// neither, it returns that pod.
 func podsThere(ctx context.Context, client kubernetes.Interface, namespace string) (
 	there map[string]int32, unschedulable []string, missing string, err error) {
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
@@ -285,8 +285,8 @@ func podsThere(ctx context.Context, client kubernetes.Interface, namespace strin
 	return there, unschedulable, "", nil
 }
 
-// fitsNowhere tells whether the scheduler tried the pod on all nodes and found none.  The scheduler may
-// try a pod before it knows the nodes; it tries again when it learns of one.
+// fitsNowhere reports whether the scheduler tried the pod on all nodes and found none. The
+// scheduler may try a pod before it knows all nodes; it retries when it learns of a node.
 func fitsNowhere(pod *corev1.Pod, nodes int) bool {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled {
@@ -297,7 +297,7 @@ func fitsNowhere(pod *corev1.Pod, nodes int) bool {
 	return false
 }
 
-// nodesTried is the number of nodes in the scheduler's "0/3 nodes are available: ...", or 0.
+// nodesTried returns the number of nodes in the scheduler's "0/3 nodes are available: ...", or 0.
 func nodesTried(message string) int {
 	var tried int
 	if _, err := fmt.Sscanf(message, "0/%d nodes are available", &tried); err != nil {
@@ -306,7 +306,7 @@ func nodesTried(message string) int {
 	return tried
 }
 
-// IsReady tells whether the pod's Ready condition is true.
+// IsReady reports whether the pod's Ready condition is true.
 func IsReady(pod *corev1.Pod) bool {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady {
@@ -316,8 +316,8 @@ func IsReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// Remove deletes a namespace's applications and waits until no pod is left.  The namespace itself
-// goes in its own time.
+// Remove deletes a namespace's applications and waits until no pod is left. The namespace itself
+// may disappear later.
 func Remove(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	if err := client.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("namespace %s: %w", namespace, err)
@@ -331,8 +331,8 @@ func Remove(ctx context.Context, client kubernetes.Interface, namespace string) 
 	})
 }
 
-// poll asks until nothing is missing.  Its error says what was missing last; what is no answer (the
-// API server may be away) is asked again.
+// poll retries until nothing is missing. Its error names what was missing last. Errors are retried,
+// because the API server may be away.
 func poll(ctx context.Context, missing func(context.Context) (string, error)) error {
 	last := "nothing was asked"
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {

@@ -15,7 +15,7 @@ func TestAPodFitsNowhereOnceTheSchedulerTriedAllNodes(t *testing.T) {
 		{"no nodes available to schedule pods", 3, false},
 		{"0/2 nodes are available: 2 Insufficient cpu. preemption: not eligible", 3, false},
 		{"0/3 nodes are available: 3 Insufficient cpu.", 3, true},
-		{"0/4 nodes are available: 4 Insufficient cpu.", 3, true}, // One went since.
+		{"0/4 nodes are available: 4 Insufficient cpu.", 3, true}, // One node was deleted since.
 	} {
 		pod := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: test.message,

@@ -1,9 +1,9 @@
 // Package lib links libebb.a into a program.
 //
-// libebb.a, ebb.h and archive.h are put here by "./dev archive". Go does not look at archives when
-// it decides what to build anew, but it does look at the headers of a package's own folder, and at
-// what a package exports: hence archive.h, which tells which archive this is, and hence a package
-// of its own for three files.
+// "./dev archive" writes libebb.a, ebb.h and archive.h into this folder. When Go decides what to
+// rebuild, it ignores archives, but it does look at the headers in a package's own folder and at
+// what a package exports. Therefore archive.h holds the archive's checksum, and these three files
+// have a package of their own.
 package lib
 
 // #cgo CFLAGS: -I${SRCDIR}

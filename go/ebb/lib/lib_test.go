@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What Archive names is what is linked: an archive without its archive.h would not be noticed.
+// Archive names the archive that is linked: Go would not notice a new archive without a new
+// archive.h.
 func TestArchiveIsTheOneThatIsHere(t *testing.T) {
 	archive, err := os.ReadFile("libebb.a")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package access connects to a cluster, and says before anything is done what would fail later: a
-// kubeconfig that does not work, an API server too old, rights that are missing.
+// Package access connects to a cluster and checks, before anything is changed, what would fail
+// later: a kubeconfig that does not work, an API server that is too old, missing rights.
 package access
 
 import (
@@ -24,12 +24,12 @@ import (
 	"ebb/go/kube/feed"
 )
 
-// OldestMinor is the oldest API server, of 1.x, that has all that is asked of it: storage.k8s.io/v1
-// CSIStorageCapacity came last.
+// OldestMinor is the oldest supported API server, as the minor version of 1.x. The newest API that
+// ebb-kube needs is CSIStorageCapacity in storage.k8s.io/v1.
 const OldestMinor = 24
 
-// Connect reads a kubeconfig: the file, or where it is "" what kubectl would take, or inside a pod its
-// service account.  An error names the file.
+// Connect reads a kubeconfig: the given file or, for "", the file that kubectl would use or, inside
+// a pod, its service account. Errors name the file.
 func Connect(kubeconfig, context string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
@@ -53,8 +53,8 @@ func Connect(kubeconfig, context string) (*rest.Config, error) {
 	return config, nil
 }
 
-// CheckServer says why the API server cannot be used: it does not answer, does not know the caller,
-// or is too old.  A version that is none (of a server that somebody built) is taken.
+// CheckServer returns an error if the API server does not answer, rejects the caller, or is too
+// old. A server whose version is not a number (a custom build) is accepted.
 func CheckServer(ctx context.Context, client discovery.DiscoveryInterface, host string) error {
 	type answer struct {
 		major, minor string
@@ -94,7 +94,8 @@ func CheckServer(ctx context.Context, client discovery.DiscoveryInterface, host 
 
 var digits = regexp.MustCompile(`^\d+`)
 
-// Served returns what the API server serves of the kinds.  An error names one that it must serve.
+// Served returns which of the kinds the API server serves. The error names a required kind that it
+// does not serve.
 func Served(client discovery.DiscoveryInterface, kinds []*feed.Kind) (*feed.Served, error) {
 	served, err := feed.Look(client, kinds)
 	if err != nil {
@@ -111,12 +112,12 @@ func Served(client discovery.DiscoveryInterface, kinds []*feed.Kind) (*feed.Serv
 	return served, nil
 }
 
-// Right is one that is needed.
+// Right is a right that ebb-kube needs.
 type Right struct {
 	Verb, Group, Resource, Subresource string
-	// Namespace of it; "": everywhere.
+	// Namespace in which the right is needed; "" means in all of them.
 	Namespace string
-	// Optional: of a kind without which plans are made, and say so.
+	// Optional: without this right plans are made too, and they name what is missing.
 	Optional bool
 }
 
@@ -134,25 +135,25 @@ func (r Right) String() string {
 	return fmt.Sprintf("%s %s", r.Verb, resource)
 }
 
-// Needs says what rights are for.
+// Needs describes what rights are needed for.
 type Needs struct {
 	Kinds []*feed.Kind
-	// FeedOnly: nothing is changed in the cluster.
+	// FeedOnly: ebb-kube changes nothing in the cluster.
 	FeedOnly bool
 	// DeleteNodes: the provider is node-object.
 	DeleteNodes bool
-	// Namespace of the lease and the status.
+	// Namespace of the lease and of the status ConfigMap.
 	Namespace string
 }
 
-// Rights are the least that is needed.
+// Rights returns the smallest sufficient set of rights.
 func Rights(n Needs) []Right {
 	var rights []Right
 	owners := map[string]bool{"replicasets": true, "statefulsets": true, "daemonsets": true, "jobs": true, "replicationcontrollers": true}
 	for _, kind := range n.Kinds {
 		verbs := []string{"list", "watch"}
 		if !n.FeedOnly && owners[kind.Resource] {
-			verbs = append(verbs, "get") // Looked at right before a drain.
+			verbs = append(verbs, "get") // Read right before a drain.
 		}
 		for _, verb := range verbs {
 			rights = append(rights, Right{Verb: verb, Group: kind.Group(), Resource: kind.Resource, Optional: kind.Optional})
@@ -180,8 +181,8 @@ func Rights(n Needs) []Right {
 	return rights
 }
 
-// Missing asks the API server for each right whether the caller has it.
-// Cost: a request a right.
+// Missing returns the rights that the caller lacks. It sends one request to the API server for each
+// right.
 func Missing(ctx context.Context, client kubernetes.Interface, rights []Right) ([]Right, error) {
 	var missing []Right
 	for _, right := range rights {
@@ -202,7 +203,7 @@ func Missing(ctx context.Context, client kubernetes.Interface, rights []Right) (
 	return missing, nil
 }
 
-// MissingError names missing rights one by one; nil: there are none.
+// MissingError returns an error that names each missing right, or nil if none is missing.
 func MissingError(missing []Right) error {
 	if len(missing) == 0 {
 		return nil
@@ -214,8 +215,8 @@ func MissingError(missing []Right) error {
 	return fmt.Errorf("%d rights are missing:\n%s", len(missing), strings.Join(lines, "\n"))
 }
 
-// Check does all of it: the server, what it serves, the rights.  It returns, a line each, which optional
-// kinds are served and cannot be fed; answers name them too.
+// Check makes all checks: the server, the kinds that it serves, the rights. It returns one line for
+// each optional kind that is served but cannot be fed; answers of ebb name these kinds too.
 func Check(ctx context.Context, client kubernetes.Interface, host string, needs Needs) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("30 s are over"))
 	defer cancel()

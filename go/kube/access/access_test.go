@@ -27,7 +27,8 @@ import (
 	"ebb/go/kube/internal/fakecluster"
 )
 
-// allowing answers whether something is allowed, and serves all kinds but those left out.
+// allowing returns a cluster that allows what allowed allows, and serves all kinds except
+// `without`.
 func allowing(allowed func(*authorizationv1.ResourceAttributes) bool, without ...string) *fakecluster.Cluster {
 	c := fakecluster.New()
 	c.Client.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -68,7 +69,8 @@ func TestMissingRightsAreNamedOneByOne(t *testing.T) {
 	}
 }
 
-// Symptom: a user who may not list NodeClaims could not run ebb-kube, or was fed without a word.
+// Symptom: ebb-kube did not run for a user who may not list NodeClaims, or fed without them
+// silently.
 func TestARightThatAnOptionalKindLacksIsANoteAndNoError(t *testing.T) {
 	c := allowing(func(a *authorizationv1.ResourceAttributes) bool {
 		return a.Group != "karpenter.sh" || a.Verb != "watch"
@@ -79,7 +81,7 @@ func TestARightThatAnOptionalKindLacksIsANoteAndNoError(t *testing.T) {
 	}
 }
 
-// scheduling.k8s.io/v1 has PriorityClasses alone.
+// scheduling.k8s.io/v1 has only PriorityClasses.
 func TestAKindIsFoundInTheVersionThatHasIt(t *testing.T) {
 	c := fakecluster.New()
 	c.Serves(map[string][]string{

@@ -26,7 +26,7 @@ import (
 	"ebb/go/kube/feed"
 )
 
-// granted are the rights that manifests give, a line each.
+// granted returns the rights that manifests grant, one on each line.
 func granted(t *testing.T, text []byte) []string {
 	t.Helper()
 	found := map[string]bool{}
@@ -92,7 +92,7 @@ func TestTheManifestsGrantWhatIsNeededAndNoMore(t *testing.T) {
 	compare(t, granted(t, text), needed(access.Needs{Kinds: feed.Kinds, DeleteNodes: true, Namespace: "ebb-system"}))
 }
 
-// render does what helm does with the chart's templates, which use no more of it than this.
+// render renders the chart's templates, which use only a few features of helm.
 func render(t *testing.T, feedOnly bool, provider, nodeGroups string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(packaging, "helm/ebb/values.yaml"))
@@ -152,7 +152,8 @@ func TestTheChartGrantsWhatIsNeededAndNoMore(t *testing.T) {
 	}
 }
 
-// deploymentOf finds the Deployment in manifests, each of which must be what Kubernetes knows.
+// deploymentOf returns the Deployment in manifests, each of which must be a known Kubernetes
+// object.
 func deploymentOf(t *testing.T, text []byte) *appsv1.Deployment {
 	t.Helper()
 	var found *appsv1.Deployment
@@ -175,7 +176,7 @@ func deploymentOf(t *testing.T, text []byte) *appsv1.Deployment {
 	return found
 }
 
-// checkPod: who runs it is nobody, and every mount has its volume.
+// checkPod checks that the pod runs as user nobody, and that every mount has its volume.
 func checkPod(t *testing.T, spec *corev1.PodSpec, containers int) {
 	t.Helper()
 	if len(spec.Containers) != containers || !*spec.SecurityContext.RunAsNonRoot {

@@ -25,7 +25,7 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// fakeProvider deletes Nodes, and may be told to fail or to do nothing.
+// fakeProvider deletes Nodes, and can be made to fail or to do nothing.
 type fakeProvider struct {
 	provider.NodeObject
 	mu     sync.Mutex
@@ -69,7 +69,7 @@ func (p *fakeProvider) Calls() []string {
 	return slices.Clone(p.calls)
 }
 
-// process is one run of the plugin over a cluster, which may be killed.
+// process is one run of the plugin over a cluster; it can be killed.
 type process struct {
 	*actuate.Actuator
 	t        *testing.T
@@ -81,7 +81,7 @@ var keysMade int
 
 func key() string { keysMade++; return fmt.Sprint("key-", keysMade) }
 
-// start runs an actuator that hurries, until kill or the test's end.
+// start runs an actuator with short waiting times until it is killed or the test ends.
 func start(t *testing.T, c *fakecluster.Cluster, edits ...func(*actuate.Options)) *process {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(c.Client, 0)
@@ -189,7 +189,7 @@ func (p *process) drained(node string) {
 	p.reaches(node, wire.DeletionPhase_DRAINED)
 }
 
-// checkClean: no node is marked, and none cordoned.
+// checkClean checks that no node is marked or cordoned.
 func checkClean(t *testing.T, c *fakecluster.Cluster, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -251,7 +251,7 @@ func TestBeginMarksAllOrNone(t *testing.T) {
 	if err := p.begin(order("a"), wrong); code(err) != codes.NotFound {
 		t.Errorf("%v", err)
 	}
-	// Another autoscaler has one of them.
+	// Another autoscaler is deleting one of them.
 	foreign := c.GetNode(t, "c")
 	foreign.Spec.Taints = []corev1.Taint{{Key: taint.Hard, Value: fmt.Sprint(time.Now().Unix()), Effect: corev1.TaintEffectNoSchedule}}
 	_, err := c.Client.CoreV1().Nodes().Update(t.Context(), foreign, metav1.UpdateOptions{})
@@ -337,7 +337,7 @@ func TestABudgetThatThisActuatorSpentIsWaitedForAndAnotherIsNot(t *testing.T) {
 		}
 	}
 	p := start(t, c)
-	p.drained("a") // Evicts a pod of the budget's.
+	p.drained("a") // Evicts a pod that the budget covers.
 	setBudget(0)
 	p.must(p.begin(order("b")))
 	p.must(p.drain("b"))
@@ -348,7 +348,7 @@ func TestABudgetThatThisActuatorSpentIsWaitedForAndAnotherIsNot(t *testing.T) {
 	setBudget(1)
 	p.reaches("b", wire.DeletionPhase_DRAINED)
 
-	// Nobody here spent it.
+	// The budget is spent, but not by this actuator.
 	setBudget(0)
 	_, err := c.Client.CoreV1().Pods("default").Create(t.Context(), fakecluster.Pod("web-3", "c"), metav1.CreateOptions{})
 	p.must(err)
@@ -449,7 +449,7 @@ func TestAnAtomicGroupGoesInOneCallOrNotAtAll(t *testing.T) {
 	if p.phase("a") != wire.DeletionPhase_DELETING || len(p.provider.Calls()) != 0 {
 		t.Error("the first did not wait for the second")
 	}
-	// A pod comes to b: neither goes.
+	// A pod arrives on b: neither node goes.
 	_, err := c.Client.CoreV1().Pods("default").Create(t.Context(), fakecluster.Pod("web-9", "b"), metav1.CreateOptions{})
 	p.must(err)
 	p.must(p.delete("b"))
@@ -479,7 +479,7 @@ func TestNodesOfAGroupGoTogetherWithinTheBatchInterval(t *testing.T) {
 	}
 }
 
-// What was killed is found again from the nodes, in each phase.
+// After a kill in any phase, the next process finds the deletions on the nodes.
 func TestTheNextProcessGoesOnWhereTheLastWasKilled(t *testing.T) {
 	c := clusterOf(fakecluster.Pod("web-1", "b"))
 	refused := true
@@ -513,7 +513,7 @@ func TestTheNextProcessGoesOnWhereTheLastWasKilled(t *testing.T) {
 	refused = false
 	mu.Unlock()
 	p.reaches("b", wire.DeletionPhase_DRAINED)
-	// Killed while the provider is asked: nobody knows whether it was.
+	// Killed during the call to the provider: the next process does not know whether it succeeded.
 	p.provider.idle = true
 	p.must(p.delete("b"))
 	fakecluster.Eventually(t, "the provider was asked", func() bool { return len(p.provider.Calls()) == 1 })
@@ -596,7 +596,7 @@ func TestNoTimeOfTheStatusLiesAheadWhenTheClockIsPutBack(t *testing.T) {
 	mu.Lock()
 	shift = 48 * time.Hour
 	mu.Unlock()
-	// What is waited for is not over because of it.
+	// The jump does not end the waiting times.
 	p.must(p.delete("a"))
 	fakecluster.Eventually(t, "it ends", func() bool { return p.result("a") != nil })
 	if !p.result("a").Ok {

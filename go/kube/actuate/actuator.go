@@ -1,22 +1,25 @@
-// Package actuate serves the actuator protocol (wire/actuator.proto) over a Kubernetes
-// cluster: it taints and cordons nodes, drains them, and has a provider delete them and make groups grow.
+// Package actuate serves the actuator protocol (wire/actuator.proto) over a Kubernetes cluster: it
+// taints and cordons nodes, drains them, and makes a provider delete them. It also makes groups
+// grow.
 //
-// What a deletion has come to stands on its node (taint.Mark) before the next step begins.  A process
-// that is killed at any moment loses nothing: the next one finds all deletions from the nodes, goes
-// on with what was draining or being deleted, and waits to be told of the rest.  Results and recent
-// evictions are in memory alone.  Of a group that grows nothing is remembered: to be asked again for the
-// same size changes nothing.
+// The phase of a deletion is written on its node (taint.Mark) before the work of the phase begins.
+// So a process that is killed at any moment loses nothing: the next process finds all deletions on
+// the nodes, continues the drains and deletions under way, and waits for orders about the others.
+// Results and recent evictions are only in memory. Growth of a group is not recorded: requesting
+// the same size again changes nothing.
 //
 //	actuator := actuate.New(options)
-//	err := actuator.Start(ctx)   // Finds what runs; everything ends with ctx.
-//	...                          // Its methods are the calls.
+//	err := actuator.Start(ctx)   // Finds the deletions; everything ends with ctx.
+//	...                          // Its methods are the protocol's calls.
 //	actuator.Wait()              // After ctx ended.
 //
-// Doubt: a node that is another machine, lost its taint, or got a pod while it was drained is never
-// deleted.  Where nobody asks for Status any more, what waits for an order is rolled back.
-// Threads: calls may come concurrently.  Those that change something are carried out one after the
-// other; Status waits for none of them.
-// Clocks:  what is waited for is measured by the monotonic clock; the wall clock is only told.
+// Doubt: a node that is another machine, lost its taint, or received a pod while it was drained is
+// never deleted. If no client calls Status any more, deletions that wait for an order are rolled
+// back.
+// Threads: calls may come concurrently. Calls that change something run one after the other; Status
+// waits for none of them.
+// Clocks: waiting times are measured with the monotonic clock; the wall clock is only used in
+// reports and marks.
 package actuate
 
 import (
@@ -37,42 +40,44 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// Options of an Actuator.  What is not said to have a default is required.
+// Options of an Actuator. An option is required unless it has a default.
 type Options struct {
 	Client   kubernetes.Interface
-	Nodes    cache.SharedIndexInformer // Of nodes; runs, and is synced when Start is called.
+	Nodes    cache.SharedIndexInformer // Must run, and be synced when Start is called.
 	Marker   *taint.Marker
 	Drainer  *drain.Drainer
 	Provider provider.Provider
 	Recorder record.EventRecorder // May be nil.
 	// Now is the wall clock; default time.Now.
 	Now func() time.Time
-	// Log gets lines for people; default: none.
+	// Log receives lines for people; default: no log.
 	Log func(format string, args ...any)
 
-	// BatchInterval has nodes of a group deleted together (node-deletion-batcher-interval).  Default 0: each at once.
+	// BatchInterval is how long deletions of a group are collected, to be deleted together
+	// (node-deletion-batcher-interval). Default 0: each node is deleted at once.
 	BatchInterval time.Duration
-	// GoneWithin is how long a Node may stay after its provider took its deletion.  Default 15 minutes.
+	// GoneWithin is how long a Node may stay after its provider accepted its deletion. Default 15
+	// minutes.
 	GoneWithin time.Duration
-	// AbandonedAfter so long without a call of Status what waits for an order is rolled back.
-	// Default 10 minutes.
+	// AbandonedAfter is how long deletions wait for an order if no client calls Status; then they
+	// are rolled back. Default 10 minutes.
 	AbandonedAfter time.Duration
-	// EvictionsFor so long an eviction is told.  Default 2 minutes.
+	// EvictionsFor is how long Status reports an eviction. Default 2 minutes.
 	EvictionsFor time.Duration
-	// SoftTaintTime is what soft taints may take of SoftTaintWindow (max-bulk-soft-taint-time).
-	// Default 3 s of 10 s.
+	// SoftTaintTime is how much of each SoftTaintWindow may be spent on soft taints
+	// (max-bulk-soft-taint-time). Default 3 s of 10 s.
 	SoftTaintTime, SoftTaintWindow time.Duration
-	// GrowWithin is how long Grow waits for what the provider says; it goes on without.  Default 8
-	// seconds, as ebb waits 10 for a call.
+	// GrowWithin is how long Grow waits for the provider; then it returns OK, and the provider
+	// continues. Default 8 seconds, because ebb waits 10 seconds for a call.
 	GrowWithin time.Duration
-	// ErrandEvery is how often what could not be untainted is tried again, and abandoned deletions
-	// are looked for.  Default 5 s.
+	// ErrandEvery is how often failed untaintings are retried, and abandoned deletions are looked
+	// for. Default 5 s.
 	ErrandEvery time.Duration
-	// Name and Version are told by Hello.
+	// Name and Version are what Hello returns.
 	Name, Version string
 }
 
-// taintsAtATime is as many nodes as are tainted concurrently.
+// taintsAtATime is the number of nodes that are tainted concurrently.
 const taintsAtATime = 5
 
 func (o *Options) setDefaults() {
@@ -96,7 +101,7 @@ func (o *Options) setDefaults() {
 	set(&o.ErrandEvery, 5*time.Second)
 }
 
-// Actuator makes nodes go.
+// Actuator taints, drains and deletes nodes. See the package comment.
 type Actuator struct {
 	wire.UnimplementedActuatorServer
 
@@ -104,26 +109,26 @@ type Actuator struct {
 	ctx   context.Context
 	tasks sync.WaitGroup
 
-	// calls is held by whatever changes the cluster by order.  It is taken before mu.
+	// calls is held during every call that changes the cluster. Lock it before mu.
 	calls sync.Mutex
 	soft  softBudget // Guarded by calls.
 
 	mu sync.Mutex
-	// All below are guarded by mu.
+	// The fields below are guarded by mu.
 	running   map[string]*deletion
 	batches   map[string]*batch
 	results   []*wire.DeletionResult
 	ended     int
 	evicted   []evicted
-	evicting  map[string]int // Requests for evictions that are not answered yet, by namespace.
+	evicting  map[string]int // Eviction requests without a reply yet, by namespace.
 	keys      keys
-	growths   map[string]*growth   // Of groups whose provider has not answered yet.
-	untaint   map[string]types.UID // Nodes whose mark could not be taken off yet.
+	growths   map[string]*growth   // Groups whose provider has not answered yet.
+	untaint   map[string]types.UID // Nodes whose mark could not be removed yet.
 	lastAsked time.Time
 	process   string
 }
 
-// deletion is of a node.  All but the constant part is guarded by Actuator.mu.
+// deletion is the deletion of one node. Fields that change are guarded by Actuator.mu.
 type deletion struct {
 	node      string
 	uid       types.UID
@@ -134,23 +139,23 @@ type deletion struct {
 	phase wire.DeletionPhase
 	since int64
 	why   string
-	// When the phase began here, by the monotonic clock.
+	// When this process entered the phase, by the monotonic clock.
 	entered time.Time
-	// Another process began it.
+	// The deletion was begun by an earlier process.
 	takenOver bool
-	// The provider was asked.
+	// This process sent the deletion to the provider.
 	asked bool
-	// Ends what is being done for it.
+	// Ends ctx, and with it the work for this deletion.
 	cancel context.CancelCauseFunc
 	ctx    context.Context
 }
 
 type evicted struct {
 	pod *wire.EvictedPod
-	at  time.Time // With the monotonic clock.
+	at  time.Time // Has a monotonic reading.
 }
 
-// New makes an actuator, which does nothing until Start.
+// New returns an actuator, which does nothing until Start.
 func New(o Options) *Actuator {
 	o.setDefaults()
 	a := &Actuator{
@@ -161,8 +166,9 @@ func New(o Options) *Actuator {
 	return a
 }
 
-// Start finds the deletions that are under way and goes on with them.  All ends with ctx: what was
-// begun stays as it stands on the nodes.  An error: the API server did not tell.
+// Start finds the deletions under way and continues them. Everything ends with ctx; deletions that
+// have begun then stay marked on their nodes. It returns an error if the API server did not list
+// the nodes.
 func (a *Actuator) Start(ctx context.Context) error {
 	a.ctx = ctx
 	handler, err := a.o.Nodes.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -185,10 +191,10 @@ func (a *Actuator) Start(ctx context.Context) error {
 	return nil
 }
 
-// Wait returns when everything has ended, some time after the context of Start has.
+// Wait waits until everything has ended, which happens some time after the context of Start ends.
 func (a *Actuator) Wait() { a.tasks.Wait() }
 
-// Running counts deletions that have not ended.
+// Running returns the number of deletions that have not ended.
 func (a *Actuator) Running() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -201,7 +207,7 @@ func (a *Actuator) enter(d *deletion, phase wire.DeletionPhase, why string) {
 	d.phase, d.since, d.why, d.entered = phase, a.now(), why, time.Now()
 }
 
-// mark is what stands on the node of a deletion that is in a phase.
+// mark returns the mark to write on the node of a deletion in a phase.
 func (d *deletion) mark(phase wire.DeletionPhase, since int64, why string) taint.Mark {
 	return taint.Mark{
 		Group: d.group, Drain: d.drain, BatchSize: d.batchSize,
@@ -226,11 +232,11 @@ func phaseNamed(name string) (wire.DeletionPhase, bool) {
 	return 0, false
 }
 
-// add makes a deletion known.  REQUIRES: mu.
+// add registers a deletion. REQUIRES: mu.
 func (a *Actuator) add(d *deletion) {
 	d.ctx, d.cancel = context.WithCancelCause(a.ctx)
 	a.running[d.node] = d
-	// A node has a result, or it runs.
+	// A node is either running or has a result.
 	a.dropResultOf(d.node)
 }
 
@@ -243,7 +249,7 @@ func (a *Actuator) dropResultOf(node string) {
 	}
 }
 
-// end ends a deletion that runs.  REQUIRES: mu.
+// end ends a running deletion. REQUIRES: mu.
 func (a *Actuator) end(d *deletion, ok bool, why string) {
 	if a.running[d.node] != d {
 		return
@@ -260,7 +266,7 @@ func (a *Actuator) end(d *deletion, ok bool, why string) {
 
 var errEnded = fmt.Errorf("the deletion has ended")
 
-// fail has a deletion wait to be rolled back.
+// fail puts a deletion into the phase FAILED, in which it waits to be rolled back.
 func (a *Actuator) fail(d *deletion, why error) {
 	a.mu.Lock()
 	if a.running[d.node] != d || d.phase == wire.DeletionPhase_FAILED {
@@ -273,14 +279,14 @@ func (a *Actuator) fail(d *deletion, why error) {
 	a.mu.Unlock()
 	a.o.Log("node %s: %v", d.node, why)
 	a.nodeEvent(d.node, corev1.EventTypeWarning, "ScaleDownFailed", "failed to drain or delete the node: "+why.Error())
-	// If it does not get there, the next process goes on from the phase before.
+	// If this write fails, the next process continues from the phase before.
 	a.tasks.Go(func() { _ = a.o.Marker.SetMark(d.ctx, d.node, d.uid, mark) })
 	for _, other := range others {
 		a.fail(other, fmt.Errorf("another node of its group failed: %s", d.node))
 	}
 }
 
-// cut keeps an annotation short.
+// cut shortens a text for an annotation.
 func cut(text string) string {
 	const most = 300
 	if len(text) <= most {
@@ -289,7 +295,7 @@ func cut(text string) string {
 	return text[:most] + "..."
 }
 
-// nodeIsThere notices that a node's name is another machine's.
+// nodeIsThere ends a deletion if another machine now has the node's name.
 func (a *Actuator) nodeIsThere(object any) {
 	node, ok := object.(*corev1.Node)
 	if !ok {
@@ -318,9 +324,10 @@ func (a *Actuator) nodeIsGone(object any) {
 	}
 }
 
-// endGone ends the deletion of a node that is not there any more.  REQUIRES: mu.
+// endGone ends the deletion of a node that no longer exists. REQUIRES: mu.
 func (a *Actuator) endGone(d *deletion) {
-	// Also where the provider was not asked yet, or nobody remembers it: it was to go now.
+	// ok also if the provider was not asked yet, or an earlier process may have asked it: the node
+	// was about to be deleted.
 	if d.asked || d.phase == wire.DeletionPhase_DELETING {
 		a.end(d, true, "")
 		return
@@ -328,8 +335,9 @@ func (a *Actuator) endGone(d *deletion) {
 	a.end(d, false, "somebody else deleted the node")
 }
 
-// beginEviction notes a request before it is made.  One that is taken is in a.evicted before it leaves
-// a.evicting, so that another drain that finds the budget spent always sees one of the two.
+// beginEviction records an eviction request before it is sent. An accepted eviction is added to
+// a.evicted before it leaves a.evicting, so another drain that finds the budget spent always sees
+// it in one of the two.
 func (a *Actuator) beginEviction(pod *corev1.Pod) func(taken bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -368,7 +376,7 @@ func (a *Actuator) nodeEvent(name, kind, reason, message string) {
 	a.o.Recorder.Event(object.(*corev1.Node), kind, reason, message)
 }
 
-// node as the cache has it; nil: not there, or another machine.
+// node returns a node from the cache; nil if it does not exist or is another machine.
 func (a *Actuator) node(name string, uid types.UID) *corev1.Node {
 	object, found, err := a.o.Nodes.GetStore().GetByKey(name)
 	if err != nil || !found {

@@ -9,7 +9,7 @@ import (
 	"ebb/go/kube/internal/fakecluster"
 )
 
-// awayAfterFirst has the API server go away with the second update of a node.
+// awayAfterFirst makes the API server go away at the second update of a node.
 func awayAfterFirst(c *fakecluster.Cluster) clienttesting.ReactionFunc {
 	var updates atomic.Int32
 	return func(clienttesting.Action) (bool, runtime.Object, error) {

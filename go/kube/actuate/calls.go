@@ -20,7 +20,7 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// podBytes are the pod's as JSON, which ebb hands on to the session that makes the rounds.
+// podBytes returns a pod as JSON, which ebb passes on to the session that makes the rounds.
 func podBytes(pod *corev1.Pod) ([]byte, error) {
 	named := *pod
 	named.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
@@ -28,10 +28,10 @@ func podBytes(pod *corev1.Pod) ([]byte, error) {
 	return json.Marshal(&named)
 }
 
-// keysMax is how many calls are remembered.
+// keysMax is how many idempotency keys are remembered.
 const keysMax = 10_000
 
-// keys are of calls that were carried out.
+// keys are the idempotency keys of calls that were carried out.
 type keys struct {
 	known map[string]bool
 	order []string
@@ -49,7 +49,7 @@ func (k *keys) add(key string) {
 	}
 }
 
-// once carries a call out, unless one of its key was.
+// once carries out a call, unless a call with its idempotency key was carried out before.
 func (a *Actuator) once(ctx context.Context, key string, call func() error) error {
 	if key == "" {
 		return status.Error(codes.InvalidArgument, "key: is empty")
@@ -77,7 +77,7 @@ func (a *Actuator) once(ctx context.Context, key string, call func() error) erro
 	return nil
 }
 
-// toStatus tells an error in the protocol's codes.
+// toStatus converts an error to the protocol's codes.
 func toStatus(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err
@@ -98,7 +98,7 @@ func checkNode(where, name string) error {
 	return nil
 }
 
-// Hello says who serves.
+// Hello returns the plugin's name and version, and what it does not support.
 func (a *Actuator) Hello(_ context.Context, request *wire.HelloRequest) (*wire.HelloReply, error) {
 	a.o.Log("hello from %q", request.GetClient())
 	reply := &wire.HelloReply{Name: a.o.Name, Version: a.o.Version}
@@ -108,13 +108,14 @@ func (a *Actuator) Hello(_ context.Context, request *wire.HelloRequest) (*wire.H
 	return reply, nil
 }
 
-// softBudget is the time that soft taints took in a window.
+// softBudget is the time that soft taints took in the current window.
 type softBudget struct {
 	begin time.Time
 	spent time.Duration
 }
 
-// SoftTaint puts the soft taint or takes it off.  A node that has it as wanted costs no request.
+// SoftTaint puts the soft taint on a node or removes it. It sends no request if the node is as
+// wanted already.
 func (a *Actuator) SoftTaint(ctx context.Context, request *wire.SoftTaintRequest) (*wire.SoftTaintReply, error) {
 	if err := checkNode("node", request.GetNode()); err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (a *Actuator) SoftTaint(ctx context.Context, request *wire.SoftTaintRequest
 	})
 }
 
-// Taint puts a policy's taint or takes it off.
+// Taint puts a taint of a sizing policy on a node or removes it.
 func (a *Actuator) Taint(ctx context.Context, request *wire.TaintRequest) (*wire.TaintReply, error) {
 	if err := checkNode("node", request.GetNode()); err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (a *Actuator) Begin(ctx context.Context, request *wire.BeginRequest) (*wire
 	return &wire.BeginReply{}, a.once(ctx, request.GetKey(), func() error { return a.begin(ctx, request.GetOrders()) })
 }
 
-// batchMax is more nodes than a cluster has.
+// batchMax is more than the number of nodes in any cluster.
 const batchMax = 1_000_000
 
 func checkOrders(orders []*wire.DeletionOrder) error {
@@ -219,7 +220,8 @@ func (a *Actuator) begin(ctx context.Context, orders []*wire.DeletionOrder) erro
 	return nil
 }
 
-// freshOrders are those whose nodes are not in deletion.  All are looked at before the first is touched.
+// freshOrders returns the orders whose nodes are not in deletion yet. It checks all nodes before
+// the first one is changed.
 func (a *Actuator) freshOrders(orders []*wire.DeletionOrder) ([]*wire.DeletionOrder, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -240,7 +242,8 @@ func (a *Actuator) freshOrders(orders []*wire.DeletionOrder) ([]*wire.DeletionOr
 		if d == nil {
 			fresh = append(fresh, &wire.DeletionOrder{
 				Node: name, Group: order.GetGroup(), Drain: order.GetDrain(), BatchSize: order.GetBatchSize(),
-				// What the cache knows: an event of an older machine of that name cannot come any more.
+				// The UID in the cache: no later event can be about an earlier machine of that
+				// name.
 				Uid: string(node.UID),
 			})
 		}
@@ -248,7 +251,8 @@ func (a *Actuator) freshOrders(orders []*wire.DeletionOrder) ([]*wire.DeletionOr
 	return fresh, nil
 }
 
-// taintAll marks nodes, some at a time, and returns those that may be marked now.
+// taintAll marks nodes, some of them concurrently. It returns the deletions whose nodes may be
+// marked now, also with an error.
 func (a *Actuator) taintAll(ctx context.Context, orders []*wire.DeletionOrder) ([]*deletion, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -272,7 +276,8 @@ func (a *Actuator) taintAll(ctx context.Context, orders []*wire.DeletionOrder) (
 		if tainted[i] != nil {
 			touched = append(touched, tainted[i])
 		}
-		// The first that failed by itself tells why, not one that was cancelled for it.
+		// Return the error of the first node that failed, not of a node that was cancelled because
+		// of it.
 		if failed[i] != nil && (why == nil || errors.Is(why, context.Canceled)) {
 			why = failed[i]
 		}
@@ -280,7 +285,7 @@ func (a *Actuator) taintAll(ctx context.Context, orders []*wire.DeletionOrder) (
 	return touched, why
 }
 
-// taintOne returns a deletion also where it fails and the node may be marked.
+// taintOne returns a deletion even with an error if the node may have been marked.
 func (a *Actuator) taintOne(ctx context.Context, order *wire.DeletionOrder) (*deletion, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -300,7 +305,7 @@ func (a *Actuator) taintOne(ctx context.Context, order *wire.DeletionOrder) (*de
 	return d, nil
 }
 
-// takeBack takes marks off again, at once if it can and else as an errand.
+// takeBack removes marks: now if possible, otherwise later as an errand.
 func (a *Actuator) takeBack(tainted []*deletion) {
 	ctx, cancel := context.WithTimeout(a.ctx, 20*time.Second)
 	defer cancel()
@@ -317,7 +322,7 @@ func (a *Actuator) takeBack(tainted []*deletion) {
 	calls.Wait()
 }
 
-// find returns the deletion of a node, and what the node's mark becomes in the next phase.
+// find returns the deletion of a node and its phase.
 func (a *Actuator) find(name string) (*deletion, wire.DeletionPhase, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -332,7 +337,7 @@ func wrongPhase(d *deletion, phase wire.DeletionPhase) error {
 	return status.Errorf(codes.FailedPrecondition, "node %s is %v", d.node, phase)
 }
 
-// Drain begins to evict.
+// Drain starts to evict the node's pods.
 func (a *Actuator) Drain(ctx context.Context, request *wire.DrainRequest) (*wire.DrainReply, error) {
 	if err := checkNode("node", request.GetNode()); err != nil {
 		return nil, err
@@ -351,7 +356,7 @@ func (a *Actuator) Drain(ctx context.Context, request *wire.DrainRequest) (*wire
 	})
 }
 
-// step writes the next phase on the node, enters it, and starts what is done in it.
+// step writes the next phase on the node, enters it, and calls start.
 func (a *Actuator) step(ctx context.Context, d *deletion, phase wire.DeletionPhase, start func()) error {
 	if err := a.o.Marker.SetMark(ctx, d.node, d.uid, d.mark(phase, a.now(), "")); err != nil {
 		if errors.Is(err, taint.ErrGone) {
@@ -370,7 +375,7 @@ func (a *Actuator) step(ctx context.Context, d *deletion, phase wire.DeletionPha
 	return nil
 }
 
-// Delete begins to delete a drained node.
+// Delete starts to delete a drained node.
 func (a *Actuator) Delete(ctx context.Context, request *wire.DeleteRequest) (*wire.DeleteReply, error) {
 	if err := checkNode("node", request.GetNode()); err != nil {
 		return nil, err
@@ -389,7 +394,7 @@ func (a *Actuator) Delete(ctx context.Context, request *wire.DeleteRequest) (*wi
 	})
 }
 
-// RollBack takes the mark off; the deletion ends, not ok.
+// RollBack removes the mark; the deletion ends with a result that is not ok.
 func (a *Actuator) RollBack(ctx context.Context, request *wire.RollBackRequest) (*wire.RollBackReply, error) {
 	if err := checkNode("node", request.GetNode()); err != nil {
 		return nil, err
@@ -417,8 +422,8 @@ func (a *Actuator) rollBack(ctx context.Context, d *deletion, why string) error 
 	return nil
 }
 
-// Status tells what runs, what ended and what was evicted.  No time of it lies ahead, also where the
-// wall clock was put back.
+// Status returns the running deletions, the results and the recent evictions. It returns no time in
+// the future, even if the wall clock was set back.
 func (a *Actuator) Status(context.Context, *wire.StatusRequest) (*wire.StatusReply, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -456,7 +461,8 @@ func (a *Actuator) forgetEvictions() {
 	a.evicted = a.evicted[old:]
 }
 
-// Acknowledge drops results that were taken in.  An id that nobody knows is one that was dropped.
+// Acknowledge drops results that ebb has processed. Unknown ids are ignored: their results were
+// dropped before.
 func (a *Actuator) Acknowledge(_ context.Context, request *wire.AcknowledgeRequest) (*wire.AcknowledgeReply, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

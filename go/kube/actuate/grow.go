@@ -13,17 +13,17 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// growth is what a provider was asked and has not answered yet.
+// growth is a request to a provider that has not answered yet.
 type growth struct {
 	size int64
 	done chan struct{}
-	err  error // To be read when done is closed.
+	err  error // Valid once done is closed.
 }
 
-// groupBytesMax is longer than any cloud's names.
+// groupBytesMax is longer than the group names of any cloud.
 const groupBytesMax = 1000
 
-// grower is the provider if it makes machines here, else nil.
+// grower returns the provider if it is configured to make machines, otherwise nil.
 func (a *Actuator) grower() provider.Grower {
 	if grower, ok := a.o.Provider.(provider.Grower); ok && grower.CanGrow() {
 		return grower
@@ -31,8 +31,8 @@ func (a *Actuator) grower() provider.Grower {
 	return nil
 }
 
-// Grow has the provider make machines.  A provider that takes its time goes on when the answer OK was
-// given: what it says then is in the log, and the caller sees that no machines come.
+// Grow makes the provider add machines. If the provider is slow, Grow returns OK before it has
+// finished; its result is then only logged, and an error shows as machines that do not arrive.
 func (a *Actuator) Grow(ctx context.Context, request *wire.GrowRequest) (*wire.GrowReply, error) {
 	group, size := request.GetGroup(), request.GetSize()
 	switch {
@@ -62,8 +62,9 @@ func (a *Actuator) Grow(ctx context.Context, request *wire.GrowRequest) (*wire.G
 	})
 }
 
-// ask has the provider asked.  While it has not answered for a group it is not asked for that group
-// again: who wants no more waits for the same answer, who wants more waits until it is there.
+// ask starts a request to the provider, or joins the one under way: a group has one request at a
+// time. A caller that wants no more machines than the request under way shares its result; a caller
+// that wants more waits until it has finished.
 func (a *Actuator) ask(ctx context.Context, grower provider.Grower, group string, size int64, late <-chan time.Time) (*growth, error) {
 	for {
 		asked := a.growthOf(grower, group, size)
@@ -80,7 +81,7 @@ func (a *Actuator) ask(ctx context.Context, grower provider.Grower, group string
 	}
 }
 
-// growthOf is what the provider is being asked for the group, or what it is asked now.
+// growthOf returns the group's request under way, or starts one.
 func (a *Actuator) growthOf(grower provider.Grower, group string, size int64) *growth {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,7 +107,7 @@ func (a *Actuator) grow(grower provider.Grower, group string, asked *growth) {
 	a.o.Log("group %s: %d machines at least were asked for", group, asked.size)
 }
 
-// growStatus tells a provider's error in the protocol's codes.
+// growStatus converts a provider's error to the protocol's codes.
 func growStatus(err error) error {
 	switch {
 	case err == nil:
@@ -116,7 +117,8 @@ func growStatus(err error) error {
 	case errors.Is(err, provider.ErrTooLarge):
 		return status.Error(codes.OutOfRange, err.Error())
 	}
-	// A provider behind gRPC has said a code.  Only that it cannot be reached is worth an attempt at once.
+	// A provider behind gRPC returns codes of its own. Only Unavailable makes an immediate retry
+	// worthwhile.
 	switch code := status.Code(err); code {
 	case codes.Unavailable, codes.Unimplemented, codes.NotFound, codes.OutOfRange:
 		return status.Error(code, err.Error())

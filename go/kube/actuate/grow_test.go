@@ -20,7 +20,7 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// growingProvider notes what it is asked for.  It answers when it may.
+// growingProvider records its requests and answers when the test allows it.
 type growingProvider struct {
 	mu    sync.Mutex
 	asked []string
@@ -115,7 +115,7 @@ func TestWhyAGroupDoesNotGrowIsToldByItsCode(t *testing.T) {
 		if _, err := p.Grow(t.Context(), request); code(err) != test.want || !strings.Contains(err.Error(), status.Convert(test.err).Message()) {
 			t.Errorf("%v: answered %v", test.err, err)
 		}
-		// What was not taken is not remembered as carried out.
+		// A failed call is not remembered as carried out.
 		_, _ = p.Grow(t.Context(), request)
 		if asked := grows.Asked(); len(asked) != 2 {
 			t.Errorf("%v: asked for %v", test.err, asked)
@@ -142,7 +142,7 @@ func TestGrowthThatBreaksARuleIsNotAskedFor(t *testing.T) {
 func TestAProviderThatTakesItsTimeIsNotAskedTwiceAtATime(t *testing.T) {
 	grows := &growingProvider{able: true, hold: make(chan struct{})}
 	p := startGrowing(t, grows, func(o *actuate.Options) { o.GrowWithin = 20 * time.Millisecond })
-	// Taken, as it seems: nobody waits longer.
+	// The request counts as accepted, so no caller waits longer.
 	p.must(p.grow("pool", 5))
 	p.must(p.grow("pool", 4))
 	if err := p.grow("pool", 6); code(err) != codes.Unavailable || !strings.Contains(err.Error(), "not answered yet for 5") {

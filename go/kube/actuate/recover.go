@@ -13,9 +13,9 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// recover finds every deletion that a process before this one had under way.
+// recover finds every deletion that an earlier process began and did not end.
 func (a *Actuator) recover(ctx context.Context) error {
-	// Not from the cache: what was marked a moment ago must not be missed.
+	// List from the API server, not the cache: a node marked a moment ago must not be missed.
 	list, err := a.o.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("nodes that are in deletion: %w", err)
@@ -42,7 +42,7 @@ func (a *Actuator) takeOver(node *corev1.Node) {
 		phase, known = phaseNamed(mark.Phase)
 	}
 	if hard == nil || !known {
-		// Somebody took half of it off, or wrote something else: nothing is deleted on such a word.
+		// Part of the mark was removed, or it is not ours: do not delete a node because of it.
 		a.o.Log("node %s: its mark does not hold together and is taken off", node.Name)
 		a.mu.Lock()
 		a.untaint[node.Name] = node.UID
@@ -65,13 +65,14 @@ func (a *Actuator) takeOver(node *corev1.Node) {
 	}
 }
 
-// deleteAgain goes on with a deletion of which nobody remembers whether the provider was asked.
+// deleteAgain continues a deletion for which the provider may have been asked by an earlier
+// process.
 func (a *Actuator) deleteAgain(d *deletion) {
 	begin := time.Now()
 	for {
 		node := a.node(d.node, d.uid)
 		if node == nil {
-			// The cache does not have it yet, or not any more.
+			// The cache does not have the node yet, or no longer has it.
 			if drain.Pause(d.ctx, a.o.Drainer.Options.LookEvery) != nil {
 				return
 			}

@@ -10,8 +10,8 @@ import (
 	"ebb/go/kube/drain"
 )
 
-// Symptom: of two nodes that were drained side by side one failed with NotEnoughPdb, where it read the
-// budget after the other's eviction had spent it and before that eviction was noted.
+// Symptom: of two nodes drained at the same time one failed with NotEnoughPdb. It read the budget
+// after the other's eviction had spent it and before that eviction was recorded.
 func TestABudgetIsSpentFromBeforeAnEvictionIsAskedFor(t *testing.T) {
 	a := &Actuator{evicting: map[string]int{}, o: Options{EvictionsFor: time.Hour, Now: time.Now}}
 	kept := &drain.Blocked{Pod: "default/web-2", Reason: drain.NotEnoughPdb}

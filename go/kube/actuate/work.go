@@ -19,13 +19,13 @@ import (
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// drain looks at the node's pods and moves them off.  It leaves the deletion DRAINED or FAILED; where
-// this process ends, as it is.
+// drain examines the node's pods and moves them away. Afterwards the deletion is DRAINED or FAILED.
+// If this process ends first, its phase stays as it is.
 func (a *Actuator) drain(d *deletion, resumed bool) {
 	err := a.tryDrain(d, resumed)
 	switch {
 	case d.ctx.Err() != nil:
-		// The deletion has ended, or this process does.
+		// The deletion has ended, or this process is ending.
 	case err != nil:
 		a.fail(d, err)
 	default:
@@ -45,8 +45,8 @@ func (a *Actuator) tryDrain(d *deletion, resumed bool) error {
 	return a.o.Drainer.Drain(d.ctx, node, look)
 }
 
-// look asks again where the API server does not answer, and where a budget is spent by what this
-// actuator evicted a moment ago: those pods are on their way.
+// look retries if the API server does not answer, and if this actuator's own recent evictions have
+// spent a budget: those pods are still moving.
 func (a *Actuator) look(d *deletion, o drain.LookOptions) (*drain.Look, error) {
 	options := &a.o.Drainer.Options
 	begin := time.Now()
@@ -63,8 +63,8 @@ func (a *Actuator) look(d *deletion, o drain.LookOptions) (*drain.Look, error) {
 	}
 }
 
-// spent tells whether a budget may be held up by evictions of this actuator, or of one before it whose
-// drains it took over.
+// spent reports whether a budget may be spent by evictions of this actuator, or of an earlier
+// process whose drains it took over.
 func (a *Actuator) spent(kept *drain.Blocked) bool {
 	if kept.Reason != drain.NotEnoughPdb {
 		return false
@@ -85,7 +85,7 @@ func (a *Actuator) spent(kept *drain.Blocked) bool {
 	return slices.ContainsFunc(a.evicted, func(e evicted) bool { return e.pod.Namespace == namespace })
 }
 
-// settle writes on the node that it is drained, until the API server takes it.
+// settle writes the phase DRAINED on the node, and retries until the API server accepts it.
 func (a *Actuator) settle(d *deletion) {
 	for {
 		err := a.step(d.ctx, d, wire.DeletionPhase_DRAINED, func() {})
@@ -98,13 +98,14 @@ func (a *Actuator) settle(d *deletion) {
 	}
 }
 
-// batch is nodes of a group that are deleted together.
+// batch is a set of nodes of one group that are deleted together.
 type batch struct {
 	deletions []*deletion
-	timer     *time.Timer // Of one that does not wait for a number of nodes.
+	timer     *time.Timer // Nil if the batch waits for a number of nodes.
 }
 
-// queue has a node deleted: at once, after the batch interval, or when its atomic group is together.
+// queue schedules the deletion of a node: at once, after the batch interval, or when all nodes of
+// its atomic group are ready.
 func (a *Actuator) queue(d *deletion) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,14 +134,14 @@ func (a *Actuator) queue(d *deletion) {
 	}
 }
 
-// startBatch takes a batch out of the queue.  REQUIRES: mu.
+// startBatch removes a batch from the queue and deletes its nodes. REQUIRES: mu.
 func (a *Actuator) startBatch(group string, b *batch) {
 	delete(a.batches, group)
 	a.tasks.Go(func() { a.deleteAll(group, b.deletions) })
 }
 
-// leaveBatch takes a deletion out of its queue, and where its group is atomic all others too, which
-// it returns.  REQUIRES: mu.
+// leaveBatch removes a deletion from its batch. If the group is atomic, it dissolves the batch and
+// returns the other deletions. REQUIRES: mu.
 func (a *Actuator) leaveBatch(d *deletion) []*deletion {
 	b := a.batches[d.group]
 	if b == nil {
@@ -155,7 +156,8 @@ func (a *Actuator) leaveBatch(d *deletion) []*deletion {
 	return slices.DeleteFunc(b.deletions, isIt)
 }
 
-// deleteAll asks the provider for nodes of a group.  Where one may not go, none of an atomic group does.
+// deleteAll asks the provider to delete nodes of a group. If one node of an atomic group may not be
+// deleted, no node of the group is.
 func (a *Actuator) deleteAll(group string, deletions []*deletion) {
 	var nodes []*corev1.Node
 	var going []*deletion
@@ -186,7 +188,7 @@ func (a *Actuator) deleteAll(group string, deletions []*deletion) {
 	}
 }
 
-// confirm looks for the last time.  An error: the node may not be deleted.
+// confirm makes the last checks. It returns an error if the node must not be deleted.
 func (a *Actuator) confirm(d *deletion) (*corev1.Node, error) {
 	begin := time.Now()
 	for {
@@ -196,7 +198,7 @@ func (a *Actuator) confirm(d *deletion) (*corev1.Node, error) {
 		}
 		err := a.o.Drainer.Confirm(d.ctx, d.node)
 		if err == nil {
-			// Whoever took the taint off since wants the node to stay.
+			// A user who has removed the taint meanwhile wants to keep the node.
 			err = a.o.Marker.SetMark(d.ctx, d.node, d.uid, d.mark(wire.DeletionPhase_DELETING, a.sinceOf(d), ""))
 		}
 		var kept *drain.Blocked
@@ -233,7 +235,7 @@ func (a *Actuator) setAsked(deletions []*deletion) {
 	}
 }
 
-// awaitGone fails a deletion whose node stays though its provider took it.
+// awaitGone fails a deletion if the provider accepted it but the node stays.
 func (a *Actuator) awaitGone(d *deletion) {
 	a.nodeEvent(d.node, corev1.EventTypeNormal, "ScaleDown", "node removed by cluster autoscaler")
 	a.tasks.Go(func() {
@@ -243,7 +245,7 @@ func (a *Actuator) awaitGone(d *deletion) {
 	})
 }
 
-// runErrands unmarks what could not be unmarked, and rolls back what nobody drives any more.
+// runErrands retries failed removals of marks, and rolls back abandoned deletions.
 func (a *Actuator) runErrands() {
 	for drain.Pause(a.ctx, a.o.ErrandEvery) == nil {
 		a.unmarkLeft()

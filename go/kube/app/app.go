@@ -1,4 +1,4 @@
-// Package app puts the parts together: what the program ebb-kube runs, and what tests run without a
+// Package app connects the other packages: the program ebb-kube runs it, and tests run it without a
 // process of their own.
 package app
 
@@ -36,50 +36,52 @@ import (
 // Options of a replica.
 type Options struct {
 	Client kubernetes.Interface
-	// Dynamic follows the optional kinds, of the same cluster.  Nil: the daemon is not fed with them.
+	// Dynamic follows the optional kinds of the same cluster. Nil: optional kinds are not fed.
 	Dynamic dynamic.Interface
 	// Host of the API server, for messages.
 	Host string
 
-	// Server is the daemon to feed, as unix:PATH.  "": none is fed.
+	// Server is the daemon to feed, as unix:PATH. "": no daemon is fed.
 	Server  string
 	Session string
-	// NodeGroups is a file of node groups, "provider" for those of the provider, or "" for labels.
+	// NodeGroups is the path of a file of node groups, "provider" for the provider's groups, or ""
+	// for groups by labels.
 	NodeGroups string
-	// SettingsEvery so often they are read again.  Default 1 minute.
+	// SettingsEvery is how often the node groups are read again. Default 1 minute.
 	SettingsEvery time.Duration
-	// LookEvery so often the API server is asked which optional kinds it serves.  Default 1 minute.
+	// LookEvery is how often the API server is asked which optional kinds it serves. Default 1
+	// minute.
 	LookEvery time.Duration
 
-	// Listen is the path of the actuator's socket.  "": nothing is done to the cluster.
+	// Listen is the path of the actuator's socket. "": nothing in the cluster is changed.
 	Listen   string
 	Provider provider.Provider
 	Drain    drain.Options
 	Cordon   bool
-	// TaintRetry: the zero value is the autoscaler's.
+	// TaintRetry: the zero value means the autoscaler's defaults.
 	TaintRetry taint.Retry
-	// Actuate: only its options of time are read.
+	// Actuate: only its options about time are used.
 	Actuate actuate.Options
 
-	// Namespace of the lease and of the status.
+	// Namespace of the lease and of the status ConfigMap.
 	Namespace string
-	// Lease is its name.  "": this replica is the only one.
+	// Lease is the lease's name. "": this is the only replica.
 	Lease    string
 	Identity string
-	// LeaseTimes: Duration, RenewDeadline and RetryPeriod are read.
+	// LeaseTimes: only Duration, RenewDeadline and RetryPeriod are used.
 	LeaseTimes lease.Options
-	// StatusConfigMap is its name.  "": none is written.
+	// StatusConfigMap is the name of the status ConfigMap. "": it is not written.
 	StatusConfigMap string
 	StatusEvery     time.Duration
 
 	Version string
 	Now     func() time.Time
 	Log     func(format string, args ...any)
-	// OnFeeder is told of the feeder before it runs.  It may be nil.
+	// OnFeeder, if not nil, receives the feeder before it runs.
 	OnFeeder func(*feed.Feeder)
 }
 
-// Needs says what rights the options need.
+// Needs returns what rights these options need.
 func (o *Options) Needs() access.Needs {
 	_, deletes := o.Provider.(*provider.NodeObject)
 	return access.Needs{
@@ -87,7 +89,7 @@ func (o *Options) Needs() access.Needs {
 	}
 }
 
-// greeting names the cluster, and says what ebb-kube does with it.
+// greeting names the API server, and what ebb-kube does with its cluster.
 func (o *Options) greeting() string {
 	version := "version unknown"
 	if info, err := o.Client.Discovery().ServerVersion(); err == nil {
@@ -103,20 +105,20 @@ func (o *Options) greeting() string {
 	return text + "; serves the actuator at " + o.Listen
 }
 
-// replica is one that runs.
+// replica is a running replica.
 type replica struct {
 	*Options
 	factory informers.SharedInformerFactory
 	nodes   cache.SharedIndexInformer
 	server  *serve.Server
 	events  record.EventRecorder
-	daemon  *daemon.Client // Nil: none is fed.
-	// What the session's settings are now.  Nil: whatever they are.
+	daemon  *daemon.Client // Nil: no daemon is fed.
+	// Returns the settings that the session should have. Nil: the session keeps its settings.
 	settingsNow func(context.Context) (*plannerpb.Settings, error)
 }
 
-// Run checks what can be checked, and runs a replica until ctx ends.  An error of before that says
-// what does not fit.
+// Run makes all checks and then runs a replica until ctx ends. An error before that names what does
+// not fit.
 func Run(ctx context.Context, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -141,7 +143,7 @@ func Run(ctx context.Context, o Options) error {
 	return r.run(ctx)
 }
 
-// run starts the parts.  The first that ends, ends all.
+// run starts the parts. When the first part ends, all others end too.
 func (r *replica) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -173,7 +175,7 @@ func (r *replica) run(ctx context.Context) error {
 	}
 	r.factory.Start(ctx.Done())
 	defer r.factory.Shutdown()
-	// Shutdown waits for informers, which end with ctx.
+	// Shutdown waits for the informers, which end with ctx.
 	defer cancel(nil)
 	ended := make(chan error, len(parts))
 	for _, part := range parts {
@@ -207,7 +209,7 @@ func (r *replica) newFeeder() (*feed.Feeder, *daemon.Client, error) {
 	return feeder, client, err
 }
 
-// settings says how the session's node groups are told.  Nil: by labels, as it comes.
+// settings returns the function that reads the session's node groups. Nil: groups are by labels.
 func (r *replica) settings() (func(context.Context) (*plannerpb.Settings, error), error) {
 	switch r.NodeGroups {
 	case "":
@@ -231,8 +233,8 @@ func (r *replica) settings() (func(context.Context) (*plannerpb.Settings, error)
 	return func(context.Context) (*plannerpb.Settings, error) { return groups.FromFile(r.NodeGroups) }, nil
 }
 
-// refreshSettings tells the daemon when the file, or what the provider says, has changed.  What cannot be
-// read leaves the session as it is.
+// refreshSettings sends new settings to the daemon when the file, or the provider's groups, have
+// changed. If they cannot be read, the session keeps its settings.
 func (r *replica) refreshSettings(ctx context.Context, client *daemon.Client) error {
 	every := r.SettingsEvery
 	if every == 0 {
@@ -266,7 +268,7 @@ func (r *replica) startEvents() func() {
 	return broadcaster.Shutdown
 }
 
-// act serves the actuator whenever this replica is the active one.
+// act serves the actuator while this replica is the active one.
 func (r *replica) act(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), r.nodes.HasSynced, r.factory.Core().V1().Pods().Informer().HasSynced) {
 		return context.Cause(ctx)
@@ -280,7 +282,7 @@ func (r *replica) act(ctx context.Context) error {
 	return lease.Run(ctx, election, r.lead)
 }
 
-// lead is what the active replica does, until ctx ends.
+// lead runs the active replica until ctx ends.
 func (r *replica) lead(ctx context.Context) error {
 	actuator := r.newActuator()
 	for {
@@ -314,10 +316,10 @@ func (r *replica) lead(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// askRoundsFor is how long the daemon may take to say what its last round was.
+// askRoundsFor is how long the daemon may take to report its last round.
 const askRoundsFor = 2 * time.Second
 
-// rounds asks the daemon what its last round was.
+// rounds asks the daemon for its last round.
 func (r *replica) rounds(ctx context.Context) status.Rounds {
 	ctx, cancel := context.WithTimeout(ctx, askRoundsFor)
 	defer cancel()

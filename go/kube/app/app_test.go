@@ -32,7 +32,7 @@ import (
 	wire "ebb/go/kube/wire/actuatorpb"
 )
 
-// allowed is a cluster that serves and allows everything.
+// allowed returns a cluster that serves and allows everything.
 func allowed(objects ...apiruntime.Object) *fakecluster.Cluster {
 	c := fakecluster.New(objects...)
 	c.Client.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
@@ -93,7 +93,7 @@ func TestAReplicaServesAndLeavesNothingBehind(t *testing.T) {
 	if _, err := os.Stat(o.Listen); err == nil {
 		t.Error("the socket is left")
 	}
-	// Some of client-go's own end a moment later.
+	// Some goroutines of client-go end a moment later.
 	for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -107,7 +107,7 @@ func TestAReplicaServesAndLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// `ebb-kube --feed-only` logged nothing at all.
+// Symptom: `ebb-kube --feed-only` logged nothing at all.
 func TestFeedOnlySaysWhichClusterItFeedsAndThatTheDaemonIsAway(t *testing.T) {
 	c := allowed(fakecluster.Node("a"))
 	c.Client.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: "v1.37.2"}
@@ -140,7 +140,7 @@ func TestFeedOnlySaysWhichClusterItFeedsAndThatTheDaemonIsAway(t *testing.T) {
 	<-ended
 }
 
-// serveStatus is a daemon that has made a round, and takes no streams.
+// serveStatus serves a daemon that has made a round and accepts no streams.
 func serveStatus(t *testing.T, path string) {
 	t.Helper()
 	listener, err := net.Listen("unix", path)
@@ -167,7 +167,8 @@ func serveStatus(t *testing.T, path string) {
 	t.Cleanup(server.Stop)
 }
 
-// "0 unneeded" for five minutes after the budgets in the way were deleted, and nothing in the cluster said why.
+// Symptom: "0 unneeded" for five minutes after the blocking budgets were deleted, and nothing in
+// the cluster showed why.
 func TestTheStatusSaysWhichNodesTheLastRoundKept(t *testing.T) {
 	c := allowed(fakecluster.Node("a"))
 	o := options(t, c)

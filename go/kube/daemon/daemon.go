@@ -1,9 +1,9 @@
 // Package daemon calls `ebb serve` over its Unix socket (wire/planner.proto).
 //
-// Only what ebb-kube needs is here, over the messages of ebb/go/ebb/plannerpb.
-// Threads: a Client's methods may be called concurrently; a Stream is used by one goroutine that
-// sends and one that receives.
-// Errors:  gRPC's, with the daemon's text.
+// It has only the calls that ebb-kube needs, with the messages of ebb/go/ebb/plannerpb.
+// Threads: a Client's methods may be called concurrently; a Stream may be used by one sending and
+// one receiving goroutine.
+// Errors:  those of gRPC, with the daemon's text.
 package daemon
 
 import (
@@ -19,10 +19,10 @@ import (
 
 const service = "/ebb.v1alpha1.Planner/"
 
-// Client of a daemon.
+// Client is a client of one daemon.
 type Client struct{ connection *grpc.ClientConn }
 
-// Dial makes a client of "unix:PATH".  It does not connect yet.
+// Dial returns a client of "unix:PATH". It does not connect yet.
 func Dial(address string) (*Client, error) {
 	if !strings.HasPrefix(address, "unix:") || len(address) == len("unix:") {
 		return nil, fmt.Errorf("%q is not unix:PATH", address)
@@ -36,7 +36,7 @@ func Dial(address string) (*Client, error) {
 	return &Client{connection: connection}, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *Client) Close() error { return c.connection.Close() }
 
 func call[Reply any](ctx context.Context, c *Client, method string, request any) (*Reply, error) {
@@ -47,22 +47,22 @@ func call[Reply any](ctx context.Context, c *Client, method string, request any)
 	return reply, nil
 }
 
-// Version tells who answers.
+// Version returns the daemon's version.
 func (c *Client) Version(ctx context.Context) (*plannerpb.VersionReply, error) {
 	return call[plannerpb.VersionReply](ctx, c, "Version", &plannerpb.VersionRequest{})
 }
 
-// Open makes a session or gives it other settings.
+// Open makes a session, or changes the settings of one.
 func (c *Client) Open(ctx context.Context, request *plannerpb.OpenRequest) (*plannerpb.SessionStatus, error) {
 	return call[plannerpb.SessionStatus](ctx, c, "Open", request)
 }
 
-// Status of sessions.
+// Status returns the status of sessions.
 func (c *Client) Status(ctx context.Context, request *plannerpb.StatusRequest) (*plannerpb.StatusReply, error) {
 	return call[plannerpb.StatusReply](ctx, c, "Status", request)
 }
 
-// Plan asks which nodes can go.
+// Plan returns which nodes can go.
 func (c *Client) Plan(ctx context.Context, request *plannerpb.PlanCall) (*plannerpb.PlanReply, error) {
 	return call[plannerpb.PlanReply](ctx, c, "Plan", request)
 }
@@ -72,7 +72,7 @@ func (c *Client) Round(ctx context.Context, request *plannerpb.RoundCall) (*plan
 	return call[plannerpb.RoundReply](ctx, c, "Round", request)
 }
 
-// ReportActuation tells what came of a round.
+// ReportActuation reports the results of a round's deletions.
 func (c *Client) ReportActuation(ctx context.Context, request *plannerpb.ActuationReport) (*plannerpb.ActuationReply, error) {
 	return call[plannerpb.ActuationReply](ctx, c, "ReportActuation", request)
 }
@@ -89,10 +89,10 @@ func (c *Client) Sync(ctx context.Context) (*Stream, error) {
 	return &Stream{stream: stream}, nil
 }
 
-// Send sends a batch.  io.EOF: the stream has ended, and Receive says why.
+// Send sends a batch. io.EOF means that the stream has ended; Receive then returns the reason.
 func (s *Stream) Send(batch *plannerpb.SyncRequest) error { return s.stream.SendMsg(batch) }
 
-// CloseSend says that no more comes.
+// CloseSend announces that no further batch follows.
 func (s *Stream) CloseSend() error { return s.stream.CloseSend() }
 
 // Receive waits for the next acknowledgement.

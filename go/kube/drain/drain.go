@@ -1,17 +1,18 @@
-// Package drain moves the pods off a node, through the Eviction API alone, so that no pod goes which
-// its disruption budget holds.
+// Package drain moves pods off a node. It only uses the Eviction API, so no pod goes against its
+// disruption budget.
 //
 //	look, err := drainer.Look(ctx, node, drain.LookOptions{Empty: !order.Drain})
 //	...                                    // A Blocked error: a pod may not be moved.
-//	err = drainer.Drain(ctx, node, look)   // Returns when all are gone.
+//	err = drainer.Drain(ctx, node, look)   // Returns when all of them are gone.
 //
-// Look reads the node's pods, their budgets and their controllers from the API server, and not from
-// a cache: what it says is true when the first pod is evicted.
+// Look reads the node's pods, their budgets and their controllers from the API server, not from a
+// cache, so its verdict holds when the first pod is evicted.
 //
-// Cost:    a list of the node's pods, one of the budgets of each of their namespaces, and a get of
-// each of their controllers; then a call a pod, and a list at the end.
+// Cost:    one list of the node's pods, one list of budgets for each of their namespaces, and one
+// get for each of their controllers; then one call for each pod, and one list at the end.
 // Threads: a Drainer may drain many nodes concurrently.
-// Source:  behaviour of cluster-autoscaler core/scaledown/actuation/drain.go and simulator/drain.go.
+// Source:  behaviour of cluster-autoscaler core/scaledown/actuation/drain.go and
+// simulator/drain.go.
 package drain
 
 import (
@@ -33,29 +34,30 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// Options of a Drainer, under the autoscaler's names and with its defaults (DefaultOptions).
+// Options of a Drainer. Names and defaults (DefaultOptions) are the autoscaler's.
 type Options struct {
 	Rules Rules
-	// Groups of priorities, the lowest first (drain-priority-config).  Nil: one, with MaxGrace.
+	// Groups of pod priorities, the lowest first (drain-priority-config). Nil: one group, with
+	// MaxGrace.
 	Groups []Group
-	// MaxGrace caps a pod's own grace (max-graceful-termination-sec).
+	// MaxGrace limits a pod's own grace period (max-graceful-termination-sec).
 	MaxGrace time.Duration
-	// MaxEvictionTime is how long a refused eviction is tried (max-pod-eviction-time).
+	// MaxEvictionTime is how long a rejected eviction is retried (max-pod-eviction-time).
 	MaxEvictionTime time.Duration
-	// EvictAgainAfter a refusal.
+	// EvictAgainAfter is the time between a rejected eviction and its retry.
 	EvictAgainAfter time.Duration
-	// GoneExtra is granted to pods beyond their group's grace.
+	// GoneExtra is how long pods may take beyond their group's grace.
 	GoneExtra time.Duration
-	// LookEvery is how often the cache is asked whether pods are gone.
+	// LookEvery is how often the cache is read to see whether pods are gone.
 	LookEvery time.Duration
-	// DelayDeletion is how long annotations may put a deletion off (node-deletion-delay-timeout).
+	// DelayDeletion is how long annotations may delay a deletion (node-deletion-delay-timeout).
 	DelayDeletion time.Duration
-	// Whether DaemonSets' pods are evicted whose annotation does not say
-	// (daemonset-eviction-for-empty-nodes, daemonset-eviction-for-occupied-nodes).
+	// EvictDaemonSetsOfEmpty and EvictDaemonSetsOfOccupied decide about pods of DaemonSets without
+	// an annotation (daemonset-eviction-for-empty-nodes, daemonset-eviction-for-occupied-nodes).
 	EvictDaemonSetsOfEmpty, EvictDaemonSetsOfOccupied bool
 }
 
-// DefaultOptions are the autoscaler's.
+// DefaultOptions returns the autoscaler's defaults.
 func DefaultOptions() Options {
 	return Options{
 		Rules:                     DefaultRules(),
@@ -72,33 +74,35 @@ func DefaultOptions() Options {
 // Drainer drains nodes.
 type Drainer struct {
 	Client   kubernetes.Interface
-	Pods     corelisters.PodLister // Of a cache that follows the API server.
+	Pods     corelisters.PodLister // From a cache that follows the API server.
 	Nodes    corelisters.NodeLister
 	Recorder record.EventRecorder
 	Options  Options
 	Now      func() time.Time
-	// Evicting is called right before each request for an eviction, and what it returns right after,
-	// with whether the eviction was taken: no moment lies between the two in which a budget that it
-	// spent is not accounted for.  It may be nil.
+	// Evicting is called right before each eviction request. The function that it returns is called
+	// right after the reply, with whether the eviction was accepted. So the caller accounts for a
+	// budget that the eviction spends at every moment. It may be nil.
 	Evicting func(*corev1.Pod) (answered func(taken bool))
 }
 
-// Look is what is to be done with the pods of a node.
+// Look lists what must happen to the pods of a node.
 type Look struct {
-	// Evict are pods that must be gone before the node goes.
+	// Evict are the pods that must be gone before the node goes.
 	Evict []*corev1.Pod
-	// BestEffort are pods that are asked to go: DaemonSets' pods, and expendable ones.
+	// BestEffort are pods that are evicted without waiting for them: pods of DaemonSets, and
+	// expendable pods.
 	BestEffort []*corev1.Pod
 
 	resumed bool
 }
 
-// promisedFor is how long the disruption controller counts a pod as disrupted whose eviction was cut
-// off on its way, as by a caller that was killed: so long the budget is spent, and nothing is evicted.
+// promisedFor is how long the disruption controller counts a pod as disrupted if its eviction was
+// cut off halfway, for example because the caller was killed. During this time the budget is spent
+// although no pod is evicted.
 // Source: kubernetes pkg/controller/disruption DeletionTimeout.
 const promisedFor = 2 * time.Minute
 
-// evictionTime is how long an eviction of a look is tried.
+// evictionTime returns how long evictions for this look are retried.
 func (d *Drainer) evictionTime(look *Look) time.Duration {
 	if look.resumed {
 		return d.Options.MaxEvictionTime + promisedFor
@@ -106,17 +110,17 @@ func (d *Drainer) evictionTime(look *Look) time.Duration {
 	return d.Options.MaxEvictionTime
 }
 
-// LookOptions say what a node is looked at for.
+// LookOptions describe the deletion that a look is for.
 type LookOptions struct {
-	// Empty: the node was to go empty, and a pod to move keeps it.
+	// Empty: the node should be empty, so a pod to move keeps it.
 	Empty bool
-	// Resumed: the drain began earlier.  Its own evictions may have spent budgets, so that those are
-	// left to the Eviction API.
+	// Resumed: an earlier process began the drain. Its evictions may have spent budgets, so budgets
+	// are left to the Eviction API.
 	Resumed bool
 }
 
-// Look reads the pods of a node and applies the rules.  A *Blocked error names the pod that keeps
-// the node; other errors mean that nothing is known.
+// Look reads the pods of a node and applies the rules. A *Blocked error names the pod that keeps
+// the node; other errors mean that the API server could not be read.
 func (d *Drainer) Look(ctx context.Context, node string, o LookOptions) (*Look, error) {
 	pods, err := d.podsOn(ctx, node)
 	if err != nil {
@@ -215,8 +219,9 @@ func (d *Drainer) readBudgets(ctx context.Context, pods []*corev1.Pod) (map[stri
 	return budgets, nil
 }
 
-// Drain evicts what a look says, group by group, and returns when all that must be gone is, and no
-// annotation puts the deletion off any more.  An error: a pod stays, or came meanwhile.
+// Drain evicts the pods of a look, group by group. It returns when all pods that must go are gone
+// and no annotation delays the deletion. It returns an error if a pod stays, or if a new one
+// arrived.
 func (d *Drainer) Drain(ctx context.Context, node *corev1.Node, look *Look) error {
 	for _, group := range d.groups(look) {
 		if err := d.drainGroup(ctx, node, group, d.evictionTime(look)); err != nil {
@@ -247,7 +252,7 @@ func (d *Drainer) drainGroup(ctx context.Context, node *corev1.Node, group podGr
 	return d.waitUntilGone(ctx, group.evict, group.grace+d.Options.GoneExtra)
 }
 
-// evict asks until the eviction is taken, the pod is gone, or the time since `begin` is over.
+// evict retries until the eviction is accepted, the pod is gone, or tryFor has passed since begin.
 func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pod *corev1.Pod, maxGrace time.Duration,
 	begin time.Time, tryFor time.Duration) error {
 	d.event(pod, "deleting pod for node scale down")
@@ -259,7 +264,7 @@ func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pod *corev1.Pod,
 		}
 		err := d.Client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, eviction)
 		answered(err == nil)
-		// At a conflict another pod has its name now.
+		// A conflict means that another pod has this name now.
 		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			return nil
 		}
@@ -287,7 +292,7 @@ func evictionOf(pod *corev1.Pod, maxGrace time.Duration) *policyv1.Eviction {
 	}
 }
 
-// waitUntilGone asks the cache.  It may be behind, and then waits longer.
+// waitUntilGone reads the cache. A cache that is behind only makes it wait longer.
 func (d *Drainer) waitUntilGone(ctx context.Context, pods []*corev1.Pod, atMost time.Duration) error {
 	begin := time.Now()
 	for {
@@ -310,8 +315,8 @@ func (d *Drainer) isGone(pod *corev1.Pod) bool {
 		found.Status.Phase == corev1.PodSucceeded || found.Status.Phase == corev1.PodFailed
 }
 
-// confirm asks the API server, which knows what the cache may not know yet: pods that were there all
-// the time, and pods that came in spite of the taint.
+// confirm asks the API server for what the cache may not show yet: pods that are still there, and
+// pods that arrived in spite of the taint.
 func (d *Drainer) confirm(ctx context.Context, node string, look *Look) error {
 	begin := time.Now()
 	for {
@@ -335,7 +340,8 @@ func (d *Drainer) confirm(ctx context.Context, node string, look *Look) error {
 	}
 }
 
-// left names a pod that the look evicts and that is still there.  A *Blocked error: another came.
+// left returns the name of a pod that the look evicts and that still exists. It returns a *Blocked
+// error if another pod arrived.
 func (d *Drainer) left(ctx context.Context, node string, look *Look) (string, error) {
 	pods, err := d.podsOn(ctx, node)
 	if err != nil {
@@ -357,13 +363,13 @@ func (d *Drainer) left(ctx context.Context, node string, look *Look) (string, er
 	return "", nil
 }
 
-// Confirm says why a drained node may not be deleted: a pod came to it.  Nil: nothing speaks against it.
+// Confirm returns an error if a drained node may not be deleted because a pod arrived.
 func (d *Drainer) Confirm(ctx context.Context, node string) error {
 	_, err := d.left(ctx, node, &Look{})
 	return err
 }
 
-// waitForDelays waits for annotations that put a deletion off to go, and not for ever.
+// waitForDelays waits until no annotation delays the deletion, but at most DelayDeletion.
 func (d *Drainer) waitForDelays(ctx context.Context, name string) error {
 	begin := time.Now()
 	for time.Since(begin) < d.Options.DelayDeletion {
@@ -393,7 +399,7 @@ func (d *Drainer) event(pod *corev1.Pod, message string) {
 	}
 }
 
-// Pause waits for so long, or until ctx ends, whose cause it returns.
+// Pause waits for a duration. If ctx ends first, it returns the cause.
 func Pause(ctx context.Context, duration time.Duration) error {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()

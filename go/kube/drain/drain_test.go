@@ -17,7 +17,7 @@ import (
 	"ebb/go/kube/internal/fakecluster"
 )
 
-// drainerOf makes a drainer that hurries.  Its informers run until the test ends.
+// drainerOf returns a drainer with short waiting times. Its informers run until the test ends.
 func drainerOf(t *testing.T, c *fakecluster.Cluster) *drain.Drainer {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(c.Client, 0)
@@ -73,7 +73,7 @@ func TestAPodThatMayNotBeMovedIsNamedWithTheAutoscalersReason(t *testing.T) {
 		edits  []func(*corev1.Pod)
 		rules  func(*drain.Rules)
 		budget int32
-		want   string // "": it moves
+		want   string // "": the pod moves.
 	}{
 		"replicated":                    {want: ""},
 		"no controller":                 {edits: []func(*corev1.Pod){func(p *corev1.Pod) { p.OwnerReferences = nil }}, want: "NotReplicated"},

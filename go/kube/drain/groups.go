@@ -12,14 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Group is pods of a range of priorities, which are evicted together.
+// Group is a range of priorities whose pods are evicted together.
 type Group struct {
-	// Priority is the lowest of the group; the next group begins where it ends.
+	// Priority is the lowest priority of the group; the group ends where the next one begins.
 	Priority int32
 	Grace    time.Duration
 }
 
-// ParseGroups reads drain-priority-config: "PRIORITY:SECONDS,...".
+// ParseGroups parses drain-priority-config: "PRIORITY:SECONDS,...".
 func ParseGroups(text string) ([]Group, error) {
 	if text == "" {
 		return nil, nil
@@ -46,14 +46,14 @@ func ParseGroups(text string) ([]Group, error) {
 	return groups, nil
 }
 
-// podGroup is what is evicted at one time.
+// podGroup is the set of pods that are evicted at the same time.
 type podGroup struct {
 	grace      time.Duration
 	evict      []*corev1.Pod
 	bestEffort []*corev1.Pod
 }
 
-// groups are the pods of a look in the order in which they go; groups without pods are left out.
+// groups returns the pods of a look in the order of their eviction, without empty groups.
 func (d *Drainer) groups(look *Look) []podGroup {
 	configured := d.Options.Groups
 	if len(configured) == 0 {
@@ -74,7 +74,8 @@ func (d *Drainer) groups(look *Look) []podGroup {
 	return slices.DeleteFunc(groups, func(g podGroup) bool { return len(g.evict)+len(g.bestEffort) == 0 })
 }
 
-// groupOf is the highest group that the pod's priority reaches, or the lowest if it reaches none.
+// groupOf returns the highest group whose priority the pod reaches, or the lowest group if it
+// reaches none.
 func groupOf(groups []Group, pod *corev1.Pod) int {
 	priority := int32(0)
 	if pod.Spec.Priority != nil {

@@ -9,19 +9,19 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// owner is a controller of pods as far as a rule asks.
+// owner is what the rules need of a pod's controller.
 type owner struct {
 	there    bool
-	replicas *int32 // Nil: it says nothing that could be too few.
+	replicas *int32 // Nil: the controller has no number of replicas that could be too small.
 }
 
-// owners asks the API server for controllers, each once.
+// owners reads controllers from the API server, each of them once.
 type owners struct {
 	client kubernetes.Interface
 	found  map[string]*owner
 }
 
-// find returns nil for a controller that no rule knows.
+// find returns nil for a controller of a kind that no rule uses.
 func (o *owners) find(ctx context.Context, namespace string, ref *metav1.OwnerReference) (*owner, error) {
 	key := ref.Kind + "/" + namespace + "/" + ref.Name
 	if found, known := o.found[key]; known {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Annotations that pods are told by.
+// Annotations that decide about pods and nodes.
 const (
 	safeToEvict         = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 	safeLocalVolumes    = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
@@ -22,10 +22,10 @@ const (
 	delayDeletionPrefix = "delay-deletion.cluster-autoscaler.kubernetes.io/"
 )
 
-// NotEnoughPdb is the reason of a pod whose budget allows nothing now.
+// NotEnoughPdb is the reason if a pod's budget allows no disruption now.
 const NotEnoughPdb = "NotEnoughPdb"
 
-// Rules are the options by which a pod may be moved or not, under the autoscaler's names.
+// Rules are the options that decide whether a pod may be moved. Names are the autoscaler's.
 type Rules struct {
 	SkipNodesWithSystemPods           bool
 	SkipNodesWithLocalStorage         bool
@@ -35,7 +35,7 @@ type Rules struct {
 	ExpendablePodsPriorityCutoff      int32
 }
 
-// DefaultRules are the autoscaler's.
+// DefaultRules returns the autoscaler's defaults.
 func DefaultRules() Rules {
 	return Rules{
 		SkipNodesWithSystemPods:           true,
@@ -46,7 +46,7 @@ func DefaultRules() Rules {
 	}
 }
 
-// Blocked is a pod that keeps its node, with the autoscaler's word for why.
+// Blocked is the error about a pod that keeps its node. Reason is the autoscaler's name for it.
 type Blocked struct {
 	Pod    string // NAMESPACE/NAME
 	Reason string
@@ -69,19 +69,20 @@ const (
 	isSkipped
 )
 
-// judge looks at the pods of a node at one moment.
+// judge evaluates the rules for the pods of one node at one moment.
 type judge struct {
 	rules  *Rules
 	owners *owners
-	// By namespace.  Nil: budgets are not asked (a drain that goes on has spent them itself).
+	// By namespace. Nil: budgets are not checked, because a resumed drain has spent them itself.
 	budgets map[string][]budget
 	now     time.Time
 }
 
-// rule decides, or leaves it to the next.  A Blocked error keeps the node; others mean that nothing is known.
+// rule decides about a pod, or leaves it to the next rule. A Blocked error keeps the node; other
+// errors mean that the API server could not be read.
 type rule func(*judge, context.Context, *corev1.Pod) (outcome, error)
 
-// In the autoscaler's order; the first that decides, decides.
+// In the autoscaler's order; the first rule that decides wins.
 var rulesInOrder = []rule{
 	mirror, longTerminating, replicaCount,
 	daemonSet, safe, terminal, onCompletion,
@@ -118,7 +119,7 @@ func mirror(_ *judge, _ context.Context, pod *corev1.Pod) (outcome, error) {
 	return undecided, nil
 }
 
-// longTerminatingExtra is granted beyond a pod's own grace.
+// longTerminatingExtra is granted beyond a pod's own grace period.
 const longTerminatingExtra = 30 * time.Second
 
 func longTerminating(j *judge, _ context.Context, pod *corev1.Pod) (outcome, error) {
@@ -259,7 +260,7 @@ func (j *judge) budgetsOf(pod *corev1.Pod) []budget {
 func readBudgets(list []policyv1.PodDisruptionBudget) ([]budget, error) {
 	var read []budget
 	for i := range list {
-		// No selector selects nothing, an empty one everything.
+		// A missing selector selects no pod, an empty one selects every pod.
 		selector, err := metav1.LabelSelectorAsSelector(list[i].Spec.Selector)
 		if err != nil {
 			return nil, fmt.Errorf("PodDisruptionBudget %s/%s: spec.selector: %w", list[i].Namespace, list[i].Name, err)

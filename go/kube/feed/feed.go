@@ -1,5 +1,5 @@
-// Package feed keeps a session of `ebb serve` what the cluster is, by client-go informers: nothing is
-// polled, and only what changed is sent, as Kubernetes' protobuf.
+// Package feed keeps a session of `ebb serve` equal to a cluster, through client-go informers.
+// Nothing is polled, and only changes are sent, in Kubernetes' protobuf.
 //
 //	factory := feed.NewFactory(client)
 //	feeder, err := feed.New(feed.Options{Factory: factory, Kinds: feed.Kinds, Discovery: client.Discovery(),
@@ -7,17 +7,18 @@
 //	factory.Start(ctx.Done())
 //	err = feeder.Run(ctx)        // Until ctx ends.
 //
-// A full resync names everything that there is.  One is sent at the start, after the stream to the
-// daemon was lost (the daemon was restarted, say), after a watch broke so that it had to list anew,
-// and where an object came with a lower version than before (a backup of etcd was restored).
+// A full resync sends every object. The feeder makes one at the start, after the stream to the
+// daemon was lost (for example because the daemon restarted), after a watch broke and had to list
+// again, and after an object arrived with a lower version than before (a backup of etcd was
+// restored).
 //
-// The feeder names its cluster (the UID of the namespace kube-system), so that the daemon refuses it
-// where the session is of another one, the version of its API server, the kinds whose watches are broken,
-// and those that it cannot list.
+// The feeder sends the UID of the namespace kube-system, which identifies the cluster: the daemon
+// rejects a feeder of another cluster than its session's. It also sends the API server's version,
+// the kinds whose watches are broken, and the kinds that it cannot list.
 //
-// Changes of one object that come faster than the daemon takes them are sent as one, the last.
-// Memory:  what the informers hold, and for each change that waits its name and a pointer.
-// Threads: Run is called once; all else may be called concurrently.
+// If an object changes faster than the daemon accepts changes, only its last state is sent.
+// Memory: the informers' caches; and for each waiting change, its name and a pointer.
+// Threads: Run is called once; all other methods may be called concurrently.
 package feed
 
 import (
@@ -46,33 +47,35 @@ import (
 type Options struct {
 	Factory informers.SharedInformerFactory
 	Kinds   []*Kind
-	// Dynamic follows the optional kinds that Discovery finds.  Either nil: no optional kind is followed,
-	// and the API server's version is not told.
+	// Dynamic follows the optional kinds that Discovery finds. If either is nil, no optional kind
+	// is followed, and the API server's version is not sent.
 	Dynamic   dynamic.Interface
 	Discovery discovery.DiscoveryInterface
-	// LookEvery so often the API server is asked which optional kinds it serves, and for its version.
-	// Default 1 minute.
+	// LookEvery is how often the API server is asked which optional kinds it serves, and for its
+	// version. Default 1 minute.
 	LookEvery time.Duration
 	Daemon    *daemon.Client
 	Session   string
-	// Settings of the session, asked for before each full resync.  Nil: the session's stay.
+	// Settings returns the session's settings; it is called before each full resync. Nil: the
+	// session keeps its settings.
 	Settings func(context.Context) (*plannerpb.Settings, error)
-	// Linger so long after a change for others to come with it.  Default 20 ms.
+	// Linger is how long to wait after a change for further changes of the same batch. Default 20
+	// ms.
 	Linger time.Duration
-	// BatchObjects and BatchBytes bound a message.  Defaults 2,000 and 4 MiB.
+	// BatchObjects and BatchBytes limit a message. Defaults 2,000 and 4 MiB.
 	BatchObjects, BatchBytes int
-	// BackOffMax bounds the wait after a lost stream.  Default 10 s.
+	// BackOffMax limits the wait after a lost stream. Default 10 s.
 	BackOffMax time.Duration
-	// Log gets lines for people; default: none.
+	// Log receives lines for people; default: no log.
 	Log func(format string, args ...any)
 }
 
-// NewFactory makes informers that keep of an object what somebody may ask for.
+// NewFactory returns informers that drop fields that no decision reads.
 func NewFactory(client kubernetes.Interface) informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(forget))
 }
 
-// forget drops what is large and decides nothing.
+// forget drops managedFields, which are large and decide nothing.
 func forget(object any) (any, error) {
 	if meta, ok := object.(metav1.Object); ok {
 		meta.SetManagedFields(nil)
@@ -80,55 +83,56 @@ func forget(object any) (any, error) {
 	return object, nil
 }
 
-// Progress is how far the daemon has followed.
+// Progress is how far the daemon has followed the cluster.
 type Progress struct {
-	Version uint64 // Of the session, last acknowledged.
-	Resyncs int    // Full ones that were acknowledged.
-	Puts    int    // Objects that were sent, those of resyncs included.
+	Version uint64 // The session's version in its last acknowledgement.
+	Resyncs int    // Acknowledged full resyncs.
+	Puts    int    // Objects sent, also in resyncs.
 	Deletes int
-	// Waiting changes were not acknowledged yet.  0 and Resyncs above 0: the daemon knows all that
-	// the informers do.
+	// Waiting is the number of changes that are not acknowledged yet. If it is 0 and Resyncs is
+	// above 0, the daemon has everything that the informers have.
 	Waiting int
 	// Connected: there is a stream, and its resync was acknowledged.
 	Connected bool
 }
 
-// Feeder sends changes.
+// Feeder sends changes. See the package comment.
 type Feeder struct {
 	o       Options
 	wake    chan struct{}
 	running sync.WaitGroup // Informers of optional kinds.
 
 	mu        sync.Mutex
-	kinds     []*Kind // That are followed, in the order of a resync.
+	kinds     []*Kind // Followed kinds, in the order of a resync.
 	informers map[*Kind]cache.SharedIndexInformer
 	followed  map[*Kind]*followed // By the row of o.Kinds.
-	unknown   map[*Kind]bool      // Rows of which discovery did not say whether they are served.
-	version   string              // Of the API server; "": not known.
+	unknown   map[*Kind]bool      // Rows for which discovery failed.
+	version   string              // The API server's; "": unknown.
 	pending   map[key]*change
 	order     []key
 	inFlight  int
 	broken    map[*Kind]*brokenWatch
-	// The daemon does not know yet which watches are broken.
+	// The list of broken watches has changed and must be sent.
 	tellBroken bool
 	resync     bool
 	progress   Progress
-	// Since when the daemon lacks something; zero: it lacks nothing, or only what a watch missed.
+	// Since when the daemon has been missing changes; zero if it misses none, or only those of a
+	// broken watch.
 	outOfSync time.Time
-	said      bool // Which kinds are fed.
+	said      bool // sayKinds has logged which kinds are fed.
 }
 
-// brokenWatch is one that has not come back.
+// brokenWatch is a watch that broke and has not recovered yet.
 type brokenWatch struct {
-	version string // To which it had come when it broke.
-	// No list has succeeded yet.
+	version string // The version that it had reached when it broke.
+	// No list of this kind has succeeded yet.
 	neverListed bool
 	since       time.Time
-	last        time.Time // When it failed last.
+	last        time.Time // The last failure.
 }
 
-// healed: a watch that fails is tried again within a minute.  One that has not failed for so long goes
-// on, though nothing has changed since.
+// healed is how long a watch must not fail to count as recovered even if nothing has changed since.
+// client-go retries a failing watch within a minute.
 const healed = 2 * time.Minute
 
 type key struct {
@@ -136,14 +140,14 @@ type key struct {
 	namespace, name string
 }
 
-// change is what is to be sent of an object.
+// change is the change of one object that is to be sent.
 type change struct {
-	// What is there of that name is to be deleted first.
+	// The object that the daemon has under this name must be deleted first.
 	gone   bool
-	object metav1.Object // Nil: nothing of that name is there.
+	object metav1.Object // Nil: no object has this name now.
 }
 
-// New makes a feeder of informers that have not started yet.
+// New returns a feeder over informers that have not started yet.
 func New(o Options) (*Feeder, error) {
 	if o.Linger == 0 {
 		o.Linger = 20 * time.Millisecond
@@ -182,7 +186,7 @@ func (f *Feeder) follow(kind *Kind, informer cache.SharedIndexInformer) error {
 	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		if errors.Is(err, io.EOF) {
 			cache.DefaultWatchErrorHandler(ctx, r, err)
-			return // The server ended the watch, as it does now and then; nothing was missed.
+			return // The server ended the watch, as it does from time to time; no event was missed.
 		}
 		if f.noteBroken(kind, informer) {
 			cache.DefaultWatchErrorHandler(ctx, r, err)
@@ -203,12 +207,13 @@ func (f *Feeder) follow(kind *Kind, informer cache.SharedIndexInformer) error {
 	return err
 }
 
-// noteBroken returns whether that is to be logged: what was never listed is logged once.
+// noteBroken records a failed watch. It returns whether to log the failure: a kind that was never
+// listed is logged once.
 func (f *Feeder) noteBroken(kind *Kind, informer cache.SharedIndexInformer) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.informers[kind] == nil {
-		return false // It is served no more.
+		return false // The kind is no longer served.
 	}
 	watch := f.broken[kind]
 	news := watch == nil || !watch.neverListed
@@ -245,7 +250,7 @@ func (f *Feeder) changed(kind *Kind, before metav1.Object, now any) {
 	f.signal()
 }
 
-// isOlder compares versions where both are whole numbers, as API servers make them.
+// isOlder compares resource versions if both are whole numbers, as API servers write them.
 func isOlder(a, b metav1.Object) bool {
 	first, err := strconv.ParseUint(a.GetResourceVersion(), 10, 64)
 	second, also := strconv.ParseUint(b.GetResourceVersion(), 10, 64)
@@ -270,7 +275,7 @@ func (f *Feeder) deleted(kind *Kind, last any) {
 	f.signal()
 }
 
-// changeOf REQUIRES: mu.
+// changeOf returns the waiting change of an object, or adds one. REQUIRES: mu.
 func (f *Feeder) changeOf(k key) *change {
 	c := f.pending[k]
 	if c == nil {
@@ -288,7 +293,7 @@ func (f *Feeder) signal() {
 	}
 }
 
-// Progress tells how far the daemon has followed.
+// Progress returns how far the daemon has followed.
 func (f *Feeder) Progress() Progress {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -300,7 +305,7 @@ func (f *Feeder) Progress() Progress {
 	return p
 }
 
-// Run feeds until ctx ends, and returns why it did.
+// Run feeds the daemon until ctx ends, and returns the cause.
 func (f *Feeder) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer f.running.Wait()
@@ -338,13 +343,13 @@ func (f *Feeder) Run(ctx context.Context) error {
 	}
 }
 
-// informing is a kind that is followed, and by what.
+// informing is a followed kind with its informer.
 type informing struct {
 	kind     *Kind
 	informer cache.SharedIndexInformer
 }
 
-// followedNow are the kinds that are followed, in the order of a resync.
+// followedNow returns the followed kinds, in the order of a resync.
 func (f *Feeder) followedNow() []informing {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -362,7 +367,7 @@ func (f *Feeder) setConnected(connected bool) {
 	f.inFlight = 0
 }
 
-// noteOutOfSync: from now on the daemon misses changes, until a resync.
+// noteOutOfSync records that the daemon misses changes from now on, until a resync.
 func (f *Feeder) noteOutOfSync() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -371,10 +376,10 @@ func (f *Feeder) noteOutOfSync() {
 	}
 }
 
-// lookAtBroken is how often a watch that broke is looked at, until it has come back.
+// lookAtBroken is how often a broken watch is checked, until it has recovered.
 const lookAtBroken = 250 * time.Millisecond
 
-// stream feeds over one stream, until it is lost.
+// stream feeds over one stream until the stream is lost.
 func (f *Feeder) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -405,7 +410,7 @@ func (f *Feeder) stream(ctx context.Context) error {
 	}
 }
 
-// waitForChanges returns when there are some, or a watch that broke may have come back.
+// waitForChanges returns when there are changes, or when a broken watch may have recovered.
 func (f *Feeder) waitForChanges(ctx context.Context, s *sender) error {
 	f.mu.Lock()
 	due := len(f.pending) > 0 || f.resync || f.tellBroken || f.version != s.version
@@ -434,7 +439,7 @@ func (f *Feeder) waitForChanges(ctx context.Context, s *sender) error {
 	}
 }
 
-// isResyncDue: somebody asked for one, or a watch that broke has listed anew.
+// isResyncDue reports whether a resync was requested, or a broken watch has listed again.
 func (f *Feeder) isResyncDue() bool {
 	f.mu.Lock()
 	var back []*Kind
@@ -456,7 +461,8 @@ func (f *Feeder) isResyncDue() bool {
 	return f.resync
 }
 
-// takeBroken returns which watches are broken, where the daemon does not know; else nil.
+// takeBroken returns the broken watches if the daemon does not know the current list; otherwise
+// nil.
 func (f *Feeder) takeBroken() *plannerpb.BrokenWatches {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -493,7 +499,8 @@ func (f *Feeder) hasBrokenToTell() bool {
 	return f.tellBroken
 }
 
-// clusterUID is the UID of the namespace kube-system; "" where it is not followed or not there.
+// clusterUID returns the UID of the namespace kube-system; "" if namespaces are not followed or it
+// does not exist.
 func (f *Feeder) clusterUID() string {
 	for _, each := range f.followedNow() {
 		if each.kind.Kind != "Namespace" {
@@ -508,7 +515,7 @@ func (f *Feeder) clusterUID() string {
 	return ""
 }
 
-// takePending empties the queue.
+// takePending removes all changes from the queue and returns them.
 func (f *Feeder) takePending() ([]key, map[key]*change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -543,7 +550,7 @@ func deleteOf(k key) (*plannerpb.Change, int, error) {
 			Kind: k.kind.Kind, Namespace: k.namespace, Name: k.name,
 		}}}, 0, nil
 	}
-	// The kinds of several groups have one name: the group tells.
+	// Kinds of several groups can share a name, so the deletion also names the group.
 	gone := &unstructured.Unstructured{}
 	gone.SetAPIVersion(k.kind.GroupVersion)
 	gone.SetKind(k.kind.Kind)

@@ -31,7 +31,7 @@ import (
 	"ebb/go/kube/internal/fakecluster"
 )
 
-// fakeDaemon takes Sync streams and keeps what they say, as `ebb serve` does.
+// fakeDaemon accepts Sync streams and stores the objects, as `ebb serve` does.
 type fakeDaemon struct {
 	t       *testing.T
 	address string
@@ -39,7 +39,7 @@ type fakeDaemon struct {
 
 	mu      sync.Mutex
 	objects map[string]runtime.Object // KIND NAMESPACE/NAME
-	touched map[string]bool           // Since a resync began; nil: there is none.
+	touched map[string]bool           // Since a resync began; nil if there is none.
 	resyncs int
 	batches int
 	log     []string // "put Pod default/web-1", "delete ..."
@@ -49,7 +49,7 @@ type fakeDaemon struct {
 	opened  []string
 	cluster string // As the last resync named it.
 	broken  []*plannerpb.BrokenWatch
-	// Version of the API server, as it was told last.
+	// The API server's version, as last received.
 	kubernetes string
 }
 
@@ -92,7 +92,7 @@ func (d *fakeDaemon) open(_ any, _ context.Context, decode func(any) error, _ gr
 	return &plannerpb.SessionStatus{}, nil
 }
 
-// restart forgets everything, as a daemon that was started again.
+// restart forgets everything, as a restarted daemon does.
 func (d *fakeDaemon) restart() {
 	d.server.Stop()
 	d.mu.Lock()
@@ -182,7 +182,7 @@ func (d *fakeDaemon) change(change *plannerpb.Change) {
 		gvk := custom.GroupVersionKind()
 		object, kind = custom, &gvk
 	} else {
-		// Read by Kubernetes' own reader of protobuf.
+		// Decoded by Kubernetes' own protobuf reader.
 		var err error
 		object, kind, err = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Decode(change.GetPutProtobuf(), nil, nil)
 		if err != nil {
@@ -367,7 +367,7 @@ func TestChangesOfOneObjectWhileTheDaemonIsBusyAreToldAsOne(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	touch("other", "2") // The batch that is held.
+	touch("other", "2") // This batch is held.
 	fakecluster.Eventually(t, "a batch is under way", func() bool { return f.Progress().Waiting > 0 })
 	time.Sleep(20 * time.Millisecond)
 	if _, err := pods.Create(t.Context(), fakecluster.Pod("web-1", "a"), metav1.CreateOptions{}); err != nil {
@@ -376,7 +376,7 @@ func TestChangesOfOneObjectWhileTheDaemonIsBusyAreToldAsOne(t *testing.T) {
 	for _, version := range []string{"3", "4", "5"} {
 		touch("web-1", version)
 	}
-	// Another machine's pod of that name.
+	// A new pod with the same name.
 	if err := pods.Delete(t.Context(), "web-1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -429,7 +429,7 @@ func TestALargeClusterIsToldInManyMessages(t *testing.T) {
 	d := startDaemon(t)
 	f := feedFrom(t, fakecluster.New(objects...), d, func(o *feed.Options) { o.BatchObjects = 10 })
 	idle(t, f)
-	// Nodes that an informer tells only now may come once more behind the resync.
+	// Nodes whose events the informer delivers only now may be sent again after the resync.
 	log, resyncs, batches := d.taken()
 	told := map[string]bool{}
 	for _, line := range log {

@@ -11,24 +11,25 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Kind is one of those that decide something, or that answers name because it might.
+// Kind is a kind of object that decisions depend on, or that answers name because it might matter.
 type Kind struct {
-	// GroupVersion is "apps/v1".  Of an optional kind it is "" until Look has found out which version
-	// the API server serves.
+	// GroupVersion is for example "apps/v1". For an optional kind it is "" until Look has found the
+	// version that the API server serves.
 	GroupVersion string
 	Kind         string // "ReplicaSet"
 	Resource     string // "replicasets"
-	// Optional: an API server may be without it, and then nothing is missing.
+	// Optional: API servers need not serve this kind; if one does not, nothing is missing.
 	Optional bool
 
 	group    string
 	informer func(informers.SharedInformerFactory) cache.SharedIndexInformer // Nil: a dynamic one.
 }
 
-// Group is the API group, "" for the core's.
+// Group returns the API group; "" for the core group.
 func (k *Kind) Group() string { return k.group }
 
-// String is "Pod", or "Machine.cluster.x-k8s.io" of a kind of which several groups may have one.
+// String returns "Pod", or for an optional kind, whose name several groups may use,
+// "Machine.cluster.x-k8s.io".
 func (k *Kind) String() string {
 	if !k.Optional {
 		return k.Kind
@@ -45,9 +46,9 @@ func optional(group, kind, resource string) *Kind {
 	return &Kind{Kind: kind, Resource: resource, Optional: true, group: group}
 }
 
-// Kinds are all that the daemon is fed with, in the order of a full resync: what others refer to comes first.
-// The list of snapshot/import/dump_kinds.cc has the same and Services, which no decision reads; a test holds
-// the two to each other.
+// Kinds are all kinds that are fed to the daemon, in the order of a full resync: an object's
+// references come before it. snapshot/import/dump_kinds.cc has the same kinds and Services, which
+// no decision reads. A test compares the two lists.
 var Kinds = []*Kind{
 	typed(corev1.SchemeGroupVersion, "Namespace", "namespaces", func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().Namespaces().Informer()
@@ -108,7 +109,7 @@ var Kinds = []*Kind{
 	optional("autoscaling.x-k8s.io", "CapacityBuffer", "capacitybuffers"),
 	optional("cluster.x-k8s.io", "MachineSet", "machinesets"),
 	optional("machine.openshift.io", "MachineSet", "machinesets"),
-	// Kinds of which an answer says that they are there, and no more.
+	// ebb's answers report that objects of the following kinds exist, but do not evaluate them.
 	optional("karpenter.sh", "Machine", "machines"),
 	optional("karpenter.sh", "Provisioner", "provisioners"),
 	optional("scheduling.k8s.io", "CompositePodGroup", "compositepodgroups"),

@@ -9,21 +9,22 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// Served is what an API server says of kinds.
+// Served is what an API server reports about kinds.
 type Served struct {
-	// Kinds that it serves, in the order in which they were given; optional ones with their version.
+	// Kinds that it serves, in the order in which they were given; optional kinds have their
+	// version.
 	Kinds []*Kind
-	// Missing are kinds that are not optional, and that it does not serve.
+	// Missing are the required kinds that it does not serve.
 	Missing []*Kind
-	// Unknown: of these kinds' groups it did not say what they have.
+	// Unknown are the kinds whose API groups could not be listed, with the error.
 	Unknown map[*Kind]error
 }
 
-// Look asks an API server which kinds it serves.  An optional kind comes in the version that the server
-// prefers of those that have the kind.
+// Look asks an API server which kinds it serves. For an optional kind it picks the version that the
+// server prefers among the versions that have the kind.
 //
-// Cost: a request, and one for each version of a kind's group until the kind is found.
-// Errors: it does not say which groups it has.
+// Cost: one request, and one for each version of a kind's group until the kind is found.
+// Errors: the server does not list its groups.
 func Look(client discovery.DiscoveryInterface, kinds []*Kind) (*Served, error) {
 	l := looker{client: client, resources: map[string]map[string]bool{}, failed: map[string]error{}}
 	groups, err := client.ServerGroups()
@@ -58,7 +59,7 @@ func Look(client discovery.DiscoveryInterface, kinds []*Kind) (*Served, error) {
 	return served, nil
 }
 
-// inPreference are the versions of a group as the server would have them used.
+// inPreference returns the versions of a group, the server's preferred version first.
 func inPreference(group *metav1.APIGroup) []string {
 	versions := []string{group.PreferredVersion.GroupVersion}
 	for _, version := range group.Versions {
@@ -71,12 +72,12 @@ func inPreference(group *metav1.APIGroup) []string {
 
 type looker struct {
 	client    discovery.DiscoveryInterface
-	resources map[string]map[string]bool // By group and version, then resource.
+	resources map[string]map[string]bool // By group and version, then by resource.
 	failed    map[string]error           // By group and version.
 }
 
-// find returns the first of the versions that has the resource; "": none has.  An error: of some it is not
-// known.
+// find returns the first of the versions that has the resource; "" if none has it. It returns an
+// error if no version that could be read has it and some could not be read.
 func (l *looker) find(versions []string, resource string) (string, error) {
 	var failed error
 	for _, version := range versions {

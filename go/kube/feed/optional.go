@@ -11,24 +11,26 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Optional kinds are followed by dynamic informers, where the API server serves them.  The feeder looks for
-// them before the first resync and then every LookEvery: a kind of a definition that was installed since is
-// followed from then on, and one that is served no more is forgotten with a resync.
+// Optional kinds are followed by dynamic informers if the API server serves them. The feeder looks
+// for them before the first resync and then every LookEvery. If the definition of a kind was
+// installed meanwhile, the feeder follows the kind from then on. If a kind is no longer served, the
+// feeder drops it and makes a resync.
 //
-// A kind that cannot be listed, as where the caller may not, holds nothing up.  It is named to the daemon
-// as never listed, until a list succeeds; client-go tries again every half minute.
+// A kind that cannot be listed, for example because of missing rights, delays nothing. The feeder
+// reports it to the daemon as never listed until a list succeeds; client-go retries every half
+// minute.
 
-// followed is an optional kind that is served.
+// followed is an optional kind that is followed.
 type followed struct {
 	kind *Kind // With its version.
 	stop context.CancelFunc
 }
 
-// lookInterval is how often a wait for informers looks at them.
+// lookInterval is how often a waiting goroutine checks its informers.
 const lookInterval = 10 * time.Millisecond
 
-// look follows the optional kinds that the API server serves now, and forgets those that it does not.
-// It waits until each new one was listed or failed.
+// look follows the optional kinds that the API server serves now, and drops kinds that it no longer
+// serves. It waits until each new kind was listed or failed.
 func (f *Feeder) look(ctx context.Context) {
 	f.readVersion()
 	var rows []*Kind
@@ -53,7 +55,7 @@ func (f *Feeder) look(ctx context.Context) {
 		switch kind, err := found[row.String()], served.Unknown[row]; {
 		case err != nil:
 			f.o.Log("%v: %v", row, err)
-			unknown[row] = true // As before, where it is followed.
+			unknown[row] = true // Its state does not change.
 		case kind == nil:
 			f.drop(row)
 		case f.isFollowedAs(row, kind):
@@ -75,7 +77,7 @@ func (f *Feeder) look(ctx context.Context) {
 	f.waitFor(ctx, started)
 }
 
-// readVersion asks for the API server's version; one that cannot be read stays as it was.
+// readVersion reads the API server's version; if that fails, the old version stays.
 func (f *Feeder) readVersion() {
 	version, err := f.o.Discovery.ServerVersion()
 	if err != nil {
@@ -112,7 +114,8 @@ func (f *Feeder) setUnknown(unknown map[*Kind]bool) {
 	}
 }
 
-// isFollowedAs: in the version of `kind`; nil: in any.
+// isFollowedAs reports whether a kind is followed in the version of kind, or, if kind is nil, in
+// any version.
 func (f *Feeder) isFollowedAs(row, kind *Kind) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,8 +123,8 @@ func (f *Feeder) isFollowedAs(row, kind *Kind) bool {
 	return now != nil && (kind == nil || now.kind.GroupVersion == kind.GroupVersion)
 }
 
-// begin follows a kind.  One that was followed in another version is replaced when the new one was
-// listed, so that no resync lacks its objects.
+// begin follows a kind. If another version was followed, it is replaced only when the new one was
+// listed, so that no resync misses its objects.
 func (f *Feeder) begin(ctx context.Context, row, kind *Kind) error {
 	resource, err := kind.resource()
 	if err != nil {
@@ -136,13 +139,13 @@ func (f *Feeder) begin(ctx context.Context, row, kind *Kind) error {
 	f.informers[kind] = informer
 	f.mu.Unlock()
 	if err := f.follow(kind, informer); err != nil {
-		return err // Of an informer that runs already, which this one does not.
+		return err // follow fails only for an informer that runs already; this one does not.
 	}
 	ctx, stop := context.WithCancel(ctx)
 	now := &followed{kind: kind, stop: stop}
 	replaces := f.isFollowedAs(row, nil)
 	if !replaces {
-		// Before its first event: a resync in between would take that for sent.
+		// Before the informer's first event: a resync in between would count the event as sent.
 		f.put(row, now)
 	}
 	f.running.Go(func() { informer.RunWithContext(ctx) })
@@ -156,7 +159,7 @@ func (f *Feeder) begin(ctx context.Context, row, kind *Kind) error {
 	return nil
 }
 
-// put makes a kind the one that is followed; what was followed in its place is forgotten.
+// put makes a kind the one that is followed for its row, and drops the kind followed before.
 func (f *Feeder) put(row *Kind, now *followed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -165,7 +168,7 @@ func (f *Feeder) put(row *Kind, now *followed) {
 	f.arrange()
 }
 
-// drop forgets an optional kind, where it is followed.
+// drop stops following an optional kind.
 func (f *Feeder) drop(row *Kind) {
 	f.mu.Lock()
 	was := f.forgetKind(row)
@@ -175,7 +178,7 @@ func (f *Feeder) drop(row *Kind) {
 	}
 }
 
-// forgetKind returns which kind was followed; nil: none.  REQUIRES: mu.
+// forgetKind drops a row's kind and returns it; nil if none was followed. REQUIRES: mu.
 func (f *Feeder) forgetKind(row *Kind) *Kind {
 	was := f.followed[row]
 	if was == nil {
@@ -196,7 +199,7 @@ func (f *Feeder) forgetKind(row *Kind) *Kind {
 	return was.kind
 }
 
-// arrange puts the kinds that are followed in order.  REQUIRES: mu.
+// arrange rebuilds the ordered list of followed kinds. REQUIRES: mu.
 func (f *Feeder) arrange() {
 	f.kinds = nil
 	for _, row := range f.o.Kinds {
@@ -208,7 +211,7 @@ func (f *Feeder) arrange() {
 	}
 }
 
-// waitFor returns when each of the kinds was listed, or could not be.
+// waitFor waits until each of the kinds was listed or failed.
 func (f *Feeder) waitFor(ctx context.Context, kinds []*Kind) {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
@@ -227,7 +230,7 @@ func (f *Feeder) waitFor(ctx context.Context, kinds []*Kind) {
 	}
 }
 
-// keepLooking looks every LookEvery, until ctx ends.
+// keepLooking calls look every LookEvery until ctx ends.
 func (f *Feeder) keepLooking(ctx context.Context) {
 	ticker := time.NewTicker(f.o.LookEvery)
 	defer ticker.Stop()

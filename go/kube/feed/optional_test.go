@@ -38,7 +38,7 @@ var (
 	autoscaler = schema.GroupVersionResource{Group: "autoscaling.k8s.io", Version: "v1", Resource: "verticalpodautoscalers"}
 )
 
-// served is what discovery says in these tests.
+// served returns the resources that discovery reports in these tests.
 func served() map[string][]string {
 	return map[string][]string{
 		"v1": {"nodes", "pods"}, "cluster.x-k8s.io/v1beta1": {"machines"}, "karpenter.sh/v1": {"nodeclaims"},
@@ -46,7 +46,7 @@ func served() map[string][]string {
 	}
 }
 
-// custom makes an object of an optional kind.
+// custom returns an object of an optional kind.
 func custom(version, kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kind}}
 	for key, value := range fields {
@@ -60,7 +60,7 @@ func custom(version, kind, namespace, name string, fields map[string]any) *unstr
 	return object
 }
 
-// objects are those of optional kinds.
+// objects returns a client with these objects of optional kinds.
 func objects(t *testing.T, of ...runtime.Object) *fakedynamic.FakeDynamicClient {
 	t.Helper()
 	return fakedynamic.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
@@ -74,8 +74,8 @@ func optional(c *fakecluster.Cluster, client *fakedynamic.FakeDynamicClient) fun
 	}
 }
 
-// Symptom: no informer followed Machines, NodeClaims and VerticalPodAutoscalers, so that nodes whose machine was being
-// deleted took pods, and answers did not say what they had not evaluated.
+// Symptom: Machines, NodeClaims and VerticalPodAutoscalers were not followed. So nodes whose
+// machine was being deleted received pods, and answers did not report what they had not evaluated.
 func TestOptionalKindsAreFedWhereTheServerHasThem(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"))
 	c.Serves(served())
@@ -109,7 +109,7 @@ func TestOptionalKindsAreFedWhereTheServerHasThem(t *testing.T) {
 	}
 }
 
-// Symptom: a kind that the user may not list held the feeder up, or was left out silently.
+// Symptom: a kind that the user may not list blocked the feeder, or was left out silently.
 func TestAKindThatMayNotBeListedIsNamedUntilItMay(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"))
 	c.Serves(served())
@@ -139,7 +139,7 @@ func TestAKindThatMayNotBeListedIsNamedUntilItMay(t *testing.T) {
 	fakecluster.Eventually(t, "it is fed", func() bool { return d.has("NodeClaim /n") && !named() })
 }
 
-// Definitions of custom resources come and go while the feeder runs.
+// Custom resource definitions come and go while the feeder runs.
 func TestAKindThatIsServedLaterIsFollowedFromThenOn(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"))
 	c.Serves(map[string][]string{"v1": {"nodes", "pods"}})
@@ -162,7 +162,7 @@ func TestAKindThatIsServedLaterIsFollowedFromThenOn(t *testing.T) {
 	}
 }
 
-// A server that is upgraded drops a version that was followed.
+// An upgraded server drops a version that the feeder follows.
 func TestAKindThatChangesItsVersionIsNeverMissing(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"))
 	c.Serves(map[string][]string{"v1": {"nodes", "pods"}, "cluster.x-k8s.io/v1beta1": {"machines"}})
@@ -252,7 +252,7 @@ func TestEbbKnowsWhatTheFeederTells(t *testing.T) {
 		nodes = append(nodes, node)
 	}
 	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "uid-of-the-cluster"}}
-	prevents := true // Counts from 1.37 on.
+	prevents := true // Has an effect from Kubernetes 1.37 on.
 	driver := &storagev1.CSIDriver{
 		ObjectMeta: metav1.ObjectMeta{Name: "d.csi", UID: "d"}, Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: &prevents},
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What a feeder logs for people: its cluster, the kinds that it feeds and those that it cannot feed, and when
-// the daemon has all objects.
+// The feeder's log for people: its cluster, the kinds that it feeds or cannot feed, and when the
+// daemon has all objects.
 
 // sayKinds logs once which kinds the first resync sends.
 func (f *Feeder) sayKinds() {
@@ -32,8 +32,8 @@ func (f *Feeder) sayKinds() {
 	}
 }
 
-// kindsNow are the names of the kinds that are fed, that are served or may be and cannot be listed, and that are
-// not served.
+// kindsNow returns the names of the kinds that are fed, of kinds that are (or may be) served but
+// cannot be listed, and of kinds that are not served.
 func (f *Feeder) kindsNow() (fed, notListed, notServed []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,14 +57,14 @@ func (f *Feeder) kindsNow() (fed, notListed, notServed []string) {
 	return fed, notListed, notServed
 }
 
-// hasSaid: sayKinds was called, so that what changes is logged by itself.
+// hasSaid reports whether sayKinds was called; later changes are logged one by one.
 func (f *Feeder) hasSaid() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.said
 }
 
-// saySynced logs that a resync of so many objects by kind is acknowledged.
+// saySynced logs that a resync is acknowledged; objects has the number of objects by kind.
 func (f *Feeder) saySynced(objects map[string]int) {
 	f.mu.Lock()
 	since, first := f.outOfSync, f.progress.Resyncs == 1
@@ -81,7 +81,7 @@ func (f *Feeder) saySynced(objects map[string]int) {
 	}
 }
 
-// sayHealed logs which watches have come back.
+// sayHealed logs which watches have recovered.
 func (f *Feeder) sayHealed(kinds []*Kind) {
 	names := make([]string, 0, len(kinds))
 	for _, kind := range kinds {

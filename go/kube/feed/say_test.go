@@ -20,7 +20,7 @@ import (
 	"ebb/go/kube/internal/fakecluster"
 )
 
-// lines are what a feeder logged, with its times made equal.
+// lines are the lines that a feeder logged, with their times replaced.
 type lines struct {
 	mu  sync.Mutex
 	all []string
@@ -44,7 +44,7 @@ func (l *lines) has(line string) bool { return slices.Contains(l.now(), line) }
 
 func (l *lines) options(o *feed.Options) { o.Log = l.add }
 
-// `ebb-kube --feed-only` logged nothing at all.
+// Symptom: `ebb-kube --feed-only` logged nothing at all.
 func TestAFeederSaysWhatItFeedsAndWhenItIsInSync(t *testing.T) {
 	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "uid-of-the-cluster"}}
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.Node("b"), system, fakecluster.Pod("web-1", "a"))
@@ -122,7 +122,7 @@ func TestAFeederSaysThatAWatchBrokeAndGoesOn(t *testing.T) {
 	mu.Lock()
 	broken = false
 	mu.Unlock()
-	// The watch lists again; the new version shows that it goes on.
+	// The watch lists again; the new version shows that it has recovered.
 	replicas := fakecluster.ReplicaSet()
 	replicas.ResourceVersion = "2000"
 	if _, err := c.Client.AppsV1().ReplicaSets("default").Create(t.Context(), replicas, metav1.CreateOptions{}); err != nil {

@@ -16,23 +16,23 @@ import (
 	"ebb/go/kube/daemon"
 )
 
-// sender is one stream.  A batch is sent when the one before was acknowledged.
+// sender feeds one stream. It sends a batch only after the one before was acknowledged.
 type sender struct {
 	feeder *Feeder
 	stream *daemon.Stream
-	named  bool // The session was.
-	// Of the API server, as it was told last.
+	named  bool // The session's name was sent.
+	// The API server's version, as last sent.
 	version string
 
 	acknowledged chan *plannerpb.SyncReply
 	over         chan struct{}
-	err          error // Valid when over is closed.
+	err          error // Valid once over is closed.
 	ended        sync.WaitGroup
 }
 
 // follow reads acknowledgements until the stream ends.
 func (s *sender) follow() {
-	// Of one batch at most, so that whoever leaves holds nobody up.
+	// Room for the one batch under way, so that the reader never blocks when the sender leaves.
 	s.acknowledged = make(chan *plannerpb.SyncReply, 1)
 	s.over = make(chan struct{})
 	s.ended.Go(func() {
@@ -56,7 +56,7 @@ func (s *sender) failed() error {
 	return s.err
 }
 
-// send sends a batch and waits until it was taken.
+// send sends a batch and waits for its acknowledgement.
 func (s *sender) send(ctx context.Context, batch *plannerpb.SyncRequest) error {
 	if !s.named {
 		batch.Session = s.feeder.o.Session
@@ -91,7 +91,7 @@ func (s *sender) send(ctx context.Context, batch *plannerpb.SyncRequest) error {
 	}
 }
 
-// batcher fills messages.
+// batcher collects changes into messages.
 type batcher struct {
 	*sender
 	batch *plannerpb.SyncRequest
@@ -111,7 +111,7 @@ func (b *batcher) add(ctx context.Context, change *plannerpb.Change, bytes int) 
 	return nil
 }
 
-// resync names everything that there is.
+// resync sends every object.
 func (s *sender) resync(ctx context.Context) error {
 	f := s.feeder
 	if f.o.Settings != nil {
@@ -123,11 +123,11 @@ func (s *sender) resync(ctx context.Context) error {
 			return err
 		}
 	}
-	// What changes from here on is sent behind it.
+	// Changes from here on are sent after the resync.
 	f.takePending()
 	f.mu.Lock()
 	f.resync = false
-	f.tellBroken = true // This stream has named none yet.
+	f.tellBroken = true // This stream has not reported any yet.
 	f.mu.Unlock()
 	b := &batcher{sender: s, batch: &plannerpb.SyncRequest{ResyncBegins: true, ClusterUid: f.clusterUID()}}
 	sent := map[string]int{}
@@ -171,7 +171,7 @@ func inOrder(list []any) []metav1.Object {
 	return objects
 }
 
-// sendChanges sends what waits.
+// sendChanges sends the waiting changes.
 func (s *sender) sendChanges(ctx context.Context) error {
 	f := s.feeder
 	order, pending := f.takePending()

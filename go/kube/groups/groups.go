@@ -1,5 +1,5 @@
-// Package groups tells the daemon how nodes form groups: nothing, and then it goes by their labels;
-// the text of a file (docs/plan.md); or what a provider says, written as such a file.
+// Package groups sends the daemon the rules by which nodes form groups: none, so that groups follow
+// labels; the text of a file (docs/plan.md); or the groups of a provider, converted to such a file.
 package groups
 
 import (
@@ -26,7 +26,7 @@ func FromFile(path string) (*plannerpb.Settings, error) {
 	return &plannerpb.Settings{NodeGroups: string(text), NodeGroupsName: path}, nil
 }
 
-// rule is one of a file of node groups.
+// rule is one rule in a file of node groups.
 type rule struct {
 	Name         string            `json:"name"`
 	NodeSelector map[string]string `json:"nodeSelector"`
@@ -36,10 +36,10 @@ type rule struct {
 	Autoscaled   *bool             `json:"autoscaled,omitempty"`
 }
 
-// FromProvider asks a provider and writes a file that says the same: a group is the nodes that have
-// a label which exactly its nodes have, or all labels that its nodes have in common.  Nodes that are in
-// none of its groups are excluded.  An error: no labels tell a group's nodes from others; nothing may
-// be guessed then.
+// FromProvider converts the groups of a provider to a file of node groups. A group is selected by a
+// label that exactly its nodes have, or by all labels that its nodes have in common. Nodes that are
+// in none of the provider's groups are excluded. If no labels distinguish a group's nodes from all
+// others, FromProvider returns an error; it does not guess.
 func FromProvider(ctx context.Context, of provider.Grouper, nodes []*corev1.Node) (*plannerpb.Settings, error) {
 	told, err := of.Groups(ctx, nodes)
 	if err != nil {
@@ -76,7 +76,7 @@ func FromProvider(ctx context.Context, of provider.Grouper, nodes []*corev1.Node
 	return &plannerpb.Settings{NodeGroups: string(text), NodeGroupsName: "the provider's groups"}, nil
 }
 
-// exclusions are rules for the nodes that are in no group.
+// exclusions returns rules for the nodes that are in no group.
 func exclusions(nodes []*corev1.Node, member map[string]string) []rule {
 	no := false
 	var names []string
@@ -104,7 +104,7 @@ func exclusions(nodes []*corev1.Node, member map[string]string) []rule {
 	return rules
 }
 
-// selectorOf finds labels that the named nodes have and no other node has.  Nil: there are none.
+// selectorOf returns labels that the named nodes have and no other node has; nil if there are none.
 func selectorOf(nodes []*corev1.Node, names []string) map[string]string {
 	inGroup := map[string]bool{}
 	for _, name := range names {
@@ -125,7 +125,7 @@ func selectorOf(nodes []*corev1.Node, names []string) map[string]string {
 			})
 		}
 	}
-	// One label is best: nodes that come later have it too.
+	// Prefer one label: future nodes of the group will have it too.
 	for _, key := range slices.Sorted(maps.Keys(common)) {
 		if one := map[string]string{key: common[key]}; key != corev1.LabelHostname && !matchesAny(others, one) {
 			return one

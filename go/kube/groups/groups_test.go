@@ -69,7 +69,7 @@ func TestAProvidersGroupsAreToldByLabelsThatNoOtherNodeHas(t *testing.T) {
 	checkByEbb(t, settings.NodeGroups)
 }
 
-// checkByEbb has ebb itself read the file, if it is there.
+// checkByEbb makes ebb itself read the file, if the program is available.
 func checkByEbb(t *testing.T, text string) {
 	t.Helper()
 	ebb := os.Getenv("EBB")

@@ -2,8 +2,8 @@ package groups
 
 import corev1 "k8s.io/api/core/v1"
 
-// labels by which ebb tells a node's group where nothing else does, the first that a node has
-// (docs/plan.md).
+// labels by which ebb finds a node's group if no file and no provider names it; the first label
+// that a node has counts (docs/plan.md).
 var labels = []string{
 	"karpenter.sh/nodepool", "karpenter.sh/provisioner-name",
 	"eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name",
@@ -16,8 +16,8 @@ var labels = []string{
 	"nodegroup",
 }
 
-// OfLabels names a node's group by its labels, for people to read; "": none tells it.  It is the daemon
-// that decides by groups.
+// OfLabels returns a node's group by its labels, for display; "" if no label names one. Decisions
+// about groups are made by the daemon.
 func OfLabels(node *corev1.Node) string {
 	for _, label := range labels {
 		if value := node.Labels[label]; value != "" {

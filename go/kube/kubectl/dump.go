@@ -17,10 +17,10 @@ import (
 	"ebb/go/kube/feed"
 )
 
-// pageSize is as kubectl's.
+// pageSize is kubectl's.
 const pageSize = "500"
 
-// page is one of a list.
+// page is one page of a list.
 type page struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -30,15 +30,15 @@ type page struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// service is the kind of snapshot/import/dump_kinds.cc that no feeder tells, as no decision reads it.
-// Secrets and ConfigMaps are never read.
+// service is the one kind of snapshot/import/dump_kinds.cc that feeders do not send, because no
+// decision reads it. Secrets and ConfigMaps are never read.
 var service = &feed.Kind{GroupVersion: "v1", Kind: "Service", Resource: "services"}
 
-// ErrPartial is of a dump that lacks kinds which the server has; `problems` names them.
+// ErrPartial means that the dump lacks kinds that the server has; they were named in `problems`.
 var ErrPartial = errors.New("the dump lacks kinds that could not be read")
 
-// served are the kinds that the server has, and whether that is known of all; what is not goes to problems.
-// Kinds that every server has are returned without asking.
+// served returns the kinds that the server has, and whether discovery worked for all of them;
+// problems receives what failed. Kinds that every server has are returned without asking.
 func served(client kubernetes.Interface, problems io.Writer) ([]*feed.Kind, bool) {
 	var optional []*feed.Kind
 	for _, kind := range feed.Kinds {
@@ -71,9 +71,10 @@ func served(client kubernetes.Interface, problems io.Writer) ([]*feed.Kind, bool
 	return kinds, err == nil && len(found.Unknown) == 0
 }
 
-// WriteDump writes all that an answer of ebb may depend on to a file, whole or not at all, or to out
-// where the path is empty.  Kinds that the user may not list go to `problems`; nodes and pods are no
-// dump without.  Errors: ErrPartial after a dump that lacks kinds was written.
+// WriteDump writes everything that an answer of ebb may depend on to a file, completely or not at
+// all; with an empty path it writes to out. Kinds that the user may not list are named in problems;
+// without nodes or pods WriteDump fails. It returns ErrPartial after it has written a dump that
+// lacks kinds.
 func WriteDump(ctx context.Context, client kubernetes.Interface, path string, out, problems io.Writer) error {
 	kinds, whole := served(client, problems)
 	dump := newDump()
@@ -101,8 +102,8 @@ func WriteDump(ctx context.Context, client kubernetes.Interface, path string, ou
 	return nil
 }
 
-// writeWhole renames a file that was written beside the target, which a process that is killed leaves
-// as it was.
+// writeWhole writes a temporary file next to the target and renames it, so that a killed process
+// leaves the target unchanged.
 func writeWhole(path string, text *bytes.Buffer, out io.Writer) (err error) {
 	if path == "" || path == "-" {
 		_, err = out.Write(text.Bytes())
@@ -130,7 +131,7 @@ func writeWhole(path string, text *bytes.Buffer, out io.Writer) (err error) {
 	return err
 }
 
-// dump is a list of lists as it is written.
+// dump is a JSON list of lists that is being written.
 type dump struct {
 	text  bytes.Buffer
 	lists int
@@ -154,9 +155,9 @@ func (d *dump) end() *bytes.Buffer {
 	return &d.text
 }
 
-// Dump reads all that a plan reads, as a list of lists in JSON.  What the user may not list is an
-// error that names every such kind; of volumes and optional kinds it is told to `problems`, and ebb says
-// in its turn what it lacks.
+// Dump returns everything that a plan reads, as a JSON list of lists. If the user may not list a
+// kind, Dump returns an error that names every such kind. Volumes and optional kinds are the
+// exception: problems receives their names, and ebb itself reports what is missing.
 func Dump(ctx context.Context, client kubernetes.Interface, problems io.Writer) (*bytes.Buffer, error) {
 	dump := newDump()
 	var forbidden []string
@@ -185,7 +186,7 @@ func Dump(ctx context.Context, client kubernetes.Interface, problems io.Writer) 
 	return dump.end(), nil
 }
 
-// nameOf is "pods", or "machines.cluster.x-k8s.io" of an optional kind.
+// nameOf returns "pods", or for an optional kind "machines.cluster.x-k8s.io".
 func nameOf(kind *feed.Kind) string {
 	if !kind.Optional {
 		return kind.Resource
@@ -204,7 +205,7 @@ func pathOf(kind *feed.Kind) string {
 	return "/apis/" + kind.GroupVersion + "/" + kind.Resource
 }
 
-// list is a whole one: ebb refuses what looks like a page.
+// list is a complete list: ebb rejects a list that looks like one page.
 type list struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -222,7 +223,7 @@ func readAll(ctx context.Context, client kubernetes.Interface, kind *feed.Kind) 
 		}
 		data, err := request.DoRaw(ctx)
 		if apierrors.IsResourceExpired(err) && token != "" {
-			// The list changed under the pages: from the beginning.
+			// The list expired between two pages: start again.
 			whole.Items, token = whole.Items[:0], ""
 			continue
 		}

@@ -1,13 +1,13 @@
 // Package kubectl is `kubectl ebb`: it reads the cluster that the user's kubeconfig names, and runs
-// the program ebb over what it read.
+// the program ebb over the result.
 //
 //	kubectl ebb plan [FLAG OF ebb plan...]
 //	kubectl ebb explain NODE... [FLAG OF ebb plan...]
 //	kubectl ebb dump [-o FILE]
 //	kubectl ebb status [-n NAMESPACE] [-o json]
 //
-// Nothing is written to the cluster, and to a file by `dump` alone: plan and explain hand their dump to
-// ebb's standard input.
+// Nothing is written to the cluster, and only `dump` writes a file: plan and explain pass their
+// dump to ebb's standard input.
 package kubectl
 
 import (
@@ -25,7 +25,7 @@ import (
 	"ebb/go/kube/access"
 )
 
-// ExitError is of a program that said itself what went wrong.
+// ExitError is the exit code of a program that has printed its error itself.
 type ExitError struct{ Code int }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
@@ -43,7 +43,7 @@ const usage = `kubectl ebb reads the cluster of your kubeconfig and asks ebb abo
 Other flags are those of ` + "`ebb plan`" + `.
 `
 
-// arguments are those of a call, told apart.
+// arguments are the parsed arguments of a call.
 type arguments struct {
 	command             string
 	kubeconfig, context string
@@ -51,7 +51,7 @@ type arguments struct {
 	rest                []string
 }
 
-// Main runs a call.  Errors: an *ExitError, or one to be printed.
+// Main runs a call. It returns an *ExitError, or an error to print.
 func Main(ctx context.Context, args []string, out, problems io.Writer) error {
 	a, err := read(args)
 	if err != nil {
@@ -86,7 +86,7 @@ func Main(ctx context.Context, args []string, out, problems io.Writer) error {
 	return a.runEbb(ctx, client, out, problems)
 }
 
-// read takes the flags that are kubectl's out of the others.
+// read separates kubectl's own flags from the others.
 func read(args []string) (*arguments, error) {
 	a := &arguments{ebb: os.Getenv("EBB")}
 	if a.ebb == "" {
@@ -113,13 +113,13 @@ func read(args []string) (*arguments, error) {
 	return a, nil
 }
 
-// ebbArguments are what the program ebb is called with.
+// ebbArguments returns the arguments for the program ebb.
 func (a *arguments) ebbArguments() ([]string, error) {
 	call := []string{"plan", "-"}
 	if a.command == "plan" {
 		return append(call, a.rest...), nil
 	}
-	// Names come before flags, whose values would else be taken for names.
+	// Names come before the flags; otherwise a flag's value could be taken for a name.
 	nodes := 0
 	for _, argument := range a.rest {
 		if strings.HasPrefix(argument, "-") {
@@ -134,7 +134,7 @@ func (a *arguments) ebbArguments() ([]string, error) {
 	return append(call, a.rest[nodes:]...), nil
 }
 
-// exitPartial is of a dump that lacks kinds, as of `ebb dump`.
+// exitPartial is the exit code for a dump that lacks kinds, as in `ebb dump`.
 const exitPartial = 3
 
 func (a *arguments) dump(ctx context.Context, client kubernetes.Interface, out, problems io.Writer) error {
@@ -163,8 +163,9 @@ func namesVersion(argument string) bool {
 	return name == "--kubernetes-version"
 }
 
-// rulesOf is the version of the scheduler by whose rules ebb is to place pods, as --kubernetes-version takes
-// it: that of the API server, which may be newer than all kubelets.  "": it does not say.
+// rulesOf returns the version of the scheduler whose rules ebb should use, in the form of
+// --kubernetes-version: the API server's version, which may be newer than all kubelets. "" if the
+// API server does not report it.
 func rulesOf(client kubernetes.Interface) string {
 	version, err := client.Discovery().ServerVersion()
 	if err != nil {

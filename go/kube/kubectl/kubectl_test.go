@@ -21,7 +21,7 @@ import (
 	"ebb/go/kube/feed"
 )
 
-// server answers as an API server does, a page of two at a time.
+// server serves lists as an API server does, two objects a page.
 func server(t *testing.T, forbidden ...string) (kubernetes.Interface, string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -94,8 +94,8 @@ func TestWhatTheUserMayNotListIsNamed(t *testing.T) {
 	}
 }
 
-// Symptom: `kubectl ebb plan` read no NodePools, NodeClaims and Machines, so that nodes whose machine is being
-// deleted took pods.
+// Symptom: `kubectl ebb plan` did not read NodePools, NodeClaims and Machines, so nodes whose
+// machine is being deleted received pods.
 func TestAPlanReadsTheOptionalKindsThatTheServerHas(t *testing.T) {
 	client, _ := server(t, "nodepools")
 	var problems bytes.Buffer
@@ -145,7 +145,7 @@ func TestNothingIsWrittenWithoutPods(t *testing.T) {
 	}
 }
 
-// The list of kinds stands in one place; feeders and this package have theirs in Go.
+// The C++ code has the list of kinds; feeders and this package have a copy in Go.
 func TestTheKindsAreThoseOfTheListInCpp(t *testing.T) {
 	text, err := os.ReadFile("../../../snapshot/import/dump_kinds.cc")
 	if err != nil {

@@ -24,26 +24,26 @@ type Status struct {
 	APIVersion string `json:"apiVersion"` // "ebb/v1alpha1"
 	Kind       string `json:"kind"`       // "ActuationStatus"
 	Nodes      int    `json:"nodes"`
-	// Active is the replica that holds the lease; "": none does, or it may not be read.
+	// Active is the replica that holds the lease; "" if there is none or the lease may not be read.
 	Active     string     `json:"active,omitempty"`
 	Candidates []string   `json:"candidates"`
 	Deletions  []Deletion `json:"deletions"`
-	// Foreign are nodes that somebody else is deleting.
+	// Foreign are nodes that another program is deleting.
 	Foreign []string `json:"foreign"`
-	// Rounds is what ebb-kube wrote last of the planner's last round.
+	// Rounds is ebb-kube's last report about the planner's last round.
 	Rounds status.Rounds `json:"rounds"`
 }
 
-// Deletion is of a node.
+// Deletion is the deletion of one node.
 type Deletion struct {
 	Node string `json:"node"`
 	taint.Mark
 }
 
-// statusConfigMap is the default of ebb-kube's --status-config-map-name.
+// statusConfigMap is the default of ebb-kube's flag --status-config-map-name.
 const statusConfigMap = "cluster-autoscaler-status"
 
-// ReadStatus reads what stands on the nodes, and what the active replica wrote of the planner.
+// ReadStatus reads the marks on the nodes, and the active replica's report about the planner.
 func ReadStatus(ctx context.Context, client kubernetes.Interface, namespace, lease, configMap string) (*Status, error) {
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -67,7 +67,8 @@ func ReadStatus(ctx context.Context, client kubernetes.Interface, namespace, lea
 	return s, nil
 }
 
-// readRounds reads what the status ConfigMap has of the planner's last round, or why that is not known.
+// readRounds reads the planner's last round from the status ConfigMap; if that fails, Problem names
+// the reason.
 func readRounds(ctx context.Context, client kubernetes.Interface, namespace, name string) status.Rounds {
 	unknown := func(format string, args ...any) status.Rounds {
 		return status.Rounds{Problem: fmt.Sprintf("ConfigMap %s/%s: ", namespace, name) + fmt.Sprintf(format, args...)}
@@ -118,7 +119,7 @@ func printStatus(ctx context.Context, client kubernetes.Interface, args []string
 	return s.print(out, time.Now())
 }
 
-// statusArguments reads [-n NAMESPACE] [-o json].
+// statusArguments parses [-n NAMESPACE] [-o json].
 func statusArguments(args []string) (namespace string, asJSON bool, err error) {
 	namespace = metav1.NamespaceSystem
 	for i := 0; i < len(args); i++ {
@@ -142,7 +143,7 @@ func statusArguments(args []string) (namespace string, asJSON bool, err error) {
 	return namespace, asJSON, nil
 }
 
-// lastRound says what is known of the planner's last round.
+// lastRound describes the planner's last round.
 func (s *Status) lastRound() string {
 	if s.Rounds.Unremovable == nil {
 		return "unremovable nodes: not known: " + s.Rounds.Problem

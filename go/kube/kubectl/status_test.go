@@ -18,7 +18,8 @@ import (
 	"ebb/go/kube/taint"
 )
 
-// "0 unneeded" for five minutes after the budgets in the way were deleted, and nothing said why.
+// Symptom: "0 unneeded" for five minutes after the blocking budgets were deleted, and nothing
+// showed why.
 func TestStatusSaysWhichNodesAreUnremovableAndWhenTheyAreLookedAtAgain(t *testing.T) {
 	said := &plannerpb.SessionStatus{Session: "prod", LastRoundAt: 1_700_000_000, Unremovable: &plannerpb.UnremovableNodes{
 		Nodes: 58, Remembered: 40, FirstRecheck: 1_700_000_060, LastRecheck: 1_700_000_300,

@@ -1,11 +1,12 @@
-// Package lease has one replica at a time be the active one, by a Lease.
+// Package lease makes one replica at a time the active one, by a Lease.
 //
-// What is led ends before the lease is given up: at the end of ctx first the leading stops, then the
-// lease is released, so that the next replica never meets this one.  Where the lease is lost (the API
-// server is away for longer than RenewDeadline), the leading is told by its context, and has
-// Duration - RenewDeadline to end until another may lead.
+// The work of the active replica ends before the lease is released. When ctx ends, first the work
+// stops and then the lease is released, so two replicas are never active together. If the lease is
+// lost (the API server is away for longer than RenewDeadline), the context of the work ends; the
+// work then has Duration - RenewDeadline to stop before another replica may become active.
 //
-// Clocks: other replicas measure by their own monotonic clocks; a wall clock that jumps changes nothing.
+// Clocks: replicas measure time with their own monotonic clocks, so a wall clock that jumps changes
+// nothing.
 package lease
 
 import (
@@ -23,16 +24,16 @@ import (
 type Options struct {
 	Client          kubernetes.Interface
 	Namespace, Name string
-	// Identity of this replica; it must be no other's.
+	// Identity of this replica; no two replicas may share one.
 	Identity string
-	// Defaults 15 s, 10 s and 2 s, as the autoscaler's.
+	// Duration, RenewDeadline and RetryPeriod default to 15 s, 10 s and 2 s, as in the autoscaler.
 	Duration, RenewDeadline, RetryPeriod time.Duration
-	// Log gets lines for people; default: none.
+	// Log receives lines for people; default: no log.
 	Log func(format string, args ...any)
 }
 
-// Run leads whenever this replica holds the lease, until ctx ends.  lead returns soon after its own
-// context ends; where it returns earlier, the lease is released and its error returned.
+// Run calls lead whenever this replica holds the lease, until ctx ends. lead must return soon after
+// its own context ends. If lead returns earlier, the lease is released and Run returns its error.
 func Run(ctx context.Context, o Options, lead func(context.Context) error) error {
 	set := func(value *time.Duration, otherwise time.Duration) {
 		if *value == 0 {
@@ -56,9 +57,9 @@ func Run(ctx context.Context, o Options, lead func(context.Context) error) error
 	}
 }
 
-// runOnce stands for election and leads once at most.
+// runOnce joins the election and calls lead at most once.
 func runOnce(ctx context.Context, o Options, lead func(context.Context) error) error {
-	// The election ends by itself, after the leading.
+	// The election must outlive ctx: it ends after lead has returned.
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	began, ended := make(chan struct{}), make(chan error, 1)
@@ -94,7 +95,7 @@ func runOnce(ctx context.Context, o Options, lead func(context.Context) error) e
 	if err != nil {
 		return fmt.Errorf("lease %s/%s: %w", o.Namespace, o.Name, err)
 	}
-	// Who does not lead yet need not wait for anything.
+	// A replica that is not active yet need not wait for anything.
 	defer context.AfterFunc(ctx, func() {
 		select {
 		case <-began:

@@ -20,7 +20,7 @@ func optionsOf(c *fakecluster.Cluster, identity string) lease.Options {
 	}
 }
 
-// TestOneLeadsAtATime: the next one leads when the first has ended, and not before.
+// TestOneLeadsAtATime checks that the next replica leads only after the first one has ended.
 func TestOneLeadsAtATime(t *testing.T) {
 	c := fakecluster.New()
 	var leading, most atomic.Int32

@@ -12,17 +12,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Exec runs a command for the nodes of a group that go together, and one for a group that grows.
+// Exec runs one command to delete nodes of a group together, and another one to make a group grow.
 //
-// The command gets a Request as JSON on its standard input, and says by its exit code 0 that the
-// deletion of all of them was taken.  It may be run again for the same nodes (after a restart), and
-// tells machines by their UIDs and provider ids.  What it writes to standard error is told where it fails.
+// The deletion command receives a Request as JSON on its standard input. Exit code 0 means that the
+// deletion of all of the nodes was accepted. The command may be run again for the same nodes, for
+// example after a restart; it must identify machines by their UIDs and provider IDs. If it fails,
+// its standard error is part of the error.
 //
-// GrowCommand gets a GrowRequest in the same way.  It is a command of its own, so that one which was
-// written for deletions alone is never asked for anything else.
+// GrowCommand receives a GrowRequest in the same way. It is a separate command, so that a command
+// written only for deletions never receives any other request.
 type Exec struct {
 	Command []string
-	// GrowCommand makes groups grow.  Empty: none does.
+	// GrowCommand makes groups grow. Empty: groups cannot grow.
 	GrowCommand []string
 	// Timeout ends the command.  Default 2 minutes.
 	Timeout time.Duration
@@ -30,7 +31,7 @@ type Exec struct {
 
 var _ Grower = (*Exec)(nil)
 
-// Request is what a command reads.
+// Request is the input of the deletion command.
 type Request struct {
 	APIVersion string        `json:"apiVersion"` // "ebb/v1alpha1"
 	Kind       string        `json:"kind"`       // "DeleteNodes"
@@ -38,7 +39,7 @@ type Request struct {
 	Nodes      []RequestNode `json:"nodes"`
 }
 
-// RequestNode is a node of a Request.
+// RequestNode is one node of a Request.
 type RequestNode struct {
 	Name        string            `json:"name"`
 	UID         string            `json:"uid"`
@@ -47,8 +48,8 @@ type RequestNode struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// GrowRequest is what the command for growth reads.  The group is to have at least so many machines,
-// those that boot counted: to be asked twice is to be asked once.
+// GrowRequest is the input of GrowCommand. Size is the number of machines that the group should
+// have at least, including machines that are booting. So a repeated request changes nothing.
 type GrowRequest struct {
 	APIVersion string `json:"apiVersion"` // "ebb/v1alpha1"
 	Kind       string `json:"kind"`       // "GrowGroup"
@@ -56,13 +57,13 @@ type GrowRequest struct {
 	Size       int    `json:"size"`
 }
 
-// Name is "exec".
+// Name returns "exec".
 func (*Exec) Name() string { return "exec" }
 
-// toldOfStderr is how much of a command's complaint is passed on.
+// toldOfStderr is how many bytes of a command's standard error become part of the error.
 const toldOfStderr = 500
 
-// Delete runs the command.
+// Delete runs the deletion command.
 func (p *Exec) Delete(ctx context.Context, group string, nodes []*corev1.Node) error {
 	request := Request{APIVersion: "ebb/v1alpha1", Kind: "DeleteNodes", Group: group}
 	for _, node := range nodes {
@@ -74,10 +75,10 @@ func (p *Exec) Delete(ctx context.Context, group string, nodes []*corev1.Node) e
 	return p.run(ctx, p.Command, request)
 }
 
-// CanGrow tells whether there is a command for it.
+// CanGrow reports whether GrowCommand is set.
 func (p *Exec) CanGrow() bool { return len(p.GrowCommand) > 0 }
 
-// Grow runs the command for growth.
+// Grow runs GrowCommand.
 func (p *Exec) Grow(ctx context.Context, group string, size int) error {
 	return p.run(ctx, p.GrowCommand, GrowRequest{APIVersion: "ebb/v1alpha1", Kind: "GrowGroup", Group: group, Size: size})
 }
@@ -97,7 +98,7 @@ func (p *Exec) run(ctx context.Context, words []string, request any) error {
 	command.Stdin = bytes.NewReader(input)
 	var complaint bytes.Buffer
 	command.Stderr = &complaint
-	// Children that hold its output open do not hold this up.
+	// Do not wait for child processes that keep the output open.
 	command.WaitDelay = 5 * time.Second
 	if err := command.Run(); err != nil {
 		if ctx.Err() == context.DeadlineExceeded {
@@ -119,5 +120,5 @@ func tail(complaint string) string {
 	return ": " + complaint
 }
 
-// Taken is not known.
+// Taken always returns false: a command does not report earlier deletions.
 func (*Exec) Taken(context.Context, string, *corev1.Node) (bool, error) { return false, nil }

@@ -1,10 +1,10 @@
-// Package provider is who makes machines go when their nodes are drained, and groups grow.
+// Package provider deletes the machines of drained nodes and makes groups grow.
 //
-//	node-object   deletes the Node, and nothing else: for kwok, and where something else follows Nodes
-//	exec          runs a command of the user's, with JSON on its standard input; another for growth
-//	externalgrpc  asks a provider that was written for the autoscaler (package externalgrpc)
+//	node-object   deletes only the Node: for kwok, and where another program follows Nodes
+//	exec          runs a command of the user, with JSON on its standard input; another for growth
+//	externalgrpc  calls a provider that was written for the autoscaler (package externalgrpc)
 //
-// Threads: providers are called concurrently, for one group at a time.
+// Threads: providers are called concurrently, but for one group at a time.
 package provider
 
 import (
@@ -20,13 +20,15 @@ import (
 
 // Provider deletes machines.
 type Provider interface {
-	// Name of it, as in --provider.
+	// Name returns the provider's name, as in --provider.
 	Name() string
-	// Delete asks for the machines of these nodes, which are of one group, to be deleted, and returns
-	// when that was taken; their Node objects may go later.  An error: at least one was not taken.
+	// Delete requests the deletion of the machines of these nodes, which are of one group. It
+	// returns when the request was accepted; the Node objects may disappear later. An error means
+	// that the deletion of at least one node was not accepted.
 	Delete(ctx context.Context, group string, nodes []*corev1.Node) error
-	// Taken tells whether a node's deletion was asked for before, as far as the provider knows: it is
-	// asked after a restart, when nobody remembers.  False: it is asked for again.
+	// Taken reports whether a node's deletion was requested before, as far as the provider knows.
+	// It is called after a restart, when the actuator does not know. If it returns false, the
+	// deletion is requested again.
 	Taken(ctx context.Context, group string, node *corev1.Node) (bool, error)
 }
 
@@ -43,32 +45,32 @@ type Grouper interface {
 	Groups(ctx context.Context, nodes []*corev1.Node) ([]Group, error)
 }
 
-// Grower is a provider that can make machines.
+// Grower is a provider that may be able to make machines.
 type Grower interface {
-	// CanGrow tells whether it does so here: one may not be told how.
+	// CanGrow reports whether the provider is configured to make machines.
 	CanGrow() bool
-	// Grow asks that a group has at least size machines, those that boot counted, and returns when that
-	// was taken.  It may be asked again for the same size, which changes nothing.  An error: it was not
-	// taken, and is ErrNoGroup or ErrTooLarge if that is why.
+	// Grow requests that a group has at least size machines, including machines that are booting,
+	// and returns when the request was accepted. Requesting the same size again changes nothing. If
+	// a request is not accepted, the error is ErrNoGroup or ErrTooLarge if that is the reason.
 	Grow(ctx context.Context, group string, size int) error
 }
 
-// Why a group does not grow.
+// Reasons why a group cannot grow.
 var (
 	ErrNoGroup  = errors.New("there is no such group")
 	ErrTooLarge = errors.New("it may not be so large")
 )
 
-// NodeObject deletes the Node alone.  It makes none: a Node without a machine behind it would only draw
-// pods that nobody runs.
+// NodeObject deletes only the Node. It cannot make machines: a Node without a machine would attract
+// pods that no kubelet runs.
 type NodeObject struct {
 	Client kubernetes.Interface
 }
 
-// Name is "node-object".
+// Name returns "node-object".
 func (*NodeObject) Name() string { return "node-object" }
 
-// Delete deletes the nodes that are still the same machines.
+// Delete deletes the nodes that are still the same machines (same UID).
 func (p *NodeObject) Delete(ctx context.Context, _ string, nodes []*corev1.Node) error {
 	var failed []error
 	for _, node := range nodes {
@@ -82,5 +84,5 @@ func (p *NodeObject) Delete(ctx context.Context, _ string, nodes []*corev1.Node)
 	return errors.Join(failed...)
 }
 
-// Taken is never known, and to ask again does no harm.
+// Taken always returns false: a repeated deletion does no harm.
 func (*NodeObject) Taken(context.Context, string, *corev1.Node) (bool, error) { return false, nil }

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// assign hands a request on that was read already.
+// assign copies a request that has been decoded already.
 func assign(into, request any) error {
 	to, ok := into.(proto.Message)
 	from, also := request.(proto.Message)

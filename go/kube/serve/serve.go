@@ -1,13 +1,14 @@
-// Package serve serves the actuator protocol on a Unix socket, for this user alone, while this
+// Package serve serves the actuator protocol on a Unix socket, for this user only, while this
 // replica is the active one.
 //
 //	server, err := serve.Listen(path)
 //	go server.Serve()
-//	server.Activate(actuator)   // Health says SERVING.
-//	server.Deactivate()         // Calls are UNAVAILABLE, and health says NOT_SERVING.
+//	server.Activate(actuator)   // Health is SERVING.
+//	server.Deactivate()         // Calls return UNAVAILABLE, and health is NOT_SERVING.
 //	server.Stop()
 //
-// Files:   the socket has mode 0600.  One that nobody listens on is taken over, another is an error.
+// Files:   the socket has mode 0600. A socket file without a listener is replaced; any other
+// existing file is an error.
 // Threads: all methods may be called concurrently.
 package serve
 
@@ -32,7 +33,7 @@ import (
 
 const service = "ebb.actuator.v1alpha1.Actuator"
 
-// Server serves an actuator that may change.
+// Server serves one actuator at a time; Activate replaces it.
 type Server struct {
 	listener net.Listener
 	grpc     *grpc.Server
@@ -42,7 +43,7 @@ type Server struct {
 
 type active struct{ actuator wire.ActuatorServer }
 
-// Listen makes the socket.
+// Listen creates the socket.
 func Listen(path string) (*Server, error) {
 	listener, err := listen(path)
 	if err != nil {
@@ -50,7 +51,7 @@ func Listen(path string) (*Server, error) {
 	}
 	s := &Server{listener: listener, health: health.NewServer()}
 	s.grpc = grpc.NewServer(grpc.UnaryInterceptor(s.dispatch))
-	// What is registered answers nothing itself: dispatch hands calls to the active one.
+	// The registered service answers no calls itself: dispatch passes them to the active actuator.
 	wire.RegisterActuatorServer(s.grpc, standby{})
 	healthpb.RegisterHealthServer(s.grpc, s.health)
 	s.Deactivate()
@@ -80,16 +81,16 @@ func listen(path string) (net.Listener, error) {
 	return listener, os.Chmod(path, 0o600)
 }
 
-// Serve answers until Stop.
+// Serve serves until Stop.
 func (s *Server) Serve() error { return s.grpc.Serve(s.listener) }
 
-// Activate has calls answered by an actuator.
+// Activate makes an actuator answer calls.
 func (s *Server) Activate(actuator wire.ActuatorServer) {
 	s.active.Store(&active{actuator: actuator})
 	s.say(healthpb.HealthCheckResponse_SERVING)
 }
 
-// Deactivate has calls refused.
+// Deactivate makes calls return UNAVAILABLE.
 func (s *Server) Deactivate() {
 	s.say(healthpb.HealthCheckResponse_NOT_SERVING)
 	s.active.Store(nil)
@@ -100,19 +101,19 @@ func (s *Server) say(state healthpb.HealthCheckResponse_ServingStatus) {
 	s.health.SetServingStatus(service, state)
 }
 
-// Stop ends calls and removes the socket.
+// Stop ends all calls and removes the socket.
 func (s *Server) Stop() {
 	s.grpc.Stop()
-	// Where Serve was not called.
+	// In case Serve was not called.
 	_ = s.listener.Close()
 }
 
-// standby stands for the actuator where the methods are registered.
+// standby is registered in place of an actuator.
 type standby struct {
 	wire.UnimplementedActuatorServer
 }
 
-// dispatch answers actuator calls by the active actuator.
+// dispatch passes actuator calls to the active actuator.
 func (s *Server) dispatch(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	name, ours := strings.CutPrefix(info.FullMethod, "/"+service+"/")
 	if !ours {

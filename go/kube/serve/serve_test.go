@@ -27,7 +27,7 @@ func (f *fakeActuator) Drain(_ context.Context, request *wire.DrainRequest) (*wi
 	return &wire.DrainReply{}, nil
 }
 
-// folder is short enough for a socket.
+// folder returns a folder whose path is short enough for a socket.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ebb-serve-")
@@ -81,7 +81,7 @@ func TestOnlyTheActiveReplicaAnswers(t *testing.T) {
 
 func TestTheSocketIsForThisUserAndTakenOverOnlyWhereNobodyListens(t *testing.T) {
 	path := filepath.Join(folder(t), "a.sock")
-	// What a process that was killed leaves.
+	// The socket that a killed process leaves.
 	left, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)

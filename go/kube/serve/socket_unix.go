@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// umaskHeld keeps two listeners from setting each other's mask.
+// umaskHeld keeps concurrent listeners from changing each other's umask.
 var umaskHeld sync.Mutex
 
-// listenPrivately makes a socket that nobody else can connect to, not for a moment either.
+// listenPrivately creates a socket that at no moment another user can connect to.
 func listenPrivately(path string) (net.Listener, error) {
 	umaskHeld.Lock()
 	defer umaskHeld.Unlock()

@@ -1,9 +1,9 @@
-// Package status writes the autoscaler's status ConfigMap, so that whoever reads that of the
-// autoscaler reads this one too.
+// Package status writes the autoscaler's status ConfigMap, so that programs that read the
+// autoscaler's also work with this one.
 //
-// What is in it is what this program knows: nodes by their state, deletions, and candidates (nodes
-// with the soft taint).  It says nothing of scale-up.  Beside the autoscaler's key "status" stands a
-// key of ebb's own, "ebb": what the planner said of its last round (Rounds).
+// It contains what ebb-kube knows: nodes by their state, deletions, and candidates (nodes with the
+// soft taint). It has nothing about scale-up. Next to the autoscaler's key "status" it has ebb's
+// own key "ebb": the planner's report about its last round (Rounds).
 // Source: cluster-autoscaler clusterstate/api/types.go, of 1.30 and later.
 package status
 
@@ -36,50 +36,52 @@ type Writer struct {
 	Client          kubernetes.Interface
 	Nodes           corelisters.NodeLister
 	Namespace, Name string
-	// Every so often; default 10 s.
+	// Every is the interval between writes; default 10 s.
 	Every time.Duration
 	Now   func() time.Time
-	// GroupOf names a node's group, "" if it has none.
+	// GroupOf returns a node's group, "" if it has none.
 	GroupOf func(*corev1.Node) string
-	// Rounds asks the planner for its last round; nil: it is not asked.
+	// Rounds asks the planner about its last round. Nil: the planner is not asked.
 	Rounds func(context.Context) Rounds
-	// Log gets lines for people; default: none.
+	// Log receives lines for people; default: no log.
 	Log func(format string, args ...any)
 
 	scaleDown transition
 	health    transition
 }
 
-// Key of the ConfigMap under which Rounds stands.
+// Key is the ConfigMap's key for Rounds.
 const Key = "ebb"
 
-// Rounds is what the planner says of its last round.
+// Rounds is the planner's report about its last round.
 type Rounds struct {
 	Session string `json:"session"`
-	// Problem says why the rest is not known.
+	// Problem is why the fields below are missing.
 	Problem string `json:"problem,omitempty"`
 	// Time of the last round, in RFC 3339.
 	Time        string       `json:"time,omitempty"`
 	Unremovable *Unremovable `json:"unremovable,omitempty"`
 }
 
-// Unremovable are the nodes that the round judged and kept.
+// Unremovable are the nodes that the round evaluated and kept.
 type Unremovable struct {
 	Nodes uint64 `json:"nodes"`
-	// Reasons have numbers of nodes: of what was found when each was tried.
+	// Reasons are numbers of nodes by the reason found when each node was tried.
 	Reasons map[string]uint64 `json:"reasons"`
-	// LookedAtAgain is of those that are not tried again for a while, whatever changes; nil: there are none.
+	// LookedAtAgain is about nodes that are not tried again for a while, whatever changes; nil if
+	// there are none.
 	LookedAtAgain *LookedAtAgain `json:"lookedAtAgain,omitempty"`
 }
 
-// LookedAtAgain says of how many nodes, and when of the first and of the last, in RFC 3339.
+// LookedAtAgain has the number of nodes, and when the first and the last of them are tried again,
+// in RFC 3339.
 type LookedAtAgain struct {
 	Nodes uint64 `json:"nodes"`
 	First string `json:"first"`
 	Last  string `json:"last"`
 }
 
-// RoundsOf reads what the daemon says of a session.
+// RoundsOf converts the daemon's report about a session.
 func RoundsOf(session *plannerpb.SessionStatus) Rounds {
 	rounds := Rounds{Session: session.GetSession()}
 	told := session.GetUnremovable()
@@ -102,8 +104,8 @@ func RoundsOf(session *plannerpb.SessionStatus) Rounds {
 
 func unix(seconds int64) string { return stamp(time.Unix(seconds, 0)) }
 
-// String is "58 unremovable (40 NotEnoughPdb, 18 NoPlaceToMovePods; looked at again from TIME to TIME)", as
-// `ebb run` logs it.
+// String returns "58 unremovable (40 NotEnoughPdb, 18 NoPlaceToMovePods; looked at again from TIME
+// to TIME)", in the form in which `ebb run` logs it.
 func (u *Unremovable) String() string {
 	reasons := slices.Collect(maps.Keys(u.Reasons))
 	slices.SortFunc(reasons, func(a, b string) int {
@@ -133,7 +135,7 @@ func (u *Unremovable) String() string {
 	return fmt.Sprintf("%d unremovable%s", u.Nodes, text)
 }
 
-// transition remembers when a state was entered.
+// transition records when a state was entered.
 type transition struct {
 	state string
 	since time.Time
@@ -145,7 +147,7 @@ func (t *transition) enter(state string, now time.Time) {
 	}
 }
 
-// Run writes until ctx ends.  What cannot be written is logged, and written the next time.
+// Run writes until ctx ends. A failed write is logged and retried after the next interval.
 func (w *Writer) Run(ctx context.Context) {
 	every := w.Every
 	if every == 0 {
@@ -165,7 +167,7 @@ func (w *Writer) Run(ctx context.Context) {
 	}
 }
 
-// Write writes it once.
+// Write writes the ConfigMap once.
 func (w *Writer) Write(ctx context.Context) error {
 	nodes, err := w.Nodes.List(labels.Everything())
 	if err != nil {
@@ -206,7 +208,7 @@ func (w *Writer) Write(ctx context.Context) error {
 	return err
 }
 
-// rounds is the text below Key; "": the planner is not asked.
+// rounds returns the text under Key; "" if the planner is not asked.
 func (w *Writer) rounds(ctx context.Context) (string, error) {
 	if w.Rounds == nil {
 		return "", nil
@@ -215,7 +217,7 @@ func (w *Writer) rounds(ctx context.Context) (string, error) {
 	return string(text), err
 }
 
-// counts of nodes.
+// counts are numbers of nodes by state.
 type counts struct{ total, ready, unready, notStarted, beingDeleted, candidates int }
 
 func (c *counts) add(node *corev1.Node) {
@@ -239,7 +241,8 @@ func isReady(node *corev1.Node) bool {
 	})
 }
 
-// The autoscaler's limits of a healthy cluster (ok-total-unready-count, max-total-unready-percentage).
+// The autoscaler's limits for a healthy cluster (ok-total-unready-count,
+// max-total-unready-percentage).
 const (
 	okUnready         = 3
 	maxUnreadyPercent = 45
@@ -312,7 +315,7 @@ func (w *Writer) describe(nodes []*corev1.Node, now time.Time) map[string]any {
 	}
 }
 
-// goTime is how the autoscaler writes the time: as Go prints it.
+// goTime is the time format in the autoscaler's status: that of Go's Time.String.
 const goTime = "2006-01-02 15:04:05.999999999 -0700 MST"
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

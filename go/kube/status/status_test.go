@@ -16,7 +16,7 @@ import (
 	"ebb/go/kube/taint"
 )
 
-// told is what of the autoscaler's format is asked for here.
+// told is the part of the autoscaler's format that is checked here.
 type told struct {
 	AutoscalerStatus string `json:"autoscalerStatus"`
 	ClusterWide      struct {
@@ -84,7 +84,7 @@ func TestTheConfigMapSaysWhatTheNodesSay(t *testing.T) {
 		nodes.Total != 4 || nodes.Ready != 2 || nodes.BeingDeleted != 1 || nodes.Unready.Total != 1 {
 		t.Errorf("%s", held.Data["status"])
 	}
-	// The candidates came with the first write, and were still there at the second.
+	// The candidates came with the first write and still existed at the second.
 	if down.Status != "CandidatesPresent" || down.Candidates != 1 || down.LastProbeTime.Sub(down.LastTransitionTime) != 10*time.Second {
 		t.Errorf("%+v", down)
 	}

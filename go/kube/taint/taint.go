@@ -1,8 +1,9 @@
-// Package taint marks nodes: softly, as ones that may go soon, and hard, as ones that go.
+// Package taint marks nodes: with the soft taint for candidates, and with the hard mark for nodes
+// in deletion.
 //
-// The hard mark is the autoscaler's taint, the cordon, and an annotation that says how the deletion
-// stands.  All three are put and taken in one update, so that a process which is killed leaves a
-// node either marked or not, and another one finds every deletion again from the nodes alone.
+// The hard mark consists of the autoscaler's taint, the cordon, and an annotation with the
+// deletion's phase. All three are put and removed in one update. So a process that is killed leaves
+// a node either marked or not, and the next process finds every deletion from the nodes alone.
 //
 // Threads: all functions may be called concurrently.
 // Errors:  ErrGone, ErrForeign, those of the API server, and ctx's.
@@ -26,25 +27,26 @@ import (
 )
 
 const (
-	// Hard keeps new pods off a node that goes; its value is when it was put, in Unix seconds.
+	// Hard keeps new pods off a node in deletion. Its value is the time when it was put, in Unix
+	// seconds.
 	Hard = "ToBeDeletedByClusterAutoscaler"
-	// Soft is of a node that may go soon.
+	// Soft marks a node that may be deleted soon.
 	Soft = "DeletionCandidateOfClusterAutoscaler"
-	// Annotation holds a Mark as JSON, on nodes that this program deletes.
+	// Annotation holds a Mark as JSON, on nodes that this program is deleting.
 	Annotation = "actuator.ebb/deletion"
-	// FreshFor is how long a hard taint says that a node is being deleted; an older one was left
+	// FreshFor is how long a hard taint means that a node is being deleted. An older taint was left
 	// behind.
 	FreshFor = 5 * time.Minute
 )
 
 var (
-	// ErrGone is of a node that is not there, or is another machine of the same name.
+	// ErrGone means that the node does not exist, or is another machine of the same name.
 	ErrGone = errors.New("the node is not there")
-	// ErrForeign is of a node that somebody else is deleting.
+	// ErrForeign means that another program is deleting the node.
 	ErrForeign = errors.New("somebody else is deleting the node")
 )
 
-// Mark is what a node's annotation says of its deletion.
+// Mark is the state of a node's deletion, as its annotation stores it.
 type Mark struct {
 	Group     string `json:"group,omitempty"`
 	Drain     bool   `json:"drain,omitempty"`
@@ -52,11 +54,11 @@ type Mark struct {
 	Phase     string `json:"phase"`
 	Since     int64  `json:"since"` // Unix seconds.
 	Why       string `json:"why,omitempty"`
-	// The node was cordoned before, by somebody, and stays so when the mark goes.
+	// WasCordoned: the node was cordoned before it was marked, and stays cordoned without the mark.
 	WasCordoned bool `json:"wasCordoned,omitempty"`
 }
 
-// Retry is how long an update is tried.  The zero value is the autoscaler's.
+// Retry is how long an update is retried. The zero value means the autoscaler's defaults.
 type Retry struct {
 	Every time.Duration // Default 750 ms.
 	For   time.Duration // Default 5 s.
@@ -66,12 +68,12 @@ type Retry struct {
 type Marker struct {
 	Nodes typedcorev1.NodeInterface
 	Retry Retry
-	// Cordon nodes too (cordon-node-before-terminating).
+	// Cordon also cordons nodes (cordon-node-before-terminating).
 	Cordon bool
 	Now    func() time.Time
 }
 
-// MarkOf reads a node's mark.  Nil: it has none, or none that can be read.
+// MarkOf returns a node's mark; nil if it has none or it cannot be read.
 func MarkOf(node *corev1.Node) *Mark {
 	text, found := node.Annotations[Annotation]
 	if !found {
@@ -84,7 +86,7 @@ func MarkOf(node *corev1.Node) *Mark {
 	return mark
 }
 
-// Find returns the taint of a key; nil: the node has none.
+// Find returns the node's taint with a key; nil if it has none.
 func Find(node *corev1.Node, key string) *corev1.Taint {
 	for i := range node.Spec.Taints {
 		if node.Spec.Taints[i].Key == key {
@@ -94,8 +96,8 @@ func Find(node *corev1.Node, key string) *corev1.Taint {
 	return nil
 }
 
-// PutHard marks a node, if it has that UID or uid is empty.  A node that has a mark keeps the one it
-// has.  It returns the node as it is then.
+// PutHard marks a node, if it has that UID or uid is empty. A node that is marked already keeps its
+// mark. PutHard returns the node as it is afterwards.
 func (m *Marker) PutHard(ctx context.Context, name string, uid types.UID, mark Mark) (*corev1.Node, error) {
 	return m.change(ctx, name, uid, func(node *corev1.Node) (bool, error) {
 		if MarkOf(node) != nil && Find(node, Hard) != nil {
@@ -122,7 +124,8 @@ func (m *Marker) isFresh(taint *corev1.Taint) bool {
 	return err == nil && m.Now().Sub(time.Unix(since, 0)) < FreshFor
 }
 
-// SetMark changes what the mark says.  ErrGone: also where the mark was taken off meanwhile.
+// SetMark changes the content of the mark. It returns ErrGone also if the mark was removed
+// meanwhile.
 func (m *Marker) SetMark(ctx context.Context, name string, uid types.UID, mark Mark) error {
 	_, err := m.change(ctx, name, uid, func(node *corev1.Node) (bool, error) {
 		held := MarkOf(node)
@@ -138,8 +141,8 @@ func (m *Marker) SetMark(ctx context.Context, name string, uid types.UID, mark M
 	return err
 }
 
-// TakeHard takes the mark off, and the cordon with it unless somebody else had put that.  A node that
-// is not there, or has no mark, is no error.
+// TakeHard removes the mark, and the cordon unless the node was cordoned before. If the node does
+// not exist or has no mark, TakeHard returns no error.
 func (m *Marker) TakeHard(ctx context.Context, name string, uid types.UID) error {
 	_, err := m.change(ctx, name, uid, func(node *corev1.Node) (bool, error) {
 		if _, found := node.Annotations[Annotation]; !found {
@@ -159,7 +162,7 @@ func (m *Marker) TakeHard(ctx context.Context, name string, uid types.UID) error
 	return err
 }
 
-// SetSoft puts the soft taint, or takes it off.  A node that goes keeps what it has.
+// SetSoft puts the soft taint or removes it. It puts none on a node in deletion.
 func (m *Marker) SetSoft(ctx context.Context, name string, put bool) error {
 	_, err := m.change(ctx, name, "", func(node *corev1.Node) (bool, error) {
 		if (Find(node, Soft) != nil) == put || (put && Find(node, Hard) != nil) {
@@ -174,8 +177,8 @@ func (m *Marker) SetSoft(ctx context.Context, name string, put bool) error {
 	return err
 }
 
-// SetOther puts a taint that is neither the soft nor the hard one, or takes off all of its key.  A node
-// that has one of the key keeps it as it is.
+// SetOther puts a taint other than the soft and the hard one, or removes all taints of its key. A
+// node that has a taint with the key keeps it unchanged.
 func (m *Marker) SetOther(ctx context.Context, name string, taint corev1.Taint, put bool) error {
 	_, err := m.change(ctx, name, "", func(node *corev1.Node) (bool, error) {
 		if (Find(node, taint.Key) != nil) == put {
@@ -190,8 +193,8 @@ func (m *Marker) SetOther(ctx context.Context, name string, taint corev1.Taint, 
 	return err
 }
 
-// change reads the node, changes it and writes it back, again and again until nobody was in between.
-// An API server that does not answer is asked again too, as long as the retry lasts.
+// change reads the node, changes it and writes it back, and retries if another client changed it in
+// between. It also retries if the API server does not answer, until the retry time is over.
 func (m *Marker) change(ctx context.Context, name string, uid types.UID,
 	edit func(*corev1.Node) (bool, error)) (*corev1.Node, error) {
 	every, last := m.Retry.Every, m.Retry.For
@@ -229,7 +232,8 @@ func (m *Marker) tryChange(ctx context.Context, name string, uid types.UID,
 	if err != nil || !changed {
 		return node, err
 	}
-	// The version in it has the server refuse the update if somebody was in between.
+	// The node contains its resource version, so the server rejects the update if another client
+	// changed it.
 	written, err := m.Nodes.Update(ctx, node, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("node %s: %w", name, ErrGone)
@@ -237,7 +241,8 @@ func (m *Marker) tryChange(ctx context.Context, name string, uid types.UID,
 	return written, err
 }
 
-// mayHelpAgain: a conflict, or no answer that says no.
+// mayHelpAgain reports whether a retry may help: after a conflict, or if the server did not give a
+// definite answer.
 func mayHelpAgain(err error) bool {
 	if errors.Is(err, ErrGone) || errors.Is(err, ErrForeign) {
 		return false

@@ -89,7 +89,7 @@ func TestACordonOfSomebodyElseStays(t *testing.T) {
 		if _, err := m.PutHard(t.Context(), name, "", taint.Mark{Phase: "tainted"}); err != nil {
 			t.Fatal(err)
 		}
-		// A change of phase does not forget it.
+		// A change of phase keeps it.
 		if err := m.SetMark(t.Context(), name, "", taint.Mark{Phase: "failed"}); err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"ebb/go/kube/provider/externalgrpc"
 )
 
-// flags are the command line.
+// flags are the values of the command line.
 type flags struct {
 	kubeconfig, context string
 	version, check      bool
@@ -41,7 +41,7 @@ type flags struct {
 	expendableMax int
 }
 
-// words are a flag that may be repeated.
+// words is a flag that may be repeated.
 type words []string
 
 func (w *words) String() string         { return strings.Join(*w, " ") }
@@ -118,7 +118,7 @@ func (f *flags) defineDrain(set *flag.FlagSet) {
 	set.IntVar(&f.expendableMax, "expendable-pods-priority-cutoff", -10, "as the autoscaler's")
 }
 
-// options are what the flags say, or what of them does not fit.
+// options converts the flags to options, or returns an error about flags that do not fit together.
 func (f *flags) options() (*app.Options, error) {
 	o := &f.app
 	o.Drain, o.Actuate = f.drain, f.actuate
@@ -159,7 +159,7 @@ func (f *flags) chooseProvider() error {
 	case len(f.execGrow) > 0 && f.provider != "exec":
 		return errors.New("--exec-grow needs --provider exec")
 	case f.provider == "node-object":
-		f.app.Provider = &provider.NodeObject{} // Its client comes with the connection.
+		f.app.Provider = &provider.NodeObject{} // The client is set once there is a connection.
 	case f.provider == "exec" && len(f.exec) > 0:
 		f.app.Provider = &provider.Exec{Command: f.exec, GrowCommand: f.execGrow, Timeout: f.execTimeout}
 	case f.provider == "exec":

@@ -1,5 +1,5 @@
-// ebb-kube feeds `ebb serve` with a Kubernetes cluster, and is the actuator plugin that makes its nodes
-// go.  Called kubectl-ebb, it is a plugin of kubectl's.
+// ebb-kube feeds `ebb serve` with a Kubernetes cluster, and is the actuator plugin that deletes its
+// nodes. If it is called kubectl-ebb, it is a plugin of kubectl.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"ebb/go/kube/provider"
 )
 
-// version is set when the program is linked.
+// version is set by the linker.
 var version = "0.1.0"
 
 func main() {
@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	// Ten drains of a hundred pods each are not held up by the client's own limit.
+	// High enough that the client's own limit does not slow down ten drains of a hundred pods each.
 	config.QPS, config.Burst = 100, 200
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -94,7 +94,8 @@ func run(ctx context.Context, args []string) error {
 	return app.Run(ctx, *options)
 }
 
-// makeFolders makes folders that are this user's alone, in what a pod's volume is: writable by all.
+// makeFolders creates folders that only this user may read, inside a pod's volume, which everyone
+// may write.
 func makeFolders(paths []string) error {
 	for _, path := range paths {
 		if err := os.MkdirAll(path, 0o700); err != nil {

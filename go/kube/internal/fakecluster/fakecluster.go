@@ -1,6 +1,6 @@
-// Package fakecluster is a cluster in memory for unit tests: client-go's fake clientset, and on top what
-// the code under test relies on and the fake does not do: versions that conflict, deletions of one UID
-// alone, and evictions that budgets hold.
+// Package fakecluster is a cluster in memory for unit tests: client-go's fake clientset, extended
+// by behaviour that the code under test relies on and the fake lacks: version conflicts, deletions
+// with a UID as precondition, and evictions that budgets reject.
 package fakecluster
 
 import (
@@ -38,19 +38,19 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	version int
-	// refuse says why an eviction is refused; nil: it is not.
+	// refuse returns why an eviction is rejected; nil if it is not.
 	refuse func(pod *corev1.Pod) error
-	// stays: evicted pods of these names are never gone.
+	// stays has the names of pods that stay after their eviction.
 	stays map[string]bool
-	// Evictions in the order in which they were taken, as NAMESPACE/NAME.
+	// Accepted evictions in order, as NAMESPACE/NAME.
 	evictions []string
 	graces    map[string]int64
 	conflicts int
 	away      bool
-	watches   map[string]int // That were opened, by resource.
+	watches   map[string]int // Number of watches opened, by resource.
 }
 
-// New makes a cluster of these objects.
+// New returns a cluster of these objects.
 func New(objects ...runtime.Object) *Cluster {
 	c := &Cluster{Client: fake.NewClientset(objects...), stays: map[string]bool{}, graces: map[string]int64{}, watches: map[string]int{}, version: 1000}
 	c.Client.PrependReactor("update", "nodes", c.updateNode)
@@ -68,8 +68,8 @@ func New(objects ...runtime.Object) *Cluster {
 	return c
 }
 
-// StartInformers starts informers, of which pods and nodes must be some, and waits until they miss
-// nothing any more: the fake forgets what happens between a list and its watch.
+// StartInformers starts informers, which must include pods and nodes, and waits until their watches
+// are open: the fake loses events between a list and its watch.
 func (c *Cluster) StartInformers(ctx context.Context, t *testing.T, factory informers.SharedInformerFactory) {
 	t.Helper()
 	count := func(resource string) int {
@@ -93,7 +93,7 @@ func (c *Cluster) watch(action clienttesting.Action) (bool, watch.Interface, err
 	return true, opened, err
 }
 
-// Serves has discovery say that the API server has these resources, by group and version.
+// Serves sets the resources that discovery reports, by group and version.
 func (c *Cluster) Serves(resources map[string][]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,35 +107,35 @@ func (c *Cluster) Serves(resources map[string][]string) {
 	}
 }
 
-// SetAway has every request fail as if nobody listened.
+// SetAway makes every request fail as if no server listened.
 func (c *Cluster) SetAway(away bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.away = away
 }
 
-// Conflict has the next updates of nodes meet another writer.
+// Conflict makes the next updates of nodes fail with a version conflict.
 func (c *Cluster) Conflict(times int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.conflicts = times
 }
 
-// Refuse has evictions ask this first.
+// Refuse sets a function that may reject evictions.
 func (c *Cluster) Refuse(refuse func(pod *corev1.Pod) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refuse = refuse
 }
 
-// Stays has a pod stay when it is evicted.
+// Stays makes a pod stay although it is evicted.
 func (c *Cluster) Stays(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stays[name] = true
 }
 
-// Evictions are the pods evicted so far, in order, and the grace that each was given.
+// Evictions returns the pods evicted so far, in order, and the grace period of each.
 func (c *Cluster) Evictions() ([]string, map[string]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,12 +220,12 @@ func (c *Cluster) evict(action clienttesting.Action) (bool, runtime.Object, erro
 	return true, nil, c.Client.Tracker().Delete(pods, pod.Namespace, pod.Name)
 }
 
-// TooMany is what the API server says where a budget holds.
+// TooMany returns the API server's error for an eviction that a budget rejects.
 func TooMany() error {
 	return apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
 }
 
-// Node makes a node that is ready.
+// Node returns a node that is ready.
 func Node(name string) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: "1", Labels: map[string]string{corev1.LabelHostname: name}},
@@ -234,7 +234,7 @@ func Node(name string) *corev1.Node {
 	}
 }
 
-// Pod makes a pod of the ReplicaSet "web" (see ReplicaSet) that runs on a node.
+// Pod returns a pod of the ReplicaSet "web" (see ReplicaSet) that runs on a node.
 func Pod(name, node string, edits ...func(*corev1.Pod)) *corev1.Pod {
 	isController := true
 	pod := &corev1.Pod{
@@ -262,7 +262,8 @@ func (c *Cluster) GetNode(t *testing.T, name string) *corev1.Node {
 	return node
 }
 
-// Eventually fails the test where a condition does not come true in a time that is long for any machine.
+// Eventually fails the test if a condition does not become true within a minute, which is long on
+// any machine.
 func Eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(2 * time.Millisecond) {
@@ -281,7 +282,7 @@ func ReplicaSet() *appsv1.ReplicaSet {
 	}
 }
 
-// Budget selects Pod's pods and allows so many disruptions.
+// Budget returns a budget that selects Pod's pods and allows this many disruptions.
 func Budget(allowed int32) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", ResourceVersion: "1"},

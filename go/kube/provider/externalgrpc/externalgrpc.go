@@ -1,9 +1,10 @@
 // Package externalgrpc deletes and makes machines through a provider that was written for the
 // autoscaler's external provider protocol.
 //
-// A deletion's group is the provider's own, whatever the order calls it; a group that grows is named as the provider names it.  What the provider says is checked
-// before anything is asked of it: a size that cannot be, a node that is of no group, or of which the
-// group does not know, a group at its minimum.  On such doubt nothing is deleted.
+// For a deletion, the provider's own group of the node counts, not the group in the order. A group
+// that grows is named as the provider names it. Before a deletion the provider's answers are
+// checked: it is rejected if a size is impossible, if a node is in no group or unknown to its
+// group, or if the group is at its minimum. Then nothing is deleted.
 package externalgrpc
 
 import (
@@ -27,22 +28,22 @@ import (
 	wire "ebb/go/kube/provider/externalgrpc/externalgrpcpb"
 )
 
-// Options of a connection, as the autoscaler's cloud-config has them.
+// Options of a connection, as in the autoscaler's cloud-config.
 type Options struct {
 	// Address of the provider: HOST:PORT, or unix:PATH.
 	Address string
-	// Files for TLS; all empty: none.
+	// Key, Certificate and CA are files for TLS; if all are empty, there is no TLS.
 	Key, Certificate, CA string
-	// CallTimeout bounds each call.  Default 1 minute, as deletions may wait for the cloud.
+	// CallTimeout limits each call. Default 1 minute, because deletions may wait for the cloud.
 	CallTimeout time.Duration
 }
 
-// Provider asks another process.
+// Provider calls a provider in another process.
 type Provider struct {
 	connection *grpc.ClientConn
 	client     wire.CloudProviderClient
 	timeout    time.Duration
-	// One deletion or growth at a time: sizes are read, checked and then changed.
+	// Held during a deletion or growth, because sizes are read, checked and then changed.
 	mu sync.Mutex
 }
 
@@ -52,7 +53,7 @@ var (
 	_ provider.Grower   = (*Provider)(nil)
 )
 
-// Dial makes a provider.  It does not connect yet.
+// Dial returns a provider. It does not connect yet.
 func Dial(o Options) (*Provider, error) {
 	if o.Address == "" {
 		return nil, errors.New("externalgrpc: no address")
@@ -98,10 +99,10 @@ func tlsConfig(o Options) (*tls.Config, error) {
 	return config, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (p *Provider) Close() error { return p.connection.Close() }
 
-// Name is "externalgrpc".
+// Name returns "externalgrpc".
 func (*Provider) Name() string { return "externalgrpc" }
 
 func wireOf(node *corev1.Node) *wire.ExternalGrpcNode {
@@ -110,7 +111,7 @@ func wireOf(node *corev1.Node) *wire.ExternalGrpcNode {
 	}
 }
 
-// groupOf asks for the node's group.  Nil: it is in none.
+// groupOf returns the node's group; nil if it is in none.
 func (p *Provider) groupOf(ctx context.Context, node *corev1.Node) (*wire.NodeGroup, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -156,7 +157,7 @@ func (p *Provider) instances(ctx context.Context, id string) ([]*wire.Instance, 
 	return reply.GetInstances(), nil
 }
 
-// Delete deletes the nodes' machines, group by group of the provider's.
+// Delete deletes the machines of nodes, one provider's group after the other.
 func (p *Provider) Delete(ctx context.Context, _ string, nodes []*corev1.Node) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,7 +181,7 @@ func (p *Provider) Delete(ctx context.Context, _ string, nodes []*corev1.Node) e
 		groups[group.GetId()] = group
 		members[group.GetId()] = append(members[group.GetId()], node)
 	}
-	// All are checked before the first goes.
+	// Check all groups before the first node is deleted.
 	for _, id := range ids {
 		if err := p.check(ctx, groups[id], members[id]); err != nil {
 			return fmt.Errorf("externalgrpc: %w", err)
@@ -194,7 +195,7 @@ func (p *Provider) Delete(ctx context.Context, _ string, nodes []*corev1.Node) e
 	return nil
 }
 
-// check refuses what the provider's own figures do not bear out.
+// check returns an error if the provider's own numbers contradict the deletion.
 func (p *Provider) check(ctx context.Context, group *wire.NodeGroup, nodes []*corev1.Node) error {
 	id, least := group.GetId(), int(group.GetMinSize())
 	if err := checkSizes(group); err != nil {
@@ -247,7 +248,7 @@ func find(instances []*wire.Instance, node *corev1.Node) *wire.Instance {
 	return instances[at]
 }
 
-// Taken: the provider is deleting the node's machine, or does not have it any more.
+// Taken reports whether the provider is deleting the node's machine, or no longer has it.
 func (p *Provider) Taken(ctx context.Context, _ string, node *corev1.Node) (bool, error) {
 	group, err := p.groupOf(ctx, node)
 	if err != nil {
@@ -274,10 +275,10 @@ func (p *Provider) nodeGroups(ctx context.Context) ([]*wire.NodeGroup, error) {
 	return list.GetNodeGroups(), nil
 }
 
-// CanGrow: a provider of the autoscaler's can.
+// CanGrow returns true: the protocol has a call for it.
 func (*Provider) CanGrow() bool { return true }
 
-// Grow raises the target size of the provider's group of this name, where it is less than that.
+// Grow raises the target size of a group to size; a larger target size stays.
 func (p *Provider) Grow(ctx context.Context, group string, size int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -313,7 +314,7 @@ func (p *Provider) grow(ctx context.Context, id string, size int) error {
 	return nil
 }
 
-// groupNamed finds a group.  An error names those that there are.
+// groupNamed finds a group by its id. The error lists the groups that exist.
 func (p *Provider) groupNamed(ctx context.Context, id string) (*wire.NodeGroup, error) {
 	list, err := p.nodeGroups(ctx)
 	if err != nil {
@@ -330,7 +331,7 @@ func (p *Provider) groupNamed(ctx context.Context, id string) (*wire.NodeGroup, 
 	return nil, fmt.Errorf("group %q: %w among the provider's: %s", id, provider.ErrNoGroup, strings.Join(names, ", "))
 }
 
-// Groups are the provider's, with the nodes that are in them.
+// Groups returns the provider's groups, with their nodes.
 func (p *Provider) Groups(ctx context.Context, nodes []*corev1.Node) ([]provider.Group, error) {
 	if err := p.refresh(ctx); err != nil {
 		return nil, fmt.Errorf("externalgrpc: %w", err)

@@ -20,7 +20,7 @@ import (
 	wire "ebb/go/kube/provider/externalgrpc/externalgrpcpb"
 )
 
-// cloud is a provider of one group, "pool", as somebody wrote it for the autoscaler.
+// cloud is a provider of one group, "pool", as a user would write it for the autoscaler.
 type cloud struct {
 	wire.UnimplementedCloudProviderServer
 
@@ -30,9 +30,9 @@ type cloud struct {
 	instances []string // providerIDs
 	deleting  []string
 	deleted   []string
-	foreign   string // A node that is of no group.
+	foreign   string // A node that is in no group.
 	increased []int32
-	cannot    error // Grow.
+	cannot    error // Returned by Grow.
 }
 
 func (c *cloud) Refresh(context.Context, *wire.RefreshRequest) (*wire.RefreshResponse, error) {

@@ -1,12 +1,11 @@
-// Package object is how objects travel: as Kubernetes' protobuf, in its envelope, which names their
-// kind.
+// Package object writes objects in Kubernetes' protobuf, with the envelope that names their kind.
 package object
 
 import (
 	"encoding/binary"
 )
 
-// Message is what every type of k8s.io/api is.
+// Message is implemented by every type of k8s.io/api.
 type Message interface {
 	Size() int
 	MarshalToSizedBuffer(data []byte) (int, error)
@@ -27,7 +26,7 @@ func Marshal(apiVersion, kind string, object Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Objects are written from the end.
+	// MarshalToSizedBuffer fills the buffer from its end.
 	return append(data[:len(head)], data[len(data)-written:]...), nil
 }
 
