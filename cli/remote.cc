@@ -120,7 +120,7 @@ absl::Status PutQuestion(const PlanCommand& command, Clock::time_point start,
       told.set_command(warning->command);
     }
   }
-  PlanQuery query = command.Asked();
+  PlanQuery query = command.Query();
   query.bound = query.bound && command.explain.empty();
   query.seconds = command.SecondsLeft(start);
   PutQuery(query, input);

@@ -23,10 +23,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string Signed(const std::string& text, bool positive) { return (positive ? "+" : "") + text; }
+std::string WithSign(const std::string& text, bool positive) { return (positive ? "+" : "") + text; }
 
 std::string SignedCount(size_t before, size_t after) {
-  return after >= before ? Signed(WithCommas(after - before), after > before)
+  return after >= before ? WithSign(WithCommas(after - before), after > before)
                          : "-" + WithCommas(before - after);
 }
 
@@ -49,7 +49,7 @@ void PrintTotals(const PlanComparison& comparison, std::ostream& out) {
     std::string difference = "-";
     if (a.saved_per_hour && b.saved_per_hour && a.currency == b.currency) {
       const double more = *b.saved_per_hour - *a.saved_per_hour;
-      difference = Signed(MoneyText(more, a.currency), more >= 0.005);
+      difference = WithSign(MoneyText(more, a.currency), more >= 0.005);
     }
     table.AddRow({"saved an hour", saved(a), saved(b), difference});
   }

@@ -99,11 +99,11 @@ std::vector<std::string> TaintsOf(const PolicyDecision& decision, bool put) {
   return nodes;
 }
 
-std::string Signed(int64_t delta) { return fmt::format("{:+}", delta); }
+std::string SignedDelta(int64_t delta) { return fmt::format("{:+}", delta); }
 
 void Print(const Evaluated& evaluated, std::ostream& out) {
   const PolicyDecision& decision = evaluated.decision;
-  const std::string delta = decision.delta == 0 ? "stays" : Signed(decision.delta);
+  const std::string delta = decision.delta == 0 ? "stays" : SignedDelta(decision.delta);
   out << fmt::format("pool {}, {}: {}, {} ({})\n", Printable(evaluated.pool->name),
                      evaluated.pool->policy_name, Count(evaluated.nodes, "node", "nodes"), delta,
                      decision.reason);
