@@ -116,7 +116,7 @@ NAMED_FILE = re.compile(r"`([\w/]+\.(?:h|cc))`")
 
 
 def folder_of(path):
-    """The folder of FOLDERS that a source file or header belongs to; "" if there is none."""
+    """The folder of FOLDERS that a source file or header belongs to, or ""."""
     folder = path.rpartition("/")[0]
     while folder and folder not in FOLDERS:
         folder = folder.rpartition("/")[0]

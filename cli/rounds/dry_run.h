@@ -5,8 +5,7 @@
 //
 // It ends at SIGTERM or SIGINT, within the current turn; there is nothing to roll back.
 // Prints: on `out` one line for each action.  On `err` one line for each turn that begins deletions
-// or
-//         in which something failed, and one line for each pool whose decision has changed.  The
+//         or in which something failed, and one line for each pool whose decision has changed.  The
 //         first line explains when evicted pods count as running again; the last line reports how
 //         many nodes would be gone.
 // Errors: exit code 1: the dump cannot be read.

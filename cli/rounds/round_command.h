@@ -1,5 +1,5 @@
-// `ebb plan --state FILE`: one round of the planner over time instead of a plan over a dump. `ebb
-// replay RECORD`: runs recorded rounds again.
+// `ebb plan --state FILE`: one round of the planner over time instead of a plan over a dump.
+// `ebb replay RECORD`: runs recorded rounds again.
 //
 // A round continues from the round before (engine/scale_down/round.h): FILE holds timers,
 // cooldowns, hints, counters and whatever else must survive.  A node with the taint

@@ -15,8 +15,7 @@
 // process.
 // Prints: on `err` the lines of --log; with --dry-run one line for each action on `out`.
 // Errors: exit code 1 if it cannot start.  Later, a daemon or a plugin that is unavailable or
-// returns
-//         invalid replies costs one round only.
+//         returns invalid replies costs one round only.
 // Threads: one; the daemon has its own.
 
 #ifndef EBB_CLI_ROUNDS_RUN_LIVE_H_

@@ -1,5 +1,5 @@
-// `ebb state show FILE` prints what a state file (sqlite_state.h) contains. `ebb state set-clock
-// FILE` sets the file's clock back after rounds were made at a wrong time.
+// `ebb state show FILE` prints what a state file (sqlite_state.h) contains.
+// `ebb state set-clock FILE` sets the file's clock back after rounds were made at a wrong time.
 //
 // Errors: exit code 1, one line; the file stays as it was.
 

@@ -1661,7 +1661,7 @@ class BadInputTest(EbbTest):
 
 
 def machine(name, labels, provider_id="", taints=(), annotations=None, cpu="4"):
-    """A node as a cloud makes it: `labels` are added to those that every kubelet sets."""
+    """A node as a cloud makes it: `labels` are added to the labels that every kubelet sets."""
     made = node(name, cpu=cpu)
     made["metadata"]["labels"] = {
         "beta.kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",

@@ -57,7 +57,7 @@ class ActivationTest(unittest.TestCase):
         self.environment = {**os.environ, "NOTIFY_SOCKET": folder.name + "/notify"}
 
     def start(self, **environment):
-        # systemd tells the process by its id that the sockets are for it.
+        # systemd names the process by its id in LISTEN_PID.
         process = subprocess.Popen(
             ["/bin/sh", "-c", 'LISTEN_PID=$$ WATCHDOG_PID=$$ exec "$0" serve --log none', EBB],
             env={**self.environment, "LISTEN_FDS": "1", **environment}, stderr=subprocess.PIPE,

@@ -276,7 +276,7 @@ class SaidTest(base.EbbTest):
         self.assertIn("nodes without karpenter.sh/do-not-consolidate and karpenter.sh/do-not-disrupt", blockers)
         self.assertIn('pods annotated safe-to-evict: "true" and without karpenter.sh/do-not-disrupt', blockers)
 
-    # --- Nodes in deletion, and those that are not ready
+    #  --- Nodes in deletion, and nodes that are not ready
 
     def deleted(self, cpu_left="1500m"):
         going = node("b", taints=base.deleting(base.START_S - 60))
