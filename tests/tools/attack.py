@@ -402,7 +402,7 @@ class Attack:
             self.count("killed", outcome, f"{form}: {len(now)} bytes")
 
     def small_disk(self):
-        """Uses a file system of 64 KiB; if none may be mounted, a limit on the size of files replaces it."""
+        """Uses a file system of 64 KiB.  Skipped if mounting is not permitted; output() limits the size of files instead."""
         disk = os.path.join(self.folder, "disk")
         os.mkdir(disk)
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk],

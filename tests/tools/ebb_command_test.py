@@ -2259,7 +2259,7 @@ class EventsTest(RoundBase):
         held = self.with_events(0, events, cluster)
         self.assertEqual(held["status"], "ScaleDownNoRoomForPods")
         self.assertIn("default/big", held["message"])
-        # The round before remembered it; no event reports it again.
+        # The state remembers the eviction; no event reports it again.
         self.assertEqual(self.round(119, items=cluster)["status"], "ScaleDownNoRoomForPods")
         self.assertNotEqual(self.round(120, items=cluster)["status"], "ScaleDownNoRoomForPods")
 
@@ -2831,7 +2831,7 @@ class ContradictionTest(EbbTest):
         codes = [warning["code"] for warning in plan["summary"]["warnings"]]
         self.assertEqual(codes, ["PodsWithSeveralBudgets"])
         self.assertIn("default/p", plan["summary"]["warnings"][0]["message"])
-        # The autoscaler's decision does not change.
+        # The warning does not change the plan, which is the autoscaler's.
         self.assertEqual([removal["node"] for removal in plan["remove"]], ["c", "a"])
         self.assertIn("2 budgets select it", self.ebb("plan", dump, "--explain", "a")[0])
         pods = self.explain_json(dump, "--explain", "a")[0]["pods"]

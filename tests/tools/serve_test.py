@@ -1323,7 +1323,7 @@ class ProcessTest(ServeTest):
         self.assertEqual(self.server.process.wait(WAIT_S), 0, self.server.log_text())
         self.assertFalse(self.server.socket.exists())
 
-    # Calls that wait for a client do not use the grace period of calls at work.
+    # Silent connections and waiting calls do not get the grace period; only calls at work do.
     def test_ends_soon_though_clients_are_silent(self):
         self.server.kill()
         self.start("--grace", "10m")
@@ -1373,7 +1373,7 @@ class ProcessTest(ServeTest):
             self.start()
             self.apply()
             following = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + attempt)))
-            # A pod whose acknowledgement was lost may exist too.
+            # The daemon may have made one more round, whose reply was lost.
             if told:
                 self.assertIn(following.round, (told + 1, told + 2))
         # Its timer has run since the first round.
