@@ -38,7 +38,7 @@ std::vector<std::string> CommandNames(const CLI::App& app) {
   return names;
 }
 
-// Null: no such command.
+// Null: there is no such command.
 const CLI::App* Subcommand(const CLI::App& app, const std::string& name) {
   for (const CLI::App* sub : Commands(app)) {
     if (sub->get_name() == name) return sub;
@@ -47,13 +47,14 @@ const CLI::App* Subcommand(const CLI::App& app, const std::string& name) {
 }
 
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
-  if (word.size() <= 2) return "";  // kubectl's -A and -n are like everything short.
+  // Words as short as kubectl's -A and -n resemble every short flag.
+  if (word.size() <= 2) return "";
   const std::string nearest = Nearest(word, known);
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
 
-// The option that a word names before its "=": "--scan-interval", also as Go's flags may be
-// spelled, with one dash or with underscores.  Null: none.
+// The option that a word names before its "=": "--scan-interval".  The word may be spelled as Go's
+// flags allow, with one dash or with underscores.  Null: there is no such option.
 const CLI::Option* NamedOption(const CLI::App& app, const std::string& word) {
   std::string name = word.substr(0, word.find('='));
   if (name.size() < 2 || name[0] != '-' || name == "--") return nullptr;
@@ -63,15 +64,16 @@ const CLI::Option* NamedOption(const CLI::App& app, const std::string& word) {
   return app.get_option_no_throw(name);
 }
 
-// `./cluster-autoscaler`, as the command of a deployment begins.  A file of that name is input.
+// `./cluster-autoscaler`, the first word of a deployment's command line.  A file of that name is
+// input.
 bool IsAutoscalersProgram(const std::string& word) {
   std::error_code none;
   return std::filesystem::path(word).filename() == "cluster-autoscaler" &&
          !std::filesystem::exists(word, none);
 }
 
-// The words as CLI11 takes them.  Flags may be spelled as Go's, and the name of the
-// autoscaler's program is left out, so that its command line can be pasted.
+// Converts the command line for CLI11: flags may be spelled as Go's, and the name of the
+// autoscaler's program is dropped, so that the command line of a deployment can be pasted.
 std::vector<std::string> Words(const CLI::App& root, int argc, const char* const* argv) {
   std::vector<std::string> words;
   const CLI::App* app = &root;
@@ -104,7 +106,7 @@ std::vector<std::string> Words(const CLI::App& root, int argc, const char* const
       words.push_back(known);
       if (has_value && i + 1 < argc) words.emplace_back(argv[++i]);
     } else if (equals + 1 == word.size() || !known.starts_with("--")) {
-      // CLI11 takes "--flag=" for a flag without a value, and "-v=4" for the value "=4".
+      // CLI11 reads "--flag=" as a flag without a value, and "-v=4" as the value "=4".
       words.push_back(has_value ? known : known + "= ");
       if (has_value) words.push_back(word.substr(equals + 1));
     } else {
@@ -114,7 +116,7 @@ std::vector<std::string> Words(const CLI::App& root, int argc, const char* const
   return words;
 }
 
-// The first word that no command takes, told in one line.
+// A one-line error about the first word that no command accepts.
 std::string Unknown(const CLI::App& root, const std::vector<std::string>& words) {
   const CLI::App* app = &root;
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
@@ -155,7 +157,7 @@ int Usage(const CLI::App& app, const CLI::ParseError& error, const std::vector<s
   return 2;
 }
 
-// Finds {"import", "openb"}, or tells what is unknown.
+// Finds a command by its words, {"import", "openb"}, or prints an error about the unknown word.
 const CLI::App* FindCommand(const CLI::App& root, const std::vector<std::string>& names,
                             std::ostream& err) {
   const CLI::App* app = &root;
@@ -172,7 +174,7 @@ const CLI::App* FindCommand(const CLI::App& root, const std::vector<std::string>
 }
 
 int Help(CommandLine& line, std::ostream& out, std::ostream& err) {
-  if (!line.help_of.empty()) line.AddAutoscalerFlags(line.help_of[0]);  // As for --help.
+  if (!line.help_of.empty()) line.AddAutoscalerFlags(line.help_of[0]);  // As --help does.
   const CLI::App* const app = FindCommand(*line.app, line.help_of, err);
   if (app == nullptr) return 2;
   const auto formatter = HelpFormatter();
@@ -272,7 +274,7 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   if (command == "help") return Help(line, out, err);
   if (command == "man") return Man(line, out, err);
   if (command == "completion") return Completion(line, out, err);
-  out << "ebb " << kVersion << "\n";  // Its last command.
+  out << "ebb " << kVersion << "\n";  // Declared last.
   return 0;
 }
 

@@ -1,5 +1,4 @@
-// The command line of `ebb`: subcommands, help, version, and what is said about a
-// flag that does not exist.
+// The command line of `ebb`: subcommands, help, version, and the error for an unknown flag.
 
 #ifndef EBB_CLI_CLI_H_
 #define EBB_CLI_CLI_H_
@@ -9,7 +8,7 @@
 namespace ebb {
 
 // Exit codes: 0 done; 1 bad input or output; 2 usage; 3 the clock jumped (round_command.h);
-// 10 with --exit-code: something can go.
+// 10 with --exit-code: the plan or round has something to do.
 int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& out,
            std::ostream& err);
 

@@ -12,7 +12,7 @@
 namespace ebb {
 namespace {
 
-// Of commands and of their commands.
+// The names of all commands and their subcommands.
 std::vector<std::string> AllCommandNames(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* sub : Commands(app)) {

@@ -1,7 +1,7 @@
 // CommandLine: every command of `ebb` with its flags, and the structs that they fill.
 // Flags are declared once, here; parsing, --help, man pages and completion read them.
 //
-// Ownership: the app points into the other members, so it neither moves nor copies.
+// Ownership: `app` points into the other members, so a CommandLine cannot be moved or copied.
 
 #ifndef EBB_CLI_COMMAND_LINE_H_
 #define EBB_CLI_COMMAND_LINE_H_
@@ -37,8 +37,8 @@ struct CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  // Adds the flags of the autoscaler that ebb does not honour, if `command` is one that takes them.
-  // Making them takes as long as all others: only the command that runs gets them.
+  // Adds the autoscaler's flags that ebb does not honour, if `command` accepts them.  Adding them
+  // takes as long as adding all other flags, so only the command that runs gets them.
   void AddAutoscalerFlags(std::string_view command);
 
   PlanCommand plan;
@@ -55,10 +55,10 @@ struct CommandLine {
   ServeCommand serve;
   RunCommand run;
   ConformanceCommand conformance;
-  std::vector<std::string> help_of;  // Names of a command: {"import", "openb"}.
+  std::vector<std::string> help_of;  // The words of a command: {"import", "openb"}.
   std::vector<std::string> man_of;
-  std::string man_folder;     // Of all pages; "": one page is printed.
-  std::string completion_of;  // A shell, or "nodes".
+  std::string man_folder;     // Where all pages are written; "": one page is printed.
+  std::string completion_of;  // The name of a shell, or "nodes".
   std::vector<std::string> completion_inputs;
   std::unique_ptr<CLI::App> app;
 };

@@ -48,13 +48,13 @@
 namespace ebb {
 namespace {
 
-// What the input's readers tell, and what the daemon does not know of.
+// Facts about the input that only this process knows, because the daemon sees just the snapshot.
 struct Sent {
   ImportStats stats;
   double seconds = 0;
 };
 
-// Sends the inputs as one snapshot.
+// Sends all inputs as one snapshot.
 absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& session,
                                 std::span<const std::string> inputs, const LoadOptions& load,
                                 size_t threads, const wire::Settings& settings) {
@@ -62,7 +62,7 @@ absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& sessio
   const auto start = Clock::now();
   InputWatch watch;
   const Parallelism parallelism(threads);
-  // A snapshot is held until it is whole: of an object that comes in two versions only the
+  // Nothing is sent before all input is read: of an object that comes in two versions, only the
   // newer one is sent.
   std::string snapshot;
   absl::Status read = LoadNewest(watch, [&]() -> absl::Status {
@@ -94,7 +94,7 @@ absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
   if (command.prices.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> text = ReadWholeFile(command.prices);
   if (!text.ok()) return text.status();
-  // An empty file is refused here, as there it would be none.
+  // Rejects an empty file here; the daemon would treat it as no prices.
   const absl::StatusOr<PriceList> list = ParsePrices(command.prices, *text);
   if (!list.ok()) return list.status();
   input.set_prices(*std::move(text));
@@ -102,7 +102,7 @@ absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
   return absl::OkStatus();
 }
 
-// What the flags ask of plans, without settings.
+// Fills in the question that the flags ask, without settings.
 absl::Status PutQuestion(const PlanCommand& command, Clock::time_point start,
                          wire::PlanInput& input) {
   input.set_session(command.at_server.session);
@@ -135,7 +135,7 @@ absl::Status PutSettings(absl::StatusOr<wire::Settings> settings, wire::PlanInpu
   return absl::OkStatus();
 }
 
-// The session, where it is being filled.
+// The session, if it is being filled.
 std::optional<wire::SessionStatus> FillingSession(PlannerClient& client,
                                                   const std::string& session) {
   const absl::StatusOr<wire::StatusReply> status = client.Status();
@@ -152,14 +152,15 @@ std::string FillingText(const wire::SessionStatus& session) {
                      Count(session.nodes(), "node", "nodes"), Count(session.pods(), "pod", "pods"));
 }
 
-// Repeats `ask` until the session is filled.  Errors: after --wait, the reason why it is not.
-// `until`: the end of the time that the whole command has; absent: none.
+// Repeats `ask` until the session is filled.  Errors: once --wait or `until` has passed, the error
+// of the last call.  `until`: the end of the time limit of the whole command; absent: there is
+// none.
 template <typename Ask>
 auto AskWhole(PlannerClient& client, const ServerFlags& flags,
               std::optional<Clock::time_point> until, std::ostream& err, Ask ask)
     -> decltype(ask()) {
   constexpr auto kLookEvery = std::chrono::milliseconds(100);
-  constexpr double kWaitMaxS = 1e9;  // Decades: what the clock can add.
+  constexpr double kWaitMaxS = 1e9;  // Decades; a larger value would overflow the clock.
   const auto wait = std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::min(flags.WaitSeconds(), kWaitMaxS)));
   const auto end = until ? std::min(*until, Clock::now() + wait) : Clock::now() + wait;
@@ -175,7 +176,7 @@ auto AskWhole(PlannerClient& client, const ServerFlags& flags,
       err.flush();
       progress.emplace();
     }
-    // Unavailable for another reason, or whole meanwhile.
+    // Unavailable for another reason, or filled meanwhile.
     if (!filling) return progress ? ask() : reply;
     progress->Say(FillingText(*filling));
     std::this_thread::sleep_for(
@@ -193,19 +194,19 @@ void PrintExplained(const wire::ExplainReply& reply, PlanFormat format, std::ost
   }
 }
 
-// As the command says it of a cluster of its own.
+// Makes the error read as it does without --server.
 absl::Status OfExplain(const absl::Status& status) {
   const std::string message = absl::StrCat(status.message());
   if (!message.starts_with("no such node")) return status;
   return {status.code(), absl::StrCat("--explain: ", message)};
 }
 
-// Asks a daemon about plans as a command does.
+// Asks a daemon the questions about plans that a command has.
 struct PlanAsker {
   PlanAsker(const PlanCommand& plan_command, std::ostream& stream)
       : command(&plan_command), err(&stream), start(Clock::now()) {}
 
-  // Connects, sends the inputs and makes the question's input.  Once, before Ask.
+  // Connects, sends the inputs and prepares `input`.  Call it once, before Ask.
   absl::Status Begin() {
     auto connected = PlannerClient::Connect(command->at_server.server);
     if (!connected.ok()) return connected.status();
@@ -222,8 +223,8 @@ struct PlanAsker {
     if (put.ok() && command->inputs.empty()) put = PutSettings(GivenOptionsOf(*command), input);
     if (!put.ok()) return put;
     if (const auto end = command->SimulationEnd(start)) {
-      // The daemon ends a plan in time by itself; so a daemon that does not answer is given up
-      // later, as half of a call's deadline would be the planner's.
+      // The daemon itself ends a plan in time.  The client waits longer, because the planner gets
+      // half of a call's deadline.
       const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(*end - start);
       constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
       client->SetTimeout(3 * std::min(time, kYear) + std::chrono::seconds(10));
@@ -231,8 +232,8 @@ struct PlanAsker {
     return absl::OkStatus();
   }
 
-  // The answer, once the session is whole.  Prints its warnings.
-  // Errors: also those of CheckStrict.
+  // Returns the daemon's answer, once the session is filled.  Prints its warnings.
+  // Errors: those of the call and of CheckStrict.
   template <typename Reply, typename Call>
   absl::StatusOr<Reply> Ask(absl::StatusOr<Reply> (PlannerClient::*method)(const Call&),
                             const Call& call) {

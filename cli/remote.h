@@ -1,13 +1,13 @@
-// Questions with --server: the daemon's answer, printed as the command's own.
+// Commands with --server: a daemon answers, and the command prints the reply as its own.
 //
-// With INPUT the session's cluster becomes that of the input, and the flags its settings.
-// Without, the question is about the cluster that is there, with the session's settings unless
-// some flag says otherwise.
+// With INPUT, the session's cluster is replaced by the input and its settings by the flags.
+// Without INPUT, the question is about the session's current cluster, with the session's settings
+// unless flags override them.
 //
-// While the session is being filled (its first resync has not ended) the command waits for
-// --wait at most, says so on standard error, and then fails.
+// While the session is being filled (its first resync has not ended), the command prints a message
+// on standard error and waits, at most for --wait; then it fails.
 //
-// The exit code: as that of the command without --server.
+// Each function returns the exit code of the command without --server.
 
 #ifndef EBB_CLI_REMOTE_H_
 #define EBB_CLI_REMOTE_H_

@@ -1,6 +1,6 @@
-# Toolchain for arm64 programs built on another machine, as ./dev arm64 does: the
-# distribution's cross compiler, and its arm64 packages unpacked below EBB_SYSROOT.
-# protoc is the host's.  Tests run under qemu-user.
+# Toolchain for arm64 programs that are built on another machine, as ./dev arm64 does.  It uses the
+# distribution's cross compiler and its arm64 packages, unpacked below EBB_SYSROOT.  protoc is the
+# host's. Tests run under qemu-user.
 
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

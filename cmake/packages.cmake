@@ -1,9 +1,7 @@
-# Libraries, all from the distribution's packages (names: ./dev).  The versions
-# are the oldest that were tried; docs/decisions/0001-dependencies.md says why
-# each is here.
+# Libraries, all from the distribution's packages (their names are in ./dev).  The versions are the
+# oldest that were tried; docs/decisions/0001-dependencies.md gives the reason for each library.
 
-# Checks the version of a package whose own version file is stricter than we are
-# or that has none.
+# Checks the version of a package that has no version file, or one that is stricter than we are.
 function(ebb_require_version name found minimum)
   if("${found}" VERSION_LESS "${minimum}")
     message(FATAL_ERROR "ebb needs ${name} ${minimum} or newer; found '${found}'")
@@ -39,8 +37,8 @@ pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
 pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd>=252)
 pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl>=7.88)
 
-# By hand: gRPC's own CMake files want its programs too, which a cross build does not have, and pkg-config
-# takes half a minute for all that it depends on.
+# Without gRPC's own CMake files, which also need its programs, and a cross build does not have these.
+# pkg-config takes half a minute for all of gRPC's dependencies.
 find_path(EBB_GRPC_INCLUDE grpcpp/version_info.h REQUIRED)
 file(STRINGS "${EBB_GRPC_INCLUDE}/grpcpp/version_info.h" grpc_version REGEX "VERSION_STRING")
 string(REGEX MATCH "[0-9.]+" grpc_version "${grpc_version}")

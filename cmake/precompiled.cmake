@@ -1,6 +1,6 @@
-# Headers that nearly every file includes are compiled once for all tests and, in sanitized builds, once
-# for all libraries, which saves a third of what the compiler does.  The libraries of other builds have
-# none: with EBB_TOGETHER=OFF they show that each file includes what it uses.
+# Compiles the headers that nearly every file includes once for all tests and, in sanitized builds, once
+# for all libraries.  This saves a third of the compiler's work.  In other builds the libraries use no
+# precompiled headers: with EBB_TOGETHER=OFF such a build shows that each file includes what it uses.
 
 option(EBB_PRECOMPILE "Precompile what most files of the libraries include" OFF)
 if(EBB_SANITIZE)
@@ -12,18 +12,20 @@ set(EBB_PRECOMPILED_HEADERS
   <optional> <set> <span> <sstream> <string> <string_view> <utility> <variant> <vector>
   <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h> <absl/container/inlined_vector.h>
   <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h>)
-# clang reads of a precompiled header what a file uses, g++ all of it: there more of them are slower.
+# clang loads only the parts of a precompiled header that a file uses.  g++ loads all of it, so that more
+# headers make it slower.
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   list(APPEND EBB_PRECOMPILED_HEADERS
     <fmt/format.h> <nlohmann/json.hpp> <snapshot/cluster_snapshot.h>)
 endif()
 
-# ebb_precompiled_headers(<name> [header...]): what targets of the same compiler flags share.
+# ebb_precompiled_headers(<name> [header...]): precompiled headers for targets with the same compiler
+# flags.
 #
-# What is precompiled differs each time with g++, and between two clones with clang, since it holds the
-# headers' paths.  A cache of compilations would have nothing for another clone.  In its place ccache
-# takes what is in <precompiled header>.sum (CCACHE_PCH_EXTSUM, toolchain.cmake): the same headers
-# preprocessed, with their macros and lines and without the tree's path.
+# With g++ a precompiled header differs each time; with clang it differs between two clones, because it
+# contains the headers' paths.  A compilation cache keyed by its bytes would have no entry for another
+# clone. Therefore ccache hashes <precompiled header>.sum instead (CCACHE_PCH_EXTSUM, toolchain.cmake):
+# the same headers, preprocessed, with macros and line numbers and without the tree's path.
 function(ebb_precompiled_headers name)
   set(headers ${EBB_PRECOMPILED_HEADERS} ${ARGN})
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir")
@@ -34,13 +36,13 @@ function(ebb_precompiled_headers name)
     COMPILE_OPTIONS "-E;-dD")
 
   add_library(${name} OBJECT "${PROJECT_SOURCE_DIR}/cmake/precompiled.cc" "${folder}/text.cc")
-  # As ebb_base: other macros would make other headers.
+  # As ebb_base: with other macros the headers would differ.
   target_link_libraries(${name} PRIVATE ebb_flags absl::flat_hash_map absl::inlined_vector absl::statusor
     absl::strings fmt::fmt nlohmann_json::nlohmann_json simdjson::simdjson Threads::Threads TBB::tbb)
   target_precompile_headers(${name} PRIVATE ${headers})
   set(precompiled "${folder}/cmake_pch.hxx.gch")
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # Valid as long as the headers hold the same, whatever their times.
+    # The file is valid as long as the headers' content is the same, whatever their times.
     target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
     set(precompiled "${folder}/cmake_pch.hxx.pch")
   endif()
@@ -53,26 +55,28 @@ function(ebb_precompiled_headers name)
   set_target_properties(${name} PROPERTIES EBB_PRECOMPILED "${precompiled}")
 endfunction()
 
-# ebb_precompile(<target> <name>): the target is compiled with the headers of that name.
+# ebb_precompile(<target> <name>): compiles the target with the precompiled headers of that name.
 function(ebb_precompile target name)
   if(NOT TARGET ${name})
     return()
   endif()
   add_dependencies(${target} ${name}_sum)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # REUSE_FROM hides the path from ccache, which does not make it a relative one then.  The objects
-    # depend on the precompiled headers as on all headers: by what the compiler says that it read.
+    # Not REUSE_FROM, which hides the path from ccache, so that ccache would not make it relative.
+    # Objects depend on the precompiled headers as on all headers: the compiler reports the files that it
+    # read.
     get_target_property(precompiled ${name} EBB_PRECOMPILED)
     target_compile_options(${target} PRIVATE -Winvalid-pch "SHELL:-include-pch ${precompiled}")
     return()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${name})
-  # g++ takes what is precompiled for our own code, and warns of the standard library's inlined copies.
+  # g++ treats a precompiled header as our own code, and warns about inlined copies of the standard
+  # library.
   target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
 endfunction()
 
-# ebb_coverage(<target>): the target's code counts what of it runs, by which libFuzzer steers.  The tests'
-# own code does not.
+# ebb_coverage(<target>): instruments the target's code so that libFuzzer sees which parts run.  The
+# tests' own code is not instrumented.
 function(ebb_coverage target)
   if(EBB_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
@@ -81,28 +85,29 @@ endfunction()
 
 if(EBB_PRECOMPILE)
   ebb_precompiled_headers(ebb_precompiled)
-  ebb_coverage(ebb_precompiled)  # As the libraries that are compiled with it.
+  ebb_coverage(ebb_precompiled)  # As for the libraries that are compiled with it.
 endif()
 
-# ebb_together(<target>): up to 24 files of the target are compiled as one.  Most of what the compiler does
-# for a file is in headers and in what their templates become, which is then done once: the first build
-# takes less than half as long (engine's tests: eight as one, 73 s, all as one, 50 s), a build after an
-# edit longer.  It rests on names within files' anonymous namespaces, which must differ throughout a
-# folder; a test has a namespace of its own (ebb::<file>).  A file that is compiled for several vector
-# widths includes itself, and stays alone, as does one with the property EBB_ALONE.
+# ebb_together(<target>): compiles up to 24 files of the target as one.  Most of the compiler's work for
+# a file is in headers and in the templates that they instantiate, and is then done once.  The first
+# build takes less than half as long (engine's tests: eight as one, 73 s, all as one, 50 s); a build
+# after an edit takes longer.  Names in the files' anonymous namespaces must therefore differ throughout
+# a folder; a test has a namespace of its own (ebb::<file>).  A file that is compiled for several vector
+# widths includes itself and stays alone, as does a file with the property EBB_ALONE.
 #
-# The file that includes them is ours, not one of CMake's UNITY_BUILD: that names them by absolute paths,
-# so that a cache of compilations has nothing for another clone or worktree.
+# We write the including file ourselves, because CMake's UNITY_BUILD includes by absolute paths, so that
+# a compilation cache would have no entry for another clone or worktree.
+#
 # A person who edits has it OFF: one edit compiles one file.  Whole builds (./dev, CI) have it ON, and
-# tests/alone.py compiles each file by itself, as together a file can use what another includes.
+# tests/alone.py compiles each file by itself, because together a file can use what another includes.
 set(EBB_TOGETHER OFF CACHE STRING
   "Compile 24 files as one: ON, TESTS alone, or OFF")
-set(EBB_TOGETHER_MAX 24)  # A folder may set less.
+set(EBB_TOGETHER_MAX 24)  # A folder may set a smaller number.
 function(ebb_together target)
   if(NOT EBB_TOGETHER)
     return()
   endif()
-  # g++ takes a file that is included for a header, whose types would have to be the program's.
+  # g++ treats an included file as a header, and warns if its types use an anonymous namespace.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()

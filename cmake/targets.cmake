@@ -1,12 +1,12 @@
-# The helpers that the folders' CMakeLists.txt are written with.
+# The functions that the folders' CMakeLists.txt call.
 
 # ebb_library(<name> [MEASURED] [FOLDERS folder...] LINK target...)
 #
-# Makes ebb_<name> from the *.cc of the folder at hand and of FOLDERS below it, <name> being the
-# last part of its path, and ebb_<name>_wire from its wire/*.proto.  A folder without sources makes an
-# interface library, so that the tree configures while it grows.  MEASURED: the benchmarks time it.  g++
-# inlines less in what it takes for a large unit (verification became up to 14% slower, repelling:5000):
-# its files, compiled as one, count as a small one.
+# Makes ebb_<name> from the *.cc of the current folder and of FOLDERS below it, and ebb_<name>_wire from
+# its wire/*.proto.  <name> is the last part of the folder's path.  A folder without sources makes an
+# interface library, so that the tree configures while it grows.  MEASURED: benchmarks time the library.
+# g++ inlines less in a unit that it considers large (verification became up to 14% slower,
+# repelling:5000).  So for MEASURED libraries the files that are compiled as one count as a small unit.
 function(ebb_library name)
   cmake_parse_arguments(arg "MEASURED" "" "FOLDERS;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
@@ -38,8 +38,8 @@ function(ebb_library name)
   endif()
 endfunction()
 
-# Compiles <folder>/wire/*.proto, or *.proto of the folder wire/ at the top; the headers are included
-# by the path of the .proto, as "<folder>/wire/<name>.pb.h".
+# Compiles <folder>/wire/*.proto, or the *.proto of the top folder wire/.  The headers are included by
+# the path of the .proto: "<folder>/wire/<name>.pb.h".
 function(ebb_wire_library library)
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   if(NOT folder STREQUAL "wire")
@@ -64,16 +64,16 @@ function(ebb_wire_library library)
     list(APPEND generated "${base}.cc")
   endforeach()
   add_library(ebb_${library}_wire STATIC ${generated})
-  # Generated code is not held to our warnings, neither compiled nor included.
+  # Our warnings do not apply to generated code, neither when it is compiled nor when it is included.
   target_include_directories(ebb_${library}_wire SYSTEM PUBLIC "${out}")
   target_link_libraries(ebb_${library}_wire PUBLIC protobuf::libprotobuf)
-  if(EBB_SANITIZE)  # Nor looked for undefined behaviour in, which takes the compiler long.
+  if(EBB_SANITIZE)  # The check for undefined behaviour takes the compiler long.
     target_compile_options(ebb_${library}_wire PRIVATE -O0 -fno-sanitize=undefined)
   endif()
 endfunction()
 
-# ebb_grpc_library(<name> <library> <proto>): ebb_<name>_grpc, the gRPC calls of a .proto whose
-# messages ebb_<library>_wire has; the header is "<path of the .proto>.grpc.pb.h".
+# ebb_grpc_library(<name> <library> <proto>): makes ebb_<name>_grpc with the gRPC calls of a .proto;
+# ebb_<library>_wire has its messages.  The header is "<path of the .proto>.grpc.pb.h".
 function(ebb_grpc_library name library proto)
   file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${proto}")
   string(REGEX REPLACE "\\.proto$" ".grpc.pb" base "${path}")

@@ -1,5 +1,5 @@
-// Plans a cluster that is made of objects: which of its nodes can go, and where their pods
-// land.  Three nodes of one group, each with one pod of a ReplicaSet.
+// Plans for a cluster that is built from objects: which of its nodes can go, and where their pods
+// land.  It has three nodes of one group, each with one pod of a ReplicaSet.
 
 #include <iostream>
 #include <tuple>
@@ -12,7 +12,7 @@ namespace {
 
 absl::Status PlanCluster() {
   ebb::SnapshotBuilder builder;
-  ebb::objects::Controller web;  // A ReplicaSet: it makes evicted pods anew.
+  ebb::objects::Controller web;  // It recreates evicted pods.
   web.meta.namespace_name = "default";
   web.meta.name = "web";
   web.spec_replicas = 3;

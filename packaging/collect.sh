@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# collect.sh EBB ROOT: puts the program and every library that it links under ROOT, where they
-# stand on this machine.
+# collect.sh EBB ROOT: copies the program and every library that it links below ROOT, to the same paths
+# as on this machine.
 set -euo pipefail
 program=$1 root=$2
 install -D -m 0755 "$program" "$root/usr/bin/ebb"

@@ -1,5 +1,5 @@
-# An image with ebb-kube, and nothing else: no shell, no root.  A provider that is a command (--provider
-# exec) needs an image made FROM this one that has the command.
+# An image with ebb-kube, and nothing else: no shell, no root.  For a provider that is a command
+# (--provider exec), make an image FROM this one and add the command.
 #
 #   docker build -f packaging/kube.Dockerfile -t ebb-kube .
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Runs the programs of examples/ and compares what they print with what is recorded; those of
-examples/embedded are run by tests/embed, that in Go by its own test.  The code that
-README.md and docs/embed.md quote stands in one of them, line for line.
+"""Runs the programs of examples/ and compares their output with the recorded output.
 
   examples_test.py EXAMPLES BUILD
 
-EXAMPLES holds NAME.cc and NAME.txt and lies beside README.md and docs/, BUILD holds the program NAME.
-Prints one line per example that differs and per quotation that is wrong, and exits 1 if there
-is one, or if there is no example or no quotation at all.
+Also checks that the code that README.md and docs/embed.md quote occurs in an example, line for line.
+tests/embed runs the programs of examples/embedded; the Go example has its own test.
+
+EXAMPLES holds NAME.cc and NAME.txt and lies beside README.md and docs/.  BUILD holds the program NAME.
+Prints one line for each example that differs and for each wrong quotation.  Exits with 1 if there is such
+a line, or if there is no example or no quotation at all.
 """
 
 import pathlib
@@ -17,7 +18,7 @@ import sys
 
 
 def difference(source, build):
-    """How the example departs from what is recorded; "" if it does not."""
+    """How the output of the example differs from the recorded output; "" if it does not."""
     recorded = source.with_suffix(".txt")
     if not recorded.exists():
         return f"{recorded.name} is missing"
@@ -30,15 +31,14 @@ def difference(source, build):
 
 
 def is_quoted(block, sources):
-    """Whether the lines of `block` stand one after the other in one of the sources, indented
-    alike."""
+    """Whether the lines of `block` occur one after the other in one of the sources, indented alike."""
     pattern = "".join(rf"\1{re.escape(line)}\n" if line else "\n" for line in block.splitlines()[1:])
     first = re.escape(block.splitlines()[0])
     return any(re.search(rf"^( *){first}\n{pattern}", source, re.MULTILINE) for source in sources)
 
 
 def misquotations(page, sources, least):
-    """Yields what is wrong with the blocks of C, C++ and Go in the text `page`: at least `least`."""
+    """Yields the errors in the blocks of C, C++ and Go of the text `page`, which must have at least `least` blocks."""
     blocks = re.findall(r"^```(?:c|cpp|go)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     if len(blocks) < least:
         yield f"quotes only {len(blocks)} examples"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Every example in a header compiles: its lines stand in header_examples.cc, which is built.
+"""Every example in a header compiles: its lines occur in header_examples.cc, which is built.
 
     header_examples_test.py SOURCE_DIR
 
-An example is a block of lines in a header's first comment, indented by three blanks, of
-which one ends as a call does; lists with dashes are none.  Comments behind its lines do not count.
+An example is a block of lines in a header's first comment that are indented by three blanks, of which one
+ends as a call does.  Lists with dashes are not examples.  Comments at the end of lines are ignored.
 """
 
 import pathlib

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the source tree to the rules that no compiler checks.
+"""Checks the source tree against rules that no compiler checks.
 
   layering_test.py ROOT
 
-Includes, clocks and files: which folder may have them.  READMEs: every folder has one, and it
-names every header.  Tests: each file has a namespace of its own, as several are compiled as one.
+Includes, clocks and files: which folders may use which.  READMEs: every folder has one, which names every
+header.  Tests: each file has a namespace of its own, because several are compiled as one.
 
-Prints one line per offence, as `file:line: what`, and exits 1 if there is one.
+Prints one line for each offence, as `file:line: what`, and exits with 1 if there is one.
 """
 
 import pathlib
@@ -14,8 +14,8 @@ import re
 import sys
 import unittest
 
-# Each folder, and the folders whose headers it may include beside its own.  No folder may
-# reach itself through others; circle() proves it.
+# Each folder, with the other folders whose headers it may include.  No folder may reach itself through
+# others; circle() checks that.
 _SNAPSHOT = {"base", "snapshot", "snapshot/objects"}
 _IMPORT = _SNAPSHOT | {"snapshot/formats"}
 _PASS = _SNAPSHOT | {"predicates", "engine/plan"}
@@ -76,7 +76,7 @@ FOLDERS = {
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
-# Headers that only some places may see: what, where, why.
+# Headers that only some folders may include: the header, the folders, the reason.
 PRIVATE = [
     (re.compile(r"^google/protobuf/|\.pb\.h$"), re.compile(r"^snapshot/formats/|/wire/|^(session|daemon|embed|loop/(actuators|run)|cli|planning|what_if|report|rounds)/"),
      "protobuf stays in snapshot/formats and in what speaks to other programs"),
@@ -88,14 +88,15 @@ PRIVATE = [
                 r"|^snapshot/samples/openb\.cc$|^base/unique_fd\.cc$"),
      "files are the business of readers: invariant 8 of docs/design.md"),
 ]
-# Seen in many translation units, so their cost would be paid everywhere.
+# Headers that are expensive to compile, and would be part of many translation units.
 HEAVY = re.compile(r"^(simdjson|yaml-cpp/|grpcpp/|CLI/|nlohmann/json\.hpp$)")
-# What the JSON reader's own few files share.
+# A few files of the JSON reader share these headers.
 HEAVY_ALLOWED = re.compile(r"^snapshot/formats/json_\w+\.h$")
-# What makes plans over a cluster, and who may ask it: the engine itself, and planning for all
-# others.  A pass (Planner::Pass) and a round (ScaleDown::Round) are other questions.
+# The functions that make plans, and the files that may call them: the engine itself, and planning for
+# all other code.  A pass (Planner::Pass) and a round (ScaleDown::Round) are other questions.
 PLANNERS = re.compile(r"\b(MakePlan|OptimizePlan|FindFrontier|BoundRemovals|MakeRobust)\(")
-MAY_PLAN = re.compile(r"^(engine|search|simulation|planning)/|^loop/shrink_plan\.cc$|^embed/cluster\.h$")  # Its MakePlan is a call of libebb.
+# The MakePlan in embed/cluster.h is a call of libebb.
+MAY_PLAN = re.compile(r"^(engine|search|simulation|planning)/|^loop/shrink_plan\.cc$|^embed/cluster\.h$")
 # The engine takes `now` as an argument, so that any plan can be replayed.
 AMBIENT = re.compile(r"""
     \b(system|steady|high_resolution|utc|tai|gps|file)_clock\b
@@ -108,14 +109,14 @@ AMBIENT = re.compile(r"""
 """, re.VERBOSE)
 MAY_LOOK_AROUND = {"platform", "groups", "report", "rounds", "planning", "what_if", "session", "embed", "daemon", "loop/actuators",
                    "loop/run", "sizing", "cli", "cli/flags", "cli/print", "cli/commands", "cli/policies", "cli/rounds", "tools"}
-# Folders beside those of FOLDERS whose headers a README names.
+# Folders beside FOLDERS whose headers must be named in a README.
 ALSO_DESCRIBED = ["bench", "examples", "fuzz", "go", "tests"]
-# "`engine/scale_down/round.h`" in a README.
+# For example "`engine/scale_down/round.h`" in a README.
 NAMED_FILE = re.compile(r"`([\w/]+\.(?:h|cc))`")
 
 
 def folder_of(path):
-    """The folder of FOLDERS that a source file or header belongs to; "" for none of ours."""
+    """The folder of FOLDERS that a source file or header belongs to, or ""."""
     folder = path.rpartition("/")[0]
     while folder and folder not in FOLDERS:
         folder = folder.rpartition("/")[0]
@@ -123,7 +124,7 @@ def folder_of(path):
 
 
 def offences(path, text):
-    """Yields (line number, what) for every broken rule of one file."""
+    """Yields (line number, what) for each broken rule of one file."""
     folder = folder_of(path)
     for number, line in enumerate(text.splitlines(), 1):
         match = INCLUDE.match(line)
@@ -144,12 +145,12 @@ def offences(path, text):
 
 
 def unit(path):
-    """A header and its .cc are one: what either includes, the pair depends on."""
+    """The unit of a file: a header and its .cc are one unit, which depends on the includes of both."""
     return path.rpartition(".")[0]
 
 
 def includes(files):
-    """The graph of units, from {path: text}: unit -> the units that it includes."""
+    """The graph of includes, from {path: text}: unit -> the units that it includes."""
     units = {unit(path) for path in files}
     graph = {name: set() for name in units}
     for path, text in files.items():
@@ -161,7 +162,7 @@ def includes(files):
 
 
 def circle(graph):
-    """The nodes of one circle of {node: successors}, the first again at the end; [] for none."""
+    """The nodes of one circle of {node: successors}, with the first again at the end; [] if there is no circle."""
     done, way = set(), []
 
     def walk(node):
@@ -184,10 +185,10 @@ def circle(graph):
 
 
 def undescribed(paths, readmes):
-    """Yields (README, what) for all that READMEs leave out or name in vain.
+    """Yields (README, what) for each header that no README names, and each named file that does not exist.
 
-    `paths`: all headers and .cc files; `readmes`: {folder: text}.  A header is described by
-    the nearest README above it, which names it by its path from there or by its last part.
+    `paths`: all headers and .cc files; `readmes`: {folder: text}.  The nearest README above a header must name
+    it, by its path from there or by the last part of the path.
     """
     named = {folder: set(NAMED_FILE.findall(text)) for folder, text in readmes.items()}
     for path in paths:
@@ -205,13 +206,13 @@ def undescribed(paths, readmes):
 
 
 def shares_its_namespace(path, text):
-    """Whether a test file lacks the namespace that has its name."""
+    """Whether a test file lacks a namespace with its own name."""
     name = path.rpartition("/")[2].removesuffix(".cc")
     return name.endswith("_test") and not re.search(rf"^namespace ebb::(\w+::)?{name} {{$", text, re.MULTILINE)
 
 
 class OffencesTest(unittest.TestCase):
-    """The checker can say no."""
+    """The checker reports each kind of offence."""
 
     def found(self, path, text):
         return [what for _, what in offences(path, text)]
@@ -300,10 +301,11 @@ class OffencesTest(unittest.TestCase):
 
 
 def read(root, folders, suffixes):
-    """{path: text} of the files below `folders` whose names end so."""
+    """{path: text} of the files below `folders` with one of the suffixes."""
     return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
             for folder in folders for path in sorted((root / folder).rglob("*"))
-            if path.suffix in suffixes and "lib" not in path.parts[len(root.parts):]}  # What a build put there.
+            # A build put these there.
+            if path.suffix in suffixes and "lib" not in path.parts[len(root.parts):]}
 
 
 def main(root):

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Breaks one line at a time and tells which breaks no test notices.
+"""Breaks one line at a time, and reports which breaks no test notices.
 
     mutants.py [N] [--seed S] [--files PATTERN] [--jobs J]
     mutants.py --self-test
 
-Takes N (default 200) random mutants, made by universalmutator, of the .cc files of snapshot/,
-predicates/ and engine/; builds each in a copy of the tree, in build/mutants (-O1), and runs
-the tests that link its file until one fails.  A test that takes three times
-as long as without the mutant, and five seconds, has failed.  Left out are mutants that do not
-compile, those whose machine code is that of the original, those that equivalent_mutants.txt
-gives a reason for, and what is the same by its form: loops by one that end at `!=` instead of
-`<`, a `continue` at the end of a loop, and a check less, which holds wherever the program is
-right.  A line that no test runs counts: its mutants survive.
+Takes N (default 200) random mutants, made by universalmutator, of the .cc files of snapshot/, predicates/
+and engine/.  Builds each in a copy of the tree, in build/mutants (-O1), and runs the tests that link its
+file until one fails.  A test also fails if it takes three times as long as without the mutant plus five
+seconds.
 
-Exits 1 if less than 95% are killed.
+These mutants are left out: mutants that do not compile; mutants with the machine code of the original;
+mutants for which equivalent_mutants.txt gives a reason; loops by one that end at `!=` instead of `<`; a
+`continue` at the end of a loop; and a removed check, which changes nothing while the program is right.  A
+line that no test runs is not left out: its mutants survive.
+
+Exits with 1 if less than 95% are killed.
 """
 
 import argparse
@@ -35,10 +36,10 @@ TREE = WORK / "tree"
 BUILD = WORK / "build"
 EQUIVALENTS = ROOT / "tests/equivalent_mutants.txt"
 KILLED_AT_LEAST = 0.95
-# A file is compiled as it was after each of its mutants: that is cached, apart from all else.
+# After each of its mutants a file is compiled unchanged again; a cache of its own makes that fast.
 ENVIRONMENT = dict(os.environ, CCACHE_DIR=str(WORK / "ccache"), CCACHE_MAXSIZE="2G")
 
-# The tests of a file by its folder, the likeliest to fail first, and after them those of all.
+# The tests of each folder, those most likely to fail first; then the tests that every folder runs.
 TESTS = {
     "snapshot/samples": ["samples_test"],
     "snapshot/import": ["import_test"],
@@ -60,7 +61,7 @@ for tests in TESTS.values():
 
 
 def run(command, timeout=None):
-    """Exit code and output; a code of None is a run that took too long."""
+    """Returns exit code and output; the code None means that the run took too long."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", timeout=timeout, check=False, cwd=TREE,
@@ -71,7 +72,7 @@ def run(command, timeout=None):
 
 
 def folder_of(path):
-    """The folder of the library that a file belongs to: the nearest that has tests."""
+    """The folder of the file's library: the nearest one that has tests."""
     folder = path.rpartition("/")[0]
     while folder and folder not in TESTS:
         folder = folder.rpartition("/")[0]
@@ -79,7 +80,7 @@ def folder_of(path):
 
 
 def changed_line(before, after):
-    """Number, text before and text after of the first line that differs; None: none does."""
+    """(number, text before, text after) of the first line that differs; None if no line does."""
     old, new = before.splitlines(), after.splitlines()
     for number, (a, b) in enumerate(zip(old, new), 1):
         if a != b:
@@ -91,7 +92,7 @@ def changed_line(before, after):
 
 
 def parse_equivalents(text):
-    """{(file, line, line of the mutant)} of equivalent_mutants.txt."""
+    """{(file, line, line of the mutant)} from equivalent_mutants.txt."""
     known = set()
     for block in re.split(r"\n\s*\n", text):
         lines = [line for line in block.splitlines() if line and not line.startswith("#")]
@@ -105,30 +106,30 @@ def parse_equivalents(text):
 
 
 def counts_up(old, new):
-    """Whether the lines are a loop by one up to a bound, which `<` and `!=` both end there."""
+    """Whether the lines are a loop by one up to a bound, where `<` and `!=` end alike."""
     loop = re.fullmatch(r"for \((?:u?int\d+_t|size_t|int) (\w+) = 0; \1 < ([^;]+); \+\+\1\) ?\{?", old)
     return loop is not None and new == old.replace(f"{loop[1]} < {loop[2]};", f"{loop[1]} != {loop[2]};")
 
 
 def ends_loop(text, number, new):
-    """Whether line `number` of the mutant is a `continue` that was put at the end of a loop's body."""
+    """Whether line `number` of the mutant is a `continue` at the end of a loop's body."""
     lines = text.splitlines()
     if new != "continue;" or number >= len(lines) or lines[number].strip() != "}":
         return False
     indent = lines[number].index("}")
-    # Continued headers stand deeper.
+    # Continuation lines of a loop's head are indented more.
     head = next((line for line in reversed(lines[:number - 1])
                  if line.strip() and len(line) - len(line.lstrip()) <= indent), "")
     return len(head) - len(head.lstrip()) == indent and re.match(r"\s*(for|while) \(", head) is not None
 
 
 def is_check_less(old, new):
-    """Whether the mutant leaves out a check, which is about bugs of ebb alone."""
+    """Whether the mutant removes a check; a check fails only if ebb has a bug."""
     return re.fullmatch(r"EBB_D?CHECK\(.*\);", old) is not None and new == f"/*{old}*/"
 
 
 def verdict(compiles, same_code, tests, runs):
-    """What becomes of a mutant; `runs(test)` tells whether a test passes."""
+    """The result for a mutant; `runs(test)` returns whether a test passes."""
     if not compiles():
         return "not compiled", ""
     if same_code():
@@ -197,13 +198,13 @@ class Tree:
         return run(["ninja", "-C", str(BUILD), "-j", str(self.jobs), target])[0] == 0
 
     def code_of(self, path):
-        """The machine code, without what only debuggers read."""
+        """The machine code, without debug information."""
         stripped = WORK / "stripped.o"
         run(["objcopy", "--strip-debug", str(BUILD / self.object_of(path)), str(stripped)])
         return stripped.read_bytes()
 
     def judge(self, path, text):
-        """Builds and tests the file with this text; leaves the original behind."""
+        """Builds and tests the file with this text; restores the original afterwards."""
         file = TREE / path
         original = file.read_text(encoding="utf-8")
         target = self.object_of(path)
@@ -221,7 +222,7 @@ class Tree:
 
 
 def mutants_of(path):
-    """The texts that universalmutator makes of a file, in its order; made once for what it holds."""
+    """The texts that universalmutator makes from a file, in its order; cached by the file's content."""
     digest = hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:16]
     folder = WORK / "made" / f"{path.replace('/', '-')}-{digest}"
     if not folder.exists():
@@ -233,7 +234,7 @@ def mutants_of(path):
 
 
 def chosen(files, count, dice):
-    """`count` mutants; a file comes as often as it has lines."""
+    """`count` mutants; the chance of a file is proportional to its lines."""
     lines = [len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files]
     picked, seen = [], set()
     for _ in range(20 * count):
@@ -338,7 +339,8 @@ class SelfTest(unittest.TestCase):
         def with_line(at, new):
             return "\n".join(lines[:at - 1] + [new] + lines[at - 1:]), at, new.strip()
         self.assertTrue(ends_loop(*with_line(7, "    continue;")))
-        self.assertFalse(ends_loop(*with_line(6, "    continue;")))  # Of the condition.
+        # The `continue` of the condition, not at the end of the loop.
+        self.assertFalse(ends_loop(*with_line(6, "    continue;")))
         self.assertFalse(ends_loop(*with_line(5, "    continue;")))
         self.assertFalse(ends_loop(*with_line(7, "    break;")))
         self.assertFalse(ends_loop(*with_line(8, "    continue;")))

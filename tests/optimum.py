@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""How often `ebb plan --optimize` finds a plan that no plan beats, on small clusters.
+"""How often `ebb plan --optimize` finds an optimal plan on small clusters.
 
     optimum.py EBB [CLUSTERS] [--seed S] [--seconds T]      # ./dev optimum
     optimum.py --self-test
 
-Of each cluster (8 to 60 nodes, of every kind of `ebb gen` in turn) a CP-SAT model asks whether one
-node more could go than the searched plan removes.  It knows what the bound of search does
-not: a pod is not split and lands on one node, and anti-affinity.  It is written from the
-objects of the dump and from what `ebb plan --explain` says of pods and `ebb filter` of nodes; of
-search it knows nothing.
+The clusters have 8 to 60 nodes, of every kind of `ebb gen` in turn.  For each, a CP-SAT model decides
+whether a plan could remove one node more than the searched plan does.  Unlike the bound of the search, the
+model knows that a pod is not split and lands on one node, and it knows anti-affinity.  It is built from the
+objects of the dump, from what `ebb plan --explain` prints about pods, and from what `ebb filter` prints
+about nodes.  It uses nothing of the search.
 
-In the model each pod that moves lands once, on a node that stays; the room of a node, its slots and
-its host ports are kept; so are budgets, each by itself: what is spent, the node that spends last not
-counted, is at most what is allowed less one; nodes that a budget is not asked about (all of its pods
-there are safe to evict) are not counted.  Left out are spread constraints, affinity between
-pods, and the order: each of them could only forbid plans.  So "no" proves
-that the plan is optimal, and "yes" does not prove that it is not.
+In the model each pod that moves lands once, on a node that stays.  It respects the room of a node, its pod
+slots and its host ports.  It respects each budget by itself: what the plan spends, except for the node that
+spends last, is at most what is allowed minus one.  A node does not count for a budget if all of the
+budget's pods there are safe to evict, because ebb then does not check the budget.  The model leaves out
+spread constraints, affinity between pods, and the order of removals: each of them could only forbid plans.
+So "no" proves that the plan is optimal, and "yes" does not prove that it is not.
 
-Exit code: 0, or 1 if fewer than 90% were proven optimal or ebb's bound is below a plan.
+Exit code: 0, or 1 if fewer than 90% were proven optimal, or if ebb's bound is below a plan.
 """
 
 import argparse
@@ -33,12 +33,11 @@ import tempfile
 KINDS = ["mixed", "company", "diverse", "uniform", "topology", "repelling", "budgets", "excluding"]
 NOW = "2026-06-01T12:00:00Z"
 EXPENDABLE_BELOW = -10
-# What a node is kept for that is so whatever else goes.
+# Reasons that keep a node whatever else goes.
 NO_CANDIDATE = {"NotAutoscaled", "NotUnderutilized", "ScaleDownDisabledAnnotation",
                 "ScaleDownUnreadyDisabled", "CurrentlyBeingDeleted", "NodeGroupMinSizeReached",
                 "BlockedByOnCompletionPod"}
-# Filters whose "no" depends on what else is there; the model knows of them by itself, or leaves
-# them out.
+# Filters whose verdict depends on other pods.  The model has them itself, or leaves them out.
 CHANGING = {"NodeResourcesFit", "NodePorts", "PodTopologySpread", "InterPodAffinity"}
 SUFFIXES = {"": 1, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20,
             "Gi": 2**30, "Ti": 2**40}
@@ -52,14 +51,14 @@ def run(*words):
 
 
 def amount(quantity, resource):
-    """In thousandths of cores, and in units of all else."""
+    """In thousandths of cores for cpu, in units for all other resources."""
     number, suffix = re.fullmatch(r"([0-9.]+)([A-Za-z]*)", str(quantity)).groups()
     value = float(number) * SUFFIXES[suffix] * (1000 if resource == "cpu" else 1)
     return round(value)
 
 
 def requests_of(pod):
-    """What the scheduler counts: containers together, or the largest init container."""
+    """The requests that the scheduler counts: all containers together, or the largest init container."""
     total = collections.Counter({"pods": 1})
     for container in pod["spec"]["containers"]:
         for resource, quantity in container.get("resources", {}).get("requests", {}).items():
@@ -98,11 +97,11 @@ def name_of(item):
 
 
 class Cluster:
-    """The objects of a dump that count."""
+    """The objects of a dump that matter to the model."""
 
     def __init__(self, path):
         items = json.loads(path.read_text(encoding="utf-8"))["items"]
-        # A pending pod takes room of the plan's own choice before any node goes: there are none.
+        # Without pending pods: the plan would choose where they take room before any node goes.
         items = [each for each in items
                  if each["kind"] != "Pod" or each["spec"].get("nodeName")]
         path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}),
@@ -122,7 +121,7 @@ class Cluster:
         return annotations.get("cluster-autoscaler.kubernetes.io/safe-to-evict") == "true"
 
     def room(self):
-        """By node what is free."""
+        """{node: its free amounts}."""
         free = {}
         for name, node in self.nodes.items():
             free[name] = collections.Counter(
@@ -139,7 +138,7 @@ class Cluster:
                 and selects(budget["spec"].get("selector"), labels)]
 
     def excludes(self):
-        """Of each anti-affinity term: its topology key, pods that have it, and pods that it is about."""
+        """For each anti-affinity term: its topology key, the pods that have it, and the pods that it selects."""
         terms = collections.defaultdict(set)
         for name, pod in self.pods.items():
             affinity = pod["spec"].get("affinity", {}).get("podAntiAffinity", {})
@@ -156,7 +155,7 @@ class Cluster:
             yield key, carriers, about
 
     def domains(self, key):
-        """The nodes of each value of the label."""
+        """The nodes for each value of the label."""
         domains = collections.defaultdict(list)
         for name, node in self.nodes.items():
             value = node["metadata"].get("labels", {}).get(key)
@@ -166,7 +165,7 @@ class Cluster:
 
 
 def movers_of(ebb, path, cluster):
-    """By node that may go the pods that move then."""
+    """{node that may go: the pods that then move}."""
     told = json.loads(run(ebb, "plan", path, "--now", NOW, "--assume-complete", "--explain",
                           ",".join(cluster.nodes), "-o", "json"))
     movers = {}
@@ -182,14 +181,14 @@ def movers_of(ebb, path, cluster):
 
 
 def shape_of(pod):
-    """Pods of one shape are the same to every filter."""
+    """The same for pods that no filter can tell apart."""
     spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
     labels = pod["metadata"].get("labels", {})
     return json.dumps([pod["metadata"]["namespace"], labels, spec], sort_keys=True)
 
 
 def statics_of(ebb, path, pods):
-    """By pod the nodes on which nothing that stays so keeps it from running."""
+    """{pod: the nodes that it may run on, as far as that does not change}."""
     answers = {}
     if not pods:
         return answers
@@ -202,7 +201,7 @@ def statics_of(ebb, path, pods):
 
 
 class Model:
-    """Can so many nodes go?"""
+    """Whether a given number of nodes can go."""
 
     def __init__(self, ebb, path, cluster):
         from ortools.sat.python import cp_model  # pylint: disable=import-outside-toplevel
@@ -274,16 +273,17 @@ class Model:
                 self.model.Add(sum(counts) <= (0 if port in held else 1))
 
     def keep_apart(self):
-        """In a domain are not both a pod with a term and one that the term is about, if one of them moved there.
+        """No domain holds both a pod with a term and a pod that the term selects, if one of them moved there.
 
-        The last of the two to land met the other where it is in the end.  Who is there now may go first.
+        The later of the two would meet the other at its final place.  A pod that is there now may leave first.
         """
         on = collections.defaultdict(set)
         for name, pod in self.cluster.pods.items():
             on[pod["spec"]["nodeName"]].add(name)
         landed_on = self.by_node()
         for key, carriers, about in self.cluster.excludes():
-            # Pods that only have the term, that it is only about, and that are both; whom they do not bear.
+            # Pods that only have the term, pods that it only selects, and pods that are both; each with
+            # the pods that they exclude.
             kinds = [(carriers - about, about), (about - carriers, carriers), (carriers & about, carriers | about)]
             for nodes in self.cluster.domains(key).values():
                 there = []
@@ -316,21 +316,22 @@ class Model:
             for pod in pods:
                 for budget in self.cluster.budgets_of(self.cluster.pods[pod]):
                     spends[budget][node] += 1
-                    # Others spend, and are not asked whether something is left: they may go last.
+                    # A node without such pods spends disruptions without a check of the budget, so it
+                    # may go last.
                     if not self.cluster.is_safe_to_evict(pod):
                         asks[budget].add(node)
         for budget, askers in asks.items():
             nodes = {node: spends[budget][node] for node in sorted(askers)}
             allowed = max(0, self.cluster.budgets[budget].get("status", {}).get("disruptionsAllowed", 0))
             spent = sum(count * self.goes[node] for node, count in nodes.items())
-            last = self.model.NewIntVar(0, max(nodes.values()), "")  # What the last node spends.
+            last = self.model.NewIntVar(0, max(nodes.values()), "")  # Spent by the last node.
             self.model.AddMaxEquality(last, [count * self.goes[node] for node, count in nodes.items()])
             any_goes = self.model.NewBoolVar("")
             self.model.AddMaxEquality(any_goes, [self.goes[node] for node in nodes])
             self.model.Add(spent - last <= allowed - 1).OnlyEnforceIf(any_goes)
 
     def can_go(self, nodes, seconds):
-        """True, False, or None: it was not found out."""
+        """True, False, or None if the time was too short to decide."""
         self.model.Add(sum(self.goes.values()) >= nodes)
         solver = self.cp_model.CpSolver()
         solver.parameters.max_time_in_seconds = seconds
@@ -343,7 +344,7 @@ class Model:
 
 
 def judge(ebb, folder, kind, nodes, seed, seconds):
-    """What became of a cluster: greedy, searched, bound, and whether one more could go."""
+    """The results for one cluster: greedy plan, searched plan, bound, and whether one node more could go."""
     path = pathlib.Path(folder) / "cluster.json"
     run(ebb, "gen", kind, "--nodes", nodes, "--seed", seed, "-o", path)
     cluster = Cluster(path)
@@ -354,7 +355,7 @@ def judge(ebb, folder, kind, nodes, seed, seconds):
     searched, bound = plan["removed"], plan["bound"]["removed"]
     if bound < searched:
         sys.exit(f"optimum: {kind} --nodes {nodes} --seed {seed}: bound {bound} < {searched}")
-    # The bound is a proof too; the model must agree with it, and with the plan.
+    # The bound is a proof too: model, bound and plan must agree.
     model = Model(ebb, path, cluster)
     if model.can_go(searched, seconds) is False:
         sys.exit(f"optimum: {kind} --nodes {nodes} --seed {seed}: the model says that {searched} nodes cannot go")

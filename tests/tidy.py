@@ -4,14 +4,13 @@
     tidy.py CLANG_TIDY BUILD [FILE...]   BUILD has compile_commands.json; FILE: .cc files
     tidy.py CLANG_TIDY --self-test       faults in a file that a unit includes are found
 
-Much of clang-tidy's time goes into reading the headers that each file includes.  Many files
-are therefore checked together, as a unit that includes them.  The analyzer takes .cc files for
-part of a unit if that is called UnifiedSource.  Files that use a name, each for itself, are put
-into different units; one that can still not be compiled behind the others is left for a later
-unit.
+Much of clang-tidy's time goes into reading the headers that each file includes.  Therefore many files are
+checked together, as a unit that includes them.  The analyzer treats included .cc files as part of a unit
+whose name contains UnifiedSource.  Files that define the same name, each for itself, go into different
+units.  If a file still does not compile after the others of its unit, it moves to a later unit.
 
-CLANG_TIDY is of version 22 or later: earlier ones ask every check about every header of the
-system too, which takes two to four times as long.
+CLANG_TIDY must be version 22 or later: earlier versions also run every check on every system header, which
+takes two to four times as long.
 """
 
 import concurrent.futures
@@ -24,13 +23,13 @@ import sys
 import tempfile
 import unittest
 
-# The rooms whose files are checked together; all others' are so too.
+# The rooms whose files are checked together; the files of all other rooms are also checked together.
 TOWER = ("base", "snapshot", "predicates", "engine", "search", "loop", "simulation")
 COMMANDS = ("cli", "tools")
-UNIT_FILES_MAX = 40  # More make a unit that others wait for at the end.
-# The analyzer leaves a function after so many states; its default is nine times as many.  Both
-# faults that it found in this tree (pointers in engine/pass/planner.cc and formats/proto_fields.h) are
-# found with 25,000 as with 75,000, which takes 17 instead of 7 s for planner.cc; 10,000 miss one.
+UNIT_FILES_MAX = 40  # With more, the other processors wait for one unit at the end.
+# The analyzer leaves a function after this many states; its default is nine times as many.  Both faults
+# that it found in this tree (pointers in engine/pass/planner.cc and formats/proto_fields.h) are found
+# with 25,000 as with 75,000, which takes 17 s instead of 7 s for planner.cc; with 10,000 it misses one.
 ANALYZER_STATES_MAX = 25000
 TREE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 FOLDERS = "|".join(name for name in sorted(os.listdir(TREE))
@@ -38,7 +37,7 @@ FOLDERS = "|".join(name for name in sorted(os.listdir(TREE))
 
 
 def files_of(name):
-    """The file, or those that it stands for where files are compiled together."""
+    """The file itself, or the files that it includes if it compiles several as one."""
     if os.path.dirname(name).endswith("/together"):
         with open(name, encoding="utf-8") as unit:
             names = re.findall(r'^#include "(.*)"$', unit.read(), re.MULTILINE)
@@ -47,7 +46,7 @@ def files_of(name):
 
 
 def flags_of(build):
-    """What each file is compiled with, but for its own name and output."""
+    """The compiler flags of each file, without its own name and output."""
     flags = {}
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as commands:
         for entry in json.load(commands):
@@ -55,9 +54,9 @@ def flags_of(build):
             while not os.path.basename(words[0]).startswith(("c++", "g++", "clang++")):
                 words.pop(0)  # ccache
             words = words[1 : words.index("-o")]
-            # g++'s own warnings and parameters mean nothing to clang.
+            # g++'s own warnings and parameters are unknown to clang.
             words = [w for w in words if not w.startswith(("-W", "--param"))]
-            # Of a file that is compiled twice, as it is in the program: that comes first.
+            # If a file is compiled twice, the entry of the program comes first.
             for file in files_of(entry["file"]):
                 flags.setdefault(os.path.realpath(file), words)
     return flags
@@ -71,7 +70,7 @@ def write_unit(folder, files):
 
 
 def strangers_of(unit, flags, files):
-    """The files that the compiler stumbles in, or in what they include."""
+    """The files of the unit in which the compiler finds errors, or in whose includes it does."""
     result = subprocess.run(
         ["clang++-19", "-fsyntax-only", "-w", "-ferror-limit=0", *flags, unit],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -101,14 +100,14 @@ def check(clang_tidy, unit, flags):
 
 
 def check_together(clang_tidy, folder, files, flags):
-    """What is found in files that can stand together, and the others of them."""
+    """The findings in the files that compile together, and the files that are left for later."""
     together, later = files, []
     while True:
         unit = write_unit(folder, together)
         findings = check(clang_tidy, unit, flags)
         if "[clang-diagnostic-error" not in findings:
             return findings, later
-        # At least the first file stays, so that there is an end.
+        # The first file always stays, so that the loop ends.
         strangers = [file for file in strangers_of(unit, flags, together) if file != together[0]]
         if not strangers:
             return findings, later
@@ -117,7 +116,7 @@ def check_together(clang_tidy, folder, files, flags):
 
 
 def all_flags(flags, files):
-    """Flags for files together: a library's macros and include paths do not harm the others."""
+    """Flags for several files together: macros and include paths of one library do not harm the others."""
     words = list(flags[files[0]])
     for file in files[1:]:
         more = iter(flags[file])
@@ -129,7 +128,7 @@ def all_flags(flags, files):
 
 
 def findings_of(clang_tidy, folder, paths, flags, threads):
-    """What is found in each unit, as it is found; an empty text for a clean one."""
+    """Yields the findings of each unit as soon as they are there; an empty text for a clean unit."""
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         while paths:
             jobs = [pool.submit(check_together, clang_tidy, folder, files, all_flags(flags, files))
@@ -140,7 +139,7 @@ def findings_of(clang_tidy, folder, paths, flags, threads):
 
 
 def own_names(path):
-    """Names that a file gives, in namespaces without a name, to what it defines for itself."""
+    """Names that a file defines for itself, in anonymous namespaces."""
     names, own = set(), False
     with open(path, encoding="utf-8") as text:
         for line in text:
@@ -157,13 +156,13 @@ def own_names(path):
 def slices_of(paths, files_max=UNIT_FILES_MAX):
     """Lists of files for one unit each, the largest first."""
     rooms = {}
-    for path in paths:  # What a room's headers define is a file's own in another room.
+    for path in paths:  # A name that a room's headers define may be a file's own in another room.
         top = os.path.relpath(path, TREE).split(os.sep)[0]
         rooms.setdefault((top in TOWER, top in COMMANDS), []).append(path)
     slices = []
     for files in rooms.values():
         units = [([], set(), [0]) for _ in range(-(-len(files) // files_max))]
-        # The largest first, so that the units become of one size.
+        # The largest first, so that the units get similar sizes.
         for path in sorted(files, key=lambda path: (-os.path.getsize(path), path)):
             own = own_names(path)
             unit, names, size = min(units, key=lambda unit: (len(own & unit[1]), unit[2]))
@@ -180,7 +179,8 @@ def main(clang_tidy, build, *names):
     for name, path in zip(names, paths):
         if path not in flags:
             sys.exit(f"tidy: {name} is not in {build}/compile_commands.json")
-    # The checks are looked for upwards from a unit: below `build`, in the tree.
+    # clang-tidy searches for .clang-tidy upwards from the unit, so the unit must be in the tree: below
+    # `build`.
     with tempfile.TemporaryDirectory(prefix="tidy-", dir=build) as scratch:
         clean = True
         for findings in findings_of(clang_tidy, scratch, paths, flags,
@@ -196,7 +196,7 @@ class SelfTest(unittest.TestCase):
     clang_tidy = ""
 
     def checked(self, *texts):
-        """What is found in .cc files of these texts, and in how many units."""
+        """The findings in .cc files with these texts, and the number of units."""
         with tempfile.TemporaryDirectory(prefix="tidy-", dir=".") as folder:
             os.mkdir(f"{folder}/base")
             files = [os.path.realpath(f"{folder}/base/{i}.cc") for i in range(len(texts))]
@@ -228,7 +228,7 @@ class SelfTest(unittest.TestCase):
                 out.write("static int Same() { return 1; }\n")
             text = f'#include "{header}"\nint Of@() {{ return Same(); }}\n'
             units, found = self.checked(*(text.replace("@", str(i)) for i in range(3)), "int Z();\n")
-        self.assertEqual(units, 3)  # The first with the last, and one for each of the others.
+        self.assertEqual(units, 3)  # The first and the last together, and one for each of the others.
         self.assertNotIn("clang-diagnostic-error", found)
 
     def test_files_that_use_a_name_each_for_itself_are_put_apart(self):

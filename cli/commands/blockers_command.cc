@@ -48,7 +48,7 @@ std::string NameOf(const Blocker& blocker) {
                      blocker.namespace_name.empty() ? "" : "/", blocker.name);
 }
 
-// What budgets in the way will do by themselves.
+// Prints what blocking budgets will do without a change to them (Blocker::detail).
 void PrintOutlooks(const Blockers& blockers, const Terminal& terminal, std::ostream& out) {
   constexpr size_t kShown = 10;
   size_t outlooks = 0;
@@ -62,7 +62,7 @@ void PrintOutlooks(const Blockers& blockers, const Terminal& terminal, std::ostr
   }
 }
 
-// `of_incomplete`: as OfIncomplete says of the cluster.
+// `of_incomplete`: the result of OfIncomplete for the cluster.
 void PrintBlockers(const Blockers& blockers, std::string_view of_incomplete,
                    std::string_view currency, const Terminal& terminal, std::ostream& out) {
   out << fmt::format("{}{} can go, {} stay.\n", Count(blockers.removed, "node", "nodes"),

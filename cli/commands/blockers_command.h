@@ -23,21 +23,20 @@ class App;
 namespace ebb {
 
 struct BlockersCommand {
-  PlanCommand plan;  // What is planned: input, groups and the flags of a pass.
+  PlanCommand plan;  // What to plan: input, groups and the flags of a pass.
   std::string output = "table";
   size_t limit = 50;
 
   void AddTo(CLI::App& app);
-  // Over files, or with --watch-file over what is watched; with --server it is BlockersAtServer
-  // (remote.h) that is wanted.
-  // The exit code: 0, 1 bad input.
+  // Runs over files, or with --watch-file over the watched cluster.  For --server, call
+  // BlockersAtServer (remote.h) instead.  Returns the exit code: 0, or 1 for bad input.
   int Run(std::ostream& out, std::ostream& err) const;
-  // Prints what was found.  `currency`: absent, no prices were given.
+  // Prints the blockers found.  `currency` is absent if no prices were given.
   void Print(const Blockers& found, std::span<const InputWarning> warnings,
              const std::optional<std::string>& currency, std::ostream& out) const;
 
  private:
-  // Over `cluster`, a version of `live`, in which changes are tried.
+  // Runs over `cluster`, a version of `live`.  Tries changes in `live`.
   int Over(LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
            const PlanCommand::Loaded& loaded, Progress& progress, std::ostream& out,
            std::ostream& err) const;

@@ -45,7 +45,7 @@ void PrintTotals(const PlanComparison& comparison, std::ostream& out) {
     const auto saved = [](const PlanComparison::Side& side) {
       return side.saved_per_hour ? MoneyText(*side.saved_per_hour, side.currency) : "-";
     };
-    // Of two currencies, or without prices on one side, there is no difference to tell.
+    // Amounts in different currencies, or without prices on one side, have no difference.
     std::string difference = "-";
     if (a.saved_per_hour && b.saved_per_hour && a.currency == b.currency) {
       const double more = *b.saved_per_hour - *a.saved_per_hour;

@@ -1,4 +1,4 @@
-// `ebb compare PLAN PLAN`: in what two plans of `ebb plan -o json` differ.
+// `ebb compare PLAN PLAN`: how two plans of `ebb plan -o json` differ.
 
 #ifndef EBB_CLI_COMMANDS_COMPARE_COMMAND_H_
 #define EBB_CLI_COMMANDS_COMPARE_COMMAND_H_
@@ -20,11 +20,11 @@ struct CompareCommand {
   std::string output = "table";
 
   void AddTo(CLI::App& app);
-  // The exit code: 0, 1 bad input.
+  // Returns the exit code: 0, or 1 for bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 };
 
-// As table, json or yaml.
+// Prints the comparison; `format` is table, json or yaml.
 void PrintComparison(const PlanComparison& comparison, const std::string& format,
                      std::ostream& out);
 

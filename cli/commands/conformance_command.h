@@ -23,7 +23,7 @@ struct ConformanceCommand {
   std::string call_timeout = "10s";
 
   void AddTo(CLI::App& app);
-  // 0: no check failed; 1: one did, or none could be tried.
+  // Returns the exit code: 0 if no check failed; 1 if one failed, or if no check could run.
   int Run(std::ostream& out, std::ostream& err) const;
 };
 

@@ -45,14 +45,14 @@ constexpr int kExitPartial = 3;
 // kubectl prints an empty List in fewer bytes; a longer one is not parsed.
 constexpr size_t kEmptyListBytesMax = 4096;
 
-// What a program printed.
+// The result of a program.
 struct Ran {
   int exit_code = 0;
   std::string out;
   std::string err;
 };
 
-// Runs a program to its end, without input.  Errors: NotFound: it cannot be started.
+// Runs a program to its end, without input.  Errors: NotFound: the program cannot be started.
 absl::StatusOr<Ran> RunProgram(std::vector<std::string> words) {
   std::array<int, 2> out{};
   std::array<int, 2> err{};
@@ -97,7 +97,7 @@ absl::StatusOr<Ran> RunProgram(std::vector<std::string> words) {
   return ran;
 }
 
-// The last line that says something: where kubectl's error stands.
+// The last line that is not blank: kubectl prints its error there.
 std::string ReasonIn(const Ran& ran) {
   std::string reason;
   for (const auto line : absl::StrSplit(Absl(ran.err), '\n', absl::SkipWhitespace())) {
@@ -112,7 +112,7 @@ std::string NameOfResource(const DumpKind& kind) {
                             : absl::StrCat(Absl(kind.resource), ".", Absl(kind.group));
 }
 
-// `words` of a call of kubectl.
+// The command line of a kubectl call with these `words`.
 std::vector<std::string> CallOf(const DumpCommand& command, std::vector<std::string> words) {
   std::vector<std::string> call = {command.kubectl};
   if (!command.context.empty()) call.push_back("--context=" + command.context);
@@ -122,13 +122,14 @@ std::vector<std::string> CallOf(const DumpCommand& command, std::vector<std::str
   return call;
 }
 
-// Kubernetes' own groups have kinds in v1; of other groups ebb reads no empty list's version.
+// The kinds of Kubernetes' own groups are in v1; for other groups ebb ignores the version of an
+// empty list.
 std::string EmptyList(const DumpKind& kind) {
   return fmt::format(R"({{"apiVersion":"{}{}v1","kind":"{}List","metadata":{{}},"items":[]}})",
                      kind.group, kind.group.empty() ? "" : "/", kind.kind);
 }
 
-// Whether kubectl's answer is a list, and one without items.
+// Whether kubectl's answer is a list without items.
 absl::StatusOr<bool> IsEmptyList(const std::string& text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || text[first] != '{') {
@@ -142,7 +143,7 @@ absl::StatusOr<bool> IsEmptyList(const std::string& text) {
   return json["items"].empty();
 }
 
-// --- What is left out with --redact -----------------------------------------------------------
+//  --- What --redact leaves out -----------------------------------------------------------------
 
 void RedactContainers(Json& spec) {
   for (const char* const list : {"containers", "initContainers", "ephemeralContainers"}) {
@@ -167,7 +168,7 @@ void RedactObject(Json& object) {
   const auto spec = object.find("spec");
   if (spec == object.end() || !spec->is_object()) return;
   RedactContainers(*spec);
-  // Of a workload.
+  // For a workload.
   if (const auto made = spec->find("template"); made != spec->end()) RedactObject(*made);
 }
 
@@ -238,12 +239,12 @@ class Dump {
     if (served_.empty()) {
       return absl::UnavailableError("kubectl api-resources: " + ReasonIn(*ran));
     }
-    // One group that does not answer, as of metrics, is no reason to give up.
+    // If one API group does not answer (for example metrics), the dump continues without it.
     if (ran->exit_code != 0) unread_.push_back({"api-resources", ReasonIn(*ran)});
     return absl::OkStatus();
   }
 
-  // Errors: Unavailable: there is no dump without the resource, which is lacking.
+  // Errors: Unavailable: the dump requires the resource, and it cannot be fetched.
   static absl::Status CheckNeeded(const std::string& resource, const std::string& why) {
     if (resource != "nodes" && resource != "pods") return absl::OkStatus();
     return absl::UnavailableError(
@@ -281,7 +282,7 @@ class Dump {
   absl::Status Write(std::string_view text) {
     bytes_ += text.size();
     if (file_) return file_->Write(text);
-    // Nothing is printed of a dump that fails: the reader of a pipe would take it for whole.
+    // A dump that fails prints nothing: the reader of a pipe would mistake a part for the whole.
     held_ += text;
     return absl::OkStatus();
   }

@@ -1,4 +1,4 @@
-// `ebb dump`: fetches with kubectl all that an answer may depend on, as one file.
+// `ebb dump`: fetches with kubectl everything that an answer may depend on, as one file.
 //
 //   ebb dump [-o FILE] [--context C] [--kubeconfig F] [--kubectl PROGRAM] [--redact] [-- ARGS...]
 //
@@ -7,9 +7,10 @@
 // list of its own kind, which differs from a kind that was not fetched.  Secrets
 // and ConfigMaps are never fetched.
 //
-// A kind that may not be read is named with the server's reason, and the rest is written.  Nodes
-// and pods are no dump without: then nothing is written.
-// Exit codes: 0 all that the server has; 3 some kinds could not be read; 1 no dump; 2 wrong usage.
+// If a kind cannot be read, the command reports the kind with the server's reason and writes the
+// rest.  Nodes and pods are required: if either cannot be read, nothing is written.
+// Exit codes: 0 everything that the server has was fetched; 3 some kinds could not be read; 1 no
+// dump was written; 2 wrong usage.
 
 #ifndef EBB_CLI_COMMANDS_DUMP_COMMAND_H_
 #define EBB_CLI_COMMANDS_DUMP_COMMAND_H_
@@ -30,7 +31,7 @@ struct DumpCommand {
   std::string context;
   std::string kubeconfig;
   bool redact = false;
-  std::vector<std::string> args;  // Handed to every call of kubectl.
+  std::vector<std::string> args;  // Passed to every call of kubectl.
 
   void AddTo(CLI::App& app);
   int Run(std::ostream& out, std::ostream& err) const;

@@ -1,10 +1,10 @@
-// EndSignals: SIGTERM and SIGINT, waited for instead of handled.
+// EndSignals: waits for SIGTERM and SIGINT instead of handling them.
 //
-//   EndSignals signals;  // Before any thread is made: threads inherit it.
+//   EndSignals signals;  // Create it before any thread: threads inherit the signal mask.
 //   while (!signals.Wait(std::chrono::seconds(10))) Work();
 //
-// While it lives they do not end the process, and a pipe that nobody reads is an error of the
-// write.
+// While an EndSignals exists, these signals do not end the process, and writing to a pipe without a
+// reader returns an error instead of raising SIGPIPE.
 // Threads: one.
 
 #ifndef EBB_CLI_COMMANDS_END_SIGNALS_H_
@@ -23,9 +23,9 @@ class EndSignals {
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
 
-  // Whether one came within the time.
+  // Waits at most `time` for a signal.  Returns whether one came.
   bool Wait(std::chrono::microseconds time);
-  // From here on a signal ends the process at once.
+  // From here on, either signal ends the process at once.
   void LetEnd();
 
  private:

@@ -38,8 +38,8 @@ using Json = nlohmann::ordered_json;
 
 std::string OneLine(const Json& json) { return CompactJson(json); }
 
-// Pods that have ended take no room but may be asked about, so they come in
-// without their node.
+// Pods that have ended take no room, but a request may ask about them.  So they are added without
+// their node.
 class FilterSink final : public BuilderSink {
  public:
   using BuilderSink::BuilderSink;
@@ -59,14 +59,14 @@ struct Request {
   std::string objects;  // A JSON array.
   std::vector<std::string> pods;
   bool scores = false;
-  std::optional<KubernetesVersion> version;  // nullopt: that of the newest kubelet.
+  std::optional<KubernetesVersion> version;  // nullopt: the version of the newest kubelet.
 };
 
 absl::Status NotARequest(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("request: ", Absl(what)));
 }
 
-// Fills what it can, so that an error can be answered with the request's id.
+// Fills as many fields as possible, so that an error reply can contain the request's id.
 absl::Status ParseRequest(std::string_view line, Request& request) {
   simdjson::ondemand::parser parser;
   const simdjson::padded_string padded(line);
@@ -114,7 +114,7 @@ absl::Status ParseRequest(std::string_view line, Request& request) {
   return absl::OkStatus();
 }
 
-// Adds to every node that fits what the simulated scheduler scores it.
+// Adds to every node that fits the score that the simulated scheduler gives it.
 void AddScores(ClusterSnapshot& snapshot, PodId pod, Json& nodes) {
   std::vector<NodeId> fitting;
   std::vector<Json*> verdicts;
@@ -170,7 +170,7 @@ int AnswerLines(std::istream& in, std::ostream& out) {
   std::string line;
   while (out && std::getline(in, line)) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    out << AnswerFilterRequest(line) << std::endl;  // The other side waits for the answer.
+    out << AnswerFilterRequest(line) << std::endl;  // The client waits for the answer.
   }
   return 0;
 }
@@ -266,7 +266,7 @@ int FilterCommand::Over(LoadedCluster& cluster, std::ostream& out, std::ostream&
   for (const std::string& name : pods) {
     const absl::StatusOr<PodId> pod = FindListedPod(cluster, name);
     if (!pod.ok()) {
-      PrintFilterTables(tables, out);  // Of the pods before it.
+      PrintFilterTables(tables, out);  // Of the pods before this one.
       return Fail(pod.status(), err);
     }
     if (output == "table") {

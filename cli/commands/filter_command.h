@@ -3,9 +3,9 @@
 //   ebb filter INPUT... --pod NS/NAME [--node NODE] [-o table|json]
 //   ebb filter --stdin    one request a line, one answer a line (go/oracle/README.md)
 //
-// A pod is tested as if it were not placed; all others stay where they are.  A node's
-// verdict is the scheduler's: the first filter that says no.  With --node, and in JSON,
-// every filter's own verdict comes with it.
+// A pod is tested as if it were not placed; all other pods stay where they are.  A node's verdict
+// is the scheduler's: the first filter that rejects the pod.  With --node, and in JSON, the verdict
+// of every filter is included.
 //
 // Threads: none.
 
@@ -38,17 +38,17 @@ struct FilterCommand {
   ServerFlags at_server;
 
   void AddTo(CLI::App& app);
-  // Over files, with --watch-file over what is watched, or with --stdin; with --server it is
-  // FilterAtServer (remote.h) that is wanted.
-  // The exit code: 0, 1 bad input, 2 usage.
+  // Runs over files, with --watch-file over the watched cluster, or with --stdin over its requests.
+  // For --server, call FilterAtServer (remote.h) instead.
+  // Returns the exit code: 0, 1 for bad input, 2 for wrong usage.
   int Run(std::istream& in, std::ostream& out, std::ostream& err) const;
 
  private:
   int Over(LoadedCluster& cluster, std::ostream& out, std::ostream& err) const;
 };
 
-// Answers one line of `ebb filter --stdin`.  Each request is a world of its own.
-// What cannot be read is answered with an `error`.
+// Answers one line of `ebb filter --stdin`.  Each request carries a cluster of its own.  A request
+// that cannot be parsed is answered with an `error`.
 std::string AnswerFilterRequest(std::string_view request);
 
 }  // namespace ebb

@@ -35,7 +35,7 @@
 namespace ebb {
 namespace {
 
-// At most so many, the last among them, about evenly apart.
+// At most `most` points, about evenly spaced; always includes the last one.
 std::vector<FrontierPoint> Some(const std::vector<FrontierPoint>& points, size_t most) {
   if (points.size() <= most) return points;
   std::vector<FrontierPoint> some;
@@ -134,7 +134,7 @@ void PrintStory(const FrontierStory& story, const std::string& output, std::ostr
   }
 }
 
-// What the command asks.  Reading counts in its budget.
+// The query that the flags ask.  The time for reading the input counts towards the budget.
 absl::StatusOr<PlanQuery> QueryOf(const FrontierCommand& command, int64_t now_s,
                                   const GroupRules& rules, Clock::time_point start) {
   absl::StatusOr<PlanQuery> query = command.plan.QueryAt(now_s, rules);

@@ -24,36 +24,35 @@ class App;
 
 namespace ebb {
 
-// What is printed.
+// What the command prints.
 struct FrontierStory {
   std::string title;
   std::vector<InputWarning> warnings;
   std::optional<std::string> currency;  // Absent: no prices were given.
   std::vector<FrontierPoint> points;
 };
-// `nodes`: of the cluster.
+// `nodes`: how many nodes the cluster has.
 FrontierStory StoryOf(std::vector<FrontierPoint> points, size_t nodes,
                       std::vector<InputWarning> warnings, std::optional<std::string> currency);
 
 struct FrontierCommand {
-  PlanCommand plan;  // What is planned: input, groups, prices and the flags of a pass.
+  PlanCommand plan;  // What to plan: input, groups, prices and the flags of a pass.
   std::string budget = "5s";
   uint64_t iterations = 30;
   uint64_t seed = 1;
   std::string output = "table";
-  std::string report;  // A page; empty: none.
+  std::string report;  // A file for the page of HTML; empty: no page.
 
   void AddTo(CLI::App& app);
-  // Over files, or with --watch-file over what is watched; with --server it is FrontierAtServer
-  // (remote.h) that is wanted.
-  // The exit code: 0, 1 bad input.
+  // Runs over files, or with --watch-file over the watched cluster.  For --server, call
+  // FrontierAtServer (remote.h) instead.  Returns the exit code: 0, or 1 for bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 
-  // The search that the flags ask for, by a command that began at `start`.
+  // Returns the search that the flags request, for a command that began at `start`.
   [[nodiscard]] SearchQuery SearchFrom(Clock::time_point start) const;
   // Every file that the flags name.
   [[nodiscard]] std::vector<UsedFile> Files() const;
-  // Prints it, and writes the page.  The exit code.
+  // Prints the story and writes the page.  Returns the exit code.
   int Print(const FrontierStory& story, std::ostream& out, std::ostream& err) const;
 
  private:

@@ -72,7 +72,7 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
                      "` (or yaml) prints, the autoscaler's debugging snapshot, or ebb's own: "
                      "files, also .gz, folders, or - for stdin")
       ->check(values::File());
-  // A file that is watched, or what a daemon has, may be all there is.
+  // A watched file, or a daemon's session, may be the only input.
   app.final_callback([&command] {
     const bool has_other = command.watch.active() || command.at_server.active();
     if (command.inputs.empty() && !has_other) throw CLI::RequiredError("INPUT");
@@ -234,7 +234,7 @@ void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
 
 namespace {
 
-// `remedies`: of each node, or none were asked for.
+// `remedies`: one for each node, or empty if none were requested.
 void PrintExplained(const PlanReport& report, std::span<const NodeId> nodes,
                     std::span<const Counterfactual> remedies, PlanFormat format,
                     std::ostream& out) {
@@ -322,7 +322,7 @@ absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedClust
       rules, of_flags, now.empty() ? std::nullopt : ParseRfc3339(now), clock.count(), cluster);
   if (!now_s.ok()) return now_s;
   if (absl::Status s = CheckStrict(options.load, cluster.warnings); !s.ok()) return s;
-  // Names and rounds are carried out.
+  // The user acts upon names and rounds.
   const bool shown = output != "name" && over_time.state.empty();
   absl::Status possible =
       shown ? CheckWhole(cluster.warnings, options.load.allow_incomplete)
@@ -456,7 +456,7 @@ absl::StatusOr<PlanCommand::Made> PlanCommand::Make(LoadedCluster& cluster, cons
                                                     Clock::time_point since, Progress& progress,
                                                     std::ostream& err) const {
   progress.Say("planning");
-  // What is refused for its warnings is refused with them.
+  // If a plan is refused because of warnings, the warnings are printed too.
   const auto refuse = [&](const absl::Status& status) {
     progress.Done();
     PrintLoadWarnings(cluster, err);

@@ -42,96 +42,97 @@ namespace ebb {
 struct PlanCommand {
   std::vector<std::string> inputs;
   std::string node_groups;
-  std::string prices;              // A file; empty: none.
+  std::string prices;              // A file; empty: no prices.
   std::vector<std::string> nodes;  // MIN:MAX:NAME, as the autoscaler's --nodes.
   std::string output = "table";
   std::vector<std::string> explain;
   bool counterfactual = false;
-  std::string what_if;  // A file; empty: none.
+  std::string what_if;  // A file; empty: no what-if.
   bool all_rows = false;
   bool exit_code = false;
   bool stats = false;
   std::string now;
   size_t threads = Parallelism::Cores();
 
-  // How plans and rounds decide.  What counts in rounds alone is not read for a plan.
+  // Options of plans and rounds.  A plan ignores the options that apply only to rounds.
   RoundOptions options = CommandLineOptions();
-  GivenFlags given;  // Of the flags of `options`.
+  GivenFlags given;  // Which flags of `options` were given.
   std::string simulation_timeout;
   QueryFlags questions;
-  RoundFlags over_time;   // With --state: a round instead of a plan over a dump.
-  WatchFlags watch;       // With --watch-file: plans over what changes.
+  RoundFlags over_time;   // With --state: makes a round instead of a plan over a dump.
+  WatchFlags watch;       // With --watch-file: plans whenever the cluster has changed.
   ServerFlags at_server;  // With --server: a daemon plans.
 
   void AddTo(CLI::App& app);
-  // Of these the flags that say what to plan for, and how, without a search and what comes after
-  // it.
+  // Adds only the flags about what to plan for and how: no search, no output, no rounds.
   void AddPlanFlags(CLI::App& app);
-  // Of these the flags that say how rounds of a loop decide: all of `options`, and the files of
-  // their state.
+  // Adds the flags that decide how a loop makes its rounds: all of `options`, and the state's
+  // files.
   void AddLoopFlags(CLI::App& app);
-  // The question that flags alone ask, without files and times.
+  // The question that the flags alone ask, without prices, groups and time.
   [[nodiscard]] PlanQuery Query() const;
-  // The same with them, but for the time limit.
-  // Errors: those of the file of --prices.
+  // Query(), with `rules`, `now_s` and the prices of --prices, but without the time limit.
+  // Errors: those of reading the file of --prices.
   [[nodiscard]] absl::StatusOr<PlanQuery> QueryAt(int64_t now_s, const GroupRules& rules) const;
-  // When --scale-down-simulation-timeout is over for a command that began then; absent: never.
+  // When --scale-down-simulation-timeout ends for a command that began at `start`; absent: no
+  // limit.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> SimulationEnd(
       std::chrono::steady_clock::time_point start) const;
-  // How long that is from now on; below 0: it is over.
+  // Seconds from now until SimulationEnd(start); below 0 if that has passed.
   [[nodiscard]] std::optional<double> SecondsLeft(
       std::chrono::steady_clock::time_point start) const;
-  // What is left to ask once all is read: adds the warnings about groups, flags and time to
-  // those about the input, and returns the time to plan for.
-  // Errors: as CheckStrict, and as CheckMayBeCarriedOut where the answer is one that is; the
-  // warnings are still to be printed.
+  // The last checks before planning, once all input is read.  Adds the warnings about groups, flags
+  // and time to those about the input, and returns the time to plan for.
+  // Errors: those of CheckStrict; those of CheckMayBeCarriedOut where the output is acted upon (-o
+  // name, --state).  The caller still prints the warnings.
   absl::StatusOr<int64_t> Accept(const GroupRules& rules, LoadedCluster& cluster) const;
   // Every file that the flags name.
   [[nodiscard]] std::vector<UsedFile> Files() const;
-  // What --nodes says.
+  // The sizes that --nodes gives.
   [[nodiscard]] std::vector<GroupSize> GroupSizes() const;
-  // Of a plan or round that was made: with --exit-code 10 if it has something to do.
+  // The exit code for a plan or round that was made: 10 if --exit-code was given and `something` is
+  // to be done, else 0.
   [[nodiscard]] int ExitCode(bool something) const { return exit_code && something ? 10 : 0; }
-  // Makes a plan over a dump; with --state it is RunRound (round_command.h) that is wanted,
-  // with --watch-file RunPlanWatch (watch_command.h), with --what-if RunWhatIf (what_if.h), and
-  // with
-  // --server PlanAtServer (remote.h).
-  // The exit code: 0 or as ExitCode says, plan made; 1 bad input.
+  // Makes a plan over a dump.  For --state, call RunRound (round_command.h) instead; for
+  // --watch-file, RunPlanWatch (watch_command.h); for --what-if, RunWhatIf (what_if.h); for
+  // --server, PlanAtServer (remote.h).
+  // Returns the exit code: that of ExitCode() if a plan was made; 1 for bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 
-  // Stop at so many nodes; absent: no limit.
+  // Stop after removing this many nodes; absent: no limit.
   [[nodiscard]] std::optional<int64_t> ScaleDownLimit() const;
-  // False: -o is no form of an explanation; told.
+  // Returns false and prints an error if -o is not a format of an explanation.
   bool ExplainFlagsFit(std::ostream& err) const;
-  // False: --objective, --prices and --move-cost do not go together; told.
+  // Returns false and prints an error if --objective, --prices and --move-cost contradict each
+  // other.
   bool CostFlagsFit(std::ostream& err) const;
-  // What --node-groups and --nodes say.
+  // The groups and sizes that --node-groups and --nodes give.
   [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;
-  // A plan that was made of a cluster, which outlives it.
+  // A plan, with the question it answers.  The cluster must outlive it.
   struct Made {
     PlanQuery query;
     std::unique_ptr<PlanAnswer> answer;
-    bool interrupted = false;  // By a signal.
+    bool interrupted = false;  // A signal ended the search early.
   };
-  // Plans for a cluster of which reading began at `since`.  It prints warnings where they are why
-  // it refuses; otherwise they are left to PrintRemarks.
+  // Makes a plan for `cluster`; reading the cluster began at `since`.  Prints the cluster's
+  // warnings if it refuses to plan because of them; otherwise PrintRemarks prints them.
   [[nodiscard]] absl::StatusOr<Made> Make(LoadedCluster& cluster, const GroupRules& rules,
                                           std::chrono::steady_clock::time_point since,
                                           Progress& progress, std::ostream& err) const;
-  // What is to be known of it beside the plan.
+  // Prints warnings and notes about the plan.
   void PrintRemarks(const Made& made, std::ostream& err) const;
-  // How a cluster came to be that is planned for.
+  // How the cluster was loaded.
   struct Loaded {
     std::chrono::steady_clock::time_point since;  // When reading it began.
     double import_s = 0;
-    LiveCluster* live = nullptr;  // Of the same objects, for --counterfactual.
+    LiveCluster* live = nullptr;  // The same cluster, for trying changes (--counterfactual).
   };
-  // Plans for a cluster and prints that.  The exit code, as Run's.
+  // Makes a plan for the cluster and prints it.  Returns the exit code, as Run does.
   int PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
                Progress& progress, std::ostream& out, std::ostream& err) const;
 };
 
-// What a plan does not rest on, a line each.
+// Prints one line for each warning about the input.
 void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err);
 void PrintLoadWarnings(const ImportStats& input, const std::string& left_out,
                        std::span<const InputWarning> warnings, std::ostream& err);

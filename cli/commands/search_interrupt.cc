@@ -5,7 +5,7 @@
 namespace ebb {
 namespace {
 
-// What the handler can reach; lock-free, as a handler needs it.
+// For the signal handler, which may use only lock-free atomics.
 std::atomic<CancelToken*> interrupted_token = nullptr;
 static_assert(std::atomic<CancelToken*>::is_always_lock_free);
 static_assert(std::atomic<bool>::is_always_lock_free);

@@ -1,12 +1,13 @@
-// SearchInterrupt: whoever interrupts a search gets what it has so far.
+// SearchInterrupt: an interrupted search returns the best plan that it has so far.
 //
 //   const SearchInterrupt interrupt;
 //   hooks.cancelled = interrupt.ends();
 //
-// While it lives the first SIGINT or SIGTERM only says that time is up; the second of a kind ends
-// the process, as the first does at any other time.  A signal that was ignored stays so.
+// While a SearchInterrupt exists, the first SIGINT or SIGTERM only ends the search.  A second
+// signal of the same kind ends the process, as it would without a SearchInterrupt.  A signal that
+// the process ignored before stays ignored.
 //
-// Threads: one of them at a time in a process; ends() may be asked by any thread.
+// Threads: at most one SearchInterrupt may exist in a process; any thread may read ends().
 
 #ifndef EBB_CLI_COMMANDS_SEARCH_INTERRUPT_H_
 #define EBB_CLI_COMMANDS_SEARCH_INTERRUPT_H_

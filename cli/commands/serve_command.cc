@@ -37,7 +37,7 @@
 namespace ebb {
 namespace {
 
-// The socket that systemd has made; -1: none.
+// The socket that systemd has opened; -1: there is none.
 absl::StatusOr<int> InheritedSocket() {
   const int count = sd_listen_fds(/*unset_environment=*/1);
   if (count == 0) return -1;
@@ -247,7 +247,8 @@ DaemonOptions ServeCommand::Options(int inherited) const {
 int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
   if (status_app->parsed()) return Status(out, err);
   EndSignals signals;
-  // What it writes is about a cluster, and nobody else's.  Sockets have modes of their own.
+  // The daemon's files describe a cluster: only the daemon's user may read them.  Sockets set modes
+  // of their own.
   umask(0077);
   const absl::StatusOr<int> inherited = InheritedSocket();
   if (!inherited.ok()) return Fail(inherited.status(), err);

@@ -1,7 +1,9 @@
-// `ebb serve`: answers over a Unix socket (daemon); `ebb serve status` asks one.
+// `ebb serve`: a daemon that answers over a Unix socket.  `ebb serve status`: asks a daemon for its
+// status.
 //
-// Runs until SIGTERM or SIGINT, ends calls at work, and then itself.  Under systemd it takes
-// the socket that it is handed, tells when it is ready, and answers the watchdog.
+// The daemon runs until SIGTERM or SIGINT.  Then it ends the calls in progress and exits.  Under
+// systemd it uses the socket that systemd passes to it, reports when it is ready, and answers the
+// watchdog.
 
 #ifndef EBB_CLI_COMMANDS_SERVE_COMMAND_H_
 #define EBB_CLI_COMMANDS_SERVE_COMMAND_H_
@@ -35,17 +37,17 @@ struct ServeCommand {
   uint64_t object_bytes_max = uint64_t{10} << 20;
   uint64_t memory_bytes_max = 0;  // 0: three quarters of the machine's.
   std::string grace = "10s";
-  // Of `ebb serve status`.
+  // For `ebb serve status`.
   std::string server;
   std::string output = "table";
   CLI::App* status_app = nullptr;
 
   void AddTo(CLI::App& app);
-  // 0: it was told to end; 1: it could not begin.
+  // Returns the exit code: 0 if a signal ended the daemon; 1 if it could not start.
   int Run(std::ostream& out, std::ostream& err) const;
 
  private:
-  // As the flags say; `inherited` is the socket that systemd handed over, or -1.
+  // The options that the flags give; `inherited` is the socket that systemd passed, or -1.
   [[nodiscard]] DaemonOptions Options(int inherited) const;
   int Status(std::ostream& out, std::ostream& err) const;
 };

@@ -29,7 +29,7 @@
 namespace ebb {
 namespace {
 
-// Counts what passes through on its way to the writer.
+// Counts the objects on their way to the writer.
 class CountingSink : public ObjectSink {
  public:
   explicit CountingSink(ObjectSink& to) : to_(to) {}
@@ -81,7 +81,7 @@ absl::Status WriteAllObjects(Writer writer, const Fill& fill) {
   return writer.Finish();
 }
 
-// Writes what `fill` hands over, in the form that the file's name says.
+// Writes the objects that `fill` passes on, in the format that the file's name implies.
 absl::Status WriteObjects(const std::string& path, const Bytes& write, const Fill& fill) {
   if (EndsWith(path, ".pb")) return WriteAllObjects(BinarySnapshotWriter(write), fill);
   const bool yaml = EndsWith(path, ".yaml") || EndsWith(path, ".yml");
@@ -91,7 +91,7 @@ absl::Status WriteObjects(const std::string& path, const Bytes& write, const Fil
 
 bool IsStandardOutput(const std::string& path) { return path.empty() || path == "-"; }
 
-// A file is there as a whole once all of it is written, or as it was before.
+// Replaces the file only once all of it is written; after an error the old file remains.
 absl::Status WriteSnapshot(const std::string& path, std::ostream& standard, const Fill& fill) {
   if (IsStandardOutput(path)) {
     const auto print = [&standard](std::string_view bytes) {
@@ -99,12 +99,13 @@ absl::Status WriteSnapshot(const std::string& path, std::ostream& standard, cons
       return standard ? absl::OkStatus() : absl::CancelledError();
     };
     const absl::Status all = WriteObjects(path, print, fill);
-    // main() tells why it failed.
+    // main() reports the reason.
     return standard ? all : absl::CancelledError();
   }
   absl::StatusOr<OutputFile> file = OutputFile::Create(path);
   if (!file.ok()) return file.status();
-  // The writer's error comes back through the reader, which names an object in front of it.
+  // The reader also returns the writer's errors, with an object's name in front; `written` has the
+  // original error.
   absl::Status written;
   const auto write = [&](std::string_view bytes) { return written = file->Write(bytes); };
   const absl::Status all = WriteObjects(path, write, fill);
@@ -112,7 +113,7 @@ absl::Status WriteSnapshot(const std::string& path, std::ostream& standard, cons
   return all.ok() ? file->Commit() : all;
 }
 
-// What the command did goes to stderr, unless the snapshot goes to stdout.
+// Prints the error or, unless the snapshot went to stdout, a summary.  Returns the exit code.
 int Report(const absl::Status& status, const std::string& text, const std::string& path,
            std::ostream& err) {
   if (absl::IsCancelled(status)) return 1;
@@ -206,7 +207,7 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
   progress.Say("importing");
   std::string made;
   InputWatch watch;
-  // What was printed cannot be undone.
+  // Output that was already printed cannot be replaced.
   const auto again =
       IsStandardOutput(output) ? InputWatch::ReadAgain::kNo : InputWatch::ReadAgain::kIfNeeded;
   const auto fill = [&](ObjectSink& sink) {
@@ -220,9 +221,9 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
       return s;
     }
     ImportStats stats;
-    // Part of a cluster may be imported too, so the input is not judged here.
+    // A part of a cluster may be imported too, so completeness is not checked here.
     s = watch.Read(inputs, counting, stats, Parallelism::One(), limits, again);
-    // The snapshot does not keep what was not read.
+    // The snapshot does not record that a file was not read.
     if (s.ok()) s = CheckAllFilesRead(stats);
     made = counting.Text();
     std::vector<InputWarning> of_files;

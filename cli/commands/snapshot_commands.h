@@ -1,11 +1,12 @@
-// Commands that make snapshots.
+// Commands that write snapshots.
 //
 //   ebb gen KIND --nodes N --seed S [-o FILE]
 //   ebb import INPUT... -o FILE
 //   ebb import openb --nodes F --pods F [--ended-share 0.5 --seed S] -o FILE
 //
-// The file's name says its form: .pb ebb's own (binary_snapshot.h), .yaml or .yml
-// YAML documents, else what kubectl -o json prints; without -o JSON on stdout.
+// The file's name decides its format: .pb is ebb's own (binary_snapshot.h), .yaml or .yml is YAML
+// documents, any other name is JSON as `kubectl -o json` prints it.  Without -o the command prints
+// JSON to stdout.
 
 #ifndef EBB_CLI_COMMANDS_SNAPSHOT_COMMANDS_H_
 #define EBB_CLI_COMMANDS_SNAPSHOT_COMMANDS_H_

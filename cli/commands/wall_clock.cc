@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kSignalsEvery{50};
 
-// A clock that is set back makes no sleep longer than it was to be.
+// If the clock is set back, a sleep does not become longer than intended.
 std::chrono::microseconds TimeUntil(int64_t time_s) {
   const std::chrono::system_clock::time_point end{std::chrono::seconds(time_s)};
   const auto left =
@@ -37,7 +37,7 @@ void WallClock::WaitUntil(int64_t time_s) {
 
 int64_t WallClock::EndRequestedAtS() {
   const std::lock_guard lock(mutex_);
-  if (last_end_) return 0;  // Long ago: nothing is waited for any more.
+  if (last_end_) return 0;  // A long time ago: the loop waits for nothing any more.
   return met_at_s_.value_or(Now());
 }
 

@@ -1,12 +1,12 @@
-// WallClock: the system's time for a loop, which ends at SIGTERM or SIGINT.
+// WallClock: the system clock for a loop, which asks the loop to end at SIGTERM or SIGINT.
 //
-//   WallClock clock;  // Before any thread is made (end_signals.h).
+//   WallClock clock;  // Create it before any thread (end_signals.h).
 //   loop.Run(clock);
 //
-// The loop is asked to end by the first signal.  `LastEnd` sees to it that what the loop waits for
-// then ends too: after a grace, or at a second signal.
+// The first signal asks the loop to end.  A `LastEnd` also ends what the loop waits for: after a
+// grace period, or at a second signal.
 //
-// Threads: one that waits for signals; calls come from another.
+// Threads: has one of its own, which waits for signals; calls come from one other thread.
 
 #ifndef EBB_CLI_COMMANDS_WALL_CLOCK_H_
 #define EBB_CLI_COMMANDS_WALL_CLOCK_H_
@@ -38,11 +38,11 @@ class WallClock : public LoopClock {
   bool SleepUntil(int64_t time_s) override;
   void WaitUntil(int64_t time_s) override;
   int64_t EndRequestedAtS() override;
-  // Returns earlier where the last end has come.
+  // Sleeps for `time`, or until the LastEnd is due.
   void SleepFor(std::chrono::milliseconds time);
 
-  // Calls `then` from another thread, once, `grace` after the first signal or at a second one.
-  // While it lives; one at a time.
+  // Calls `then` once from another thread: `grace` after the first signal, or at a second signal.
+  // Does nothing after the LastEnd is destroyed.  At most one LastEnd may exist at a time.
   class LastEnd {
    public:
     LastEnd(WallClock& clock, std::chrono::milliseconds grace, std::function<void()> then);
@@ -62,13 +62,13 @@ class WallClock : public LoopClock {
   std::mutex mutex_;
   std::condition_variable changed_;
   int signals_met_ = 0;
-  Steady::time_point met_at_{};      // The first signal.
-  std::optional<int64_t> met_at_s_;  // The same, Unix time.
-  bool last_end_ = false;            // Has come.
+  Steady::time_point met_at_{};      // Of the first signal.
+  std::optional<int64_t> met_at_s_;  // As Unix time.
+  bool last_end_ = false;            // The LastEnd was due.
   std::chrono::milliseconds grace_{};
-  std::function<void()> then_;  // Null: nothing is to be ended.
+  std::function<void()> then_;  // Null: there is no LastEnd, or it was called.
   std::atomic<bool> over_ = false;
-  std::thread watcher_;  // The last: it uses the others.
+  std::thread watcher_;  // Declared last, because it uses the other members.
 };
 
 }  // namespace ebb

@@ -45,15 +45,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Events that could not be taken are told one by one up to as many, with so many bytes of why.
+// At most this many rejected events are reported one by one, with at most this many bytes of the
+// reason.
 constexpr uint64_t kRefusedShown = 10;
 constexpr size_t kBytesShown = 300;
 
-// Where events never pause, a plan is made after so many quiet times.  A watch from which nothing
-// came for as long shows a kind without objects.
+// If events never pause, a plan is made after this many quiet times.  A watch that has sent nothing
+// for this long counts as a kind without objects.
 constexpr int kQuietTimesMax = 10;
 
-// Cut between characters.
+// Cuts between characters.
 std::string Short(std::string text) {
   if (text.size() <= kBytesShown) return text;
   size_t size = kBytesShown;
@@ -83,21 +84,21 @@ class WatchedFile {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool ended() const { return ended_; }
-  // Whether it is a file that was written before, and no watch that may have failed.
+  // Whether it is a regular file; a watch that may have failed is a pipe.
   [[nodiscard]] bool is_regular() const { return is_regular_; }
   WatchStream& stream() { return stream_; }
 
-  // kubectl prints the objects that are there, each as ADDED, and then what changes.  The list is
-  // over once anything but ADDED came, or nothing for the quiet time after an event, or nothing at
-  // all for kQuietTimesMax of them.
+  // kubectl first prints the existing objects, each as ADDED, and then the changes.  That first
+  // list has ended once an event other than ADDED came, or no event for the quiet time after an
+  // event, or no event at all for kQuietTimesMax quiet times.
   void OnEvent(WatchEvent::Type type) {
-    if (is_silent()) list_is_over_ = false;  // It begins only now.
+    if (is_silent()) list_is_over_ = false;  // The list begins with this event.
     last_event_ = Clock::now();
     list_is_over_ |= type != WatchEvent::Type::kAdded;
   }
   void OnKind(std::string_view kind) { kinds_.emplace(kind); }
   [[nodiscard]] bool is_silent() const { return !last_event_; }
-  // How long until the first list is over if nothing comes; 0: it is.
+  // How long until the first list ends if no event comes; 0: it has ended.
   [[nodiscard]] Clock::duration UntilListIsOver(Clock::duration quiet_time) {
     if (list_is_over_ || ended_) return Clock::duration::zero();
     const auto over =
@@ -106,10 +107,10 @@ class WatchedFile {
     list_is_over_ = left == Clock::duration::zero();
     return left;
   }
-  // "Pod, Node"; empty: no event came.
+  // For example Pod and Node; empty: no event came.
   [[nodiscard]] const std::set<std::string>& kinds() const { return kinds_; }
 
-  // Gives what there is to the stream.
+  // Passes the available bytes to the stream.
   absl::Status ReadSome() {
     std::array<char, 1 << 16> bytes;
     const ssize_t count = read(fd_, bytes.data(), bytes.size());
@@ -133,32 +134,32 @@ class WatchedFile {
   const Clock::time_point opened_ = Clock::now();
   std::optional<Clock::time_point> last_event_;
   bool list_is_over_ = false;
-  std::set<std::string> kinds_;  // That came.
+  std::set<std::string> kinds_;  // Kinds of the events that came.
 };
 
 absl::StatusOr<std::unique_ptr<WatchedFile>> Open(const std::string& name, size_t bytes_max) {
   if (name == "-") return std::make_unique<WatchedFile>("standard input", STDIN_FILENO, bytes_max);
-  // Without blocking: whoever writes to several pipes opens them in an order of its own.
+  // Does not block: a process that writes to several pipes may open them in any order.
   const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd >= 0) return std::make_unique<WatchedFile>(name, fd, bytes_max);
   return absl::NotFoundError(
       fmt::format("--watch-file: {}: {}", Printable(name), std::strerror(errno)));
 }
 
-// The message of a Status object.
+// The message of an object of kind Status.
 std::string MessageOf(std::string_view status) {
   const auto json = nlohmann::json::parse(status, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("message") || !json["message"].is_string()) return "";
   return json["message"].get<std::string>();
 }
 
-// Carries events out.
+// Applies events to the cluster.
 class Watch {
  public:
   Watch(const PlanCommand& command, LiveCluster& cluster, std::ostream& err)
       : cluster_(cluster), err_(err), batch_(command.watch.object_bytes_max) {}
 
-  // Takes every event that is whole.
+  // Applies every event that has arrived completely.
   void Drain(WatchedFile& file) {
     while (true) {
       const absl::StatusOr<std::optional<WatchEvent>> event = file.stream().Next();
@@ -185,10 +186,10 @@ class Watch {
     }
   }
 
-  // Errors: FailedPrecondition: events came of another cluster.  No plan is right from then on.
+  // Errors: FailedPrecondition: events of another cluster came.  No later plan would be right.
   [[nodiscard]] const absl::Status& mixed() const { return mixed_; }
 
-  // Tells that an event, or more of the file, could not be taken.
+  // Reports that an event, or the rest of the file, could not be applied.
   void Refuse(const WatchedFile& file, const absl::Status& why) {
     const std::string text =
         Short(fmt::format("{}: {}", Printable(file.name()), std::string(why.message())));
@@ -199,7 +200,7 @@ class Watch {
   }
 
   [[nodiscard]] uint64_t events() const { return events_; }
-  // Changes with every change of the cluster, and with all else that a plan would tell.
+  // A number that changes whenever the cluster, or a warning of the next plan, changes.
   [[nodiscard]] uint64_t news() const {
     return cluster_.counts().put + cluster_.counts().deleted + refused_ + ended_.size();
   }
@@ -210,9 +211,10 @@ class Watch {
     PrintMessage("warning: " + ended_.back(), err_);
   }
 
-  // What the plans to come are to be warned of.  `silent`: the files from which nothing came.
+  // Adds the warnings of the next plan to `cluster`.  `silent`: the files that have sent nothing.
   void Warn(LoadedCluster& cluster, bool goes_on, const std::vector<std::string>& silent) const {
-    // An event that is missing is an object that is there and not seen, or the reverse.
+    // Without the event, ebb still plans with an object that was deleted, or misses one that was
+    // added.
     const auto warn = [&](const char* code, std::string text) {
       cluster.warnings.push_back({code, std::move(text), "", Lack::kKinds});
     };
@@ -287,7 +289,7 @@ class Watch {
     });
   }
 
-  // Once a kind.
+  // Once for each kind.
   void PrintIgnored() {
     if (batch_.ignored().size() == told_.size() || told_.size() == kRefusedShown) return;
     for (const auto& [kind, count] : batch_.ignored()) {
@@ -304,7 +306,7 @@ class Watch {
   uint64_t events_ = 0;
   uint64_t refused_ = 0;
   uint64_t bare_ = 0;               // Objects without an event.
-  std::vector<std::string> ended_;  // The message about each.
+  std::vector<std::string> ended_;  // One message for each file.
   std::string first_refused_;
   absl::Status mixed_;
   std::set<std::string> told_;
@@ -349,9 +351,9 @@ class WatchRun {
   absl::Status LoadInputs() {
     if (command_.inputs.empty()) return absl::OkStatus();
     ImportStats stats;
-    InputWatch watch;  // Refuses inputs that contradict each other.
+    InputWatch watch;  // Rejects inputs that contradict each other.
     return cluster_.Read([&](ObjectSink& sink) {
-      // A second time newer versions take the place of what came the first time.
+      // The second pass replaces objects of the first pass by newer versions.
       return LoadNewest(watch, [&] {
         absl::Status read = watch.Read(command_.inputs, sink, stats, Parallelism(command_.threads),
                                        command_.options.load.limits);
@@ -362,8 +364,8 @@ class WatchRun {
 
   [[nodiscard]] bool HasNews() const { return planned_at_ != watch_.news(); }
 
-  // How long until the first list of one more watch is over if nothing comes; 0: all are.  Half a
-  // cluster looks like one with room.
+  // How long until the next watch's first list ends if no event comes; 0: all have ended.  Before
+  // that, a part of the cluster would look like a whole one with free room.
   [[nodiscard]] Clock::duration UntilNextListIsOver() {
     Clock::duration left{};
     for (const auto& file : files_) {
@@ -378,7 +380,7 @@ class WatchRun {
     return left;
   }
 
-  // Once, as long as no plan was made.
+  // Prints once, until the first plan is made.
   void PrintWaiting() {
     if (std::exchange(printed_waiting_, true)) return;
     for (const auto& file : files_) {
@@ -390,7 +392,7 @@ class WatchRun {
     }
   }
 
-  // How long to wait for events: for ever where there is nothing to plan for.
+  // How long to wait for events; -1 (no limit) if nothing has changed since the last plan.
   [[nodiscard]] int TimeoutMilliseconds() {
     if (!HasNews()) return -1;
     if (const auto left = UntilNextListIsOver(); left > Clock::duration::zero()) {
@@ -404,8 +406,8 @@ class WatchRun {
         std::clamp<int64_t>(kQuietTimesMax * quiet_time_ - so_far, 0, quiet_time_));
   }
 
-  // Reads from the files that have something.  False: nothing came for the quiet time, or
-  // something for very long, and there is something to plan for.
+  // Reads from the files that have data.  Returns false if there is something to plan for, and
+  // either nothing came for the quiet time or events have come without a pause for long.
   bool WaitForEvents() {
     std::vector<pollfd> ready;
     for (const auto& file : files_) ready.push_back({file->fd(), POLLIN, 0});
@@ -433,7 +435,7 @@ class WatchRun {
     news_since_.reset();
     absl::StatusOr<LiveCluster::Version> version = cluster_.Checked();
     if (!version.ok()) {
-      // More may come.
+      // More events may follow.
       if (why_not_ != version.status() && !files_.empty()) {
         PrintMessage("no plan yet: " + std::string(version.status().message()), err_);
       }
@@ -466,13 +468,14 @@ class WatchRun {
   std::ostream& err_;
   LiveCluster cluster_;
   Watch watch_;
-  std::vector<std::unique_ptr<WatchedFile>> files_;  // Those that have not ended.
-  std::set<std::string> silent_;                     // Names of pipes already warned of.
+  std::vector<std::unique_ptr<WatchedFile>> files_;  // Files that have not ended.
+  std::set<std::string> silent_;  // Names of pipes that were already warned about.
   bool printed_waiting_ = false;
   uint64_t plans_ = 0;
-  const int64_t quiet_time_;                     // Milliseconds.
-  std::optional<uint64_t> planned_at_;           // Watch::news() of the last try.
-  std::optional<Clock::time_point> news_since_;  // That no plan was made for.
+  const int64_t quiet_time_;            // In milliseconds.
+  std::optional<uint64_t> planned_at_;  // Watch::news() at the last plan.
+  // When the first change came that no plan has seen.
+  std::optional<Clock::time_point> news_since_;
   absl::Status why_not_;
   int exit_code_ = 0;
 };
@@ -528,7 +531,7 @@ int RunPlanWatch(const PlanCommand& command, std::ostream& out, std::ostream& er
       Progress progress;
       return command.PlanOver(cluster, rules, loaded, progress, out, err);
     }
-    // Changes are tried on a copy.
+    // The changes are tried on a copy.
     absl::StatusOr<TrialCluster> trial = TrialCluster::Of(live, cluster);
     if (!trial.ok()) return Fail(trial.status(), err);
     LoadedCluster& copy = trial->version.cluster;

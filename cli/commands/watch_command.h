@@ -1,12 +1,12 @@
-// --watch-file F: a question about a cluster as it changes.
+// --watch-file F: repeats a question while the cluster changes.
 //
-// Each F gives what `kubectl get pods -A -w --output-watch-events -o json` prints, of one kind,
-// from a pipe or a file.  The question is asked whenever no event came for a while, and at the end.
-// INPUT is loaded first, if there is one.
+// Each F contains what `kubectl get pods -A -w --output-watch-events -o json` prints for one kind;
+// it is a pipe or a file.  The question is asked whenever no event has come for a while, and at the
+// end.  INPUT, if given, is loaded first.
 //
-// Errors: an event that cannot be taken is told and passed over, and becomes a warning of
-//         every plan to come: --strict ends with it.  A cluster that cannot be planned for yet
-//         waits for more.
+// Errors: an event that cannot be applied is reported and skipped.  It also becomes a warning of
+//         every later plan, so that --strict ends the command.  If the cluster cannot be planned
+//         for yet, the command waits for more events.
 
 #ifndef EBB_CLI_COMMANDS_WATCH_COMMAND_H_
 #define EBB_CLI_COMMANDS_WATCH_COMMAND_H_
@@ -19,18 +19,18 @@
 
 namespace ebb {
 
-// What is asked again and again.
+// The question that is repeated.
 struct WatchQuestion {
-  std::string output = "table";  // As -o: decides what stands between two answers.
-  // Prints the answer about `cluster`, which is a version of `live`; to change that one it makes a
-  // copy (LiveCluster::Copy).  Returns the exit code.
+  std::string output = "table";  // As -o: decides what is printed between two answers.
+  // Prints the answer about `cluster`, a version of `live`.  It must not change `live`: for trying
+  // changes it makes a copy (LiveCluster::Copy).  Returns the exit code.
   std::function<int(LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
                     const PlanCommand::Loaded& loaded)>
       ask;
 };
 
-// Of `command` the input, the watched files and the groups.
-// The exit code: that of the last answer; 1 where none could be given.
+// Uses the input, the watched files and the groups of `command`.
+// Returns the exit code of the last answer; 1 if no answer could be given.
 int RunWatch(const PlanCommand& command, const WatchQuestion& question, std::ostream& out,
              std::ostream& err);
 

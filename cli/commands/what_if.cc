@@ -32,7 +32,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The command with the file's options, as if its flags had been given after the others.
+// The command with the file's options, as if they were flags after its other flags.
 absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf& what_if) {
   PlanCommand changed = command;
   if (what_if.options.empty()) return changed;
@@ -42,7 +42,7 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   Exclude("plan", app);
   TakeLastOfEach(app);
   std::vector<std::string> words;
-  // Flags that others need may have been given with the command.
+  // Flags of the file may need other flags that were given with the command.
   if (command.questions.optimize) words.emplace_back("--optimize");
   if (command.questions.ForCost()) words.emplace_back("--objective=cost");
   for (const auto& [flag, value] : what_if.options) {
@@ -66,7 +66,7 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   return changed;
 }
 
-// What `ebb plan -o json` says of the cluster, with all flags of the command.
+// The output of `ebb plan -o json` for the cluster, with all flags of the command.
 absl::StatusOr<Json> PlanOf(const PlanCommand& command, LoadedCluster& cluster, std::ostream& err) {
   const absl::StatusOr<GroupRules> rules = command.ReadGroupRules();
   if (!rules.ok()) return rules.status();
@@ -93,7 +93,7 @@ absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, const WhatIfQ
   if (!notes.ok()) return notes.status();
   PrintNotes(*notes, err);
   LiveCluster::Version after = live.Unchecked();
-  // What is to be said of the input was said of the first plan; errors are told all the same.
+  // The first plan printed the warnings about the input already, so this plan prints only errors.
   std::ostringstream said;
   const absl::StatusOr<Json> plan_after = PlanOf(question.changed, after.cluster, said);
   if (!plan_after.ok()) {

@@ -1,5 +1,5 @@
-// `ebb plan INPUT... --what-if FILE`: the plan as things are, beside the plan with changes
-// (what_if/what_if_file.h).
+// `ebb plan INPUT... --what-if FILE`: prints the plan for the cluster as it is beside the plan with
+// the changes of FILE (what_if/what_if_file.h).
 
 #ifndef EBB_CLI_COMMANDS_WHAT_IF_H_
 #define EBB_CLI_COMMANDS_WHAT_IF_H_
@@ -16,23 +16,24 @@
 
 namespace ebb {
 
-// The exit code: 0, 1 bad input, 2 usage.
+// Returns the exit code: 0, 1 for bad input, 2 for wrong usage.
 int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err);
-// What the file asks.
+// The content of the file.
 struct WhatIfQuestion {
   WhatIf what_if;
-  PlanCommand changed;  // With the file's options, as if its flags had been given after the others.
+  PlanCommand changed;  // As if the file's options had been given as flags after the others.
 };
 // Errors: InvalidArgument, naming the file and the field.
 absl::StatusOr<WhatIfQuestion> ReadQuestion(const PlanCommand& command);
 
-// Over `cluster`, a version of `live`, which is changed.
+// Answers over `cluster`, a version of `live`.  Applies the changes to `live`.
 int WhatIfOver(const PlanCommand& command, const WhatIfQuestion& question, LoadedCluster& cluster,
                LiveCluster& live, std::ostream& out, std::ostream& err);
 
-// False: -o is no form of a comparison, or flags on cost do not go together; told.
+// Returns false and prints an error if -o is not a format of a comparison, or if flags about cost
+// contradict each other.
 bool CompareFlagsFit(const PlanCommand& command, std::ostream& err);
-// A warning a line (ApplyWhatIf).
+// Prints the notes of ApplyWhatIf, each as a warning on its own line.
 void PrintNotes(std::span<const std::string> notes, std::ostream& err);
 
 }  // namespace ebb

@@ -18,7 +18,7 @@
 namespace ebb {
 namespace {
 
-// Of numbers that ebb only checks.
+// The largest value of numbers that ebb only checks.
 constexpr int64_t kMost = 1'000'000'000'000;
 
 constexpr AutoscalerFlag Honoured(std::string_view name, std::string_view note) {
@@ -29,7 +29,7 @@ constexpr AutoscalerFlag Ignored(std::string_view name, FlagType type, std::stri
   return {name, FlagTreatment::kIgnored, type, note};
 }
 
-// Beside those of the table of options, in alphabetic order.
+// The flags that are not in the table of options, in alphabetic order.
 constexpr AutoscalerFlag kOtherFlags[] = {
     Ignored("add-dir-header", FlagType::kSwitch),
     Ignored("address", FlagType::kText),
@@ -185,7 +185,7 @@ constexpr AutoscalerFlag kOtherFlags[] = {
     Ignored("write-status-configmap", FlagType::kSwitch),
 };
 
-// Those of the table of options that are the autoscaler's too.
+// The flags of the table of options that the autoscaler has too.
 std::vector<AutoscalerFlag> HonouredOptions() {
   std::vector<AutoscalerFlag> honoured;
   RoundOptions options;
@@ -239,7 +239,7 @@ bool IsTrue(const std::string& value) {
   return std::string("1tT").find(value[0]) != std::string::npos;
 }
 
-// What was given changes the plan of the autoscaler and not ebb's.
+// Whether the given values change the autoscaler's plan and not ebb's.
 bool IsMissed(const AutoscalerFlag& flag, const std::vector<std::string>& given) {
   switch (flag.treatment) {
     case FlagTreatment::kHonoured:
@@ -259,7 +259,7 @@ bool IsMissed(const AutoscalerFlag& flag, const std::vector<std::string>& given)
   return true;
 }
 
-// Calls `visit` with each flag that was given, and whether it is missed.
+// Calls `visit` with each flag that was given, and with the result of IsMissed.
 template <typename Visit>
 void ForEachGiven(const CLI::App& app, Visit visit) {
   for (const CLI::Option* option : app.get_options()) {

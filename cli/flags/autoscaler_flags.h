@@ -1,11 +1,14 @@
-// Every flag of Cluster Autoscaler, by name: so that the command line of a deployment can
-// be pasted behind `ebb plan INPUT...`.
+// Every flag of Cluster Autoscaler, by name, so that the command line of a deployment can be pasted
+// after `ebb plan INPUT...`.
 //
-// A flag is honoured (an option of `ebb plan` has its name and meaning; most stand in the table
-// of options, options/option_field.h), ignored (it says how the autoscaler runs, grows or
-// deletes, and a plan does not depend on it), or not honoured: it would change the plan, and ebb
-// does not have it, so a warning tells what that means for the plan.  Values are checked all the
-// same.
+// Each flag is treated in one of three ways:
+// - honoured: `ebb plan` has an option with its name and meaning; most of these are rows of the
+//   table of options (options/option_field.h);
+// - ignored: it decides how the autoscaler runs, grows or deletes, and a plan does not depend on
+//   it;
+// - not honoured: it would change the plan, but ebb does not implement it, so a warning explains
+//   what that means for the plan.
+// The value of every flag is checked.
 //
 // Source: names, types and defaults in cluster-autoscaler config/flags/flags.go and main.go;
 // klog's InitFlags; component-base's leader election and logging options.
@@ -31,32 +34,33 @@ namespace ebb {
 enum class FlagTreatment : uint8_t {
   kHonoured,
   kIgnored,
-  kNotHonoured,           // Whatever its value.
-  kNotHonouredIfTrue,     // Else as ignored.
-  kNotHonouredIfFalse,    // Else as ignored.
-  kNotHonouredIfMinimum,  // KIND:MIN:MAX with a MIN above 0; else as ignored.
+  kNotHonoured,           // For any value.
+  kNotHonouredIfTrue,     // If false, it is ignored.
+  kNotHonouredIfFalse,    // If true, it is ignored.
+  kNotHonouredIfMinimum,  // KIND:MIN:MAX with a MIN above 0; any other value is ignored.
 };
 
 enum class FlagType : uint8_t { kSwitch, kInt, kFloat, kDuration, kText, kGpuTotal };
 
 struct AutoscalerFlag {
-  std::string_view name;  // Without dashes in front.
+  std::string_view name;  // Without leading dashes.
   FlagTreatment treatment;
-  FlagType type;  // Not used for those that are honoured.
-  // In docs/flags.md.  Of one that is not honoured: what that means for the plan.
+  FlagType type;  // Not used for honoured flags.
+  // The text in docs/flags.md.  For a flag that is not honoured: what that means for the plan.
   std::string_view note;
 };
 
 // In alphabetic order.
 std::span<const AutoscalerFlag> AutoscalerFlags();
 
-// Adds those that `app` has no option for, hidden from help.
+// Adds the flags that `app` has no option for, hidden from help.
 void AddOtherAutoscalerFlags(CLI::App& app);
-// The option was added by AddOtherAutoscalerFlags.
+// Whether AddOtherAutoscalerFlags added the option.
 bool IsOtherAutoscalerFlag(const CLI::Option& option);
-// One line that lists the ignored ones of those that were given.
+// Prints one line that lists the ignored flags among those given on the command line.
 void PrintIgnoredFlags(const CLI::App& app, std::ostream& err);
-// A warning that lists the ones that are not honoured, with reasons, if any were given.
+// A warning that lists the given flags that are not honoured, with reasons; nullopt: none was
+// given.
 std::optional<InputWarning> FlagsNotHonoured(const CLI::App& app);
 
 }  // namespace ebb

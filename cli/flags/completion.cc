@@ -43,7 +43,7 @@ std::string Replaced(std::string_view text, char from, std::string_view to) {
   return replaced;
 }
 
-// In single quotes, for any of the three shells.
+// Puts the text in single quotes, for any of the three shells.
 std::string QuotedForShell(std::string_view text) {
   return "'" + Replaced(text, '\'', "'\\''") + "'";
 }
@@ -51,13 +51,13 @@ std::string QuotedForFish(std::string_view text) {
   return "'" + Replaced(Replaced(text, '\\', "\\\\"), '\'', "\\'") + "'";
 }
 
-// The first line of what an option does, without its range.
+// The first line of the option's description, without its range.
 std::string Short(const CLI::Option& option) {
   const std::string& text = option.get_description();
   return text.substr(0, text.find('\n'));
 }
 
-// The words that follow a command: its commands, then the choices of its first argument.
+// The words that may follow a command: its subcommands, then the choices of its first argument.
 std::vector<std::string> FirstWords(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::App* sub : Commands(app)) words.push_back(sub->get_name());
@@ -82,7 +82,7 @@ std::string ZshAction(const CLI::Option& option) {
   return "";
 }
 
-// Text inside of a specification of _arguments.
+// Escapes text for a specification of _arguments.
 std::string ZshText(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -165,7 +165,7 @@ _ebb() {
           fmt::format("      elif [[ $prev == {} ]]; then\n        _ebb_words \"$cur\" '{}'\n",
                       command.get_parent() == nullptr ? "\"${COMP_WORDS[0]}\"" : command.get_name(),
                       fmt::join(words, " "));
-      if (TakesFiles(command)) {  // A file as well as a word.
+      if (TakesFiles(command)) {  // A file may stand there as well as a word.
         script += "        COMPREPLY+=($(compgen -f -- \"$cur\"))\n";
       }
     }

@@ -1,5 +1,6 @@
-// Completion for shells, made from the definitions of commands and flags: commands, flags,
-// choices, files, and the names of nodes, which the script asks `ebb completion nodes` for.
+// Completion for shells, generated from the definitions of commands and flags.  It completes
+// commands, flags, choices, files and node names.  For node names the script calls `ebb completion
+// nodes`.
 
 #ifndef EBB_CLI_FLAGS_COMPLETION_H_
 #define EBB_CLI_FLAGS_COMPLETION_H_

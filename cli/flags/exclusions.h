@@ -1,7 +1,7 @@
-// Which flags of a command exclude each other, and why: the one table of them.
+// The one table of which flags of a command exclude each other, and why.
 //
-// The command line refuses them together and says why, `ebb help` lists them, and docs/plan.md has
-// the table, which a test compares with this one.
+// The command line rejects such flags together and gives the reason, and `ebb help` lists them.  A
+// test compares the table in docs/plan.md with this one.
 
 #ifndef EBB_CLI_FLAGS_EXCLUSIONS_H_
 #define EBB_CLI_FLAGS_EXCLUSIONS_H_
@@ -25,11 +25,11 @@ struct Exclusion {
 
 std::span<const Exclusion> Exclusions();
 
-// Has `app` refuse the flags of the command's rows together.  Rows with a flag that `app` lacks
-// count for nothing.
+// Makes `app` reject the flags of each row of `command` when they are given together.  Skips rows
+// with a flag that `app` does not have.
 void Exclude(std::string_view command, CLI::App& app);
 
-// The reason to CLI11's message "--state excludes --server"; empty: it is no row of the command.
+// The reason for CLI11's message "--state excludes --server"; empty: the command has no such row.
 std::string WhyExcluded(std::string_view command, std::string_view message);
 
 }  // namespace ebb

@@ -54,7 +54,7 @@ std::string IsNot(const std::string& text, const std::string& what) {
   return "\"" + Printable(text) + "\" is not " + what;
 }
 
-// `takes` tells whether a text is valid; `what` is what it should have been.
+// `takes` returns whether a text is valid; `what` is the expected form.
 template <typename Takes>
 CLI::Validator Make(ValueKind kind, std::string range, std::string what, Takes takes) {
   const auto check = [what = std::move(what), takes](std::string& text) {
@@ -65,7 +65,7 @@ CLI::Validator Make(ValueKind kind, std::string range, std::string what, Takes t
   return validator;
 }
 
-// All of the text is one decimal number of this type.
+// Whether the whole text is one decimal number of this type.
 template <typename Integer>
 std::optional<Integer> Whole(std::string_view text) {
   const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
@@ -131,9 +131,9 @@ CLI::Validator AnyText(ValueKind kind) {
   return validator;
 }
 
-// Null: the option has no checker of ours.
+// Null: the option has none of these checkers.
 const CLI::Validator* CheckerOf(const CLI::Option& option) {
-  // CLI11 has no const way to its validators; this changes nothing.
+  // CLI11 offers no const access to validators; this changes nothing.
   auto& asked = const_cast<CLI::Option&>(option);
   try {
     for (int i = 0;; ++i) {
@@ -142,7 +142,7 @@ const CLI::Validator* CheckerOf(const CLI::Option& option) {
         if (validator->get_name() == name) return validator;
       }
     }
-  } catch (const CLI::OptionNotFound&) {  // Its way to say that there are no more.
+  } catch (const CLI::OptionNotFound&) {  // CLI11 reports the end of the list with this exception.
     return nullptr;
   }
 }
@@ -172,7 +172,7 @@ CLI::Validator Number(double min, double max) {
                 const char* const end = text.data() + text.size();
                 const auto [parsed, error] = std::from_chars(text.data(), end, value);
                 if (error != std::errc() || parsed != end) return false;
-                if (value == 0 && text.starts_with('-')) return false;  // "-0" is refused.
+                if (value == 0 && text.starts_with('-')) return false;  // "-0" is not accepted.
                 return std::isfinite(value) && value >= min && value <= max;
               });
 }

@@ -1,14 +1,14 @@
-// What the values of flags may be: one checker for each kind, with a range.  Every
-// option of every command has exactly one of these, so that help, man pages and
-// completion can tell what it takes (cli_test.cc walks over all of them).
+// Checks of flag values: one checker for each kind of value, with a range.  Every option of every
+// command has exactly one checker, so that help, man pages and completion can describe its value
+// (cli_test.cc checks this for all options).
 //
-// A checker reads the whole text and nothing but decimal digits: no nan, no inf, no hex,
-// no leading zero that C would take for octal, no sign where the range has no negative
-// numbers, no blanks.  What is wrong is told with the range:
+// A checker reads the whole text and accepts only plain decimal numbers: no nan, inf or hex, no
+// leading zero (C would read octal), no sign where the range has no negative numbers, no blanks.
+// An error message includes the range:
 //   "0x10" is not a whole number from 1 to 128
 //
-// The name of the validator is the kind; its description is the range as people read
-// it, or the choices with "|" between them.
+// The name of a CLI11 validator is its kind.  Its description is the range for people, or the
+// choices with "|" between them.
 
 #ifndef EBB_CLI_FLAGS_FLAG_VALUES_H_
 #define EBB_CLI_FLAGS_FLAG_VALUES_H_
@@ -45,7 +45,7 @@ enum class ValueKind {
   kMaybeEmptyText,
 };
 
-// Of a node group, in nodes.
+// The largest size of a node group, in nodes.
 inline constexpr int64_t kGroupSizeMax = 1'000'000;
 
 namespace values {
@@ -54,23 +54,24 @@ namespace values {
 CLI::Validator WholeNumber(int64_t min, uint64_t max);
 // A decimal fraction, an exponent allowed, from `min` to `max`, both included.
 CLI::Validator Number(double min, double max);
-// As Go's flags take them ("1h30m"), at most 100 years, so that adding them to a time
+// A duration as Go's flags accept it ("1h30m"), at most 100 years, so that adding it to a time
 // cannot overflow.
 CLI::Validator Duration();
-// RFC 3339, from 1970 to 9999.
+// A time in RFC 3339, from 1970 to 9999.
 CLI::Validator Time();
-// "8:320000": whole numbers up to `max`, the first not above the second.
+// "8:320000": two whole numbers up to `max`; the first must not be above the second.
 CLI::Validator MinMax(int64_t max);
-// "1:10:NAME", a node group with its smallest and largest size; NAME as ReadCloudGroupName takes
-// it.
+// "1:10:NAME": smallest size, largest size and name of a node group.  NAME is in a form that
+// ReadCloudGroupName accepts.
 CLI::Validator GroupSize(int64_t max);
 // A whole number from 1 to `nodes_max`, or a GroupSize.
 CLI::Validator NodesOrGroupSize(int64_t nodes_max, int64_t max);
 // "nvidia-tesla-k80:0:8".
 CLI::Validator GpuTotal();
-// "2000000", "500MB" or "16GiB": a whole number, a unit in any case or none, from 1 byte.
+// "2000000", "500MB" or "16GiB": a whole number of at least one byte, with or without a unit (in
+// any case).
 CLI::Validator Bytes();
-// What Go's strconv.ParseBool takes.
+// A value that Go's strconv.ParseBool accepts.
 CLI::Validator Switch();
 CLI::Validator Choice(const std::vector<std::string>& choices);
 // Text that is not empty.
@@ -81,36 +82,36 @@ CLI::Validator MaybeEmptyText();
 
 }  // namespace values
 
-// The checker's kind; absent: the option has none of the above.
+// The kind of the option's checker; absent: the option has none of the checkers above.
 std::optional<ValueKind> KindOf(const CLI::Option& option);
-// The range or the choices, as the checker describes them; "" for text.
+// The range or the choices, as the checker describes them; "" for any text.
 std::string RangeOf(const CLI::Option& option);
 std::vector<std::string> ChoicesOf(const CLI::Option& option);
-// What stands for the value in help: "DURATION", without the range.
+// The placeholder for the value in help: "DURATION", without the range.
 std::string TypeOf(const CLI::Option& option);
 
-// The parts of a MinMax.  REQUIRES: the checker took `text`.
+// The parts of a MinMax.  REQUIRES: the checker accepted `text`.
 struct MinMaxParts {
   int64_t min = 0;
   int64_t max = 0;
 };
 MinMaxParts ParseMinMax(std::string_view text);
-// The parts of a GroupSize.  REQUIRES: the checker took `text`.
+// The parts of a GroupSize.  REQUIRES: the checker accepted `text`.
 struct GroupSizeParts {
   int64_t min = 0;
   int64_t max = 0;
   std::string name;
 };
 GroupSizeParts ParseGroupSize(std::string_view text);
-// A number of Bytes.  REQUIRES: as above.
+// The number of a Bytes value.  REQUIRES: the checker accepted `text`.
 uint64_t ParseBytes(std::string_view text);
-// A Duration in whole seconds, a part of one counts as one.  REQUIRES: as above.
+// A Duration in whole seconds, rounded up.  REQUIRES: the checker accepted `text`.
 int64_t DurationSeconds(std::string_view text);
-// The shortest Duration of so many seconds: "0s", "10m", "1h30m".  REQUIRES: seconds >= 0.
+// The shortest Duration text for `seconds`: "0s", "10m", "1h30m".  REQUIRES: seconds >= 0.
 std::string DurationFlagText(int64_t seconds);
 
-// Of a flag that is given several times the last one counts, as Go's flags do it, so that
-// a pasted command line can be followed by changes.  Flags with many values keep all.
+// If a flag is given several times, its last value counts, as with Go's flags.  So a pasted command
+// line can be followed by changes.  Flags that take many values keep all of them.
 void TakeLastOfEach(CLI::App& app);
 
 }  // namespace ebb

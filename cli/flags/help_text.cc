@@ -70,7 +70,7 @@ std::string DescribeOption(const CLI::Option& option) {
     if (const std::string range = RangeOf(option); !range.empty()) notes.push_back(range);
   }
   if (kind == ValueKind::kChoice) {
-    // A description that explains each choice names them already.
+    // A description that explains each choice already names the choices.
     bool named = true;
     for (const std::string& choice : ChoicesOf(option)) {
       named = named && text.find(choice) != std::string::npos;
@@ -80,7 +80,7 @@ std::string DescribeOption(const CLI::Option& option) {
   if (const std::string& value = option.get_default_str(); !value.empty() && value != "[]") {
     notes.push_back("default " + value);
   }
-  // Sorted: CLI11 keeps the options in the order of their addresses.
+  // Sorted, because CLI11 keeps options in the order of their addresses.
   const auto names = [](const auto& options) {
     std::vector<std::string> all;
     for (const CLI::Option* each : options) all.push_back(each->get_name());

@@ -1,4 +1,4 @@
-// What --help, man pages and completion say of a command, from the definitions of its flags.
+// The texts of --help, man pages and completion, from the definitions of a command's flags.
 
 #ifndef EBB_CLI_FLAGS_HELP_TEXT_H_
 #define EBB_CLI_FLAGS_HELP_TEXT_H_
@@ -16,20 +16,20 @@ class Option;
 
 namespace ebb {
 
-// Options of this group are parsed and not shown.  (CLI11's own way, an empty group, takes
-// their names out of errors too.)
+// Options of this group are parsed but not shown.  (CLI11's own way, an empty group, would also
+// remove their names from error messages.)
 inline constexpr const char* kHiddenGroup = "Hidden";
 
 struct Example {
-  std::string command;  // As it is typed: "ebb plan cluster.json".
+  std::string command;  // As a user types it: "ebb plan cluster.json".
   std::string what;
 };
 
-// Ends the command's help with these; `exit_codes` may be empty.
+// Appends these to the command's help; `exit_codes` may be empty.
 void SetExamples(CLI::App& app, const std::vector<Example>& examples,
                  const std::vector<std::pair<int, std::string>>& exit_codes = {});
 
-// The parts of the end of a command's help: a heading without its colon, and lines.
+// A part of the end of a command's help: a heading without its colon, and lines.
 struct HelpSection {
   std::string heading;
   std::vector<std::string> lines;
@@ -38,14 +38,14 @@ std::vector<HelpSection> SectionsOf(const CLI::App& app);
 
 // "FORMAT"; "" for a switch.
 std::string ValueName(const CLI::Option& option);
-// What the option does, with its range and its default.
+// Describes the option, with its range and its default.
 std::string DescribeOption(const CLI::Option& option);
 
-// Options that people are told of, in their order: those that are not hidden.
+// The options that help shows, in their order: all that are not hidden.
 std::vector<const CLI::Option*> ShownOptions(const CLI::App& app);
-// In their order; --help and --version are no commands.
+// The subcommands, in their order, without --help and --version.
 std::vector<const CLI::App*> Commands(const CLI::App& app);
-// "ebb import openb" with a blank or another character between.
+// "ebb import openb", with a blank or `between` between the words.
 std::string CommandPath(const CLI::App& app, const std::string& between = " ");
 
 std::shared_ptr<CLI::FormatterBase> HelpFormatter();

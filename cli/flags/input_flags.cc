@@ -14,7 +14,8 @@ void AddLimitFlags(InputLimits& limits, CLI::App& app, const std::string& group)
          "--max-input-bytes",
          [&limits](const std::string& bytes) {
            limits.bytes_max = ParseBytes(bytes);
-           // An explicit limit also lifts that of the gzip ratio: the user expects so much.
+           // An explicit limit also removes the limit on the gzip ratio: the user expects a large
+           // input.
            limits.inflate_ratio_max = std::numeric_limits<uint64_t>::max();
          },
          "Refuse more input than this, after decompression, as 2000000 or 16GiB (default: 8GiB, "

@@ -1,4 +1,4 @@
-// Flags about the input that the commands share.
+// The flags about the input, which several commands share.
 
 #ifndef EBB_CLI_FLAGS_INPUT_FLAGS_H_
 #define EBB_CLI_FLAGS_INPUT_FLAGS_H_
@@ -18,7 +18,8 @@ namespace ebb {
 // --max-input-bytes
 void AddLimitFlags(InputLimits& limits, CLI::App& app, const std::string& group);
 
-// The flags that say how a cluster is read (OptionAbout::kLoading), and those above.
+// Adds the flags that decide how a cluster is read (OptionAbout::kLoading), and those of
+// AddLimitFlags.
 void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group,
                   GivenFlags* given = nullptr);
 

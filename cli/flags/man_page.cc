@@ -15,7 +15,7 @@
 namespace ebb {
 namespace {
 
-// Text as roff prints it: no escape, no dash that becomes a hyphen, no request.
+// Escapes text for roff: no escape sequence, no dash that becomes a hyphen, no request.
 std::string Roff(std::string_view text) {
   std::string roff;
   bool line_begins = true;

@@ -1,4 +1,4 @@
-// Man pages, made from the definitions of commands and flags.
+// Man pages, generated from the definitions of commands and flags.
 
 #ifndef EBB_CLI_FLAGS_MAN_PAGE_H_
 #define EBB_CLI_FLAGS_MAN_PAGE_H_

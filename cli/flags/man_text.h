@@ -1,4 +1,4 @@
-// What a man page says beyond the flags: a description, and the files that a command knows.
+// The parts of a man page that do not come from flags: a description, and the files of a command.
 
 #ifndef EBB_CLI_FLAGS_MAN_TEXT_H_
 #define EBB_CLI_FLAGS_MAN_TEXT_H_
@@ -14,12 +14,12 @@ struct ManFile {
 };
 
 struct ManText {
-  std::string_view command;      // As it is typed: "ebb import openb".
+  std::string_view command;      // As a user types it: "ebb import openb".
   std::string_view description;  // Paragraphs, with an empty line between.
   std::span<const ManFile> files;
 };
 
-// Null: none is written for this command.
+// Null: the command has no such text.
 const ManText* FindManText(std::string_view command);
 
 }  // namespace ebb

@@ -12,7 +12,7 @@
 namespace ebb {
 namespace {
 
-// A flag of the table, under one of its option's names.
+// A flag of the table, under one of the names of its option.
 struct NamedFlag {
   const OptionField* field = nullptr;
   const OptionFlag* flag = nullptr;
@@ -34,7 +34,7 @@ std::vector<NamedFlag> FlagsOf(const std::vector<OptionField>& fields) {
   return flags;
 }
 
-// The option's value as its flag would take it.
+// The option's value in the form that its flag accepts.
 std::string ValueText(const OptionField& field) {
   switch (field.kind) {
     case OptionKind::kSwitch:
@@ -115,7 +115,7 @@ CLI::Option* AddKeys(const NamedFlag& flag, CLI::App& app) {
       ->allow_extra_args(false);
 }
 
-// A flag whose text `set` reads.
+// Adds a flag whose text is parsed by `set`.
 CLI::Option* AddText(const NamedFlag& flag, const CLI::Validator& checker, const char* type,
                      const std::function<void(const std::string&)>& set, CLI::App& app) {
   return app.add_option_function<std::string>(flag.Name(), set, std::string(flag.flag->help))
@@ -161,7 +161,7 @@ CLI::Option* AddFlag(const NamedFlag& flag, CLI::App& app) {
       [choice](const std::string& text) { choice.set(text); }, app);
 }
 
-// CLI11 shows no default of a switch and of a list.
+// CLI11 shows no default for a switch or a list.
 bool ShowsDefault(const NamedFlag& flag) {
   const OptionKind kind = flag.field->kind;
   return !flag.is_old() && !flag.field->row.hides_default && kind != OptionKind::kSwitch &&

@@ -1,5 +1,5 @@
-// The flags of options, made from their table (options/option_field.h) and bound to the
-// structs that have the options as members.
+// The flags of options, generated from the table of options (options/option_field.h).  They are
+// bound to the structs whose members the options are.
 
 #ifndef EBB_CLI_FLAGS_OPTION_FLAGS_H_
 #define EBB_CLI_FLAGS_OPTION_FLAGS_H_
@@ -20,29 +20,30 @@ class App;
 
 namespace ebb {
 
-// The flags that were given, by name without dashes, with the last value of each as it was spelled.
+// The flags that were given: name without dashes -> the last value, as it was spelled.
 using GivenFlags = std::map<std::string, std::string, std::less<>>;
 
-// The options where no flag is given: the defaults of the members, or of the command line where it
-// has its own.
+// The options if no flag is given: the defaults of the members, or the command line's own default
+// where there is one.
 RoundOptions CommandLineOptions();
 
-// Adds the flags of `fields` that are of `group`, below `heading`.  What the fields are bound to,
-// and `given`, must outlive the parsing of `app`.  Null: nobody needs to know which were given.
+// Adds the flags of the `fields` that belong to `group`, below `heading`.  The members that the
+// fields are bound to, and `given`, must outlive the parsing of `app`.  Null `given`: which flags
+// were given is not recorded.
 void AddOptionFlags(const std::vector<OptionField>& fields, OptionGroup group, CLI::App& app,
                     const std::string& heading, GivenFlags* given);
 
 // Whether a flag of the option was given.
 bool IsGiven(const OptionField& field, const GivenFlags& given);
-// The value of `flag` as it was spelled, or its default as help shows it.
+// The value of `flag` as it was spelled on the command line, or its default as help shows it.
 // REQUIRES: the table has the flag.
 std::string TextOf(std::string_view flag, const GivenFlags& given);
-// `options` with defaults for all that flags of rounds set (OptionGroup::kRounds).
+// `options`, with the default for every option whose flag belongs to rounds (OptionGroup::kRounds).
 RoundOptions WithoutFlagsOfRounds(RoundOptions options);
-// The flag stands with those of rounds and counts in a plan all the same: it is the earlier name of
-// a flag that does.
+// Whether the flag applies to plans although it is listed with the flags of rounds: it is the
+// earlier name of a flag that applies to plans.
 bool CountsInPlans(std::string_view flag);
-// A line for each earlier name among the flags that is to be warned of.
+// Prints one line for each given flag whose name is deprecated.
 void WarnOfOldFlags(const GivenFlags& given, std::ostream& err);
 
 }  // namespace ebb

@@ -1,5 +1,5 @@
-// Flags of a question (planning/plan_query.h): each is a row that fills a member, with the
-// range of planning/query_fields.h.  `ebb plan --optimize --trials 20`.
+// Flags of a question (planning/plan_query.h).  Each flag is a row that fills a member, with a
+// range from planning/query_fields.h.  Example: `ebb plan --optimize --trials 20`.
 
 #ifndef EBB_CLI_FLAGS_QUERY_FLAGS_H_
 #define EBB_CLI_FLAGS_QUERY_FLAGS_H_
@@ -19,23 +19,23 @@ class Validator;
 namespace ebb {
 
 struct QueryFlags {
-  PlanQuery query;        // Without search and trials, which are put together below.
-  bool optimize = false;  // Whether there is a search.
-  SearchQuery search;     // But for `budget` and `objective`.
+  PlanQuery query;        // Without search and trials; Query() adds them.
+  bool optimize = false;  // Whether a search was requested.
+  SearchQuery search;     // Without `budget` and `objective`.
   std::string budget = "1s";
   std::string objective = "nodes";
   [[nodiscard]] bool ForCost() const { return objective == "cost"; }
 
-  // How often the plan is tried out; 0: not, or with `robust` as often as TrialQuery says.
+  // How many trials to run; 0: none, or with `robust` the default of TrialQuery.
   uint32_t trials = 0;
-  TrialQuery trial;  // Its number is that of `trials`, its seed that of the search.
+  TrialQuery trial;  // Its number comes from `trials`, its seed from the search.
 
-  // What the flags ask.  REQUIRES: flags that were checked.
+  // The question that the flags ask.  REQUIRES: the flags were checked.
   [[nodiscard]] PlanQuery Query() const;
 
-  // Search and trials.
+  // Adds the flags of search and trials.
   void AddTo(CLI::App& app);
-  // What stands among the flags of a pass.
+  // Adds the flags that are listed with those of a pass.
   void AddLimitsTo(CLI::App& app);
 
  private:
@@ -44,7 +44,7 @@ struct QueryFlags {
 };
 
 CLI::Validator WholeNumberIn(const FieldRange<uint64_t>& range);
-// --seed of a search.
+// Adds --seed of a search.
 void AddSeedFlag(uint64_t& seed, const char* help, CLI::App& app);
 
 }  // namespace ebb

@@ -1,4 +1,4 @@
-// The flags that rounds of the planner over time have: of `ebb plan --state`, and of `ebb run`.
+// The flags for rounds of the planner over time: of `ebb plan --state` and of `ebb run`.
 
 #ifndef EBB_CLI_FLAGS_ROUND_FLAGS_H_
 #define EBB_CLI_FLAGS_ROUND_FLAGS_H_
@@ -24,9 +24,10 @@ struct RoundFlags {
   int64_t rounds_kept = 100;
   CLI::App* app = nullptr;  // The command that has the flags.
 
-  // The flags of files, and those of `options` that are of rounds.  `given` notes the latter.
+  // Adds the flags of files, and the flags of `options` that belong to rounds; `given` records
+  // which of the latter were given.
   void AddTo(CLI::App& app, RoundOptions& options, GivenFlags& given);
-  // The same for a command that makes rounds all the time: without --events and --metrics.
+  // As AddTo, for a command that makes rounds continuously: without --events and --metrics.
   void AddLoopFlags(CLI::App& app, RoundOptions& options, GivenFlags& given);
   [[nodiscard]] bool active() const { return !state.empty(); }
   // One line on the flags that were given and count only in rounds.

@@ -2,9 +2,9 @@
 //
 //   ebb policy schema                        the JSON schema of the file
 //   ebb policy init [--school X]             a commented sample
-//   ebb policy check FILE                    is the file right?
+//   ebb policy check FILE                    checks the file
 //   ebb policy eval FILE INPUT...            one round of each pool (policy_eval.h)
-//   ebb policy failsafe list|clear [POOL]    pools that do nothing (policy_state.h)
+//   ebb policy failsafe list|clear [POOL]    pools in failsafe, which do nothing (policy_state.h)
 //   ebb policy simulate [FILE]               policies over a load (policy_simulate.h)
 //
 // Threads: none.
@@ -30,13 +30,13 @@ struct PolicyCommand {
   std::string file;
   PolicyEvalRequest eval;
   PolicySimulateRequest simulate;
-  // Of failsafe.
+  // For failsafe.
   std::string action;
   std::string state;
   std::string pool;
 
   void AddTo(CLI::App& app);
-  // The exit code: 0, or 1 for bad input.
+  // Returns the exit code: 0, or 1 for bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 
  private:

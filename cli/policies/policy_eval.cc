@@ -44,20 +44,20 @@ struct Evaluated {
   const SizedPool* pool;
   size_t nodes;
   PolicyDecision decision{};
-  bool failed = false;  // Its signals could not be asked for.
+  bool failed = false;  // Its signals could not be fetched.
 };
 
-// What a round is made from.
+// The input of a round.
 struct EvalInput {
   SizingFile file;
   PoolReader cluster;
   PoolFigures figures;
-  std::vector<std::string> warnings;  // Of the file, and of discovery.
+  std::vector<std::string> warnings;  // From the file and from discovery.
   std::vector<InputWarning> lacks;    // What the cluster's dump seems to lack.
   int64_t now_s = 0;
 };
 
-// The pool stays as it is: this is no round of its policy.
+// A pool that keeps its size; this is not a round of its policy.
 Evaluated Still(Evaluated evaluated, std::string_view denied_by, std::string_view reason,
                 const absl::Status& why) {
   evaluated.decision = Denied(denied_by, reason);
@@ -65,7 +65,7 @@ Evaluated Still(Evaluated evaluated, std::string_view denied_by, std::string_vie
   return evaluated;
 }
 
-// What it asks for counts as done.
+// Makes a round of the pool.  Treats the changes that it requests as done.
 Evaluated Evaluate(const SizedPool& pool, const EvalInput& input, SizingState& state) {
   const int64_t now_s = input.now_s;
   PolicyObservation seen = input.cluster.Observe(pool);
@@ -90,7 +90,7 @@ Evaluated Evaluate(const SizedPool& pool, const EvalInput& input, SizingState& s
   return evaluated;
 }
 
-// Nodes that get or lose a taint.
+// The nodes that get (`put`) or lose a taint.
 std::vector<std::string> TaintsOf(const PolicyDecision& decision, bool put) {
   std::vector<std::string> nodes;
   for (const PolicyTaint& taint : decision.taints) {
@@ -158,7 +158,7 @@ Json AsJson(const Evaluated& evaluated) {
   return json;
 }
 
-// Takes the pools that nodes tell of in.
+// Adds the pools that the labels and annotations of nodes define.
 void Discover(const PolicyEvalRequest& request, const PolicyRegistry& registry, EvalInput& input) {
   DiscoveredPools found =
       DiscoverPools(input.cluster.nodes(), *input.file.discover_prefix, registry);
@@ -175,7 +175,7 @@ void Discover(const PolicyEvalRequest& request, const PolicyRegistry& registry, 
   }
 }
 
-// Signals of pools that the file does not have move nothing, which is seldom meant.
+// Warns about signals of pools that are not in the file: they have no effect.
 void WarnOfStrangers(EvalInput& input) {
   std::set<std::string> strangers;
   for (const SignalPoint& point : input.figures.points) strangers.insert(point.pool);
@@ -190,8 +190,8 @@ void WarnOfStrangers(EvalInput& input) {
   }
 }
 
-// Reads the cluster, and judges it as one that pods are placed in: what is not told of counts as
-// no use of a node.
+// Reads the cluster, and checks it as one that pods are placed in: requests of pods that the input
+// does not show would make nodes look unused.
 absl::Status ReadCluster(const PolicyEvalRequest& request, EvalInput& input) {
   InputWatch watch(request.load.expendable_pods_priority_cutoff);
   if (request.load.allow_incomplete) watch.TakePartsOfLists();
@@ -207,7 +207,7 @@ absl::Status ReadCluster(const PolicyEvalRequest& request, EvalInput& input) {
     return std::move(loader).Finish();
   });
   if (!loaded.ok()) return loaded.status();
-  // Pools may have no node yet.
+  // Pools may have no nodes yet.
   if (loaded->snapshot.nodes() == 0 && loaded->counts.on_unknown_node == 0) return absl::OkStatus();
   absl::Status judged = JudgeInput(watch, std::move(stats), request.load, *loaded);
   if (!judged.ok()) return judged;
@@ -274,7 +274,7 @@ int EvalPools(const PolicyEvalRequest& request, std::ostream& out, std::ostream&
     if (rows.size() > 1) text << "\n";
     Print(evaluated, text);
   }
-  // Nothing is told that is not remembered.
+  // The state is saved before anything is printed.
   if (kept->store != nullptr) {
     if (absl::Status s = kept->store->SaveSizing(kept->sizing); !s.ok()) return Fail(s, err);
   }

@@ -32,7 +32,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::string_view kSimulateVersion = "ebb.policy.simulate/v2";
 
-// A figure of every pool: a row of the table, of the page and of the JSON.
+// A figure of every pool, shown as a row of the table, the page and the JSON.
 struct Line {
   const char* what;
   const char* key;
@@ -115,10 +115,10 @@ Json AsJson(const std::string& title, const std::vector<PolicyTrialResult>& resu
   return {{"version", kSimulateVersion}, {"title", title}, {"pools", std::move(pools)}};
 }
 
-// What is simulated.
+// The trials to run.
 struct Trials {
   std::vector<SizedPool> pools;
-  std::vector<LoadCurve> loads;  // By pool.
+  std::vector<LoadCurve> loads;  // One for each pool.
   PolicyTrialOptions options;
 };
 
@@ -151,7 +151,7 @@ absl::StatusOr<Trials> ReadTrials(const PolicySimulateRequest& request) {
   }
   for (const SizedPool& pool : trials.pools) {
     absl::StatusOr<LoadCurve> load = LoadCurve::FromSeries(series, pool.name);
-    // A series of one load, of no pool, is every pool's.
+    // A series without pool names applies to every pool.
     if (absl::IsNotFound(load.status())) load = LoadCurve::FromSeries(series, "");
     if (!load.ok()) return BadSetting(request.series, "", std::string(load.status().message()));
     trials.loads.push_back(*std::move(load));

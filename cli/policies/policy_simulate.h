@@ -1,7 +1,7 @@
-// `ebb policy simulate`: pools under their policies, over one load, side by side.
+// `ebb policy simulate`: pools under their policies, over the same load, side by side.
 //
 // Errors:  exit code 1: something cannot be read or written.
-// Threads: as many trials at a time as the machine has processors.
+// Threads: runs as many trials at a time as the machine has processors.
 
 #ifndef EBB_CLI_POLICIES_POLICY_SIMULATE_H_
 #define EBB_CLI_POLICIES_POLICY_SIMULATE_H_
@@ -16,8 +16,8 @@
 namespace ebb {
 
 struct PolicySimulateRequest {
-  std::string file = {};    // Empty: a pool under each school.
-  std::string series = {};  // Empty: `load`.
+  std::string file = {};    // Empty: one pool for each school.
+  std::string series = {};  // Empty: `load` decides.
   std::string load = "day";
   int64_t pods = 60;
   int64_t hours = 24;
@@ -28,7 +28,7 @@ struct PolicySimulateRequest {
 
 int SimulatePools(const PolicySimulateRequest& request, std::ostream& out, std::ostream& err);
 
-// The page with the curves, one file that fetches nothing.
+// A page with the curves: one file of HTML that fetches nothing.
 std::string PolicyTrialPage(const std::string& title,
                             const std::vector<PolicyTrialResult>& results);
 

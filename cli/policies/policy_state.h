@@ -1,4 +1,4 @@
-// The state file of sizing policies, as commands use it; and `ebb policy failsafe`.
+// Opens the state file of sizing policies for commands; also `ebb policy failsafe`.
 //
 // Threads: none.
 
@@ -23,9 +23,9 @@ struct KeptSizing {
 // `file` may be empty.  Errors: those of SqliteState.
 absl::StatusOr<KeptSizing> OpenSizing(const std::string& file, const SqliteStateOptions& options);
 
-// Prints the pools of a state file.  The exit code.
+// Prints the pools of a state file, and whether each is in failsafe.  Returns the exit code.
 int ListFailsafe(const std::string& file, std::ostream& out, std::ostream& err);
-// Ends the failsafe of a pool.
+// Ends the failsafe of a pool.  Returns the exit code.
 int ClearFailsafe(const std::string& file, const std::string& pool, std::ostream& out,
                   std::ostream& err);
 

@@ -1,4 +1,4 @@
-// Figures of pools from files: signals over time (--series) and use (--usage).
+// Figures of pools from files: signals over time (--series) and resource usage (--usage).
 //
 // Errors:  NotFound and InvalidArgument, naming the file and what is wrong with it.
 // Threads: none.
@@ -20,7 +20,7 @@ struct PoolFigures {
   UsageReader usage;
 };
 
-// `series` may be empty: there are no signals then.
+// `series` may be empty: then there are no signals.
 absl::StatusOr<PoolFigures> ReadPoolFigures(const std::string& series,
                                             const std::vector<std::string>& usage);
 

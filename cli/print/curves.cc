@@ -90,7 +90,7 @@ class Chart {
     }
     const CurvePoint& last = curve.points.back();
     double name_y = Y(last.y) + 4;
-    // Names of curves that end together stand below each other.
+    // The names of curves that end close together are placed below each other.
     for (const double other : named_at) {
       if (std::abs(other - name_y) < 15) name_y = other + 15;
     }

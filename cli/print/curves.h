@@ -1,5 +1,5 @@
-// Drawings for reports: curves as SVG, and the page around them.  A page is one file of HTML with
-// its style and its drawings in it, and no script: it fetches nothing.
+// Drawings for reports: curves as SVG, and the page around them.  A page is one file of HTML that
+// contains its style and drawings.  It has no script and fetches nothing.
 //
 // Threads: pure functions.
 
@@ -25,22 +25,22 @@ struct Curve {
 };
 
 struct ChartAxes {
-  bool percent = false;  // The values are shares.
+  bool percent = false;  // The values are fractions, shown as percentages.
   double x_step = 1;     // Between labels.
   std::function<std::string(double x)> x_label;
 };
 
-// Values from 0 up, all curves over one range of x.
+// Draws values from 0 up; all curves share one range of x.
 std::string DrawCurves(std::string_view title, const ChartAxes& axes,
                        const std::vector<Curve>& curves);
 
-// 1, 2 or 5 times a power of ten, so that there are about four of them up to `most`.
+// 1, 2 or 5 times a power of ten, so that about four steps reach `most`.
 double StepFor(double most);
 
-// For text between tags and in attributes.
+// Escapes text for use between tags and in attributes.
 std::string Escaped(std::string_view text);
 
-// From the doctype to the headline; "</body></html>" is to end it.
+// The page from the doctype to the headline.  The caller ends the page with "</body></html>".
 std::string PageHead(std::string_view window_title, std::string_view title,
                      std::string_view headline);
 

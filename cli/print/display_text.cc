@@ -16,12 +16,13 @@ struct Range {
   char32_t last;
 };
 
-// Two columns.  Source: the width that C++20's std::format estimates, [format.string.std].
+// Characters that take two columns.  Source: the width that C++20's std::format estimates,
+// [format.string.std].
 constexpr Range kWide[] = {
     {0x1100, 0x115f},   {0x2329, 0x232a},   {0x2e80, 0x303e},   {0x3040, 0xa4cf},  {0xac00, 0xd7a3},
     {0xf900, 0xfaff},   {0xfe10, 0xfe19},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6},
     {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff}, {0x20000, 0x2fffd}, {0x30000, 0x3fffd}};
-// None: the blocks of combining marks, and variation selectors.
+// Characters that take no column: blocks of combining marks, and variation selectors.
 constexpr Range kCombining[] = {{0x0300, 0x036f}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
                                 {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
 
@@ -73,7 +74,7 @@ bool IsAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// As much of the front as fits into `width`.
+// The longest front that fits into `width`.
 std::string_view FrontOf(std::string_view text, size_t width) {
   if (IsAscii(text)) return text.substr(0, width);
   size_t bytes = 0;
@@ -96,13 +97,13 @@ std::string_view BackOf(std::string_view text, size_t width) {
   return text.substr(text.size() - bytes);
 }
 
-// The columns that stay of a text that is cut.
+// The columns that remain of a text that is cut.
 struct Cut {
   size_t front;
   size_t back;
 };
 
-// How many of `wide` differ once they are cut.
+// How many of the texts of `wide` differ once they are cut.
 size_t CountApart(const std::vector<std::string_view>& wide, Cut cut) {
   std::set<std::pair<std::string_view, std::string_view>> apart;
   for (const std::string_view text : wide) {
@@ -171,7 +172,7 @@ std::string_view CommonDomain(std::span<const std::string> names) {
     const auto differ = std::mismatch(common.rbegin(), common.rend(), name.rbegin(), name.rend());
     common.remove_prefix(static_cast<size_t>(common.rend() - differ.first));
   }
-  // Nothing would be left of a name that is only the domain.
+  // A name that consists only of the domain would become empty.
   const size_t from = std::ranges::any_of(
       names, [&](const std::string& name) { return name.size() == common.size(); });
   for (size_t dot = common.find('.', from); dot != std::string_view::npos;
@@ -186,7 +187,7 @@ std::string_view CommonDomain(std::span<const std::string> names) {
 std::string Wrapped(std::string_view text, size_t columns, size_t indent) {
   if (columns == 0) return std::string(text);
   std::string lines;
-  size_t width = 0;  // Of the last line.
+  size_t width = 0;  // Of the last line so far.
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(' ', begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);

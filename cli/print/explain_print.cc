@@ -51,7 +51,7 @@ std::string OutcomeText(const Pod& pod) {
       return "must end by itself";
     case Pod::FINDS_NO_ROOM:
       return "must move, and finds no room";
-    default:  // A later version's.
+    default:  // A value of a later version.
       return "";
   }
 }
@@ -65,7 +65,7 @@ std::string UtilizationText(const wire::NodeUse& use) {
                      Percent(use.memory()));
 }
 
-// Sentences, and a line that is too long for the terminal.
+// Prints sentences, wrapped to the width of the terminal.
 class Lines {
  public:
   Lines(const Terminal& terminal, std::ostream& out) : columns_(terminal.columns), out_(out) {}
@@ -80,8 +80,8 @@ class Lines {
   std::ostream& out_;
 };
 
-// What pending pods have to do with a node that stays and has no place for its pods, or that such
-// a pod may need.
+// How pending pods affect this node: pods whose room the plan keeps, and a pending pod that may
+// need the node.
 void PrintPending(const wire::NodeExplanation& node, const Lines& lines) {
   if (!node.pending_pod().empty()) {
     lines.Say(fmt::format(

@@ -1,4 +1,4 @@
-// Explanations for people, whether this process made them or a daemon.
+// Explanations for people, from a daemon's reply or from the same message made in this process.
 
 #ifndef EBB_CLI_PRINT_EXPLAIN_PRINT_H_
 #define EBB_CLI_PRINT_EXPLAIN_PRINT_H_
@@ -10,7 +10,7 @@
 
 namespace ebb {
 
-// The answer to a call AS_TABLES.
+// Prints the reply to a call with the form AS_TABLES.
 void PrintExplanations(const v1alpha1::ExplainReply& reply, const Terminal& terminal,
                        std::ostream& out);
 

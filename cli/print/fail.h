@@ -1,4 +1,4 @@
-// How a command that fails tells why and ends.
+// Reports the error of a command that fails.
 
 #ifndef EBB_CLI_PRINT_FAIL_H_
 #define EBB_CLI_PRINT_FAIL_H_
@@ -9,7 +9,7 @@
 
 namespace ebb {
 
-// Tells the error in one line; returns 1, the exit code.
+// Prints the error in one line.  Returns 1, the exit code.
 int Fail(const absl::Status& status, std::ostream& err);
 
 }  // namespace ebb

@@ -1,4 +1,5 @@
-// What the filters say of pods, for people, whether this process asked them or a daemon.
+// The verdicts of filters for people, from a daemon's reply or from the same message made in this
+// process.
 
 #ifndef EBB_CLI_PRINT_FILTER_PRINT_H_
 #define EBB_CLI_PRINT_FILTER_PRINT_H_
@@ -9,7 +10,7 @@
 
 namespace ebb {
 
-// A table a pod, with an empty line between.
+// Prints one table for each pod, with an empty line between.
 void PrintFilterTables(const v1alpha1::FilterReply& reply, std::ostream& out);
 
 }  // namespace ebb

@@ -15,8 +15,8 @@ constexpr std::string_view kHeadings =
     "decision,order,node,group,instance_type,zone,capacity_type,cpu_cores,memory_bytes,gpus,"
     "utilization,resource,pods_moved,risky,reason,kept_by\r\n";
 
-// Spreadsheets take a cell that begins so for a formula, quoted or not; the last four are
-// the full-width forms.  Tabs and line ends are escaped by Printable.
+// Spreadsheets read a cell that begins with one of these as a formula, quoted or not; the last four
+// are the full-width forms.  Printable escapes tabs and line ends.
 bool LooksLikeFormula(std::string_view text) {
   for (const std::string_view start :
        {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"}) {
@@ -38,7 +38,7 @@ std::string Fraction(double value) {
   return std::isfinite(value) ? fmt::format("{:.4f}", value) : "";
 }
 
-// The columns from `node` to `resource`, which all nodes have.
+// The columns from `node` to `resource`, which every node has.
 std::string NodeCells(const v1alpha1::TableNode& node) {
   const bool has_use = node.has_use();
   return fmt::format("{},{},{},{},{},{},{},{},{},{}", Cell(node.node()), Cell(node.group()),

@@ -1,4 +1,4 @@
-// PrintPlan: the forms for people; those for programs are plan_json.cc's.
+// PrintPlan: the formats for people; plan_json.cc has the formats for programs.
 
 #include "cli/print/plan_print.h"
 
@@ -33,21 +33,21 @@ namespace wire = v1alpha1;
 namespace {
 
 constexpr size_t kDestinationsShown = 2;
-constexpr size_t kRowsShown = 40;  // Of nodes, on a terminal.
+constexpr size_t kRowsShown = 40;  // Rows of nodes, on a terminal.
 constexpr size_t kSharesShown = 10;
 constexpr size_t kKeepersShown = 10;
 
-// How much is shown.
+// How much to print.
 struct Style {
   bool wide = false;
-  bool all = false;      // Lists of the first few show every row.
-  size_t columns = 0;    // Of the terminal; 0: as wide as it comes.
-  size_t nodes_max = 0;  // Rows of nodes that go.
+  bool all = false;      // Lists print all rows instead of the first few.
+  size_t columns = 0;    // Of the terminal; 0: unlimited.
+  size_t nodes_max = 0;  // How many rows of nodes that go.
 };
 
 std::string OrDash(std::string_view text) { return text.empty() ? "-" : std::string(text); }
 
-// How many rows are left out, and how to see them.
+// Prints how many rows are left out, and how to see them.
 void PrintRest(size_t rows, std::ostream& out) {
   if (rows > 0) out << fmt::format("... {} more; all with --all or -o wide\n", WithCommas(rows));
 }
@@ -78,7 +78,7 @@ std::string TookText(const wire::PlanReply& reply) {
                            Took(reply.verify_seconds()));
 }
 
-// Why the pass did not judge every node; empty: it did.
+// Why the pass did not evaluate every node; empty: it did.
 std::string_view TerminationText(std::string_view termination) {
   struct Words {
     Termination termination;
@@ -104,7 +104,8 @@ std::string_view TerminationText(std::string_view termination) {
   return "";
 }
 
-// "2 nodes that go are not ready: a is not ready, 3 hours after it was made; ..."; empty: all are.
+// "2 nodes that go are not ready: a is not ready, 3 hours after it was made; ..."; empty: all are
+// ready.
 std::string UnreadyText(const wire::PlanTables& tables) {
   if (tables.unready() == 0) return "";
   std::string names;
@@ -129,7 +130,7 @@ std::string PendingText(const wire::PlanTables& tables) {
                                     WithCommas(displaced));
   }
   const uint64_t placed = tables.placed();
-  // What there was no time to verify is not told.
+  // If there was no time to check for room, the text says so instead of a count.
   if (placed == 0 && EndedBy(tables, Termination::kDeadline)) {
     return are_pending + ", and there was no time to make sure of room.";
   }
@@ -145,7 +146,7 @@ std::string PendingText(const wire::PlanTables& tables) {
                      WithCommas(placed), WithCommas(pending - placed));
 }
 
-// What the search found beyond the first plan, which it began with.
+// What the search gained over the first plan, with which it began.
 std::string SearchText(const wire::SearchFigures& search, uint64_t removed,
                        std::string_view currency) {
   const std::string limit =
@@ -176,7 +177,8 @@ std::string SearchText(const wire::SearchFigures& search, uint64_t removed,
                      iterated ? "in " + after : "before its first iteration" + limit);
 }
 
-// On how many nodes any plan removes, or what any saves where that was searched for.
+// Upper bounds on the nodes that any plan removes, or on the savings of any plan if the search was
+// for cost.
 std::string BoundText(const wire::PlanTables& tables, uint64_t removed, std::string_view currency) {
   PlanBound bound{.nodes = tables.bound().removed(), .savings = {}};
   if (tables.bound().has_net_saved_per_hour()) {
@@ -248,7 +250,7 @@ std::string UtilizationText(const wire::TableNode& node) {
   return text;
 }
 
-// Names as a table shows them.
+// Maps names to the forms that a table shows.
 class ShownNames {
  public:
   explicit ShownNames(std::vector<std::string> names) : names_(std::move(names)) {
@@ -258,8 +260,7 @@ class ShownNames {
     CutTo(Longest());
   }
 
-  // Of names that all end in one domain, ".eu-central-1.compute.internal", that is left
-  // out; returns it.
+  // Removes the domain that all names end in, ".eu-central-1.compute.internal".  Returns it.
   std::string LeaveOutDomain() {
     std::string domain(CommonDomain(bodies_));
     for (std::string& body : bodies_) body.resize(body.size() - domain.size());
@@ -271,7 +272,7 @@ class ShownNames {
     for (const std::string& body : bodies_) longest = std::max(longest, DisplayWidth(body));
     return longest;
   }
-  // The shortest width that leaves them apart, but not less than `least`.
+  // The smallest width, at least `least`, at which the shortened names stay distinct.
   [[nodiscard]] size_t ShortestApart(size_t least) const {
     const size_t longest = Longest();
     for (size_t width = least; width < longest; ++width) {
@@ -293,7 +294,7 @@ class ShownNames {
 
  private:
   std::vector<std::string> names_;
-  std::vector<std::string> bodies_;  // The same, without the domain.
+  std::vector<std::string> bodies_;  // The names without the domain.
   std::map<std::string, std::string, std::less<>> shown_;
 };
 
@@ -312,12 +313,12 @@ std::string DestinationsText(const wire::TableNode& node, size_t shown, NameOf n
   return text;
 }
 
-// One row too many costs more than the line that tells of it.
+// If only one row were left out, the line that reports it would take as much room as the row.
 size_t RowsShown(size_t rows, size_t rows_max) { return rows <= rows_max + 1 ? rows : rows_max; }
 
-// The table of the nodes that go, as wide as the terminal: first there are fewer
-// destinations; then names of nodes and groups are cut, the longer of the two first, and stay
-// apart as long as they can.
+// The table of the nodes that go, fitted to the terminal.  To fit, it first shows fewer
+// destinations, then cuts the names of nodes and groups.  It cuts the longer of the two first, and
+// keeps names distinct as long as possible.
 class RemovalsTable {
  public:
   RemovalsTable(const wire::PlanReply& reply, const Style& style)
@@ -348,7 +349,7 @@ class RemovalsTable {
  private:
   static constexpr size_t kShortestName = 10;
 
-  // The nodes that have a row.
+  // The nodes that are shown.
   std::span<const wire::TableNode* const> Rows() const {
     return {reply_.tables().remove().data(),
             std::min(rows_, static_cast<size_t>(reply_.tables().remove_size()))};
@@ -382,7 +383,7 @@ class RemovalsTable {
     return table;
   }
 
-  // As short as necessary, but never so short that two names become one.
+  // Cuts names as far as necessary, but never so far that two names become equal.
   void CutNames() {
     const size_t node_least = nodes_.ShortestApart(kShortestName);
     const size_t group_least = groups_.ShortestApart(kShortestName);
@@ -462,13 +463,13 @@ std::string AmountsText(const wire::NodeAmounts& amounts) {
   return text;
 }
 
-// What goes of each group, or of the nodes of each instance or capacity type.
+// Prints how much of each group goes, or of the nodes of each instance or capacity type.
 template <typename Shares>
 void PrintShares(const char* heading, const Shares& shares, uint64_t nodes, const Style& style,
                  std::ostream& out) {
   if (shares.empty()) return;
   const bool is_whole = shares.size() == 1 && shares[0].nodes() == nodes;
-  if (is_whole) return;  // It was printed already.
+  if (is_whole) return;  // It was already printed.
   const bool gpus =
       std::ranges::any_of(shares, [](const auto& share) { return share.freed().gpus() > 0; });
   std::vector<std::string> headings = {heading, "GO", "OF", "CPU", "MEMORY"};
@@ -509,7 +510,8 @@ void PrintKeepers(const wire::PlanTables& tables, const Style& style, std::ostre
   PrintRest(all - shown, out);
 }
 
-// "annotated scale-down-disabled or karpenter.sh/do-not-disrupt": what the nodes have.
+// "annotated scale-down-disabled or karpenter.sh/do-not-disrupt": the annotations of the kept
+// nodes.
 std::string MeaningOfAnnotation(const wire::PlanTables& tables) {
   std::set<std::string_view> names;
   for (std::string_view name : tables.annotations()) {
@@ -520,7 +522,7 @@ std::string MeaningOfAnnotation(const wire::PlanTables& tables) {
   return fmt::format("annotated {}", fmt::join(names, " or "));
 }
 
-// What a reason means, for those who do not know the autoscaler's words.
+// Explains a reason for readers who do not know the autoscaler's words.
 std::string Meaning(const wire::PlanTables& tables, std::string_view reason) {
   if (reason == "NotUnderutilized") {
     return fmt::format("more is requested than the threshold, {}",
@@ -548,7 +550,7 @@ std::string Meaning(const wire::PlanTables& tables, std::string_view reason) {
   return it == kMeanings.end() ? "" : it->second;
 }
 
-// One row where all are in no group for one reason, else one more for each reason.
+// Adds one row if all nodes are in no group for the same reason, else also a row for each reason.
 void AddNotAutoscaled(const wire::PlanTables& tables, const wire::KeptReason& kept, Table& table) {
   const bool one = kept.finer_size() == 1 && !kept.finer(0).reason().empty();
   table.AddRow({kept.reason(), WithCommas(kept.nodes()),
@@ -612,7 +614,7 @@ void PrintTables(const wire::PlanReply& reply, const Style& style, bool colour, 
   PrintKeepers(tables, style, out);
 }
 
-// How many of the nodes that go are shown; 0: all.
+// How many rows of nodes that go are shown; 0: all.
 size_t NodesMax(PlanFormat format, const PrintOptions& options) {
   const bool cut =
       format == PlanFormat::kTable && options.terminal.is_terminal && !options.all_rows;
@@ -638,7 +640,7 @@ PlanFormat PlanFormatOf(const std::string& name) { return Formats().at(name); }
 
 PlanDetail DetailFor(PlanFormat format, const PrintOptions& options) {
   const size_t nodes_max = NodesMax(format, options);
-  // One row more takes no more room than the line that says how many are left out (RowsShown).
+  // Requests one row more: if only one row were left out, it is shown (RowsShown).
   return {.rows = nodes_max == 0 ? 0 : static_cast<uint32_t>(nodes_max + 1),
           .every_node = format == PlanFormat::kWide || format == PlanFormat::kCsv};
 }

@@ -1,7 +1,7 @@
 // Plans as text: tables, JSON, YAML, names and CSV.
 //
-// What is printed is the same whether this process made the plan (PlanReport) or a daemon
-// (PlanReply of planner.proto): tables are always made of the reply's message.
+// The output is the same whether this process made the plan (PlanReport) or a daemon did (PlanReply
+// of planner.proto): tables are always printed from a reply message.
 
 #ifndef EBB_CLI_PRINT_PLAN_PRINT_H_
 #define EBB_CLI_PRINT_PLAN_PRINT_H_
@@ -21,30 +21,30 @@ enum class PlanFormat : uint8_t { kTable, kWide, kJson, kYaml, kName, kCsv };
 
 // "table", "wide", "json", "yaml", "name", "csv": the choices of `-o`.
 std::vector<std::string> PlanFormatNames();
-// REQUIRES: `name` is one of them.
+// REQUIRES: PlanFormatNames() contains `name`.
 PlanFormat PlanFormatOf(const std::string& name);
 
 struct PrintOptions {
-  Terminal terminal;  // What is too wide or too long for it is cut, in tables alone.
+  Terminal terminal;  // Only tables are cut to fit the terminal.
   bool all_rows = false;
 };
 
-// What a PlanCall asks for, so that its reply can be printed in the format.
+// The form and detail that a PlanCall must request so that its reply can be printed in `format`.
 v1alpha1::Form FormOf(PlanFormat format);
 struct PlanDetail {
-  uint32_t rows = 0;  // As PlanCall's.
+  uint32_t rows = 0;  // As PlanCall.rows.
   bool every_node = false;
 };
 PlanDetail DetailFor(PlanFormat format, const PrintOptions& options);
 
 void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& options,
                std::ostream& out);
-// The answer to such a call.
+// Prints the reply to a call with the FormOf and the DetailFor of `format`.
 void PrintPlan(const v1alpha1::PlanReply& reply, PlanFormat format, const PrintOptions& options,
                std::ostream& out);
 
-// A row a node, first those that go, in order: RFC 4180, with a row of headings.  A cell
-// that a spreadsheet would take for a formula has an apostrophe in front.
+// Prints RFC 4180 CSV: a row of headings, then one row for each node; the nodes that go come first,
+// in order.  A cell that a spreadsheet would read as a formula begins with an apostrophe.
 // REQUIRES: the tables have every node.
 void PrintCsv(const v1alpha1::PlanTables& tables, std::ostream& out);
 

@@ -1,7 +1,7 @@
-// Progress tells on a terminal what a program is busy with, if it takes longer than
-// a second: one line, rewritten in place and wiped away at the end.
+// Progress shows on a terminal what the program is doing, if it takes longer than a second: one
+// line, rewritten in place and erased at the end.
 //
-// Threads: has one of its own, which writes to stderr; Say() may be called from any.
+// Threads: has one of its own, which writes to stderr; Say() may be called from any thread.
 
 #ifndef EBB_CLI_PRINT_PROGRESS_H_
 #define EBB_CLI_PRINT_PROGRESS_H_
@@ -15,15 +15,15 @@ namespace ebb {
 
 class Progress {
  public:
-  // Does nothing at all unless stderr is a terminal.
+  // Does nothing unless stderr is a terminal.
   Progress();
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // What is being done from now on: "reading pods.json".
+  // Sets the text to show from now on: "reading pods.json".
   void Say(std::string what);
-  // Wipes the line away; nothing is written after.  The destructor does it too.
+  // Erases the line and stops.  The destructor calls it too.
   void Done();
 
  private:

@@ -12,11 +12,10 @@
 
 namespace ebb {
 
-// What follows the plan's table: status, what goes now, what waits.
+// Prints the part after the plan's table: the round's status, what is deleted now, what waits.
 void PrintRound(const nlohmann::ordered_json& json, const Terminal& terminal, std::ostream& out);
 
-// A round that was made, in any of the forms of a plan; as names: the nodes that are to be
-// deleted now.
+// Prints a round in any format of a plan.  The format kName prints the nodes to delete now.
 void PrintRoundOutcome(const RoundOutcome& round, PlanFormat format, const PrintOptions& options,
                        std::ostream& out);
 

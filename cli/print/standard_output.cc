@@ -39,7 +39,7 @@ class StandardOutput::Buffer : public std::streambuf {
   int sync() override { return Flush() ? 0 : -1; }
 
  private:
-  // What could not be written is dropped, so that the first error is the one that is told.
+  // On failure drops the rest, so that Finish reports the first error.
   bool Flush() {
     const std::string_view waiting(pbase(), static_cast<size_t>(pptr() - pbase()));
     if (error_ == 0) error_ = WriteAll(STDOUT_FILENO, waiting);
@@ -81,13 +81,13 @@ class StandardError::Buffer : public std::streambuf {
   }
 
  private:
-  // A line ends where what is written at a time ends with one.
+  // A line ends only where a write ends with a newline.
   void Put(std::string_view text) {
     line_ += text;
     if (text.ends_with('\n')) Flush();
   }
 
-  // If standard error fails too, there is nobody left to tell.
+  // If writing to standard error fails too, the error cannot be reported anywhere.
   void Flush() {
     const bool whole = line_.ends_with('\n');
     if (whole) line_.pop_back();
@@ -108,7 +108,8 @@ void PrepareDescriptors() {
   std::signal(SIGXFSZ, SIG_IGN);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free number is `fd`.  Open the wrong way round, it fails as a closed one does.
+    // open() returns the lowest free number, which is `fd`.  With the wrong access mode, using it
+    // fails as using a closed descriptor does.
     [[maybe_unused]] const int opened =
         ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }

@@ -1,15 +1,15 @@
-// Standard output whose every write is checked, for all commands at once.
+// StandardOutput checks every write to standard output, for all commands.
 //
 //   StandardOutput output;
 //   int code = RunCli(argc, argv, std::cin, output.stream(), std::cerr);
 //   return output.Finish(code, std::cerr);
 //
-// Commands print to stream() and need not look: after a failed write the stream is
-// bad, takes nothing more, and Finish tells why.  A command that runs for long or
-// for ever may stop when the stream is bad.
+// Commands print to stream() and need not check it.  After a failed write the stream is bad and
+// drops everything else, and Finish reports the error.  A command that runs for long may stop when
+// the stream is bad.
 //
-// A reader that has gone away (`| head`) ends the program by SIGPIPE, as usual; where
-// that signal is ignored, the exit code is 1 and nothing is said.
+// If the reader has closed the pipe (`| head`), SIGPIPE ends the program, as usual.  Where that
+// signal is ignored, the exit code is 1 and no error is printed.
 //
 // Threads: one at a time.
 
@@ -29,8 +29,8 @@ class StandardOutput {
 
   std::ostream& stream() { return stream_; }
 
-  // Writes what is left and closes standard output.  Returns `code`, or 1 if it was a
-  // success and something could not be written, and then says so in one line.
+  // Writes the rest and closes standard output.  Returns `code`.  If `code` is 0 and a write
+  // failed, prints the error in one line and returns 1.
   int Finish(int code, std::ostream& err);
 
  private:
@@ -39,14 +39,14 @@ class StandardOutput {
   std::ostream stream_;
 };
 
-// Standard error for people: a line at a time, and whatever it quotes from a file or a
-// command line, no control character and nothing that is not UTF-8 reaches a terminal
-// (printable.h).  Text that was made printable before is left as it is.  A line ends only
-// with the end of what is written at a time: a newline within that is shown as \n.
+// Standard error for people, one line at a time.  No control character and no invalid UTF-8 from a
+// file or a command line reaches the terminal (printable.h).  Text that was already made printable
+// stays as it is.  Only a newline at the end of a write ends a line; a newline inside it is shown
+// as \n.
 class StandardError {
  public:
   StandardError();
-  ~StandardError();  // Writes a line that has no end yet.
+  ~StandardError();  // Writes the last line if it has no end yet.
 
   std::ostream& stream() { return stream_; }
 
@@ -56,9 +56,9 @@ class StandardError {
   std::ostream stream_;
 };
 
-// Gives the descriptors 0, 1 and 2 that were closed when the program started something
-// that cannot be used, so that no file that is opened later takes their place and with
-// it what is printed.  Makes a file that is too large an error, not a signal.
+// If a descriptor 0, 1 or 2 was closed when the program started, opens it as one that cannot be
+// used.  Otherwise a file that is opened later could take its place, and receive what the program
+// prints.  Also makes writing a file that is too large an error instead of a signal.
 void PrepareDescriptors();
 
 }  // namespace ebb

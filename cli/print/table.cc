@@ -75,7 +75,7 @@ size_t Table::LineWidth(const std::vector<size_t>& widths) const {
 
 size_t Table::Width() const { return LineWidth(Widths()); }
 
-// Takes from the widest column until the line fits, or nothing is left to take.
+// Shrinks the widest column until the line fits, or until no column may shrink.
 void Table::Fit(std::vector<size_t>& widths) const {
   size_t total = LineWidth(widths);
   while (total > width_max_) {

@@ -1,9 +1,8 @@
-// Table prints rows under aligned headings, two blanks between columns, as kubectl
-// does.  Numbers stand right: a column is numeric if its heading is added with
-// AlignRight.
+// Table prints rows under aligned headings, two blanks between columns, as kubectl does.  Columns
+// are aligned left, or right after AlignRight (for numbers).
 //
-// Headings and cells go through Printable, so that text of a cluster breaks no line and moves no
-// cursor.  Widths are those of a terminal (display_text.h).
+// Headings and cells go through Printable, so that text from a cluster cannot break a line or move
+// the cursor.  Widths are in columns of a terminal (display_text.h).
 //
 // Cost: keeps the rows until they are printed.
 
@@ -24,14 +23,15 @@ class Table {
   explicit Table(const std::vector<std::string>& headings);
 
   Table& AlignRight(size_t column);
-  // Blanks in front of every line.
+  // Sets the number of blanks before every line.
   Table& Indent(size_t blanks);
-  // Makes the table at most `columns` wide, as far as its shrinkable columns allow: the
-  // widest of them first, none below its heading or 10.  0 (the default): as wide as it
-  // comes.
+  // Makes the table at most `columns` wide, as far as the columns that may shrink allow.  The
+  // widest is shrunk first; no column gets narrower than its heading, or than 10.  0 (the default):
+  // no limit.
   Table& FitTo(size_t columns);
-  // The column may be made narrower: names are cut where they stay apart (ShortenedApart),
-  // other texts at the end, and sentences in the last column are broken at blanks.
+  // Allows the column to be shortened: ShortenNames cuts names so that they stay distinct
+  // (ShortenedApart), ShortenEnd cuts texts at the end, and WrapLast breaks sentences in the last
+  // column at blanks.
   Table& ShortenNames(size_t column);
   Table& ShortenEnd(size_t column);
   Table& WrapLast();
@@ -40,9 +40,9 @@ class Table {
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] size_t rows() const { return rows_.size(); }
 
-  // Columns of the widest line, before anything is shortened.
+  // The width of the widest line in columns of a terminal, before anything is shortened.
   [[nodiscard]] size_t Width() const;
-  // Headings that are all empty are not printed.
+  // Prints the table; the line of headings only if some heading is not empty.
   void Print(std::ostream& out) const;
 
  private:
@@ -53,10 +53,10 @@ class Table {
     Shorten shorten = Shorten::kNever;
   };
 
-  [[nodiscard]] std::vector<size_t> Widths() const;  // Of the columns.
+  [[nodiscard]] std::vector<size_t> Widths() const;  // One for each column.
   [[nodiscard]] size_t LineWidth(const std::vector<size_t>& widths) const;
   void Fit(std::vector<size_t>& widths) const;
-  // The cells as they are shown in columns so wide.
+  // The cells, shortened to columns of these widths.
   [[nodiscard]] std::vector<std::vector<std::string>> Shortened(
       const std::vector<size_t>& widths) const;
   [[nodiscard]] std::string Line(const std::vector<std::string>& cells,

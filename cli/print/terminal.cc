@@ -21,7 +21,7 @@ size_t ColumnsOf(int file) {
   return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-// https://no-color.org: present and not empty.
+// Source: https://no-color.org: no colour if NO_COLOR is set and not empty.
 bool MayColour() {
   const char* const text = std::getenv("NO_COLOR");
   return text == nullptr || *text == '\0';

@@ -1,7 +1,7 @@
-// What printers need to know of standard output.
+// What printers need to know about standard output.
 //
-// Only a terminal is coloured, and only for a terminal is anything cut: a program that
-// reads a pipe gets every row, whole.
+// Only output to a terminal is coloured or cut.  A program that reads a pipe gets every row in
+// full.
 
 #ifndef EBB_CLI_PRINT_TERMINAL_H_
 #define EBB_CLI_PRINT_TERMINAL_H_
@@ -12,11 +12,11 @@ namespace ebb {
 
 struct Terminal {
   bool is_terminal = false;
-  bool colour = false;  // It is one, and NO_COLOR says nothing.
-  size_t columns = 0;   // 0: as wide as it comes.
+  bool colour = false;  // It is a terminal, and NO_COLOR is not set.
+  size_t columns = 0;   // 0: unlimited.
 };
 
-// Of standard output.  COLUMNS, if it is a number, overrides the width that the terminal reports.
+// The state of standard output.  COLUMNS, if it is a number, overrides the terminal's width.
 Terminal OutputTerminal();
 
 }  // namespace ebb

@@ -27,7 +27,7 @@
 namespace ebb {
 namespace {
 
-// The cluster of the dump, in which nothing happens.
+// The cluster of the dump, which never changes.
 class DumpSource : public ClusterSource {
  public:
   DumpSource(LiveCluster& live, LoadedCluster& cluster, const GroupRules& rules)
@@ -48,7 +48,7 @@ class DumpSource : public ClusterSource {
   const GroupRules& rules_;
 };
 
-// What was told last of each pool.
+// The line that was last printed for each pool.
 using PrintedPools = std::map<std::string, std::string>;
 
 void PrintTurn(const LoopTurn& turn, PrintedPools& told, std::ostream& err) {
@@ -67,7 +67,7 @@ void PrintTurn(const LoopTurn& turn, PrintedPools& told, std::ostream& err) {
 }  // namespace
 
 int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
-  WallClock clock;  // Before threads that read the dump.
+  WallClock clock;  // Created before the threads that read the dump.
   const auto live = LiveCluster::FromInputs(options.inputs, options.load);
   if (!live.ok()) return Fail(live.status(), err);
   absl::StatusOr<LiveCluster::Version> judged = (*live)->Checked();
@@ -98,7 +98,8 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   std::optional<RoundAdvisor> advisor;
   if (options.advice) {
     RoundAdvisorOptions advice = *options.advice;
-    advice.budget_s = static_cast<double>(loop.scan_interval_s) / 2;  // The rest is the round's.
+    // The other half is for the round.
+    advice.budget_s = static_cast<double>(loop.scan_interval_s) / 2;
     advisor.emplace(options.scale_down, advice);
     rounds.advise = [&](const Observation& observed, int64_t now_s,
                         const std::vector<std::string>& unneeded) {

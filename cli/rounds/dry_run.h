@@ -1,13 +1,13 @@
-// RunDry: the loop over a cluster as a dump tells it, on the wall clock, that only says what it
-// would do (record_actuator.h).  What it would have done counts as done in the rounds that follow.
+// RunDry: the loop over the cluster of a dump, on the wall clock.  It only prints what it would do
+// (record_actuator.h).  Later rounds treat what it would have done as done.
 //
 //   int code = RunDry({.inputs = {"all.json"}, .scale_down = options}, out, err);
 //
-// It ends at SIGTERM or SIGINT, within the turn that it is in; there is nothing to take back.
-// Prints: a line a deed on `out`, and on `err` a line for each turn that begins deletions or in
-//         which something failed, and one for what is decided of a pool, when it changes.  The
-//         line before the first turn says when evicted pods run again, the last one how many nodes
-//         would be gone.
+// It ends at SIGTERM or SIGINT, within the current turn; there is nothing to roll back.
+// Prints: on `out` one line for each action.  On `err` one line for each turn that begins deletions
+//         or in which something failed, and one line for each pool whose decision has changed.  The
+//         first line explains when evicted pods count as running again; the last line reports how
+//         many nodes would be gone.
 // Errors: exit code 1: the dump cannot be read.
 // Threads: one.
 
@@ -33,16 +33,16 @@ struct DryRunOptions {
   LoadOptions load = {};
   GroupRules groups = {};
   ScaleDownOptions scale_down = {};
-  LoopOptions loop = {};                           // Without what turns are told to.
+  LoopOptions loop = {};                           // Without on_turn.
   OwnRoundsOptions rounds = {};                    // Without advice.
-  std::optional<RoundAdvisorOptions> advice = {};  // Absent: rounds plan as ever.
+  std::optional<RoundAdvisorOptions> advice = {};  // Absent: rounds plan as the autoscaler does.
   Sizer* sizer = nullptr;                          // Null: no pool is sized.
-  std::string log = "text";                        // "json": an object a turn; "none": nothing.
+  std::string log = "text";  // "json": one object for each turn; "none": no log.
 };
 
 int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err);
 
-// The same over any cluster.
+// The same loop over any cluster.
 void RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, OwnRoundsOptions rounds,
                 LoopOptions options, LoopClock& clock, std::ostream& out, std::ostream& err);
 

@@ -35,7 +35,7 @@
 namespace ebb {
 namespace {
 
-// The text of a file that a flag names; absent where it names none.
+// The content of the file that a flag names; absent if the flag names no file.
 absl::StatusOr<std::optional<NamedText>> ReadText(const std::string& path) {
   if (path.empty()) return std::nullopt;
   absl::StatusOr<std::string> text = ReadWholeFile(path, kDataBytesMax);
@@ -53,7 +53,7 @@ absl::StatusOr<RoundSettings> ReadSettings(const PlanCommand& command) {
                                         .events = *std::move(events)});
 }
 
-// What the round rests on and what was odd.
+// Prints the warnings about the input and the log of the round.
 void PrintLog(const RoundSource& source, const RoundOutcome& round, std::ostream& err) {
   PrintLoadWarnings(source.cluster, err);
   for (const std::string& line : source.log) PrintMessage(PrintableLine(line), err);
@@ -69,8 +69,7 @@ absl::Status WriteMetrics(OutputFile& file, const std::string& text, int64_t rou
                    " was made and is in the state, the next one writes its metrics"));
 }
 
-// Prints the decision of a round that is saved, then its metrics.
-// False: it could not be printed.
+// Prints the decision of a saved round, then its metrics.  Returns false if printing failed.
 bool PrintDecision(const PlanCommand& command, const RoundOutcome& round, const RoundDriver& driver,
                    std::ostream& out, std::ostream& err) {
   PrintRoundOutcome(round, PlanFormatOf(command.output),
@@ -137,7 +136,8 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   if (round.result.status == ScaleDownStatus::kError) {
     return Fail(absl::InternalError(round.result.message), err);
   }
-  // A file that cannot be made is no reason to lose what the round decided.
+  // If the file of metrics cannot be created, the command fails before the state is saved, so that
+  // no decision is lost.
   std::optional<OutputFile> metrics;
   if (!flags.metrics.empty() && flags.metrics != "-") {
     absl::StatusOr<OutputFile> file = OutputFile::Create(flags.metrics);
@@ -145,8 +145,8 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
     metrics.emplace(*std::move(file));
   }
   if (absl::Status s = driver.Save(round, *source); !s.ok()) return Fail(s, err);
-  // Nobody is told of a deletion that the state does not know.  The file comes second, as it
-  // may be standard output by another name.
+  // The state is saved before any deletion is printed.  Metrics are written after the decision,
+  // because their file may be standard output under another name.
   const bool printed = PrintDecision(command, round, driver, out, err);
   if (metrics) {
     if (absl::Status s = WriteMetrics(*metrics, driver.MetricsText(), round.number); !s.ok()) {

@@ -1,14 +1,14 @@
-// `ebb plan --state FILE`: one round of the planner over time instead of a plan over
-// a dump, and `ebb replay RECORD`, which runs recorded rounds again.
+// `ebb plan --state FILE`: one round of the planner over time instead of a plan over a dump.
+// `ebb replay RECORD`: runs recorded rounds again.
 //
-// A round goes on where the one before stopped (engine/scale_down/round.h): FILE holds timers,
-// cooldowns, hints, counters and what else must survive.  Nodes that carry the taint
-// ToBeDeletedByClusterAutoscaler, not older than five minutes, are being deleted; what
-// a dump does not show, --events FILE tells (round_events.h).
-// --record FILE also writes what a round was given and what it decided.
+// A round continues from the round before (engine/scale_down/round.h): FILE holds timers,
+// cooldowns, hints, counters and whatever else must survive.  A node with the taint
+// ToBeDeletedByClusterAutoscaler, not older than five minutes, counts as being deleted.  --events
+// FILE adds events that a dump does not show (round_events.h).  --record FILE also saves the
+// round's input and decision.
 //
-// Errors: exit code 1; the state stays as it was, a counter of errors apart.
-// A round that waits because the clock jumped: exit code 3; it is remembered.
+// Errors: exit code 1.  The state stays as it was, except for a counter of errors.
+// If the clock jumped, the round only waits: exit code 3.  The state records the jump.
 
 #ifndef EBB_CLI_ROUNDS_ROUND_COMMAND_H_
 #define EBB_CLI_ROUNDS_ROUND_COMMAND_H_
@@ -27,14 +27,16 @@ namespace ebb {
 
 constexpr int kExitClockJumped = 3;
 
-// The exit code: 0 round made, 1 bad input, kExitClockJumped, or with --exit-code that of the plan.
+// Returns the exit code: 0 round made, 1 bad input, kExitClockJumped, or with --exit-code that of
+// the plan.
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err);
 
 struct ReplayCommand {
   std::string record;
 
   void AddTo(CLI::App& app);
-  // 0: every decision is the same bytes; 1: one is not, or the record is unreadable.
+  // Returns the exit code: 0 if every decision is the same, byte by byte; 1 if one differs, or if
+  // the record cannot be read.
   int Run(std::ostream& out, std::ostream& err) const;
 };
 

@@ -37,7 +37,7 @@
 namespace ebb {
 namespace {
 
-// When the simulated day begins: the load is then as it was when the cluster was made.
+// When the simulated day begins: the load is then the one for which the cluster was made.
 constexpr int64_t kBegin = samples::kNewYearS + samples::kDayS + int64_t{8} * 3600;
 
 SimulatedFaults SomeFaults() {
@@ -62,14 +62,14 @@ SimulationOptions OptionsOf(const RunFlags& flags) {
   options.loop = flags.LoopOptionsOf();
   options.rounds.order = flags.plan.options.candidate_order;
   options.scale_down = flags.plan.options.scale_down;
-  // The virtual clock is never wrong, however long it sleeps.
+  // The virtual clock never jumps, however long it sleeps.
   options.scale_down.clock_jump_max_s = 0;
-  // Of a plan that only waits nothing is shown or kept.
+  // A plan that only waits is neither shown nor kept.
   options.scale_down.verify = VerifyPlans::kBeforeDeletion;
   return options;
 }
 
-// Absent: rounds are to plan as the autoscaler does.
+// Absent: rounds plan as the autoscaler does.
 std::optional<RoundAdvisorOptions> AdviceOf(const RunFlags& flags) {
   if (!flags.optimize) return std::nullopt;
   return RoundAdvisorOptions{.iterations = flags.iterations,
@@ -112,8 +112,8 @@ int DryRunOfDump(const RunFlags& flags, std::ostream& out, std::ostream& err) {
                 out, err);
 }
 
-// Lets policies size the pools of a simulation, and tells `stories` what comes of it.  Their groups
-// boot machines where they are asked to and not by themselves.
+// Lets policies size the pools of a simulation; `stories` records what happens to them.  The groups
+// of these pools boot machines only when a policy requests them.
 void SizePools(RunPools& pools, PoolStories& stories, SimulationOptions& options,
                SimulatedCluster::GroupsOf& groups_of) {
   const auto sized = std::make_shared<std::set<std::string>>();

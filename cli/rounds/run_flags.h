@@ -23,7 +23,7 @@ struct RunFlags {
   bool simulate = false;
   std::vector<std::string> inputs;
   bool dry_run = false;
-  // Of a simulation.
+  // For a simulation.
   std::string kind = "company";
   uint32_t nodes = 1000;
   int64_t hours = 24;
@@ -31,15 +31,15 @@ struct RunFlags {
   std::string report;
   bool faults = false;
   std::string output = "table";
-  // Of pools that policies size.
+  // For pools that policies size.
   std::string pools;
   std::string series;
   std::vector<std::string> usage;
-  // Of a loop that makes its rounds itself: a simulation, a dump.
+  // For a loop that makes its rounds itself: over a simulation or a dump.
   bool optimize = false;
   std::string optimize_interval = DurationFlagText(RoundAdvisorOptions().interval_s);
   uint64_t iterations = RoundAdvisorOptions().iterations;
-  // Of a live cluster.
+  // For a live cluster.
   std::string actuator;
   std::string server;
   std::string session = "default";
@@ -54,14 +54,14 @@ struct RunFlags {
   std::string scan_interval = DurationFlagText(LoopOptions().scan_interval_s);
   std::string delay_after_taint =
       DurationFlagText(DeletionStepOptions().node_delete_delay_after_taint_s);
-  // How rounds decide.  Its max_scale_down_parallelism and others have the defaults of rounds.
+  // How rounds decide.  max_scale_down_parallelism and some others have the defaults of rounds.
   PlanCommand plan;
 
   void AddTo(CLI::App& app);
   [[nodiscard]] bool IsLive() const { return !server.empty() || !socket.empty(); }
-  // "" or what is wrong with the flags together.
+  // "", or the error in the combination of flags.
   [[nodiscard]] std::string Misuse() const;
-  // Of a loop, without what turns are told to.
+  // The options of the loop, without on_turn.
   [[nodiscard]] LoopOptions LoopOptionsOf() const;
   // Every file that the flags name.
   [[nodiscard]] std::vector<UsedFile> Files() const;

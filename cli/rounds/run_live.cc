@@ -40,17 +40,17 @@
 namespace ebb {
 namespace {
 
-// Where the rounds are made, and what else lives as long as the loop.
+// The place where rounds are made, and other objects that must outlive the loop.
 struct Parts {
   LoopMetrics metrics;
   std::unique_ptr<Daemon> daemon;    // Null with --server.
-  std::unique_ptr<Sessions> nobody;  // Of `pages`: none.
-  std::unique_ptr<HttpPages> pages;  // Metrics, where there is no daemon here.
+  std::unique_ptr<Sessions> nobody;  // For `pages`, which need one; has no sessions.
+  std::unique_ptr<HttpPages> pages;  // Metrics, if no daemon in this process serves them.
   std::unique_ptr<SessionCalls> calls;
   std::unique_ptr<RunPools> pools;  // Null without --pools.
 };
 
-// How long after --grace the plugin's answer to what is rolled back may take.
+// After --grace, how long the plugin may take to answer the calls that roll back.
 constexpr std::chrono::seconds kLastCalls{2};
 
 std::chrono::milliseconds RoundTimeout(const RunFlags& flags) {
@@ -89,7 +89,7 @@ absl::Status StartPages(const RunFlags& flags, Parts& parts) {
   return absl::OkStatus();
 }
 
-// The session's settings, for who looks at it besides, and how it reads its cluster.
+// The settings of the session: for other clients that look at it, and for loading its cluster.
 absl::Status OpenSession(const RunFlags& flags, SessionCalls& calls) {
   wire::OpenRequest request;
   request.set_session(flags.session);
@@ -117,7 +117,7 @@ absl::Status Start(const RunFlags& flags, Parts& parts) {
 void PrintTurn(const RunFlags& flags, const LoopTurn& turn, std::ostream& err) {
   if (flags.log == "none") return;
   const std::string told = flags.log == "json" ? TurnAsJson(turn) : TurnAsText(turn);
-  // Standard error takes a line at a time (standard_output.h).
+  // Each write to standard error must be one line (standard_output.h).
   for (const auto line : absl::StrSplit(Absl(told), '\n', absl::SkipEmpty())) {
     err << line << "\n";
   }
@@ -149,7 +149,7 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
 }
 
 int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream& err) {
-  // A plugin that knows this key's beginning would take its calls for those of another process.
+  // Unique: if a plugin has seen the key before, it attributes the calls to another process.
   const std::string session = fmt::format(
       "run-{}-{}", getpid(),
       std::chrono::system_clock::now().time_since_epoch() / std::chrono::milliseconds(1));
@@ -170,7 +170,7 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
     of.time_limit_seconds =
         std::chrono::duration<double>(*ParseDuration(flags.plan.simulation_timeout)).count();
   }
-  // What pools are sized by; nobody asks it without --pools.
+  // The cluster that pools are sized over; used only with --pools.
   absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
   if (!groups.ok()) return Fail(groups.status(), err);
   ExportedCluster cluster(*parts.calls, {.session = flags.session,
@@ -202,8 +202,9 @@ int RunLoop(const RunFlags& flags, Parts& parts, WallClock& clock, std::ostream&
 }  // namespace
 
 int RunLive(const RunFlags& flags, std::ostream& out, std::ostream& err) {
-  WallClock clock;  // Before threads that the daemon makes.
-  // What it writes is about a cluster, and nobody else's.  Sockets have modes of their own.
+  WallClock clock;  // Created before the threads of the daemon.
+  // The files that it writes describe a cluster: only this user may read them.  Sockets set modes
+  // of their own.
   umask(0077);
   Parts parts;
   absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);

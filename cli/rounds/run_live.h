@@ -2,19 +2,20 @@
 //
 //   int code = RunLive(flags, out, err);
 //
-// A session of a daemon knows the cluster and makes the rounds: one of `ebb serve` (--server), or
-// of a daemon in this process (--socket), which is asked in the same way.  A plugin does what they
-// decide (--actuator).  With --dry-run the rounds are made here, over what the session exports, and
-// neither the session nor a plugin is told of anything.
+// A session holds the cluster and makes the rounds.  It belongs to an `ebb serve` (--server) or to
+// a daemon in this process (--socket); both are used through the same calls.  A plugin carries out
+// the decisions (--actuator).  With --dry-run this process makes the rounds, over the cluster that
+// the session exports, and changes neither the session nor the plugin.
 //
-// With --pools the loop sizes pools too (run_pools.h): over what the session exports, with what
-// policies remember kept by the session, or, in a dry run, by nobody.
+// With --pools the loop also sizes pools (run_pools.h), over the cluster that the session exports.
+// The session keeps the memory of the policies; in a dry run it is not kept.
 //
-// It ends at SIGTERM or SIGINT: what is only tainted is untainted, what was begun is carried on for
-// --grace; what is still under way then the plugin tells the next process.
-// Prints: on `err` the lines of --log; with --dry-run a line a deed on `out`.
-// Errors: exit code 1: it could not begin.  Once it runs, a daemon or a plugin that is away or
-//         answers nonsense costs a round and no more.
+// The loop ends at SIGTERM or SIGINT.  It removes the taints of nodes that are only tainted, and
+// continues deletions that have begun for at most --grace.  The plugin reports the rest to the next
+// process.
+// Prints: on `err` the lines of --log; with --dry-run one line for each action on `out`.
+// Errors: exit code 1 if it cannot start.  Later, a daemon or a plugin that is unavailable or
+//         returns invalid replies costs one round only.
 // Threads: one; the daemon has its own.
 
 #ifndef EBB_CLI_ROUNDS_RUN_LIVE_H_

@@ -19,9 +19,9 @@
 namespace ebb {
 namespace {
 
-constexpr size_t kDecisionsMax = 10'000;  // Of a pool, that are kept for telling.
+constexpr size_t kDecisionsMax = 10'000;  // How many decisions are kept for each pool.
 
-// What the file has and this loop cannot do.
+// Errors for settings of the file that this kind of loop does not support.
 absl::Status CheckForLoop(const RunFlags& flags, const SizingFile& file) {
   const auto wrong = [&](const std::string& where, std::string_view what) {
     return BadSetting(flags.pools, where, what);
@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<RunPools>> RunPools::Read(const RunFlags& flags, 
   if (flags.pools.empty()) return std::unique_ptr<RunPools>();
   std::unique_ptr<RunPools> pools(new RunPools(flags));
   if (absl::Status s = pools->ReadFile(flags); !s.ok()) return s;
-  // What is wrong with these at the beginning is wrong for good.
+  // Errors in these files at the start end the command; later errors may be temporary.
   const auto figures = ReadPoolFigures(flags.series, flags.usage);
   if (!figures.ok()) return figures.status();
   for (const std::string& warning : pools->file_.warnings) {
@@ -81,7 +81,7 @@ void RunPools::MakeSizer(const RunFlags& flags, std::ostream& err) {
     const auto print = [&err](std::string_view line) {
       PrintMessage(PrintableLine(line), err, "ebb run");
     };
-    // Others than the log may be slow, and the loop waits for none of them.
+    // Notifiers other than logs may be slow, so they get a queue: the loop never waits for them.
     std::vector<NotifierSettings> slow = file_.notifications;
     const auto is_log = [](const NotifierSettings& each) {
       return each.kind == NotifierSettings::Kind::kLog;

@@ -3,15 +3,15 @@
 //   absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
 //   if (*pools != nullptr) loop_options.sizer = &(*pools)->sizer();
 //
-// A live loop tells notices to whom the file names.  A dry run and a simulation tell nobody: a
-// notice is a line of their log, as any pool's failsafe is.
+// A live loop sends notices to the recipients that the file names.  A dry run and a simulation send
+// none: a notice is a line of their log, as the failsafe of any pool is.
 //
-// Before a pool is decided, its signals are read: those of --series and --usage, whose files are
-// read anew each time, and what Prometheus answers to its queries.  What cannot be read keeps the
-// pool as it is in this turn.
+// Before each decision about a pool, its signals are read: the files of --series and --usage, which
+// are read again each time, and the answers of Prometheus to the pool's queries.  If a signal
+// cannot be read, the pool keeps its size in this turn.
 //
-// Errors:  NotFound and InvalidArgument, naming file and what is wrong with it (policy_file.h);
-//          InvalidArgument for what the file has and a loop cannot do.
+// Errors:  NotFound and InvalidArgument, naming the file and what is wrong with it (policy_file.h);
+//          InvalidArgument for settings of the file that this loop does not support.
 // Threads: one at a time.
 
 #ifndef EBB_CLI_ROUNDS_RUN_POOLS_H_
@@ -43,7 +43,8 @@ struct RunFlags;
 
 class RunPools {
  public:
-  // Null: there is no --pools.  `err` takes what notices and notifiers say, and outlives this.
+  // Returns null if --pools was not given.  Notices and notifiers print to `err`, which must
+  // outlive the result.
   static absl::StatusOr<std::unique_ptr<RunPools>> Read(const RunFlags& flags, std::ostream& err);
   RunPools(const RunPools&) = delete;
   RunPools& operator=(const RunPools&) = delete;
@@ -51,7 +52,7 @@ class RunPools {
   [[nodiscard]] PoolSizer& sizer() { return *sizer_; }
   // Prints which notices could not be sent since the last call.
   void PrintProblems(std::ostream& err);
-  // Gives up notices that are not sent within a short while, and prints which.
+  // Waits a short while for notices that are not yet sent, then drops them and prints which.
   void EndNotices(std::ostream& err);
   // Names of the groups that have a node of some pool.
   [[nodiscard]] std::set<std::string> GroupsOf(const Catalog& catalog,
@@ -67,17 +68,17 @@ class RunPools {
   const std::vector<std::string> usage_;
   SizingFile file_;
   std::vector<std::unique_ptr<Notifier>> loggers_;
-  std::optional<NoticeQueue> notices_;  // To web hooks and commands.
+  std::optional<NoticeQueue> notices_;  // To webhooks and commands.
   std::optional<PoolSizer> sizer_;
-  // Of the last turn.
+  // From the current turn.
   std::optional<absl::StatusOr<PoolFigures>> figures_;
   int64_t figures_at_s_ = 0;
 };
 
-// What came of pools over many turns.
+// What happened to pools over many turns.
 class PoolStories {
  public:
-  // A turn of a pool that was not as the one before.
+  // A turn of a pool that differs from the pool's turn before.
   struct Decision {
     int64_t at_s;
     PoolTurn turn;
@@ -87,18 +88,18 @@ class PoolStories {
     std::string policy;
     int64_t nodes_at_first = 0;
     int64_t nodes_at_last = 0;
-    int64_t decided = 0;   // Turns.
-    int64_t grew = 0;      // Times that machines were asked for.
-    int64_t machines = 0;  // That were asked for.
-    int64_t shrank = 0;    // Times that nodes were to go.
-    int64_t left = 0;      // Nodes that were to go.
+    int64_t decided = 0;   // How many turns.
+    int64_t grew = 0;      // How many turns requested machines.
+    int64_t machines = 0;  // How many machines were requested.
+    int64_t shrank = 0;    // How many turns requested that nodes leave.
+    int64_t left = 0;      // How many nodes were requested to leave.
     bool failsafe = false;
-    std::map<std::string, int64_t> denied{};  // Turns, by what denied them.
+    std::map<std::string, int64_t> denied{};  // How many turns, by the check that denied a change.
     std::vector<Decision> decisions{};
   };
 
   void Take(int64_t now_s, const std::vector<PoolTurn>& pools);
-  // By pool.
+  // By the name of the pool.
   [[nodiscard]] const std::map<std::string, Story>& stories() const { return stories_; }
 
  private:

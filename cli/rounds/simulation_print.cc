@@ -44,7 +44,7 @@ std::string Number(double value) {
 
 double MeanNodes(const SimulationResult& result, double hours) { return result.node_hours / hours; }
 
-// Waits of pods that no node took at first.
+// How long pods waited that found no node at first.
 std::string Waits(const SimulationCounts& counts) {
   if (counts.pods_waited == 0) return "none";
   const auto mean_s = counts.pod_wait_s / static_cast<int64_t>(counts.pods_waited);
@@ -108,7 +108,7 @@ Curve CurveOf(const char* name, const char* style, const std::vector<SimulationS
   return curve;
 }
 
-// Labels of hours from the first sample on.
+// Labels for the hours since the first sample.
 ChartAxes HoursOf(const SimulationResult& result, bool percent) {
   ChartAxes axes{.percent = percent, .x_step = 3600, .x_label = [](double) { return ""; }};
   if (result.samples.empty()) return axes;
@@ -125,7 +125,7 @@ ChartAxes HoursOf(const SimulationResult& result, bool percent) {
 
 // --- Pools ------------------------------------------------------------------------------
 
-constexpr size_t kDecisionsShown = 500;  // On a page, of all pools.
+constexpr size_t kDecisionsShown = 500;  // On a page, for all pools together.
 
 struct PoolLine {
   const char* what;
@@ -151,7 +151,7 @@ const std::vector<PoolLine>& PoolLines() {
   return lines;
 }
 
-// "cloud.max: 12 rounds", one for each check.
+// "cloud.max: 12 rounds", one text for each check.
 std::vector<std::string> Denials(const PoolStories::Story& story) {
   std::vector<std::string> texts;
   for (const auto& [check, rounds] : story.denied) {

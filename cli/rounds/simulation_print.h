@@ -1,6 +1,6 @@
-// What `ebb run --simulate` tells: a table, the same as JSON, and a page with curves.
+// The result of `ebb run --simulate`: as a table, as JSON, and as a page with curves.
 //
-// The page is one file of HTML with its style and its drawings (SVG) in it, and no script: it
+// The page is one file of HTML that contains its style and drawings (SVG).  It has no script and
 // fetches nothing.
 //
 // Threads: pure functions.
@@ -24,14 +24,14 @@ struct SimulationStory {
   std::vector<std::pair<std::string, std::string>> options;  // Name and value.
   double hours = 0;
   SimulationResult with;
-  SimulationResult without;  // The same load, and no scale-down.
-  PoolStories pools = {};    // Of --pools; empty: there are none.
+  SimulationResult without;  // The same load without scale-down.
+  PoolStories pools = {};    // Empty without --pools.
 };
 
 void PrintSimulation(const SimulationStory& story, std::ostream& out);
 
 // One object, of version "ebb.run.simulate/v1".  A pool's `decisions` are the rounds of its policy
-// that were not as the one before.
+// that differ from the round before.
 std::string SimulationJson(const SimulationStory& story);
 
 std::string SimulationPage(const SimulationStory& story);

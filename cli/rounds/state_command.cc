@@ -25,7 +25,7 @@
 namespace ebb {
 namespace {
 
-constexpr uint64_t kRoundMax = uint64_t{1} << 53;  // Of a state file.
+constexpr uint64_t kRoundMax = uint64_t{1} << 53;  // The largest round number of a state file.
 
 struct OpenedState {
   std::unique_ptr<SqliteState> store;
@@ -42,7 +42,7 @@ absl::StatusOr<OpenedState> OpenState(const std::string& file, const SqliteState
   }
   const auto is_record = (*store)->IsRecord();
   if (!is_record.ok()) return is_record.status();
-  // The state of a record is that before its first round; it may not change.
+  // The state of a record is the one before its first round; it must not change.
   if (*is_record) {
     return absl::InvalidArgumentError(file + ": is a record, not a state file");
   }

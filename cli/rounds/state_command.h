@@ -1,5 +1,5 @@
-// `ebb state show FILE` and `ebb state set-clock FILE`: what a state file (sqlite_state.h)
-// remembers, and setting its clock back after rounds were made at a wrong time.
+// `ebb state show FILE` prints what a state file (sqlite_state.h) contains.
+// `ebb state set-clock FILE` sets the file's clock back after rounds were made at a wrong time.
 //
 // Errors: exit code 1, one line; the file stays as it was.
 
@@ -19,10 +19,11 @@ namespace ebb {
 struct StateCommand {
   std::string file;
   std::string now;
-  int64_t round = 0;  // Whose decision is shown; 0: the state is.
+  int64_t round = 0;  // The round whose decision is shown; 0: the state is shown.
 
   void AddTo(CLI::App& app);
-  // 0: done, or there was nothing to do; 1: the file is no state that can be used.
+  // Returns the exit code: 0 if done, or nothing was to be done; 1 if the state file cannot be
+  // used.
   int Run(std::ostream& out, std::ostream& err) const;
 
  private:

@@ -17,20 +17,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Whether no flag says how to plan.
+// Whether no flag changes how plans are made.
 bool IsDefault(const PlanCommand& command) {
   return command.node_groups.empty() && command.nodes.empty() &&
          OptionsJson(command.options) == OptionsJson(CommandLineOptions());
 }
 
-// The options, and of the command the file of node groups and the sizes.
+// The given options, with the command's file of node groups and its group sizes.
 absl::StatusOr<wire::Settings> SettingsWith(const Json& options, const PlanCommand& command) {
   wire::Settings settings;
   if (absl::Status s = PutOptions(options, settings); !s.ok()) return s;
   if (!command.node_groups.empty()) {
     absl::StatusOr<std::string> text = ReadWholeFile(command.node_groups);
     if (!text.ok()) return text.status();
-    // Errors name the file here, where there is one.
+    // Parsed here so that errors name the file, which the daemon does not have.
     const absl::StatusOr<GroupRules> rules = ParseGroups(command.node_groups, *text);
     if (!rules.ok()) return rules.status();
     settings.set_node_groups(*std::move(text));
@@ -64,7 +64,7 @@ absl::StatusOr<wire::Settings> ChangedOptionsOf(const PlanCommand& command,
   const std::vector<OptionField> after_fields = FieldsOf(after);
   const std::vector<OptionField> usual_fields = FieldsOf(usual);
   std::vector<OptionField>
-      sent;  // Those that are not as usual, that changed, or whose flag was given.
+      sent;  // Options that differ from the defaults or from `command`, or whose flag was given.
   for (size_t i = 0; i < after_fields.size(); ++i) {
     const OptionField& field = after_fields[i];
     if (SameValue(field, usual_fields[i]) && SameValue(field, before_fields[i]) &&

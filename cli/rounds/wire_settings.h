@@ -1,4 +1,4 @@
-// What the flags of a command say, as the settings of a daemon's session.
+// The flags of a command as the settings of a daemon's session.
 //
 // Errors: those of reading --node-groups, naming the file.
 
@@ -13,19 +13,20 @@
 
 namespace ebb {
 
-// All of them.
+// All settings of the command.
 absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command);
 
-// To be laid over a session's own: of the options those that are not as usual, or whose flag was
-// given; empty where no flag says how to plan.
+// Settings that override a session's own: only the options that differ from the defaults of the
+// command line, or whose flag was given.  Empty if no flag decides how to plan.
 absl::StatusOr<wire::Settings> GivenOptionsOf(const PlanCommand& command);
 
-// The same of `changed`, and the options in which that command differs from `command`.
+// The settings that override a session's own for `changed`: also the options in which it differs
+// from `command`.
 absl::StatusOr<wire::Settings> ChangedOptionsOf(const PlanCommand& command,
                                                 const PlanCommand& changed);
 
-// In place of a session's own; absent where no flag says how to plan.  How its cluster was loaded
-// is not asked again, unless a flag says so.
+// Settings that replace a session's own; absent if no flag decides how to plan.  They include how
+// the cluster is loaded only if a flag changes that.
 absl::StatusOr<std::optional<wire::Settings>> GivenSettingsOf(const PlanCommand& command);
 
 }  // namespace ebb

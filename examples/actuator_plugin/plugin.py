@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""An actuator plugin: ebb decides which nodes go, and this makes them go.
+"""An actuator plugin: ebb decides which nodes go, and the plugin removes them.
 
-    plugin.py SOCKET NODES        a plugin over a cluster of so many nodes, in memory
+    plugin.py SOCKET NODES        a plugin over a cluster of NODES nodes in memory
 
-The protocol is wire/actuator.proto; what a plugin must hold stands at its top.  To drive a
-real cluster put another class in the place of Cluster, with the same methods.
+The protocol is wire/actuator.proto; the rules for a plugin are at its top.  To drive a real cluster, replace
+Cluster by another class with the same methods.
 
-Needs Python's grpcio and protobuf, and what protoc makes of the protocol on PYTHONPATH:
+Needs Python's grpcio and protobuf, and on PYTHONPATH the code that protoc generates from the protocol:
     protoc -I. --python_out=stubs --grpc_out=stubs \
         --plugin=protoc-gen-grpc="$(command -v grpc_python_plugin)" wire/actuator.proto
 """
@@ -24,7 +24,7 @@ from service.wire import actuator_pb2 as wire
 from service.wire import actuator_pb2_grpc
 
 KEYS_MAX = 10_000
-RECENT_S = 120  # So long evictions are told.
+RECENT_S = 120  # How long the status reports an eviction.
 Code = grpc.StatusCode
 
 
@@ -51,7 +51,7 @@ class Cluster:
                       for n in range(nodes)}
 
     def find(self, name):
-        """The node, or None where it is not there."""
+        """Returns the node, or None if it does not exist."""
         node = self.nodes.get(name)
         if node is not None and node.gone_at <= time.time():
             del self.nodes[name]
@@ -62,12 +62,12 @@ class Cluster:
         self.nodes[name].soft_taint = taint
 
     def hard_taint(self, name, taint):
-        """Keeps new pods off.  A real cluster may fail here: then raise Refused(UNAVAILABLE)."""
+        """Keeps new pods off the node.  A real cluster may fail here: then raise Refused(UNAVAILABLE)."""
         if self.find(name) is not None:
             self.nodes[name].hard_taint = taint
 
     def why_not_movable(self, name):
-        """Looks at the node's pods as they are now: why one of them may not be moved, or ""."""
+        """Checks the node's pods as they are now: returns why one of them may not be moved, or ""."""
         unmovable = [pod for pod in self.nodes[name].pods if pod.startswith("static-")]
         return f"pod {unmovable[0]} may not be moved" if unmovable else ""
 
@@ -75,7 +75,7 @@ class Cluster:
         return bool(self.nodes[name].pods)
 
     def evict_one(self, name):
-        """Evicts a pod that its disruption budget lets go; returns its name."""
+        """Evicts a pod that its disruption budget allows to go; returns the pod's name."""
         return self.nodes[name].pods.pop(0)
 
     def delete(self, name):
@@ -104,7 +104,7 @@ class Deletions:
         self.ended = 0
 
     def begin(self, orders):
-        # All are looked at before the first is touched.
+        # Checks all orders before it touches the first node.
         for order in orders:
             node = self.cluster.find(order.node)
             if node is None or order.uid not in ("", node.uid):
@@ -162,7 +162,7 @@ class Deletions:
             why=why))
 
     def advance(self):
-        """Carries on what was begun; called once a second."""
+        """Continues the deletions that have begun; called once a second."""
         for name, deletion in list(self.running.items()):
             if self.cluster.find(name) is None:
                 ours = deletion.phase == wire.DELETING
@@ -188,10 +188,10 @@ class Plugin(actuator_pb2_grpc.ActuatorServicer):
         self.lock = threading.Lock()
         self.cluster = cluster
         self.deletions = Deletions(cluster)
-        self.keys = collections.OrderedDict()  # Of calls that were carried out.
+        self.keys = collections.OrderedDict()  # Keys of calls that were carried out.
 
     def once(self, request, context, nodes, call, reply):
-        """Carries a call out, unless one of this key was."""
+        """Carries out a call, unless a call with the same key was carried out before."""
         if not request.key or not all(nodes):
             context.abort(Code.INVALID_ARGUMENT, "a key and names of nodes are needed")
         with self.lock:
@@ -244,7 +244,7 @@ class Plugin(actuator_pb2_grpc.ActuatorServicer):
 
 
 def health():
-    """grpc.health.v1.Health by hand: its answer is the field 1, with SERVING, which is 1."""
+    """Implements grpc.health.v1.Health without generated code: the reply's field 1 is SERVING, which is 1."""
     check = grpc.unary_unary_rpc_method_handler(lambda request, context: b"\x08\x01")
     return grpc.method_handlers_generic_handler("grpc.health.v1.Health", {"Check": check})
 

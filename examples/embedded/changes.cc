@@ -1,4 +1,4 @@
-// A cluster that changes: nodes and pods as their JSON, a plan, a pod that goes, another plan.
+// A cluster that changes: it adds nodes and pods as JSON, plans, deletes a pod, and plans again.
 #include <ebb/cluster.h>
 
 #include <iostream>
@@ -25,7 +25,7 @@ int Fail(const ebb::Error& error) {
   return 1;
 }
 
-// A pass asks about the nodes that it names, in their order; here the caller keeps the timers.
+// A pass considers the nodes that the call names, in their order; here the caller keeps the timers.
 ebb::Error PrintPass(ebb::Cluster& cluster, const std::string& now) {
   const ebb::Result<ebb::Plan> plan = cluster.MakePass(
       EBB_JSON, R"({"now":")" + now + R"(","candidates":{"nodes":["n1","n2","n3"]}})");

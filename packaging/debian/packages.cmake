@@ -5,8 +5,8 @@ set(EBB_PACKAGER "ebb maintainers <maintainers@ebb.invalid>" CACHE STRING
 set(EBB_DEBIAN_REVISION 1 CACHE STRING "Counts packages of one version")
 set(folder "${CMAKE_CURRENT_LIST_DIR}")
 
-# Copyright and changelogs, of each package.
-string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # SOURCE_DATE_EPOCH, where it is set.
+# The copyright and changelog of each package.
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # Or SOURCE_DATE_EPOCH, if that is set.
 configure_file("${folder}/changelog.in" changelog @ONLY)
 function(ebb_compress from to)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${from}")
@@ -57,8 +57,8 @@ else()
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE amd64)
 endif()
 
-# Which packages have the libraries that ours link.  For another architecture that is asked of
-# the packages that are unpacked for it.
+# Finds the packages that contain the libraries that ours link.  For another architecture it searches the
+# packages that are unpacked for it.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(processor "")
 if(CMAKE_CROSSCOMPILING)
@@ -69,7 +69,7 @@ if(CMAKE_CROSSCOMPILING)
     "set(SHLIBDEPS_EXECUTABLE \"@CMAKE_CURRENT_BINARY_DIR@/shlibdeps\")\n")
   set(CPACK_PROJECT_CONFIG_FILE "${CMAKE_CURRENT_BINARY_DIR}/cpack.cmake")
 elseif(EBB_ARCH_BASELINE STREQUAL "x86-64-v2")
-  set(processor "sse4.2-support")  # Refuses to be installed on a processor without it.
+  set(processor "sse4.2-support")  # This package cannot be installed on a processor without SSE 4.2.
 endif()
 
 set(about "\

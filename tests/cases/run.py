@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Public cases: what ebb says of small clusters whose right answer is known from elsewhere.
+"""Public cases: what ebb prints for small clusters whose right answer is known from elsewhere.
 
 usage: run.py EBB [FOLDER] [NAME...]    FOLDER holds cases.json, its inputs and open.txt (default: beside this file)
 
-open.txt names the cases that do not pass yet, one a line: NAME REASON.  Exit code 1 where a case that is not
-listed there fails, and where a listed case passes.
+open.txt lists the cases that do not pass yet, one on each line: NAME REASON.  Exits with 1 if a case that is
+not listed fails, or if a listed case passes.
 
 A case of cases.json:
   name, source, right     where the situation was reported, and the right answer with its reason
   inputs, args            ebb plan INPUTS --now NOW ARGS -o json
-  go, stay                nodes that the plan must remove, and must not
+  go, stay                nodes that the plan must remove, and must not remove
   to_not                  nodes that no pod may be moved to
-  explain                 a node: `says` is looked for in ebb plan ... --explain NODE --counterfactual too
+  explain                 a node: `says` is also searched for in ebb plan ... --explain NODE --counterfactual
   rounds                  times: one round each with a state file; deletes / keeps name nodes of the last round's deleteNow
-  argv                    a whole command line instead ({dir} is FOLDER); `says` and `rc` alone are looked at
+  argv                    a whole command line instead ({dir} is FOLDER); only `says` and `rc` are checked
   says, says_not          regular expressions over stdout and stderr, case ignored
   rc                      the exit code (default 0)
-Prints a line a case that differs, then 'N passed, N failed'.
+Prints one line for each case that differs, then 'N passed, N failed'.
 """
 import functools, json, os, re, subprocess, sys, tempfile
 
@@ -26,7 +26,7 @@ def run(argv, cwd):
 
 @functools.cache
 def allow(ebb):
-    """Small cases lack kinds and namespaces: where ebb refuses such input, they override that."""
+    """Flags that accept incomplete input, if ebb has them: small cases lack kinds and namespaces."""
     return ["--allow-incomplete"] if "allow-incomplete" in run([ebb, "help", "plan"], ".")[1] else []
 
 def judge(ebb, folder, case):

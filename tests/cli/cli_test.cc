@@ -258,7 +258,7 @@ TEST_F(CliTest, AGroupNeverGoesBelowItsMinimum) {
   EXPECT_EQ(plan["summary"]["removed"], 1);
   EXPECT_EQ(plan["remove"][0]["node"], "idle");
   EXPECT_EQ(plan["summary"]["keptByReason"]["NodeGroupMinSizeReached"], 1);
-  // Nodes with a reason of their own keep it.
+  // A node that is kept for another reason keeps that reason.
   EXPECT_EQ(plan["summary"]["keptByReason"]["BlockedByPod"], 1);
 }
 
@@ -277,7 +277,7 @@ TEST_F(CliTest, AnAtomicGroupGoesAsAWholeOrNotAtAll) {
 }
 
 TEST_F(CliTest, APodThatMovedTwiceSaysSo) {
-  // p goes from a to b, then on to c, since b goes as well.
+  // Pod p goes from a to b, then on to c, because b goes as well.
   const std::string cluster = List({Node("a", ""), Node("b", ""), Node("c", ""), kReplicaSet,
                                     Pod("p-0", "a", "1"), Pod("q-0", "c", "2500m")});
   const Json plan = Json::parse(Plan({"--candidate-order", "input", "-o", "json"}, cluster).out);
@@ -402,7 +402,8 @@ TEST_F(CliTest, FilterOfOneNodeTellsWhatEveryFilterSays) {
   args.insert(args.end(), {"-o", "json"});
   const Json answer = Json::parse(Ebb(args).out);
   const Json& node = answer["results"][0]["nodes"][0];
-  EXPECT_EQ(node["plugin"], "NodeAffinity");  // As the scheduler, which asks no further.
+  // As in the scheduler, which stops at the first filter that rejects.
+  EXPECT_EQ(node["plugin"], "NodeAffinity");
   std::vector<std::string> refusals;
   for (const Json& filter : node["filters"]) {
     if (!filter["fits"]) refusals.push_back(filter["plugin"]);
@@ -418,7 +419,7 @@ TEST_F(CliTest, FilterOfOneNodeTellsWhatEveryFilterSays) {
             "ebb: pod \"disk-0\" is not NAMESPACE/NAME\n");
 }
 
-// What a pod asks for that nobody should: the scheduler's verdict where it has one, else
+// Constraints that a pod should not have: if the scheduler has a verdict, ebb has the same; else
 // the pod's node stays.
 TEST_F(CliTest, BadConstraintsAreJudgedAsTheSchedulerDoesOrKeepTheNode) {
   struct BadPod {
@@ -508,8 +509,8 @@ TEST_F(CliTest, BadConstraintsAreJudgedAsTheSchedulerDoesOrKeepTheNode) {
 
 // --- The schema ------------------------------------------------------------------
 
-// What docs/plan.schema.json uses of JSON Schema; anything else is a failure, so
-// that no keyword goes unchecked.
+// Checks the keywords of JSON Schema that docs/plan.schema.json uses.  Any other keyword is a
+// failure, so that none goes unchecked.
 class SchemaCheck {
  public:
   explicit SchemaCheck(Json root) : root_(std::move(root)) {}
@@ -603,7 +604,7 @@ TEST_F(CliTest, OptimizeFindsMoreNodesAndSaysSo) {
   EXPECT_THAT(with({}).out, HasSubstr("of the first plan, "));
   std::ifstream file(SourceDir() + "/docs/plan.schema.json");
   SchemaCheck(Json::parse(file)).Check(Json::parse(json));
-  // What stays is explained in the plan that was found.
+  // --explain works on a node that stays in the plan of the search.
   EXPECT_EQ(with({"--explain", Json::parse(json)["keep"][0]["node"]}).exit_code, 0);
 }
 
@@ -637,7 +638,7 @@ TEST_F(CliTest, MaxEvictionsLimitsWhatTheSearchedPlanMoves) {
   const std::string text = with("40", {}).out;
   EXPECT_THAT(text, HasSubstr("--max-evictions ended the plan"));
   EXPECT_THAT(text, HasSubstr("with at most 40 pods"));
-  // As many as there are: nothing is left out.
+  // A limit above the number of nodes leaves nothing out.
   const Json all = Json::parse(with("1000000", {"-o", "json"}).out)["summary"];
   EXPECT_EQ(all["termination"], "complete");
   EXPECT_EQ(with("-1", {}).exit_code, 2);
@@ -682,7 +683,7 @@ TEST_F(CliTest, TheBoundTellsHowGoodAPlanIs) {
   EXPECT_GE(nodes, greedy["removed"].get<double>());
   EXPECT_NEAR(greedy["bound"]["gap"].get<double>(), 1 - greedy["removed"].get<double>() / nodes,
               1e-6);
-  // The search tells it too, and comes closer.
+  // The search reports the same bound, and its plan comes closer to it.
   const Json found = summary({"--optimize", "--iterations", "5"});
   EXPECT_EQ(found["bound"]["removed"], greedy["bound"]["removed"]);
   EXPECT_LT(found["bound"]["gap"], greedy["bound"]["gap"]);
@@ -694,7 +695,7 @@ TEST_F(CliTest, FlagsOfTheSearchGoTogether) {
   EXPECT_EQ(Plan({"--optimize", "--budget", "1s", "--iterations", "2"}).exit_code, 2);
   EXPECT_EQ(Plan({"--optimize", "--budget", "soon"}).exit_code, 2);
   EXPECT_EQ(Plan({"--optimize", "--state", (dir_ / "s.db").string()}).exit_code, 2);
-  // No time at all: the plan that it begins with.
+  // Without any time, the result is the first plan.
   const Result none = Plan({"--optimize", "--budget", "0s"});
   EXPECT_EQ(none.exit_code, 0);
   EXPECT_THAT(none.out,
@@ -953,7 +954,7 @@ TEST(Exclusions, AreThoseOfTheDocs) {
   EXPECT_EQ(RowsOfExclusions(), expected);
 }
 
-// A flag of a row that the command does not have would be no check at all.
+// A row with a flag that the command does not have would check nothing.
 TEST(Exclusions, HaveTheCommandRefuseTheFlagsTogether) {
   CommandLine line;
   for (const Exclusion& row : Exclusions()) {

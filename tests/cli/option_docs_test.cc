@@ -1,7 +1,7 @@
-// The tables of docs/options.md and docs/flags.md are made from the table of options
+// Compares the tables of docs/options.md and docs/flags.md with the table of options
 // (options/option_table.cc) and that of the autoscaler's flags (cli/flags/autoscaler_flags.cc).
-// `./dev docs` writes them, which is this test with EBB_WRITE_DOCS in its environment; the text
-// around them is written by hand.
+// `./dev docs` writes the tables: it runs this test with EBB_WRITE_DOCS in its environment.  People
+// write the text around the tables.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::string FlagCell(const OptionField& field) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// A row of Markdown, where an empty cell is one blank.
+// A row of Markdown; an empty cell is one blank.
 std::string Row(const std::vector<std::string>& cells) {
   std::string row = "|";
   for (const std::string& cell : cells) row += cell.empty() ? " |" : " " + cell + " |";
@@ -83,7 +83,7 @@ std::string AutoscalerFlagTable() {
   return table;
 }
 
-// `document` with `table` in the place of the table that has the same first line.
+// `document`, with `table` instead of its table with the same first line.
 std::string WithTable(const std::string& document, const std::string& table) {
   const size_t begin = document.find(table.substr(0, table.find('\n') + 1));
   if (begin == std::string::npos) return document + "\n" + table;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""install_test.py BUILD SOURCE: programs of somebody else's build from what was installed.
+"""install_test.py BUILD SOURCE: programs outside the tree build against the installed library.
 
-Installs the library into a folder of its own, builds examples/embedded there by find_package and by
-pkg-config, and compares what the programs print with what `ebb` prints.  docs/embed.md quotes the
-examples as they are.
+Installs the library into its own folder, builds examples/embedded there with find_package and with
+pkg-config, and compares the output of the programs with that of `ebb`.  Also checks that docs/embed.md
+quotes the examples exactly.
 """
 
 import os
@@ -34,7 +34,7 @@ class InstallTest(unittest.TestCase):
         cls.prefix = cls.top / "prefix"
         for component in ["runtime", "dev"]:
             run("cmake", "--install", BUILD, "--prefix", cls.prefix, "--component", component)
-        shutil.copytree(EXAMPLES, cls.top / "source")  # So that nothing of the tree is found.
+        shutil.copytree(EXAMPLES, cls.top / "source")  # So that the build finds nothing of the tree.
         cls.lib = next(cls.prefix.glob("lib*/**/libebb.so")).parent
         cls.environment = {**os.environ, "LD_LIBRARY_PATH": str(cls.lib)}
         cls.dump = cls.top / "cluster.json"
@@ -140,7 +140,7 @@ int main() {
             self.assertIn((EXAMPLES / name).read_text(), page, name)
 
     def test_the_interface_is_that_of_its_version(self):
-        """A declaration that changes wants another EBB_ABI_VERSION; one that is added is recorded."""
+        """A changed declaration needs another EBB_ABI_VERSION; an added one is recorded."""
         header = (SOURCE / "service" / "embed" / "ebb.h").read_text()
         version = re.search(r"#define EBB_ABI_VERSION (\d+)", header).group(1)
         text = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)

@@ -1,18 +1,17 @@
 // golden_runner CASE.json...: replays recorded answers of Cluster Autoscaler.
 //
-// A case is a cluster and a few steps of time; tests/golden/README.md describes the
-// file.  In every step one planner, which lives as long as the case, makes one pass.
-// Each case is replayed four times, for what is kept from step to step may not
-// change an answer:
+// A case is a cluster and a few steps of time; tests/golden/README.md describes the format.  One
+// planner lives as long as the case and makes one pass in every step.  Each case is replayed four
+// times, because what is kept from step to step must not change an answer:
 //   new snapshot      every step builds its snapshot from the objects;
-//   kept snapshot     pods and nodes come and go in the snapshot of the step before,
-//                     where its catalog knows them; an unchanged step finds it untouched;
-//   restored planner  planner, timers and limit are saved after every step, and others
-//                     restored from that, which share no Symbols with them;
-//   live cluster      steps are changes of one LiveCluster, and of a Session, which is asked in
-//                     messages, as a host that embeds ebb asks it, and answers the same.
-// Prints `ok NAME`, or every field that differs, and counts at the end.  Exit code 0:
-// all agree; 1: some do not, or a case is unreadable.
+//   kept snapshot     a step changes the snapshot of the step before, as long as its catalog has
+//                     the same objects; an unchanged step must find the snapshot unchanged;
+//   restored planner  planner, timers and limit are saved after every step and restored into new
+//                     ones, which do not share their Symbols;
+//   live cluster      steps are changes of one LiveCluster and of a Session.  The session is called
+//                     through messages, as a host that embeds ebb does, and must answer the same.
+// Prints `ok NAME`, or every field that differs, and counts at the end.
+// Exit code: 0 all agree; 1 some differ, or a case cannot be read.
 
 #include <algorithm>
 #include <cmath>
@@ -69,8 +68,8 @@ struct Object {
   std::string json;
   bool is_pod = false;
   bool is_node = false;
-  std::string node;     // Where a pod says it runs, or is nominated to; empty: nowhere.
-  std::string content;  // A pod's JSON but for that.
+  std::string node;     // The node in a pod's spec.nodeName or nomination; empty: none.
+  std::string content;  // A pod's JSON without its node.
 };
 using Objects = std::vector<std::shared_ptr<const Object>>;
 
@@ -100,7 +99,7 @@ std::shared_ptr<const Object> MakeObject(const Json& json) {
   return std::make_shared<const Object>(std::move(object));
 }
 
-// What deleting and appending makes of the objects, step by step.
+// The objects of each step, after the step's deletions and additions.
 std::vector<Objects> ObjectsOfSteps(const Json& json) {
   Objects objects;
   for (const Json& object : json.at("objects")) objects.push_back(MakeObject(object));
@@ -126,7 +125,8 @@ std::vector<std::string> Strings(const Json& list) {
   return strings;
 }
 
-// What of a catalog cannot change: every object but pods, and what pods are.
+// The part of a case that one catalog can hold only once: all objects but pods, and the pods'
+// contents.
 class Content {
  public:
   Content(const Objects& objects, const std::vector<std::string>& node_order)
@@ -138,7 +138,7 @@ class Content {
     }
   }
 
-  // Takes in what another step has, or says that one catalog cannot hold both.
+  // Adds the objects of another step.  Returns false if one catalog cannot hold both.
   bool Join(const Objects& objects, const std::vector<std::string>& node_order) {
     const Content other(objects, node_order);
     if (other.others_ != others_ || !IsPartOfOrder(node_order)) return false;
@@ -153,7 +153,7 @@ class Content {
     return true;
   }
 
-  // All of it, one object after the other, as ReadBytes takes them.
+  // All objects, one after the other, as ReadBytes reads them.
   [[nodiscard]] std::string Text() const {
     std::string text;
     for (const auto& [name, json] : nodes_) absl::StrAppend(&text, json, "\n");
@@ -197,8 +197,8 @@ std::string PodNameOf(const Catalog& catalog, PodId pod) {
   return absl::StrCat(Absl(ns), ns.empty() ? "" : "/", Absl(catalog.Text(catalog.pod(pod).name)));
 }
 
-// Brings a snapshot to where `objects` say its nodes and pods are.  Pods stand on their
-// node in the order of `objects`, as if the snapshot were new.  Whether anything changed.
+// Moves nodes and pods of the snapshot to where `objects` say.  Pods are listed on their node in
+// the order of `objects`, as in a new snapshot.  Returns whether anything changed.
 bool Arrange(const Objects& objects, ClusterSnapshot& snapshot) {
   const Catalog& catalog = snapshot.catalog();
   NodeSet present(catalog.nodes());
@@ -258,14 +258,14 @@ constexpr std::pair<Mode, const char*> kModes[] = {{Mode::kNewSnapshot, "new sna
                                                    {Mode::kRestoredPlanner, "restored planner"},
                                                    {Mode::kLiveCluster, "live cluster"}};
 
-// What steps of the mode kKeptSnapshot found.
+// Counts about the steps in mode kKeptSnapshot.
 struct KeptSteps {
   size_t untouched = 0;
   size_t changed_in_place = 0;
   size_t rebuilt = 0;
 };
 
-// One case, played to its end in one mode.
+// Replays one case to its end in one mode.
 class Replay {
  public:
   Replay(const std::string& name, KubernetesVersion version, const Json& json,
@@ -283,14 +283,14 @@ class Replay {
         limit_(options_.at("unneeded_time_s"), options_.at("max_scale_down_parallelism")) {
     deletion_.scale_down_unneeded_time_s = options_.at("unneeded_time_s");
     deletion_.scale_down_unready_time_s = options_.at("unready_time_s");
-    deletion_.groups_have_templates = false;  // Those of the provider of the cases have none.
+    deletion_.groups_have_templates = false;  // The groups of the recording provider have none.
     deletion_.minimums.cores = extended_.value("min_cores", int64_t{0});
     deletion_.minimums.memory_bytes = extended_.value("min_memory_bytes", int64_t{0});
     budgets_.max_scale_down_parallelism = options_.at("max_scale_down_parallelism");
     budgets_.max_drain_parallelism = options_.at("max_drain_parallelism");
   }
 
-  // Whether all agrees; prints what does not.
+  // Returns whether everything agrees; prints what differs.
   bool Run() {
     const std::optional<int64_t> now_s = ParseRfc3339(json_.at("now").get<std::string>());
     if (!now_s) {
@@ -328,7 +328,7 @@ class Replay {
     return result;
   }
 
-  // What the extended format says of this step.
+  // The step's part in the extended format.
   [[nodiscard]] const Json& ExtendedStep() const {
     if (!extended_.contains("steps") || step_ >= extended_.at("steps").size()) return kNothing;
     return extended_.at("steps")[step_];
@@ -365,7 +365,8 @@ class Replay {
     CompareDeletion(snapshot, groups, plan, deleting, std::move(reasons), expect);
     const absl::Status verified = Verify(snapshot, groups, planner_->options(), input, plan);
     if (!verified.ok()) Differ(absl::StrCat("verify: ", verified.message()));
-    // A call has no pending pods: the session's planner then lacks what this pass remembers.
+    // A call has no pending pods.  After a pass with pending pods, the session's planner lacks the
+    // hints that this planner has.
     session_made_all_passes_ &= pending.empty();
     if (mode_ == Mode::kLiveCluster && session_made_all_passes_) {
       return CompareSession(groups, input, plan);
@@ -373,13 +374,13 @@ class Replay {
     return absl::OkStatus();
   }
 
-  // The pass as a call of the session, whose answer is to be the plan.
+  // Makes the pass as a call of the session, and compares the reply with the plan.
   absl::Status CompareSession(const NodeGroups& groups, const PassInput& input, const Plan& plan) {
     const Catalog& catalog = snapshot_->catalog();
     const auto name = [&](NodeId node) { return std::string(catalog.NodeName(node)); };
     v1alpha1::PlanInput call;
     call.set_now(input.now_s);
-    call.mutable_groups();  // Told, even if there are none.
+    call.mutable_groups();  // Set even if there are no groups.
     for (const NodeId node : input.candidates) call.mutable_candidates()->add_nodes(name(node));
     input.destinations->ForEach(
         [&](NodeId node) { call.mutable_destinations()->add_nodes(name(node)); });
@@ -420,7 +421,7 @@ class Replay {
     return absl::OkStatus();
   }
 
-  // Another process goes on.
+  // Continues as another process would.
   void RestorePlanner() {
     const PlannerMemory memory = planner_->Save();
     const std::vector<UnneededTimers::Timer> timers = timers_.Save(*symbols_);
@@ -439,9 +440,9 @@ class Replay {
     return Strings(json_.at("expect")[step].at("node_order"));
   }
 
-  // Brings live_ to this step.
+  // Changes live_ to the objects of this step.
   absl::Status ChangeLive() {
-    if (!live_) {  // A case means each of its pods.
+    if (!live_) {  // A case includes each of its pods.
       live_.emplace(LoadOptions(), LiveSnapshot::Options{
                                        .expendable_pods_priority_cutoff = INT64_MIN,
                                        .keep_ended_pods = true,
@@ -472,7 +473,7 @@ class Replay {
     return absl::OkStatus();
   }
 
-  // The planner's options, as a caller of a session says them.
+  // The planner's options as the settings of a session.
   v1alpha1::Settings SessionSettings() {
     RoundOptions options;
     options.scale_down.planner = planner_->options();
@@ -501,7 +502,8 @@ class Replay {
     return live_->Take(batch.changes());
   }
 
-  // A cluster of its own keeps nodes in the order in which they came; a case tells another.
+  // A live cluster keeps nodes in the order in which they came, so nodes in another order are added
+  // again.
   absl::Status OrderLiveNodes() {
     std::map<std::string, std::shared_ptr<const Object>> by_name;
     for (const auto& object : live_objects_) {
@@ -521,7 +523,7 @@ class Replay {
     return PutLive(text);
   }
 
-  // The pods of a node stand in the order of the objects, in which they came to it.
+  // The pods of a node must be listed in the order of the objects, in which they came to it.
   void CompareLivePods() {
     std::map<std::string, std::vector<std::string>> of_node;
     for (const auto& object : live_objects_) {
@@ -540,7 +542,7 @@ class Replay {
     });
   }
 
-  // The cluster of this step, in snapshot_.
+  // Puts the cluster of this step into snapshot_.
   absl::Status PrepareSnapshot() {
     if (mode_ == Mode::kLiveCluster) return ChangeLive();
     const bool keeps = mode_ == Mode::kKeptSnapshot;
@@ -556,7 +558,7 @@ class Replay {
     }
     SnapshotBuilder builder(symbols_);
     builder.SetVersion(version_);
-    BuilderSink sink(builder);  // Ended pods too: a case means each of its pods.
+    BuilderSink sink(builder);  // Also ended pods: a case includes each of its pods.
     ImportStats stats;
     if (absl::Status s = ReadBytes(name_, content.Text(), sink, stats); !s.ok()) return s;
     const std::vector<std::string_view> order(content.node_order().begin(),
@@ -565,7 +567,7 @@ class Replay {
     absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
     if (!snapshot.ok()) return snapshot.status();
     snapshot_.emplace(*std::move(snapshot));
-    // Pods of steps to come are known and not there yet.
+    // The catalog also has the pods of later steps, which are not placed yet.
     if (keeps) {
       ++kept_.rebuilt;
       Arrange(objects_[step_], *snapshot_);
@@ -601,7 +603,7 @@ class Replay {
     return groups;
   }
 
-  // A group's own options.
+  // Sets the options that a group has for itself.
   void SetOptions(const std::string& name, NodeGroup& group) const {
     if (!extended_.contains("groups") || !extended_.at("groups").contains(name)) return;
     for (const auto& [option, value] : extended_.at("groups").at(name).items()) {
@@ -619,7 +621,7 @@ class Replay {
     }
   }
 
-  // Deletions in progress.
+  // The deletions in progress.
   struct Deleting {
     std::vector<NodeId> nodes;
     std::vector<int64_t> of_group;  // By GroupId.
@@ -632,7 +634,7 @@ class Replay {
     const auto add = [&](const char* list, int64_t& count) {
       for (const std::string& name : Strings(ExtendedStep().value(list, Json()))) {
         ++count;
-        // A catalog that is kept knows nodes that are gone.
+        // A kept catalog also has nodes that are gone.
         const absl::StatusOr<NodeId> node = snapshot.catalog().FindNode(name);
         if (!node.ok() || !snapshot.Contains(*node)) continue;
         deleting.nodes.push_back(*node);
@@ -841,7 +843,7 @@ class Replay {
   static inline const Json kNothing = Json::object();
 
   const std::string& name_;
-  const KubernetesVersion version_;  // Against which the autoscaler that was recorded was built.
+  const KubernetesVersion version_;  // The version that the recorded autoscaler was built against.
   const Json& json_;
   const Json& options_;
   const Json& extended_;
@@ -851,12 +853,12 @@ class Replay {
   KeptSteps& kept_;
   std::shared_ptr<Symbols> symbols_ = std::make_shared<Symbols>();
   std::optional<ClusterSnapshot> snapshot_;
-  std::optional<LiveCluster> live_;  // kLiveCluster.
+  std::optional<LiveCluster> live_;  // Used in mode kLiveCluster.
   SessionOptions session_options_;
-  std::optional<Session> session_;  // Has what live_ has.
+  std::optional<Session> session_;  // Has the same objects as live_.
   bool session_made_all_passes_ = true;
-  Objects live_objects_;   // That it has.
-  size_t kept_until_ = 0;  // The first step that snapshot_ cannot show.
+  Objects live_objects_;   // The objects of live_.
+  size_t kept_until_ = 0;  // The first step whose objects the catalog of snapshot_ cannot hold.
   std::unique_ptr<Planner> planner_;
   UnneededLimit limit_;
   UnneededTimers timers_;
@@ -867,7 +869,7 @@ class Replay {
   bool agrees_ = true;
 };
 
-// What the case says, else the name of its folder: "upstream-1.37".
+// The version in the case, else in the name of its folder: "upstream-1.37".
 KubernetesVersion VersionOf(std::string_view path, const Json& json) {
   if (json.contains("kubernetes_version")) {
     return ParseKubernetesVersion(json.at("kubernetes_version").get<std::string>())

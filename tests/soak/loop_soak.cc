@@ -1,8 +1,8 @@
-// loop_soak [--rounds N] [--seed S]: a loop over random simulated clusters with random faults,
-// until N rounds were made, and held to what may never be (random_loop.h).
+// loop_soak [--rounds N] [--seed S]: runs the loop over random simulated clusters with random
+// faults until it has made N rounds, and checks what must never happen (random_loop.h).
 //
-// Exit code: 0, or 1 where something was found: then its seed and what happened are told, and
-// `--seed S --rounds 1` finds it again.
+// Exit code: 0, or 1 if a check failed: then it prints the seed and the failure, and `--seed S
+// --rounds 1` repeats it.
 
 #include <cstdint>
 #include <cstdio>

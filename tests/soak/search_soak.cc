@@ -1,8 +1,8 @@
-// search_soak [--clusters N] [--seed S]: searches over N random clusters, held to what must hold
-// of each (random_search.h).
+// search_soak [--clusters N] [--seed S]: searches over N random clusters, and checks what must hold
+// for each search (random_search.h).
 //
-// Exit code: 0, or 1 where something was found: then its seed and what it is are told, and
-// `--seed S --clusters 1` finds it again.
+// Exit code: 0, or 1 if a check failed: then it prints the seed and the failure, and `--seed S
+// --clusters 1` repeats it.
 
 #include <cstdint>
 #include <cstdio>

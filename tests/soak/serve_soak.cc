@@ -1,11 +1,11 @@
 // serve_soak EBB [--seconds S] [--clients C] [--sessions N]: `EBB serve` under many clients.
 //
-// Clients, each with a connection of its own, ask sessions of 1,000 nodes at random for plans,
-// explanations and filters, and change some of their pods, all at once and without a pause.
-// Every ten seconds a row tells the daemon's resident size; at the end a table tells of each
-// call how often it was made and how long it took.
+// Clients, each with its own connection, call sessions of 1,000 nodes at random for plans,
+// explanations and filters, and change some of their pods.  All call at once and without a pause.
+// Every ten seconds a row shows the daemon's resident size.  At the end a table shows for each call
+// how often it was made and how long it took.
 //
-// Exit code: 0; 1 where a call failed, or the resident size of the last ten seconds is more than
+// Exit code: 0; 1 if a call failed, or if the resident size in the last ten seconds is more than
 // 10% above that of the first third.
 
 #include <signal.h>
@@ -45,7 +45,7 @@ struct Amounts {
   int sessions = 8;
 };
 
-// `EBB serve` in a folder of its own, ended with this.
+// A running `EBB serve` in its own folder; the destructor ends it.
 class ServedEbb {
  public:
   explicit ServedEbb(const char* program) {
@@ -100,7 +100,7 @@ absl::Status Load(PlannerClient& client, int session) {
       .status();
 }
 
-// What happened, of all clients.
+// Counts and times of the calls of all clients.
 class Tally {
  public:
   void Add(const std::string& call, double seconds, const absl::Status& status) {
@@ -129,7 +129,7 @@ class Tally {
   uint64_t failed_ = 0;
 };
 
-// A pod of the client's that takes little room, and its end.
+// Adds or deletes a small pod of the client.
 wire::ApplyRequest Change(int session, int client, uint64_t round) {
   wire::ApplyRequest request;
   request.set_session(SessionName(session));
@@ -181,7 +181,7 @@ void RunClient(const ServedEbb& served, int client, const Amounts& amounts,
   }
 }
 
-// Resident bytes of the daemon, every ten seconds, until the time is over.
+// Prints the daemon's resident size every ten seconds, until the time is over.
 bool Watch(PlannerClient& client, int seconds) {
   uint64_t early = 0;
   uint64_t last = 0;

@@ -1,11 +1,11 @@
-// soak [--minutes M | --short]: a LiveSnapshot for a long time.
+// soak [--minutes M | --short]: changes a LiveSnapshot for a long time.
 //
-// First random changes of all kinds, each seed held to its twin (live_twin.h).  Then a cluster
-// of 5,000 nodes and 200,000 pods whose pods are replaced by new ones, 10,000,000 times: the
-// resident memory must be within 10% of what it was after the first 200,000.  --short does a
-// little of both, in about a second, and is one of the tests.
+// The first part makes random changes of all kinds, and compares each seed with its twin
+// (live_twin.h).  The second part replaces pods of a cluster of 5,000 nodes and 200,000 pods,
+// 10,000,000 times.  The resident memory must stay within 10% of its size after the first 200,000.
+// --short does a little of both in about a second, and is one of the tests.
 //
-// Exit code: 0, or 1 where something differs or grows.
+// Exit code: 0, or 1 if something differs or grows.
 
 #include <malloc.h>
 
@@ -26,12 +26,12 @@ namespace ebb {
 namespace {
 
 struct Amounts {
-  double minutes = 10;  // Of the twin.
-  int steps = 12'000;   // Of each seed.
+  double minutes = 10;  // For the twin.
+  int steps = 12'000;   // For each seed.
   uint32_t nodes = 5'000;
   uint32_t pods = 200'000;
   uint64_t replacements = 10'000'000;
-  // The heap of a small cluster is full of holes that a large one does not notice.
+  // The heap of a small cluster has holes, which weigh less in a large one.
   double growth_max = 1.10;
 };
 constexpr Amounts kShort = {.minutes = 0,
@@ -63,7 +63,7 @@ bool RunTwin(const Amounts& amounts) {
   return true;
 }
 
-// Bytes of this process in memory.
+// The resident memory of this process.
 uint64_t ResidentBytes() {
   std::ifstream file("/proc/self/statm");
   uint64_t all = 0;
@@ -89,7 +89,7 @@ class ReplacedPods {
     (void)live_.Snapshot();
   }
 
-  // The next pod goes, and another of its application comes in its place.
+  // Deletes the next pod, and adds another pod of its application in its place.
   void Replace() {
     const auto p = static_cast<uint32_t>(next_ = (next_ + 7919) % amounts_.pods);
     Give(Change::Type::kDelete, p);
@@ -133,8 +133,8 @@ class ReplacedPods {
 };
 
 bool RunReplacements(const Amounts& amounts) {
-  // Large blocks are given back to the system at once; without a fixed threshold they are not,
-  // once some were freed, and leave holes.
+  // Returns large blocks to the system at once.  Without a fixed threshold the allocator keeps them
+  // once some were freed, which leaves holes.
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   const uint64_t without = ResidentBytes();
   ReplacedPods cluster(amounts);

@@ -89,12 +89,13 @@ std::set<std::string_view> ClaimsOf(const objects::Pod& pod) {
   return claims;
 }
 
-// Does `table` count just what `expected` says, in the domains that exist by label?
+// "" if `table` counts exactly what `expected` says, in the domains of the nodes that exist; else
+// the difference.
 std::string CompareTable(const ClusterSnapshot& snapshot, TableId id, std::string_view key,
                          const std::map<std::string_view, uint32_t>& expected) {
   const Catalog& catalog = snapshot.catalog();
   const TopologyKey& topology = catalog.topology_key(catalog.tables()[Index(id)].key);
-  // Labels that no node has share a key.
+  // All labels that no node has share one key.
   if (topology.values.empty() && !expected.empty()) return absl::StrCat(Absl(key), ": no domains");
   if (!topology.values.empty() && catalog.Text(topology.label) != key) {
     return absl::StrCat("table ", Index(id), " is by ", Absl(catalog.Text(topology.label)),
@@ -134,7 +135,7 @@ SnapshotTwin::SnapshotTwin(std::shared_ptr<const TwinObjects> objects)
 
 void SnapshotTwin::AddPod(int pod, int node) { now_.pods_on.at(node).push_back(pod); }
 
-// As a NodeInfo does: the last pod takes the place of the one that goes.
+// As the scheduler's NodeInfo does: the last pod moves to the place of the removed pod.
 void SnapshotTwin::RemovePod(int pod) {
   std::vector<int>& pods = now_.pods_on.at(NodeOf(pod));
   *std::find(pods.begin(), pods.end(), pod) = pods.back();
@@ -218,8 +219,8 @@ bool SnapshotTwin::TermMeans(const objects::PodAffinityTerm& term, TermOf whose,
     if (each.meta.name == ns) namespace_labels = each.meta.labels;
   }
   in_namespace |= IsMatch(term.namespace_selector, namespace_labels);
-  // An incoming pod's selector is first turned into the namespaces that exist, then
-  // compared once more, with no labels.
+  // The selector of an incoming pod's term first becomes a list of the namespaces that exist, and
+  // is then also compared with empty labels.
   if (whose == TermOf::kIncoming) in_namespace |= IsMatch(term.namespace_selector, {});
   return in_namespace && IsMatch(term.label_selector, pod.meta.labels);
 }
@@ -259,7 +260,7 @@ std::string SnapshotTwin::CompareSpread(const ClusterSnapshot& snapshot, int pod
   const PodShape& shape = snapshot.catalog().shape_of(PodId{static_cast<uint32_t>(pod)});
   for (size_t c = 0; c < shape.spread.size(); ++c) {
     const objects::TopologySpreadConstraint& constraint = NthHard(raw, c);
-    objects::LabelSelector selector = constraint.label_selector;  // A nil one stays nil.
+    objects::LabelSelector selector = constraint.label_selector;  // A nil selector stays nil.
     for (const objects::Text key : constraint.match_label_keys) {
       if (const auto value = ValueOf(raw.meta.labels, key)) {
         selector.match_labels.push_back({key, *value});
@@ -334,7 +335,7 @@ std::string SnapshotTwin::CompareAffinity(const ClusterSnapshot& snapshot, int p
   return "";
 }
 
-// How many terms of placed pods keep `pod` out of each domain.
+// Compares, for each domain, how many terms of placed pods keep `pod` out of it.
 std::string SnapshotTwin::CompareRepulsion(const ClusterSnapshot& snapshot, int pod) const {
   const objects::Pod& raw = objects_->pods[pod];
   using Domain = std::pair<std::string_view, std::string_view>;

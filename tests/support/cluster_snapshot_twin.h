@@ -1,14 +1,13 @@
-// SnapshotTwin does what ClusterSnapshot does, slowly and obviously: the state is a
-// std::map from node to its pods, a fork pushes a copy of the whole map, and every
-// figure is counted anew from the objects whenever it is asked for.
+// SnapshotTwin does what ClusterSnapshot does, slowly and obviously.  Its state is a std::map from
+// node to pods; a fork pushes a copy of the whole map; every figure is counted from the objects
+// again whenever a test reads it.
 //
-// It shares nothing with the snapshot but the objects that the cluster was made
-// from: labels, selectors, tolerations and namespaces are compared as text, by its
-// own code.  Nodes and pods are numbered in the order in which they were added,
-// which is the order of NodeId and PodId.
+// It shares with the snapshot only the objects that the cluster was made from.  Its own code
+// compares labels, selectors, tolerations and namespaces as text.  Nodes and pods are numbered in
+// the order in which they were added, which is the order of NodeId and PodId.
 //
-// What it understands: pods of one container without init containers or status,
-// nodeSelector, required node affinity with In, NotIn, Exists and DoesNotExist.
+// It understands only pods of one container, without init containers or status, with nodeSelector
+// and with required node affinity that uses In, NotIn, Exists and DoesNotExist.
 
 #ifndef EBB_TESTS_SUPPORT_CLUSTER_SNAPSHOT_TWIN_H_
 #define EBB_TESTS_SUPPORT_CLUSTER_SNAPSHOT_TWIN_H_
@@ -34,10 +33,10 @@ struct TwinObjects {
 
 class SnapshotTwin {
  public:
-  // Every node is there, every pod where its nodeName says.
+  // At first all nodes exist, and every pod is where its nodeName says.
   explicit SnapshotTwin(std::shared_ptr<const TwinObjects> objects);
 
-  // The calls of ClusterSnapshot.
+  // The same operations as ClusterSnapshot has.
   void AddPod(int pod, int node);
   void RemovePod(int pod);
   void MovePod(int pod, int node);
@@ -52,16 +51,16 @@ class SnapshotTwin {
   [[nodiscard]] size_t depth() const { return below_.size(); }
   [[nodiscard]] bool Contains(int node) const { return now_.pods_on.contains(node); }
   [[nodiscard]] bool IsEmpty(int node) const { return now_.pods_on.at(node).empty(); }
-  [[nodiscard]] int ghost() const { return now_.ghost; }  // -1: none.
+  [[nodiscard]] int ghost() const { return now_.ghost; }  // -1: no node is the ghost.
   [[nodiscard]] int NodeOf(int pod) const;                // -1: not placed.
 
-  // What differs, or "".  The digest looks at totals and at one node and one pod.
+  // Returns the first difference, or "".  CompareDigest compares totals, one node and one pod.
   [[nodiscard]] std::string Compare(const ClusterSnapshot& snapshot) const;
   [[nodiscard]] std::string CompareDigest(const ClusterSnapshot& snapshot, int node, int pod) const;
 
  private:
   struct State {
-    std::map<int, std::vector<int>> pods_on;  // Nodes that are there.
+    std::map<int, std::vector<int>> pods_on;  // Only nodes that exist.
     int ghost = -1;
   };
 
@@ -72,15 +71,16 @@ class SnapshotTwin {
   [[nodiscard]] std::string CompareClaims(const ClusterSnapshot& snapshot) const;
 
   [[nodiscard]] int64_t FreeOf(int node, std::string_view resource) const;
-  // Placed pods, by the value of `key` on their node, that `counts` says yes to.
+  // How many placed pods `counts` accepts, by the value of `key` on their node.
   template <typename Counts>
   [[nodiscard]] std::map<std::string_view, uint32_t> CountByDomain(std::string_view key,
                                                                    Counts&& counts) const;
   [[nodiscard]] bool IsEligible(const objects::Pod& pod,
                                 const objects::TopologySpreadConstraint& constraint,
                                 int node) const;
-  // Does `term` of a pod in `owner_namespace` mean `pod`?  An incoming pod's term sees
-  // only namespaces that exist, one of a placed pod whatever the other pod's is.
+  // Whether `term` of a pod in `owner_namespace` selects `pod`.  The term of an incoming pod
+  // selects only namespaces that exist; the term of a placed pod selects any namespace that the
+  // other pod is in.
   enum class TermOf { kIncoming, kPlaced };
   [[nodiscard]] bool TermMeans(const objects::PodAffinityTerm& term, TermOf whose,
                                std::string_view owner_namespace, const objects::Pod& pod) const;

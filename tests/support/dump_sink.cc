@@ -8,15 +8,15 @@ namespace {
 
 using objects::Text;
 
-// These fail when objects.h gains a field, which belongs in the functions below.
+// These asserts fail when objects.h gains a field; then add the field to the functions below.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "spell out the new field here");
 static_assert(sizeof(objects::Node) == 360, "spell out the new field here");
 static_assert(sizeof(objects::Pod) == 840, "spell out the new field here");
 #endif
 
-// Appends " name=value" for what is set.  Texts are bracketed, so that no value
-// can pass for two.
+// Appends " name=value" for each field that is set.  Texts are in brackets, so that one value
+// cannot look like two.
 class Line {
  public:
   explicit Line(std::string_view kind) : text_(kind) {}
@@ -154,7 +154,7 @@ void PutStatus(const objects::Pod& pod, Line& line) {
   line.Put("phase", pod.phase).Put("nominated", pod.nominated_node_name);
   line.Put("start", pod.start_time);
   line.Put("unready", pod.unready).Put("infeasible", pod.resize_infeasible);
-  // Where a phase does not say it already.
+  // Printed only where it does not follow from the phase.
   using enum objects::Scheduling;
   constexpr const char* kNames[] = {"NotRecorded", "Unprocessed", "Unschedulable", "Gated",
                                     "Other"};

@@ -1,5 +1,5 @@
-// DumpSink writes down everything that a reader hands over, one line an object, so
-// that two ways of reading can be compared as text.  It spells out every field.
+// DumpSink writes every object that a reader passes on as one line with all its fields, so that two
+// readers can be compared as text.
 
 #ifndef EBB_TESTS_SUPPORT_DUMP_SINK_H_
 #define EBB_TESTS_SUPPORT_DUMP_SINK_H_
@@ -23,7 +23,7 @@ class DumpSink : public ObjectSink {
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
   absl::Status OnIgnored(std::string_view kind) override;
 
-  // One entry an object; those ignored are not among them.
+  // One entry for each object, except for ignored objects.
   const std::vector<std::string>& lines() const { return lines_; }
   const std::vector<std::string>& ignored() const { return ignored_; }
 

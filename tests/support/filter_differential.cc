@@ -22,7 +22,7 @@ bool Agree(const FilterVerdict& want, const FilterVerdict& got) {
   if (want.fits != got.fits) return false;
   if (want.fits) return true;
   if (want.filter != got.filter || got.reasons.empty()) return false;
-  return want.reasons.empty() ||  // The plugin's own error text.
+  return want.reasons.empty() ||  // The plugin failed with an error text of its own.
          std::is_permutation(want.reasons.begin(), want.reasons.end(), got.reasons.begin(),
                              got.reasons.end());
 }
@@ -59,7 +59,7 @@ class Comparison {
     raw_.nodes.erase(raw_.nodes.begin() + static_cast<ptrdiff_t>(n));
   }
 
-  // Makes a node the ghost, asks, and goes back.
+  // Makes a node the ghost, compares all verdicts, and reverts.
   std::string CompareWithGhost(Choices& choices) {
     const RawCluster before = raw_;
     const std::string fingerprint = snapshot_.Fingerprint();
@@ -105,7 +105,7 @@ class Comparison {
     return wrong;
   }
 
-  // A ghost takes no pods, tolerated or not.
+  // The ghost accepts no pods, whatever they tolerate.
   FilterVerdict WantedVerdict(size_t p, size_t n) const {
     TwinVerdict want = TwinExplain(raw_, p, n);
     const bool later = want.verdict.fits || want.verdict.filter > Filter::kTaintToleration;

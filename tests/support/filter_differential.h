@@ -1,5 +1,5 @@
-// One random cluster, lived through by the filters and by their twin: every pod
-// against every node, then again after pods moved and nodes left.
+// Compares the filters with their twin over one random cluster: every pod against every node, and
+// again after pods moved and nodes left.
 //
 // Threads: pure.
 
@@ -19,13 +19,14 @@ namespace ebb::test {
 struct DifferentialStats {
   size_t verdicts = 0;
   size_t fits = 0;
-  std::array<size_t, static_cast<size_t>(Filter::kNotUnderstood) + 1> refusals{};  // By Filter.
-  // Refusals by reason up to the first quoted name in it; by the filter's name where
-  // the plugin fails with a text of its own.
+  // Indexed by Filter.
+  std::array<size_t, static_cast<size_t>(Filter::kNotUnderstood) + 1> refusals{};
+  // The number of refusals by reason, cut before the first quoted name.  Where the plugin fails
+  // with a text of its own, the key is the filter's name.
   std::map<std::string, size_t> reasons;
 };
 
-// "" where both agree throughout; else the first disagreement.
+// "" if both always agree; else the first disagreement.
 std::string CompareWithTwin(Choices& choices, DifferentialStats& stats);
 
 }  // namespace ebb::test

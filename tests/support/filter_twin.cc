@@ -58,7 +58,7 @@ bool MatchesNodeAffinity(const objects::Pod& pod, const objects::Node& node) {
   return false;
 }
 
-// The names that PreFilter asks for; nullopt: any node.
+// The node names that PreFilter selects; nullopt: any node.
 std::optional<std::set<Text>> NodeNames(const objects::Pod& pod) {
   std::set<Text> all;
   for (const objects::NodeSelectorTerm& term : pod.required_node_affinity.terms) {
@@ -148,7 +148,7 @@ Amounts RoundedUp(Amounts amounts) {
   return amounts;
 }
 
-// What a node offers; the rest is more than is counted.
+// What a node offers.  An amount above the largest that the snapshot counts becomes 0.
 Amounts Offers(const objects::Node& node) {
   Amounts amounts = ToAmounts(node.allocatable);
   for (auto& [name, amount] : amounts) {
@@ -173,14 +173,14 @@ bool IsPodLevel(std::string_view name) {
   return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
 }
 
-// Everything that ToAmounts makes of lists that may name a resource twice.
+// The sum over a list that may name a resource twice.
 Amounts Claimed(const objects::Pod& pod) {
   Amounts sum;
   for (const objects::ResourceAmount& each : pod.claimed) sum = Sum(sum, ToAmounts({each}));
   return sum;
 }
 
-// The total over containers, where `amount_of` tells what one counts with.
+// The total over containers; `amount_of` returns the amounts of one container.
 template <typename AmountOf>
 Amounts Total(const objects::Pod& pod, AmountOf amount_of) {
   Amounts all;
@@ -195,7 +195,7 @@ Amounts Total(const objects::Pod& pod, AmountOf amount_of) {
   return Max(Sum(all, sidecars), peak);
 }
 
-// What a pod on a node holds from Kubernetes 1.37 on.
+// The requests that Kubernetes 1.37 and later charge for a pod on a node.
 Amounts HeldFrom137(const objects::Pod& pod, bool pod_level_status) {
   const auto status_of = [&](const objects::Container& c) -> const objects::ContainerStatus* {
     for (const objects::ContainerStatus& status : pod.container_statuses) {
@@ -238,7 +238,7 @@ Amounts HeldFrom137(const objects::Pod& pod, bool pod_level_status) {
   return RoundedUp(Sum(held, ToAmounts(pod.overhead)));
 }
 
-// `pod_level_status`: whether that counts for a running pod's pod-level resources.
+// `pod_level_status`: whether the status of pod-level resources counts for a running pod.
 Amounts PodRequests(KubernetesVersion version, const objects::Pod& pod, bool running,
                     bool pod_level_status = true) {
   if (running && version == KubernetesVersion::k137) return HeldFrom137(pod, pod_level_status);
@@ -273,7 +273,7 @@ Amounts PodRequests(KubernetesVersion version, const objects::Pod& pod, bool run
   return RoundedUp(Sum(total, ToAmounts(pod.overhead)));
 }
 
-// Of the names that RandomCluster knows.
+// Whether a filter looks at the resource, among the names that RandomCluster uses.
 bool IsFiltered(std::string_view name) { return name != "plain" && name != "pods"; }
 
 // --- The filters
@@ -344,7 +344,7 @@ class Twin {
     return {};
   }
 
-  // Calls visit(pod, node) for every pod on a node but the one asked about.
+  // Calls visit(pod, node) for every pod on a node, except the pod of the question.
   template <typename Visit>
   void ForEachPlaced(Visit&& visit) const {
     for (size_t p = 0; p < cluster_.pods.size(); ++p) {
@@ -429,7 +429,7 @@ class Twin {
     return true;
   }
 
-  // {} without an effective matchLabelKey.
+  // True if the constraint's selector matches no pod.
   bool CountsNobody(const objects::TopologySpreadConstraint& c) const {
     for (const Text key : c.match_label_keys) {
       if (Find(pod_.meta.labels, key)) return false;
@@ -482,8 +482,8 @@ class Twin {
     return true;
   }
 
-  // `incoming`: the term is the pod's that is asked about.  Its selector chooses among
-  // the namespaces that exist and is then, surprisingly and until 1.36, also tried on no labels.
+  // `incoming`: the term belongs to the pod of the question.  Its selector chooses among the
+  // namespaces that exist.  Until 1.36, surprisingly, it is then also tried on empty labels.
   bool NamespaceMatches(const objects::PodAffinityTerm& term, const objects::Pod& owner,
                         const objects::Pod& target, bool incoming) const {
     const Text name = target.meta.namespace_name;

@@ -1,12 +1,11 @@
-// The slow twin of predicates/filters.h: judges straight from the objects, walks
-// every pod for every question, keeps nothing.  Shares no code with the filters,
-// the snapshot's tables or its selectors.
+// The slow twin of predicates/filters.h.  It decides from the objects alone, walks over every pod
+// for each question, and caches nothing.  It shares no code with the filters, the snapshot's tables
+// or its selectors.
 //
-// Cost:    O(pods x terms) a filter.
+// Cost:    O(pods x terms) for each filter.
 // Threads: pure.
-// Source:  kubernetes 1.36 pkg/scheduler/framework/plugins, default profile; the
-//          volume filters are in volume_twin.h.
-
+// Source:  kubernetes 1.36 pkg/scheduler/framework/plugins, default profile; the volume filters are
+//          in volume_twin.h.
 #ifndef EBB_TESTS_SUPPORT_FILTER_TWIN_H_
 #define EBB_TESTS_SUPPORT_FILTER_TWIN_H_
 
@@ -20,15 +19,15 @@
 namespace ebb::test {
 
 struct TwinVerdict {
-  FilterVerdict verdict;      // A refusal without reasons: the plugin fails with a text of its own.
-  bool by_prefilter = false;  // It was refused before any node was asked.
+  FilterVerdict verdict;      // Without reasons: the plugin failed with a text of its own.
+  bool by_prefilter = false;  // PreFilter rejected the pod for all nodes.
 };
 
-// May pods[pod], taken off its node, run on nodes[node]?
+// Whether pods[pod], taken off its node, may run on nodes[node].
 TwinVerdict TwinExplain(const RawCluster& cluster, size_t pod, size_t node);
 
-// What the pods on nodes[node] request of the resource, over what the node has, as
-// utilization counts it; nullopt: the node has none.  No pod is left out.
+// The share of the node's resource that its pods request, as utilization counts it.  No pod is left
+// out.  nullopt: the node has none of the resource.
 std::optional<double> TwinUtilization(const RawCluster& cluster, size_t node,
                                       std::string_view resource);
 

@@ -1,4 +1,4 @@
-// gzip, as kubectl's dumps and support tools' archives come.
+// gzip, the compression of kubectl's dumps and of support tools' archives.
 
 #ifndef EBB_TESTS_SUPPORT_GZIP_H_
 #define EBB_TESTS_SUPPORT_GZIP_H_

@@ -29,7 +29,7 @@ std::string Name(const objects::ObjectRef& object) {
                       Absl(meta.name));
 }
 
-// The names of what it is given, in order.
+// Collects the names of the objects that it receives, in order.
 class NameSink : public AnyObjectSink {
  public:
   std::vector<std::string> names;
@@ -238,7 +238,7 @@ objects::ObjectRef LiveTwin::DrawObject() {
     pdb.meta.name = dice_.Of(kNames);
     pdb.selector.nil = false;
     if (calm_ || dice_.Percent(90)) {
-      // Mostly the same for a name, so that only what it allows changes.
+      // Mostly the same for a name, so that usually only the allowed disruptions change.
       const objects::Text value = calm_ || dice_.Percent(90) ? "1" : dice_.Of(kValues);
       pdb.selector.match_labels.push_back({pdb.meta.name == "one" ? "app" : "tier", value});
     }
@@ -314,7 +314,7 @@ void LiveTwin::Apply(const Change& change) {
   }
   if (change.type == Change::Type::kDelete) {
     if (it == held_.end() || (!uid.empty() && it->second.uid != uid)) return;
-    // It may have been that of an earlier one.
+    // The deletion may be about an earlier object of this name.
     if (uid.empty() && version != 0 && version < it->second.version) return;
     held_.erase(it);
     return;
@@ -331,7 +331,7 @@ std::string LiveTwin::Compare() {
   if (std::string wrong = WrongFamily(snapshot.catalog()); !wrong.empty()) return wrong;
   NameSink names;
   if (const absl::Status s = live_.Export(names); !s.ok()) return std::string(s.message());
-  // The same objects, and nodes in the order in which they came.
+  // Both must have the same objects, and nodes in the order in which they were added.
   std::set<std::string> missing;
   for (const auto& [name, held] : held_) {
     const UnpackedObject object(held.packed);
@@ -370,7 +370,7 @@ std::string LiveTwin::Compare() {
                           without_node[w].first, ", not ", wanted.pods, " from ", wanted.first);
     }
   }
-  // What it exports is as good as the objects themselves.
+  // Importing the exported objects must give the same cluster.
   ClusterLoader again({.match_os = match_os_});
   if (const absl::Status s = live_.Export(again); !s.ok()) return std::string(s.message());
   want = std::move(again).Finish();

@@ -1,8 +1,8 @@
-// LiveTwin changes a LiveSnapshot at random and holds it to what importing the objects that
-// are there gives.  It keeps those objects by itself, by the rules of live_snapshot.h.
+// LiveTwin changes a LiveSnapshot at random.  It compares the result with a fresh import of the
+// objects that exist.  It tracks these objects itself, by the rules of live_snapshot.h.
 //
-// The clusters are those of random_cluster.h, with controllers and budgets beside them: up to
-// 6 nodes and 48 pods.  Objects come in any order, some more than once, some too late.
+// The clusters are those of random_cluster.h with controllers and budgets: up to 6 nodes and 48
+// pods.  Objects come in any order, some repeatedly, some too late.
 
 #ifndef EBB_TESTS_SUPPORT_LIVE_TWIN_H_
 #define EBB_TESTS_SUPPORT_LIVE_TWIN_H_
@@ -18,26 +18,26 @@
 
 namespace ebb::test {
 
-// What plans can tell of a cluster, by names: nodes in their order with what is free and which
-// pods they list, what every filter says of every pod on every node, which pods may be moved,
-// and a plan.
+// Describes by names everything that a plan can depend on: nodes in their order with free amounts
+// and pods, the verdict of every filter for every pod on every node, which pods may be moved, and a
+// plan.
 std::string DescribeCluster(ClusterSnapshot& snapshot, const std::vector<PodId>& pending);
 
 class LiveTwin {
  public:
-  // Of pods: as random_cluster.h has them, or of each pod its own.
+  // UIDs of pods: as random_cluster.h makes them, or a unique UID for each pod.
   enum class Uids : uint8_t { kAsGiven, kUnique };
 
   explicit LiveTwin(uint64_t seed, Uids uids = Uids::kAsGiven, LiveSnapshot::Options options = {})
       : LiveTwin(Dice(seed), uids, options) {}
   explicit LiveTwin(Dice dice, Uids uids = Uids::kAsGiven, LiveSnapshot::Options options = {});
 
-  // Up to ten changes at once.
+  // Makes up to ten changes at once.
   void Step();
-  // Whether bytes that were given instead of a seed have run out.
+  // Whether all bytes that replace a seed were used.
   [[nodiscard]] bool Exhausted() const { return dice_.Exhausted(); }
 
-  // Empty: the snapshot is what an import gives.  Else the first line that differs.
+  // Empty: the snapshot equals an import of its objects.  Else the first line that differs.
   std::string Compare();
 
   LiveSnapshot& live() { return live_; }
@@ -61,7 +61,7 @@ class LiveTwin {
   Dice dice_;
   const Uids uids_;
   const bool match_os_;
-  // For a while only what a normal day brings: pods, and what changes of nodes, budgets and
+  // For a while only the changes of a normal day: of pods, and those of nodes, budgets and
   // controllers while they run.
   bool calm_ = false;
   LiveSnapshot live_;
@@ -70,7 +70,7 @@ class LiveTwin {
   uint64_t version_ = 1000;
 
   std::vector<RawCluster> clusters_;
-  // What a step hands over; cleared before the next.
+  // The changes of one step and the memory behind them; cleared before the next step.
   std::vector<Change> changes_;
   std::vector<std::string> versions_;
   std::vector<std::unique_ptr<objects::Pod>> pods_;

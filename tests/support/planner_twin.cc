@@ -41,7 +41,7 @@ PodsToMove Sort(const ClusterSnapshot& snapshot, NodeId node, const DrainOptions
   return pods;
 }
 
-// Whether some budget has fewer disruptions left than the pods want together.
+// Whether some budget allows fewer disruptions than `pods` need together.
 bool IsRisky(const Catalog& catalog, const PdbTracker& pdbs, const std::vector<PodId>& pods) {
   for (uint32_t p = 0; p < catalog.pdbs().size(); ++p) {
     int32_t wanted = 0;
@@ -53,7 +53,7 @@ bool IsRisky(const Catalog& catalog, const PdbTracker& pdbs, const std::vector<P
   return false;
 }
 
-// A pod may come to the node: nothing deletes it, and it is set up.
+// Whether a pod may move to the node: the node is not being deleted, and it is set up.
 bool TakesPart(const Catalog& catalog, const NodeGroups& groups, NodeId node, int64_t now_s) {
   const NodeInfo& info = catalog.node(node);
   if (info.leaving != NodeLeaving::kNo) return false;
@@ -100,7 +100,7 @@ PlannerTwin::Attempt PlannerTwin::Place(ClusterSnapshot& snapshot, std::span<con
   };
   std::map<int32_t, std::vector<PodId>, std::greater<>> by_priority;
   for (const PodId pod : pods) by_priority[catalog.shape_of(pod).priority].push_back(pod);
-  // By controller: pods that failed.  Others like them do too.
+  // Pods that found no place, by controller.  Pods like them are not tried.
   std::map<std::string, std::vector<PodId>> hopeless;
   const auto alike = [&](PodId a, PodId b) {
     const PodShape& one = catalog.shape_of(a);
@@ -177,8 +177,8 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
     return plan;
   };
 
-  // Nodes that a pending pod may need of which something is not understood, and which: as far as
-  // the filters go that read pod and node alone, and its requests.
+  // Nodes that a pending pod may need although something about the pod is not understood, each with
+  // that pod.  Decided by the pod's requests and by filters that read only the pod and the node.
   std::map<NodeId, PodId> held;
   for (const PodId pod : input.pending) {
     PodShape understood = catalog.shape_of(pod);
@@ -232,7 +232,7 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
     }
   }
 
-  // By namespace and controller: pods that run, and of those the ones that left their node.
+  // By namespace and controller: how many pods run, and which of them left their node.
   std::map<std::string, std::pair<int, std::set<PodId>>> workloads;
   const auto workload_of = [&](PodId pod) -> std::pair<int, std::set<PodId>>& {
     const PodShape& shape = catalog.shape_of(pod);
@@ -244,7 +244,7 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
   for (const NodeId node : List(start)) {
     for (const PodId pod : start.PodsOn(node)) ++workload_of(pod).first;
   }
-  // The first pod with which more than the share of its workload has left.
+  // The first pod whose eviction exceeds the share that may leave its workload.
   const auto too_many = [&](const std::vector<PodId>& pods) {
     auto before = workloads;
     PodId found = kNoPod;
@@ -285,7 +285,7 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
       if (kept.pdb) found.pdb = catalog.Text(catalog.pdbs()[Index(*kept.pdb)].name);
       plan.keep.push_back(kept);
     };
-    if (!snapshot.Contains(node)) {  // A candidate given twice.
+    if (!snapshot.Contains(node)) {  // The candidate was listed twice.
       keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
       continue;
     }

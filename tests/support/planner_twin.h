@@ -1,12 +1,12 @@
 // PlannerTwin: the planner's slow and obvious twin.
 //
-// It decides what Planner must decide, node for node, and keeps what Planner must
-// keep, but remembers nothing to save work: every rule is asked of every pod, every
-// filter of every node in turn, a failed attempt is thrown away with a whole copy of
-// the snapshot, the pointer is an index into a list of nodes, hints are a map of names.
+// It makes the same decisions as Planner, node for node, and keeps the same memory, but caches
+// nothing.  It evaluates every rule for every pod, and every filter for every node in turn.  A
+// failed attempt is dropped with a whole copy of the snapshot.  The scan pointer is an index into a
+// list of nodes, and hints are a map of names.
 //
-// It shares with Planner only what has a twin of its own: the snapshot, the filters
-// (both with twins in this folder), the rules (tables in their tests).
+// It shares with Planner only code that has a twin or a table of its own: the snapshot and the
+// filters (twins in this folder), and the rules (tables in their tests).
 //
 // Cost:    a copy of the snapshot for each candidate, every filter for each pod and node.
 // Threads: none.
@@ -39,7 +39,7 @@ class PlannerTwin {
  private:
   struct Hint {
     std::string node;
-    int pass;  // That set it.
+    int pass;  // The pass that set the hint.
   };
   using HintMap = std::map<std::string, Hint>;  // By pod key.
 
@@ -62,7 +62,7 @@ class PlannerTwin {
   int pass_ = 0;
 };
 
-// All of a plan that a pass decides, as text: equal for equal plans.
+// Everything that a pass decides, as text: equal texts for equal plans.
 std::string PlanText(const ClusterSnapshot& snapshot, const Plan& plan);
 std::string MemoryText(const PlannerMemory& memory);
 

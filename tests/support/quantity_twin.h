@@ -1,7 +1,7 @@
-// The slow, obvious twin of ParseQuantity: numbers of any size, one formula.
+// The slow, obvious twin of ParseQuantity: one formula over numbers of any size.
 //
-// Rule: snapshot/objects/quantity.h; a quantity is digits x 10^exponent x 2^shift, rounded away
-// from zero to the nano, and then to the unit.
+// Rule: a quantity is digits x 10^exponent x 2^shift, rounded away from zero to the nano, and then
+// to the unit (snapshot/objects/quantity.h).
 
 #ifndef EBB_TESTS_SUPPORT_QUANTITY_TWIN_H_
 #define EBB_TESTS_SUPPORT_QUANTITY_TWIN_H_
@@ -16,8 +16,8 @@
 
 namespace ebb {
 
-// What ParseQuantity makes of `text`.
-// REQUIRES: ParseQuantity takes `text`; its exponent is at most a few thousand.
+// The result that ParseQuantity must return for `text`.
+// REQUIRES: ParseQuantity accepts `text`; its exponent is at most a few thousand.
 inline ExactQuantity QuantityTwin(std::string_view text, QuantityUnit unit) {
   using Integer = boost::multiprecision::cpp_int;
   const bool negative = text.starts_with('-');

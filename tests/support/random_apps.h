@@ -1,5 +1,5 @@
-// Nodes and applications drawn by dice, for tests of passes and plans: most clusters made of them
-// see most rules.
+// Random nodes and applications for tests of passes and plans.  Most of the clusters exercise most
+// of the rules.
 
 #ifndef EBB_TESTS_SUPPORT_RANDOM_APPS_H_
 #define EBB_TESTS_SUPPORT_RANDOM_APPS_H_
@@ -12,16 +12,16 @@
 
 namespace ebb::test {
 
-// About which pods are made, and are being deleted.
+// Pods are created and deleted around this time.
 inline constexpr int64_t kAppsNow = 1'000'000;
 
-// Nodes that differ in this alone are alike to pods that do not ask for it.
+// The only label in which nodes differ for pods that do not select by it.
 inline constexpr std::string_view kHostname = "kubernetes.io/hostname";
 
 inline std::string Name(const char* what, int n) { return what + std::to_string(n); }
 
-// What the pods of an application have in common.  Rules that keep whole clusters
-// still are rare, so that most clusters see most rules.
+// The properties that all pods of an application share.  Rules that keep every node of a cluster
+// are rare, so that most clusters exercise most rules.
 struct App {
   App(int number, Dice& dice)
       : name(Name("app", number)),
@@ -73,7 +73,7 @@ struct App {
   bool daemonset, bare;
   std::string safe_to_evict;
   bool port, spread, away, near, pinned;
-  std::string at_home;  // A node's name.
+  std::string at_home;  // The name of a node.
   bool device, tolerates;
 };
 

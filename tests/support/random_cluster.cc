@@ -25,7 +25,7 @@ constexpr Texts<2> kImages = {"web", "web:latest"};
 constexpr Texts<3> kPodValues = {"1", "2", ""};
 constexpr Texts<3> kTaintKeys = {"gpu", "spot", "node.kubernetes.io/unschedulable"};
 constexpr Texts<3> kEffects = {"NoSchedule", "NoExecute", "PreferNoSchedule"};
-// More than a node of these clusters has, up to what cannot be counted.
+// More than any node of these clusters has, up to amounts that cannot be counted.
 constexpr std::array<int64_t, 5> kHugeAmounts = {int64_t{1} << 52, int64_t{1} << 60,
                                                  int64_t{1} << 62, kUncountable - 1, kUncountable};
 
@@ -66,7 +66,7 @@ class Maker {
   explicit Maker(Choices& choices) : choose_(choices) {}
 
   RawCluster Make() {
-    // In the order of the bytes.
+    // One draw after the other, in this order, because the bytes are used in order.
     odd_ = choose_.Chance(15);
     taints_ = choose_.Chance(40);
     affinity_ = choose_.Chance(40);
@@ -111,7 +111,7 @@ class Maker {
         pod.has_node_selector = true;
         pod.node_selector.push_back({"kubernetes.io/os", choose_.Pick(kSystems)});
       }
-      // One way to a node may name what another leaves open.
+      // Another term may have a requirement that this term lacks.
       for (objects::NodeSelectorTerm& term : pod.required_node_affinity.terms) {
         if (!choose_.Chance(30)) continue;
         static constexpr Texts<3> kChoices = {"In", "NotIn", "Exists"};
@@ -126,7 +126,7 @@ class Maker {
 
   void MakeNamespaces(RawCluster& cluster) {
     for (const Text name : kNamespaces) {
-      if (choose_.Chance(20)) continue;  // The dump may lack it.
+      if (choose_.Chance(20)) continue;  // A dump may lack it.
       objects::Namespace& ns = cluster.namespaces.emplace_back();
       ns.meta.name = name;
       if (choose_.Chance(70)) ns.meta.labels.push_back({"app", choose_.Pick(kPodValues)});
@@ -206,12 +206,12 @@ class Maker {
     pod.meta.uid = pod.meta.name;
     if (storage_) MakeVolumes(pod);
     if (preferences_) MakePreferences(pod);
-    // Without a draw.  0: it was not computed.
+    // Without a draw, so that bytes keep their meaning.  0: no digest was computed.
     if (pod.node_name.empty()) pod.spec_digest = p % 3;
     return pod;
   }
 
-  // What no filter reads.
+  // Adds preferences, which no filter reads.
   void MakePreferences(objects::Pod& pod) {
     if (choose_.Chance(30)) {
       objects::PreferredNodeTerm& preferred = pod.preferred_nodes.emplace_back();
@@ -344,7 +344,7 @@ class Maker {
     return {"ReadWriteOncePod"};
   }
 
-  // Between two of one size the scheduler takes either; here all differ.
+  // Sizes all differ: among volumes of equal size the scheduler's choice is arbitrary.
   objects::PersistentVolume MakeVolume(Text name) {
     static constexpr Texts<4> kPhases = {"Available", "Available", "Bound", "Released"};
     objects::PersistentVolume volume;
@@ -495,7 +495,7 @@ class Maker {
     }
   }
 
-  // What a pod has mounted is attached to its node, as it should be.
+  // Attaches a volume that a pod has mounted to the pod's node, as in a real cluster.
   void AttachWhatIsMounted(const RawCluster& cluster, objects::VolumeAttachment& attachment) {
     const objects::Pod& pod = cluster.pods[choose_.Below(cluster.pods.size())];
     for (const objects::Volume& mounted : pod.volumes) {
@@ -717,18 +717,18 @@ class Maker {
   }
 
   Choices& choose_;
-  bool odd_ = false;  // What an API server refuses.
+  bool odd_ = false;  // Makes objects that an API server would reject.
   bool taints_ = false;
   bool affinity_ = false;
   bool ports_ = false;
   bool requests_ = false;
-  bool huge_ = false;  // Some amounts are absurd.
+  bool huge_ = false;  // Some amounts are absurdly large.
   bool spread_ = false;
   bool inter_pod_ = false;
   bool features_ = false;
   bool storage_ = false;
   bool preferences_ = false;
-  bool shelf_ = false;  // Claims choose among volumes that somebody made beforehand.
+  bool shelf_ = false;  // Claims choose among volumes that were provisioned beforehand.
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Random clusters from bytes, for differential tests and fuzzing: the same bytes
-// make the same cluster, so whatever finds bytes finds clusters.
+// Random clusters from bytes, for differential tests and fuzzing.  The same bytes make the same
+// cluster, so a fuzzer that finds bytes finds a cluster.
 //
-// Alphabets are small, so that rules meet: few keys, few values, few ports, nodes
-// that hold a handful of pods.  Each cluster switches each family of rules on or
-// off, so that a late filter is not always hidden behind an early one.
+// The alphabets are small, so that rules meet: few keys, few values, few ports, and nodes that hold
+// a handful of pods.  Each cluster switches each family of rules on or off, so that a late filter
+// is not always hidden behind an early one.
 //
 // Ownership: all texts are literals.
 // Threads:   pure.
@@ -25,7 +25,7 @@
 
 namespace ebb::test {
 
-// A cluster as Kubernetes tells it.  A pod is where spec.nodeName says.
+// A cluster as its Kubernetes objects.  A pod is where spec.nodeName says.
 struct RawCluster {
   std::vector<objects::Node> nodes;
   std::vector<objects::Pod> pods;
@@ -39,15 +39,15 @@ struct RawCluster {
   std::vector<objects::VolumeAttachment> attachments;
   std::vector<objects::CsiStorageCapacity> capacities;
 
-  KubernetesVersion version = KubernetesVersion::k136;  // Whose rules hold.
+  KubernetesVersion version = KubernetesVersion::k136;  // The version whose rules apply.
   bool match_os = false;
-  // Where pods ran at first, by their place in `pods`, and the nodes of then: pods that are moved
-  // are still made for those.
+  // The node names where pods ran first, by index in `pods`, and the nodes at that time.  A pod
+  // that was moved still has the constraints that were made for them.
   std::vector<objects::Text> homes;
   std::vector<objects::Node> first_nodes;
 };
 
-// Deals out decisions from bytes; zeros when they have run out.
+// Turns bytes into decisions; returns zeros when all bytes are used.
 class Choices {
  public:
   explicit Choices(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -65,7 +65,7 @@ class Choices {
   std::span<const uint8_t> bytes_;
 };
 
-// At most 6 nodes and 16 pods, which is more than any rule needs to go wrong.
+// Makes at most 6 nodes and 16 pods, more than any rule needs to go wrong.
 RawCluster RandomCluster(Choices& choices);
 
 absl::StatusOr<ClusterSnapshot> BuildSnapshot(const RawCluster& cluster);

@@ -1,5 +1,5 @@
-// The seed of a random test: EBB_TEST_SEED, or a fixed one, printed either way so
-// that a failure can be repeated.
+// The seed of a random test: EBB_TEST_SEED, or a fixed number.  It is always printed, so that a
+// failure can be repeated.
 
 #ifndef EBB_TESTS_SUPPORT_RANDOM_SEED_H_
 #define EBB_TESTS_SUPPORT_RANDOM_SEED_H_
@@ -21,8 +21,8 @@ inline uint64_t RandomSeed() {
   return seed;
 }
 
-// Small numbers at random, the same on every platform; or as bytes say, two a number, and zeros
-// when they have run out.
+// Small random numbers, the same on every platform.  They come from a seed, or from given bytes
+// (two for each number; zeros when all bytes are used).
 class Dice {
  public:
   explicit Dice(uint64_t seed) : engine_(seed) {}

@@ -15,7 +15,7 @@ const std::vector<std::string_view> kNamespaceNames = {"one", "two", "unlisted"}
 objects::LabelSelector RandomSelector(Dice& dice) {
   objects::LabelSelector selector{
       .nil = dice.Percent(5), .match_labels = {}, .match_expressions = {}};
-  if (selector.nil || dice.Percent(8)) return selector;  // Nothing, or everything.
+  if (selector.nil || dice.Percent(8)) return selector;  // Matches nothing (nil) or everything.
   if (dice.Percent(60)) selector.match_labels.push_back({"app", dice.Of(kApps)});
   if (dice.Percent(50)) {
     static const std::vector<objects::Requirement> kRequirements = {{"app", "In", {"a", "b"}},

@@ -1,8 +1,8 @@
-// RandomObjects makes small clusters in which everything that the snapshot counts
-// occurs: zones and hosts, taints, spread constraints with every policy, affinity
-// and anti-affinity over namespaces, claims that several pods share.
+// RandomObjects makes small clusters with everything that the snapshot counts: zones and hosts,
+// taints, spread constraints with every policy, affinity and anti-affinity over namespaces, and
+// claims that several pods share.
 //
-// Change does one operation at random, the same on a snapshot and on its twin.
+// Change makes the same random operation on a snapshot and on its twin.
 
 #ifndef EBB_TESTS_SUPPORT_RANDOM_SNAPSHOT_H_
 #define EBB_TESTS_SUPPORT_RANDOM_SNAPSHOT_H_
@@ -22,13 +22,13 @@ struct RandomClusterSize {
 
 std::shared_ptr<const TwinObjects> RandomObjects(Dice& dice, RandomClusterSize size);
 
-// Ends the process if the objects are refused.
+// Ends the process if the builder rejects the objects.
 ClusterSnapshot BuildSnapshot(const TwinObjects& objects);
 
 inline constexpr size_t kDepthMax = 10;
 
-// One operation: on a pod, a node or the ghost, or opening or closing a fork.  The
-// first `keep_open` forks are not closed.
+// Makes one operation: on a pod, a node or the ghost, or opening or closing a fork.  Never closes
+// the first `keep_open` forks.
 void Change(ClusterSnapshot& snapshot, SnapshotTwin& twin, const TwinObjects& objects, Dice& dice,
             size_t keep_open = 0);
 

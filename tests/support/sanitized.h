@@ -1,4 +1,5 @@
-// How much a test does where a sanitizer makes each step five to twenty times as slow.
+// The amount of work of a test under a sanitizer, which makes each step five to twenty times as
+// slow.
 
 #ifndef EBB_TESTS_SUPPORT_SANITIZED_H_
 #define EBB_TESTS_SUPPORT_SANITIZED_H_
@@ -16,8 +17,8 @@ namespace ebb::test {
 #endif
 inline constexpr bool kSanitized = EBB_TESTS_SANITIZED;
 
-// A fifth of them where sanitized.  What takes many inputs to be found is found by the release
-// build's tests, which take them all; a wrong access or a race shows in the first that reach it.
+// A fifth of the rounds under a sanitizer.  Errors that need many inputs are found by the release
+// build's tests, which run all rounds; a wrong access or a race shows at once.
 constexpr uint64_t Rounds(uint64_t rounds) { return kSanitized ? (rounds + 4) / 5 : rounds; }
 
 }  // namespace ebb::test

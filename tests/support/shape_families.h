@@ -1,4 +1,4 @@
-// Whether PodShape::family is what the shapes' tables say.
+// Checks PodShape::family against the tables of the shapes.
 
 #ifndef EBB_TESTS_SUPPORT_SHAPE_FAMILIES_H_
 #define EBB_TESTS_SUPPORT_SHAPE_FAMILIES_H_
@@ -11,7 +11,7 @@
 
 namespace ebb::test {
 
-// Tables that count pods of the shape, or are asked for them.
+// The tables that count pods of the shape, or that the filters read for them.
 inline std::set<TableId> TablesOf(const PodShape& shape) {
   std::set<TableId> tables(shape.feeds.begin(), shape.feeds.end());
   for (const SpreadConstraint& spread : shape.spread) tables.insert(spread.table);
@@ -21,7 +21,8 @@ inline std::set<TableId> TablesOf(const PodShape& shape) {
   return tables;
 }
 
-// Empty: shapes with a table in common are of one family, and those without any of none.
+// Returns the first error, or "".  Shapes that share a table must have the same family, and a shape
+// without tables must have none.
 inline std::string WrongFamily(const Catalog& catalog) {
   std::map<TableId, FamilyId> family_of;
   for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {

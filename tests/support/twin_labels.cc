@@ -22,7 +22,7 @@ bool IsLabelText(Text text) {
          kAlphanumeric.find(text.back()) != Text::npos;
 }
 
-// "name" or "dns.prefix/name"; the prefix is looked at less closely than Kubernetes does.
+// "name" or "dns.prefix/name"; the check of the prefix is looser than Kubernetes'.
 bool IsLabelKey(Text key) {
   const size_t slash = key.find('/');
   if (slash == Text::npos) return IsLabelText(key);
@@ -32,7 +32,7 @@ bool IsLabelKey(Text key) {
          IsLabelText(key.substr(slash + 1));
 }
 
-// A strconv.ParseInt for texts that fit.
+// As strconv.ParseInt; nullopt: not a number, or too large.
 std::optional<int64_t> Number(Text text) {
   const std::string copy(text);
   const size_t digits = copy.find_first_not_of("+-") == 0 ? 0 : 1;

@@ -1,5 +1,5 @@
-// Labels, selectors and node selectors as the slow twins read them: on texts, anew
-// for every question.  Shares no code with snapshot/matching.h.
+// Labels, selectors and node selectors for the slow twins.  They parse the texts again for every
+// question, and share no code with snapshot/matching.h.
 //
 // Threads: pure.
 // Source:  k8s.io/apimachinery pkg/labels, k8s.io/component-helpers scheduling/corev1.
@@ -18,11 +18,11 @@ std::optional<objects::Text> Find(const objects::KeyValues& labels, objects::Tex
 
 bool Has(const std::vector<objects::Text>& values, objects::Text value);
 
-// nullopt: the requirement does not parse.  `with_numbers`: Gt and Lt are operators.
+// nullopt: the requirement is not valid.  `with_numbers`: Gt and Lt are operators.
 std::optional<bool> Matches(const objects::Requirement& r, const objects::KeyValues& labels,
                             bool with_numbers);
 
-// nullopt: the selector does not parse.
+// nullopt: the selector is not valid.
 std::optional<bool> Matches(const objects::LabelSelector& selector,
                             const objects::KeyValues& labels);
 

@@ -64,7 +64,7 @@ const T* ByName(const std::vector<T>& list, Text name) {
   return nullptr;
 }
 
-// A volume of a pod that stands for a claim.
+// A volume of a pod that refers to a claim.
 struct ClaimUse {
   std::string name;
   bool ephemeral;
@@ -121,7 +121,7 @@ bool FieldsParse(const objects::NodeSelectorTerm& term) {
   return true;
 }
 
-// matchFields have to parse and are not compared: the node is known by its labels alone.
+// matchFields must be valid, but they are not compared: the node is identified by its labels alone.
 bool IsReachable(const objects::NodeSelector& required, const KeyValues& node_labels) {
   if (required.nil) return true;
   for (const objects::NodeSelectorTerm& term : required.terms) {
@@ -155,7 +155,7 @@ const Plugin* FindPlugin(Text source_or_name) {
   return nullptr;
 }
 
-// nullopt: it has no CSI equivalent.  Knows the ids that RandomCluster knows.
+// nullopt: the volume has no CSI equivalent.  Knows only ids that RandomCluster makes.
 std::optional<std::string> AwsHandle(Text id) {
   static const std::map<Text, std::optional<std::string>> kKnown = {
       {"vol-1", "vol-1"},        {"vol-2", "vol-2"},         {"aws://z1/vol-1", "vol-1"},
@@ -225,10 +225,10 @@ void Rename(objects::NodeSelector& selector, Text from, Text to) {
   }
 }
 
-// Whether the node is one on which the driver of the in-tree volume can reach it.
+// Whether the driver of the in-tree volume can reach it from the node.
 bool IsReachableByDriver(const PersistentVolume& volume, const Plugin& plugin, const Node& node) {
   objects::NodeSelector required = volume.required_node_affinity;
-  std::vector<std::string> zones;  // Owns what `required` views.
+  std::vector<std::string> zones;  // Owns the texts that `required` refers to.
   if (!plugin.zone_key.empty()) {
     bool beta = false;
     if (!Mentions(required, kZone)) {
@@ -312,7 +312,7 @@ bool WantsAClaimInUse(const RawCluster& cluster, const Pod& pod,
 
 // --- NodeVolumeLimits
 
-using Counted = std::map<std::string, std::string>;  // Driver by "driver/handle".
+using Counted = std::map<std::string, std::string>;  // "driver/handle" -> driver.
 
 void Count(const std::string& driver, const std::string& handle, Counted& counted) {
   if (!driver.empty() && !handle.empty()) counted[driver + "/" + handle] = driver;
@@ -339,7 +339,7 @@ void CountClaim(const RawCluster& cluster, const PersistentVolumeClaim& claim, C
   }
 }
 
-// False: one of them makes the plugin fail.
+// False: one of the volumes makes the plugin fail.
 bool CountVolumes(const RawCluster& cluster, const Pod& pod, Counted& counted) {
   for (const Volume& volume : pod.volumes) {
     if (const std::optional<ClaimUse> use = UseOf(pod, volume)) {
@@ -374,12 +374,12 @@ bool MustBeThere(const RawCluster& cluster, std::string_view driver) {
          there->prevents_scheduling;
 }
 
-// Which of several is named is chance in the scheduler.
+// If several drivers lack, the scheduler names any of them.
 FilterVerdict Lacks(std::string_view /*driver*/) {
   return {.fits = false, .filter = Filter::kNodeVolumeLimits, .reasons = {}};
 }
 
-// In-tree volumes are then not migrated: drivers of others alone can be missing.
+// Without a CSINode in-tree volumes are not migrated, so only the drivers of CSI volumes can lack.
 FilterVerdict JudgeWithoutCsiNode(const RawCluster& cluster, const Pod& pod) {
   for (const Volume& volume : pod.volumes) {
     const std::optional<ClaimUse> use = UseOf(pod, volume);
@@ -657,7 +657,8 @@ FilterVerdict PreFilterZone(const RawCluster& cluster, const Pod& pod) {
   for (const Volume& volume : pod.volumes) {
     if (volume.source != "persistentVolumeClaim") continue;
     const PersistentVolumeClaim* claim = FindClaim(cluster, pod, volume.claim_name);
-    if (claim->volume_name.empty()) continue;  // It waits for its consumer, or Binding said no.
+    // It waits for its consumer, or VolumeBinding rejected the pod.
+    if (claim->volume_name.empty()) continue;
     if (ByName(cluster.volumes, claim->volume_name) == nullptr) {
       return No(Filter::kVolumeZone,
                 "persistentvolume " + Quoted(claim->volume_name) + " not found");
@@ -666,7 +667,7 @@ FilterVerdict PreFilterZone(const RawCluster& cluster, const Pod& pod) {
   return {};
 }
 
-// nullopt: the label does not parse.
+// nullopt: the label is not valid.
 std::optional<std::set<std::string>> Zones(Text label) {
   std::set<std::string> zones;
   for (const std::string& zone : SplitAt(std::string(label), "__")) {

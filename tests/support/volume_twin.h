@@ -1,11 +1,10 @@
-// The slow twin of the storage filters: VolumeRestrictions, NodeVolumeLimits,
-// VolumeBinding and VolumeZone, judged straight from the objects.  Shares no code
-// with predicates/, snapshot/storage.h or snapshot/objects/csi_migration.h.
+// The slow twin of the storage filters VolumeRestrictions, NodeVolumeLimits, VolumeBinding and
+// VolumeZone.  It decides from the objects alone, and shares no code with predicates/,
+// snapshot/storage.h or snapshot/objects/csi_migration.h.
 //
-// A refusal without reasons says that the scheduler's plugin fails with a text of
-// its own.
+// A refusal without reasons means that the scheduler's plugin fails with a text of its own.
 //
-// Cost:    O(pods x volumes x objects) a question.
+// Cost:    O(pods x volumes x objects) for each question.
 // Threads: pure.
 // Source:  kubernetes 1.36 pkg/scheduler/framework/plugins, default profile;
 //          k8s.io/component-helpers storage/volume; k8s.io/csi-translation-lib.
@@ -20,12 +19,12 @@
 
 namespace ebb::test::twin {
 
-// What PreFilter of the four says of the pod, wherever it goes.
+// The PreFilter verdict of the four plugins for the pod, the same for all nodes.
 FilterVerdict PreFilterVolumes(const RawCluster& cluster, const objects::Pod& pod);
 
-// What Filter of the four says.  `neighbours` run on the node, `others` anywhere in
-// the cluster, there included; `pod` is among neither.
-// REQUIRES: PreFilterVolumes lets the pod pass.
+// The Filter verdict of the four plugins.  `neighbours` run on the node, `others` anywhere in the
+// cluster including the node; neither contains `pod`.
+// REQUIRES: PreFilterVolumes accepts the pod.
 FilterVerdict FilterVolumes(const RawCluster& cluster, const objects::Pod& pod,
                             const objects::Node& node,
                             const std::vector<const objects::Pod*>& neighbours,

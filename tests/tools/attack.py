@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""Attacks ebb with inputs that are damaged, odd or meant badly, and with disks that fail.
+"""Attacks ebb with damaged, odd and hostile inputs, and with disks that fail.
 
     attack.py EBB [INPUTS] [--seed S]     INPUTS: how many (default 10,000)
-    attack.py EBB --self-test             a wrong ebb must be noticed
+    attack.py EBB --self-test             the attack must notice a wrong ebb
 
-What must hold whatever comes in:
-  - the exit code is 0, 1, 2 or 10 (something can go, --exit-code); no signal, no
-    sanitizer's report;
+What must hold for every input:
+  - the exit code is 0, 1, 2 or 10 (something can go, --exit-code); no signal, no sanitizer report;
   - an answer comes within 10 seconds;
-  - an exit with 1 or 2 says why, in a few lines of printable text;
-  - an output file is the old one or the whole new one, and an exit with 0 means the new.
+  - an exit with 1 or 2 gives the reason, in a few lines of printable text;
+  - an output file is either the old one or the whole new one, and after exit code 0 it is the new one.
 
-The same seed makes the same inputs.  It ends with counts by class and exit code 1 if
-anything above did not hold; the inputs that did it are kept, and named.
+The same seed makes the same inputs.  At the end the attack prints counts by class.  If anything above did
+not hold, it keeps and names the inputs that caused it, and exits with 1.
 """
 
 import argparse
@@ -34,12 +33,12 @@ import tempfile
 import time
 
 TIMEOUT_S = 10
-LINES_MAX = 40  # On stderr; each ignored kind and doubt may have its line.
+LINES_MAX = 40  # On stderr; each ignored kind and each warning may have its line.
 SANITIZER = (b"Sanitizer", b"runtime error:", b"check failed")
 OUTCOMES = ("tried", "refused", "planned", "crashed", "hung", "silent", "noisy", "lost")
 BAD = ("crashed", "hung", "silent", "noisy", "lost")
 
-# Values that someone may have thought no one would send.
+# Values that a program might not expect.
 ODD = [None, True, -1, 0, 1 << 31, 1 << 63, 1 << 64, -(1 << 63), 1e308, -0.0, "", " ", "a" * 300,
        "9" * 400, "1E", "8Ei", "5Pi", "-1Gi", "1e400", "0.0000000001", "4x", "NaN", "0x10", "+5",
        "\u001b[31m", "a\nb", "a/b", "\u202etxt", "\u0000", "../../etc/passwd", "%s%n", "2026-13-99",
@@ -86,7 +85,7 @@ class Run:
 
 
 class Seeds:
-    """Sound files of every form, made once; attacks begin with one of them."""
+    """Valid files of every form, made once; each attack changes one of them."""
 
     def __init__(self, ebb, folder):
         self.forms = {}
@@ -96,7 +95,7 @@ class Seeds:
         make("gen", "company", "--nodes", "4", "--seed", "1", "-o", big)
         with open(big, encoding="utf-8") as file:
             self.list = json.load(file)
-        # Few objects, so that most of what is changed matters and a run takes milliseconds.
+        # Few objects, so that most changes matter and a run takes milliseconds.
         kinds = collections.Counter()
         kept = []
         for item in self.list["items"]:
@@ -133,7 +132,7 @@ class Seeds:
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 json.dump(value, file)
         self.state = os.path.join(folder, "state.db")
-        # What attacks begin with must be sound, or they would test little.
+        # The files must be valid before they are changed, or the attacks would test little.
         make("plan", self.cluster, "--allow-incomplete", "--state", self.state, "--now", "2026-01-02T00:00:00Z",
              "--node-groups", os.path.join(folder, "groups"), "--events",
              os.path.join(folder, "events"))
@@ -165,7 +164,7 @@ def damage(rng, data):
 
 
 def places(value, found):
-    """Every container in `value` with every key in it."""
+    """Every container in `value`, with each of its keys."""
     keys = value if isinstance(value, dict) else range(len(value))
     for key in keys:
         found.append((value, key))
@@ -175,7 +174,7 @@ def places(value, found):
 
 
 def mutate(rng, value):
-    """Other values in the same structure, or another structure."""
+    """Puts other values into the same structure, or changes the structure."""
     value = copy.deepcopy(value)
     for _ in range(rng.choice((1, 1, 2, 4))):
         found = places(value, [])
@@ -188,7 +187,7 @@ def mutate(rng, value):
         elif way == 3:
             del holder[key]
         elif way == 4:
-            holder[key] = copy.deepcopy(rng.choice(found)[0])  # Something of another type.
+            holder[key] = copy.deepcopy(rng.choice(found)[0])  # A value of another type.
         elif isinstance(holder, list):
             holder.insert(key, copy.deepcopy(holder[key]))
         else:
@@ -204,7 +203,7 @@ def nested(rng):
 
 
 def doubled(rng, text):
-    """A key that occurs twice in its object."""
+    """Repeats a key in its object."""
     at = rng.randrange(len(text))
     at = text.find(b'":', at)
     if at < 0:
@@ -218,7 +217,7 @@ def dumped(rng, value):
 
 
 def make_input(rng, seeds, kind):
-    """(file name, bytes) of one attack."""
+    """The input of one attack: (file name, bytes)."""
     if kind == "damaged":
         form = rng.choice(("json", "yaml", "pb", "json.gz"))
         return "x." + form, damage(rng, seeds.forms[form])
@@ -226,7 +225,7 @@ def make_input(rng, seeds, kind):
         data = dumped(rng, mutate(rng, seeds.list))
         if rng.random() < 0.2:
             return "x.json.gz", gzip.compress(data, mtime=0)
-        # JSON is YAML too, where another parser reads it.
+        # JSON is also YAML, which another parser reads.
         return rng.choice((("x.json", data), ("x.yaml", b"--- " + data)))
     if kind == "shaped":
         way = rng.randrange(5)
@@ -247,7 +246,7 @@ def make_input(rng, seeds, kind):
 
 
 class Attack:
-    """What all attacks share, and their counts."""
+    """State that all attacks share, and their counts."""
 
     def __init__(self, ebb, seed, folder, keep):
         self.ebb, self.seed, self.folder, self.keep = ebb, seed, folder, keep
@@ -265,7 +264,7 @@ class Attack:
         return sum(counts[name] for counts in self.counts.values() for name in BAD)
 
     def one(self, kind, number):
-        """Runs one input; (outcome, note)."""
+        """Runs one input; returns (outcome, note)."""
         rng = random.Random(f"{self.seed} {kind} {number}")
         folder = tempfile.mkdtemp(dir=self.folder)
         try:
@@ -323,7 +322,7 @@ class Attack:
         return run.outcome(), f"ebb {' '.join(words)}: {run.code} {run.err[-300:]!r}"
 
     def inputs(self, total):
-        """Attacks that change what ebb reads."""
+        """Attacks that change ebb's input."""
         shares = {"damaged": 40, "mutated": 40, "shaped": 6, "groups": 5, "events": 5, "state": 4}
         jobs = []
         for kind, share in shares.items():
@@ -335,7 +334,7 @@ class Attack:
     # --- Outputs ---
 
     def output(self, kind, words, target, old, new, **options):
-        """An output file is the old one, or after a success the new one."""
+        """Checks that an output file is the old one, or after a success the new one."""
         if target:
             with open(target, "wb") as file:
                 file.write(old)
@@ -384,7 +383,7 @@ class Attack:
         self.small_disk()
 
     def killed(self, form, target):
-        """SIGKILL while the file is written."""
+        """Sends SIGKILL while the file is written."""
         new = os.path.join(self.folder, "new." + form)
         words = ["gen", "company", "--nodes", "60", "--seed", "3", "-o"]
         Run([self.ebb, *words, new])
@@ -403,7 +402,7 @@ class Attack:
             self.count("killed", outcome, f"{form}: {len(now)} bytes")
 
     def small_disk(self):
-        """A file system of 64 KiB; where it may not be mounted, the limit above stands in."""
+        """Uses a file system of 64 KiB.  Skipped if mounting is not permitted; output() limits the size of files instead."""
         disk = os.path.join(self.folder, "disk")
         os.mkdir(disk)
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk],
@@ -442,7 +441,7 @@ class Attack:
 
 
 def attack(ebb, inputs, seed, keep=None):
-    """The number of failures; prints the counts."""
+    """Runs all attacks and prints the counts; returns the number of failures."""
     with tempfile.TemporaryDirectory(prefix="ebb-attack-") as folder:
         print(f"attack: {inputs} inputs, --seed {seed}")
         it = Attack(ebb, seed, folder, keep)
@@ -452,17 +451,17 @@ def attack(ebb, inputs, seed, keep=None):
         return it
 
 
-# --- The attack must be able to fail ---------------------------------------------------
+#  --- The attack must be able to fail ---------------------------------------------------
 
 FAULTS = {
-    # A wrong ebb, as a shell script before the real one, and what must be noticed of it.
+    # Each is a wrong ebb, as a shell script in front of the real one, with the failure to be noticed.
     "crashed": 'case "$2" in *x.pb) kill -SEGV $$;; esac; exec "$EBB" "$@"',
     "silent": '"$EBB" "$@" 2>/dev/null',
     "noisy": 'printf "\\033[31m" >&2; exec "$EBB" "$@"',
-    # Writes in place, half of it at first.
+    # Writes in place, at first only half.
     "lost": 'for word; do last=$word; done; case "$1 $last" in "import "*/out.*) '
             '"$EBB" import "$2" | head -c 100 >"$last"; exit 0;; *) exec "$EBB" "$@";; esac',
-    # Says nothing of a full standard output.
+    # Ignores that standard output is full.
     "lost on /dev/full": '"$EBB" "$@"; code=$?; '
                          'if [ /proc/self/fd/1 -ef /dev/full ]; then exit 0; fi; exit $code',
 }

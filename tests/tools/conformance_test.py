@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ebb conformance` against the example plugin, and against one that is wrong.
+"""`ebb conformance` against the example plugin, and against a wrong plugin.
 
     conformance_test.py EBB SOURCE_DIR
 
@@ -37,7 +37,7 @@ class ConformanceTest(unittest.TestCase):
         self.socket = self.folder / "plugin.sock"
 
     def serve(self, plugin=PLUGIN):
-        """Starts the plugin, over three nodes."""
+        """Starts the plugin over three nodes."""
         child = subprocess.Popen([sys.executable, str(plugin), str(self.socket), "3"],
                                  stdout=subprocess.PIPE, text=True,
                                  env={**os.environ, "PYTHONPATH": self.stubs.name})
@@ -59,7 +59,7 @@ class ConformanceTest(unittest.TestCase):
                       self.conformance("--node", "node-1", "--node", "node-2", code=0))
         self.assertIn("21 passed, 0 failed, 0 skipped",
                       self.conformance("--node", "node-1", "--drain-and-delete", code=0))
-        # It is gone now.
+        # The node is gone now.
         told = self.conformance("--node", "node-1", code=1)
         self.assertRegex(told, r"soft-taint +FAIL +plugin unix:\S+: SoftTaint: node node-1 is not")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the program `ebb` as its users do and holds it to what the documents say.
+"""Runs the program `ebb` as its users do, and checks that it behaves as the documents say.
 
     ebb_command_test.py EBB [UNITTEST_ARGUMENT...]
 
@@ -36,7 +36,7 @@ START = "2026-06-01T12:00:00Z"
 
 
 def at(seconds):
-    """The time so many seconds after START."""
+    """The time `seconds` after START."""
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
     return f"2026-06-01T{12 + hour:02}:{minute:02}:{second:02}Z"
@@ -81,7 +81,7 @@ TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer
 
 
 def schema_errors(value, schema, root, path="$"):
-    """What of `value` is not as `schema` says; of JSON Schema it knows what ours uses."""
+    """Errors of `value` against `schema`; checks only the keywords of JSON Schema that our schemas use."""
     if "$ref" in schema:
         schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
     types = schema.get("type", [])
@@ -115,12 +115,12 @@ def schema_errors(value, schema, root, path="$"):
         errors.append(f"{path}: {value}")
     return errors
 
-# a and b run a pod each, c is empty.
+# a and b run a pod each; c is empty.
 SMALL = [node("a"), node("b"), node("c"), pod("p", "a"), pod("q", "b")]
 
 
 def packed(decision):
-    """A decision as a state file stores one that rests on no other (rounds/text_delta.cc)."""
+    """A decision as a state file stores it without reference to another (rounds/text_delta.cc)."""
     def number(value):
         low = bytes([value & 0x7f | (0x80 if value > 0x7f else 0)])
         return low + (number(value >> 7) if value > 0x7f else b"")
@@ -143,7 +143,7 @@ class EbbTest(unittest.TestCase):
         return self.path(name)
 
     def dump(self, items, name="dump.json", says_none=True):
-        """A dump of the objects; where they have no budget it says so, unless it is not to."""
+        """Writes a dump of the objects.  If none is a budget, adds an empty list of budgets, unless `says_none` is false."""
         kinds = {item.get("kind") for item in items if isinstance(item, dict)}
         if says_none and "Node" in kinds and not kinds & {"PodDisruptionBudget",
                                                           "PodDisruptionBudgetList"}:
@@ -152,20 +152,20 @@ class EbbTest(unittest.TestCase):
         return self.write(name, json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
 
     def ebb(self, *words, code=0, stdin=""):
-        """Runs ebb; returns (stdout, stderr) if it ended with `code`."""
+        """Runs ebb, which must exit with `code`; returns (stdout, stderr)."""
         done = subprocess.run([EBB, *words], input=stdin, capture_output=True, text=True,
                               timeout=300, check=False)
         self.assertEqual(done.returncode, code, f"ebb {' '.join(words)}\n{done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 
     def ebb_json(self, *words):
-        """The plan, which is as the schema says."""
+        """Returns the plan as JSON, checked against the schema."""
         plan = json.loads(self.ebb(*words, "-o", "json")[0])
         self.assert_schema(plan, "plan.schema.json")
         return plan
 
     def explain_json(self, *words):
-        """The nodes of an explanation, which is as its schema says."""
+        """Returns the nodes of an explanation, checked against the schema."""
         explanation = json.loads(self.ebb("plan", *words, "-o", "json")[0])
         self.assert_schema(explanation, "explain.schema.json")
         return explanation["nodes"]
@@ -176,7 +176,7 @@ class EbbTest(unittest.TestCase):
         self.assertEqual(schema_errors(value, schema, schema), [])
 
     def on_terminal(self, columns, *words, env=None):
-        """What ebb prints on a terminal of so many columns."""
+        """What ebb prints on a terminal with this many columns."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         env = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | (env or {})
@@ -187,7 +187,7 @@ class EbbTest(unittest.TestCase):
             while True:
                 try:
                     part = os.read(master, 65536)
-                except OSError:  # The other end is closed.
+                except OSError:  # The other end was closed.
                     break
                 if not part:
                     break
@@ -202,8 +202,8 @@ class EbbTest(unittest.TestCase):
 
 class PlanTest(EbbTest):
 
-    # Symptom: nodes that go were `removed`, `nodes` and `greedyNodes`, evicted pods `movedPods` and
-    # `evictedPods`, depending on the command.
+    # Symptom: depending on the command, nodes that go were `removed`, `nodes` and `greedyNodes`, and
+    # evicted pods were `movedPods` and `evictedPods`.
     def test_a_figure_has_one_key_in_all_schemas(self):
         with open(os.path.join(DOCS, "plan.md"), encoding="utf-8") as file:
             section = file.read().split("## One name a figure")[1].split("\n## ")[0]
@@ -266,7 +266,8 @@ class PlanTest(EbbTest):
             return json.loads(answer)["results"][0]["nodes"]
 
         fits, refused = verdicts(scores=True)
-        self.assertEqual(fits["scores"]["NodeResourcesFit"], 85)  # 90% cpu and 80% memory free.
+        # 90% of the CPU and 80% of the memory are free.
+        self.assertEqual(fits["scores"]["NodeResourcesFit"], 85)
         self.assertEqual(fits["total"], sum(fits["scores"].values()))
         self.assertNotIn("scores", refused)
         self.assertNotIn("scores", verdicts()[0])
@@ -316,7 +317,7 @@ REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet",
 
 
 def app_pod(name, on, app, cpu="500m"):
-    """A pod of REPLICA_SET."""
+    """A pod of REPLICA_SET with the label app."""
     item = pod(name, on, cpu, safe=False)
     item["metadata"]["labels"] = {"app": app}
     item["metadata"]["ownerReferences"] = [{
@@ -375,8 +376,8 @@ class ExplainTest(EbbTest):
         for form in ["csv", "name"]:
             self.ebb("plan", dump, "--explain", "b", "-o", form, code=2)
 
-    # a and b each run a pod under a budget that allows one disruption; a goes first, and
-    # its pod goes to b.
+    # a and b each run a pod under a budget that allows one disruption.  a goes first, and its pod moves
+    # to b.
     SPENT = [REPLICA_SET, node("a"), node("b", cpu="2"), budget("web", "web", 1),
              app_pod("w1", "a", "web"), app_pod("w2", "b", "web")]
 
@@ -394,7 +395,7 @@ class ExplainTest(EbbTest):
         self.assertEqual({p["name"]: p.get("arrivedFrom") for p in b["pods"]},
                          {"w1": "a", "w2": None})
 
-    # a's pod goes to b, and on to c with b's pod when b goes; d's pod stays.
+    # a's pod moves to b, and on to c together with b's pod when b goes; d's pod stays.
     @staticmethod
     def passing(allows):
         return [REPLICA_SET, node("a"), node("b", cpu="2"), node("c", cpu="4"), node("d"),
@@ -402,8 +403,8 @@ class ExplainTest(EbbTest):
                 app_pod("w2", "b", "web", "300m"), app_pod("w3", "d", "web", "300m"),
                 app_pod("big", "c", "big", "2500m")]
 
-    # Symptom: a budget that allows 2 was said to have spent 3, and b to be risky, since the pod that
-    # passes through b was counted on both nodes.
+    # Symptom: ebb reported that a budget that allows 2 had spent 3, and that b was risky, because it
+    # counted the pod that passes through b on both nodes.
     def test_a_pod_that_passes_through_a_node_that_goes_later_is_evicted_once(self):
         words = [self.dump(self.passing(3)), "--candidate-order", "input"]
         plan = self.ebb_json("plan", *words)
@@ -411,7 +412,8 @@ class ExplainTest(EbbTest):
                           for n in plan["remove"]],
                          [("a", False, [("w1", ["b"])]), ("b", False, [("w2", None)])])
         self.assertEqual(plan["summary"]["movedPods"], 2)
-        # What the pass counts, as the autoscaler does, decides what stays, and is told beside it.
+        # The count of the pass, which counts as the autoscaler does, decides which nodes stay; it is
+        # printed too.
         text = self.ebb("plan", *words, "--explain", "d")[0]
         self.assertIn("default/w3  blocks: NotEnoughPdb", text)
         self.assertIn("PodDisruptionBudget default/web allows 3 disruptions. The plan spent 2 before this node's turn, "
@@ -425,7 +427,7 @@ class ExplainTest(EbbTest):
         for allows, risky in [(2, [False, False]), (1, [False])]:
             plan = self.ebb_json("plan", self.dump(self.passing(allows)), "--candidate-order", "input")
             self.assertEqual([n["risky"] for n in plan["remove"]], risky, allows)
-        # Two pods of its own that one budget admits one after the other are another matter.
+        # If b has two pods of its own, which the budget admits one after the other, b is risky.
         two = self.passing(2) + [app_pod("w4", "b", "web", "300m")]
         plan = self.ebb_json("plan", self.dump(two), "--candidate-order", "input")
         self.assertEqual([n["risky"] for n in plan["remove"]], [False, True])
@@ -451,7 +453,7 @@ class ExplainTest(EbbTest):
                          [("p", None), ("new", True)])
 
     def test_room_is_kept_for_the_pods_that_the_autoscaler_counts(self):
-        # Room for `new` keeps the empty node.
+        # The empty node is kept as room for `new`.
         def plan(change, *flags):
             new = pod("new", "", cpu="3")
             change(new)
@@ -546,7 +548,7 @@ class ExplainTest(EbbTest):
         self.assertIn("1 pod is pending, and there was no time to make sure of room.", text)
 
     def test_a_node_that_was_judged_before_any_removal_shows_no_pods_of_the_plan(self):
-        # a and b are empty enough; p moves to busy, which was too busy from the start.
+        # a and b are below the threshold; p moves to busy, which was above it from the start.
         dump = self.dump([node("a"), node("busy"), pod("p", "a"), pod("q", "busy", cpu="3")])
         text = self.ebb("plan", dump, "--explain", "busy")[0]
         self.assertIn("default/q", text)
@@ -597,7 +599,7 @@ class ExplainTest(EbbTest):
             {"profile": "1g.5gb", "resource": "nvidia.com/mig-1g.5gb", "requested": 3,
              "allocatable": 7}]})
 
-    # Symptom: JSON did not tell shared and partitioned GPUs from whole ones.
+    # Symptom: JSON did not distinguish shared and partitioned GPUs from whole ones.
     def test_shared_and_partitioned_gpus_differ_from_whole_ones(self):
         def machine(name, gpus, **labels):
             made = labelled(node(name), **labels)
@@ -626,7 +628,7 @@ class ExplainTest(EbbTest):
         self.assertIn("not whole GPUs: MIG devices 1g.5gb, on 2 GPUs.", text)
 
     def test_a_node_that_would_fit_before_others_went_is_offered_the_search(self):
-        # The room on c takes the pod of a or that of b.
+        # The room on c suffices for the pod of a or for the pod of b, not for both.
         dump = self.dump([node("a"), node("b"), node("c"), pod("of-a", "a", cpu="1500m"),
                           pod("of-b", "b", cpu="1600m"), pod("of-c", "c", cpu="2200m")])
         words = [dump, "--scale-down-utilization-threshold", "1"]
@@ -786,11 +788,11 @@ class TableTest(EbbTest):
 
 
 class WhatIfTest(EbbTest):
-    """What keeps nodes, and what would be if something were otherwise."""
+    """What keeps nodes, and plans with changes."""
 
     def setUp(self):
         super().setUp()
-        # b has room for all; w and v may not be evicted, u may.
+        # b has room for all pods; w and v may not be evicted, u may.
         self.cluster = self.dump([
             node("a"), node("b", cpu="16"), node("c"), node("d"), REPLICA_SET,
             app_pod("big", "b", "big", "9"), app_pod("w", "a", "web"), app_pod("v", "c", "web"),
@@ -993,7 +995,7 @@ objects:
         within = json.loads(self.ebb(*words, "--max-evictions", "0", "--iterations", "2")[0])
         self.assertEqual(within["summary"]["movedPods"], 0)
 
-    # A search that would go on for hours: no plan comes to its bound.
+    # A search that would run for hours, because no plan reaches its bound.
     ENDLESS = ["--now", START, "--optimize", "--iterations", "1000000000"]
 
     def mixed(self, nodes=500):
@@ -1002,12 +1004,14 @@ objects:
         return cluster
 
     def test_whoever_interrupts_a_search_gets_the_best_so_far(self):
-        small, large = self.mixed(), self.mixed(nodes=4000)  # A frontier ends by itself, in some seconds.
+        # A frontier ends by itself after some seconds.
+        small, large = self.mixed(), self.mixed(nodes=4000)
         for words in [["plan", small, *self.ENDLESS, "-o", "json"],
                       ["frontier", large, "--now", START, "--budget", "1h",
                        "--iterations", "1000000000", "-o", "json"]]:
             for sent in (signal.SIGINT, signal.SIGTERM):
-                for wait in (0.5, 1, 2, 4, 8, 16, 32):  # While it still reads there is no search to end.
+                # While ebb still reads the input, there is no search to end.
+                for wait in (0.5, 1, 2, 4, 8, 16, 32):
                     search = subprocess.Popen([EBB, *words], stdout=subprocess.PIPE,
                                               stderr=subprocess.PIPE, text=True)
                     time.sleep(wait)
@@ -1046,17 +1050,17 @@ objects:
 
 
 class PagesTest(EbbTest):
-    """README.md and the pages of docs/ show what ebb prints."""
+    """README.md and the pages of docs/ show what ebb really prints."""
 
     def shown(self, command, page):
-        """The lines that a page shows of what a command prints."""
+        """The lines of a page that show the output of a command."""
         with open(os.path.join(DOCS, page), encoding="utf-8") as file:
             text = file.read()
         return re.search(re.escape(f"$ {command}\n") + r"(.*?)\n(?:\$|```)", text,
                          re.DOTALL)[1].splitlines()
 
     def expect_in_order(self, shown, printed):
-        """Each line of `shown` but "..." is one of `printed`, in the same order."""
+        """Each line of `shown` except "..." must occur in `printed`, in the same order."""
         at = 0
         for line in shown:
             if line == "...":
@@ -1114,10 +1118,10 @@ class PagesTest(EbbTest):
 
 
 class IncompleteTest(EbbTest):
-    """What is said and refused where the input is not all of the cluster."""
+    """Warnings and errors when the input lacks a part of the cluster."""
 
     def company(self, keep, name="part.json"):
-        """A company of 1,003 nodes, of whose objects the dump has those that `keep` names."""
+        """A dump of a company of 1,003 nodes, with only those objects that `keep` accepts."""
         cluster = self.path("cluster.json")
         if not os.path.exists(cluster):
             self.ebb("gen", "company", "--nodes", "1000", "--seed", "1", "-o", cluster)
@@ -1172,7 +1176,7 @@ class IncompleteTest(EbbTest):
         names = self.ebb("plan", part, "-o", "name", "--allow-incomplete")[0]
         self.assertEqual(names.split(), ["node/" + each["node"] for each in plan["remove"]])
         self.ebb("plan", "--state", state, part, "--allow-incomplete")
-        # A list of budgets without items says that there are none.
+        # An empty list of budgets means that the cluster has no budgets.
         none = self.write("none.json", json.dumps({
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList", "items": []}))
         whole = self.ebb_json("plan", part, none)
@@ -1201,7 +1205,7 @@ def hash_of(item):
     return sum(map(ord, item["metadata"]["name"])) // 3
 
 
-# A kubectl that serves what the folder of the test holds: api-resources and a file a resource.
+# A kubectl that serves files of the test's folder: api-resources, and one file for each resource.
 KUBECTL = """#!/bin/sh
 echo "$@" >> calls
 while [ "${1#--}" != "$1" ]; do shift; done
@@ -1262,7 +1266,7 @@ class DumpTest(EbbTest):
         self.assertNotIn("secrets", calls)
         self.assertNotIn("configmaps", calls)
         plan = self.ebb_json("plan", path)
-        self.assertTrue(plan["complete"], plan)  # No budgets, which the dump says.
+        self.assertTrue(plan["complete"], plan)  # The dump has an empty list of budgets.
         self.assertEqual(sorted(os.listdir(self.folder.name)), sorted(
             ["all.json", "calls", "kubectl", "nodes.json", "pods.json", "resources"]))
 
@@ -1320,7 +1324,7 @@ class DumpTest(EbbTest):
         self.assertIn("hunter2", self.run_dump()[0])
         redacted = self.run_dump("--redact")[0]
         self.assertNotIn("hunter2", redacted)
-        self.assertEqual(len(self.kinds(redacted)), 6)  # Nodes and pods are of one kind, List.
+        self.assertEqual(len(self.kinds(redacted)), 6)  # Nodes and pods are both lists of kind List.
 
 
 class CostTest(EbbTest):
@@ -1422,10 +1426,10 @@ class CostTest(EbbTest):
                          r"In the way of most nodes:\n  PodDisruptionBudget +default/web +3  NotEn")
 
 class InputTest(EbbTest):
-    """What the input may lack, and what it must not ask for (docs/input.md)."""
+    """What the input may lack, and what it must not contain (docs/input.md)."""
 
     def whole(self):
-        """A cluster that lacks nothing."""
+        """A dump of a complete cluster."""
         system = pod("proxy", "a")
         system["metadata"]["namespace"] = "kube-system"
         budgets = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList", "items": []}
@@ -1474,7 +1478,7 @@ class InputTest(EbbTest):
         for kind in ("uniform", "mixed", "company", "terms", "claims"):
             for name in ("g.json", "g.pb"):
                 self.ebb("gen", kind, "--nodes", "20", "-o", self.path(name))
-                # All nodes of one of its groups go, and a minimum of 0 would be assumed.
+                # All nodes of one of its groups go, and ebb would have to assume a minimum of 0.
                 minimum = ["--nodes", "0:99:spot-m8-a"] if kind == "company" else []
                 err = self.ebb("plan", self.path(name), "--strict", *minimum)[1]
                 self.assertNotIn("warning", err, kind)
@@ -1494,11 +1498,11 @@ class InputTest(EbbTest):
         self.assertEqual(err.count("ebb: warning: "), 2)
         self.assertIn("--strict, and 2 warnings", err)
         self.assertEqual(self.ebb("plan", dump, "--assume-complete")[1], "")
-        # Nothing that may be missing is an error then; what is wrong still is.
+        # Then missing objects are not an error; wrong input still is.
         self.ebb("plan", dump, "--strict", "--assume-complete")
         self.ebb("plan", dump, "--strict", "--assume-complete", "--scheduler-config-file=s.yaml",
                  code=1)
-        # Filters read no budgets.
+        # Filters do not read budgets.
         err = self.ebb("filter", dump, "--pod", "default/p")[1]
         self.assertIn("namespace default", err)
         self.assertNotIn("PodDisruptionBudget", err)
@@ -1657,7 +1661,7 @@ class BadInputTest(EbbTest):
 
 
 def machine(name, labels, provider_id="", taints=(), annotations=None, cpu="4"):
-    """A node as a cloud makes it: `labels` beside those that every kubelet sets."""
+    """A node as a cloud makes it: `labels` are added to the labels that every kubelet sets."""
     made = node(name, cpu=cpu)
     made["metadata"]["labels"] = {
         "beta.kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
@@ -1707,7 +1711,7 @@ def annotated(made, key, value):
 
 
 class GroupsTest(EbbTest):
-    """Clusters of the clouds: which group their nodes are in, and why in none."""
+    """Clusters of the clouds: the group of each node, and why a node has no group."""
 
     def plan(self, items, *words):
         return self.ebb_json("plan", self.dump(items), "--now", START, *words)
@@ -1824,10 +1828,10 @@ class GroupsTest(EbbTest):
 
 
 class ShellTest(EbbTest):
-    """Man pages and completion, in the programs that read them."""
+    """Man pages and completion, in the programs that use them."""
 
     def pages(self):
-        """Text by the name of the file."""
+        """The man pages: {name of the file: text}."""
         folder = self.path("man")
         os.mkdir(folder)
         self.ebb("man", "--folder", folder)
@@ -1837,7 +1841,7 @@ class ShellTest(EbbTest):
         pages = self.pages()
         self.assertEqual(pages["ebb.1"], self.ebb("man")[0])
         self.assertEqual(pages["ebb-import-openb.1"], self.ebb("man", "import", "openb")[0])
-        for text in pages.values():  # Each that is named is there.
+        for text in pages.values():  # Each page that is referred to exists.
             for name in re.findall(r"^\.BR (\S+) \(1\)", text, re.M):
                 self.assertIn(name.replace("\\-", "-") + ".1", pages)
         self.assertLess(18, len(pages))
@@ -1851,7 +1855,7 @@ class ShellTest(EbbTest):
             done = subprocess.run(["groff", "-man", "-ww", "-Tutf8"], input=source,
                                   capture_output=True, text=True, check=True)
             self.assertEqual(done.stderr, "", page)
-            plain = re.sub(r".\x08", "", done.stdout)  # Bold is a letter over itself.
+            plain = re.sub(r".\x08", "", done.stdout)  # Bold is a letter printed over itself.
             for heading in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO"]:
                 self.assertIn(heading, plain, page)
         linter = shutil.which("mandoc")
@@ -1862,7 +1866,7 @@ class ShellTest(EbbTest):
                 self.assertEqual(done.stdout, "", page)
 
     def complete(self, line):
-        """What bash offers at the end of the line, the last word as far as it is typed."""
+        """What bash offers at the end of the line, whose last word is typed in part."""
         words = line.split(" ")
         quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
         script = self.write("ebb.bash", self.ebb("completion", "bash")[0])
@@ -1894,7 +1898,7 @@ class ShellTest(EbbTest):
         self.assertEqual(self.complete(EBB + " plan --threads "), [])
 
     def on_path(self):
-        """The environment in which `ebb` is the program that is tested."""
+        """An environment in which `ebb` is the program under test."""
         os.mkdir(self.path("bin"))
         os.symlink(os.path.abspath(EBB), self.path("bin/ebb"))
         return {**os.environ, "PATH": self.path("bin") + ":" + os.environ["PATH"],
@@ -1923,7 +1927,7 @@ class ShellTest(EbbTest):
         self.assertEqual(complete("ebb state "), ["set-clock", "show"])
         self.assertEqual(complete("ebb state show du"), ["dump.json"])
         self.assertEqual(complete("ebb serve st"), ["status"])
-        # Of a command's command, not of the command.
+        # --socket is a flag of `ebb serve`, not of `ebb serve status`.
         self.assertEqual(complete("ebb serve status --sock"), [])
         self.assertEqual(complete("ebb help plan --expl"), [])
 
@@ -1933,7 +1937,7 @@ class ShellTest(EbbTest):
         environment = {**self.on_path(), "TERM": "dumb"}
         os.mkdir(self.path("functions"))
         self.write("functions/_ebb", self.ebb("completion", "zsh")[0])
-        # A line that is typed, tab, and a key that tells what became of the line.
+        # Types a line, tab, and a key that writes the resulting line to a file.
         setup = self.write("setup", f"""
 fpath=({self.path("functions")} $fpath)
 autoload -U compinit && compinit -u -D
@@ -2043,7 +2047,7 @@ class FilterTest(EbbTest):
 class RoundBase(EbbTest):
 
     def round(self, seconds, *more, items=None, code=0):
-        """One round; its plan if all went well, else stderr."""
+        """Makes one round, which must exit with `code`; returns its plan, or stderr if `code` is not 0."""
         dump = self.dump(SMALL if items is None else items)
         words = ["plan", dump, "--state", self.path("state.db"), "--now", at(seconds),
                  "--assume-complete", *more]
@@ -2255,7 +2259,7 @@ class EventsTest(RoundBase):
         held = self.with_events(0, events, cluster)
         self.assertEqual(held["status"], "ScaleDownNoRoomForPods")
         self.assertIn("default/big", held["message"])
-        # It is remembered, although nobody tells of it again.
+        # The state remembers the eviction; no event reports it again.
         self.assertEqual(self.round(119, items=cluster)["status"], "ScaleDownNoRoomForPods")
         self.assertNotEqual(self.round(120, items=cluster)["status"], "ScaleDownNoRoomForPods")
 
@@ -2381,7 +2385,7 @@ class StateTest(RoundBase):
         self.assertNotEqual(digests[1], digests[2])
 
     def test_killed_at_any_point_a_round_is_whole_and_the_rest_goes_on_the_same(self):
-        """Rounds of one state are killed and made again; those of another never are."""
+        """Rounds of one state are killed and repeated; rounds of a second state never are.  Both must end equal."""
         many = [node(f"n{i}") for i in range(300)] + [pod(f"p{i}", f"n{i}") for i in range(300)]
         dump = self.dump(many)
 
@@ -2412,12 +2416,14 @@ class ConcurrentRoundsTest(RoundBase):
 
     @staticmethod
     def ends_at_once(commands, state, hold):
-        """[stdout, stderr, exit code] of each.  None may write `state` for the first `hold` seconds,
-        after which all of them have read it, were the machine quick enough."""
+        """Runs the commands at once; returns [stdout, stderr, exit code] for each.
+
+        For the first `hold` seconds no command may write `state`, so that all have read it by then on a fast machine.
+        """
         keeper = None
         if hold > 0:
             keeper = sqlite3.connect(state, isolation_level=None)
-            keeper.execute("BEGIN IMMEDIATE")  # Others may read, and wait 5 s to write.
+            keeper.execute("BEGIN IMMEDIATE")  # Other processes may read, and wait 5 s to write.
         processes = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                      for words in commands]
         if keeper is not None:
@@ -2432,7 +2438,7 @@ class ConcurrentRoundsTest(RoundBase):
         made = 0
         refused = 0
         for i in range(50):
-            if i >= 25 and refused > 0:  # Until some were at once.
+            if i >= 25 and refused > 0:  # Until some commands ran at the same time.
                 break
             hold = 0 if i % 5 < 2 else 0.2 if refused > 0 else min(4, 0.1 * i)
             rounds = []
@@ -2447,7 +2453,7 @@ class ConcurrentRoundsTest(RoundBase):
             self.assertEqual(sorted(rounds), list(range(made + 1, made + 1 + len(rounds))))
             self.assertGreater(len(rounds), 0)
             made += len(rounds)
-            if i % 5 == 4:  # First rounds are raced for too.
+            if i % 5 == 4:  # First rounds compete too.
                 with sqlite3.connect(state) as kept:
                     numbers = [row[0] for row in kept.execute("SELECT round FROM rounds")]
                 kept.close()
@@ -2461,7 +2467,7 @@ class ConcurrentRoundsTest(RoundBase):
                  self.path("record.db"), "-o", "json", "--now"]
         made = {}
         refused = 0
-        for i in range(50):  # Until some were at once.
+        for i in range(50):  # Until some commands ran at the same time.
             if refused >= 5:
                 break
             times = [at(100 * i), at(100 * i + 1)]
@@ -2601,7 +2607,7 @@ class MetricsTest(RoundBase):
         self.assertEqual((plan["longestSkippedNode"], plan["longestSkippedSeconds"]), ("n4", 10))
         with open(metrics, encoding="utf-8") as file:
             self.assertIn("max_node_skip_eval_duration_seconds 10", file.read())
-        # n4 and n5 have their turn; n0 waits since then.
+        # n4 and n5 had their turn; n0 has waited since then.
         table = self.ebb(*words, "--now", at(25))[0]
         self.assertIn("Longest skipped: n0 has waited 15 s for its turn", table)
 
@@ -2681,7 +2687,7 @@ class ReplayTest(RoundBase):
 
 
 class MessageTest(EbbTest):
-    """Whatever a message quotes, it is one line, and no other line can be written with it."""
+    """Every message is one line, whatever it quotes, and quoted text cannot forge another line."""
 
     FORGED = "x\nebb: wrote 9 nodes to all.json\x1b[2J\u202e"
 
@@ -2825,7 +2831,7 @@ class ContradictionTest(EbbTest):
         codes = [warning["code"] for warning in plan["summary"]["warnings"]]
         self.assertEqual(codes, ["PodsWithSeveralBudgets"])
         self.assertIn("default/p", plan["summary"]["warnings"][0]["message"])
-        # What the autoscaler would decide stays what it is.
+        # The warning does not change the plan, which is the autoscaler's.
         self.assertEqual([removal["node"] for removal in plan["remove"]], ["c", "a"])
         self.assertIn("2 budgets select it", self.ebb("plan", dump, "--explain", "a")[0])
         pods = self.explain_json(dump, "--explain", "a")[0]["pods"]
@@ -2849,7 +2855,7 @@ class ContradictionTest(EbbTest):
         with open(state, "rb") as file:
             self.assertEqual(file.read(), before)
         self.ebb("plan", cluster("one"), *words, at(20))
-        # Without namespaces the nodes tell: all came back under other UIDs.
+        # Without namespaces the nodes show it: all came back with other UIDs.
         os.remove(state)
         self.assertNotIn("another cluster", self.ebb("plan", cluster(""), *words, at(0))[1])
         self.assertNotIn("another cluster", self.ebb("plan", cluster(""), *words, at(10))[1])
@@ -2860,7 +2866,7 @@ class ContradictionTest(EbbTest):
 
     def test_files_that_are_none_and_names_that_are_empty_are_refused(self):
         dump = self.dump(SMALL)
-        before = os.path.exists("/dev/full-journal")  # Of whoever uses the machine too.
+        before = os.path.exists("/dev/full-journal")  # Another user of the machine may have made it.
         for words in [("plan", dump, "--state", "/dev/full"),
                       ("plan", dump, "--state", self.path("s.db"), "--record", "/dev/full"),
                       ("replay", "/dev/full"), ("state", "show", "/dev/full")]:
@@ -2912,11 +2918,12 @@ class RunTest(EbbTest):
             self.assertEqual(child.returncode, 0, err)
             self.assertIn("taint c\n", said)
             self.assertRegex(err, r"ebb run: ends; \d nodes? would be gone")
-            # What would be done is done from then on, and told once.
+            # From then on what would be done counts as done, and is printed once.
             said += [line.split(" ", 1)[1] for line in rest.splitlines(True)]
             self.assertEqual(len(said), len(set(said)), said)
 
-    # Symptom: a budget that allows one disruption let one of six nodes go, where a loop removes five.
+    # Symptom: with a budget that allows one disruption, a dry run removed one of six nodes; a loop
+    # removes five.
     def test_a_dry_run_goes_on_when_evicted_pods_run_again(self):
         dump = pathlib.Path(__file__).resolve().parent.parent / "cases" / "waves.json"
         with subprocess.Popen([EBB, "run", "--input", dump, "--dry-run", "--scan-interval", "1s",
@@ -3065,7 +3072,7 @@ class WatchTest(EbbTest):
                       ("--explain", "node/a", "-o", "json")]:
             out, err = self.ebb("plan", "--watch-file", events, *self.WHOLE, *words)
             want = self.plan_over_dump(SMALL, *self.WHOLE, *words)
-            # The figures of a table hold how long planning took.
+            # A table shows how long planning took, which varies.
             timeless = [re.sub(r"Planned in .*", "", text) for text in (out, want)]
             self.assertEqual(*timeless, words)
             self.assertIn("plan 1: 5 events, 5 objects put and 0 deleted", err)
@@ -3083,7 +3090,7 @@ class WatchTest(EbbTest):
         pretty = self.write("pretty.json", "".join(
             json.dumps({"type": "ADDED", "object": item}, indent=4) + "\n" for item in items))
         self.assertEqual(self.ebb("plan", "--watch-file", pretty, *words)[0], want)
-        # What kubectl prints without --output-watch-events.
+        # The output of kubectl without --output-watch-events.
         self.assertEqual(self.ebb("plan", "--watch-file", dump, *words)[0], want)
         bare = self.write("bare.json", "".join(json.dumps(item, indent=4) + "\n" for item in items))
         plan = json.loads(self.ebb("plan", "--watch-file", bare, *words[1:])[0])
@@ -3138,7 +3145,7 @@ class WatchTest(EbbTest):
         out = self.ebb("plan", self.dump(SMALL, "input.json"), "--watch-file", events, *words)[0]
         self.assertEqual(out, self.plan_over_dump([*SMALL[:2], *SMALL[3:], pod("new", "b", cpu="3")],
                                                   *words))
-        # Nothing comes: the plan is that over INPUT.
+        # No event comes: the plan is the one over INPUT.
         out = self.ebb("plan", self.dump(SMALL), "--watch-file", self.write("none", ""), *words)[0]
         self.assertEqual(out, self.plan_over_dump(SMALL, *words))
 
@@ -3159,7 +3166,7 @@ class WatchTest(EbbTest):
         self.assertEqual([warning["code"] for warning in warnings], ["WatchEventsRefused"])
         self.assertIn("4 events", warnings[0]["message"])
         self.assertEqual(self.ebb("plan", *words, "--strict", code=1)[0], "")
-        # Names are carried out, and an object may be missing.
+        # Names would be acted upon, and an object may be missing.
         self.assertIs(plan["complete"], False)
         names = ("--watch-file", events, "-o", "name", *self.WHOLE)
         out, err = self.ebb("plan", *names, code=1)
@@ -3168,7 +3175,7 @@ class WatchTest(EbbTest):
         self.assertEqual(self.ebb("plan", *names, "--allow-incomplete")[0],
                          "".join(f"node/{each['node']}\n" for each in want["remove"]))
 
-    # Symptom: pods of one cluster were placed on the nodes of another.
+    # Symptom: ebb placed pods of one cluster on the nodes of another.
     def test_watches_of_two_clusters_are_refused(self):
         def space(uid):
             return {"apiVersion": "v1", "kind": "Namespace",
@@ -3254,7 +3261,7 @@ class WatchTest(EbbTest):
         self.assertIn("PodsMissing", warnings())
         self.assertIn("that controllers count", self.ebb("plan", "--watch-file", self.events(items),
                                                          *self.NOW, code=1)[1])
-        sets["status"]["replicas"] = 4  # A few may be on their way.
+        sets["status"]["replicas"] = 4  # Some may still be on their way.
         self.assertNotIn("PodsMissing", warnings())
 
     def test_a_pipe_that_ends_while_others_go_on_is_told_at_once(self):
@@ -3282,7 +3289,7 @@ class WatchTest(EbbTest):
                 child.kill()
         self.assertEqual(child.returncode, 1)
 
-    # Symptom: of a cluster whose pods' watch was slower than that of its nodes all nodes could go.
+    # Symptom: if the pods' watch was slower than the nodes' watch, all nodes could go.
     def test_no_plan_is_made_before_the_first_list_of_each_watch_is_over(self):
         pipes = [self.path("nodes"), self.path("pods"), self.path("budgets")]
         for pipe in pipes:
@@ -3298,11 +3305,11 @@ class WatchTest(EbbTest):
                         open(pipes[1], "wb", buffering=0) as pods, \
                         open(pipes[2], "wb", buffering=0):
                     nodes.write("".join(map(self.event, SMALL[:4])).encode())
-                    # The nodes' watch has been quiet for long enough, and nothing came of pods.
+                    # The watch of the nodes has been quiet for long enough, and no pod has come.
                     line = child.stderr.readline()
                     self.assertRegex(line, "waits for the first list of .*(pods|budgets)")
                     pods.write("".join(map(self.event, SMALL[4:])).encode())
-                    # A kind without objects shows nothing at all.
+                    # The watch of a kind without objects prints nothing.
                     line = child.stderr.readline()
                     self.assertRegex(line, "nothing has come from .*budgets yet")
                     self.assertIn("plan 1: 5 events", child.stderr.readline())
@@ -3321,8 +3328,10 @@ class WatchTest(EbbTest):
         self.assertFalse(os.path.exists(self.path("s.db")))
 
     def watch_pipe(self, *steps):
-        """Watches a pipe: for each (text, told), writes the text and waits for a line with `told`.
-        Returns (exit code, stdout, the rest of stderr)."""
+        """Watches a pipe.  For each (text, told), writes the text and waits for a line that contains `told`.
+
+        Returns (exit code, stdout, the rest of stderr).
+        """
         fifo = self.path("fifo")
         os.mkfifo(fifo)
         with subprocess.Popen([EBB, "plan", "--watch-file", fifo, "--watch-quiet-time", "50ms",
@@ -3333,7 +3342,7 @@ class WatchTest(EbbTest):
             try:
                 with open(fifo, "wb", buffering=0) as pipe:
                     for text, told in steps:
-                        # One write: none of it is seen without the rest.
+                        # One write is read as a whole.
                         self.assertLess(len(text), 4096)
                         pipe.write(text.encode())
                         if told:
@@ -3357,7 +3366,7 @@ class WatchTest(EbbTest):
         self.assertEqual(out, first + "\n" + second)
 
     def test_a_pipe_whose_cluster_is_not_there_yet_is_waited_for(self):
-        # No nodes at first: nothing is told, and no plan made, before they come.
+        # First there are no nodes: ebb prints nothing and makes no plan before nodes come.
         code, out, err = self.watch_pipe(("".join(map(self.event, SMALL[3:])), None),
                                          ("".join(map(self.event, SMALL[:3])), "plan 1: 5 events"))
         self.assertEqual(code, 0)

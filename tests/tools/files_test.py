@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `ebb` writes is there as a whole, or the exit code says that it is not.
+"""Every output file of `ebb` is complete, or the exit code shows that it is not.
 
     files_test.py EBB [UNITTEST_ARGUMENT...]
 """
@@ -38,7 +38,7 @@ class FilesTest(unittest.TestCase):
             return file.read()
 
     def ebb(self, *words, code=0, **options):
-        """Runs ebb, which must end with `code`; returns (stdout, stderr)."""
+        """Runs ebb, which must exit with `code`; returns (stdout, stderr)."""
         options.setdefault("stdout", subprocess.PIPE)
         done = subprocess.run([EBB, *words], stderr=subprocess.PIPE, text=True, timeout=120,
                               check=False, **options)

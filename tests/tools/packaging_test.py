@@ -3,8 +3,8 @@
 
     packaging_test.py EBB SOURCE_DIR
 
-Needs the package systemd for its analysis of the unit; the rest is played by this test: the
-socket that is handed over, the messages of readiness and of the watchdog.
+Needs the package systemd for its analysis of the unit.  The test plays the rest of systemd: it passes the
+socket, and receives the messages of readiness and of the watchdog.
 """
 
 import os
@@ -57,7 +57,7 @@ class ActivationTest(unittest.TestCase):
         self.environment = {**os.environ, "NOTIFY_SOCKET": folder.name + "/notify"}
 
     def start(self, **environment):
-        # systemd names the process that the sockets are for.
+        # systemd names the process by its id in LISTEN_PID.
         process = subprocess.Popen(
             ["/bin/sh", "-c", 'LISTEN_PID=$$ WATCHDOG_PID=$$ exec "$0" serve --log none', EBB],
             env={**self.environment, "LISTEN_FDS": "1", **environment}, stderr=subprocess.PIPE,
@@ -84,7 +84,7 @@ class ActivationTest(unittest.TestCase):
             pass
         self.assertEqual(last, b"STOPPING=1")
         self.assertEqual(process.wait(WAIT_S), 0)
-        # The socket is systemd's, which goes on listening.
+        # The socket belongs to systemd, which continues to listen.
         self.assertTrue(os.path.exists(self.path))
 
     def test_two_sockets_are_refused(self):
@@ -119,7 +119,7 @@ class ImageTest(unittest.TestCase):
                 ["/usr/bin/ebb", "serve", "--socket", "/run/ebb/ebb.sock", "--state-folder",
                  "/var/lib/ebb"], preexec_fn=enter, stderr=subprocess.PIPE, text=True)
             self.assertIn("serves on", process.stderr.readline())
-            # Root may always ask.
+            # Root may always connect.
             status = subprocess.check_output(
                 [EBB, "serve", "status", "--server", f"unix:{root}/run/ebb/ebb.sock"], text=True)
             self.assertIn("0 sessions", status)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""`ebb run` over a live cluster: the program, the example plugin, and a feeder beside them.
+"""`ebb run` over a live cluster: the program with the example plugin and a feeder.
 
     run_live_test.py EBB SOURCE_DIR
 
-Needs Python's grpcio and protobuf, protoc and its plugin for Python.  The plugin's nodes lose a pod
-a second while they drain; nothing here rests on how long anything takes.
+Needs Python's grpcio and protobuf, protoc and its plugin for Python.  Nodes of the plugin lose one pod a
+second while they drain.  No test depends on how long anything takes.
 """
 
 import contextlib
@@ -39,9 +39,9 @@ from service.wire import actuator_pb2_grpc  # noqa: E402
 from service.wire import planner_pb2 as pb  # noqa: E402
 from service.wire import planner_pb2_grpc  # noqa: E402
 
-WAIT_S = 120  # For what comes soon; a machine may be slow.
+WAIT_S = 120  # For results that come soon; a machine may be slow.
 NODES = 4
-# Rounds that come quickly; a node waits a second before it goes.
+# Quick rounds; a node waits a second before it goes.
 QUICK = ["--scan-interval", "1s", "--scale-down-unneeded-time", "1s",
          "--node-delete-delay-after-taint", "1s", "--scale-down-delay-after-failure", "0s"]
 
@@ -61,7 +61,7 @@ def pod(name, on):
         "metadata": {"name": name, "uid": "uid-" + name, "namespace": "default",
                      "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
                                           "name": "web", "uid": "rs", "controller": True}]},
-        # Escalator counts for a group the pods that select its label.
+        # For Escalator, the pods of a group are those that select its label.
         "spec": {"nodeName": on, "nodeSelector": {"nodegroup": "g"},
                  "containers": [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]},
         "status": {"phase": "Running"}}).encode()
@@ -74,7 +74,7 @@ REPLICA_SET = json.dumps({
 
 
 def cluster():
-    """As the example plugin has it: nodes with two pods each."""
+    """The cluster of the example plugin: nodes with two pods each."""
     objects = [REPLICA_SET]
     for n in range(NODES):
         objects += [node(f"node-{n}"), pod(f"pod-{n}-0", f"node-{n}"), pod(f"pod-{n}-1", f"node-{n}")]
@@ -110,7 +110,7 @@ class Feed:
         return next(self.replies)
 
     def drop(self, name):
-        """The node is gone, and its pods."""
+        """Deletes the node and its pods."""
         n = name[5:]
         self.send([pb.Change(delete=pb.Deletion(kind="Pod", namespace="default", name=f"pod-{n}-{p}"))
                    for p in range(2)] + [pb.Change(delete=pb.Deletion(kind="Node", name=name))])
@@ -150,7 +150,7 @@ class RunLiveTest(unittest.TestCase):
                 plugin_pb.StatusRequest(), timeout=WAIT_S)
 
     def start(self, *flags):
-        """Starts `ebb` with these words; its log is a file."""
+        """Starts `ebb` with these arguments; writes its log to a file."""
         with open(self.log, "ab") as log:
             child = subprocess.Popen([str(EBB), *flags], stdout=subprocess.PIPE, stderr=log, text=True)
         self.addCleanup(child.stdout.close)
@@ -167,7 +167,7 @@ class RunLiveTest(unittest.TestCase):
         return child
 
     def feed(self):
-        """A stream that ends is begun again, as any feeder must."""
+        """Starts a Sync stream, and a new one whenever it ends, as every feeder must."""
         for _ in range(5):
             with contextlib.suppress(grpc.RpcError):
                 feed = Feed(self.socket)
@@ -190,7 +190,7 @@ class RunLiveTest(unittest.TestCase):
                 and line.endswith("}")]
 
     def turn(self, condition, what):
-        """The first turn after the last that was waited for of which that holds."""
+        """Waits for the next turn, after the last one waited for, that meets the condition; returns it."""
         found = []
 
         def look():
@@ -251,7 +251,7 @@ class RunLiveTest(unittest.TestCase):
                          f"unix:{self.socket}", "--session", "prod", "--log", "json", *QUICK)
         feed = Feed(self.socket, "prod")
         begun = self.turn(lambda turn: turn["begun"], "a deletion begins")
-        # The daemon is killed in the middle of it.
+        # Kills the daemon in the middle of the deletion.
         daemon.kill()
         daemon.wait()
         feed.close()
@@ -328,7 +328,7 @@ class RunLiveTest(unittest.TestCase):
         self.end(run)
 
     def pools(self, low=30):
-        """A file of one pool: all nodes, each a quarter full."""
+        """A file with one pool of all nodes; each node is a quarter full."""
         path = self.folder / "pools.yaml"
         path.write_text(f"""pools:
 - name: web
@@ -353,7 +353,7 @@ notifications:
 
     def test_a_policy_takes_a_node_of_its_pool_and_a_restart_takes_no_second(self):
         self.start_plugin()
-        # The first process does not come to the drain.
+        # The first process does not reach the drain.
         run = self.start_run(*self.pools(), "--node-delete-delay-after-taint", "1h")
         feed = self.feed()
         shrunk = self.decided(self.turn(lambda turn: self.decided(turn).get("leaving"), "it shrinks"))
@@ -374,7 +374,7 @@ notifications:
         self.end(run)
         turns = self.turns()
         self.assertEqual(sum(self.decided(turn).get("leaving", 0) for turn in turns), 1)
-        # Rounds leave the pool's group alone.
+        # Rounds of the planner do not touch the pool's group.
         self.assertEqual([each for turn in turns for each in turn["begun"]], [])
         told = subprocess.run([EBB, "policy", "failsafe", "list", "--state",
                                str(self.states / "default.db")],
@@ -400,7 +400,7 @@ notifications:
         self.assertEqual((idle["delta"], idle["reason"], idle["failsafe"]),
                          (0, "in failsafe until an operator ends it", True))
         self.assertNotIn("grow", idle)
-        # The program goes on from what the operator wrote.
+        # The program continues with the state that the operator changed.
         subprocess.run([EBB, "policy", "failsafe", "clear", "web", "--state",
                         str(self.states / "default.db")], capture_output=True, check=True)
         self.turn(lambda turn: self.decided(turn).get("grow"), "it tries again")
@@ -453,16 +453,16 @@ notifications:
         self.end(run)
 
     def test_a_plugin_that_answers_nothing_does_not_hold_up_the_end(self):
-        # Symptom: the end waited for all tries of all calls, two minutes and more.
+        # Symptom: the end waited for all retries of all calls, two minutes and more.
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as mute:
             mute.bind(str(self.plugin_socket))
             mute.listen()
             mute.settimeout(WAIT_S)
             run = self.start_run("--grace", "1s")
-            with contextlib.closing(mute.accept()[0]):  # A call is under way.
+            with contextlib.closing(mute.accept()[0]):  # A call is in progress.
                 started = time.monotonic()
                 self.end(run)
-        # One try of a call alone has 10 s, and there are four of each.
+        # Each attempt of a call may take 10 s, and each call has four attempts.
         self.assertLess(time.monotonic() - started, 30)
 
     def test_a_plugin_that_tells_nonsense_costs_rounds(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What answers say of what they did not evaluate, assumed or passed over.
+"""What answers report about objects that ebb did not evaluate, assumed or skipped.
 
     said_test.py EBB [UNITTEST_ARGUMENT...]
 """
@@ -52,7 +52,7 @@ def budget(name, allowed, app, **status):
 
 
 def replicated(name, on, app):
-    """A pod of a ReplicaSet: budgets count for it."""
+    """A pod of a ReplicaSet, so that budgets apply to it."""
     return owned(labelled(pod(name, on, safe=False), app=app), "apps/v1", "ReplicaSet", "rs")
 
 
@@ -168,7 +168,7 @@ class SaidTest(base.EbbTest):
         plan, _ = self.plan([node("a"), node("b"), node("c", cpu="8"), pod("p", "c", cpu="6"), asked])
         self.assertIn("b", {n["node"] for n in plan["remove"]})
 
-    # --- What a plan assumes and passes over
+    #  --- What a plan assumes and skips
 
     def test_an_assumed_minimum_is_said_where_all_nodes_of_a_group_go(self):
         cluster = [node("a", "small"), node("b", "big", cpu="16"), node("c", "big", cpu="16"),
@@ -235,10 +235,10 @@ class SaidTest(base.EbbTest):
         self.assertIn("the dump is of 2026-05-30T10:00:00Z, 2 d 2 h before the time that is planned for, "
                       "2026-06-01T12:00:00Z", self.warnings(plan)["OldDump"])
         self.assertIn("OldDump", self.warnings(self.plan(cluster("2026-06-01T10:59:59Z"))[0]))
-        # Heartbeats are minutes old, clocks are not all the same, and people write none.
+        # Heartbeats may be minutes old, clocks differ, and objects written by people have no heartbeat.
         for heartbeat in ("2026-06-01T11:00:00Z", "2026-06-01T12:00:30Z", None):
             self.assertNotIn("OldDump", self.warnings(self.plan(cluster(heartbeat))[0]), heartbeat)
-        # An object that is newer shows that the dump is.
+        # A newer object shows that the dump is newer.
         old[3]["metadata"]["creationTimestamp"] = "2026-06-01T11:50:00Z"
         self.assertNotIn("OldDump", self.warnings(self.plan(old)[0]))
         old[3]["metadata"]["creationTimestamp"] = "2026-05-01T11:50:00Z"
@@ -276,7 +276,7 @@ class SaidTest(base.EbbTest):
         self.assertIn("nodes without karpenter.sh/do-not-consolidate and karpenter.sh/do-not-disrupt", blockers)
         self.assertIn('pods annotated safe-to-evict: "true" and without karpenter.sh/do-not-disrupt', blockers)
 
-    # --- Nodes in deletion, and those that are not ready
+    #  --- Nodes in deletion, and nodes that are not ready
 
     def deleted(self, cpu_left="1500m"):
         going = node("b", taints=base.deleting(base.START_S - 60))

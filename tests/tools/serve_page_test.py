@@ -25,7 +25,7 @@ import urllib.request
 
 EBB = pathlib.Path(sys.argv[1]).resolve()
 WAIT_S = 60
-# A name that would become markup where it is not set as text.
+# A name that would become markup if the page did not set it as text.
 HOSTILE = '<img src=x onerror="document.title=1">'
 
 
@@ -55,7 +55,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Browser:
-    """chromedriver, asked as the WebDriver protocol has it."""
+    """A chromedriver, used through the WebDriver protocol."""
 
     def __init__(self):
         port = free_port()
@@ -223,7 +223,7 @@ class PageTest(unittest.TestCase):
         for half in halves:
             half.settimeout(WAIT_S)
             with contextlib.suppress(OSError):
-                half.recv(1000)  # It is ended, or answered.
+                half.recv(1000)  # The connection is closed, or answered.
             half.close()
 
     def test_own_socket_is_private(self):
@@ -268,16 +268,16 @@ class PageTest(unittest.TestCase):
         self.assertEqual([title.split(",")[0] for title, goes in cells if goes], ["a"])
         self.assertIn("a", browser.text("goes"))
         self.assertIn("NotUnderutilized", browser.text("stays"))
-        # Names are text.
+        # Names are shown as text.
         self.assertIn(HOSTILE, browser.text("groups"))
         self.assertEqual(browser.run("return document.images.length"), 0)
-        # Why a node goes.
+        # A click shows why a node goes.
         browser.run("document.querySelector('button.cell.goes').click()")
         wait_for("why", lambda: "default/p" in browser.text("node-text"))
         self.assertIn("Goes, number 1.", browser.text("node-text"))
         if "EBB_SCREENSHOT" in os.environ:
             browser.screenshot(os.environ["EBB_SCREENSHOT"])
-        # A change comes by itself.
+        # The page shows a change without a reload.
         self.load([*nodes, pod("p", "a", "3"), pod("q", "b", "3"), pod("r", "c", "3")])
         wait_for("the change", lambda: browser.text("headline").startswith("0 of 3 nodes can go"))
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""`ebb serve` as a stock gRPC client meets it.
+"""`ebb serve` as any gRPC client sees it.
 
     serve_test.py EBB SOURCE_DIR
 
-Needs Python's grpcio and protobuf, protoc and its plugin for Python; the stubs are made of
-wire/planner.proto, as any client would make them.  The examples of docs/service.md
-are run too.
+Needs Python's grpcio and protobuf, protoc and its plugin for Python.  The stubs are made from
+wire/planner.proto, as any client would make them.  The examples of docs/service.md are run too.
 """
 
 import contextlib
@@ -43,7 +42,7 @@ from service.wire import planner_pb2 as pb  # noqa: E402
 from service.wire import planner_pb2_grpc  # noqa: E402
 
 NOW = 1780315200
-WAIT_S = 60  # For what comes at once; a machine may be slow.
+WAIT_S = 60  # For results that come at once; a machine may be slow.
 Code = grpc.StatusCode
 
 
@@ -78,12 +77,12 @@ def put(*objects):
     return [pb.Change(put_json=each) for each in objects]
 
 
-# Two nodes with a pod each, of which one can go.
+# Two nodes with one pod each; one of the nodes can go.
 CLUSTER = put(node("a"), node("b"), REPLICA_SET, pod("p", "a"), pod("q", "b"))
 
 
 def drain(connection):
-    """Reads all that comes."""
+    """Reads until the connection ends."""
     with contextlib.suppress(OSError):
         while connection.recv(65536):
             pass
@@ -187,7 +186,7 @@ class CallsTest(ServeTest):
         return ask(request, timeout=WAIT_S)
 
     def test_a_message_of_too_many_parts_is_refused_before_it_is_parsed(self):
-        # Symptom: 61 MiB of empty parts took 3.2 GB.
+        # Symptom: 61 MiB of empty parts took 3.2 GB of memory.
         self.apply()
         with self.refused(Code.RESOURCE_EXHAUSTED, "message: ", "send fewer at a time"):
             self.ask_with_bytes("Filter", b"\x1a\x00" * 3_000_000)
@@ -199,7 +198,7 @@ class CallsTest(ServeTest):
         self.assertEqual(self.removed(), ["a"])
 
     def test_what_is_not_a_message_is_refused_with_words(self):
-        # Symptom: UNIMPLEMENTED without a text, and libprotobuf's words on standard error.
+        # Symptom: UNIMPLEMENTED without a text, and libprotobuf's messages on standard error.
         for call in ("Plan", "Filter", "Apply", "Round"):
             for request in (b"\xff", b"\x0a\x05zz"):
                 with self.refused(Code.INVALID_ARGUMENT, "the bytes are not a message"):
@@ -222,14 +221,14 @@ class CallsTest(ServeTest):
                 self.assertEqual(late.code(), Code.DEADLINE_EXCEEDED)
             else:
                 json.loads(reply.plan)
-            # Nobody's deadline is over; the time of the planner is.
+            # The call's deadline has not passed, but the planner's time limit has.
             limit = pb.PlanInput(now=NOW + 100 + step, time_limit_seconds=0.0005 * 1.2 ** step)
             plan = json.loads(self.stub.Plan(pb.PlanCall(input=limit), timeout=WAIT_S).plan)
             if plan["summary"]["termination"] != "deadline":
                 self.assertEqual(plan["summary"]["termination"], whole["termination"])
         self.assertEqual(self.plan()["summary"]["termination"], whole["termination"])
 
-    # A session that was closed while it was watched was never freed: the sanitizers tell.
+    # Symptom: a session that was closed while it was watched was never freed.  Sanitizers report that.
     def test_session_that_is_watched_is_closed(self):
         self.apply()
         stream = self.stub.WatchPlans(pb.WatchPlansCall(min_interval_ms=1), timeout=WAIT_S)
@@ -337,7 +336,7 @@ class CallsTest(ServeTest):
         self.apply()
         first = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW)))
         self.assertEqual((first.round, list(first.delete_drain)), (1, []))
-        # Whoever is killed goes on where it stood.
+        # After a kill the daemon continues from its saved state.
         self.server.kill()
         self.start()
         self.apply()
@@ -374,7 +373,7 @@ class CallsTest(ServeTest):
         self.assertEqual(data["sessions"][0]["nodes"], 2)
 
     def test_status_says_which_nodes_the_last_round_kept_and_until_when(self):
-        """"0 unneeded" for minutes, and no word of the nodes that rounds remember."""
+        """The status printed "0 unneeded" for minutes, and nothing about the nodes that rounds remember."""
         bare = json.loads(pod("bare", "a"))
         del bare["metadata"]["ownerReferences"]
         self.apply(CLUSTER + [pb.Change(put_json=json.dumps(bare).encode())])
@@ -393,7 +392,7 @@ class CallsTest(ServeTest):
 
 
 class Batches:
-    """Messages of a stream, as a test puts them; None ends it."""
+    """The messages of a stream, as a test adds them; None ends the stream."""
 
     def __init__(self):
         self.queue = queue.Queue()
@@ -449,7 +448,7 @@ class SyncTest(ServeTest):
         with self.refused(Code.INVALID_ARGUMENT, "resync_ends"):
             list(self.stub.Sync(iter([pb.SyncRequest(resync_ends=True)])))
 
-    # The first one's end deleted what it had named before the other began.
+    # Symptom: the end of the first resync deleted objects that it had named before the second began.
     def test_resyncs_at_once(self):
         self.apply()
         first, second = Batches(), Batches()
@@ -488,8 +487,8 @@ class SyncTest(ServeTest):
             list(self.stub.Sync(iter([pb.SyncRequest(session="one"),
                                       pb.SyncRequest(session="two")])))
 
-    # A batch that was told while the next one was parsed read the one after it over that: the end of a
-    # resync came too early, or twice, and batches changed places.
+    # Symptom: if the daemon reported a batch while it parsed the next one, it read the batch after that
+    # into the same memory.  Ends of resyncs came too early or twice, and batches changed places.
     def test_batches_keep_their_order(self):
         batches = [pb.SyncRequest(changes=CLUSTER)]
         for i in range(2000):
@@ -497,7 +496,7 @@ class SyncTest(ServeTest):
                         pb.SyncRequest(changes=put(pod(f"r{i}", "a", cpu="1m"))),
                         pb.SyncRequest(resync_ends=True)]
         replies = list(self.stub.Sync(iter(batches)))
-        # Each ends with the pod of its own, and takes that of the one before away.
+        # Each resync ends with its own pod, and deletes the pod of the one before.
         self.assertEqual([each.deleted_by_resync for each in replies[3::3]],
                          [0] + [1] * 1999)
         self.assertEqual(sum(each.deleted_by_resync for each in replies), 1999)
@@ -518,7 +517,7 @@ class SyncTest(ServeTest):
         self.assertEqual(self.removed(), ["a"])
 
     def test_client_that_reads_nothing(self):
-        # More acknowledgements than the daemon keeps for a client; others go on meanwhile.
+        # More acknowledgements than the daemon keeps for one client; other clients are served meanwhile.
         count = 10000
         batches = [pb.SyncRequest(session="silent", changes=CLUSTER)]
         batches += [pb.SyncRequest()] * count
@@ -528,7 +527,7 @@ class SyncTest(ServeTest):
         self.apply(session="other")
         export = self.stub.Export(pb.ExportCall(session="other"))
         self.assertEqual(self.removed(session="other"), ["a"])
-        # None of them is lost once somebody reads.
+        # None is lost once the client reads.
         self.assertEqual([each.version for each in stream], list(range(1, count + 2)))
         self.assertEqual(next(export).version, 1)
         watch.cancel()
@@ -546,7 +545,7 @@ class SyncTest(ServeTest):
             channel.close()
             batches.put(None)
         self.apply()
-        # A client may say that the session is whole when the last resync has been given up.
+        # Once the last resync was given up, a client may declare the session whole.
         while True:
             try:
                 self.assertEqual(len(list(self.stub.Sync(iter([pb.SyncRequest(whole=True)])))), 1)
@@ -560,7 +559,7 @@ class SyncTest(ServeTest):
             self.stub.Load(iter([pb.LoadRequest(session="one", dump=b"{"),
                                  pb.LoadRequest(session="two", dump=b"}")]))
 
-    # What had come of a dump when its client went was taken for the whole.
+    # Symptom: if a client went in the middle of a dump, its part was taken for the whole.
     def test_dump_that_is_cut_off(self):
         self.apply()
         dump = b"\n".join([node("n"), pod("r", "n")])
@@ -574,16 +573,16 @@ class SyncTest(ServeTest):
             while parts.taken < 1:
                 time.sleep(0.001)
             if i % 3 == 0:
-                time.sleep(0.01)  # Most likely it has come by now.
+                time.sleep(0.01)  # By now it has most likely arrived.
             call.cancel() if i % 2 else channel.close()
             parts.put(None)
-        # Those that never reached the daemon are not in its log; one that is whole comes last.
+        # Dumps that never reached the daemon are not in its log; the last one is complete.
         loaded = self.stub.Load(iter([pb.LoadRequest(session="last", dump=dump)]))
         self.assertEqual(loaded.nodes, 1)
         status = self.stub.Status(pb.StatusRequest(session="default")).sessions[0]
         self.assertEqual((status.version, status.nodes), (1, 2))
 
-    # It was acknowledged, and the dump that began before it took its place.
+    # Symptom: a change was acknowledged, and then replaced by a dump that had begun before it.
     def test_a_change_that_is_taken_while_a_dump_comes_is_kept(self):
         self.apply()
         parts = Batches()
@@ -591,7 +590,7 @@ class SyncTest(ServeTest):
         parts.put(pb.LoadRequest(session="default", dump=b"\n".join([node("n"), pod("r", "n")])))
         while parts.taken < 1:
             time.sleep(0.001)
-        time.sleep(0.2)  # Most likely it has come by now.
+        time.sleep(0.2)  # By now it has most likely arrived.
         version = self.apply(put(node("new")))
         parts.put(None)
         try:
@@ -621,9 +620,8 @@ class SyncTest(ServeTest):
         self.assertEqual(self.stub.Status(pb.StatusRequest()).sessions[0].nodes, 0)
 
 
-# How a call may end whose message is not what it should be.  INTERNAL and UNIMPLEMENTED (of a
-# stream) are what gRPC says of bytes that are no message, DEADLINE_EXCEEDED of a version that
-# does not come.
+# How a call may end whose message is wrong.  gRPC returns INTERNAL, or UNIMPLEMENTED for a stream, for
+# bytes that are not a message.  DEADLINE_EXCEEDED comes from waiting for a version that never comes.
 CODES = {Code.OK, Code.INVALID_ARGUMENT, Code.NOT_FOUND, Code.FAILED_PRECONDITION,
          Code.RESOURCE_EXHAUSTED, Code.DEADLINE_EXCEEDED, Code.INTERNAL,
          Code.UNIMPLEMENTED}
@@ -635,7 +633,7 @@ def namespace(name, uid):
 
 
 class WholeTest(ServeTest):
-    """Who fills a session, whether its cluster is whole, and how old it is."""
+    """Which client fills a session, whether the session's cluster is whole, and how old it is."""
 
     def feed(self, *changes, session="default", **fields):
         """Begins a resync; returns the stream's messages and replies."""
@@ -647,7 +645,7 @@ class WholeTest(ServeTest):
         return batches, replies
 
     def end(self, batches, replies):
-        """The stream has ended when this returns, and the session knows."""
+        """Ends the stream; returns once the session has seen the end."""
         batches.put(None)
         self.assertEqual(list(replies), [])
 
@@ -669,7 +667,7 @@ class WholeTest(ServeTest):
             "WatchPlans": lambda: next(self.stub.WatchPlans(pb.WatchPlansCall(), timeout=WAIT_S)),
             "Export": lambda: next(self.stub.Export(pb.ExportCall()))}
 
-    # Symptom: of a cluster whose pods were still to come every node could go.
+    # Symptom: while the pods of a cluster were still to come, every node could go.
     def test_no_question_is_answered_before_the_first_resync_has_ended(self):
         batches, replies = self.feed(*CLUSTER[:4])
         for call, ask in self.questions().items():
@@ -746,7 +744,7 @@ class WholeTest(ServeTest):
         self.assertNotIn("SessionMaybeIncomplete", self.warnings())
         self.assertEqual(self.status().fill, pb.SessionStatus.WHOLE)
 
-    # Symptom: the feeder had gone, and answers did not say that they were old.
+    # Symptom: after the feeder had gone, answers did not say that they were old.
     def test_answers_say_since_when_no_client_feeds_the_session(self):
         batches, replies = self.feed(*CLUSTER)
         batches.put(pb.SyncRequest(resync_ends=True))
@@ -768,7 +766,7 @@ class WholeTest(ServeTest):
         with self.command("plan", "-o", "name") as child:
             self.assertIn("warning: session default: no client feeds it since",
                           child.communicate(timeout=WAIT_S)[1])
-        # It grows too old.
+        # The data gets too old.
         while True:
             with self.command("plan", "-o", "name", "--max-age", "1s") as child:
                 out, err = child.communicate(timeout=WAIT_S)
@@ -787,7 +785,7 @@ class WholeTest(ServeTest):
         with self.refused(Code.INVALID_ARGUMENT, "max_age_seconds"):
             next(self.stub.WatchPlans(pb.WatchPlansCall(input=of), timeout=WAIT_S))
 
-    # Symptom: the resync of another cluster's feeder deleted all objects of the first.
+    # Symptom: the resync of another cluster's feeder deleted all objects of the first cluster.
     def test_a_feeder_of_another_cluster_is_refused(self):
         batches, replies = self.feed(*CLUSTER, cluster_uid="uid-one")
         batches.put(pb.SyncRequest(resync_ends=True))
@@ -808,7 +806,7 @@ class WholeTest(ServeTest):
         self.assertEqual((status.version, status.nodes, status.cluster_uid),
                          (version, 2, "uid-one"))
         self.assertEqual(self.removed(), ["a"])
-        # A second one of the same cluster may feed too.
+        # A second feeder of the same cluster is accepted.
         second, of_second = self.feed(*CLUSTER, cluster_uid="uid-one")
         second.put(pb.SyncRequest(resync_ends=True))
         self.assertEqual(next(of_second).deleted_by_resync, 0)
@@ -858,7 +856,7 @@ class WholeTest(ServeTest):
         next(replies)
         watch = self.stub.WatchPlans(pb.WatchPlansCall(min_interval_ms=1), timeout=WAIT_S)
         self.assertEqual(next(watch).remove_count, 1)
-        # A node has come since; its pod is still to come.
+        # A node was added; its pod is still to come.
         batches.put(pb.SyncRequest(changes=CLUSTER + put(node("new")), resync_begins=True))
         next(replies)
         with self.refused(Code.UNAVAILABLE, "has brought new nodes"):
@@ -885,7 +883,7 @@ class WholeTest(ServeTest):
 
 
 def wrong_values(field):
-    """Values of a field that nobody should send; those of a number are at its ends."""
+    """Values of a field that a client should not send; for a number, the ends of its range."""
     kinds = type(field)
     if field.type == kinds.TYPE_STRING:
         return ["", "x" * 100000, "a\nb\0c\u202e", "../../x"]
@@ -922,7 +920,7 @@ def at(message, path):
 
 
 def wrong_forms(request):
-    """The request in wrong forms, each with what is wrong: (text, bytes)."""
+    """Wrong encodings of the request: (what is wrong, bytes)."""
     yield "nothing", b""
     whole = request.SerializeToString()
     for cut in range(1, len(whole), max(1, len(whole) // 20)):
@@ -947,7 +945,7 @@ def wrong_forms(request):
                 for _ in range(1000):
                     getattr(at(copy, path), field.name).add()
                 yield name + " 1000 empty ones", copy.SerializeToString()
-            if not path:  # With another wire type, and with bytes that are none of its type.
+            if not path:  # With another wire type, and with bytes that are not of its type.
                 for wire, data in ((0, b"\x01"), (1, b"\xff" * 8), (2, b"\x03\xff\xfe\xfd"),
                                    (5, b"\xff" * 4), (3, b""), (2, b"\x7f")):
                     tag = field.number << 3 | wire
@@ -955,7 +953,7 @@ def wrong_forms(request):
 
 
 class CarelessTest(ServeTest):
-    """What no client should send.  The daemon stays, and so do its sessions."""
+    """Messages that no client should send.  The daemon and its sessions must survive them."""
 
     def tearDown(self):
         self.assertIsNone(self.server.process.poll(), self.server.log_text())
@@ -1016,7 +1014,7 @@ class CarelessTest(ServeTest):
         self.assertEqual(self.plan(), before)
 
     def test_evictions_without_end(self):
-        # The daemon's stack was not as deep as a message is long.
+        # Symptom: the daemon's stack overflowed on a message that is nested deep.
         deep = b'{"a":' + b"[" * 2000000 + b"]" * 2000000 + b"}"
         with self.refused(Code.INVALID_ARGUMENT, "evicted[0].json"):
             self.apply()
@@ -1030,7 +1028,7 @@ class CarelessTest(ServeTest):
             self.stub.Filter(pb.FilterCall(pods=["default/p"] * 600000))
 
     def test_every_field_of_every_call(self):
-        """Each field in turn missing, too large, beyond its range and wrongly encoded."""
+        """Each field in turn is missing, too large, out of range and wrongly encoded."""
         self.apply(session="kept")
         before = self.plan(session="kept")
         for name, (kind, request) in self.sane_requests().items():
@@ -1131,7 +1129,7 @@ class CarelessTest(ServeTest):
             with self.refused(Code.INVALID_ARGUMENT, "now"):
                 self.plan(now=now)
 
-    # Each was looked for among all before it.
+    # Symptom: each size was searched for among all sizes before it.
     def test_many_sizes(self):
         sizes = [pb.GroupSize(name=f"g{i}", max_size=1) for i in range(300000)]
         self.apply()
@@ -1173,7 +1171,7 @@ class CarelessTest(ServeTest):
 
     def test_call_without_time(self):
         self.apply()
-        with contextlib.suppress(grpc.RpcError):  # Or it was quick enough.
+        with contextlib.suppress(grpc.RpcError):  # Or the daemon was quick enough.
             self.stub.Plan(pb.PlanCall(), timeout=1e-6)
         self.assertEqual(self.removed(), ["a"])
 
@@ -1212,7 +1210,8 @@ class LimitsTest(ServeTest):
         with self.refused(Code.RESOURCE_EXHAUSTED, "--max-dump"):
             self.stub.Load(iter([pb.LoadRequest(dump=bomb)]))
 
-    # Streams that are opened and reset at once took 20 KB each, 5 GB in a minute, and the daemon kept it.
+    # Symptom: each stream that was opened and reset at once took 20 KB, 5 GB in a minute, and the daemon
+    # kept them.
     def test_streams_that_are_reset_at_once_are_bounded(self):
         def literal(name, value):
             return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
@@ -1245,7 +1244,7 @@ class LimitsTest(ServeTest):
         self.apply(session="one")  # Other connections are served.
         self.assertEqual(self.removed(session="one"), ["a"])
 
-    # A batch was read while the one before it was refused, and outlived the call.
+    # Symptom: the daemon read a batch while it rejected the one before, and the batch outlived the call.
     def test_stream_that_goes_on_after_its_refusal(self):
         for i in range(100):
             batches = [pb.SyncRequest(session="one", changes=CLUSTER)]
@@ -1324,7 +1323,7 @@ class ProcessTest(ServeTest):
         self.assertEqual(self.server.process.wait(WAIT_S), 0, self.server.log_text())
         self.assertFalse(self.server.socket.exists())
 
-    # What nobody is at work for does not take the time that calls at work have.
+    # Silent connections and waiting calls do not get the grace period; only calls at work do.
     def test_ends_soon_though_clients_are_silent(self):
         self.server.kill()
         self.start("--grace", "10m")
@@ -1374,10 +1373,10 @@ class ProcessTest(ServeTest):
             self.start()
             self.apply()
             following = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + attempt)))
-            # One that was not told may be there too.
+            # The daemon may have made one more round, whose reply was lost.
             if told:
                 self.assertIn(following.round, (told + 1, told + 2))
-        # Its timer runs since the first round.
+        # Its timer has run since the first round.
         last = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + 606)))
         self.assertEqual(list(last.delete_drain), ["a"])
 
@@ -1397,7 +1396,7 @@ class ProcessTest(ServeTest):
 
     def test_disk_that_is_full(self):
         self.server.kill()
-        # Files may not grow beyond this: what SQLite meets on a full disk.
+        # Files may not grow beyond this size: for SQLite that is like a full disk.
         self.start(preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_FSIZE, (4096, 4096)))
         self.apply()
@@ -1426,7 +1425,7 @@ class ProcessTest(ServeTest):
             with self.refused(Code.FAILED_PRECONDITION, "default.db"):
                 self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW)))
             self.assertEqual(self.removed(), ["a"])
-        # Whoever puts the file back needs no other daemon.
+        # Once the file is back, the same daemon continues.
         state.write_bytes(whole)
         self.assertEqual(self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW))).round, 2)
 
@@ -1443,7 +1442,7 @@ class ProcessTest(ServeTest):
             stderr=subprocess.PIPE, text=True, timeout=WAIT_S, check=False, preexec_fn=become)
         self.assertEqual(text.returncode, 1, text.stderr)
         self.assertIn("uid 65534 (--allow-user)", text.stderr)
-        # It may connect, and is told nothing: not even gRPC's first frame.
+        # The client may connect, but gets nothing, not even gRPC's first frame.
         probe = ("import socket, sys; s = socket.socket(socket.AF_UNIX); "
                  "s.connect(sys.argv[1]); s.settimeout(60); print(s.recv(1))")
         said = subprocess.run(
@@ -1482,7 +1481,7 @@ class ProcessTest(ServeTest):
 
 
 class CommandTest(ServeTest):
-    """The command's answers are those of the daemon, byte for byte."""
+    """With --server the command prints the same as without, byte for byte."""
 
     def ebb(self, *words):
         run = subprocess.run([EBB, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -1507,7 +1506,7 @@ class CommandTest(ServeTest):
                 self.assertEqual(self.ebb(*words, dump, *server), here, words)
                 if flags not in (("--expendable-pods-priority-cutoff", "5"),
                                  ("--assume-complete",)):
-                    # Of the cluster that is there now.
+                    # Over the session's current cluster.
                     self.assertEqual(self.ebb(*words, *server)[:2], here[:2], words)
         self.ebb("plan", dump, *server)
         times = re.compile(rb"\d+(\.\d+)? m?s\b")
@@ -1530,7 +1529,7 @@ class CommandTest(ServeTest):
             words = ("filter", "--pod", who, *flags)
             self.assertEqual(self.ebb(*words, *server)[:2], self.ebb(*words, dump)[:2])
 
-    # Symptom: a flag of a question took the session's node groups, and so their minimums, away.
+    # Symptom: a flag of a question removed the session's node groups, and with them their minimums.
     def test_flags_of_a_question_are_laid_over_the_sessions_settings(self):
         dump = self.folder.name + "/c.json"
         self.assertEqual(self.ebb("gen", "company", "--nodes", "60", "-o", dump)[0], 0)
@@ -1553,7 +1552,7 @@ class CommandTest(ServeTest):
                             (("plan", "--server", "tcp:1"), b"unix:PATH"),
                             (("plan", "--server", socket_name), b"session default"),
                             (("plan", "--server", socket_name, "--session", "A"), b"is not a name"),
-                            # Symptom: an escape was escaped again on the way to the client.
+                            # Symptom: an escape sequence was escaped again on the way to the client.
                             (("plan", "--server", socket_name, "--session", "a\x07b"), b"\"a\\x07b\" is"),
                             (("plan", "nothing.json", "--server", socket_name), b"nothing.json"),
                             (("filter", "--server", socket_name, "--pod", "a/b"), b"session")):

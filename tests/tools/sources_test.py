@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every question over every source: files, a daemon and watched files give the same bytes.
+"""Every question gives the same bytes over files, over a daemon and over watched files.
 
     sources_test.py EBB
 """
@@ -39,7 +39,7 @@ prices:
 
 
 def without_times(text):
-    """How long a plan took differs from run to run."""
+    """Removes how long a plan took, which differs from run to run."""
     return re.sub(r"(Planned (?:and verified )?in|verified in) [^,\n]+", r"\1 T", text)
 
 
@@ -94,7 +94,7 @@ class SourcesTest(unittest.TestCase):
         return done.returncode, without_times(done.stdout), done.stderr
 
     def check(self, command, *words, code=0):
-        """Asks over files, over a daemon that loads them, over what it then has, and over what is watched."""
+        """Runs the command over files, over a daemon that loads them, over the loaded session, and over watched files."""
         expected = self.ask(command, self.dump, *words)
         self.assertEqual(expected[0], code, expected[2])
         self.assertNotEqual(expected[1], "")

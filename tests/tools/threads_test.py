@@ -3,9 +3,9 @@
 
     threads_test.py EBB [CLUSTERS [SEED]]
 
-Makes CLUSTERS random clusters (default 1000), most of them large enough to be read
-by many threads, one in eight with a byte gone wrong, and runs `ebb plan` over each
-with 1, 2 and 8 threads: the plan, what is said beside it and the exit code agree.
+Makes CLUSTERS random clusters (default 1000).  Most are large enough to be read by many threads, and one in
+eight has a wrong byte.  Runs `ebb plan` over each with 1, 2 and 8 threads: plan, standard error and exit
+code must agree.
 """
 
 import os
@@ -23,7 +23,7 @@ def run(*command):
 
 
 def random_cluster(ebb, dice, path):
-    """Writes one; returns what it is, for people."""
+    """Writes a random cluster; returns a description for people."""
     kind = dice.choice(("company", "company", "mixed", "uniform"))
     nodes = dice.randint(1, 300)
     seed = dice.randrange(1 << 31)

@@ -31,11 +31,11 @@ void ForEachOption(
   }
 }
 
-bool HasNoValue(const CLI::Option& option) {  // They print something and end.
+bool HasNoValue(const CLI::Option& option) {  // These flags print something and end the program.
   return option.get_name() == "--help" || option.get_name() == "--version";
 }
 
-// What none of these kinds takes, in any range.
+// Values that a kind never accepts, whatever its range.
 std::vector<std::string> BadValues(ValueKind kind) {
   const std::vector<std::string> numbers = {"nan",
                                             "NaN",
@@ -158,8 +158,8 @@ Answer Ebb(std::vector<std::string> words) {
   return {code, err.str()};
 }
 
-// The command with this value for the option, and nothing else: values are checked
-// before it is asked what is missing.
+// The command line with this value for the option and nothing else.  CLI11 checks values before it
+// checks whether required options are missing.
 std::vector<std::string> With(const CLI::App& root, std::vector<std::string> path,
                               const CLI::Option& option, const std::string& value) {
   const CLI::App* command = &root;
@@ -198,7 +198,7 @@ TEST(FlagValuesTest, EveryOptionOfEveryCommandSaysWhatItTakes) {
   EXPECT_GT(options, 50u);
 }
 
-// Each bad value is shown to the checker, the first of them to the command too.
+// Gives each bad value to the checker, and the first of them also to the command.
 TEST(FlagValuesTest, EveryOptionOfEveryCommandRefusesBadValuesAndNamesItsRange) {
   const WholeCommandLine line;
   int shown = 0;

@@ -23,11 +23,11 @@ namespace {
 
 using testing::HasSubstr;
 
-// Parses flags of `ebb plan`.  The error, or "".
+// Parses flags of `ebb plan`.  Returns the error, or "".
 std::string Parse(const std::vector<std::string>& flags, PlanCommand& command) {
   CLI::App app;
   command.AddTo(app);
-  std::vector<std::string> words(flags.rbegin(), flags.rend());  // As CLI11 takes them.
+  std::vector<std::string> words(flags.rbegin(), flags.rend());  // The order that CLI11 needs.
   words.emplace_back("-");
   try {
     app.parse(words);

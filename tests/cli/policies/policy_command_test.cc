@@ -1,4 +1,4 @@
-// `ebb policy`, as a shell calls it.
+// `ebb policy`, called as from a shell.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -211,7 +211,7 @@ TEST_F(PolicyCommandTest, PoolsThatNodesDeclareAreDiscovered) {
   const Ran ran = Policy({"eval", pools, node, "--assume-complete"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("pool web, replicator: 1 node, stays"));
-  // Symptom: of a dump without pods it was decided that nodes have nothing to do.
+  // Symptom: over a dump without pods, ebb decided that nodes were unused.
   const Ran nodes_alone = Policy({"eval", pools, node});
   EXPECT_EQ(nodes_alone.code, 1);
   EXPECT_EQ(nodes_alone.out, "");
@@ -238,7 +238,7 @@ TEST_F(PolicyCommandTest, SimulateComparesTheFourSchoolsAndWritesAPage) {
   EXPECT_THAT(html.str(), HasSubstr("<svg"));
   EXPECT_THAT(html.str(), ::testing::Not(HasSubstr("<script")));
   EXPECT_THAT(html.str(), ::testing::Not(HasSubstr("http")));
-  EXPECT_EQ(Policy({"simulate", "--hours", "2"}).out, ran.out);  // The same, again.
+  EXPECT_EQ(Policy({"simulate", "--hours", "2"}).out, ran.out);  // A second run prints the same.
 }
 
 TEST_F(PolicyCommandTest, SimulateRunsARecordedLoad) {

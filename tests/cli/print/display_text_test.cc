@@ -21,7 +21,7 @@ TEST(DisplayTextTest, NamesThatDifferInFrontKeepTheirFronts) {
                                    "ip-10-0-99-34.eu-central-1.compute.internal"},
                              20),
               ElementsAre("ip-10-0-12\u2026.internal", "ip-10-0-99\u2026.internal"));
-  // A cut in the middle would leave the same of both.
+  // A cut in the middle would make both the same.
   const Names cut = ShortenedApart(Names{"ip-10-0-12-34.eu-central-1.compute.internal",
                                          "ip-10-0-12-35.eu-central-1.compute.internal"},
                                    20);

@@ -36,14 +36,15 @@ TEST(TableTest, CellsMoveNoCursorAndBreakNoLine) {
   EXPECT_EQ(Text(table), "a\\x1b[2J\\nb\\xff\n");
 }
 
-// Symptom: names in sentences were escaped by the one that made the sentence and by the table.
+// Symptom: names in sentences were escaped twice, by the code that made the sentence and by the
+// table.
 TEST(TableTest, AnEscapeIsNotEscapedAgain) {
   Table table({""});
   table.AddRow({Printable("a\x1b") + " is there"});
   EXPECT_EQ(Text(table), "a\\x1b is there\n");
 }
 
-// Pools are headings of `ebb policy simulate`.
+// In `ebb policy simulate` the names of pools are headings.
 TEST(TableTest, HeadingsMoveNoCursorAndBreakNoLine) {
   Table table({"a\x1b[31mRED\x07"});
   table.AddRow({"1"});

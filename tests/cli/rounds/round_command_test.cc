@@ -134,7 +134,7 @@ TEST_F(RoundCommandTest, TimersOutliveTheProcess) {
 }
 
 TEST_F(RoundCommandTest, ReturnedNodesKeepTheirTimersIfAskedAndAReplayAgrees) {
-  const auto come_back = [&] {  // Every node, under its name with another UID.
+  const auto come_back = [&] {  // Every node, with the same name and another UID.
     std::ifstream file(Input());
     std::string text((std::istreambuf_iterator<char>(file)), {});
     for (size_t at = 0; (at = text.find("uid-", at)) != std::string::npos; at += 5) {
@@ -186,7 +186,7 @@ TEST_F(RoundCommandTest, ReplayFindsADecisionThatWasAnother) {
   ASSERT_EQ(shown.code, 0) << shown.err;
   const std::string decision =
       absl::StrReplaceAll(shown.out.substr(0, shown.out.size() - 1), {{"NotUnneeded", "Not"}});
-  // Of no other decision: it is the same whatever the key.
+  // Against an empty text: it unpacks to the same decision, whatever decision the delta refers to.
   Change(absl::StrCat("UPDATE rounds SET decision = x'",
                       absl::BytesToHexString(PackDelta("", decision)), "'"));
   const Outcome replay = Ebb({"replay", Record()});
@@ -285,7 +285,8 @@ TEST_F(RoundCommandTest, StartedDeletionIsCountedOnceHoweverOftenItIsNamed) {
 
 TEST(PlanTimeTest, ObjectFarInTheFutureMovesNoClock) {
   EXPECT_EQ(TimeToPlanFor(1000, 900).now_s, 1000);
-  EXPECT_EQ(TimeToPlanFor(1000, 1300).now_s, 1300);  // Clocks differ a little.
+  // A small difference between clocks is accepted.
+  EXPECT_EQ(TimeToPlanFor(1000, 1300).now_s, 1300);
   EXPECT_FALSE(TimeToPlanFor(1000, 1300).warning.has_value());
   const PlanTime far = TimeToPlanFor(1000, 4102444800);
   EXPECT_EQ(far.now_s, 1000);
@@ -293,7 +294,7 @@ TEST(PlanTimeTest, ObjectFarInTheFutureMovesNoClock) {
   EXPECT_NE(far.warning->message.find("2100-01-01T00:00:00Z"), std::string::npos);
 }
 
-// The state of rounds that were made at a wrong time, twice.
+// The state after rounds at a wrong time, set right twice.
 TEST_F(RoundCommandTest, ClockOfAStateIsSetRightByACommandThatTellsWhatItChanged) {
   EXPECT_EQ(Round("2098-12-31T23:00:00Z").code, 0);
   EXPECT_EQ(Round("2098-12-31T23:05:00Z").code, 0);
@@ -378,15 +379,15 @@ TEST_F(RoundCommandTest, OldFlagIsWarnedAboutAndTaken) {
 
 // --- What a record keeps of the flags ---------------------------------------------------
 
-// Flags of `ebb plan` that change nothing that a round decides.  Node groups and events are
-// in a record as texts, whatever their files are called.
+// Whether a flag of `ebb plan` changes nothing that a round decides.  A record keeps node groups
+// and events as texts, so the names of their files do not matter.
 bool HasNoSay(const std::string& flag) {
   static const auto* const flags = new std::set<std::string>{
       "all", "allow-incomplete", "events", "exit-code", "explain", "help", "max-input-bytes",
       "metrics", "node-groups", "now", "output", "record", "server", "session", "state",
       "state-rounds", "stats", "strict", "threads", "wait", "watch-file", "watch-quiet-time",
       "max-age", "max-object-bytes",
-      // Not with --state.
+      // Not allowed with --state.
       "optimize", "budget", "iterations", "bound", "trials", "robust", "seed", "counterfactual",
       "objective", "move-cost", "max-evictions", "max-workload-share", "nominated-share", "prices",
       "what-if"};
@@ -420,7 +421,7 @@ std::string RecordedOf(const std::vector<std::string>& flags) {
   CLI::App app;
   PlanCommand command;
   command.AddTo(app);
-  std::vector<std::string> words = flags;  // In reverse, as CLI11 takes them.
+  std::vector<std::string> words = flags;  // In reverse, as CLI11 needs it.
   words.insert(words.end(), {"--state=x", "-"});
   app.parse(words);
   const std::optional<int64_t> deadline =
@@ -451,7 +452,7 @@ TEST_F(RoundCommandTest, RecordWithDamagedOptionsIsRefusedWithItsRound) {
   ASSERT_EQ(Round("2026-06-01T12:00:00Z", {"--record", Record()}).code, 0);
   Change("UPDATE rounds SET arguments = replace(arguments, '\"cores\"', '\"coarse\"')");
   EXPECT_NE(Ebb({"replay", Record()}).err.find("round 1: is damaged"), std::string::npos);
-  // By somebody who makes a digest too.
+  // Also with a digest that matches the damaged options.
   sqlite3* db = nullptr;
   sqlite3_open(Record().c_str(), &db);
   sqlite3_stmt* select = nullptr;

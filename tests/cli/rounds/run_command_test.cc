@@ -138,7 +138,7 @@ TEST(RunCommandTest, ThePageFetchesNothingAndEscapesTexts) {
 
 TEST(RunCommandTest, ThePageHasACurveForEachSeriesFromFirstToLast) {
   const std::string page = SimulationPage(Story());
-  // Ten nodes stay at the top of an axis that ends with them; eight are a fifth lower.
+  // The curve of ten nodes is at the top of the axis, which ends at ten; eight are a fifth lower.
   EXPECT_THAT(page, HasSubstr("<path class=\"curve without\" d=\"M56.0 12.0L410.0 12.0L764.0 "
                               "12.0\"/>"));
   EXPECT_THAT(page, HasSubstr("<path class=\"curve with\" d=\"M56.0 12.0L410.0 32.0L764.0 "
