@@ -75,7 +75,7 @@ absl::Status RoundDriver::Reload() {
 absl::Status RoundDriver::Report(const ReportUpdate& update) {
   const absl::StatusOr<HeldReports::Changes> changes = reports().ChangesOf(update);
   if (!changes.ok()) return changes.status();
-  const absl::Status saved = state_->SaveReport(*changes);
+  absl::Status saved = state_->SaveReport(*changes);
   if (saved.ok()) {
     if (unsaved_) scale_down_.reset();
     unsaved_ = false;

@@ -275,7 +275,7 @@ absl::StatusOr<wire::ExplainReply> SessionQuestions::Explain(const wire::Explain
     if (!nodes.ok()) return nodes.status();
     return put(report, *nodes, {});
   };
-  const absl::Status explained =
+  absl::Status explained =
       call.remedies() ? WithRemedies(call, end, stops, put) : WithReport(call.input(), end, tell);
   if (!explained.ok()) return explained;
   return reply;
