@@ -603,13 +603,25 @@ absl::Status SqliteState::Check() {
     std::replace(what.begin(), what.end(), '\n', ' ');
     return absl::InvalidArgumentError(absl::StrCat(path_, ": is damaged: ", Printable(what)));
   }
-  return absl::OkStatus();
+  return CheckUse();
+}
+
+// Only the rounds of a record have arguments.
+absl::Status SqliteState::CheckUse() {
+  if (options_.use == SqliteUse::kAny || version_ == 0) return absl::OkStatus();
+  const std::optional<int64_t> recorded = Number(
+      db_, "SELECT coalesce((SELECT arguments != '' FROM rounds ORDER BY round LIMIT 1), 0)");
+  if (!recorded) return Error("cannot be read");
+  const bool is_record = *recorded != 0;
+  if (is_record == (options_.use == SqliteUse::kRecord)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      path_, is_record ? ": is a record, not a state file" : ": is a state file, not a record"));
 }
 
 absl::Status SqliteState::PrepareTables() {
   // Another process may have been here since the file was opened.
   if (absl::Status s = CheckVersion(); !s.ok()) return s;
-  if (version_ == kStateVersion) return absl::OkStatus();
+  if (version_ == kStateVersion) return CheckUse();
   const std::string id = absl::StrCat("PRAGMA application_id = ", kApplicationId);
   if (absl::Status s = Execute(Schema().c_str()); !s.ok()) return s;
   if (absl::Status s = Execute(id.c_str()); !s.ok()) return s;
@@ -1040,14 +1052,6 @@ absl::StatusOr<std::vector<RoundRecord>> SqliteState::Rounds() {
     rounds.push_back(std::move(each));
   }
   return rounds;
-}
-
-absl::StatusOr<bool> SqliteState::IsRecord() {
-  if (version_ == 0) return false;
-  const std::optional<int64_t> recorded = Number(
-      db_, "SELECT coalesce((SELECT arguments != '' FROM rounds ORDER BY round LIMIT 1), 0)");
-  if (!recorded) return Error("cannot be read");
-  return *recorded != 0;
 }
 
 }  // namespace ebb

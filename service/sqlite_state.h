@@ -13,11 +13,11 @@
 // Names:   a path is the name of a file and nothing else: ":memory:" and "file:x.db" are
 //          files of these names.
 // Errors:  one line naming the file.  What is no regular file, is no database, is another
-//          program's, fails SQLite's own check, is of a version that is not known,
-//          holds tables or triggers that are not of this class, a value that its column
-//          cannot hold, rounds that the state does not know of, or a state, counters, pools or
-//          reports that are not those that were saved (by their digests), is refused and never
-//          written to.
+//          program's, is a record in place of a state file or the other way round, fails SQLite's
+//          own check, is of a version that is not known, holds tables or triggers that are not of
+//          this class, a value that its column cannot hold, rounds that the state does not know of,
+//          or a state, counters, pools or reports that are not those that were saved (by their
+//          digests), is refused and never written to.
 // Cost:    Open runs SQLite's quick check over the whole file.  Load and LoadCounters each
 //          read the state and the counters and look over the rounds that are kept.
 //          Save writes the rows that differ from what Load read, some microseconds each,
@@ -49,6 +49,13 @@ struct sqlite3;
 
 namespace ebb {
 
+// What the caller takes a file for.  A file that holds nothing yet becomes either.
+enum class SqliteUse {
+  kAny,
+  kState,   // Refuses a record: its state is that before its first round, and may not change.
+  kRecord,  // Refuses a file of which the oldest round cannot be replayed, or that holds no round.
+};
+
 struct SqliteStateOptions {
   // How many rounds are kept; older ones are dropped.  0: all.
   int64_t rounds_max = 100;
@@ -57,6 +64,8 @@ struct SqliteStateOptions {
   bool read_only = false;
   // The file must exist, and may be written.
   bool must_exist = false;
+  // Open checks it, and every transaction that writes does so again.
+  SqliteUse use = SqliteUse::kAny;
 };
 
 // A cluster as a number, made of the UID of its namespace kube-system: that is as old as
@@ -117,9 +126,6 @@ class SqliteState final : public StateStore {
   // In order.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();
 
-  // Whether it holds rounds that can be replayed, and so no state that goes on.
-  absl::StatusOr<bool> IsRecord();
-
   // The number of the last round; 0: there is none.
   absl::StatusOr<int64_t> LastRound();
 
@@ -167,6 +173,8 @@ class SqliteState final : public StateStore {
   // Undoes what a process that was stopped in the middle left of its last transaction.
   absl::Status RollBack();
   absl::Status CheckVersion();
+  // Whether the file is what options_.use takes it for.
+  absl::Status CheckUse();
   // Makes them what this version knows.  REQUIRES: in a transaction that writes.
   absl::Status PrepareTables();
   absl::Status Damaged(std::string_view what) const;

@@ -32,19 +32,14 @@ struct OpenedState {
   ScaleDownState state;
 };
 
-absl::StatusOr<OpenedState> OpenState(const std::string& file, const SqliteStateOptions& options) {
+absl::StatusOr<OpenedState> OpenState(const std::string& file, SqliteStateOptions options) {
+  options.use = SqliteUse::kState;
   auto store = SqliteState::Open(file, options);
   if (!store.ok()) return store.status();
   auto state = (*store)->Load();
   if (!state.ok()) return state.status();
   if (!state->has_value()) {
     return absl::InvalidArgumentError(file + ": holds no round yet");
-  }
-  const auto is_record = (*store)->IsRecord();
-  if (!is_record.ok()) return is_record.status();
-  // The state of a record is that before its first round; it may not change.
-  if (*is_record) {
-    return absl::InvalidArgumentError(file + ": is a record, not a state file");
   }
   return OpenedState{*std::move(store), **std::move(state)};
 }

@@ -207,6 +207,45 @@ TEST_F(SqliteStateTest, AnotherProgramsDatabaseIsRefusedAndKept) {
   EXPECT_EQ(Bytes(), before);
 }
 
+// Symptom: a record that was named as the state file lost its rounds.
+TEST_F(SqliteStateTest, ARecordIsNoStateFileAndAStateFileIsNoRecord) {
+  const auto refusal = [this](SqliteUse use) {
+    return std::string(SqliteState::Open(path_, {.use = use}).status().message());
+  };
+  ASSERT_TRUE(Open({.use = SqliteUse::kState})->Save(Everything(), {.round = 7}, {}).ok());
+  std::string before = Bytes();
+  EXPECT_EQ(refusal(SqliteUse::kRecord), path_ + ": is a state file, not a record");
+  EXPECT_EQ(refusal(SqliteUse::kState), "");
+  EXPECT_EQ(Bytes(), before);
+  Remove();
+  const auto record = Open({.use = SqliteUse::kRecord});
+  ASSERT_TRUE(record->Save(Everything(), {.round = 8, .arguments = "{}"}, {}).ok());
+  ASSERT_TRUE(record->Append({.round = 9, .arguments = "{}"}).ok());
+  before = Bytes();
+  EXPECT_EQ(refusal(SqliteUse::kState), path_ + ": is a record, not a state file");
+  EXPECT_EQ(refusal(SqliteUse::kRecord), "");
+  EXPECT_EQ(Bytes(), before);
+}
+
+TEST_F(SqliteStateTest, AFileThatHoldsReportsOnlyIsNoRecord) {
+  HeldReports::Changes changes;
+  changes.unready = {"n1"};
+  ASSERT_TRUE(Open({.use = SqliteUse::kState})->SaveReport(changes).ok());
+  EXPECT_EQ(SqliteState::Open(path_, {.use = SqliteUse::kRecord}).status().message(),
+            path_ + ": is a state file, not a record");
+}
+
+TEST_F(SqliteStateTest, AFileThatBecameARecordSinceItWasOpenedIsNotWrittenTo) {
+  const auto state = Open({.use = SqliteUse::kState});
+  ASSERT_TRUE(Open({.use = SqliteUse::kRecord})
+                  ->Save(Everything(), {.round = 8, .arguments = "{}"}, {})
+                  .ok());
+  const std::string before = Bytes();
+  EXPECT_EQ(state->Save(Everything(), {.round = 7}, {}).message(),
+            path_ + ": is a record, not a state file");
+  EXPECT_EQ(Bytes(), before);
+}
+
 TEST_F(SqliteStateTest, LaterVersionIsRefusedAndKept) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
   sqlite3* db = nullptr;

@@ -71,6 +71,13 @@ nlohmann::json PodObject(const std::string& name, const std::string& node) {
       {"status", {{"phase", "Running"}}}};
 }
 
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
 // Three nodes: c is empty, a and b run a pod each.
 class RoundCommandTest : public testing::Test {
  protected:
@@ -207,6 +214,31 @@ TEST_F(RoundCommandTest, ShowPrintsWhatARoundDecided) {
   EXPECT_EQ(third.code, 1);
   EXPECT_NE(third.err.find(": holds the rounds 1 to 2, and not round 3"), std::string::npos)
       << third.err;
+}
+
+// Symptom: the record's rounds were overwritten, and a state file got a round that is not its own.
+TEST_F(RoundCommandTest, StateAndRecordAreNotTakenForEachOther) {
+  ASSERT_EQ(Round("2026-06-01T12:00:00Z", {"--record", Record()}).code, 0);
+  ASSERT_EQ(Round("2026-06-01T12:01:00Z", {"--record", Record()}).code, 0);
+  const std::string state = BytesOf(State());
+  const std::string record = BytesOf(Record());
+  const auto refusal = [&](const std::string& as_state, const std::string& as_record) {
+    std::vector<std::string> words = {"plan", Input(), "--state", as_state};
+    if (!as_record.empty()) words.insert(words.end(), {"--record", as_record});
+    const Outcome outcome = Ebb(words);
+    EXPECT_EQ(outcome.code, 1) << outcome.out;
+    EXPECT_EQ(BytesOf(State()), state);
+    EXPECT_EQ(BytesOf(Record()), record);
+    return outcome.err;
+  };
+  EXPECT_EQ(refusal(Record(), ""), "ebb: " + Record() + ": is a record, not a state file\n");
+  EXPECT_EQ(refusal(prefix_ + ".new", State()),
+            "ebb: " + State() + ": is a state file, not a record\n");
+  EXPECT_FALSE(std::ifstream(prefix_ + ".new").good());
+  EXPECT_EQ(refusal(Record(), State()),
+            "ebb: " + Record() + ": is a record, not a state file, and " + State() +
+                " is a state file, not a record; exchange the two names\n");
+  EXPECT_EQ(Ebb({"replay", Record()}).code, 0);
 }
 
 TEST_F(RoundCommandTest, RecordMayBeginInTheMiddle) {

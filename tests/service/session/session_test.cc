@@ -19,6 +19,7 @@
 #include "service/plan_report.h"
 #include "service/round_driver.h"
 #include "service/round_replay.h"
+#include "service/sqlite_state.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/samples/generate.h"
@@ -1665,8 +1666,27 @@ TEST_F(SessionRoundTest, AStateFileMayBeNamedAndARoundRecorded) {
   for (const auto& each : std::filesystem::directory_iterator(folder_.path())) {
     EXPECT_EQ(each.path().extension(), ".db") << each.path();
   }
-  const auto record = RoundDriver::Open({.state = folder_.File("record.db")});
+  const auto record = SqliteState::Open(folder_.File("record.db"), {.use = SqliteUse::kRecord});
   ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ((*record)->Rounds()->size(), 1);
+}
+
+// Symptom: a record in the state folder lost its rounds.
+TEST_F(SessionRoundTest, ARecordInTheStateFolderIsRefusedAndKept) {
+  {
+    const auto record = SqliteState::Open(folder_.File("s.db"), {.use = SqliteUse::kRecord});
+    ASSERT_TRUE(record.ok()) << record.status();
+    ASSERT_TRUE((*record)->Save({}, {.round = 1, .arguments = "{}"}, {}).ok());
+  }
+  ASSERT_TRUE(PutCluster().ok());
+  for (const absl::Status& told :
+       {Round(kNow).status(), session_->rounds().ReportActuation({}).status()}) {
+    EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(told.message(), folder_.File("s.db") + ": is a record, not a state file");
+  }
+  const auto kept = SqliteState::Open(folder_.File("s.db"), {.use = SqliteUse::kRecord});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ((*kept)->Rounds()->size(), 1);
 }
 
 TEST_F(SessionRoundTest, DamagedStateIsToldAndPlansGoOn) {
