@@ -75,6 +75,7 @@ absl::StatusOr<std::unique_ptr<RoundDriver>> RoundDriver::Open(const RoundFiles&
   auto record = SqliteState::Open(files.record, {.rounds_max = 0, .use = SqliteUse::kRecord});
   if (!record.ok()) return record.status();
   driver->record_ = *std::move(record);
+  if (const auto begun = driver->record_->Load(); !begun.ok()) return begun.status();
   return driver;
 }
 
