@@ -30,6 +30,8 @@ using Json = nlohmann::ordered_json;
 constexpr auto kResults = std::to_array<const char*>(
     {"Ok", "FailedToMarkToBeDeleted", "FailedToEvictPods", "FailedToDelete", "Internal"});
 
+std::string DeletionResults() { return absl::StrJoin(kResults, ", "); }
+
 // --- Reading the file ---------------------------------------------------------------
 
 // A scalar as JSON, typed by YAML's core schema; a quoted one is text.
@@ -176,7 +178,7 @@ std::string Lacks(const DeletionReport::ScaleUp& item) { return item.group.empty
 std::string Lacks(const DeletionReport::Deletion& item) { return item.node.empty() ? "node" : ""; }
 std::string Lacks(const DeletionReport::DeletionResult& item) {
   if (item.node.empty()) return "node";
-  return item.result.empty() ? "result" : "";
+  return item.result.empty() ? "result, which must be one of " + DeletionResults() : "";
 }
 std::string Lacks(const DeletionReport::Eviction& item) {
   if (!item.pod.object.empty()) return "";
@@ -533,9 +535,7 @@ bool IsDeletionResult(std::string_view result) {
   return std::ranges::find(kResults, result) != kResults.end();
 }
 
-std::string NotADeletionResult() {
-  return absl::StrCat("is not one of ", absl::StrJoin(kResults, ", "));
-}
+std::string NotADeletionResult() { return "is not one of " + DeletionResults(); }
 
 absl::Status NamePodOf(const std::string& where, EvictedPod& pod) {
   PodIdentity identity(pod);

@@ -499,13 +499,21 @@ ClusterId ClusterOf(std::string_view kube_system_uid) {
 }
 
 absl::Status SqliteState::Error(const char* doing) const {
-  std::string why = "no memory";
-  if (db_ != nullptr) {
-    // The message of an error that a later call has replaced is lost.
-    const bool lost = sqlite3_errcode(db_) == SQLITE_OK;
-    why = lost ? "the disk is full or fails" : Printable(sqlite3_errmsg(db_));
+  const auto error = [&](std::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": ", doing, ": ", Absl(why)));
+  };
+  if (db_ == nullptr) return error("no memory");
+  const std::string message = Printable(sqlite3_errmsg(db_));
+  switch (sqlite3_errcode(db_)) {
+    case SQLITE_OK:  // A later call has replaced the error's code and message.
+      return error("the disk is full or fails");
+    case SQLITE_BUSY:
+      return error("another program uses it: " + message);
+    case SQLITE_CORRUPT:
+      return Damaged(absl::StrCat(doing, ": ", message));
+    default:
+      return error(message);
   }
-  return absl::InvalidArgumentError(absl::StrCat(path_, ": ", doing, ": ", why));
 }
 
 absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string& path,
@@ -568,10 +576,13 @@ absl::Status SqliteState::RollBack() {
 SqliteState::~SqliteState() { sqlite3_close(db_); }
 
 absl::Status SqliteState::CheckVersion() {
+  // One after the other: what follows an error would replace it.
   const std::optional<int64_t> tables = Number(db_, "SELECT count(*) FROM sqlite_schema");
+  if (!tables) return Error("cannot be read");
   const std::optional<int64_t> application = Number(db_, "PRAGMA application_id");
+  if (!application) return Error("cannot be read");
   const std::optional<int64_t> version = Number(db_, "PRAGMA user_version");
-  if (!tables || !application || !version) return Error("cannot be read");
+  if (!version) return Error("cannot be read");
   version_ = 0;
   if (*tables == 0 && *application == 0 && *version == 0) return absl::OkStatus();
   if (*application != kApplicationId) {

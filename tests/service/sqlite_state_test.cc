@@ -542,6 +542,8 @@ TEST_F(SqliteStateTest, FlippedBytesAreRefusedAndKeptOrChangeNothing) {
     EXPECT_FALSE(loaded.ok()) << attempt;
     if (!loaded.ok()) {
       EXPECT_EQ(loaded.status().message().find('\n'), std::string::npos);
+      EXPECT_EQ(loaded.status().message().find("the disk is full"), std::string::npos)
+          << loaded.status();
     }
     EXPECT_EQ(Bytes(), bytes) << attempt;
   }
@@ -592,6 +594,29 @@ TEST_F(SqliteStateTest, FileFollowsAnyRowOfStates) {
     ASSERT_FALSE(HasFailure()) << "round " << round;
     ASSERT_EQ(Open()->LoadCounters().value(), counters);
   }
+}
+
+// Symptom: "cannot be read: the disk is full or fails".
+TEST_F(SqliteStateTest, AFileWhoseFirstPageIsDamagedIsSaidToBeDamaged) {
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, {}).ok());
+  std::string bytes = Bytes();
+  bytes[100] = static_cast<char>(~bytes[100]);  // What kind of page it is.
+  std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+  EXPECT_EQ(SqliteState::Open(path_, {}).status().message(),
+            path_ +
+                ": cannot be read: database disk image is malformed; the file is damaged or was "
+                "changed by another program: put back a copy, or remove it to start again");
+}
+
+TEST_F(SqliteStateTest, AFileThatAnotherProgramHoldsIsSaidToBeInUse) {
+  const auto state = Open();
+  ASSERT_TRUE(state->Save(Everything(), {.round = 7}, {}).ok());
+  sqlite3* db = nullptr;
+  sqlite3_open(path_.c_str(), &db);
+  ASSERT_EQ(sqlite3_exec(db, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  EXPECT_EQ(state->SaveState(Everything()).message(),
+            path_ + ": cannot be written: another program uses it: database is locked");
+  sqlite3_close(db);
 }
 
 TEST_F(SqliteStateTest, DamagedFileIsRefusedAndKept) {

@@ -2314,7 +2314,9 @@ class EventsTest(RoundBase):
                 ("scaleUps: {}", ["scaleUps: is not a list"]),
                 ("scaleups: []", ["scaleups", "did you mean scaleUps?"]),
                 ("deletionResults: [{node: a, result: Fine}]", ["deletionResults[0].result", "Fine"]),
-                ("deletionResults: [{node: a}]", ["deletionResults[0]", "no result"]),
+                ("deletionResults: [{node: a}]",
+                 ["deletionResults[0]: has no result, which must be one of Ok, FailedToMarkToBeDeleted, "
+                  "FailedToEvictPods, FailedToDelete, Internal"]),
                 ("deletionsInProgress: [{node: a, drained: perhaps}]", ["[0].drained", "perhaps"]),
                 ("{deletionsInProgress: [{node: a}], deletionResults: [{node: a, result: Ok}]}",
                  ["deletionsInProgress[0]", "deletionResults too"]),
