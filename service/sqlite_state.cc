@@ -681,6 +681,18 @@ absl::Status SqliteState::Damaged(std::string_view what) const {
                    "copy, or remove it to start again"));
 }
 
+absl::Status SqliteState::WentBack(int64_t rounds) const {
+  const std::string now = version_ == 0 ? "is empty"
+                          : rounds < 0  ? "holds no round"
+                                        : absl::StrCat("ends with round ", rounds);
+  const std::string before =
+      known_->state ? absl::StrCat("ended with round ", known_->state->rounds) : "held reports";
+  return absl::FailedPreconditionError(
+      absl::StrCat(path_, ": ", now, " now, and ", before,
+                   " when this process last read or wrote it: it was emptied, or an older copy "
+                   "was put in its place"));
+}
+
 absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   if (version_ == 0) return Content();
   ScaleDownState state;
@@ -750,6 +762,8 @@ absl::Status SqliteState::CatchUp() {
     if (!select.ok()) return Error("cannot be read");
     const int64_t known_rounds = known_->state ? known_->state->rounds : kNone;
     if (rounds == known_rounds && revision == known_->revision) return absl::OkStatus();
+    // Both only go up.
+    if (rounds < known_rounds || revision < known_->revision) return WentBack(rounds);
   }
   known_.reset();
   overtaken_ = true;

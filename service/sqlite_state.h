@@ -25,7 +25,8 @@
 //          report says, whatever is held.
 // Threads: none.  Of two processes that make a round from the same state the second
 //          to save is refused (Aborted) until it loads anew; one that saves meanwhile
-//          is waited for.
+//          is waited for.  Where the file holds less than this handle read or wrote last, as after
+//          an older copy was put in its place, a save is refused (FailedPrecondition) until Load.
 
 #ifndef EBB_SERVICE_SQLITE_STATE_H_
 #define EBB_SERVICE_SQLITE_STATE_H_
@@ -183,6 +184,9 @@ class SqliteState final : public StateStore {
   absl::StatusOr<Content> ReadAtOnce();
   // Reads the file where that has not happened yet, else sees that nobody else wrote.
   absl::Status CatchUp();
+  // The error where the file holds less than is known of it.  `rounds`: of its state now; below 0:
+  // it has none.
+  [[nodiscard]] absl::Status WentBack(int64_t rounds) const;
   absl::Status WriteState(const ScaleDownState& before, const ScaleDownState& after);
   absl::Status WriteCounters(const std::vector<StoredCounter>& before,
                              const std::vector<StoredCounter>& after);
