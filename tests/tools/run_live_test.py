@@ -469,6 +469,11 @@ notifications:
             self.assertIn(f"{said}: cannot be read: file is not a database", run.stderr)
             self.assertEqual(damaged.read_bytes(), before)
 
+    def test_without_a_plugin_it_ends_long_before_the_grace(self):
+        run = self.start_run("--grace", "1h")
+        self.turn(lambda turn: turn["status"] == "NoRound", "no round without a plugin")
+        self.end(run)
+
     def test_a_plugin_that_answers_nothing_does_not_hold_up_the_end(self):
         # Symptom: the end waited for all tries of all calls, two minutes and more.
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as mute:
