@@ -13,11 +13,11 @@
 // Names:   a path is the name of a file and nothing else: ":memory:" and "file:x.db" are
 //          files of these names.
 // Errors:  one line naming the file.  What is no regular file, is no database, is another
-//          program's, fails SQLite's own check, is of a version that is not known,
-//          holds tables or triggers that are not of this class, a value that its column
-//          cannot hold, rounds that the state does not know of, or a state, counters, pools or
-//          reports that are not those that were saved (by their digests), is refused and never
-//          written to.
+//          program's, is a record in place of a state file or the other way round, fails SQLite's
+//          own check, is of a version that is not known, holds tables or triggers that are not of
+//          this class, a value that its column cannot hold, rounds that the state does not know of,
+//          or a state, counters, pools or reports that are not those that were saved (by their
+//          digests), is refused and never written to.
 // Cost:    Open runs SQLite's quick check over the whole file.  Load and LoadCounters each
 //          read the state and the counters and look over the rounds that are kept.
 //          Save writes the rows that differ from what Load read, some microseconds each,
@@ -25,7 +25,8 @@
 //          report says, whatever is held.
 // Threads: none.  Of two processes that make a round from the same state the second
 //          to save is refused (Aborted) until it loads anew; one that saves meanwhile
-//          is waited for.
+//          is waited for.  Where the file holds less than this handle read or wrote last, as after
+//          an older copy was put in its place, a save is refused (FailedPrecondition) until Load.
 
 #ifndef EBB_SERVICE_SQLITE_STATE_H_
 #define EBB_SERVICE_SQLITE_STATE_H_
@@ -49,6 +50,13 @@ struct sqlite3;
 
 namespace ebb {
 
+// What the caller takes a file for.  A file that holds nothing yet becomes either.
+enum class SqliteUse {
+  kAny,
+  kState,   // Refuses a record: its state is that before its first round, and may not change.
+  kRecord,  // Refuses a file of which the oldest round cannot be replayed, or that holds no round.
+};
+
 struct SqliteStateOptions {
   // How many rounds are kept; older ones are dropped.  0: all.
   int64_t rounds_max = 100;
@@ -57,6 +65,8 @@ struct SqliteStateOptions {
   bool read_only = false;
   // The file must exist, and may be written.
   bool must_exist = false;
+  // Open checks it, and every transaction that writes does so again.
+  SqliteUse use = SqliteUse::kAny;
 };
 
 // A cluster as a number, made of the UID of its namespace kube-system: that is as old as
@@ -117,9 +127,6 @@ class SqliteState final : public StateStore {
   // In order.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();
 
-  // Whether it holds rounds that can be replayed, and so no state that goes on.
-  absl::StatusOr<bool> IsRecord();
-
   // The number of the last round; 0: there is none.
   absl::StatusOr<int64_t> LastRound();
 
@@ -167,6 +174,8 @@ class SqliteState final : public StateStore {
   // Undoes what a process that was stopped in the middle left of its last transaction.
   absl::Status RollBack();
   absl::Status CheckVersion();
+  // Whether the file is what options_.use takes it for.
+  absl::Status CheckUse();
   // Makes them what this version knows.  REQUIRES: in a transaction that writes.
   absl::Status PrepareTables();
   absl::Status Damaged(std::string_view what) const;
@@ -175,6 +184,9 @@ class SqliteState final : public StateStore {
   absl::StatusOr<Content> ReadAtOnce();
   // Reads the file where that has not happened yet, else sees that nobody else wrote.
   absl::Status CatchUp();
+  // The error where the file holds less than is known of it.  `rounds`: of its state now; below 0:
+  // it has none.
+  [[nodiscard]] absl::Status WentBack(int64_t rounds) const;
   absl::Status WriteState(const ScaleDownState& before, const ScaleDownState& after);
   absl::Status WriteCounters(const std::vector<StoredCounter>& before,
                              const std::vector<StoredCounter>& after);

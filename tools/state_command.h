@@ -20,6 +20,7 @@ struct StateCommand {
   std::string file;
   std::string now;
   int64_t round = 0;  // Whose decision is shown; 0: the state is.
+  std::string output = "table";
 
   void AddTo(CLI::App& app);
   // 0: done, or there was nothing to do; 1: the file is no state that can be used.

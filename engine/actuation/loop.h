@@ -13,7 +13,9 @@
 //
 // The end: what was tainted and not begun is rolled back; what was begun is carried on for
 // `stop_grace_s` from the moment on that the end was asked for, and then left to the process that
-// goes on with the recorded state.
+// goes on with the recorded state.  An actuator that does not answer is waited for only where the
+// loop began a deletion or has seen one: what an earlier process began is left to the next one,
+// which the actuator tells of it.
 //
 // Ownership: borrows all that it is given.
 // Threads:   none.
@@ -100,6 +102,8 @@ class Loop {
   ActuatorStatus status_;  // With not_begun_.
   size_t told_ = 0;        // Of its results those that the actuator told.
   std::vector<DeletionResult> not_begun_;
+  // Whether the last status had a deletion, or one was begun since.
+  bool may_be_under_way_ = false;
 };
 
 }  // namespace ebb

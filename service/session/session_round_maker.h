@@ -4,11 +4,13 @@
 //   SessionRoundMaker rounds(cluster);                           // Borrows the SessionCluster.
 //   absl::StatusOr<wire::RoundReply> made = rounds.Round(call, std::nullopt);
 //
-// The first call that needs the state file opens it.  A round is on disk when Round() returns.
+// The first call that needs the state file opens it.  A round is on disk when Round() returns.  After
+// an error of the file the next call opens it again: it may have been mended, or removed to start
+// again.  One that holds fewer rounds than were made from it here is refused as long as this lives.
 //
 // Errors:  those of planner.proto.  FailedPrecondition: the cluster is being filled, there is no
-//          place for a state file, or the file cannot be read or is of another cluster.  Internal:
-//          it cannot be written; the next call opens it again.
+//          place for a state file, or the file cannot be read, is of another cluster or holds fewer
+//          rounds than before.  Internal: it cannot be written.
 // Cost:    a round that of RoundDriver::Make and RoundDriver::Save.
 // Threads: one at a time, and the cluster does not change meanwhile.
 
@@ -87,6 +89,7 @@ class SessionRoundMaker {
   };
   std::optional<LastRound> last_round_;  // That this process made and kept.
 
+  int64_t rounds_kept_ = 0;  // The number of the last round that was made and kept here.
   std::optional<int64_t> rounds_before_;  // Absent: nobody has looked.
   std::unique_ptr<RoundDriver> driver_;   // Null: no round yet.
 };

@@ -2287,6 +2287,26 @@ class EventsTest(RoundBase):
                      "pod default/lost"]:
             self.assertIn(word, err)
 
+    def test_results_of_unknown_nodes_and_groups_are_told(self):
+        # Symptom: a misspelled name began a cooldown of the whole cluster without a word.
+        def told(*results):
+            path = self.write("events.json", json.dumps({"deletionResults": results}))
+            err = self.ebb("plan", self.dump(SMALL), "--state", self.path("state.db"), "--now", START,
+                           "--events", path)[1]
+            return [line for line in err.splitlines() if "deletionResults" in line]
+        nowhere = "ebb: deletionResults: no node of group nowhere is in the cluster"
+        self.assertEqual(
+            told({"node": "ghost", "result": "FailedToDelete", "group": "nowhere"}),
+            [nowhere, "ebb: deletionResults: node ghost is not in the cluster; its FailedToDelete begins the "
+             "cooldown after failures all the same"])
+        self.assertEqual(told({"node": "a", "result": "Ok", "group": "nowhere"}), [nowhere])
+        self.assertEqual(told({"node": "ghost", "result": "Ok", "group": "nowhere"}), [], "it is gone")
+        for results in ["Ok", "FailedToDelete"], ["Internal", "Ok"]:
+            self.assertEqual(
+                told(*[{"node": "a", "result": result} for result in results]),
+                ["ebb: deletionResults: node a has the result Ok and a failure: both begin their cooldowns, and "
+                 "the node takes no pods in this round"])
+
     def test_wrong_events_are_refused_with_their_place(self):
         for text, words in [
                 ("scaleUps: [{at: 2026-06-01T12:00:00Z}]", ["scaleUps[0]", "no group"]),
@@ -2294,7 +2314,9 @@ class EventsTest(RoundBase):
                 ("scaleUps: {}", ["scaleUps: is not a list"]),
                 ("scaleups: []", ["scaleups", "did you mean scaleUps?"]),
                 ("deletionResults: [{node: a, result: Fine}]", ["deletionResults[0].result", "Fine"]),
-                ("deletionResults: [{node: a}]", ["deletionResults[0]", "no result"]),
+                ("deletionResults: [{node: a}]",
+                 ["deletionResults[0]: has no result, which must be one of Ok, FailedToMarkToBeDeleted, "
+                  "FailedToEvictPods, FailedToDelete, Internal"]),
                 ("deletionsInProgress: [{node: a, drained: perhaps}]", ["[0].drained", "perhaps"]),
                 ("{deletionsInProgress: [{node: a}], deletionResults: [{node: a, result: Ok}]}",
                  ["deletionsInProgress[0]", "deletionResults too"]),

@@ -19,6 +19,7 @@
 #include "service/plan_report.h"
 #include "service/round_driver.h"
 #include "service/round_replay.h"
+#include "service/sqlite_state.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/samples/generate.h"
@@ -1620,6 +1621,42 @@ TEST_F(SessionRoundTest, AStateFileThatWasDeletedIsMadeAnewAfterOneError) {
   EXPECT_TRUE(Round(kNow + 30).ok());
 }
 
+// Symptom: "another round was made meanwhile; run again", and then round 1 again.
+TEST_F(SessionRoundTest, AStateFileThatHoldsLessThanBeforeIsRefusedUntilTheSessionIsMadeAgain) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string file = folder_.File("s.db");
+  ASSERT_TRUE(Round(kNow).ok());
+  std::filesystem::copy_file(file, folder_.File("older.db"));
+  ASSERT_TRUE(Round(kNow + 10).ok());
+  std::filesystem::copy_file(file, folder_.File("newer.db"));
+  const auto put = [&](const std::string& copy) {  // Into the same file, as `cp` does.
+    std::ofstream(file, std::ios::binary | std::ios::trunc)
+        << std::ifstream(folder_.File(copy), std::ios::binary).rdbuf();
+  };
+  const auto refusals = [&] {
+    std::string messages;
+    for (int i = 0; i < 3; ++i) {
+      const absl::Status told = Round(kNow + 20).status();
+      EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition) << told;
+      absl::StrAppend(&messages, told.message(), "\n");
+    }
+    return messages;
+  };
+  put("older.db");
+  EXPECT_THAT(refusals(),
+              AllOf(HasSubstr("s.db: ends with round 1 now, and ended with round 2 when"),
+                    HasSubstr("s.db: ends with round 1, and session s has made round 2 "
+                              "from it: put the newer file back")));
+  put("newer.db");
+  EXPECT_EQ(Round(kNow + 30)->round(), 3);
+  std::filesystem::resize_file(file, 0);
+  EXPECT_THAT(refusals(), AllOf(HasSubstr("s.db: is empty now, and ended with round 3 when"),
+                                HasSubstr("s.db: holds no round, and session s has made round 3")));
+  StartAgain();
+  ASSERT_TRUE(PutCluster().ok());
+  EXPECT_EQ(Round(kNow + 40)->round(), 1);
+}
+
 TEST_F(SessionRoundTest, NoRoundOverHalfACluster) {
   session_->cluster().BeginResync();
   ASSERT_TRUE(PutCluster().ok());  // As far as it has come.
@@ -1665,8 +1702,27 @@ TEST_F(SessionRoundTest, AStateFileMayBeNamedAndARoundRecorded) {
   for (const auto& each : std::filesystem::directory_iterator(folder_.path())) {
     EXPECT_EQ(each.path().extension(), ".db") << each.path();
   }
-  const auto record = RoundDriver::Open({.state = folder_.File("record.db")});
+  const auto record = SqliteState::Open(folder_.File("record.db"), {.use = SqliteUse::kRecord});
   ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ((*record)->Rounds()->size(), 1);
+}
+
+// Symptom: a record in the state folder lost its rounds.
+TEST_F(SessionRoundTest, ARecordInTheStateFolderIsRefusedAndKept) {
+  {
+    const auto record = SqliteState::Open(folder_.File("s.db"), {.use = SqliteUse::kRecord});
+    ASSERT_TRUE(record.ok()) << record.status();
+    ASSERT_TRUE((*record)->Save({}, {.round = 1, .arguments = "{}"}, {}).ok());
+  }
+  ASSERT_TRUE(PutCluster().ok());
+  for (const absl::Status& told :
+       {Round(kNow).status(), session_->rounds().ReportActuation({}).status()}) {
+    EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(told.message(), folder_.File("s.db") + ": is a record, not a state file");
+  }
+  const auto kept = SqliteState::Open(folder_.File("s.db"), {.use = SqliteUse::kRecord});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ((*kept)->Rounds()->size(), 1);
 }
 
 TEST_F(SessionRoundTest, DamagedStateIsToldAndPlansGoOn) {
