@@ -38,7 +38,12 @@ Json JsonOf(const YAML::Node& node) {
   }
   if (!node.IsMap()) return nullptr;
   Json map = Json::object();
-  for (const auto& field : node) map[field.first.as<std::string>("")] = JsonOf(field.second);
+  auto& members = map.get_ref<Json::object_t&>();
+  for (const auto& field : node) {
+    if (!field.first.IsScalar()) throw YAML::Exception(field.first.Mark(), "a key is not a scalar");
+    // Json would look for the key among those before; no map has one twice (ParseSettings).
+    members.push_back({field.first.Scalar(), JsonOf(field.second)});
+  }
   return map;
 }
 
