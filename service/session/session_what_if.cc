@@ -152,6 +152,7 @@ absl::StatusOr<wire::WhatIfReply> SessionQuestions::WhatIf(const wire::WhatIfCal
       call.changes_name().empty() ? "changes" : std::string(call.changes_name());
   const absl::StatusOr<ebb::WhatIf> what_if = ParseWhatIf(name, call.changes());
   if (!what_if.ok()) return what_if.status();
+  if (absl::Status s = CheckOptionsOfCall(*what_if, call.has_then()); !s.ok()) return s;
   absl::StatusOr<Asked> before = Prepare(call.input(), end, Use::kShown);
   if (!before.ok()) return before.status();
   absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(before->cluster);

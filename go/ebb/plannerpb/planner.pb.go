@@ -3206,8 +3206,11 @@ func (x *FrontierPoint) GetSavedPerHour() float64 {
 type WhatIfCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
-	Then  *PlanInput             `protobuf:"bytes,2,opt,name=then,proto3,oneof" json:"then,omitempty"` // In place of `input` after the changes; absent: the same.
-	// The text of a file of changes (docs/what-if.md).  Its options are not read: `then` has them.
+	// In place of `input` after the changes; absent: the same.  Session, min_version, max_age_seconds,
+	// allow_incomplete and warnings are absent or as in `input`.
+	Then *PlanInput `protobuf:"bytes,2,opt,name=then,proto3,oneof" json:"then,omitempty"`
+	// The text of a file of changes (docs/what-if.md).  `then` has what its options say: without `then`
+	// options are refused, and so is a name that is not a flag of `ebb plan`.
 	Changes       string `protobuf:"bytes,3,opt,name=changes,proto3" json:"changes,omitempty"`
 	ChangesName   string `protobuf:"bytes,4,opt,name=changes_name,json=changesName,proto3" json:"changes_name,omitempty"` // What it is called in messages; "": "changes".
 	unknownFields protoimpl.UnknownFields

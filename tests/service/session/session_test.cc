@@ -1006,6 +1006,26 @@ TEST_F(SessionTest, WhatIfTakesOtherSettingsForItsSecondPlan) {
   EXPECT_EQ(reply->differences().no_more(0).kept_because(), "NotUnderutilized");
 }
 
+// Symptom: without `then` the options of the changes were ignored, unknown names among them.
+TEST_F(SessionTest, OptionsOfChangesAreReadOrRefused) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::WhatIfCall call;
+  *call.mutable_input() = Call().input();
+  const auto refusal = [&](const std::string& options) {
+    call.set_changes("options: {" + options + "}");
+    return std::string(session_->questions().WhatIf(call, std::nullopt).status().message());
+  };
+  EXPECT_EQ(refusal("scale-down-utilization-threshold: 0.9"),
+            "changes: options.scale-down-utilization-threshold: a call takes it as "
+            "then.settings.options.scaleDown.planner.scaleDownUtilizationThreshold");
+  EXPECT_EQ(refusal("prices: p.yaml"), "changes: options.prices: a call takes it as then.prices");
+  EXPECT_EQ(refusal("threads: 3"), "changes: options.threads: a call takes no such option");
+  EXPECT_EQ(refusal("xyz: 1"), "changes: options.xyz: is not a flag of a plan");
+  *call.mutable_then() = Call().input();
+  EXPECT_EQ(refusal("scale-down-utilization-threshold: 0.9"), "");
+  EXPECT_EQ(refusal("xyz: 1"), "changes: options.xyz: is not a flag of a plan");
+}
+
 TEST_F(SessionTest, WhatTriesChangesEndsWithItsClient) {
   Json alone = Json::parse(PodJson("p", "a"));
   alone["metadata"].erase("ownerReferences");
