@@ -47,6 +47,16 @@ options: {scale-down-utilization-threshold: 0.6}
   EXPECT_THAT(read->options, ElementsAre(Pair("scale-down-utilization-threshold", "0.6")));
 }
 
+TEST(WhatIfFileTest, ADeletionMayNameWhichObject) {
+  const absl::StatusOr<WhatIf> read = ParseWhatIf("w.yaml", R"(
+objects:
+- {apiVersion: v1, kind: Node, metadata: {name: x, uid: u, labels: {a: b}}, $patch: delete}
+)");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->objects[0].gone);
+  EXPECT_EQ(read->objects[0].merge, R"({"apiVersion":"v1","metadata":{"uid":"u"}})");
+}
+
 TEST(WhatIfFileTest, WhatIsWrongIsToldWithItsPlace) {
   EXPECT_EQ(ErrorOf("objects: [{kind: Pod}]"), "w.yaml: objects[0]: metadata.name: is required");
   EXPECT_EQ(ErrorOf("objects: [{metadata: {name: x}}]"), "w.yaml: objects[0]: kind: is required");
