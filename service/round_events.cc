@@ -548,7 +548,8 @@ absl::Status NamePodOf(const std::string& where, EvictedPod& pod) {
 absl::StatusOr<DeletionReport> ParseEvents(const std::string& file, const std::string& text) {
   DeletionReport events;
   absl::Status status = ParseSettings(
-      file, text, [&](const YAML::Node& root) { return ParseDocument(file, root, events); });
+      file, text, [&](const YAML::Node& root) { return ParseDocument(file, root, events); },
+      kDataLimits);
   if (!status.ok()) return status;
   return events;
 }

@@ -75,7 +75,7 @@ void PrintDifferences(const char* heading, const std::vector<PlanComparison::Dif
 }
 
 absl::StatusOr<Json> ReadPlanFile(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadWholeFile(file, kDataBytesMax);
+  const absl::StatusOr<std::string> text = ReadWholeFile(file, kDataLimits.bytes);
   if (!text.ok()) return text.status();
   absl::StatusOr<Json> json = ParseJson(*text);
   if (json.ok()) return json;

@@ -121,7 +121,11 @@ absl::Status PutQuestion(const PlanCommand& command, Clock::time_point start,
     }
   }
   PlanQuery query = command.Asked();
-  query.bound = query.bound && command.explain.empty();
+  // Neither an explanation nor a comparison tells of them.
+  if (!command.explain.empty() || !command.what_if.empty()) {
+    query.bound = false;
+    if (query.trials && !query.trials->robust) query.trials.reset();
+  }
   query.seconds = command.SecondsLeft(start);
   PutQuery(query, input);
   return absl::OkStatus();

@@ -38,7 +38,7 @@ namespace {
 // The text of a file that a flag names; absent where it names none.
 absl::StatusOr<std::optional<NamedText>> ReadText(const std::string& path) {
   if (path.empty()) return std::nullopt;
-  absl::StatusOr<std::string> text = ReadWholeFile(path, kDataBytesMax);
+  absl::StatusOr<std::string> text = ReadWholeFile(path, kDataLimits.bytes);
   if (!text.ok()) return text.status();
   return NamedText{path, *std::move(text)};
 }

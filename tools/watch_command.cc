@@ -86,6 +86,7 @@ class WatchedFile {
   // Whether it is a file that was written before, and no watch that may have failed.
   [[nodiscard]] bool is_regular() const { return is_regular_; }
   WatchStream& stream() { return stream_; }
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
 
   // kubectl prints the objects that are there, each as ADDED, and then what changes.  The list is
   // over once anything but ADDED came, or nothing for the quiet time after an event, or nothing at
@@ -114,6 +115,7 @@ class WatchedFile {
     std::array<char, 1 << 16> bytes;
     const ssize_t count = read(fd_, bytes.data(), bytes.size());
     if (count > 0) {
+      bytes_ += static_cast<uint64_t>(count);
       stream_.Append({bytes.data(), static_cast<size_t>(count)});
       return absl::OkStatus();
     }
@@ -129,6 +131,7 @@ class WatchedFile {
   const int fd_;
   bool is_regular_ = false;
   bool ended_ = false;
+  uint64_t bytes_ = 0;  // That were read.
   WatchStream stream_;
   const Clock::time_point opened_ = Clock::now();
   std::optional<Clock::time_point> last_event_;
@@ -329,6 +332,7 @@ class WatchRun {
             std::numeric_limits<int>::max())) {}
 
   int Run() {
+    first_event_by_ = command_.SimulationEnd(Clock::now());
     if (const absl::Status s = LoadInputs(); !s.ok()) return Fail(s, err_);
     for (const std::string& name : command_.watch.files) {
       auto file = Open(name, command_.watch.object_bytes_max);
@@ -337,6 +341,7 @@ class WatchRun {
     }
     while (!files_.empty()) {
       const bool came = WaitForEvents();
+      if (!failed_.ok()) return Fail(failed_, err_);
       if (!watch_.mixed().ok()) return Fail(watch_.mixed(), err_);
       if (came) continue;
       UntilNextListIsOver() == Clock::duration::zero() ? Plan() : TellWaiting();
@@ -390,6 +395,22 @@ class WatchRun {
     }
   }
 
+  // At most `timeout`, below 0 for ever; until the first event no longer than a plan may take.
+  [[nodiscard]] int UntilFirstEvent(int timeout) const {
+    if (!first_event_by_ || watch_.events() > 0) return timeout;
+    const auto left = std::chrono::ceil<Milliseconds>(*first_event_by_ - Clock::now()).count();
+    const int most =
+        static_cast<int>(std::clamp<int64_t>(left, 0, std::numeric_limits<int>::max()));
+    return timeout < 0 ? most : std::min(timeout, most);
+  }
+
+  void CheckFirstEvent() {
+    if (!first_event_by_ || watch_.events() > 0 || Clock::now() < *first_event_by_) return;
+    failed_ = absl::DeadlineExceededError(
+        fmt::format("--watch-file: no event came within {} (--scale-down-simulation-timeout)",
+                    command_.simulation_timeout));
+  }
+
   // How long to wait for events: for ever where there is nothing to plan for.
   [[nodiscard]] int TimeoutMilliseconds() {
     if (!HasNews()) return -1;
@@ -404,20 +425,35 @@ class WatchRun {
         std::clamp<int64_t>(kQuietTimesMax * quiet_time_ - so_far, 0, quiet_time_));
   }
 
+  // A device or a wrong file may go on for ever without an event.
+  void CheckHoldsEvents(const WatchedFile& file) {
+    const uint64_t most = command_.watch.object_bytes_max;
+    if (!file.is_silent() || file.ended() || file.bytes() <= most) return;
+    failed_ = absl::InvalidArgumentError(
+        fmt::format("{}: its first {} bytes (--max-object-bytes) hold no event; what `kubectl get "
+                    "-w --output-watch-events -o json` prints is expected",
+                    Printable(file.name()), WithCommas(most)));
+  }
+
   // Reads from the files that have something.  False: nothing came for the quiet time, or
-  // something for very long, and there is something to plan for.
+  // something for very long, and there is something to plan for; or `failed_` says why not to go
+  // on.
   bool WaitForEvents() {
     std::vector<pollfd> ready;
     for (const auto& file : files_) ready.push_back({file->fd(), POLLIN, 0});
     const int timeout = TimeoutMilliseconds();
-    if (poll(ready.data(), ready.size(), timeout) == 0 || (timeout == 0 && quiet_time_ > 0)) {
+    const bool came = poll(ready.data(), ready.size(), UntilFirstEvent(timeout)) != 0;
+    if (!came || (timeout == 0 && quiet_time_ > 0)) {
+      CheckFirstEvent();
       return false;
     }
     for (size_t i = 0; i < ready.size(); ++i) {
       if (ready[i].revents == 0) continue;
       if (const absl::Status s = files_[i]->ReadSome(); !s.ok()) watch_.Refuse(*files_[i], s);
       watch_.Drain(*files_[i]);
+      CheckHoldsEvents(*files_[i]);
     }
+    CheckFirstEvent();
     const bool others_go_on =
         std::ranges::any_of(files_, [](const auto& file) { return !file->ended(); });
     for (const auto& file : files_) {
@@ -474,6 +510,8 @@ class WatchRun {
   std::optional<uint64_t> planned_at_;           // Watch::news() of the last try.
   std::optional<Clock::time_point> news_since_;  // That no plan was made for.
   absl::Status why_not_;
+  std::optional<Clock::time_point> first_event_by_;  // Absent: it may take any time.
+  absl::Status failed_;
   int exit_code_ = 0;
 };
 

@@ -6,7 +6,8 @@
 //
 // Errors: an event that cannot be taken is told and passed over, and becomes a warning of
 //         every plan to come: --strict ends with it.  A cluster that cannot be planned for yet
-//         waits for more.
+//         waits for more.  The command ends where no event came within
+//         --scale-down-simulation-timeout, or a file's first --max-object-bytes bytes hold none.
 
 #ifndef EBB_TOOLS_WATCH_COMMAND_H_
 #define EBB_TOOLS_WATCH_COMMAND_H_

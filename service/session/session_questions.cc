@@ -136,6 +136,12 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
       !s.ok()) {
     return s;
   }
+  if (call.form() != wire::AS_TABLES && (call.rows() > 0 || call.every_node())) {
+    return absl::InvalidArgumentError(absl::StrCat(call.rows() > 0 ? "rows" : "every_node", ": ",
+                                                   wire::Form_Name(call.form()),
+                                                   " takes none; AS_TABLES does"));
+  }
+  if (absl::Status s = CheckTaken(call.input(), QuestionOf::kPlan); !s.ok()) return s;
   if (absl::Status s = cluster_.CheckAnswers(call.input()); !s.ok()) return s;
   // An answer is for one second, as the plan tells its time.
   wire::PlanCall question = call;
@@ -252,6 +258,7 @@ absl::StatusOr<wire::ExplainReply> SessionQuestions::Explain(const wire::Explain
       !s.ok()) {
     return s;
   }
+  if (absl::Status s = CheckTaken(call.input(), QuestionOf::kExplain); !s.ok()) return s;
   wire::ExplainReply reply;
   const auto put = [&](const PlanReport& report, std::span<const NodeId> nodes,
                        std::span<const Counterfactual> remedies) -> absl::Status {
@@ -332,6 +339,7 @@ absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCal
 
 absl::StatusOr<wire::PlanChange> SessionQuestions::PlanChanges(const wire::PlanInput& input,
                                                                ToldPlan& told) {
+  if (absl::Status s = CheckTaken(input, QuestionOf::kWatchPlans); !s.ok()) return s;
   wire::PlanChange change;
   const auto tell = [&](const PlanReport& report) {
     const Json plan = PlanJson(report);

@@ -1,18 +1,26 @@
 // What changes would let go, as it travels: remedies, blockers, frontiers and comparisons of plans
 // (service/what_if) as messages of planner.proto.
 //
+// A what-if file's options are flags of `ebb plan`, which its command line reads (docs/what-if.md).
+// A call has WhatIfCall.then in their place: a client that reads the options fills it.
+//
 // Threads: pure.
 
 #ifndef EBB_SERVICE_SESSION_WIRE_WHAT_IF_H_
 #define EBB_SERVICE_SESSION_WIRE_WHAT_IF_H_
 
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "service/plan_comparison.h"
 #include "service/planning/plan_answer.h"
 #include "service/what_if/blockers.h"
 #include "service/what_if/counterfactual.h"
+#include "service/what_if/what_if_file.h"
 #include "service/wire/planner.pb.h"
 
 namespace ebb {
@@ -29,6 +37,14 @@ std::vector<FrontierPoint> ReadFrontier(const v1alpha1::FrontierReply& reply);
 
 void PutComparison(const PlanComparison& comparison, v1alpha1::PlanDifferences& to);
 PlanComparison ReadComparison(const v1alpha1::PlanDifferences& from);
+
+// The field of a WhatIfCall that has what the flag says to `ebb plan`: "then.prices"; "": no field
+// has it.  nullopt: no option of a file is called so.
+std::optional<std::string> FieldOfFlag(std::string_view flag);
+
+// Errors: InvalidArgument naming the first option that is no flag of a plan; where the call has no
+// `then`, the first option, and the field to use instead.
+absl::Status CheckOptionsOfCall(const WhatIf& what_if, bool has_then);
 
 }  // namespace ebb
 

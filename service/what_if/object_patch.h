@@ -25,7 +25,9 @@ struct ObjectPatch {
   // A strategic merge patch of the object (strategic_merge.h): what it names is set, null takes a
   // field away, containers and the like are found by their names.
   std::string merge = "{}";
-  bool gone = false;  // The object is taken away; `merge` is nothing then.
+  // The object is taken away.  Of `merge` counts what says which object: apiVersion and
+  // metadata.uid.
+  bool gone = false;
 };
 
 }  // namespace ebb

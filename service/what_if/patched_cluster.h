@@ -14,9 +14,10 @@
 // Memory:  the JSON of each object that was found.
 // Threads: one at a time.
 // Errors:  NotFound, naming every object that is not there; InvalidArgument, naming object and
-//          field, where what comes of a patch is no such object; FailedPrecondition, where the
-//          object has a constraint that ebb does not know and so cannot write.  The cluster is as
-//          before then.
+//          field, where what comes of a patch is no such object, or is of another UID or API group,
+//          or where an object is deleted twice, or deleted and patched; FailedPrecondition, where
+//          the object has a constraint that ebb does not know and so cannot write.  The cluster is
+//          as before then.
 
 #ifndef EBB_SERVICE_WHAT_IF_PATCHED_CLUSTER_H_
 #define EBB_SERVICE_WHAT_IF_PATCHED_CLUSTER_H_

@@ -56,7 +56,8 @@ absl::StatusOr<WhatIf> ParseWhatIf(const std::string& name, const std::string& y
 // The pods of a workload that run in `snapshot`.
 std::vector<ObjectName> PodsOf(const ObjectName& workload, const ClusterSnapshot& snapshot);
 
-// All patches of objects, those of workloads as patches of their pods that run in `snapshot`.
+// All patches of objects, those of workloads as patches of their pods that run in `snapshot` and
+// that no patch deletes.
 // Errors: NotFound: a workload without pods; InvalidArgument: requests of several containers
 // without their names, or of one that its pods do not have.
 absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,

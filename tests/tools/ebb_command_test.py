@@ -3275,6 +3275,22 @@ class WatchTest(EbbTest):
         sets["status"]["replicas"] = 4  # A few may be on their way.
         self.assertNotIn("PodsMissing", warnings())
 
+    # Symptom: ebb waited for ever, although the limit includes reading.
+    def test_the_time_limit_holds_while_the_first_event_is_awaited(self):
+        pipe = self.path("silent")
+        os.mkfifo(pipe)
+        with open(pipe, "r+b", buffering=0):  # A writer that writes nothing.
+            for words in [(), (self.dump(SMALL),)]:
+                err = self.ebb("plan", *words, "--watch-file", pipe, "--watch-quiet-time", "1h",
+                               "--scale-down-simulation-timeout", "200ms", *self.WHOLE, code=1)[1]
+                self.assertIn("--watch-file: no event came within 200ms (--scale-down-simulation-timeout)", err)
+
+    # Symptom: ebb read /dev/zero for ever.
+    def test_a_stream_without_events_ends_with_an_error(self):
+        for words in [(), (self.dump(SMALL),)]:
+            err = self.ebb("plan", *words, "--watch-file", "/dev/zero", *self.WHOLE, code=1)[1]
+            self.assertIn("/dev/zero: its first 10,485,760 bytes (--max-object-bytes) hold no event", err)
+
     def test_a_pipe_that_ends_while_others_go_on_is_told_at_once(self):
         pipes = [self.path("one"), self.path("two")]
         for pipe in pipes:

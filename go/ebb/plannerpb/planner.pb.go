@@ -1902,8 +1902,7 @@ func (x *Warning) GetLacks() string {
 	return ""
 }
 
-// A question about a cluster: of Plan, Explain, WatchPlans, Pass and Round.  A field that a call does
-// not take is refused by its name.
+// A question about a cluster.  A field that a call does not take is refused by its name.
 //
 // Pass asks what the autoscaler's planner is asked in a loop.  The session remembers from pass to pass
 // what that planner does: destination hints, and nodes that could not be removed lately.
@@ -1914,23 +1913,24 @@ type PlanInput struct {
 	MinVersion uint64    `protobuf:"varint,2,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
 	Settings   *Settings `protobuf:"bytes,3,opt,name=settings,proto3,oneof" json:"settings,omitempty"` // In place of the session's.
 	Now        *int64    `protobuf:"varint,4,opt,name=now,proto3,oneof" json:"now,omitempty"`          // Absent: the clock's time.
-	// Stop at as many nodes as the autoscaler's first pass would; absent: no limit.  Not of Pass.
+	// Stop at as many nodes as the autoscaler's first pass would; absent: no limit.  Not of Pass
+	// and Round.
 	MaxScaleDownParallelism *int64 `protobuf:"varint,5,opt,name=max_scale_down_parallelism,json=maxScaleDownParallelism,proto3,oneof" json:"max_scale_down_parallelism,omitempty"`
 	// What the caller has to say of its input; told with the plan's own warnings.
 	Warnings []*Warning `protobuf:"bytes,6,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The planner ends after so long with the plan so far, as at the call's deadline.
 	TimeLimitSeconds *float64 `protobuf:"fixed64,7,opt,name=time_limit_seconds,json=timeLimitSeconds,proto3,oneof" json:"time_limit_seconds,omitempty"`
-	// Of the pods of a workload at most this share is evicted, above 0; absent: no limit.  Of Plan,
-	// Explain and WatchPlans, as are those below.
+	// Of the pods of a workload at most this share is evicted, above 0; absent: no limit.  Not of Pass
+	// and Round, as are prices and prices_name.
 	MaxWorkloadShare *float64 `protobuf:"fixed64,8,opt,name=max_workload_share,json=maxWorkloadShare,proto3,oneof" json:"max_workload_share,omitempty"`
 	// The text of a file of prices (docs/better-plans.md): what nodes cost an hour is told with the
 	// plan.  "": nobody knows.
 	Prices string `protobuf:"bytes,9,opt,name=prices,proto3" json:"prices,omitempty"`
 	// What prices is called in messages, and CSV if that ends in ".csv"; "": "input.prices".
 	PricesName string `protobuf:"bytes,10,opt,name=prices_name,json=pricesName,proto3" json:"prices_name,omitempty"`
-	// A better plan is looked for; absent: not.
+	// A better plan is looked for; absent: not.  Not of Blockers, Pass and Round.
 	Search *Search `protobuf:"bytes,11,opt,name=search,proto3,oneof" json:"search,omitempty"`
-	// Tell how many nodes any plan removes at most, without a search too.  Of Plan and WatchPlans.
+	// Tell how many nodes any plan removes at most, without a search too.  Of Plan alone.
 	Bound bool `protobuf:"varint,12,opt,name=bound,proto3" json:"bound,omitempty"`
 	// `settings` are laid over the session's: the options that it names, its file of node groups and
 	// its sizes of groups take the place of the session's, and all else is as there.
@@ -1942,8 +1942,8 @@ type PlanInput struct {
 	// FAILED_PRECONDITION where pods must be missing, and of answers that are carried out (names,
 	// rounds) also where kinds are.
 	AllowIncomplete bool `protobuf:"varint,17,opt,name=allow_incomplete,json=allowIncomplete,proto3" json:"allow_incomplete,omitempty"`
-	// Nodes that may go, each at most once.  Of Plan, Explain and WatchPlans: absent: every node.  Of
-	// Pass: in the order in which to try them; absent: none.
+	// Nodes that may go, each at most once; absent: every node.  Of Pass: in the order in which to try
+	// them; absent: none.  Not of Round.
 	Candidates *NodeNames `protobuf:"bytes,18,opt,name=candidates,proto3,oneof" json:"candidates,omitempty"`
 	// Those below are of Pass alone.
 	// Nodes on which pods may land; absent: all.
@@ -1953,7 +1953,8 @@ type PlanInput struct {
 	// The pass ends with so many nodes to remove, those of atomic groups not counted.
 	UnneededLimit *uint64  `protobuf:"varint,21,opt,name=unneeded_limit,json=unneededLimit,proto3,oneof" json:"unneeded_limit,omitempty"`
 	PodOrder      PodOrder `protobuf:"varint,22,opt,name=pod_order,json=podOrder,proto3,enum=ebb.v1alpha1.PodOrder" json:"pod_order,omitempty"`
-	// The plan is tried out with a scheduler that does not know it; absent: not.  Of Plan.
+	// The plan is tried out with a scheduler that does not know it; absent: not.  Of Plan; with robust
+	// of Explain, WhatIf and WatchPlans too.
 	Trials        *Trials `protobuf:"bytes,23,opt,name=trials,proto3,oneof" json:"trials,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2214,6 +2215,7 @@ type Search struct {
 	// that the call's deadline or time_limit_seconds leaves, and when the call is cancelled.
 	BudgetSeconds *float64 `protobuf:"fixed64,1,opt,name=budget_seconds,json=budgetSeconds,proto3,oneof" json:"budget_seconds,omitempty"`
 	// So many iterations instead, however long they take, but for those ends: the same plan each time.
+	// Only Frontier takes both.
 	Iterations *uint64          `protobuf:"varint,2,opt,name=iterations,proto3,oneof" json:"iterations,omitempty"`
 	Seed       *uint32          `protobuf:"varint,3,opt,name=seed,proto3,oneof" json:"seed,omitempty"` // Absent: 1.
 	Objective  Search_Objective `protobuf:"varint,4,opt,name=objective,proto3,enum=ebb.v1alpha1.Search_Objective" json:"objective,omitempty"`
@@ -2300,9 +2302,10 @@ type PlanCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
 	Form  *Form                  `protobuf:"varint,2,opt,name=form,proto3,enum=ebb.v1alpha1.Form,oneof" json:"form,omitempty"` // Absent: AS_JSON; in libebb's and Go's calls for plans, AS_DATA.
-	// AS_TABLES: so many of the nodes that go, and of what keeps nodes, are described; 0: all of them.
+	// Only with AS_TABLES: so many of the nodes that go, and of what keeps nodes, are described; 0: all
+	// of them.
 	Rows uint32 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
-	// AS_TABLES: all of each node that goes, and each node that stays.
+	// Only with AS_TABLES: all of each node that goes, and each node that stays.
 	EveryNode     bool `protobuf:"varint,4,opt,name=every_node,json=everyNode,proto3" json:"every_node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3203,8 +3206,11 @@ func (x *FrontierPoint) GetSavedPerHour() float64 {
 type WhatIfCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
-	Then  *PlanInput             `protobuf:"bytes,2,opt,name=then,proto3,oneof" json:"then,omitempty"` // In place of `input` after the changes; absent: the same.
-	// The text of a file of changes (docs/what-if.md).  Its options are not read: `then` has them.
+	// In place of `input` after the changes; absent: the same.  Session, min_version, max_age_seconds,
+	// allow_incomplete and warnings are absent or as in `input`.
+	Then *PlanInput `protobuf:"bytes,2,opt,name=then,proto3,oneof" json:"then,omitempty"`
+	// The text of a file of changes (docs/what-if.md).  `then` has what its options say: without `then`
+	// options are refused, and so is a name that is not a flag of `ebb plan`.
 	Changes       string `protobuf:"bytes,3,opt,name=changes,proto3" json:"changes,omitempty"`
 	ChangesName   string `protobuf:"bytes,4,opt,name=changes_name,json=changesName,proto3" json:"changes_name,omitempty"` // What it is called in messages; "": "changes".
 	unknownFields protoimpl.UnknownFields

@@ -1007,6 +1007,26 @@ TEST_F(SessionTest, WhatIfTakesOtherSettingsForItsSecondPlan) {
   EXPECT_EQ(reply->differences().no_more(0).kept_because(), "NotUnderutilized");
 }
 
+// Symptom: without `then` the options of the changes were ignored, unknown names among them.
+TEST_F(SessionTest, OptionsOfChangesAreReadOrRefused) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::WhatIfCall call;
+  *call.mutable_input() = Call().input();
+  const auto refusal = [&](const std::string& options) {
+    call.set_changes("options: {" + options + "}");
+    return std::string(session_->questions().WhatIf(call, std::nullopt).status().message());
+  };
+  EXPECT_EQ(refusal("scale-down-utilization-threshold: 0.9"),
+            "changes: options.scale-down-utilization-threshold: a call takes it as "
+            "then.settings.options.scaleDown.planner.scaleDownUtilizationThreshold");
+  EXPECT_EQ(refusal("prices: p.yaml"), "changes: options.prices: a call takes it as then.prices");
+  EXPECT_EQ(refusal("threads: 3"), "changes: options.threads: a call takes no such option");
+  EXPECT_EQ(refusal("xyz: 1"), "changes: options.xyz: is not a flag of a plan");
+  *call.mutable_then() = Call().input();
+  EXPECT_EQ(refusal("scale-down-utilization-threshold: 0.9"), "");
+  EXPECT_EQ(refusal("xyz: 1"), "changes: options.xyz: is not a flag of a plan");
+}
+
 TEST_F(SessionTest, WhatTriesChangesEndsWithItsClient) {
   Json alone = Json::parse(PodJson("p", "a"));
   alone["metadata"].erase("ownerReferences");
@@ -1377,6 +1397,70 @@ TEST_F(SessionTest, AFieldThatACallDoesNotTakeIsRefused) {
             "input.candidates: Round takes none");
 }
 
+// Symptom: Explain computed the bound and the trials, and its reply told nothing of them.
+TEST_F(SessionTest, ExplainTakesWhatItsReplyTellsOfAlone) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::ExplainCall explain;
+  *explain.mutable_input() = Call().input();
+  explain.add_nodes("a");
+  const auto refusal = [&] {
+    return std::string(session_->questions().Explain(explain, std::nullopt).status().message());
+  };
+  explain.mutable_input()->set_bound(true);
+  EXPECT_EQ(refusal(), "input.bound: Explain takes none");
+  explain.mutable_input()->clear_bound();
+  explain.mutable_input()->mutable_trials()->set_trials(1);
+  EXPECT_EQ(refusal(),
+            "input.trials: Explain takes none without trials.robust, as the reply tells nothing of "
+            "them");
+  explain.mutable_input()->mutable_trials()->set_robust(1);
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(SessionTest, RowsAreOfTables) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::PlanCall plan = Call();
+  plan.set_rows(3);
+  EXPECT_EQ(session_->questions().Plan(plan, std::nullopt).status().message(),
+            "rows: AS_JSON takes none; AS_TABLES does");
+  plan.clear_rows();
+  plan.set_every_node(true);
+  plan.set_form(wire::AS_NAMES);
+  EXPECT_EQ(session_->questions().Plan(plan, std::nullopt).status().message(),
+            "every_node: AS_NAMES takes none; AS_TABLES does");
+}
+
+TEST_F(SessionTest, BothPlansOfAWhatIfAreOfOneCluster) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::WhatIfCall call;
+  *call.mutable_input() = Call().input();
+  call.set_changes("objects: [{kind: Node, metadata: {name: a}, $patch: delete}]");
+  const auto refusal = [&] {
+    return std::string(session_->questions().WhatIf(call, std::nullopt).status().message());
+  };
+  *call.mutable_then() = Call().input();
+  EXPECT_EQ(refusal(), "");
+  call.mutable_then()->set_session("other");
+  EXPECT_EQ(refusal(),
+            "then.session: is not as in input; both plans are of the cluster that input asks for");
+  *call.mutable_then() = Call().input();
+  call.mutable_then()->set_min_version(7);
+  EXPECT_EQ(refusal(),
+            "then.min_version: is not as in input; both plans are of the cluster that input asks "
+            "for");
+  *call.mutable_then() = Call().input();
+  call.mutable_then()->set_bound(true);
+  EXPECT_EQ(refusal(), "then.bound: WhatIf takes none");
+}
+
+TEST_F(SessionSearchTest, ABudgetOrIterationsEndASearch) {
+  wire::PlanCall call = SearchCall();
+  call.mutable_input()->mutable_search()->set_budget_seconds(1);
+  EXPECT_EQ(Refusal(call),
+            "input.search.budget_seconds: takes no input.search.iterations, as each of them ends "
+            "the search");
+}
+
 TEST_F(SessionSearchTest, EvictionsMayBeLimited) {
   wire::PlanCall call = SearchCall(1);
   call.mutable_input()->mutable_search()->set_max_evictions(10);
@@ -1398,6 +1482,7 @@ TEST_F(SessionSearchTest, WhatIsWrongWithASearchIsNamed) {
   search.set_move_cost(-1);
   EXPECT_EQ(Refusal(call), "input.search.move_cost: -1 is not from 0 to 1000000");
   search.set_move_cost(0);
+  search.clear_iterations();
   search.set_budget_seconds(601);
   EXPECT_EQ(Refusal(call), "input.search.budget_seconds: 601 is not from 0 to 600");
   call = Call();
