@@ -623,6 +623,10 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
       return End(absl::InvalidArgumentError(
           "input.max_age_seconds: WatchPlans takes none; each message says as of when it is"));
     }
+    if (!request.input().cluster_token().empty()) {
+      return End(absl::InvalidArgumentError(
+          "input.cluster_token: WatchPlans takes none; it tells what changes"));
+    }
     auto watcher = std::make_unique<PlanWatcher>();
     watcher->input = request.input();
     const uint32_t interval =

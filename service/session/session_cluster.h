@@ -124,6 +124,10 @@ class SessionCluster {
   // `cluster_uid` says that it is of the session's cluster.
   absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings,
                                        std::string_view cluster_uid = "");
+  // That the cluster and the settings are those of the Load that answered with `token`; "" is of
+  // every one.
+  // Errors: Aborted.
+  [[nodiscard]] absl::Status CheckToken(std::string_view token) const;
 
   // --- How old it is -----------------------------------------------------------
 
@@ -152,7 +156,14 @@ class SessionCluster {
   // That questions may be answered, about a cluster of that age.
   // Errors: Unavailable: it is being filled (session_feed.h).  FailedPrecondition: it is older.
   absl::Status CheckAnswers(std::optional<double> max_age_seconds = std::nullopt) const;
-  absl::Status CheckAnswers(const wire::PlanInput& input) const;
+  // The same of a call that has cluster_token and max_age_seconds.  Errors: also those of
+  // CheckToken.
+  template <typename Call>
+  absl::Status CheckAnswersTo(const Call& call) const {
+    if (absl::Status s = CheckToken(call.cluster_token()); !s.ok()) return s;
+    return CheckAnswers(call.has_max_age_seconds() ? std::optional(call.max_age_seconds())
+                                                   : std::nullopt);
+  }
 
   // What is done with an answer.
   enum class Use : uint8_t { kShown, kCarriedOut };
@@ -192,11 +203,14 @@ class SessionCluster {
   [[nodiscard]] absl::flat_hash_set<std::string> NewNodes(const ChangeBatch& batch) const;
   void NoteInResyncs(const ChangeBatch& batch, std::optional<uint64_t> of);
   void NoteNodesBrought();
+  // Stands for this session as it is at this revision, and for no other.
+  [[nodiscard]] std::string Token() const;
   // What a Load said of its dump alone says nothing of what a resync names.
   void ForgetLoadsAssumption();
   void Changed();
 
   const std::string name_;
+  const std::string id_;  // No other session of this or another process has or had it.
   const SessionOptions& options_;
   std::optional<KubernetesVersion> server_version_;  // As a feeder said it; absent: none has.
   std::unique_ptr<LiveCluster> live_;

@@ -98,7 +98,7 @@ absl::StatusOr<PlanQuery> SessionQuestions::QueryOver(const wire::PlanInput& inp
 
 absl::StatusOr<SessionQuestions::Asked> SessionQuestions::Prepare(
     const wire::PlanInput& input, std::optional<Clock::time_point> end, Use use) {
-  if (absl::Status s = cluster_.CheckAnswers(input); !s.ok()) return s;
+  if (absl::Status s = cluster_.CheckAnswersTo(input); !s.ok()) return s;
   std::optional<SessionSettings> parsed;
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
@@ -136,7 +136,7 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
       !s.ok()) {
     return s;
   }
-  if (absl::Status s = cluster_.CheckAnswers(call.input()); !s.ok()) return s;
+  if (absl::Status s = cluster_.CheckAnswersTo(call.input()); !s.ok()) return s;
   // An answer is for one second, as the plan tells its time.
   wire::PlanCall question = call;
   if (!question.input().has_now()) {
@@ -144,6 +144,7 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
   }
   question.mutable_input()->clear_session();
   question.mutable_input()->clear_min_version();
+  question.mutable_input()->clear_cluster_token();
   const wire::Freshness freshness = cluster_.Freshness();
   // The cluster's age in the answer changes with time alone.
   const size_t said = cluster_.FeedWarnings().size() + (cluster_.AgeForPlans() ? 1 : 0);
@@ -193,7 +194,7 @@ absl::StatusOr<Reply> SessionQuestions::MakePass(const wire::PlanInput& question
                                                  std::optional<Clock::time_point> end,
                                                  Write write) {
   if (absl::Status s = CheckTaken(question, QuestionOf::kPass); !s.ok()) return s;
-  if (absl::Status s = cluster_.CheckAnswers(question); !s.ok()) return s;
+  if (absl::Status s = cluster_.CheckAnswersTo(question); !s.ok()) return s;
   std::optional<SessionSettings> parsed;
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(question, parsed);
   if (!settings.ok()) return settings.status();
@@ -288,11 +289,7 @@ absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCal
       !s.ok()) {
     return s;
   }
-  if (absl::Status s = cluster_.CheckAnswers(
-          call.has_max_age_seconds() ? std::optional(call.max_age_seconds()) : std::nullopt);
-      !s.ok()) {
-    return s;
-  }
+  if (absl::Status s = cluster_.CheckAnswersTo(call); !s.ok()) return s;
   absl::StatusOr<LoadedCluster> cluster = cluster_.Judged(call.allow_incomplete(), Use::kShown);
   if (!cluster.ok()) return cluster.status();
   cluster_.AddFeedWarnings(*cluster);

@@ -238,15 +238,10 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
 }
 
 absl::Status CheckTaken(const wire::PlanInput& input, QuestionOf call) {
-  constexpr std::string_view kOfAll[] = {"session",
-                                         "min_version",
-                                         "settings",
-                                         "settings_over_session",
-                                         "now",
-                                         "time_limit_seconds",
-                                         "warnings",
-                                         "max_age_seconds",
-                                         "allow_incomplete"};
+  constexpr std::string_view kOfAll[] = {
+      "session",       "min_version",        "settings", "settings_over_session",
+      "now",           "time_limit_seconds", "warnings", "max_age_seconds",
+      "cluster_token", "allow_incomplete"};
   constexpr std::string_view kOfPass[] = {"candidates", "destinations", "groups", "unneeded_limit",
                                           "pod_order"};
   constexpr std::string_view kCalls[] = {"Plan", "Pass", "Round"};

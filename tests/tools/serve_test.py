@@ -8,6 +8,7 @@ service/wire/planner.proto, as any client would make them.  The examples of docs
 are run too.
 """
 
+import concurrent.futures
 import contextlib
 import gzip
 import http.client
@@ -1481,6 +1482,34 @@ class ProcessTest(ServeTest):
                          [("Apply", "OK"), ("Plan", "NOT_FOUND")])
 
 
+class Between:
+    """A daemon that hands calls to the real one, and does something after each Load."""
+
+    def __init__(self, stub, address, after_load):
+        class Servicer(planner_pb2_grpc.PlannerServicer):
+            """Answers as the real daemon does."""
+
+        def hand_on(name):
+            def answer(_servicer, request, context):
+                try:
+                    reply = getattr(stub, name)(request, timeout=WAIT_S)
+                except grpc.RpcError as error:
+                    context.abort(error.code(), error.details())
+                if name == "Load":
+                    after_load()
+                return reply
+            return answer
+        for name in ("Load", "Status", "Plan", "Explain", "WhatIf", "Blockers", "Frontier", "Filter"):
+            setattr(Servicer, name, hand_on(name))
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+        planner_pb2_grpc.add_PlannerServicer_to_server(Servicer(), self.server)
+        self.server.add_insecure_port(address)
+        self.server.start()
+
+    def stop(self):
+        self.server.stop(None).wait(WAIT_S)
+
+
 class CommandTest(ServeTest):
     """The command's answers are those of the daemon, byte for byte."""
 
@@ -1546,6 +1575,38 @@ class CommandTest(ServeTest):
             self.assertEqual(self.ebb(*plan, *flags, *server)[1], self.ebb(*words)[1], flags)
         self.assertNotEqual(self.ebb(*plan, dump)[1],
                             self.ebb(*plan, dump, "--node-groups", groups)[1])
+
+    # Symptom: the answer was one about the other client's cluster, with exit code 0.
+    def test_another_client_changes_the_session_between_the_load_and_the_question(self):
+        dump = self.folder.name + "/c.json"
+        pathlib.Path(dump).write_bytes(
+            b"\n".join([node("a"), node("b"), REPLICA_SET, pod("p", "a"), pod("q", "b")]))
+        changes = self.folder.name + "/changes.yaml"
+        pathlib.Path(changes).write_text("objects: [{kind: Node, metadata: {name: a}, $patch: delete}]")
+        other = b"\n".join([node("x"), pod("y", "x")])
+        questions = (("plan", "-o", "name"), ("plan", "--explain", "a"), ("plan", "--what-if", changes),
+                     ("blockers",), ("frontier",), ("filter", "--pod", "default/p"))
+
+        def load(stub):
+            stub.Load(iter([pb.LoadRequest(dump=other)]))
+
+        def load_anew(stub):
+            stub.Close(pb.CloseRequest())
+            load(stub)
+        meanwhile = [lambda stub: None]
+        server = f"unix:{self.folder.name}/between.sock"
+        between = Between(self.stub, server, lambda: meanwhile[0](self.stub))
+        self.addCleanup(between.stop)
+        for words in questions:
+            meanwhile[0] = lambda stub: None
+            code, out, err = self.ebb(*words, dump, "--server", server)
+            self.assertEqual(code, 0, (words, err))
+            self.assertTrue(out, words)
+            for change in (load, load_anew, lambda stub: self.apply(put(node("c")))):
+                meanwhile[0] = change
+                code, out, err = self.ebb(*words, dump, "--server", server)
+                self.assertEqual((code, out), (1, b""), (words, err))
+                self.assertIn(b"session default holds another cluster than the one that was loaded", err)
 
     def test_errors(self):
         socket_name = f"unix:{self.server.socket}"
