@@ -131,6 +131,9 @@ class SessionCluster {
 
   // --- How old it is -----------------------------------------------------------
 
+  // As SessionFeed's: what was received and is not taken yet.
+  void SetTakenUntil(std::optional<int64_t> at_s) { feed_.SetTakenUntil(at_s); }
+  void NoteUnread(int64_t since_s) { feed_.NoteUnread(since_s, ClockS()); }
   // As of when the cluster is.
   [[nodiscard]] wire::Freshness Freshness() const;
   // The same in a reply.  Where the host fills the cluster, a reply has none.

@@ -15,6 +15,10 @@
 //            come.  A session that batches of changes alone have filled is answered, with the
 //            warning SessionMaybeIncomplete, until a client says that it is whole
 //            (SyncRequest.whole).
+// Order:     a session does one thing at a time, so a long question delays others, and changes too.
+//            Changes (Apply, Sync) that came before a question begins are taken before it, also where
+//            the question came first.  An answer is as of no later time than the arrival of the
+//            oldest change that was not taken when the question began.
 // Age:       each answer says as of when the cluster is (Freshness).  When the last stream that fed
 //            the session has ended, answers warn of it (SessionNotFed), and max_age_seconds refuses
 //            them.
@@ -1053,9 +1057,10 @@ func (x *SessionStatus) GetLastRoundAt() int64 {
 // How fresh an answer is.
 type Freshness struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster is as it was then.  While a client feeds the session that is the time of the answer,
-	// or when the first of its broken watches broke; else when the last client stopped feeding
-	// it, or, where none did, when the last batch or dump was taken.
+	// The cluster is as it was then.  While a client feeds the session that is when the daemon began to
+	// answer, or when the first of its broken watches broke; else when the last client stopped feeding
+	// it, or, where none did, when the last batch or dump was taken.  Where a change had come by then
+	// that was not taken, it is no later than that change came.
 	AsOf          int64          `protobuf:"varint,1,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	NotFedSince   *int64         `protobuf:"varint,2,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"` // Absent: a client feeds the session.
 	ClusterUid    string         `protobuf:"bytes,3,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`             // "": not known.
@@ -2229,7 +2234,7 @@ func (x *Trials) GetRobust() float64 {
 }
 
 // How to look for a better plan (docs/better-plans.md).  It is never worse than the one without
-// search.  Until it is found the session answers nothing else.
+// search.  Until it is found the session answers nothing else and takes no change.
 type Search struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How long, the first plan included, 600 at most; absent: 1.  It ends earlier at half of the time

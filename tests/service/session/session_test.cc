@@ -745,6 +745,25 @@ TEST_F(SessionFeedTest, ALoadedDumpAges) {
       "2026-06-01T12:00:00Z");
 }
 
+TEST_F(SessionFeedTest, AnAnswerIsNoFresherThanAStreamThatWasNotRead) {
+  ASSERT_TRUE(Resync().ok());
+  session_->cluster().BeginFeed();
+  const auto as_of_at = [&](int64_t now_s) {
+    clock_s_ = now_s;
+    return session_->cluster().Freshness().as_of();
+  };
+  clock_s_ = kNow + 10;
+  session_->cluster().NoteUnread(kNow + 3);
+  EXPECT_EQ(as_of_at(kNow + 10), kNow + 3);
+  EXPECT_EQ(as_of_at(kNow + 11), kNow + 3);
+  // It met its limit again: what had come by the first time may still wait.
+  session_->cluster().NoteUnread(kNow + 11);
+  EXPECT_EQ(as_of_at(kNow + 12), kNow + 3);
+  EXPECT_EQ(as_of_at(kNow + 13), kNow + 13);
+  session_->cluster().NoteUnread(kNow + 12);
+  EXPECT_EQ(as_of_at(kNow + 13), kNow + 12);
+}
+
 TEST_F(SessionFeedTest, ABrokenWatchIsToldWithItsTime) {
   ASSERT_TRUE(Resync().ok());
   const uint64_t first = session_->cluster().BeginFeed();
