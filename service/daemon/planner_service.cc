@@ -184,6 +184,24 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
                 .kind = kind});
   }
 
+  // The same of a question, which is to end soon after `ends` has expired: its client has gone, or
+  // its session was closed.
+  using Question = std::function<absl::StatusOr<Reply>(Session&, std::optional<Clock::time_point>,
+                                                       const Deadline& ends)>;
+  void Ask(absl::StatusOr<std::shared_ptr<SessionThread>> thread, uint64_t min_version,
+           Question question) {
+    if (!thread.ok()) return End(thread.status());
+    const Deadline& closing = (*thread)->closing();  // thread_ keeps it.
+    On(
+        std::move(thread), min_version,
+        [this, &closing, question = std::move(question)](Session& session, auto end) {
+          const CallCancelled cancelled(*context_);
+          const FirstDeadline ends(&cancelled, &closing);
+          return question(session, end, ends);
+        },
+        SessionCall::Kind::kQuestion);
+  }
+
   void End(absl::StatusOr<Reply> answer) {
     const absl::Status status = answer.status();
     if (answer.ok()) *reply_ = *std::move(answer);
@@ -770,7 +788,8 @@ class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
                 },
                 .refuse = [this](const absl::Status& why) { End(why); },
                 .cancelled = [this] { return context_->IsCancelled(); },
-                .min_version = request.min_version()});
+                .min_version = request.min_version(),
+                .kind = SessionCall::Kind::kQuestion});
   }
 
   void OnWriteDone(bool ok) override {
@@ -787,7 +806,8 @@ class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
   absl::Status Make(Session& session) {
     parts_.emplace_back().set_version(session.cluster().version());
     *parts_.back().mutable_freshness() = session.cluster().Freshness();
-    return session.cluster().Export([this](std::string_view bytes) {
+    return session.cluster().Export([this](std::string_view bytes) -> absl::Status {
+      if (thread_->closing().Expired()) return absl::AbortedError("the session was closed");
       std::string* part = parts_.back().mutable_snapshot();
       if (part->size() + bytes.size() > kExportPartBytes) {
         part = parts_.emplace_back().mutable_snapshot();
@@ -907,11 +927,12 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   // A question's answer takes memory, and the memory of one that its client does not read stays.
   template <typename Reply, typename Answer>
   auto WithinMemory(Answer answer) {
-    return [this, answer = std::move(answer)](
-               Session& session, std::optional<Clock::time_point> end) -> absl::StatusOr<Reply> {
-      if (absl::Status s = CheckMemory(*options_.session_options); !s.ok()) return s;
-      return answer(session, end);
-    };
+    return
+        [this, answer = std::move(answer)](Session& session, std::optional<Clock::time_point> end,
+                                           const Deadline& ends) -> absl::StatusOr<Reply> {
+          if (absl::Status s = CheckMemory(*options_.session_options); !s.ok()) return s;
+          return answer(session, end, ends);
+        };
   }
 
   Unary* Version(Context* context, const wire::VersionRequest* /*request*/,
@@ -997,17 +1018,16 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                         CallTold("Sync", "", calls_));
   }
 
-  // A question with a PlanInput that ends early when its client has gone.
+  // A question with a PlanInput.
   template <typename Request, typename Reply>
   Unary* AskAboutPlans(const char* name, Context* context, const Request* request, Reply* reply,
                        absl::StatusOr<Reply> (SessionQuestions::*ask)(
                            const Request&, std::optional<Clock::time_point>, const Deadline*)) {
     auto* const call = Call(name, request->input().session(), context, reply);
-    call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             WithinMemory<Reply>([request, context, ask](Session& session, auto end) {
-               const CallCancelled cancelled(*context);
-               return (session.questions().*ask)(*request, end, &cancelled);
-             }));
+    call->Ask(options_.sessions->Find(request->input().session()), request->input().min_version(),
+              WithinMemory<Reply>([request, ask](Session& session, auto end, const Deadline& ends) {
+                return (session.questions().*ask)(*request, end, &ends);
+              }));
     return call;
   }
 
@@ -1037,21 +1057,21 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
 
   Unary* Pass(Context* context, const wire::PlanInput* request, wire::PassReply* reply) override {
     auto* const call = Call("Pass", request->session(), context, reply);
-    call->On(options_.sessions->Find(request->session()), request->min_version(),
-             WithinMemory<wire::PassReply>([request](Session& session, auto end) {
-               return session.questions().Pass(*request, end);
-             }));
+    call->Ask(options_.sessions->Find(request->session()), request->min_version(),
+              WithinMemory<wire::PassReply>([request](Session& session, auto end, auto&) {
+                return session.questions().Pass(*request, end);
+              }));
     return call;
   }
 
   Unary* Filter(Context* context, const wire::FilterCall* request,
                 wire::FilterReply* reply) override {
     auto* const call = Call("Filter", request->session(), context, reply);
-    call->On(options_.sessions->Find(request->session()), request->min_version(),
-             WithinMemory<wire::FilterReply>([request, context](Session& session, auto) {
-               const CallCancelled cancelled(*context);
-               return session.questions().Filter(*request, &cancelled);
-             }));
+    call->Ask(
+        options_.sessions->Find(request->session()), request->min_version(),
+        WithinMemory<wire::FilterReply>([request](Session& session, auto, const Deadline& ends) {
+          return session.questions().Filter(*request, &ends);
+        }));
     return call;
   }
 

@@ -87,6 +87,7 @@ void SessionThread::Close(const absl::Status& why) {
     if (closed_) return;
     closed_ = true;
     why_closed_ = why;
+    closing_.Cancel();
   }
   changed_.notify_one();
 }
@@ -154,7 +155,8 @@ Clock::time_point SessionThread::Tell() {
     const bool was_fed = watcher->told.is_fed;
     watcher->looked_at = session_->cluster().revision();
     watcher->next_look = Clock::now() + watcher->min_interval;
-    auto change = session_->questions().PlanChanges(watcher->input, watcher->told);
+    auto change = session_->questions().PlanChanges(watcher->input, watcher->told, &closing_);
+    if (IsClosed()) return next;
     // A watcher that was taken waits for the end of a resync, as for nodes.
     const bool refused = absl::IsFailedPrecondition(change.status()) ||
                          (!first && absl::IsUnavailable(change.status()));
@@ -216,6 +218,7 @@ void SessionThread::RunCall(const SessionCall& call) {
   const SessionCall::Tell tell = call.run(*session_);
   session_->cluster().SetTakenUntil(std::nullopt);
   Publish();
+  if (call.kind == SessionCall::Kind::kQuestion && IsClosed()) return call.refuse(why_closed_);
   if (tell != nullptr) tell();
   // What waited for this version comes next.
   const std::lock_guard lock(mutex_);

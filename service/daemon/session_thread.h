@@ -14,6 +14,8 @@
 //          keeps it out.
 // Age:     an answer is as of no later time (SessionCluster::Freshness) than the arrival of the
 //          oldest change that has not run when it begins.
+// Closing: a question at work ends soon after Close(), whose status is its answer.  Other calls at
+//          work end as they would have: what they changed stays, as the state of a round on disk.
 // Threads: all calls may come from any thread.  `run`, `send` run on the session's own.
 
 #ifndef EBB_SERVICE_DAEMON_SESSION_THREAD_H_
@@ -31,16 +33,20 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/deadline.h"
 #include "service/clock.h"
 #include "service/session/session.h"
 
 namespace ebb {
 
-// Exactly one of `run` and `refuse` is called, once.
+// Exactly one of `run` and `refuse` is called, once, but for a question (Kind::kQuestion).
 struct SessionCall {
   enum class Kind : uint8_t {
     kInTurn,
     kChange,  // Brings changes of the cluster: see Order.
+    // Changes nothing.  Where the session is closed while it runs, `refuse` is called in place of
+    // what `run` returned: the answer would be about a cluster that is gone.
+    kQuestion,
   };
   // What it returns is called next, once the session's new state can be seen by others: it
   // tells the answer.  May be null.
@@ -94,6 +100,9 @@ class SessionThread {
   // The call that runs ends; those that wait are refused with `why`, and all that come later.
   void Close(const absl::Status& why);
 
+  // Expires with Close(): questions end soon then.  It is there as long as this.
+  [[nodiscard]] const Deadline& closing() const { return closing_; }
+
   // As of the last call that ended.
   [[nodiscard]] uint64_t Batches() const;
   [[nodiscard]] wire::SessionStatus Status() const;
@@ -143,6 +152,7 @@ class SessionThread {
   bool woken_ = false;
   bool closed_ = false;
   absl::Status why_closed_;
+  CancelToken closing_;
   absl::Status why_no_waiting_;  // For a version; OK: calls may.
   uint64_t version_ = 0;         // The session's.
   uint64_t batches_ = 0;         // The session's.

@@ -77,8 +77,8 @@ void SessionQuestions::PutStatus(wire::SessionStatus& status) const {
 
 absl::Status SessionQuestions::WithReport(
     const wire::PlanInput& input, std::optional<Clock::time_point> end,
-    const std::function<absl::Status(const PlanReport&)>& tell) {
-  return WithPlan(input, end, /*cancelled=*/nullptr, Use::kShown,
+    const std::function<absl::Status(const PlanReport&)>& tell, const Deadline* cancelled) {
+  return WithPlan(input, end, cancelled, Use::kShown,
                   [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
 }
 
@@ -276,8 +276,8 @@ absl::StatusOr<wire::ExplainReply> SessionQuestions::Explain(const wire::Explain
     if (!nodes.ok()) return nodes.status();
     return put(report, *nodes, {});
   };
-  const absl::Status explained =
-      call.remedies() ? WithRemedies(call, end, stops, put) : WithReport(call.input(), end, tell);
+  const absl::Status explained = call.remedies() ? WithRemedies(call, end, stops, put)
+                                                 : WithReport(call.input(), end, tell, stops);
   if (!explained.ok()) return explained;
   return reply;
 }
@@ -328,7 +328,8 @@ absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCal
 }
 
 absl::StatusOr<wire::PlanChange> SessionQuestions::PlanChanges(const wire::PlanInput& input,
-                                                               ToldPlan& told) {
+                                                               ToldPlan& told,
+                                                               const Deadline* cancelled) {
   wire::PlanChange change;
   const auto tell = [&](const PlanReport& report) {
     const Json plan = PlanJson(report);
@@ -360,7 +361,7 @@ absl::StatusOr<wire::PlanChange> SessionQuestions::PlanChanges(const wire::PlanI
     told = std::move(now);
     return absl::OkStatus();
   };
-  if (absl::Status s = WithReport(input, std::nullopt, tell); !s.ok()) return s;
+  if (absl::Status s = WithReport(input, std::nullopt, tell, cancelled); !s.ok()) return s;
   return change;
 }
 

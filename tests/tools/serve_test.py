@@ -486,6 +486,16 @@ class BusyTest(ServeTest):
         long.cancel()
         self.assertEqual(asked.result().version, before + 1)
 
+    # Symptom: the answer came as good, about a cluster that was gone, with a version that the new
+    # session of that name has too.
+    def test_a_question_at_work_ends_when_its_session_is_closed(self):
+        asked, waiting = self.ask_long(), self.ask()
+        self.wait_for_calls(1)
+        self.stub.Close(pb.CloseRequest())
+        for call in (asked, waiting):
+            with self.refused(Code.ABORTED, "session default was closed"):
+                call.result(WAIT_S)
+
 
 class SyncTest(ServeTest):
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -395,6 +396,42 @@ TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {
   thread_->Close(absl::AbortedError("closed"));
   EXPECT_EQ(refused.get_future().get().code(), absl::StatusCode::kAborted);
   EXPECT_EQ(Do([](Session&) { return absl::OkStatus(); }).code(), absl::StatusCode::kAborted);
+}
+
+// Symptom: a question's answer came as good long after its session was closed, about a cluster that
+// was gone.
+TEST_F(SessionThreadTest, ClosingEndsAQuestionAtWorkAndNoOtherCall) {
+  using Kind = SessionCall::Kind;
+  for (const Kind kind : {Kind::kQuestion, Kind::kInTurn, Kind::kChange}) {
+    Make(256);
+    std::promise<void> began;
+    std::promise<absl::Status> ended;
+    thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                     began.set_value();
+                     while (!thread_->closing().Expired()) std::this_thread::yield();
+                     return [&ended] { ended.set_value(absl::OkStatus()); };
+                   },
+                   .refuse = [&ended](const absl::Status& why) { ended.set_value(why); },
+                   .kind = kind});
+    began.get_future().wait();
+    thread_->Close(absl::AbortedError("closed"));
+    EXPECT_EQ(ended.get_future().get().code(),
+              kind == Kind::kQuestion ? absl::StatusCode::kAborted : absl::StatusCode::kOk);
+  }
+}
+
+TEST_F(SessionThreadTest, ClosingEndsAWatchersPlanAtWork) {
+  ASSERT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
+  const auto told = std::make_shared<Told>();
+  auto watcher = WatcherOf(told);
+  // The last look at it before its plan is made.
+  watcher->state = [this, looks = 0]() mutable {
+    if (++looks == 2) thread_->Close(absl::AbortedError("closed"));
+    return PlanWatcher::State::kReady;
+  };
+  thread_->Watch(std::move(watcher));
+  told->WaitForEnd();
+  EXPECT_THAT(told->versions, IsEmpty());
 }
 
 TEST_F(SessionThreadTest, WatchersAreToldChangesAlone) {
