@@ -52,6 +52,7 @@ namespace {
 struct Sent {
   ImportStats stats;
   double seconds = 0;
+  std::string token;  // Of the cluster that the input became; "": no input was sent.
 };
 
 // Sends the inputs as one snapshot.
@@ -87,6 +88,7 @@ absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& sessio
   });
   if (!loaded.ok()) return loaded.status();
   sent.seconds = SecondsSince(start);
+  sent.token = loaded->cluster_token();
   return sent;
 }
 
@@ -225,6 +227,7 @@ struct PlanAsker {
     absl::Status put = PutQuestion(*command, start, input);
     if (put.ok() && command->inputs.empty()) put = PutSettings(GivenOptionsOf(*command), input);
     if (!put.ok()) return put;
+    input.set_cluster_token(sent.token);
     if (const auto end = command->SimulationEnd(start)) {
       // The daemon ends a plan in time by itself; so a daemon that does not answer is given up
       // later, as half of a call's deadline would be the planner's.
@@ -395,6 +398,7 @@ int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream
   call.set_node(command.node);
   call.set_allow_incomplete(command.load.allow_incomplete);
   call.set_form(command.output == "json" ? wire::AS_JSON : wire::AS_TABLES);
+  call.set_cluster_token(sent.token);
   if (const auto max_age = command.at_server.MaxAgeSeconds()) {
     call.set_max_age_seconds(*max_age);
   }

@@ -1,6 +1,8 @@
 // Questions with --server: the daemon's answer, printed as the command's own.
 //
-// With INPUT the session's cluster becomes that of the input, and the flags its settings.
+// With INPUT the session's cluster becomes that of the input, and the flags its settings.  The
+// answer is about that input: where another client loads or changes the session before the question
+// is answered, the command fails.
 // Without, the question is about the cluster that is there, with the session's settings unless
 // some flag says otherwise.
 //

@@ -2,7 +2,7 @@
 //
 // Nothing waits in gRPC's threads: a call is posted to its session's thread and answered from
 // there, and a stream holds no thread between its messages.  Batches of Sync are parsed in
-// gRPC's threads, while the session takes those before them.
+// gRPC's threads, while the session takes those before them or answers a question.
 //
 // Threads: gRPC's.
 

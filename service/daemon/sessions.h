@@ -39,7 +39,8 @@ class Sessions {
   absl::StatusOr<std::shared_ptr<SessionThread>> Find(std::string_view name) const;
   // Errors: InvalidArgument; ResourceExhausted; Unavailable: the daemon ends.
   absl::StatusOr<std::shared_ptr<SessionThread>> FindOrMake(std::string_view name);
-  // Ends it: its call at work ends first.  Errors: as Find().
+  // Ends it.  A question at work ends soon, with Aborted; another call at work ends first.
+  // Errors: as Find().
   absl::Status Close(std::string_view name);
   // Calls that wait for a version are refused, as the daemon ends, and all that would wait later.
   void EndWaiting();

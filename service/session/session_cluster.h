@@ -124,9 +124,16 @@ class SessionCluster {
   // `cluster_uid` says that it is of the session's cluster.
   absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings,
                                        std::string_view cluster_uid = "");
+  // That the cluster and the settings are those of the Load that answered with `token`; "" is of
+  // every one.
+  // Errors: Aborted.
+  [[nodiscard]] absl::Status CheckToken(std::string_view token) const;
 
   // --- How old it is -----------------------------------------------------------
 
+  // As SessionFeed's: what was received and is not taken yet.
+  void SetTakenUntil(std::optional<int64_t> at_s) { feed_.SetTakenUntil(at_s); }
+  void NoteUnread(int64_t since_s) { feed_.NoteUnread(since_s, ClockS()); }
   // As of when the cluster is.
   [[nodiscard]] wire::Freshness Freshness() const;
   // The same in a reply.  Where the host fills the cluster, a reply has none.
@@ -152,7 +159,14 @@ class SessionCluster {
   // That questions may be answered, about a cluster of that age.
   // Errors: Unavailable: it is being filled (session_feed.h).  FailedPrecondition: it is older.
   absl::Status CheckAnswers(std::optional<double> max_age_seconds = std::nullopt) const;
-  absl::Status CheckAnswers(const wire::PlanInput& input) const;
+  // The same of a call that has cluster_token and max_age_seconds.  Errors: also those of
+  // CheckToken.
+  template <typename Call>
+  absl::Status CheckAnswersTo(const Call& call) const {
+    if (absl::Status s = CheckToken(call.cluster_token()); !s.ok()) return s;
+    return CheckAnswers(call.has_max_age_seconds() ? std::optional(call.max_age_seconds())
+                                                   : std::nullopt);
+  }
 
   // What is done with an answer.
   enum class Use : uint8_t { kShown, kCarriedOut };
@@ -192,11 +206,14 @@ class SessionCluster {
   [[nodiscard]] absl::flat_hash_set<std::string> NewNodes(const ChangeBatch& batch) const;
   void NoteInResyncs(const ChangeBatch& batch, std::optional<uint64_t> of);
   void NoteNodesBrought();
+  // Stands for this session as it is at this revision, and for no other.
+  [[nodiscard]] std::string Token() const;
   // What a Load said of its dump alone says nothing of what a resync names.
   void ForgetLoadsAssumption();
   void Changed();
 
   const std::string name_;
+  const std::string id_;  // No other session of this or another process has or had it.
   const SessionOptions& options_;
   std::optional<KubernetesVersion> server_version_;  // As a feeder said it; absent: none has.
   std::unique_ptr<LiveCluster> live_;

@@ -45,7 +45,7 @@ struct BrokenWatch {
 struct FeedAge {
   // Now, or when the first broken watch broke of a kind that was listed before, while a client
   // feeds the session.  Else when the last one ended, or, where none began, when the last batch or
-  // dump was taken.
+  // dump was taken.  But no later than SetTakenUntil and NoteUnread say.
   int64_t as_of_s = 0;
   std::optional<int64_t> not_fed_since_s = std::nullopt;  // Absent: a client feeds it.
   std::vector<BrokenWatch> broken = {};                   // Of kinds that no feeding client sees.
@@ -96,6 +96,13 @@ class SessionFeed {
   [[nodiscard]] bool IsFedBeside(std::optional<uint64_t> feeder) const {
     return feeders_.size() > (feeder && feeders_.contains(*feeder) ? 1u : 0u);
   }
+  // Every change that was received by then has been taken, and one that came later may not have
+  // been; absent: all have.
+  void SetTakenUntil(std::optional<int64_t> at_s) { taken_until_s_ = at_s; }
+  // A client's stream was not read since then, as too many of its batches waited.  How much more of
+  // it waits to be read is not known: this holds for a second, in which a stream that is read on is
+  // read to its end, or meets its limit again and is noted again.
+  void NoteUnread(int64_t since_s, int64_t now_s);
   [[nodiscard]] FeedAge At(int64_t now_s) const;
   // Errors: FailedPrecondition: it is older.  InvalidArgument: no such age.
   [[nodiscard]] absl::Status CheckAge(std::optional<double> max_age_seconds, int64_t now_s) const;
@@ -116,6 +123,9 @@ class SessionFeed {
   void ForgetCluster() { cluster_uid_.clear(); }
 
  private:
+  // As At(), if all that was sent was taken.
+  [[nodiscard]] FeedAge AtOfTaken(int64_t now_s) const;
+
   const std::string session_;
   bool whole_ = false;
   bool has_batches_ = false;
@@ -132,6 +142,13 @@ class SessionFeed {
     int64_t as_of_s = 0;
   };
   std::optional<LastFeed> last_feed_;
+
+  std::optional<int64_t> taken_until_s_;
+  struct Unread {
+    int64_t since_s = 0;
+    int64_t until_s = 0;
+  };
+  std::optional<Unread> unread_;
 
   std::string cluster_uid_;
 };

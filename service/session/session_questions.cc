@@ -77,8 +77,8 @@ void SessionQuestions::PutStatus(wire::SessionStatus& status) const {
 
 absl::Status SessionQuestions::WithReport(
     const wire::PlanInput& input, std::optional<Clock::time_point> end,
-    const std::function<absl::Status(const PlanReport&)>& tell) {
-  return WithPlan(input, end, /*cancelled=*/nullptr, Use::kShown,
+    const std::function<absl::Status(const PlanReport&)>& tell, const Deadline* cancelled) {
+  return WithPlan(input, end, cancelled, Use::kShown,
                   [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
 }
 
@@ -98,7 +98,7 @@ absl::StatusOr<PlanQuery> SessionQuestions::QueryOver(const wire::PlanInput& inp
 
 absl::StatusOr<SessionQuestions::Asked> SessionQuestions::Prepare(
     const wire::PlanInput& input, std::optional<Clock::time_point> end, Use use) {
-  if (absl::Status s = cluster_.CheckAnswers(input); !s.ok()) return s;
+  if (absl::Status s = cluster_.CheckAnswersTo(input); !s.ok()) return s;
   std::optional<SessionSettings> parsed;
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
@@ -142,7 +142,7 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
                                                    " takes none; AS_TABLES does"));
   }
   if (absl::Status s = CheckTaken(call.input(), QuestionOf::kPlan); !s.ok()) return s;
-  if (absl::Status s = cluster_.CheckAnswers(call.input()); !s.ok()) return s;
+  if (absl::Status s = cluster_.CheckAnswersTo(call.input()); !s.ok()) return s;
   // An answer is for one second, as the plan tells its time.
   wire::PlanCall question = call;
   if (!question.input().has_now()) {
@@ -150,6 +150,7 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
   }
   question.mutable_input()->clear_session();
   question.mutable_input()->clear_min_version();
+  question.mutable_input()->clear_cluster_token();
   const wire::Freshness freshness = cluster_.Freshness();
   // The cluster's age in the answer changes with time alone.
   const size_t said = cluster_.FeedWarnings().size() + (cluster_.AgeForPlans() ? 1 : 0);
@@ -199,7 +200,7 @@ absl::StatusOr<Reply> SessionQuestions::MakePass(const wire::PlanInput& question
                                                  std::optional<Clock::time_point> end,
                                                  Write write) {
   if (absl::Status s = CheckTaken(question, QuestionOf::kPass); !s.ok()) return s;
-  if (absl::Status s = cluster_.CheckAnswers(question); !s.ok()) return s;
+  if (absl::Status s = cluster_.CheckAnswersTo(question); !s.ok()) return s;
   std::optional<SessionSettings> parsed;
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(question, parsed);
   if (!settings.ok()) return settings.status();
@@ -282,8 +283,8 @@ absl::StatusOr<wire::ExplainReply> SessionQuestions::Explain(const wire::Explain
     if (!nodes.ok()) return nodes.status();
     return put(report, *nodes, {});
   };
-  absl::Status explained =
-      call.remedies() ? WithRemedies(call, end, stops, put) : WithReport(call.input(), end, tell);
+  absl::Status explained = call.remedies() ? WithRemedies(call, end, stops, put)
+                                           : WithReport(call.input(), end, tell, stops);
   if (!explained.ok()) return explained;
   return reply;
 }
@@ -295,11 +296,7 @@ absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCal
       !s.ok()) {
     return s;
   }
-  if (absl::Status s = cluster_.CheckAnswers(
-          call.has_max_age_seconds() ? std::optional(call.max_age_seconds()) : std::nullopt);
-      !s.ok()) {
-    return s;
-  }
+  if (absl::Status s = cluster_.CheckAnswersTo(call); !s.ok()) return s;
   absl::StatusOr<LoadedCluster> cluster = cluster_.Judged(call.allow_incomplete(), Use::kShown);
   if (!cluster.ok()) return cluster.status();
   cluster_.AddFeedWarnings(*cluster);
@@ -338,7 +335,8 @@ absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCal
 }
 
 absl::StatusOr<wire::PlanChange> SessionQuestions::PlanChanges(const wire::PlanInput& input,
-                                                               ToldPlan& told) {
+                                                               ToldPlan& told,
+                                                               const Deadline* cancelled) {
   if (absl::Status s = CheckTaken(input, QuestionOf::kWatchPlans); !s.ok()) return s;
   wire::PlanChange change;
   const auto tell = [&](const PlanReport& report) {
@@ -371,7 +369,7 @@ absl::StatusOr<wire::PlanChange> SessionQuestions::PlanChanges(const wire::PlanI
     told = std::move(now);
     return absl::OkStatus();
   };
-  if (absl::Status s = WithReport(input, std::nullopt, tell); !s.ok()) return s;
+  if (absl::Status s = WithReport(input, std::nullopt, tell, cancelled); !s.ok()) return s;
   return change;
 }
 

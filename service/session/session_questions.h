@@ -87,9 +87,10 @@ class SessionQuestions {
                                            const Deadline* cancelled = nullptr);
 
   // Makes a plan of the cluster as it is now, and hands its report to `tell`, whose status it
-  // returns.  The report is valid during that call alone.
+  // returns.  The report is valid during that call alone.  `cancelled`: as Plan's.
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
-                          const std::function<absl::Status(const PlanReport&)>& tell);
+                          const std::function<absl::Status(const PlanReport&)>& tell,
+                          const Deadline* cancelled = nullptr);
 
   // The last plan that a watcher of plans has received: node -> what was said of it, as JSON.
   struct ToldPlan {
@@ -98,8 +99,9 @@ class SessionQuestions {
     bool told = false;
     bool is_fed = false;
   };
-  // What a plan says otherwise than `told`, which becomes that plan.
-  absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, ToldPlan& told);
+  // What a plan says otherwise than `told`, which becomes that plan.  `cancelled`: as Plan's.
+  absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, ToldPlan& told,
+                                               const Deadline* cancelled = nullptr);
 
  private:
   using Use = SessionCluster::Use;

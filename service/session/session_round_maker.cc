@@ -170,7 +170,7 @@ absl::Status SessionRoundMaker::OpenDriver() {
 
 absl::Status SessionRoundMaker::CheckMayMakeRound(const wire::RoundCall& call) const {
   // Loops that act on rounds go by this code.
-  absl::Status answers = cluster_.CheckAnswers(call.input());
+  absl::Status answers = cluster_.CheckAnswersTo(call.input());
   if (absl::IsUnavailable(answers)) return absl::FailedPreconditionError(answers.message());
   if (!answers.ok()) return answers;
   if (call.needs_feed() && !cluster_.IsFed()) {

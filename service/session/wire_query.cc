@@ -213,6 +213,7 @@ constexpr FieldOfCalls kFieldsOfCalls[] = {
     {"warnings", kAll},
     {"time_limit_seconds", kAll},
     {"max_age_seconds", kAll & ~Of(QuestionOf::kWatchPlans)},
+    {"cluster_token", kAll & ~Of(QuestionOf::kWatchPlans) & ~Of(QuestionOf::kRound)},
     {"allow_incomplete", kAll},
     {"max_scale_down_parallelism", kOfPlans},
     {"max_workload_share", kOfPlans},
@@ -347,8 +348,8 @@ absl::Status CheckTaken(const wire::PlanInput& input, QuestionOf call) {
 
 absl::Status CheckThen(const wire::PlanInput& then, const wire::PlanInput& input) {
   if (absl::Status s = CheckTaken(then, QuestionOf::kThen); !s.ok()) return s;
-  constexpr const char* kOfTheCluster[] = {"session", "min_version", "max_age_seconds",
-                                           "allow_incomplete", "warnings"};
+  constexpr const char* kOfTheCluster[] = {"session",       "min_version",      "max_age_seconds",
+                                           "cluster_token", "allow_incomplete", "warnings"};
   std::vector<const FieldDescriptor*> given;
   then.GetReflection()->ListFields(then, &given);
   for (const char* const name : kOfTheCluster) {

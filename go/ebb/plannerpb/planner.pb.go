@@ -15,6 +15,10 @@
 //            come.  A session that batches of changes alone have filled is answered, with the
 //            warning SessionMaybeIncomplete, until a client says that it is whole
 //            (SyncRequest.whole).
+// Order:     a session does one thing at a time, so a long question delays others, and changes too.
+//            Changes (Apply, Sync) that came before a question begins are taken before it, also where
+//            the question came first.  An answer is as of no later time than the arrival of the
+//            oldest change that was not taken when the question began.
 // Age:       each answer says as of when the cluster is (Freshness).  When the last stream that fed
 //            the session has ended, answers warn of it (SessionNotFed), and max_age_seconds refuses
 //            them.
@@ -34,8 +38,9 @@
 //                        or another cluster's.
 //   RESOURCE_EXHAUSTED   a limit of the daemon; the message says which, and its flag if it has
 //                        one.  That a message is too large (--max-message) gRPC tells.
-//   ABORTED              the session was closed, a resync met a Load, or the state file changed
-//                        meanwhile.
+//   ABORTED              the session was closed, a resync met a Load, the session holds another
+//                        cluster than the one that cluster_token stands for, or the state file
+//                        changed meanwhile.
 //   UNAVAILABLE          the daemon ends; or the session is being filled, and the message says how
 //                        far that is: of every question, WatchPlans and Export.
 //   INTERNAL             a state file cannot be written.
@@ -1052,9 +1057,10 @@ func (x *SessionStatus) GetLastRoundAt() int64 {
 // How fresh an answer is.
 type Freshness struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster is as it was then.  While a client feeds the session that is the time of the answer,
-	// or when the first of its broken watches broke; else when the last client stopped feeding
-	// it, or, where none did, when the last batch or dump was taken.
+	// The cluster is as it was then.  While a client feeds the session that is when the daemon began to
+	// answer, or when the first of its broken watches broke; else when the last client stopped feeding
+	// it, or, where none did, when the last batch or dump was taken.  Where a change had come by then
+	// that was not taken, it is no later than that change came.
 	AsOf          int64          `protobuf:"varint,1,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	NotFedSince   *int64         `protobuf:"varint,2,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"` // Absent: a client feeds the session.
 	ClusterUid    string         `protobuf:"bytes,3,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`             // "": not known.
@@ -1301,10 +1307,13 @@ func (x *LoadRequest) GetClusterUid() string {
 }
 
 type LoadReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	Nodes         uint64                 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	Pods          uint64                 `protobuf:"varint,3,opt,name=pods,proto3" json:"pods,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Nodes   uint64                 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	Pods    uint64                 `protobuf:"varint,3,opt,name=pods,proto3" json:"pods,omitempty"`
+	// Stands for exactly what this call loaded, with the session's settings: PlanInput.cluster_token.
+	// Opaque.  No other load or change has the same one, in this daemon or in one that is started later.
+	ClusterToken  string `protobuf:"bytes,4,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1358,6 +1367,13 @@ func (x *LoadReply) GetPods() uint64 {
 		return x.Pods
 	}
 	return 0
+}
+
+func (x *LoadReply) GetClusterToken() string {
+	if x != nil {
+		return x.ClusterToken
+	}
+	return ""
 }
 
 type Change struct {
@@ -1955,7 +1971,11 @@ type PlanInput struct {
 	PodOrder      PodOrder `protobuf:"varint,22,opt,name=pod_order,json=podOrder,proto3,enum=ebb.v1alpha1.PodOrder" json:"pod_order,omitempty"`
 	// The plan is tried out with a scheduler that does not know it; absent: not.  Of Plan; with robust
 	// of Explain, WhatIf and WatchPlans too.
-	Trials        *Trials `protobuf:"bytes,23,opt,name=trials,proto3,oneof" json:"trials,omitempty"`
+	Trials *Trials `protobuf:"bytes,23,opt,name=trials,proto3,oneof" json:"trials,omitempty"`
+	// LoadReply.cluster_token: the question is about what that Load brought.  ABORTED where the session
+	// holds something else by now: another Load, a change of an object or of the session's settings, or a
+	// stream that began or stopped feeding it.  "": about what the session holds.  Not of WatchPlans.
+	ClusterToken  string `protobuf:"bytes,24,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2137,6 +2157,13 @@ func (x *PlanInput) GetTrials() *Trials {
 	return nil
 }
 
+func (x *PlanInput) GetClusterToken() string {
+	if x != nil {
+		return x.ClusterToken
+	}
+	return ""
+}
+
 // Trials of a plan (docs/better-plans.md).
 type Trials struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
@@ -2208,7 +2235,7 @@ func (x *Trials) GetRobust() float64 {
 }
 
 // How to look for a better plan (docs/better-plans.md).  It is never worse than the one without
-// search.  Until it is found the session answers nothing else.
+// search.  Until it is found the session answers nothing else and takes no change.
 type Search struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How long, the first plan included, 600 at most; absent: 1.  It ends earlier at half of the time
@@ -3207,7 +3234,7 @@ type WhatIfCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
 	// In place of `input` after the changes; absent: the same.  Session, min_version, max_age_seconds,
-	// allow_incomplete and warnings are absent or as in `input`.
+	// cluster_token, allow_incomplete and warnings are absent or as in `input`.
 	Then *PlanInput `protobuf:"bytes,2,opt,name=then,proto3,oneof" json:"then,omitempty"`
 	// The text of a file of changes (docs/what-if.md).  `then` has what its options say: without `then`
 	// options are refused, and so is a name that is not a flag of `ebb plan`.
@@ -4384,6 +4411,7 @@ type FilterCall struct {
 	Form            Form                   `protobuf:"varint,5,opt,name=form,proto3,enum=ebb.v1alpha1.Form" json:"form,omitempty"`
 	MaxAgeSeconds   *float64               `protobuf:"fixed64,8,opt,name=max_age_seconds,json=maxAgeSeconds,proto3,oneof" json:"max_age_seconds,omitempty"` // As PlanInput.max_age_seconds.
 	AllowIncomplete bool                   `protobuf:"varint,17,opt,name=allow_incomplete,json=allowIncomplete,proto3" json:"allow_incomplete,omitempty"`   // As PlanInput.allow_incomplete: pods may be missing.
+	ClusterToken    string                 `protobuf:"bytes,18,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`             // As PlanInput.cluster_token.
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -4465,6 +4493,13 @@ func (x *FilterCall) GetAllowIncomplete() bool {
 		return x.AllowIncomplete
 	}
 	return false
+}
+
+func (x *FilterCall) GetClusterToken() string {
+	if x != nil {
+		return x.ClusterToken
+	}
+	return ""
 }
 
 type FilterReply struct {
@@ -8504,11 +8539,12 @@ const file_planner_proto_rawDesc = "" +
 	"\x04dump\x18\x02 \x01(\fR\x04dump\x122\n" +
 	"\bsettings\x18\x03 \x01(\v2\x16.ebb.v1alpha1.SettingsR\bsettings\x12\x1f\n" +
 	"\vcluster_uid\x18\x04 \x01(\tR\n" +
-	"clusterUid\"O\n" +
+	"clusterUid\"t\n" +
 	"\tLoadReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x04R\x05nodes\x12\x12\n" +
-	"\x04pods\x18\x03 \x01(\x04R\x04pods\"\xd4\x01\n" +
+	"\x04pods\x18\x03 \x01(\x04R\x04pods\x12#\n" +
+	"\rcluster_token\x18\x04 \x01(\tR\fclusterToken\"\xd4\x01\n" +
 	"\x06Change\x12\x1b\n" +
 	"\bput_json\x18\x01 \x01(\fH\x00R\aputJson\x12#\n" +
 	"\fput_protobuf\x18\x02 \x01(\fH\x00R\vputProtobuf\x12!\n" +
@@ -8547,7 +8583,7 @@ const file_planner_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\acommand\x18\x03 \x01(\tR\acommand\x12\x16\n" +
 	"\x06advice\x18\x04 \x01(\tR\x06advice\x12\x14\n" +
-	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\x94\t\n" +
+	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\xb9\t\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -8575,7 +8611,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x0eunneeded_limit\x18\x15 \x01(\x04H\n" +
 	"R\runneededLimit\x88\x01\x01\x123\n" +
 	"\tpod_order\x18\x16 \x01(\x0e2\x16.ebb.v1alpha1.PodOrderR\bpodOrder\x121\n" +
-	"\x06trials\x18\x17 \x01(\v2\x14.ebb.v1alpha1.TrialsH\vR\x06trials\x88\x01\x01B\v\n" +
+	"\x06trials\x18\x17 \x01(\v2\x14.ebb.v1alpha1.TrialsH\vR\x06trials\x88\x01\x01\x12#\n" +
+	"\rcluster_token\x18\x18 \x01(\tR\fclusterTokenB\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
@@ -8814,7 +8851,7 @@ const file_planner_proto_rawDesc = "" +
 	"\x03gpu\x18\x19 \x03(\x01R\x03gpu\x12\x1c\n" +
 	"\tresources\x18\x1a \x03(\tR\tresources\x12%\n" +
 	"\x0eused_resources\x18\x1b \x03(\rR\rusedResources\x12 \n" +
-	"\vutilization\x18\x1c \x03(\x01R\vutilization\"\x83\x02\n" +
+	"\vutilization\x18\x1c \x03(\x01R\vutilization\"\xa8\x02\n" +
 	"\n" +
 	"FilterCall\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
@@ -8824,7 +8861,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x04node\x18\x04 \x01(\tR\x04node\x12&\n" +
 	"\x04form\x18\x05 \x01(\x0e2\x12.ebb.v1alpha1.FormR\x04form\x12+\n" +
 	"\x0fmax_age_seconds\x18\b \x01(\x01H\x00R\rmaxAgeSeconds\x88\x01\x01\x12)\n" +
-	"\x10allow_incomplete\x18\x11 \x01(\bR\x0fallowIncompleteB\x12\n" +
+	"\x10allow_incomplete\x18\x11 \x01(\bR\x0fallowIncomplete\x12#\n" +
+	"\rcluster_token\x18\x12 \x01(\tR\fclusterTokenB\x12\n" +
 	"\x10_max_age_seconds\"\xef\x01\n" +
 	"\vFilterReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x12\n" +

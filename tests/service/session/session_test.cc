@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -684,6 +685,53 @@ TEST_F(SessionFeedTest, AnswersOlderThanAskedForAreRefused) {
             absl::StatusCode::kInvalidArgument);
 }
 
+// Symptom: between a client's Load and its question another client loaded its own cluster, and the
+// answer was one about that.
+TEST_F(SessionFeedTest, AQuestionAboutALoadIsRefusedOnceTheSessionHoldsSomethingElse) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string dump = ExportAll();
+  std::string token;
+  const auto load = [&] {
+    const auto loaded = session_->cluster().Load(dump, nullptr);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_NE(loaded->cluster_token(), token);
+    token = loaded->cluster_token();
+  };
+  const auto plan = [&] {
+    wire::PlanCall call = Call();
+    call.mutable_input()->set_cluster_token(token);
+    return session_->questions().Plan(call, std::nullopt).status();
+  };
+  load();
+  ASSERT_TRUE(plan().ok());
+  const std::function<absl::Status()> changes[] = {
+      [&] { return session_->cluster().Load(dump, nullptr).status(); },
+      [&] { return Put({NodeJson("a")}); }, [&] { return session_->cluster().SetSettings({}); },
+      [&] { return session_->cluster().SayWhole(); },
+      [&] {
+        StartAgain();
+        return session_->cluster().Load(dump, nullptr).status();
+      }};
+  for (const auto& change : changes) {
+    load();
+    EXPECT_TRUE(plan().ok());
+    ASSERT_TRUE(change().ok());
+    const absl::Status refused = plan();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kAborted);
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("session s holds another cluster than the one that was loaded"));
+  }
+  wire::FilterCall filter;
+  filter.add_pods("default/p");
+  EXPECT_TRUE(session_->questions().Filter(filter).ok());
+  filter.set_cluster_token(token);
+  EXPECT_EQ(session_->questions().Filter(filter).status().code(), absl::StatusCode::kAborted);
+  wire::PlanInput input;
+  input.set_cluster_token(token);
+  EXPECT_EQ(session_->questions().Pass(input, std::nullopt).status().code(),
+            absl::StatusCode::kAborted);
+}
+
 // A dump that was loaded of late is answered as the command over the dump answers.
 TEST_F(SessionFeedTest, ALoadedDumpAges) {
   ASSERT_TRUE(PutCluster().ok());
@@ -696,6 +744,25 @@ TEST_F(SessionFeedTest, ALoadedDumpAges) {
   EXPECT_EQ(
       PlanJsonOf(session_->questions().Plan(call, std::nullopt))["summary"]["session"]["asOf"],
       "2026-06-01T12:00:00Z");
+}
+
+TEST_F(SessionFeedTest, AnAnswerIsNoFresherThanAStreamThatWasNotRead) {
+  ASSERT_TRUE(Resync().ok());
+  session_->cluster().BeginFeed();
+  const auto as_of_at = [&](int64_t now_s) {
+    clock_s_ = now_s;
+    return session_->cluster().Freshness().as_of();
+  };
+  clock_s_ = kNow + 10;
+  session_->cluster().NoteUnread(kNow + 3);
+  EXPECT_EQ(as_of_at(kNow + 10), kNow + 3);
+  EXPECT_EQ(as_of_at(kNow + 11), kNow + 3);
+  // It met its limit again: what had come by the first time may still wait.
+  session_->cluster().NoteUnread(kNow + 11);
+  EXPECT_EQ(as_of_at(kNow + 12), kNow + 3);
+  EXPECT_EQ(as_of_at(kNow + 13), kNow + 13);
+  session_->cluster().NoteUnread(kNow + 12);
+  EXPECT_EQ(as_of_at(kNow + 13), kNow + 12);
 }
 
 TEST_F(SessionFeedTest, ABrokenWatchIsToldWithItsTime) {
