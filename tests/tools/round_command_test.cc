@@ -235,7 +235,8 @@ TEST_F(RoundCommandTest, StateAndRecordAreNotTakenForEachOther) {
   EXPECT_EQ(refusal(Record(), ""), "ebb: " + Record() + ": is a record, not a state file\n");
   EXPECT_EQ(refusal(prefix_ + ".new", State()),
             "ebb: " + State() + ": is a state file, not a record\n");
-  EXPECT_FALSE(std::ifstream(prefix_ + ".new").good());
+  EXPECT_EQ(BytesOf(prefix_ + ".new"), "");
+  std::remove((prefix_ + ".new").c_str());
   EXPECT_EQ(refusal(Record(), State()),
             "ebb: " + Record() + ": is a record, not a state file, and " + State() +
                 " is a state file, not a record; exchange the two names\n");
@@ -420,13 +421,13 @@ TEST_F(RoundCommandTest, ShowTellsWhatWasReportedForTheNextRound) {
   EXPECT_EQ(
       show.out,
       "no round yet\n\n"
-      "REPORTED, FOR THE NEXT ROUND  WHAT                                 AT\n"
-      "node n7                       deletion in progress, pods move      -\n"
-      "node n3                       deletion ended: FailedToDelete       2026-06-01T12:00:00Z\n"
-      "pod default/web               evicted                              -\n"
-      "group general                 grew                                 -\n"
-      "node n5                       not ready                            -\n"
-      "group general                 2 machines that are not nodes yet    -\n")
+      "REPORTED, FOR THE NEXT ROUND  WHAT                               AT\n"
+      "node n7                       deletion in progress, pods move    -\n"
+      "node n3                       deletion ended: FailedToDelete     2026-06-01T12:00:00Z\n"
+      "pod default/web               evicted                            -\n"
+      "group general                 grew                               -\n"
+      "node n5                       not ready                          -\n"
+      "group general                 2 machines that are not nodes yet  -\n")
       << show.err;
   const Outcome data = Ebb({"state", "show", State(), "-o", "json"});
   const nlohmann::json json = nlohmann::json::parse(data.out, nullptr, false);
