@@ -49,7 +49,9 @@ void SetAllExamples(CLI::App& app) {
        {1, "bad input, or output that cannot be written"},
        {2, "wrong usage"},
        {3, "with --state: the round waits, as the clock jumped (docs/rounds.md)"},
-       {10, "with --exit-code: some node can go, or with --state is to be deleted now"}});
+       {10,
+        "with --exit-code: some node can go, with --state is to be deleted now, with --what-if can "
+        "go after the changes"}});
   SetExamples(command("blockers"),
               {{"ebb blockers all.json", "what keeps most nodes, each tried"},
                {"ebb blockers all.json --limit 200 -o json", "more of them, as data"}});

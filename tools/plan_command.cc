@@ -133,7 +133,8 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
   app.add_flag(
          "--exit-code", command.exit_code,
-         "End with 10 if some node can go (with --state: is to be deleted now), with 0 if none")
+         "End with 10 if some node can go (with --state: is to be deleted now; with --what-if: can "
+         "go after the changes), with 0 if none")
       ->check(values::Switch())
       ->group(group);
   app.add_flag("--stats", command.stats, "End stderr with a line of figures, as JSON")

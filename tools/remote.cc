@@ -325,8 +325,9 @@ int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& 
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<std::string> notes(reply->notes().begin(), reply->notes().end());
   PrintNotes(notes, err);
-  PrintComparison(ReadComparison(reply->differences()), command.output, out);
-  return 0;
+  const PlanComparison comparison = ReadComparison(reply->differences());
+  PrintComparison(comparison, command.output, out);
+  return command.ExitCode(comparison.after.removed > 0);
 }
 
 int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ostream& err) {

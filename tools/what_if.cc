@@ -134,7 +134,7 @@ int WhatIfOver(const PlanCommand& command, const WhatIfQuestion& question, Loade
     return Fail(comparison.status(), err);
   }
   PrintComparison(*comparison, command.output, out);
-  return 0;
+  return command.ExitCode(comparison->after.removed > 0);
 }
 
 int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err) {

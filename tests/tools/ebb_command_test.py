@@ -869,6 +869,18 @@ workloads:
         self.ebb("plan", self.cluster, "--what-if", file, "-o", "csv", code=2)
         self.ebb("plan", self.cluster, "--what-if", file, "--explain", "a", code=2)
 
+    # Symptom: it was 0 whatever the plans did.
+    def test_the_exit_code_of_a_what_if_is_by_the_plan_after_the_changes(self):
+        none_goes = self.write("none.yaml", "options: {scale-down-utilization-threshold: 0}\n")
+        some_go = self.write("some.yaml", "options: {scale-down-utilization-threshold: 0.5}\n")
+        words = ["plan", self.cluster, "--assume-complete", "--now", START]
+        self.ebb(*words, "--exit-code", "--what-if", some_go, code=10)
+        self.ebb(*words, "--exit-code", "--what-if", none_goes, code=0)
+        stays = ["--scale-down-utilization-threshold", "0"]
+        self.ebb(*words, *stays, "--exit-code", code=0)
+        self.ebb(*words, *stays, "--exit-code", "--what-if", some_go, code=10)
+        self.ebb(*words, *stays, "--what-if", some_go, code=0)
+
     def test_a_what_if_names_fields_that_no_decision_reads(self):
         file = self.write("w.yaml", """
 objects:
