@@ -3208,6 +3208,20 @@ class WatchTest(EbbTest):
         self.assertEqual(json.loads(out)["summary"]["warnings"][0]["code"], "WatchEventsRefused")
         self.ebb("plan", *words, "--strict", code=1)
 
+    # Symptom: README's own command watches Services, of which ebb said that they are in vain; of a
+    # NodePool it said that it decides nothing, and warned that it may.
+    def test_kinds_that_ebb_asks_for_are_not_told_as_passed_over(self):
+        service = {"apiVersion": "v1", "kind": "Service",
+                   "metadata": {"name": "s", "namespace": "default"}}
+        budget = {"apiVersion": "example.com/v1", "kind": "ShardDisruptionBudget",
+                  "metadata": {"name": "b", "namespace": "default"}}
+        pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}}
+        out, err = self.ebb("plan", "--watch-file", self.events([*SMALL, service, budget, pool]),
+                            "-o", "json", *self.WHOLE)
+        self.assertNotIn("passed over", err)
+        codes = {warning["code"] for warning in json.loads(out)["summary"]["warnings"]}
+        self.assertLessEqual({"CustomBudgetsNotEvaluated", "NodePoolsNotEvaluated"}, codes)
+
     def test_objects_that_decide_nothing_are_told_once_a_kind(self):
         maps = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{i}"}}
                 for i in range(3)]
