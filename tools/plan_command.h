@@ -102,6 +102,8 @@ struct PlanCommand {
 
   // Stop at so many nodes; absent: no limit.
   [[nodiscard]] std::optional<int64_t> ScaleDownLimit() const;
+  // Lines on flags that were given and are ignored, old, or of rounds alone.
+  void TellOfFlags(std::ostream& err) const;
   // False: -o is no form of an explanation; told.
   bool ExplainsAsAsked(std::ostream& err) const;
   // False: --objective, --prices and --move-cost do not go together; told.

@@ -200,6 +200,12 @@ absl::Status OfExplain(const absl::Status& status) {
   return {status.code(), absl::StrCat("--explain: ", message)};
 }
 
+// --stats of a question of which a daemon measures nothing.
+void TellNoStats(const PlanCommand& command, std::ostream& err) {
+  if (!command.stats) return;
+  PrintMessage("note: with --server these do not count for this question: --stats", err);
+}
+
 // Asks a daemon about plans as a command does.
 struct PlanAsker {
   PlanAsker(const PlanCommand& plan_command, std::ostream& stream)
@@ -257,15 +263,14 @@ struct PlanAsker {
 }  // namespace
 
 int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
-  command.over_time.WarnUnused(err);
-  WarnOfOldFlags(command.given, err);
+  command.TellOfFlags(err);
   if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
   const PlanFormat format = PlanFormatOf(command.output);
   if (!command.explain.empty()) {
+    TellNoStats(command, err);
     wire::ExplainCall call;
     *call.mutable_input() = asker.input;
     call.set_form(FormOf(format));
@@ -305,6 +310,8 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
 }
 
 int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  command.TellOfFlags(err);
+  TellNoStats(command, err);
   if (!ComparesAsAsked(command, err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const absl::StatusOr<WhatIfQuestion> question = ReadQuestion(command);
@@ -326,11 +333,12 @@ int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& 
   const std::vector<std::string> notes(reply->notes().begin(), reply->notes().end());
   PrintNotes(notes, err);
   const PlanComparison comparison = ReadComparison(reply->differences());
-  PrintComparison(comparison, command.output, out);
+  PrintComparison(comparison, command.output, command.all_rows, out);
   return command.ExitCode(comparison.after.removed > 0);
 }
 
 int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ostream& err) {
+  command.plan.TellOfFlags(err);
   if (absl::Status s = CheckFiles(command.plan.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command.plan, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
@@ -345,6 +353,7 @@ int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ost
 }
 
 int FrontierAtServer(const FrontierCommand& command, std::ostream& out, std::ostream& err) {
+  command.plan.TellOfFlags(err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command.plan, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);

@@ -526,7 +526,7 @@ int RunWatch(const PlanCommand& command, const WatchQuestion& question, std::ost
 }
 
 int RunPlanWatch(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
+  command.TellOfFlags(err);
   if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
   absl::StatusOr<WhatIfQuestion> what_if = WhatIfQuestion();
   if (!command.what_if.empty()) {
