@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/nearest.h"
 #include "base/printable.h"
 #include "service/clock.h"
 #include "service/live_cluster.h"
@@ -62,7 +63,15 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   for (const auto& [flag, value] : what_if.options) {
     const std::string name = "--" + flag;
     if (app.get_option_no_throw(name) == nullptr) {
-      return BadSetting(what_if.file, "options." + flag, "is not a flag of a plan");
+      std::vector<std::string> flags;
+      for (const CLI::Option* option : app.get_options()) {
+        if (!option->get_lnames().empty()) flags.push_back(option->get_lnames()[0]);
+      }
+      const std::string nearest = Nearest(flag, flags);
+      return BadSetting(
+          what_if.file, "options." + flag,
+          absl::StrCat("is not a flag of a plan",
+                       nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
     }
     words.push_back(absl::StrCat(name, "=", value));
   }

@@ -857,7 +857,7 @@ workloads:
 """)
         self.assertIn("misspelt.yaml: ReplicaSet default/rs: no decision reads metadata.anotations",
                       self.ebb(*words, misspelt)[1])
-        for text, error in [("options: {nodez: 3}", "options.nodez: is not a flag of a plan"),
+        for text, error in [("options: {nodez: 3}", "options.nodez: is not a flag of a plan; did you mean nodes?"),
                             ("options: {threads: x}", "options: --threads"),
                             ("objects: [{kind: Node, metadata: {name: z}, spec: {}}]",
                              "not in the cluster: Node z"),
