@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/figures.h"
 #include "base/nearest.h"
 #include "base/text.h"
@@ -282,8 +283,16 @@ absl::Status BadSetting(std::string_view file, std::string_view where, std::stri
 }
 
 std::string NoSuchField(const std::string& field, const std::vector<std::string>& known) {
+  constexpr size_t kListed = 20;
   const std::string nearest = Nearest(field, known);
-  return nearest.empty() ? "no such field" : "no such field; did you mean " + nearest + "?";
+  std::string text = nearest.empty() ? "no such field; the fields here are "
+                                     : absl::StrCat("no such field; did you mean ", nearest,
+                                                    "? The fields here are ");
+  const size_t listed = std::min(known.size(), kListed);
+  absl::StrAppend(&text,
+                  absl::StrJoin(known.begin(), known.begin() + static_cast<int>(listed), ", "));
+  if (known.size() > listed) absl::StrAppend(&text, " and ", known.size() - listed, " more");
+  return text;
 }
 
 std::string Quoted(const YAML::Node& value) {

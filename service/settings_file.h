@@ -68,7 +68,7 @@ absl::Status ParseSettings(const std::string& file, const std::string& yaml,
 // InvalidArgument: "file: where: what".  `where` may be empty.
 absl::Status BadSetting(std::string_view file, std::string_view where, std::string_view what);
 
-// "no such field; did you mean minSize?"
+// "no such field; did you mean minSize? The fields here are maxSize, minSize"; 20 at most.
 std::string NoSuchField(const std::string& field, const std::vector<std::string>& known);
 
 // Reads the value of one field of an item; returns what is wrong with it, or "".

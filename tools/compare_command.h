@@ -25,7 +25,8 @@ struct CompareCommand {
 };
 
 // As table, json or yaml.
-void PrintComparison(const PlanComparison& comparison, const std::string& format,
+// `all_rows`: of tables, also on a terminal.
+void PrintComparison(const PlanComparison& comparison, const std::string& format, bool all_rows,
                      std::ostream& out);
 
 }  // namespace ebb

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "service/actuators/conformance.h"
+#include "tools/exclusions.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/table.h"
@@ -56,6 +57,7 @@ void ConformanceCommand::AddTo(CLI::App& app) {
       ->check(values::Duration())
       ->type_name("DURATION")
       ->capture_default_str();
+  RefuseMisfits("conformance", app);
 }
 
 int ConformanceCommand::Run(std::ostream& out, std::ostream& err) const {

@@ -110,7 +110,9 @@ int64_t DurationSeconds(std::string_view text);
 std::string DurationFlagText(int64_t seconds);
 
 // Of a flag that is given several times the last one counts, as Go's flags do it, so that
-// a pasted command line can be followed by changes.  Flags with many values keep all.
+// a pasted command line can be followed by changes.  Flags with many values keep all.  A flag that
+// names a file is refused when it is given twice: one of the two files would not be read or
+// written.
 void TakeLastOfEach(CLI::App& app);
 
 }  // namespace ebb

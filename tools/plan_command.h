@@ -90,7 +90,8 @@ struct PlanCommand {
   [[nodiscard]] std::vector<UsedFile> Files() const;
   // What --nodes says.
   [[nodiscard]] std::vector<GroupSize> GroupSizes() const;
-  // Of a plan or round that was made: with --exit-code 10 if it has something to do.
+  // Of a plan or round that was made, with --what-if of the plan after the changes: with
+  // --exit-code 10 if it has something to do.
   [[nodiscard]] int ExitCode(bool something) const { return exit_code && something ? 10 : 0; }
   // Makes a plan over a dump; with --state it is RunRound (round_command.h) that is wanted,
   // with --watch-file RunPlanWatch (watch_command.h), with --what-if RunWhatIf (what_if.h), and
@@ -101,6 +102,8 @@ struct PlanCommand {
 
   // Stop at so many nodes; absent: no limit.
   [[nodiscard]] std::optional<int64_t> ScaleDownLimit() const;
+  // Lines on flags that were given and are ignored, old, or of rounds alone.
+  void TellOfFlags(std::ostream& err) const;
   // False: -o is no form of an explanation; told.
   bool ExplainsAsAsked(std::ostream& err) const;
   // False: --objective, --prices and --move-cost do not go together; told.

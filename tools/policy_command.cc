@@ -14,6 +14,7 @@
 #include "service/settings_file.h"
 #include "service/sizing/policy_file.h"
 #include "service/sizing/policy_schema.h"
+#include "tools/exclusions.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/input_flags.h"
@@ -92,21 +93,18 @@ void PolicyCommand::AddSimulate(CLI::App& app) {
   app.add_option("FILE", simulate.file,
                  "The file of pools (default: a pool under each of the four schools)")
       ->check(values::File());
-  CLI::Option* const series =
-      app.add_option("--series", simulate.series,
-                     "A recorded load, as CSV or JSON: the signal pods of each pool, or of no pool "
-                     "for all of them")
-          ->check(values::File())
-          ->type_name("FILE");
+  app.add_option("--series", simulate.series,
+                 "A recorded load, as CSV or JSON: the signal pods of each pool, or of no pool "
+                 "for all of them")
+      ->check(values::File())
+      ->type_name("FILE");
   app.add_option("--load", simulate.load, "A generated load: the same for all pools")
       ->check(values::Choice(LoadCurve::Names()))
       ->type_name("LOAD")
-      ->excludes(series)
       ->capture_default_str();
   app.add_option("--pods", simulate.pods, "Pods of a generated load, on average")
       ->check(values::WholeNumber(1, 100'000))
       ->type_name("N")
-      ->excludes(series)
       ->capture_default_str();
   app.add_option("--hours", simulate.hours, "Hours of virtual time")
       ->check(values::WholeNumber(1, 8760))
@@ -123,6 +121,7 @@ void PolicyCommand::AddSimulate(CLI::App& app) {
       ->check(values::Choice({"table", "json"}))
       ->type_name("FORMAT")
       ->capture_default_str();
+  RefuseMisfits("policy simulate", app);
   TakeLastOfEach(app);
 }
 

@@ -206,6 +206,12 @@ absl::Status OfExplain(const absl::Status& status) {
   return {status.code(), absl::StrCat("--explain: ", message)};
 }
 
+// --stats of a question of which a daemon measures nothing.
+void TellNoStats(const PlanCommand& command, std::ostream& err) {
+  if (!command.stats) return;
+  PrintMessage("note: with --server these do not count for this question: --stats", err);
+}
+
 // Asks a daemon about plans as a command does.
 struct PlanAsker {
   PlanAsker(const PlanCommand& plan_command, std::ostream& stream)
@@ -264,15 +270,14 @@ struct PlanAsker {
 }  // namespace
 
 int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
-  command.over_time.WarnUnused(err);
-  WarnOfOldFlags(command.given, err);
+  command.TellOfFlags(err);
   if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
   const PlanFormat format = PlanFormatOf(command.output);
   if (!command.explain.empty()) {
+    TellNoStats(command, err);
     wire::ExplainCall call;
     *call.mutable_input() = asker.input;
     call.set_form(FormOf(format));
@@ -312,6 +317,8 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
 }
 
 int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  command.TellOfFlags(err);
+  TellNoStats(command, err);
   if (!ComparesAsAsked(command, err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const absl::StatusOr<WhatIfQuestion> question = ReadQuestion(command);
@@ -332,11 +339,13 @@ int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& 
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<std::string> notes(reply->notes().begin(), reply->notes().end());
   PrintNotes(notes, err);
-  PrintComparison(ReadComparison(reply->differences()), command.output, out);
-  return 0;
+  const PlanComparison comparison = ReadComparison(reply->differences());
+  PrintComparison(comparison, command.output, command.all_rows, out);
+  return command.ExitCode(comparison.after.removed > 0);
 }
 
 int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ostream& err) {
+  command.plan.TellOfFlags(err);
   if (absl::Status s = CheckFiles(command.plan.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command.plan, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
@@ -351,6 +360,7 @@ int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ost
 }
 
 int FrontierAtServer(const FrontierCommand& command, std::ostream& out, std::ostream& err) {
+  command.plan.TellOfFlags(err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command.plan, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);

@@ -98,8 +98,7 @@ int ExitCodeOf(const PlanCommand& command, const RoundResult& result, std::ostre
 
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const RoundFlags& flags = command.over_time;
-  if (flags.app != nullptr) TellIgnoredFlags(*flags.app, err);
-  WarnOfOldFlags(command.given, err);
+  command.TellOfFlags(err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   absl::StatusOr<RoundSettings> settings = ReadSettings(command);
   if (!settings.ok()) return Fail(settings.status(), err);

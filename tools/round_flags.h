@@ -16,6 +16,9 @@ class App;
 
 namespace ebb {
 
+// The heading in help of the flags of `ebb plan` that are of rounds.
+inline constexpr const char* kRoundGroup = "Over time (with --state)";
+
 struct RoundFlags {
   std::string state;
   std::string events;

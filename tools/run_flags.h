@@ -4,6 +4,7 @@
 #define EBB_TOOLS_RUN_FLAGS_H_
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct RunFlags {
   // Of a simulation.
   std::string kind = "company";
   uint32_t nodes = 1000;
+  bool nodes_given = false;
   int64_t hours = 24;
   uint64_t seed = 1;
   std::string report;
@@ -59,8 +61,11 @@ struct RunFlags {
 
   void AddTo(CLI::App& app);
   [[nodiscard]] bool IsLive() const { return !server.empty() || !socket.empty(); }
-  // "" or what is wrong with the flags together.
+  // "" or what is wrong with the flags together, beside what the tables of exclusions.h say.
   [[nodiscard]] std::string Misuse() const;
+  // One line on the flags that were given and do not count in a dry run or a simulation: what is
+  // kept or carried out.
+  void TellUncounted(std::ostream& err) const;
   // Of a loop, without what turns are told to.
   [[nodiscard]] LoopOptions LoopOptionsOf() const;
   // Every file that the flags name.

@@ -30,6 +30,7 @@
 #include "service/session/wire_unremovable.h"
 #include "snapshot/formats/rfc3339.h"
 #include "tools/end_signals.h"
+#include "tools/exclusions.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/table.h"
@@ -209,6 +210,7 @@ void ServeCommand::AddTo(CLI::App& app) {
       ->check(values::Choice({"table", "json"}))
       ->type_name("FORMAT")
       ->capture_default_str();
+  RefuseMisfits("serve", app);
   TakeLastOfEach(*status_app);
   TakeLastOfEach(app);
 }

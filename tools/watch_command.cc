@@ -32,6 +32,7 @@
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/formats/watch_stream.h"
 #include "snapshot/import/completeness.h"
+#include "snapshot/import/dump_kinds.h"
 #include "snapshot/live/change_batch.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/fail.h"
@@ -155,6 +156,11 @@ std::string MessageOf(std::string_view status) {
   return json["message"].get<std::string>();
 }
 
+bool IsDumpKind(std::string_view kind) {
+  return std::ranges::any_of(DumpKinds(),
+                             [kind](const DumpKind& each) { return each.kind == kind; });
+}
+
 // Carries events out.
 class Watch {
  public:
@@ -257,6 +263,7 @@ class Watch {
     }
     if (absl::Status s = cluster_.Take(batch_.changes()); !s.ok()) return s;
     for (const auto& [type, object] : batch_.unevaluated()) {
+      unevaluated_.emplace(object.kind);
       type == Change::Type::kPut ? cluster_.PutUnevaluated(object)
                                  : cluster_.EraseUnevaluated(object);
     }
@@ -290,14 +297,17 @@ class Watch {
     });
   }
 
-  // Once a kind.
+  // Once a kind that nothing asks for.  Objects of the kinds that `ebb dump` fetches are expected,
+  // and a warning of the answer names those that are not evaluated and may matter.
   void TellIgnored() {
-    if (batch_.ignored().size() == told_.size() || told_.size() == kRefusedShown) return;
+    if (batch_.ignored().size() == seen_ignored_.size()) return;
     for (const auto& [kind, count] : batch_.ignored()) {
-      if (told_.size() < kRefusedShown && told_.insert(kind).second) {
-        PrintMessage("passed over objects of kind " + Printable(kind) + ", which decide nothing",
-                     err_);
+      if (!seen_ignored_.insert(kind).second || IsDumpKind(kind) || unevaluated_.contains(kind)) {
+        continue;
       }
+      if (told_ignored_++ >= kRefusedShown) continue;
+      PrintMessage("passed over objects of kind " + Printable(kind) + ", which decide nothing",
+                   err_);
     }
   }
 
@@ -310,7 +320,9 @@ class Watch {
   std::vector<std::string> ended_;  // The message about each.
   std::string first_refused_;
   absl::Status mixed_;
-  std::set<std::string> told_;
+  std::set<std::string> seen_ignored_;              // Kinds.
+  std::set<std::string, std::less<>> unevaluated_;  // Kinds.
+  uint64_t told_ignored_ = 0;
 };
 
 // One run of the command.
@@ -552,7 +564,7 @@ int RunWatch(const PlanCommand& command, const WatchQuestion& question, std::ost
 }
 
 int RunPlanWatch(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
+  command.TellOfFlags(err);
   if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
   absl::StatusOr<WhatIfQuestion> what_if = WhatIfQuestion();
   if (!command.what_if.empty()) {

@@ -34,6 +34,24 @@ class ReadWholeFileTest : public ::testing::Test {
   fs::path folder_;
 };
 
+// Symptom: `nodeGroups[0] (a).labels: no such field` left the reader to find out which there are.
+TEST(NoSuchFieldTest, NamesTheFieldsThatThereAre) {
+  const std::string labels = std::string(
+      ParseGroups("g.yaml", "nodeGroups: [{name: a, labels: {b: c}}]").status().message());
+  EXPECT_TRUE(
+      labels.starts_with("g.yaml: nodeGroups[0] (a).labels: no such field; the fields here "
+                         "are "))
+      << labels;
+  EXPECT_NE(labels.find("nodeSelector"), std::string::npos) << labels;
+  EXPECT_EQ(NoSuchField("minsize", {"maxSize", "minSize"}),
+            "no such field; did you mean minSize? The fields here are maxSize, minSize");
+  std::vector<std::string> many;
+  for (int i = 10; i < 40; ++i) many.push_back(absl::StrCat("field", i));
+  const std::string text = NoSuchField("other", many);
+  EXPECT_NE(text.find("field29 and 10 more"), std::string::npos) << text;
+  EXPECT_EQ(text.find("field30"), std::string::npos) << text;
+}
+
 // Symptom: a read error was taken for the end of the file, and the rules behind it were missing.
 TEST_F(ReadWholeFileTest, AReadErrorIsNoEnd) {
   const auto text = ReadWholeFile("/proc/self/mem");  // Opens; its first byte cannot be read.

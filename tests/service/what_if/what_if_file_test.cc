@@ -66,7 +66,9 @@ TEST(WhatIfFileTest, WhatIsWrongIsToldWithItsPlace) {
   EXPECT_THAT(ErrorOf("objects: [3]"), HasSubstr("objects[0]: is not an object"));
   EXPECT_THAT(ErrorOf("objects: {}"), HasSubstr("objects: is not a list"));
   EXPECT_THAT(ErrorOf("{}"), HasSubstr("changes nothing"));
-  EXPECT_EQ(ErrorOf("object: []"), "w.yaml: object: no such field; did you mean objects?");
+  EXPECT_EQ(ErrorOf("object: []"),
+            "w.yaml: object: no such field; did you mean objects? The fields here are objects, "
+            "options, workloads");
   EXPECT_THAT(ErrorOf("workloads: [{kind: Deployment, name: x, patch: {}}]"),
               HasSubstr("workloads[0].namespace: is required"));
   EXPECT_THAT(ErrorOf("workloads: [{kind: Deployment, namespace: n, name: x}]"),
