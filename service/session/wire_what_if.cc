@@ -41,6 +41,7 @@ constexpr FlagOfPlan kFlagsOfPlans[] = {
     {"nominated-share", "then.trials.nominated_share"},
     {"allow-incomplete", "input.allow_incomplete"},
     {"bound", ""},
+    {"max-input-bytes", ""},
     {"strict", ""},
     {"threads", ""}};
 
