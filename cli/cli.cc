@@ -16,6 +16,7 @@
 #include "cli/flags/exclusions.h"
 #include "cli/flags/help_text.h"
 #include "cli/flags/man_page.h"
+#include "cli/flags/round_flags.h"
 #include "cli/print/fail.h"
 #include "cli/remote.h"
 #include "platform/output_file.h"
@@ -116,6 +117,15 @@ std::vector<std::string> Words(const CLI::App& root, int argc, const char* const
   return words;
 }
 
+// The end of a message about a flag that the command lacks and `ebb plan` has; "" if `ebb plan`
+// lacks it too.
+std::string OfPlan(const CLI::App& root, const std::string& flag) {
+  const CLI::Option* const option = Subcommand(root, "plan")->get_option_no_throw(flag);
+  if (option == nullptr || option->get_group() == kHiddenGroup) return "";
+  return option->get_group() == kRoundGroup ? "; rounds belong to `ebb plan --state`"
+                                            : "; `ebb plan` has it";
+}
+
 // A one-line error about the first word that no command accepts.
 std::string Unknown(const CLI::App& root, const std::vector<std::string>& words) {
   const CLI::App* app = &root;
@@ -133,9 +143,64 @@ std::string Unknown(const CLI::App& root, const std::vector<std::string>& words)
     if (word.size() < 2 || word[0] != '-') continue;
     const std::string flag = word.substr(0, word.find('='));
     if (app->get_option_no_throw(flag) != nullptr) continue;
-    return "unknown flag " + Printable(flag) + DidYouMean(flag, FlagNames(*app));
+    const std::string elsewhere = OfPlan(root, flag);
+    return "unknown flag " + Printable(flag) +
+           (elsewhere.empty() ? DidYouMean(flag, FlagNames(*app)) : elsewhere);
   }
   return "";
+}
+
+// The command that the words name: {"import", "openb"} of `ebb import openb`.
+const CLI::App& Chosen(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+// The name of a command in the tables of exclusions.h: "import openb".
+std::string CommandName(const CLI::App& command) {
+  const std::string path = CommandPath(command);
+  const size_t space = path.find(' ');
+  return space == std::string::npos ? "" : path.substr(space + 1);
+}
+
+// An error if a flag or argument of a command was given with one of its subcommands, which does not
+// read it: `ebb serve --socket ebb.sock status`.  "" if none was given.
+std::string Stray(const CLI::App& chosen) {
+  for (const CLI::App* app = chosen.get_parent(); app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->count() == 0 || chosen.get_option_no_throw(option->get_name()) != nullptr) {
+        continue;
+      }
+      return option->get_name() + " is of `" + CommandPath(*app) + "`, and `" +
+             CommandPath(chosen) + "` does not take it";
+    }
+  }
+  return "";
+}
+
+int Misused(const CLI::App& command, const std::string& what, std::ostream& err) {
+  const std::string name = CommandPath(command);
+  PrintMessage(what, err, name);
+  err << "See `" << name << " --help`.\n";
+  return 2;
+}
+
+// Rewrites CLI11's message about a flag that takes one value and was given several times.
+std::string GivenOften(std::string what) {
+  const size_t at = what.find(": At Most 1 required but received");
+  return at == std::string::npos ? what
+                                 : what.substr(0, at) + " is given more than once; pass it once";
+}
+
+// A hint for users who look for a command that makes rounds: `ebb round`, `ebb help rounds`.
+std::string WhoMakesRounds(const CLI::App& app, const std::vector<std::string>& words) {
+  const std::string command = CommandName(Chosen(app));
+  const bool names_command = command.empty() || command == "help" || command == "man";
+  if (!names_command || words.empty()) return "";
+  const std::string& name = command.empty() ? words.front() : words.back();
+  if (name != "round" && name != "rounds") return "";
+  return "; `ebb plan --state` makes one round, `ebb run` makes them in a loop";
 }
 
 int Usage(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words,
@@ -146,15 +211,9 @@ int Usage(const CLI::App& app, const CLI::ParseError& error, const std::vector<s
     what = Unknown(app, words);
   }
   if (what.empty()) what = error.what();
-  const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  if (const std::string why = WhyExcluded(command->get_name(), what); !why.empty()) {
-    what += ": " + why;
-  }
-  const std::string name = CommandPath(*command);
-  PrintMessage(what, err, name);
-  err << "See `" << name << " --help`.\n";
-  return 2;
+  what += WhoMakesRounds(app, words);
+  const CLI::App& command = Chosen(app);
+  return Misused(command, GivenOften(WithReason(CommandName(command), what)), err);
 }
 
 // Finds a command by its words, {"import", "openb"}, or prints an error about the unknown word.
@@ -237,6 +296,10 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
     if (error.get_exit_code() == 0) return app.exit(error, out, err);
     return Usage(app, error, words, err);
   }
+  const CLI::App& chosen = Chosen(app);
+  std::string misuse = UnmetNeed(CommandName(chosen), chosen);
+  if (misuse.empty()) misuse = Stray(chosen);
+  if (!misuse.empty()) return Misused(chosen, misuse, err);
   const std::string command = app.get_subcommands().front()->get_name();
   if (command == "plan") {
     if (line.plan.at_server.active()) {
@@ -257,10 +320,8 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
                                                  : line.blockers.Run(out, err);
   }
   if (command == "filter") {
-    if (line.filter.at_server.active() && !line.filter.from_stdin) {
-      return FilterAtServer(line.filter, out, err);
-    }
-    return line.filter.Run(in, out, err);
+    return line.filter.at_server.active() ? FilterAtServer(line.filter, out, err)
+                                          : line.filter.Run(in, out, err);
   }
   if (command == "gen") return line.gen.Run(out, err);
   if (command == "import") return line.import.Run(out, err);

@@ -6,6 +6,7 @@
 
 #include "base/version.h"
 #include "cli/flags/autoscaler_flags.h"
+#include "cli/flags/exclusions.h"
 #include "cli/flags/flag_values.h"
 #include "cli/flags/help_text.h"
 
@@ -49,7 +50,9 @@ void SetAllExamples(CLI::App& app) {
        {1, "bad input, or output that cannot be written"},
        {2, "wrong usage"},
        {3, "with --state: the round waits, as the clock jumped (docs/rounds.md)"},
-       {10, "with --exit-code: some node can go, or with --state is to be deleted now"}});
+       {10,
+        "with --exit-code: some node can go, with --state is to be deleted now, with --what-if can "
+        "go after the changes"}});
   SetExamples(command("blockers"),
               {{"ebb blockers all.json", "what keeps most nodes, each tried"},
                {"ebb blockers all.json --limit 200 -o json", "more of them, as data"}});
@@ -212,14 +215,13 @@ CommandLine::CommandLine()
   const std::vector<std::string> commands = AllCommandNames(*app);
   help->add_option("COMMAND", help_of, "Name of a command (default: ebb itself)")
       ->check(values::Choice(commands));
-  CLI::Option* const page =
-      man->add_option("COMMAND", man_of, "Name of a command (default: ebb itself)")
-          ->check(values::Choice(commands));
+  man->add_option("COMMAND", man_of, "Name of a command (default: ebb itself)")
+      ->check(values::Choice(commands));
   man->add_option("--folder", man_folder,
                   "Write the pages of all commands into this folder: ebb.1, ebb-plan.1, ...")
       ->type_name("DIR")
-      ->check(values::File())
-      ->excludes(page);
+      ->check(values::File());
+  RefuseMisfits("man", *man);
   SetAllExamples(*app);
 }
 

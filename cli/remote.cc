@@ -52,6 +52,7 @@ namespace {
 struct Sent {
   ImportStats stats;
   double seconds = 0;
+  std::string token;  // Of the cluster loaded from the input; "" if no input was sent.
 };
 
 // Sends all inputs as one snapshot.
@@ -87,6 +88,7 @@ absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& sessio
   });
   if (!loaded.ok()) return loaded.status();
   sent.seconds = SecondsSince(start);
+  sent.token = loaded->cluster_token();
   return sent;
 }
 
@@ -121,7 +123,11 @@ absl::Status PutQuestion(const PlanCommand& command, Clock::time_point start,
     }
   }
   PlanQuery query = command.Query();
-  query.bound = query.bound && command.explain.empty();
+  // Neither an explanation nor a comparison prints a bound or trials.
+  if (!command.explain.empty() || !command.what_if.empty()) {
+    query.bound = false;
+    if (query.trials && !query.trials->robust) query.trials.reset();
+  }
   query.seconds = command.SecondsLeft(start);
   PutQuery(query, input);
   return absl::OkStatus();
@@ -201,6 +207,12 @@ absl::Status OfExplain(const absl::Status& status) {
   return {status.code(), absl::StrCat("--explain: ", message)};
 }
 
+// Prints a note if --stats was given for a question that a daemon does not measure.
+void PrintNoStats(const PlanCommand& command, std::ostream& err) {
+  if (!command.stats) return;
+  PrintMessage("note: with --server these do not count for this question: --stats", err);
+}
+
 // Asks a daemon the questions about plans that a command has.
 struct PlanAsker {
   PlanAsker(const PlanCommand& plan_command, std::ostream& stream)
@@ -222,6 +234,7 @@ struct PlanAsker {
     absl::Status put = PutQuestion(*command, start, input);
     if (put.ok() && command->inputs.empty()) put = PutSettings(GivenOptionsOf(*command), input);
     if (!put.ok()) return put;
+    input.set_cluster_token(sent.token);
     if (const auto end = command->SimulationEnd(start)) {
       // The daemon itself ends a plan in time.  The client waits longer, because the planner gets
       // half of a call's deadline.
@@ -258,15 +271,14 @@ struct PlanAsker {
 }  // namespace
 
 int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (command.over_time.app != nullptr) PrintIgnoredFlags(*command.over_time.app, err);
-  command.over_time.WarnUnused(err);
-  WarnOfOldFlags(command.given, err);
+  command.PrintFlagRemarks(err);
   if (!command.ExplainFlagsFit(err) || !command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
   const PlanFormat format = PlanFormatOf(command.output);
   if (!command.explain.empty()) {
+    PrintNoStats(command, err);
     wire::ExplainCall call;
     *call.mutable_input() = asker.input;
     call.set_form(FormOf(format));
@@ -306,6 +318,8 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
 }
 
 int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  command.PrintFlagRemarks(err);
+  PrintNoStats(command, err);
   if (!CompareFlagsFit(command, err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const absl::StatusOr<WhatIfQuestion> question = ReadQuestion(command);
@@ -326,11 +340,13 @@ int WhatIfAtServer(const PlanCommand& command, std::ostream& out, std::ostream& 
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<std::string> notes(reply->notes().begin(), reply->notes().end());
   PrintNotes(notes, err);
-  PrintComparison(ReadComparison(reply->differences()), command.output, out);
-  return 0;
+  const PlanComparison comparison = ReadComparison(reply->differences());
+  PrintComparison(comparison, command.output, command.all_rows, out);
+  return command.ExitCode(comparison.after.removed > 0);
 }
 
 int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ostream& err) {
+  command.plan.PrintFlagRemarks(err);
   if (absl::Status s = CheckFiles(command.plan.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command.plan, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
@@ -345,6 +361,7 @@ int BlockersAtServer(const BlockersCommand& command, std::ostream& out, std::ost
 }
 
 int FrontierAtServer(const FrontierCommand& command, std::ostream& out, std::ostream& err) {
+  command.plan.PrintFlagRemarks(err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   PlanAsker asker(command.plan, err);
   if (absl::Status s = asker.Begin(); !s.ok()) return Fail(s, err);
@@ -392,6 +409,7 @@ int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream
   call.set_node(command.node);
   call.set_allow_incomplete(command.load.allow_incomplete);
   call.set_form(command.output == "json" ? wire::AS_JSON : wire::AS_TABLES);
+  call.set_cluster_token(sent.token);
   if (const auto max_age = command.at_server.MaxAgeSeconds()) {
     call.set_max_age_seconds(*max_age);
   }

@@ -1,6 +1,8 @@
 // Commands with --server: a daemon answers, and the command prints the reply as its own.
 //
-// With INPUT, the session's cluster is replaced by the input and its settings by the flags.
+// With INPUT, the session's cluster is replaced by the input and its settings by the flags.  The
+// answer is about that input: if another client loads or changes the session before the question is
+// answered, the command fails.
 // Without INPUT, the question is about the session's current cluster, with the session's settings
 // unless flags override them.
 //

@@ -90,11 +90,13 @@ absl::StatusOr<std::string> Ask(
   const auto gone = std::make_shared<std::atomic<bool>>(false);
   std::future<Answer> future = answer->get_future();
   (*session)->Post({.run = [answer, question](Session& session) -> SessionCall::Respond {
-                      answer->set_value(question(session));
-                      return nullptr;
+                      return [answer, made = std::make_shared<Answer>(question(session))] {
+                        answer->set_value(std::move(*made));
+                      };
                     },
                     .refuse = [answer](const absl::Status& why) { answer->set_value(why); },
-                    .cancelled = [gone] { return gone->load(); }});
+                    .cancelled = [gone] { return gone->load(); },
+                    .kind = SessionCall::Kind::kQuestion});
   if (future.wait_for(kAnswerWithin) == std::future_status::ready) return future.get();
   *gone = true;
   return absl::UnavailableError("the session is busy");

@@ -32,8 +32,11 @@ namespace {
 // A status is sent in HTTP headers, whose size is limited.
 constexpr size_t kMessageBytesMax = 2000;
 
-// How many batches of a stream may be parsed and waiting, or being applied.
+// How many batches of a stream may be parsed and waiting, or being applied: two, and more while
+// they are small.
 constexpr size_t kBatchesAhead = 2;
+constexpr size_t kSmallBatchesAhead = 16;
+constexpr size_t kSmallBatchesBytes = size_t{4} << 20;  // All of them.
 
 constexpr size_t kExportPartBytes = size_t{1} << 20;
 
@@ -165,7 +168,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
   // Answers with the result of `answer`, which runs on the session's thread.
   void On(absl::StatusOr<std::shared_ptr<SessionThread>> thread, uint64_t min_version,
-          std::function<absl::StatusOr<Reply>(Session&, std::optional<Clock::time_point>)> answer) {
+          std::function<absl::StatusOr<Reply>(Session&, std::optional<Clock::time_point>)> answer,
+          SessionCall::Kind kind = SessionCall::Kind::kInTurn) {
     if (!thread.ok()) return End(thread.status());
     thread_ = *std::move(thread);
     // This reactor lives until the call has ended; the session may be closed earlier.
@@ -177,7 +181,26 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
          },
          .refuse = [this](const absl::Status& why) { End(why); },
          .cancelled = [this] { return context_->IsCancelled(); },
-         .min_version = min_version});
+         .min_version = min_version,
+         .kind = kind});
+  }
+
+  // The same of a question, which is to end soon after `ends` has expired: its client has gone, or
+  // its session was closed.
+  using Question = std::function<absl::StatusOr<Reply>(Session&, std::optional<Clock::time_point>,
+                                                       const Deadline& ends)>;
+  void Ask(absl::StatusOr<std::shared_ptr<SessionThread>> thread, uint64_t min_version,
+           Question question) {
+    if (!thread.ok()) return End(thread.status());
+    const Deadline& closing = (*thread)->closing();  // thread_ keeps it.
+    On(
+        std::move(thread), min_version,
+        [this, &closing, question = std::move(question)](Session& session, auto end) {
+          const CallCancelled cancelled(*context_);
+          const FirstDeadline ends(&cancelled, &closing);
+          return question(session, end, ends);
+        },
+        SessionCall::Kind::kQuestion);
   }
 
   void End(absl::StatusOr<Reply> answer) {
@@ -389,19 +412,25 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
       // If the stream has ended meanwhile, nothing may refer to this call any more.
       if (ended_) return;
       ++at_work_;
+      bytes_at_work_ += bytes_.Length();
     }
     auto shared = std::shared_ptr<ChangeBatch>(std::move(batch));
-    thread_->Post({.run = [this, shared, message](Session& session) -> SessionCall::Respond {
-                     return Take(session.cluster(), *shared, *message);
+    thread_->Post({.run = [this, shared, message,
+                           bytes = bytes_.Length()](Session& session) -> SessionCall::Respond {
+                     const std::optional<wire::SyncReply> reply =
+                         Take(session.cluster(), *shared, *message);
+                     return [this, reply, bytes] { SendReply(reply, bytes); };
                    },
                    .refuse =
-                       [this](const absl::Status& why) {
+                       [this, bytes = bytes_.Length()](const absl::Status& why) {
                          const std::lock_guard lock(mutex_);
                          --at_work_;
+                         bytes_at_work_ -= bytes;
                          if (failed_.ok()) failed_ = why;
                          EndIfDone();
                        },
-                   .cancelled = nullptr});
+                   .cancelled = nullptr,
+                   .kind = SessionCall::Kind::kChange});
     const std::lock_guard lock(mutex_);
     reading_ = false;
     ReadOn();
@@ -425,6 +454,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   }
   void EndSoon() override {
     const std::lock_guard lock(mutex_);
+    takes_no_more_ = true;
     if (failed_.ok()) failed_ = absl::UnavailableError("the daemon ends");
     EndIfDone();
   }
@@ -467,33 +497,55 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     EndIfDone();
   }
 
-  // On the session's thread.
-  SessionCall::Respond Take(SessionCluster& cluster, const ChangeBatch& batch,
-                            const wire::SyncRequest& message) {
+  // On the session's thread.  What a client sent before it went is taken: it is what it saw.
+  // Absent: the batch is not taken.
+  std::optional<wire::SyncReply> Take(SessionCluster& cluster, const ChangeBatch& batch,
+                                      const wire::SyncRequest& message) {
+    bool takes_no_more = false;
     {
       const std::lock_guard lock(mutex_);
-      if (!failed_.ok()) return [this] { SendReply(std::nullopt); };
+      takes_no_more = takes_no_more_;
+      if (unread_since_s_) cluster.NoteUnread(*unread_since_s_);
     }
+    std::optional<wire::SyncReply> reply;
+    if (!takes_no_more) reply = TakeOrFail(cluster, batch, message);
+    LeaveAfterLast(cluster);
+    return reply;
+  }
+
+  // On the session's thread.
+  std::optional<wire::SyncReply> TakeOrFail(SessionCluster& cluster, const ChangeBatch& batch,
+                                            const wire::SyncRequest& message) {
     wire::SyncReply reply;
-    absl::Status taken = TakeMessage(cluster, batch, message, reply);
-    if (taken.ok()) {
-      cluster.SetServerVersion(message.kubernetes_version());
-      if (message.has_broken_watches()) broken_ = message.broken_watches();
-      if (feeder_ && (message.has_broken_watches() || message.resync_ends())) {
-        cluster.SetBrokenWatches(*feeder_, broken_);
-      }
-    }
+    const absl::Status taken = TakeMessage(cluster, batch, message, reply);
     if (!taken.ok()) {
-      return [this, taken] {
-        {
-          const std::lock_guard lock(mutex_);
-          if (failed_.ok()) failed_ = taken;
-        }
-        SendReply(std::nullopt);
-      };
+      const std::lock_guard lock(mutex_);
+      takes_no_more_ = true;
+      if (failed_.ok()) failed_ = taken;
+      return std::nullopt;
+    }
+    cluster.SetServerVersion(message.kubernetes_version());
+    if (message.has_broken_watches()) broken_ = message.broken_watches();
+    if (feeder_ && (message.has_broken_watches() || message.resync_ends())) {
+      cluster.SetBrokenWatches(*feeder_, broken_);
     }
     reply.set_version(cluster.version());
-    return [this, reply] { SendReply(reply); };
+    return reply;
+  }
+
+  // On the session's thread, with a batch.  The next question may begin before the call that
+  // Leave() posts.
+  void LeaveAfterLast(SessionCluster& cluster) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (failed_.ok() || reading_ || at_work_ > 1) return;
+    }
+    LeaveCluster(cluster, std::exchange(resync_, {}), std::exchange(feeder_, {}));
+  }
+  static void LeaveCluster(SessionCluster& cluster, std::optional<uint64_t> resync,
+                           std::optional<uint64_t> feeder) {
+    if (resync) cluster.DropResync(*resync);
+    if (feeder) cluster.EndFeed(*feeder);
   }
 
   // On the session's thread.
@@ -537,9 +589,10 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   }
 
   // A batch is finished.
-  void SendReply(std::optional<wire::SyncReply> reply) {
+  void SendReply(std::optional<wire::SyncReply> reply, size_t bytes) {
     const std::lock_guard lock(mutex_);
     --at_work_;
+    bytes_at_work_ -= bytes;
     if (reply && failed_.ok()) replies_.push_back(*std::move(reply));
     WriteOn();
     ReadOn();
@@ -548,10 +601,13 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
 
   // REQUIRES, for the next four functions: the lock is held.
   void ReadOn() {
-    if (reading_ || input_ended_ || !failed_.ok() || at_work_ >= kBatchesAhead ||
-        replies_.size() >= kRepliesMax) {
+    if (reading_ || input_ended_ || !failed_.ok()) return;
+    const bool small = at_work_ < kSmallBatchesAhead && bytes_at_work_ < kSmallBatchesBytes;
+    if ((at_work_ >= kBatchesAhead && !small) || replies_.size() >= kRepliesMax) {
+      if (!unread_since_s_) unread_since_s_ = thread_->ClockS();
       return;
     }
+    unread_since_s_.reset();
     reading_ = true;
     StartRead(&bytes_);
   }
@@ -577,12 +633,12 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
     if (!resync_ && !feeder_) return;
     thread_->Post(
         {.run = [resync = resync_, feeder = feeder_](Session& session) -> SessionCall::Respond {
-           if (resync) session.cluster().DropResync(*resync);
-           if (feeder) session.cluster().EndFeed(*feeder);
+           LeaveCluster(session.cluster(), resync, feeder);
            return nullptr;
          },
          .refuse = [](const absl::Status&) {},
-         .beyond_max = true});
+         .beyond_max = true,
+         .kind = SessionCall::Kind::kChange});
   }
 
   Sessions& sessions_;
@@ -605,8 +661,11 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   bool input_ended_ = false;
   bool ended_ = false;
   size_t at_work_ = 0;
+  size_t bytes_at_work_ = 0;
+  std::optional<int64_t> unread_since_s_;  // Absent: the stream is read.
   std::deque<wire::SyncReply> replies_;
-  absl::Status failed_;  // Set: no further batch is applied.
+  bool takes_no_more_ = false;  // A batch was rejected, or the daemon ends.
+  absl::Status failed_;         // Set: no further batch is read.
   // The final status, after the batches before it are applied and answered.
   absl::Status failed_after_;
 };
@@ -629,6 +688,10 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
     if (request.input().has_max_age_seconds()) {
       return End(absl::InvalidArgumentError(
           "input.max_age_seconds: WatchPlans takes none; each message says as of when it is"));
+    }
+    if (!request.input().cluster_token().empty()) {
+      return End(absl::InvalidArgumentError(
+          "input.cluster_token: WatchPlans takes none; it tells what changes"));
     }
     auto watcher = std::make_unique<PlanWatcher>();
     watcher->input = request.input();
@@ -732,7 +795,8 @@ class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
                 },
                 .refuse = [this](const absl::Status& why) { End(why); },
                 .cancelled = [this] { return context_->IsCancelled(); },
-                .min_version = request.min_version()});
+                .min_version = request.min_version(),
+                .kind = SessionCall::Kind::kQuestion});
   }
 
   void OnWriteDone(bool ok) override {
@@ -749,7 +813,8 @@ class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
   absl::Status Make(Session& session) {
     parts_.emplace_back().set_version(session.cluster().version());
     *parts_.back().mutable_freshness() = session.cluster().Freshness();
-    return session.cluster().Export([this](std::string_view bytes) {
+    return session.cluster().Export([this](std::string_view bytes) -> absl::Status {
+      if (thread_->closing().Expired()) return absl::AbortedError("the session was closed");
       std::string* part = parts_.back().mutable_snapshot();
       if (part->size() + bytes.size() > kExportPartBytes) {
         part = parts_.emplace_back().mutable_snapshot();
@@ -870,11 +935,12 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   // An answer takes memory, and if its client does not read it, the memory stays in use.
   template <typename Reply, typename Answer>
   auto WithinMemory(Answer answer) {
-    return [this, answer = std::move(answer)](
-               Session& session, std::optional<Clock::time_point> end) -> absl::StatusOr<Reply> {
-      if (absl::Status s = CheckMemory(*options_.session_options); !s.ok()) return s;
-      return answer(session, end);
-    };
+    return
+        [this, answer = std::move(answer)](Session& session, std::optional<Clock::time_point> end,
+                                           const Deadline& ends) -> absl::StatusOr<Reply> {
+          if (absl::Status s = CheckMemory(*options_.session_options); !s.ok()) return s;
+          return answer(session, end, ends);
+        };
   }
 
   Unary* Version(Context* context, const wire::VersionRequest* /*request*/,
@@ -943,13 +1009,15 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     if (absl::Status s = PutChanges(request->changes(), *batch); !s.ok()) {
       return call->End(s), call;
     }
-    call->On(options_.sessions->FindOrMake(request->session()), 0,
-             [batch](Session& session, auto) -> absl::StatusOr<wire::ApplyReply> {
-               if (absl::Status s = session.cluster().Take(*batch); !s.ok()) return s;
-               wire::ApplyReply taken;
-               taken.set_version(session.cluster().version());
-               return taken;
-             });
+    call->On(
+        options_.sessions->FindOrMake(request->session()), 0,
+        [batch](Session& session, auto) -> absl::StatusOr<wire::ApplyReply> {
+          if (absl::Status s = session.cluster().Take(*batch); !s.ok()) return s;
+          wire::ApplyReply taken;
+          taken.set_version(session.cluster().version());
+          return taken;
+        },
+        SessionCall::Kind::kChange);
     return call;
   }
 
@@ -958,17 +1026,16 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
                         RecordedCall("Sync", "", calls_));
   }
 
-  // A question with a PlanInput, which ends early when its client has gone.
+  // A question with a PlanInput.
   template <typename Request, typename Reply>
   Unary* AskAboutPlans(const char* name, Context* context, const Request* request, Reply* reply,
                        absl::StatusOr<Reply> (SessionQuestions::*ask)(
                            const Request&, std::optional<Clock::time_point>, const Deadline*)) {
     auto* const call = Call(name, request->input().session(), context, reply);
-    call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             WithinMemory<Reply>([request, context, ask](Session& session, auto end) {
-               const CallCancelled cancelled(*context);
-               return (session.questions().*ask)(*request, end, &cancelled);
-             }));
+    call->Ask(options_.sessions->Find(request->input().session()), request->input().min_version(),
+              WithinMemory<Reply>([request, ask](Session& session, auto end, const Deadline& ends) {
+                return (session.questions().*ask)(*request, end, &ends);
+              }));
     return call;
   }
 
@@ -998,21 +1065,21 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
 
   Unary* Pass(Context* context, const wire::PlanInput* request, wire::PassReply* reply) override {
     auto* const call = Call("Pass", request->session(), context, reply);
-    call->On(options_.sessions->Find(request->session()), request->min_version(),
-             WithinMemory<wire::PassReply>([request](Session& session, auto end) {
-               return session.questions().Pass(*request, end);
-             }));
+    call->Ask(options_.sessions->Find(request->session()), request->min_version(),
+              WithinMemory<wire::PassReply>([request](Session& session, auto end, auto&) {
+                return session.questions().Pass(*request, end);
+              }));
     return call;
   }
 
   Unary* Filter(Context* context, const wire::FilterCall* request,
                 wire::FilterReply* reply) override {
     auto* const call = Call("Filter", request->session(), context, reply);
-    call->On(options_.sessions->Find(request->session()), request->min_version(),
-             WithinMemory<wire::FilterReply>([request, context](Session& session, auto) {
-               const CallCancelled cancelled(*context);
-               return session.questions().Filter(*request, &cancelled);
-             }));
+    call->Ask(
+        options_.sessions->Find(request->session()), request->min_version(),
+        WithinMemory<wire::FilterReply>([request](Session& session, auto, const Deadline& ends) {
+          return session.questions().Filter(*request, &ends);
+        }));
     return call;
   }
 

@@ -2,7 +2,7 @@
 //
 // No call blocks a thread of gRPC: it is posted to its session's thread and answered from there,
 // and a stream holds no thread between its messages.  Batches of Sync are parsed in gRPC's threads,
-// while the session applies the batches before them.
+// while the session applies the batches before them or answers a question.
 //
 // Threads: gRPC's.
 

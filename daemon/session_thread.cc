@@ -1,6 +1,7 @@
 #include "daemon/session_thread.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,17 +24,23 @@ void SessionThread::Post(SessionCall call) {
   {
     const std::lock_guard lock(mutex_);
     // The limits are separate, so that calls that wait for a change cannot keep that change out.
-    const bool waits = call.min_version > version_;
+    const bool is_change = call.kind == SessionCall::Kind::kChange;
+    const bool waits = !is_change && call.min_version > version_;
     std::deque<SessionCall>& calls = waits ? waiting_ : ready_;
     if (closed_) {
       refused = why_closed_;
     } else if (waits && !why_no_waiting_.ok()) {
       refused = why_no_waiting_;
-    } else if (calls.size() >= calls_max_ && !call.beyond_max) {
+    } else if ((is_change ? changes_.size() : calls.size()) >= calls_max_ && !call.beyond_max) {
       refused = absl::ResourceExhaustedError(absl::StrCat(
           "calls: session ", name_, " has ", calls_max_, " calls waiting, --max-waiting-calls"));
     } else {
-      calls.push_back(std::move(call));
+      if (is_change) {
+        changes_.push_back(
+            {.call = std::move(call), .number = ++changes_posted_, .arrived_s = ClockS()});
+      } else {
+        calls.push_back(std::move(call));
+      }
       changed_.notify_one();
       return;
     }
@@ -80,6 +87,7 @@ void SessionThread::Close(const absl::Status& why) {
     if (closed_) return;
     closed_ = true;
     why_closed_ = why;
+    closing_.Cancel();
   }
   changed_.notify_one();
 }
@@ -87,7 +95,7 @@ void SessionThread::Close(const absl::Status& why) {
 wire::SessionStatus SessionThread::Status() const {
   const std::lock_guard lock(mutex_);
   wire::SessionStatus status = status_;
-  status.set_calls_waiting(ready_.size() + waiting_.size());
+  status.set_calls_waiting(changes_.size() + ready_.size() + waiting_.size());
   return status;
 }
 
@@ -113,23 +121,11 @@ void SessionThread::Publish() {
   if (after_round) round_metrics_ = std::move(metrics);
 }
 
-std::vector<SessionCall> SessionThread::TakeCancelled() {
-  std::vector<SessionCall> cancelled;
-  std::deque<SessionCall> still;
-  for (SessionCall& call : waiting_) {
-    if (call.cancelled && call.cancelled()) {
-      cancelled.push_back(std::move(call));
-    } else if (call.min_version <= version_) {
-      ready_.push_back(std::move(call));
-    } else {
-      still.push_back(std::move(call));
-    }
-  }
-  waiting_ = std::move(still);
-  return cancelled;
-}
-
 namespace {
+
+absl::Status NobodyWaits() {
+  return absl::CancelledError("the client no longer waits for the answer");
+}
 
 wire::PlanChange Refusal(const Session& session, const absl::Status& why) {
   wire::PlanChange change;
@@ -159,7 +155,8 @@ Clock::time_point SessionThread::SendPlans() {
     const bool was_fed = watcher->told.is_fed;
     watcher->looked_at = session_->cluster().revision();
     watcher->next_look = Clock::now() + watcher->min_interval;
-    auto change = session_->questions().PlanChanges(watcher->input, watcher->told);
+    auto change = session_->questions().PlanChanges(watcher->input, watcher->told, &closing_);
+    if (IsClosed()) return next;
     // After its first message, a watcher waits for the end of a resync, as it waits for nodes.
     const bool refused = absl::IsFailedPrecondition(change.status()) ||
                          (!first && absl::IsUnavailable(change.status()));
@@ -180,55 +177,126 @@ Clock::time_point SessionThread::SendPlans() {
   return next;
 }
 
-void SessionThread::Run() {
-  Clock::time_point next_look = Clock::time_point::max();
+bool SessionThread::WaitForWork(Clock::time_point next_look) {
+  std::unique_lock lock(mutex_);
+  const auto something = [&] {
+    return closed_ || woken_ || !changes_.empty() || !ready_.empty() || !new_watchers_.empty();
+  };
+  if (next_look == Clock::time_point::max()) {
+    changed_.wait(lock, something);
+  } else {
+    changed_.wait_until(lock, next_look, something);
+  }
+  woken_ = false;
+  std::ranges::move(new_watchers_, std::back_inserter(watchers_));
+  new_watchers_.clear();
+  return !closed_;
+}
+
+void SessionThread::RefuseCancelled() {
+  std::vector<SessionCall> cancelled;
+  {
+    const std::lock_guard lock(mutex_);
+    for (SessionCall& call : std::exchange(waiting_, {})) {
+      if (call.cancelled && call.cancelled()) {
+        cancelled.push_back(std::move(call));
+      } else {
+        (call.min_version <= version_ ? ready_ : waiting_).push_back(std::move(call));
+      }
+    }
+  }
+  for (const SessionCall& call : cancelled) call.refuse(NobodyWaits());
+}
+
+bool SessionThread::IsClosed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+void SessionThread::RunCall(const SessionCall& call) {
+  if (call.cancelled && call.cancelled()) return call.refuse(NobodyWaits());
+  const SessionCall::Respond tell = call.run(*session_);
+  session_->cluster().SetTakenUntil(std::nullopt);
+  Publish();
+  if (call.kind == SessionCall::Kind::kQuestion && IsClosed()) return call.refuse(why_closed_);
+  if (tell != nullptr) tell();
+  // Calls that waited for this version come next.
+  const std::lock_guard lock(mutex_);
+  woken_ = woken_ || !waiting_.empty();
+}
+
+uint64_t SessionThread::ChangesPosted() const {
+  const std::lock_guard lock(mutex_);
+  return changes_posted_;
+}
+
+void SessionThread::RunChanges(uint64_t last) {
+  session_->cluster().SetTakenUntil(std::nullopt);
   while (true) {
     SessionCall call;
-    std::vector<SessionCall> refused;
-    absl::Status why = absl::CancelledError("the client no longer waits for the answer");
-    bool ends = false;
     {
-      std::unique_lock lock(mutex_);
-      const auto something = [&] {
-        return closed_ || woken_ || !ready_.empty() || !new_watchers_.empty();
-      };
-      if (next_look == Clock::time_point::max()) {
-        changed_.wait(lock, something);
-      } else {
-        changed_.wait_until(lock, next_look, something);
-      }
-      woken_ = false;
-      std::ranges::move(new_watchers_, std::back_inserter(watchers_));
-      new_watchers_.clear();
-      refused = TakeCancelled();
-      if (closed_) {
-        ends = true;
-        why = why_closed_;
-        std::ranges::move(ready_, std::back_inserter(refused));
-        std::ranges::move(waiting_, std::back_inserter(refused));
-        ready_.clear();
-        waiting_.clear();
-      } else if (!ready_.empty()) {
-        call = std::move(ready_.front());
-        ready_.pop_front();
-      }
+      const std::lock_guard lock(mutex_);
+      if (closed_ || changes_.empty() || changes_.front().number > last) return;
+      call = std::move(changes_.front().call);
+      changes_.pop_front();
     }
-    for (const SessionCall& each : refused) each.refuse(why);
-    if (ends) break;
-    if (call.run != nullptr) {
-      if (call.cancelled && call.cancelled()) {
-        call.refuse(why);
-      } else {
-        const SessionCall::Respond tell = call.run(*session_);
-        Publish();
-        if (tell != nullptr) tell();
-        // Calls that waited for this version come next.
-        const std::lock_guard lock(mutex_);
-        woken_ = woken_ || !waiting_.empty();
-      }
-    }
-    next_look = watchers_.empty() ? Clock::time_point::max() : SendPlans();
+    RunCall(call);
   }
+}
+
+void SessionThread::NoteWhatIsTaken() {
+  int64_t taken_until_s = ClockS();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!changes_.empty()) taken_until_s = std::min(taken_until_s, changes_.front().arrived_s);
+  }
+  session_->cluster().SetTakenUntil(taken_until_s);
+}
+
+void SessionThread::RunNext() {
+  std::optional<SessionCall> call;
+  uint64_t last_change = 0;
+  {
+    // Under one lock, so that a change that a client posted before this call is included.
+    const std::lock_guard lock(mutex_);
+    last_change = changes_posted_;
+    if (!closed_ && !ready_.empty()) {
+      call = std::move(ready_.front());
+      ready_.pop_front();
+    }
+  }
+  RunChanges(last_change);
+  if (!call) return;
+  if (IsClosed()) return call->refuse(why_closed_);
+  NoteWhatIsTaken();
+  RunCall(*call);
+}
+
+void SessionThread::RefuseAll() {
+  std::vector<SessionCall> refused;
+  {
+    const std::lock_guard lock(mutex_);
+    for (WaitingChange& change : std::exchange(changes_, {})) {
+      refused.push_back(std::move(change.call));
+    }
+    std::ranges::move(std::exchange(ready_, {}), std::back_inserter(refused));
+    std::ranges::move(std::exchange(waiting_, {}), std::back_inserter(refused));
+  }
+  for (const SessionCall& call : refused) call.refuse(why_closed_);
+}
+
+void SessionThread::Run() {
+  Clock::time_point next_look = Clock::time_point::max();
+  while (WaitForWork(next_look)) {
+    RefuseCancelled();
+    RunNext();
+    next_look = Clock::time_point::max();
+    if (watchers_.empty()) continue;
+    RunChanges(ChangesPosted());
+    NoteWhatIsTaken();
+    next_look = SendPlans();
+  }
+  RefuseAll();
   for (const auto& watcher : watchers_) {
     if (watcher->state() != PlanWatcher::State::kGone) watcher->send(why_closed_);
   }

@@ -39,7 +39,8 @@ class Sessions {
   absl::StatusOr<std::shared_ptr<SessionThread>> Find(std::string_view name) const;
   // Errors: InvalidArgument; ResourceExhausted; Unavailable: the daemon ends.
   absl::StatusOr<std::shared_ptr<SessionThread>> FindOrMake(std::string_view name);
-  // Ends the session after its running call.  Errors: as Find().
+  // Ends the session.  A running question ends soon, with Aborted; any other running call ends
+  // first.  Errors: as Find().
   absl::Status Close(std::string_view name);
   // Rejects calls that wait for a version, now and later, because the daemon ends.
   void EndWaiting();

@@ -120,6 +120,7 @@ std::optional<double> DecimalOf(std::string_view text) {
 }
 
 absl::Status ParseCsv(std::string_view text, PriceList& list) {
+  if (absl::Status s = CheckSize(list.file, text); !s.ok()) return s;
   if (absl::Status s = CheckUtf8(list.file, text); !s.ok()) return s;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -230,7 +231,7 @@ absl::StatusOr<PriceList> ParsePrices(const std::string& name, const std::string
                             : ParseSettings(name, text, [&](const YAML::Node& root) {
                                 return ParseYaml(root, list);
                               });
-  if (!status.ok() && !name.ends_with(".csv") && LooksLikeCsv(text)) {
+  if (absl::IsInvalidArgument(status) && !name.ends_with(".csv") && LooksLikeCsv(text)) {
     return BadSetting(name, "", "looks like CSV, which is read from files that end in .csv");
   }
   if (!status.ok()) return status;

@@ -21,6 +21,7 @@ bool Loop::TakeStatus(LoopTurn& turn) {
     return false;
   }
   turn.in_deletion = status->running.size();
+  may_be_under_way_ = !status->running.empty();
   status_ = *std::move(status);
   reported_results_ = status_.results.size();
   AddNotBegun(not_begun_, status_);
@@ -53,6 +54,7 @@ void Loop::Acknowledge(LoopTurn& turn) {
 
 void Loop::Begin(const std::vector<DeletionOrder>& orders, LoopTurn& turn) {
   if (orders.empty()) return;
+  may_be_under_way_ = true;  // Also if Begin fails: the answer may have been lost.
   const absl::Status begun = actuator_.Begin(orders, turn.now_s);
   if (begun.ok()) {
     turn.begun = orders.size();
@@ -90,6 +92,7 @@ void Loop::MakeRound(LoopTurn& turn) {
   }
   Acknowledge(turn);
   turn.log.insert(turn.log.end(), round->log.begin(), round->log.end());
+  may_be_under_way_ |= !sizing_.leave.empty();
   if (sized) options_.sizer->Act(actuator_, sizing_);
   Begin(round->start, turn);
   PutSoftTaints(round->untaint, false, turn);
@@ -113,6 +116,7 @@ void Loop::Stop(LoopClock& clock) {
     const int64_t now_s = clock.NowS();
     const absl::StatusOr<ActuatorStatus> status = actuator_.Status(now_s);
     if (status.ok()) {
+      may_be_under_way_ = !status->running.empty();
       for (const RunningDeletion& deletion : status->running) {
         if (deletion.phase != DeletionPhase::kTainted) continue;
         // If this fails, the taint is left to the next attempt, or to the process that continues
@@ -123,6 +127,7 @@ void Loop::Stop(LoopClock& clock) {
       if (left.ok() && left->running.empty()) return;
       if (left.ok()) (void)AdvanceDeletions(actuator_, *left, options_.steps, now_s);
     }
+    if (!may_be_under_way_) return;
     if (now_s >= std::min(asked_s, clock.EndRequestedAtS()) + options_.stop_grace_s) return;
     clock.WaitUntil(now_s + 1);
   }

@@ -15,7 +15,9 @@
 //
 // At the end of the loop, deletions that are only tainted are rolled back.  The others are
 // continued for `stop_grace_s` from the moment at which the end was requested, and then left to the
-// process that continues from the recorded state.
+// process that continues from the recorded state.  If the actuator does not answer, the loop waits
+// for it only if the loop began a deletion or has seen one.  A deletion that an earlier process
+// began is left to the next process, to which the actuator reports it.
 //
 // Ownership: borrows all of its arguments.
 // Threads:   not thread-safe.
@@ -102,6 +104,8 @@ class Loop {
   ActuatorStatus status_;        // Including not_begun_.
   size_t reported_results_ = 0;  // The number of its results that the actuator has reported.
   std::vector<DeletionResult> not_begun_;
+  // Whether the last status contained a deletion, or a deletion has begun since.
+  bool may_be_under_way_ = false;
 };
 
 }  // namespace ebb

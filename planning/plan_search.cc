@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "platform/clock.h"
 #include "search/bound.h"
 #include "search/frontier.h"
@@ -37,6 +38,7 @@ SearchOptions IterationsOf(const SearchQuery& query) {
 absl::StatusOr<FoundPlan> SearchWithin(size_t evictions, LoadedCluster& cluster,
                                        const PlanTask& task, const SearchQuery& query,
                                        const PlanHooks& hooks, const Parallelism& parallelism) {
+  EBB_CHECK(!query.for_cost || task.prices != nullptr);
   const std::vector<double> ones(cluster.snapshot.catalog().nodes(), 1);
   const std::span<const double> hourly = query.for_cost ? task.prices->hourly : ones;
   const SearchOptions search = IterationsOf(query);

@@ -43,18 +43,39 @@ Overlap OverlapOf(const ScaleDownState& state, const Catalog& catalog) {
   return overlap;
 }
 
+// Whether a file holds what a caller takes it for, as far as it can be read.
+bool IsFor(SqliteUse use, const std::string& path) {
+  return SqliteState::Open(path, {.read_only = true, .use = use}).ok();
+}
+
+// Whether each of two names is that of the other file.
+bool AreSwapped(const RoundFiles& files) {
+  const auto is_only = [](const std::string& path, SqliteUse use, SqliteUse other) {
+    return IsFor(use, path) && !IsFor(other, path);
+  };
+  return !files.record.empty() && is_only(files.state, SqliteUse::kRecord, SqliteUse::kState) &&
+         is_only(files.record, SqliteUse::kState, SqliteUse::kRecord);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RoundDriver>> RoundDriver::Open(const RoundFiles& files) {
   std::unique_ptr<RoundDriver> driver(new RoundDriver(files));
-  auto state = SqliteState::Open(files.state, {.rounds_max = files.rounds_kept});
+  auto state =
+      SqliteState::Open(files.state, {.rounds_max = files.rounds_kept, .use = SqliteUse::kState});
+  if (!state.ok() && AreSwapped(files)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(files.state, ": is a record, not a state file, and ", files.record,
+                     " is a state file, not a record; exchange the two names"));
+  }
   if (!state.ok()) return state.status();
   driver->state_ = *std::move(state);
   if (absl::Status s = driver->Reload(); !s.ok()) return s;
   if (files.record.empty()) return driver;
-  auto record = SqliteState::Open(files.record, {.rounds_max = 0});
+  auto record = SqliteState::Open(files.record, {.rounds_max = 0, .use = SqliteUse::kRecord});
   if (!record.ok()) return record.status();
   driver->record_ = *std::move(record);
+  if (const auto begun = driver->record_->Load(); !begun.ok()) return begun.status();
   return driver;
 }
 
@@ -75,7 +96,7 @@ absl::Status RoundDriver::Reload() {
 absl::Status RoundDriver::Report(const ReportUpdate& update) {
   const absl::StatusOr<HeldReports::Changes> changes = reports().ChangesOf(update);
   if (!changes.ok()) return changes.status();
-  const absl::Status saved = state_->SaveReport(*changes);
+  absl::Status saved = state_->SaveReport(*changes);
   if (saved.ok()) {
     if (unsaved_) scale_down_.reset();
     unsaved_ = false;

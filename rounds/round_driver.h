@@ -18,7 +18,8 @@
 // snapshots share one Symbols object; otherwise it restores the planner from the state.  The
 // decisions are the same either way.
 //
-// Errors:  of files: one line naming the file (sqlite_state.h); the state is unchanged.  Aborted:
+// Errors:  of files: one line naming the file (sqlite_state.h); the state is unchanged.  A record
+//          is not a state file, and a state file is not a record: neither is written to.  Aborted:
 //          another process made a round from the same state in the meantime.
 // Threads: one at a time.
 

@@ -30,6 +30,8 @@ using Json = nlohmann::ordered_json;
 constexpr auto kResults = std::to_array<const char*>(
     {"Ok", "FailedToMarkToBeDeleted", "FailedToEvictPods", "FailedToDelete", "Internal"});
 
+std::string DeletionResults() { return absl::StrJoin(kResults, ", "); }
+
 // --- Reading the file ---------------------------------------------------------------
 
 // A scalar as JSON, typed by YAML's core schema; a quoted one is text.
@@ -176,7 +178,7 @@ std::string Lacks(const DeletionReport::ScaleUp& item) { return item.group.empty
 std::string Lacks(const DeletionReport::Deletion& item) { return item.node.empty() ? "node" : ""; }
 std::string Lacks(const DeletionReport::DeletionResult& item) {
   if (item.node.empty()) return "node";
-  return item.result.empty() ? "result" : "";
+  return item.result.empty() ? "result, which must be one of " + DeletionResults() : "";
 }
 std::string Lacks(const DeletionReport::Eviction& item) {
   if (!item.pod.object.empty()) return "";
@@ -396,10 +398,11 @@ class Resolver {
 
   ResolvedEvents Run() && {
     for (const auto& up : events_.scale_ups) {
-      CheckGroup(up.group);
+      CheckGroup(up.group, unknown_groups_);
       Note(ScaleEventKind::kScaleUp, up.group, up.at_s);
     }
     for (const auto& result : events_.results) TakeResult(result);
+    LogContradictions();
     TakeTaints();
     for (const auto& deletion : events_.in_progress) {
       Delete(deletion.node, deletion.group, deletion.drained);
@@ -409,6 +412,9 @@ class Resolver {
           .push_back({node, std::move(deletion.group)});
     }
     unknown_groups_.End(result_.log);
+    groups_of_results_.End(result_.log);
+    nodes_of_results_.End(result_.log);
+    contradictions_.End(result_.log);
     late_.End(result_.log);
     for (const auto& eviction : events_.evictions) {
       EvictedPod& pod = result_.actuation.recent_evictions.emplace_back(eviction.pod);
@@ -434,10 +440,32 @@ class Resolver {
     return group == nullptr ? said : group->name;
   }
 
-  void CheckGroup(const std::string& group) {
+  void CheckGroup(const std::string& group, FewLines& unknown) {
     if (group.empty() || group_names_.contains(group)) return;
-    unknown_groups_.Add(result_.log,
-                        absl::StrCat("no node of group ", group, " is in the cluster"));
+    unknown.Add(result_.log, absl::StrCat("no node of group ", group, " is in the cluster"));
+  }
+
+  // A node whose deletion succeeded is expected to be gone, and may have been the last of its
+  // group.
+  void CheckNames(const DeletionReport::DeletionResult& result, NodeId node, bool ok) {
+    if (node == kNoNode && ok) return;
+    CheckGroup(result.group, groups_of_results_);
+    if (node != kNoNode) return;
+    nodes_of_results_.Add(
+        result_.log,
+        absl::StrCat("node ", result.node, " is not in the cluster; its ", result.result,
+                     " begins the cooldown after failures all the same"));
+  }
+
+  // Of a node that ended both ways.
+  void LogContradictions() {
+    for (const std::string& node : failed_) {
+      if (!deleted_.contains(node)) continue;
+      contradictions_.Add(result_.log,
+                          absl::StrCat("node ", node,
+                                       " has the result Ok and a failure: both begin their "
+                                       "cooldowns, and the node takes no pods in this round"));
+    }
   }
 
   int64_t AtOrBefore(std::optional<int64_t> at_s) const {
@@ -455,13 +483,17 @@ class Resolver {
   void TakeResult(const DeletionReport::DeletionResult& result) {
     const NodeId node = Find(result.node);
     const bool ok = result.result == "Ok";
+    CheckNames(result, node, ok);
     Note(ok ? ScaleEventKind::kDeletion : ScaleEventKind::kFailedDeletion,
          GroupOf(node, result.group), result.at_s);
     result_.ended.push_back({result.node, ok});
     if (!ok) {
       result_.failed_deletions.push_back(result.result);
       failed_.insert(result.node);
-    } else if (node != kNoNode) {
+      return;
+    }
+    deleted_.insert(result.node);
+    if (node != kNoNode) {
       // The deletion ended, but the dump still has the node: nothing may be planned onto it.
       Delete(result.node, result.group, std::nullopt);
     }
@@ -487,9 +519,13 @@ class Resolver {
   const NodeGroups& groups_;
   int64_t now_s_;
   std::set<std::string> group_names_;
-  std::set<std::string> failed_;
+  std::set<std::string> failed_;               // Nodes with such a result.
+  std::set<std::string> deleted_;              // The same.
   std::map<std::string, Deletion> deletions_;  // By node.
   FewLines unknown_groups_{"scaleUps", "groups"};
+  FewLines groups_of_results_{"deletionResults", "groups"};
+  FewLines nodes_of_results_{"deletionResults", "nodes"};
+  FewLines contradictions_{"deletionResults", "nodes"};
   FewLines late_{"", "events"};
   ResolvedEvents result_;
 };
@@ -500,9 +536,7 @@ bool IsDeletionResult(std::string_view result) {
   return std::ranges::find(kResults, result) != kResults.end();
 }
 
-std::string NotADeletionResult() {
-  return absl::StrCat("is not one of ", absl::StrJoin(kResults, ", "));
-}
+std::string NotADeletionResult() { return "is not one of " + DeletionResults(); }
 
 absl::Status NamePodOf(const std::string& where, EvictedPod& pod) {
   PodIdentity identity(pod);
@@ -515,7 +549,8 @@ absl::Status NamePodOf(const std::string& where, EvictedPod& pod) {
 absl::StatusOr<DeletionReport> ParseEvents(const std::string& file, const std::string& text) {
   DeletionReport events;
   absl::Status status = ParseSettings(
-      file, text, [&](const YAML::Node& root) { return ParseDocument(file, root, events); });
+      file, text, [&](const YAML::Node& root) { return ParseDocument(file, root, events); },
+      kDataLimits);
   if (!status.ok()) return status;
   return events;
 }

@@ -17,7 +17,8 @@
 //   - {group: general, count: 2}
 //
 // `result` is the autoscaler's NodeDeleteResultType: Ok, FailedToMarkToBeDeleted,
-// FailedToEvictPods, FailedToDelete, Internal.
+// FailedToEvictPods, FailedToDelete, Internal.  Where one node has Ok and a failure, in whatever
+// order, both begin their cooldowns and the node takes no pods in this round.
 //
 // Errors: one line naming file, place and field; an unknown field is an error.
 // Source: cluster-autoscaler core/scaledown ActuationStatus, status.NodeDeleteResult.

@@ -499,13 +499,21 @@ ClusterId ClusterOf(std::string_view kube_system_uid) {
 }
 
 absl::Status SqliteState::Error(const char* doing) const {
-  std::string why = "no memory";
-  if (db_ != nullptr) {
-    // sqlite3_errmsg no longer has the message if a later call succeeded.
-    const bool lost = sqlite3_errcode(db_) == SQLITE_OK;
-    why = lost ? "the disk is full or fails" : Printable(sqlite3_errmsg(db_));
+  const auto error = [&](std::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": ", doing, ": ", Absl(why)));
+  };
+  if (db_ == nullptr) return error("no memory");
+  const std::string message = Printable(sqlite3_errmsg(db_));
+  switch (sqlite3_errcode(db_)) {
+    case SQLITE_OK:  // A later call succeeded, so the code and message are lost.
+      return error("the disk is full or fails");
+    case SQLITE_BUSY:
+      return error("another program uses it: " + message);
+    case SQLITE_CORRUPT:
+      return Damaged(absl::StrCat(doing, ": ", message));
+    default:
+      return error(message);
   }
-  return absl::InvalidArgumentError(absl::StrCat(path_, ": ", doing, ": ", why));
 }
 
 absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string& path,
@@ -568,10 +576,13 @@ absl::Status SqliteState::RollBack() {
 SqliteState::~SqliteState() { sqlite3_close(db_); }
 
 absl::Status SqliteState::CheckVersion() {
+  // One after the other: what follows an error would replace it.
   const std::optional<int64_t> tables = Number(db_, "SELECT count(*) FROM sqlite_schema");
+  if (!tables) return Error("cannot be read");
   const std::optional<int64_t> application = Number(db_, "PRAGMA application_id");
+  if (!application) return Error("cannot be read");
   const std::optional<int64_t> version = Number(db_, "PRAGMA user_version");
-  if (!tables || !application || !version) return Error("cannot be read");
+  if (!version) return Error("cannot be read");
   version_ = 0;
   if (*tables == 0 && *application == 0 && *version == 0) return absl::OkStatus();
   if (*application != kApplicationId) {
@@ -603,13 +614,25 @@ absl::Status SqliteState::Check() {
     std::replace(what.begin(), what.end(), '\n', ' ');
     return absl::InvalidArgumentError(absl::StrCat(path_, ": is damaged: ", Printable(what)));
   }
-  return absl::OkStatus();
+  return CheckUse();
+}
+
+// Only the rounds of a record have arguments.
+absl::Status SqliteState::CheckUse() {
+  if (options_.use == SqliteUse::kAny || version_ == 0) return absl::OkStatus();
+  const std::optional<int64_t> recorded = Number(
+      db_, "SELECT coalesce((SELECT arguments != '' FROM rounds ORDER BY round LIMIT 1), 0)");
+  if (!recorded) return Error("cannot be read");
+  const bool is_record = *recorded != 0;
+  if (is_record == (options_.use == SqliteUse::kRecord)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      path_, is_record ? ": is a record, not a state file" : ": is a state file, not a record"));
 }
 
 absl::Status SqliteState::PrepareTables() {
   // Another process may have made the tables since the file was opened.
   if (absl::Status s = CheckVersion(); !s.ok()) return s;
-  if (version_ == kStateVersion) return absl::OkStatus();
+  if (version_ == kStateVersion) return CheckUse();
   const std::string id = absl::StrCat("PRAGMA application_id = ", kApplicationId);
   if (absl::Status s = Execute(Schema().c_str()); !s.ok()) return s;
   if (absl::Status s = Execute(id.c_str()); !s.ok()) return s;
@@ -656,6 +679,18 @@ absl::Status SqliteState::Damaged(std::string_view what) const {
       absl::StrCat(path_, ": ", Absl(what),
                    "; the file is damaged or was changed by another program: put back a "
                    "copy, or remove it to start again"));
+}
+
+absl::Status SqliteState::WentBack(int64_t rounds) const {
+  const std::string now = version_ == 0 ? "is empty"
+                          : rounds < 0  ? "holds no round"
+                                        : absl::StrCat("ends with round ", rounds);
+  const std::string before =
+      known_->state ? absl::StrCat("ended with round ", known_->state->rounds) : "held reports";
+  return absl::FailedPreconditionError(
+      absl::StrCat(path_, ": ", now, " now, and ", before,
+                   " when this process last read or wrote it: it was emptied, or an older copy "
+                   "was put in its place"));
 }
 
 absl::StatusOr<SqliteState::Content> SqliteState::Read() {
@@ -727,6 +762,8 @@ absl::Status SqliteState::CatchUp() {
     if (!select.ok()) return Error("cannot be read");
     const int64_t known_rounds = known_->state ? known_->state->rounds : kNone;
     if (rounds == known_rounds && revision == known_->revision) return absl::OkStatus();
+    // Both only go up.
+    if (rounds < known_rounds || revision < known_->revision) return WentBack(rounds);
   }
   known_.reset();
   overtaken_ = true;
@@ -1040,14 +1077,6 @@ absl::StatusOr<std::vector<RoundRecord>> SqliteState::Rounds() {
     rounds.push_back(std::move(each));
   }
   return rounds;
-}
-
-absl::StatusOr<bool> SqliteState::IsRecord() {
-  if (version_ == 0) return false;
-  const std::optional<int64_t> recorded = Number(
-      db_, "SELECT coalesce((SELECT arguments != '' FROM rounds ORDER BY round LIMIT 1), 0)");
-  if (!recorded) return Error("cannot be read");
-  return *recorded != 0;
 }
 
 }  // namespace ebb

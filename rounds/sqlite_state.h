@@ -13,10 +13,11 @@
 // Names:   a path is always the name of a file: ":memory:" and "file:x.db" are files of these
 //          names.
 // Errors:  one line naming the file.  A file is rejected, and never written to, if it is not a
-//          regular file, is not a database, belongs to another program, fails SQLite's own check,
-//          has an unknown version, has tables or triggers that are not of this class, holds a value
-//          that its column must not hold or rounds that the state does not know, or if the digests
-//          of state, counters, pools or reports do not match.
+//          regular file, is not a database, belongs to another program, is a record in place of a
+//          state file or the other way round, fails SQLite's own check, has an unknown version, has
+//          tables or triggers that are not of this class, holds a value that its column must not
+//          hold or rounds that the state does not know, or if the digests of state, counters, pools
+//          or reports do not match.
 // Cost:    Open runs SQLite's quick check over the whole file.  Load and LoadCounters each read the
 //          state and the counters and check the rounds that are kept.  Save writes the rows that
 //          differ from what Load read, a few microseconds each, reads the counters once more, and
@@ -24,6 +25,8 @@
 //          held.
 // Threads: none.  If two processes make a round from the same state, the second one to save fails
 //          (Aborted) until it loads again.  While another process is saving, a call waits for it.
+//          If the file holds less than this handle last read or wrote, for example because an older
+//          copy replaced it, a save fails (FailedPrecondition) until Load.
 
 #ifndef EBB_ROUNDS_SQLITE_STATE_H_
 #define EBB_ROUNDS_SQLITE_STATE_H_
@@ -47,6 +50,13 @@ struct sqlite3;
 
 namespace ebb {
 
+// What the caller takes a file for.  A file that holds nothing yet becomes either.
+enum class SqliteUse {
+  kAny,
+  kState,   // Refuses a record: its state is that before its first round, and may not change.
+  kRecord,  // Refuses a file of which the oldest round cannot be replayed, or that holds no round.
+};
+
 struct SqliteStateOptions {
   // How many rounds are kept; older ones are dropped.  0: all.
   int64_t rounds_max = 100;
@@ -55,6 +65,8 @@ struct SqliteStateOptions {
   bool read_only = false;
   // The file must exist, and may be written.
   bool must_exist = false;
+  // Open checks it, and every transaction that writes does so again.
+  SqliteUse use = SqliteUse::kAny;
 };
 
 // A cluster as a number, derived from the UID of its namespace kube-system: this namespace is as
@@ -115,10 +127,6 @@ class SqliteState final : public StateStore {
   // In order.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();
 
-  // Whether the file is a record: it holds rounds that can be replayed, and so no state to continue
-  // from.
-  absl::StatusOr<bool> IsRecord();
-
   // The number of the last round; 0: there are no rounds.
   absl::StatusOr<int64_t> LastRound();
 
@@ -166,6 +174,8 @@ class SqliteState final : public StateStore {
   // Rolls back the last transaction of a process that was stopped while it wrote.
   absl::Status RollBack();
   absl::Status CheckVersion();
+  // Checks that the file is what options_.use says: a state file or a record.
+  absl::Status CheckUse();
   // Creates or upgrades the tables for this version.  REQUIRES: in a transaction that writes.
   absl::Status PrepareTables();
   absl::Status Damaged(std::string_view what) const;
@@ -174,6 +184,9 @@ class SqliteState final : public StateStore {
   absl::StatusOr<Content> ReadAtOnce();
   // Reads the file if that has not happened yet, else checks that no other process wrote to it.
   absl::Status CatchUp();
+  // The error where the file holds less than is known of it.  `rounds`: of its state now; below 0:
+  // it has none.
+  [[nodiscard]] absl::Status WentBack(int64_t rounds) const;
   absl::Status WriteState(const ScaleDownState& before, const ScaleDownState& after);
   absl::Status WriteCounters(const std::vector<StoredCounter>& before,
                              const std::vector<StoredCounter>& after);

@@ -91,9 +91,10 @@ class Statement {
                 : sqlite3_bind_null(statement_, index));
   }
   void Bind(int index, double value) { Check(sqlite3_bind_double(statement_, index, value)); }
-  void Bind(int index, const std::string& value) {
-    Check(sqlite3_bind_text64(statement_, index, value.data(), value.size(), SQLITE_STATIC,
-                              SQLITE_UTF8));
+  void Bind(int index, std::string_view value) {
+    // Null data would be bound as NULL.
+    Check(sqlite3_bind_text64(statement_, index, value.empty() ? "" : value.data(), value.size(),
+                              SQLITE_STATIC, SQLITE_UTF8));
   }
   void Bind(int index, const SqliteBlob& value) {
     Check(sqlite3_bind_blob64(statement_, index, value.bytes.data(), value.bytes.size(),
@@ -172,7 +173,7 @@ class StateDigest {
     Put(value.value_or(0));
   }
   void Put(const SqliteBlob& blob) { Put(blob.bytes); }
-  void Put(const std::string& text) {
+  void Put(std::string_view text) {
     Put(static_cast<int64_t>(text.size()));
     XXH3_64bits_update(state_, text.data(), text.size());
   }
@@ -187,7 +188,7 @@ class StateDigest {
 struct TextKind {
   static constexpr const char* kType = "TEXT";
   static std::string Read(Rows& rows, int column) { return rows.Text(column); }
-  static const std::string& Stored(const std::string& value) { return value; }
+  static std::string_view Stored(std::string_view value) { return value; }
 };
 // A text that is not empty.
 struct NameKind : TextKind {

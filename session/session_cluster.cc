@@ -1,8 +1,10 @@
 #include "session/session_cluster.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <limits>
+#include <random>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -31,6 +33,17 @@ std::string KeyOfObject(const objects::ObjectRef& object) {
 
 std::string KeyOfObject(const ObjectSink::Unevaluated& object) {
   return absl::StrCat(Absl(object.kind), " ", Absl(object.namespace_name), "/", Absl(object.name));
+}
+
+// The process's own random bits, and the session's number: a daemon that is started again counts
+// from the beginning.
+std::string NewSessionId() {
+  static const uint64_t process = [] {
+    std::random_device random;
+    return (uint64_t{random()} << 32) | random();
+  }();
+  static std::atomic<uint64_t> sessions = 0;
+  return absl::StrCat(absl::Hex(process, absl::kZeroPad16), "-", ++sessions);
 }
 
 bool IsNode(const Change& change) {
@@ -67,6 +80,7 @@ class MissingSink final : public AnyObjectSink {
 
 SessionCluster::SessionCluster(std::string name, const SessionOptions& options)
     : name_(std::move(name)),
+      id_(NewSessionId()),
       options_(options),
       live_(NewCluster({.assume_complete = options.as_given})),
       assume_complete_(options.as_given),
@@ -430,7 +444,18 @@ absl::StatusOr<wire::LoadReply> SessionCluster::Load(std::string_view dump,
   reply.set_version(version_);
   reply.set_nodes(live_->Nodes());
   reply.set_pods(live_->Pods());
+  reply.set_cluster_token(Token());
   return reply;
+}
+
+std::string SessionCluster::Token() const { return absl::StrCat(id_, "-", revision_); }
+
+absl::Status SessionCluster::CheckToken(std::string_view token) const {
+  if (token.empty() || token == Token()) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(
+      "session ", name_,
+      " holds another cluster than the one that was loaded: another client loaded or changed it "
+      "meanwhile; name a session of your own (--session) or ask again"));
 }
 
 // A session that is being fed may not become another cluster.
@@ -464,11 +489,6 @@ absl::Status SessionCluster::CheckAnswers(std::optional<double> max_age_seconds)
       .objects = live_->Objects(), .nodes = live_->Nodes(), .pods = live_->Pods()};
   if (absl::Status s = feed_.CheckWhole(counts); !s.ok()) return s;
   return feed_.CheckAge(max_age_seconds, ClockS());
-}
-
-absl::Status SessionCluster::CheckAnswers(const wire::PlanInput& input) const {
-  return CheckAnswers(input.has_max_age_seconds() ? std::optional(input.max_age_seconds())
-                                                  : std::nullopt);
 }
 
 std::optional<PlanSession> SessionCluster::AgeForPlans() const {

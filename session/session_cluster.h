@@ -131,9 +131,16 @@ class SessionCluster {
   // `cluster_uid` says that the dump is of the session's cluster.
   absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings,
                                        std::string_view cluster_uid = "");
+  // That the cluster and the settings are those of the Load that answered with `token`; "" is of
+  // every one.
+  // Errors: Aborted.
+  [[nodiscard]] absl::Status CheckToken(std::string_view token) const;
 
   // --- How old it is -----------------------------------------------------------
 
+  // As in SessionFeed: changes that were received and are not applied yet.
+  void SetTakenUntil(std::optional<int64_t> at_s) { feed_.SetTakenUntil(at_s); }
+  void NoteUnread(int64_t since_s) { feed_.NoteUnread(since_s, ClockS()); }
   // The time as of which the cluster is current.
   [[nodiscard]] wire::Freshness Freshness() const;
   // Sets Freshness() in a reply.  If the host fills the cluster, a reply has none.
@@ -160,7 +167,14 @@ class SessionCluster {
   // Errors: Unavailable: the cluster is being filled (session_feed.h).  FailedPrecondition: it is
   // older.
   absl::Status CheckAnswers(std::optional<double> max_age_seconds = std::nullopt) const;
-  absl::Status CheckAnswers(const wire::PlanInput& input) const;
+  // The same of a call that has cluster_token and max_age_seconds.  Errors: also those of
+  // CheckToken.
+  template <typename Call>
+  absl::Status CheckAnswersTo(const Call& call) const {
+    if (absl::Status s = CheckToken(call.cluster_token()); !s.ok()) return s;
+    return CheckAnswers(call.has_max_age_seconds() ? std::optional(call.max_age_seconds())
+                                                   : std::nullopt);
+  }
 
   // How an answer is used.
   enum class Use : uint8_t { kShown, kCarriedOut };
@@ -201,12 +215,15 @@ class SessionCluster {
   [[nodiscard]] absl::flat_hash_set<std::string> NewNodes(const ChangeBatch& batch) const;
   void NoteInResyncs(const ChangeBatch& batch, std::optional<uint64_t> of);
   void NoteNodesBrought();
+  // Identifies this session at this revision, and nothing else.
+  [[nodiscard]] std::string Token() const;
   // Drops the assumption of a Load() that its dump is complete: it does not hold for objects of a
   // resync.
   void ForgetLoadsAssumption();
   void Changed();
 
   const std::string name_;
+  const std::string id_;  // No other session of this or another process has or had it.
   const SessionOptions& options_;
   std::optional<KubernetesVersion> server_version_;  // As a feeder set it; absent: no feeder has.
   std::unique_ptr<LiveCluster> live_;

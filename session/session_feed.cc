@@ -79,7 +79,19 @@ void SessionFeed::SetBroken(uint64_t feeder, std::vector<BrokenWatch> watches) {
   if (it != feeders_.end()) it->second = std::move(watches);
 }
 
+void SessionFeed::NoteUnread(int64_t since_s, int64_t now_s) {
+  if (unread_ && now_s <= unread_->until_s) since_s = std::min(since_s, unread_->since_s);
+  unread_ = {.since_s = since_s, .until_s = now_s + 1};
+}
+
 FeedAge SessionFeed::At(int64_t now_s) const {
+  FeedAge age = AtOfTaken(now_s);
+  if (taken_until_s_) age.as_of_s = std::min(age.as_of_s, *taken_until_s_);
+  if (unread_ && now_s <= unread_->until_s) age.as_of_s = std::min(age.as_of_s, unread_->since_s);
+  return age;
+}
+
+FeedAge SessionFeed::AtOfTaken(int64_t now_s) const {
   if (feeders_.empty()) {
     const LastFeed last =
         last_feed_.value_or(LastFeed{.ended_s = changed_s_, .as_of_s = changed_s_});
@@ -111,11 +123,14 @@ absl::Status SessionFeed::CheckAge(std::optional<double> max_age_seconds, int64_
   const FeedAge age = At(now_s);
   const double age_s = static_cast<double>(now_s - age.as_of_s);
   if (age_s <= *max_age_seconds) return absl::OkStatus();
+  const double taken_age_s = static_cast<double>(now_s - AtOfTaken(now_s).as_of_s);
   return absl::FailedPreconditionError(absl::StrCat(
       "session ", session_, ": its cluster is as of ", FormatRfc3339(age.as_of_s), ", ",
       DurationText(now_s - age.as_of_s), " ago; the call allows at most ",
       DurationText(std::chrono::duration<double>(*max_age_seconds)),
-      age.not_fed_since_s ? "; no client feeds it" : "; a watch of its feeder is broken"));
+      taken_age_s <= *max_age_seconds ? "; changes that came since then are not taken yet"
+      : age.not_fed_since_s           ? "; no client feeds it"
+                                      : "; a watch of its feeder is broken"));
 }
 
 bool SessionFeed::KnowsAge(int64_t now_s) const {

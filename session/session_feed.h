@@ -47,7 +47,7 @@ struct FeedAge {
   // While a client feeds the session: now, or the time when the first watch broke, among broken
   // watches of kinds that were listed before.  Otherwise the time as of which the cluster was
   // current when the last feeder ended.  If there was no feeder: when the last batch or dump was
-  // applied.
+  // applied.  Never later than the times of SetTakenUntil and NoteUnread.
   int64_t as_of_s = 0;
   std::optional<int64_t> not_fed_since_s = std::nullopt;  // Absent: a client feeds the session.
   std::vector<BrokenWatch> broken = {};                   // Kinds that no feeding client sees.
@@ -99,6 +99,13 @@ class SessionFeed {
   [[nodiscard]] bool IsFedBeside(std::optional<uint64_t> feeder) const {
     return feeders_.size() > (feeder && feeders_.contains(*feeder) ? 1u : 0u);
   }
+  // Every change that was received by then has been taken, and one that came later may not have
+  // been; absent: all have.
+  void SetTakenUntil(std::optional<int64_t> at_s) { taken_until_s_ = at_s; }
+  // A client's stream was not read since then, as too many of its batches waited.  How much more of
+  // it waits to be read is not known: this holds for a second, in which a stream that is read on is
+  // read to its end, or meets its limit again and is noted again.
+  void NoteUnread(int64_t since_s, int64_t now_s);
   [[nodiscard]] FeedAge At(int64_t now_s) const;
   // Errors: FailedPrecondition: the cluster is older.  InvalidArgument: not a valid age.
   [[nodiscard]] absl::Status CheckAge(std::optional<double> max_age_seconds, int64_t now_s) const;
@@ -119,6 +126,9 @@ class SessionFeed {
   void ForgetCluster() { cluster_uid_.clear(); }
 
  private:
+  // As At(), if all that was sent was taken.
+  [[nodiscard]] FeedAge AtOfTaken(int64_t now_s) const;
+
   const std::string session_;
   bool whole_ = false;
   bool has_batches_ = false;
@@ -136,6 +146,13 @@ class SessionFeed {
     int64_t as_of_s = 0;
   };
   std::optional<LastFeed> last_feed_;
+
+  std::optional<int64_t> taken_until_s_;
+  struct Unread {
+    int64_t since_s = 0;
+    int64_t until_s = 0;
+  };
+  std::optional<Unread> unread_;
 
   std::string cluster_uid_;
 };

@@ -78,8 +78,8 @@ void SessionQuestions::PutStatus(wire::SessionStatus& status) const {
 
 absl::Status SessionQuestions::WithReport(
     const wire::PlanInput& input, std::optional<Clock::time_point> end,
-    const std::function<absl::Status(const PlanReport&)>& tell) {
-  return WithPlan(input, end, /*cancelled=*/nullptr, Use::kShown,
+    const std::function<absl::Status(const PlanReport&)>& tell, const Deadline* cancelled) {
+  return WithPlan(input, end, cancelled, Use::kShown,
                   [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
 }
 
@@ -99,7 +99,7 @@ absl::StatusOr<PlanQuery> SessionQuestions::QueryOver(const wire::PlanInput& inp
 
 absl::StatusOr<SessionQuestions::Prepared> SessionQuestions::Prepare(
     const wire::PlanInput& input, std::optional<Clock::time_point> end, Use use) {
-  if (absl::Status s = cluster_.CheckAnswers(input); !s.ok()) return s;
+  if (absl::Status s = cluster_.CheckAnswersTo(input); !s.ok()) return s;
   std::optional<SessionSettings> parsed;
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
@@ -137,7 +137,13 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
       !s.ok()) {
     return s;
   }
-  if (absl::Status s = cluster_.CheckAnswers(call.input()); !s.ok()) return s;
+  if (call.form() != wire::AS_TABLES && (call.rows() > 0 || call.every_node())) {
+    return absl::InvalidArgumentError(absl::StrCat(call.rows() > 0 ? "rows" : "every_node", ": ",
+                                                   wire::Form_Name(call.form()),
+                                                   " takes none; AS_TABLES does"));
+  }
+  if (absl::Status s = CheckTaken(call.input(), QuestionOf::kPlan); !s.ok()) return s;
+  if (absl::Status s = cluster_.CheckAnswersTo(call.input()); !s.ok()) return s;
   // A cached answer is valid for one second, because the plan contains its time.
   wire::PlanCall question = call;
   if (!question.input().has_now()) {
@@ -145,6 +151,7 @@ absl::StatusOr<wire::PlanReply> SessionQuestions::Plan(const wire::PlanCall& cal
   }
   question.mutable_input()->clear_session();
   question.mutable_input()->clear_min_version();
+  question.mutable_input()->clear_cluster_token();
   const wire::Freshness freshness = cluster_.Freshness();
   // The age that an answer reports can change without a new revision, as time passes.
   const size_t said = cluster_.FeedWarnings().size() + (cluster_.AgeForPlans() ? 1 : 0);
@@ -194,7 +201,7 @@ absl::StatusOr<Reply> SessionQuestions::MakePass(const wire::PlanInput& question
                                                  std::optional<Clock::time_point> end,
                                                  Write write) {
   if (absl::Status s = CheckTaken(question, QuestionOf::kPass); !s.ok()) return s;
-  if (absl::Status s = cluster_.CheckAnswers(question); !s.ok()) return s;
+  if (absl::Status s = cluster_.CheckAnswersTo(question); !s.ok()) return s;
   std::optional<SessionSettings> parsed;
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(question, parsed);
   if (!settings.ok()) return settings.status();
@@ -253,6 +260,7 @@ absl::StatusOr<wire::ExplainReply> SessionQuestions::Explain(const wire::Explain
       !s.ok()) {
     return s;
   }
+  if (absl::Status s = CheckTaken(call.input(), QuestionOf::kExplain); !s.ok()) return s;
   wire::ExplainReply reply;
   const auto put = [&](const PlanReport& report, std::span<const NodeId> nodes,
                        std::span<const Counterfactual> remedies) -> absl::Status {
@@ -276,8 +284,8 @@ absl::StatusOr<wire::ExplainReply> SessionQuestions::Explain(const wire::Explain
     if (!nodes.ok()) return nodes.status();
     return put(report, *nodes, {});
   };
-  const absl::Status explained =
-      call.remedies() ? WithRemedies(call, end, stops, put) : WithReport(call.input(), end, tell);
+  absl::Status explained = call.remedies() ? WithRemedies(call, end, stops, put)
+                                           : WithReport(call.input(), end, tell, stops);
   if (!explained.ok()) return explained;
   return reply;
 }
@@ -289,11 +297,7 @@ absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCal
       !s.ok()) {
     return s;
   }
-  if (absl::Status s = cluster_.CheckAnswers(
-          call.has_max_age_seconds() ? std::optional(call.max_age_seconds()) : std::nullopt);
-      !s.ok()) {
-    return s;
-  }
+  if (absl::Status s = cluster_.CheckAnswersTo(call); !s.ok()) return s;
   absl::StatusOr<LoadedCluster> cluster = cluster_.Checked(call.allow_incomplete(), Use::kShown);
   if (!cluster.ok()) return cluster.status();
   cluster_.AddFeedWarnings(*cluster);
@@ -332,7 +336,9 @@ absl::StatusOr<wire::FilterReply> SessionQuestions::Filter(const wire::FilterCal
 }
 
 absl::StatusOr<wire::PlanChange> SessionQuestions::PlanChanges(const wire::PlanInput& input,
-                                                               SentPlan& told) {
+                                                               SentPlan& told,
+                                                               const Deadline* cancelled) {
+  if (absl::Status s = CheckTaken(input, QuestionOf::kWatchPlans); !s.ok()) return s;
   wire::PlanChange change;
   const auto tell = [&](const PlanReport& report) {
     const Json plan = PlanJson(report);
@@ -364,7 +370,7 @@ absl::StatusOr<wire::PlanChange> SessionQuestions::PlanChanges(const wire::PlanI
     told = std::move(now);
     return absl::OkStatus();
   };
-  if (absl::Status s = WithReport(input, std::nullopt, tell); !s.ok()) return s;
+  if (absl::Status s = WithReport(input, std::nullopt, tell, cancelled); !s.ok()) return s;
   return change;
 }
 

@@ -87,9 +87,10 @@ class SessionQuestions {
                                            const Deadline* cancelled = nullptr);
 
   // Makes a plan of the current cluster, passes its report to `tell`, and returns the status of
-  // `tell`.  The report is valid only during that call.
+  // `tell`.  The report is valid only during that call.  `cancelled`: as in Plan().
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
-                          const std::function<absl::Status(const PlanReport&)>& tell);
+                          const std::function<absl::Status(const PlanReport&)>& tell,
+                          const Deadline* cancelled = nullptr);
 
   // The last plan that a watcher has received: for each node, its entry as JSON.
   struct SentPlan {
@@ -98,8 +99,10 @@ class SessionQuestions {
     bool told = false;
     bool is_fed = false;
   };
-  // How the current plan differs from `told`, which then becomes the current plan.
-  absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, SentPlan& told);
+  // How the current plan differs from `told`, which then becomes the current plan.  `cancelled`: as
+  // in Plan().
+  absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, SentPlan& told,
+                                               const Deadline* cancelled = nullptr);
 
  private:
   using Use = SessionCluster::Use;

@@ -148,17 +148,30 @@ absl::Status SessionRoundMaker::OpenDriver() {
         "rounds want a folder for their state: `ebb serve --state-folder`, or state_folder in C "
         "and Go");
   }
+  // A file that was removed is to start again, and one that holds less is a mistake.
+  std::error_code none;
+  if (!std::filesystem::exists(file, none)) rounds_kept_ = 0;
   auto driver = RoundDriver::Open({.state = file,
                                    .rounds_kept = cluster_.options().rounds_kept,
                                    .record = cluster_.options().record_file});
   if (!driver.ok()) return As(absl::StatusCode::kFailedPrecondition, driver.status());
+  const int64_t rounds = (*driver)->before() ? (*driver)->before()->rounds : 0;
+  if (rounds < rounds_kept_) {
+    const std::string now =
+        rounds == 0 ? "holds no round" : absl::StrCat("ends with round ", rounds);
+    return absl::FailedPreconditionError(
+        absl::StrCat(Printable(file), ": ", now, ", and session ", cluster_.name(),
+                     " has made round ", rounds_kept_,
+                     " from it: put the newer file back, remove this one to start again, or close "
+                     "the session, or restart its process, to go on from this one"));
+  }
   driver_ = *std::move(driver);
   return absl::OkStatus();
 }
 
 absl::Status SessionRoundMaker::CheckMayMakeRound(const wire::RoundCall& call) const {
   // Loops that act on rounds expect this code.
-  absl::Status answers = cluster_.CheckAnswers(call.input());
+  absl::Status answers = cluster_.CheckAnswersTo(call.input());
   if (absl::IsUnavailable(answers)) return absl::FailedPreconditionError(answers.message());
   if (!answers.ok()) return answers;
   if (call.needs_feed() && !cluster_.IsFed()) {
@@ -255,6 +268,7 @@ absl::StatusOr<wire::RoundReply> SessionRoundMaker::Round(const wire::RoundCall&
     driver_.reset();
     return As(absl::StatusCode::kInternal, s);
   }
+  rounds_kept_ = round.number;
   reply.set_version(cluster_.version());
   cluster_.PutFreshness(reply);
   PutRoundData(round, source.cluster, reply);

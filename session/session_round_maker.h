@@ -5,10 +5,13 @@
 //   absl::StatusOr<wire::RoundReply> made = rounds.Round(call, std::nullopt);
 //
 // The first call that needs the state file opens it.  A round is on disk when Round() returns.
+// After an error of the file the next call opens it again: it may have been mended, or removed to
+// start again.  One that holds fewer rounds than were made from it here is refused as long as this
+// lives.
 //
 // Errors:  those of planner.proto.  FailedPrecondition: the cluster is being filled, no state file
-//          is configured, or the file cannot be read or is of another cluster.  Internal: the file
-//          cannot be written; the next call opens it again.
+//          is configured, or the file cannot be read, is of another cluster or holds fewer rounds
+//          than before.  Internal: the file cannot be written.
 // Cost:    for a round, that of RoundDriver::Make and RoundDriver::Save.
 // Threads: one at a time; the cluster must not change meanwhile.
 
@@ -88,6 +91,7 @@ class SessionRoundMaker {
   };
   std::optional<LastRound> last_round_;  // The last round that this process made and saved.
 
+  int64_t rounds_kept_ = 0;  // The number of the last round that was made and kept here.
   std::optional<int64_t> rounds_before_;  // Absent: not read yet.
   std::unique_ptr<RoundDriver> driver_;   // Null: no round yet.
 };

@@ -52,28 +52,6 @@ class TrialsEnd {
   const FirstDeadline ends_;
 };
 
-// Checks that the input asks only for a greedy plan.
-absl::Status RefuseBeyondGreedy(const wire::PlanInput& input, std::string_view call) {
-  const char* const field = input.has_search()   ? "search"
-                            : input.bound()      ? "bound"
-                            : input.has_trials() ? "trials"
-                                                 : nullptr;
-  if (field == nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("input.", field, ": ", Absl(call), " takes none"));
-}
-
-absl::Status CheckFrontierInput(const wire::PlanInput& input) {
-  const wire::Search& search = input.search();
-  const char* const field = input.bound()                               ? "bound"
-                            : input.has_trials()                        ? "trials"
-                            : search.objective() != wire::Search::NODES ? "search.objective"
-                            : search.move_cost() != 0                   ? "search.move_cost"
-                            : search.has_max_evictions()                ? "search.max_evictions"
-                                                                        : nullptr;
-  if (field == nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("input.", field, ": Frontier takes none"));
-}
-
 // Sets the fields of a reply that describe the cluster.
 template <typename Reply>
 void PutCluster(const LoadedCluster& cluster, Reply& reply) {
@@ -114,7 +92,7 @@ absl::Status SessionQuestions::WithRemedies(const wire::ExplainCall& call,
 absl::StatusOr<wire::BlockersReply> SessionQuestions::Blockers(const wire::BlockersCall& call,
                                                                std::optional<Clock::time_point> end,
                                                                const Deadline* cancelled) {
-  if (absl::Status s = RefuseBeyondGreedy(call.input(), "Blockers"); !s.ok()) return s;
+  if (absl::Status s = CheckTaken(call.input(), QuestionOf::kBlockers); !s.ok()) return s;
   absl::StatusOr<Prepared> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();
   absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(asked->cluster);
@@ -146,7 +124,7 @@ absl::StatusOr<wire::BlockersReply> SessionQuestions::Blockers(const wire::Block
 absl::StatusOr<wire::FrontierReply> SessionQuestions::Frontier(const wire::FrontierCall& call,
                                                                std::optional<Clock::time_point> end,
                                                                const Deadline* cancelled) {
-  if (absl::Status s = CheckFrontierInput(call.input()); !s.ok()) return s;
+  if (absl::Status s = CheckTaken(call.input(), QuestionOf::kFrontier); !s.ok()) return s;
   absl::StatusOr<Prepared> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();
   const absl::StatusOr<FrontierAnswer> found =
@@ -166,10 +144,15 @@ absl::StatusOr<wire::FrontierReply> SessionQuestions::Frontier(const wire::Front
 absl::StatusOr<wire::WhatIfReply> SessionQuestions::WhatIf(const wire::WhatIfCall& call,
                                                            std::optional<Clock::time_point> end,
                                                            const Deadline* cancelled) {
+  if (absl::Status s = CheckTaken(call.input(), QuestionOf::kWhatIf); !s.ok()) return s;
+  if (call.has_then()) {
+    if (absl::Status s = CheckThen(call.then(), call.input()); !s.ok()) return s;
+  }
   const std::string name =
       call.changes_name().empty() ? "changes" : std::string(call.changes_name());
   const absl::StatusOr<ebb::WhatIf> what_if = ParseWhatIf(name, call.changes());
   if (!what_if.ok()) return what_if.status();
+  if (absl::Status s = CheckOptionsOfCall(*what_if, call.has_then()); !s.ok()) return s;
   absl::StatusOr<Prepared> before = Prepare(call.input(), end, Use::kShown);
   if (!before.ok()) return before.status();
   absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(before->cluster);

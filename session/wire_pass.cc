@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "options/option_field.h"
+#include "planning/query_fields.h"
 
 namespace ebb {
 namespace {
@@ -33,7 +35,24 @@ absl::Status ForEachNode(std::string_view field, const Names& names,
   return absl::OkStatus();
 }
 
-// The engine checks the threshold and the times, together with the rest of the groups.
+// Checks the fields that a plan's own settings also check; the engine checks the rest of the
+// groups.
+absl::Status CheckGroup(const std::string& where, const wire::PassGroup& group) {
+  if (group.name().empty())
+    return absl::InvalidArgumentError(absl::StrCat(where, "name: is empty"));
+  constexpr FieldRange<double> kRange{.min = kFractionRange.min, .max = kFractionRange.max};
+  absl::Status status;
+  if (group.has_scale_down_utilization_threshold()) {
+    status.Update(CheckRange(where + "scale_down_utilization_threshold",
+                             group.scale_down_utilization_threshold(), kRange));
+  }
+  if (group.has_scale_down_gpu_utilization_threshold()) {
+    status.Update(CheckRange(where + "scale_down_gpu_utilization_threshold",
+                             group.scale_down_gpu_utilization_threshold(), kRange));
+  }
+  return status;
+}
+
 NodeGroup GroupOf(const wire::PassGroup& group) {
   NodeGroup made;
   made.name = group.name();
@@ -58,13 +77,14 @@ absl::StatusOr<NodeGroups> GroupsOf(const wire::PassGroups& told, const ClusterS
   made.gpu_label.assign(nodes, false);
   for (int g = 0; g < told.groups_size(); ++g) {
     const wire::PassGroup& group = told.groups(g);
+    const std::string where = absl::StrCat("groups.groups[", g, "].");
+    if (absl::Status s = CheckGroup(where, group); !s.ok()) return s;
     made.groups.push_back(GroupOf(group));
-    absl::Status named = ForEachNode(
-        absl::StrCat("groups.groups[", g, "].nodes"), group.nodes(), snapshot, [&](NodeId node) {
-          if (made.Of(node) != kNoGroup) return false;
-          made.group_of[Index(node)] = GroupId{static_cast<uint32_t>(g)};
-          return true;
-        });
+    absl::Status named = ForEachNode(where + "nodes", group.nodes(), snapshot, [&](NodeId node) {
+      if (made.Of(node) != kNoGroup) return false;
+      made.group_of[Index(node)] = GroupId{static_cast<uint32_t>(g)};
+      return true;
+    });
     if (!named.ok()) return named;
   }
   absl::Status named =

@@ -175,6 +175,109 @@ class MessageWriter {
   const google::protobuf::Reflection& to_;
 };
 
+// --- Which call takes which field ---------------------------------------------------------
+
+struct Call {
+  QuestionOf call;
+  std::string_view name;
+};
+constexpr Call kCalls[] = {{QuestionOf::kPlan, "Plan"},
+                           {QuestionOf::kExplain, "Explain"},
+                           {QuestionOf::kBlockers, "Blockers"},
+                           {QuestionOf::kFrontier, "Frontier"},
+                           {QuestionOf::kWhatIf, "WhatIf"},
+                           {QuestionOf::kThen, "WhatIf"},
+                           {QuestionOf::kWatchPlans, "WatchPlans"},
+                           {QuestionOf::kPass, "Pass"},
+                           {QuestionOf::kRound, "Round"}};
+
+using Calls = uint32_t;  // A bit each.
+constexpr Calls Of(QuestionOf call) { return Calls{1} << static_cast<uint32_t>(call); }
+constexpr Calls kAll = ~Calls{0};
+constexpr Calls kPass = Of(QuestionOf::kPass);
+// That plan over the cluster as it is, in one pass or more.
+constexpr Calls kOfPlans = kAll & ~kPass & ~Of(QuestionOf::kRound);
+constexpr Calls kOfSearches = kOfPlans & ~Of(QuestionOf::kBlockers);
+
+struct FieldOfCalls {
+  std::string_view field;
+  Calls calls;
+};
+// Every field of PlanInput, and of Search.  planner.proto says the same of each.
+constexpr FieldOfCalls kFieldsOfCalls[] = {
+    {"session", kAll},
+    {"min_version", kAll},
+    {"settings", kAll},
+    {"settings_over_session", kAll},
+    {"now", kAll},  // Of WatchPlans the daemon refuses it.
+    {"warnings", kAll},
+    {"time_limit_seconds", kAll},
+    {"max_age_seconds", kAll & ~Of(QuestionOf::kWatchPlans)},
+    {"cluster_token", kAll & ~Of(QuestionOf::kWatchPlans) & ~Of(QuestionOf::kRound)},
+    {"allow_incomplete", kAll},
+    {"max_scale_down_parallelism", kOfPlans},
+    {"max_workload_share", kOfPlans},
+    {"prices", kOfPlans},
+    {"prices_name", kOfPlans},
+    {"search", kOfSearches},
+    {"search.budget_seconds", kOfSearches},
+    {"search.iterations", kOfSearches},
+    {"search.seed", kOfSearches},
+    {"search.objective", kOfSearches & ~Of(QuestionOf::kFrontier)},
+    {"search.move_cost", kOfSearches & ~Of(QuestionOf::kFrontier)},
+    {"search.max_evictions", kOfSearches & ~Of(QuestionOf::kFrontier)},
+    {"bound", Of(QuestionOf::kPlan)},
+    {"trials", kOfSearches & ~Of(QuestionOf::kFrontier)},
+    {"candidates", kOfPlans | kPass},
+    {"destinations", kPass},
+    {"groups", kPass},
+    {"unneeded_limit", kPass},
+    {"pod_order", kPass},
+};
+
+std::string_view NameOf(QuestionOf call) {
+  return std::ranges::find(kCalls, call, &Call::call)->name;
+}
+// Of the input, in messages.
+std::string_view PrefixOf(QuestionOf call) {
+  return call == QuestionOf::kThen ? "then." : "input.";
+}
+
+absl::Status CheckFields(const Message& message, std::string_view path, QuestionOf call) {
+  std::vector<const FieldDescriptor*> given;
+  message.GetReflection()->ListFields(message, &given);
+  for (const FieldDescriptor* const field : given) {
+    const std::string name = absl::StrCat(Absl(path), field->name());
+    const auto* const row = std::ranges::find(kFieldsOfCalls, name, &FieldOfCalls::field);
+    if (row == std::end(kFieldsOfCalls) || (row->calls & Of(call)) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Absl(PrefixOf(call)), name, ": ", Absl(NameOf(call)), " takes none"));
+    }
+    if (name != "search") continue;
+    const Message& search = message.GetReflection()->GetMessage(message, field);
+    if (absl::Status s = CheckFields(search, "search.", call); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+// What one field of the input makes of another.
+absl::Status CheckTogether(const wire::PlanInput& input, QuestionOf call) {
+  const auto wrong = [&](const auto&... what) {
+    return absl::InvalidArgumentError(absl::StrCat(Absl(PrefixOf(call)), what...));
+  };
+  const wire::Search& search = input.search();
+  // Of Frontier both hold: all searches together have the budget, each has the iterations.
+  if (call != QuestionOf::kFrontier && search.has_budget_seconds() && search.has_iterations()) {
+    return wrong("search.budget_seconds: takes no ", Absl(PrefixOf(call)),
+                 "search.iterations, as each of them ends the search");
+  }
+  if (call != QuestionOf::kPlan && input.has_trials() && !input.trials().has_robust()) {
+    return wrong("trials: ", Absl(NameOf(call)),
+                 " takes none without trials.robust, as the reply tells nothing of them");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadPrices(const wire::PlanInput& input, PlanQuery& query) {
   if (input.prices().empty()) return absl::OkStatus();
   absl::StatusOr<PriceList> list = ParsePrices(
@@ -193,7 +296,6 @@ absl::StatusOr<PlanQuery> ReadQuery(const wire::PlanInput& input, const RoundOpt
                   .groups = groups,
                   .order = options.candidate_order,
                   .shares = kTimeOfCall};
-  if (absl::Status s = CheckTaken(input, QuestionOf::kPlan); !s.ok()) return s;
   MessageReader reader(input, "input.");
   VisitFields(query, reader);
   if (!reader.status().ok()) return reader.status();
@@ -214,6 +316,8 @@ absl::StatusOr<PlanQuery> ReadQuery(const wire::PlanInput& input, const RoundOpt
 void PutQuery(const PlanQuery& query, wire::PlanInput& input) {
   MessageWriter writer(input);
   VisitFields(query, writer);
+  // Iterations take the budget's place.
+  if (query.search && query.search->iterations) input.mutable_search()->clear_budget_seconds();
   if (query.seconds) {
     // A limit that is over must still be set, since an absent field means no limit.
     input.set_time_limit_seconds(std::max(*query.seconds, 1e-9));
@@ -238,28 +342,27 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
 }
 
 absl::Status CheckTaken(const wire::PlanInput& input, QuestionOf call) {
-  constexpr std::string_view kOfAll[] = {"session",
-                                         "min_version",
-                                         "settings",
-                                         "settings_over_session",
-                                         "now",
-                                         "time_limit_seconds",
-                                         "warnings",
-                                         "max_age_seconds",
-                                         "allow_incomplete"};
-  constexpr std::string_view kOfPass[] = {"candidates", "destinations", "groups", "unneeded_limit",
-                                          "pod_order"};
-  constexpr std::string_view kCalls[] = {"Plan", "Pass", "Round"};
+  if (absl::Status s = CheckFields(input, "", call); !s.ok()) return s;
+  return CheckTogether(input, call);
+}
+
+absl::Status CheckThen(const wire::PlanInput& then, const wire::PlanInput& input) {
+  if (absl::Status s = CheckTaken(then, QuestionOf::kThen); !s.ok()) return s;
+  constexpr const char* kOfTheCluster[] = {"session",       "min_version",      "max_age_seconds",
+                                           "cluster_token", "allow_incomplete", "warnings"};
   std::vector<const FieldDescriptor*> given;
-  input.GetReflection()->ListFields(input, &given);
-  for (const FieldDescriptor* const field : given) {
-    const std::string& name = field->name();
-    if (std::ranges::find(kOfAll, name) != std::end(kOfAll)) continue;
-    const bool of_pass = std::ranges::find(kOfPass, name) != std::end(kOfPass);
-    if (call == QuestionOf::kPass && of_pass) continue;
-    if (call == QuestionOf::kPlan && (!of_pass || name == "candidates")) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.", name, ": ", Absl(kCalls[static_cast<size_t>(call)]), " takes none"));
+  then.GetReflection()->ListFields(then, &given);
+  for (const char* const name : kOfTheCluster) {
+    const FieldDescriptor& field = FieldOf(then, name);
+    if (std::ranges::find(given, &field) == given.end()) continue;
+    const auto alone = [&](wire::PlanInput of) {
+      wire::PlanInput one;
+      one.GetReflection()->SwapFields(&one, &of, {&field});
+      return one.SerializeAsString();
+    };
+    if (alone(then) == alone(input)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "then.", name, ": is not as in input; both plans are of the cluster that input asks for"));
   }
   return absl::OkStatus();
 }

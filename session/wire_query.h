@@ -41,11 +41,24 @@ absl::Status CheckNow(const v1alpha1::PlanInput& input);
 absl::StatusOr<std::optional<Clock::time_point>> EndOf(const v1alpha1::PlanInput& input,
                                                        std::optional<Clock::time_point> end);
 
-// The kinds of calls with a PlanInput.  Each kind accepts other fields.
-enum class QuestionOf : uint8_t { kPlan, kPass, kRound };
+// The calls that have a PlanInput, named as in planner.proto; kThen: WhatIfCall.then.
+enum class QuestionOf : uint8_t {
+  kPlan,
+  kExplain,
+  kBlockers,
+  kFrontier,
+  kWhatIf,
+  kThen,
+  kWatchPlans,
+  kPass,
+  kRound
+};
 
-// Errors: the input has a field that calls of this kind do not accept.
+// Uses one table of the fields of PlanInput (wire_query.cc).  Errors: InvalidArgument naming the
+// first field that the call does not accept: "input.search.objective: Frontier takes none".
 absl::Status CheckTaken(const v1alpha1::PlanInput& input, QuestionOf call);
+// CheckTaken of `then`, and that nothing in it speaks of another cluster than `input` does.
+absl::Status CheckThen(const v1alpha1::PlanInput& then, const v1alpha1::PlanInput& input);
 
 // Checks that the call named `call` can answer in this form.
 absl::Status CheckForm(v1alpha1::Form form, std::initializer_list<v1alpha1::Form> taken,

@@ -1,8 +1,51 @@
 #include "session/wire_what_if.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "options/option_field.h"
+#include "options/round_options.h"
+#include "platform/settings_file.h"
+
 namespace ebb {
 
 namespace wire = v1alpha1;
+
+namespace {
+
+struct FlagOfPlan {
+  std::string_view flag;
+  std::string_view field;  // Empty: a call has none.
+};
+// Flags that are not in the table of options, or to a plan are something else than there.
+constexpr FlagOfPlan kFlagsOfPlans[] = {
+    {"node-groups", "then.settings.node_groups"},
+    {"nodes", "then.settings.group_sizes"},
+    {"prices", "then.prices"},
+    {"now", "then.now"},
+    {"scale-down-simulation-timeout", "then.time_limit_seconds"},
+    {"max-scale-down-parallelism", "then.max_scale_down_parallelism"},
+    {"max-workload-share", "then.max_workload_share"},
+    {"optimize", "then.search"},
+    {"budget", "then.search.budget_seconds"},
+    {"iterations", "then.search.iterations"},
+    {"objective", "then.search.objective"},
+    {"move-cost", "then.search.move_cost"},
+    {"max-evictions", "then.search.max_evictions"},
+    {"seed", "then.search.seed"},
+    {"trials", "then.trials"},
+    {"robust", "then.trials.robust"},
+    {"nominated-share", "then.trials.nominated_share"},
+    {"allow-incomplete", "input.allow_incomplete"},
+    {"bound", ""},
+    {"max-input-bytes", ""},
+    {"strict", ""},
+    {"threads", ""}};
+
+}  // namespace
 
 void PutRemedies(std::span<const Counterfactual> found, wire::ExplainReply& reply) {
   for (int n = 0; n < reply.nodes_size() && static_cast<size_t>(n) < found.size(); ++n) {
@@ -127,6 +170,32 @@ PlanComparison ReadComparison(const wire::PlanDifferences& from) {
           .in_both = from.in_both(),
           .no_more = nodes_of(from.no_more()),
           .now_too = nodes_of(from.now_too())};
+}
+
+std::optional<std::string> FieldOfFlag(std::string_view flag) {
+  const auto* const found = std::ranges::find(kFlagsOfPlans, flag, &FlagOfPlan::flag);
+  if (found != std::end(kFlagsOfPlans)) return std::string(found->field);
+  RoundOptions options;
+  for (const OptionField& field : FieldsOf(options)) {
+    for (const OptionFlag* const each : {&field.row.flag, &field.row.old}) {
+      if (each->name != flag || each->group == OptionGroup::kRounds) continue;
+      return absl::StrCat("then.settings.options.", field.path);
+    }
+  }
+  return std::nullopt;
+}
+
+absl::Status CheckOptionsOfCall(const WhatIf& what_if, bool has_then) {
+  for (const auto& [flag, unused] : what_if.options) {
+    const std::string where = absl::StrCat("options.", flag);
+    const std::optional<std::string> field = FieldOfFlag(flag);
+    if (!field) return BadSetting(what_if.file, where, "is not a flag of a plan");
+    if (has_then) continue;
+    return BadSetting(what_if.file, where,
+                      field->empty() ? "a call takes no such option"
+                                     : absl::StrCat("a call takes it as ", *field));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace ebb

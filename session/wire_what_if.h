@@ -1,18 +1,26 @@
 // What-if answers as messages of planner.proto: remedies, blockers, frontiers and comparisons of
 // plans (what_if).
 //
+// A what-if file's options are flags of `ebb plan`, which its command line reads (docs/what-if.md).
+// A call has WhatIfCall.then in their place: a client that reads the options fills it.
+//
 // Threads: pure.
 
 #ifndef EBB_SESSION_WIRE_WHAT_IF_H_
 #define EBB_SESSION_WIRE_WHAT_IF_H_
 
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "planning/plan_answer.h"
 #include "report/plan_comparison.h"
 #include "what_if/blockers.h"
 #include "what_if/counterfactual.h"
+#include "what_if/what_if_file.h"
 #include "wire/planner.pb.h"
 
 namespace ebb {
@@ -30,6 +38,14 @@ std::vector<FrontierPoint> ReadFrontier(const v1alpha1::FrontierReply& reply);
 
 void PutComparison(const PlanComparison& comparison, v1alpha1::PlanDifferences& to);
 PlanComparison ReadComparison(const v1alpha1::PlanDifferences& from);
+
+// The field of a WhatIfCall that has what the flag says to `ebb plan`: "then.prices"; "": no field
+// has it.  nullopt: no option of a file is called so.
+std::optional<std::string> FieldOfFlag(std::string_view flag);
+
+// Errors: InvalidArgument naming the first option that is no flag of a plan; where the call has no
+// `then`, the first option, and the field to use instead.
+absl::Status CheckOptionsOfCall(const WhatIf& what_if, bool has_then);
 
 }  // namespace ebb
 

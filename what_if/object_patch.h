@@ -25,7 +25,9 @@ struct ObjectPatch {
   // A strategic merge patch of the object (strategic_merge.h): its fields are set, null removes a
   // field, and items such as containers are found by their names.
   std::string merge = "{}";
-  bool gone = false;  // The object is deleted, and `merge` is ignored.
+  // The object is deleted.  Only the fields of `merge` that identify the object count: apiVersion
+  // and metadata.uid.
+  bool gone = false;
 };
 
 }  // namespace ebb

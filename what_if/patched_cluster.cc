@@ -76,6 +76,53 @@ class FindingSink final : public AnyObjectSink {
   Aside aside_;  // For the next object.
 };
 
+template <typename... What>
+absl::Status Wrong(const ObjectName& name, const What&... what) {
+  return absl::InvalidArgumentError(absl::StrCat(Printable(name.Text()), ": ", what...));
+}
+
+// Distinguishes objects of the same name.
+struct Identity {
+  std::string uid;          // Empty: the object has none.
+  std::string api_version;  // "policy/v1"
+};
+
+Identity IdentityOf(const Json& object) {
+  return {.uid = TextAt(object, "/metadata/uid"_json_pointer),
+          .api_version = TextAt(object, "/apiVersion"_json_pointer)};
+}
+
+// "policy" of "policy/v1"; "" of "v1".
+std::string_view GroupOf(std::string_view api_version) {
+  const size_t end = api_version.find('/');
+  return end == std::string_view::npos ? "" : api_version.substr(0, end);
+}
+
+// Checks that a patched object is still the same object.
+absl::Status CheckIdentity(const ObjectName& name, const Identity& was, const Json& patched) {
+  if (NameIn(patched) != name) {
+    return Wrong(name, "a patch may not change kind, namespace or name");
+  }
+  const auto is_not = [&](std::string_view field, const std::string& is, const std::string& of) {
+    return Wrong(name, Absl(field), ": \"", Printable(is), "\" is not the object's; ",
+                 of.empty() ? "it has none" : absl::StrCat("\"", Printable(of), "\" is expected"));
+  };
+  const Identity is = IdentityOf(patched);
+  if (is.uid != was.uid) return is_not("metadata.uid", is.uid, was.uid);
+  const bool is_of_group = GroupOf(is.api_version) == GroupOf(was.api_version) &&
+                           is.api_version.empty() == was.api_version.empty();
+  return is_of_group ? absl::OkStatus() : is_not("apiVersion", is.api_version, was.api_version);
+}
+
+// Checks that a patch that deletes the object does not name another one.
+absl::Status CheckDeleted(const ObjectName& name, const Json& merge, Json object) {
+  const Identity was = IdentityOf(object);
+  if (const std::string wrong = StrategicMerge(merge, object); !wrong.empty()) {
+    return Wrong(name, wrong);
+  }
+  return CheckIdentity(name, was, object);
+}
+
 bool IsOnNode(const Json& pod) { return !TextAt(pod, "/spec/nodeName"_json_pointer).empty(); }
 
 // Marks a pod that was taken off its node as waiting for the scheduler.
@@ -134,7 +181,11 @@ absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
   for (const ObjectPatch& patch : patches) names.push_back(patch.of);
   if (absl::Status s = Find(names); !s.ok()) return s;
 
-  std::map<ObjectName, Json> changed;
+  struct Changed {
+    Json object;
+    Identity was;
+  };
+  std::map<ObjectName, Changed> changed;
   std::set<ObjectName> gone;
   for (const ObjectPatch& patch : patches) {
     const absl::StatusOr<std::string>& object = objects_.at(patch.of);
@@ -142,31 +193,34 @@ absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
       return absl::FailedPreconditionError(absl::StrCat(
           Printable(patch.of.Text()), ": cannot be patched: ", object.status().message()));
     }
+    if (gone.contains(patch.of)) {
+      return Wrong(patch.of, patch.gone ? "is deleted twice" : "is patched after it is deleted");
+    }
+    const Json merge = Json::parse(patch.merge, nullptr, /*allow_exceptions=*/false);
+    if (!merge.is_object()) return Wrong(patch.of, "the patch is not a JSON object");
     if (patch.gone) {
+      if (changed.contains(patch.of)) return Wrong(patch.of, "is deleted after it is patched");
+      absl::Status s = CheckDeleted(patch.of, merge, Json::parse(*object));
+      if (!s.ok()) return s;
       gone.insert(patch.of);
       continue;
     }
-    const Json merge = Json::parse(patch.merge, nullptr, /*allow_exceptions=*/false);
-    if (!merge.is_object()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Printable(patch.of.Text()), ": the patch is not a JSON object"));
-    }
     const auto [place, is_new] = changed.try_emplace(patch.of);
-    if (is_new) place->second = Json::parse(*object);
-    const bool ran = IsOnNode(place->second);
-    if (const std::string wrong = StrategicMerge(merge, place->second); !wrong.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(Printable(patch.of.Text()), ": ", wrong));
+    Changed& to = place->second;
+    if (is_new) {
+      to.object = Json::parse(*object);
+      to.was = IdentityOf(to.object);
     }
-    if (ran && !IsOnNode(place->second)) MakeWait(place->second);
+    const bool ran = IsOnNode(to.object);
+    if (const std::string wrong = StrategicMerge(merge, to.object); !wrong.empty()) {
+      return Wrong(patch.of, wrong);
+    }
+    if (ran && !IsOnNode(to.object)) MakeWait(to.object);
   }
   batch_.Clear();
-  for (const auto& [name, object] : changed) {
-    if (gone.contains(name)) continue;
-    if (NameIn(object) != name) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Printable(name.Text()), ": a patch may not change kind, namespace or name"));
-    }
-    if (absl::Status s = batch_.PutJson(object.dump()); !s.ok()) return s;
+  for (const auto& [name, to] : changed) {
+    if (absl::Status s = CheckIdentity(name, to.was, to.object); !s.ok()) return s;
+    if (absl::Status s = batch_.PutJson(to.object.dump()); !s.ok()) return s;
   }
   for (const ObjectName& name : gone) {
     absl::Status s = batch_.DeleteNamed(name.kind, name.namespace_name, name.name, "");

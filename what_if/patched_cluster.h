@@ -15,7 +15,8 @@
 // Memory:  the JSON of each object that was found.
 // Threads: one at a time.
 // Errors:  NotFound, naming every object that the cluster lacks; InvalidArgument, naming object and
-//          field, if a patched object is invalid; FailedPrecondition, if the object has a
+//          field, if a patched object is invalid or has another UID or API group, or if an object
+//          is deleted twice, or deleted and patched; FailedPrecondition, if the object has a
 //          constraint that ebb does not know and so cannot write.  After an error the cluster is
 //          unchanged.
 

@@ -92,6 +92,11 @@ Json::iterator Find(Json& list, const char* key, const Json& value) {
   });
 }
 
+// The most members of one map of an object.  Each member is searched for among the others, so the
+// time grows with the square of their number.  Kubernetes keeps labels and annotations below 256
+// KiB.
+constexpr size_t kMembersMax = 2'000;
+
 class Merger {
  public:
   [[nodiscard]] std::string& wrong() { return wrong_; }
@@ -119,6 +124,10 @@ class Merger {
         return Wrong(at, "this directive is not supported; use $patch: delete or $patch: replace");
       }
       Set(key, value, where, at, object);
+    }
+    if (object.size() > kMembersMax) {
+      Wrong(where, absl::StrCat("has ", object.size(), " members; at most ", kMembersMax,
+                                " are expected"));
     }
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -38,7 +39,12 @@ Json JsonOf(const YAML::Node& node) {
   }
   if (!node.IsMap()) return nullptr;
   Json map = Json::object();
-  for (const auto& field : node) map[field.first.as<std::string>("")] = JsonOf(field.second);
+  auto& members = map.get_ref<Json::object_t&>();
+  for (const auto& field : node) {
+    if (!field.first.IsScalar()) throw YAML::Exception(field.first.Mark(), "a key is not a scalar");
+    // operator[] would search the earlier keys; no map has a duplicate key (ParseSettings).
+    members.push_back({field.first.Scalar(), JsonOf(field.second)});
+  }
   return map;
 }
 
@@ -61,6 +67,10 @@ std::string ReadObject(const YAML::Node& node, ObjectPatch& patch) {
   if (merge.contains("$patch")) {
     if (merge["$patch"] != "delete") return "$patch: is not \"delete\"";
     patch.gone = true;
+    Json which = Json::object();
+    if (merge.contains("apiVersion")) which["apiVersion"] = merge["apiVersion"];
+    if (metadata.contains("uid")) which["metadata"]["uid"] = metadata["uid"];
+    patch.merge = which.dump();
     return "";
   }
   const bool changes_nothing =
@@ -263,6 +273,10 @@ absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,
                                                    const ClusterSnapshot& snapshot,
                                                    PatchedCluster& patched) {
   std::vector<ObjectPatch> patches = what_if.objects;
+  std::set<ObjectName> gone;
+  for (const ObjectPatch& patch : patches) {
+    if (patch.gone) gone.insert(patch.of);
+  }
   for (const WorkloadPatch& workload : what_if.workloads) {
     const std::vector<ObjectName> pods = PodsOf(workload.of, snapshot);
     if (pods.empty()) {
@@ -271,6 +285,7 @@ absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,
     }
     if (absl::Status s = patched.Find(pods); !s.ok()) return s;
     for (const ObjectName& pod : pods) {
+      if (gone.contains(pod)) continue;
       const std::string* const object = patched.Object(pod);
       absl::StatusOr<std::string> merge =
           object == nullptr ? workload.merge : WithRequests(workload, pod, *object);

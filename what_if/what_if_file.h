@@ -56,7 +56,8 @@ absl::StatusOr<WhatIf> ParseWhatIf(const std::string& name, const std::string& y
 // The pods of a workload that run in `snapshot`.
 std::vector<ObjectName> PodsOf(const ObjectName& workload, const ClusterSnapshot& snapshot);
 
-// All patches of objects, including a patch for each pod of a workload that runs in `snapshot`.
+// All patches of objects, including a patch for each pod of a workload that runs in `snapshot` and
+// that no patch deletes.
 // Errors: NotFound: a workload without pods; InvalidArgument: requests for several containers
 // without their names, or for a container that the pods do not have.
 absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,

@@ -119,7 +119,7 @@ void BlockersCommand::AddTo(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str()
       ->group(group);
-  Exclude("blockers", app);
+  RefuseMisfits("blockers", app);
 }
 
 void BlockersCommand::Print(const Blockers& found, std::span<const InputWarning> warnings,
@@ -174,6 +174,7 @@ int BlockersCommand::Over(LoadedCluster& cluster, LiveCluster& live, const Group
 }
 
 int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
+  plan.PrintFlagRemarks(err);
   if (plan.watch.active()) {
     const auto ask = [&](LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
                          const PlanCommand::Loaded& loaded) {

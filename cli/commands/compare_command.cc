@@ -23,7 +23,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string WithSign(const std::string& text, bool positive) { return (positive ? "+" : "") + text; }
+std::string WithSign(const std::string& text, bool positive) {
+  return (positive ? "+" : "") + text;
+}
 
 std::string SignedCount(size_t before, size_t after) {
   return after >= before ? WithSign(WithCommas(after - before), after > before)
@@ -57,13 +59,14 @@ void PrintTotals(const PlanComparison& comparison, std::ostream& out) {
 }
 
 void PrintDifferences(const char* heading, const std::vector<PlanComparison::Difference>& nodes,
-                      const Terminal& terminal, std::ostream& out) {
+                      const Terminal& terminal, bool all_rows, std::ostream& out) {
   if (nodes.empty()) return;
   constexpr size_t kShown = 40;
   out << "\n" << heading << "\n";
   Table table({"NODE", "GROUP", "THE OTHER PLAN KEEPS IT"});
   table.Indent(2).FitTo(terminal.columns).ShortenNames(0).ShortenNames(1).ShortenEnd(2);
-  const size_t rows = terminal.columns == 0 ? nodes.size() : std::min(nodes.size(), kShown);
+  const size_t rows =
+      terminal.columns == 0 || all_rows ? nodes.size() : std::min(nodes.size(), kShown);
   for (size_t i = 0; i < rows; ++i) {
     table.AddRow(
         {nodes[i].node, nodes[i].group.empty() ? "-" : nodes[i].group, nodes[i].kept_because});
@@ -75,7 +78,7 @@ void PrintDifferences(const char* heading, const std::vector<PlanComparison::Dif
 }
 
 absl::StatusOr<Json> ReadPlanFile(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadWholeFile(file, kDataBytesMax);
+  const absl::StatusOr<std::string> text = ReadWholeFile(file, kDataLimits.bytes);
   if (!text.ok()) return text.status();
   absl::StatusOr<Json> json = ParseJson(*text);
   if (json.ok()) return json;
@@ -85,7 +88,7 @@ absl::StatusOr<Json> ReadPlanFile(const std::string& file) {
 
 }  // namespace
 
-void PrintComparison(const PlanComparison& comparison, const std::string& format,
+void PrintComparison(const PlanComparison& comparison, const std::string& format, bool all_rows,
                      std::ostream& out) {
   if (format == "json") {
     out << IndentedJson(ComparisonJson(comparison));
@@ -106,8 +109,10 @@ void PrintComparison(const PlanComparison& comparison, const std::string& format
                        Count(comparison.in_both, "node", "nodes"));
     return;
   }
-  PrintDifferences("Nodes that go after and not before:", comparison.now_too, terminal, out);
-  PrintDifferences("Nodes that go before and not after:", comparison.no_more, terminal, out);
+  PrintDifferences("Nodes that go after and not before:", comparison.now_too, terminal, all_rows,
+                   out);
+  PrintDifferences("Nodes that go before and not after:", comparison.no_more, terminal, all_rows,
+                   out);
   out << fmt::format("\n{} in both.\n", Count(comparison.in_both, "node goes", "nodes go"));
 }
 
@@ -136,7 +141,7 @@ int CompareCommand::Run(std::ostream& out, std::ostream& err) const {
                      absl::StrCat(before, ", ", after, ": ", comparison.status().message())),
         err);
   }
-  PrintComparison(*comparison, output, out);
+  PrintComparison(*comparison, output, /*all_rows=*/false, out);
   return 0;
 }
 

@@ -24,8 +24,9 @@ struct CompareCommand {
   int Run(std::ostream& out, std::ostream& err) const;
 };
 
-// Prints the comparison; `format` is table, json or yaml.
-void PrintComparison(const PlanComparison& comparison, const std::string& format,
+// Prints the comparison; `format` is table, json or yaml.  `all_rows`: tables have all of their
+// rows also on a terminal.
+void PrintComparison(const PlanComparison& comparison, const std::string& format, bool all_rows,
                      std::ostream& out);
 
 }  // namespace ebb

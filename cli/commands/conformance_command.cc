@@ -9,6 +9,7 @@
 #include <ostream>
 #include <thread>
 
+#include "cli/flags/exclusions.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
 #include "cli/print/table.h"
@@ -56,6 +57,7 @@ void ConformanceCommand::AddTo(CLI::App& app) {
       ->check(values::Duration())
       ->type_name("DURATION")
       ->capture_default_str();
+  RefuseMisfits("conformance", app);
 }
 
 int ConformanceCommand::Run(std::ostream& out, std::ostream& err) const {

@@ -215,18 +215,11 @@ void FilterCommand::AddTo(CLI::App& app) {
       ->check(values::Switch());
   watch.AddTo(app);
   at_server.AddTo(app);
-  Exclude("filter", app);
+  RefuseMisfits("filter", app);
   TakeLastOfEach(app);
 }
 
 int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) const {
-  if (from_stdin &&
-      !(inputs.empty() && pods.empty() && node.empty() && !at_server.active() && !watch.active())) {
-    PrintMessage(
-        "--stdin takes no INPUT, --pod, --node, --server or --watch-file; requests say all", err,
-        "ebb filter");
-    return 2;
-  }
   if (from_stdin) return AnswerLines(in, out);
   if ((inputs.empty() && !watch.active()) || pods.empty()) {
     PrintMessage("pass INPUT... and --pod NAMESPACE/NAME, or --stdin", err, "ebb filter");

@@ -169,7 +169,8 @@ void FrontierCommand::AddTo(CLI::App& app) {
       ->type_name("DURATION")
       ->capture_default_str()
       ->group(search);
-  app.add_option("--iterations", iterations, "Of the search at each price of a move, at most")
+  app.add_option("--iterations", iterations,
+                 "Of the search at each price of a move, at most; --budget ends it too")
       ->check(WholeNumberIn(kIterationsRange))
       ->type_name("N")
       ->capture_default_str()
@@ -185,7 +186,7 @@ void FrontierCommand::AddTo(CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE")
       ->group(group);
-  Exclude("frontier", app);
+  RefuseMisfits("frontier", app);
 }
 
 SearchQuery FrontierCommand::SearchFrom(Clock::time_point start) const {
@@ -241,6 +242,7 @@ int FrontierCommand::Over(LoadedCluster& cluster, const GroupRules& rules,
 }
 
 int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
+  plan.PrintFlagRemarks(err);
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   if (plan.watch.active()) {
     const auto ask = [&](LoadedCluster& cluster, LiveCluster& /*live*/, const GroupRules& rules,

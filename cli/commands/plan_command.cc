@@ -119,7 +119,6 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
   app.add_flag("--counterfactual", command.counterfactual,
                "With --explain: tell which single changes would let the node go; each is tried")
       ->check(values::Switch())
-      ->needs("--explain")
       ->group(group);
   app.add_option("--what-if", command.what_if,
                  "Compare the plan with the one that changes to objects and flags in this file "
@@ -133,7 +132,8 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
   app.add_flag(
          "--exit-code", command.exit_code,
-         "End with 10 if some node can go (with --state: is to be deleted now), with 0 if none")
+         "End with 10 if some node can go (with --state: is to be deleted now; with --what-if: can "
+         "go after the changes), with 0 if none")
       ->check(values::Switch())
       ->group(group);
   app.add_flag("--stats", command.stats, "End stderr with a line of figures, as JSON")
@@ -275,8 +275,7 @@ void PlanCommand::AddTo(CLI::App& app) {
   over_time.AddTo(app, options, given);
   watch.AddTo(app);
   at_server.AddTo(app);
-  app.get_option("--move-cost")->needs("--prices");
-  Exclude("plan", app);
+  RefuseMisfits("plan", app);
   TakeLastOfEach(app);
 }
 
@@ -382,10 +381,14 @@ bool PlanCommand::CostFlagsFit(std::ostream& err) const {
   return false;
 }
 
-int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
+void PlanCommand::PrintFlagRemarks(std::ostream& err) const {
   if (over_time.app != nullptr) PrintIgnoredFlags(*over_time.app, err);
-  over_time.WarnUnused(err);
+  if (!over_time.active()) over_time.WarnUnused(err);
   WarnOfOldFlags(given, err);
+}
+
+int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
+  PrintFlagRemarks(err);
   if (!ExplainFlagsFit(err) || !CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   Progress progress;

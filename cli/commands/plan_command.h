@@ -91,7 +91,7 @@ struct PlanCommand {
   // The sizes that --nodes gives.
   [[nodiscard]] std::vector<GroupSize> GroupSizes() const;
   // The exit code for a plan or round that was made: 10 if --exit-code was given and `something` is
-  // to be done, else 0.
+  // to be done, else 0.  With --what-if it is about the plan after the changes.
   [[nodiscard]] int ExitCode(bool something) const { return exit_code && something ? 10 : 0; }
   // Makes a plan over a dump.  For --state, call RunRound (round_command.h) instead; for
   // --watch-file, RunPlanWatch (watch_command.h); for --what-if, RunWhatIf (what_if.h); for
@@ -101,6 +101,8 @@ struct PlanCommand {
 
   // Stop after removing this many nodes; absent: no limit.
   [[nodiscard]] std::optional<int64_t> ScaleDownLimit() const;
+  // Prints lines about the given flags that are ignored, that are old, or that only rounds use.
+  void PrintFlagRemarks(std::ostream& err) const;
   // Returns false and prints an error if -o is not a format of an explanation.
   bool ExplainFlagsFit(std::ostream& err) const;
   // Returns false and prints an error if --objective, --prices and --move-cost contradict each

@@ -24,6 +24,7 @@
 #include "base/printable.h"
 #include "base/rfc3339.h"
 #include "cli/commands/end_signals.h"
+#include "cli/flags/exclusions.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
 #include "cli/print/table.h"
@@ -209,6 +210,7 @@ void ServeCommand::AddTo(CLI::App& app) {
       ->check(values::Choice({"table", "json"}))
       ->type_name("FORMAT")
       ->capture_default_str();
+  RefuseMisfits("serve", app);
   TakeLastOfEach(*status_app);
   TakeLastOfEach(app);
 }

@@ -38,6 +38,7 @@
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/watch_stream.h"
 #include "snapshot/import/completeness.h"
+#include "snapshot/import/dump_kinds.h"
 #include "snapshot/live/change_batch.h"
 
 namespace ebb {
@@ -87,6 +88,7 @@ class WatchedFile {
   // Whether it is a regular file; a watch that may have failed is a pipe.
   [[nodiscard]] bool is_regular() const { return is_regular_; }
   WatchStream& stream() { return stream_; }
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
 
   // kubectl first prints the existing objects, each as ADDED, and then the changes.  That first
   // list has ended once an event other than ADDED came, or no event for the quiet time after an
@@ -115,6 +117,7 @@ class WatchedFile {
     std::array<char, 1 << 16> bytes;
     const ssize_t count = read(fd_, bytes.data(), bytes.size());
     if (count > 0) {
+      bytes_ += static_cast<uint64_t>(count);
       stream_.Append({bytes.data(), static_cast<size_t>(count)});
       return absl::OkStatus();
     }
@@ -130,6 +133,7 @@ class WatchedFile {
   const int fd_;
   bool is_regular_ = false;
   bool ended_ = false;
+  uint64_t bytes_ = 0;  // Number of bytes read.
   WatchStream stream_;
   const Clock::time_point opened_ = Clock::now();
   std::optional<Clock::time_point> last_event_;
@@ -151,6 +155,11 @@ std::string MessageOf(std::string_view status) {
   const auto json = nlohmann::json::parse(status, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("message") || !json["message"].is_string()) return "";
   return json["message"].get<std::string>();
+}
+
+bool IsDumpKind(std::string_view kind) {
+  return std::ranges::any_of(DumpKinds(),
+                             [kind](const DumpKind& each) { return each.kind == kind; });
 }
 
 // Applies events to the cluster.
@@ -256,6 +265,7 @@ class Watch {
     }
     if (absl::Status s = cluster_.Take(batch_.changes()); !s.ok()) return s;
     for (const auto& [type, object] : batch_.unevaluated()) {
+      unevaluated_.emplace(object.kind);
       type == Change::Type::kPut ? cluster_.PutUnevaluated(object)
                                  : cluster_.EraseUnevaluated(object);
     }
@@ -289,14 +299,17 @@ class Watch {
     });
   }
 
-  // Once for each kind.
+  // Once for each kind that no question needs.  Objects of the kinds that `ebb dump` fetches are
+  // expected; a warning of the answer names the ones that are not evaluated and may matter.
   void PrintIgnored() {
-    if (batch_.ignored().size() == told_.size() || told_.size() == kRefusedShown) return;
+    if (batch_.ignored().size() == seen_ignored_.size()) return;
     for (const auto& [kind, count] : batch_.ignored()) {
-      if (told_.size() < kRefusedShown && told_.insert(kind).second) {
-        PrintMessage("passed over objects of kind " + Printable(kind) + ", which decide nothing",
-                     err_);
+      if (!seen_ignored_.insert(kind).second || IsDumpKind(kind) || unevaluated_.contains(kind)) {
+        continue;
       }
+      if (printed_ignored_++ >= kRefusedShown) continue;
+      PrintMessage("passed over objects of kind " + Printable(kind) + ", which decide nothing",
+                   err_);
     }
   }
 
@@ -309,7 +322,9 @@ class Watch {
   std::vector<std::string> ended_;  // One message for each file.
   std::string first_refused_;
   absl::Status mixed_;
-  std::set<std::string> told_;
+  std::set<std::string> seen_ignored_;              // Kinds.
+  std::set<std::string, std::less<>> unevaluated_;  // Kinds.
+  uint64_t printed_ignored_ = 0;
 };
 
 // One run of the command.
@@ -331,6 +346,7 @@ class WatchRun {
             std::numeric_limits<int>::max())) {}
 
   int Run() {
+    first_event_by_ = command_.SimulationEnd(Clock::now());
     if (const absl::Status s = LoadInputs(); !s.ok()) return Fail(s, err_);
     for (const std::string& name : command_.watch.files) {
       auto file = Open(name, command_.watch.object_bytes_max);
@@ -339,6 +355,7 @@ class WatchRun {
     }
     while (!files_.empty()) {
       const bool came = WaitForEvents();
+      if (!failed_.ok()) return Fail(failed_, err_);
       if (!watch_.mixed().ok()) return Fail(watch_.mixed(), err_);
       if (came) continue;
       UntilNextListIsOver() == Clock::duration::zero() ? Plan() : PrintWaiting();
@@ -392,6 +409,23 @@ class WatchRun {
     }
   }
 
+  // `timeout`, where a negative one is no limit; before the first event at most the time that a
+  // plan may take.
+  [[nodiscard]] int UntilFirstEvent(int timeout) const {
+    if (!first_event_by_ || watch_.events() > 0) return timeout;
+    const auto left = std::chrono::ceil<Milliseconds>(*first_event_by_ - Clock::now()).count();
+    const int most =
+        static_cast<int>(std::clamp<int64_t>(left, 0, std::numeric_limits<int>::max()));
+    return timeout < 0 ? most : std::min(timeout, most);
+  }
+
+  void CheckFirstEvent() {
+    if (!first_event_by_ || watch_.events() > 0 || Clock::now() < *first_event_by_) return;
+    failed_ = absl::DeadlineExceededError(
+        fmt::format("--watch-file: no event came within {} (--scale-down-simulation-timeout)",
+                    command_.simulation_timeout));
+  }
+
   // How long to wait for events; -1 (no limit) if nothing has changed since the last plan.
   [[nodiscard]] int TimeoutMilliseconds() {
     if (!HasNews()) return -1;
@@ -406,20 +440,35 @@ class WatchRun {
         std::clamp<int64_t>(kQuietTimesMax * quiet_time_ - so_far, 0, quiet_time_));
   }
 
+  // A device or a wrong file may deliver bytes endlessly without an event.
+  void CheckHoldsEvents(const WatchedFile& file) {
+    const uint64_t most = command_.watch.object_bytes_max;
+    if (!file.is_silent() || file.ended() || file.bytes() <= most) return;
+    failed_ = absl::InvalidArgumentError(
+        fmt::format("{}: its first {} bytes (--max-object-bytes) hold no event; what `kubectl get "
+                    "-w --output-watch-events -o json` prints is expected",
+                    Printable(file.name()), WithCommas(most)));
+  }
+
   // Reads from the files that have data.  Returns false if there is something to plan for, and
-  // either nothing came for the quiet time or events have come without a pause for long.
+  // either nothing came for the quiet time or events have come without a pause for long.  Also
+  // returns false if the command cannot continue; `failed_` is the reason.
   bool WaitForEvents() {
     std::vector<pollfd> ready;
     for (const auto& file : files_) ready.push_back({file->fd(), POLLIN, 0});
     const int timeout = TimeoutMilliseconds();
-    if (poll(ready.data(), ready.size(), timeout) == 0 || (timeout == 0 && quiet_time_ > 0)) {
+    const bool came = poll(ready.data(), ready.size(), UntilFirstEvent(timeout)) != 0;
+    if (!came || (timeout == 0 && quiet_time_ > 0)) {
+      CheckFirstEvent();
       return false;
     }
     for (size_t i = 0; i < ready.size(); ++i) {
       if (ready[i].revents == 0) continue;
       if (const absl::Status s = files_[i]->ReadSome(); !s.ok()) watch_.Refuse(*files_[i], s);
       watch_.Drain(*files_[i]);
+      CheckHoldsEvents(*files_[i]);
     }
+    CheckFirstEvent();
     const bool others_go_on =
         std::ranges::any_of(files_, [](const auto& file) { return !file->ended(); });
     for (const auto& file : files_) {
@@ -477,6 +526,8 @@ class WatchRun {
   // When the first change came that no plan has seen.
   std::optional<Clock::time_point> news_since_;
   absl::Status why_not_;
+  std::optional<Clock::time_point> first_event_by_;  // Absent: no limit.
+  absl::Status failed_;
   int exit_code_ = 0;
 };
 
@@ -517,7 +568,7 @@ int RunWatch(const PlanCommand& command, const WatchQuestion& question, std::ost
 }
 
 int RunPlanWatch(const PlanCommand& command, std::ostream& out, std::ostream& err) {
-  if (command.over_time.app != nullptr) PrintIgnoredFlags(*command.over_time.app, err);
+  command.PrintFlagRemarks(err);
   if (!command.ExplainFlagsFit(err) || !command.CostFlagsFit(err)) return 2;
   absl::StatusOr<WhatIfQuestion> what_if = WhatIfQuestion();
   if (!command.what_if.empty()) {

@@ -6,7 +6,9 @@
 //
 // Errors: an event that cannot be applied is reported and skipped.  It also becomes a warning of
 //         every later plan, so that --strict ends the command.  If the cluster cannot be planned
-//         for yet, the command waits for more events.
+//         for yet, the command waits for more events.  The command ends if no event came within
+//         --scale-down-simulation-timeout, or if the first --max-object-bytes bytes of a file have
+//         no event.
 
 #ifndef EBB_CLI_COMMANDS_WATCH_COMMAND_H_
 #define EBB_CLI_COMMANDS_WATCH_COMMAND_H_

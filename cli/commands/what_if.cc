@@ -1,6 +1,9 @@
 #include "cli/commands/what_if.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/nearest.h"
 #include "base/printable.h"
 #include "cli/commands/compare_command.h"
 #include "cli/commands/plan_command.h"
@@ -39,23 +43,45 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   CLI::App app;
   changed.AddPlanFlags(app);
   changed.questions.AddTo(app);
-  Exclude("plan", app);
+  RefuseMisfits("plan", app);
   TakeLastOfEach(app);
   std::vector<std::string> words;
   // Flags of the file may need other flags that were given with the command.
-  if (command.questions.optimize) words.emplace_back("--optimize");
-  if (command.questions.ForCost()) words.emplace_back("--objective=cost");
+  const auto of_command = [&](bool is_given, std::string_view flag, const std::string& value) {
+    const bool in_file = std::ranges::any_of(
+        what_if.options, [flag](const auto& option) { return option.first == flag; });
+    if (is_given && !in_file) words.push_back(fmt::format("--{}={}", flag, value));
+  };
+  const QueryFlags& questions = command.questions;
+  of_command(questions.optimize, "optimize", "true");
+  of_command(questions.ForCost(), "objective", "cost");
+  of_command(!command.prices.empty(), "prices", command.prices);
+  of_command(questions.trials > 0, "trials", fmt::to_string(questions.trials));
+  if (questions.trial.robust) {
+    of_command(true, "robust", fmt::to_string(*questions.trial.robust));
+  }
   for (const auto& [flag, value] : what_if.options) {
     const std::string name = "--" + flag;
     if (app.get_option_no_throw(name) == nullptr) {
-      return BadSetting(what_if.file, "options." + flag, "is not a flag of a plan");
+      std::vector<std::string> flags;
+      for (const CLI::Option* option : app.get_options()) {
+        if (!option->get_lnames().empty()) flags.push_back(option->get_lnames()[0]);
+      }
+      const std::string nearest = Nearest(flag, flags);
+      return BadSetting(
+          what_if.file, "options." + flag,
+          absl::StrCat("is not a flag of a plan",
+                       nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
     }
     words.push_back(absl::StrCat(name, "=", value));
   }
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    return BadSetting(what_if.file, "options", error.what());
+    return BadSetting(what_if.file, "options", WithReason("plan", error.what()));
+  }
+  if (const std::string unmet = UnmetNeed("plan", app); !unmet.empty()) {
+    return BadSetting(what_if.file, "options", unmet);
   }
   if (changed.questions.ForCost() && changed.prices.empty()) {
     return BadSetting(what_if.file, "options.objective", "cost needs prices");
@@ -133,11 +159,12 @@ int WhatIfOver(const PlanCommand& command, const WhatIfQuestion& question, Loade
     if (comparison.status().message().empty()) return 1;
     return Fail(comparison.status(), err);
   }
-  PrintComparison(*comparison, command.output, out);
-  return 0;
+  PrintComparison(*comparison, command.output, command.all_rows, out);
+  return command.ExitCode(comparison->after.removed > 0);
 }
 
 int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  command.PrintFlagRemarks(err);
   if (!CompareFlagsFit(command, err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const absl::StatusOr<WhatIfQuestion> question = ReadQuestion(command);

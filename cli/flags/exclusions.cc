@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 namespace ebb {
 namespace {
@@ -13,6 +14,24 @@ constexpr std::string_view kOneSource =
     "the daemon has a cluster of its own, and its feeder tells it what changes";
 constexpr std::string_view kAlone =
     "each change is tried by itself, with a plan that is not searched for";
+constexpr std::string_view kNoFigures =
+    "neither an explanation nor a comparison has figures of the plan as a whole";
+constexpr std::string_view kOwnCluster = "a simulation makes a cluster of its own";
+constexpr std::string_view kReadsNothing = "a simulation reads no dump";
+constexpr std::string_view kDaemonsRounds = "the daemon makes the rounds, and does not search";
+constexpr std::string_view kDumpStays = "a dump is read once, and nothing in it can be changed";
+constexpr std::string_view kInRequests = "each request of standard input says that itself";
+constexpr std::string_view kOwnObjects = "each request of standard input has its own objects";
+constexpr std::string_view kSearchFlag = "it says how a search looks for a plan";
+constexpr std::string_view kTrialsFlag = "it says how trials of a plan are made";
+constexpr std::string_view kRoundFlag = "it is of rounds, which go on from a state";
+constexpr std::string_view kWatchFlag = "it says how events are read";
+constexpr std::string_view kDaemonFlag = "it says what to ask of a daemon";
+constexpr std::string_view kSimulationFlag = "it says what a simulation is like";
+constexpr std::string_view kLiveFlag = "it is of a cluster that is fed";
+constexpr std::string_view kStateFlag = "a daemon keeps the state of its sessions itself";
+constexpr std::string_view kPoolsFlag = "it is what policies decide by";
+constexpr std::string_view kGenerated = "a recorded load takes the place of a generated one";
 
 constexpr Exclusion kExclusions[] = {
     {"plan", "--state", "--server",
@@ -42,30 +61,181 @@ constexpr Exclusion kExclusions[] = {
     {"blockers", "--server", "--watch-file", kOneSource},
     {"frontier", "--server", "--watch-file", kOneSource},
     {"filter", "--server", "--watch-file", kOneSource},
+    {"plan", "--explain", "--bound", kNoFigures},
+    {"plan", "--what-if", "--bound", kNoFigures},
+    {"run", "--simulate", "--input", kOwnCluster},
+    {"run", "--simulate", "--server", kOwnCluster},
+    {"run", "--simulate", "--socket", kOwnCluster},
+    {"run", "--simulate", "--actuator", "a simulation carries out its deletions itself"},
+    {"run", "--simulate", "--dry-run", "a simulation touches no real node"},
+    {"run", "--simulate", "--state", "a simulation begins without a past, and keeps no state"},
+    {"run", "--simulate", "--usage", "what pods use is read of a real cluster"},
+    {"run", "--simulate", "--log", "a simulation prints its result at its end, and no rounds"},
+    {"run", "--simulate", "--grace", "a simulation ends at its last hour, and not by a signal"},
+    {"run", "--simulate", "--strict", kReadsNothing},
+    {"run", "--simulate", "--assume-complete", kReadsNothing},
+    {"run", "--simulate", "--allow-incomplete", kReadsNothing},
+    {"run", "--simulate", "--match-os", kReadsNothing},
+    {"run", "--simulate", "--kubernetes-version", kReadsNothing},
+    {"run", "--simulate", "--max-input-bytes", kReadsNothing},
+    {"run", "--server", "--socket", "with --socket ebb is the daemon itself"},
+    {"run", "--input", "--server", kDumpStays},
+    {"run", "--input", "--socket", kDumpStays},
+    {"run", "--input", "--actuator", kDumpStays},
+    {"run", "--optimize", "--server", kDaemonsRounds},
+    {"run", "--optimize", "--socket", kDaemonsRounds},
+    {"run", "--optimize", "--actuator", kDaemonsRounds},
+    {"run", "--state", "--state-folder", "each of them says where the state is"},
+    {"filter", "--stdin", "INPUT", kOwnObjects},
+    {"filter", "--stdin", "--server", kOwnObjects},
+    {"filter", "--stdin", "--watch-file", kOwnObjects},
+    {"filter", "--stdin", "--pod", kInRequests},
+    {"filter", "--stdin", "--node", "an answer names every node; pick it there"},
+    {"filter", "--stdin", "--output", "answers are JSON, one a line"},
+    {"filter", "--stdin", "--strict", kOwnObjects},
+    {"filter", "--stdin", "--assume-complete", kOwnObjects},
+    {"filter", "--stdin", "--allow-incomplete", kOwnObjects},
+    {"filter", "--stdin", "--match-os", kOwnObjects},
+    {"filter", "--stdin", "--kubernetes-version", kOwnObjects},
+    {"filter", "--stdin", "--max-input-bytes", kOwnObjects},
+    {"policy simulate", "--series", "--load", kGenerated},
+    {"policy simulate", "--series", "--pods", kGenerated},
+    {"man", "--folder", "COMMAND", "the folder gets the pages of all commands"},
 };
+
+std::vector<Need> MakeNeeds() {
+  const std::vector<std::string_view> questions = {"plan", "blockers", "frontier", "filter"};
+  return {
+      {{"plan"}, "--counterfactual", "", {"--explain"}, "it is tried for nodes that are explained"},
+      {{"plan"}, "--budget", "", {"--optimize"}, kSearchFlag},
+      {{"plan"}, "--iterations", "", {"--optimize"}, kSearchFlag},
+      {{"plan"}, "--objective", "", {"--optimize"}, kSearchFlag},
+      {{"plan"}, "--max-evictions", "", {"--optimize"}, kSearchFlag},
+      {{"plan"}, "--move-cost", "", {"--objective"}, "it is weighed against what nodes cost"},
+      {{"plan"}, "--move-cost", "", {"--prices"}, "it is weighed against what nodes cost"},
+      {{"plan"}, "--nominated-share", "", {"--trials", "--robust"}, kTrialsFlag},
+      {{"plan"}, "--seed", "", {"--optimize", "--trials", "--robust"}, "it seeds these"},
+      {{"plan"}, "--trials", "--explain", {"--robust"}, kNoFigures},
+      {{"plan"}, "--trials", "--what-if", {"--robust"}, kNoFigures},
+      {{"plan"}, "--record", "", {"--state"}, kRoundFlag},
+      {{"plan"}, "--events", "", {"--state"}, kRoundFlag},
+      {{"plan"}, "--metrics", "", {"--state"}, kRoundFlag},
+      {{"plan"}, "--state-rounds", "", {"--state"}, kRoundFlag},
+      {questions, "--watch-quiet-time", "", {"--watch-file"}, kWatchFlag},
+      {questions, "--max-object-bytes", "", {"--watch-file"}, kWatchFlag},
+      {questions, "--session", "", {"--server"}, kDaemonFlag},
+      {questions, "--wait", "", {"--server"}, kDaemonFlag},
+      {questions, "--max-age", "", {"--server"}, kDaemonFlag},
+      {questions, "--max-input-bytes", "", {"INPUT"}, "it bounds what is read of INPUT"},
+      {{"run"}, "--kind", "", {"--simulate"}, kSimulationFlag},
+      {{"run"}, "--hours", "", {"--simulate"}, kSimulationFlag},
+      {{"run"}, "--faults", "", {"--simulate"}, kSimulationFlag},
+      {{"run"}, "--report", "", {"--simulate"}, "the page is about a simulation"},
+      {{"run"}, "--output", "", {"--simulate"}, "a simulation alone has a result to print"},
+      {{"run"}, "--seed", "", {"--simulate", "--optimize"}, "it seeds these"},
+      {{"run"}, "--session", "", {"--server", "--socket"}, kLiveFlag},
+      {{"run"}, "--require-feed", "", {"--server", "--socket"}, kLiveFlag},
+      {{"run"}, "--round-timeout", "", {"--server", "--socket"}, kLiveFlag},
+      {{"run"}, "--metrics-address", "", {"--server", "--socket"}, kLiveFlag},
+      {{"run"}, "--threads", "", {"--socket"}, "it is of the daemon that ebb is then"},
+      {{"run"}, "--state", "", {"--socket"}, kStateFlag},
+      {{"run"}, "--state-folder", "", {"--socket"}, kStateFlag},
+      {{"run"}, "--record", "", {"--state"}, kRoundFlag},
+      {{"run"}, "--state-rounds", "", {"--state", "--state-folder"}, kRoundFlag},
+      {{"run"}, "--optimize-interval", "", {"--optimize"}, kSearchFlag},
+      {{"run"}, "--iterations", "", {"--optimize"}, kSearchFlag},
+      {{"run"}, "--series", "", {"--pools"}, kPoolsFlag},
+      {{"run"}, "--usage", "", {"--pools"}, kPoolsFlag},
+      {{"serve"},
+       "--rounds-kept",
+       "",
+       {"--state-folder"},
+       "without state files there are no rounds"},
+      {{"conformance"},
+       "--drain-and-delete",
+       "",
+       {"--node"},
+       "a node is drained, and then deleted"},
+      {{"conformance"}, "--wait", "", {"--drain-and-delete"}, "it is for a drain and a deletion"},
+  };
+}
+
+CLI::Option* FindOption(std::string_view name, const CLI::App& app) {
+  return const_cast<CLI::App&>(app).get_option_no_throw(std::string(name));
+}
+
+bool WasGiven(std::string_view name, const CLI::App& app) {
+  const CLI::Option* const option = FindOption(name, app);
+  return option != nullptr && option->count() > 0;
+}
+
+// CLI11 checks such a need, and help states it.
+bool IsPlain(const Need& need) { return need.when.empty() && need.others.size() == 1; }
+
+std::string NeedText(const Need& need) {
+  return fmt::format("{} {}needs {}: {}", need.flag,
+                     need.when.empty() ? "" : fmt::format("with {} ", need.when),
+                     fmt::join(need.others, " or "), need.reason);
+}
+
+std::vector<const Need*> NeedRowsOf(std::string_view command) {
+  std::vector<const Need*> rows;
+  for (const Need& need : Needs()) {
+    if (std::ranges::find(need.commands, command) != need.commands.end()) rows.push_back(&need);
+  }
+  return rows;
+}
 
 }  // namespace
 
 std::span<const Exclusion> Exclusions() { return kExclusions; }
 
-void Exclude(std::string_view command, CLI::App& app) {
+const std::vector<Need>& Needs() {
+  static const auto* const needs = new std::vector<Need>(MakeNeeds());
+  return *needs;
+}
+
+void RefuseMisfits(std::string_view command, CLI::App& app) {
   for (const Exclusion& row : kExclusions) {
     if (row.command != command) continue;
-    CLI::Option* const flag = app.get_option_no_throw(std::string(row.flag));
-    CLI::Option* const other = app.get_option_no_throw(std::string(row.other));
+    CLI::Option* const flag = FindOption(row.flag, app);
+    CLI::Option* const other = FindOption(row.other, app);
     if (flag != nullptr && other != nullptr) flag->excludes(other);
+  }
+  for (const Need* const need : NeedRowsOf(command)) {
+    if (!IsPlain(*need)) continue;
+    CLI::Option* const flag = FindOption(need->flag, app);
+    CLI::Option* const other = FindOption(need->others[0], app);
+    if (flag != nullptr && other != nullptr) flag->needs(other);
   }
 }
 
-std::string WhyExcluded(std::string_view command, std::string_view message) {
+std::string UnmetNeed(std::string_view command, const CLI::App& app) {
+  for (const Need* const need : NeedRowsOf(command)) {
+    const bool arises =
+        WasGiven(need->flag, app) && (need->when.empty() || WasGiven(need->when, app));
+    if (!arises) continue;
+    const bool is_met = std::ranges::any_of(
+        need->others, [&app](std::string_view other) { return WasGiven(other, app); });
+    if (!is_met) return NeedText(*need);
+  }
+  return "";
+}
+
+std::string WithReason(std::string_view command, const std::string& message) {
   for (const Exclusion& row : kExclusions) {
     if (row.command != command) continue;
     if (message == fmt::format("{} excludes {}", row.flag, row.other) ||
         message == fmt::format("{} excludes {}", row.other, row.flag)) {
-      return std::string(row.reason);
+      return fmt::format("{}: {}", message, row.reason);
     }
   }
-  return "";
+  for (const Need* const need : NeedRowsOf(command)) {
+    if (IsPlain(*need) && message == fmt::format("{} requires {}", need->flag, need->others[0])) {
+      return NeedText(*need);
+    }
+  }
+  return message;
 }
 
 }  // namespace ebb

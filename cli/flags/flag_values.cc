@@ -326,7 +326,9 @@ std::string DurationFlagText(int64_t seconds) {
 
 void TakeLastOfEach(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_items_expected_max() == 1) option->take_last();
+    if (option->get_items_expected_max() == 1 && KindOf(*option) != ValueKind::kFile) {
+      option->take_last();
+    }
   }
 }
 

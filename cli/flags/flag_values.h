@@ -111,7 +111,9 @@ int64_t DurationSeconds(std::string_view text);
 std::string DurationFlagText(int64_t seconds);
 
 // If a flag is given several times, its last value counts, as with Go's flags.  So a pasted command
-// line can be followed by changes.  Flags that take many values keep all of them.
+// line can be followed by changes.  Flags that take many values keep all of them.  A flag that
+// names a file is rejected when it is given twice: one of the two files would not be read or
+// written.
 void TakeLastOfEach(CLI::App& app);
 
 }  // namespace ebb

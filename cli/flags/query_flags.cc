@@ -16,47 +16,39 @@ CLI::Validator NumberIn(const FieldRange<double>& range) {
 }
 
 void AddSearchFlags(QueryFlags& flags, CLI::App& app) {
-  auto* const flag =
-      app.add_flag("--optimize", flags.optimize,
-                   "Look for a plan with more nodes than the first one has; it never "
-                   "has fewer (docs/better-plans.md)")
-          ->check(values::Switch())
-          ->group(kQuestionGroup);
+  app.add_flag("--optimize", flags.optimize,
+               "Look for a plan with more nodes than the first one has; it never "
+               "has fewer (docs/better-plans.md)")
+      ->check(values::Switch())
+      ->group(kQuestionGroup);
   app.add_option("--budget", flags.budget, "How long to look, the first plan included")
       ->check(values::Duration())
       ->type_name("DURATION")
       ->capture_default_str()
-      ->group(kQuestionGroup)
-      ->needs(flag);
+      ->group(kQuestionGroup);
   app.add_option("--iterations", flags.search.iterations,
                  "Look for so many iterations instead, however long they take: the same plan "
                  "each time")
       ->check(WholeNumberIn(kIterationsRange))
       ->type_name("N")
-      ->group(kQuestionGroup)
-      ->needs(flag);
-  auto* const goal =
-      app.add_option(
-             "--objective", flags.objective,
-             "What the plan is to have most of: nodes, or cost: what its nodes cost an hour")
-          ->check(values::Choice(TextsOf(kObjectiveWords)))
-          ->type_name("OBJECTIVE")
-          ->capture_default_str()
-          ->group(kQuestionGroup)
-          ->needs(flag);
+      ->group(kQuestionGroup);
+  app.add_option("--objective", flags.objective,
+                 "What the plan is to have most of: nodes, or cost: what its nodes cost an hour")
+      ->check(values::Choice(TextsOf(kObjectiveWords)))
+      ->type_name("OBJECTIVE")
+      ->capture_default_str()
+      ->group(kQuestionGroup);
   app.add_option("--move-cost", flags.search.move_cost,
                  "With --objective cost: what moving a pod costs, to be saved in an hour")
       ->check(NumberIn(kMoveCostRange))
       ->type_name("PRICE")
       ->capture_default_str()
-      ->group(kQuestionGroup)
-      ->needs(goal);
+      ->group(kQuestionGroup);
   app.add_option("--max-evictions", flags.search.max_evictions,
                  "Look for the best plan that evicts at most so many pods")
       ->check(WholeNumberIn(kEvictionsRange))
       ->type_name("N")
-      ->group(kQuestionGroup)
-      ->needs(flag);
+      ->group(kQuestionGroup);
   app.add_flag("--bound", flags.query.bound,
                "Tell how many nodes any plan removes at most, and how far this one is from that")
       ->check(values::Switch())

@@ -12,7 +12,6 @@
 namespace ebb {
 namespace {
 
-constexpr const char* kGroup = "Over time (with --state)";
 constexpr const char* kLoopGroup = "Rounds";
 
 CLI::Option* AddFile(CLI::App& app, const char* group, const char* name, std::string& value,
@@ -33,29 +32,25 @@ void AddRoundsKept(CLI::App& app, const char* group, int64_t& rounds_kept) {
 }
 
 void AddFileFlags(RoundFlags& flags, CLI::App& app) {
-  AddFile(app, kGroup, "--state", flags.state,
+  AddFile(app, kRoundGroup, "--state", flags.state,
           "Make one round of the planner over time: go on from what this file remembers, and "
           "remember this round (made if absent)");
-  AddFile(app, kGroup, "--record", flags.record,
-          "Add the round's input and decision to this file, for `ebb replay`")
-      ->needs("--state");
-  AddFile(app, kGroup, "--events", flags.events,
+  AddFile(app, kRoundGroup, "--record", flags.record,
+          "Add the round's input and decision to this file, for `ebb replay`");
+  AddFile(app, kRoundGroup, "--events", flags.events,
           "YAML or JSON file of what happened since the last round: growth, deletions, "
-          "evictions, unready nodes (docs/rounds.md)")
-      ->needs("--state");
-  AddFile(app, kGroup, "--metrics", flags.metrics,
+          "evictions, unready nodes (docs/rounds.md)");
+  AddFile(app, kRoundGroup, "--metrics", flags.metrics,
           "Write metrics in Prometheus' text form to this file (-: standard output, after the "
-          "plan); counters go on from round to round")
-      ->needs("--state");
-  AddRoundsKept(app, kGroup, flags.rounds_kept);
+          "plan); counters go on from round to round");
+  AddRoundsKept(app, kRoundGroup, flags.rounds_kept);
 }
 
 void AddLoopFileFlags(RoundFlags& flags, CLI::App& app) {
   AddFile(app, kLoopGroup, "--state", flags.state,
           "Go on from what this file remembers, and remember every round (made if absent)");
   AddFile(app, kLoopGroup, "--record", flags.record,
-          "Add each round's input and decision to this file, for `ebb replay`")
-      ->needs("--state");
+          "Add each round's input and decision to this file, for `ebb replay`");
   AddRoundsKept(app, kLoopGroup, flags.rounds_kept);
 }
 
@@ -64,7 +59,7 @@ void AddLoopFileFlags(RoundFlags& flags, CLI::App& app) {
 void RoundFlags::AddTo(CLI::App& command, RoundOptions& options, GivenFlags& given) {
   app = &command;
   AddFileFlags(*this, command);
-  AddOptionFlags(FieldsOf(options), OptionGroup::kRounds, command, kGroup, &given);
+  AddOptionFlags(FieldsOf(options), OptionGroup::kRounds, command, kRoundGroup, &given);
 }
 
 void RoundFlags::AddLoopFlags(CLI::App& command, RoundOptions& options, GivenFlags& given) {
@@ -77,7 +72,7 @@ void RoundFlags::WarnUnused(std::ostream& err) const {
   if (app == nullptr) return;
   std::vector<std::string> unused;
   for (const CLI::Option* option : app->get_options()) {
-    if (option->get_group() != kGroup || option->count() == 0) continue;
+    if (option->get_group() != kRoundGroup || option->count() == 0) continue;
     if (!CountsInPlans(option->get_lnames()[0])) unused.push_back(option->get_name());
   }
   if (unused.empty()) return;

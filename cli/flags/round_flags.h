@@ -16,6 +16,9 @@ class App;
 
 namespace ebb {
 
+// The heading in the help of `ebb plan` above the flags of rounds.
+inline constexpr const char* kRoundGroup = "Over time (with --state)";
+
 struct RoundFlags {
   std::string state;
   std::string events;

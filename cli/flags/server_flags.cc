@@ -21,7 +21,6 @@ void ServerFlags::AddTo(CLI::App& command) {
   command.add_option("--session", session, "The daemon's session")
       ->check(values::Text())
       ->type_name("NAME")
-      ->needs("--server")
       ->capture_default_str()
       ->group(group);
   command
@@ -30,7 +29,6 @@ void ServerFlags::AddTo(CLI::App& command) {
                   "so long for its cluster, then fail; 0s: fail at once")
       ->check(values::Duration())
       ->type_name("DURATION")
-      ->needs("--server")
       ->capture_default_str()
       ->group(group);
   command
@@ -40,7 +38,6 @@ void ServerFlags::AddTo(CLI::App& command) {
           "that fed it has gone (default: only warn)")
       ->check(values::Duration())
       ->type_name("DURATION")
-      ->needs("--server")
       ->group(group);
 }
 

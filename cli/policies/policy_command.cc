@@ -10,6 +10,7 @@
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "cli/flags/exclusions.h"
 #include "cli/flags/flag_values.h"
 #include "cli/flags/input_flags.h"
 #include "cli/policies/policy_state.h"
@@ -92,21 +93,18 @@ void PolicyCommand::AddSimulate(CLI::App& app) {
   app.add_option("FILE", simulate.file,
                  "The file of pools (default: a pool under each of the four schools)")
       ->check(values::File());
-  CLI::Option* const series =
-      app.add_option("--series", simulate.series,
-                     "A recorded load, as CSV or JSON: the signal pods of each pool, or of no pool "
-                     "for all of them")
-          ->check(values::File())
-          ->type_name("FILE");
+  app.add_option("--series", simulate.series,
+                 "A recorded load, as CSV or JSON: the signal pods of each pool, or of no pool "
+                 "for all of them")
+      ->check(values::File())
+      ->type_name("FILE");
   app.add_option("--load", simulate.load, "A generated load: the same for all pools")
       ->check(values::Choice(LoadCurve::Names()))
       ->type_name("LOAD")
-      ->excludes(series)
       ->capture_default_str();
   app.add_option("--pods", simulate.pods, "Pods of a generated load, on average")
       ->check(values::WholeNumber(1, 100'000))
       ->type_name("N")
-      ->excludes(series)
       ->capture_default_str();
   app.add_option("--hours", simulate.hours, "Hours of virtual time")
       ->check(values::WholeNumber(1, 8760))
@@ -123,6 +121,7 @@ void PolicyCommand::AddSimulate(CLI::App& app) {
       ->check(values::Choice({"table", "json"}))
       ->type_name("FORMAT")
       ->capture_default_str();
+  RefuseMisfits("policy simulate", app);
   TakeLastOfEach(app);
 }
 

@@ -15,9 +15,10 @@
 
 namespace ebb {
 
-absl::StatusOr<KeptSizing> OpenSizing(const std::string& file, const SqliteStateOptions& options) {
+absl::StatusOr<KeptSizing> OpenSizing(const std::string& file, SqliteStateOptions options) {
   KeptSizing kept;
   if (file.empty()) return kept;
+  options.use = SqliteUse::kState;
   absl::StatusOr<std::unique_ptr<SqliteState>> store = SqliteState::Open(file, options);
   if (!store.ok()) return store.status();
   kept.store = *std::move(store);

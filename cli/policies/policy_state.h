@@ -20,8 +20,8 @@ struct KeptSizing {
   SizingState sizing;
 };
 
-// `file` may be empty.  Errors: those of SqliteState.
-absl::StatusOr<KeptSizing> OpenSizing(const std::string& file, const SqliteStateOptions& options);
+// `file` may be empty.  Errors: those of SqliteState; InvalidArgument: the file is a record.
+absl::StatusOr<KeptSizing> OpenSizing(const std::string& file, SqliteStateOptions options);
 
 // Prints the pools of a state file, and whether each is in failsafe.  Returns the exit code.
 int ListFailsafe(const std::string& file, std::ostream& out, std::ostream& err);

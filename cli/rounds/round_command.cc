@@ -38,7 +38,7 @@ namespace {
 // The content of the file that a flag names; absent if the flag names no file.
 absl::StatusOr<std::optional<NamedText>> ReadText(const std::string& path) {
   if (path.empty()) return std::nullopt;
-  absl::StatusOr<std::string> text = ReadWholeFile(path, kDataBytesMax);
+  absl::StatusOr<std::string> text = ReadWholeFile(path, kDataLimits.bytes);
   if (!text.ok()) return text.status();
   return NamedText{path, *std::move(text)};
 }
@@ -97,8 +97,7 @@ int ExitCodeOf(const PlanCommand& command, const RoundResult& result, std::ostre
 
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const RoundFlags& flags = command.over_time;
-  if (flags.app != nullptr) PrintIgnoredFlags(*flags.app, err);
-  WarnOfOldFlags(command.given, err);
+  command.PrintFlagRemarks(err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   absl::StatusOr<RoundSettings> settings = ReadSettings(command);
   if (!settings.ok()) return Fail(settings.status(), err);

@@ -213,6 +213,7 @@ int RunCommand::Run(std::ostream& out, std::ostream& err) const {
   if (const auto warning = FlagsNotHonoured(*flags.plan.over_time.app)) {
     PrintMessage("warning: " + warning->message, err);
   }
+  flags.PrintUncountedFlags(err);
   WarnOfOldFlags(flags.plan.given, err);
   if (absl::Status s = CheckFiles(flags.Files()); !s.ok()) return Fail(s, err);
   if (flags.simulate) return RunSimulation(flags, out, err);

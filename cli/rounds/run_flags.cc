@@ -1,9 +1,13 @@
 #include "cli/rounds/run_flags.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 
+#include "base/printable.h"
+#include "cli/flags/exclusions.h"
 #include "cli/flags/flag_values.h"
 #include "snapshot/samples/generate.h"
 
@@ -31,6 +35,7 @@ void AddSimulationFlags(RunFlags& flags, CLI::App& app) {
              if (text.find(':') != std::string::npos) {
                flags.plan.nodes.push_back(text);
              } else {
+               flags.nodes_given = true;
                flags.nodes = static_cast<uint32_t>(std::stoul(text));
              }
            }
@@ -46,7 +51,10 @@ void AddSimulationFlags(RunFlags& flags, CLI::App& app) {
       ->type_name("H")
       ->capture_default_str()
       ->group(group);
-  app.add_option("--seed", flags.seed, "The same seed makes the same cluster, load and faults")
+  app.add_option("--seed", flags.seed,
+                 "With --simulate or --optimize: the same seed makes the same cluster, load and "
+                 "faults, and "
+                 "the same searches")
       ->check(values::WholeNumber(0, std::numeric_limits<uint64_t>::max()))
       ->type_name("S")
       ->capture_default_str()
@@ -69,18 +77,16 @@ void AddSimulationFlags(RunFlags& flags, CLI::App& app) {
 
 void AddPoolFlags(RunFlags& flags, CLI::App& app) {
   const std::string group = "Pools";
-  CLI::Option* const pools =
-      app.add_option("--pools", flags.pools,
-                     "Sizing policies say how many nodes the pools of this file have, as for `ebb "
-                     "policy check` (docs/policies.md)")
-          ->check(values::File())
-          ->type_name("FILE")
-          ->group(group);
+  app.add_option("--pools", flags.pools,
+                 "Sizing policies say how many nodes the pools of this file have, as for `ebb "
+                 "policy check` (docs/policies.md)")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--series", flags.series,
                  "Signals of pools over time, as CSV or JSON, read again each round")
       ->check(values::File())
       ->type_name("FILE")
-      ->needs(pools)
       ->group(group);
   app.add_option("--usage", flags.usage,
                  "What pods or nodes use, as `kubectl get --raw "
@@ -89,7 +95,6 @@ void AddPoolFlags(RunFlags& flags, CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE")
       ->allow_extra_args(false)
-      ->needs(pools)
       ->group(group);
 }
 
@@ -110,13 +115,14 @@ void AddClusterFlags(RunFlags& flags, CLI::App& app) {
       ->check(values::File())
       ->type_name("PATH")
       ->group(group);
-  app.add_option("--session", flags.session, "The daemon's session")
+  app.add_option("--session", flags.session, "With --server or --socket: the daemon's session")
       ->check(values::Text())
       ->type_name("NAME")
       ->capture_default_str()
       ->group(group);
   app.add_flag("--require-feed", flags.require_feed,
-               "No round while no client feeds the session: while no Sync stream is open that has "
+               "With --server or --socket: no round while no client feeds the session, while no "
+               "Sync stream is open that has "
                "ended a resync [true]")
       ->check(values::Switch())
       ->group(group);
@@ -144,7 +150,7 @@ void AddProcessFlags(RunFlags& flags, CLI::App& app) {
   duration("--node-delete-delay-after-taint", flags.delay_after_taint,
            "How long a node waits from its taint to its drain");
   duration("--round-timeout", flags.round_timeout,
-           "A round that the daemon has not made by then is left out");
+           "With --server or --socket: a round that the daemon has not made by then is left out");
   duration("--grace", flags.grace,
            "How long deletions that were begun go on after SIGTERM or SIGINT");
   app.add_option("--state-folder", flags.state_folder,
@@ -153,8 +159,8 @@ void AddProcessFlags(RunFlags& flags, CLI::App& app) {
       ->type_name("DIR")
       ->group(group);
   app.add_option("--metrics-address", flags.metrics_address,
-                 "Metrics over HTTP at HOST:PORT, for everybody who can reach it: use "
-                 "127.0.0.1:8085 or the like")
+                 "With --server or --socket: metrics over HTTP at HOST:PORT, for everybody who can "
+                 "reach it: use 127.0.0.1:8085 or the like")
       ->check(values::Text())
       ->type_name("HOST:PORT")
       ->group(group);
@@ -169,24 +175,21 @@ void AddProcessFlags(RunFlags& flags, CLI::App& app) {
 
 void AddSearchFlags(RunFlags& flags, CLI::App& app) {
   const std::string group = "Search";
-  CLI::Option* const search =
-      app.add_flag("--optimize", flags.optimize,
-                   "With --simulate or --input: rounds try nodes in an order that was searched for "
-                   "(docs/better-plans.md)")
-          ->check(values::Switch())
-          ->group(group);
+  app.add_flag("--optimize", flags.optimize,
+               "With --simulate or --input: rounds try nodes in an order that was searched for "
+               "(docs/better-plans.md)")
+      ->check(values::Switch())
+      ->group(group);
   app.add_option("--optimize-interval", flags.optimize_interval, "Time from search to search")
       ->check(values::Duration())
       ->type_name("DURATION")
       ->capture_default_str()
-      ->needs(search)
       ->group(group);
   app.add_option("--iterations", flags.iterations,
                  "Of a search, at most; with --input it also ends at half of the scan interval")
       ->check(values::WholeNumber(0, 1'000'000))
       ->type_name("N")
       ->capture_default_str()
-      ->needs(search)
       ->group(group);
 }
 
@@ -199,20 +202,7 @@ void RunFlags::AddTo(CLI::App& app) {
   AddSearchFlags(*this, app);
   AddPoolFlags(*this, app);
   plan.AddLoopFlags(app);
-  for (const char* other :
-       {"--input", "--dry-run", "--actuator", "--server", "--socket", "--state", "--usage"}) {
-    app.get_option("--simulate")->excludes(other);
-  }
-  app.get_option("--server")->excludes("--socket");
-  for (const char* other : {"--server", "--socket", "--actuator"}) {
-    app.get_option("--optimize")->excludes(other);  // The daemon makes the rounds.
-    app.get_option("--input")->excludes(other);
-  }
-  for (const char* kept : {"--state", "--state-folder"}) {
-    app.get_option(kept)->needs("--socket");
-  }
-  app.get_option("--output")->needs("--simulate");
-  app.get_option("--state")->excludes("--state-folder");
+  RefuseMisfits("run", app);
   TakeLastOfEach(app);
 }
 
@@ -234,10 +224,29 @@ std::vector<UsedFile> RunFlags::Files() const {
   return files;
 }
 
+void RunFlags::PrintUncountedFlags(std::ostream& err) const {
+  if (!dry_run && !simulate) return;
+  std::vector<std::string> uncounted;
+  for (const char* flag : {"--actuator", "--state", "--state-folder", "--record", "--state-rounds",
+                           "--scale-down-simulation-timeout"}) {
+    if (plan.over_time.app->count(flag) > 0) uncounted.emplace_back(flag);
+  }
+  if (simulate && plan.over_time.app->count("--bypassed-scheduler-names") > 0) {
+    uncounted.emplace_back("--bypassed-scheduler-names");
+  }
+  if (uncounted.empty()) return;
+  PrintMessage(fmt::format("note: with {} these do not count: {}",
+                           dry_run ? "--dry-run" : "--simulate", fmt::join(uncounted, ", ")),
+               err, "ebb run");
+}
+
 std::string RunFlags::Misuse() const {
   if (simulate) return "";
   if (inputs.empty() && !IsLive()) {
     return "pass --simulate; --input FILE with --dry-run; or --actuator with --server or --socket";
+  }
+  if (nodes_given) {
+    return "--nodes: a number of nodes needs --simulate; pass MIN:MAX:NAME for a node group's size";
   }
   if (dry_run) return "";
   if (!inputs.empty()) return "--input: a dump cannot be changed; pass --dry-run too";

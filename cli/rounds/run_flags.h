@@ -4,6 +4,7 @@
 #define EBB_CLI_ROUNDS_RUN_FLAGS_H_
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct RunFlags {
   // For a simulation.
   std::string kind = "company";
   uint32_t nodes = 1000;
+  bool nodes_given = false;
   int64_t hours = 24;
   uint64_t seed = 1;
   std::string report;
@@ -59,8 +61,11 @@ struct RunFlags {
 
   void AddTo(CLI::App& app);
   [[nodiscard]] bool IsLive() const { return !server.empty() || !socket.empty(); }
-  // "", or the error in the combination of flags.
+  // "", or the error in the combination of flags that the tables of exclusions.h do not state.
   [[nodiscard]] std::string Misuse() const;
+  // Prints one line about the given flags that a dry run or a simulation ignores, as they are about
+  // what is kept or carried out.
+  void PrintUncountedFlags(std::ostream& err) const;
   // The options of the loop, without on_turn.
   [[nodiscard]] LoopOptions LoopOptionsOf() const;
   // Every file that the flags name.

@@ -99,12 +99,21 @@ absl::Status OpenSession(const RunFlags& flags, SessionCalls& calls) {
   return calls.Open(request).status();
 }
 
+// Checks that the files of state and record can be used, before the first round fails on them.
+absl::Status CheckFilesOfRounds(const RunFlags& flags, SessionCalls& calls) {
+  if (flags.dry_run) return absl::OkStatus();  // A dry run has no such files.
+  wire::SizingCall call;
+  call.set_session(flags.session);
+  return calls.Sizing(call).status();
+}
+
 absl::Status Start(const RunFlags& flags, Parts& parts) {
   if (absl::Status s = CheckSessionName(flags.session); !s.ok()) return s;
   if (flags.server.empty()) {
     if (absl::Status started = StartDaemon(flags, parts); !started.ok()) return started;
     parts.calls = std::make_unique<OwnSession>(parts.daemon->sessions(), RoundTimeout(flags));
-    return OpenSession(flags, *parts.calls);
+    if (absl::Status s = OpenSession(flags, *parts.calls); !s.ok()) return s;
+    return CheckFilesOfRounds(flags, *parts.calls);
   }
   if (absl::Status started = StartPages(flags, parts); !started.ok()) return started;
   absl::StatusOr<std::unique_ptr<PlannerClient>> client =

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -13,12 +14,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/figures.h"
+#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
-#include "cli/print/table.h"
+#include "cli/print/state_print.h"
 #include "engine/scale_down/state_clock.h"
 #include "rounds/sqlite_state.h"
 
@@ -29,44 +30,20 @@ constexpr uint64_t kRoundMax = uint64_t{1} << 53;  // The largest round number o
 
 struct OpenedState {
   std::unique_ptr<SqliteState> store;
-  ScaleDownState state;
+  std::optional<ScaleDownState> state;  // Absent: no round was made yet.
 };
 
-absl::StatusOr<OpenedState> OpenState(const std::string& file, const SqliteStateOptions& options) {
+absl::StatusOr<OpenedState> OpenState(const std::string& file, SqliteStateOptions options) {
+  options.use = SqliteUse::kState;
   auto store = SqliteState::Open(file, options);
   if (!store.ok()) return store.status();
   auto state = (*store)->Load();
   if (!state.ok()) return state.status();
-  if (!state->has_value()) {
-    return absl::InvalidArgumentError(file + ": holds no round yet");
-  }
-  const auto is_record = (*store)->IsRecord();
-  if (!is_record.ok()) return is_record.status();
-  // The state of a record is the one before its first round; it must not change.
-  if (*is_record) {
-    return absl::InvalidArgumentError(file + ": is a record, not a state file");
-  }
-  return OpenedState{*std::move(store), **std::move(state)};
+  return OpenedState{*std::move(store), *std::move(state)};
 }
 
-std::string Time(const std::optional<int64_t>& at_s) { return at_s ? FormatRfc3339(*at_s) : "-"; }
-
-void PrintTable(const Table& table, std::ostream& out) {
-  if (table.empty()) return;
-  out << "\n";
-  table.Print(out);
-}
-
-std::string Name(StartedDeletions::Phase phase) {
-  switch (phase) {
-    case StartedDeletions::Phase::kRequested:
-      return "asked for";
-    case StartedDeletions::Phase::kRunning:
-      return "running";
-    case StartedDeletions::Phase::kSucceeded:
-      break;
-  }
-  return "succeeded";
+absl::Status NoRoundYet(const std::string& file) {
+  return absl::InvalidArgumentError(file + ": holds no round yet");
 }
 
 }  // namespace
@@ -83,6 +60,10 @@ void StateCommand::AddTo(CLI::App& app) {
   show->add_option("--round", round, "Print what this round decided, as JSON, in place of that")
       ->check(values::WholeNumber(1, kRoundMax))
       ->type_name("N");
+  show->add_option("-o,--output", output, "How to print what the file remembers")
+      ->check(values::Choice({"table", "json"}))
+      ->type_name("FORMAT")
+      ->capture_default_str();
   set_clock_ = app.add_subcommand(
       "set-clock",
       "Set the clock of a state back after rounds were made at a wrong time: every time in it "
@@ -121,43 +102,16 @@ int StateCommand::ShowRound(std::ostream& out, std::ostream& err) const {
 
 int StateCommand::Show(std::ostream& out, std::ostream& err) const {
   if (round > 0) return ShowRound(out, err);
-  const absl::StatusOr<OpenedState> opened = OpenState(file, {.read_only = true});
+  absl::StatusOr<OpenedState> opened = OpenState(file, {.read_only = true});
   if (!opened.ok()) return Fail(opened.status(), err);
-  const ScaleDownState& state = opened->state;
-  out << fmt::format("{}, the last at {}\n",
-                     Count(static_cast<uint64_t>(state.rounds), "round", "rounds"),
-                     FormatRfc3339(state.latest_s));
-  if (state.jump_s) {
-    out << fmt::format("The clock jumped to {}; a second round at about that time goes on\n",
-                       FormatRfc3339(*state.jump_s));
+  const ShownState shown{.state = std::move(opened->state),
+                         .reported = opened->store->reports().With({})};
+  if (!shown.state && shown.reported == DeletionReport()) return Fail(NoRoundYet(file), err);
+  if (output == "json") {
+    out << IndentedJson(StateJson(shown));
+  } else {
+    PrintState(shown, out);
   }
-  Table timers({"NODE", "UNNEEDED SINCE", "JUDGED BY THE LAST ROUND"});
-  for (const auto& timer : state.timers) {
-    timers.AddRow({timer.node, FormatRfc3339(timer.since_s), timer.judged ? "yes" : "no"});
-  }
-  PrintTable(timers, out);
-  Table deletions({"NODE", "DELETION", "LAST SEEN SO"});
-  for (const auto& deletion : state.started) {
-    deletions.AddRow({deletion.node, Name(deletion.phase), FormatRfc3339(deletion.at_s)});
-  }
-  PrintTable(deletions, out);
-  Table unremovable({"NODE", "UNREMOVABLE", "LOOKED AT AGAIN"});
-  for (const auto& node : state.planner.unremovable) {
-    const std::string& why = node.blocking_reason.empty() ? node.reason : node.blocking_reason;
-    unremovable.AddRow({node.node, why.empty() ? "-" : why, FormatRfc3339(node.until_s)});
-  }
-  PrintTable(unremovable, out);
-  Table cooldowns({"GROUP", "LAST SCALE-UP", "LAST DELETION", "LAST FAILED DELETION"});
-  for (const auto& last : state.cooldowns) {
-    cooldowns.AddRow({last.group.empty() ? "(any)" : last.group, Time(last.scale_up_s),
-                      Time(last.deletion_s), Time(last.failed_deletion_s)});
-  }
-  PrintTable(cooldowns, out);
-  Table evictions({"EVICTED POD", "AT"});
-  for (const auto& pod : state.actuation.recent_evictions) {
-    evictions.AddRow({pod.namespace_name + "/" + pod.name, FormatRfc3339(pod.evicted_at_s)});
-  }
-  PrintTable(evictions, out);
   return 0;
 }
 
@@ -168,7 +122,8 @@ int StateCommand::SetClockBack(std::ostream& out, std::ostream& err) const {
                                           std::chrono::system_clock::now().time_since_epoch())
                                           .count()
                                     : *ParseRfc3339(now);
-  ScaleDownState& state = opened->state;
+  if (!opened->state) return Fail(NoRoundYet(file), err);
+  ScaleDownState& state = *opened->state;
   const bool jumped = state.jump_s.has_value();
   const std::vector<ClockChange> changes = SetClock(state, now_s);
   if (changes.empty() && !jumped) {

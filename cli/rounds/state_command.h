@@ -20,6 +20,7 @@ struct StateCommand {
   std::string file;
   std::string now;
   int64_t round = 0;  // The round whose decision is shown; 0: the state is shown.
+  std::string output = "table";
 
   void AddTo(CLI::App& app);
   // Returns the exit code: 0 if done, or nothing was to be done; 1 if the state file cannot be

@@ -316,7 +316,7 @@ TEST_F(CliTest, UsageErrorsEndWithTwoAndSayWhatWasMeant) {
        "diverse, terms, excluding, budgets, "
        "claims"},
       {{"filter"}, "--pod"},
-      {{"filter", "--stdin", "x.json"}, "--stdin takes no INPUT"},
+      {{"filter", "--stdin", "x.json"}, "INPUT excludes --stdin: each request"},
   };
   for (const auto& [args, message] : cases) {
     const Result result = Ebb(args);
@@ -931,16 +931,32 @@ TEST_F(CliTest, TheTableOfFlagsIsSortedAndMatchesTheOptions) {
   }
 }
 
-// The rows of docs/plan.md's table of flags that exclude each other.
-std::vector<std::string> RowsOfExclusions() {
+// The rows of a section's table of docs/plan.md.
+std::vector<std::string> RowsOfDocs(const std::string& heading) {
   std::ifstream file(SourceDir() + "/docs/plan.md");
   std::vector<std::string> rows;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("## ")) inside = line == "## Flags that exclude each other";
+    if (line.starts_with("## ")) inside = line == "## " + heading;
     if (inside && line.starts_with("| `")) rows.push_back(line);
   }
   return rows;
+}
+
+// "policy simulate".
+const CLI::App& CommandOf(const CommandLine& line, std::string_view path) {
+  const CLI::App* app = line.app.get();
+  std::istringstream names{std::string(path)};
+  for (std::string name; names >> name;) app = app->get_subcommand(name);
+  return *app;
+}
+
+std::string Quoted(const std::vector<std::string_view>& names, std::string_view between) {
+  std::string text;
+  for (const std::string_view name : names) {
+    text.append(text.empty() ? "" : between).append("`").append(name).append("`");
+  }
+  return text;
 }
 
 TEST(Exclusions, AreThoseOfTheDocs) {
@@ -951,14 +967,27 @@ TEST(Exclusions, AreThoseOfTheDocs) {
     line.append(row.other).append("` | ").append(row.reason).append(" |");
     expected.push_back(line);
   }
-  EXPECT_EQ(RowsOfExclusions(), expected);
+  EXPECT_EQ(RowsOfDocs("Flags that exclude each other"), expected);
+}
+
+TEST(Needs, AreThoseOfTheDocs) {
+  std::vector<std::string> expected;
+  for (const Need& row : Needs()) {
+    std::string line = "| " + Quoted(row.commands, ", ") + " | `";
+    line.append(row.flag).append("`");
+    if (!row.when.empty()) line.append(" with `").append(row.when).append("`");
+    line.append(" | ").append(Quoted(row.others, " or ")).append(" | ");
+    line.append(row.reason).append(" |");
+    expected.push_back(line);
+  }
+  EXPECT_EQ(RowsOfDocs("Flags that need another one"), expected);
 }
 
 // A row with a flag that the command does not have would check nothing.
 TEST(Exclusions, HaveTheCommandRefuseTheFlagsTogether) {
-  CommandLine line;
+  const CommandLine line;
   for (const Exclusion& row : Exclusions()) {
-    const CLI::App& app = *line.app->get_subcommand(std::string(row.command));
+    const CLI::App& app = CommandOf(line, row.command);
     const CLI::Option* const flag = app.get_option_no_throw(std::string(row.flag));
     const CLI::Option* const other = app.get_option_no_throw(std::string(row.other));
     ASSERT_TRUE(flag != nullptr && other != nullptr) << row.flag << " " << row.other;
@@ -966,11 +995,123 @@ TEST(Exclusions, HaveTheCommandRefuseTheFlagsTogether) {
   }
 }
 
+TEST(Needs, AreOfFlagsThatTheCommandsHave) {
+  const CommandLine line;
+  for (const Need& row : Needs()) {
+    for (const std::string_view command : row.commands) {
+      const CLI::App& app = CommandOf(line, command);
+      std::vector<std::string_view> flags = row.others;
+      flags.push_back(row.flag);
+      if (!row.when.empty()) flags.push_back(row.when);
+      for (const std::string_view flag : flags) {
+        EXPECT_NE(app.get_option_no_throw(std::string(flag)), nullptr) << command << " " << flag;
+      }
+    }
+  }
+}
+
+// Exclusions and needs that do not stand in the tables would be told without a reason.
+TEST(Exclusions, AreAllInTheTables) {
+  const CommandLine line;
+  const std::function<void(const CLI::App&, const std::string&)> check =
+      [&](const CLI::App& app, const std::string& path) {
+        for (const CLI::Option* option : app.get_options()) {
+          for (const CLI::Option* other : option->get_excludes()) {
+            const std::string message = option->get_name() + " excludes " + other->get_name();
+            EXPECT_NE(WithReason(path, message), message) << path;
+          }
+          for (const CLI::Option* other : option->get_needs()) {
+            const std::string message = option->get_name() + " requires " + other->get_name();
+            EXPECT_NE(WithReason(path, message), message) << path;
+          }
+        }
+        for (const CLI::App* sub : app.get_subcommands({})) {
+          check(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name());
+        }
+      };
+  check(*line.app, "");
+}
+
 TEST(Exclusions, SayWhy) {
   const Result refused = Ebb({"plan", "x.json", "--state", "s.db", "--optimize"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("a round decides by its own options"));
-  EXPECT_EQ(WhyExcluded("plan", "--a excludes --b"), "");
+  EXPECT_EQ(WithReason("plan", "--a excludes --b"), "--a excludes --b");
+}
+
+// Symptom: such flags were taken, and did nothing.
+TEST(Needs, AreRefusedWithTheFlagThatIsNeeded) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"plan", "x", "--nominated-share", "0.5"},
+       "--nominated-share needs --trials or --robust: it says how trials of a plan are made"},
+      {{"plan", "x", "--seed", "3"}, "--seed needs --optimize or --trials or --robust: "},
+      {{"plan", "x", "--explain", "a", "--trials", "3"},
+       "--trials with --explain needs --robust: "},
+      {{"plan", "x", "--budget", "1s"}, "--budget needs --optimize: "},
+      {{"plan", "x", "--record", "r.db"}, "--record needs --state: "},
+      {{"plan", "x", "--watch-quiet-time", "1s"}, "--watch-quiet-time needs --watch-file: "},
+      {{"filter", "x", "--pod", "a/b", "--max-object-bytes", "1MiB"},
+       "--max-object-bytes needs --watch-file: "},
+      {{"blockers", "x", "--wait", "1s"}, "--wait needs --server: "},
+      {{"frontier", "--server", "unix:x", "--max-input-bytes", "1"},
+       "--max-input-bytes needs INPUT: "},
+      {{"run", "--input", "x", "--dry-run", "--hours", "3"}, "--hours needs --simulate: "},
+      {{"run", "--input", "x", "--dry-run", "--faults"}, "--faults needs --simulate: "},
+      {{"run", "--input", "x", "--dry-run", "--seed", "3"},
+       "--seed needs --simulate or --optimize: "},
+      {{"run", "--input", "x", "--dry-run", "--nodes", "3"},
+       "--nodes: a number of nodes needs --simulate; pass MIN:MAX:NAME"},
+      {{"run", "--simulate", "--session", "s"}, "--session needs --server or --socket: "},
+      {{"serve", "--rounds-kept", "3"}, "--rounds-kept needs --state-folder: "},
+      {{"conformance", "--actuator", "unix:x", "--drain-and-delete"},
+       "--drain-and-delete needs --node: "},
+  };
+  for (const auto& [args, message] : cases) {
+    const Result refused = Ebb(args);
+    EXPECT_EQ(refused.exit_code, 2) << message;
+    EXPECT_THAT(refused.err, HasSubstr(message));
+  }
+}
+
+// Symptom: the last of two state files counted, and the first was not made.
+TEST_F(CliTest, AFlagThatNamesAFileIsGivenOnce) {
+  const Result refused = Plan({"--state", "a.db", "--state", "b.db"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--state is given more than once; pass it once"));
+}
+
+// Symptom: it was not read, and nothing said so.
+TEST(CommandsOfCommands, DoNotTakeFlagsOfTheCommandAboveThem) {
+  const Result refused = Ebb({"serve", "--log", "none", "status", "--server", "unix:x"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err,
+              HasSubstr("--log is of `ebb serve`, and `ebb serve status` does not take it"));
+}
+
+TEST(UnknownFlags, NameTheCommandThatHasThem) {
+  for (const char* const command : {"blockers", "frontier"}) {
+    EXPECT_THAT(Ebb({command, "x", "--state", "s.db"}).err,
+                HasSubstr("unknown flag --state; rounds belong to `ebb plan --state`"));
+    EXPECT_THAT(Ebb({command, "x", "--optimize"}).err,
+                HasSubstr("unknown flag --optimize; `ebb plan` has it"));
+  }
+}
+
+TEST(UnknownCommands, RoundsAreMadeByOthers) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"round", "x"}, {"help", "round"}, {"man", "rounds"}}) {
+    const Result refused = Ebb(words);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("`ebb plan --state` makes one round, `ebb run` makes them"));
+  }
+}
+
+// Symptom: with --what-if nothing said that these flags do not count.
+TEST_F(CliTest, FlagsThatCountOnlyInRoundsAreToldWithAWhatIf) {
+  const std::string file = (dir_ / "w.yaml").string();
+  std::ofstream(file) << "options: {max-evictions: 1}\n";
+  EXPECT_THAT(Plan({"--scale-down-unneeded-time=1m", "--what-if", file}).err,
+              HasSubstr("note: without --state these do not count: --scale-down-unneeded-time"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -34,6 +35,29 @@ class SessionThreadTest : public ::testing::Test {
   }
   void Make(size_t calls_max) {
     thread_ = std::make_shared<SessionThread>(std::make_unique<Session>("s", options_), calls_max);
+  }
+
+  // Keeps the session's thread at work until the promise is kept.
+  std::promise<void> Occupy() {
+    std::promise<void> go;
+    std::promise<void> began;
+    thread_->Post({.run = [&began, over = std::make_shared<std::future<void>>(go.get_future())](
+                              Session&) -> SessionCall::Respond {
+                     began.set_value();
+                     over->wait();
+                     return nullptr;
+                   },
+                   .refuse = [](const absl::Status&) {}});
+    began.get_future().wait();
+    return go;
+  }
+  void PostChange(std::function<void(Session&)> what) {
+    thread_->Post({.run = [what = std::move(what)](Session& session) -> SessionCall::Respond {
+                     what(session);
+                     return nullptr;
+                   },
+                   .refuse = [](const absl::Status&) {},
+                   .kind = SessionCall::Kind::kChange});
   }
 
   // Waits for the call's end.
@@ -123,6 +147,110 @@ TEST_F(SessionThreadTest, CallsRunInTheirOrder) {
   ASSERT_TRUE(Do([](Session&) { return absl::OkStatus(); }).ok());
   ASSERT_EQ(order.size(), 100);
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+// Symptom: changes that had come while a long question ran waited for the questions before them,
+// whose answers said that they were of now.
+TEST_F(SessionThreadTest, ChangesGoBeforeCallsThatHaveNotBegun) {
+  std::promise<void> go = Occupy();
+  std::string order;  // Of the session's thread.
+  const auto write = [&order](char letter) {
+    return [&order, letter](Session&) { order += letter; };
+  };
+  std::promise<void> asked;
+  for (const bool last : {false, true}) {
+    thread_->Post({.run = [&, last](Session&) -> SessionCall::Respond {
+                     order += 'q';
+                     if (last) asked.set_value();
+                     return nullptr;
+                   },
+                   .refuse = [](const absl::Status&) {}});
+  }
+  // What comes while the changes run waits for the question: a stream has no end.
+  PostChange([&](Session&) {
+    order += '1';
+    PostChange(write('3'));
+  });
+  PostChange(write('2'));
+  EXPECT_EQ(thread_->Status().calls_waiting(), 4);
+  go.set_value();
+  asked.get_future().wait();
+  thread_.reset();
+  EXPECT_EQ(order, "12q3q");
+}
+
+// A client that was answered that its change is taken, or that its stream has ended, asks next.
+TEST_F(SessionThreadTest, ACallFindsTheChangeThatWasPostedBeforeIt) {
+  for (int i = 1; i <= 3000; ++i) {
+    int changed = 0;  // Of the session's thread.
+    PostChange([&changed, i](Session&) { changed = i; });
+    ASSERT_TRUE(Do([&changed, i](Session&) {
+                  return changed == i ? absl::OkStatus() : absl::InternalError("");
+                }).ok());
+  }
+}
+
+TEST_F(SessionThreadTest, AWatchedPlanIsOfTheChangesThatHaveCome) {
+  const auto told = std::make_shared<SentPlans>();
+  thread_->Watch(WatcherOf(told));
+  told->WaitForRefusals(1);
+  thread_->Post({.run = [this](Session& session) -> SessionCall::Respond {
+                   PostChange([](Session& s) { EXPECT_TRUE(PutCluster(s, "more").ok()); });
+                   EXPECT_TRUE(PutCluster(session).ok());
+                   return nullptr;
+                 },
+                 .refuse = [](const absl::Status&) {}});
+  told->WaitFor(1);
+  const std::lock_guard lock(told->mutex);
+  EXPECT_THAT(told->versions, ElementsAre(2));
+}
+
+TEST_F(SessionThreadTest, AnAnswerIsAsOfNoLaterTimeThanAChangeThatWaits) {
+  std::atomic<int64_t> now = 100;
+  options_.clock_s = [&now] { return now.load(); };
+  Make(256);
+  ASSERT_TRUE(Do([](Session& session) {
+                const uint64_t resync = session.cluster().BeginResync();
+                if (absl::Status s = PutCluster(session); !s.ok()) return s;
+                session.cluster().BeginFeed();
+                return session.cluster().EndResync(resync).status();
+              }).ok());
+  std::promise<void> go = Occupy();
+  int64_t as_of = 0;
+  int64_t as_of_at_end = 0;
+  absl::Status five_seconds;
+  absl::Status nine_seconds;
+  std::promise<void> asked;
+  thread_->Post({.run = [&](Session& session) -> SessionCall::Respond {
+                   as_of = session.cluster().Freshness().as_of();
+                   five_seconds = session.cluster().CheckAnswers(5);
+                   nine_seconds = session.cluster().CheckAnswers(9);
+                   now = 200;  // It takes long.
+                   as_of_at_end = session.cluster().Freshness().as_of();
+                   asked.set_value();
+                   return nullptr;
+                 },
+                 .refuse = [](const absl::Status&) {}});
+  PostChange([&](Session&) {
+    now = 110;
+    PostChange([](Session&) {});
+    now = 119;
+  });
+  go.set_value();
+  asked.get_future().wait();
+  EXPECT_EQ(as_of, 110);
+  EXPECT_EQ(five_seconds.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(five_seconds.message()),
+              HasSubstr("changes that came since then are not taken yet"));
+  EXPECT_TRUE(nine_seconds.ok()) << nine_seconds;
+  EXPECT_EQ(as_of_at_end, 110);
+  // Once all is taken it is as of the time at which the answer began.
+  ASSERT_TRUE(Do([&](Session& session) {
+                now = 300;
+                return session.cluster().Freshness().as_of() == 200 ? absl::OkStatus()
+                                                                    : absl::InternalError("");
+              }).ok());
+  thread_.reset();  // Before what its calls use.
 }
 
 TEST_F(SessionThreadTest, ACallWaitsForItsVersion) {
@@ -268,6 +396,42 @@ TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {
   thread_->Close(absl::AbortedError("closed"));
   EXPECT_EQ(refused.get_future().get().code(), absl::StatusCode::kAborted);
   EXPECT_EQ(Do([](Session&) { return absl::OkStatus(); }).code(), absl::StatusCode::kAborted);
+}
+
+// Symptom: a question's answer came as good long after its session was closed, about a cluster that
+// was gone.
+TEST_F(SessionThreadTest, ClosingEndsAQuestionAtWorkAndNoOtherCall) {
+  using Kind = SessionCall::Kind;
+  for (const Kind kind : {Kind::kQuestion, Kind::kInTurn, Kind::kChange}) {
+    Make(256);
+    std::promise<void> began;
+    std::promise<absl::Status> ended;
+    thread_->Post({.run = [&](Session&) -> SessionCall::Respond {
+                     began.set_value();
+                     while (!thread_->closing().Expired()) std::this_thread::yield();
+                     return [&ended] { ended.set_value(absl::OkStatus()); };
+                   },
+                   .refuse = [&ended](const absl::Status& why) { ended.set_value(why); },
+                   .kind = kind});
+    began.get_future().wait();
+    thread_->Close(absl::AbortedError("closed"));
+    EXPECT_EQ(ended.get_future().get().code(),
+              kind == Kind::kQuestion ? absl::StatusCode::kAborted : absl::StatusCode::kOk);
+  }
+}
+
+TEST_F(SessionThreadTest, ClosingEndsAWatchersPlanAtWork) {
+  ASSERT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
+  const auto told = std::make_shared<SentPlans>();
+  auto watcher = WatcherOf(told);
+  // The last look at it before its plan is made.
+  watcher->state = [this, looks = 0]() mutable {
+    if (++looks == 2) thread_->Close(absl::AbortedError("closed"));
+    return PlanWatcher::State::kReady;
+  };
+  thread_->Watch(std::move(watcher));
+  told->WaitForEnd();
+  EXPECT_THAT(told->versions, IsEmpty());
 }
 
 TEST_F(SessionThreadTest, WatchersAreToldChangesAlone) {

@@ -603,7 +603,11 @@ TEST(GroupsTest, ErrorsNameFileGroupAndField) {
       {"nodeGroups:\n- {name: a, minSize: 4x}",
        "g.yaml: nodeGroups[0] (a).minSize: \"4x\" is not a number of nodes"},
       {"nodeGroups:\n- {name: a, minsize: 1}",
-       "g.yaml: nodeGroups[0] (a).minsize: no such field; did you mean minSize?"},
+       "g.yaml: nodeGroups[0] (a).minsize: no such field; did you mean minSize? The fields here "
+       "are "
+       "atomic, autoscaled, ignoreDaemonSetsUtilization, maxSize, minSize, name, nodeSelector, "
+       "scaleDownGpuUtilizationThreshold, scaleDownUnneededTime, scaleDownUnreadyTime, "
+       "scaleDownUtilizationThreshold, targetSize"},
       {"nodeGroups:\n- {name: a}\n- {name: a}", "g.yaml: nodeGroups[1] (a): occurs twice"},
       {"nodeGroups:\n- {minSize: 1}", "g.yaml: nodeGroups[0]: has no name"},
       {"nodeGroups:\n- {name: a, minSize: 3, maxSize: 2}",
@@ -616,8 +620,11 @@ TEST(GroupsTest, ErrorsNameFileGroupAndField) {
       {"gpuLabel: [a]", "g.yaml: gpuLabel: is not a label's key"},
       {"groupLabel: ''", "g.yaml: groupLabel: is not a label's key"},
       {"[1, 2]", "g.yaml: is not a map with nodeGroups"},
-      {"groups: []", "g.yaml: groups: no such field"},
-      {"gpulabel: a", "g.yaml: gpulabel: no such field; did you mean gpuLabel?"},
+      {"groups: []",
+       "g.yaml: groups: no such field; the fields here are groupLabel, gpuLabel, nodeGroups"},
+      {"gpulabel: a",
+       "g.yaml: gpulabel: no such field; did you mean gpuLabel? The fields here are groupLabel, "
+       "gpuLabel, nodeGroups"},
   };
   for (const auto& [yaml, message] : cases) {
     EXPECT_EQ(ParseGroups("g.yaml", yaml).status().message(), message);

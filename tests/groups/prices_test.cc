@@ -116,7 +116,9 @@ TEST(PricesTest, WhatIsWrongIsToldWithItsPlace) {
   EXPECT_EQ(ErrorOf("prices: [{instanceType: m4}]"), "p.yaml: prices[0].hourly: is required");
   EXPECT_THAT(ErrorOf("prices: [{hourly: 1}]"), HasSubstr("names no instanceType"));
   EXPECT_EQ(ErrorOf("prices: [{instancetype: m4, hourly: 1}]"),
-            "p.yaml: prices[0].instancetype: no such field; did you mean instanceType?");
+            "p.yaml: prices[0].instancetype: no such field; did you mean instanceType? The fields "
+            "here are "
+            "capacityType, hourly, instanceType, zone");
   EXPECT_EQ(ErrorOf("prices: [{zone: z, hourly: 1}, {zone: z, hourly: 2}]"),
             "p.yaml: two prices of no instance type in z");
   EXPECT_EQ(ErrorOf("currency: USD"), "p.yaml: prices: is required");
@@ -127,7 +129,10 @@ TEST(PricesTest, WhatIsWrongIsToldWithItsPlace) {
 TEST(PricesTest, WhatIsWrongInCsvIsToldWithItsLine) {
   const auto error = [](const std::string& text) { return ErrorOf(text, "p.csv"); };
   EXPECT_EQ(error(""), "p.csv: is empty");
-  EXPECT_EQ(error("instance_type,price\n"), "p.csv: line 1: price: no such field");
+  EXPECT_EQ(error("instance_type,price\n"),
+            "p.csv: line 1: price: no such field; the fields here are instance_type, zone, "
+            "capacity_type, "
+            "hourly");
   EXPECT_EQ(error("zone,zone,hourly\n"), "p.csv: line 1: names a column twice");
   EXPECT_EQ(error("zone\nz\n"), "p.csv: line 1: has no column hourly");
   EXPECT_EQ(error("zone,hourly\nz\n"),

@@ -649,15 +649,39 @@ TEST_F(LoopTest, AtTheEndWhatWasBegunIsCarriedOnEachSecondForTheGrace) {
   EXPECT_EQ(clock.NowS(), kStart + 2);
 }
 
-TEST_F(LoopTest, AtTheEndAnActuatorThatDoesNotAnswerIsWaitedForForTheGrace) {
+TEST_F(LoopTest, AtTheEndAnActuatorThatDoesNotAnswerIsWaitedForForTheGraceIfItHadADeletion) {
   ScriptedRounds rounds;
   Loop loop(rounds, actuator_, {});
-  actuator_.status.running = {{.node = "a", .phase = DeletionPhase::kTainted}};
+  actuator_.status.running = {{.node = "a", .phase = DeletionPhase::kDraining}};
+  loop.Turn(kStart);
+  actuator_.calls.clear();
   actuator_.status_answer = absl::UnavailableError("away");
   TestClock clock(kStart, kStart);
   loop.Stop(clock);
   EXPECT_THAT(actuator_.calls, IsEmpty());
   EXPECT_EQ(clock.NowS(), kStart + LoopOptions().stop_grace_s);
+}
+
+TEST_F(LoopTest, AtTheEndAnActuatorThatDoesNotAnswerIsWaitedForAfterADeletionWasBegun) {
+  Loop loop = MakeLoop();
+  loop.Turn(kStart);
+  loop.Turn(kStart + 10);
+  ASSERT_THAT(actuator_.calls, Contains("begin b"));
+  actuator_.status_answer = absl::UnavailableError("away");
+  TestClock clock(kStart, kStart);
+  loop.Stop(clock);
+  EXPECT_EQ(clock.NowS(), kStart + LoopOptions().stop_grace_s);
+}
+
+// Symptom: `ebb run` without a plugin ended two minutes after SIGTERM.
+TEST_F(LoopTest, AtTheEndNothingIsWaitedForWhereNoDeletionIsKnown) {
+  ScriptedRounds rounds;
+  Loop loop(rounds, actuator_, {});
+  actuator_.status_answer = absl::UnavailableError("away");
+  loop.Turn(kStart);
+  TestClock clock(kStart, kStart);
+  loop.Stop(clock);
+  EXPECT_EQ(clock.NowS(), kStart);
 }
 
 TEST_F(LoopTest, AtTheEndAnActuatorThatTellsNoMoreIsWaitedForForTheGrace) {

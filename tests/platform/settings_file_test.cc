@@ -34,6 +34,24 @@ class ReadWholeFileTest : public ::testing::Test {
   fs::path folder_;
 };
 
+// Symptom: `nodeGroups[0] (a).labels: no such field` did not name the fields that exist.
+TEST(NoSuchFieldTest, NamesTheFieldsThatThereAre) {
+  const std::string labels = std::string(
+      ParseGroups("g.yaml", "nodeGroups: [{name: a, labels: {b: c}}]").status().message());
+  EXPECT_TRUE(
+      labels.starts_with("g.yaml: nodeGroups[0] (a).labels: no such field; the fields here "
+                         "are "))
+      << labels;
+  EXPECT_NE(labels.find("nodeSelector"), std::string::npos) << labels;
+  EXPECT_EQ(NoSuchField("minsize", {"maxSize", "minSize"}),
+            "no such field; did you mean minSize? The fields here are maxSize, minSize");
+  std::vector<std::string> many;
+  for (int i = 10; i < 40; ++i) many.push_back(absl::StrCat("field", i));
+  const std::string text = NoSuchField("other", many);
+  EXPECT_NE(text.find("field29 and 10 more"), std::string::npos) << text;
+  EXPECT_EQ(text.find("field30"), std::string::npos) << text;
+}
+
 // Symptom: a read error counted as the end of the file, and the rules after it were missing.
 TEST_F(ReadWholeFileTest, AReadErrorIsNoEnd) {
   const auto text = ReadWholeFile("/proc/self/mem");  // Opens; its first byte cannot be read.
@@ -96,6 +114,62 @@ TEST(CheckUtf8Test, NamesTheLineThatIsNotUtf8) {
             "f.yaml: line 2: is not UTF-8");
   EXPECT_EQ(ParsePrices("f.csv", "instance_type,hourly\ncaf\xe9,1\n").status().message(),
             "f.csv: line 2: is not UTF-8");
+}
+
+std::string WrongGroups(const std::string& yaml) {
+  return std::string(ParseGroups("g", yaml).status().message());
+}
+
+std::string Repeated(size_t times, std::string_view text) {
+  std::string all;
+  all.reserve(times * text.size());
+  for (size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+// Symptom: `nodeGroups: [a,a,...` of 4 MB took 5 s and 900 MB before it was refused.
+TEST(SettingsLimitsTest, ATextOfTooManyValuesIsRefusedAtTheFirst) {
+  const std::string items = Repeated(2'000'000, "a,");
+  const auto status = ParseGroups("g", "nodeGroups: [" + items + "]").status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_EQ(status.message(),
+            "g: line 1: value 300,001, with what aliases repeat; ebb reads at most 300,000 values");
+  EXPECT_EQ(ParsePrices("p", "prices: [" + items + "]").status().message(),
+            "p: line 1: value 300,001, with what aliases repeat; ebb reads at most 300,000 values");
+}
+
+TEST(SettingsLimitsTest, TextsOfTooManyBytesOrLinesAreNotParsed) {
+  EXPECT_EQ(WrongGroups("# " + std::string(size_t{8} << 20, 'x')),
+            "g: has 8,388,610 bytes; ebb reads at most 8,388,608");
+  EXPECT_EQ(WrongGroups(std::string(300'000, '\n')),
+            "g: has 300,001 lines; ebb reads at most 300,000");
+  EXPECT_EQ(ParsePrices("p.csv", std::string(300'000, '\n')).status().message(),
+            "p.csv: has 300,001 lines; ebb reads at most 300,000");
+}
+
+// Symptom: a patch with a map of 100,000 keys took more than ten minutes.
+TEST(SettingsLimitsTest, AMapHasSoManyKeysAtMost) {
+  std::string yaml = "{";
+  for (int i = 0; i <= 1'000; ++i) absl::StrAppend(&yaml, "k", i, ": 1,");
+  EXPECT_EQ(WrongGroups(yaml + "}"), "g: line 1: key 1,001 of one map; ebb reads at most 1,000");
+}
+
+TEST(SettingsLimitsTest, LargeFilesOfUseAreRead) {
+  std::string groups = "nodeGroups:\n";
+  std::string prices = "prices:\n";
+  for (int i = 0; i < 10'000; ++i) {
+    absl::StrAppend(&groups, "- name: pool-of-a-team-number-", i, "\n  nodeSelector: {pool: p", i,
+                    "}\n  minSize: 3\n  maxSize: 100\n  targetSize: 12\n  atomic: false\n",
+                    "  autoscaled: true\n  scaleDownUtilizationThreshold: 0.6\n",
+                    "  scaleDownGpuUtilizationThreshold: 0.6\n  scaleDownUnneededTime: 10m\n",
+                    "  scaleDownUnreadyTime: 20m\n  ignoreDaemonSetsUtilization: true\n");
+  }
+  for (int i = 0; i < 5'000; ++i) {
+    absl::StrAppend(&prices, "- {instanceType: m", i, ".large, zone: eu-1a, capacityType: spot, ",
+                    "hourly: 0.081}\n");
+  }
+  EXPECT_EQ(ParseGroups("g", groups).value().rules.size(), 10'000U);
+  EXPECT_EQ(ParsePrices("p", prices).value().prices.size(), 5'000U);
 }
 
 }  // namespace

@@ -208,6 +208,45 @@ TEST_F(SqliteStateTest, AnotherProgramsDatabaseIsRefusedAndKept) {
   EXPECT_EQ(Bytes(), before);
 }
 
+// Symptom: a record that was named as the state file lost its rounds.
+TEST_F(SqliteStateTest, ARecordIsNoStateFileAndAStateFileIsNoRecord) {
+  const auto refusal = [this](SqliteUse use) {
+    return std::string(SqliteState::Open(path_, {.use = use}).status().message());
+  };
+  ASSERT_TRUE(Open({.use = SqliteUse::kState})->Save(Everything(), {.round = 7}, {}).ok());
+  std::string before = Bytes();
+  EXPECT_EQ(refusal(SqliteUse::kRecord), path_ + ": is a state file, not a record");
+  EXPECT_EQ(refusal(SqliteUse::kState), "");
+  EXPECT_EQ(Bytes(), before);
+  Remove();
+  const auto record = Open({.use = SqliteUse::kRecord});
+  ASSERT_TRUE(record->Save(Everything(), {.round = 8, .arguments = "{}"}, {}).ok());
+  ASSERT_TRUE(record->Append({.round = 9, .arguments = "{}"}).ok());
+  before = Bytes();
+  EXPECT_EQ(refusal(SqliteUse::kState), path_ + ": is a record, not a state file");
+  EXPECT_EQ(refusal(SqliteUse::kRecord), "");
+  EXPECT_EQ(Bytes(), before);
+}
+
+TEST_F(SqliteStateTest, AFileThatHoldsReportsOnlyIsNoRecord) {
+  HeldReports::Changes changes;
+  changes.unready = {"n1"};
+  ASSERT_TRUE(Open({.use = SqliteUse::kState})->SaveReport(changes).ok());
+  EXPECT_EQ(SqliteState::Open(path_, {.use = SqliteUse::kRecord}).status().message(),
+            path_ + ": is a state file, not a record");
+}
+
+TEST_F(SqliteStateTest, AFileThatBecameARecordSinceItWasOpenedIsNotWrittenTo) {
+  const auto state = Open({.use = SqliteUse::kState});
+  ASSERT_TRUE(Open({.use = SqliteUse::kRecord})
+                  ->Save(Everything(), {.round = 8, .arguments = "{}"}, {})
+                  .ok());
+  const std::string before = Bytes();
+  EXPECT_EQ(state->Save(Everything(), {.round = 7}, {}).message(),
+            path_ + ": is a record, not a state file");
+  EXPECT_EQ(Bytes(), before);
+}
+
 TEST_F(SqliteStateTest, LaterVersionIsRefusedAndKept) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
   sqlite3* db = nullptr;
@@ -504,6 +543,8 @@ TEST_F(SqliteStateTest, FlippedBytesAreRefusedAndKeptOrChangeNothing) {
     EXPECT_FALSE(loaded.ok()) << attempt;
     if (!loaded.ok()) {
       EXPECT_EQ(loaded.status().message().find('\n'), std::string::npos);
+      EXPECT_EQ(loaded.status().message().find("the disk is full"), std::string::npos)
+          << loaded.status();
     }
     EXPECT_EQ(Bytes(), bytes) << attempt;
   }
@@ -554,6 +595,29 @@ TEST_F(SqliteStateTest, FileFollowsAnyRowOfStates) {
     ASSERT_FALSE(HasFailure()) << "round " << round;
     ASSERT_EQ(Open()->LoadCounters().value(), counters);
   }
+}
+
+// Symptom: "cannot be read: the disk is full or fails".
+TEST_F(SqliteStateTest, AFileWhoseFirstPageIsDamagedIsSaidToBeDamaged) {
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, {}).ok());
+  std::string bytes = Bytes();
+  bytes[100] = static_cast<char>(~bytes[100]);  // What kind of page it is.
+  std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+  EXPECT_EQ(SqliteState::Open(path_, {}).status().message(),
+            path_ +
+                ": cannot be read: database disk image is malformed; the file is damaged or was "
+                "changed by another program: put back a copy, or remove it to start again");
+}
+
+TEST_F(SqliteStateTest, AFileThatAnotherProgramHoldsIsSaidToBeInUse) {
+  const auto state = Open();
+  ASSERT_TRUE(state->Save(Everything(), {.round = 7}, {}).ok());
+  sqlite3* db = nullptr;
+  sqlite3_open(path_.c_str(), &db);
+  ASSERT_EQ(sqlite3_exec(db, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  EXPECT_EQ(state->SaveState(Everything()).message(),
+            path_ + ": cannot be written: another program uses it: database is locked");
+  sqlite3_close(db);
 }
 
 TEST_F(SqliteStateTest, DamagedFileIsRefusedAndKept) {

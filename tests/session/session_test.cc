@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,6 +20,7 @@
 #include "report/plan_report.h"
 #include "rounds/round_driver.h"
 #include "rounds/round_replay.h"
+#include "rounds/sqlite_state.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/samples/generate.h"
@@ -686,6 +688,53 @@ TEST_F(SessionFeedTest, AnswersOlderThanAskedForAreRefused) {
             absl::StatusCode::kInvalidArgument);
 }
 
+// Symptom: another client loaded its own cluster between a client's Load and its question, and the
+// answer was about that cluster.
+TEST_F(SessionFeedTest, AQuestionAboutALoadIsRefusedOnceTheSessionHoldsSomethingElse) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string dump = ExportAll();
+  std::string token;
+  const auto load = [&] {
+    const auto loaded = session_->cluster().Load(dump, nullptr);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_NE(loaded->cluster_token(), token);
+    token = loaded->cluster_token();
+  };
+  const auto plan = [&] {
+    wire::PlanCall call = Call();
+    call.mutable_input()->set_cluster_token(token);
+    return session_->questions().Plan(call, std::nullopt).status();
+  };
+  load();
+  ASSERT_TRUE(plan().ok());
+  const std::function<absl::Status()> changes[] = {
+      [&] { return session_->cluster().Load(dump, nullptr).status(); },
+      [&] { return Put({NodeJson("a")}); }, [&] { return session_->cluster().SetSettings({}); },
+      [&] { return session_->cluster().SayWhole(); },
+      [&] {
+        StartAgain();
+        return session_->cluster().Load(dump, nullptr).status();
+      }};
+  for (const auto& change : changes) {
+    load();
+    EXPECT_TRUE(plan().ok());
+    ASSERT_TRUE(change().ok());
+    const absl::Status refused = plan();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kAborted);
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("session s holds another cluster than the one that was loaded"));
+  }
+  wire::FilterCall filter;
+  filter.add_pods("default/p");
+  EXPECT_TRUE(session_->questions().Filter(filter).ok());
+  filter.set_cluster_token(token);
+  EXPECT_EQ(session_->questions().Filter(filter).status().code(), absl::StatusCode::kAborted);
+  wire::PlanInput input;
+  input.set_cluster_token(token);
+  EXPECT_EQ(session_->questions().Pass(input, std::nullopt).status().code(),
+            absl::StatusCode::kAborted);
+}
+
 // A recently loaded dump is answered as the command answers over the dump file.
 TEST_F(SessionFeedTest, ALoadedDumpAges) {
   ASSERT_TRUE(PutCluster().ok());
@@ -698,6 +747,25 @@ TEST_F(SessionFeedTest, ALoadedDumpAges) {
   EXPECT_EQ(
       PlanJsonOf(session_->questions().Plan(call, std::nullopt))["summary"]["session"]["asOf"],
       "2026-06-01T12:00:00Z");
+}
+
+TEST_F(SessionFeedTest, AnAnswerIsNoFresherThanAStreamThatWasNotRead) {
+  ASSERT_TRUE(Resync().ok());
+  session_->cluster().BeginFeed();
+  const auto as_of_at = [&](int64_t now_s) {
+    clock_s_ = now_s;
+    return session_->cluster().Freshness().as_of();
+  };
+  clock_s_ = kNow + 10;
+  session_->cluster().NoteUnread(kNow + 3);
+  EXPECT_EQ(as_of_at(kNow + 10), kNow + 3);
+  EXPECT_EQ(as_of_at(kNow + 11), kNow + 3);
+  // It met its limit again: what had come by the first time may still wait.
+  session_->cluster().NoteUnread(kNow + 11);
+  EXPECT_EQ(as_of_at(kNow + 12), kNow + 3);
+  EXPECT_EQ(as_of_at(kNow + 13), kNow + 13);
+  session_->cluster().NoteUnread(kNow + 12);
+  EXPECT_EQ(as_of_at(kNow + 13), kNow + 12);
 }
 
 TEST_F(SessionFeedTest, ABrokenWatchIsToldWithItsTime) {
@@ -1008,6 +1076,26 @@ TEST_F(SessionTest, WhatIfTakesOtherSettingsForItsSecondPlan) {
   EXPECT_EQ(reply->differences().after().removes(), 0);
   ASSERT_EQ(reply->differences().no_more_size(), 1);
   EXPECT_EQ(reply->differences().no_more(0).kept_because(), "NotUnderutilized");
+}
+
+// Symptom: without `then` the options of the changes were ignored, unknown names among them.
+TEST_F(SessionTest, OptionsOfChangesAreReadOrRefused) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::WhatIfCall call;
+  *call.mutable_input() = Call().input();
+  const auto refusal = [&](const std::string& options) {
+    call.set_changes("options: {" + options + "}");
+    return std::string(session_->questions().WhatIf(call, std::nullopt).status().message());
+  };
+  EXPECT_EQ(refusal("scale-down-utilization-threshold: 0.9"),
+            "changes: options.scale-down-utilization-threshold: a call takes it as "
+            "then.settings.options.scaleDown.planner.scaleDownUtilizationThreshold");
+  EXPECT_EQ(refusal("prices: p.yaml"), "changes: options.prices: a call takes it as then.prices");
+  EXPECT_EQ(refusal("threads: 3"), "changes: options.threads: a call takes no such option");
+  EXPECT_EQ(refusal("xyz: 1"), "changes: options.xyz: is not a flag of a plan");
+  *call.mutable_then() = Call().input();
+  EXPECT_EQ(refusal("scale-down-utilization-threshold: 0.9"), "");
+  EXPECT_EQ(refusal("xyz: 1"), "changes: options.xyz: is not a flag of a plan");
 }
 
 TEST_F(SessionTest, WhatTriesChangesEndsWithItsClient) {
@@ -1380,6 +1468,70 @@ TEST_F(SessionTest, AFieldThatACallDoesNotTakeIsRefused) {
             "input.candidates: Round takes none");
 }
 
+// Symptom: Explain computed the bound and the trials, and its reply told nothing of them.
+TEST_F(SessionTest, ExplainTakesWhatItsReplyTellsOfAlone) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::ExplainCall explain;
+  *explain.mutable_input() = Call().input();
+  explain.add_nodes("a");
+  const auto refusal = [&] {
+    return std::string(session_->questions().Explain(explain, std::nullopt).status().message());
+  };
+  explain.mutable_input()->set_bound(true);
+  EXPECT_EQ(refusal(), "input.bound: Explain takes none");
+  explain.mutable_input()->clear_bound();
+  explain.mutable_input()->mutable_trials()->set_trials(1);
+  EXPECT_EQ(refusal(),
+            "input.trials: Explain takes none without trials.robust, as the reply tells nothing of "
+            "them");
+  explain.mutable_input()->mutable_trials()->set_robust(1);
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(SessionTest, RowsAreOfTables) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::PlanCall plan = Call();
+  plan.set_rows(3);
+  EXPECT_EQ(session_->questions().Plan(plan, std::nullopt).status().message(),
+            "rows: AS_JSON takes none; AS_TABLES does");
+  plan.clear_rows();
+  plan.set_every_node(true);
+  plan.set_form(wire::AS_NAMES);
+  EXPECT_EQ(session_->questions().Plan(plan, std::nullopt).status().message(),
+            "every_node: AS_NAMES takes none; AS_TABLES does");
+}
+
+TEST_F(SessionTest, BothPlansOfAWhatIfAreOfOneCluster) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::WhatIfCall call;
+  *call.mutable_input() = Call().input();
+  call.set_changes("objects: [{kind: Node, metadata: {name: a}, $patch: delete}]");
+  const auto refusal = [&] {
+    return std::string(session_->questions().WhatIf(call, std::nullopt).status().message());
+  };
+  *call.mutable_then() = Call().input();
+  EXPECT_EQ(refusal(), "");
+  call.mutable_then()->set_session("other");
+  EXPECT_EQ(refusal(),
+            "then.session: is not as in input; both plans are of the cluster that input asks for");
+  *call.mutable_then() = Call().input();
+  call.mutable_then()->set_min_version(7);
+  EXPECT_EQ(refusal(),
+            "then.min_version: is not as in input; both plans are of the cluster that input asks "
+            "for");
+  *call.mutable_then() = Call().input();
+  call.mutable_then()->set_bound(true);
+  EXPECT_EQ(refusal(), "then.bound: WhatIf takes none");
+}
+
+TEST_F(SessionSearchTest, ABudgetOrIterationsEndASearch) {
+  wire::PlanCall call = SearchCall();
+  call.mutable_input()->mutable_search()->set_budget_seconds(1);
+  EXPECT_EQ(Refusal(call),
+            "input.search.budget_seconds: takes no input.search.iterations, as each of them ends "
+            "the search");
+}
+
 TEST_F(SessionSearchTest, EvictionsMayBeLimited) {
   wire::PlanCall call = SearchCall(1);
   call.mutable_input()->mutable_search()->set_max_evictions(10);
@@ -1401,6 +1553,7 @@ TEST_F(SessionSearchTest, WhatIsWrongWithASearchIsNamed) {
   search.set_move_cost(-1);
   EXPECT_EQ(Refusal(call), "input.search.move_cost: -1 is not from 0 to 1000000");
   search.set_move_cost(0);
+  search.clear_iterations();
   search.set_budget_seconds(601);
   EXPECT_EQ(Refusal(call), "input.search.budget_seconds: 601 is not from 0 to 600");
   call = Call();
@@ -1624,6 +1777,42 @@ TEST_F(SessionRoundTest, AStateFileThatWasDeletedIsMadeAnewAfterOneError) {
   EXPECT_TRUE(Round(kNow + 30).ok());
 }
 
+// Symptom: "another round was made meanwhile; run again", and then round 1 again.
+TEST_F(SessionRoundTest, AStateFileThatHoldsLessThanBeforeIsRefusedUntilTheSessionIsMadeAgain) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string file = folder_.File("s.db");
+  ASSERT_TRUE(Round(kNow).ok());
+  std::filesystem::copy_file(file, folder_.File("older.db"));
+  ASSERT_TRUE(Round(kNow + 10).ok());
+  std::filesystem::copy_file(file, folder_.File("newer.db"));
+  const auto put = [&](const std::string& copy) {  // Into the same file, as `cp` does.
+    std::ofstream(file, std::ios::binary | std::ios::trunc)
+        << std::ifstream(folder_.File(copy), std::ios::binary).rdbuf();
+  };
+  const auto refusals = [&] {
+    std::string messages;
+    for (int i = 0; i < 3; ++i) {
+      const absl::Status told = Round(kNow + 20).status();
+      EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition) << told;
+      absl::StrAppend(&messages, told.message(), "\n");
+    }
+    return messages;
+  };
+  put("older.db");
+  EXPECT_THAT(refusals(),
+              AllOf(HasSubstr("s.db: ends with round 1 now, and ended with round 2 when"),
+                    HasSubstr("s.db: ends with round 1, and session s has made round 2 "
+                              "from it: put the newer file back")));
+  put("newer.db");
+  EXPECT_EQ(Round(kNow + 30)->round(), 3);
+  std::filesystem::resize_file(file, 0);
+  EXPECT_THAT(refusals(), AllOf(HasSubstr("s.db: is empty now, and ended with round 3 when"),
+                                HasSubstr("s.db: holds no round, and session s has made round 3")));
+  StartAgain();
+  ASSERT_TRUE(PutCluster().ok());
+  EXPECT_EQ(Round(kNow + 40)->round(), 1);
+}
+
 TEST_F(SessionRoundTest, NoRoundOverHalfACluster) {
   session_->cluster().BeginResync();
   ASSERT_TRUE(PutCluster().ok());  // The objects that have arrived so far.
@@ -1669,8 +1858,27 @@ TEST_F(SessionRoundTest, AStateFileMayBeNamedAndARoundRecorded) {
   for (const auto& each : std::filesystem::directory_iterator(folder_.path())) {
     EXPECT_EQ(each.path().extension(), ".db") << each.path();
   }
-  const auto record = RoundDriver::Open({.state = folder_.File("record.db")});
+  const auto record = SqliteState::Open(folder_.File("record.db"), {.use = SqliteUse::kRecord});
   ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ((*record)->Rounds()->size(), 1);
+}
+
+// Symptom: a record in the state folder lost its rounds.
+TEST_F(SessionRoundTest, ARecordInTheStateFolderIsRefusedAndKept) {
+  {
+    const auto record = SqliteState::Open(folder_.File("s.db"), {.use = SqliteUse::kRecord});
+    ASSERT_TRUE(record.ok()) << record.status();
+    ASSERT_TRUE((*record)->Save({}, {.round = 1, .arguments = "{}"}, {}).ok());
+  }
+  ASSERT_TRUE(PutCluster().ok());
+  for (const absl::Status& told :
+       {Round(kNow).status(), session_->rounds().ReportActuation({}).status()}) {
+    EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(told.message(), folder_.File("s.db") + ": is a record, not a state file");
+  }
+  const auto kept = SqliteState::Open(folder_.File("s.db"), {.use = SqliteUse::kRecord});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ((*kept)->Rounds()->size(), 1);
 }
 
 TEST_F(SessionRoundTest, DamagedStateIsToldAndPlansGoOn) {

@@ -4,8 +4,10 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -308,6 +310,36 @@ TEST_F(WirePassTest, WrongNamesAreToldWithTheirField) {
   call.clear_groups();
   call.set_now(std::numeric_limits<int64_t>::max());
   EXPECT_THAT(Refusal(call), HasSubstr("now"));
+}
+
+// Symptom: 5, meant as 50 of 100 or as a per cent, let every node of the group go.
+TEST_F(WirePassTest, AGroupsThresholdsAreFractions) {
+  wire::PlanInput call = Call({"a"});
+  wire::PassGroup& group = *call.mutable_groups()->add_groups();
+  group.set_name("g");
+  group.add_nodes("a");
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const auto& [threshold, text] : {std::pair(-1.0, "-1"), std::pair(5.0, "5"),
+                                        std::pair(1e300, "1e+300"), std::pair(kInfinity, "inf")}) {
+    group.set_scale_down_utilization_threshold(threshold);
+    EXPECT_EQ(Refusal(call), absl::StrCat("groups.groups[0].scale_down_utilization_threshold: ",
+                                          text, " is not from 0 to 1"));
+    group.clear_scale_down_utilization_threshold();
+    group.set_scale_down_gpu_utilization_threshold(threshold);
+    EXPECT_EQ(Refusal(call), absl::StrCat("groups.groups[0].scale_down_gpu_utilization_threshold: ",
+                                          text, " is not from 0 to 1"));
+    group.clear_scale_down_gpu_utilization_threshold();
+  }
+  for (const double threshold : {0.0, 1.0}) {
+    group.set_scale_down_utilization_threshold(threshold);
+    Pass(call);
+  }
+}
+
+TEST_F(WirePassTest, AGroupHasAName) {
+  wire::PlanInput call = Call({"a"});
+  call.mutable_groups()->add_groups()->add_nodes("a");
+  EXPECT_EQ(Refusal(call), "groups.groups[0].name: is empty");
 }
 
 TEST_F(WirePassTest, ANodeThatWasDeletedIsNoCandidate) {

@@ -1,6 +1,8 @@
 #include "session/wire_query.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +23,7 @@ TEST(WireQueryTest, AQuestionTravelsAsItIs) {
                   .max_scale_down_parallelism = 7,
                   .max_workload_share = 0.25,
                   .bound = true};
-  asked.search = SearchQuery{.budget_s = 3, .iterations = 9, .seed = 4, .max_evictions = 12};
+  asked.search = SearchQuery{.budget_s = 3, .seed = 4, .max_evictions = 12};
   asked.seconds = 1000;
   v1alpha1::PlanInput input;
   PutQuery(asked, input);
@@ -33,7 +35,7 @@ TEST(WireQueryTest, AQuestionTravelsAsItIs) {
   EXPECT_TRUE(read->bound);
   ASSERT_TRUE(read->search.has_value());
   EXPECT_EQ(read->search->budget_s, 3);
-  EXPECT_EQ(read->search->iterations, 9U);
+  EXPECT_FALSE(read->search->iterations.has_value());
   EXPECT_EQ(read->search->seed, 4U);
   EXPECT_FALSE(read->search->for_cost);
   EXPECT_EQ(read->search->max_evictions, 12U);
@@ -63,9 +65,8 @@ TEST(WireQueryTest, AQuestionIsWrittenAsJsonAndReadBack) {
   PutQuery(asked, input);
   std::string json;
   ASSERT_TRUE(google::protobuf::util::MessageToJsonString(input, &json).ok());
-  EXPECT_EQ(json,
-            R"({"maxWorkloadShare":0.25,"search":{"budgetSeconds":1,"iterations":"9","seed":4,)"
-            R"("maxEvictions":"12"},"bound":true,"candidates":{"nodes":["a"]}})");
+  EXPECT_EQ(json, R"({"maxWorkloadShare":0.25,"search":{"iterations":"9","seed":4,)"
+                  R"("maxEvictions":"12"},"bound":true,"candidates":{"nodes":["a"]}})");
   v1alpha1::PlanInput read_back;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &read_back).ok());
   const absl::StatusOr<PlanQuery> read = Read(read_back);
@@ -113,6 +114,55 @@ TEST(WireQueryTest, AWrongFieldIsNamed) {
   input.clear_max_workload_share();
   input.mutable_search()->set_objective(static_cast<v1alpha1::Search::Objective>(7));
   EXPECT_EQ(Read(input).status().message(), "input.search.objective: there is no 7");
+}
+
+// A field that has no row would be refused by every call.
+TEST(CheckTakenTest, SomeCallTakesEachField) {
+  const google::protobuf::Descriptor& fields = *v1alpha1::PlanInput::descriptor();
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *fields.field(i);
+    v1alpha1::PlanInput input;
+    const auto& to = *input.GetReflection();
+    if (field.is_repeated()) {
+      to.AddMessage(&input, &field);
+    } else if (field.cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) {
+      to.MutableMessage(&input, &field);
+    } else {
+      switch (field.cpp_type()) {
+        case google::protobuf::FieldDescriptor::CPPTYPE_STRING:
+          to.SetString(&input, &field, "x");
+          break;
+        case google::protobuf::FieldDescriptor::CPPTYPE_BOOL:
+          to.SetBool(&input, &field, true);
+          break;
+        case google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE:
+          to.SetDouble(&input, &field, 1);
+          break;
+        case google::protobuf::FieldDescriptor::CPPTYPE_INT64:
+          to.SetInt64(&input, &field, 1);
+          break;
+        case google::protobuf::FieldDescriptor::CPPTYPE_UINT64:
+          to.SetUInt64(&input, &field, 1);
+          break;
+        default:
+          to.SetEnumValue(&input, &field, 1);
+      }
+    }
+    EXPECT_TRUE(CheckTaken(input, QuestionOf::kPlan).ok() ||
+                CheckTaken(input, QuestionOf::kPass).ok())
+        << field.name();
+  }
+}
+
+TEST(CheckTakenTest, OfFrontierABudgetAndIterationsBothHold) {
+  v1alpha1::PlanInput input;
+  input.mutable_search()->set_budget_seconds(1);
+  input.mutable_search()->set_iterations(9);
+  EXPECT_TRUE(CheckTaken(input, QuestionOf::kFrontier).ok());
+  EXPECT_FALSE(CheckTaken(input, QuestionOf::kPlan).ok());
+  input.mutable_search()->set_max_evictions(3);
+  EXPECT_EQ(CheckTaken(input, QuestionOf::kFrontier).message(),
+            "input.search.max_evictions: Frontier takes none");
 }
 
 }  // namespace

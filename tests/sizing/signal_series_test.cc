@@ -48,7 +48,8 @@ TEST(SignalSeriesTest, WhatIsWrongIsToldWithItsPlace) {
   EXPECT_EQ(error("time,pool,signal,value\n1,web,cpus,many\n"),
             "s: line 2: value: \"many\" is not a number");
   EXPECT_EQ(error(R"([{"time": 1, "signal": "cpus", "valeu": 1}])"),
-            "s: [0]: valeu: no such field; did you mean value?");
+            "s: [0]: valeu: no such field; did you mean value? The fields here are time, pool, "
+            "signal, value");
   EXPECT_EQ(error(R"([{"time": 1, "signal": "cpus"}])"), "s: [0]: value: is required");
   EXPECT_FALSE(ReadSignals("s", "[{").ok());
 }

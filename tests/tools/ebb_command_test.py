@@ -859,7 +859,7 @@ workloads:
 """)
         self.assertIn("misspelt.yaml: ReplicaSet default/rs: no decision reads metadata.anotations",
                       self.ebb(*words, misspelt)[1])
-        for text, error in [("options: {nodez: 3}", "options.nodez: is not a flag of a plan"),
+        for text, error in [("options: {nodez: 3}", "options.nodez: is not a flag of a plan; did you mean nodes?"),
                             ("options: {threads: x}", "options: --threads"),
                             ("objects: [{kind: Node, metadata: {name: z}, spec: {}}]",
                              "not in the cluster: Node z"),
@@ -870,6 +870,31 @@ workloads:
             self.assertIn(error, err)
         self.ebb("plan", self.cluster, "--what-if", file, "-o", "csv", code=2)
         self.ebb("plan", self.cluster, "--what-if", file, "--explain", "a", code=2)
+
+    # Symptom: it was 0 whatever the plans did.
+    def test_the_exit_code_of_a_what_if_is_by_the_plan_after_the_changes(self):
+        none_goes = self.write("none.yaml", "options: {scale-down-utilization-threshold: 0}\n")
+        some_go = self.write("some.yaml", "options: {scale-down-utilization-threshold: 0.5}\n")
+        words = ["plan", self.cluster, "--assume-complete", "--now", START]
+        self.ebb(*words, "--exit-code", "--what-if", some_go, code=10)
+        self.ebb(*words, "--exit-code", "--what-if", none_goes, code=0)
+        stays = ["--scale-down-utilization-threshold", "0"]
+        self.ebb(*words, *stays, "--exit-code", code=0)
+        self.ebb(*words, *stays, "--exit-code", "--what-if", some_go, code=10)
+        self.ebb(*words, *stays, "--what-if", some_go, code=0)
+
+    # Symptom: the table ended after 40 nodes all the same.
+    def test_all_rows_of_a_what_if_are_shown_on_a_terminal_with_all(self):
+        items = [node("big", cpu="64"), pod("p", "big", cpu="40")]
+        for i in range(45):
+            items += [node(f"n{i}"), pod(f"p{i}", f"n{i}", cpu="100m")]
+        words = ["plan", self.dump(items), "--assume-complete", "--now", START,
+                 "--scale-down-utilization-threshold", "0", "--what-if",
+                 self.write("w.yaml", "options: {scale-down-utilization-threshold: 0.5}")]
+        self.assertIn("... 5 more; all with -o json", self.on_terminal(120, *words))
+        whole = self.on_terminal(120, *words, "--all")
+        self.assertNotIn("more; all with", whole)
+        self.assertEqual(len(re.findall(r"^  n[0-9]+ ", whole, re.MULTILINE)), 45)
 
     def test_a_what_if_names_fields_that_no_decision_reads(self):
         file = self.write("w.yaml", """
@@ -883,11 +908,18 @@ objects:
     def test_options_of_a_what_if_go_with_the_flags_of_the_command(self):
         budget = self.write("w.yaml", "options: {budget: 2s, max-evictions: 5}")
         self.plan("--optimize", "--what-if", budget)
-        self.assertIn("--budget requires --optimize", self.ebb(
+        self.assertIn("--budget needs --optimize: ", self.ebb(
             "plan", self.cluster, "--what-if", budget, code=1)[1])
+        seed = self.write("w.yaml", "options: {seed: 3}")
+        self.plan("--robust", "0.1", "--what-if", seed)
+        self.assertIn("w.yaml: options: --seed needs --optimize or --trials or --robust", self.ebb(
+            "plan", self.cluster, "--what-if", seed, code=1)[1])
         cost = self.write("w.yaml", "options: {optimize: true, objective: cost, move-cost: 2}")
-        self.assertIn("w.yaml: options.objective: cost needs prices", self.ebb(
+        self.assertIn("w.yaml: options: --move-cost needs --prices", self.ebb(
             "plan", self.cluster, "--assume-complete", "--what-if", cost, code=1)[1])
+        dear = self.write("dear.yaml", "options: {optimize: true, objective: cost}")
+        self.assertIn("dear.yaml: options.objective: cost needs prices", self.ebb(
+            "plan", self.cluster, "--assume-complete", "--what-if", dear, code=1)[1])
         prices = self.write("p.yaml", "currency: EUR\ndefault: 1")
         self.assertRegex(self.plan("--prices", prices, "--what-if", cost),
                          r"saved an hour +1.00 EUR +0.00 EUR +-1.00 EUR\n")
@@ -2295,6 +2327,26 @@ class EventsTest(RoundBase):
                      "pod default/lost"]:
             self.assertIn(word, err)
 
+    def test_results_of_unknown_nodes_and_groups_are_told(self):
+        # Symptom: a misspelled name began a cooldown of the whole cluster without a word.
+        def told(*results):
+            path = self.write("events.json", json.dumps({"deletionResults": results}))
+            err = self.ebb("plan", self.dump(SMALL), "--state", self.path("state.db"), "--now", START,
+                           "--events", path)[1]
+            return [line for line in err.splitlines() if "deletionResults" in line]
+        nowhere = "ebb: deletionResults: no node of group nowhere is in the cluster"
+        self.assertEqual(
+            told({"node": "ghost", "result": "FailedToDelete", "group": "nowhere"}),
+            [nowhere, "ebb: deletionResults: node ghost is not in the cluster; its FailedToDelete begins the "
+             "cooldown after failures all the same"])
+        self.assertEqual(told({"node": "a", "result": "Ok", "group": "nowhere"}), [nowhere])
+        self.assertEqual(told({"node": "ghost", "result": "Ok", "group": "nowhere"}), [], "it is gone")
+        for results in ["Ok", "FailedToDelete"], ["Internal", "Ok"]:
+            self.assertEqual(
+                told(*[{"node": "a", "result": result} for result in results]),
+                ["ebb: deletionResults: node a has the result Ok and a failure: both begin their cooldowns, and "
+                 "the node takes no pods in this round"])
+
     def test_wrong_events_are_refused_with_their_place(self):
         for text, words in [
                 ("scaleUps: [{at: 2026-06-01T12:00:00Z}]", ["scaleUps[0]", "no group"]),
@@ -2302,7 +2354,9 @@ class EventsTest(RoundBase):
                 ("scaleUps: {}", ["scaleUps: is not a list"]),
                 ("scaleups: []", ["scaleups", "did you mean scaleUps?"]),
                 ("deletionResults: [{node: a, result: Fine}]", ["deletionResults[0].result", "Fine"]),
-                ("deletionResults: [{node: a}]", ["deletionResults[0]", "no result"]),
+                ("deletionResults: [{node: a}]",
+                 ["deletionResults[0]: has no result, which must be one of Ok, FailedToMarkToBeDeleted, "
+                  "FailedToEvictPods, FailedToDelete, Internal"]),
                 ("deletionsInProgress: [{node: a, drained: perhaps}]", ["[0].drained", "perhaps"]),
                 ("{deletionsInProgress: [{node: a}], deletionResults: [{node: a, result: Ok}]}",
                  ["deletionsInProgress[0]", "deletionResults too"]),
@@ -3038,9 +3092,9 @@ class RunTest(EbbTest):
         self.assertIn("--simulate excludes --usage", refused(self.POOL, "--usage", "x", code=2))
         self.assertIn("no.csv", refused(self.POOL, "--series", self.path("no.csv")))
         err = self.ebb("run", "--simulate", "--series", "x", code=2)[1]
-        self.assertIn("--series requires --pools", err)
+        self.assertIn("--series needs --pools: ", err)
         self.assertIn("no.yaml", self.ebb("run", "--simulate", "--pools", self.path("no.yaml"), code=1)[1])
-        self.assertIn("--output requires --simulate",
+        self.assertIn("--output needs --simulate: ",
                       self.ebb("run", "--input", "x", "--dry-run", "-o", "json", code=2)[1])
 
     def test_what_cannot_be_run_is_told(self):
@@ -3207,6 +3261,20 @@ class WatchTest(EbbTest):
         self.assertEqual(json.loads(out)["summary"]["warnings"][0]["code"], "WatchEventsRefused")
         self.ebb("plan", *words, "--strict", code=1)
 
+    # Symptom: README's own command watches Services, of which ebb said that they are in vain; of a
+    # NodePool it said that it decides nothing, and warned that it may.
+    def test_kinds_that_ebb_asks_for_are_not_told_as_passed_over(self):
+        service = {"apiVersion": "v1", "kind": "Service",
+                   "metadata": {"name": "s", "namespace": "default"}}
+        budget = {"apiVersion": "example.com/v1", "kind": "ShardDisruptionBudget",
+                  "metadata": {"name": "b", "namespace": "default"}}
+        pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}}
+        out, err = self.ebb("plan", "--watch-file", self.events([*SMALL, service, budget, pool]),
+                            "-o", "json", *self.WHOLE)
+        self.assertNotIn("passed over", err)
+        codes = {warning["code"] for warning in json.loads(out)["summary"]["warnings"]}
+        self.assertLessEqual({"CustomBudgetsNotEvaluated", "NodePoolsNotEvaluated"}, codes)
+
     def test_objects_that_decide_nothing_are_told_once_a_kind(self):
         maps = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{i}"}}
                 for i in range(3)]
@@ -3263,6 +3331,22 @@ class WatchTest(EbbTest):
                                                          *self.NOW, code=1)[1])
         sets["status"]["replicas"] = 4  # Some may still be on their way.
         self.assertNotIn("PodsMissing", warnings())
+
+    # Symptom: ebb waited for ever, although the limit includes reading.
+    def test_the_time_limit_holds_while_the_first_event_is_awaited(self):
+        pipe = self.path("silent")
+        os.mkfifo(pipe)
+        with open(pipe, "r+b", buffering=0):  # A writer that writes nothing.
+            for words in [(), (self.dump(SMALL),)]:
+                err = self.ebb("plan", *words, "--watch-file", pipe, "--watch-quiet-time", "1h",
+                               "--scale-down-simulation-timeout", "200ms", *self.WHOLE, code=1)[1]
+                self.assertIn("--watch-file: no event came within 200ms (--scale-down-simulation-timeout)", err)
+
+    # Symptom: ebb read /dev/zero for ever.
+    def test_a_stream_without_events_ends_with_an_error(self):
+        for words in [(), (self.dump(SMALL),)]:
+            err = self.ebb("plan", *words, "--watch-file", "/dev/zero", *self.WHOLE, code=1)[1]
+            self.assertIn("/dev/zero: its first 10,485,760 bytes (--max-object-bytes) hold no event", err)
 
     def test_a_pipe_that_ends_while_others_go_on_is_told_at_once(self):
         pipes = [self.path("one"), self.path("two")]

@@ -452,6 +452,28 @@ notifications:
         self.assertIn("s.db: --state: another ebb uses it", other.stderr)
         self.end(run)
 
+    def test_a_file_of_rounds_that_cannot_be_used_ends_it_at_the_start(self):
+        # Symptom: it ran, and no round was ever made.
+        damaged = self.folder / "damaged.db"
+        damaged.write_text("no database, and long enough to be looked at by whoever opens it: " * 3)
+        before = damaged.read_bytes()
+        good = self.folder / "good.db"
+        shutil.copy(damaged, self.states / "default.db")
+        for flags, said in [(["--state", damaged], str(damaged)),
+                            (["--state-folder", self.states], str(self.states / "default.db")),
+                            (["--state", good, "--record", damaged], str(damaged))]:
+            run = subprocess.run(
+                [EBB, "run", "--actuator", f"unix:{self.plugin_socket}", "--socket", self.socket, *flags],
+                capture_output=True, text=True, timeout=WAIT_S, check=False)
+            self.assertEqual(run.returncode, 1, run.stderr)
+            self.assertIn(f"{said}: cannot be read: file is not a database", run.stderr)
+            self.assertEqual(damaged.read_bytes(), before)
+
+    def test_without_a_plugin_it_ends_long_before_the_grace(self):
+        run = self.start_run("--grace", "1h")
+        self.turn(lambda turn: turn["status"] == "NoRound", "no round without a plugin")
+        self.end(run)
+
     def test_a_plugin_that_answers_nothing_does_not_hold_up_the_end(self):
         # Symptom: the end waited for all retries of all calls, two minutes and more.
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as mute:

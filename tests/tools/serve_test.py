@@ -7,6 +7,7 @@ Needs Python's grpcio and protobuf, protoc and its plugin for Python.  The stubs
 wire/planner.proto, as any client would make them.  The examples of docs/service.md are run too.
 """
 
+import concurrent.futures
 import contextlib
 import gzip
 import http.client
@@ -410,6 +411,89 @@ class Batches:
             raise StopIteration
         self.taken += 1
         return message
+
+
+class BusyTest(ServeTest):
+    """A session that a long question keeps at work."""
+
+    def setUp(self):
+        super().setUp()
+        dump = self.folder.name + "/c.json"
+        subprocess.run([EBB, "gen", "company", "--nodes", "60", "-o", dump], check=True,
+                       stderr=subprocess.DEVNULL)
+        self.objects = json.loads(pathlib.Path(dump).read_bytes())["items"]
+        self.batches = Batches()
+        self.replies = self.stub.Sync(self.batches)
+        self.addCleanup(self.batches.put, None)
+        self.batches.put(pb.SyncRequest(changes=self.puts(self.objects), resync_begins=True, resync_ends=True))
+        next(self.replies)
+
+    @staticmethod
+    def puts(objects):
+        return [pb.Change(put_json=json.dumps(each).encode()) for each in objects]
+
+    def cordons(self):
+        nodes = [each for each in self.objects if each["kind"] == "Node"]
+        return self.puts([{**each, "spec": {**each["spec"], "unschedulable": True},
+                           "metadata": {**each["metadata"], "resourceVersion": "1000000000"}} for each in nodes])
+
+    def status(self):
+        return self.stub.Status(pb.StatusRequest(session="default")).sessions[0]
+
+    def wait_for_calls(self, count):
+        while self.status().calls_waiting != count:
+            time.sleep(0.001)
+
+    def ask(self, **fields):
+        return self.stub.Plan.future(pb.PlanCall(input=pb.PlanInput(**fields), form=pb.AS_NAMES),
+                                     timeout=WAIT_S)
+
+    def ask_long(self):
+        """The session is at work on it when this returns."""
+        call = self.ask(trials=pb.Trials(trials=10000), min_version=self.status().version + 1)
+        self.wait_for_calls(1)
+        self.apply([])
+        self.wait_for_calls(0)
+        return call
+
+    # Symptom: a change that had come 13 s before was taken after the answer, which was as of now.
+    def test_changes_that_have_come_are_taken_before_the_next_question(self):
+        def sync():
+            self.batches.put(pb.SyncRequest(changes=self.cordons()))
+            return lambda: next(self.replies).version
+
+        def apply():
+            call = self.stub.Apply.future(pb.ApplyRequest(changes=self.cordons()))
+            return lambda: call.result(WAIT_S).version
+        for send in (sync, apply):
+            long = self.ask_long()
+            asked = self.ask(max_age_seconds=30)
+            self.wait_for_calls(1)
+            version = send()
+            self.wait_for_calls(2)
+            long.cancel()
+            self.assertEqual(asked.result().version, version())
+
+    def test_what_a_client_sent_before_it_went_is_taken(self):
+        long = self.ask_long()
+        before = self.status().version
+        self.batches.put(pb.SyncRequest(changes=self.cordons()))
+        self.wait_for_calls(1)
+        self.replies.cancel()
+        asked = self.ask()
+        self.wait_for_calls(2)
+        long.cancel()
+        self.assertEqual(asked.result().version, before + 1)
+
+    # Symptom: the answer came as good, about a cluster that was gone, with a version that the new
+    # session of that name has too.
+    def test_a_question_at_work_ends_when_its_session_is_closed(self):
+        asked, waiting = self.ask_long(), self.ask()
+        self.wait_for_calls(1)
+        self.stub.Close(pb.CloseRequest())
+        for call in (asked, waiting):
+            with self.refused(Code.ABORTED, "session default was closed"):
+                call.result(WAIT_S)
 
 
 class SyncTest(ServeTest):
@@ -1480,6 +1564,34 @@ class ProcessTest(ServeTest):
                          [("Apply", "OK"), ("Plan", "NOT_FOUND")])
 
 
+class Between:
+    """A daemon that hands calls to the real one, and does something after each Load."""
+
+    def __init__(self, stub, address, after_load):
+        class Servicer(planner_pb2_grpc.PlannerServicer):
+            """Answers as the real daemon does."""
+
+        def hand_on(name):
+            def answer(_servicer, request, context):
+                try:
+                    reply = getattr(stub, name)(request, timeout=WAIT_S)
+                except grpc.RpcError as error:
+                    context.abort(error.code(), error.details())
+                if name == "Load":
+                    after_load()
+                return reply
+            return answer
+        for name in ("Load", "Status", "Plan", "Explain", "WhatIf", "Blockers", "Frontier", "Filter"):
+            setattr(Servicer, name, hand_on(name))
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+        planner_pb2_grpc.add_PlannerServicer_to_server(Servicer(), self.server)
+        self.server.add_insecure_port(address)
+        self.server.start()
+
+    def stop(self):
+        self.server.stop(None).wait(WAIT_S)
+
+
 class CommandTest(ServeTest):
     """With --server the command prints the same as without, byte for byte."""
 
@@ -1545,6 +1657,38 @@ class CommandTest(ServeTest):
             self.assertEqual(self.ebb(*plan, *flags, *server)[1], self.ebb(*words)[1], flags)
         self.assertNotEqual(self.ebb(*plan, dump)[1],
                             self.ebb(*plan, dump, "--node-groups", groups)[1])
+
+    # Symptom: the answer was one about the other client's cluster, with exit code 0.
+    def test_another_client_changes_the_session_between_the_load_and_the_question(self):
+        dump = self.folder.name + "/c.json"
+        pathlib.Path(dump).write_bytes(
+            b"\n".join([node("a"), node("b"), REPLICA_SET, pod("p", "a"), pod("q", "b")]))
+        changes = self.folder.name + "/changes.yaml"
+        pathlib.Path(changes).write_text("objects: [{kind: Node, metadata: {name: a}, $patch: delete}]")
+        other = b"\n".join([node("x"), pod("y", "x")])
+        questions = (("plan", "-o", "name", "--assume-complete"), ("plan", "--explain", "a"), ("plan", "--what-if", changes),
+                     ("blockers",), ("frontier",), ("filter", "--pod", "default/p"))
+
+        def load(stub):
+            stub.Load(iter([pb.LoadRequest(dump=other)]))
+
+        def load_anew(stub):
+            stub.Close(pb.CloseRequest())
+            load(stub)
+        meanwhile = [lambda stub: None]
+        server = f"unix:{self.folder.name}/between.sock"
+        between = Between(self.stub, server, lambda: meanwhile[0](self.stub))
+        self.addCleanup(between.stop)
+        for words in questions:
+            meanwhile[0] = lambda stub: None
+            code, out, err = self.ebb(*words, dump, "--server", server)
+            self.assertEqual(code, 0, (words, err))
+            self.assertTrue(out, words)
+            for change in (load, load_anew, lambda stub: self.apply(put(node("c")))):
+                meanwhile[0] = change
+                code, out, err = self.ebb(*words, dump, "--server", server)
+                self.assertEqual((code, out), (1, b""), (words, err))
+                self.assertIn(b"session default holds another cluster than the one that was loaded", err)
 
     def test_errors(self):
         socket_name = f"unix:{self.server.socket}"

@@ -147,6 +147,7 @@ class SourcesTest(unittest.TestCase):
     def test_what_if(self):
         for form in ("table", "json", "yaml"):
             self.check("plan", "--what-if", self.path("changes.yaml"), "-o", form)
+        self.check("plan", "--what-if", self.path("changes.yaml"), "--exit-code", code=10)
 
     def test_what_if_says_what_has_no_effect(self):
         words = ("--what-if", self.path("changes.yaml"))

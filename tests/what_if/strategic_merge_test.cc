@@ -53,6 +53,15 @@ TEST(StrategicMergeTest, ElementsAreAddedAndTakenAway) {
   EXPECT_EQ(pod["spec"]["volumes"].size(), 2u);
 }
 
+// Symptom: a patch that gave a node 140,000 labels took longer than any deadline.
+TEST(StrategicMergeTest, AMapHasSoManyMembersAtMost) {
+  Json labels;
+  for (int i = 0; i < 2'000; ++i) labels["b" + std::to_string(i)] = "";
+  const Json patch = {{"metadata", {{"labels", labels}}}};
+  EXPECT_EQ(Merge(patch.dump()).wrong,
+            "metadata.labels: has 2001 members; at most 2000 are expected");
+}
+
 TEST(StrategicMergeTest, ListsWithoutAKeyAreReplaced) {
   EXPECT_EQ(Merge(R"({"spec": {"tolerations": [{"key": "c"}]}})").object["spec"]["tolerations"],
             Json::parse(R"([{"key": "c"}])"));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "planning/live_cluster.h"
 #include "tests/testing/cluster_builder.h"
 
@@ -46,6 +47,16 @@ options: {scale-down-utilization-threshold: 0.6}
   EXPECT_THAT(read->options, ElementsAre(Pair("scale-down-utilization-threshold", "0.6")));
 }
 
+TEST(WhatIfFileTest, ADeletionMayNameWhichObject) {
+  const absl::StatusOr<WhatIf> read = ParseWhatIf("w.yaml", R"(
+objects:
+- {apiVersion: v1, kind: Node, metadata: {name: x, uid: u, labels: {a: b}}, $patch: delete}
+)");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->objects[0].gone);
+  EXPECT_EQ(read->objects[0].merge, R"({"apiVersion":"v1","metadata":{"uid":"u"}})");
+}
+
 TEST(WhatIfFileTest, WhatIsWrongIsToldWithItsPlace) {
   EXPECT_EQ(ErrorOf("objects: [{kind: Pod}]"), "w.yaml: objects[0]: metadata.name: is required");
   EXPECT_EQ(ErrorOf("objects: [{metadata: {name: x}}]"), "w.yaml: objects[0]: kind: is required");
@@ -55,7 +66,9 @@ TEST(WhatIfFileTest, WhatIsWrongIsToldWithItsPlace) {
   EXPECT_THAT(ErrorOf("objects: [3]"), HasSubstr("objects[0]: is not an object"));
   EXPECT_THAT(ErrorOf("objects: {}"), HasSubstr("objects: is not a list"));
   EXPECT_THAT(ErrorOf("{}"), HasSubstr("changes nothing"));
-  EXPECT_EQ(ErrorOf("object: []"), "w.yaml: object: no such field; did you mean objects?");
+  EXPECT_EQ(ErrorOf("object: []"),
+            "w.yaml: object: no such field; did you mean objects? The fields here are objects, "
+            "options, workloads");
   EXPECT_THAT(ErrorOf("workloads: [{kind: Deployment, name: x, patch: {}}]"),
               HasSubstr("workloads[0].namespace: is required"));
   EXPECT_THAT(ErrorOf("workloads: [{kind: Deployment, namespace: n, name: x}]"),
@@ -147,6 +160,52 @@ TEST_F(WorkloadPatchTest, RequestsAreOfContainersByTheirNames) {
   patched.Undo();
   EXPECT_THAT(std::string(Patches(of + "{wbe: {cpu: 1}}}]").status().message()),
               HasSubstr("requests: it has no container wbe; it has web, proxy"));
+}
+
+// Symptom: `objects: [a,a,...` of 4 MB took 5 s and 900 MB before it was refused.
+TEST(WhatIfFileTest, ATextOfTooManyValuesIsRefusedAtTheFirst) {
+  std::string yaml = "objects: [";
+  for (int i = 0; i < 2'000'000; ++i) yaml += "a,";
+  EXPECT_EQ(ErrorOf(yaml + "]"),
+            "w.yaml: line 1: value 300,001, with what aliases repeat; ebb reads at most 300,000 "
+            "values");
+}
+
+// Symptom: a few bytes of nested aliases were written out as a patch of terabytes.
+TEST(WhatIfFileTest, WhatAliasesRepeatCounts) {
+  std::string yaml = "objects:\n- kind: Node\n  metadata: {name: n}\n  l0: &l0 [x, x]\n";
+  for (int i = 1; i < 40; ++i) {
+    absl::StrAppend(&yaml, "  l", i, ": &l", i, " [*l", i - 1, ", *l", i - 1, "]\n");
+  }
+  EXPECT_THAT(ErrorOf(yaml), HasSubstr(", with what aliases repeat; ebb reads at most 300,000 "
+                                       "values"));
+  std::string texts = "objects:\n- kind: Node\n  metadata: {name: n}\n  a: &a ";
+  texts += std::string(1'000'000, 'x') + "\n  b: [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n";
+  EXPECT_THAT(ErrorOf(texts), HasSubstr(" bytes of values, with what aliases repeat; ebb reads at "
+                                        "most 8,388,608"));
+}
+
+// Symptom: the tree of such a text has a cycle, and reading it ended the process.
+TEST(WhatIfFileTest, NoValueStandsWithinItself) {
+  EXPECT_EQ(ErrorOf("objects: [{kind: Node, metadata: &m {name: n, labels: *m}}]"),
+            "w.yaml: line 1: an alias stands within its own anchor");
+}
+
+// Symptom: such a key was read as an empty one.
+TEST(WhatIfFileTest, AKeyIsAScalar) {
+  EXPECT_EQ(ErrorOf("objects: [{kind: Node, metadata: {name: n}, ? [a] : b}]"),
+            "w.yaml: line 1: a key is not a scalar");
+}
+
+TEST(WhatIfFileTest, FiveThousandObjectsAreRead) {
+  std::string yaml = "objects:\n";
+  for (int i = 0; i < 5'000; ++i) {
+    absl::StrAppend(&yaml, "- kind: PodDisruptionBudget\n  metadata: {namespace: shop, name: db", i,
+                    "}\n  status: {disruptionsAllowed: 3, expectedPods: 5}\n");
+  }
+  const absl::StatusOr<WhatIf> read = ParseWhatIf("w.yaml", yaml);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->objects.size(), 5'000U);
 }
 
 }  // namespace

@@ -316,6 +316,39 @@ TEST(PatchedClusterTest, AnObjectMayBeTakenAway) {
   EXPECT_THAT(planned.Removed(), IsEmpty());
 }
 
+// Symptom: an object of another UID or API group was taken for the one that the patch names.
+TEST(PatchedClusterTest, APatchIsOfTheObjectThatItNames) {
+  TwoNodes planned;
+  PatchedCluster patched(planned.live());
+  const auto wrong = [&](const char* merge, bool gone) {
+    const ObjectPatch patch{
+        .of = {.kind = "Node", .namespace_name = "", .name = "a"}, .merge = merge, .gone = gone};
+    return std::string(patched.Apply({&patch, 1}).message());
+  };
+  for (const bool gone : {true, false}) {
+    EXPECT_THAT(wrong(R"({"metadata": {"uid": "other"}})", gone),
+                HasSubstr("Node a: metadata.uid: \"other\" is not the object's; "));
+    EXPECT_EQ(wrong(R"({"apiVersion": "foo/v9"})", gone),
+              "Node a: apiVersion: \"foo/v9\" is not the object's; \"v1\" is expected");
+  }
+  EXPECT_EQ(wrong(R"({"apiVersion": "v1"})", true), "");
+}
+
+// Symptom: of a patch and a deletion of one object one was ignored.
+TEST(PatchedClusterTest, AnObjectIsDeletedOnceAndNotPatched) {
+  TwoNodes planned;
+  PatchedCluster patched(planned.live());
+  const ObjectPatch gone{.of = {.kind = "Node", .namespace_name = "", .name = "a"}, .gone = true};
+  const ObjectPatch patch{.of = gone.of, .merge = R"({"spec": {"unschedulable": true}})"};
+  const auto wrong = [&](const std::vector<ObjectPatch>& patches) {
+    return std::string(patched.Apply(patches).message());
+  };
+  EXPECT_EQ(wrong({gone, gone}), "Node a: is deleted twice");
+  EXPECT_EQ(wrong({gone, patch}), "Node a: is patched after it is deleted");
+  EXPECT_EQ(wrong({patch, gone}), "Node a: is deleted after it is patched");
+  EXPECT_EQ(wrong({patch, patch}), "");
+}
+
 TEST(CounterfactualTest, ABudgetThatAllowsMore) {
   TwoNodes planned;
   for (const char* name : {"w0", "w1", "w2"}) {

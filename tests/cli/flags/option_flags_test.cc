@@ -17,6 +17,7 @@
 #include "cli/rounds/run_flags.h"
 #include "options/option_field.h"
 #include "options/round_options.h"
+#include "session/wire_what_if.h"
 
 namespace ebb::option_flags_test {
 namespace {
@@ -202,6 +203,20 @@ TEST(OptionFlagsTest, FlagsOfRoundsDoNotCountInAPlan) {
   EXPECT_EQ(options.scale_down.planner.drain.min_replica_count, 2);
   EXPECT_TRUE(CountsInPlans("max-empty-bulk-delete"));
   EXPECT_FALSE(CountsInPlans("min-nodes-per-pass"));
+}
+
+// What-if files take these flags (docs/what-if.md), and the daemon knows the field of each.
+TEST(OptionFlagsTest, ACallOfWhatIfKnowsEveryFlagThatAFileOfChangesTakes) {
+  PlanCommand command;
+  CLI::App app;
+  command.AddPlanFlags(app);
+  command.questions.AddTo(app);
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      if (name != "help") EXPECT_TRUE(FieldOfFlag(name).has_value()) << name;
+    }
+  }
+  EXPECT_FALSE(FieldOfFlag("max-drain-parallelism").has_value()) << "a flag of rounds";
 }
 
 TEST(OptionFlagsTest, EarlierNamesAreWarnedOfAsTheTableSays) {

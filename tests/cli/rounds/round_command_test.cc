@@ -25,6 +25,7 @@
 #include "options/round_options.h"
 #include "report/plan_time.h"
 #include "rounds/round_record.h"
+#include "rounds/sqlite_state.h"
 #include "rounds/text_delta.h"
 
 namespace ebb::round_command_test {
@@ -69,6 +70,13 @@ nlohmann::json PodObject(const std::string& name, const std::string& node) {
        {{"nodeName", node},
         {"containers", {{{"name", "main"}, {"resources", {{"requests", {{"cpu", "500m"}}}}}}}}}},
       {"status", {{"phase", "Running"}}}};
+}
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
 }
 
 // Three nodes: c is empty, a and b run a pod each.
@@ -207,6 +215,32 @@ TEST_F(RoundCommandTest, ShowPrintsWhatARoundDecided) {
   EXPECT_EQ(third.code, 1);
   EXPECT_NE(third.err.find(": holds the rounds 1 to 2, and not round 3"), std::string::npos)
       << third.err;
+}
+
+// Symptom: the record's rounds were overwritten, and a state file got a round that is not its own.
+TEST_F(RoundCommandTest, StateAndRecordAreNotTakenForEachOther) {
+  ASSERT_EQ(Round("2026-06-01T12:00:00Z", {"--record", Record()}).code, 0);
+  ASSERT_EQ(Round("2026-06-01T12:01:00Z", {"--record", Record()}).code, 0);
+  const std::string state = BytesOf(State());
+  const std::string record = BytesOf(Record());
+  const auto refusal = [&](const std::string& as_state, const std::string& as_record) {
+    std::vector<std::string> words = {"plan", Input(), "--state", as_state};
+    if (!as_record.empty()) words.insert(words.end(), {"--record", as_record});
+    const Outcome outcome = Ebb(words);
+    EXPECT_EQ(outcome.code, 1) << outcome.out;
+    EXPECT_EQ(BytesOf(State()), state);
+    EXPECT_EQ(BytesOf(Record()), record);
+    return outcome.err;
+  };
+  EXPECT_EQ(refusal(Record(), ""), "ebb: " + Record() + ": is a record, not a state file\n");
+  EXPECT_EQ(refusal(prefix_ + ".new", State()),
+            "ebb: " + State() + ": is a state file, not a record\n");
+  EXPECT_EQ(BytesOf(prefix_ + ".new"), "");
+  std::remove((prefix_ + ".new").c_str());
+  EXPECT_EQ(refusal(Record(), State()),
+            "ebb: " + Record() + ": is a record, not a state file, and " + State() +
+                " is a state file, not a record; exchange the two names\n");
+  EXPECT_EQ(Ebb({"replay", Record()}).code, 0);
 }
 
 TEST_F(RoundCommandTest, RecordMayBeginInTheMiddle) {
@@ -348,6 +382,61 @@ TEST_F(RoundCommandTest, ShowTellsWhichNodesWereUnremovableWhyAndUntilWhen) {
                           "b     NoPlaceToMovePods  2026-06-01T12:05:00Z\n"),
             std::string::npos)
       << show.out;
+}
+
+// Symptom: the node was in no section.
+TEST_F(RoundCommandTest, ShowTellsDeletionsThatEbbDidNotAskFor) {
+  const std::string events = prefix_ + ".yaml";
+  std::ofstream(events) << "deletionsInProgress:\n- {node: b, group: ng}\n";
+  ASSERT_EQ(Round("2026-06-01T12:00:00Z", {"--events", events}).code, 0);
+  std::remove(events.c_str());
+  const Outcome show = Ebb({"state", "show", State()});
+  EXPECT_NE(show.out.find("NODE  DELETION                           LAST SEEN SO\n"
+                          "b     in progress, not asked for by ebb  2026-06-01T12:00:00Z\n"),
+            std::string::npos)
+      << show.out;
+  const Outcome data = Ebb({"state", "show", State(), "-o", "json"});
+  const nlohmann::json json = nlohmann::json::parse(data.out, nullptr, false);
+  EXPECT_EQ(json["version"], "ebb.state/v1") << data.out << data.err;
+  EXPECT_EQ(json["rounds"], 1);
+  EXPECT_EQ(json["deletions"], nlohmann::json::parse(R"([{"node": "b", "phase": "notAskedFor",
+                                                         "lastSeenSo": "2026-06-01T12:00:00Z"}])"));
+  EXPECT_EQ(json["reported"], nlohmann::json::object());
+}
+
+// Symptom: after a crash of the daemon nothing showed what it had taken in.
+TEST_F(RoundCommandTest, ShowTellsWhatWasReportedForTheNextRound) {
+  HeldReports::Changes changes;
+  changes.begun = {{.node = "n7", .group = "general", .drained = true}};
+  changes.results = {{.node = "n3", .group = "", .result = "FailedToDelete", .at_s = 1780315200}};
+  changes.evictions = {
+      {.pod = {.namespace_name = "default", .name = "web", .uid = ""}, .at_s = std::nullopt}};
+  changes.scale_ups = {{.group = "general", .at_s = std::nullopt}};
+  changes.unready = {"n5"};
+  changes.unregistered = {{.group = "general", .count = 2}};
+  {
+    const auto state = SqliteState::Open(State(), {});
+    ASSERT_TRUE((*state)->SaveReport(changes).ok());
+  }
+  const Outcome show = Ebb({"state", "show", State()});
+  EXPECT_EQ(
+      show.out,
+      "no round yet\n\n"
+      "REPORTED, FOR THE NEXT ROUND  WHAT                               AT\n"
+      "node n7                       deletion in progress, pods move    -\n"
+      "node n3                       deletion ended: FailedToDelete     2026-06-01T12:00:00Z\n"
+      "pod default/web               evicted                            -\n"
+      "group general                 grew                               -\n"
+      "node n5                       not ready                          -\n"
+      "group general                 2 machines that are not nodes yet  -\n")
+      << show.err;
+  const Outcome data = Ebb({"state", "show", State(), "-o", "json"});
+  const nlohmann::json json = nlohmann::json::parse(data.out, nullptr, false);
+  EXPECT_EQ(json["rounds"], 0) << data.out << data.err;
+  EXPECT_EQ(json["reported"]["deletionsInProgress"][0]["node"], "n7");
+  EXPECT_EQ(json["reported"]["deletionResults"][0]["result"], "FailedToDelete");
+  EXPECT_EQ(json["reported"]["unreadyNodes"], nlohmann::json({"n5"}));
+  EXPECT_EQ(Ebb({"state", "set-clock", State()}).err, "ebb: " + State() + ": holds no round yet\n");
 }
 
 TEST_F(RoundCommandTest, DrainsThatTheirBudgetHoldsBackAreThrottled) {

@@ -63,12 +63,24 @@ TEST(RunCommandTest, FlagsThatDoNotGoTogetherAreRefused) {
               HasSubstr("pass --state FILE or --state-folder DIR too"));
   EXPECT_THAT(why({"--input", "x.json"}), HasSubstr("pass --dry-run too"));
   EXPECT_THAT(why({"--server", "unix:e", "--actuator", "unix:p", "--state", "s.db"}),
-              HasSubstr("--state requires --socket"));
-  EXPECT_THAT(why({"--server", "unix:e", "--socket", "e"}), HasSubstr("excludes"));
-  EXPECT_THAT(why({"--simulate", "--dry-run"}), HasSubstr("excludes"));
+              HasSubstr("--state needs --socket: a daemon keeps the state"));
+  EXPECT_THAT(why({"--server", "unix:e", "--socket", "e"}),
+              HasSubstr("with --socket ebb is the daemon itself"));
+  EXPECT_THAT(why({"--simulate", "--dry-run"}), HasSubstr("a simulation touches no real node"));
   EXPECT_EQ(EbbRun({"--simulate", "--hours", "0"}).code, 2);
   EXPECT_EQ(EbbRun({"--simulate", "--nodes", "0"}).code, 2);
   EXPECT_EQ(EbbRun({"--simulate", "--nodes", "many"}).code, 2);
+}
+
+// Symptom: neither file was made, and nothing said so.
+TEST(RunCommandTest, FlagsThatADryRunDoesNotReadAreTold) {
+  const Answer told = EbbRun({"--socket", "/nowhere/e.sock", "--dry-run", "--state", "s.db",
+                              "--record", "r.db", "--actuator", "unix:p"});
+  EXPECT_THAT(told.err, HasSubstr("ebb run: note: with --dry-run these do not count: --actuator, "
+                                  "--state, --record\n"));
+  EXPECT_THAT(
+      EbbRun({"--simulate", "--nodes=4", "--hours=1", "--scale-down-simulation-timeout=1m"}).err,
+      HasSubstr("note: with --simulate these do not count: --scale-down-simulation-timeout\n"));
 }
 
 TEST(RunCommandTest, WhatIsNoSocketIsNamed) {
