@@ -16,6 +16,11 @@
 //            these nodes are still to come.  If only batches of changes have filled a session,
 //            answers carry the warning SessionMaybeIncomplete, until a client declares the cluster
 //            complete (SyncRequest.whole).
+// Order:     a session does one thing at a time, so a long question delays other questions, and
+//            changes too.  The session applies changes (Apply, Sync) that arrived before a question
+//            begins before that question, even if the question arrived first.  An answer is as of
+//            no later time than the arrival of the oldest change that was not applied when the
+//            question began.
 // Age:       each answer says as of when the cluster is current (Freshness).  After the last stream
 //            that fed the session has ended, answers carry the warning SessionNotFed, and
 //            max_age_seconds rejects calls.
@@ -35,8 +40,9 @@
 //                        or belongs to another cluster.
 //   RESOURCE_EXHAUSTED   a limit of the daemon; the message names it, and its flag if it has one.
 //                        For a message that is too large (--max-message), gRPC reports the error.
-//   ABORTED              the session was closed, a Load ended a resync, or another process changed
-//                        the state file meanwhile.
+//   ABORTED              the session was closed, a Load ended a resync, the session holds another
+//                        cluster than the one that cluster_token stands for, or another process
+//                        changed the state file meanwhile.
 //   UNAVAILABLE          the daemon ends.  Also, from every question, WatchPlans and Export: the
 //                        session is being filled; the message says how much of it there is.
 //   INTERNAL             a state file cannot be written.
@@ -1056,9 +1062,11 @@ func (x *SessionStatus) GetLastRoundAt() int64 {
 // How current an answer is.
 type Freshness struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The time as of which the cluster is current.  While a client feeds the session: the time of the
-	// answer, or when the first of its broken watches broke.  Otherwise: when the last client stopped
-	// feeding the session; if no client fed it, when the last batch or dump was applied.
+	// The time as of which the cluster is current.  While a client feeds the session: when the daemon
+	// began to answer, or when the first of its broken watches broke.  Otherwise: when the last
+	// client stopped feeding the session; if no client fed it, when the last batch or dump was
+	// applied.  If a change had arrived by then and was not applied, the time is no later than the
+	// arrival of that change.
 	AsOf          int64          `protobuf:"varint,1,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	NotFedSince   *int64         `protobuf:"varint,2,opt,name=not_fed_since,json=notFedSince,proto3,oneof" json:"not_fed_since,omitempty"` // Absent: a client feeds the session.
 	ClusterUid    string         `protobuf:"bytes,3,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`             // "": unknown.
@@ -1306,10 +1314,14 @@ func (x *LoadRequest) GetClusterUid() string {
 }
 
 type LoadReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	Nodes         uint64                 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	Pods          uint64                 `protobuf:"varint,3,opt,name=pods,proto3" json:"pods,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Nodes   uint64                 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	Pods    uint64                 `protobuf:"varint,3,opt,name=pods,proto3" json:"pods,omitempty"`
+	// Stands for exactly what this call loaded, with the session's settings: PlanInput.cluster_token.
+	// Opaque.  No other load or change has the same token, in this daemon or in one that is started
+	// later.
+	ClusterToken  string `protobuf:"bytes,4,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1363,6 +1375,13 @@ func (x *LoadReply) GetPods() uint64 {
 		return x.Pods
 	}
 	return 0
+}
+
+func (x *LoadReply) GetClusterToken() string {
+	if x != nil {
+		return x.ClusterToken
+	}
+	return ""
 }
 
 type Change struct {
@@ -1909,8 +1928,7 @@ func (x *Warning) GetLacks() string {
 	return ""
 }
 
-// A question about a cluster, in Plan, Explain, WatchPlans, Pass, Round and other calls.  A field
-// that a call does not accept is rejected by name.
+// A question about a cluster.  A field that a call does not accept is rejected by name.
 //
 // Pass takes the inputs of the autoscaler's planner in a loop.  Between passes the session
 // remembers what that planner remembers: destination hints, and nodes that recently could not be
@@ -1922,24 +1940,25 @@ type PlanInput struct {
 	MinVersion uint64    `protobuf:"varint,2,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
 	Settings   *Settings `protobuf:"bytes,3,opt,name=settings,proto3,oneof" json:"settings,omitempty"` // Replaces the session's settings.
 	Now        *int64    `protobuf:"varint,4,opt,name=now,proto3,oneof" json:"now,omitempty"`          // Absent: the clock's time.
-	// Stop at as many nodes as the autoscaler's first pass would; absent: no limit.  Not for Pass.
+	// Stop at as many nodes as the autoscaler's first pass would; absent: no limit.  Not for Pass and
+	// Round.
 	MaxScaleDownParallelism *int64 `protobuf:"varint,5,opt,name=max_scale_down_parallelism,json=maxScaleDownParallelism,proto3,oneof" json:"max_scale_down_parallelism,omitempty"`
 	// The caller's own warnings about its input; returned with the plan's warnings.
 	Warnings []*Warning `protobuf:"bytes,6,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// After this time the planner ends with the plan so far, as at the call's deadline.
 	TimeLimitSeconds *float64 `protobuf:"fixed64,7,opt,name=time_limit_seconds,json=timeLimitSeconds,proto3,oneof" json:"time_limit_seconds,omitempty"`
-	// At most this share of a workload's pods is evicted, above 0; absent: no limit.  This field and
-	// the following ones are for Plan, Explain and WatchPlans.
+	// At most this share of a workload's pods is evicted, above 0; absent: no limit.  This field,
+	// prices and prices_name are not for Pass and Round.
 	MaxWorkloadShare *float64 `protobuf:"fixed64,8,opt,name=max_workload_share,json=maxWorkloadShare,proto3,oneof" json:"max_workload_share,omitempty"`
 	// The text of a file of prices (docs/better-plans.md); the plan then reports what nodes cost per
 	// hour.  "": no prices.
 	Prices string `protobuf:"bytes,9,opt,name=prices,proto3" json:"prices,omitempty"`
 	// The name of `prices` in messages; CSV if it ends in ".csv"; "": "input.prices".
 	PricesName string `protobuf:"bytes,10,opt,name=prices_name,json=pricesName,proto3" json:"prices_name,omitempty"`
-	// Search for a better plan; absent: no search.
+	// Search for a better plan; absent: no search.  Not for Blockers, Pass and Round.
 	Search *Search `protobuf:"bytes,11,opt,name=search,proto3,oneof" json:"search,omitempty"`
 	// Also return an upper bound for the number of nodes that any plan removes, with or without a
-	// search.  For Plan and WatchPlans.
+	// search.  Only for Plan.
 	Bound bool `protobuf:"varint,12,opt,name=bound,proto3" json:"bound,omitempty"`
 	// `settings` override parts of the session's settings: the options that they set, the file of
 	// node groups, and group sizes by name.  All other parts stay as in the session.
@@ -1951,8 +1970,8 @@ type PlanInput struct {
 	// False: FAILED_PRECONDITION if pods are certainly missing, and, for answers that are carried out
 	// (names, rounds), also if kinds are missing.
 	AllowIncomplete bool `protobuf:"varint,17,opt,name=allow_incomplete,json=allowIncomplete,proto3" json:"allow_incomplete,omitempty"`
-	// Nodes that may go, each at most once.  For Plan, Explain and WatchPlans: absent: every node.
-	// For Pass: in the order in which to try them; absent: no nodes.
+	// Nodes that may go, each at most once; absent: every node.  For Pass: in the order in which to
+	// try them; absent: no nodes.  Not for Round.
 	Candidates *NodeNames `protobuf:"bytes,18,opt,name=candidates,proto3,oneof" json:"candidates,omitempty"`
 	// The following fields are only for Pass.
 	// Nodes on which pods may land; absent: all nodes.
@@ -1962,8 +1981,14 @@ type PlanInput struct {
 	// The pass ends after this many removed nodes, not counting nodes of atomic groups.
 	UnneededLimit *uint64  `protobuf:"varint,21,opt,name=unneeded_limit,json=unneededLimit,proto3,oneof" json:"unneeded_limit,omitempty"`
 	PodOrder      PodOrder `protobuf:"varint,22,opt,name=pod_order,json=podOrder,proto3,enum=ebb.v1alpha1.PodOrder" json:"pod_order,omitempty"`
-	// Try the plan with a simulated scheduler that does not know it; absent: no trials.  For Plan.
-	Trials        *Trials `protobuf:"bytes,23,opt,name=trials,proto3,oneof" json:"trials,omitempty"`
+	// Try the plan with a simulated scheduler that does not know it; absent: no trials.  For Plan;
+	// with robust also for Explain, WhatIf and WatchPlans.
+	Trials *Trials `protobuf:"bytes,23,opt,name=trials,proto3,oneof" json:"trials,omitempty"`
+	// LoadReply.cluster_token: the question is about the cluster of that Load.  Returns ABORTED if
+	// the session holds something else by now: after another Load, a change of an object or of the
+	// session's settings, or a stream that began or stopped feeding it.  "": about what the session
+	// holds.  Not for WatchPlans.
+	ClusterToken  string `protobuf:"bytes,24,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2145,6 +2170,13 @@ func (x *PlanInput) GetTrials() *Trials {
 	return nil
 }
 
+func (x *PlanInput) GetClusterToken() string {
+	if x != nil {
+		return x.ClusterToken
+	}
+	return ""
+}
+
 // Trials of a plan (docs/better-plans.md).
 type Trials struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2217,7 +2249,8 @@ func (x *Trials) GetRobust() float64 {
 }
 
 // How to search for a better plan (docs/better-plans.md).  The result is never worse than the plan
-// without a search.  Until the search ends, the session answers no other call.
+// without a search.  Until the search ends, the session answers no other call and applies no
+// change.
 type Search struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Time for the search, including the first plan, at most 600; absent: 1.  The search ends earlier
@@ -2225,7 +2258,7 @@ type Search struct {
 	// cancelled.
 	BudgetSeconds *float64 `protobuf:"fixed64,1,opt,name=budget_seconds,json=budgetSeconds,proto3,oneof" json:"budget_seconds,omitempty"`
 	// Run this many iterations instead of the budget: the plan is the same each time.  The other
-	// limits above still end the search.
+	// limits above still end the search.  Only Frontier accepts both budget_seconds and iterations.
 	Iterations *uint64          `protobuf:"varint,2,opt,name=iterations,proto3,oneof" json:"iterations,omitempty"`
 	Seed       *uint32          `protobuf:"varint,3,opt,name=seed,proto3,oneof" json:"seed,omitempty"` // Absent: 1.
 	Objective  Search_Objective `protobuf:"varint,4,opt,name=objective,proto3,enum=ebb.v1alpha1.Search_Objective" json:"objective,omitempty"`
@@ -2313,9 +2346,10 @@ type PlanCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
 	Form  *Form                  `protobuf:"varint,2,opt,name=form,proto3,enum=ebb.v1alpha1.Form,oneof" json:"form,omitempty"` // Absent: AS_JSON; in plan calls of libebb and Go, AS_DATA.
-	// AS_TABLES: the maximum number of removed nodes, and of obstacles, to describe; 0: no limit.
+	// Only with AS_TABLES: the maximum number of removed nodes, and of obstacles, to describe; 0: no
+	// limit.
 	Rows uint32 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
-	// AS_TABLES: describe each removed node completely, and each node that stays.
+	// Only with AS_TABLES: describe each removed node completely, and each node that stays.
 	EveryNode     bool `protobuf:"varint,4,opt,name=every_node,json=everyNode,proto3" json:"every_node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3219,8 +3253,11 @@ func (x *FrontierPoint) GetSavedPerHour() float64 {
 type WhatIfCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
-	Then  *PlanInput             `protobuf:"bytes,2,opt,name=then,proto3,oneof" json:"then,omitempty"` // Replaces `input` after the changes; absent: the same input.
-	// The text of a file of changes (docs/what-if.md).  Its options are ignored: use `then`.
+	// Replaces `input` after the changes; absent: the same input.  Session, min_version,
+	// max_age_seconds, cluster_token, allow_incomplete and warnings must be absent or as in `input`.
+	Then *PlanInput `protobuf:"bytes,2,opt,name=then,proto3,oneof" json:"then,omitempty"`
+	// The text of a file of changes (docs/what-if.md).  Its options are ignored in favour of `then`;
+	// without `then` they are rejected.  A name that is not a flag of `ebb plan` is always rejected.
 	Changes       string `protobuf:"bytes,3,opt,name=changes,proto3" json:"changes,omitempty"`
 	ChangesName   string `protobuf:"bytes,4,opt,name=changes_name,json=changesName,proto3" json:"changes_name,omitempty"` // The name of `changes` in messages; "": "changes".
 	unknownFields protoimpl.UnknownFields
@@ -4395,6 +4432,7 @@ type FilterCall struct {
 	Form            Form                   `protobuf:"varint,5,opt,name=form,proto3,enum=ebb.v1alpha1.Form" json:"form,omitempty"`
 	MaxAgeSeconds   *float64               `protobuf:"fixed64,8,opt,name=max_age_seconds,json=maxAgeSeconds,proto3,oneof" json:"max_age_seconds,omitempty"` // As PlanInput.max_age_seconds.
 	AllowIncomplete bool                   `protobuf:"varint,17,opt,name=allow_incomplete,json=allowIncomplete,proto3" json:"allow_incomplete,omitempty"`   // As PlanInput.allow_incomplete, if pods may be missing.
+	ClusterToken    string                 `protobuf:"bytes,18,opt,name=cluster_token,json=clusterToken,proto3" json:"cluster_token,omitempty"`             // As PlanInput.cluster_token.
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -4476,6 +4514,13 @@ func (x *FilterCall) GetAllowIncomplete() bool {
 		return x.AllowIncomplete
 	}
 	return false
+}
+
+func (x *FilterCall) GetClusterToken() string {
+	if x != nil {
+		return x.ClusterToken
+	}
+	return ""
 }
 
 type FilterReply struct {
@@ -8521,11 +8566,12 @@ const file_planner_proto_rawDesc = "" +
 	"\x04dump\x18\x02 \x01(\fR\x04dump\x122\n" +
 	"\bsettings\x18\x03 \x01(\v2\x16.ebb.v1alpha1.SettingsR\bsettings\x12\x1f\n" +
 	"\vcluster_uid\x18\x04 \x01(\tR\n" +
-	"clusterUid\"O\n" +
+	"clusterUid\"t\n" +
 	"\tLoadReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x04R\x05nodes\x12\x12\n" +
-	"\x04pods\x18\x03 \x01(\x04R\x04pods\"\xd4\x01\n" +
+	"\x04pods\x18\x03 \x01(\x04R\x04pods\x12#\n" +
+	"\rcluster_token\x18\x04 \x01(\tR\fclusterToken\"\xd4\x01\n" +
 	"\x06Change\x12\x1b\n" +
 	"\bput_json\x18\x01 \x01(\fH\x00R\aputJson\x12#\n" +
 	"\fput_protobuf\x18\x02 \x01(\fH\x00R\vputProtobuf\x12!\n" +
@@ -8564,7 +8610,7 @@ const file_planner_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\acommand\x18\x03 \x01(\tR\acommand\x12\x16\n" +
 	"\x06advice\x18\x04 \x01(\tR\x06advice\x12\x14\n" +
-	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\x94\t\n" +
+	"\x05lacks\x18\x05 \x01(\tR\x05lacks\"\xb9\t\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -8592,7 +8638,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x0eunneeded_limit\x18\x15 \x01(\x04H\n" +
 	"R\runneededLimit\x88\x01\x01\x123\n" +
 	"\tpod_order\x18\x16 \x01(\x0e2\x16.ebb.v1alpha1.PodOrderR\bpodOrder\x121\n" +
-	"\x06trials\x18\x17 \x01(\v2\x14.ebb.v1alpha1.TrialsH\vR\x06trials\x88\x01\x01B\v\n" +
+	"\x06trials\x18\x17 \x01(\v2\x14.ebb.v1alpha1.TrialsH\vR\x06trials\x88\x01\x01\x12#\n" +
+	"\rcluster_token\x18\x18 \x01(\tR\fclusterTokenB\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
@@ -8831,7 +8878,7 @@ const file_planner_proto_rawDesc = "" +
 	"\x03gpu\x18\x19 \x03(\x01R\x03gpu\x12\x1c\n" +
 	"\tresources\x18\x1a \x03(\tR\tresources\x12%\n" +
 	"\x0eused_resources\x18\x1b \x03(\rR\rusedResources\x12 \n" +
-	"\vutilization\x18\x1c \x03(\x01R\vutilization\"\x83\x02\n" +
+	"\vutilization\x18\x1c \x03(\x01R\vutilization\"\xa8\x02\n" +
 	"\n" +
 	"FilterCall\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
@@ -8841,7 +8888,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x04node\x18\x04 \x01(\tR\x04node\x12&\n" +
 	"\x04form\x18\x05 \x01(\x0e2\x12.ebb.v1alpha1.FormR\x04form\x12+\n" +
 	"\x0fmax_age_seconds\x18\b \x01(\x01H\x00R\rmaxAgeSeconds\x88\x01\x01\x12)\n" +
-	"\x10allow_incomplete\x18\x11 \x01(\bR\x0fallowIncompleteB\x12\n" +
+	"\x10allow_incomplete\x18\x11 \x01(\bR\x0fallowIncomplete\x12#\n" +
+	"\rcluster_token\x18\x12 \x01(\tR\fclusterTokenB\x12\n" +
 	"\x10_max_age_seconds\"\xef\x01\n" +
 	"\vFilterReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x12\n" +
