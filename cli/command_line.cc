@@ -90,7 +90,7 @@ void SetAllExamples(CLI::App& app) {
               {{"ebb plan all.json --state ebb.db --record rounds.db", "records a round"},
                {"ebb replay rounds.db", "decides again, and compares"}},
               {{0, "every decision is the same bytes"},
-               {1, "one is not, or the record cannot be read"},
+               {1, "a decision differs, or the record cannot be read"},
                {2, "wrong usage"}});
   SetExamples(command("state"),
               {{"ebb state show ebb.db", "timers, cooldowns, counters, the last rounds"},
@@ -149,14 +149,15 @@ void SetAllExamples(CLI::App& app) {
               {{0, "it was ended by a signal, or the simulation is over"},
                {1, "it could not begin, or bad input"},
                {2, "wrong usage"}});
-  SetExamples(command("conformance"),
-              {{"ebb conformance --actuator unix:/run/plugin.sock", "touches no node"},
-               {"ebb conformance --actuator unix:/run/plugin.sock --node worker-7",
-                "taints it and rolls back"},
-               {"ebb conformance --actuator unix:/run/plugin.sock --node worker-7 "
-                "--drain-and-delete",
-                "and then deletes it"}},
-              {{0, "no check failed"}, {1, "one did, or none could be tried"}, {2, "wrong usage"}});
+  SetExamples(
+      command("conformance"),
+      {{"ebb conformance --actuator unix:/run/plugin.sock", "touches no node"},
+       {"ebb conformance --actuator unix:/run/plugin.sock --node worker-7",
+        "taints it and rolls back"},
+       {"ebb conformance --actuator unix:/run/plugin.sock --node worker-7 "
+        "--drain-and-delete",
+        "and then deletes it"}},
+      {{0, "no check failed"}, {1, "a check failed, or no check could run"}, {2, "wrong usage"}});
   SetExamples(command("version"), {{"ebb version", "also `ebb --version`"}});
   SetExamples(command("help"), {{"ebb help plan", "the same as `ebb plan --help`"},
                                 {"ebb help import openb", "of a command's command"}});

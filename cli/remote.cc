@@ -299,7 +299,7 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   const absl::StatusOr<wire::PlanReply> reply = asker.Ask(&PlannerClient::Plan, call);
   if (!reply.ok()) return Fail(reply.status(), err);
   if (call.input().has_trials() && !reply->tried_out()) {
-    PrintMessage("there was no time for a trial of it", err);
+    PrintMessage("the time ended before the first trial of the plan", err);
   }
   PrintPlan(*reply, format, print, out);
   out.flush();

@@ -82,13 +82,13 @@ absl::Status ClearStale(const std::string& path, const sockaddr_un& address) {
   if (lstat(path.c_str(), &status) != 0) {
     return errno == ENOENT ? absl::OkStatus() : Failed(path, "cannot be looked at");
   }
-  if (!S_ISSOCK(status.st_mode)) return Wrong(path, "is there already, and is no socket");
+  if (!S_ISSOCK(status.st_mode)) return Wrong(path, "exists already and is not a socket");
   if (status.st_uid != geteuid()) return Wrong(path, "is another user's socket");
   const UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (probe.get() < 0) return Failed(path, "cannot be tried");
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
       errno != ECONNREFUSED) {
-    return Wrong(path, "somebody listens on it already");
+    return Wrong(path, "another process listens on it already");
   }
   if (unlink(path.c_str()) != 0) return Failed(path, "is stale, and cannot be taken away");
   return absl::OkStatus();

@@ -295,8 +295,8 @@ class LoadCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
       return End(absl::InvalidArgumentError("session: a dump is about one session"));
     }
     if (dump_.size() + part_.dump().size() > options_.dump_bytes_max) {
-      return End(absl::ResourceExhaustedError(
-          absl::StrCat("dump: has more than ", options_.dump_bytes_max, " bytes, --max-dump")));
+      return End(absl::ResourceExhaustedError(absl::StrCat(
+          "dump: has more than ", options_.dump_bytes_max, " bytes; --max-dump allows no more")));
     }
     if (absl::Status s = CheckMemory(options_); !s.ok()) return End(s);
     dump_ += part_.dump();
@@ -563,7 +563,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
       resync_ = cluster.BeginResync();
     }
     if (message.resync_ends() && !resync_) {
-      return absl::InvalidArgumentError("resync_ends: none has begun in this stream");
+      return absl::InvalidArgumentError("resync_ends: no resync has begun in this stream");
     }
     const bool resync_is_over = resync_ && !cluster.InResync(*resync_);
     if (message.resync_ends() && resync_is_over) {
@@ -683,11 +683,13 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
     streams_.Add(this);
     if (!thread.ok()) return End(thread.status());
     if (request.input().has_now()) {
-      return End(absl::InvalidArgumentError("input.now: plans that are watched are of the clock"));
+      return End(absl::InvalidArgumentError(
+          "input.now: must be absent in WatchPlans, which plans for the present time"));
     }
     if (request.input().has_max_age_seconds()) {
-      return End(absl::InvalidArgumentError(
-          "input.max_age_seconds: WatchPlans takes none; each message says as of when it is"));
+      return End(
+          absl::InvalidArgumentError("input.max_age_seconds: must be absent in WatchPlans, whose "
+                                     "messages have the cluster's time"));
     }
     if (!request.input().cluster_token().empty()) {
       return End(absl::InvalidArgumentError(

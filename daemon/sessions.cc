@@ -13,7 +13,7 @@ absl::StatusOr<std::shared_ptr<SessionThread>> Sessions::Find(std::string_view n
   const auto it = sessions_.find(full);
   if (it != sessions_.end()) return it->second;
   return absl::NotFoundError(
-      absl::StrCat("session ", full, ": is not there; Load, Apply or Sync make it"));
+      absl::StrCat("session ", full, ": does not exist; Load, Apply or Sync create it"));
 }
 
 absl::StatusOr<std::shared_ptr<SessionThread>> Sessions::FindOrMake(std::string_view name) {

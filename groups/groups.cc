@@ -477,8 +477,8 @@ class RuleChecker {
     }
     const std::string nodes = Count(matches.lost, "node", "nodes");
     if (matches.lost == matches.nodes) {
-      Warn("NodeGroupRuleShadowed", Name(r), ": counts for no node; rules before it take its ",
-           nodes, ": ", others);
+      Warn("NodeGroupRuleShadowed", Name(r), ": applies to no node; earlier rules take its ", nodes,
+           ": ", others);
       return;
     }
     Warn("NodeGroupRulesOverlap", Name(r), ": rules before it take ", nodes, " of ", matches.nodes,

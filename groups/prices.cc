@@ -54,7 +54,8 @@ absl::Status ReadPrice(const std::string& file, const std::string& where, const 
   if (absl::Status s = ReadFields(file, where, node, readers, price); !s.ok()) return s;
   if (!has_hourly) return BadSetting(file, where + ".hourly", "is required");
   if (price.Names() == 0) {
-    return BadSetting(file, where, "names no instanceType, zone or capacityType; see default");
+    return BadSetting(
+        file, where, "has no instanceType, zone or capacityType; expected one, or the key default");
   }
   return absl::OkStatus();
 }

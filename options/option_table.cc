@@ -444,12 +444,12 @@ void AddHealthRows(int64_t& ok_unready_count, double& max_unready_percentage,
                    int64_t& startup_time_s, Rows& rows) {
   rows.Count("okTotalUnreadyCount", ok_unready_count,
              {.flag = {.name = "ok-total-unready-count",
-                       .help = "So many unready nodes are no reason to stop",
+                       .help = "Up to this many unready nodes never stop deletions",
                        .group = kRounds,
                        .place = 6},
               .in_autoscaler = true,
               .about = OptionAbout::kRounds,
-              .decides = "so many unready nodes are no reason to stop"});
+              .decides = "up to this many unready nodes never stop deletions"});
   rows.Percent("maxTotalUnreadyPercentage", max_unready_percentage,
                {.flag = {.name = "max-total-unready-percentage",
                          .help = "More unready nodes than this stop every deletion",
@@ -471,16 +471,18 @@ void AddHealthRows(int64_t& ok_unready_count, double& max_unready_percentage,
 
 void AddClockAndTaintRows(int64_t& clock_jump_max_s, int64_t& soft_taint_count,
                           int64_t& candidate_ttl_s, Rows& rows) {
-  rows.Seconds("clockJumpMaxSeconds", clock_jump_max_s,
-               {.flag = {.name = "clock-jump-max",
-                         .help = "A round further than this from the last one waits, as a clock "
-                                 "may be wrong, with exit code 3; the next one goes on. 0s: every "
-                                 "time is believed",
-                         .group = kRounds,
-                         .place = 13},
-                .about = OptionAbout::kRounds,
-                .decides = "a round whose time is further from the last one's waits; 0: every time "
-                           "is believed"});
+  rows.Seconds(
+      "clockJumpMaxSeconds", clock_jump_max_s,
+      {.flag = {.name = "clock-jump-max",
+                .help = "A round whose time differs by more than this from the last one's waits, "
+                        "as a clock "
+                        "may be wrong, with exit code 3; the next round continues. 0s: any "
+                        "time is accepted",
+                .group = kRounds,
+                .place = 13},
+       .about = OptionAbout::kRounds,
+       .decides = "a round whose time is further from the last one's waits; 0: every time "
+                  "is believed"});
   rows.Count("maxBulkSoftTaintCount", soft_taint_count,
              {.flag = {.name = "max-bulk-soft-taint-count",
                        .help = "Soft taints changed in a round",

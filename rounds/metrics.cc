@@ -310,9 +310,9 @@ class Metrics::Impl {
                                        "Number of nodes that are being deleted.");
   Family<Gauge>& in_cooldown_ = Add<Gauge>(registry_, "cluster_autoscaler_scale_down_in_cooldown",
                                            "Whether nothing is deleted for now, 1 or 0.");
-  Family<Gauge>& longest_skipped_ =
-      Add<Gauge>(registry_, "cluster_autoscaler_max_node_skip_eval_duration_seconds",
-                 "The longest that a candidate has not been judged because passes were cut short.");
+  Family<Gauge>& longest_skipped_ = Add<Gauge>(
+      registry_, "cluster_autoscaler_max_node_skip_eval_duration_seconds",
+      "Longest time in seconds that a candidate was not evaluated because passes were cut short.");
   Family<Histogram>& durations_ =
       Add<Histogram>(registry_, kDuration, "Time that rounds took, by what they did.");
   Family<Counter>& rounds_ = Add<Counter>(registry_, kRounds, "Number of rounds, by their status.");

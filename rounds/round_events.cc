@@ -475,7 +475,7 @@ class Resolver {
   void Note(ScaleEventKind kind, std::string group, std::optional<int64_t> at_s) {
     if (at_s && *at_s > now_s_) {
       late_.Add(result_.log, absl::StrCat("an event of ", FormatRfc3339(*at_s),
-                                          " lies after the round; the round's time counts"));
+                                          " is later than the round; the round's time is used"));
     }
     result_.scale_events.push_back({kind, std::move(group), AtOrBefore(at_s)});
   }

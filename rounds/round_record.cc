@@ -98,7 +98,7 @@ absl::StatusOr<RoundArguments> ArgumentsFrom(const std::string& name, const Json
                                        "events", "warnings", "deadlineQuestion", "rules"});
   for (const auto& [member, unused] : json.items()) {
     if (std::ranges::find(kMembers, member) == kMembers.end()) {
-      return Damaged(name, absl::StrCat(Printable(member), " is nothing that this ebb knows"));
+      return Damaged(name, absl::StrCat(Printable(member), " is unknown to this version of ebb"));
     }
   }
   Members members(name, json);

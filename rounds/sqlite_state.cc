@@ -562,9 +562,9 @@ absl::Status SqliteState::RollBack() {
   sqlite3_close(writer);
   if (!done) {
     return absl::InvalidArgumentError(absl::StrCat(
-        path_, ": the program that wrote it was stopped in the middle; what it left in ", path_,
-        "-journal has to be rolled back first, for which the file and its "
-        "folder must be writable: copy both elsewhere, or change that"));
+        path_, ": the program that wrote it stopped in the middle of a write; its journal ", path_,
+        "-journal must be rolled back first, and for that the file and its "
+        "folder must be writable; copy file and journal elsewhere, or change the permissions"));
   }
   if (sqlite3_open_v2(PlainName(path_).c_str(), &db_, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK) {
     return Error("cannot be opened");
@@ -712,11 +712,11 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   if (!read.ok) return Error("cannot be read");
   content.revision = figures.revision;
   if (figures.sizing_digest.value_or(Digest(SizingState())) != Digest(content.sizing)) {
-    return Damaged("the pools are not those that their digest (table state) was made of");
+    return Damaged("the pools do not match their digest (table state)");
   }
   content.reports_digest = static_cast<uint64_t>(figures.reports_digest);
   if (content.reports_digest != ReportsDigest(report)) {
-    return Damaged("what was reported is not what its digest (table state) was made of");
+    return Damaged("the reports do not match their digest (table state)");
   }
   content.reports = HeldReports(std::move(report));
   if (figures.cluster) content.cluster = ClusterId{*figures.cluster};
@@ -734,10 +734,10 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
                                 " is after the state's last round, ", state.rounds));
   }
   if (figures.digest != Digest(state)) {
-    return Damaged("the state is not the one that its digest (table state) was made of");
+    return Damaged("the state does not match its digest (table state)");
   }
   if (figures.counters_digest != Digest(content.counters)) {
-    return Damaged("the counters are not those that their digest (table state) was made of");
+    return Damaged("the counters do not match their digest (table state)");
   }
   content.state = std::move(state);
   return content;

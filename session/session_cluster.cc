@@ -160,7 +160,7 @@ absl::StatusOr<const SessionSettings*> SessionCluster::SettingsOf(
   if (!SaysHowToLoad(settings)) effective->options.load = live_->options();
   if (!SameLoad(effective->options.load, live_->options())) {
     return absl::InvalidArgumentError(
-        "settings: options.load: is not as the session's; Load the cluster with it");
+        "settings: options.load: differs from the session's; Load the cluster with these settings");
   }
   parsed = *std::move(effective);
   return &*parsed;

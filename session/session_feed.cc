@@ -171,8 +171,8 @@ std::vector<InputWarning> SessionFeed::WarningsAt(int64_t now_s) const {
                       "; the cluster is as of ", FormatRfc3339(age.as_of_s)));
   } else if (now_s - age.as_of_s > kNotFedMaxS) {
     warn("SessionNotFed",
-         absl::StrCat("no client feeds it, and the last of it came at ", FormatRfc3339(age.as_of_s),
-                      "; the cluster is as it was then"));
+         absl::StrCat("no client feeds it, and its last change came at ",
+                      FormatRfc3339(age.as_of_s), "; the cluster is as it was then"));
   }
   return warnings;
 }

@@ -66,7 +66,7 @@ absl::Status SessionQuestions::WithRemedies(const wire::ExplainCall& call,
                                             const Deadline* stops, const WriteRemedies& tell) {
   if (call.input().has_search() || call.input().trials().has_robust()) {
     return absl::InvalidArgumentError(
-        "remedies: each is tried with a plan that is not searched for; the input has search or "
+        "remedies: a search cannot be combined with them; expected an input without search and "
         "trials.robust");
   }
   absl::StatusOr<Prepared> asked = Prepare(call.input(), end, Use::kShown);

@@ -176,7 +176,7 @@ class PoolReading {
       return BadKey("policy", problems[0].what);
     }
     if (!service_.empty() && (file_.empty() || pool_.policy_name != "clusterman")) {
-      return BadKey("service", "is of clusterman, beside file");
+      return BadKey("service", "is not used here; expected only with policy clusterman and a file");
     }
     return absl::OkStatus();
   }

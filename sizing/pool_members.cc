@@ -117,7 +117,7 @@ std::string WarningOf(const SizedPool& pool, const PoolMembers& members) {
   }
   if (members.others.empty()) return "";
   return fmt::format(
-      "group {} is not its alone, it is shared with {}: the pool is as large as its own nodes, and "
+      "group {} is shared with {}: the pool's size is the number of its own nodes, and it "
       "cannot grow until it has a group of its own",
       members.group, members.others);
 }

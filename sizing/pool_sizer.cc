@@ -514,7 +514,7 @@ void PoolSizer::AskForMachines(Actuator& actuator, SizingTurn& turn) {
     if (!members.others.empty() || !members.overlap.empty()) continue;
     const std::string& group = members.group;
     absl::Status asked =
-        absl::FailedPreconditionError("which group it is, is not known: give the pool a `group`");
+        absl::FailedPreconditionError("its group is unknown; set `group` of the pool");
     if (!group.empty()) asked = actuator.Grow(group, memory.grow_to, turn.now_s);
     const bool tells = grow_.contains(pool.name) && !pool.policy->OneActionAtATime();
     if (tells) pool.policy->Ended(asked.ok(), turn.now_s, &memory.state);

@@ -42,8 +42,8 @@ void ConformanceCommand::AddTo(CLI::App& app) {
       ->type_name("unix:PATH")
       ->required();
   app.add_option("--node", nodes,
-                 "A node that may be tainted and rolled back, several times if repeated; without "
-                 "one only what must be refused is tried")
+                 "A node that the test may taint and roll back; may be given often; without "
+                 "a node only calls that must be rejected are tested")
       ->check(values::Text())
       ->type_name("NAME");
   app.add_flag("--drain-and-delete", drain_and_delete,

@@ -175,7 +175,7 @@ void FrontierCommand::AddTo(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str()
       ->group(search);
-  AddSeedFlag(seed, "Of the search; another may find other plans", app);
+  AddSeedFlag(seed, "Seed of the search; another seed may find other plans", app);
   const std::string group = "Output";
   app.add_option("-o,--output", output, "table, csv, json or yaml")
       ->check(values::Choice({"table", "csv", "json", "yaml"}))

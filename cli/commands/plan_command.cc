@@ -364,8 +364,9 @@ std::optional<int64_t> PlanCommand::ScaleDownLimit() const {
 
 bool PlanCommand::ExplainFlagsFit(std::ostream& err) const {
   if (explain.empty() || (output != "csv" && output != "name")) return true;
-  PrintMessage("--explain: -o " + output + " is of plans; table, json and yaml explain", err,
-               "ebb plan");
+  PrintMessage(
+      "--explain: -o " + output + " is not a format of explanations; expected table, json or yaml",
+      err, "ebb plan");
   err << "See `ebb plan --help`.\n";
   return false;
 }
@@ -485,7 +486,7 @@ void PlanCommand::PrintRemarks(const Made& made, std::ostream& err) const {
   PrintLoadWarnings(*made.answer->cluster, err);
   if (made.interrupted) PrintMessage("interrupted; this is the best plan so far", err);
   if (made.query.trials && !made.answer->trials) {
-    PrintMessage("there was no time for a trial of it", err);
+    PrintMessage("the time ended before the first trial of the plan", err);
   }
 }
 

@@ -231,12 +231,12 @@ class Watch {
       cluster.warnings.push_back({"WatchSilent", SilentText(name), ""});
     }
     if (refused_ > 0) {
-      warn("WatchEventsRefused", fmt::format("{} of the watch could not be taken; the first: {}",
+      warn("WatchEventsRefused", fmt::format("{} of the watch could not be applied; the first: {}",
                                              Count(refused_, "event", "events"), first_refused_));
     }
     if (bare_ > 0) {
       warn("WatchWithoutEvents",
-           fmt::format("{} came without an event around, so that deletions cannot be seen; give "
+           fmt::format("{} came outside watch events, so that deletions are not seen; pass "
                        "kubectl --output-watch-events",
                        Count(bare_, "object", "objects")));
     }
@@ -250,7 +250,7 @@ class Watch {
     for (const std::string& kind : file.kinds()) kinds += (kinds.empty() ? "" : ", ") + kind;
     return fmt::format("{} has ended at {}, and {}; start all watches and ebb again",
                        Printable(file.name()), FormatRfc3339(WallClock::Now()),
-                       kinds.empty() ? "no event had come of it"
+                       kinds.empty() ? "it sent no event"
                                      : "later changes of " + Printable(kinds) + " are not seen");
   }
 
@@ -308,7 +308,7 @@ class Watch {
         continue;
       }
       if (printed_ignored_++ >= kRefusedShown) continue;
-      PrintMessage("passed over objects of kind " + Printable(kind) + ", which decide nothing",
+      PrintMessage("ignored objects of kind " + Printable(kind) + ": no decision depends on them",
                    err_);
     }
   }
@@ -545,7 +545,8 @@ void WatchFlags::AddTo(CLI::App& app) {
       ->allow_extra_args(false)
       ->group(group);
   app.add_option("--watch-quiet-time", quiet_time,
-                 "Answer when no event came for as long, or events for ten times as long")
+                 "Answer after this long without an event, or after ten times as long if events "
+                 "keep coming")
       ->check(values::Duration())
       ->type_name("DURATION")
       ->capture_default_str()

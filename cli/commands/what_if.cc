@@ -87,7 +87,8 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
     return BadSetting(what_if.file, "options.objective", "cost needs prices");
   }
   if (!changed.questions.ForCost() && app.count("--move-cost") > 0) {
-    return BadSetting(what_if.file, "options.move-cost", "is for the objective cost");
+    return BadSetting(what_if.file, "options.move-cost",
+                      "applies to the objective cost only; expected options.objective: cost");
   }
   return changed;
 }
@@ -146,8 +147,9 @@ void PrintNotes(std::span<const std::string> notes, std::ostream& err) {
 bool CompareFlagsFit(const PlanCommand& command, std::ostream& err) {
   const std::string& form = command.output;
   if (form == "table" || form == "json" || form == "yaml") return command.CostFlagsFit(err);
-  PrintMessage("--what-if: -o " + form + " is of plans; table, json and yaml compare", err,
-               "ebb plan");
+  PrintMessage(
+      "--what-if: -o " + form + " is not a format of comparisons; expected table, json or yaml",
+      err, "ebb plan");
   err << "See `ebb plan --help`.\n";
   return false;
 }

@@ -32,8 +32,9 @@ void AddSearchFlags(QueryFlags& flags, CLI::App& app) {
       ->check(WholeNumberIn(kIterationsRange))
       ->type_name("N")
       ->group(kQuestionGroup);
-  app.add_option("--objective", flags.objective,
-                 "What the plan is to have most of: nodes, or cost: what its nodes cost an hour")
+  app.add_option(
+         "--objective", flags.objective,
+         "What the search maximises: nodes (how many go) or cost (what these nodes cost an hour)")
       ->check(values::Choice(TextsOf(kObjectiveWords)))
       ->type_name("OBJECTIVE")
       ->capture_default_str()
@@ -50,15 +51,17 @@ void AddSearchFlags(QueryFlags& flags, CLI::App& app) {
       ->type_name("N")
       ->group(kQuestionGroup);
   app.add_flag("--bound", flags.query.bound,
-               "Tell how many nodes any plan removes at most, and how far this one is from that")
+               "Print an upper bound on the nodes that any plan removes, and this plan's distance "
+               "from it")
       ->check(values::Switch())
       ->group(kQuestionGroup);
 }
 
 void AddTrialFlags(QueryFlags& flags, CLI::App& app) {
-  app.add_option("--trials", flags.trials,
-                 "Try the plan out so often in random orders, and as often in its own, with a "
-                 "scheduler that does not know it: how many pods stay pending")
+  app.add_option(
+         "--trials", flags.trials,
+         "Run this many trials of the plan in random orders, and as many in its own order, with a "
+         "scheduler that does not know the plan, and count the pods that stay pending")
       ->check(values::WholeNumber(0, static_cast<int64_t>(kTrialsRange.max)))
       ->type_name("N")
       ->group(kQuestionGroup);
@@ -68,10 +71,9 @@ void AddTrialFlags(QueryFlags& flags, CLI::App& app) {
       ->check(NumberIn(kShareRange))
       ->type_name("SHARE")
       ->group(kQuestionGroup);
-  app.add_option(
-         "--nominated-share", flags.trial.nominated_share,
-         "In trials so many of the pods are nominated to their place in the plan before the "
-         "scheduler looks at them")
+  app.add_option("--nominated-share", flags.trial.nominated_share,
+                 "In trials this share of the pods is nominated to its node in the plan before the "
+                 "scheduler places them")
       ->check(NumberIn(kShareRange))
       ->type_name("SHARE")
       ->capture_default_str()
@@ -106,7 +108,8 @@ PlanQuery QueryFlags::Query() const {
 void QueryFlags::AddTo(CLI::App& app) {
   AddSearchFlags(*this, app);
   AddTrialFlags(*this, app);
-  AddSeedFlag(search.seed, "Of the search and of trials; another may find another plan", app);
+  AddSeedFlag(search.seed, "Seed of the search and of trials; another seed may find another plan",
+              app);
 }
 
 void QueryFlags::AddLimitsTo(CLI::App& app) {

@@ -76,8 +76,9 @@ void RoundFlags::WarnUnused(std::ostream& err) const {
     if (!CountsInPlans(option->get_lnames()[0])) unused.push_back(option->get_name());
   }
   if (unused.empty()) return;
-  PrintMessage(fmt::format("note: without --state these do not count: {}", fmt::join(unused, ", ")),
-               err);
+  PrintMessage(
+      fmt::format("note: these flags have no effect without --state: {}", fmt::join(unused, ", ")),
+      err);
 }
 
 }  // namespace ebb

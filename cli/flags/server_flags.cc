@@ -32,10 +32,9 @@ void ServerFlags::AddTo(CLI::App& command) {
       ->capture_default_str()
       ->group(group);
   command
-      .add_option(
-          "--max-age", max_age,
-          "Fail where the session's cluster is as of a time longer ago, as after the client "
-          "that fed it has gone (default: only warn)")
+      .add_option("--max-age", max_age,
+                  "Fail if the session's data is older than this, for example because the client "
+                  "that feeds it has gone (default: only warn)")
       ->check(values::Duration())
       ->type_name("DURATION")
       ->group(group);

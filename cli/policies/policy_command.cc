@@ -36,7 +36,8 @@ void PolicyCommand::AddTo(CLI::App& app) {
   AddEval(
       *app.add_subcommand("eval", "Decide one round of each pool, and show how it was computed"));
   failsafe_ = app.add_subcommand(
-      "failsafe", "Tell which pools are in failsafe, and end it: until then nothing is done there");
+      "failsafe",
+      "List the pools in failsafe, in which ebb changes nothing, or end the failsafe of one");
   AddFailsafe(*failsafe_);
   simulate_ = app.add_subcommand("simulate", "Run policies over a load, and compare them");
   AddSimulate(*simulate_);
@@ -143,8 +144,8 @@ int PolicyCommand::Run(std::ostream& out, std::ostream& err) const {
 int PolicyCommand::Failsafe(std::ostream& out, std::ostream& err) const {
   if (action == "list" && pool.empty()) return ListFailsafe(state, out, err);
   if (action == "clear" && !pool.empty()) return ClearFailsafe(state, pool, out, err);
-  PrintMessage(pool.empty() ? "name the pool to clear" : "list lists all pools: name none", err,
-               "ebb policy failsafe");
+  PrintMessage(pool.empty() ? "name the pool to clear" : "list: takes no pool, it lists all pools",
+               err, "ebb policy failsafe");
   return 2;
 }
 

@@ -170,7 +170,8 @@ void Discover(const PolicyEvalRequest& request, const PolicyRegistry& registry, 
       input.file.pools.push_back(std::move(pool));
     } else {
       input.warnings.push_back(fmt::format(
-          "pool {} is in {}: what its nodes say of it does not count", pool.name, request.file));
+          "pool {} is defined in {}: its definition in labels and annotations of nodes is ignored",
+          pool.name, request.file));
     }
   }
 }
@@ -182,11 +183,12 @@ void WarnOfStrangers(EvalInput& input) {
   for (const SizedPool& pool : input.file.pools) strangers.erase(pool.name);
   for (const std::string& pool : strangers) {
     if (pool.empty()) {
-      input.warnings.push_back("signals with an empty pool name move nothing; set pool");
+      input.warnings.push_back(
+          "signals with an empty pool name have no effect; expected the name of a pool");
       continue;
     }
     input.warnings.push_back(fmt::format(
-        "signals of pool \"{}\" move nothing: the file has no pool of that name", pool));
+        "signals of pool \"{}\" have no effect: the file has no pool of that name", pool));
   }
 }
 

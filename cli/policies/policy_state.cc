@@ -65,7 +65,7 @@ int ClearFailsafe(const std::string& file, const std::string& pool, std::ostream
   found->failsafe = false;
   found->failures = 0;
   if (absl::Status s = kept->store->SaveSizing(kept->sizing); !s.ok()) return Fail(s, err);
-  out << fmt::format("pool {} goes on\n", Printable(pool));
+  out << fmt::format("pool {}: its failsafe has ended\n", Printable(pool));
   return 0;
 }
 

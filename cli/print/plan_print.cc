@@ -132,7 +132,7 @@ std::string PendingText(const wire::PlanTables& tables) {
   const uint64_t placed = tables.placed();
   // If there was no time to check for room, the text says so instead of a count.
   if (placed == 0 && EndedBy(tables, Termination::kDeadline)) {
-    return are_pending + ", and there was no time to make sure of room.";
+    return are_pending + ", and there was no time to check whether there is room.";
   }
   if (pending == placed) {
     return are_pending +
@@ -531,7 +531,7 @@ std::string Meaning(const wire::PlanTables& tables, std::string_view reason) {
   if (reason == "ScaleDownDisabledAnnotation") return MeaningOfAnnotation(tables);
   if (reason == kNotJudged && (EndedBy(tables, Termination::kNotStarted) ||
                                EndedBy(tables, Termination::kNoRoomForPending))) {
-    return "no node was looked at";
+    return "the round ended before any node was evaluated";
   }
   static const std::map<std::string_view, std::string> kMeanings = {
       {"NoPlaceToMovePods", "some pod fits on no other node"},

@@ -66,7 +66,7 @@ absl::Status WriteMetrics(OutputFile& file, const std::string& text, int64_t rou
   if (written.ok()) return written;
   return absl::InvalidArgumentError(
       absl::StrCat(written.message(), "; round ", round,
-                   " was made and is in the state, the next one writes its metrics"));
+                   " was made and saved; the next round writes its metrics"));
 }
 
 // Prints the decision of a saved round, then its metrics.  Returns false if printing failed.
@@ -77,7 +77,7 @@ bool PrintDecision(const PlanCommand& command, const RoundOutcome& round, const 
   if (command.over_time.metrics == "-") out << driver.MetricsText();
   out.flush();
   if (out.good()) return true;
-  PrintMessage(fmt::format("round {} was made and is in the state, but what it decided could "
+  PrintMessage(fmt::format("round {} was made and saved, but its decision could "
                            "not be printed; the next round names its nodes again",
                            round.number),
                err);

@@ -110,8 +110,9 @@ void AddClusterFlags(RunFlags& flags, CLI::App& app) {
       ->check(values::Text())
       ->type_name("unix:PATH")
       ->group(group);
-  app.add_option("--socket", flags.socket,
-                 "Without --server: be the daemon too, and listen there for who feeds the cluster")
+  app.add_option(
+         "--socket", flags.socket,
+         "Without --server: also be the daemon, and listen on this socket for the cluster's feeder")
       ->check(values::File())
       ->type_name("PATH")
       ->group(group);
@@ -252,7 +253,7 @@ std::string RunFlags::Misuse() const {
   if (!inputs.empty()) return "--input: a dump cannot be changed; pass --dry-run too";
   if (actuator.empty()) return "pass --actuator unix:PATH, or --dry-run";
   if (!socket.empty() && state_folder.empty() && plan.over_time.state.empty()) {
-    return "--socket: pass --state FILE or --state-folder DIR too, for what must outlive ebb";
+    return "--socket: the state has no file; expected --state FILE or --state-folder DIR";
   }
   return "";
 }

@@ -64,10 +64,10 @@ void StateCommand::AddTo(CLI::App& app) {
       ->check(values::Choice({"table", "json"}))
       ->type_name("FORMAT")
       ->capture_default_str();
-  set_clock_ = app.add_subcommand(
-      "set-clock",
-      "Set the clock of a state back after rounds were made at a wrong time: every time in it "
-      "that lies after the one given becomes it, and is printed");
+  set_clock_ = app.add_subcommand("set-clock",
+                                  "Set the clock of a state back after rounds were made at a wrong "
+                                  "time: every later time in it "
+                                  "is replaced by the given time and printed");
   takes_file(*set_clock_);
   set_clock_
       ->add_option("--now", now,
@@ -127,11 +127,12 @@ int StateCommand::SetClockBack(std::ostream& out, std::ostream& err) const {
   const bool jumped = state.jump_s.has_value();
   const std::vector<ClockChange> changes = SetClock(state, now_s);
   if (changes.empty() && !jumped) {
-    out << fmt::format("nothing in it lies after {}; it stays as it is\n", FormatRfc3339(now_s));
+    out << fmt::format("the state has no time after {}; it was not changed\n",
+                       FormatRfc3339(now_s));
     return 0;
   }
   if (absl::Status s = opened->store->SaveState(state); !s.ok()) return Fail(s, err);
-  if (jumped) out << "the jump that the last round saw is forgotten\n";
+  if (jumped) out << "the clock jump that the last round recorded was cleared\n";
   for (const ClockChange& change : changes) {
     out << fmt::format("{}: {} -> {}\n", Printable(change.what), FormatRfc3339(change.from_s),
                        FormatRfc3339(change.to_s));

@@ -39,7 +39,7 @@ absl::StatusOr<DeletionOrder> ReadDeletion(const std::string& row,
     return WrongRound(row, "uid or group is too long");
   }
   if (!told.drain() && told.moves_size() > 0) {
-    return WrongRound(row + ".moves", "is of a node that is to go empty");
+    return WrongRound(row + ".moves", "must be empty: the node is deleted without a drain");
   }
   DeletionOrder order{.node = told.node(),
                       .uid = told.uid(),

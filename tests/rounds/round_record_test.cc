@@ -103,7 +103,7 @@ TEST(RoundRecordTest, WhatIsDamagedOrFromALaterEbbIsRefusedWithItsRound) {
   EXPECT_EQ(error(TextWith("/optionsVersion", 1)),
             "r.db: round 1: its options are of version 1, this ebb knows 2");
   EXPECT_EQ(error(TextWith("/more", 1)),
-            "r.db: round 1: its arguments are damaged: more is nothing that this ebb knows");
+            "r.db: round 1: its arguments are damaged: more is unknown to this version of ebb");
   for (const char* member : {"/rules", "/optionsVersion", "/options", "/nodeGroups", "/groupSizes",
                              "/events", "/warnings", "/deadlineQuestion"}) {
     for (const Json& value : {Json(true), Json({{"a", 1}}), Json({Json({{"group", "x"}})})}) {

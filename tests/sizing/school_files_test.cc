@@ -226,8 +226,10 @@ TEST_F(SchoolFilesTest, ClustermansPoolFileCountsMoreThanTheServices) {
       HasSubstr("pools.yaml: line 2: pools[0].options.autoscaling.target_capacity_margin: is "
                 "required, and web.kubernetes does not say it: beside file, give options: "
                 "{autoscaling: {target_capacity_margin: ...}}"));
-  EXPECT_THAT(Why("policy: escalator, file: x, service: y"),
-              HasSubstr("pools[0].service: is of clusterman, beside file"));
+  EXPECT_THAT(
+      Why("policy: escalator, file: x, service: y"),
+      HasSubstr(
+          "pools[0].service: is not used here; expected only with policy clusterman and a file"));
 }
 
 TEST_F(SchoolFilesTest, AKeyThatTheFollowedVersionDoesNotReadIsAWarningThatNamesIt) {

@@ -545,7 +545,7 @@ class ExplainTest(EbbTest):
     def test_without_time_for_verification_nothing_is_said_of_room(self):
         dump = self.dump([node("a"), pod("new", "", cpu="3")])
         text = self.ebb("plan", dump, "--scale-down-simulation-timeout", "0s")[0]
-        self.assertIn("1 pod is pending, and there was no time to make sure of room.", text)
+        self.assertIn("1 pod is pending, and there was no time to check whether there is room.", text)
 
     def test_a_node_that_was_judged_before_any_removal_shows_no_pods_of_the_plan(self):
         # a and b are below the threshold; p moves to busy, which was above it from the start.
@@ -3280,7 +3280,7 @@ class WatchTest(EbbTest):
                 for i in range(3)]
         out, err = self.ebb("plan", "--watch-file", self.events(SMALL + maps), "-o", "json",
                             "--strict", *self.WHOLE)
-        self.assertEqual(err.count("passed over objects of kind ConfigMap"), 1)
+        self.assertEqual(err.count("ignored objects of kind ConfigMap"), 1)
         self.assertEqual(json.loads(out)["summary"]["nodes"], 3)
 
     def test_objects_beyond_the_limit_are_refused(self):

@@ -111,7 +111,7 @@ TEST(RoundReplyTest, WhatCannotBeIsNamed) {
   EXPECT_THAT(WhyNot([](auto& reply) {
                 *reply.mutable_deletions(0)->add_moves() = reply.deletions(1).moves(0);
               }),
-              HasSubstr("deletions[0].moves: is of a node that is to go empty"));
+              HasSubstr("deletions[0].moves: must be empty: the node is deleted without a drain"));
   EXPECT_THAT(
       WhyNot([](auto& reply) { reply.mutable_deletions(1)->mutable_moves(0)->set_to("/"); }),
       HasSubstr("deletions[1].moves[0].to: \"/\" names no node"));
