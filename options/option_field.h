@@ -65,9 +65,6 @@ struct OptionRange {
   int64_t max = 0;
 };
 
-// Of every kFraction.
-inline constexpr OptionRange kFractionRange{.min = 0, .max = 1};
-
 struct OptionFlag {
   std::string_view name;  // Without dashes; empty: no such flag.
   std::string_view help;

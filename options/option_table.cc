@@ -74,7 +74,7 @@ class Rows {
     Add(name, OptionKind::kSeconds, &value, {0, kOptionSecondsMax}, row);
   }
   void Fraction(std::string_view name, double& value, const OptionRow& row) {
-    Add(name, OptionKind::kFraction, &value, kFractionRange, row);
+    Add(name, OptionKind::kFraction, &value, {0, 1}, row);
   }
   void Percent(std::string_view name, double& value, const OptionRow& row) {
     Add(name, OptionKind::kPercent, &value, {0, 100}, row);

@@ -8,8 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "options/option_field.h"
-#include "planning/query_fields.h"
 
 namespace ebb {
 namespace {
@@ -35,22 +33,23 @@ absl::Status ForEachNode(std::string_view field, const Names& names,
   return absl::OkStatus();
 }
 
-// Checks the fields that a plan's own settings also check; the engine checks the rest of the
-// groups.
+// The engine checks all else of the groups.  A threshold above 1 lets every node of its group go,
+// as in the autoscaler, which checks none; recorded answers have some.
 absl::Status CheckGroup(const std::string& where, const wire::PassGroup& group) {
-  if (group.name().empty())
-    return absl::InvalidArgumentError(absl::StrCat(where, "name: is empty"));
-  constexpr FieldRange<double> kRange{.min = kFractionRange.min, .max = kFractionRange.max};
-  absl::Status status;
-  if (group.has_scale_down_utilization_threshold()) {
-    status.Update(CheckRange(where + "scale_down_utilization_threshold",
-                             group.scale_down_utilization_threshold(), kRange));
+  const auto wrong = [&](const auto&... what) {
+    return absl::InvalidArgumentError(absl::StrCat(where, what...));
+  };
+  if (group.name().empty()) return wrong("name: is empty");
+  const auto is_threshold = [](double value) { return std::isfinite(value) && value >= 0; };
+  if (!is_threshold(group.scale_down_utilization_threshold())) {
+    return wrong("scale_down_utilization_threshold: ", group.scale_down_utilization_threshold(),
+                 " is not a finite number from 0 on");
   }
-  if (group.has_scale_down_gpu_utilization_threshold()) {
-    status.Update(CheckRange(where + "scale_down_gpu_utilization_threshold",
-                             group.scale_down_gpu_utilization_threshold(), kRange));
+  if (!is_threshold(group.scale_down_gpu_utilization_threshold())) {
+    return wrong("scale_down_gpu_utilization_threshold: ",
+                 group.scale_down_gpu_utilization_threshold(), " is not a finite number from 0 on");
   }
-  return status;
+  return absl::OkStatus();
 }
 
 NodeGroup GroupOf(const wire::PassGroup& group) {
