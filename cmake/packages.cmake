@@ -14,26 +14,37 @@ ebb_require_version(Abseil "${absl_VERSION}" 20220623)
 find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS container)
 find_package(TBB CONFIG REQUIRED)
 ebb_require_version(oneTBB "${TBB_VERSION}" 2021.8)
-find_package(Protobuf 3.21 REQUIRED)
-find_package(ZLIB 1.2.11 REQUIRED)
 find_package(simdjson CONFIG REQUIRED)
 ebb_require_version(simdjson "${simdjson_VERSION}" 3.0)
+find_package(nlohmann_json 3.11 CONFIG REQUIRED)
+find_package(fmt CONFIG REQUIRED)
+ebb_require_version(fmt "${fmt_VERSION}" 9.1)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8)
+
+if(NOT EBB_SESSION)
+  return()
+endif()
+
+# Readers of dumps, state files and metrics: what a session needs.
+find_package(Protobuf 3.21 REQUIRED)
+find_package(ZLIB 1.2.11 REQUIRED)
 find_package(yaml-cpp CONFIG REQUIRED)
 ebb_require_version(yaml-cpp "${yaml-cpp_VERSION}" 0.7)
 if(NOT TARGET yaml-cpp::yaml-cpp)  # Before 0.8 the target has no namespace.
   add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
 endif()
-find_package(nlohmann_json 3.11 CONFIG REQUIRED)
+find_package(SQLite3 3.40 REQUIRED)
+pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
+
+if(NOT EBB_DAEMON)
+  return()
+endif()
+
+# The program: its daemon, its loops and its commands.
 find_package(CLI11 CONFIG REQUIRED)
 ebb_require_version(CLI11 "${CLI11_VERSION}" 2.1)
-find_package(fmt CONFIG REQUIRED)
-ebb_require_version(fmt "${fmt_VERSION}" 9.1)
-find_package(SQLite3 3.40 REQUIRED)
-
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
-pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8)
-pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
 pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd>=252)
 pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl>=7.88)
 
