@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "engine/make_plan.h"
 #include "engine/plan/eligibility.h"
 #include "engine/scale_down/round.h"
 #include "gtest/gtest.h"
