@@ -40,7 +40,7 @@ std::string NearestWithin(size_t edits_max, std::string_view word,
   size_t best = edits_max + 1;
   for (const std::string& candidate : candidates) {
     // At least so many edits; a word may have megabytes.
-    const auto [shorter, longer] = std::minmax(word.size(), candidate.size());
+    const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
     if (longer - shorter >= best) continue;
     const size_t distance = EditDistance(word, candidate);
     if (distance < best) {
