@@ -26,7 +26,7 @@ using ::testing::SizeIs;
 // A notifier that blocks in its first notice until it is released or GiveUp() is called.
 class Held final : public Notifier {
  public:
-  absl::Status Tell(const Notice& notice) override {
+  absl::Status Notify(const Notice& notice) override {
     std::unique_lock lock(mutex_);
     told_.push_back(notice.pool);
     changed_.notify_all();
