@@ -3,7 +3,7 @@
 //
 //   NodeQueues queues(&state.queue, retry_s);
 //   queues.Add({.node = "n1", .pool = "web"}, now_s);  // Once; again changes nothing.
-//   for (const QueueEvent& event : queues.Work(status, there, timeouts, now_s)) Tell(event);
+//   for (const QueueEvent& event : queues.Work(status, there, timeouts, now_s)) Log(event);
 //
 // Each queue has a worker, which reads the status that the actuator reports.  The workers keep no
 // state of their own, so a restarted process continues where the old one stopped.  A step that a

@@ -212,7 +212,7 @@ TextId Names(Symbols& symbols) {
 }
 
 // snapshot/formats/watch_stream.h
-void Tell(const absl::Status& status);
+void Log(const absl::Status& status);
 void Carry(const WatchEvent& event);
 void Stream(std::string_view bytes) {
   WatchStream stream(10 << 20);
@@ -220,7 +220,7 @@ void Stream(std::string_view bytes) {
   while (true) {
     absl::StatusOr<std::optional<WatchEvent>> event = stream.Next();
     if (!event.ok()) {
-      Tell(event.status());
+      Log(event.status());
       continue;
     }
     if (!event->has_value()) break;
@@ -336,14 +336,14 @@ absl::Status Shrink(const Observation& observed, const std::vector<NodeId>& leav
 }
 
 // sizing/node_queues.h
-void Tell(const QueueEvent& event);
+void Log(const QueueEvent& event);
 void WorkQueues(SizingState& state, const ActuatorStatus& status,
                 const std::function<bool(const QueuedNode&)>& there,
                 const std::function<int64_t(const std::string&)>& timeouts, int64_t retry_s,
                 int64_t now_s) {
   NodeQueues queues(&state.queue, retry_s);
   queues.Add({.node = "n1", .pool = "web"}, now_s);  // Once; again changes nothing.
-  for (const QueueEvent& event : queues.Work(status, there, timeouts, now_s)) Tell(event);
+  for (const QueueEvent& event : queues.Work(status, there, timeouts, now_s)) Log(event);
 }
 
 // sizing/pool_sizer.h
@@ -430,13 +430,13 @@ absl::Status Pass(const PlannerOptions& options, ClusterSnapshot& snapshot,
 }
 
 // sizing/policy/escalator/escalator.h
-void Tell(const std::string& text);
+void Log(const std::string& text);
 void Store(const std::string& group, const EscalatorState& state);
 void Escalator(const EscalatorOptions& options, const EscalatorObservation& observation,
                int64_t now_s, EscalatorCalls& calls) {
   EscalatorState state;
   const EscalatorDecision round = Decide(options, observation, now_s, calls, &state);
-  if (round.error != EscalatorError::kNone) Tell(Describe(round));
+  if (round.error != EscalatorError::kNone) Log(Describe(round));
   Store(options.name, state);
 }
 

@@ -5,7 +5,7 @@
 //   while (true) {
 //     absl::StatusOr<std::optional<WatchEvent>> event = stream.Next();
 //     if (!event.ok()) {
-//       Tell(event.status());  // One document is lost.
+//       Log(event.status());  // One document is lost.
 //       continue;
 //     }
 //     if (!event->has_value()) break;  // Until more bytes come.

@@ -3,7 +3,7 @@
 //
 //   EscalatorState state;
 //   const EscalatorDecision round = Decide(options, observation, now_s, calls, &state);
-//   if (round.error != EscalatorError::kNone) Tell(Describe(round));
+//   if (round.error != EscalatorError::kNone) Log(Describe(round));
 //   Store(options.name, state);
 //
 // Order of a round; the first step that decides ends it:
