@@ -3,7 +3,7 @@
 //
 // Each flag is treated in one of three ways:
 // - honoured: `ebb plan` has an option with its name and meaning; most of these are rows of the
-//   table of options (options/option_field.h);
+//   table of options, options/option_field.h;
 // - ignored: it decides how the autoscaler runs, grows or deletes, and a plan does not depend on
 //   it;
 // - not honoured: it would change the plan, but ebb does not implement it, so a warning explains
