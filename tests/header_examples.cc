@@ -483,10 +483,11 @@ PolicyDecision ReadState(EscalatorState state) {
 
 // sizing/policy/replicator/replicator.h
 void Store(const std::string& pool, const ReplicatorState& state);
+void Grow(int64_t target);
 void DecideAndStart(const ReplicatorOptions& options, const ReplicatorObservation& observation,
                     int64_t now_ms, ReplicatorState state) {
   const ReplicatorDecision made = Decide(options, observation, now_ms, &state);
-  if (made.reason == ReplicatorReason::kScaleOut) StartScaleOut(made.target, now_ms, &state);
+  if (made.reason == ReplicatorReason::kScaleOut) Grow(made.target);
   Store(options.replicator_worker_pool, state);
 }
 
@@ -912,7 +913,7 @@ absl::Status FeedExample(const SessionFeed::Counts& counts, int64_t now_s) {
 }
 
 // daemon/session_thread.h
-SessionCall::Tell Answer(Session& session);
+SessionCall::Respond Answer(Session& session);
 void Refuse(const absl::Status& why);
 void Post(std::unique_ptr<Session> session) {
   auto thread = std::make_shared<SessionThread>(std::move(session), /*calls_max=*/256);

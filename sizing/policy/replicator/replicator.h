@@ -2,7 +2,7 @@
 // grow by one.  Decide is one round.
 //
 //   const ReplicatorDecision made = Decide(options, observation, now_ms, &state);
-//   if (made.reason == ReplicatorReason::kScaleOut) StartScaleOut(made.target, now_ms, &state);
+//   if (made.reason == ReplicatorReason::kScaleOut) Grow(made.target);
 //   Store(options.replicator_worker_pool, state);
 //
 // Order of a round; the first step that decides ends it:
