@@ -184,7 +184,7 @@ int Misused(const CLI::App& command, const std::string& what, std::ostream& err)
 }
 
 // CLI11's words for a flag that takes one value and was given several times.
-std::string GivenOften(std::string what) {
+std::string GivenOften(const std::string& what) {
   const size_t at = what.find(": At Most 1 required but received");
   return at == std::string::npos ? what
                                  : what.substr(0, at) + " is given more than once; pass it once";
