@@ -18,7 +18,8 @@
 // in memory if the snapshots share one Symbols, and reads it anew from the state otherwise;
 // both decide the same.
 //
-// Errors:  of files: one line naming the file (sqlite_state.h); the state stays as it was.  A record
+// Errors:  of files: one line naming the file (sqlite_state.h); the state stays as it was.  A
+// record
 //          is no state file, and a state file is no record: neither is written to.
 //          Aborted: another process made a round from the same state meanwhile.
 // Threads: one at a time.

@@ -4,9 +4,10 @@
 //   SessionRoundMaker rounds(cluster);                           // Borrows the SessionCluster.
 //   absl::StatusOr<wire::RoundReply> made = rounds.Round(call, std::nullopt);
 //
-// The first call that needs the state file opens it.  A round is on disk when Round() returns.  After
-// an error of the file the next call opens it again: it may have been mended, or removed to start
-// again.  One that holds fewer rounds than were made from it here is refused as long as this lives.
+// The first call that needs the state file opens it.  A round is on disk when Round() returns.
+// After an error of the file the next call opens it again: it may have been mended, or removed to
+// start again.  One that holds fewer rounds than were made from it here is refused as long as this
+// lives.
 //
 // Errors:  those of planner.proto.  FailedPrecondition: the cluster is being filled, there is no
 //          place for a state file, or the file cannot be read, is of another cluster or holds fewer
