@@ -116,8 +116,10 @@ wire::PlanCall PlanOf(const std::string& session, int64_t now) {
   return call;
 }
 
-// What `pods` pods that are replaced by as many others need.
-wire::ApplyRequest Replace(const std::string& session, int64_t round, size_t pods, size_t nodes) {
+// Replaces the `pods` pods of the round before by as many others; pod p runs on `node_of(p)`.
+using NodeOf = std::function<std::string(size_t pod)>;
+wire::ApplyRequest Replace(const std::string& session, int64_t round, size_t pods,
+                           const NodeOf& node_of) {
   wire::ApplyRequest request;
   request.set_session(session);
   for (size_t p = 0; p < pods; ++p) {
@@ -128,7 +130,7 @@ wire::ApplyRequest Replace(const std::string& session, int64_t round, size_t pod
       gone.set_name(absl::StrCat("new-", round - 1, "-", p));
     }
     request.add_changes()->set_put_protobuf(
-        PodBytes(absl::StrCat("new-", round, "-", p), absl::StrCat("node-", (p * 7919) % nodes)));
+        PodBytes(absl::StrCat("new-", round, "-", p), node_of(p)));
   }
   return request;
 }
@@ -177,7 +179,8 @@ void ChurnAndPlan(State& state, const std::string& workload, size_t nodes, size_
   }
   // The first plan also counts what was loaded, and the first pods of a shape that parts two counts
   // have the catalog built anew (RebuildCause::kShape): once, 80 ms with mixed:5000.
-  const auto first_pods = served.client().Apply(Replace("s", 0, pods, nodes));
+  const NodeOf spread = [nodes](size_t pod) { return absl::StrCat("node-", (pod * 7919) % nodes); };
+  const auto first_pods = served.client().Apply(Replace("s", 0, pods, spread));
   const auto first_plan = served.client().Plan(PlanOf("s", kNow));
   if (!first_pods.ok()) return state.SkipWithError(first_pods.status().ToString().c_str());
   if (!first_plan.ok()) return state.SkipWithError(first_plan.status().ToString().c_str());
@@ -185,7 +188,7 @@ void ChurnAndPlan(State& state, const std::string& workload, size_t nodes, size_
   int64_t round = 1;
   for (auto _ : state) {
     state.PauseTiming();
-    const wire::ApplyRequest changes = Replace("s", round, pods, nodes);
+    const wire::ApplyRequest changes = Replace("s", round, pods, spread);
     state.ResumeTiming();
     const auto start = Clock::now();
     const auto taken = served.client().Apply(changes);
@@ -247,10 +250,7 @@ void RoundUnderDeletions(State& state, const std::string& workload) {
   int64_t round = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    wire::ApplyRequest changes = Replace("s", round, 1, 1);
-    changes.mutable_changes(round > 0 ? 1 : 0)
-        ->set_put_protobuf(PodBytes(absl::StrCat("new-", round, "-0"), stays));
-    const auto put = served.client().Apply(changes);
+    const auto put = served.client().Apply(Replace("s", round, 1, [&](size_t) { return stays; }));
     if (!put.ok()) return state.SkipWithError(put.status().ToString().c_str());
     now += kInterval;
     ++round;
