@@ -115,7 +115,7 @@ std::vector<std::string> Words(const CLI::App& root, int argc, const char* const
   return words;
 }
 
-// Where `ebb plan` has a flag that another command lacks; "": it does not.
+// Where to use a flag that only `ebb plan` has; "": `ebb plan` does not have it either.
 std::string OfPlan(const CLI::App& root, const std::string& flag) {
   const CLI::Option* const option = Subcommand(root, "plan")->get_option_no_throw(flag);
   if (option == nullptr || option->get_group() == kHiddenGroup) return "";
@@ -190,7 +190,7 @@ std::string GivenOften(const std::string& what) {
                                  : what.substr(0, at) + " is given more than once; pass it once";
 }
 
-// For who looks for a command that makes rounds: `ebb round`, `ebb help rounds`.
+// The commands that make rounds, if the words are `ebb round`, `ebb help rounds` and the like.
 std::string WhoMakesRounds(const CLI::App& app, const std::vector<std::string>& words) {
   const std::string command = CommandName(Chosen(app));
   const bool names_command = command.empty() || command == "help" || command == "man";

@@ -206,7 +206,7 @@ absl::Status OfExplain(const absl::Status& status) {
   return {status.code(), absl::StrCat("--explain: ", message)};
 }
 
-// --stats of a question of which a daemon measures nothing.
+// Notes that --stats has no effect: a daemon measures nothing for this question.
 void TellNoStats(const PlanCommand& command, std::ostream& err) {
   if (!command.stats) return;
   PrintMessage("note: with --server these do not count for this question: --stats", err);

@@ -13,9 +13,9 @@
 //
 // The end: what was tainted and not begun is rolled back; what was begun is carried on for
 // `stop_grace_s` from the moment on that the end was asked for, and then left to the process that
-// goes on with the recorded state.  An actuator that does not answer is waited for only where the
-// loop began a deletion or has seen one: what an earlier process began is left to the next one,
-// which the actuator tells of it.
+// goes on with the recorded state.  If the actuator does not answer, the loop waits for it only
+// if the loop began a deletion or has seen one.  Deletions of an earlier process are left to the
+// next process, to which the actuator reports them.
 //
 // Ownership: borrows all that it is given.
 // Threads:   none.

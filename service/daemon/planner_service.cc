@@ -660,7 +660,7 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
   std::deque<wire::SyncReply> replies_;
   bool takes_no_more_ = false;  // A batch was refused, or the daemon ends.
   absl::Status failed_;         // Nothing more is read.
-  absl::Status failed_after_;   // What came before it is taken and told first.
+  absl::Status failed_after_;  // Ends the stream once the batches before it are taken and answered.
 };
 
 // WatchPlans.

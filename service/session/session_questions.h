@@ -99,7 +99,8 @@ class SessionQuestions {
     bool told = false;
     bool is_fed = false;
   };
-  // What a plan says otherwise than `told`, which becomes that plan.  `cancelled`: as Plan's.
+  // How the plan differs from `told`, the one that was sent last; `told` becomes the new plan.
+  // `cancelled`: as Plan's.
   absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, ToldPlan& told,
                                                const Deadline* cancelled = nullptr);
 

@@ -25,8 +25,8 @@ struct ObjectPatch {
   // A strategic merge patch of the object (strategic_merge.h): what it names is set, null takes a
   // field away, containers and the like are found by their names.
   std::string merge = "{}";
-  // The object is taken away.  Of `merge` counts what says which object: apiVersion and
-  // metadata.uid.
+  // The object is deleted.  `merge` then holds only apiVersion and metadata.uid, which must be the
+  // object's.
   bool gone = false;
 };
 
