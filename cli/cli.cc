@@ -187,7 +187,7 @@ int Misused(const CLI::App& command, const std::string& what, std::ostream& err)
 }
 
 // Rewrites CLI11's message about a flag that takes one value and was given several times.
-std::string GivenOften(std::string what) {
+std::string GivenOften(const std::string& what) {
   const size_t at = what.find(": At Most 1 required but received");
   return at == std::string::npos ? what
                                  : what.substr(0, at) + " is given more than once; pass it once";

@@ -44,7 +44,7 @@ constexpr size_t kKeysMax = 1'000;
 // leave this file.
 class TooLarge : public std::exception {
  public:
-  TooLarge(const YAML::Mark& mark, std::string what)
+  TooLarge(const YAML::Mark& mark, const std::string& what)
       : problem(absl::StrCat("line ", mark.line + 1, ": ", what)) {}
   const char* what() const noexcept override { return problem.c_str(); }
 

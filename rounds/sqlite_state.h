@@ -54,7 +54,7 @@ namespace ebb {
 enum class SqliteUse {
   kAny,
   kState,   // Refuses a record: its state is that before its first round, and may not change.
-  kRecord,  // Refuses a file of which the oldest round cannot be replayed, or that holds no round.
+  kRecord,  // Refuses a file without rounds, and one whose oldest round cannot be replayed.
 };
 
 struct SqliteStateOptions {

@@ -57,7 +57,7 @@ enum class QuestionOf : uint8_t {
 // Uses one table of the fields of PlanInput (wire_query.cc).  Errors: InvalidArgument naming the
 // first field that the call does not accept: "input.search.objective: Frontier takes none".
 absl::Status CheckTaken(const v1alpha1::PlanInput& input, QuestionOf call);
-// CheckTaken of `then`, and that nothing in it speaks of another cluster than `input` does.
+// Checks `then` by CheckTaken.  Its fields that choose the cluster must be absent or as in `input`.
 absl::Status CheckThen(const v1alpha1::PlanInput& then, const v1alpha1::PlanInput& input);
 
 // Checks that the call named `call` can answer in this form.

@@ -39,12 +39,12 @@ std::vector<FrontierPoint> ReadFrontier(const v1alpha1::FrontierReply& reply);
 void PutComparison(const PlanComparison& comparison, v1alpha1::PlanDifferences& to);
 PlanComparison ReadComparison(const v1alpha1::PlanDifferences& from);
 
-// The field of a WhatIfCall that has what the flag says to `ebb plan`: "then.prices"; "": no field
-// has it.  nullopt: no option of a file is called so.
+// The field of a WhatIfCall that replaces a flag of `ebb plan`: "then.prices"; "": no field does.
+// nullopt: the flag is not an option of a what-if file.
 std::optional<std::string> FieldOfFlag(std::string_view flag);
 
-// Errors: InvalidArgument naming the first option that is no flag of a plan; where the call has no
-// `then`, the first option, and the field to use instead.
+// Errors: InvalidArgument that names the first option that is not a flag of a plan; if the call has
+// no `then`, the first option, and the field to use instead.
 absl::Status CheckOptionsOfCall(const WhatIf& what_if, bool has_then);
 
 }  // namespace ebb

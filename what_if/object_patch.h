@@ -25,8 +25,8 @@ struct ObjectPatch {
   // A strategic merge patch of the object (strategic_merge.h): its fields are set, null removes a
   // field, and items such as containers are found by their names.
   std::string merge = "{}";
-  // The object is deleted.  Only the fields of `merge` that identify the object count: apiVersion
-  // and metadata.uid.
+  // The object is deleted.  `merge` then holds only apiVersion and metadata.uid, which must be the
+  // object's.
   bool gone = false;
 };
 

@@ -1010,7 +1010,7 @@ TEST(Needs, AreOfFlagsThatTheCommandsHave) {
   }
 }
 
-// Exclusions and needs that do not stand in the tables would be told without a reason.
+// The message about an exclusion or need that is not in the tables would give no reason.
 TEST(Exclusions, AreAllInTheTables) {
   const CommandLine line;
   const std::function<void(const CLI::App&, const std::string&)> check =

@@ -1468,7 +1468,7 @@ TEST_F(SessionTest, AFieldThatACallDoesNotTakeIsRefused) {
             "input.candidates: Round takes none");
 }
 
-// Symptom: Explain computed the bound and the trials, and its reply told nothing of them.
+// Symptom: Explain computed the bound and the trials, and its reply had neither.
 TEST_F(SessionTest, ExplainTakesWhatItsReplyTellsOfAlone) {
   ASSERT_TRUE(PutCluster().ok());
   wire::ExplainCall explain;

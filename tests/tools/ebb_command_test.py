@@ -3261,8 +3261,8 @@ class WatchTest(EbbTest):
         self.assertEqual(json.loads(out)["summary"]["warnings"][0]["code"], "WatchEventsRefused")
         self.ebb("plan", *words, "--strict", code=1)
 
-    # Symptom: README's own command watches Services, of which ebb said that they are in vain; of a
-    # NodePool it said that it decides nothing, and warned that it may.
+    # Symptom: README's own command watches Services, and ebb reported them as useless.  It reported
+    # that no NodePool decides anything, and also warned that one may.
     def test_kinds_that_ebb_asks_for_are_not_told_as_passed_over(self):
         service = {"apiVersion": "v1", "kind": "Service",
                    "metadata": {"name": "s", "namespace": "default"}}
