@@ -9,6 +9,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "engine/pass/planner_memory.h"
+#include "engine/scale_down/scale_down_state.h"
 #include "loop/leaving_pods.h"
 #include "predicates/filters.h"
 

@@ -38,6 +38,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/scale_down/round.h"
 #include "loop/actuator.h"
 #include "loop/loop.h"
 
