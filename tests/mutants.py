@@ -297,7 +297,7 @@ def main(argv):
 
 class SelfTest(unittest.TestCase):
 
-    def test_the_first_line_that_differs_is_told(self):
+    def test_the_first_line_that_differs_is_returned(self):
         self.assertEqual(changed_line("a\n b\nc\n", "a\n d\nc\n"), (2, "b", "d"))
         self.assertEqual(changed_line("a\nb\n", "a\n"), (2, "b", ""))
         self.assertIsNone(changed_line("a\n", "a\n"))

@@ -243,10 +243,10 @@ class SelfTest(unittest.TestCase):
             self.assertEqual(slices_of(files, files_max=2),
                              [[files[0], files[1]], [files[2], files[3]]])
 
-    def test_a_file_that_cannot_be_compiled_is_told(self):
+    def test_a_file_that_does_not_compile_is_reported(self):
         self.assertIn("[clang-diagnostic-error", self.checked("int A() { return b; }\n")[1])
 
-    def test_what_is_well_is_clean(self):
+    def test_a_correct_file_is_clean(self):
         self.assertEqual(self.checked("int A() { return 1; }\n"), (1, ""))
 
 

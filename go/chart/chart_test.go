@@ -99,7 +99,7 @@ func stateVolume(t *testing.T, made appsv1.Deployment) corev1.Volume {
 	return corev1.Volume{}
 }
 
-func TestHelmFindsNothingToComplainOf(t *testing.T) {
+func TestHelmLintPasses(t *testing.T) {
 	for _, message := range lint.All(folder, map[string]any{}, "ns", true).Messages {
 		if message.Severity > support.InfoSev {
 			t.Error(message)
@@ -108,7 +108,7 @@ func TestHelmFindsNothingToComplainOf(t *testing.T) {
 }
 
 // Symptom: the chart silently accepted `provider: nonsense` and unknown names.
-func TestValuesThatMeanNothingAreRefused(t *testing.T) {
+func TestUnknownValuesAreRejected(t *testing.T) {
 	for values, why := range map[string]string{
 		"provider: nonsense":                      "provider",
 		"feedonly: false":                         "feedonly",
@@ -168,7 +168,7 @@ func TestTheStateIsWhereTheValuesSay(t *testing.T) {
 	}
 }
 
-func TestTheNotesSayWhatANewPodForgets(t *testing.T) {
+func TestTheNotesSayWhichStateANewPodLoses(t *testing.T) {
 	for values, wanted := range map[string][]string{
 		"":                {"changes nothing", "ebb plan --server", "feedOnly: false"},
 		"feedOnly: false": {"A new pod forgets", "state.size", "deletes Node objects and no machines", "One replica of 2"},

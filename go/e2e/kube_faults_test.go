@@ -169,7 +169,7 @@ func TestKubeGoesOnWhenWatchesAreDropped(t *testing.T) {
 	p.check()
 }
 
-func TestKubeEndsTheDeletionOfANodeThatSomebodyElseDeleted(t *testing.T) {
+func TestKubeEndsTheDeletionOfANodeThatAnotherClientDeleted(t *testing.T) {
 	p := prepare(t, "kube-somebody", 1)
 	victim := p.nodesWith("web")[0]
 	p.must(p.begin(victim))

@@ -156,7 +156,7 @@ func TestPassTableIsThePassInColumns(t *testing.T) {
 }
 
 // Every field of the call reaches the planner.
-func TestPassesTakePodsInTheOrderThatTheyAreTold(t *testing.T) {
+func TestAPassMovesPodsInTheRequestedPodOrder(t *testing.T) {
 	cluster, batch := loaded(t), newBatch(t)
 	high := strings.Replace(podJSON("high", "a", "100m"), `"nodeName"`, `"priority":9,"nodeName"`, 1)
 	check(t, batch.PutJSON([]byte(high)))
@@ -455,7 +455,7 @@ func TestManyGoroutinesAndOneCloses(t *testing.T) {
 }
 
 // A thousand unclosed clusters would need some hundred megabytes.
-func TestTheCollectorFreesWhatNobodyClosed(t *testing.T) {
+func TestTheGarbageCollectorFreesUnclosedClusters(t *testing.T) {
 	before := resident(t)
 	for i := range 1000 {
 		cluster, err := New(Options{})

@@ -119,7 +119,7 @@ func TestASeedHasTheSamePodsWithScores(t *testing.T) {
 	}
 }
 
-func TestEveryPluginTellsNodesApartAndSomePodsAreCompared(t *testing.T) {
+func TestEveryPluginScoresNodesDifferentlyAndSomePodsAreCompared(t *testing.T) {
 	scheduler, ctx := newTestScheduler(t)
 	w := &worker{hunt: newHunt(&options{}), context: ctx, scheduler: scheduler, stats: newStats()}
 	for number := range 1500 {

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-TEST(ParseDurationTest, TakesWhatGoTakes) {
+TEST(ParseDurationTest, AcceptsWhatGoAccepts) {
   EXPECT_EQ(ParseDuration("0"), nanoseconds(0));
   EXPECT_EQ(ParseDuration("10m"), std::chrono::minutes(10));
   EXPECT_EQ(ParseDuration("1h30m"), std::chrono::minutes(90));
@@ -32,13 +32,13 @@ TEST(ParseDurationTest, PartsOfEveryUnitAreAddedUp) {
   EXPECT_EQ(ParseDuration("2.s"), std::chrono::seconds(2));
 }
 
-TEST(ParseDurationTest, RefusesWhatIsNoDuration) {
+TEST(ParseDurationTest, RejectsTextsThatAreNotDurations) {
   for (const char* text : {"", "10", "m", "-5m", "1d", "1h30", "1.h.", "ten", "1e3s", " 1s", "+"}) {
     EXPECT_FALSE(ParseDuration(text)) << text;
   }
 }
 
-TEST(ParseDurationTest, RefusesWhatDoesNotFitIntoNanoseconds) {
+TEST(ParseDurationTest, RejectsDurationsThatOverflowNanoseconds) {
   EXPECT_TRUE(ParseDuration("2562047h"));
   EXPECT_FALSE(ParseDuration("2562048h"));
   EXPECT_FALSE(ParseDuration("99999999999999999999999999h"));
@@ -62,7 +62,7 @@ TEST(DurationTextTest, HasTheTwoLargestUnits) {
   EXPECT_EQ(DurationText(int64_t{-5}), "0 s");
 }
 
-TEST(DurationTextTest, PartsOfASecondAreShownWhereTheyTell) {
+TEST(DurationTextTest, FractionsOfASecondAreShownOnlyForShortDurations) {
   const auto text = [](double seconds) {
     return DurationText(std::chrono::duration<double>(seconds));
   };

@@ -191,7 +191,7 @@ TEST_F(CliTest, NamePrintsWhatKubectlTakes) {
   EXPECT_EQ(Plan({"-o", "name"}).out, "node/idle\nnode/light\n");
 }
 
-TEST_F(CliTest, JsonTellsDestinationsAndReasons) {
+TEST_F(CliTest, JsonHasDestinationsAndReasons) {
   const Json plan = Json::parse(Plan({"-o", "json"}).out);
   EXPECT_EQ(plan["apiVersion"], "ebb/v1alpha1");
   EXPECT_EQ(plan["kind"], "Plan");
@@ -226,7 +226,7 @@ TEST_F(CliTest, YamlSaysWhatJsonSays) {
                         "NotEnoughPdb\n    podDisruptionBudget: db\n"));
 }
 
-TEST_F(CliTest, ExplainTellsWhichPodBlocksAndWhereOthersFitNot) {
+TEST_F(CliTest, ExplainNamesThePodThatBlocksAndWhyOthersFitNowhere) {
   EXPECT_EQ(Plan({"--explain", "guarded"}).out,
             "Node guarded is kept: BlockedByPod\n"
             "Its utilization is 25.0%, the larger of cpu (25.0%) and memory (12.5%).\n"
@@ -389,7 +389,7 @@ TEST_F(CliTest, FilterAnswersLineByLineAndGoesOnAfterAnError) {
   EXPECT_EQ(Json::parse(line)["error"], "no pod \"a/b\"");
 }
 
-TEST_F(CliTest, FilterOfOneNodeTellsWhatEveryFilterSays) {
+TEST_F(CliTest, FilterOfOneNodePrintsTheVerdictOfEveryFilter) {
   const std::string cluster = File(
       "cluster.json", List({Node("small", ""), Node("ssd", R"("disk":"ssd")"), kReplicaSet,
                             Pod("web-0", "small", "3800m"),
@@ -645,7 +645,7 @@ TEST_F(CliTest, MaxEvictionsLimitsWhatTheSearchedPlanMoves) {
   EXPECT_EQ(Ebb({"plan", mixed, "--max-evictions", "5"}).exit_code, 2);
 }
 
-TEST_F(CliTest, TrialsTellHowAPlanFares) {
+TEST_F(CliTest, TrialsReportHowManyPodsStayPending) {
   const std::string mixed = (dir_ / "mixed.json").string();
   ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "60", "-o", mixed}).exit_code, 0);
   const auto with = [&](std::vector<std::string> more) {
@@ -669,7 +669,7 @@ TEST_F(CliTest, TrialsTellHowAPlanFares) {
   SchemaCheck(Json::parse(file)).Check(Json::parse(robust));
 }
 
-TEST_F(CliTest, TheBoundTellsHowGoodAPlanIs) {
+TEST_F(CliTest, TheBoundLimitsThePlanAndGivesItsGap) {
   const std::string mixed = (dir_ / "mixed.json").string();
   ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "100", "-o", mixed}).exit_code, 0);
   const auto summary = [&](std::vector<std::string> more) {
@@ -736,7 +736,7 @@ TEST_F(CliTest, HelpOfACommandIsWhatItsHelpFlagPrints) {
   EXPECT_EQ(Ebb({"help", "openb"}).err, "ebb: unknown command openb\n") << "it is import's";
 }
 
-TEST_F(CliTest, HelpTellsRangesChoicesAndDefaults) {
+TEST_F(CliTest, HelpPrintsRangesChoicesAndDefaults) {
   const std::string help = Ebb({"plan", "--help"}).out;
   EXPECT_THAT(help, HasSubstr("--scale-down-utilization-threshold FRACTION"));
   EXPECT_THAT(help, HasSubstr("[0 to 1; default 0.5]"));
@@ -819,7 +819,7 @@ TEST_F(CliTest, CompletionKnowsTheNamesOfNodes) {
   EXPECT_EQ(Ebb({"completion", "bash", "x.json"}).exit_code, 2);
 }
 
-TEST_F(CliTest, TheExitCodeTellsWhetherSomeNodeCanGoOnlyIfAsked) {
+TEST_F(CliTest, TheExitCodeDependsOnThePlanOnlyWithTheFlagExitCode) {
   EXPECT_EQ(Plan({}).exit_code, 0);
   EXPECT_EQ(Plan({"--exit-code"}).exit_code, 10);
   EXPECT_EQ(Plan({"--exit-code", "--max-scale-down-parallelism", "1"}).exit_code, 10);
@@ -909,7 +909,7 @@ TEST_F(CliTest, ANameInNodesThatNoGroupHasIsAnError) {
                         "you mean web?"));
 }
 
-TEST_F(CliTest, FlagsThatCountOnlyInRoundsAreToldInOneLine) {
+TEST_F(CliTest, FlagsThatOnlyRoundsUseAreNotedInOneLine) {
   EXPECT_THAT(
       Plan({"--scale-down-unneeded-time=1m", "--cores-total=4:100"}).err,
       HasSubstr("ebb: note: without --state these do not count: --scale-down-unneeded-time, "
@@ -1107,7 +1107,7 @@ TEST(UnknownCommands, RoundsAreMadeByOthers) {
 }
 
 // Symptom: with --what-if nothing said that these flags do not count.
-TEST_F(CliTest, FlagsThatCountOnlyInRoundsAreToldWithAWhatIf) {
+TEST_F(CliTest, FlagsThatOnlyRoundsUseAreNotedWithAWhatIf) {
   const std::string file = (dir_ / "w.yaml").string();
   std::ofstream(file) << "options: {max-evictions: 1}\n";
   EXPECT_THAT(Plan({"--scale-down-unneeded-time=1m", "--what-if", file}).err,

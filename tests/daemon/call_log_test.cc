@@ -63,7 +63,7 @@ TEST(CallLogTest, WritesEveryLine) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 100);
 }
 
-TEST(CallLogTest, NobodyWaitsForAReaderWhoDoesNotRead) {
+TEST(CallLogTest, AReaderThatDoesNotReadDelaysNoCall) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   {
@@ -75,7 +75,7 @@ TEST(CallLogTest, NobodyWaitsForAReaderWhoDoesNotRead) {
   close(ends[0]);
 }
 
-TEST(CallLogTest, LinesThatNobodyReadAreCounted) {
+TEST(CallLogTest, UnreadLinesAreCounted) {
   constexpr size_t kCalls = 4 * CallLog::kLinesMax;
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
@@ -103,7 +103,7 @@ TEST(CallLogTest, LinesThatNobodyReadAreCounted) {
   close(ends[1]);
 }
 
-TEST(CallLogTest, AReaderWhoHasGoneHoldsNobodyUp) {
+TEST(CallLogTest, AReaderThatHasClosedThePipeDelaysNoCall) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const auto before = signal(SIGPIPE, SIG_IGN);

@@ -94,7 +94,7 @@ TEST_F(HttpServerTest, AnswersARequestAndEndsTheConnection) {
   EXPECT_THAT(Ask("GET /quick HTTP/1.0\r\n\r\n"), EndsWith("/quick "));
 }
 
-TEST_F(HttpServerTest, RefusesWhatIsNoRequestThatItAnswers) {
+TEST_F(HttpServerTest, RejectsUnsupportedRequests) {
   EXPECT_THAT(Ask("POST /page HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}"), HasSubstr(" 405 "));
   for (const char* const bad :
        {"GET\r\n\r\n", "\r\n\r\n", "GET page HTTP/1.1\r\n\r\n", "GET /page HTTP/2\r\n\r\n",
@@ -104,7 +104,7 @@ TEST_F(HttpServerTest, RefusesWhatIsNoRequestThatItAnswers) {
 }
 
 // Symptom: 8 KB of ranges made gigabytes of copies of the page.
-TEST_F(HttpServerTest, RangesAreNotLookedAt) {
+TEST_F(HttpServerTest, RangeHeadersAreIgnored) {
   std::string ranges = "Range: bytes=0-";
   while (ranges.size() < 8000) ranges += ",0-";
   const std::string answer = Ask(absl::StrCat("GET /page HTTP/1.1\r\n", ranges, "\r\n\r\n"));

@@ -89,7 +89,7 @@ TEST_F(ListenerTest, TakesItsSocketAway) {
   EXPECT_NE(access(path_.c_str(), F_OK), 0);
 }
 
-TEST_F(ListenerTest, LeavesASocketThatIsAnothers) {
+TEST_F(ListenerTest, LeavesTheSocketOfAnotherProcess) {
   auto listener = Listener::Open({.path = path_});
   ASSERT_TRUE(listener.ok());
   ASSERT_EQ(unlink(path_.c_str()), 0);
@@ -100,13 +100,13 @@ TEST_F(ListenerTest, LeavesASocketThatIsAnothers) {
   EXPECT_EQ(access(path_.c_str(), F_OK), 0);
 }
 
-TEST_F(ListenerTest, StaleSocketIsTakenOver) {
+TEST_F(ListenerTest, AStaleSocketIsReplaced) {
   LeaveStale(path_);
   const auto listener = Listener::Open({.path = path_});
   EXPECT_TRUE(listener.ok()) << listener.status();
 }
 
-TEST_F(ListenerTest, LiveSocketIsNot) {
+TEST_F(ListenerTest, ALiveSocketIsNotReplaced) {
   const auto first = Listener::Open({.path = path_});
   ASSERT_TRUE(first.ok());
   EXPECT_THAT(Why(path_), HasSubstr("another ebb serves on it"));
@@ -163,7 +163,7 @@ TEST_F(ListenerTest, OfTwoThatStartAtOnceOneServes) {
   }
 }
 
-TEST_F(ListenerTest, WrongPathsAreTold) {
+TEST_F(ListenerTest, WrongPathsAreErrors) {
   EXPECT_THAT(Why(""), HasSubstr("empty"));
   EXPECT_THAT(Why(folder_.File(std::string(120, 'x'))), HasSubstr("too long"));
   EXPECT_THAT(Why(folder_.File("missing/e.sock")), HasSubstr("folder"));

@@ -190,7 +190,7 @@ TEST_F(SessionThreadTest, ACallFindsTheChangeThatWasPostedBeforeIt) {
   }
 }
 
-TEST_F(SessionThreadTest, AWatchedPlanIsOfTheChangesThatHaveCome) {
+TEST_F(SessionThreadTest, AWatchedPlanIncludesTheChangesThatHaveArrived) {
   const auto told = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(told));
   told->WaitForRefusals(1);
@@ -205,7 +205,7 @@ TEST_F(SessionThreadTest, AWatchedPlanIsOfTheChangesThatHaveCome) {
   EXPECT_THAT(told->versions, ElementsAre(2));
 }
 
-TEST_F(SessionThreadTest, AnAnswerIsAsOfNoLaterTimeThanAChangeThatWaits) {
+TEST_F(SessionThreadTest, AnAnswerIsNotNewerThanAPendingChange) {
   std::atomic<int64_t> now = 100;
   options_.clock_s = [&now] { return now.load(); };
   Make(256);
@@ -268,7 +268,7 @@ TEST_F(SessionThreadTest, ACallWaitsForItsVersion) {
   EXPECT_EQ(thread_->Status().version(), 2);
 }
 
-TEST_F(SessionThreadTest, ACallThatNobodyWaitsForIsRefused) {
+TEST_F(SessionThreadTest, ACancelledCallThatWaitsForAVersionIsRefused) {
   std::atomic<bool> cancelled = false;
   std::promise<absl::Status> refused;
   thread_->Post({.run = [](Session&) -> SessionCall::Respond { return nullptr; },
@@ -314,7 +314,7 @@ TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
   EXPECT_EQ(order, "wcww");
 }
 
-TEST_F(SessionThreadTest, NobodyWaitsForAVersionAnyMore) {
+TEST_F(SessionThreadTest, AfterEndWaitingNoCallWaitsForAVersion) {
   std::promise<absl::Status> refused;
   thread_->Post({.run = [](Session&) -> SessionCall::Respond { return nullptr; },
                  .refuse = [&](const absl::Status& why) { refused.set_value(why); },
@@ -364,7 +364,7 @@ TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
   thread_.reset();  // Must end before the objects that its calls use.
 }
 
-TEST_F(SessionThreadTest, CallsThatWaitForAChangeDoNotKeepItOut) {
+TEST_F(SessionThreadTest, CallsThatWaitForAChangeDoNotBlockIt) {
   Make(4);
   std::promise<void> refused;
   std::promise<void> last_ran;
@@ -387,7 +387,7 @@ TEST_F(SessionThreadTest, CallsThatWaitForAChangeDoNotKeepItOut) {
   last_ran.get_future().wait();
 }
 
-TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {
+TEST_F(SessionThreadTest, ClosingRefusesWaitingCalls) {
   std::promise<absl::Status> refused;
   thread_->Post({.run = [](Session&) -> SessionCall::Respond { return nullptr; },
                  .refuse = [&](const absl::Status& why) { refused.set_value(why); },
@@ -400,7 +400,7 @@ TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {
 
 // Symptom: a question's answer came as good long after its session was closed, about a cluster that
 // was gone.
-TEST_F(SessionThreadTest, ClosingEndsAQuestionAtWorkAndNoOtherCall) {
+TEST_F(SessionThreadTest, ClosingEndsARunningQuestionAndNoOtherCall) {
   using Kind = SessionCall::Kind;
   for (const Kind kind : {Kind::kQuestion, Kind::kInTurn, Kind::kChange}) {
     Make(256);
@@ -420,7 +420,7 @@ TEST_F(SessionThreadTest, ClosingEndsAQuestionAtWorkAndNoOtherCall) {
   }
 }
 
-TEST_F(SessionThreadTest, ClosingEndsAWatchersPlanAtWork) {
+TEST_F(SessionThreadTest, ClosingEndsARunningPlanOfAWatcher) {
   ASSERT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
   const auto told = std::make_shared<SentPlans>();
   auto watcher = WatcherOf(told);
@@ -434,7 +434,7 @@ TEST_F(SessionThreadTest, ClosingEndsAWatchersPlanAtWork) {
   EXPECT_THAT(told->versions, IsEmpty());
 }
 
-TEST_F(SessionThreadTest, WatchersAreToldChangesAlone) {
+TEST_F(SessionThreadTest, WatchersReceiveOnlyPlansThatChanged) {
   const auto told = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(told));
   ASSERT_TRUE(Do([](Session& s) {
@@ -470,7 +470,7 @@ TEST_F(SessionThreadTest, AWatcherGetsEachReasonWhyThereIsNoPlanOnce) {
 
 // Symptom: settings changed the plan, but watchers were notified only after the next change of the
 // cluster.
-TEST_F(SessionThreadTest, WatchersAreToldWhatSettingsChange) {
+TEST_F(SessionThreadTest, WatchersReceiveThePlanThatNewSettingsChange) {
   const auto told = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(told));
   ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
@@ -488,7 +488,7 @@ TEST_F(SessionThreadTest, WatchersAreToldWhatSettingsChange) {
   EXPECT_THAT(told->versions, ElementsAre(1, 1));
 }
 
-TEST_F(SessionThreadTest, ABusyWatcherIsToldLater) {
+TEST_F(SessionThreadTest, ABusyWatcherReceivesThePlanLater) {
   const auto told = std::make_shared<SentPlans>();
   told->state = PlanWatcher::State::kBusy;
   thread_->Watch(WatcherOf(told));
@@ -506,7 +506,7 @@ TEST_F(SessionThreadTest, ABusyWatcherIsToldLater) {
   EXPECT_THAT(told->versions, ElementsAre(2));
 }
 
-TEST_F(SessionThreadTest, ClosingTellsWatchers) {
+TEST_F(SessionThreadTest, ClosingNotifiesWatchers) {
   const auto told = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(told));
   ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());

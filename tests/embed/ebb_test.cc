@@ -84,7 +84,7 @@ class EbbTest : public ::testing::Test {
   ebb_cluster* cluster_ = nullptr;
 };
 
-TEST(EbbLibraryTest, TellsItsVersion) {
+TEST(EbbLibraryTest, ReturnsItsVersion) {
   EXPECT_EQ(ebb_abi_version(), EBB_ABI_VERSION);
   EXPECT_THAT(std::string(ebb_version()), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
 }
@@ -219,7 +219,7 @@ TEST_F(EbbTest, MessagesInProtobufToo) {
 
 // Symptom: a message with text that is not UTF-8 made the library write to the host's standard
 // error.
-TEST_F(EbbTest, WhatIsRefusedIsWrittenNowhere) {
+TEST_F(EbbTest, ARefusedCallWritesNothing) {
   v1alpha1::ExplainCall call;
   call.add_nodes("node");
   std::string not_utf8 = call.SerializeAsString();
@@ -372,7 +372,7 @@ TEST_F(EbbTest, ManyObjectsInOneCall) {
   ebb_batch_free(batch);
 }
 
-TEST_F(EbbTest, OfManyObjectsThoseBeforeTheOneRefusedAreTaken) {
+TEST_F(EbbTest, ObjectsBeforeTheRefusedOneAreAdded) {
   const std::string bytes = absl::StrCat(NodeJson("c"), "garbage");
   const size_t node = bytes.size() - 7;
   ebb_batch* batch = ebb_batch_new();

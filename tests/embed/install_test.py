@@ -99,7 +99,7 @@ class InstallTest(unittest.TestCase):
             "-o", program)
         return program
 
-    def test_bad_input_is_told(self):
+    def test_bad_input_is_an_error_with_a_message(self):
         for compiler, standard, example in [("gcc", "c11", "plan.c"), ("g++", "c++20", "plan.cc")]:
             program = self.build_against_it(compiler, standard, EXAMPLES / example)
             for text in [b"", b"{", b"\xff\xfe", b"kind: Nonsense"]:

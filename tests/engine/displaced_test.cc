@@ -75,7 +75,7 @@ TEST(PodsToPutBackTest, APodComesOnceAndNotWhenItHasEnded) {
 
 constexpr int64_t kNow = 1'000'000;
 
-TEST(PodsToReplaceTest, OnlyPodsThatSomebodyMakesAnewElsewhere) {
+TEST(PodsToReplaceTest, OnlyPodsThatAControllerRecreatesElsewhere) {
   const ClusterSnapshot snapshot =
       Cluster()
           .Add(Node("a"))
@@ -99,7 +99,7 @@ TEST(PodsToReplaceTest, OnlyPodsThatSomebodyMakesAnewElsewhere) {
 }
 
 // Each pod is skipped individually: the last one is put back.
-TEST(PodsToPutBackTest, WhatIsNotToBePutBackHidesNothingBehindIt) {
+TEST(PodsToPutBackTest, APodThatIsNotReplacedHidesNoLaterPod) {
   const ClusterSnapshot snapshot =
       Cluster()
           .Add(Node("a"))
@@ -123,7 +123,7 @@ TEST(PodsToPutBackTest, WhatIsNotToBePutBackHidesNothingBehindIt) {
       ::testing::ElementsAre(test::PodNamed(snapshot, "any"), test::PodNamed(snapshot, "last")));
 }
 
-TEST(PodsToPutBackTest, AllWhereTheOwnerIsNotThere) {
+TEST(PodsToPutBackTest, AllPodsIfTheOwnerIsMissing) {
   Cluster cluster;
   cluster.Add(Node("a"));
   for (const char* name : {"p0", "p1", "p2"}) {
@@ -132,14 +132,14 @@ TEST(PodsToPutBackTest, AllWhereTheOwnerIsNotThere) {
   EXPECT_THAT(PodsToPutBack(cluster.Build(), Evictions()), SizeIs(3));
 }
 
-TEST(PodsToPutBackTest, AnOwnerThatSaysNotHowManyWantsOne) {
+TEST(PodsToPutBackTest, AnOwnerWithoutReplicasWantsOne) {
   Controller owner(objects::ControllerKind::kReplicaSet, "owner");
   EXPECT_THAT(PodsToPutBack(ThreeEvicted(owner), Evictions()), SizeIs(1));
   owner.raw.status_replicas = 1;
   EXPECT_THAT(PodsToPutBack(ThreeEvicted(owner), Evictions()), SizeIs(0));
 }
 
-TEST(PodsToPutBackTest, OfSeveralOwnersTheFirstThatMakesPodsCounts) {
+TEST(PodsToPutBackTest, TheFirstOwnerThatMakesPodsCounts) {
   Cluster cluster;
   cluster.Add(Node("a")).Add(Controller(objects::ControllerKind::kReplicaSet, "owner"));
   for (const char* name : {"p0", "p1", "p2"}) {

@@ -109,14 +109,14 @@ TEST_F(MakePlanTest, ParallelismLimitsHowManyNodesGo) {
   EXPECT_EQ(Removed(kNever, kNever), "a b c");
 }
 
-TEST_F(MakePlanTest, WhatIsDoneInTimeIsWhatIsDoneWithoutALimit) {
+TEST_F(MakePlanTest, ADeadlineThatIsMetDoesNotChangeThePlan) {
   EXPECT_EQ(Removed(kNever, kNever), "a b c");
   EXPECT_EQ(made_.plan.termination, Termination::kComplete);
   EXPECT_EQ(Verdict(), "ok");
   EXPECT_EQ(Skipped(), "");
 }
 
-TEST_F(MakePlanTest, VerificationThatIsCutLeavesWhatItGotThrough) {
+TEST_F(MakePlanTest, AVerificationThatIsCutShortLeavesTheVerifiedPart) {
   // The deadline is asked once before all nodes, and before each.
   const char* const removed[] = {"", "", "a", "a b", "a b c"};
   const char* const skipped[] = {"a b c", "a b c", "b c", "c", ""};
@@ -234,7 +234,7 @@ TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichNodesAreBeingDeleted) {
 }
 
 // The pass that reached the group's minimum had used up the budget for a node that stays.
-TEST_F(MakePlanTest, WhatStaysForItsGroupIsNotSaidToStayForWhatWasNotSpent) {
+TEST_F(MakePlanTest, ANodeKeptByItsGroupsMinimumIsNotReportedAsBlockedByABudget) {
   snapshot_.emplace(Cluster()
                         .Add(Node("a").Cpu(1000))
                         .Add(Node("b").Cpu(1000))
@@ -353,7 +353,7 @@ TEST_F(MakePlanTest, ANodeThatWaitsForAPodIsExcludedAndThePodIsNamed) {
   EXPECT_EQ(made_.excluded[1].pod, test::PodNamed(*snapshot_, "other"));
 }
 
-TEST_F(MakePlanTest, BehindACutVerdictsThatRestOnWhatWasCutAreTakenBack) {
+TEST_F(MakePlanTest, VerdictsThatDependOnRemovalsAfterTheCutAreTakenBack) {
   Cluster cluster;
   for (const char* const name : {"early", "a", "b", "late", "local", "c"}) {
     cluster.Add(Node(name).Cpu(1000).Label("only", name));
@@ -450,7 +450,7 @@ TEST(PlanTextTest, EveryTerminationHasItsName) {
   EXPECT_EQ(ToString(Termination::kEvictionLimit), "evictionLimit");
 }
 
-TEST_F(MakePlanTest, APackingThatThereWasNoTimeToVerifyIsNotTold) {
+TEST_F(MakePlanTest, APackingThatWasNotVerifiedInTimeIsNotReported) {
   snapshot_.emplace(Cluster().Add(Node("a")).Add(Pod("waits").Cpu(100)).Build());
   groups_ = test::OneGroup(*snapshot_);
   const std::vector<PodId> pending = test::PodsNamed(*snapshot_, {"waits"});

@@ -523,7 +523,7 @@ TEST(GroupWarningsTest, ARuleThatMatchesNothingNamesTheNearestGroup) {
                   "you mean nodegroup?"});
 }
 
-TEST(GroupWarningsTest, RulesThatTakeTheSameNodesAreTold) {
+TEST(GroupWarningsTest, RulesThatMatchTheSameNodesGiveAWarning) {
   const Cluster cluster = Cluster()
                               .Add(Node("a").Label("nodegroup", "web").Label("tier", "x"))
                               .Add(Node("b").Label("nodegroup", "web"));
@@ -535,7 +535,7 @@ TEST(GroupWarningsTest, RulesThatTakeTheSameNodesAreTold) {
                   "of 2, a: nodeGroups[0] (x)"});
 }
 
-TEST(GroupWarningsTest, ANameOfTwoGroupsIsTold) {
+TEST(GroupWarningsTest, ANameOfTwoGroupsGivesAWarning) {
   EXPECT_EQ(
       Warnings(Cluster()
                    .Add(Node("a").Label(kEks, "default"))
@@ -546,7 +546,7 @@ TEST(GroupWarningsTest, ANameOfTwoGroupsIsTold) {
             "karpenter.sh/nodepool=default for one of them"});
 }
 
-TEST(GroupWarningsTest, AMinimumAboveTheSizeOfTheGroupIsTold) {
+TEST(GroupWarningsTest, AMinimumAboveTheSizeOfTheGroupGivesAWarning) {
   const Cluster cluster =
       Cluster().Add(Node("a").Label("nodegroup", "web")).Add(Node("b").Label("nodegroup", "web"));
   EXPECT_EQ(Warnings(cluster, "nodeGroups: [{name: web, minSize: 2}]"), Texts{});

@@ -106,7 +106,7 @@ TEST(PricesTest, NodesWithoutAPriceAreNamedByTheirKind) {
             "z1, on-demand (1 node); no instance type (1 node); see default");
 }
 
-TEST(PricesTest, WhatIsWrongIsToldWithItsPlace) {
+TEST(PricesTest, ErrorsNameTheField) {
   EXPECT_EQ(ErrorOf("prices: [{instanceType: m4, hourly: -1}]"),
             "p.yaml: prices[0].hourly: -1 is below 0");
   EXPECT_EQ(ErrorOf("prices: [{instanceType: m4, hourly: 2000000}]"),
@@ -126,7 +126,7 @@ TEST(PricesTest, WhatIsWrongIsToldWithItsPlace) {
   EXPECT_EQ(ErrorOf("default: free"), "p.yaml: default: \"free\" is not a number");
 }
 
-TEST(PricesTest, WhatIsWrongInCsvIsToldWithItsLine) {
+TEST(PricesTest, ErrorsOfCsvNameTheLine) {
   const auto error = [](const std::string& text) { return ErrorOf(text, "p.csv"); };
   EXPECT_EQ(error(""), "p.csv: is empty");
   EXPECT_EQ(error("instance_type,price\n"),

@@ -86,7 +86,7 @@ TEST(DeletionStepsTest, ANodeIsNotDeletedWhoseAtomicGroupIsNotWholeAnyMore) {
               ElementsAre("roll back a: its group does not come together"));
 }
 
-TEST(DeletionStepsTest, ACallThatFailsIsToldAndDueAgain) {
+TEST(DeletionStepsTest, AFailedCallIsReportedAndRetried) {
   ScriptedActuator actuator;
   actuator.status.running = {In(DeletionPhase::kDrained, "a")};
   actuator.answer = absl::UnavailableError("away");
@@ -96,7 +96,7 @@ TEST(DeletionStepsTest, ACallThatFailsIsToldAndDueAgain) {
               ElementsAre("node a: away"));
 }
 
-TEST(DeletionStepsTest, ATaintThatHasStoodForLongIsDrainedAndADelayOfZeroIsNone) {
+TEST(DeletionStepsTest, ANodeWithAnOldTaintIsDrainedAndADelayOfZeroMeansNoDelay) {
   EXPECT_THAT(CallsFor({In(DeletionPhase::kTainted, "a")}, 100'000), ElementsAre("drain a"));
   ScriptedActuator actuator;
   actuator.status.running = {In(DeletionPhase::kTainted, "a")};

@@ -78,7 +78,7 @@ TEST_F(LoopTest, ATurnBeginsWhatTheRoundStartsAndPutsSoftTaints) {
 }
 
 // By itself the round tries b, whose pod then fills a; after a there is no room on b for its pod.
-TEST_F(LoopTest, ARoundTriesFirstWhatItIsAdvised) {
+TEST_F(LoopTest, ARoundTriesAdvisedNodesFirst) {
   cluster_ = StillCluster{Cluster()
                               .Add(Node("a").Cpu(4000))
                               .Add(Node("b").Cpu(4000))
@@ -117,7 +117,7 @@ TEST_F(LoopTest, DeletionsGoOnWhileTheClusterCannotBeObserved) {
   EXPECT_THAT(log_, ElementsAre("no round: the API is away"));
 }
 
-TEST_F(LoopTest, NothingIsDecidedWhileTheActuatorDoesNotTellWhatIsUnderWay) {
+TEST_F(LoopTest, NothingIsDecidedWhileTheActuatorsStatusFails) {
   Loop loop = MakeLoop();
   loop.Turn(kStart);
   actuator_.calls.clear();
@@ -152,7 +152,7 @@ TEST_F(LoopTest, ADeletionThatDoesNotBeginHoldsBackTheNextForTheCooldown) {
   EXPECT_THAT(actuator_.calls, Contains("begin b"));
 }
 
-TEST_F(LoopTest, AFailedDeletionIsToldToTheNextRound) {
+TEST_F(LoopTest, AFailedDeletionIsReportedToTheNextRound) {
   Loop loop = MakeLoop();
   loop.Turn(kStart);
   actuator_.status.results = {
@@ -163,7 +163,7 @@ TEST_F(LoopTest, AFailedDeletionIsToldToTheNextRound) {
   EXPECT_THAT(actuator_.status.results, IsEmpty());
 }
 
-TEST_F(LoopTest, AResultIsTakenInOnlyWithTheRoundThatIsToldOfIt) {
+TEST_F(LoopTest, AResultIsAcknowledgedOnlyAfterARoundHasReceivedIt) {
   Loop loop = MakeLoop();
   loop.Turn(kStart);
   actuator_.status.results = {
@@ -238,7 +238,7 @@ TEST_F(LoopTest, ARoundThatIsNotMadeElsewhereChangesNothing) {
   EXPECT_THAT(log_, ElementsAre("no round: nobody listens"));
 }
 
-TEST_F(LoopTest, ADeletionThatCouldNotBeginIsToldToTheNextRoundUnlessItRuns) {
+TEST_F(LoopTest, ADeletionThatDidNotBeginIsReportedToTheNextRoundUnlessItRuns) {
   ScriptedRounds rounds;
   rounds.answer->start = {{.node = "a"}, {.node = "b"}};
   Loop loop(rounds, actuator_, {});
@@ -255,7 +255,7 @@ TEST_F(LoopTest, ADeletionThatCouldNotBeginIsToldToTheNextRoundUnlessItRuns) {
   EXPECT_THAT(rounds.told.results, IsEmpty());
 }
 
-TEST_F(LoopTest, AtTheEndWhatHasOnlyATaintIsRolledBackAndWhatWasBegunGoesOn) {
+TEST_F(LoopTest, StopRollsBackTaintedNodesAndContinuesBegunDeletions) {
   Loop loop = MakeLoop();
   actuator_.status.running = {
       {.node = "a", .group = "group", .phase = DeletionPhase::kTainted, .since_s = kStart},
@@ -267,7 +267,7 @@ TEST_F(LoopTest, AtTheEndWhatHasOnlyATaintIsRolledBackAndWhatWasBegunGoesOn) {
   EXPECT_EQ(clock.NowS(), kStart + 1 + LoopOptions().stop_grace_s);  // b never goes.
 }
 
-TEST_F(LoopTest, ATurnSaysWhatItCameTo) {
+TEST_F(LoopTest, ATurnReportsWhatItDid) {
   LoopTurn turn;
   LoopOptions options;
   options.on_turn = [&](const LoopTurn& each) { turn = each; };
@@ -300,7 +300,7 @@ TEST_F(LoopTest, ATurnSaysWhatItCameTo) {
   EXPECT_THAT(turn.ended, IsEmpty());
 }
 
-TEST_F(LoopTest, ATurnWhoseRoundIsMadeElsewhereSaysWhatThatCameTo) {
+TEST_F(LoopTest, ATurnReportsTheResultOfARoundMadeElsewhere) {
   ScriptedRounds rounds;
   rounds.answer->number = 12;
   rounds.answer->nodes = 7;
@@ -318,7 +318,7 @@ TEST_F(LoopTest, ATurnWhoseRoundIsMadeElsewhereSaysWhatThatCameTo) {
   EXPECT_EQ(turn.round->number, 12);
 }
 
-TEST_F(LoopTest, ASoftTaintThatFailsIsToldAndTheOthersArePut) {
+TEST_F(LoopTest, AFailedSoftTaintIsLoggedAndTheOthersAreStillPut) {
   ScriptedRounds rounds;
   rounds.answer->taint = {"a", "b"};
   rounds.answer->untaint = {"c"};
@@ -331,7 +331,7 @@ TEST_F(LoopTest, ASoftTaintThatFailsIsToldAndTheOthersArePut) {
   EXPECT_THAT(log_, ElementsAre("node c: conflict", "node a: conflict", "node b: conflict"));
 }
 
-TEST_F(LoopTest, ADeletionThatCouldNotBeginIsToldWithAllOfItAndIsNoneThatEnded) {
+TEST_F(LoopTest, ADeletionThatDidNotBeginIsReportedWithAllFieldsAndNotAsEnded) {
   ScriptedRounds rounds;
   rounds.answer->start = {{.node = "a", .group = "g"}, {.node = "b", .group = "h"}};
   LoopTurn turn;
@@ -354,7 +354,7 @@ TEST_F(LoopTest, ADeletionThatCouldNotBeginIsToldWithAllOfItAndIsNoneThatEnded) 
   EXPECT_THAT(turn.log, IsEmpty());
 }
 
-TEST_F(LoopTest, WhatIsDueIsDoneBeforeTheRoundIsToldHowDeletionsStand) {
+TEST_F(LoopTest, DueStepsRunBeforeTheRoundReceivesTheStatus) {
   LoopTurn turn;
   LoopOptions options;
   options.on_turn = [&](const LoopTurn& each) { turn = each; };
@@ -383,7 +383,7 @@ class TellsOnce : public ScriptedActuator {
   int asked_ = 0;
 };
 
-TEST_F(LoopTest, NothingIsDecidedIfTheActuatorDoesNotTellWhatItsDeletionsCameTo) {
+TEST_F(LoopTest, NothingIsDecidedIfTheSecondStatusFails) {
   TellsOnce actuator;
   ScriptedRounds rounds;
   LoopOptions options;
@@ -543,7 +543,7 @@ TEST_F(SizingLoopTest, ASizerDecidesBeforeTheRoundAndActsBeforeItsDeletionsBegin
   EXPECT_THAT(turn_.log, ElementsAre("sized", "acted"));
 }
 
-TEST_F(SizingLoopTest, ASizerDoesNotActWhereTheRoundIsNotRecordedAndItsDecisionIsTold) {
+TEST_F(SizingLoopTest, IfTheRoundIsNotRecordedTheSizerDoesNotActAndItsDecisionIsLogged) {
   Loop loop(Recorded(), actuator_, Options());
   record_ = absl::ResourceExhaustedError("disk full");
   loop.Turn(kStart);
@@ -562,7 +562,7 @@ TEST_F(SizingLoopTest, ANodeThatASizerTakesAwayIsInDeletionForTheRound) {
   EXPECT_THAT(actuator_.calls, ElementsAre("soft sizer"));
 }
 
-TEST_F(SizingLoopTest, AMakerOfRoundsIsToldOfNodesThatASizerTakesAwayAndOfPools) {
+TEST_F(SizingLoopTest, RoundsReceiveTheNodesThatASizerRemovesAndThePoolsNodes) {
   ScriptedRounds rounds;
   rounds.answer->start = {{.node = "a"}};
   sizer_.leave = {{"b", "group"}};
@@ -593,7 +593,7 @@ TEST_F(SizingLoopTest, ASizerDoesNotActWhereNoRoundIsMadeElsewhere) {
   EXPECT_THAT(turn_.log, ElementsAre("no round: nobody listens", "sized"));
 }
 
-TEST_F(SizingLoopTest, WithoutAClusterToSizeNoRoundIsAskedFor) {
+TEST_F(SizingLoopTest, WithoutAClusterToSizeNoRoundIsMade) {
   ScriptedRounds rounds;
   Loop blind(rounds, actuator_, Options());
   blind.Turn(kStart);
@@ -622,7 +622,7 @@ TEST_F(LoopTest, TurnsAreAScanIntervalApartUntilTheClockStops) {
   EXPECT_EQ(clock.NowS(), kStart + 25);  // There is nothing to wait for.
 }
 
-TEST_F(LoopTest, AtTheEndEveryTaintIsRolledBackAndThatEndsItAtOnce) {
+TEST_F(LoopTest, StopRollsBackEveryTaintAndReturnsAtOnce) {
   ScriptedRounds rounds;
   Loop loop(rounds, actuator_, {});
   for (const char* const node : {"a", "b"}) {
@@ -635,7 +635,7 @@ TEST_F(LoopTest, AtTheEndEveryTaintIsRolledBackAndThatEndsItAtOnce) {
   EXPECT_EQ(clock.NowS(), kStart);
 }
 
-TEST_F(LoopTest, AtTheEndWhatWasBegunIsCarriedOnEachSecondForTheGrace) {
+TEST_F(LoopTest, StopContinuesBegunDeletionsEachSecondForTheGrace) {
   ScriptedRounds rounds;
   LoopOptions options;
   options.stop_grace_s = 2;
@@ -649,7 +649,7 @@ TEST_F(LoopTest, AtTheEndWhatWasBegunIsCarriedOnEachSecondForTheGrace) {
   EXPECT_EQ(clock.NowS(), kStart + 2);
 }
 
-TEST_F(LoopTest, AtTheEndAnActuatorThatDoesNotAnswerIsWaitedForForTheGraceIfItHadADeletion) {
+TEST_F(LoopTest, StopWaitsTheGraceForASilentActuatorThatHadADeletion) {
   ScriptedRounds rounds;
   Loop loop(rounds, actuator_, {});
   actuator_.status.running = {{.node = "a", .phase = DeletionPhase::kDraining}};
@@ -662,7 +662,7 @@ TEST_F(LoopTest, AtTheEndAnActuatorThatDoesNotAnswerIsWaitedForForTheGraceIfItHa
   EXPECT_EQ(clock.NowS(), kStart + LoopOptions().stop_grace_s);
 }
 
-TEST_F(LoopTest, AtTheEndAnActuatorThatDoesNotAnswerIsWaitedForAfterADeletionWasBegun) {
+TEST_F(LoopTest, StopWaitsForASilentActuatorAfterADeletionWasBegun) {
   Loop loop = MakeLoop();
   loop.Turn(kStart);
   loop.Turn(kStart + 10);
@@ -674,7 +674,7 @@ TEST_F(LoopTest, AtTheEndAnActuatorThatDoesNotAnswerIsWaitedForAfterADeletionWas
 }
 
 // Symptom: `ebb run` without a plugin ended two minutes after SIGTERM.
-TEST_F(LoopTest, AtTheEndNothingIsWaitedForWhereNoDeletionIsKnown) {
+TEST_F(LoopTest, StopDoesNotWaitIfNoDeletionIsKnown) {
   ScriptedRounds rounds;
   Loop loop(rounds, actuator_, {});
   actuator_.status_answer = absl::UnavailableError("away");
@@ -684,7 +684,7 @@ TEST_F(LoopTest, AtTheEndNothingIsWaitedForWhereNoDeletionIsKnown) {
   EXPECT_EQ(clock.NowS(), kStart);
 }
 
-TEST_F(LoopTest, AtTheEndAnActuatorThatTellsNoMoreIsWaitedForForTheGrace) {
+TEST_F(LoopTest, StopWaitsTheGraceForAnActuatorWhoseStatusFails) {
   TellsOnce actuator;
   ScriptedRounds rounds;
   Loop loop(rounds, actuator, {});
@@ -698,7 +698,7 @@ TEST_F(LoopTest, AtTheEndAnActuatorThatTellsNoMoreIsWaitedForForTheGrace) {
 
 // ---------------------------------------------------------------- what rounds are told
 
-TEST_F(LoopTest, AnEventIsToldToTheNextRoundWhereOneCannotBeMade) {
+TEST_F(LoopTest, AnEventIsReportedToTheNextRoundIfARoundFails) {
   BusyCluster cluster{Three()};
   LoopOptions options;
   options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
@@ -718,7 +718,7 @@ TEST_F(LoopTest, AnEventIsToldToTheNextRoundWhereOneCannotBeMade) {
   EXPECT_THAT(actuator_.calls, Contains("begin b"));
 }
 
-TEST_F(LoopTest, ARoundIsToldWhichOfItsDeletionsEnded) {
+TEST_F(LoopTest, ARoundReceivesTheResultsOfItsDeletions) {
   Loop loop = MakeLoop();
   loop.Turn(kStart);
   loop.Turn(kStart + 10);

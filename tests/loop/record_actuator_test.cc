@@ -39,7 +39,7 @@ class RecordActuatorTest : public testing::Test {
   ScaleDown scale_down_{NoWaiting()};
 };
 
-TEST_F(RecordActuatorTest, TellsEveryDeedAndEndsAtOnce) {
+TEST_F(RecordActuatorTest, RecordsEveryStepAndEndsAtOnce) {
   const DeletionOrder order{.node = "b",
                             .uid = "u",
                             .group = "g",
@@ -56,7 +56,7 @@ TEST_F(RecordActuatorTest, TellsEveryDeedAndEndsAtOnce) {
   EXPECT_THAT(actuator_.Status(8)->results, IsEmpty());
 }
 
-TEST_F(RecordActuatorTest, GrowthIsToldOnceAndCountsForTheGroupsTarget) {
+TEST_F(RecordActuatorTest, GrowthIsRecordedOnceAndCountsForTheGroupsTarget) {
   StillCluster cluster(Cluster().Add(Node("a")).Build());
   DeductingSource source(cluster, actuator_, scale_down_);
   EXPECT_TRUE(actuator_.Grow("group", 3, 7).ok());
@@ -123,7 +123,7 @@ TEST_F(RecordActuatorTest, APodIsPendingWhereItsPlannedPlaceIsTaken) {
   EXPECT_EQ(source.Observe(kStart)->pending.size(), 1);
 }
 
-TEST_F(RecordActuatorTest, ASoftTaintIsToldWhenItChanges) {
+TEST_F(RecordActuatorTest, ASoftTaintIsRecordedWhenItChanges) {
   for (const bool taint : {true, true, false, false, true}) {
     ASSERT_TRUE(actuator_.SoftTaint("a", taint, 7).ok());
   }
@@ -230,7 +230,7 @@ TEST_F(RecordActuatorTest, ObjectsAreShownAsIfItHadBeenDone) {
   EXPECT_THAT(shown(), ElementsAre("a", "stays>a", "waits>", "q>a", "r>", "later>"));
 }
 
-TEST_F(RecordActuatorTest, TaintsOfPoliciesAreToldOnceAndShownOnTheirNodes) {
+TEST_F(RecordActuatorTest, TaintsOfPoliciesAreRecordedOnceAndShownOnTheirNodes) {
   ShowingCluster cluster;
   cluster.nodes = {Node("a").Taint("k", "1"), Node("b"), Node("c").Taint("k", "2")};
   struct Taints : Listing {
@@ -362,7 +362,7 @@ TEST_F(RecordActuatorTest, ANodeWithoutAGroupGoesAndNoTargetIsBelowZero) {
   EXPECT_EQ(observed.groups.groups[0].target_size, 0);
 }
 
-TEST_F(RecordActuatorTest, APodIsPendingWhosePlannedPlaceIsNone) {
+TEST_F(RecordActuatorTest, APodIsPendingIfItsPlannedNodeDoesNotExistOrFit) {
   StillCluster cluster(Cluster()
                            .Add(Node("a"))
                            .Add(Node("b"))
@@ -499,7 +499,7 @@ TEST_F(RecordActuatorTest, ABudgetAllowsTheNextNodeWhenTheEvictedPodRunsAgain) {
 }
 
 // Nodes that nothing but a budget could let go are passed over as in any loop.
-TEST_F(RecordActuatorTest, WhatNoBudgetKeptIsPassedOverForItsTime) {
+TEST_F(RecordActuatorTest, UnremovableNodesAreNotRetriedUntilTheTimeout) {
   StillCluster cluster(Cluster()
                            .Add(Node("a").Cpu(4000))
                            .Add(Node("b").Cpu(4000))

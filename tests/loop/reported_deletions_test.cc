@@ -8,7 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(ToldDeletionsTest, ARoundIsToldWhatRunsWhatEndedAndWhatFailed) {
+TEST(ReportedDeletionsTest, TheReportHasRunningEndedAndFailedDeletions) {
   ActuatorStatus status;
   status.running = {{.node = "a", .group = "g", .drain = true},
                     {.node = "b", .group = "h", .drain = false},
@@ -35,7 +35,7 @@ TEST(ToldDeletionsTest, ARoundIsToldWhatRunsWhatEndedAndWhatFailed) {
   EXPECT_EQ(told.failed[1].group, "g");
 }
 
-TEST(ToldDeletionsTest, WhatCouldNotBeginIsToldUnlessTheActuatorKnowsBetter) {
+TEST(ReportedDeletionsTest, ADeletionThatDidNotBeginIsReportedUnlessTheActuatorReportsIt) {
   ActuatorStatus status;
   status.running = {{.node = "runs"}};
   status.results = {{.node = "ended", .ok = true}};

@@ -62,7 +62,7 @@ TEST_F(ShrinkPlanTest, NodesGoInTheOrderOfTheAskAndAsManyAsItWants) {
   EXPECT_THAT(Plan(four, {}, {{.name = "p", .most = 0, .candidates = all}}), IsEmpty());
 }
 
-TEST_F(ShrinkPlanTest, HowMuchANodeIsUsedIsNoMatter) {
+TEST_F(ShrinkPlanTest, UtilizationDoesNotMatter) {
   ClusterSnapshot full =
       Cluster().Add(Node("a")).Add(Node("b")).Add(Pod("p").On("a").Cpu(3900)).Build();
   EXPECT_THAT(Plan(full, {}, {{.name = "p", .most = 1, .candidates = NodesNamed(full, {"a"})}}),
@@ -205,7 +205,7 @@ TEST_F(ShrinkPlanTest, AnAskThatWantsNothingIsNotInTheWayOfTheNext) {
               ElementsAre("a"));
 }
 
-TEST_F(ShrinkPlanTest, UseOfGpusAndReadinessAreNoMatterEither) {
+TEST_F(ShrinkPlanTest, GpuUtilizationAndReadinessDoNotMatter) {
   ClusterSnapshot cluster = Cluster()
                                 .Add(Node("gpu").Resource("nvidia.com/gpu", 1))
                                 .Add(Node("spare").Resource("nvidia.com/gpu", 1))
@@ -227,7 +227,7 @@ TEST_F(ShrinkPlanTest, UseOfGpusAndReadinessAreNoMatterEither) {
   EXPECT_EQ(plan->orders[1].node, "unready");
 }
 
-TEST_F(ShrinkPlanTest, ANodeOfNoGroupGoesAsWellAndADenialWithoutAPodNamesNone) {
+TEST_F(ShrinkPlanTest, ANodeOfNoGroupGoesTooAndADenialWithoutAPodNamesNone) {
   ClusterSnapshot cluster = Cluster()
                                 .Add(Node("free"))
                                 .Add(Node("kept").Annotation(

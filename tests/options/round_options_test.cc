@@ -260,7 +260,7 @@ TEST(OptionTableTest, ValuesAreComparedAndCopiedByRow) {
   }
 }
 
-TEST(OptionTableTest, LoadIsTheSameUnlessTheFormTellsItApart) {
+TEST(OptionTableTest, SameLoadComparesOnlyFieldsOfTheForm) {
   LoadOptions a;
   LoadOptions b;
   b.strict = b.allow_incomplete = true;

@@ -326,7 +326,7 @@ void PutSmall(Twin& twin) {
   twin.Put(Pod("r").On("d").Cpu(3900));
 }
 
-TEST(LiveClusterTest, AnswersWhatTheObjectsLoadedAnew) {
+TEST(LiveClusterTest, AnswersLikeANewLoadOfTheSameObjects) {
   Twin twin;
   PutSmall(twin);
   twin.Compare();
@@ -362,7 +362,7 @@ TEST(LiveClusterTest, AnswersTheSameInWhicheverOrderObjectsCome) {
   twin.Compare();
 }
 
-TEST(LiveClusterTest, AnswersWhatAGeneratedClusterLoadedAnswersWhileItChanges) {
+TEST(LiveClusterTest, AnswersLikeALoadOfAGeneratedClusterThatChanges) {
   const uint64_t seed = test::RandomSeed();
   for (const char* name : {"company", "mixed", "claims"}) {
     const auto kind =
@@ -446,7 +446,7 @@ TEST(LiveClusterTest, TheCutoffOfExpendablePodsIsThatOfTheOptions) {
   EXPECT_EQ(twin.live().Unchecked().cluster.counts.expendable, 1U);
 }
 
-TEST(LiveClusterTest, AClusterWithoutNodesOrPodsIsNotJudgedToBeOne) {
+TEST(LiveClusterTest, AClusterWithoutNodesOrPodsFailsTheCheck) {
   Twin twin;
   EXPECT_THAT(twin.live().Checked().status().message(), HasSubstr("no nodes in the input"));
   twin.Put(Node("a"));
@@ -463,19 +463,19 @@ TEST(LiveClusterTest, AClusterWithoutNodesOrPodsIsNotJudgedToBeOne) {
 
 // Twenty nodes with one pod each, and one pod on a node that does not exist, which causes a
 // warning.
-class JudgedLatelyTest : public ::testing::Test {
+class CheckCacheTest : public ::testing::Test {
  protected:
-  JudgedLatelyTest() {
+  CheckCacheTest() {
     for (int n = 0; n < 20; ++n) {
       twin_.Put(Node(absl::StrCat("n", n)));
       twin_.Put(Pod(absl::StrCat("p", n)).On(absl::StrCat("n", n)));
     }
     twin_.Put(Pod("lost-0").On("nowhere"));
-    before_ = Lately();
+    before_ = Cached();
     twin_.Put(Pod("lost-1").On("nowhere"));
     EXPECT_NE(Now(), before_) << "nothing to see";
   }
-  std::vector<std::string> Lately() {
+  std::vector<std::string> Cached() {
     return Twin::Warned(twin_.live().CheckedRecently()->cluster);
   }
   std::vector<std::string> Now() { return Twin::Warned(*twin_.Checked()); }
@@ -484,66 +484,66 @@ class JudgedLatelyTest : public ::testing::Test {
   std::vector<std::string> before_;
 };
 
-TEST_F(JudgedLatelyTest, AFewChangesAreNotJudgedAnew) {
-  EXPECT_EQ(Lately(), before_);
+TEST_F(CheckCacheTest, AFewChangesDoNotRepeatTheCheck) {
+  EXPECT_EQ(Cached(), before_);
   EXPECT_EQ(Twin::Warned(twin_.live().Checked()->cluster), Now());
 }
 
-TEST_F(JudgedLatelyTest, AQuarterMoreObjectsAre) {
+TEST_F(CheckCacheTest, AQuarterMoreObjectsRepeatTheCheck) {
   for (int p = 0; p < 9; ++p) twin_.Put(Pod(absl::StrCat("more-", p)).On("n0"));
-  EXPECT_EQ(Lately(), before_) << "41 and 10 are less than a quarter more";
+  EXPECT_EQ(Cached(), before_) << "41 and 10 are less than a quarter more";
   twin_.Put(Pod("more-9").On("n0"));
-  EXPECT_EQ(Lately(), Now());
+  EXPECT_EQ(Cached(), Now());
 }
 
-TEST_F(JudgedLatelyTest, AQuarterLessObjectsAre) {
+TEST_F(CheckCacheTest, AQuarterLessObjectsRepeatTheCheck) {
   const auto budget = [](int b) { return Budget(absl::StrCat("b", b)); };
   for (int b = 0; b < 20; ++b) twin_.Put(budget(b));
-  before_ = Lately();
+  before_ = Cached();
   twin_.Put(Pod("lost-2").On("nowhere"));
   const auto remove = [&](int b) {
     const Budget gone = budget(b);
     twin_.Delete(&gone.raw);
   };
   for (int b = 0; b < 16; ++b) remove(b);
-  EXPECT_EQ(Lately(), before_) << "47 of 62 are more than three quarters";
+  EXPECT_EQ(Cached(), before_) << "47 of 62 are more than three quarters";
   EXPECT_NE(Now(), before_) << "nothing to see";
   remove(16);
-  EXPECT_EQ(Lately(), Now());
+  EXPECT_EQ(Cached(), Now());
 }
 
 // Fewer pods or more nodes leave room that may not really exist.
-TEST_F(JudgedLatelyTest, SixPodsFewerAre) {
+TEST_F(CheckCacheTest, SixPodsFewerRepeatTheCheck) {
   for (int p = 0; p < 6; ++p) twin_.DeletePod(absl::StrCat("p", p));
-  EXPECT_EQ(Lately(), before_) << "16 pods are five fewer than 21";
+  EXPECT_EQ(Cached(), before_) << "16 pods are five fewer than 21";
   twin_.DeletePod("p6");
-  EXPECT_EQ(Lately(), Now());
+  EXPECT_EQ(Cached(), Now());
 }
 
-TEST_F(JudgedLatelyTest, SixNodesMoreAre) {
+TEST_F(CheckCacheTest, SixNodesMoreRepeatTheCheck) {
   for (int n = 0; n < 5; ++n) twin_.Put(Node(absl::StrCat("new-", n)));
-  EXPECT_EQ(Lately(), before_);
+  EXPECT_EQ(Cached(), before_);
   twin_.Put(Node("new-5"));
-  EXPECT_EQ(Lately(), Now());
+  EXPECT_EQ(Cached(), Now());
 }
 
-TEST_F(JudgedLatelyTest, AnotherKindIs) {
+TEST_F(CheckCacheTest, AnotherKindRepeatsTheCheck) {
   twin_.Put(Budget("b"));
-  EXPECT_EQ(Lately(), Now());
+  EXPECT_EQ(Cached(), Now());
 }
 
-TEST_F(JudgedLatelyTest, ObjectsThatChangedFourTimesAre) {
+TEST_F(CheckCacheTest, ObjectsThatChangedFourTimesRepeatTheCheck) {
   for (int change = 1; change < 4 * 42 - 1; change += 2) {
-    EXPECT_EQ(Lately(), before_) << change;
+    EXPECT_EQ(Cached(), before_) << change;
     twin_.DeletePod("p0");
     twin_.Put(Pod("p0").On("n0"));
   }
   twin_.Put(Pod("p0").On("n1"));
-  EXPECT_EQ(Lately(), Now());
+  EXPECT_EQ(Cached(), Now());
 }
 
 // Symptom: the daemon planned for such a cluster until as much had changed again.
-TEST_F(JudgedLatelyTest, WhatIsNoClusterIsRefusedAtOnce) {
+TEST_F(CheckCacheTest, AnInputThatIsNotAClusterIsRejectedAtOnce) {
   for (int p = 0; p < 20; ++p) twin_.Put(Pod(absl::StrCat("p", p)).On("nowhere"));
   EXPECT_THAT(twin_.live().CheckedRecently().status().message(), HasSubstr("no pod is on a node"));
   EXPECT_EQ(twin_.live().CheckedRecently().status(), twin_.Checked().status());
@@ -582,7 +582,7 @@ TEST(LiveClusterTest, AListWithoutBudgetsIsRemembered) {
   EXPECT_THAT(sink.lists, IsEmpty());
 }
 
-TEST(LiveClusterTest, WhatIsAssumedToBeCompleteIsNotJudged) {
+TEST(LiveClusterTest, AClusterAssumedCompleteIsNotChecked) {
   Twin twin({.assume_complete = true});
   twin.Put(Node("a"));
   const absl::StatusOr<LiveCluster::Version> version = twin.live().Checked();
@@ -592,7 +592,7 @@ TEST(LiveClusterTest, WhatIsAssumedToBeCompleteIsNotJudged) {
 }
 
 // All pods have ended, but the cluster is still complete.
-TEST(LiveClusterTest, PodsThatHaveEndedArePodsToWhoeverJudges) {
+TEST(LiveClusterTest, EndedPodsCountForTheCompletenessCheck) {
   Twin twin;
   twin.Put(Node("a"));
   twin.Put(Pod("over").On("a").Phase("Succeeded"));
@@ -609,7 +609,7 @@ std::vector<std::string> WarningCodes(LiveCluster& live) {
 }
 
 // Symptom: a live cluster warned of missing pods of a controller whose pods are expendable.
-TEST(LiveClusterTest, ExpendablePodsArePodsToWhoeverCountsThoseOfControllers) {
+TEST(LiveClusterTest, ExpendablePodsCountForTheirControllersInTheCompletenessCheck) {
   constexpr int kPods = 30;
   Twin twin;
   PutSmall(twin);
@@ -736,7 +736,7 @@ TEST(LiveClusterTest, TheNewestTimeIsThatOfWhatIsThere) {
 }
 
 // Symptom: an object that was passed over because it was older decided the time to plan for.
-TEST(LiveClusterTest, WhatIsPassedOverTellsNoTimeAndNoCluster) {
+TEST(LiveClusterTest, SkippedObjectsSetNeitherTimeNorClusterUid) {
   Twin twin;
   PutSmall(twin);
   const RoundSettings settings;
@@ -775,7 +775,7 @@ TEST(LiveClusterTest, WhatIsPassedOverTellsNoTimeAndNoCluster) {
   EXPECT_EQ(uid(), "");
 }
 
-TEST(LiveClusterTest, ExplainAndFilterNameWhatIsNotThere) {
+TEST(LiveClusterTest, ExplainAndFilterNameMissingNodesAndPods) {
   Twin twin;
   PutSmall(twin);
   const std::vector<std::string> names = {"node/a", "zz"};

@@ -118,7 +118,7 @@ TEST(AnswerPlanTest, TimeThatIsOverLeavesAShorterPlan) {
   EXPECT_TRUE((*answer)->made.plan.remove.empty());
 }
 
-TEST(AnswerPlanTest, StepsAreToldInTheirOrder) {
+TEST(AnswerPlanTest, StepsAreReportedInOrder) {
   LoadedCluster loaded = Loaded(ThreeNodes(2000));
   PlanQuery query{.now_s = kNow};
   query.search = SearchQuery{.iterations = 1};

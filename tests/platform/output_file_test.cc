@@ -204,7 +204,7 @@ TEST_F(CheckFilesTest, TwoOutputsAreTwoFilesThoughNeitherIsThere) {
   EXPECT_EQ(verdict("s.db", "m.prom"), "");
 }
 
-TEST_F(CheckFilesTest, WhatIsNoFileIsNobodysOutput) {
+TEST_F(CheckFilesTest, DevicesAndEmptyNamesConflictWithNoOutput) {
   EXPECT_EQ(Verdict("/dev/null", "/dev/null"), "");
   EXPECT_EQ(Verdict("", ""), "");
 }

@@ -120,7 +120,7 @@ TEST(ClustermanDrainerTest, ARefusedDrainIsTriedAgainAfterItsDelayAndKeepsItsSta
   EXPECT_EQ(drainer.state.drains.messages[0].visible_at_s, 90);
 }
 
-TEST(ClustermanDrainerTest, ADrainIsGivenUpAfterItsThresholdAndMayStartAnew) {
+TEST(ClustermanDrainerTest, ADrainIsGivenUpAfterItsThresholdAndMayStartAgain) {
   Drainer drainer;
   drainer.options.pools["p"].draining_time_threshold_seconds = 60;
   drainer.backend.drains = false;
@@ -333,7 +333,7 @@ std::string Events(const ClustermanTick& tick) {
   return text;
 }
 
-TEST(ClustermanDrainerTest, ATickTellsAllThatItDidInOrder) {
+TEST(ClustermanDrainerTest, ATickReturnsItsEventsInOrder) {
   Drainer drainer;
   const auto tick = [&](int64_t now_s) {
     return DrainOnce(drainer.options, now_s, drainer.backend, &drainer.state);
@@ -404,7 +404,7 @@ TEST(ClustermanDrainerTest, AnOrphanWithoutAPoolHasThatOfItsTags) {
   EXPECT_EQ(drainer.state.drains.messages[0].visible_at_s, 0);
 }
 
-TEST(ClustermanDrainerTest, EachEndOfADrainIsTold) {
+TEST(ClustermanDrainerTest, EachOutcomeOfADrainIsReturned) {
   Drainer drainer;
   ClustermanHost orphan = Host("a");
   orphan.agent_id = "";
@@ -434,7 +434,7 @@ TEST(ClustermanDrainerTest, AMesosHostThatIsNotTerminatedStaysDown) {
   EXPECT_EQ(drainer.LogOf(90), "down i-a, terminate i-a");
 }
 
-TEST(ClustermanDrainerTest, WhatIsToldHasNames) {
+TEST(ClustermanDrainerTest, EnumValuesHaveNames) {
   EXPECT_EQ(Name(ClustermanTermination::kScalingDown), "scaling down");
   EXPECT_EQ(Name(ClustermanTermination::kSpotInterruption), "spot interruption");
   EXPECT_EQ(Name(ClustermanTermination::kNodeMigration), "node migration");

@@ -25,7 +25,7 @@ TEST(FiltersTest, FirstFilterInTheSchedulersOrderIsTheAnswer) {
             "NodeAffinity: node(s) didn't match Pod's node affinity/selector");
 }
 
-TEST(FiltersTest, WhatIsNotUnderstoodFitsNowhereAndSaysWhy) {
+TEST(FiltersTest, APodWithAnUnknownFieldFitsNowhereAndTheReasonIsGiven) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n").Taint("gpu"))
                                        .Add(Node("m"))
@@ -98,7 +98,7 @@ TEST(FiltersTest, AFieldThatTheSchedulerFailsOnIsTheFiltersThatReadsIt) {
   }
 }
 
-TEST(FiltersTest, EveryFilterThatSaysNoIsNamedWhereAllAreAsked) {
+TEST(FiltersTest, ExplainEachNamesEveryFilterThatRejects) {
   const ClusterSnapshot snapshot =
       Cluster()
           .Add(Node("n").Unschedulable().Cpu(0))

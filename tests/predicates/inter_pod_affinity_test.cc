@@ -101,7 +101,7 @@ TEST(InterPodAffinityTest, TermsMeanTheOwnersNamespaceUnlessTheyNameOthers) {
   EXPECT_EQ(VerdictOf(snapshot, "any", "y"), kAnti);
 }
 
-TEST(InterPodAffinityTest, NilSelectorMatchesNobodyAndEmptySelectorEverybody) {
+TEST(InterPodAffinityTest, ANilSelectorMatchesNoPodAndAnEmptyOneEveryPod) {
   const ClusterSnapshot snapshot = Zones()
                                        .Add(Pod("nil").Away("zone", SelectNothing()))
                                        .Add(Pod("empty").Away("zone", SelectEverything()))

@@ -32,7 +32,7 @@ TEST(NodeResourcesFitTest, EveryShortageIsNamedInTheSchedulersOrder) {
             "Insufficient ephemeral-storage; Insufficient nvidia.com/gpu");
 }
 
-TEST(NodeResourcesFitTest, NodeWithoutPodSlotsTakesNobody) {
+TEST(NodeResourcesFitTest, ANodeWithoutPodSlotsAcceptsNoPod) {
   const ClusterSnapshot snapshot = Cluster().Add(Node("n").NoAllocatable()).Add(Pod("p")).Build();
   EXPECT_EQ(VerdictOf(snapshot, "p", "n"), "NodeResourcesFit: Too many pods");
 }

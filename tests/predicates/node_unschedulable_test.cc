@@ -21,7 +21,7 @@ TEST(NodeUnschedulableTest, CordonedNodeTakesOnlyPodsThatTolerateIt) {
   EXPECT_EQ(VerdictOf(snapshot, "careless", "cordoned"), "fits");
 }
 
-TEST(NodeUnschedulableTest, AnyKeyIsToleratedThoughNobodySpellsTheTaintOut) {
+TEST(NodeUnschedulableTest, AnEmptyKeyToleratesACordonThatNoObjectNames) {
   // The taint's text is in no object, so it has no id.
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("cordoned").Unschedulable())

@@ -69,7 +69,7 @@ TEST(NodeVolumeLimitsTest, AttachmentsOfOtherVolumesCount) {
   EXPECT_EQ(verdict(1, "c"), kTooMany);
 }
 
-TEST(NodeVolumeLimitsTest, WithoutALimitForTheDriverThereIsNone) {
+TEST(NodeVolumeLimitsTest, WithoutALimitForTheDriverAnyNumberFits) {
   const auto p = Mounting(Pod("p"), "a");
   EXPECT_EQ(VerdictOf(WithVolumes().Add(p).Build(), "p", "n"), "fits");
   EXPECT_EQ(VerdictOf(WithVolumes().Add(CsiNode("n", "other", 0)).Add(p).Build(), "p", "n"),

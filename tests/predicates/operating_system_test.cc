@@ -60,7 +60,7 @@ TEST(OperatingSystemTest, APodThatIsNominatedRunsNowhereYet) {
   EXPECT_EQ(VerdictOf(snapshot, "p", "w"), "fits");
 }
 
-TEST(OperatingSystemTest, WhoChoosesAmongSystemsIsAskedNothingMore) {
+TEST(OperatingSystemTest, APodThatSelectsASystemIsNotCheckedFurther) {
   const auto verdict = [](const Pod& pod) {
     return VerdictOf(Matching(Cluster().Add(Linux("l")).Add(Windows("w")).Add(pod)), "p", "w");
   };
@@ -84,7 +84,7 @@ TEST(OperatingSystemTest, WhoChoosesAmongSystemsIsAskedNothingMore) {
   EXPECT_EQ(verdict(MadeFor(affine({requiring("In", {"linux", "windows"})}), "linux")), kOther);
 }
 
-TEST(OperatingSystemTest, TheNodesStatusTellsWhereItHasNoLabel) {
+TEST(OperatingSystemTest, TheNodesStatusCountsIfItHasNoLabel) {
   const Node status =
       Node("w").With([](objects::Node& node) { node.operating_system = "windows"; });
   const Node beta = Node("b").Label("beta.kubernetes.io/os", "windows");
@@ -101,7 +101,7 @@ TEST(OperatingSystemTest, TheNodesStatusTellsWhereItHasNoLabel) {
   EXPECT_EQ(VerdictOf(snapshot, "q", "w"), "fits");
 }
 
-TEST(OperatingSystemTest, TheSchedulersBareRulesDoNotAsk) {
+TEST(OperatingSystemTest, TheSchedulersOwnRulesIgnoreTheSystem) {
   const ClusterSnapshot snapshot =
       Cluster().Add(Linux("l")).Add(Windows("w")).Add(MadeFor(Pod("p").On("l"), "linux")).Build();
   EXPECT_FALSE(snapshot.matches_os());

@@ -83,7 +83,7 @@ TEST_F(PdbTrackerTest, FirstSpentBudgetInTheirOrderDecidesNotTheFirstPod) {
   EXPECT_EQ(verdict.pdb, PdbId{0});
 }
 
-TEST_F(PdbTrackerTest, AskingSpendsNothing) {
+TEST_F(PdbTrackerTest, CheckingSpendsNothing) {
   const PdbTracker tracker = Track({Budget("b").Matching("app", "web").Allows(1)});
   for (int i = 0; i < 3; ++i) (void)tracker.CanRemovePods(webs_);
   EXPECT_EQ(tracker.remaining(PdbId{0}), 1);
@@ -106,7 +106,7 @@ TEST_F(PdbTrackerTest, BudgetGoesBelowZero) {
   EXPECT_FALSE(tracker.CanRemovePods(webs_).can_remove);
 }
 
-TEST_F(PdbTrackerTest, NilSelectorMatchesNobodyAndAnEmptyOneItsNamespace) {
+TEST_F(PdbTrackerTest, ANilSelectorMatchesNoPodAndAnEmptyOneItsNamespace) {
   PdbTracker tracker =
       Track({Budget("nil").Allows(9), Budget("empty").MatchingEverything().Allows(9)});
   tracker.RemovePods(all_);

@@ -43,7 +43,7 @@ TEST(PodTopologySpreadTest, NodeWithoutTheKeyIsRefusedByName) {
   EXPECT_EQ(VerdictOf(snapshot, "p", "nowhere"), kMissing);
 }
 
-TEST(PodTopologySpreadTest, EmptyKeyIsALabelThatNobodyHas) {
+TEST(PodTopologySpreadTest, AnEmptyKeyIsALabelThatNoNodeHas) {
   const ClusterSnapshot snapshot = TwoZones().Add(Web("p").Spread("", 9, WebPods())).Build();
   EXPECT_EQ(VerdictOf(snapshot, "p", "x"), kMissing);
 }
@@ -78,7 +78,7 @@ TEST(PodTopologySpreadTest, TerminatingPodsAndOtherNamespacesDoNotCount) {
   EXPECT_EQ(VerdictOf(snapshot, "p", "x"), "fits");
 }
 
-TEST(PodTopologySpreadTest, EmptySelectorCountsNobodyButThePodItself) {
+TEST(PodTopologySpreadTest, AnEmptySelectorCountsOnlyThePodItself) {
   const ClusterSnapshot snapshot = TwoZones()
                                        .Add(Web("one").Spread("zone", 1, SelectEverything()))
                                        .Add(Web("zero").Spread("zone", 0, SelectEverything()))

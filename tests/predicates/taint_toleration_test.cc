@@ -43,11 +43,11 @@ TEST(TaintTolerationTest, ComparisonOperatorsNeverTolerate) {
   EXPECT_EQ(WithToleration({"gpu", "Sometimes", "a100", ""}), kRefused);
 }
 
-TEST(TaintTolerationTest, PreferNoScheduleRefusesNobody) {
+TEST(TaintTolerationTest, PreferNoScheduleRefusesNoPod) {
   EXPECT_EQ(WithToleration({"other", "Exists", "", ""}, "PreferNoSchedule"), "fits");
 }
 
-TEST(TaintTolerationTest, GhostTakesNobody) {
+TEST(TaintTolerationTest, AGhostAcceptsNoPod) {
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Node("ghost"))
                                  .Add(Pod("plain"))

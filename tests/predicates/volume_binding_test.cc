@@ -55,7 +55,7 @@ TEST(VolumeBindingTest, AnUnboundClaimThatIsNotDelayedFailsEverywhere) {
   EXPECT_EQ(Verdicts(TwoRacks().Add(Claim("data", "no-such-class"))), kImmediate);
 }
 
-TEST(VolumeBindingTest, AClaimNamedToAVolumeIsNotBoundBeforeItIsSaid) {
+TEST(VolumeBindingTest, AClaimWithAVolumeNameButNoBindAnnotationIsNotBound) {
   objects::PersistentVolumeClaim claim = BoundClaim("data", "pv");
   claim.meta.annotations.clear();
   claim.storage_class_name = "late";
@@ -111,7 +111,7 @@ TEST(VolumeBindingTest, WithoutAProvisionerAFreeVolumeOfTheClassMustServe) {
   EXPECT_EQ(verdicts([](V& v) { v.claim = {"default", "other", ""}; }), kNothingToBind);
 }
 
-TEST(VolumeBindingTest, AVolumeReservedForTheClaimIsTheOnlyOneAsked) {
+TEST(VolumeBindingTest, OnlyTheVolumeReservedForTheClaimIsConsidered) {
   objects::PersistentVolume reserved = Volume("reserved", "local");
   reserved.claim = {"default", "data", "data"};
   OnlyWhere(reserved, "rack", "b");
@@ -215,7 +215,7 @@ TEST(VolumeBindingTest, AResourceThatADeviceClassStandsForKeepsThePodWhereItIs) 
 }
 
 // Symptom: for each node, a claim that no volume can serve was compared with all volumes.
-TEST(VolumeBindingTest, AClaimThatNoVolumeCanServeAsksNone) {
+TEST(VolumeBindingTest, AClaimThatNoVolumeCanServeChecksNone) {
   objects::PersistentVolumeClaim large = Claim("data", "late");
   large.request_bytes = 11 * kGiB;
   objects::PersistentVolumeClaim shared = Claim("data", "late");
@@ -260,7 +260,7 @@ TEST(VolumeBindingTest, AMigratedVolumeWithoutACsiEquivalentFailsWithTheReason) 
 }
 
 // Only the first obstacle is reported.
-TEST(VolumeBindingTest, AfterAClaimThatFailsNoOtherIsLookedAt) {
+TEST(VolumeBindingTest, AfterAClaimThatFailsNoOtherIsChecked) {
   objects::PersistentVolume broken = Volume("pv");
   broken.source = "awsElasticBlockStore";
   broken.id = "aws://zone/disk-1";
@@ -289,7 +289,7 @@ TEST(VolumeBindingTest, ASelectorThatDoesNotParseIsNamedWithItsClaim) {
             "\"Near\" is not a valid label selector operator (key \"k\")");
 }
 
-TEST(VolumeBindingTest, AClassThatSaysNotWhenToBindIsNamedBeforeClaimsThatWait) {
+TEST(VolumeBindingTest, AClassWithoutABindingModeIsNamedBeforeClaimsThatWait) {
   objects::StorageClass odd = LateClass("odd", kDriver);
   odd.volume_binding_mode = "";
   const ClusterSnapshot snapshot = Cluster()

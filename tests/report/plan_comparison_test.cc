@@ -36,7 +36,7 @@ std::vector<std::string> Texts(const std::vector<PlanComparison::Difference>& no
   return texts;
 }
 
-TEST(PlanComparisonTest, TellsWhatGoesInOneAloneAndWhyTheOtherKeepsIt) {
+TEST(PlanComparisonTest, ListsNodesThatOnlyOnePlanRemovesAndWhyTheOtherKeepsThem) {
   const Json kept = Json::parse(R"([{"node": "d", "reason": "BlockedByPod", "blockingPod":
       {"namespace": "shop", "name": "db-0", "reason": "NotEnoughPdb", "podDisruptionBudget": "db"}}])");
   const absl::StatusOr<PlanComparison> found =
@@ -71,7 +71,7 @@ TEST(PlanComparisonTest, PlansWithoutACommonNodeAreOfTwoClusters) {
   EXPECT_FALSE(are(Plan({"a"}), Plan({}))) << "it names no node";
 }
 
-TEST(PlanComparisonTest, WhatIsNoPlanIsRefused) {
+TEST(PlanComparisonTest, AnInputThatIsNotAPlanIsRejected) {
   const auto error = [](const Json& json) {
     return std::string(ComparePlans(Plan({}), json).status().message());
   };

@@ -95,7 +95,7 @@ class RoundDriverTest : public testing::Test {
   std::string prefix_;
 };
 
-TEST_F(RoundDriverTest, DriverThatLivesOnDecidesAsOneThatReadsTheStateAnew) {
+TEST_F(RoundDriverTest, ALivingDriverDecidesLikeOneThatReadsTheStateAgain) {
   const RoundSettings settings = Settings();
   const std::unique_ptr<RoundDriver> lives = Open("a");
   RoundSource source = AtHand();

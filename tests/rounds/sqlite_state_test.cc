@@ -411,7 +411,7 @@ TEST_F(SqliteStateTest, SecondOfTwoRoundsFromTheSameStateIsRefused) {
             path_ + ": another round was made from the same state meanwhile; run again");
 }
 
-TEST_F(SqliteStateTest, WhoeverWasOvertakenIsRefusedUntilItLoadsAnew) {
+TEST_F(SqliteStateTest, AWriterWithAStaleStateIsRefusedUntilItLoadsAgain) {
   ScaleDownState state = Everything();
   ASSERT_TRUE(Open()->Save(state, {.round = 7}, {}).ok());
   const auto one = Open();
@@ -598,7 +598,7 @@ TEST_F(SqliteStateTest, FileFollowsAnyRowOfStates) {
 }
 
 // Symptom: "cannot be read: the disk is full or fails".
-TEST_F(SqliteStateTest, AFileWhoseFirstPageIsDamagedIsSaidToBeDamaged) {
+TEST_F(SqliteStateTest, AFileWhoseFirstPageIsDamagedIsReportedAsDamaged) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, {}).ok());
   std::string bytes = Bytes();
   bytes[100] = static_cast<char>(~bytes[100]);  // What kind of page it is.
@@ -609,7 +609,7 @@ TEST_F(SqliteStateTest, AFileWhoseFirstPageIsDamagedIsSaidToBeDamaged) {
                 "changed by another program: put back a copy, or remove it to start again");
 }
 
-TEST_F(SqliteStateTest, AFileThatAnotherProgramHoldsIsSaidToBeInUse) {
+TEST_F(SqliteStateTest, AFileThatAnotherProgramLocksIsReportedAsInUse) {
   const auto state = Open();
   ASSERT_TRUE(state->Save(Everything(), {.round = 7}, {}).ok());
   sqlite3* db = nullptr;
@@ -758,7 +758,7 @@ TEST_F(SqliteStateTest, AFullDiskLeavesTheStateBefore) {
   EXPECT_GT(refused, 10u);
 }
 
-TEST_F(SqliteStateTest, TheClusterIsRememberedOnceItWasTold) {
+TEST_F(SqliteStateTest, TheClusterIsRememberedOnceItWasSet) {
   auto state = Open();
   ASSERT_TRUE(state->Load().ok());
   EXPECT_FALSE(state->cluster().has_value());
@@ -821,7 +821,7 @@ TEST_F(SqliteStateTest, NamesThatSqliteGivesAMeaningAreFiles) {
   std::filesystem::remove_all(folder);
 }
 
-TEST_F(SqliteStateTest, FileWithWhatIsNotOursIsRefusedAndKept) {
+TEST_F(SqliteStateTest, AFileWithForeignTablesIsRejectedAndKept) {
   const char* const kChanges[] = {
       "CREATE TRIGGER t AFTER INSERT ON rounds BEGIN DELETE FROM timers; END",
       "CREATE VIEW t AS SELECT 1",
@@ -847,7 +847,7 @@ TEST_F(SqliteStateTest, FileWithWhatIsNotOursIsRefusedAndKept) {
   }
 }
 
-TEST_F(SqliteStateTest, WhatSqliteKeepsForItselfIsNoMatter) {
+TEST_F(SqliteStateTest, TablesOfSqliteItselfAreIgnored) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, {}).ok());
   sqlite3* db = nullptr;
   sqlite3_open(path_.c_str(), &db);

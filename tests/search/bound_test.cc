@@ -197,7 +197,7 @@ TEST(BoundTest, ABudgetWithOneDisruptionLeftLetsOneNodeGo) {
   }
 }
 
-TEST(BoundTest, PodsThatARuleLetsGoBeforeBudgetsAskNone) {
+TEST(BoundTest, PodsThatARuleLetsGoBeforeBudgetsSpendNone) {
   Cluster cluster;
   for (int n = 0; n < 4; ++n) {
     const std::string name = "n" + std::to_string(n);

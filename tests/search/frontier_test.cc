@@ -162,7 +162,7 @@ TEST_F(FrontierTest, APlanIsCutBeforeItEvictsTooMany) {
 }
 
 // The plan that was asked for is among those that the frontier is made of.
-TEST_F(FrontierTest, IsNowhereBelowThePlanThatWasAskedFor) {
+TEST_F(FrontierTest, IsNowhereBelowTheRequestedPlan) {
   options_.iterations = 0;
   const Frontier frontier = Find();
   for (size_t evictions = 1; evictions < 12; ++evictions) {
@@ -249,7 +249,7 @@ TEST_F(PendingFrontierTest, EachSearchHasADeadlineOfItsOwn) {
   EXPECT_EQ(FindPending().iterations, 0u);
 }
 
-TEST_F(FrontierTest, WorthAndListenerOfTheOptionsAreNotAsked) {
+TEST_F(FrontierTest, WorthAndOnBetterOfTheOptionsAreIgnored) {
   const std::vector<int64_t> worth = {7};
   options_.worth = worth;
   int told = 0;

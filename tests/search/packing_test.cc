@@ -246,7 +246,7 @@ TEST_F(PackingTest, WhatIsUndoneLeavesNoTrace) {
 }
 
 // Of the average node: 2000m and 8 GiB.
-TEST_F(PackingTest, AUnitTellsWhatItsNodeOffersAndItsPodsRequest) {
+TEST_F(PackingTest, AUnitHasItsNodesCapacityAndItsPodsRequests) {
   Make(Cluster()
            .Add(Node("worthless"))
            .Add(Node("small").Cpu(1000).Memory(4 * test::kGiB))

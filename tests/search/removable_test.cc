@@ -82,7 +82,7 @@ TEST(RemovableTest, ADestinationThatIsNotInTheClusterIsNotOpen) {
   EXPECT_THAT(Members(OpenNodes(snapshot, &destinations)), ElementsAre(NodeNamed(snapshot, "b")));
 }
 
-TEST(StaticNodesTest, NodesPassByTaintsSelectorsAndNamesOfThoseThatAreAskedAbout) {
+TEST(StaticNodesTest, NodesAreFilteredByTaintsSelectorsAndNames) {
   const auto named = [](std::string_view node) {
     return [node](objects::Pod& pod) {
       pod.required_node_affinity.nil = false;

@@ -62,7 +62,7 @@ class SearchTest : public ::testing::Test {
   SearchOptions options_;
 };
 
-TEST_F(SearchTest, FindsMoreNodesThanTheOrderThatWasAskedFor) {
+TEST_F(SearchTest, FindsMoreNodesThanTheRequestedOrder) {
   EXPECT_EQ(Names(MakePlan(*snapshot_, groups_, request_)->plan), "wide");
   const SearchResult found = Search();
   EXPECT_EQ(found.greedy_worth, 1);
@@ -238,7 +238,7 @@ TEST_F(SearchTest, ASearchMayEndAnywhere) {
   }
 }
 
-TEST_F(SearchTest, TellsOfEachBetterPlan) {
+TEST_F(SearchTest, ReportsEachBetterPlan) {
   std::vector<int64_t> told;
   options_.on_better = [&](const PlanResult& plan, int64_t worth) {
     EXPECT_EQ(static_cast<int64_t>(plan.plan.remove.size()), worth);
@@ -346,7 +346,7 @@ TEST_F(SearchTest, ThePassesAreDoneOnce) {
   }
 }
 
-TEST_F(SearchTest, EachPlanThatIsToldOfIsBetterThanTheOneBefore) {
+TEST_F(SearchTest, EachReportedPlanIsBetterThanTheOneBefore) {
   std::vector<int64_t> told;
   options_.on_better = [&](const PlanResult&, int64_t worth) { told.push_back(worth); };
   EXPECT_EQ(Search().worth, 3);

@@ -107,7 +107,7 @@ class SessionTest : public ::testing::Test {
   std::unique_ptr<Session> session_;
 };
 
-TEST(SessionNameTest, SomeAreNone) {
+TEST(SessionNameTest, InvalidNamesAreRejected) {
   for (const char* good : {"a", "prod", "eu-west.1", "9"}) EXPECT_TRUE(CheckSessionName(good).ok());
   for (const char* bad : {"", "A", "a/b", "..", "-a", "a-", "a b", "\xff"}) {
     EXPECT_EQ(CheckSessionName(bad).code(), absl::StatusCode::kInvalidArgument) << bad;
@@ -127,7 +127,7 @@ TEST_F(SessionTest, CountsTheBatchesThatItTook) {
 }
 
 // Symptom: a pod for Linux was planned onto a Windows node.  The autoscaler's planner still does.
-TEST_F(SessionTest, PlansKeepPodsOnTheirOperatingSystemAndPassesAskTheSchedulerAlone) {
+TEST_F(SessionTest, PlansKeepPodsOnTheirOperatingSystemAndPassesFollowTheScheduler) {
   const auto labelled = [](std::string node, const std::string& os) {
     Json json = Json::parse(node);
     json["metadata"]["labels"]["kubernetes.io/os"] = os;
@@ -161,7 +161,7 @@ TEST_F(SessionTest, RefusedBatchLeavesItAsItWas) {
   EXPECT_EQ(session_->questions().Plan(Call(), std::nullopt)->plan(), before->plan());
 }
 
-TEST_F(SessionTest, PlansForWhatIsThere) {
+TEST_F(SessionTest, PlansForTheCurrentObjects) {
   ASSERT_TRUE(PutCluster().ok());
   const auto reply = session_->questions().Plan(Call(), std::nullopt);
   EXPECT_THAT(Removed(PlanJsonOf(reply)), ElementsAre("a"));
@@ -173,7 +173,7 @@ TEST_F(SessionTest, PlansForWhatIsThere) {
   EXPECT_THAT(Removed(PlanJsonOf(session_->questions().Plan(Call(), std::nullopt))), IsEmpty());
 }
 
-TEST_F(SessionTest, NoPlanForWhatIsNoCluster) {
+TEST_F(SessionTest, NoPlanForAnInputThatIsNotACluster) {
   EXPECT_EQ(session_->questions().Plan(Call(), std::nullopt).status().code(),
             absl::StatusCode::kFailedPrecondition);
   ASSERT_TRUE(Put({NodeJson("a")}).ok());
@@ -200,7 +200,7 @@ TEST_F(SessionTest, AnswersFromMemoryUntilSomethingChanges) {
   EXPECT_EQ(session_->questions().Plan(later, std::nullopt)->now(), kNow + 1);
 }
 
-TEST_F(SessionTest, TheClockIsAskedWhereNoTimeIsGiven) {
+TEST_F(SessionTest, TheClockIsReadIfNoTimeIsGiven) {
   ASSERT_TRUE(PutCluster().ok());
   clock_s_ = kNow + 77;
   EXPECT_EQ(session_->questions().Plan(wire::PlanCall(), std::nullopt)->now(), kNow + 77);
@@ -301,7 +301,7 @@ TEST_F(SessionTest, ResyncsAtOnceDoNotKnowOfEachOther) {
 }
 
 // Objects that are not evaluated are held like others: they are put, deleted and resynced.
-TEST_F(SessionTest, AnswersNameWhatIsThereAndNotEvaluated) {
+TEST_F(SessionTest, AnswersNameObjectsThatAreNotEvaluated) {
   const auto pools = [](const std::string& name) {
     return R"({"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":")" + name +
            R"("},"spec":{}})";
@@ -662,7 +662,7 @@ TEST_F(SessionFeedTest, AnswersSayAsOfWhenTheClusterIs) {
   EXPECT_EQ(session_->questions().PlanChanges({}, told)->freshness().not_fed_since(), kNow + 1000);
 }
 
-TEST_F(SessionFeedTest, AnswersOlderThanAskedForAreRefused) {
+TEST_F(SessionFeedTest, AnswersOlderThanTheRequestedAgeAreRefused) {
   ASSERT_TRUE(Resync().ok());
   const uint64_t feeder = session_->cluster().BeginFeed();
   clock_s_ = kNow + 1000;
@@ -768,7 +768,7 @@ TEST_F(SessionFeedTest, AnAnswerIsNoFresherThanAStreamThatWasNotRead) {
   EXPECT_EQ(as_of_at(kNow + 13), kNow + 12);
 }
 
-TEST_F(SessionFeedTest, ABrokenWatchIsToldWithItsTime) {
+TEST_F(SessionFeedTest, ABrokenWatchGivesAWarningAndAnAsOfTime) {
   ASSERT_TRUE(Resync().ok());
   const uint64_t first = session_->cluster().BeginFeed();
   wire::BrokenWatches broken;
@@ -1128,7 +1128,7 @@ TEST_F(SessionTest, WhatTriesChangesEndsWithItsClient) {
   EXPECT_GE(why->nodes(0).remedies().in_vain_size(), 1);
 }
 
-TEST_F(SessionTest, WhatIsNotLookedForIsRefused) {
+TEST_F(SessionTest, SearchFieldsThatACallDoesNotSupportAreRefused) {
   ASSERT_TRUE(PutCluster().ok());
   wire::BlockersCall blockers;
   blockers.mutable_input()->mutable_search();
@@ -1146,7 +1146,7 @@ TEST_F(SessionTest, WhatIsNotLookedForIsRefused) {
               HasSubstr("input.trials.trials: 0 is not from 1 to 10000"));
 }
 
-TEST_F(SessionTest, TablesHaveAsManyNodesAsTheCallAsksFor) {
+TEST_F(SessionTest, TablesHaveTheRequestedNumberOfNodes) {
   ASSERT_TRUE(PutCluster().ok());
   wire::PlanCall call = Call();
   call.set_form(wire::AS_TABLES);
@@ -1207,7 +1207,7 @@ TEST_F(SessionTest, ExportedClusterLoadsAsTheSame) {
 }
 
 // Symptom: a session with as_given left pods out after it had loaded a dump.
-TEST_F(SessionTest, WhatIsTakenAsGivenIsLoadedAsGiven) {
+TEST_F(SessionTest, ASessionWithAsGivenLeavesOutNoPodOfALoadedDump) {
   options_.as_given = true;
   Session given("given", options_);
   Json over = Json::parse(PodJson("over", "a"));
@@ -1311,7 +1311,7 @@ TEST_F(SessionTest, LoadTakesSettingsWithIt) {
   EXPECT_THAT(session_->questions().Plan(Call(), std::nullopt)->warnings(), IsEmpty());
 }
 
-TEST_F(SessionTest, TellsOnlyWhatChangedInThePlan) {
+TEST_F(SessionTest, PlanChangesHasOnlyTheChangesOfThePlan) {
   ASSERT_TRUE(PutCluster().ok());
   SessionQuestions::SentPlan told;
   wire::PlanInput input;
@@ -1403,7 +1403,7 @@ TEST_F(SessionSearchTest, ACallMayAskForABetterPlan) {
   EXPECT_FALSE(greedy["summary"].contains("search"));
 }
 
-TEST_F(SessionSearchTest, TheBoundIsToldWithoutASearchToo) {
+TEST_F(SessionSearchTest, TheReplyHasTheBoundWithoutASearchToo) {
   wire::PlanCall call = Call();
   call.mutable_input()->set_bound(true);
   const Json found = PlanJsonOf(session_->questions().Plan(call, std::nullopt));
@@ -1429,7 +1429,7 @@ TEST_F(SessionSearchTest, ACallThatIsCancelledHasTheBestSoFar) {
   EXPECT_EQ(found["summary"]["removed"], greedy["summary"]["removed"]);
 }
 
-TEST_F(SessionSearchTest, PricesAreToldAndSearchedFor) {
+TEST_F(SessionSearchTest, PricesAreInTheReplyAndGuideTheSearch) {
   wire::PlanCall call = SearchCall();
   call.mutable_input()->set_prices("default: 0.5\ncurrency: EUR\n");
   call.mutable_input()->mutable_search()->set_objective(wire::Search::COST);
@@ -1469,7 +1469,7 @@ TEST_F(SessionTest, AFieldThatACallDoesNotTakeIsRefused) {
 }
 
 // Symptom: Explain computed the bound and the trials, and its reply had neither.
-TEST_F(SessionTest, ExplainTakesWhatItsReplyTellsOfAlone) {
+TEST_F(SessionTest, ExplainAcceptsOnlyFieldsThatItsReplyUses) {
   ASSERT_TRUE(PutCluster().ok());
   wire::ExplainCall explain;
   *explain.mutable_input() = Call().input();
@@ -1694,7 +1694,7 @@ TEST_F(SessionRoundTest, ARoundAndTheStatusSayWhichNodesAreUnremovable) {
   }
 }
 
-TEST_F(SessionRoundTest, AFailedDeletionIsTold) {
+TEST_F(SessionRoundTest, AReportOfAFailedDeletionIsAccepted) {
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(Round(kNow).ok());
   ASSERT_THAT(Round(kNow + 601)->delete_drain(), ElementsAre("a"));
@@ -1742,7 +1742,7 @@ TEST_F(SessionRoundTest, WhatWasReportedIsInTheRecordAndIsReplayed) {
   EXPECT_EQ(rounds, 3);
 }
 
-TEST_F(SessionRoundTest, ARoundTellsWhatIsToBeDeletedAsData) {
+TEST_F(SessionRoundTest, ARoundReturnsItsDeletionsAsData) {
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(Round(kNow).ok());
   wire::RoundCall call;
@@ -1766,7 +1766,7 @@ TEST_F(SessionRoundTest, ARoundTellsWhatIsToBeDeletedAsData) {
 }
 
 // Symptom: after its state file was deleted, a daemon returned INTERNAL permanently.
-TEST_F(SessionRoundTest, AStateFileThatWasDeletedIsMadeAnewAfterOneError) {
+TEST_F(SessionRoundTest, ADeletedStateFileIsCreatedAgainAfterOneError) {
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(Round(kNow).ok());
   for (const auto& each : std::filesystem::directory_iterator(folder_.path())) {
@@ -1832,7 +1832,7 @@ TEST_F(SessionRoundTest, NoRoundOverHalfACluster) {
   EXPECT_TRUE(Round(kNow + 10).ok());
 }
 
-TEST_F(SessionRoundTest, WhoActsOnARoundMayAskForAFeed) {
+TEST_F(SessionRoundTest, ARoundCallMayRequireAFeed) {
   ASSERT_TRUE(PutCluster().ok());
   wire::RoundCall call;
   call.mutable_input()->set_now(kNow);
@@ -1881,7 +1881,7 @@ TEST_F(SessionRoundTest, ARecordInTheStateFolderIsRefusedAndKept) {
   EXPECT_EQ((*kept)->Rounds()->size(), 1);
 }
 
-TEST_F(SessionRoundTest, DamagedStateIsToldAndPlansGoOn) {
+TEST_F(SessionRoundTest, ADamagedStateIsAnErrorAndPlansContinue) {
   ASSERT_TRUE(PutCluster().ok());
   std::ofstream(folder_.File("s.db")) << "no database, and long enough to be looked at";
   for (const absl::Status& told :
@@ -1894,7 +1894,7 @@ TEST_F(SessionRoundTest, DamagedStateIsToldAndPlansGoOn) {
   EXPECT_TRUE(Round(kNow).ok());
 }
 
-TEST_F(SessionRoundTest, ARoundIsOnDiskBeforeItIsTold) {
+TEST_F(SessionRoundTest, ARoundIsSavedBeforeTheReply) {
   ASSERT_TRUE(PutCluster().ok());
   const auto told = Round(kNow);
   ASSERT_TRUE(told.ok()) << told.status();

@@ -166,7 +166,7 @@ TEST_F(WirePassTest, CandidatesGoInTheirOrder) {
   EXPECT_THAT(Removed(Pass(Call({"c", "a"}))), ElementsAre("c", "a"));
 }
 
-TEST_F(WirePassTest, TellsEachPodAndItsPlace) {
+TEST_F(WirePassTest, EachMoveNamesThePodAndItsNode) {
   wire::PlanInput call = Call({"c"});
   call.mutable_destinations()->add_nodes("a");
   const wire::PassPlan plan = Pass(call);
@@ -191,7 +191,7 @@ TEST_F(WirePassTest, PodsLandOnDestinationsAlone) {
   EXPECT_EQ(plan.keeps(0).pod().name(), "p");
 }
 
-TEST_F(WirePassTest, PodsLookForPlacesInTheOrderThatIsToldOf) {
+TEST_F(WirePassTest, PodsArePlacedInTheRequestedPodOrder) {
   std::string high = PodJson("high", "a");
   high.replace(high.find("\"nodeName\""), 0, "\"priority\":9,");
   Put({high});
@@ -203,7 +203,7 @@ TEST_F(WirePassTest, PodsLookForPlacesInTheOrderThatIsToldOf) {
   EXPECT_EQ(Refusal(call), "pod_order: 7 is not an order");
 }
 
-TEST_F(WirePassTest, TellsPodsThatDoNotMoveToo) {
+TEST_F(WirePassTest, PodsThatDoNotMoveAreReportedToo) {
   std::string daemon = PodJson("d", "a", "100m");
   daemon.replace(daemon.find("ReplicaSet"), 10, "DaemonSet");
   std::string job = PodJson("w", "a", "100m");
@@ -224,7 +224,7 @@ TEST_F(WirePassTest, TellsPodsThatDoNotMoveToo) {
   EXPECT_EQ(plan.removes(0).on_completion(0).name(), "w");
 }
 
-TEST_F(WirePassTest, NodesOfNoToldGroupStay) {
+TEST_F(WirePassTest, NodesOfNoGroupOfTheCallStay) {
   wire::PlanInput call = Call({"a", "b"});
   wire::PassGroup& group = *call.mutable_groups()->add_groups();
   group.set_name("g");
@@ -266,7 +266,7 @@ TEST_F(WirePassTest, TheLimitLeavesAtomicGroupsOut) {
   EXPECT_THAT(Removed(Pass(call)), ElementsAre("a", "b"));
 }
 
-TEST_F(WirePassTest, RemembersWhatCouldNotGo) {
+TEST_F(WirePassTest, RemembersUnremovableNodes) {
   wire::PlanInput call = Call({"a"});
   call.mutable_destinations();
   EXPECT_EQ(Pass(call).keeps(0).reason(), "NoPlaceToMovePods");
@@ -288,7 +288,7 @@ TEST_F(WirePassTest, RemembersWhatCouldNotGo) {
   EXPECT_THAT(Removed(Pass(call)), ElementsAre("a"));
 }
 
-TEST_F(WirePassTest, WrongNamesAreToldWithTheirField) {
+TEST_F(WirePassTest, ErrorsForWrongNamesNameTheField) {
   EXPECT_EQ(Refusal(Call({"a", "nowhere"})),
             "candidates.nodes[1]: node nowhere is not in the cluster");
   EXPECT_EQ(Refusal(Call({"a", "a"})), "candidates.nodes[1]: node a is named twice");

@@ -84,7 +84,7 @@ TEST(WireQueryTest, NoNodeIsAnotherQuestionThanEveryNode) {
   EXPECT_THAT(Read(input)->candidates, Optional(ElementsAre()));
 }
 
-TEST(WireQueryTest, WhatIsNotSaidIsAbsent) {
+TEST(WireQueryTest, UnsetFieldsAreAbsent) {
   v1alpha1::PlanInput input;
   PutQuery(PlanQuery(), input);
   EXPECT_EQ(input.ByteSizeLong(), 0U);

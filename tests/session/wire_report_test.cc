@@ -244,7 +244,7 @@ TEST_F(WireReportTest, AllThatAreInProgressTakeThePlaceOfThoseBefore) {
   EXPECT_FALSE(Report(report).ok());
 }
 
-TEST_F(WireReportTest, NodesAndGroupsStayUntilToldOtherwise) {
+TEST_F(WireReportTest, ReportedNodesAndGroupsStayUntilANewReportReplacesThem) {
   v1alpha1::ActuationReport report;
   report.mutable_unready_nodes()->add_nodes("n5");
   auto* unregistered = report.mutable_unregistered_nodes()->add_groups();
@@ -342,7 +342,7 @@ TEST_F(WireReportTest, LinesOfALogAreFewHoweverManyEventsThereAre) {
   EXPECT_EQ(lines[21], "recentEvictions: the same holds for 9989 more pods");
 }
 
-TEST_F(WireReportTest, WhatSomebodyElseWroteIsNotOverwritten) {
+TEST_F(WireReportTest, AReportOfAnotherProcessIsNotOverwritten) {
   const auto begun = [](const std::string& node) {
     v1alpha1::ActuationReport report;
     report.add_begun()->set_node(node);

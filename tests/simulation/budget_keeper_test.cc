@@ -75,7 +75,7 @@ TEST_F(BudgetKeeperTest, APodOfSeveralBudgetsIsNeverEvicted) {
   EXPECT_TRUE(keeper_.MayEvict(Budgets{}));
 }
 
-TEST_F(BudgetKeeperTest, TellsEveryChangeOnce) {
+TEST_F(BudgetKeeperTest, TakeChangedReturnsEveryChangeOnce) {
   AddBudget(1);
   keeper_.Settle();
   EXPECT_THAT(keeper_.TakeChanged(), ElementsAre(0));
@@ -110,7 +110,7 @@ TEST_F(BudgetKeeperTest, PodsThatAreTooManyAtFirstAreNotMissing) {
   EXPECT_EQ(keeper_.Allowed(0), 2);
 }
 
-TEST_F(BudgetKeeperTest, ABudgetThatAllowsNothingIsToldAtFirstAndOthersAreToldAlone) {
+TEST_F(BudgetKeeperTest, TakeChangedReturnsEveryBudgetFirstAndThenOnlyChangedOnes) {
   AddBudget(0);
   AddBudget(1);
   keeper_.Settle();

@@ -114,7 +114,7 @@ TEST_F(RobustPlanTest, ANodeThatTakesPodsOfOthersStaysForThem) {
   EXPECT_EQ(Robust(0).plan.skipped, test::NodesNamed(*snapshot_, {"p"}));
 }
 
-TEST_F(RobustPlanTest, WhatCannotBeTriedOutIsRefused) {
+TEST_F(RobustPlanTest, InvalidPlansAndSharesAreRejected) {
   MakeOneThatStrands();
   const auto told = [&](const NodeGroups& groups, double share) {
     return std::string(
@@ -131,7 +131,7 @@ TEST_F(RobustPlanTest, WhatCannotBeTriedOutIsRefused) {
   EXPECT_EQ(told(groups_, 0), "snapshot: 1 fork is open");
 }
 
-TEST_F(RobustPlanTest, WhatIsRobustStaysAsItIs) {
+TEST_F(RobustPlanTest, ARobustPlanStaysAsItIs) {
   MakeOneThatStrands();
   const PlanResult robust = Robust(1);
   EXPECT_EQ(test::Removals(*snapshot_, robust.plan), test::Removals(*snapshot_, made_.plan));
@@ -173,7 +173,7 @@ TEST_F(RobustPlanTest, NominatedPodsFindTheirPlaces) {
 }
 
 // `gpu` is left out, and what kept `held` may not keep it any more; `off` is kept for good.
-TEST_F(RobustPlanTest, ThePlanTellsOfEveryCandidateAndOfBudgetsAsTheyAreThen) {
+TEST_F(RobustPlanTest, ThePlanHasEveryCandidateAndTheBudgetsThatAreLeft) {
   Cluster cluster;
   cluster.Add(Node("gpu").Cpu(8000));
   cluster.Add(Pod("large").On("gpu").Cpu(2000).Label("app", "large"));

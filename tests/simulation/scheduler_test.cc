@@ -377,7 +377,7 @@ TEST(SchedulerTest, AShareOfNodesIsLookedAtThatFallsWithTheirNumber) {
   EXPECT_EQ(NodesToFind(5625), 281);  // 5 percent, which is least.
 }
 
-TEST(SchedulerTest, APodWithoutAControllerHasNoPeersAndNamesakesElsewhereAreNone) {
+TEST(SchedulerTest, BarePodsAndNamesakesInOtherNamespacesAreNotPeers) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("a"))
                                        .Add(Node("b"))

@@ -180,7 +180,7 @@ TEST_F(SimulatedCallsTest, ASoftTaintStaysAsItIsWhileTheHardOneComesAndGoes) {
   EXPECT_EQ(cluster_->SoftTaint("z", true, kStart + 6).code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(SimulatedCallsTest, ASoftTaintOfTheInputIsTakenOffWhenToldTo) {
+TEST_F(SimulatedCallsTest, ASoftTaintOfTheInputIsRemovedByTheCall) {
   constexpr const char* kSoft = "DeletionCandidateOfClusterAutoscaler";
   Add(Node("since").Taint(kSoft, "1767225000", "PreferNoSchedule"));
   Add(Node("unknown").Taint(kSoft, "x", "PreferNoSchedule"));
@@ -208,7 +208,7 @@ TEST_F(SimulatedCallsTest, ABeginWithoutOrdersIsNoFault) {
   EXPECT_EQ(At(kStart).PodsText(), "");
 }
 
-TEST_F(SimulatedCallsTest, ADeletionTellsItsOrderAndWhenEachPhaseBegan) {
+TEST_F(SimulatedCallsTest, StatusShowsTheOrderAndTheStartOfEachPhase) {
   Add(Node("a"));
   Add(Node("b"));
   Add(Pod("p").On("b").Uid("uid-of-p").Cpu(500));
@@ -601,7 +601,7 @@ TEST_F(SimulatedCallsTest, PodsThatFitOntoOneNodeHaveOneBooted) {
   EXPECT_EQ(cluster_->PendingPods(), 0);
 }
 
-TEST_F(SimulatedCallsTest, AMachineThatWasAskedForHasRoomForAPodThatWaits) {
+TEST_F(SimulatedCallsTest, ARequestedMachineHasRoomForAPodThatWaits) {
   options_.groups_grow = true;
   Add(Node("a"));
   Add(Pod("fills").On("a").Cpu(4000));
@@ -655,7 +655,7 @@ TEST_F(SimulatedCallsTest, DeploymentsAreLargestInTheAfternoonAndSmallestAtNight
   }
 }
 
-TEST_F(SimulatedCallsTest, APodThatEndsAtTheBeginningIsGoneInItsTimeAndIsNotMadeAnew) {
+TEST_F(SimulatedCallsTest, APodThatIsTerminatingAtTheStartEndsInTimeAndIsNotRecreated) {
   Add(Node("a"));
   Add(Pod("ends").On("a").DeletedAt(kStart - 5));
   Add(Pod("p").On("a"));
@@ -734,7 +734,7 @@ TEST_F(SimulatedCallsTest, APodThatDoesNotRunYetIsEvictedWithoutItsBudget) {
   EXPECT_EQ(Running(kStart + 20).phase, DeletionPhase::kDrained);
 }
 
-TEST_F(SimulatedCallsTest, APodThatLandsOnADrainedNodeIsKilledWithItAndMadeAnew) {
+TEST_F(SimulatedCallsTest, APodThatLandsOnADrainedNodeIsKilledWithItAndRecreated) {
   Add(Node("a"));
   Add(Node("b").Label("pool", "b"));
   Add(Pod("p").On("b").NodeSelector("pool", "b").ToleratesEverything());
@@ -1019,7 +1019,7 @@ TEST_F(SimulatedCallsTest, ADeletionBeginsOnlyOfTheMachineThatTheOrderNames) {
   EXPECT_EQ(cluster_->deletions(), 1);
 }
 
-TEST_F(SimulatedCallsTest, CallsThatAreRefusedSayWhy) {
+TEST_F(SimulatedCallsTest, RefusedCallsGiveTheReason) {
   Add(Node("a"));
   Add(Node("b"));
   Add(Pod("p").On("b"));
@@ -1171,7 +1171,7 @@ TEST_F(SimulatedCallsTest, ANodeThatIsUpIsNoRoomToComeAnyMore) {
   EXPECT_EQ(booting.groups.groups[0].target_size, 3);
 }
 
-TEST_F(SimulatedCallsTest, WhereOneGroupHasRoomToComeNoOtherIsAsked) {
+TEST_F(SimulatedCallsTest, NoOtherGroupGrowsIfOneAlreadyHasRoomToCome) {
   options_.groups_grow = true;
   Add(Node("a"));
   Add(Node("b"));

@@ -241,7 +241,7 @@ TEST_F(SimulatedClusterTest, ANodeThatWasToGoEmptyStaysWithItsPods) {
   EXPECT_EQ(Status().results[0].why, "it was to go empty, and has pods now");
 }
 
-TEST_F(SimulatedClusterTest, WhileTheApiIsAwayCallsFailAndTheActuatorTells) {
+TEST_F(SimulatedClusterTest, WhileTheApiIsDownCallsFailAndStatusStillAnswers) {
   options_.faults.api_away_per_day = 1;
   options_.faults.api_away_for_s = 1'000'000;
   MakePair();
@@ -300,7 +300,7 @@ TEST_F(SimulatedClusterTest, ANodeThatIsBootedHasThePodsOfDaemonSets) {
   EXPECT_TRUE(cluster_->CheckSound().ok());
 }
 
-TEST_F(SimulatedClusterTest, APodThatItsNodeOwnsIsNotMadeAnew) {
+TEST_F(SimulatedClusterTest, APodThatItsNodeOwnsIsNotRecreated) {
   Add(Node("a"));
   Add(Node("b"));
   Add(Pod("own").On("b").OwnedBy("Node", "b").SafeToEvict("true").Cpu(100));
@@ -367,7 +367,7 @@ TEST(SimulationTest, ALoopSavesNodesAndThePodsRun) {
   EXPECT_EQ(without.counts.pods_scheduled, 32);
 }
 
-TEST_F(SimulatedClusterTest, AGroupGrowsToTheSizeThatItIsAskedForAndNoFurther) {
+TEST_F(SimulatedClusterTest, AGroupGrowsToTheRequestedSizeAndNoFurther) {
   options_.groups_grow = false;
   nodes_max_ = 4;
   MakePair();
@@ -471,7 +471,7 @@ TEST(SimulationTest, SamplesAreTakenInTheirTimeAndNodesAreCountedByTheHour) {
   EXPECT_EQ(result.samples[1].cpu_requested, 0.125);
 }
 
-TEST(SimulationTest, EachTurnIsToldAndEachRoundCountsOnceByItsStatus) {
+TEST(SimulationTest, EachTurnIsReportedAndEachRoundCountsOnceByItsStatus) {
   SimulationOptions options;
   options.cluster.start_s = kStart;
   options.duration_s = 100;
@@ -536,7 +536,7 @@ TEST(SimulationTest, SamplesFollowADeletionFromItsBeginningToItsEnd) {
   EXPECT_THAT(result.counts.drains_s, ElementsAre(5));
 }
 
-TEST(SimulationTest, PodsThatWaitAreTold) {
+TEST(SimulationTest, PendingPodsAreCounted) {
   SimulationOptions options;
   options.cluster.start_s = kStart;
   options.scale_down_enabled = false;

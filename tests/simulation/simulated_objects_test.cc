@@ -306,7 +306,7 @@ TEST_F(SimulatedObjectsTest, AWorkloadIsKnownByNamespaceKindAndNameOfTheControll
   EXPECT_EQ(objects_.workloads()[0].pod_template, objects_.pods()[3].pod_template);
 }
 
-TEST_F(SimulatedObjectsTest, SoftTaintsOfTheInputTellSinceWhenAndHardOnesAreNotTakenOver) {
+TEST_F(SimulatedObjectsTest, SoftTaintsOfTheInputKeepTheirTimeAndHardOnesAreDropped) {
   const char* const soft = "DeletionCandidateOfClusterAutoscaler";
   const auto created = [](objects::Node& node) { node.meta.creation_time = 123; };
   Add(Node("since").Taint("own", "x").Taint(soft, "77", "PreferNoSchedule").With(created));

@@ -108,7 +108,7 @@ TEST_F(NodeQueuesTest, AStepThatTakesTooLongIsAFailureOncePerTimeout) {
               ElementsAre(QueueEvent{Kind::kFailed, "n", "p", "it is not gone"}));
 }
 
-TEST_F(NodeQueuesTest, WhatSomebodyElseDidIsDone) {
+TEST_F(NodeQueuesTest, ANodeThatIsGoneForAnyReasonIsDone) {
   queues().Add({.node = "n", .pool = "p"}, 0);
   there_.clear();
   EXPECT_THAT(Work({}, 1), ElementsAre(QueueEvent{Kind::kGone, "n", "p", ""}));
@@ -116,7 +116,7 @@ TEST_F(NodeQueuesTest, WhatSomebodyElseDidIsDone) {
   EXPECT_THAT(Work({}, 3), ElementsAre(QueueEvent{Kind::kGone, "n", "p", ""}));
 }
 
-TEST_F(NodeQueuesTest, ADeletionThatTheActuatorForgotIsBegunAnew) {
+TEST_F(NodeQueuesTest, ADeletionThatTheActuatorForgotIsBegunAgain) {
   queues().Add({.node = "n", .pool = "p", .queue = NodeQueue::kTerminate}, 0);
   EXPECT_THAT(Work({}, kTimeout), IsEmpty());
   EXPECT_THAT(Due({}, kTimeout), IsEmpty());

@@ -78,7 +78,7 @@ TEST(NoticeQueueTest, AddWaitsForNoReceiver) {
   EXPECT_THAT(receiver.told(), ElementsAre("a", "b"));
 }
 
-TEST(NoticeQueueTest, WhatIsNotSentAtTheEndIsAProblem) {
+TEST(NoticeQueueTest, UnsentNoticesAtTheEndAreProblems) {
   auto held = std::make_unique<Held>();
   Held& receiver = *held;
   NoticeQueue queue(One(std::move(held)));
@@ -90,7 +90,7 @@ TEST(NoticeQueueTest, WhatIsNotSentAtTheEndIsAProblem) {
                           "pool a: a notice could not be sent: given up"));
 }
 
-TEST(NoticeQueueTest, NoticesBeyondTheMostThatWaitAreDroppedAndSaid) {
+TEST(NoticeQueueTest, NoticesBeyondTheLimitAreDroppedAndReported) {
   auto held = std::make_unique<Held>();
   Held& receiver = *held;
   NoticeQueue queue(One(std::move(held)));

@@ -98,7 +98,7 @@ TEST_F(NotifierTest, AWebhookGetsTheNoticeAsJson) {
   EXPECT_EQ(json["at"], "2026-01-01T00:00:00Z");
 }
 
-TEST_F(NotifierTest, AnAnswerThatAnotherTryMayBetterIsTriedAgainEachTimeLater) {
+TEST_F(NotifierTest, RetryableAnswersAreRetriedWithLongerDelays) {
   Server server;
   server.codes = {503, 429};
   ASSERT_TRUE(Notify(Hook(server.Url())).ok());
@@ -106,7 +106,7 @@ TEST_F(NotifierTest, AnAnswerThatAnotherTryMayBetterIsTriedAgainEachTimeLater) {
   EXPECT_THAT(sleeps_, ElementsAre(1000, 2000));
 }
 
-TEST_F(NotifierTest, TriesEndAndTheLastAnswerIsTold) {
+TEST_F(NotifierTest, RetriesEndWithTheLastError) {
   Server server;
   server.codes = {500, 500, 500, 500, 500};
   const absl::Status told = Notify(Hook(server.Url()));
@@ -115,7 +115,7 @@ TEST_F(NotifierTest, TriesEndAndTheLastAnswerIsTold) {
   EXPECT_THAT(server.bodies, SizeIs(4));  // One attempt and three retries.
 }
 
-TEST_F(NotifierTest, AnAnswerThatNoTryBettersIsNotTriedAgain) {
+TEST_F(NotifierTest, PermanentErrorsAreNotRetried) {
   Server server;
   server.codes = {404};
   EXPECT_EQ(Notify(Hook(server.Url())).code(), absl::StatusCode::kFailedPrecondition);
@@ -123,7 +123,7 @@ TEST_F(NotifierTest, AnAnswerThatNoTryBettersIsNotTriedAgain) {
   EXPECT_THAT(sleeps_, IsEmpty());
 }
 
-TEST_F(NotifierTest, NobodyListensIsTriedAgain) {
+TEST_F(NotifierTest, AFailedConnectionIsRetried) {
   std::string url;
   {
     const Server gone;
@@ -133,7 +133,7 @@ TEST_F(NotifierTest, NobodyListensIsTriedAgain) {
   EXPECT_THAT(sleeps_, SizeIs(3));
 }
 
-TEST_F(NotifierTest, AWebhookWhoseAnswerTricklesIsGivenUpAndTriedAgain) {
+TEST_F(NotifierTest, AWebhookWhoseAnswerTricklesTimesOutAndIsRetried) {
   const SlowServer server("HTTP/1.1 200 OK\r\n\r\n", " ", kTrickle);
   NotifierSettings hook = Hook(server.Url());
   hook.timeout_s = 1;
@@ -142,7 +142,7 @@ TEST_F(NotifierTest, AWebhookWhoseAnswerTricklesIsGivenUpAndTriedAgain) {
   EXPECT_THAT(sleeps_, SizeIs(1));
 }
 
-TEST_F(NotifierTest, WhatIsNoAddressIsRefused) {
+TEST_F(NotifierTest, AnInvalidAddressIsRejected) {
   for (const char* const url :
        {"", "web", "ftp://a/b", "http://", "http://a b", "http://u:p@h/x", "http://h/x?q=1"}) {
     EXPECT_EQ(Notify(Hook(url)).code(), absl::StatusCode::kInvalidArgument) << url;
@@ -158,9 +158,11 @@ TEST_F(NotifierTest, ACommandGetsTheNoticeOnItsStandardInput) {
   std::filesystem::remove(path);
 }
 
-TEST_F(NotifierTest, ACommandThatReadsNothingIsNoHarm) { EXPECT_TRUE(Notify(Exec({"true"})).ok()); }
+TEST_F(NotifierTest, ACommandThatReadsNothingDoesNoHarm) {
+  EXPECT_TRUE(Notify(Exec({"true"})).ok());
+}
 
-TEST_F(NotifierTest, ACommandThatFailsOrDoesNotEndIsTold) {
+TEST_F(NotifierTest, ACommandThatFailsOrDoesNotEndIsAnError) {
   EXPECT_THAT(std::string(Notify(Exec({"sh", "-c", "exit 3"})).message()),
               HasSubstr("command sh: it ended with 3"));
   EXPECT_THAT(std::string(Notify(Exec({"/nonexistent/command"})).message()),
@@ -169,7 +171,7 @@ TEST_F(NotifierTest, ACommandThatFailsOrDoesNotEndIsTold) {
               HasSubstr("it did not end within 1 s"));
 }
 
-TEST_F(NotifierTest, OneThatFailsKeepsNoOtherFromBeingTold) {
+TEST_F(NotifierTest, AFailedNotifierDoesNotStopTheOthers) {
   const auto notifiers = MakeNotifiers(
       {Exec({"false"}), {}}, [&](std::string_view line) { lines_.emplace_back(line); },
       [](int64_t) {});

@@ -38,7 +38,7 @@ TEST(PolicyFileTest, EverySamplePasses) {
   }
 }
 
-TEST(PolicyFileTest, AnUnknownKeyIsToldWithItsLineAndTheNearest) {
+TEST(PolicyFileTest, TheErrorForAnUnknownKeyNamesItsLineAndTheNearestKey) {
   const std::string unknown = ErrorWith("escalator", "    min_nodes:", "    min_node:");
   EXPECT_TRUE(unknown.starts_with(
       "pools.yaml: line 30: pools[0].options.min_node: no such field; did you mean min_nodes? The "
@@ -55,7 +55,7 @@ TEST(PolicyFileTest, AnUnknownKeyIsToldWithItsLineAndTheNearest) {
       std::string::npos);
 }
 
-TEST(PolicyFileTest, WrongTypesAndRangesAreToldWithTheirKey) {
+TEST(PolicyFileTest, ErrorsForWrongTypesAndRangesNameTheKey) {
   EXPECT_NE(ErrorWith("escalator", "min_nodes: 1", "min_nodes: one")
                 .find("options.min_nodes: \"one\" is not a whole number"),
             std::string::npos);
@@ -76,7 +76,7 @@ TEST(PolicyFileTest, WrongTypesAndRangesAreToldWithTheirKey) {
             std::string::npos);
 }
 
-TEST(PolicyFileTest, WhatThePolicyMakesOfItsOptionsIsToldWithTheirLine) {
+TEST(PolicyFileTest, ProblemsThatThePolicyFindsNameTheLine) {
   const std::string error =
       ErrorWith("escalator", "soft_delete_grace_period: 5m", "soft_delete_grace_period: soon");
   EXPECT_NE(error.find("options.soft_delete_grace_period: "), std::string::npos) << error;
@@ -130,7 +130,7 @@ TEST(PolicyFileTest, EveryErrorIsNamedAtOnceWhereAllAreWanted) {
   EXPECT_FALSE(ReadSizingFile("pools.yaml", yaml, PolicyRegistry()).ok());
 }
 
-TEST(PolicyFileTest, WhatIsNoFileOfPoolsIsAnError) {
+TEST(PolicyFileTest, AFileWithoutPoolsIsAnError) {
   for (const char* yaml : {"", "[]", "pools: 3", "pools: [3]", "pools: [{}]", "pols: []",
                            "pools:\n- name: web\n  name: web\n", "pools: [{? [a] : b}]", "\t"}) {
     EXPECT_FALSE(Read(yaml).ok()) << yaml;
@@ -166,7 +166,7 @@ notifications:
       (NotifierSettings{.kind = Kind::kExec, .command = {"mail", "-s", "ebb"}, .timeout_s = 4}));
 }
 
-TEST(PolicyFileTest, WhatIsWrongBesideThePoolsIsToldWithItsKey) {
+TEST(PolicyFileTest, ErrorsOutsideThePoolsNameTheKey) {
   const auto has = [](const std::string& rest, const std::string& what) {
     EXPECT_NE(Why(rest).find(what), std::string::npos) << Why(rest);
   };
@@ -244,7 +244,7 @@ TEST(PolicyFileTest, NodesThatAreNotThoseOfEscalatorsLabelAreAWarning) {
       << file.warnings[0];
 }
 
-TEST(PolicyFileTest, PoolsThatCannotBeToldApartAreConflicts) {
+TEST(PolicyFileTest, PoolsThatCannotBeDistinguishedAreConflicts) {
   const std::string sample = Sample("maestro");
   const std::string again = sample.substr(sample.find("- name"));
   const auto with = [&](const std::string& nodes, const std::string& first_group,

@@ -49,7 +49,7 @@ TEST(PoolRoundTest, ATimeBeforeTheLastRoundsIsNoRound) {
   EXPECT_EQ(DecidePool(pool, {}, kNow + 1, memory).delta, 3);
 }
 
-TEST(PoolRoundTest, ASignalOlderThanItsPeriodIsNotActedUponAndThePolicyIsNotAsked) {
+TEST(PoolRoundTest, ThePolicyIsNotCalledIfASignalIsOlderThanItsPeriod) {
   SizedPool pool = PoolWithPolicy();
   pool.signal_period_s = 60;
   PolicyObservation seen;
@@ -61,7 +61,7 @@ TEST(PoolRoundTest, ASignalOlderThanItsPeriodIsNotActedUponAndThePolicyIsNotAske
   EXPECT_EQ(DecidePool(pool, seen, kNow, memory).delta, 3);
 }
 
-TEST(PoolRoundTest, WhatAnotherPolicyRememberedIsForgottenAndItIsSaid) {
+TEST(PoolRoundTest, TheStateOfAnotherPolicyIsDroppedWithAWarning) {
   const SizedPool pool = PoolWithPolicy();
   PoolState memory{.pool = "web", .policy = "escalator", .state = "escalator/1 ..."};
   const PolicyDecision decision = DecidePool(pool, {}, kNow, memory);
@@ -196,7 +196,7 @@ Cooldown CooldownOf(const std::string& school) {
   return {-1, {}};  // Clusterman has no cooldown.
 }
 
-TEST_P(SchoolRoundTest, NothingIsDoneInCooldownButWhatARuleSays) {
+TEST_P(SchoolRoundTest, InCooldownOnlyTheExceptionsOfTheSchoolAct) {
   test::Dice dice(test::RandomSeed());
   const SizedPool pool = Sample(GetParam());
   const Cooldown cooldown = CooldownOf(GetParam());

@@ -235,7 +235,7 @@ TEST_F(PoolSizerTest, ThePoolsBoundsHoldWhateverThePolicySays) {
   EXPECT_EQ(turn_.pools[0].denied_by, "cloud.max");
 }
 
-TEST_F(PoolSizerTest, GrowthIsAskedForOnceAndIsOverWhenTheMachinesHaveCome) {
+TEST_F(PoolSizerTest, GrowthIsRequestedOnceAndEndsWhenTheMachinesHaveCome) {
   Make(2);
   policy_->delta = 3;
   LetPass(10);
@@ -246,7 +246,7 @@ TEST_F(PoolSizerTest, GrowthIsAskedForOnceAndIsOverWhenTheMachinesHaveCome) {
   EXPECT_EQ(std::ranges::count(actuator_->calls, "grow group to 5"), 1);
 }
 
-TEST_F(PoolSizerTest, NodesThatAreToGoAreKeptBeforeMachinesAreAskedFor) {
+TEST_F(PoolSizerTest, NodesThatAreToGoAreKeptBeforeThePoolGrows) {
   Make(5);
   actuator_->begin = absl::UnavailableError("conflict");  // The nodes wait in the queue.
   policy_->delta = -2;
@@ -258,7 +258,7 @@ TEST_F(PoolSizerTest, NodesThatAreToGoAreKeptBeforeMachinesAreAskedFor) {
   EXPECT_THAT(actuator_->calls, Contains("grow group to 6"));
 }
 
-TEST_F(PoolSizerTest, NodesServeAgainBeforeMachinesAreAskedFor) {
+TEST_F(PoolSizerTest, TaintedNodesServeAgainBeforeThePoolGrows) {
   Make(4);
   for (const char* const node : {"n0", "n1"}) {
     policy_->taints.push_back({.node = node, .key = "k", .value = "1", .effect = "NoSchedule"});
@@ -285,7 +285,7 @@ TEST_F(PoolSizerTest, NodesServeAgainBeforeMachinesAreAskedFor) {
   EXPECT_THAT(actuator_->calls, ElementsAre("untaint n0 k"));
 }
 
-TEST_F(PoolSizerTest, AnActuatorThatSetsNoTaintsIsToldOfInEachTurnAndMachinesComeInstead) {
+TEST_F(PoolSizerTest, AnActuatorWithoutTaintsIsReportedEachTurnAndThePoolGrowsInstead) {
   Make(3);
   actuator_->taint = absl::UnimplementedError("it sets no taints");
   policy_->delta = 2;
@@ -314,7 +314,7 @@ TEST_F(PoolSizerTest, NodesThatThePolicyRemovesGoBesideItsDelta) {
   EXPECT_EQ(cluster_->nodes(), 2u);
 }
 
-TEST_F(PoolSizerTest, ANodeThatIsToBeRemovedAndWhosePodsHaveNoPlaceStaysAndIsTold) {
+TEST_F(PoolSizerTest, ANodeToRemoveWhosePodsHaveNoPlaceStaysAndIsReported) {
   Make(3, 2500);
   policy_->remove = {"n1"};
   LetPass(10);
@@ -370,7 +370,7 @@ TEST_F(PoolSizerTest, FailuresInARowLeadToFailsafeWithOneNoticeAndNoActionAtAll)
   EXPECT_THAT(notices_, SizeIs(1));
 }
 
-TEST_F(PoolSizerTest, AGroupThatRefusesToGrowIsNotTakenToGrow) {
+TEST_F(PoolSizerTest, ARefusalToGrowIsNotCountedAsGrowth) {
   Make(2);
   pools_[0].retries = 0;
   actuator_->grow = absl::UnavailableError("no capacity");
@@ -425,7 +425,7 @@ TEST_F(PoolSizerTest, MachinesThatDoNotComeAreFailures) {
   EXPECT_THAT(notices_, SizeIs(1));
 }
 
-TEST_F(PoolSizerTest, APolicyWithOneActionAtATimeIsAskedNothingUntilItsActionHasEnded) {
+TEST_F(PoolSizerTest, APolicyWithOneActionAtATimeIsNotCalledUntilItsActionHasEnded) {
   Make(4);
   policy_->one_at_a_time = true;
   policy_->delta = -2;
@@ -506,7 +506,7 @@ TEST_F(PoolSizerTest, APoolIsAsLargeAsItsOwnNodesWhereItsGroupHasOthers) {
   EXPECT_EQ(policy_->seen.cloud->desired, 2);
 }
 
-TEST_F(PoolSizerTest, AGroupThatIsNotThePoolsAloneIsNotAskedToGrow) {
+TEST_F(PoolSizerTest, AGroupThatIsNotThePoolsAloneDoesNotGrow) {
   Make(6, 500, 4);
   policy_->delta = 2;
   LetPass(10);
@@ -548,7 +548,7 @@ TEST_F(PoolSizerTest, APoolThatNamesAnothersGroupDoesNotMakeItGrow) {
   EXPECT_THAT(actuator_->calls, IsEmpty());
 }
 
-TEST_F(PoolSizerTest, ANodeOfTwoPoolsIsLeftToNeitherAndBothAreTold) {
+TEST_F(PoolSizerTest, ANodeOfTwoPoolsBelongsToNeitherAndBothAreReported) {
   Make(4);
   FixedPolicyFile& other = AddPool("batch", "web");
   policy_->delta = other.delta = -1;
@@ -561,7 +561,7 @@ TEST_F(PoolSizerTest, ANodeOfTwoPoolsIsLeftToNeitherAndBothAreTold) {
                                 HasSubstr("pool batch: pool web has node n0 too")));
 }
 
-TEST_F(PoolSizerTest, APoolWithoutANodeIsToldOnce) {
+TEST_F(PoolSizerTest, APoolWithoutANodeIsReportedOnce) {
   Make(2);
   pools_[0].nodes = {{"pool", "nobody"}};
   LetPass(60);

@@ -35,14 +35,14 @@ TEST(PrometheusTest, AVectorOfOneElementAndAScalarAreNumbersWithTheirTime) {
   EXPECT_EQ(scalar->at_s, 7);
 }
 
-TEST(PrometheusTest, NumbersThatAreNoneAreHandedOn) {
+TEST(PrometheusTest, NanAndInfinityArePassedOn) {
   EXPECT_TRUE(
       std::isnan(ReadPrometheusAnswer("up", Vector(R"({"metric":{},"value":[1,"NaN"]})"))->value));
   EXPECT_TRUE(
       std::isinf(ReadPrometheusAnswer("up", Vector(R"({"metric":{},"value":[1,"+Inf"]})"))->value));
 }
 
-TEST(PrometheusTest, WhatIsNotOneNumberIsAnErrorThatNamesTheQuery) {
+TEST(PrometheusTest, AResultThatIsNotOneNumberIsAnErrorThatNamesTheQuery) {
   EXPECT_EQ(Why(Vector("")), "Prometheus, query \"up\": it gives 0 numbers, not one");
   EXPECT_THAT(Why(Vector(R"({"value":[1,"1"]},{"value":[1,"2"]})")), HasSubstr("2 numbers"));
   EXPECT_THAT(Why(R"({"status":"success","data":{"resultType":"matrix","result":[]}})"),
@@ -59,7 +59,7 @@ TEST(PrometheusTest, WhatIsNotOneNumberIsAnErrorThatNamesTheQuery) {
   }
 }
 
-TEST(PrometheusTest, APoolsQueriesAreAskedAtTheRoundsTime) {
+TEST(PrometheusTest, APoolsQueriesAreEvaluatedAtTheRoundsTime) {
   httplib::Server server;
   std::string time;
   server.Get("/prom/api/v1/query", [&](const httplib::Request& request,

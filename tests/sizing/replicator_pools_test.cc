@@ -59,7 +59,7 @@ TEST(ReplicatorPoolsTest, OfNodesThatDisagreeTheLastOneWinsWithAWarningThatNames
   EXPECT_THAT(found.warnings[0], HasSubstr("a"));
 }
 
-TEST(ReplicatorPoolsTest, ANodeWhoseKeysMakeNoPoolIsToldAndOneWithoutKeysIsNot) {
+TEST(ReplicatorPoolsTest, ANodeWhoseKeysMakeNoPoolGivesAWarningAndOneWithoutKeysDoesNot) {
   PolicyNode lacks = NodeOf("a", "web");
   lacks.labels.erase("x/replicator_region");
   PolicyNode wrong = NodeOf("b", "web");

@@ -86,7 +86,7 @@ TEST_F(SchoolFilesTest, EscalatorsGroupOfThePoolsNameGivesItsNodesToo) {
               HasSubstr("two.yaml: line 2: node_groups: has no group of the name \"web\""));
 }
 
-TEST_F(SchoolFilesTest, WhatIsWrongInAFileIsToldWithItsNameLineAndKey) {
+TEST_F(SchoolFilesTest, ErrorsInAFileNameTheFileTheLineAndTheKey) {
   Write("groups.yaml", "node_groups:\n- name: web\n  min_nodes: one\n");
   EXPECT_THAT(Why("policy: escalator, file: groups.yaml"),
               HasSubstr("groups.yaml: line 3: node_groups[0].min_nodes: \"one\" is not a whole "
@@ -163,7 +163,7 @@ TEST_F(SchoolFilesTest, MaestrosSchedulerFileGivesItsAutoscaling) {
 }
 
 // Maestro has no limit of pods per node.
-TEST_F(SchoolFilesTest, AKeyThatTheFileLacksIsToldWithWhereToGiveIt) {
+TEST_F(SchoolFilesTest, TheErrorForAMissingKeySaysWhereToGiveIt) {
   Write("scheduler.yaml", kMaestro);
   EXPECT_THAT(Why("policy: maestro, file: scheduler.yaml, nodes: {a: b}"),
               HasSubstr("pools[0].options.roomsPerNode: is required, and scheduler.yaml does not "
@@ -281,7 +281,7 @@ TEST_F(SchoolFilesTest, ReplicatorHasNoFile) {
               HasSubstr("replicator has no configuration files: give options"));
 }
 
-TEST_F(SchoolFilesTest, WhatIsNoMapIsRefused) {
+TEST_F(SchoolFilesTest, AValueThatIsNotAMapIsRejected) {
   for (const char* const text : {"", "[]", "3", "node_groups: 3", "node_groups: [3]"}) {
     Write("x.yaml", text);
     EXPECT_FALSE(Read("policy: escalator, file: x.yaml").ok()) << text;

@@ -37,7 +37,7 @@ TEST(SignalSeriesTest, ASignalIsStaleWhenItIsOlderThanItsPeriod) {
   EXPECT_TRUE(StaleSignals(seen, 0, 1'000'000).empty());
 }
 
-TEST(SignalSeriesTest, WhatIsWrongIsToldWithItsPlace) {
+TEST(SignalSeriesTest, ErrorsNameTheLineOrItem) {
   const auto error = [](const std::string& text) {
     return std::string(ReadSignals("s", text).status().message());
   };

@@ -72,7 +72,7 @@ TEST(UsageReaderTest, FiguresWithoutATimeAreOfAnyTime) {
   EXPECT_EQ(seen.nodes[0].usage->cpu_milli, 3000);
 }
 
-TEST(UsageReaderTest, WhatIsWrongIsToldWithFileItemAndField) {
+TEST(UsageReaderTest, ErrorsNameFileItemAndField) {
   const auto why = [](const std::string& json) {
     return std::string(UsageReader().Read("f", json).message());
   };

@@ -76,7 +76,7 @@ TEST(SnapshotBuilderTest, PodsMayComeBeforeTheirNodes) {
 }
 
 // Symptom: for nodes and pods the first value counted, for claims the last.
-TEST(SnapshotBuilderTest, OfAnAnnotationThatComesTwiceTheLastCounts) {
+TEST(SnapshotBuilderTest, TheLastOfTwoEqualAnnotationsCounts) {
   constexpr char kDisabled[] = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
   constexpr char kSafeToEvict[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
   const ClusterSnapshot snapshot =
@@ -91,7 +91,7 @@ TEST(SnapshotBuilderTest, OfAnAnnotationThatComesTwiceTheLastCounts) {
   EXPECT_EQ(catalog.shape_of(PodNamed(snapshot, "p")).safe_to_evict, SafeToEvict::kTrue);
 }
 
-TEST(SnapshotBuilderTest, WhatOccursTwiceIsRefusedByName) {
+TEST(SnapshotBuilderTest, ADuplicateIsRejectedByName) {
   SnapshotBuilder builder;
   ASSERT_TRUE(builder.AddNode(Node("a").raw).ok());
   ExpectRefused(builder.AddNode(Node("a").raw), {"Node a", "twice"});
@@ -221,7 +221,7 @@ TEST(SnapshotBuilderTest, ChargesAddUpWhateverPodsAskFor) {
 
 // A pod that requests more than any trusted node offers is charged one unit more than such a node
 // offers.  That unit counts in the sum too.
-TEST(SnapshotBuilderTest, ANodeIsTrustedAsFarAsChargesOneAboveItAddUp) {
+TEST(SnapshotBuilderTest, ANodesAmountIsTakenIfChargesOneAboveItAddUp) {
   constexpr int64_t kHalf = int64_t{1} << 60;  // Half of the most that may be charged.
   const auto trusted = [](int64_t offer) {
     Cluster cluster;
@@ -235,7 +235,7 @@ TEST(SnapshotBuilderTest, ANodeIsTrustedAsFarAsChargesOneAboveItAddUp) {
 }
 
 // Symptom: one node with 800,000 resource names took 4 GB.
-TEST(SnapshotBuilderTest, ResourcesThatNobodyAsksForHaveNoColumn) {
+TEST(SnapshotBuilderTest, ResourcesThatNoPodRequestsHaveNoColumn) {
   Node odd = Node("odd").Resource("nvidia.com/gpu", 1).Resource("example.com/used", 3);
   Pod pod = Pod("p").On("odd").Request("example.com/used", 1);
   Pod asks = Pod("asks").On("a").Request("example.com/used", 1);
@@ -304,14 +304,14 @@ TEST(SnapshotBuilderTest, ManyBudgetsForManyPodsAreFollowed) {
   EXPECT_EQ(shape.budgets.size(), 300u);
 }
 
-TEST(SnapshotBuilderTest, WhatAddsUpIsChargedAsItIs) {
+TEST(SnapshotBuilderTest, AmountsThatAddUpAreChargedUnchanged) {
   const ClusterSnapshot snapshot =
       Cluster().Add(Node("a")).Add(Pod("p").On("a").Memory(int64_t{1} << 60)).Build();
   EXPECT_EQ(FreeMemory(snapshot, "a"), 8 * kGiB - (int64_t{1} << 60));
   EXPECT_TRUE(snapshot.catalog().pods_counted_otherwise().empty());
 }
 
-TEST(SnapshotBuilderTest, ANodesAmountThatCannotBeCountedIsNone) {
+TEST(SnapshotBuilderTest, AnUncountableAmountOfANodeIsZero) {
   const ClusterSnapshot snapshot =
       Cluster()
           .Add(Node("a").Memory(kUncountable).Resource("example.com/x", kUncountable))
@@ -467,7 +467,7 @@ TEST(SnapshotBuilderTest, NodesThatDifferInNameOnlyShareAShape) {
   EXPECT_EQ(snapshot.catalog().node_shapes(), 4u);
 }
 
-TEST(SnapshotBuilderTest, NodesThatAFilterTellsApartHaveShapesOfTheirOwn) {
+TEST(SnapshotBuilderTest, NodesThatAFilterDistinguishesHaveShapesOfTheirOwn) {
   const auto declares = [](std::string_view name, std::string_view feature) {
     return Node(name).With([=](auto& n) { n.declared_features = {feature}; });
   };
@@ -488,7 +488,7 @@ TEST(SnapshotBuilderTest, NodesThatAFilterTellsApartHaveShapesOfTheirOwn) {
             snapshot.catalog().node(NodeNamed(snapshot, "alike")).shape);
 }
 
-TEST(SnapshotBuilderTest, OfAnImageThatIsTwiceOnANodeTheFirstCounts) {
+TEST(SnapshotBuilderTest, TheFirstOfTwoEqualImagesOfANodeCounts) {
   const ClusterSnapshot snapshot =
       Cluster()
           .Add(Node("a").With([](auto& n) { n.images = {{{"b", "a"}, 7}, {{"c", "b"}, 9}}; }))
@@ -534,7 +534,7 @@ TEST(SnapshotBuilderTest, APodsKeyIsItsUidElseItsName) {
   EXPECT_EQ(catalog.Text(catalog.pod(PodNamed(snapshot, "q")).key), "default/q");
 }
 
-TEST(SnapshotBuilderTest, NoResourceIsDroppedOfAsManyAsSnapshotsHold) {
+TEST(SnapshotBuilderTest, NoResourceIsDroppedUpToTheLimitOfASnapshot) {
   const auto kept = [](int others) {
     Node node("a");
     for (int r = 0; r < others; ++r) {
@@ -580,7 +580,7 @@ TEST(SnapshotBuilderTest, APodSaysThroughWhichDeviceClassItsResourceIsAllocated)
   EXPECT_EQ(snapshot.catalog().shape_of(PodNamed(snapshot, "other")).not_understood, "");
 }
 
-TEST(SnapshotBuilderTest, WhatIsNotThereIsNotFoundByItsName) {
+TEST(SnapshotBuilderTest, MissingObjectsAreNotFoundByName) {
   const ClusterSnapshot snapshot =
       Cluster().Add(Node("a")).Add(Pod("p").In("shop").On("a")).Build();
   const Catalog& catalog = snapshot.catalog();
@@ -619,7 +619,7 @@ TEST(SnapshotBuilderTest, ScoresCountWhatAPodNamesUpToTheMostThatCanBeCharged) {
   EXPECT_EQ(scored("much-memory"), std::pair(int64_t{100}, kChargedMax));
 }
 
-TEST(SnapshotBuilderTest, WhatOnePodCountsOtherwiseTheNextOneDoesNot) {
+TEST(SnapshotBuilderTest, AnUnusualScoreAmountDoesNotCarryOverToTheNextPod) {
   constexpr int64_t kMiB = int64_t{1} << 20;
   const auto pod_level = [](std::string_view name, int64_t status) {
     return Pod(name).With([=](objects::Pod& p) {
@@ -684,7 +684,7 @@ TEST(SnapshotBuilderTest, OnlyWhatTheAutoscalerKnowsMakesANodeUnready) {
   EXPECT_TRUE(ready(Node("a").Taint("dedicated")));
 }
 
-TEST(SnapshotBuilderTest, WhatIsTooMuchIsChargedAUnitMoreThanAnyNodeOffers) {
+TEST(SnapshotBuilderTest, AnExcessiveRequestIsChargedAUnitMoreThanAnyNodeOffers) {
   constexpr int64_t kLarge = int64_t{1} << 60;
   Cluster cluster;
   cluster.Add(Node("a")).Add(Node("b").Memory(6 * kGiB));
@@ -785,7 +785,7 @@ TEST(SnapshotBuilderTest, ResourcesThatAreKeptTakeTheNextIdsEverywhere) {
             "are too many resources to follow it");
 }
 
-TEST(SnapshotBuilderTest, LabelsTaintsAndFeaturesThatReadTheSameInARowAreToldApart) {
+TEST(SnapshotBuilderTest, LabelsTaintsAndFeaturesOfTheSameTextsGiveDifferentShapes) {
   const auto declares = [](std::string_view name, std::vector<objects::Text> features) {
     return Node(name).With([&](objects::Node& n) { n.declared_features = std::move(features); });
   };
@@ -801,7 +801,7 @@ TEST(SnapshotBuilderTest, LabelsTaintsAndFeaturesThatReadTheSameInARowAreToldApa
   EXPECT_EQ(snapshot.catalog().node(NodeId{3}).shape, snapshot.catalog().node(NodeId{4}).shape);
 }
 
-TEST(SnapshotBuilderTest, WhatIsKnownOfANodeIsWhatItsObjectSays) {
+TEST(SnapshotBuilderTest, TheCatalogHasTheFieldsOfTheNodeObject) {
   Node object("a");
   object.Unschedulable().Taint("k", "v", "NoExecute").Taint("w", "", "PreferNoSchedule");
   object.raw.meta.uid = "u";
@@ -830,7 +830,7 @@ TEST(SnapshotBuilderTest, WhatIsKnownOfANodeIsWhatItsObjectSays) {
   EXPECT_FALSE(catalog.node(NodeId{0}).unschedulable);
 }
 
-TEST(SnapshotBuilderTest, OfAControllerAndOfANamespaceTheLastThatWasAddedCounts) {
+TEST(SnapshotBuilderTest, TheLastAddedControllerOrNamespaceOfANameCounts) {
   SnapshotBuilder builder;
   test::Controller job(objects::ControllerKind::kJob, "x");
   ASSERT_TRUE(builder.AddController(job.raw).ok());
@@ -872,7 +872,7 @@ TEST(SnapshotBuilderTest, OfAControllerAndOfANamespaceTheLastThatWasAddedCounts)
   EXPECT_EQ(catalog.FindNamespaceLabels(id("default")), nullptr);
 }
 
-TEST(SnapshotBuilderTest, WhatIsRefusedIsToldInFull) {
+TEST(SnapshotBuilderTest, ErrorsHaveTheirFullText) {
   SnapshotBuilder builder;
   ASSERT_TRUE(builder.AddNode(Node("a").raw).ok());
   ASSERT_TRUE(builder.AddNode(Node("b").raw).ok());
@@ -905,7 +905,7 @@ TEST(SnapshotBuilderTest, WhatIsRefusedIsToldInFull) {
             "the builder has built its snapshot, and takes no more");
 }
 
-TEST(SnapshotBuilderTest, OfTooManyBudgetsTheLastAreLeftOut) {
+TEST(SnapshotBuilderTest, IfThereAreTooManyBudgetsTheLastAreLeftOut) {
   Cluster cluster = PodsAndBudgets(1100);
   cluster.Add(Pod("odd").On("a").With([](objects::Pod& p) { p.not_understood = "spec.odd"; }));
   const ClusterSnapshot snapshot = cluster.Build();
@@ -923,7 +923,7 @@ TEST(SnapshotBuilderTest, OfTooManyBudgetsTheLastAreLeftOut) {
   EXPECT_EQ(catalog.shape_of(PodNamed(snapshot, "odd")).not_understood, "spec.odd");
 }
 
-TEST(SnapshotBuilderTest, APodThatAsksForDevicesTellsOfItsClaimsElseOfItsFirstResource) {
+TEST(SnapshotBuilderTest, APodWithDevicesNamesItsClaimsOrElseItsFirstResource) {
   objects::DeviceClass gpus;
   gpus.meta.name = "gpus";
   gpus.extended_resource_name = "example.com/b";
@@ -983,7 +983,7 @@ Pod AwayFromTeam(std::string_view name, objects::LabelSelector pods) {
   });
 }
 
-TEST(SnapshotBuilderTest, OfUnknownNamespacesTheFirstByNameIsTold) {
+TEST(SnapshotBuilderTest, TheFirstUnknownNamespaceByNameIsReported) {
   const ClusterSnapshot snapshot = KeepingWhereUnknown(
       {Pod("w").In("zoo").Label("app", "web"), Pod("w").In("bar").Label("app", "web"),
        Pod("w").In("all").Label("app", "db"), NearTeam("asks", test::Select("team", "t")),
@@ -1010,7 +1010,7 @@ TEST(SnapshotBuilderTest, OfUnknownNamespacesTheFirstByNameIsTold) {
   EXPECT_EQ(*catalog.FindNamespaceLabels(id("default")), (LabelSet{{id("team"), id("t")}}));
 }
 
-TEST(SnapshotBuilderTest, WhomATermDoesNotRepelTheNextMay) {
+TEST(SnapshotBuilderTest, APodThatOneTermDoesNotRepelMayBeRepelledByTheNext) {
   const objects::LabelSelector not_db{
       .nil = false, .match_labels = {}, .match_expressions = {{"app", "NotIn", {"db"}}}};
   const std::string of_shop =

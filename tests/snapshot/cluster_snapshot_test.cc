@@ -58,7 +58,7 @@ TEST(ClusterSnapshotTest, RemovingAPodMovesTheLastIntoItsPlace) {
   EXPECT_EQ(PodNamesOn(snapshot, "a"), (std::vector<std::string>{"default/p2", "default/p1"}));
 }
 
-TEST(ClusterSnapshotTest, AFingerprintTellsTheOrderOfPodsOnEveryNode) {
+TEST(ClusterSnapshotTest, AFingerprintDependsOnTheOrderOfPodsOnEveryNode) {
   ClusterSnapshot first = ThreeOnA();
   ClusterSnapshot second = ThreeOnA();
   second.RemovePod(PodNamed(second, "p1"));
@@ -254,7 +254,7 @@ TEST(ClusterSnapshotTest, ACopyOutlivesItsOriginal) {
 
 // 100,000 random operations on a snapshot and up to three branches, which are copies of
 // the snapshot or of each other.
-TEST(ClusterSnapshotTest, DoesWhatTheTwinDoesUnderRandomOperations) {
+TEST(ClusterSnapshotTest, AgreesWithTheTwinUnderRandomOperations) {
   constexpr int kClusters = 20;
   constexpr int kSteps = 5000;
   const uint64_t seed = RandomSeed();
@@ -323,7 +323,7 @@ TEST(ClusterSnapshotParallelTest, TwoThreadsMayChangeTwoBranchesAtOnce) {
   EXPECT_EQ(base.Fingerprint(), before);
 }
 
-TEST(ClusterSnapshotTest, AFingerprintTellsAllThatTheSnapshotHolds) {
+TEST(ClusterSnapshotTest, AFingerprintDependsOnEveryPartOfTheSnapshot) {
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Node("a").Cpu(1000).Memory(64).Pods(9).Label("zone", "x"))
                                  .Add(Node("b").Cpu(1000).Memory(64).Pods(9).Label("zone", "y"))
@@ -359,7 +359,7 @@ TEST(ClusterSnapshotTest, AFingerprintTellsAllThatTheSnapshotHolds) {
   EXPECT_EQ(snapshot.CheckInvariants().message(), "");
 }
 
-TEST(ClusterSnapshotTest, WhatDiffersFromARecountIsTold) {
+TEST(ClusterSnapshotTest, CheckInvariantsNamesTheDifferenceFromARecount) {
   ClusterSnapshot snapshot = ThreeOnA();
   EXPECT_TRUE(snapshot.CheckInvariants().ok());
   ShapeRoom room;

@@ -25,7 +25,7 @@ TEST(CowVectorTest, HoldsElementsAroundTheEdgeOfAPage) {
   }
 }
 
-TEST(CowVectorTest, PagesThatNobodyWroteAreOne) {
+TEST(CowVectorTest, UnwrittenPagesAreOneSharedPage) {
   Vector v;
   v.Resize(12);
   EXPECT_EQ(v.Run(0), v.Run(4));
@@ -62,7 +62,7 @@ TEST(CowVectorTest, CopiesShareAPageUntilOneOfThemWrites) {
   EXPECT_EQ(a.Run(4), b.Run(4));  // The other page is still shared.
 }
 
-TEST(CowVectorTest, APageThatNobodySharesIsWrittenInPlace) {
+TEST(CowVectorTest, AnUnsharedPageIsWrittenInPlace) {
   Vector a = Counting(4);
   const int* page = a.Run(0);
   {

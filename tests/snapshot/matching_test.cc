@@ -305,7 +305,7 @@ TEST_F(MatchingTest, ValuesAreASetInWhateverOrderTheyAreWritten) {
   }
 }
 
-TEST_F(MatchingTest, NamesOfNodesAreSortedAndOfTermsThatNameNoneThereAreNone) {
+TEST_F(MatchingTest, NodeNamesAreSortedAndAbsentForTermsWithoutNames) {
   const TextId a = symbols_.Intern("a");
   const TextId b = symbols_.Intern("b");
   const TextId c = symbols_.Intern("c");

@@ -48,7 +48,7 @@ TEST(PodShapesTest, PodsOfOneControllerShareAShape) {
   EXPECT_TRUE(ShareAShape(Rich("web-0"), Rich("web-1")));
 }
 
-TEST(PodShapesTest, WhatNoFilterAndNoRuleReadsDoesNotMakeAShape) {
+TEST(PodShapesTest, FieldsThatNoFilterOrRuleReadsDoNotChangeTheShape) {
   const auto add_volume = [](objects::Pod& p, const char* name, const char* source) {
     auto& volume = p.volumes.emplace_back();
     volume.name = name;
@@ -168,7 +168,7 @@ TEST(PodShapesTest, EveryFieldThatMattersMakesAnotherShape) {
   }
 }
 
-TEST(PodShapesTest, ListsThatReadTheSameWhenJoinedAreToldApart) {
+TEST(PodShapesTest, ListsThatReadTheSameWhenJoinedGiveDifferentShapes) {
   EXPECT_FALSE(ShareAShape(Pod("a").Label("x", "yz"), Pod("b").Label("xy", "z")));
   EXPECT_FALSE(ShareAShape(Pod("a").Label("x", "1").Label("y", "2"),
                            Pod("b").Label("x", "1").NodeSelector("y", "2")));
@@ -207,7 +207,7 @@ TEST(PodShapesTest, LocalStorageBlocksUnlessItsVolumeIsDeclaredSafe) {
       blocks(Pod("p").Volume("emptyDir", "v").Volume("emptyDir", "w").Annotation(kSafe, "v")));
 }
 
-TEST(PodShapesTest, WhatCannotBeReadIsNotUnderstood) {
+TEST(PodShapesTest, UnreadableFieldsAreNotUnderstood) {
   const auto why = [](const Pod& pod) {
     const ClusterSnapshot snapshot = Cluster().Add(pod).Build();
     return ShapeOf(snapshot).not_understood;
@@ -497,7 +497,7 @@ TEST(PodShapesTest, EveryPartOfASelectorATermAndAClaimMakesAnotherShape) {
   }
 }
 
-TEST(PodShapesTest, NumbersAndTextsOfAnySizeTellShapesApart) {
+TEST(PodShapesTest, NumbersAndTextsOfAnySizeDistinguishShapes) {
   constexpr int64_t kNumbers[] = {0, 1, 254, 255, 256, 65'535, int64_t{1} << 40};
   for (const int64_t a : kNumbers) {
     for (const int64_t b : kNumbers) {
@@ -700,7 +700,7 @@ TEST(PodShapesTest, AClaimThatAPodMountsTwiceIsUsedOnce) {
   EXPECT_EQ(snapshot.ClaimUses(ClaimId{2}), 1u);
 }
 
-TEST(PodShapesTest, WhatIsNotUnderstoodIsToldAndTakesTheTermsOfItsListWithIt) {
+TEST(PodShapesTest, AnUnreadableTermIsReportedAndDropsTheTermsOfItsList) {
   objects::LabelSelector bad = test::Select("a", "b");
   bad.match_expressions = {{"k", "Near", {"x"}}};
   const objects::LabelSelector good = test::Select("app", "web");

@@ -245,7 +245,7 @@ TEST(SelectorIndexTest, FindsWhatMayMatchFromBothSidesWhileBothCome) {
   }
 }
 
-TEST(SelectorIndexTest, OfSelectorsThatComeLastAsManyMayMatchAsShapeMatchesSays) {
+TEST(SelectorIndexTest, SelectorsThatComeLastMatchAsManyShapesAsShapeMatchesSays) {
   Dice dice(test::RandomSeed());
   for (int round = 0; round < 1000; ++round) {
     Changing changing;
@@ -341,7 +341,7 @@ TEST(ShapeMatchesTest, HowManyShapesMayMatchIsExactWhereOneLabelIsAskedFor) {
   EXPECT_EQ(matches.Most({}), 6u) << "nobody asks for anything";
 }
 
-TEST(ShapeMatchesTest, WhoMayMatchOneOfManyQuestionsIsToldOnce) {
+TEST(ShapeMatchesTest, AShapeThatMayMatchSeveralQuestionsIsReturnedOnce) {
   const std::vector<PodShape> shapes = {
       Shape(20, {{Text(1), Text(10)}}), Shape(20, {{Text(1), Text(11)}}),
       Shape(20, {{Text(1), Text(10)}}), Shape(21, {{Text(2), Text(10)}}), Shape(22, {})};

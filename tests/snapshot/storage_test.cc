@@ -69,7 +69,7 @@ TEST_F(StorageTest, AnObjectWithoutANameIsRefusedWithItsKind) {
   EXPECT_EQ(Add(objects::ResourceSlice()), "ResourceSlice: metadata.name is empty");
 }
 
-TEST_F(StorageTest, WhatOccursTwiceIsRefusedByKindNamespaceAndName) {
+TEST_F(StorageTest, ADuplicateIsRejectedByKindNamespaceAndName) {
   objects::PersistentVolumeClaim claim;
   claim.meta.namespace_name = "shop";
   claim.meta.name = "data";
@@ -321,7 +321,7 @@ TEST_F(CountedVolumeTest, ADiskWithoutACsiEquivalentIsNamed) {
             "Volume ID Invalid format for AWS volume (aws://zone/disk-1)");
 }
 
-TEST_F(CountedVolumeTest, AnEphemeralClaimBelongsToWhoeverControlsItFirst) {
+TEST_F(CountedVolumeTest, AnEphemeralClaimBelongsToItsFirstController) {
   objects::PersistentVolumeClaim claim;
   claim.meta.namespace_name = "shop";
   claim.meta.name = "p-scratch";
@@ -341,7 +341,7 @@ TEST_F(CountedVolumeTest, AnEphemeralClaimBelongsToWhoeverControlsItFirst) {
             "ephemeral volume: the PersistentVolumeClaim is not owned by the pod");
 }
 
-TEST_F(StorageTest, WhatAChangeOfAKindMeansForACatalogIsTold) {
+TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
   using enum Storage::Effect;
   const std::pair<objects::StorageObject, Storage::Effect> effects[] = {
       {objects::ResourceSlice(), kInPlace},

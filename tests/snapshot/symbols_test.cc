@@ -59,7 +59,7 @@ TEST(SymbolsTest, ViewsLiveThroughGrowthAndLargeTexts) {
   EXPECT_EQ(early, "pod-0");
 }
 
-TEST(SymbolsTest, ATextThatNobodyHoldsGivesItsIdToAnother) {
+TEST(SymbolsTest, AReleasedTextGivesItsIdToAnother) {
   Symbols symbols;
   const TextId web = symbols.Hold("web");
   EXPECT_EQ(symbols.Hold("web"), web);
@@ -72,7 +72,7 @@ TEST(SymbolsTest, ATextThatNobodyHoldsGivesItsIdToAnother) {
   EXPECT_EQ(symbols.Find("web"), std::nullopt);
 }
 
-TEST(SymbolsTest, WhatIsInternedStays) {
+TEST(SymbolsTest, InternedTextsStay) {
   Symbols symbols;
   const TextId held = symbols.Hold("held first");
   EXPECT_EQ(symbols.Intern("held first"), held);
@@ -211,7 +211,7 @@ TEST(SymbolsTest, ATextIsHeldByItsIdToo) {
 }
 
 // Texts that Intern() adds between two held texts have no entry of their own in holds_.
-TEST(SymbolsTest, WhatIsInternedBetweenTextsThatGoStays) {
+TEST(SymbolsTest, TextsInternedBetweenReleasedOnesStay) {
   Symbols symbols;
   const TextId first = symbols.Hold("first");
   const TextId kept = symbols.Intern("kept");
@@ -244,7 +244,7 @@ TEST(SymbolsTest, APinThatIsMovedOrAssignedToIsOnePin) {
 }
 
 // When the last pin goes, released ids are given back, except those of texts that are held again.
-TEST(SymbolsTest, WhatIsHeldAgainUnderAPinIsNotGivenBack) {
+TEST(SymbolsTest, ATextHeldAgainUnderAPinKeepsItsId) {
   const auto symbols = std::make_shared<Symbols>();
   std::optional<Symbols::Pin> pin(std::in_place, symbols);
   const TextId web = symbols->Hold("web");

@@ -101,7 +101,7 @@ TEST(TopologyTablesTest, ANodeThatLacksOneKeyIsNoDomainOfAnyConstraint) {
   EXPECT_EQ(CountIn(snapshot, zones, "y"), 0u);
 }
 
-TEST(TopologyTablesTest, AnEmptySpreadSelectorCountsNobodyAlthoughThePodMatchesIt) {
+TEST(TopologyTablesTest, AnEmptySpreadSelectorCountsNoPodAlthoughThePodMatchesIt) {
   const ClusterSnapshot snapshot =
       Zones().Add(Web("p", "x1").Spread("zone", 1, test::SelectEverything())).Build();
   const SpreadConstraint& spread = ShapeOf(snapshot, "p").spread[0];
@@ -109,7 +109,7 @@ TEST(TopologyTablesTest, AnEmptySpreadSelectorCountsNobodyAlthoughThePodMatchesI
   EXPECT_EQ(snapshot.topology().Total(spread.table), 0u);
 }
 
-TEST(TopologyTablesTest, ANilSpreadSelectorMatchesNobody) {
+TEST(TopologyTablesTest, ANilSpreadSelectorMatchesNoPod) {
   const ClusterSnapshot snapshot =
       Zones().Add(Web("p", "x1").Spread("zone", 1, test::SelectNothing())).Build();
   const SpreadConstraint& spread = ShapeOf(snapshot, "p").spread[0];
@@ -301,7 +301,7 @@ TEST(TopologyTablesTest, ConstraintsThatSelectTooMuchTogetherKeepTheirNodes) {
   EXPECT_EQ(CountIn(snapshot, ShapeOf(snapshot, "web").spread[0].table, "x"), 1u);
 }
 
-TEST(TopologyTablesTest, WhomTooBroadAntiAffinityMayRepelKeepsItsNode) {
+TEST(TopologyTablesTest, APodThatTooBroadAntiAffinityMayRepelKeepsItsNode) {
   Cluster cluster = Zones();
   constexpr int kPods = 2100;
   for (int p = 0; p < kPods; ++p) {
@@ -382,7 +382,7 @@ TEST(TopologyTablesTest, AConstraintDoesNotListAllKeysOfItsPod) {
   }
 }
 
-TEST(TopologyTablesTest, PodsThatAskForTooManyKeysAndWhomTheseMayRepelKeepTheirNodes) {
+TEST(TopologyTablesTest, PodsWithTooManyKeysAndPodsTheyMayRepelKeepTheirNodes) {
   constexpr uint64_t kNodes = 16384;
   constexpr uint64_t kKeys = 1100;
   Cluster cluster;

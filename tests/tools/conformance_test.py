@@ -63,7 +63,7 @@ class ConformanceTest(unittest.TestCase):
         told = self.conformance("--node", "node-1", code=1)
         self.assertRegex(told, r"soft-taint +FAIL +plugin unix:\S+: SoftTaint: node node-1 is not")
 
-    def test_a_plugin_that_forgets_keys_is_told_so(self):
+    def test_a_plugin_that_forgets_idempotency_keys_fails(self):
         text = PLUGIN.read_text()
         forgetful = text.replace("self.keys[request.key] = True", "pass")
         self.assertNotEqual(text, forgetful)
@@ -74,7 +74,7 @@ class ConformanceTest(unittest.TestCase):
         self.assertRegex(told, r"late-copies +FAIL")
         self.assertRegex(told, r"begin +pass")
 
-    def test_nobody_listens(self):
+    def test_hello_fails_if_no_plugin_listens(self):
         self.assertRegex(self.conformance(code=1), r"hello +FAIL +plugin unix:")
 
     def test_wrong_usage(self):

@@ -243,7 +243,7 @@ class PlanTest(EbbTest):
             for moved in removal["pods"]:
                 self.assertNotIn(moved["to"], gone)
 
-    def test_every_output_form_tells_the_same_nodes(self):
+    def test_every_output_form_lists_the_same_nodes(self):
         dump = self.dump(SMALL)
         plan = self.ebb_json("plan", dump, "--now", START)
         nodes = [removal["node"] for removal in plan["remove"]]
@@ -290,7 +290,7 @@ class PlanTest(EbbTest):
         self.assertEqual(self.ebb("plan", self.path("cluster.ebb"), "--now", START, "-o", "json")[0],
                          self.ebb("plan", dump, "--now", START, "-o", "json")[0])
 
-    def test_explain_tells_why_a_node_stays(self):
+    def test_explain_says_why_a_node_stays(self):
         dump = self.dump(SMALL + [pod("bare", "b", safe=False)])
         self.assertIn("NotReplicated", self.ebb("plan", dump, "--explain", "b")[0])
 
@@ -351,7 +351,7 @@ class ExplainTest(EbbTest):
         self.assertEqual(err.splitlines()[-1], "ebb: --explain: no such node: nope; the input has "
                                                "2 nodes, the first is general-1")
 
-    def test_an_annotation_that_another_reason_hides_is_told_too(self):
+    def test_an_annotation_that_another_reason_hides_is_reported_too(self):
         kept = node("b")
         kept["metadata"]["annotations"] = {
             "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
@@ -381,7 +381,7 @@ class ExplainTest(EbbTest):
     SPENT = [REPLICA_SET, node("a"), node("b", cpu="2"), budget("web", "web", 1),
              app_pod("w1", "a", "web"), app_pod("w2", "b", "web")]
 
-    def test_pods_that_arrived_in_the_plan_and_budgets_it_spent_are_told(self):
+    def test_explain_lists_pods_that_arrived_in_the_plan_and_budgets_it_spent(self):
         words = [self.dump(self.SPENT), "--candidate-order", "input", "--explain", "b"]
         text = self.ebb("plan", *words)[0]
         self.assertRegex(text, r"default/w1  blocks: NotEnoughPdb \(PodDisruptionBudget web\); .*recovers"
@@ -442,7 +442,7 @@ class ExplainTest(EbbTest):
         self.assertEqual(plan["keep"][0]["utilizationAtTurn"]["cpu"], 0.5)
         self.assertNotIn("utilizationAtTurn", plan["remove"][0])
 
-    def test_a_pod_that_is_pending_is_told_from_those_that_run(self):
+    def test_a_pending_pod_is_distinguished_from_running_pods(self):
         dump = self.dump([node("a"), pod("p", "a"), pod("new", "", cpu="3")])
         text = self.ebb("plan", dump, "--explain", "a")[0]
         self.assertIn("counts the room that the plan keeps here for 1 pending pod.", text)
@@ -542,7 +542,7 @@ class ExplainTest(EbbTest):
                       text)
         self.assertIn("do not all find room, so no node was judged.", text)
 
-    def test_without_time_for_verification_nothing_is_said_of_room(self):
+    def test_without_time_for_verification_room_is_not_checked(self):
         dump = self.dump([node("a"), pod("new", "", cpu="3")])
         text = self.ebb("plan", dump, "--scale-down-simulation-timeout", "0s")[0]
         self.assertIn("1 pod is pending, and there was no time to check whether there is room.", text)
@@ -554,7 +554,7 @@ class ExplainTest(EbbTest):
         self.assertIn("default/q", text)
         self.assertNotIn("default/p", text)
 
-    def test_a_mirror_pod_and_one_that_is_long_gone_are_told_apart(self):
+    def test_a_mirror_pod_and_a_pod_past_its_grace_period_are_distinguished(self):
         mirror = pod("mirror", "a")
         mirror["metadata"]["annotations"]["kubernetes.io/config.mirror"] = "x"
         gone = pod("gone", "a")
@@ -738,7 +738,7 @@ class TableTest(EbbTest):
                     self.assertEqual(len(destinations | {name for name, _ in rows}),
                                      len(destinations) + len(gone), text)
 
-    def test_a_domain_that_all_nodes_have_is_left_out_and_told(self):
+    def test_a_domain_that_all_nodes_have_is_left_out_with_a_note(self):
         names = self.NAMES["eks"]
         dump = self.dump([node(name) for name in names] +
                          [pod(f"p{i}", name, cpu="100m") for i, name in enumerate(names)])
@@ -924,7 +924,7 @@ objects:
         self.assertRegex(self.plan("--prices", prices, "--what-if", cost),
                          r"saved an hour +1.00 EUR +0.00 EUR +-1.00 EUR\n")
 
-    def test_money_of_two_currencies_is_told_and_not_compared(self):
+    def test_money_of_two_currencies_is_shown_and_not_compared(self):
         plans = []
         for currency in ("EUR", "USD"):
             prices = self.write(f"{currency}.yaml", f"currency: {currency}\ndefault: 1")
@@ -947,7 +947,7 @@ objects:
         self.assertIn("is nested too deep", self.ebb("compare", deep, after, code=1)[1])
         self.assertIn("is not JSON", self.ebb("compare", self.write("x", "{"), after, code=1)[1])
 
-    def test_a_frontier_is_told_in_every_form(self):
+    def test_a_frontier_is_printed_in_every_form(self):
         words = ["frontier", self.cluster, "--assume-complete", "--now", START, "--iterations", "2"]
         prices = self.write("prices.yaml", "currency: <b>\ndefault: 0.25\n")
         frontier = json.loads(self.ebb(*words, "-o", "json")[0])
@@ -970,7 +970,7 @@ objects:
         self.ebb(*words, "--report", self.cluster, code=1)
         self.ebb(*words, "--budget", "soon", code=2)
 
-    def test_prices_are_told_and_saved(self):
+    def test_savings_are_computed_from_prices(self):
         prices = self.write("prices.csv", "instance_type,hourly\n,0.25\n")
         plan = self.ebb_json("plan", self.cluster, "--assume-complete", "--prices", prices,
                              "--now", START)
@@ -1035,7 +1035,7 @@ objects:
         self.ebb("gen", "mixed", "--nodes", str(nodes), "-o", cluster)
         return cluster
 
-    def test_whoever_interrupts_a_search_gets_the_best_so_far(self):
+    def test_an_interrupted_search_prints_the_best_plan_so_far(self):
         # A frontier ends by itself after some seconds.
         small, large = self.mixed(), self.mixed(nodes=4000)
         for words in [["plan", small, *self.ENDLESS, "-o", "json"],
@@ -1352,7 +1352,7 @@ class DumpTest(EbbTest):
         self.write("broken", "The connection to the server localhost:8080 was refused\n")
         self.assertIn("was refused", self.run_dump(code=1)[1])
 
-    def test_the_environment_is_left_out_where_that_is_asked_for(self):
+    def test_dump_redact_leaves_out_the_environment(self):
         self.assertIn("hunter2", self.run_dump()[0])
         redacted = self.run_dump("--redact")[0]
         self.assertNotIn("hunter2", redacted)
@@ -1382,7 +1382,7 @@ class CostTest(EbbTest):
             items.append(item)
         return self.dump(items)
 
-    def test_json_tells_what_a_node_costs_and_what_is_freed(self):
+    def test_json_has_the_cost_of_nodes_and_what_is_freed(self):
         plan = self.ebb_json("plan", self.cluster())
         nodes = {n["node"]: n for n in plan["remove"] + plan["keep"]}
         told = {name: (n.get("instanceType"), n.get("zone"), n.get("capacityType"))
@@ -1406,7 +1406,7 @@ class CostTest(EbbTest):
                           ("spot", 1, 1, 4000)])
         self.assertEqual({g["group"]: g["nodes"] for g in summary["byGroup"]}["g-rest"], 1)
 
-    def test_tables_tell_what_is_freed_by_group_and_by_instance_type(self):
+    def test_tables_show_what_is_freed_by_group_and_by_instance_type(self):
         table = self.ebb("plan", self.cluster())[0]
         self.assertIn("Freed: 16 cores and 32.0 GiB of memory\n", table)
         self.assertRegex(table, r"(?m)^m5.large +2 +2 +8.0 +16.0 GiB$")
@@ -1515,7 +1515,7 @@ class InputTest(EbbTest):
                 err = self.ebb("plan", self.path(name), "--strict", *minimum)[1]
                 self.assertNotIn("warning", err, kind)
 
-    def test_doubt_is_told_with_its_command_counted_in_json_and_an_error_if_strict(self):
+    def test_a_warning_has_its_command_is_in_json_and_is_an_error_if_strict(self):
         dump = self.dump(SMALL, says_none=False)
         err = self.ebb("plan", dump)[1]
         self.assertIn("ebb: warning: all pods are of namespace default", err)
@@ -1612,7 +1612,7 @@ class InputTest(EbbTest):
         self.write("tree/pods.json", "")
         self.assertIn("pods.json: is empty", self.ebb("plan", self.path("tree"), code=1)[1])
 
-    def test_what_is_not_json_is_told_with_line_and_column(self):
+    def test_the_error_for_text_that_is_not_json_has_line_and_column(self):
         text = json.dumps({"kind": "List", "items": [node("a")]}, indent=2)
         err = self.ebb("plan", self.write("bad.json", text[:-1] + "oops"), code=1)[1]
         lines = text.count("\n") + 1
@@ -1668,7 +1668,7 @@ class BadInputTest(EbbTest):
     def test_an_unknown_command_is_a_usage_error(self):
         self.assertIn("did you mean plan?", self.ebb("plam", code=2)[1])
 
-    def test_a_dump_without_a_command_is_told_which_one_plans_with_it(self):
+    def test_the_error_for_a_dump_without_a_command_names_plan(self):
         dump = self.dump(SMALL)
         for words in ([dump], [dump, "-o", "json"], ["nowhere.json"], ["-"]):
             self.assertIn(f"{words[0]} is not a command; to plan with it: `ebb plan {words[0]}`",
@@ -2058,7 +2058,7 @@ print ready >>told
 
 class FilterTest(EbbTest):
 
-    def test_filter_tells_which_nodes_take_a_pod_and_why_others_do_not(self):
+    def test_filter_lists_nodes_that_accept_a_pod_and_why_others_do_not(self):
         dump = self.dump(SMALL + [pod("new", "", cpu="3800m")])
         out = self.ebb("filter", dump, "--pod", "default/new")[0]
         verdicts = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
@@ -2107,7 +2107,7 @@ class RoundTest(RoundBase):
         self.assertEqual(third["status"], "ScaleDownNodeDeleteStarted")
         self.assertEqual(third["deleteNow"], {"empty": ["c"], "drain": ["a"]})
 
-    def test_a_node_that_was_found_unremovable_before_tells_what_was_found(self):
+    def test_a_recently_unremovable_node_has_the_reason_found_before(self):
         cluster = SMALL + [pod("bare", "b", safe=False)]
         self.round(0, items=cluster)
         kept = {n["node"]: n for n in self.round(60, items=cluster)["keep"]}
@@ -2148,7 +2148,7 @@ class RoundTest(RoundBase):
         self.assertEqual(kept["detail"], "also annotated "
                          "cluster-autoscaler.kubernetes.io/scale-down-disabled")
 
-    def test_the_table_tells_status_and_who_waits(self):
+    def test_the_table_shows_the_status_and_the_nodes_that_wait(self):
         out = self.ebb("plan", self.dump(SMALL), "--state", self.path("s"), "--now", START)[0]
         self.assertIn(f"Round 1 at {START}: ScaleDownNoNodeDeleted", out)
         self.assertIn("NotUnneededLongEnough", out)
@@ -2189,7 +2189,7 @@ class RoundTest(RoundBase):
             first[order] = plan["unneeded"][0]["node"]
         self.assertEqual(first, {"input": "a", "least-utilized": "b"})
 
-    def test_a_node_of_another_uid_starts_anew_and_is_told(self):
+    def test_a_node_of_another_uid_restarts_its_timer_with_a_note(self):
         self.round(0)
         other = [node("a"), node("b"), node("c", uid="another"), pod("p", "a"), pod("q", "b")]
         out, err = self.ebb("plan", self.dump(other), "--state", self.path("state.db"), "--now",
@@ -2198,7 +2198,7 @@ class RoundTest(RoundBase):
         self.assertEqual(since, {"c": at(300), "a": START})
         self.assertIn("node c is another machine", err)
 
-    def test_clocks_that_stand_or_run_backwards_are_told_and_harmless(self):
+    def test_clocks_that_stand_or_run_backwards_give_a_warning_and_do_no_harm(self):
         self.round(0)
         for seconds, told in [(0, "time is that of the last round"), (-60, "ran backwards by 1 min")]:
             now = START if seconds == 0 else "2026-06-01T11:59:00Z"
@@ -2216,7 +2216,7 @@ class RoundTest(RoundBase):
         self.assertIn("--explain",
                       self.ebb("plan", dump, "--state", self.path("s"), "--explain", "a", code=2)[1])
 
-    def test_stats_are_told_of_a_round_too(self):
+    def test_stats_are_printed_for_a_round_too(self):
         err = self.ebb("plan", self.dump(SMALL), "--state", self.path("s"), "--stats")[1]
         self.assertEqual(json.loads(err.splitlines()[-1])["nodes"], 3)
 
@@ -2243,7 +2243,7 @@ class EventsTest(RoundBase):
         self.assertEqual(self.round(1099)["status"], "ScaleDownInCooldown")
         self.assertEqual(self.round(1100)["status"], "ScaleDownNodeDeleteStarted")
 
-    def test_growth_of_a_group_holds_it_back_alone_if_asked(self):
+    def test_with_the_local_delay_growth_of_a_group_holds_back_only_that_group(self):
         cluster = [node("a", "one"), node("b", "two")]
         local = ["--scale-down-delay-type-local"]
         self.round(0, *local, items=cluster)
@@ -2303,7 +2303,7 @@ class EventsTest(RoundBase):
         plan = self.with_events(10, events, cluster, ["--recent-eviction-ttl", "0s"])
         self.assertEqual(plan["displacedPods"], {"total": 0, "placed": 0})
 
-    def test_nodes_said_to_be_unready_can_be_the_brake(self):
+    def test_nodes_reported_as_unready_can_make_the_cluster_unhealthy(self):
         cluster = [node(name) for name in "abcde"]
         plan = self.with_events(0, {"unreadyNodes": ["a", "b", "c", "d"]}, cluster)
         self.assertEqual(plan["status"], "ScaleDownClusterUnhealthy")
@@ -2316,7 +2316,7 @@ class EventsTest(RoundBase):
         events = {"unregisteredNodes": [{"group": "ng", "count": 1}]}
         self.assertEqual(len(self.with_events(1, events, more=more)["unneeded"]), 2)
 
-    def test_odd_events_are_told_and_harmless(self):
+    def test_odd_events_give_warnings_and_do_no_harm(self):
         events = {"scaleUps": [{"group": "nowhere"}], "unreadyNodes": ["ghost"],
                   "deletionsInProgress": [{"node": "ghost"}],
                   "recentEvictions": [{"namespace": "default", "name": "lost"}]}
@@ -2327,7 +2327,7 @@ class EventsTest(RoundBase):
                      "pod default/lost"]:
             self.assertIn(word, err)
 
-    def test_results_of_unknown_nodes_and_groups_are_told(self):
+    def test_results_of_unknown_nodes_and_groups_give_warnings(self):
         # Symptom: a misspelled name began a cooldown of the whole cluster without a word.
         def told(*results):
             path = self.write("events.json", json.dumps({"deletionResults": results}))
@@ -2419,7 +2419,7 @@ class StateTest(RoundBase):
         self.assertEqual(self.bytes_of("state.db"), before)
         self.assertEqual(self.round(601)["round"], 2)
 
-    def test_rounds_are_kept_as_many_as_asked(self):
+    def test_state_rounds_limits_how_many_rounds_are_kept(self):
         for i in range(5):
             self.round(i, "--state-rounds", "3")
         with sqlite3.connect(self.path("state.db")) as state:
@@ -2566,7 +2566,7 @@ class ConcurrentRoundsTest(RoundBase):
             self.assertEqual(self.bytes_of("state.db"), before)
         self.assertEqual(self.round(70)["round"], 2)
 
-    def test_a_state_that_may_only_be_read_is_told_before_anything_is_planned(self):
+    def test_a_read_only_state_is_an_error_before_anything_is_planned(self):
         self.round(0)
         os.chmod(self.path("state.db"), 0o400)
         if os.access(self.path("state.db"), os.W_OK):
@@ -2589,7 +2589,7 @@ class ConcurrentRoundsTest(RoundBase):
         self.assertEqual(again["round"], 4)
         self.assertEqual(again["deleteNow"], {"empty": ["c"], "drain": ["a"]})
 
-    def test_metrics_that_cannot_be_written_are_told_before_the_round_is_made(self):
+    def test_unwritable_metrics_are_an_error_before_the_round_is_made(self):
         self.round(0)
         before = self.bytes_of("state.db")
         self.assertIn("nowhere", self.round(10, "--metrics", self.path("nowhere/m.prom"), code=1))
@@ -2648,7 +2648,7 @@ class MetricsTest(RoundBase):
                        "name", "--metrics", "-")[0]
         self.assertIn("cluster_autoscaler_unneeded_nodes_count 2", out)
 
-    def test_how_long_the_longest_skipped_node_waits_is_told_everywhere(self):
+    def test_the_wait_of_the_longest_skipped_node_is_in_every_output(self):
         many = [node(f"n{i}") for i in range(6)]
         many += [pod(f"p{i}", f"n{i}", safe=False) for i in range(6)]
         metrics = self.path("metrics.prom")
@@ -2708,7 +2708,7 @@ class ReplayTest(RoundBase):
         self.assertEqual(self.bytes_of("record.db"), before)
         self.assertEqual(self.round(20)["round"], 3)
 
-    def test_the_first_difference_is_told(self):
+    def test_replay_prints_the_first_difference(self):
         self.record(0)
         self.record(10)
         decision = self.ebb("state", "show", self.path("record.db"), "--round", "2")[0].strip()
@@ -2873,7 +2873,7 @@ class ContradictionTest(EbbTest):
             self.assertEqual(self.ebb("plan", dump, resource, "-o", "name")[0],
                              self.ebb("plan", dump, "-o", "name")[0])
 
-    def test_a_pod_of_two_budgets_is_told_and_explained(self):
+    def test_a_pod_of_two_budgets_gives_a_warning_and_is_explained(self):
         labelled = pod("p", "a")
         labelled["metadata"]["labels"] = {"app": "p"}
         budgets = [{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
@@ -2891,7 +2891,7 @@ class ContradictionTest(EbbTest):
         pods = self.explain_json(dump, "--explain", "a")[0]["pods"]
         self.assertEqual(pods[0]["selectedBy"], ["one", "two"])
 
-    def test_the_state_of_another_cluster_is_refused_or_told(self):
+    def test_the_state_of_another_cluster_is_refused_or_gives_a_warning(self):
         def cluster(uid, suffix=""):
             items = [node(name, uid=f"uid-{name}{suffix}") for name in "abc"] + SMALL[3:]
             if uid:
@@ -3001,7 +3001,7 @@ class RunTest(EbbTest):
         self.assertIn("counts as running again in the next turn", err)
         self.assertIn("ends; 5 nodes would be gone", err)
 
-    def test_turns_of_a_dry_run_are_objects_where_that_is_asked_for(self):
+    def test_turns_of_a_dry_run_are_objects_with_log_json(self):
         with subprocess.Popen(
                 [EBB, "run", "--input", self.dump(SMALL), "--dry-run", "--scan-interval", "1s",
                  "--log", "json"],
@@ -3097,7 +3097,7 @@ class RunTest(EbbTest):
         self.assertIn("--output needs --simulate: ",
                       self.ebb("run", "--input", "x", "--dry-run", "-o", "json", code=2)[1])
 
-    def test_what_cannot_be_run_is_told(self):
+    def test_inputs_that_cannot_be_run_are_errors(self):
         self.assertIn("a dump cannot be changed", self.ebb("run", "--input", "x", code=2)[1])
         self.assertIn("--input FILE with --dry-run", self.ebb("run", "--dry-run", code=2)[1])
         self.assertIn("excludes", self.ebb("run", "--simulate", "--input", "x", code=2)[1])
@@ -3203,7 +3203,7 @@ class WatchTest(EbbTest):
         out = self.ebb("plan", self.dump(SMALL), "--watch-file", self.write("none", ""), *words)[0]
         self.assertEqual(out, self.plan_over_dump(SMALL, *words))
 
-    def test_events_that_cannot_be_taken_are_told_and_passed_over(self):
+    def test_events_that_cannot_be_read_are_reported_and_skipped(self):
         odd = pod("odd", "a")
         odd["spec"]["nodeName"] = 5
         events = self.write("events.json", self.event(SMALL[0]) + "junk\n" + self.event(odd) +
@@ -3243,14 +3243,14 @@ class WatchTest(EbbTest):
         err = self.ebb("plan", dump, "--watch-file", pods, *self.WHOLE, code=1)[1]
         self.assertRegex(err, "pods.json: line 1: Namespace kube-system has the UID uid-two, .*uid-one")
 
-    def test_many_events_that_cannot_be_taken_are_not_all_told(self):
+    def test_many_events_that_cannot_be_read_are_not_all_reported(self):
         events = self.write("events.json", "junk\n" * 1000 + "".join(map(self.event, SMALL)))
         err = self.ebb("plan", "--watch-file", events, *self.WHOLE)[1]
         self.assertLess(err.count("junk is not an event"), 20)
         self.assertIn("further warnings of this kind are suppressed", err)
         self.assertIn("1,000 events", err)
 
-    def test_a_watch_that_has_failed_is_told_and_what_came_before_it_counts(self):
+    def test_a_failed_watch_gives_a_warning_and_earlier_events_count(self):
         gone = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired",
                 "message": "too old resource version: 1 (2)", "code": 410}
         events = self.write("events.json", "".join(map(self.event, SMALL)) +
@@ -3263,7 +3263,7 @@ class WatchTest(EbbTest):
 
     # Symptom: README's own command watches Services, and ebb reported them as useless.  It reported
     # that no NodePool decides anything, and also warned that one may.
-    def test_kinds_that_ebb_asks_for_are_not_told_as_passed_over(self):
+    def test_kinds_that_ebb_asks_for_are_not_reported_as_skipped(self):
         service = {"apiVersion": "v1", "kind": "Service",
                    "metadata": {"name": "s", "namespace": "default"}}
         budget = {"apiVersion": "example.com/v1", "kind": "ShardDisruptionBudget",
@@ -3275,7 +3275,7 @@ class WatchTest(EbbTest):
         codes = {warning["code"] for warning in json.loads(out)["summary"]["warnings"]}
         self.assertLessEqual({"CustomBudgetsNotEvaluated", "NodePoolsNotEvaluated"}, codes)
 
-    def test_objects_that_decide_nothing_are_told_once_a_kind(self):
+    def test_ignored_objects_are_reported_once_a_kind(self):
         maps = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{i}"}}
                 for i in range(3)]
         out, err = self.ebb("plan", "--watch-file", self.events(SMALL + maps), "-o", "json",
@@ -3315,7 +3315,7 @@ class WatchTest(EbbTest):
         out, err = self.ebb("plan", *words, "--watch-file", self.write("none.json", ""), code=1)
         self.assertEqual((out, err), ("", told))
 
-    def test_pods_that_controllers_count_and_a_watch_lacks_are_told(self):
+    def test_pods_that_controllers_count_and_a_watch_lacks_give_a_warning(self):
         sets = {"apiVersion": "apps/v1", "kind": "ReplicaSet",
                 "metadata": {"name": "web", "namespace": "default", "uid": "uid-web"},
                 "spec": {"replicas": 90}, "status": {"replicas": 90}}
@@ -3348,7 +3348,7 @@ class WatchTest(EbbTest):
             err = self.ebb("plan", *words, "--watch-file", "/dev/zero", *self.WHOLE, code=1)[1]
             self.assertIn("/dev/zero: its first 10,485,760 bytes (--max-object-bytes) hold no event", err)
 
-    def test_a_pipe_that_ends_while_others_go_on_is_told_at_once(self):
+    def test_a_pipe_that_ends_while_others_go_on_is_reported_at_once(self):
         pipes = [self.path("one"), self.path("two")]
         for pipe in pipes:
             os.mkfifo(pipe)

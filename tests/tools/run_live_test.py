@@ -208,7 +208,7 @@ class RunLiveTest(unittest.TestCase):
         child.send_signal(signal.SIGTERM)
         self.assertEqual(child.wait(WAIT_S), 0, self.log_text())
 
-    def test_a_node_goes_and_the_program_ends_when_it_is_told_to(self):
+    def test_a_node_goes_and_the_program_ends_at_sigterm(self):
         self.start_plugin()
         run = self.start_run("--metrics-address", self.free_address())
         self.turn(lambda turn: "not found" in str(turn["log"]) or "no client feeds" in str(turn["log"])
@@ -432,7 +432,7 @@ notifications:
         self.assertEqual(self.log_text().count("warning: all pods are of namespace default and none of kube-system"), 1)
         self.assertEqual(list(self.states.iterdir()), [])
 
-    def test_a_turn_of_several_lines_is_told_line_by_line(self):
+    def test_a_turn_of_several_lines_is_logged_line_by_line(self):
         run = self.start("run", "--dry-run", "--socket", str(self.socket), *QUICK)
         self.wait_for(lambda: "no round: " in self.log_text(), "it tells why there is no round")
         self.end(run)
@@ -487,7 +487,7 @@ notifications:
         # Each attempt of a call may take 10 s, and each call has four attempts.
         self.assertLess(time.monotonic() - started, 30)
 
-    def test_a_plugin_that_tells_nonsense_costs_rounds(self):
+    def test_a_plugin_that_reports_nonsense_costs_rounds(self):
         text = PLUGIN.read_text()
         wrong = text.replace("phase=each.phase,", "phase=77,")
         self.assertNotEqual(text, wrong)

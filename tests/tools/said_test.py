@@ -170,7 +170,7 @@ class SaidTest(base.EbbTest):
 
     #  --- What a plan assumes and skips
 
-    def test_an_assumed_minimum_is_said_where_all_nodes_of_a_group_go(self):
+    def test_an_assumed_minimum_gives_a_warning_if_all_nodes_of_a_group_go(self):
         cluster = [node("a", "small"), node("b", "big", cpu="16"), node("c", "big", cpu="16"),
                    pod("p", "b", cpu="6"), pod("q", "c", cpu="9")]
         plan, err = self.plan(cluster)
@@ -181,7 +181,7 @@ class SaidTest(base.EbbTest):
         plan, _ = self.plan(cluster, "--nodes", "0:5:small")
         self.assertNotIn("MinimumAssumed", self.warnings(plan))
 
-    def test_a_refusal_that_an_earlier_rule_passes_over_is_said(self):
+    def test_a_refusal_that_an_earlier_rule_overrides_gives_a_warning(self):
         agent = owned(annotated(pod("agent", "a", safe=False), SAFE, "false"), "apps/v1", "DaemonSet")
         words = annotated(owned(pod("words", "a", safe=False), "apps/v1", "StatefulSet"), SAFE, "False")
         flags = ["--skip-nodes-with-custom-controller-pods=false"]
@@ -224,7 +224,7 @@ class SaidTest(base.EbbTest):
 
     # --- Dumps of another time
 
-    def test_a_dump_that_is_old_says_of_when_it_is(self):
+    def test_the_age_of_an_old_dump_is_reported(self):
         def cluster(heartbeat):
             items = copy.deepcopy(self.CLUSTER)
             for item in items[:2]:
@@ -352,7 +352,7 @@ class SaidTest(base.EbbTest):
         blockers = self.ebb("blockers", self.dump(cluster), "--assume-complete", "--now", START)[0]
         self.assertIn("recovers", " ".join(blockers.split()))
 
-    def test_a_budget_that_never_allows_any_is_told_apart(self):
+    def test_a_budget_that_never_allows_any_is_distinguished(self):
         cluster = self.blocked(budget("web", 0, "web", desiredHealthy=3, expectedPods=3))
         blockers = " ".join(self.ebb("blockers", self.dump(cluster), "--assume-complete",
                                      "--now", START)[0].split())
@@ -372,7 +372,7 @@ class SaidTest(base.EbbTest):
         self.assertIn("SyncFailed: widgets.example.org does not implement the scale subresource", text)
         self.assertNotIn("disruption more", text)
 
-    def test_a_policy_that_would_let_an_unready_pod_go_is_said(self):
+    def test_explain_names_a_policy_that_would_let_an_unready_pod_go(self):
         def cluster(ready, policy):
             the_budget = budget("web", 0, "web")
             the_budget["spec"]["unhealthyPodEvictionPolicy"] = policy

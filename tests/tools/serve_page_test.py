@@ -182,7 +182,7 @@ class PageTest(unittest.TestCase):
         self.assertIn('ebb_session_nodes{session="metrics"} 2', text)
         self.assertIn('ebb_calls_total{call="Load",code="OK"}', text)
 
-    def test_only_what_there_is(self):
+    def test_unknown_pages_and_methods_are_errors(self):
         self.assertEqual(self.get("/healthz")[:2], (200, "ok\n"))
         self.assertEqual(self.get("/nothing")[0], 404)
         self.assertEqual(self.get("/page.json?session=none")[0], 404)
@@ -214,7 +214,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(second.returncode, 1)
         self.assertIn("cannot be listened on; is it taken?", second.stderr)
 
-    def test_requests_that_are_half_sent_hold_nobody_up(self):
+    def test_half_sent_requests_delay_no_other_request(self):
         halves = [socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
                   for _ in range(60)]
         for half in halves:

@@ -239,7 +239,7 @@ class CallsTest(ServeTest):
             next(stream)
         self.assertEqual(self.server.kill(signal.SIGTERM), 0, self.server.log_text())
 
-    def test_watchers_are_told_what_settings_change(self):
+    def test_watchers_receive_the_plan_that_new_settings_change(self):
         self.apply()
         stream = self.stub.WatchPlans(pb.WatchPlansCall(min_interval_ms=1), timeout=WAIT_S)
         self.assertEqual(next(stream).remove_count, 1)
@@ -953,7 +953,7 @@ class WholeTest(ServeTest):
         self.assertIn("new", [json.loads(each)["node"] for each in news.keeps])
         watch.cancel()
 
-    def test_watches_that_broke_are_told(self):
+    def test_broken_watches_give_a_warning(self):
         batches, replies = self.feed(*CLUSTER)
         watches = [pb.BrokenWatch(kind="Pod", since=NOW)]
         batches.put(pb.SyncRequest(resync_ends=True,
@@ -1076,7 +1076,7 @@ class CarelessTest(ServeTest):
             self.server.channel.unary_unary("/ebb.v1alpha1.Planner/Nothing")(b"")
         self.assertEqual(self.removed(), ["a"])
 
-    def test_names_that_are_none(self):
+    def test_invalid_session_names(self):
         for name in ("A", "../x", "a" * 64, "a b", "\u202e"):
             for call in (lambda n: self.apply(session=n), lambda n: self.removed(session=n)):
                 with self.refused(Code.INVALID_ARGUMENT, "session"):
@@ -1261,7 +1261,7 @@ class CarelessTest(ServeTest):
             self.stub.Plan(pb.PlanCall(), timeout=1e-6)
         self.assertEqual(self.removed(), ["a"])
 
-    def test_dumps_that_are_none(self):
+    def test_invalid_dumps(self):
         self.apply()
         for dump in (b"", b"{", b"\x1f\x8b", b"{}", json.dumps({"kind": "List", "items": []}).encode()):
             with self.refused(Code.INVALID_ARGUMENT):
@@ -1367,7 +1367,7 @@ class ProcessTest(ServeTest):
         self.assertIn("another ebb uses it", text)
         self.assertTrue(self.server.listens())
 
-    def test_paths_that_are_none(self):
+    def test_invalid_paths(self):
         for path, what in (("x" * 200, "too long"), (self.folder.name + "/no/e.sock", "folder"),
                            (str(EBB), "no socket")):
             code, text = self.second("--socket", path)
@@ -1384,7 +1384,7 @@ class ProcessTest(ServeTest):
         self.start()
         self.apply()
 
-    def test_ends_when_told(self):
+    def test_ends_at_sigterm(self):
         self.apply()
         watch = self.stub.WatchPlans(pb.WatchPlansCall(), timeout=WAIT_S)
         next(watch)
@@ -1428,7 +1428,7 @@ class ProcessTest(ServeTest):
         for connection in silent:
             connection.close()
 
-    def test_ends_when_told_though_nobody_reads(self):
+    def test_ends_at_sigterm_even_if_no_client_reads(self):
         self.server.kill()
         self.start("--grace", "200ms")
         self.apply()
@@ -1466,7 +1466,7 @@ class ProcessTest(ServeTest):
         last = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + 606)))
         self.assertEqual(list(last.delete_drain), ["a"])
 
-    def test_state_is_its_users_alone_and_is_told_after_a_restart(self):
+    def test_the_state_is_private_and_in_the_status_after_a_restart(self):
         self.apply()
         for round_number in range(2):
             self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + round_number)))

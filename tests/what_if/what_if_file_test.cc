@@ -57,7 +57,7 @@ objects:
   EXPECT_EQ(read->objects[0].merge, R"({"apiVersion":"v1","metadata":{"uid":"u"}})");
 }
 
-TEST(WhatIfFileTest, WhatIsWrongIsToldWithItsPlace) {
+TEST(WhatIfFileTest, ErrorsNameTheField) {
   EXPECT_EQ(ErrorOf("objects: [{kind: Pod}]"), "w.yaml: objects[0]: metadata.name: is required");
   EXPECT_EQ(ErrorOf("objects: [{metadata: {name: x}}]"), "w.yaml: objects[0]: kind: is required");
   EXPECT_THAT(ErrorOf("objects: [{kind: Pod, metadata: {name: x}}]"), HasSubstr("changes nothing"));

@@ -156,7 +156,7 @@ TEST(PatchedClusterTest, PatchesOfOneObjectAddUp) {
   EXPECT_THAT(planned.Removed(), ElementsAre("a"));
 }
 
-TEST(PatchedClusterTest, WhatAPatchLeavesAsItWasIsTold) {
+TEST(PatchedClusterTest, UnchangedNamesObjectsThatAPatchDoesNotChange) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("true"));
   planned.Add(Pod("db").On("a").Cpu(100).SafeToEvict("false"));
@@ -228,7 +228,7 @@ TEST(BlockersTest, PendingPodsForWhichRoomIsKeptAreNamed) {
   EXPECT_EQ(surge->gained, 1);
 }
 
-TEST(PatchedClusterTest, WhatIsNotThereIsNamed) {
+TEST(PatchedClusterTest, MissingObjectsAreNamed) {
   TwoNodes planned;
   PatchedCluster patched(planned.live());
   const std::vector<ObjectPatch> patches = {PodMayMove(PodName("web")), NodeMayGo("a"),
@@ -277,7 +277,7 @@ Pod Strange(std::string_view name) {
       [](objects::Pod& pod) { pod.not_understood = "spec.affinity.fromTheFuture"; });
 }
 
-TEST(PatchedClusterTest, WhatCannotBeWrittenIsNotPatched) {
+TEST(PatchedClusterTest, AnObjectThatCannotBeWrittenIsNotPatched) {
   TwoNodes planned;
   planned.Add(Strange("web"));
   PatchedCluster patched(planned.live());
@@ -288,7 +288,7 @@ TEST(PatchedClusterTest, WhatCannotBeWrittenIsNotPatched) {
   EXPECT_THAT(planned.Removed(), IsEmpty());
 }
 
-TEST(CounterfactualTest, WhatCannotBeTriedIsTold) {
+TEST(CounterfactualTest, ObjectsThatCannotBePatchedAreReported) {
   TwoNodes planned;
   planned.Add(Strange("web").SafeToEvict("false"));
   const Counterfactual found = planned.RemediesOf("a");
@@ -296,7 +296,7 @@ TEST(CounterfactualTest, WhatCannotBeTriedIsTold) {
   EXPECT_THAT(InVain(found), ElementsAre(HasSubstr("not tried, Pod default/web: cannot be")));
 }
 
-TEST(BlockersTest, WhatCannotBeTriedIsTold) {
+TEST(BlockersTest, ObjectsThatCannotBePatchedAreReported) {
   TwoNodes planned;
   planned.Add(Strange("web").SafeToEvict("false").OwnedByNobody());
   const Blockers found = planned.AllBlockers();
@@ -371,7 +371,7 @@ TEST(CounterfactualTest, AnAnnotationOfAPod) {
               ElementsAre("Pod default/web is annotated safe-to-evict: \"true\""));
 }
 
-TEST(CounterfactualTest, WhatIsBehindTheFirstObstacleIsTold) {
+TEST(CounterfactualTest, TheNextObstacleIsReported) {
   TwoNodes planned;
   planned.Add(Pod("x").On("a").Cpu(100).SafeToEvict("false"))
       .Add(Pod("y").On("a").Cpu(100).Label("app", "web"))
@@ -565,7 +565,7 @@ TEST(CounterfactualTest, TheDeadlinesOfThePlanAreNotThoseOfTrials) {
   EXPECT_EQ(found->helps.size(), 1);
 }
 
-TEST(BlockersTest, WhatNodesCostIsAddedUp) {
+TEST(BlockersTest, CostsOfNodesAreAddedUp) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
   BlockersOptions options;

@@ -53,7 +53,7 @@ func expect(t *testing.T, changes []wire.Change, want ...string) {
 	}
 }
 
-func TestTellsOnlyWhatChanged(t *testing.T) {
+func TestDiffReturnsOnlyChanges(t *testing.T) {
 	f := feed.New()
 	a, b := node("a", "1"), node("b", "1")
 	p, q := pod("p", "a"), pod("q", "a")
@@ -68,7 +68,7 @@ func TestTellsOnlyWhatChanged(t *testing.T) {
 	expect(t, f.Diff([]feed.NodeView{view(b, moved)}, none), "+Node b", "+Pod q@b")
 }
 
-func TestNodeIsToldAgain(t *testing.T) {
+func TestWhenANodeIsSentAgain(t *testing.T) {
 	a := node("a", "1")
 	for _, test := range []struct {
 		name    string
@@ -214,7 +214,7 @@ func TestTheFirstChangesComeWhileOthersAreFound(t *testing.T) {
 	}
 }
 
-func TestWhoeverStopsIsToldAllOfItAfterAReset(t *testing.T) {
+func TestAfterAResetDiffReturnsEveryObjectEvenIfTheReaderStopped(t *testing.T) {
 	views := many(2000)
 	f := feed.New()
 	for range f.Changes(views, none) {

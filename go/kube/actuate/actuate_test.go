@@ -358,7 +358,7 @@ func TestABudgetThatThisActuatorSpentIsWaitedForAndAnotherIsNot(t *testing.T) {
 	p.reaches("c", wire.DeletionPhase_FAILED)
 }
 
-func TestANodeThatSomebodyElseDeletesEndsNotOk(t *testing.T) {
+func TestADeletionEndsNotOkIfAnotherClientDeletesTheNode(t *testing.T) {
 	c := clusterOf(fakecluster.Pod("web-1", "a"))
 	c.Refuse(func(*corev1.Pod) error { return fakecluster.TooMany() })
 	p := start(t, c)
@@ -372,7 +372,7 @@ func TestANodeThatSomebodyElseDeletesEndsNotOk(t *testing.T) {
 	}
 }
 
-func TestANodeWhoseTaintSomebodyTookOffIsNotDeleted(t *testing.T) {
+func TestANodeWhoseTaintWasRemovedIsNotDeleted(t *testing.T) {
 	c := clusterOf()
 	p := start(t, c)
 	p.drained("a")
@@ -529,7 +529,7 @@ func TestTheNextProcessGoesOnWhereTheLastWasKilled(t *testing.T) {
 	checkClean(t, c, "a", "c")
 }
 
-func TestAProviderThatIsDeletingAlreadyIsNotAskedAgain(t *testing.T) {
+func TestAProviderThatIsDeletingAlreadyIsNotCalledAgain(t *testing.T) {
 	c := clusterOf()
 	p := start(t, c)
 	p.provider.idle = true
@@ -561,7 +561,7 @@ func TestAMarkThatDoesNotHoldTogetherIsTakenOff(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyAsksForAnyMoreIsRolledBack(t *testing.T) {
+func TestAbandonedDeletionsAreRolledBack(t *testing.T) {
 	c := clusterOf()
 	p := start(t, c, func(o *actuate.Options) { o.AbandonedAfter = 20 * time.Millisecond })
 	p.must(p.begin(order("a"), order("b")))

@@ -97,7 +97,7 @@ func TestAProviderThatMakesNoMachinesSaysSoFirst(t *testing.T) {
 	}
 }
 
-func TestWhyAGroupDoesNotGrowIsToldByItsCode(t *testing.T) {
+func TestTheErrorCodeSaysWhyAGroupDoesNotGrow(t *testing.T) {
 	for _, test := range []struct {
 		err  error
 		want codes.Code
@@ -123,7 +123,7 @@ func TestWhyAGroupDoesNotGrowIsToldByItsCode(t *testing.T) {
 	}
 }
 
-func TestGrowthThatBreaksARuleIsNotAskedFor(t *testing.T) {
+func TestTheProviderIsNotCalledForGrowthThatBreaksARule(t *testing.T) {
 	grows := &growingProvider{able: true}
 	p := startGrowing(t, grows)
 	for _, request := range []*wire.GrowRequest{
@@ -139,7 +139,7 @@ func TestGrowthThatBreaksARuleIsNotAskedFor(t *testing.T) {
 	}
 }
 
-func TestAProviderThatTakesItsTimeIsNotAskedTwiceAtATime(t *testing.T) {
+func TestASlowProviderIsNotCalledTwiceAtATime(t *testing.T) {
 	grows := &growingProvider{able: true, hold: make(chan struct{})}
 	p := startGrowing(t, grows, func(o *actuate.Options) { o.GrowWithin = 20 * time.Millisecond })
 	// The request counts as accepted, so no caller waits longer.

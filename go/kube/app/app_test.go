@@ -186,7 +186,7 @@ func TestTheStatusSaysWhichNodesTheLastRoundKept(t *testing.T) {
 	<-ended
 }
 
-func TestWhatDoesNotFitIsSaidBeforeAnythingRuns(t *testing.T) {
+func TestRunRejectsBadOptionsBeforeItStarts(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*app.Options)
 		want string

@@ -113,7 +113,7 @@ func TestAPodThatMayNotBeMovedIsNamedWithTheAutoscalersReason(t *testing.T) {
 	}
 }
 
-func TestPodsThatNobodyMovesHoldNothingUp(t *testing.T) {
+func TestPodsThatNeedNoEvictionDoNotDelayTheDrain(t *testing.T) {
 	past := metav1.NewTime(time.Now().Add(-time.Hour))
 	c := clusterOf(
 		fakecluster.Pod("mirror", "a", annotated(corev1.MirrorPodAnnotationKey, "x")),
@@ -139,7 +139,7 @@ func TestAPodOnANodeThatWasToGoEmptyKeepsIt(t *testing.T) {
 	}
 }
 
-func TestABudgetThatRefusesIsAskedAgainAndNoOtherWayIsTaken(t *testing.T) {
+func TestARefusedEvictionIsRetriedAndThePodIsNeverDeletedDirectly(t *testing.T) {
 	c := clusterOf(fakecluster.Pod("web-1", "a"), fakecluster.Pod("web-2", "a"))
 	refusals := 0
 	c.Refuse(func(pod *corev1.Pod) error {

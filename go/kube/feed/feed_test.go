@@ -255,7 +255,7 @@ func idle(t *testing.T, f *feed.Feeder) {
 	fakecluster.Eventually(t, "the daemon knows everything", func() bool { p := f.Progress(); return p.Connected && p.Waiting == 0 })
 }
 
-func TestEverythingThereIsIsToldAtFirstAndThenOnlyWhatChanges(t *testing.T) {
+func TestTheFeederSendsEveryObjectFirstAndThenOnlyChanges(t *testing.T) {
 	managed := fakecluster.Pod("web-1", "a", func(p *corev1.Pod) { p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "x"}} })
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.ReplicaSet(), fakecluster.Budget(1), managed)
 	d := startDaemon(t)
@@ -291,7 +291,7 @@ func TestEverythingThereIsIsToldAtFirstAndThenOnlyWhatChanges(t *testing.T) {
 	}
 }
 
-func TestADaemonThatWasRestartedIsToldEverythingAgain(t *testing.T) {
+func TestARestartedDaemonReceivesEveryObjectAgain(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.Pod("web-1", "a"))
 	d := startDaemon(t)
 	f := feedFrom(t, c, d)
@@ -332,7 +332,7 @@ func TestABrokenWatchIsNamedWithItsTime(t *testing.T) {
 	})
 }
 
-func TestADaemonThatRefusesIsAskedAgain(t *testing.T) {
+func TestTheFeederRetriesADaemonThatRefuses(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"))
 	d := startDaemon(t)
 	d.refuse = status.Error(codes.ResourceExhausted, "--max-objects")
@@ -350,7 +350,7 @@ func TestADaemonThatRefusesIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestChangesOfOneObjectWhileTheDaemonIsBusyAreToldAsOne(t *testing.T) {
+func TestChangesOfOneObjectWhileTheDaemonIsBusyAreSentAsOne(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.Pod("other", "a"))
 	d := startDaemon(t)
 	f := feedFrom(t, c, d)
@@ -421,7 +421,7 @@ func TestAnOlderVersionThanBeforeAsksForAResync(t *testing.T) {
 	fakecluster.Eventually(t, "a second resync", func() bool { _, resyncs, _ := d.taken(); return resyncs == 2 })
 }
 
-func TestALargeClusterIsToldInManyMessages(t *testing.T) {
+func TestALargeClusterIsSentInManyMessages(t *testing.T) {
 	var objects []runtime.Object
 	for i := range 250 {
 		objects = append(objects, fakecluster.Node("n-"+string(rune('a'+i/26))+string(rune('a'+i%26))))

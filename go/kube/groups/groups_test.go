@@ -37,7 +37,7 @@ type file struct {
 	} `json:"nodeGroups"`
 }
 
-func TestAProvidersGroupsAreToldByLabelsThatNoOtherNodeHas(t *testing.T) {
+func TestAProvidersGroupsAreIdentifiedByLabelsThatNoOtherNodeHas(t *testing.T) {
 	nodes := []*corev1.Node{
 		labelled("a1", "pool", "a", "os", "linux"), labelled("a2", "pool", "a", "os", "linux"),
 		labelled("b1", "zone", "x", "os", "linux", "size", "big"), labelled("b2", "zone", "x", "os", "linux", "size", "big"),
@@ -90,7 +90,7 @@ func checkByEbb(t *testing.T, text string) {
 	}
 }
 
-func TestGroupsThatNoLabelTellsApartAreAnError(t *testing.T) {
+func TestGroupsThatNoLabelDistinguishesAreAnError(t *testing.T) {
 	nodes := []*corev1.Node{labelled("a", "os", "linux"), labelled("b", "os", "linux"), labelled("c", "os", "linux")}
 	if _, err := groups.FromProvider(t.Context(), told{{Name: "x", Nodes: []string{"a", "b"}}}, nodes); err == nil || !strings.Contains(err.Error(), "group x") {
 		t.Errorf("%v", err)

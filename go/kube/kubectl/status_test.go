@@ -79,7 +79,7 @@ func TestStatusTakesANamespace(t *testing.T) {
 	}
 }
 
-func TestStatusTellsWhatStandsOnTheNodes(t *testing.T) {
+func TestStatusPrintsTheTaintsAndMarksOfNodes(t *testing.T) {
 	going, candidate, foreign := fakecluster.Node("going"), fakecluster.Node("candidate"), fakecluster.Node("foreign")
 	going.Spec.Taints = []corev1.Taint{{Key: taint.Hard}}
 	going.Annotations = map[string]string{taint.Annotation: `{"phase":"draining","group":"g","since":1000}`}

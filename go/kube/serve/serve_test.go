@@ -79,7 +79,7 @@ func TestOnlyTheActiveReplicaAnswers(t *testing.T) {
 	}
 }
 
-func TestTheSocketIsForThisUserAndTakenOverOnlyWhereNobodyListens(t *testing.T) {
+func TestTheSocketIsForThisUserAndReplacedOnlyIfNoProcessListens(t *testing.T) {
 	path := filepath.Join(folder(t), "a.sock")
 	// The socket that a killed process leaves.
 	left, err := net.Listen("unix", path)

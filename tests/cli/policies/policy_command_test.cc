@@ -98,7 +98,7 @@ TEST_F(PolicyCommandTest, AStaleSignalKeepsThePoolAsItIs) {
   EXPECT_THAT(at("2026-01-02T00:10:00Z"), HasSubstr("2 nodes, +6 (up)\n"));
 }
 
-TEST_F(PolicyCommandTest, ABadFileIsToldInOneLine) {
+TEST_F(PolicyCommandTest, ABadFileIsAnErrorOfOneLine) {
   const Ran bad = Policy({"check", File("bad.yaml", "pools:\n- nam: web\n")});
   EXPECT_EQ(bad.code, 1);
   EXPECT_THAT(bad.err, HasSubstr("bad.yaml: line 2: pools[0].nam: no such field; did you mean "
@@ -121,7 +121,7 @@ TEST_F(PolicyCommandTest, EvalGoesOnFromItsStateFile) {
   EXPECT_THAT(at("2026-01-01T00:00:00Z"), HasSubstr("denied by clock\n"));
 }
 
-TEST_F(PolicyCommandTest, AStateFileThatIsNoneIsRefusedAndNothingIsPrinted) {
+TEST_F(PolicyCommandTest, AFileThatIsNotAStateIsRejectedAndNothingIsPrinted) {
   const std::string pools = File("pools.yaml", Policy({"init", "--school", "escalator"}).out);
   const std::string state = File("state.db", std::string(200, 'x'));
   const Ran ran = Policy({"eval", pools, Dump(), "--state", state});

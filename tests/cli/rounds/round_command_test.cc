@@ -172,7 +172,7 @@ TEST_F(RoundCommandTest, NamesAreThoseToDeleteNow) {
   EXPECT_EQ(Round("2026-06-01T12:10:01Z", {"-o", "name"}).out, "node/c\nnode/a\n");
 }
 
-TEST_F(RoundCommandTest, TableTellsTheStatusAndWhoWaits) {
+TEST_F(RoundCommandTest, TableShowsTheStatusAndTheNodesThatWait) {
   const std::string text = Round("2026-06-01T12:00:00Z").out;
   EXPECT_NE(text.find("Round 1 at 2026-06-01T12:00:00Z: ScaleDownNoNodeDeleted"), std::string::npos)
       << text;
@@ -218,7 +218,7 @@ TEST_F(RoundCommandTest, ShowPrintsWhatARoundDecided) {
 }
 
 // Symptom: the record's rounds were overwritten, and a state file got a round that is not its own.
-TEST_F(RoundCommandTest, StateAndRecordAreNotTakenForEachOther) {
+TEST_F(RoundCommandTest, StateAndRecordFilesAreNotInterchangeable) {
   ASSERT_EQ(Round("2026-06-01T12:00:00Z", {"--record", Record()}).code, 0);
   ASSERT_EQ(Round("2026-06-01T12:01:00Z", {"--record", Record()}).code, 0);
   const std::string state = BytesOf(State());
@@ -249,7 +249,7 @@ TEST_F(RoundCommandTest, RecordMayBeginInTheMiddle) {
   EXPECT_EQ(Ebb({"replay", Record()}).code, 0);
 }
 
-TEST_F(RoundCommandTest, StateThatIsNoneIsBadInputAndKept) {
+TEST_F(RoundCommandTest, AFileThatIsNotAStateIsBadInputAndIsKept) {
   std::ofstream(State()) << std::string(2000, 'x');
   const Outcome outcome = Round("2026-06-01T12:00:00Z");
   EXPECT_EQ(outcome.code, 1);
@@ -268,7 +268,7 @@ TEST_F(RoundCommandTest, BadInputLeavesTheStateAlone) {
   EXPECT_EQ(JsonRound("2026-06-01T12:10:01Z").at("round"), 2);
 }
 
-TEST_F(RoundCommandTest, ClockThatRunsBackwardsIsToldAndHarmless) {
+TEST_F(RoundCommandTest, AClockThatRunsBackwardsGivesAWarningAndDoesNoHarm) {
   Round("2026-06-01T12:00:00Z");
   const Outcome outcome = Round("2026-06-01T11:00:00Z");
   EXPECT_EQ(outcome.code, 0);
@@ -288,7 +288,7 @@ TEST_F(RoundCommandTest, RoundInTheFarFutureDeletesNothingAndPinsNothing) {
   EXPECT_EQ(JsonRound("2026-06-01T12:10:01Z").at("status"), "ScaleDownNodeDeleteStarted");
 }
 
-TEST_F(RoundCommandTest, RoundsMayBeAsFarApartAsIsSaid) {
+TEST_F(RoundCommandTest, RoundsMayBeAsFarApartAsClockJumpMaxAllows) {
   ASSERT_EQ(Round("2026-06-01T12:00:00Z").code, 0);
   EXPECT_EQ(JsonRound("2026-06-02T12:00:00Z", {"--clock-jump-max", "25h"}).at("status"),
             "ScaleDownNodeDeleteStarted");
@@ -329,7 +329,7 @@ TEST(PlanTimeTest, ObjectFarInTheFutureMovesNoClock) {
 }
 
 // The state after rounds at a wrong time, set right twice.
-TEST_F(RoundCommandTest, ClockOfAStateIsSetRightByACommandThatTellsWhatItChanged) {
+TEST_F(RoundCommandTest, SetClockCorrectsTheTimesOfAStateAndPrintsEachChange) {
   EXPECT_EQ(Round("2098-12-31T23:00:00Z").code, 0);
   EXPECT_EQ(Round("2098-12-31T23:05:00Z").code, 0);
   const Outcome set = Ebb({"state", "set-clock", State(), "--now", "2026-06-01T12:00:00Z"});
@@ -349,7 +349,7 @@ TEST_F(RoundCommandTest, ClockOfAStateIsSetRightByACommandThatTellsWhatItChanged
   EXPECT_NE(again.out.find("stays as it is"), std::string::npos);
 }
 
-TEST_F(RoundCommandTest, StateCommandsRefuseWhatIsNoState) {
+TEST_F(RoundCommandTest, StateCommandsRejectFilesThatAreNotStates) {
   ASSERT_EQ(Round("2026-06-01T12:00:00Z", {"--record", Record()}).code, 0);
   for (const char* command : {"show", "set-clock"}) {
     EXPECT_EQ(Ebb({"state", command, State() + ".none"}).code, 1);
@@ -361,7 +361,7 @@ TEST_F(RoundCommandTest, StateCommandsRefuseWhatIsNoState) {
   EXPECT_FALSE(std::ifstream(State() + ".none").good());
 }
 
-TEST_F(RoundCommandTest, ShowTellsTimersDeletionsAndAJumpThatWasSeen) {
+TEST_F(RoundCommandTest, ShowPrintsTimersDeletionsAndAClockJump) {
   ASSERT_EQ(Round("2026-06-01T12:00:00Z").code, 0);
   ASSERT_EQ(Round("2026-06-01T12:10:01Z").code, 0);
   ASSERT_EQ(Round("2099-01-01T00:00:00Z").code, kExitClockJumped);
@@ -374,7 +374,7 @@ TEST_F(RoundCommandTest, ShowTellsTimersDeletionsAndAJumpThatWasSeen) {
   }
 }
 
-TEST_F(RoundCommandTest, ShowTellsWhichNodesWereUnremovableWhyAndUntilWhen) {
+TEST_F(RoundCommandTest, ShowPrintsUnremovableNodesWithReasonAndRetryTime) {
   ASSERT_EQ(Round("2026-06-01T12:00:00Z").code, 0);
   const Outcome show = Ebb({"state", "show", State()});
   EXPECT_EQ(show.code, 0) << show.err;
@@ -385,7 +385,7 @@ TEST_F(RoundCommandTest, ShowTellsWhichNodesWereUnremovableWhyAndUntilWhen) {
 }
 
 // Symptom: the node was in no section.
-TEST_F(RoundCommandTest, ShowTellsDeletionsThatEbbDidNotAskFor) {
+TEST_F(RoundCommandTest, ShowPrintsDeletionsThatEbbDidNotOrder) {
   const std::string events = prefix_ + ".yaml";
   std::ofstream(events) << "deletionsInProgress:\n- {node: b, group: ng}\n";
   ASSERT_EQ(Round("2026-06-01T12:00:00Z", {"--events", events}).code, 0);
@@ -405,7 +405,7 @@ TEST_F(RoundCommandTest, ShowTellsDeletionsThatEbbDidNotAskFor) {
 }
 
 // Symptom: after a crash of the daemon nothing showed what it had taken in.
-TEST_F(RoundCommandTest, ShowTellsWhatWasReportedForTheNextRound) {
+TEST_F(RoundCommandTest, ShowPrintsReportsForTheNextRound) {
   HeldReports::Changes changes;
   changes.begun = {{.node = "n7", .group = "general", .drained = true}};
   changes.results = {{.node = "n3", .group = "", .result = "FailedToDelete", .at_s = 1780315200}};
@@ -520,7 +520,7 @@ std::string RecordedOf(const std::vector<std::string>& flags) {
                        deadline);
 }
 
-TEST(RoundOptionsOfTest, EveryFlagThatHasASayIsInTheRecord) {
+TEST(RoundOptionsOfTest, EveryFlagThatAffectsARoundIsInTheRecord) {
   CLI::App app;
   PlanCommand command;
   command.AddTo(app);

@@ -73,7 +73,7 @@ TEST(RunCommandTest, FlagsThatDoNotGoTogetherAreRefused) {
 }
 
 // Symptom: neither file was made, and nothing said so.
-TEST(RunCommandTest, FlagsThatADryRunDoesNotReadAreTold) {
+TEST(RunCommandTest, FlagsThatADryRunDoesNotReadGiveANote) {
   const Answer told = EbbRun({"--socket", "/nowhere/e.sock", "--dry-run", "--state", "s.db",
                               "--record", "r.db", "--actuator", "unix:p"});
   EXPECT_THAT(told.err, HasSubstr("ebb run: note: with --dry-run these do not count: --actuator, "
@@ -83,7 +83,7 @@ TEST(RunCommandTest, FlagsThatADryRunDoesNotReadAreTold) {
       HasSubstr("note: with --simulate these do not count: --scale-down-simulation-timeout\n"));
 }
 
-TEST(RunCommandTest, WhatIsNoSocketIsNamed) {
+TEST(RunCommandTest, AnAddressThatIsNotASocketIsNamed) {
   Answer refused = EbbRun({"--server", "e.sock", "--actuator", "unix:p"});
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("--server: e.sock: is not of the form unix:PATH"));
@@ -158,7 +158,7 @@ TEST(RunCommandTest, ThePageHasACurveForEachSeriesFromFirstToLast) {
   EXPECT_THAT(page, HasSubstr("saved: 2 node-hours of 20 (10.0%), 2 nodes fewer at the end"));
 }
 
-TEST(RunCommandTest, MoreNodesAtTheEndAreSaidToBeMore) {
+TEST(RunCommandTest, TheSummarySaysIfMoreNodesAreLeftAtTheEnd) {
   SimulationStory story = Story();
   story.with.nodes_at_last = 11;
   std::ostringstream out;
@@ -166,7 +166,7 @@ TEST(RunCommandTest, MoreNodesAtTheEndAreSaidToBeMore) {
   EXPECT_THAT(out.str(), HasSubstr("saved: 2 node-hours of 20 (10.0%), 1 node more at the end"));
 }
 
-TEST(RunCommandTest, MoreNodeHoursThanWithoutAreNotCalledSaved) {
+TEST(RunCommandTest, MoreNodeHoursThanTheBaselineAreNotCalledSaved) {
   SimulationStory story = Story();
   story.with.node_hours = 25;
   std::ostringstream out;

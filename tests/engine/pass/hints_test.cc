@@ -61,7 +61,7 @@ class HintsTest : public ::testing::Test {
   Hints hints_;
 };
 
-TEST_F(HintsTest, APassThatSetsTheSameAndNoOthersChangesNothing) {
+TEST_F(HintsTest, APassThatSetsTheSameHintsChangesNothing) {
   const ClusterSnapshot snapshot = Build({"a", "b"}, {"p", "q"});
   hints_.Attach(snapshot.shared_catalog());
   EXPECT_EQ(hints_.size(), 2U);
@@ -109,7 +109,7 @@ TEST_F(HintsTest, AHintByNameIsAsOldInTheCatalogThatHasItsPod) {
   EXPECT_EQ(All(), "");
 }
 
-TEST_F(HintsTest, HintsAreCarriedToCatalogsThatAreBuiltAnewWithTheirAge) {
+TEST_F(HintsTest, HintsKeepTheirAgeInRebuiltCatalogs) {
   const ClusterSnapshot first = Build({"a", "b"}, {"p", "q"});
   const ClusterSnapshot second = Build({"b", "a"}, {"r", "q", "p"});
   const ClusterSnapshot third = Build({"a"}, {"q"});
@@ -229,7 +229,7 @@ TEST_F(LiveHintsTest, APodAndTheNodeOfItsHintMayGoTogether) {
   EXPECT_EQ(Hint("p"), "b");
 }
 
-TEST_F(LiveHintsTest, WhoFollowsKeepsHintsHoweverManyPodsComeAndGo) {
+TEST_F(LiveHintsTest, HintsSurviveAnyNumberOfPodChangesIfEachIsFollowed) {
   for (int i = 0; i < 1'500; ++i) {
     Put(&r_.raw);
     hints_.CatchUp();
@@ -241,7 +241,7 @@ TEST_F(LiveHintsTest, WhoFollowsKeepsHintsHoweverManyPodsComeAndGo) {
   EXPECT_EQ(Hint("p"), "b");
 }
 
-TEST_F(LiveHintsTest, WhoseHintsTheyWereIsNotKnownAfterVeryManyChanges) {
+TEST_F(LiveHintsTest, HintsAreLostAfterMoreChangesThanTheLogKeeps) {
   for (int i = 0; i < 1'500; ++i) {
     Put(&r_.raw);
     Delete(&r_.raw);

@@ -487,7 +487,7 @@ TEST_F(PlannerTest, DeadlineEndsThePassBetweenCandidates) {
   EXPECT_EQ(plan.termination, Termination::kDeadline);
 }
 
-TEST_F(PlannerTest, MinNodesPerPassAreJudgedWhateverTheTime) {
+TEST_F(PlannerTest, MinNodesPerPassAreCheckedEvenAfterTheDeadline) {
   Restart({.min_nodes_per_pass = 2, .drain = {}});
   Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("bare").On("a").OwnedByNobody()));
   const TimeIsUp deadline(0);
@@ -518,7 +518,7 @@ TEST_F(PlannerTest, DeadlineInASimulationLeavesNothingBehind) {
   EXPECT_EQ(Kept(snapshot_, Pass({"a"}, later)), "a=NoPlaceToMovePods");
 }
 
-TEST_F(PlannerTest, AsListedADeadlineEndsThePassAsWell) {
+TEST_F(PlannerTest, ADeadlineEndsAnAsListedPassToo) {
   Use(Cluster()
           .Add(Node("a").Cpu(4000).Memory(test::kGiB))
           .Add(Node("b").Cpu(1000).Memory(test::kGiB))
@@ -570,7 +570,7 @@ TEST_F(PlannerTest, UnremovableNodeIsNotTriedAgainBeforeItsTimeIsUp) {
   EXPECT_EQ(kept_at(1300), "a=NoPlaceToMovePods");
 }
 
-TEST_F(PlannerTest, RecentlyUnremovableNodeTellsWhatWasFoundBefore) {
+TEST_F(PlannerTest, ARecentlyUnremovableNodeReportsTheReasonFoundBefore) {
   // The second pass comes from memory, the third from another planner with the restored memory.
   Use(Nodes(Shared(), {"a"}).Add(Pod("p").On("a")));
   const auto at = [](int64_t now_s) { return [=](PassInput& in) { in.now_s = now_s; }; };
@@ -582,7 +582,7 @@ TEST_F(PlannerTest, RecentlyUnremovableNodeTellsWhatWasFoundBefore) {
   EXPECT_EQ(snapshot_.catalog().Text(before->pod_namespace), "default");
 }
 
-TEST_F(PlannerTest, IneligibleNodeIsJudgedAnewEachTime) {
+TEST_F(PlannerTest, AnIneligibleNodeIsCheckedAgainInEachPass) {
   const auto cluster = [&](int64_t cpu) {
     return Nodes(Shared(), {"a", "b"}).Add(Pod("p").On("a").Cpu(cpu));
   };
@@ -753,7 +753,7 @@ TEST_F(PlannerTest, RestoredPlannerGoesOnAsTheOtherWouldHave) {
   EXPECT_EQ(Removed({"a", "d"}), next);
 }
 
-TEST_F(PlannerTest, WhyANodeCouldNotGoIsSavedAndToldAgainUntilItsTimeIsUp) {
+TEST_F(PlannerTest, TheReasonWhyANodeStaysIsSavedAndRepeatedUntilItExpires) {
   Use(Shared()
           .Add(Node("a"))
           .Add(Node("b"))

@@ -98,7 +98,7 @@ TEST_F(SettledPassTest, ARepeatedPassRemembersAsAPassDoes) {
   EXPECT_EQ(planner_->Save(), other.Save());
 }
 
-TEST_F(SettledPassTest, NodesTriedAgainAreAnotherQuestion) {
+TEST_F(SettledPassTest, ANodeThatIsDueForARetryMakesANewPassNecessary) {
   Start();
   Settle();
   EXPECT_FALSE(Repeats(5)) << "d is not tried again yet";
@@ -107,7 +107,7 @@ TEST_F(SettledPassTest, NodesTriedAgainAreAnotherQuestion) {
   EXPECT_FALSE(Repeats()) << "d is tried";
 }
 
-TEST_F(SettledPassTest, AnyOtherQuestionIsAnswered) {
+TEST_F(SettledPassTest, ADifferentQuestionGetsANewPass) {
   const std::vector<std::pair<std::string, std::function<void()>>> changes = {
       {"order", [this] { std::swap(candidates_[0], candidates_[1]); }},
       {"fewer", [this] { input_.candidates = std::span(candidates_).first(2); }},
@@ -142,7 +142,7 @@ TEST_F(SettledPassTest, AnyOtherQuestionIsAnswered) {
   }
 }
 
-TEST_F(SettledPassTest, AChangeThatIsUndoneIsNone) {
+TEST_F(SettledPassTest, AnUndoneChangeIsNotAChange) {
   Start();
   Settle();
   snapshot_.Fork();
@@ -276,7 +276,7 @@ TEST_F(SettledPassTest, APassHoldsUntilTheFirstDeletionIsGivenUp) {
   EXPECT_FALSE(Repeats(1)) << "f is being deleted no more";
 }
 
-TEST_F(SettledPassTest, SuggestionsEndWhatWasSettledUnlessThereAreNone) {
+TEST_F(SettledPassTest, SuggestionsMakeANewPassNecessaryUnlessEmpty) {
   Start();
   Settle();
   planner_->Suggest(snapshot_, {});

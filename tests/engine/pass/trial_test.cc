@@ -152,7 +152,7 @@ TEST_F(TrialDeathTest, AMemoryServesOneSimulationAtATime) {
   EXPECT_DEATH(Simulation(other, memory_), "in_use_");
 }
 
-TEST_F(TrialDeathTest, NobodyElseForksTheSnapshotMeanwhile) {
+TEST_F(TrialDeathTest, ATrialDiesIfAnotherCallerForkedTheSnapshot) {
   Simulation simulation(snapshot_, memory_);
   EXPECT_DEATH(
       {

@@ -112,7 +112,7 @@ TEST_F(WorkloadSharesTest, TheVerifierRefusesAPlanThatExceedsTheShare) {
                         "default/ReplicaSet/web/"));
 }
 
-TEST_F(WorkloadSharesTest, AShareThatIsNoneIsRefused) {
+TEST_F(WorkloadSharesTest, AnInvalidShareIsRejected) {
   for (const double share : {0.0, -0.5, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
     request_.pass.max_workload_share = share;
     const absl::Status refused = MakePlan(*snapshot_, groups_, request_).status();

@@ -62,7 +62,7 @@ TEST_F(EligibilityTest, TheThresholdItselfIsEligible) {
   EXPECT_EQ(Judge(Node("n"), {Pod("p").Memory(6 * test::kGiB)}), "NotUnderutilized 75");
 }
 
-TEST_F(EligibilityTest, WhatWasTriedLatelyIsNotLookedAtAgain) {
+TEST_F(EligibilityTest, ARecentlyTriedNodeIsNotCheckedAgain) {
   Make(TaintedFor(10).Annotation(kKeep, "true"));
   EXPECT_EQ(Judge(/*recently_unremovable=*/true), "RecentlyUnremovable");
   EXPECT_EQ(Judge(), "CurrentlyBeingDeleted");

@@ -245,7 +245,7 @@ TEST_F(NodeStandingTest, UnreadyByTheGroupsCountsAgainstTheClustersHealth) {
   EXPECT_EQ(Round(scale_down, kNow).status, ScaleDownStatus::kClusterUnhealthy);
 }
 
-TEST_F(NodeStandingTest, AYoungNodeThatWaitsForItsGpusIsStartingWhoeverMadeIt) {
+TEST_F(NodeStandingTest, AnyYoungNodeThatWaitsForItsGpusIsStarting) {
   Make(Cluster().Add(CreatedAgo("a", 180)).Add(CreatedAgo("b", 900)).Add(CreatedAgo("c", 180)));
   groups_.not_ready = {NotReadyReason::kNoGpus, NotReadyReason::kNoGpus, NotReadyReason::kNone};
   groups_.max_node_startup_time_s = 900;

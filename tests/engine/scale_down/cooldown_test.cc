@@ -51,7 +51,7 @@ TEST(CooldownsTest, DelayOfZeroHoldsNothingBack) {
   EXPECT_FALSE(After(ScaleEventKind::kDeletion, {}).Active(1000));
 }
 
-TEST(CooldownsTest, LatestEventCountsWhateverTheOrderOfTelling) {
+TEST(CooldownsTest, TheLatestEventCountsInAnyOrderOfReports) {
   Cooldowns cooldowns = After(ScaleEventKind::kScaleUp);
   cooldowns.Note({ScaleEventKind::kScaleUp, "group", 500});
   EXPECT_TRUE(cooldowns.Active(1599));
@@ -120,7 +120,7 @@ TEST(CooldownsTest, WhereNoDelayIsAskedForNothingAheadHoldsBackEither) {
   }
 }
 
-TEST(CooldownsTest, WhatIsRestoredIsAllThatHappened) {
+TEST(CooldownsTest, RestoringReplacesAllEvents) {
   Cooldowns cooldowns = After(ScaleEventKind::kScaleUp);
   cooldowns.Restore({});
   EXPECT_FALSE(cooldowns.Active(1001));

@@ -91,7 +91,7 @@ TEST_F(RoundTest, NodeGoesOnlyAfterTheUnneededTimeIsOver) {
   EXPECT_EQ(Names(pair_, after.start.drain), "a");
 }
 
-TEST_F(RoundTest, TimerStartsAnewForAnotherMachineOfTheSameName) {
+TEST_F(RoundTest, TheTimerRestartsForAnotherMachineOfTheSameName) {
   const auto symbols = std::make_shared<Symbols>();
   const auto cluster = [&](std::string_view uid) {
     return Cluster(symbols)
@@ -205,7 +205,7 @@ TEST_F(RoundTest, EveryTimeIsBelievedIfTheOptionsSaySo) {
   EXPECT_EQ(Round(scale_down, pair_, kFarAway).status, ScaleDownStatus::kNodeDeleteStarted);
 }
 
-TEST_F(RoundTest, DeletionThatNobodyTakesUpIsAskedForAgainAndStartedOnce) {
+TEST_F(RoundTest, ADeletionThatNoActuatorBeginsIsOrderedAgainAndCountedOnce) {
   ScaleDown scale_down(AtOnce());
   EXPECT_EQ(Round(scale_down, pair_, kStart + 10).newly_started.size(), 1u);
   for (int64_t seconds : {20, 30, 1000, 3000}) {  // For any interval between rounds.
@@ -278,7 +278,7 @@ TEST_F(RoundTest, NodeInDeletionIsNeitherUnneededNorADestination) {
   EXPECT_EQ(result.groups[0].needed, 1);
 }
 
-TEST_F(RoundTest, DeletionsAreRememberedWhereNobodyTellsOfThem) {
+TEST_F(RoundTest, DeletionsAreRememberedIfTheNextRoundGetsNoReport) {
   ScaleDown scale_down(AtOnce());
   ActuationStatus actuation;
   actuation.drained = {{"a", "group"}};
@@ -328,7 +328,7 @@ TEST_F(RoundTest, RoomForPodsOfNodesInDeletionIsNotGivenAway) {
   EXPECT_TRUE(result.unneeded.empty());
 }
 
-TEST_F(RoundTest, BudgetsOfPodsInEvictionAreSpentWithoutBeingAsked) {
+TEST_F(RoundTest, PodsInEvictionSpendTheirBudgetsWithoutACheck) {
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Node("a"))
                                  .Add(Node("b"))
@@ -821,7 +821,7 @@ TEST_F(RoundTest, NodesOfGroupsAreCountedByWhatBecomesOfThem) {
   EXPECT_EQ(result.unneeded[0].node, NodeNamed(snapshot, "a"));
 }
 
-TEST_F(RoundTest, ADeletionThatIsToldTwiceCountsOnce) {
+TEST_F(RoundTest, ADeletionThatIsReportedTwiceCountsOnce) {
   ScaleDownOptions options = AtOnce();
   options.budgets.max_drain_parallelism = 2;
   ScaleDown scale_down(options);
@@ -847,7 +847,7 @@ TEST_F(RoundTest, ADeletionOfANodeThatIsGoneCountsForItsGroupsMinimum) {
   }
 }
 
-TEST_F(RoundTest, OfTheToldEvictionsOfAPodTheLatestIsKept) {
+TEST_F(RoundTest, TheLatestReportedEvictionOfAPodIsKept) {
   ScaleDown scale_down(AtOnce());
   ActuationStatus actuation;
   actuation.recent_evictions = {{"ns", "b", "1", kStart - 50}, {"ns", "a", "1", kStart - 60},
@@ -878,7 +878,7 @@ TEST_F(PutBackTest, PodsWithoutRoomAreCountedAndTheFirstIsNamed) {
             "1 of 3 pods of nodes in deletion or recently evicted find no room, first default/e2");
 }
 
-TEST_F(PutBackTest, APodThatIsPendingAsWellIsPutBackOnce) {
+TEST_F(PutBackTest, APodThatIsAlsoPendingIsPutBackOnce) {
   ClusterSnapshot snapshot = Evicted(0, 500);
   ScaleDown scale_down(AtOnce());
   const ActuationStatus status = Evictions(kStart);
@@ -910,7 +910,7 @@ TEST_F(RoundTest, TimersComeFromTaintsThatAreNeitherTooOldNorAhead) {
   }
 }
 
-TEST_F(RoundTest, TaintsSayNothingAfterTheFirstRoundOrUnlessAskedFor) {
+TEST_F(RoundTest, TaintsAreReadOnlyInTheFirstRoundAndOnlyIfEnabled) {
   const auto symbols = std::make_shared<Symbols>();
   ClusterSnapshot other = Cluster(symbols).Add(Node("z")).Build();
   ClusterSnapshot tainted =
@@ -1064,7 +1064,7 @@ TEST_F(RoundTest, ASingleTimeThatLayAheadIsLogged) {
 
 // The jumped time is not accepted: it ends no deletion, whether not seen to run yet or reported as
 // done.
-TEST_F(RoundTest, AJumpEndsNoDeletionThatWasAskedFor) {
+TEST_F(RoundTest, AJumpEndsNoOrderedDeletion) {
   for (const bool succeeded : {false, true}) {
     ScaleDown scale_down(AtOnce());
     EXPECT_EQ(Round(scale_down, pair_, kStart).newly_started.size(), 1u);
@@ -1167,7 +1167,7 @@ TEST_F(RoundTest, WhatIsThrottledIsCountedAndSoIsWhatRunsOfEitherKind) {
   EXPECT_EQ(result.may_go.drain, test::NodesNamed(snapshot, {"a"}));
 }
 
-TEST_F(RoundTest, ACutPassAndSpentBudgetsAreToldTogether) {
+TEST_F(RoundTest, ACutPassAndSpentBudgetsAreReportedTogether) {
   Cluster cluster;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) cluster.Add(Node(name));
   ClusterSnapshot snapshot = cluster.Build();
@@ -1207,7 +1207,7 @@ TEST_F(PutBackTest, AJumpForgetsNoEviction) {
   EXPECT_EQ(Round(scale_down, snapshot, kStart + 20).displaced, 3U);
 }
 
-TEST_F(RoundTest, AnUnhealthyClusterForgetsWhoseTurnItWas) {
+TEST_F(RoundTest, AnUnhealthyClusterForgetsTheNextCandidate) {
   const auto symbols = std::make_shared<Symbols>();
   const auto cluster = [&](bool ready) {
     Cluster cluster(symbols);

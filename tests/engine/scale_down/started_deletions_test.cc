@@ -37,7 +37,7 @@ class StartedDeletionsTest : public testing::Test {
   StartedDeletions deletions_;
 };
 
-TEST_F(StartedDeletionsTest, AskingAgainIsTheSameDeletion) {
+TEST_F(StartedDeletionsTest, OrderingAgainIsTheSameDeletion) {
   Update(10, false);
   EXPECT_FALSE(Ask(10));
 }
@@ -62,7 +62,7 @@ TEST_F(StartedDeletionsTest, SuccessEndsItWhenTheNodeStaysBeyondTheTimeout) {
   EXPECT_TRUE(Ask(10 + kTimeout));
 }
 
-TEST_F(StartedDeletionsTest, NobodyTookItUpEndsItAfterTheTimeoutUnlessItIsAskedForAgain) {
+TEST_F(StartedDeletionsTest, ADeletionThatDidNotBeginEndsAfterTheTimeoutUnlessOrderedAgain) {
   EXPECT_FALSE(Ask(kTimeout));
   deletions_.DropOld(kTimeout);
   deletions_.DropOld(2 * kTimeout - 1);
@@ -84,7 +84,7 @@ TEST_F(StartedDeletionsTest, NodeThatIsGoneHasNoDeletion) {
   EXPECT_TRUE(deletions_.Save(*symbols_).empty());
 }
 
-TEST_F(StartedDeletionsTest, TimeInDoubtEndsNothingButWhatIsToldToHaveFailed) {
+TEST_F(StartedDeletionsTest, ADoubtfulTimeEndsOnlyDeletionsThatAreReportedAsFailed) {
   Update(10, true);
   Update(std::nullopt, false);
   EXPECT_FALSE(Ask(20));
@@ -106,7 +106,7 @@ TEST_F(StartedDeletionsTest, WhatEndedElsewhereHidesNoFailureBehindIt) {
   EXPECT_TRUE(Ask(10));
 }
 
-TEST_F(StartedDeletionsTest, ASuccessIsTimedWhenItWasSaidAndStaysOne) {
+TEST_F(StartedDeletionsTest, ASuccessKeepsTheTimeOfItsReport) {
   Update(10, true, {{"a", true}});
   Update(20, true);
   EXPECT_FALSE(Ask(30));
@@ -120,7 +120,7 @@ TEST_F(StartedDeletionsTest, ASuccessIsTimedWhenItWasSaidAndStaysOne) {
   EXPECT_TRUE(deletions_.Save(*symbols_).empty());
 }
 
-TEST_F(StartedDeletionsTest, ASuccessThatIsSaidInDoubtIsTimedAsThePhaseBefore) {
+TEST_F(StartedDeletionsTest, ASuccessReportedAtADoubtfulTimeKeepsTheTimeOfThePhaseBefore) {
   Update(10, true);
   Update(std::nullopt, true, {{"a", true}});
   EXPECT_EQ(deletions_.Save(*symbols_).at(0).at_s, 10);

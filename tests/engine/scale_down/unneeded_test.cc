@@ -43,7 +43,7 @@ TEST_F(UnneededTimersTest, NodeKeepsItsTimeWhileItIsRemovable) {
   EXPECT_EQ(Since("b"), 200);
 }
 
-TEST_F(UnneededTimersTest, NodeThatLeftAndCameBackStartsAnew) {
+TEST_F(UnneededTimersTest, ANodeThatReturnsRestartsItsTimer) {
   Update(Removing({"a"}), 100);
   Update(Removing({}), 200);
   EXPECT_EQ(Since("a"), std::nullopt);
@@ -94,7 +94,7 @@ TEST_F(UnneededTimersTest, OfSkippedNodesThoseWithATimerKeepItAndOthersLoseTheir
   EXPECT_EQ(timers_.size(), 0u);
 }
 
-TEST_F(UnneededTimersTest, AnotherMachineOfASkippedNodesNameKeepsItsTimerOnlyWhereToldSo) {
+TEST_F(UnneededTimersTest, AnotherMachineOfASkippedNodesNameKeepsItsTimerOnlyWithKeepsTimer) {
   const ClusterSnapshot other =
       test::Cluster(snapshot_.catalog().shared_symbols())
           .Add(test::Node("a").With([](objects::Node& node) { node.meta.uid = "2"; }))

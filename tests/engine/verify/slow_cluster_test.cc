@@ -212,7 +212,7 @@ TEST(SlowClusterTest, PodsThatDifferInNoLabelAreComparedOnce) {
   EXPECT_LE(replayed.matches().comparisons(), 4 * kPods);
 }
 
-TEST(SlowClusterTest, TheNodeThatGoesTakesNobodyAndHasNobody) {
+TEST(SlowClusterTest, ANodeInRemovalAcceptsNoPodAndHasNone) {
   const ClusterSnapshot snapshot =
       Cluster().Add(Node("a")).Add(Node("b")).Add(Pod("p").On("a")).Build();
   const NodeId a = test::NodeNamed(snapshot, "a");

@@ -23,7 +23,7 @@ using test::Pod;
 constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
-TEST(SlowMatchesTest, NumbersAreComparedAndOtherTextsAreNone) {
+TEST(SlowMatchesTest, GtAndLtCompareNumbersAndMatchNoOtherText) {
   const ClusterSnapshot snapshot = Cluster().Add(Node("n")).Build();
   Symbols& symbols = *snapshot.catalog().shared_symbols();
   const SlowMatches matches(snapshot.catalog());

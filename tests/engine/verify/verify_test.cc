@@ -726,7 +726,7 @@ TEST(VerifyTest, OfSeveralBudgetsTheOneThatIsSpentIsNamed) {
             "for pod \"default/q\"");
 }
 
-TEST(VerifyTest, RefusesARiskThatIsNone) {
+TEST(VerifyTest, RefusesANodeThatIsWronglyMarkedRisky) {
   Case c = Chain();
   c.Remove("a", {{"p", "b"}}).risky = true;
   EXPECT_EQ(c.Verdict(), "the plan is refused: node \"a\" is not risky");

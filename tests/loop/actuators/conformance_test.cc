@@ -156,7 +156,7 @@ TEST_F(ConformanceTest, ANodeThatIsInDeletionIsNotTouched) {
   EXPECT_EQ(Find(*checks, "begin").outcome, CheckOutcome::kSkipped);
 }
 
-TEST_F(ConformanceTest, NobodyListensIsAFailedHello) {
+TEST_F(ConformanceTest, IfNoPluginListensHelloFails) {
   const auto checks = RunConformance({.plugin = "unix:" + path_,
                                       .session = "test",
                                       .now_s = [] { return int64_t{1'000'000}; },

@@ -89,7 +89,7 @@ TEST_F(GrpcActuatorTest, ADeletionGoesThroughItsPhases) {
   EXPECT_THAT(actuator->Status(kNow)->results, IsEmpty());
 }
 
-TEST_F(GrpcActuatorTest, AGroupIsAskedToGrowOnceThoughItsAnswerIsLost) {
+TEST_F(GrpcActuatorTest, AGroupGrowsOnceEvenIfTheReplyIsLost) {
   const auto actuator = Connect();
   plugin_.answers_lost = 1;
   ASSERT_TRUE(actuator->Grow("web", 5, kNow).ok());
@@ -97,7 +97,7 @@ TEST_F(GrpcActuatorTest, AGroupIsAskedToGrowOnceThoughItsAnswerIsLost) {
   EXPECT_THAT(plugin_.calls, ElementsAre("Grow s-1", "Hello", "Grow s-1"));
 }
 
-TEST_F(GrpcActuatorTest, APluginThatSaysThatItCannotGrowIsNotAsked) {
+TEST_F(GrpcActuatorTest, GrowIsNotCalledOnAPluginThatCannotGrow) {
   plugin_.cannot = {"grow"};
   const auto actuator = Connect();
   const absl::Status asked = actuator->Grow("web", 5, kNow);
@@ -106,7 +106,7 @@ TEST_F(GrpcActuatorTest, APluginThatSaysThatItCannotGrowIsNotAsked) {
   EXPECT_THAT(plugin_.calls, IsEmpty());
 }
 
-TEST_F(GrpcActuatorTest, AServerRefusesWhatIsNoGroupOrNoSize) {
+TEST_F(GrpcActuatorTest, AServerRejectsInvalidGroupsAndSizes) {
   const auto cluster = test::MakeSimulatedCluster(1, 5, {});
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   const std::string path = folder_.File("server.sock");
@@ -138,7 +138,7 @@ TEST_F(GrpcActuatorTest, ErrorsOfThePluginComeWithTheirCodeAndNamePluginAndCall)
   EXPECT_EQ(gone.message(), "plugin unix:" + path_ + ": SoftTaint: node zz is not there");
 }
 
-TEST_F(GrpcActuatorTest, ALostAnswerIsAskedForAgainByTheSameKeyAfterANewHello) {
+TEST_F(GrpcActuatorTest, ACallWhoseReplyWasLostIsRetriedWithTheSameKeyAfterANewHello) {
   const auto actuator = Connect();
   plugin_.answers_lost = 2;
   const DeletionOrder order{.node = "a"};
@@ -148,7 +148,7 @@ TEST_F(GrpcActuatorTest, ALostAnswerIsAskedForAgainByTheSameKeyAfterANewHello) {
   EXPECT_THAT(actuator->Status(kNow)->running, SizeIs(1));
 }
 
-TEST_F(GrpcActuatorTest, ItIsNotAskedForEver) {
+TEST_F(GrpcActuatorTest, RetriesEnd) {
   const auto actuator = Connect({.attempts_max = 6, .backoff_ms = 1000, .backoff_max_ms = 3000});
   plugin_.answer = {grpc::StatusCode::UNAVAILABLE, "the cluster is away"};
   const absl::Status away = actuator->Drain("a", kNow);
@@ -157,7 +157,7 @@ TEST_F(GrpcActuatorTest, ItIsNotAskedForEver) {
   EXPECT_THAT(sleeps_, ElementsAre(1000, 2000, 3000, 3000, 3000));
 }
 
-TEST_F(GrpcActuatorTest, ARefusalIsNotAskedAgain) {
+TEST_F(GrpcActuatorTest, ARefusalIsNotRetried) {
   const auto actuator = Connect();
   EXPECT_EQ(actuator->Drain("a", kNow).code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(plugin_.calls, ElementsAre("Drain s-1"));
@@ -198,7 +198,7 @@ TEST_F(GrpcActuatorTest, NothingBeginsWhileThePluginDoesNotServe) {
   EXPECT_TRUE(actuator->Begin({&order, 1}, kNow).ok());
 }
 
-TEST_F(GrpcActuatorTest, WhatCannotBeIsAnErrorThatNamesTheField) {
+TEST_F(GrpcActuatorTest, AnImpossibleValueIsAnErrorThatNamesTheField) {
   const auto actuator = Connect();
   using Reply = test::wire::StatusReply;
   EXPECT_EQ(WhyNot(*actuator, [](Reply&) {}), "");
@@ -246,7 +246,7 @@ TEST_F(GrpcActuatorTest, AnAnswerThatIsTooLargeIsAnError) {
   EXPECT_EQ(actuator->Status(kNow).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
-TEST_F(GrpcActuatorTest, ADeletionThatNobodyBeganIsAnError) {
+TEST_F(GrpcActuatorTest, AReportedDeletionThatWasNeverBegunIsAnError) {
   plugin_.status_answer.emplace();
   const auto actuator = Connect();
   // Deletions in the first status were begun by an earlier process.
@@ -268,7 +268,7 @@ TEST_F(GrpcActuatorTest, ADeletionThatNobodyBeganIsAnError) {
   EXPECT_TRUE(actuator->Status(kNow).ok());
 }
 
-TEST_F(GrpcActuatorTest, AResultIsToldOnce) {
+TEST_F(GrpcActuatorTest, AResultIsReturnedOnce) {
   const auto actuator = Connect({.attempts_max = 1});
   const DeletionOrder order{.node = "a"};
   ASSERT_TRUE(actuator->Begin({&order, 1}, kNow).ok());
@@ -297,7 +297,7 @@ TEST_F(GrpcActuatorTest, APluginMustSayWhoItIs) {
   EXPECT_THAT(std::string(connected.status().message()), HasSubstr("Hello: name"));
 }
 
-TEST(GrpcActuatorAddressTest, NobodyListensOrNoAddress) {
+TEST(GrpcActuatorAddressTest, ConnectFailsIfNoPluginListensOrTheAddressIsWrong) {
   const test::TemporaryFolder folder;
   const std::string path = "unix:" + folder.File("nobody.sock");
   int sleeps = 0;

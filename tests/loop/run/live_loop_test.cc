@@ -330,7 +330,7 @@ TEST_F(LiveLoopTest, AtTheEndTheTaintedAreRolledBackAndTheDrainingFinish) {
   EXPECT_TRUE(cluster_->CheckSound().ok());
 }
 
-TEST_F(LiveLoopTest, ResultsThatAKilledLoopDidNotTakeInTheNextOneIsTold) {
+TEST_F(LiveLoopTest, TheNextLoopReceivesResultsThatAKilledLoopDidNotAcknowledge) {
   Start();
   ASSERT_TRUE(TurnsUntil(DeletionPhase::kDeleting));
   // The deletion ends while no loop runs.

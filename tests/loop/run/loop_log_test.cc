@@ -87,7 +87,7 @@ TEST(LoopLogTest, ATurnWithoutARoundSaysWhy) {
   EXPECT_THAT(TurnAsJson(turn), HasSubstr(R"("status":"NoRound")"));
 }
 
-TEST(LoopLogTest, WhatWasNotBegunIsNotSaidToBegin) {
+TEST(LoopLogTest, ADeletionThatDidNotBeginIsNotLoggedAsBegun) {
   LoopTurn turn = ATurn();
   turn.begun = 0;
   EXPECT_THAT(TurnAsText(turn), ::testing::Not(HasSubstr("begin")));

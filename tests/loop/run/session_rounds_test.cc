@@ -89,7 +89,7 @@ TEST(RoundReplyTest, ARoundIsReadAsItIs) {
           .node = "b", .drain = true, .batch_size = 2, .moves = {{"default", "p", "uid-p", "c"}}}));
 }
 
-TEST(RoundReplyTest, WhatCannotBeIsNamed) {
+TEST(RoundReplyTest, AnImpossibleFieldIsNamed) {
   EXPECT_THAT(WhyNot([](auto& reply) { reply.mutable_deletions(0)->set_node(""); }),
               HasSubstr("deletions[0]"));
   EXPECT_THAT(WhyNot([](auto& reply) {
@@ -184,7 +184,7 @@ ActuatorStatus SomeStatus() {
               {.namespace_name = "n", .name = "p", .uid = "u", .evicted_at_s = kNow - 1}}};
 }
 
-TEST_F(SessionRoundsTest, ASessionIsToldAllThatIsInDeletionAndEachResultOnce) {
+TEST_F(SessionRoundsTest, ASessionReceivesAllDeletionsAndEachResultOnce) {
   SessionRounds rounds = MakeRounds();
   ASSERT_TRUE(rounds.Make(SomeStatus(), kNow).ok());
   daemon_.reply.set_round(2);
@@ -206,7 +206,7 @@ TEST_F(SessionRoundsTest, ASessionIsToldAllThatIsInDeletionAndEachResultOnce) {
   EXPECT_EQ(rounds.evictions(), 1);
 }
 
-TEST_F(SessionRoundsTest, NothingInDeletionIsToldToo) {
+TEST_F(SessionRoundsTest, TheReportHasInProgressEvenIfEmpty) {
   SessionRounds rounds = MakeRounds();
   ASSERT_TRUE(rounds.Make({}, kNow).ok());
   EXPECT_TRUE(daemon_.reports[0].has_in_progress());
@@ -228,7 +228,7 @@ TEST_F(SessionRoundsTest, AFailureIsNamedAfterThePhaseThatItEnded) {
   EXPECT_EQ(ended[2].result(), "FailedToMarkToBeDeleted");
 }
 
-TEST_F(SessionRoundsTest, WhatNobodyHeardIsToldAgain) {
+TEST_F(SessionRoundsTest, AFailedReportIsSentAgain) {
   SessionRounds rounds = MakeRounds();
   daemon_.answer = grpc::Status(grpc::StatusCode::NOT_FOUND, "no such session");
   const auto away = rounds.Make(SomeStatus(), kNow);
@@ -263,7 +263,7 @@ TEST_F(SessionRoundsTest, AWarningIsLoggedWhenItComes) {
   EXPECT_THAT(log_with({{"A", "4 a"}, {"B", "b"}}), ElementsAre("odd", "warning: 4 a"));
 }
 
-TEST_F(SessionRoundsTest, ARoundIsAskedWithItsTimeAndForWhoActs) {
+TEST_F(SessionRoundsTest, TheRoundCallHasTheTimeAndNeedsAFeed) {
   SessionRounds rounds = MakeRounds();
   ASSERT_TRUE(rounds.Make({}, kNow).ok());
   const wire::RoundCall& call = daemon_.calls[0];
@@ -274,7 +274,7 @@ TEST_F(SessionRoundsTest, ARoundIsAskedWithItsTimeAndForWhoActs) {
   EXPECT_TRUE(call.needs_feed());
 }
 
-TEST_F(SessionRoundsTest, ARoundThatWasToldBeforeIsNotBelieved) {
+TEST_F(SessionRoundsTest, ARoundNumberThatDoesNotIncreaseIsAnError) {
   SessionRounds rounds = MakeRounds();
   daemon_.reply.set_round(5);
   ASSERT_TRUE(rounds.Make({}, kNow).ok());

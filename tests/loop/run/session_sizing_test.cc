@@ -140,7 +140,7 @@ class SessionSizingTest : public ::testing::Test {
   }
 };
 
-TEST_F(SessionSizingTest, APoolShrinksAndGrowsWithALoopThatIsStartedAnewBeforeEachTurn) {
+TEST_F(SessionSizingTest, APoolShrinksAndGrowsIfTheLoopRestartsBeforeEachTurn) {
   policy_->delta = -2;
   for (int i = 0; i < 60; ++i) {
     Restart();
@@ -206,7 +206,7 @@ TEST_F(SessionSizingTest, ATurnWithoutAFeedSizesNothing) {
   EXPECT_EQ(policy_->delta, -1);
 }
 
-TEST_F(SessionSizingTest, WhatNoStateFileCouldHoldIsRefusedByName) {
+TEST_F(SessionSizingTest, AValueThatNoStateFileCanHoldIsRejectedByName) {
   Turn();
   wire::RoundCall call;
   call.mutable_input()->set_session("prod");

@@ -51,7 +51,7 @@ TEST(PolicySettingsTest, AListHasAsManyTextsAsItCounts) {
   EXPECT_EQ(KeyOf("up.metricsTrigger[12].usage"), "up.metricsTrigger[].usage");
 }
 
-TEST(PolicySettingsTest, AListIsCountedAnewAndEveryIndexLeavesItsKey) {
+TEST(PolicySettingsTest, SetCountReplacesTheCountAndKeyOfDropsEveryIndex) {
   PolicySettings settings;
   settings.SetCount("jobs", 3);
   settings.SetCount("jobs", 1);

@@ -122,7 +122,7 @@ TEST(PolicyTest, ARestartBetweenRoundsChangesNothing) {
   }
 }
 
-TEST(PolicyTest, AnUnknownPolicyIsToldWithTheNearestOne) {
+TEST(PolicyTest, TheErrorForAnUnknownPolicyNamesTheNearestOne) {
   std::vector<PolicyProblem> problems;
   EXPECT_EQ(PolicyRegistry().Make("escalatr", {}, &problems), nullptr);
   ASSERT_EQ(problems.size(), 1u);
@@ -211,7 +211,7 @@ TEST(PolicyTest, APolicyThatSaysNothingOfItHasNoFailsafeAndManyActionsAtATime) {
   }
 }
 
-TEST(PolicyTest, AnUnknownPolicyLikeNoOtherIsToldWithoutAnotherName) {
+TEST(PolicyTest, TheErrorForAPolicyLikeNoOtherNamesNoOther) {
   std::vector<PolicyProblem> problems;
   EXPECT_EQ(PolicyRegistry().Make("zzzzzzzzzzzzzzzz", {}, &problems), nullptr);
   EXPECT_THAT(problems,
@@ -233,7 +233,7 @@ TEST(PolicyTest, OnlyClustermanAndMaestroHaveAKeyForTheirPeriod) {
   EXPECT_EQ(registry.Find("clusterman")->period_s(settings), kMost / 60 + 1);
 }
 
-TEST(PolicyTest, WhatIsNoStateIsDeniedAndLeftAsItIsWhateverEnded) {
+TEST(PolicyTest, ATextThatIsNotAStateIsDeniedAndLeftAsItIs) {
   PolicyDecision expected;
   expected.reason = "state_unreadable";
   expected.denied_by = "state";
@@ -248,7 +248,7 @@ TEST(PolicyTest, WhatIsNoStateIsDeniedAndLeftAsItIsWhateverEnded) {
   }
 }
 
-TEST(PolicyTest, EachSchoolIsToldInASentenceAndZeroHasItsMeaning) {
+TEST(PolicyTest, EachSchoolHasASummaryAndHelpExplainsZero) {
   const PolicyRegistry registry;
   EXPECT_EQ(registry.Find("clusterman")->summary,
             "Keeps utilization at a setpoint, within a margin and limits of a step");

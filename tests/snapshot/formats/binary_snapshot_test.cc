@@ -113,7 +113,7 @@ class ReadySink : public testing::DumpSink {
   std::vector<int64_t> ready;
 };
 
-TEST(BinarySnapshotTest, WhatIsSaidAsideIsOfTheNextControllerAlone) {
+TEST(BinarySnapshotTest, AnAsideCountsForTheNextControllerOnly) {
   std::string out;
   BinarySnapshotWriter writer([&out](std::string_view bytes) {
     out += bytes;
@@ -149,7 +149,7 @@ TEST(BinarySnapshotTest, ManyChunksKeepTheOrderAndShareTheirTexts) {
   EXPECT_LT(snapshot.size(), pods.size() / 3);
 }
 
-TEST(BinarySnapshotTest, AnEmptySnapshotIsOne) {
+TEST(BinarySnapshotTest, AnEmptySnapshotIsASnapshot) {
   std::string out;
   BinarySnapshotWriter writer([&out](std::string_view bytes) {
     out += bytes;
@@ -298,7 +298,7 @@ TEST(BinarySnapshotTest, DamageWithoutChecksumsIsAnErrorOrOtherDataButNeverACras
   EXPECT_GT(refused, 5'000);
 }
 
-TEST(BinarySnapshotTest, WhatIsWrongWithAnObjectNamesItOnce) {
+TEST(BinarySnapshotTest, AnErrorNamesTheObjectOnce) {
   constexpr std::string_view kNode = R"({"kind":"Node","metadata":{"name":"a"}})";
   constexpr std::string_view kPod = R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns"}})";
   const std::string twice = std::string(kNode) + std::string(kPod) + std::string(kPod);
@@ -331,7 +331,7 @@ TEST(BinarySnapshotTest, ImagesPreferencesAndClaimsComeBack) {
   EXPECT_EQ(LinesOf(Written(kObjects)), lines);
 }
 
-TEST(BinarySnapshotTest, AListOfNothingComesBackIfItSaysOfWhat) {
+TEST(BinarySnapshotTest, AnEmptyListComesBackIfItHasAKind) {
   class Lists final : public testing::DumpSink {
    public:
     absl::Status OnList(std::string_view kind, uint64_t items) override {
@@ -372,7 +372,7 @@ std::string ErrorBehindANamespace(absl::Status (BinarySnapshotWriter::*put)(cons
   return ErrorOf(out);
 }
 
-TEST(BinarySnapshotTest, NamesThatNoDumpMayHaveAreRefused) {
+TEST(BinarySnapshotTest, InvalidNamesAreRejected) {
   objects::Pod pod;
   pod.meta.name = "p";
   pod.meta.namespace_name = "ns";
@@ -390,7 +390,7 @@ TEST(BinarySnapshotTest, NamesThatNoDumpMayHaveAreRefused) {
                                ::testing::EndsWith(", at object 1")));
 }
 
-TEST(BinarySnapshotTest, AmountsThatNoDumpMayHaveAreDamage) {
+TEST(BinarySnapshotTest, InvalidAmountsAreDamage) {
   objects::Node node;
   node.meta.name = "n";
   const auto error = [&node](int64_t amount, int32_t excess) {
@@ -403,7 +403,7 @@ TEST(BinarySnapshotTest, AmountsThatNoDumpMayHaveAreDamage) {
   EXPECT_THAT(error(1, 1'000'000'000), HasSubstr("is damaged"));
 }
 
-TEST(BinarySnapshotTest, WhatTheOutputSaysComesBack) {
+TEST(BinarySnapshotTest, AnErrorOfTheOutputIsReturned) {
   BinarySnapshotWriter writer(
       [](std::string_view) { return absl::ResourceExhaustedError("the disk is full"); });
   EXPECT_EQ(writer.Finish().message(), "the disk is full");
@@ -421,7 +421,7 @@ TEST(BinarySnapshotTest, BytesAndObjectsAreCounted) {
   EXPECT_EQ(stats.bytes, 2 * snapshot.size());
 }
 
-TEST(BinarySnapshotTest, OtherBytesAreNoSnapshot) {
+TEST(BinarySnapshotTest, OtherBytesAreNotASnapshot) {
   testing::DumpSink sink;
   ImportStats stats;
   for (const std::string_view bytes : {"", "EBBSNAP", "{\"kind\":\"Node\"}"}) {
@@ -444,7 +444,7 @@ TEST(BinarySnapshotTest, AChunkOfMoreThanAGibibyteIsDamage) {
 }
 
 // The output is called with a header, a checksum and a chunk.
-TEST(BinarySnapshotTest, WhateverTheOutputRefusesComesBack) {
+TEST(BinarySnapshotTest, AnErrorOfAnyCallOfTheOutputIsReturned) {
   for (int refused = 1; refused <= 3; ++refused) {
     int calls = 0;
     BinarySnapshotWriter writer([&](std::string_view) {
@@ -457,7 +457,7 @@ TEST(BinarySnapshotTest, WhateverTheOutputRefusesComesBack) {
 }
 
 // Damage is found chunk by chunk, so that a reader need not hold more than one chunk.
-TEST(BinarySnapshotTest, WhereAChunkIsDamagedIsTold) {
+TEST(BinarySnapshotTest, TheErrorNamesTheBytesOfADamagedChunk) {
   std::string snapshot = Written(R"({"kind":"Namespace","metadata":{"name":"n"}})");
   const std::string size = std::to_string(snapshot.size());
   snapshot.back() = static_cast<char>(snapshot.back() ^ 1);
@@ -466,7 +466,7 @@ TEST(BinarySnapshotTest, WhereAChunkIsDamagedIsTold) {
             "file: is damaged: the checksum of bytes 22 to " + size + " is another");
 }
 
-TEST(BinarySnapshotTest, WhereAChunkEndsThatHasATextWhichIsNoUtf8IsTold) {
+TEST(BinarySnapshotTest, TheErrorNamesTheEndOfAChunkWithTextThatIsNotUtf8) {
   std::string snapshot;
   BinarySnapshotWriter writer([&snapshot](std::string_view bytes) {
     snapshot += bytes;
@@ -482,7 +482,7 @@ TEST(BinarySnapshotTest, WhereAChunkEndsThatHasATextWhichIsNoUtf8IsTold) {
                                    " has a text that is not UTF-8");
 }
 
-TEST(BinarySnapshotTest, OfSeveralNamesThatNoDumpMayHaveTheFirstIsTold) {
+TEST(BinarySnapshotTest, TheFirstOfSeveralInvalidNamesIsReported) {
   objects::Pod pod;
   pod.meta.name = "a b";
   pod.meta.namespace_name = "c d";
@@ -491,7 +491,7 @@ TEST(BinarySnapshotTest, OfSeveralNamesThatNoDumpMayHaveTheFirstIsTold) {
             "file: Pod: \"a b\" is not a name: it has blanks or characters that do not show");
 }
 
-TEST(BinarySnapshotTest, WhatASinkSaysOfAListOfNothingComesBack) {
+TEST(BinarySnapshotTest, AnErrorOfTheSinkForAnEmptyListIsReturned) {
   class NoLists final : public testing::DumpSink {
    public:
     absl::Status OnList(std::string_view, uint64_t) override {
@@ -572,7 +572,7 @@ TEST(BinarySnapshotTest, TextsAndAmountsThatDoNotGoTogetherAreDamage) {
             std::vector<std::string>{"Controller kind=4 name=[n]"});
 }
 
-TEST(BinarySnapshotTest, AFileThatHasMoreOrFewerObjectsThanItTellsIsDamaged) {
+TEST(BinarySnapshotTest, AFileWithMoreOrFewerObjectsThanItsHeaderSaysIsDamaged) {
   for (const char total : {'\0', '\x02'}) {
     const std::string file = OneChunk(NodeOf(""), total);
     EXPECT_EQ(LinesOfUnchecked(file),

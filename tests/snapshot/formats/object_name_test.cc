@@ -50,7 +50,7 @@ TEST(ObjectNameTest, NoWideBlankIsPartOfAName) {
   EXPECT_TRUE(IsName("m\u00fc\\nchen")) << "a backslash shows";
 }
 
-TEST(ObjectNameTest, WhatIsWrongWithANameIsSaid) {
+TEST(ObjectNameTest, NameProblemSaysWhatIsWrong) {
   EXPECT_EQ(NameProblem(""), "is empty");
   EXPECT_EQ(NameProblem(std::string(254, 'n')), "is a name of 254 bytes; at most 253 are taken");
   EXPECT_EQ(NameProblem(std::string(253, ' ')).substr(0, 2), "\" ") << "not too long";

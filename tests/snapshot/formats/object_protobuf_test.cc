@@ -299,7 +299,7 @@ TEST(ProtobufObjectTest, APodThatClientGoMarshalledIsWhatItsJsonSays) {
 
 // --- Zero and absent values
 
-TEST(ProtobufObjectTest, WhatGoWritesOfAnEmptyFieldIsAbsent) {
+TEST(ProtobufObjectTest, EmptyFieldsAsGoWritesThemAreAbsent) {
   const std::string zeros = Sub(3, "") + Sub(6, "") + Sub(8, "") + Sub(9, "") + Sub(10, "") +
                             Int(11, 0) + Int(12, 0) + Int(13, 0) + Sub(16, "") + Sub(17, "") +
                             Sub(19, "") + Sub(24, "");
@@ -327,14 +327,14 @@ TEST(ProtobufObjectTest, ATimeWithoutFieldsAndGosZeroTimeAreAbsentAndTheEpochIsN
             "not a time of the years 0 to 9999");
 }
 
-TEST(ProtobufObjectTest, AQuantityWithoutTextIsZeroAndAnEmptyTextIsNone) {
+TEST(ProtobufObjectTest, AQuantityWithoutTextIsZeroAndAnEmptyTextIsAnError) {
   EXPECT_THAT(Read(Pod(Entry(32, "cpu", ""))), HasSubstr("overhead=[cpu]:0"));
   EXPECT_THAT(Read(Pod(Sub(32, Sub(1, "cpu")))), HasSubstr("overhead=[cpu]:0"));
   EXPECT_THAT(Read(Pod(Amount(32, "cpu", ""))),
               HasSubstr("spec.overhead.cpu: \"\" is not a quantity"));
 }
 
-TEST(ProtobufObjectTest, OfAMapsEqualKeysTheLastCountsAndAMissingKeyIsEmpty) {
+TEST(ProtobufObjectTest, TheLastOfAMapsEqualKeysCountsAndAMissingKeyIsEmpty) {
   EXPECT_EQ(Read(Enveloped("v1", "Namespace",
                            Meta("n", Entry(11, "a", "1") + Entry(11, "a", "2") + Sub(11, "")))),
             "Namespace name=[n] label=[a]:[2] label=[]:[]");
@@ -378,7 +378,7 @@ TEST(ProtobufObjectTest, AnEnvelopeAroundAnythingElseThanPlainProtobufIsRefused)
   EXPECT_THAT(Read(start), HasSubstr("metadata.name: is missing"));
 }
 
-TEST(ProtobufObjectTest, AnAnswerOfTheServerInPlaceOfAnObjectIsTold) {
+TEST(ProtobufObjectTest, AStatusOfTheServerInPlaceOfAnObjectIsAnError) {
   EXPECT_THAT(
       Read(Enveloped("v1", "Status", Sub(2, "Failure") + Sub(3, "no") + Sub(4, "Forbidden"))),
       HasSubstr("is an answer of the API server instead of objects (kind Status): no "
@@ -624,14 +624,14 @@ TEST(ProtobufObjectTest, ATimeHasItsSecondsOnceWithinTheYearsThatThereAre) {
   EXPECT_EQ(deleted(Sub(1, "5")), start + "has another type on the wire than in the API");
 }
 
-TEST(ProtobufObjectTest, OfTwoUnknownFieldsEachIsNamedByItsOwnNumber) {
+TEST(ProtobufObjectTest, EachUnknownFieldIsNamedByItsOwnNumber) {
   EXPECT_THAT(Read(Pod(Int(58, 0) + Int(57, 0))), HasSubstr("not_understood=[spec.field 57]"));
   EXPECT_THAT(Read(Pod(Int(57, 0) + Int(58, 0))), HasSubstr("not_understood=[spec.field 57]"));
   EXPECT_THAT(Read(Pod(Int(58, 0) + Sub(22, Int(59, 0)))),
               HasSubstr("not_understood=[spec.field 58]"));
 }
 
-TEST(ProtobufObjectTest, WhatIsWrongWithBytesIsSaid) {
+TEST(ProtobufObjectTest, TheErrorSaysWhatIsWrongWithTheBytes) {
   const std::string nine(9, '\xff');
   for (const auto& [bytes, problem] : std::vector<std::pair<std::string, std::string>>{
            {Tag(0, 0) + "x", "there is no such field number"},
@@ -654,7 +654,7 @@ TEST(ProtobufObjectTest, WhatIsWrongWithBytesIsSaid) {
   }
 }
 
-TEST(ProtobufObjectTest, AListIsNoneWhereItsSurroundingsOrItsGroupSaySo) {
+TEST(ProtobufObjectTest, AListIsIgnoredIfItsPlaceOrItsGroupForbidsIt) {
   ObjectPlace alone = In("", "");
   alone.no_list = true;
   EXPECT_EQ(Read(Enveloped("v1", "PodList", ""), alone), "ignored PodList");
@@ -663,7 +663,7 @@ TEST(ProtobufObjectTest, AListIsNoneWhereItsSurroundingsOrItsGroupSaySo) {
   EXPECT_EQ(Read(Enveloped("example.com/v1", "Status", "")), "ignored Status");
 }
 
-TEST(ProtobufObjectTest, TheReaderTellsTheNameOfTheLastObject) {
+TEST(ProtobufObjectTest, TheReaderReturnsTheNameOfTheLastObject) {
   ProtobufObjectReader reader;
   ObjectBatch batch;  // The object's texts point into it and into the bytes.
   const std::string node = Enveloped("v1", "Node", Meta("n"));

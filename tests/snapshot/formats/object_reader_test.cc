@@ -76,7 +76,7 @@ TEST_F(ObjectJsonTest, AnObjectWithoutAKindIsWhatItsSurroundingsSay) {
   EXPECT_THAT(left_, ElementsAre("no kind 1"));
 }
 
-TEST_F(ObjectJsonTest, AnItemThatIsAListIsLeftToTheCallerUnlessItIsNone) {
+TEST_F(ObjectJsonTest, AnItemThatIsAListIsLeftToTheCallerUnlessListsAreForbidden) {
   constexpr std::string_view kList = R"({"apiVersion":"v1","kind":"NodeList","items":[]})";
   ObjectPlace place;
   Read(kList, place);
@@ -124,7 +124,7 @@ TEST_F(ObjectJsonTest, StatusesOfInitContainersStandBehindTheOthersInWhicheverOr
   }
 }
 
-TEST_F(ObjectJsonTest, OfSeveralMembersThatAreNotUnderstoodTheLeastIsNamed) {
+TEST_F(ObjectJsonTest, TheFirstByNameOfSeveralUnknownMembersIsNamed) {
   Read(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"b":1,"a":1,"c":1}})");
   Read(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"c":1,"b":1,"a":1}})");
   EXPECT_EQ(HandOver(), "");
@@ -145,7 +145,7 @@ TEST_F(ObjectJsonTest, NothingOfAnObjectIsLeftInTheNextOne) {
   EXPECT_EQ(reader_.last_name(), "m");
 }
 
-TEST_F(ObjectJsonTest, TheLastOfABatchIsToldAndTakenBackIfItIsWrong) {
+TEST_F(ObjectJsonTest, LastReturnsTheLastObjectAndDropsItIfItIsWrong) {
   ObjectSink::Unevaluated ignored;
   const auto error = [&] { return std::string(batch_.Last(ignored).status().message()); };
   Read(R"({"apiVersion":"v1","kind":"Namespace",
@@ -185,7 +185,7 @@ TEST(ObjectReaderTest, OnlyGroupsWithADotThatAreNotKubernetesOwnAreForeign) {
   EXPECT_FALSE(ObjectReader::IsForeign("v1"));
 }
 
-TEST(ObjectReaderTest, AKindInAnotherSpellingIsAProblemAndAnUnknownWordIsNone) {
+TEST(ObjectReaderTest, AMisspelledKindIsAProblemAndAnUnknownKindIsNot) {
   EXPECT_THAT(ObjectReader::KindProblem("v1", "pods"), HasSubstr("Pod of v1 is"));
   EXPECT_THAT(ObjectReader::KindProblem("apps/v1", "Pod"), HasSubstr("Pod of v1 is"));
   EXPECT_THAT(ObjectReader::KindProblem("v1", "Po d"), HasSubstr("is not one of Kubernetes"));
@@ -206,7 +206,7 @@ TEST_F(ObjectJsonTest, AnErrorOfABatchIsNotThatOfTheNext) {
   EXPECT_THAT(sink_.lines(), ElementsAre("Namespace name=[shop]"));
 }
 
-TEST_F(ObjectJsonTest, WhatWasHandedOverAndClearedIsNotHandedOverAgain) {
+TEST_F(ObjectJsonTest, ClearedObjectsAreNotHandedOverAgain) {
   Read(kNamespace);
   Read(R"({"apiVersion":"v1","kind":"Secret"})");
   Read(R"({"metadata":{"name":"n"}})");
@@ -311,7 +311,7 @@ TEST(TextArenaTest, TextsStayWhatTheyWereHoweverManyCome) {
   EXPECT_EQ(arena.Copy("again"), "again");
 }
 
-TEST(TextArenaTest, WhatOfTheRoomWasNotUsedIsGivenAgain) {
+TEST(TextArenaTest, UnusedRoomIsReused) {
   TextArena arena;
   uint8_t* const first = arena.Room(10);
   arena.Keep(first + 4);

@@ -118,7 +118,7 @@ TEST_F(ReadInputTest, GzipThatIsCutOffOrDamagedIsRefused) {
   EXPECT_EQ(Read(Put("nested.gz", Gzip(whole))), "DIR/nested.gz: is gzip within gzip");
 }
 
-TEST_F(ReadInputTest, WhatStandsBehindAGzipMemberAndIsNoneIsRefused) {
+TEST_F(ReadInputTest, BytesAfterAGzipMemberThatAreNotGzipOrPaddingAreRejected) {
   const std::string one = Gzip(NodeJson("a"));
   EXPECT_EQ(Read(Put("padded.gz", one + std::string(512, '\0'))), "");
   EXPECT_THAT(lines_, ElementsAre("Node name=[a]"));
@@ -158,7 +158,7 @@ TEST_F(ReadInputTest, AFolderIsReadOnceWhateverLinksLeadBackToIt) {
   EXPECT_EQ(Read(Path("d")), "DIR/d/gone.json: No such file or directory");
 }
 
-TEST_F(ReadInputTest, WhatIsNoFileInAFolderIsPassedOverAndCounted) {
+TEST_F(ReadInputTest, SpecialFilesInAFolderAreSkippedAndCounted) {
   Put("d/1.json", NodeJson("n"));
   for (const char* pipe : {"d/2.json", "d/3.json", "d/4"}) {
     ASSERT_EQ(::mkfifo(Path(pipe).c_str(), 0600), 0);
@@ -190,7 +190,7 @@ TEST_F(ReadInputTest, AFileThatLostItsKindsIsNotPassedOver) {
   EXPECT_THAT(Read(Path("d/2.json")), HasSubstr("kind is missing"));
 }
 
-TEST_F(ReadInputTest, WhatGzipHoldsIsBounded) {
+TEST_F(ReadInputTest, TheContentOfGzipIsBounded) {
   const std::string bomb = Gzip(std::string(size_t{80} << 20, ' '));
   EXPECT_THAT(Read(Put("bomb.gz", bomb)), HasSubstr("hold more than 100 times as much"));
   testing::DumpSink sink;
@@ -205,7 +205,7 @@ TEST_F(ReadInputTest, WhatGzipHoldsIsBounded) {
   EXPECT_THAT(read(bomb), HasSubstr("larger than 1000 bytes"));
 }
 
-TEST_F(ReadInputTest, WhatGzipHoldsMayBeLargeIfItIsNoBomb) {
+TEST_F(ReadInputTest, TheContentOfGzipMayBeLargeIfItIsNotABomb) {
   std::string text = NodeJson("a");
   Random random(1);
   constexpr std::string_view kBlanks = " \n\t\r";
@@ -218,7 +218,7 @@ TEST_F(ReadInputTest, WhatGzipHoldsMayBeLargeIfItIsNoBomb) {
   EXPECT_EQ(stats_.objects, 1u);
 }
 
-TEST(ImportStatsTest, WhatIsKnownIsAlsoWhatIsIgnored) {
+TEST(ImportStatsTest, KnownCountsObjectsListsAndIgnoredObjects) {
   ImportStats stats;
   stats.objects = 5;
   stats.lists = 2;
@@ -330,7 +330,7 @@ TEST_F(ReadInputTest, AFileThatIsWrittenWhileItIsReadIsRefused) {
   writer.join();
 }
 
-TEST_F(ReadInputTest, WhatIsNoDumpIsRefusedInOneLine) {
+TEST_F(ReadInputTest, AnInputThatIsNotADumpIsRejectedInOneLine) {
   EXPECT_EQ(Read(Put("empty.json", "")), "DIR/empty.json: is empty");
   EXPECT_EQ(Read(Put("empty.yaml", "")), "DIR/empty.yaml: is empty");
   EXPECT_EQ(Read(Put("empty.gz", Gzip(""))), "DIR/empty.gz: is empty");
@@ -345,7 +345,7 @@ TEST_F(ReadInputTest, WhatIsNoDumpIsRefusedInOneLine) {
             "DIR/latin1.json: byte 38, line 1, column 39: is not UTF-8");
 }
 
-TEST_F(ReadInputTest, WhatKubectlWritesInsteadOfADumpIsNamedWithWhatToDo) {
+TEST_F(ReadInputTest, OutputOfKubectlThatIsNotADumpIsNamedWithAdvice) {
   struct Case {
     std::string_view text;
     std::string_view error;
@@ -420,7 +420,7 @@ TEST_F(ReadInputTest, AMessageOfKubectlsBehindTheObjectsIsQuoted) {
   EXPECT_THAT(Read(Put("other.json", NodeJson("a") + "\nother words\n")), HasSubstr("is not JSON"));
 }
 
-TEST_F(ReadInputTest, AStatusOfTheApiServerTellsItsMessageAndReason) {
+TEST_F(ReadInputTest, TheErrorForAStatusHasItsMessageAndReason) {
   const std::string status =
       R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
       R"("message":"nodes is forbidden: User \"x\" cannot list resource \"nodes\"",)"
@@ -513,7 +513,7 @@ TEST(IsDumpNameTest, TheEndOfANameSaysWhetherItIsADump) {
   }
 }
 
-TEST_F(ReadInputTest, WhateverADumpMayBeCalledIsReadInAFolder) {
+TEST_F(ReadInputTest, EveryNameOfADumpIsReadInAFolder) {
   Put("d/1.json", NodeJson("a"));
   Put("d/2.yaml", "kind: Node\nmetadata: {name: b}\n");
   Put("d/3.yml", "{kind: Node, metadata: {name: c}}\n");
@@ -528,7 +528,7 @@ TEST_F(ReadInputTest, WhateverADumpMayBeCalledIsReadInAFolder) {
   EXPECT_EQ(stats_.objects, 6u);
 }
 
-TEST_F(ReadInputTest, OfSeveralFilesWithoutObjectsTheFirstIsNamed) {
+TEST_F(ReadInputTest, TheFirstOfSeveralFilesWithoutObjectsIsNamed) {
   Put("d/1.json", R"({"a":1})");
   Put("d/2.json", NodeJson("n"));
   Put("d/3.json", R"([1])");
@@ -585,7 +585,7 @@ TEST_F(ReadInputTest, EachMessageOfKubectlsOrOfAShellsIsKnown) {
   EXPECT_EQ(Read(Put("dump", "error: " + words + "\n")), holds("error: " + words.substr(107)));
 }
 
-TEST_F(ReadInputTest, WhatLooksLikeAMessageAndIsNoneIsNothingKnown) {
+TEST_F(ReadInputTest, TextsThatOnlyResembleAMessageAreOfUnknownFormat) {
   for (const char* line : {"errors: no", "X0102 15:04:05.000000   12345 memcache.go:265] no",
                            "E0102x15:04:05.000000   12345 memcache.go:265] no",
                            "E0102 15.04:05.000000   12345 memcache.go:265] no",
@@ -625,7 +625,7 @@ TEST_F(ReadInputTest, TwoBytesACharacterNeedFourBytesToShow) {
             "with `| Out-File -Encoding utf8`, or from cmd");
 }
 
-TEST_F(ReadInputTest, WhatIsTooLargeIsToldInFull) {
+TEST_F(ReadInputTest, TheErrorForALargeInputNamesTheLimitAndTheFlag) {
   testing::DumpSink sink;
   ImportStats stats;
   const auto read = [&](std::string_view bytes, const InputLimits& limits) {
@@ -640,7 +640,7 @@ TEST_F(ReadInputTest, WhatIsTooLargeIsToldInFull) {
   EXPECT_EQ(stats.bytes, 0u);
 }
 
-TEST_F(ReadInputTest, WhatCannotBeOpenedForAnotherReasonIsNotMissing) {
+TEST_F(ReadInputTest, AFileThatCannotBeOpenedIsNotReportedAsMissing) {
   const std::string path = Put("a.json", NodeJson("a")) + "/b.json";
   EXPECT_EQ(Read(path), "DIR/a.json/b.json: Not a directory");
   testing::DumpSink sink;
@@ -656,7 +656,7 @@ TEST_F(ReadInputTest, ALineOfALogHas21BytesAtLeast) {
             "DIR/dump: is neither JSON nor YAML nor a snapshot of ebb's");
 }
 
-TEST_F(ReadInputTest, OfAMessageBehindTheObjects200BytesAreQuoted) {
+TEST_F(ReadInputTest, AMessageAfterTheObjectsIsQuotedUpTo200Bytes) {
   EXPECT_EQ(
       Read(Put("nodes.json", NodeJson("a") + "\nerror: " + std::string(300, 'x') + "\r\n \t\n")),
       "DIR/nodes.json: ends with a message of kubectl's behind the objects: \"error: " +

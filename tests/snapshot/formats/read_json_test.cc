@@ -97,7 +97,7 @@ TEST(ReadJsonTest, AnObjectMayHave256MebibytesAndNoByteMore) {
   }
 }
 
-TEST(ReadJsonTest, WhatTellsAnObjectMayNotComeTwice) {
+TEST(ReadJsonTest, KindVersionMetadataSpecAndStatusMayNotOccurTwice) {
   const std::string pod = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{})";
   for (const char* twice :
        {R"("kind":"Node")", R"("apiVersion":"v2")", R"("metadata":{"name":"q"})",
@@ -206,7 +206,7 @@ TEST(ReadJsonTest, ACustomResourceWithItemsIsNoList) {
   }
 }
 
-TEST(ReadJsonTest, OfTwoEntriesOfAMapTheLastCounts) {
+TEST(ReadJsonTest, TheLastOfTwoEqualKeysOfAMapCounts) {
   EXPECT_THAT(ReadText(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n",
                 "labels":{"a":"1","b":"2","a":"3"},"annotations":{"x":"true","x":"false"}}})")
                   .lines,
@@ -277,7 +277,7 @@ TEST(ReadJsonTest, PodsOfADebuggingSnapshotThatAreNoListAreRefused) {
   }
 }
 
-TEST(ReadJsonTest, OfAPodsOwnResourcesRequestsAlone) {
+TEST(ReadJsonTest, OnlyRequestsOfAPodsOwnResourcesAreRead) {
   const std::string nothing = PodLine(R"({"resources":{}})");
   EXPECT_EQ(PodLine(R"({"resources":{"claims":[],"limits":{"cpu":"1"},"usage":{"cpu":"1"}}})"),
             nothing);
@@ -396,7 +396,7 @@ TEST(ReadJsonTest, WhatAPodAsksForIsRead) {
             "claim=[g]");
 }
 
-TEST(ReadJsonTest, WhatAPodPrefersIsReadAndNothingOfItRestrictsThePod) {
+TEST(ReadJsonTest, PreferencesAreReadAndRestrictNoPod) {
   EXPECT_EQ(PodLine(R"({"affinity":{
         "nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
           {"weight":5,"preference":{"matchExpressions":[{"key":"a","operator":"Exists"}],
@@ -479,7 +479,7 @@ TEST(ReadJsonTest, TheConditionPodScheduledSaysWhetherAPodWaits) {
       << "the first counts";
 }
 
-TEST(ReadJsonTest, VolumesKeepTheirSourceAndWhatTellsThemApart) {
+TEST(ReadJsonTest, VolumesKeepTheirSourceAndItsIdentity) {
   EXPECT_EQ(PodLine(R"({"volumes":[{"name":"a","emptyDir":{"medium":"Memory","sizeLimit":"1Gi"}},
       {"hostPath":{"path":"/"},"name":"b"},{"name":"c","persistentVolumeClaim":{"claimName":"cl","readOnly":true}},
       {"name":"d","gcePersistentDisk":{"pdName":"disk"}},{"name":"e","rbd":{"image":"im","monitors":["m1","m2"]}},
@@ -597,7 +597,7 @@ TEST(ReadJsonTest, APodWithoutANamespaceIsInDefault) {
               ElementsAre("Pod name=[p] namespace=[default]"));
 }
 
-TEST(ReadJsonTest, ANodeWithANamespaceHasNone) {
+TEST(ReadJsonTest, TheNamespaceOfANodeIsIgnored) {
   EXPECT_THAT(
       ReadText(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n","namespace":"a"}})")
           .lines,
@@ -711,7 +711,7 @@ TEST(ReadJsonTest, AWrongFieldOfOtherKindsIsNamedToo) {
             "dump.json: Node items[0]: metadata.name: is missing");
 }
 
-TEST(ReadJsonTest, WhatIsNoObjectOfKubernetesIsRefused) {
+TEST(ReadJsonTest, AnObjectThatIsNotOfKubernetesIsRejected) {
   EXPECT_EQ(ReadText("{}").error,
             "dump.json: byte 0, line 1, column 1: is not a Kubernetes object: kind is missing");
   EXPECT_EQ(ReadText("{\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}\n {\"a\": 1}").error,
@@ -724,7 +724,7 @@ TEST(ReadJsonTest, WhatIsNoObjectOfKubernetesIsRefused) {
             "dump.json: NodeList[0].Node: is missing");
 }
 
-TEST(ReadJsonTest, WhatIsNoJsonIsRefusedInOneLineWithAByte) {
+TEST(ReadJsonTest, ATextThatIsNotJsonIsRejectedInOneLineWithAByte) {
   EXPECT_EQ(ReadText("").error, "dump.json: is empty");
   EXPECT_EQ(ReadText(" \n ").error, "dump.json: is empty");
   EXPECT_EQ(ReadText("hello").error,
@@ -891,7 +891,7 @@ TEST(ReadJsonTest, WhichFieldNamesTheDiskOfAVolumeDependsOnItsSource) {
   }
 }
 
-TEST(ReadJsonTest, WhatTellsVolumesOfOneSourceApartIsNotReadOfAnother) {
+TEST(ReadJsonTest, FieldsOfOneVolumeSourceAreNotReadForAnother) {
   const auto volume = [](const std::string& source) {
     const std::string line = PodLine(R"({"volumes":[{"name":"v",)" + source + "}]}");
     const std::string start = "Pod name=[p] namespace=[ns] volume=[v] source=";
@@ -1026,7 +1026,7 @@ TEST(ReadJsonTest, CountsOfJobsAreNotReadOfOtherControllers) {
               ElementsAre("Controller kind=1 name=[r] namespace=[default]"));
 }
 
-TEST(ReadJsonTest, OfALongValueTheFirst60BytesAreShownUpToAWholeCharacter) {
+TEST(ReadJsonTest, ALongValueIsShownUpTo60BytesOfWholeCharacters) {
   const std::string digits(60, '7');
   const std::string start = "dump.json: Pod ns/p: spec.nodeName: ";
   EXPECT_EQ(PodLine(R"({"nodeName":)" + digits + "}"), start + digits + " is not a string");
@@ -1039,7 +1039,7 @@ TEST(ReadJsonTest, OfALongValueTheFirst60BytesAreShownUpToAWholeCharacter) {
 
 // --- Names and objects
 
-TEST(ReadJsonTest, NamesThatAreNoneAreRefusedWithTheirField) {
+TEST(ReadJsonTest, InvalidNamesAreRejectedWithTheirField) {
   const auto error = [](const std::string& meta, const std::string& spec) {
     return ReadText(R"({"kind":"Pod","metadata":{)" + meta + R"(},"spec":{)" + spec + "}}").error;
   };
@@ -1160,7 +1160,7 @@ class Asides : public DumpSink {
   std::string told;
 };
 
-TEST(ReadJsonTest, WhatIsSaidAsideOfOneObjectIsNotOfTheNext) {
+TEST(ReadJsonTest, TheAsideOfOneObjectDoesNotCarryOverToTheNext) {
   Asides sink;
   ImportStats stats;
   const absl::Status status = ReadJson("dump.json", R"({"kind":"List","apiVersion":"v1","items":[
@@ -1188,7 +1188,7 @@ class Lists : public DumpSink {
   std::string told;
 };
 
-TEST(ReadJsonTest, OfEachListItsKindAndTheNumberOfItsOwnItemsAreTold) {
+TEST(ReadJsonTest, EachListIsReportedWithItsKindAndItsOwnItems) {
   const auto told = [](const std::string& text, uint64_t lists) {
     Lists sink;
     ImportStats stats;
@@ -1315,7 +1315,7 @@ TEST(ReadJsonTest, DocumentsThatAreNoObjectsAreCountedWhereTheyAreAllowed) {
 }
 
 // ^ marks the byte that the error names.
-TEST(ReadJsonTest, WhereATextStopsBeingJsonIsToldWithWhatWasExpected) {
+TEST(ReadJsonTest, TheErrorNamesTheByteAndWhatWasExpected) {
   for (const auto& [marked, expected] : std::vector<std::pair<std::string, std::string>>{
            {"\n\n  ^x", "an object or array was expected"},
            {"{^5:1}", "a member's name was expected"},
@@ -1353,7 +1353,7 @@ TEST(ReadJsonTest, WhereATextStopsBeingJsonIsToldWithWhatWasExpected) {
   EXPECT_EQ(BytePosition("", 0), "byte 0");
 }
 
-TEST(ReadJsonTest, AnItemThatIsNoJsonIsToldWithItsPlaceInTheList) {
+TEST(ReadJsonTest, TheErrorForAnItemThatIsNotJsonNamesItsPlaceInTheList) {
   EXPECT_EQ(ReadText(R"({"items":[{"kind":"Node","metadata":{"name" 5}}]})").error,
             "dump.json: byte 44, line 1, column 45 (items[0]): is not JSON: a colon was expected");
   // simdjson does not report the position.

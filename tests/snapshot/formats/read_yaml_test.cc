@@ -195,7 +195,7 @@ TEST(ReadYamlTest, DeepNestingIsRefusedBeforeTheStackIs) {
 }
 
 // yaml-cpp would read the rest of the line as part of the comment.
-TEST(ReadYamlTest, WhatMayOrMayNotEndALineIsRefused) {
+TEST(ReadYamlTest, AmbiguousLineEndsAreRejected) {
   const std::string start = "kind: Namespace\nmetadata:\n  # c";
   EXPECT_EQ(ReadText(start + "\r  name: n\n").error,
             "dump.yaml: line 3: a carriage return that ends no line");
@@ -209,7 +209,7 @@ TEST(ReadYamlTest, WhatMayOrMayNotEndALineIsRefused) {
   EXPECT_EQ(Labels("    a: \"x\xe2\x80\xa8y\"\n"), " label=[a]:[x\xe2\x80\xa8y]");
 }
 
-TEST(ReadYamlTest, WhatCannotBeReadIsNamedWithItsPlaceInOneLine) {
+TEST(ReadYamlTest, AnErrorNamesItsPlaceInOneLine) {
   EXPECT_EQ(ReadText("a: [1, 2\nb: 3\n").error.substr(0, 17), "dump.yaml: line 2");
   EXPECT_EQ(ReadText("kind: Namespace\nmetadata:\n  <<: {name: a}\n").error,
             "dump.yaml: line 3, column 3: is not YAML that can be read: merge keys (<<) are not "
@@ -242,7 +242,7 @@ TEST(ReadYamlTest, AListCutOffAnywhereIsAnError) {
 }
 
 // Symptom: `ebb plan` did not return if two objects were separated by a comma.
-TEST(ReadYamlTest, WhatCanStartNoDocumentIsRefused) {
+TEST(ReadYamlTest, ATextThatCannotStartADocumentIsRejected) {
   for (const std::string_view text : {"{kind: Namespace, metadata: {name: a}}, {}\n", ",", "]", "}",
                                       "a: b\n---\n}\n", "{a: b} : c\n", "{} ]"}) {
     EXPECT_NE(ReadText(text).error, "") << text;
@@ -274,7 +274,7 @@ std::string WrittenByEbb() {
 }
 
 // Symptom: the file of a killed writer was read as a smaller but complete cluster.
-TEST(ReadYamlTest, WhatEbbWroteIsRefusedWhereverItIsCut) {
+TEST(ReadYamlTest, OutputOfEbbIsRejectedWhereverItIsCut) {
   const std::string yaml = WrittenByEbb();
   ASSERT_EQ(ReadText(yaml).lines.size(), 3u) << ReadText(yaml).error;
   for (size_t size = 0; size + 1 < yaml.size(); ++size) {  // The last newline may be missing.
@@ -284,7 +284,7 @@ TEST(ReadYamlTest, WhatEbbWroteIsRefusedWhereverItIsCut) {
             "dump.yaml: is cut off: its last line, \"# End of ebb's objects\", is missing");
 }
 
-TEST(ReadYamlTest, WhatEbbWroteMayBeJoinedWithOtherFilesAndPassThroughEditors) {
+TEST(ReadYamlTest, OutputOfEbbMayBeJoinedWithOtherFilesAndEdited) {
   const std::string yaml = WrittenByEbb();
   const std::string other = "---\nkind: Namespace\nmetadata: {name: d}\n";
   EXPECT_EQ(ReadText(yaml + other).lines.size(), 4u);
@@ -331,7 +331,7 @@ TEST(ReadYamlTest, EachSpellingOfTrueAndFalseOfTheCoreSchemaIsOne) {
   }
 }
 
-TEST(ReadYamlTest, WhatIsNearlyANumberIsAText) {
+TEST(ReadYamlTest, ATextThatResemblesANumberIsAText) {
   for (const char* text :
        {"0o8", "0xfg", "0x", "0o", "-0x1f", "0x11111111111111111", "1e", "1e+", "1.2.3"}) {
     EXPECT_EQ(Cpu(text), "dump.yaml: Node n: status.allocatable.cpu: \"" + std::string(text) +
@@ -391,7 +391,7 @@ TEST(ReadYamlTest, BytesOfSeveralTextsAddUp) {
   EXPECT_EQ(stats.objects, 4u);
 }
 
-TEST(ReadYamlTest, WhatEbbWroteOfNoObjectsIsWhole) {
+TEST(ReadYamlTest, OutputOfEbbWithoutObjectsIsComplete) {
   std::string yaml;
   ObjectWriter writer(ObjectFormat::kYamlDocuments, [&yaml](std::string_view bytes) {
     yaml += bytes;
@@ -424,7 +424,7 @@ TEST(ReadYamlTest, OnlyAWholeLineSaysWhereWhatEbbWroteBeginsAndEnds) {
   }
 }
 
-TEST(ReadYamlTest, WhatADocumentHasIsNotOfTheNext) {
+TEST(ReadYamlTest, FieldsOfADocumentDoNotCarryOverToTheNext) {
   const std::string list = "apiVersion: v1\nitems:\n- kind: Namespace\n  metadata: {name: b}\n";
   EXPECT_EQ(ReadText("kind: Namespace\nmetadata: {name: a}\n---\n" + list).error,
             "dump.yaml: is truncated: a list has items but no kind behind them");
@@ -438,7 +438,7 @@ TEST(ReadYamlTest, WhatADocumentHasIsNotOfTheNext) {
   EXPECT_THAT(sink.lines(), ElementsAre("Namespace name=[b]"));
 }
 
-TEST(OddCharacterTest, TheLineOfTheFirstIsTold) {
+TEST(OddCharacterTest, TheLineOfTheFirstIsReturned) {
   EXPECT_FALSE(FindOddCharacter("a: b\n# c\r\n\td: e"));
   const auto line = [](std::string_view yaml) {
     const std::optional<OddCharacter> odd = FindOddCharacter(yaml);

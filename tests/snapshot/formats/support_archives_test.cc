@@ -162,7 +162,7 @@ TEST_F(SupportArchivesTest, SonobuoysResultsAreReadByTheirNames) {
   EXPECT_THAT(objects_, ElementsAre("Node n", "Pod a"));
 }
 
-TEST_F(SupportArchivesTest, ANameThatTheObjectContradictsTellsNothing) {
+TEST_F(SupportArchivesTest, AFileNameThatTheObjectContradictsGivesNoKind) {
   EXPECT_THAT(
       Read(Put("nodes.json", "[" + PodText("shop", "a") + "]")),
       HasSubstr(
@@ -309,7 +309,7 @@ TEST_F(SupportArchivesTest, PodsInAFormThatIsNotReadAreNoFileWithoutObjects) {
   EXPECT_THAT(stats_.first_unread, HasSubstr("2.json: seems to hold pods, nodes or budgets"));
 }
 
-TEST_F(SupportArchivesTest, WhatAFolderLacksIsSaid) {
+TEST_F(SupportArchivesTest, TheErrorSaysWhatAFolderLacks) {
   Put("none/README.md", "x");
   EXPECT_EQ(Read(Path("none")),
             "DIR/none: has no file with the name of a dump (*.json, *.yaml, *.yml, *.pb, *.gz, "

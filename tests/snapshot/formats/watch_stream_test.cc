@@ -153,7 +153,7 @@ TEST(WatchStreamTest, AnEventOnManyLinesIsOneAndTheNextHasItsOwnLine) {
   EXPECT_THAT(told[2], StartsWith("24 MODIFIED {\n"));
 }
 
-TEST(WatchStreamTest, EventsOnOneLineAreToldApart) {
+TEST(WatchStreamTest, EventsOnOneLineAreSeparated) {
   EXPECT_THAT(Events(R"({"type":"ADDED","object":{"a":1}}{"type":"ADDED","object":{"b":1}} )"
                      R"({"type":"ADDED","object":{"c":1}})"),
               ElementsAre("1 ADDED {\"a\":1}", "1 ADDED {\"b\":1}", "1 ADDED {\"c\":1}"));
@@ -171,7 +171,7 @@ TEST(WatchStreamTest, AnEventIsGivenAsSoonAsItIsWhole) {
   EXPECT_THAT(told, ElementsAre("1 ADDED " + AddedObject("p")));
 }
 
-TEST(WatchStreamTest, BlankLinesAreNothing) {
+TEST(WatchStreamTest, BlankLinesAreIgnored) {
   EXPECT_THAT(Events(""), IsEmpty());
   EXPECT_THAT(Events("\n \t\r\n\n"), IsEmpty());
   EXPECT_THAT(Events("\n\n" + Added("p") + "\n  \n" + Added("q") + "\n"),
@@ -190,7 +190,7 @@ TEST(WatchStreamTest, ObjectsListsAndArraysThatStandAloneAreThere) {
               ElementsAre(R"(1 ADDED {"type":"Opaque","kind":"Secret","data":{}})"));
 }
 
-TEST(WatchStreamTest, LinesThatAreNoJsonAreToldAndPassedOver) {
+TEST(WatchStreamTest, LinesThatAreNotJsonAreReportedAndSkipped) {
   EXPECT_THAT(
       Events(Added("p") + "error: the server has gone away\n" + Added("q") + "}\n,\n" + Added("r") +
              "\"a\x1b[1m\""),
@@ -203,14 +203,14 @@ TEST(WatchStreamTest, LinesThatAreNoJsonAreToldAndPassedOver) {
                   AllOf(StartsWith("! INVALID_ARGUMENT line 7: "), Not(HasSubstr("\x1b")))));
 }
 
-TEST(WatchStreamTest, OfALongJunkLineOnlyTheStartIsShown) {
+TEST(WatchStreamTest, OnlyTheStartOfALongJunkLineIsShown) {
   const std::vector<std::string> told = Events(std::string(1000, 'x') + "\n" + Added("p"));
   ASSERT_THAT(told, SizeIs(2));
   EXPECT_LT(told[0].size(), 200U);
 }
 
 // However the bytes arrive, there is one error, and no line of the stream is an event.
-TEST(WatchStreamTest, AStreamThatIsNoUtf8IsToldOnce) {
+TEST(WatchStreamTest, AStreamThatIsNotUtf8IsReportedOnce) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10), "is compressed"},
       {std::string("\xff\xfe{\x00\r\x00\n\x00", 8), "is UTF-16"},
@@ -274,7 +274,7 @@ TEST(WatchStreamTest, ADocumentThatIsCutOffAnywhereLosesNoEventBehindIt) {
   }
 }
 
-TEST(WatchStreamTest, ADocumentWithoutAnEndIsToldAtTheEnd) {
+TEST(WatchStreamTest, AnUnfinishedDocumentIsReportedAtTheEnd) {
   const std::string event = Added("lost");
   for (size_t size = 1; size + 2 < event.size(); ++size) {
     EXPECT_THAT(Events(Added("p") + event.substr(0, size)),
@@ -295,7 +295,7 @@ TEST(WatchStreamTest, AStreamThatHasEndedGivesNothingMore) {
   EXPECT_THAT(told, SizeIs(2));
 }
 
-TEST(WatchStreamTest, ADocumentBeyondTheLimitIsToldAndPassedOver) {
+TEST(WatchStreamTest, ADocumentBeyondTheLimitIsReportedAndSkipped) {
   const std::string large = R"({"type":"ADDED","object":{"a":")" + std::string(2000, 'x') + "\"}}";
   EXPECT_THAT(EventsOf(Events(large + "\n", large.size())), SizeIs(1));
   const std::vector<std::string> told =
@@ -344,7 +344,7 @@ TEST(WatchStreamTest, ADocumentThatGrowsForeverIsGivenUpAtTheLimit) {
   }
 }
 
-TEST(WatchStreamTest, WhatGrowsForeverIsNotHeld) {
+TEST(WatchStreamTest, ADocumentThatGrowsForeverIsNotBuffered) {
   const auto heap_bytes = [] {
     const struct mallinfo2 info = mallinfo2();
     return static_cast<int64_t>(info.uordblks + info.hblkhd);
@@ -368,7 +368,7 @@ TEST(WatchStreamTest, WhatGrowsForeverIsNotHeld) {
   }
 }
 
-TEST(WatchStreamTest, LinesAreCountedThroughWhatIsTooLarge) {
+TEST(WatchStreamTest, LinesOfTooLargeDocumentsAreCounted) {
   std::string text = "[\n";
   for (int i = 0; i < 2000; ++i) text += "1234567,\n";
   text += Added("p");
@@ -379,7 +379,7 @@ TEST(WatchStreamTest, LinesAreCountedThroughWhatIsTooLarge) {
 }
 
 // The start of the next event may be divided at any byte.
-TEST(WatchStreamTest, AnEventBehindWhatIsTooLargeIsFoundHoweverItsStartComes) {
+TEST(WatchStreamTest, AnEventAfterATooLargeDocumentIsFoundWhateverThePieces) {
   const std::string large = "[" + std::string(kLimit + 100, '1');
   const std::string text = large + "\n" + Added("p");
   for (size_t cut = large.size(); cut < text.size(); ++cut) {
@@ -403,7 +403,7 @@ TEST(WatchStreamTest, AWholeDocumentIsOneWhereverItsLinesBegin) {
 }
 
 // Inside a line, text that looks like an event is not one.
-TEST(WatchStreamTest, ALineThatIsTooLargeIsToldOnceHoweverItsPiecesCome) {
+TEST(WatchStreamTest, ATooLargeLineIsReportedOnceWhateverThePieces) {
   std::string text = R"({"type":"ADDED","object":{"conditions":[)";
   for (int i = 0; i < 400; ++i) text += R"({"type":"Ready","status":"True"},)";
   text += "{}]}}\n" + Added("p");
@@ -417,7 +417,7 @@ TEST(WatchStreamTest, ALineThatIsTooLargeIsToldOnceHoweverItsPiecesCome) {
   }
 }
 
-TEST(WatchStreamTest, ALineOfJunkThatNeverEndsIsNotWaitedFor) {
+TEST(WatchStreamTest, AJunkLineThatNeverEndsDelaysNothing) {
   WatchStream stream(kLimit);
   std::vector<std::string> told;
   const std::string piece(1000, 'x');
@@ -520,7 +520,7 @@ TEST(WatchStreamTest, AnyBytesEndInEventsAndErrors) {
   }
 }
 
-TEST(WatchStreamTest, WhatStoodAloneIsBareAndAnEventIsNot) {
+TEST(WatchStreamTest, AnObjectOutsideAnEventIsBare) {
   for (const auto& [text, bare] : std::vector<std::pair<std::string, bool>>{
            {Added("p"), false},
            {R"({"type":"BOOKMARK","object":{"kind":"Pod"}})", false},
@@ -535,7 +535,7 @@ TEST(WatchStreamTest, WhatStoodAloneIsBareAndAnEventIsNot) {
   }
 }
 
-TEST(WatchStreamTest, WhatIsWrongIsSaidInFull) {
+TEST(WatchStreamTest, ErrorsHaveTheirFullText) {
   const std::string start = "! INVALID_ARGUMENT line 1: ";
   const std::string types = " is not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR";
   for (const auto& [text, told] : std::vector<std::pair<std::string, std::string>>{
@@ -573,7 +573,7 @@ TEST(WatchStreamTest, AnEventThatBeginsWithinADocumentMayHave64BlanksBetweenItsW
                                     "no end"));
 }
 
-TEST(WatchStreamTest, AJunkLineIsWaitedForUpTo4096Bytes) {
+TEST(WatchStreamTest, AJunkLineIsBufferedUpTo4096Bytes) {
   WatchStream stream(kLimit);
   std::vector<std::string> told;
   stream.Append(std::string(4095, 'x'));

@@ -47,7 +47,7 @@ TEST(WriteObjectsTest, ReadingBackANodeGivesAllThatItSpecifies) {
   }
 }
 
-TEST(WriteObjectsTest, ReadingBackAPodGivesWhatItsConditionPodScheduledSaid) {
+TEST(WriteObjectsTest, ReadingBackAPodGivesItsPodScheduledCondition) {
   using enum objects::Scheduling;
   for (const auto scheduling : {kNotRecorded, kUnprocessed, kUnschedulable, kGated, kOther}) {
     for (const char* phase : {"", "Pending"}) {
@@ -223,7 +223,7 @@ TEST(WriteObjectsTest, AFieldThatIsNotKnownIsNotLeftOutInSilence) {
   EXPECT_EQ(text, "");
 }
 
-TEST(WriteObjectsTest, OfListsOnlyThatOfNoBudgetsIsWritten) {
+TEST(WriteObjectsTest, OnlyTheEmptyListOfBudgetsIsWritten) {
   std::string text;
   ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
     text += bytes;
@@ -238,7 +238,7 @@ TEST(WriteObjectsTest, OfListsOnlyThatOfNoBudgetsIsWritten) {
   EXPECT_THAT(text, ::testing::HasSubstr("\"PodDisruptionBudgetList\""));
 }
 
-TEST(WriteObjectsTest, AListOfNothingIsWhole) {
+TEST(WriteObjectsTest, AnEmptyListIsComplete) {
   std::string text;
   ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
     text += bytes;
@@ -315,7 +315,7 @@ TEST(WriteObjectsTest, AControllerOfEachKindIsWrittenWithItsOwnFields) {
             R"("spec":{"completions":8},"status":{"active":0,"succeeded":2}})");
 }
 
-TEST(WriteObjectsTest, WhatIsSaidAsideIsOfTheNextControllerAlone) {
+TEST(WriteObjectsTest, AnAsideCountsForTheNextControllerOnly) {
   objects::Controller controller;
   controller.kind = objects::ControllerKind::kReplicaSet;
   controller.meta.name = "c";
@@ -331,7 +331,7 @@ TEST(WriteObjectsTest, WhatIsSaidAsideIsOfTheNextControllerAlone) {
             R"("status":{"replicas":0}})");
 }
 
-TEST(WriteObjectsTest, WhatIsAbsentIsNotWritten) {
+TEST(WriteObjectsTest, AbsentFieldsAreNotWritten) {
   objects::Node node;
   node.meta.name = "n";
   EXPECT_EQ(Written([&](ObjectWriter& writer) { return writer.OnNode(node); }),
@@ -363,7 +363,7 @@ TEST(WriteObjectsTest, TimesAreWrittenAsKubernetesDoes) {
             R"("deletionTimestamp":"1970-01-01T00:00:00Z"}})");
 }
 
-TEST(WriteObjectsTest, AListOfNoBudgetsIsWrittenAsOne) {
+TEST(WriteObjectsTest, AnEmptyListOfBudgetsIsWrittenAsAList) {
   EXPECT_EQ(Written([](ObjectWriter& writer) { return writer.OnList("PodDisruptionBudget", 0); }),
             R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudgetList","items":[]})");
 }
@@ -422,7 +422,7 @@ TEST(WriteObjectsTest, YamlDocumentsStandBetweenALineThatBeginsAndOneThatEndsThe
   EXPECT_EQ(text, expected + "...\n" + std::string(kYamlEnd) + "\n");
 }
 
-TEST(WriteObjectsTest, OfPartsOfAPodNothingThatIsAbsentIsWritten) {
+TEST(WriteObjectsTest, AbsentFieldsOfPartsOfAPodAreNotWritten) {
   objects::Pod pod;
   pod.meta.name = "p";
   objects::Container& container = pod.containers.emplace_back();
@@ -440,7 +440,7 @@ TEST(WriteObjectsTest, OfPartsOfAPodNothingThatIsAbsentIsWritten) {
             R"({"name":"w","hostPath":{}}]},"status":{"containerStatuses":[{"name":"c"}]}})");
 }
 
-TEST(WriteObjectsTest, OfStorageObjectsNothingThatIsAbsentIsWritten) {
+TEST(WriteObjectsTest, AbsentFieldsOfStorageObjectsAreNotWritten) {
   const auto written = [](objects::StorageObject object) {
     std::visit([](auto& each) { each.meta.name = "x"; }, object);
     return Written([&](ObjectWriter& writer) { return writer.OnStorageObject(object); });
@@ -472,7 +472,7 @@ TEST(WriteObjectsTest, OfStorageObjectsNothingThatIsAbsentIsWritten) {
                                  R"(,"status":{"allocation":{"devices":{"results":[]}}})"));
 }
 
-TEST(WriteObjectsTest, WhatTheOutputSaysComesBack) {
+TEST(WriteObjectsTest, AnErrorOfTheOutputIsReturned) {
   ObjectWriter writer(ObjectFormat::kJsonList, [](std::string_view) {
     return absl::ResourceExhaustedError("the disk is full");
   });

@@ -24,7 +24,7 @@ InputWarning Advised(InputSource source, std::string_view code, std::string_view
 }
 
 // Symptom: the user of a session was advised to run a command for dumps.
-TEST(AdviceTest, AFeedersUserIsToldOfRightsAndKindsWhereADumpsIsToldACommand) {
+TEST(AdviceTest, AdviceNamesRightsForAFeederAndACommandForADump) {
   EXPECT_EQ(Advised(InputSource::kDump, "NoControllers", "sts,jobs").command,
             "kubectl get sts,jobs -A -o json");
   EXPECT_EQ(Advised(InputSource::kDump, "NoControllers", "sts,jobs").advice, "");
@@ -76,7 +76,7 @@ TEST(AdviceTest, EachSuspicionIsOfItsSource) {
   }
 }
 
-TEST(AdviceTest, ARefusalOfWhatWasFedAdvisesNoDump) {
+TEST(AdviceTest, ARefusalOfFedObjectsAdvisesNoDump) {
   std::vector<InputWarning> warnings = {Advised(InputSource::kFeeder, "NoPods"),
                                         Advised(InputSource::kFeeder, "PodsMissing")};
   for (InputWarning& each : warnings) each.lack = Lack::kPods;

@@ -145,7 +145,7 @@ TEST_F(CompletenessTest, AWholeClusterGivesNoWarning) {
   EXPECT_THAT(LoadItems(Whole()), IsEmpty());
 }
 
-TEST_F(CompletenessTest, NodesWithoutASinglePodAreRefusedUnlessThisIsAllThereIs) {
+TEST_F(CompletenessTest, NodesWithoutAnyPodAreRejectedUnlessTheInputIsAssumedComplete) {
   const std::vector<Json> nodes = {Node("a"), Node("b"), NoBudgets()};
   EXPECT_THAT(LoadItems(nodes, {}), ElementsAre(HasSubstr("2 nodes and not a single pod")));
   EXPECT_THAT(LoadItems(nodes), ElementsAre("NoPods"));
@@ -405,7 +405,7 @@ TEST_F(CompletenessTest, TwoVersionsOfTwoListsAreRefusedInAnyOrder) {
 }
 
 // must-gather writes a pod into a list and, seconds later, into a file of its own.
-TEST_F(CompletenessTest, OfTwoVersionsInOneFolderTheNewerIsTakenWhicheverIsReadFirst) {
+TEST_F(CompletenessTest, TheNewerOfTwoVersionsInAFolderCountsInAnyOrder) {
   for (const char* file : {"0-before.yaml", "z-behind.yaml"}) {
     for (const bool alone_is_newer : {false, true}) {
       fs::remove_all(folder_ / "mg");
@@ -466,7 +466,7 @@ TEST_F(CompletenessTest, PodsWhoseContainersWereTakenOutAreAWarning) {
   EXPECT_THAT(LoadItems(items), IsEmpty()) << "it asks for nothing any more";
 }
 
-TEST_F(CompletenessTest, PodsThatTwoBudgetsSelectAreTold) {
+TEST_F(CompletenessTest, PodsThatTwoBudgetsSelectGiveAWarning) {
   std::vector<Json> items = Whole();
   for (Json& item : items) {
     if (item["kind"] == "Pod") item["metadata"]["labels"] = {{"app", "web"}};
@@ -590,7 +590,7 @@ TEST_F(CompletenessTest, FilesThatAreNotReadAreWarningsAndThoseOfPodsMakeItIncom
   EXPECT_FALSE(CheckAllFilesRead(cluster_->counts.input).ok());
 }
 
-TEST_F(CompletenessTest, KindsThatAreTakenFromNamesOfFilesAreSaid) {
+TEST_F(CompletenessTest, KindsThatAreTakenFromFileNamesGiveAWarning) {
   std::vector<Json> items = Whole();
   const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
   Put("d/1.json", list.dump());
@@ -643,7 +643,7 @@ TEST_F(CompletenessTest, ListsOfListsAreReadToTheBottom) {
 
 // If there are no budgets, `kubectl get pdb -A -o json` prints the first list, and
 // `kubectl get --raw` the second.
-TEST_F(CompletenessTest, TheAdviceAboutBudgetsWorksWhereThereAreNoneAndWhereThereAreSome) {
+TEST_F(CompletenessTest, TheAdviceAboutBudgetsWorksWithAndWithoutBudgets) {
   std::vector<Json> items = Whole();
   items.pop_back();
   const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
@@ -817,7 +817,7 @@ TEST_F(CompletenessTest, ReadyPodsThatControllersCountAndTheInputLacksAreAWarnin
   }
 }
 
-TEST_F(CompletenessTest, WhatChangesBetweenTwoListsIsNoGap) {
+TEST_F(CompletenessTest, ChangesBetweenTwoListsAreNotAGap) {
   std::vector<Json> items = Whole();
   Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
   web["status"]["readyReplicas"] = 101;
@@ -945,7 +945,7 @@ TEST_F(CompletenessTest, ClaimsVolumesAndDriversThatAreAllMissingAreAWarning) {
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
-TEST_F(CompletenessTest, ManifestsBesideADumpAreTold) {
+TEST_F(CompletenessTest, ManifestsBesideADumpGiveAWarning) {
   std::vector<Json> items = Whole();  // No object has a UID.
   EXPECT_THAT(LoadItems(items), IsEmpty());
   for (size_t i = 0; i + 1 < items.size(); ++i) {
@@ -1001,7 +1001,7 @@ TEST_F(CompletenessTest, TheNameOfANamespaceIsAKnownLabelWithoutItsObject) {
   }
 }
 
-TEST_F(CompletenessTest, WhatIsTooYoungToBeMissedIsToldToTheSecond) {
+TEST_F(CompletenessTest, TheAgeLimitsOfWarningsAreExactToTheSecond) {
   const auto created = [](Json object, const char* time) {
     object["metadata"]["creationTimestamp"] = time;
     return object;
@@ -1035,7 +1035,7 @@ TEST_F(CompletenessTest, WhatIsTooYoungToBeMissedIsToldToTheSecond) {
   EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
 }
 
-TEST_F(CompletenessTest, OfManyNamesThreeAreToldAndTheOthersCounted) {
+TEST_F(CompletenessTest, OfManyNamesThreeAreListedAndTheOthersCounted) {
   std::vector<Json> items = Whole();
   for (const char* name : {"c", "d", "e"}) items.push_back(Node(name));
   EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
@@ -1057,7 +1057,7 @@ TEST_F(CompletenessTest, ANodeWhosePodsAreAllExpendableIsNotWithoutPods) {
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
-TEST_F(CompletenessTest, OwnersOfSeveralMissingKindsAreToldTogetherAndThoseOfOtherGroupsAreNot) {
+TEST_F(CompletenessTest, MissingKindsOfOwnersShareOneWarningWithoutThoseOfOtherGroups) {
   std::vector<Json> items = Whole();
   items.push_back(Owned(Pod("shop", "own", "a"), "example.com/v1", "ReplicaSet", "own"));
   items.push_back(Owned(Pod("shop", "old", "a"), "v1", "StatefulSet", "old"));
@@ -1195,7 +1195,7 @@ TEST_F(CompletenessTest, VolumesWithoutACsiDriverNeedNoCSINode) {
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
-TEST_F(CompletenessTest, ObjectsWithoutAUidAreToldUnlessTheyAreMost) {
+TEST_F(CompletenessTest, ObjectsWithoutAUidGiveAWarningUnlessTheyAreMost) {
   const auto with_uids = [this](size_t uids) {
     std::vector<Json> items = Whole();  // Eight objects, and a list.
     for (size_t i = 0; i < uids; ++i) items[i]["metadata"]["uid"] = "uid-" + std::to_string(i);
@@ -1210,7 +1210,7 @@ TEST_F(CompletenessTest, ObjectsWithoutAUidAreToldUnlessTheyAreMost) {
   EXPECT_THAT(with_uids(8), IsEmpty());
 }
 
-TEST_F(CompletenessTest, OfThreeVersionsInOneFolderTheNewestIsTakenInAnyOrder) {
+TEST_F(CompletenessTest, TheNewestOfThreeVersionsInAFolderCountsInAnyOrder) {
   const auto version = [](const char* number, int priority) {
     Json pod = Stamped(Pod("shop", "thrice", "a"), "u", number);
     pod["spec"]["priority"] = priority;
@@ -1233,7 +1233,7 @@ TEST_F(CompletenessTest, OfThreeVersionsInOneFolderTheNewestIsTakenInAnyOrder) {
   EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre(HasSubstr("two moments are mixed")));
 }
 
-TEST_F(CompletenessTest, WhichNamespacesTheInputSeemsToLackIsSaid) {
+TEST_F(CompletenessTest, TheWarningSaysWhichNamespacesSeemToBeMissing) {
   EXPECT_THAT(
       LoadItems({Node("a"), Pod("shop", "web", "a"), Pod("other", "web", "a"), NoBudgets()}),
       ElementsAre("NoKubeSystemPods"));
@@ -1252,7 +1252,7 @@ TEST_F(CompletenessTest, WhichNamespacesTheInputSeemsToLackIsSaid) {
   }
 }
 
-TEST_F(CompletenessTest, OfPodsThatTwoBudgetsSelectThoseThatWaitForANodeAreNotTold) {
+TEST_F(CompletenessTest, PendingPodsThatTwoBudgetsSelectGiveNoWarning) {
   std::vector<Json> items = Whole();
   for (const auto& [name, node] :
        {std::pair{"zeta", "b"}, std::pair{"waits", ""}, std::pair{"alpha", "b"}}) {
@@ -1472,7 +1472,7 @@ TEST_F(LackTest, AFewNodesWithoutPodsAreADoubtAndManyAreNoCluster) {
 }
 
 // The nodes and pods come from an API server, so the limit is 5 plus a tenth.
-TEST_F(LackTest, OfAnApiServersClusterFewerNodesMayBeWithoutPods) {
+TEST_F(LackTest, FewerNodesOfAnApiServersClusterMayLackPods) {
   std::vector<Json> items = Cluster(40);
   for (int n = 0; n < 10; ++n) items.push_back(Node("broken-" + std::to_string(n)));
   for (Json& item : items) {
@@ -1940,7 +1940,7 @@ TEST_F(LackTest, PodsOnUnknownNodesAreMissingNodesFromFewAndATenthOn) {
   EXPECT_TRUE(IsRefused(items));
 }
 
-TEST_F(CompletenessTest, OfTwoOfAHundredPodsTheControllersMayBeOthersAndOneMore) {
+TEST_F(CompletenessTest, TwoPercentAndOneMoreOfThePodsMayHaveControllersOfOtherUids) {
   const auto load = [&](int pods, int of_others) {
     std::vector<Json> items = Whole();
     items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
@@ -1974,7 +1974,7 @@ TEST_F(CompletenessTest, ObjectsThatComeTwiceAreCountedAndTheFirstIsNamed) {
 }
 
 // Reads the list twice with one watch: without a UID of kube-system, and with it.
-TEST_F(CompletenessTest, TheUidOfTheClusterAndWhatIsThereTwiceAreTold) {
+TEST_F(CompletenessTest, InputWatchReturnsTheClusterUidAndTheRepeatedObjects) {
   std::vector<Json> items = Whole();
   const Json pod = Stamped(Pod("shop", "twice", "b"), "u", "7");
   items.insert(items.end(), {pod, pod, pod});
@@ -1999,7 +1999,7 @@ TEST_F(CompletenessTest, TheUidOfTheClusterAndWhatIsThereTwiceAreTold) {
   EXPECT_EQ(watch.cluster_uid(), "");
 }
 
-TEST_F(CompletenessTest, ANewerVersionIsRefusedWhereTheInputsMayNotBeReadAgain) {
+TEST_F(CompletenessTest, ANewerVersionIsRejectedIfInputsCannotBeReadAgain) {
   std::vector<Json> items = Whole();
   items.push_back(Stamped(Pod("shop", "twice", "a"), "u", "9"));
   Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump());
@@ -2025,7 +2025,7 @@ TEST_F(CompletenessTest, ANewerVersionIsRefusedWhereTheInputsMayNotBeReadAgain) 
 }
 
 // With Look() more pods may be missing, and one pod may represent several.
-TEST_F(CompletenessTest, OfObjectsAtHandMoreMayBeMissing) {
+TEST_F(CompletenessTest, LookAllowsMoreMissingPods) {
   const auto codes = [](int64_t counted, uint64_t there) {
     InputWatch watch;
     ClusterLoader loader;
@@ -2116,7 +2116,7 @@ TEST_F(CompletenessTest, OfOpenShiftsOwnPodsAndThoseOfKubeSystemOneWarningIsEnou
             "those of the cluster's users");
 }
 
-TEST_F(CompletenessTest, OfSeveralNamespacesFewerThanAThirdMayBeEmpty) {
+TEST_F(CompletenessTest, FewerThanAThirdOfSeveralNamespacesMayBeEmpty) {
   std::vector<Json> items = Whole();
   for (const char* name : {"zoo", "idle", "next", "spare"}) {
     items.push_back(Object("v1", "Namespace", name));
@@ -2141,7 +2141,7 @@ TEST_F(CompletenessTest, OfSeveralNamespacesFewerThanAThirdMayBeEmpty) {
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
-TEST_F(CompletenessTest, AnEmptyListOfAnotherKindTellsNothingOfBudgets) {
+TEST_F(CompletenessTest, AnEmptyListOfAnotherKindDoesNotProveThatBudgetsAreAbsent) {
   std::vector<Json> items = Whole();
   items.back() = {{"apiVersion", "apps/v1"}, {"kind", "ReplicaSetList"}, {"items", Json::array()}};
   EXPECT_THAT(LoadItems(items), ElementsAre("NoPodDisruptionBudgets"));
@@ -2232,7 +2232,7 @@ TEST_F(CompletenessTest, AnExpendablePodCountsForTheOneOfItsOwnersThatControlsIt
   EXPECT_EQ(cluster_->counts.expendable, 7u);
 }
 
-TEST_F(CompletenessTest, WhichPodsAreExpendableIsAskedByTheCutoffOfTheLoad) {
+TEST_F(CompletenessTest, TheCutoffOfTheLoadDecidesWhichPodsAreExpendable) {
   std::vector<Json> items = Whole();
   items.push_back(Object("apps/v1", "ReplicaSet", "filler", "shop"));
   items.back()["status"]["replicas"] = 5;
@@ -2255,7 +2255,7 @@ TEST_F(CompletenessTest, AnExpendablePodMayLackContainersAndNotItsClaims) {
   EXPECT_THAT(LoadItems(items), ElementsAre("NoPersistentVolumeClaims"));
 }
 
-TEST_F(CompletenessTest, OfPodsWithoutContainersTheFirstIsNamed) {
+TEST_F(CompletenessTest, TheFirstPodWithoutContainersIsNamed) {
   std::vector<Json> items = Whole();
   items[4]["spec"].erase("containers");
   items.push_back(Pod("shop", "second", "b"));
@@ -2323,7 +2323,7 @@ TEST_F(CompletenessTest, AnotherVersionWithTheSameContentInAListAndAloneIsOfOneD
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
 }
 
-TEST_F(CompletenessTest, OfTwoVersionsInOneFileTheNewerIsTaken) {
+TEST_F(CompletenessTest, TheNewerOfTwoVersionsInAFileCounts) {
   std::vector<Json> items = Whole();
   items.push_back(Stamped(Pod("shop", "twice", "a"), "u", "9"));
   const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
@@ -2336,7 +2336,7 @@ TEST_F(CompletenessTest, OfTwoVersionsInOneFileTheNewerIsTaken) {
   EXPECT_EQ(snapshot.catalog().NodeName(snapshot.NodeOf(pod)), "b");
 }
 
-TEST_F(CompletenessTest, WhatIsReadAgainIsCountedOnceAndTheFirstOfTwoVersionsIsNamed) {
+TEST_F(CompletenessTest, ARereadObjectCountsOnceAndTheFirstOfTwoVersionsIsNamed) {
   std::vector<Json> items = Whole();  // Eight objects.
   for (const char* name : {"one", "two"}) {
     items.push_back(Stamped(Pod("shop", name, "a"), "u", "9"));
@@ -2351,7 +2351,7 @@ TEST_F(CompletenessTest, WhatIsReadAgainIsCountedOnceAndTheFirstOfTwoVersionsIsN
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 5u);
 }
 
-TEST_F(CompletenessTest, ASecondReadingIsTheLastAndAThirdStartsAnew) {
+TEST_F(CompletenessTest, ASecondReadingIsTheLastAndAThirdStartsAgain) {
   const auto text = [](const char* in_list, const char* alone) {
     const Json first = Stamped(Pod("shop", "twice", "a"), "u", in_list);
     const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", Json::array({first})}};
@@ -2415,7 +2415,7 @@ TEST_F(CompletenessTest, ANamespaceOrAControllerThatComesTwiceWithoutAVersionIsR
   }
 }
 
-TEST_F(CompletenessTest, WhereTheNamespaceEndsAndTheNameBeginsTellsObjectsApart) {
+TEST_F(CompletenessTest, ObjectsAreDistinguishedByWhereTheNamespaceEnds) {
   std::vector<Json> items = Whole();
   items.push_back(Stamped(Pod("a", "bc", "a"), "u1", "7"));
   items.push_back(Stamped(Pod("ab", "c", "a"), "u2", "7"));
@@ -2471,7 +2471,7 @@ TEST_F(CompletenessTest, ClaimsAndVolumesThatAreMissedAreCountedAndTheFirstIsNam
             "so that no room is found for pods that mount them");
 }
 
-TEST_F(CompletenessTest, AnObjectWithoutAUidIsToldWhateverItsKind) {
+TEST_F(CompletenessTest, AnObjectOfAnyKindWithoutAUidGivesAWarning) {
   std::vector<Json> known = Whole();
   for (size_t i = 0; i + 1 < known.size(); ++i) {
     known[i]["metadata"]["uid"] = "uid-" + std::to_string(i);
@@ -2497,7 +2497,7 @@ TEST_F(CompletenessTest, AnObjectWithoutAUidIsToldWhateverItsKind) {
 
 // --- Owners
 
-TEST_F(CompletenessTest, OfPodsThatTwoBudgetsSelectOnlyThoseOfDaemonSetsAreNotTold) {
+TEST_F(CompletenessTest, DaemonSetPodsThatTwoBudgetsSelectGiveNoWarning) {
   std::vector<Json> items = Whole();
   items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
   items.push_back(Owned(Pod("shop", "web-0", "a"), "apps/v1", "ReplicaSet", "web"));
@@ -2551,7 +2551,7 @@ TEST_F(CompletenessTest, AnErrorOfOneInputIsNotLostInTheNext) {
               HasSubstr("bad.json: byte 1, line 1, column 2: is truncated"));
 }
 
-TEST_F(CompletenessTest, WhatIsWrongWithSeveralInputsNamesNoneOfThem) {
+TEST_F(CompletenessTest, AnErrorOfSeveralInputsNamesNoneOfThem) {
   cluster_ = LoadCluster(
       std::vector<std::string>{Put("a.json", Node("a").dump()), Put("b.json", Node("b").dump())},
       {});
@@ -2588,7 +2588,7 @@ class Recorder : public AnyObjectSink {
   }
 };
 
-TEST_F(CompletenessTest, AllThatIsReadIsHandedOnWithWhatIsSaidAside) {
+TEST_F(CompletenessTest, EverythingReadIsPassedOnWithItsAside) {
   InputWatch watch;
   Recorder to;
   ImportStats stats;
@@ -2675,7 +2675,7 @@ TEST_F(CompletenessTest, APodThatStandsForSeveralCountsAsManyAndTheNextOneOnce) 
                        "out")));
 }
 
-TEST_F(CompletenessTest, EachLookStartsAnew) {
+TEST_F(CompletenessTest, EachLookStartsAgain) {
   InputWatch watch;
   objects::Node node;
   node.meta.name = "a";
@@ -2700,7 +2700,7 @@ TEST_F(CompletenessTest, EachLookStartsAnew) {
       << "nothing at all is no contradiction";
 }
 
-TEST_F(CompletenessTest, WhatSaysNoTimeOfItsOwnIsOld) {
+TEST_F(CompletenessTest, AnObjectWithoutATimeCountsAsOld) {
   InputWatch watch;
   const auto told = Looked(watch, [](ObjectSink& sink) {
     objects::Node node;

@@ -32,7 +32,7 @@ TEST(InputWarningTest, AWarningIsALineThatEndsWithWhatToTry) {
             "ebb: warning: there is none; try `kubectl get pdb -A`\nebb: warning: it is odd\n");
 }
 
-TEST(InputWarningTest, AdviceThatIsNoCommandIsSaidInWords) {
+TEST(InputWarningTest, AdviceWithoutACommandIsText) {
   const InputWarning warning{
       .code = "NoBudgets", .message = "there is none", .command = "", .advice = "feed them"};
   EXPECT_EQ(WarningText(warning), "warning: there is none; feed them");
@@ -57,7 +57,7 @@ TEST(InputWarningTest, JsonLeavesOutTheCommandThatIsNotThereAndComesBack) {
   EXPECT_EQ(InputWarningsJson({}).dump(), "[]");
 }
 
-TEST(InputWarningTest, WhatIsNoWarningInJsonIsLeftOut) {
+TEST(InputWarningTest, JsonThatIsNotAWarningIsLeftOut) {
   EXPECT_TRUE(InputWarningsFrom(nlohmann::ordered_json::parse(R"({"code":"a"})")).empty());
   EXPECT_TRUE(InputWarningsFrom(nlohmann::ordered_json::parse(R"({"x":{"code":"a"}})")).empty());
   EXPECT_TRUE(InputWarningsFrom({}).empty());

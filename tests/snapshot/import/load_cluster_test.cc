@@ -200,7 +200,7 @@ TEST(ClusterLoaderTest, APodThatSaysWhereItRunsDoesNotWaitWhateverItIsNominatedT
   EXPECT_EQ(cluster.snapshot.placed_pods(), 0u);
 }
 
-TEST(LoadTextTest, WhatWasLeftOutIsSaidInWords) {
+TEST(LoadTextTest, LeftOutTextCountsEndedAndExpendablePods) {
   const auto text = [](uint64_t ended, uint64_t expendable) {
     LoadCounts counts;
     counts.ended = ended;
@@ -227,7 +227,7 @@ TEST(CheckNodesAndPodsTest, AClusterHasANodeAndAPodOnOneOfThemUnlessAllWait) {
             "nodes and the pods seem to be of two clusters");
 }
 
-TEST(CheckStrictTest, AnyWarningFailsWhoeverIsStrict) {
+TEST(CheckStrictTest, AnyWarningIsAnErrorIfStrict) {
   const std::vector<InputWarning> one = {{"A", "a", ""}};
   const std::vector<InputWarning> two = {{"A", "a", ""}, {"B", "b", ""}};
   LoadOptions options;

@@ -180,7 +180,7 @@ TEST(ChangeBatchTest, EveryKindThatIsPutIsHeldAndEveryOneThatIsDeletedByNameIsGo
 }
 
 // Symptom: an object as its Marshal() encodes it was rejected as not being a Kubernetes object.
-TEST(ChangeBatchTest, AnObjectWithoutItsEnvelopeIsToldWhatIsMissing) {
+TEST(ChangeBatchTest, TheErrorForAnObjectWithoutItsEnvelopeSaysWhatIsMissing) {
   ChangeBatch batch;
   const std::string bytes = Protobuf(KindNamed("Pod"), "shop", "p", "u");
   const std::string marshalled = Sub(1, Sub(1, "p") + Sub(3, "shop") + Sub(5, "u"));
@@ -210,7 +210,7 @@ TEST(ChangeBatchTest, AKindWithoutNamespacesHasOneObjectOfAName) {
   }
 }
 
-TEST(ChangeBatchTest, KindsThatNoDecisionReadsHaveNoNames) {
+TEST(ChangeBatchTest, ObjectsOfIgnoredKindsHaveNoNames) {
   for (const std::string_view kind :
        {"Deployment", "pod", "Pods", "PodList", "", "StorageObject"}) {
     EXPECT_FALSE(ChangeBatch::NamesOf(kind).has_value()) << kind;
@@ -218,7 +218,7 @@ TEST(ChangeBatchTest, KindsThatNoDecisionReadsHaveNoNames) {
 }
 
 // Symptom: the deletion of "Node x of namespace y" deleted node x.
-TEST(ChangeBatchTest, ADeletionOfWhatHasNoNamespaceNamesNone) {
+TEST(ChangeBatchTest, ADeletionOfAClusterScopedObjectNamesNoNamespace) {
   ChangeBatch batch;
   EXPECT_EQ(batch.DeleteNamed("Node", "y", "x", "").message(),
             "objects of kind Node have no namespace, and y is given");
@@ -250,7 +250,7 @@ TEST(ChangeBatchTest, AKindThatIsSpelledWrongIsRefusedInADeletion) {
 }
 
 // An error in another field of an object does not prevent its deletion.
-TEST(ChangeBatchTest, OnlyTheNamesOfWhatGoesMustBeRight) {
+TEST(ChangeBatchTest, OnlyTheNamesOfADeletedObjectMustBeValid) {
   const std::pair<std::string, std::string> cases[] = {
       {R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":5}})",
        "Pod p: spec.nodeName"},

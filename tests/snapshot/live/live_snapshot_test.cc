@@ -99,7 +99,7 @@ std::string Exported(LiveSnapshot& live) {
 
 // Symptom: if the cluster was read while a node was away, the node's pods were in another order
 // after it came back, so that two clusters with the same changes gave different plans.
-TEST(LiveSnapshotTest, WhatItIsDependsOnTheChangesAloneAndNotOnWhenItIsAsked) {
+TEST(LiveSnapshotTest, TheSnapshotDependsOnTheChangesAndNotOnWhenItIsRead) {
   constexpr int kHistories = kSteps / 10;
   const uint64_t seed = test::RandomSeed();
   uint64_t rebuilds = 0;
@@ -136,7 +136,7 @@ TEST(LiveSnapshotTest, WhatItIsDependsOnTheChangesAloneAndNotOnWhenItIsAsked) {
 
 // A planner whose cluster changes must remember the same as a planner that gets a newly built
 // snapshot each time.
-TEST(LiveSnapshotTest, PlannersRememberAsOverSnapshotsBuiltAnew) {
+TEST(LiveSnapshotTest, PlannersRememberTheSameAsOverRebuiltSnapshots) {
   const uint64_t seed = test::RandomSeed();
   test::LiveTwin twin(seed, test::LiveTwin::Uids::kUnique);
   LiveSnapshot& live = twin.live();
@@ -355,7 +355,7 @@ TEST_F(LiveTest, PodsOfANodeStandInTheOrderInWhichTheyCameToIt) {
 
 // Symptom: a pod that changed before a rebuild became the last of its node, so that the plan
 // differed from that of a dump.
-TEST_F(LiveTest, APodThatChangesKeepsItsPlaceAlsoWhereAllIsBuiltAnew) {
+TEST_F(LiveTest, AChangedPodKeepsItsPlaceEvenAfterARebuild) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   ASSERT_TRUE(Put(&b_.raw).ok());
   for (const char* const name : {"p0", "p1", "p2", "p3"}) {
@@ -393,7 +393,7 @@ TEST_F(LiveTest, APodThatChangesKeepsItsPlaceAlsoWhereAllIsBuiltAnew) {
   EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
 }
 
-TEST_F(LiveTest, ShapesThatNoPodHasAreBoundedAlsoWhileNobodyReads) {
+TEST_F(LiveTest, UnusedShapesAreBoundedEvenWithoutAReader) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   (void)live_.Snapshot();
   objects::DeviceClass device_class;
@@ -415,7 +415,7 @@ TEST_F(LiveTest, ShapesThatNoPodHasAreBoundedAlsoWhileNobodyReads) {
   EXPECT_THAT(On("a"), ElementsAre("p"));
 }
 
-TEST_F(LiveTest, WhatANormalDayBringsBuildsNothingAnew) {
+TEST_F(LiveTest, OrdinaryChangesCauseNoRebuild) {
   const Budget budget = Budget("web").Matching("app", "web").Allows(1);
   ASSERT_TRUE(Put(&a_.raw).ok());
   ASSERT_TRUE(Put(&b_.raw).ok());
@@ -531,7 +531,7 @@ TEST_F(LiveTest, CountsGoOnHoweverManyZonesCome) {
   }
 }
 
-TEST_F(LiveTest, PodsMayAskForWhatNobodyAskedForBefore) {
+TEST_F(LiveTest, PodsMayUseANewConstraintWithoutARebuild) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   ASSERT_TRUE(Put(&b_.raw).ok());
   const Pod old = Pod("web-0").On("a").Label("app", "web");
@@ -623,7 +623,7 @@ TEST_F(LiveTest, ABudgetAndAShapeComeAndChangeInPlaceHoweverManyThereAre) {
 }
 
 // A budget's fields that only answers show must be up to date too.
-TEST_F(LiveTest, ABudgetThatChangesSaysWhatItSaysNow) {
+TEST_F(LiveTest, AChangedBudgetHasItsNewValues) {
   Budget budget = Budget("web").Matching("app", "web").Allows(1);
   ASSERT_TRUE(Put(&budget.raw).ok());
   (void)live_.Snapshot();
@@ -652,7 +652,7 @@ TEST_F(LiveTest, IdsOfNodesThatWentAreGivenBack) {
   EXPECT_LT(live_.counts().AllRebuilds(), 30U);
 }
 
-TEST_F(LiveTest, VolumesAreResolvedAnewWithoutThePods) {
+TEST_F(LiveTest, VolumesAreResolvedAgainWithoutThePods) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   Pod web = Pod("web").On("a");
   objects::Volume& volume = web.raw.volumes.emplace_back();
@@ -724,7 +724,7 @@ TEST_F(LiveTest, ABatchIsTakenWholeOrNotAtAll) {
   EXPECT_THAT(std::string(Put(&storage).message()), HasSubstr("PersistentVolume: metadata.name"));
 }
 
-TEST_F(LiveTest, WhatIsOlderOrHeldAlreadyIsCountedAndPassedOver) {
+TEST_F(LiveTest, OlderAndUnchangedObjectsAreCountedAndSkipped) {
   ASSERT_TRUE(Put(&a_.raw, "10").ok());
   ASSERT_TRUE(Put(&b_.raw, "11").ok());
   const Pod on_a = Pod("web").On("a");
@@ -765,7 +765,7 @@ TEST_F(LiveTest, AListIsTakenHoweverOldItsObjectsAre) {
   EXPECT_THAT(On("b"), ElementsAre("web"));
 }
 
-TEST_F(LiveTest, ADeletionOfWhatIsNotThereIsCounted) {
+TEST_F(LiveTest, ADeletionOfAMissingObjectIsCounted) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   Pod web = Pod("web").On("a");
   web.raw.meta.uid = "one";
@@ -965,7 +965,7 @@ TEST_F(LiveTest, ShapesWithoutPodsAreDroppedWhenTheyAreMost) {
 
 // Pods with anti-affinity to each other share one table.  Another table is needed once a pod comes
 // that they repel and that does not repel them.
-TEST_F(LiveTest, APodThatIsKeptAwayAndKeepsNobodyAwayIsCountedApart) {
+TEST_F(LiveTest, APodThatIsRepelledAndRepelsNoneHasItsOwnTable) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   ASSERT_TRUE(Put(&b_.raw).ok());
   const auto apart = [](std::string_view name, std::string_view app) {
@@ -1172,7 +1172,7 @@ TEST_F(LiveTest, OptionsSayWhichPodsAreLeftOut) {
   EXPECT_EQ(live.FindPod("default", "unseen"), kNoPod);
 }
 
-TEST_F(LiveTest, PodsThatAreAlikeAreToldOnce) {
+TEST_F(LiveTest, EqualPodsAreExportedOnceWithACount) {
   const Pod first = Pod("w0").On("a").Uid("u0").CreatedAt(5).Cpu(100);
   const Pod second = Pod("w1").On("a").Uid("u1").CreatedAt(7).Cpu(100);
   const Pod without = Pod("w2").On("a").Cpu(100);
@@ -1234,7 +1234,7 @@ TEST_F(LiveTest, WhetherAPodWaitsFollowsItsCondition) {
   EXPECT_EQ(live_.Pending().size(), 1U);
 }
 
-TEST_F(LiveTest, PodsThatWaitAreToldInTheOrderInWhichTheyCame) {
+TEST_F(LiveTest, PendingReturnsPodsInTheOrderOfArrival) {
   const auto pending = [this] {
     std::string names;
     for (const PodId pod : live_.Pending()) {
@@ -1420,7 +1420,7 @@ TEST_F(LiveTest, BudgetsOfOneNameInTwoNamespacesAreTwo) {
 }
 
 // Tests a pod with anti-affinity to pods of namespaces with a label, if no Namespace was put.
-TEST_F(LiveTest, WhatIsTakenOfNamespacesThatAreNotThereIsAsTheOptionsSay) {
+TEST_F(LiveTest, TheOptionsDecideHowMissingNamespacesCount) {
   using enum LiveSnapshot::Options::UnknownNamespaces;
   const Pod web = Pod("web").In("shop").On("a").Label("app", "web");
   const auto fits_on = [&](LiveSnapshot::Options::UnknownNamespaces unknown, std::string_view key,
@@ -1481,7 +1481,7 @@ TEST_F(LiveTest, PodsWhosePlaceHangsOnAnUnknownNamespaceSayWhich) {
 
 // --- What changes report --------------------------------------------------------------------
 
-TEST_F(LiveTest, EveryChangeMakesAnotherStateAndWhatChangesNothingMakesNone) {
+TEST_F(LiveTest, OnlyARealChangeGivesANewStateId) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   uint64_t state = live_.Snapshot().StateId();
   uint64_t revision = live_.Snapshot().catalog().revision();
@@ -1552,7 +1552,7 @@ TEST_F(LiveTest, EveryChangeMakesAnotherStateAndWhatChangesNothingMakesNone) {
   EXPECT_EQ(live_.counts().storage_rebuilds, 2U);
 }
 
-TEST_F(LiveTest, WhatDeletesANodeIsThatOfTheNewestMachine) {
+TEST_F(LiveTest, TheNewestMachineDecidesWhatDeletesANode) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   const auto machine_of = [this](std::string_view node) {
     const ClusterSnapshot& snapshot = live_.Snapshot();
@@ -1584,7 +1584,7 @@ TEST_F(LiveTest, WhatDeletesANodeIsThatOfTheNewestMachine) {
   EXPECT_EQ(machine_of("a"), "");
 }
 
-TEST_F(LiveTest, ANodesOwnWordsOnItsDeletionAndSetUpAreTheNewest) {
+TEST_F(LiveTest, TheNewestNodeObjectDecidesItsDeletionAndStartup) {
   const auto of_a = [this] {
     const ClusterSnapshot& snapshot = live_.Snapshot();
     return snapshot.catalog().node(test::NodeNamed(snapshot, "a"));
@@ -1603,7 +1603,7 @@ TEST_F(LiveTest, ANodesOwnWordsOnItsDeletionAndSetUpAreTheNewest) {
   EXPECT_EQ(of_a().leaving, NodeLeaving::kDeletionTimestamp);
 }
 
-TEST_F(LiveTest, LogsTellWhoCameAndWentUnderWhichId) {
+TEST_F(LiveTest, LogsRecordEachArrivalAndDepartureWithItsId) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   (void)live_.Snapshot();
   const auto told = [this](const auto& log) {
@@ -1744,7 +1744,7 @@ TEST_F(LiveTest, ShapesWithoutPodsAreDroppedAtTheFirstThatIsTooMany) {
   EXPECT_EQ(live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kDeadShapes)], 1U);
 }
 
-TEST_F(LiveTest, WhatNobodyAsksForIsBuiltAnewWhereItsShapesAreTooMany) {
+TEST_F(LiveTest, TooManyUnusedShapesCauseARebuildEvenWithoutAReader) {
   const auto put = [this](int64_t priority) {
     const Pod pod = Pod("web").Priority(priority);
     ASSERT_TRUE(Put(&pod.raw).ok());
@@ -1791,7 +1791,7 @@ TEST_F(LiveTest, TextsAreRenewedAtTheFirstThatIsTooMany) {
   EXPECT_EQ(live.counts().AllRebuilds(), 2U);
 }
 
-TEST_F(LiveTest, BeyondTheResourcesThatAreHeldEveryNodeBuildsAnew) {
+TEST_F(LiveTest, BeyondTheLimitOfResourcesEveryNodeCausesARebuild) {
   const auto offers = [](std::string_view name, int resources) {
     Node node(name);
     for (int r = 0; r < resources; ++r) node.Resource("example.com/" + std::to_string(r), 1);
@@ -1864,7 +1864,7 @@ TEST_F(LiveTest, ChargesAreBoundedWhileTheyAreMoreThanCanBeAddedUp) {
   EXPECT_EQ(rebuilds(), 3U);
 }
 
-TEST_F(LiveTest, ANamespaceBuildsAnewWhereItsLabelsAreAskedForAndAreOthers) {
+TEST_F(LiveTest, ANamespaceCausesARebuildIfASelectorUsesItsChangedLabels) {
   objects::Namespace shop;
   shop.meta.name = "shop";
   shop.meta.labels = {{"team", "t"}};
@@ -1909,7 +1909,7 @@ TEST_F(LiveTest, ANamespaceBuildsAnewWhereItsLabelsAreAskedForAndAreOthers) {
 }
 
 // 520 terms with 520 keys exceed the limit up to which tables are made (topology_tables.cc).
-TEST_F(LiveTest, WhereTablesAreLeftOutEveryNewShapeAndNodeBuildsAnew) {
+TEST_F(LiveTest, IfTablesAreLeftOutEveryNewShapeAndNodeCausesARebuild) {
   Node all("all");
   Pod near = Pod("near").On("all");
   for (int k = 0; k < 520; ++k) {
@@ -2014,7 +2014,7 @@ TEST_F(LiveTest, PodsThatTerminateOrCountOtherwiseAreListedWhileTheyAreThere) {
   EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
 }
 
-TEST_F(LiveTest, OfEveryKindTheVersionAndTheUidCountThatCameLast) {
+TEST_F(LiveTest, TheLastVersionAndUidOfEveryKindCount) {
   const Node larger = Node("a").Label("zone", "x").Cpu(9000);
   ASSERT_TRUE(Put(&a_.raw, "10").ok());
   ASSERT_TRUE(Put(&a_.raw, "12").ok());
@@ -2079,7 +2079,7 @@ class RefusingSink final : public AnyObjectSink {
   const size_t refused_;
 };
 
-TEST_F(LiveTest, ObjectsAreExportedKindByKindAndNoneBehindOneThatIsRefused) {
+TEST_F(LiveTest, ExportGoesKindByKindAndStopsAtTheFirstErrorOfTheSink) {
   objects::Namespace shop;
   shop.meta.name = "shop";
   const test::Controller set(objects::ControllerKind::kReplicaSet, "x");
@@ -2120,7 +2120,7 @@ TEST_F(LiveTest, ObjectsAreExportedKindByKindAndNoneBehindOneThatIsRefused) {
   EXPECT_EQ(takes.given, all.size());
 }
 
-TEST_F(LiveTest, OfPodsThatAreLeftOutNoneIsToldBehindOneThatIsRefused) {
+TEST_F(LiveTest, ExportLeftOutStopsAtTheFirstErrorOfTheSink) {
   const Pod done = Pod("done").Phase("Succeeded");
   const Pod cheap = Pod("cheap").Priority(-20);
   const Pod failed = Pod("failed").Phase("Failed");
@@ -2139,7 +2139,7 @@ TEST_F(LiveTest, OfPodsThatAreLeftOutNoneIsToldBehindOneThatIsRefused) {
 
 // --- Readers --------------------------------------------------------------------------------
 
-TEST_F(LiveTest, ABranchIsAssignedWithAllThatItTells) {
+TEST_F(LiveTest, ABranchIsAssignedWithAllItsFields) {
   const Pod waits = Pod("waits");
   const Pod lost = Pod("lost").On("gone");
   const Pod other = Pod("other").On("gone");
@@ -2155,7 +2155,7 @@ TEST_F(LiveTest, ABranchIsAssignedWithAllThatItTells) {
   EXPECT_EQ(branch.Snapshot().nodes(), 1U);
 }
 
-TEST_F(LiveTest, ACatalogIsCopiedOnceAndOnlyWhileSomebodyReadsIt) {
+TEST_F(LiveTest, ACatalogIsCopiedOnceAndOnlyWhileABranchReadsIt) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   const Catalog* const first = &live_.Snapshot().catalog();
   {

@@ -148,7 +148,7 @@ TEST(CsiMigrationTest, TheZonesOfALabelAreAskedForByEveryTerm) {
   EXPECT_TRUE(Migrated(CinderVolume({}, {})).nil);
 }
 
-TEST(CsiMigrationTest, AZoneInTheAffinityBecomesTheDriversAndTheLabelIsNotAsked) {
+TEST(CsiMigrationTest, AZoneInTheAffinityIsTranslatedAndTheLabelIsIgnored) {
   const objects::NodeSelector affinity = Migrated(CinderVolume(
       {{kZone, "b"}}, {{{{kZone, "In", {"a"}}}, {}}, {{{kZone, "NotIn", {"c"}}}, {}}}));
   ASSERT_EQ(affinity.terms.size(), 2u);

@@ -339,7 +339,7 @@ TEST(PodRequestsTest, KnowsScalarAndExtendedResources) {
   }
 }
 
-TEST(PodRequestsTest, WhatMayBeScoredOtherwiseIsToldByEachThingAlone) {
+TEST(PodRequestsTest, EachCauseAloneMakesScoresDiffer) {
   Pod pod;
   pod.containers = {Needs("a", {{"cpu", 1}, {"memory", 2}}),
                     Needs("b", {{"memory", 0}, {"cpu", 0}})};

@@ -102,7 +102,7 @@ TEST(GenerateTest, NoTwoObjectsShareAName) {
   }
 }
 
-TEST(GenerateTest, AFullSinkEndsTheMaking) {
+TEST(GenerateTest, AFullSinkEndsGeneration) {
   class Full final : public testing::DumpSink {
    public:
     absl::Status OnPod(const objects::Pod&) override {
@@ -195,7 +195,7 @@ TEST(GenerateTest, WritesTheSameObjectsInEveryForm) {
 }
 
 // Judging the cluster requires the number of ready pods of each controller.
-TEST(GenerateTest, OfACompanyWhatIsReadyIsSaidAsideOfEachController) {
+TEST(GenerateTest, ACompanyHasTheReadyPodsOfEachControllerAsAnAside) {
   class Ready final : public testing::DumpSink {
    public:
     void OnAside(const Aside& aside) override { ready_ = aside.pods_ready; }
@@ -275,7 +275,7 @@ TEST(DiceTest, ChancesAndWeightsKeepToTheirEnds) {
   }
 }
 
-TEST(GenerateTest, TheMakingEndsAtWhateverTheSinkRefuses) {
+TEST(GenerateTest, GenerationEndsAtTheFirstErrorOfTheSink) {
   // Rejects one object after `room` objects, and would accept objects after it.
   class Full final : public AnyObjectSink {
    public:
@@ -305,7 +305,7 @@ TEST(GenerateTest, TheMakingEndsAtWhateverTheSinkRefuses) {
 }
 
 // Few pods have ended or are pending, so the large cluster is tried with each phase.
-TEST(GenerateTest, OfACompanyNothingIsMadeBehindAPodThatIsRefused) {
+TEST(GenerateTest, ACompanyEndsAtTheFirstPodThatTheSinkRefuses) {
   class Full final : public AnyObjectSink {
    public:
     explicit Full(std::string_view phase) : phase_(phase) {}

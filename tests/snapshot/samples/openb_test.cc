@@ -179,7 +179,7 @@ TEST_F(OpenbTest, ErrorsNameFileLineAndColumn) {
       HasSubstr("none.csv: No such file or directory"));
 }
 
-TEST_F(OpenbTest, OfEqualNodesTheFirstIsTaken) {
+TEST_F(OpenbTest, TheFirstOfEqualNodesIsTaken) {
   ASSERT_EQ(Import(std::string(kNodesHeader) + "b,1000,1000,0,\na,1000,1000,0,\n",
                    std::string(kPodsHeader) + "p,100,100,0,0,,LS,Running\n"),
             "");
@@ -243,7 +243,7 @@ TEST_F(OpenbTest, TheShareThatHasEndedIsRoundedToThePod) {
   EXPECT_EQ(Import(nodes, pods, -0.1), "the share of ended pods must lie between 0 and 1");
 }
 
-TEST_F(OpenbTest, OfSeveralErrorsTheFirstIsTold) {
+TEST_F(OpenbTest, TheFirstOfSeveralErrorsIsReturned) {
   const std::string nodes = std::string(kNodesHeader) + "n,1000,1000,0,\n";
   const std::string pods = std::string(kPodsHeader) + "p,1,1,0,0,,LS,Running\n";
   EXPECT_EQ(Import("x\n1\n", pods), "nodes.csv: has no column sn");
@@ -276,7 +276,7 @@ TEST_F(OpenbTest, AmountsHaveBounds) {
             "nodes.csv: line 2, column cpu_milli: \"1.5\" is not a whole number");
 }
 
-TEST_F(OpenbTest, WhatASinkSaysOfAnObjectNamesItsLine) {
+TEST_F(OpenbTest, AnErrorOfTheSinkNamesTheLine) {
   class Full final : public testing::DumpSink {
    public:
     explicit Full(std::string_view kind) : kind_(kind) {}
@@ -323,7 +323,7 @@ TEST_F(OpenbTest, PodsComeInAnOrderThatTheSeedDecides) {
   EXPECT_EQ(first.size(), 5u) << "each came first sometimes";
 }
 
-TEST_F(OpenbTest, WhatGoesOnKeepsItsOrderAndAnyPodMayEnd) {
+TEST_F(OpenbTest, RunningPodsKeepTheirOrderAndAnyPodMayEnd) {
   const auto names = [this] {
     std::vector<std::string> all;
     for (const std::string& line : lines_) {

@@ -45,21 +45,21 @@ TEST(ClustermanConstrainTest, WarningsAreInTheProgramsWords) {
             "Forcing target capacity to 200000 even though scaling limits would restrict to 70.");
 }
 
-TEST(ClustermanConstrainTest, ForceGivesWhatWasAskedFor) {
+TEST(ClustermanConstrainTest, ForceGivesTheRequestedCapacity) {
   EXPECT_EQ(ConstrainFrom(50, 200, {.force = true}).capacity, 200);
   EXPECT_EQ(ConstrainFrom(50, 200, {.force = true}).restricted, 70);
 }
 
-TEST(ClustermanConstrainTest, AskingForMoreAboveTheMaximumShrinks) {
+TEST(ClustermanConstrainTest, ARequestAboveTheMaximumMayShrink) {
   EXPECT_EQ(ConstrainFrom(104, 120).capacity, 100);
   EXPECT_EQ(ConstrainFrom(110, 120).capacity, 105);  // max_weight_to_remove limits the step.
 }
 
-TEST(ClustermanConstrainTest, AskingForLessBelowTheMinimumGrows) {
+TEST(ClustermanConstrainTest, ARequestBelowTheMinimumMayGrow) {
   EXPECT_EQ(ConstrainFrom(4, 2).capacity, 10);
 }
 
-TEST(ClustermanConstrainTest, AskingForWhatIsThereChangesNothingEvenOutOfBounds) {
+TEST(ClustermanConstrainTest, ARequestForThePresentCapacityChangesNothingEvenOutOfBounds) {
   EXPECT_EQ(ConstrainFrom(150, 150).capacity, 150);
   EXPECT_EQ(ConstrainFrom(150, 150).warning, "");
 }
@@ -247,7 +247,7 @@ TEST(ClustermanConstrainTest, LimitsHaveNames) {
   EXPECT_EQ(Name(ClustermanLimit::kNoScaleDown), "prevent_scale_down_after_capacity_loss");
 }
 
-TEST(ClustermanConstrainTest, AStepIsToldWithAllThatItWasComputedFrom) {
+TEST(ClustermanConstrainTest, TheResultHasAllFiguresOfTheStep) {
   const ClustermanConstraint cut = ConstrainFrom(50, 71);
   EXPECT_EQ(cut.requested, 71);
   EXPECT_EQ(cut.ask, 21);
@@ -275,7 +275,7 @@ TEST(ClustermanCloudSizeTest, WholeNumbersAreThoseThatADoubleCounts) {
   EXPECT_EQ(CloudSize(group, 4), 6);
 }
 
-TEST(ClustermanConstrainTest, TheLastLimitThatCutIsTheOneThatIsTold) {
+TEST(ClustermanConstrainTest, TheLastLimitThatCutIsReported) {
   EXPECT_EQ(
       ConstrainFrom(110, 120),
       (ClustermanConstraint{
@@ -289,7 +289,7 @@ TEST(ClustermanConstrainTest, TheLastLimitThatCutIsTheOneThatIsTold) {
   EXPECT_EQ(ConstrainFrom(110, 120, {.no_scale_down = true}).limit, ClustermanLimit::kNoScaleDown);
 }
 
-TEST(ClustermanConstrainTest, ARequestThatIsNoNumberMovesNothing) {
+TEST(ClustermanConstrainTest, ARequestThatIsNotANumberChangesNothing) {
   const ClustermanConstraint nothing = ConstrainFrom(50, std::nan(""));
   EXPECT_EQ(nothing.step, 0);
   EXPECT_EQ(nothing.capacity, 50);

@@ -127,7 +127,7 @@ TEST(ClustermanOptionsTest, EachLimitIsCheckedAtBothOfItsEnds) {
             "scaling_limits.max_capacity: must be from 0 to 2^53\n");
 }
 
-TEST(ClustermanOptionsTest, TheServicesProblemsAreToldAsTheServices) {
+TEST(ClustermanOptionsTest, ProblemsOfTheServicesOptionsNameTheService) {
   EXPECT_EQ(ProblemOf([](auto& o) { o.service.setpoint = 0; }),
             "service: autoscaling.setpoint: must be above 0\n");
   EXPECT_EQ(ProblemOf([](auto& o) { o.service.target_capacity_margin = std::nan(""); }),

@@ -208,7 +208,7 @@ TEST(ClustermanPolicyTest, ClustermanOrdersTheNodesThatMayGo) {
   EXPECT_THAT(candidates(), ElementsAre("node-3", "node-5", "node-4"));
 }
 
-TEST(ClustermanPolicyTest, PodsOfDaemonSetsAreNoTasksOfClustermanOnlyIfItIsTold) {
+TEST(ClustermanPolicyTest, ClustermanExcludesDaemonSetPodsOnlyIfConfigured) {
   PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
   for (size_t node : {0u, 1u}) AddPod(pool, node, {.cpu_milli = 100, .memory_bytes = 1});
   pool.nodes[1].pods[0].is_daemonset = true;
@@ -317,7 +317,7 @@ PolicySettings ClustermanWithSignals() {
   return settings;
 }
 
-TEST(ClustermanPolicyTest, ClustermanTellsAllOfAStepThatALimitCut) {
+TEST(ClustermanPolicyTest, ClustermanReportsAllFiguresOfAStepThatALimitCut) {
   PolicyObservation pool = Pool(100, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
   pool.signals["cpus"] = {.value = 96};
   PolicySettings settings = ClustermanWithSignals();
@@ -382,7 +382,7 @@ TEST(ClustermanPolicyTest, TheCloudsBoundsOfAPoolAreClustermansInWeightUnits) {
   EXPECT_TRUE(up.warnings[0].ends_with(" is 22")) << up.warnings[0];
 }
 
-TEST(ClustermanPolicyTest, NodesThatLeaveAlreadyAreNoneThatClustermanTakesAway) {
+TEST(ClustermanPolicyTest, ClustermanDoesNotRemoveNodesThatAreAlreadyLeaving) {
   PolicyObservation pool = TenIdle();
   pool.nodes[3].is_leaving = true;
   std::string state;
@@ -412,7 +412,7 @@ TEST(ClustermanPolicyTest, ClustermanSeesAllResourcesOfPodsThatHaveTheirNode) {
   EXPECT_EQ(Figure(decision, "unschedulable pods"), "0");
 }
 
-TEST(ClustermanPolicyTest, ASignalOfZeroIsOneAndNoSignalIsAFailure) {
+TEST(ClustermanPolicyTest, ASignalOfZeroCountsAndAMissingSignalIsAFailure) {
   PolicyObservation pool = TenIdle();
   const std::unique_ptr<Policy> policy = Make("clusterman", ClustermanWithSignals());
   std::string state;
@@ -458,7 +458,7 @@ TEST(ClustermanPolicyTest, ClustermanRefusesAPoolThatItCannotRead) {
   EXPECT_THAT(cloudless.warnings, IsEmpty());
 }
 
-TEST(ClustermanPolicyTest, ClustermansProblemsNameTheirKeyAndEachIsToldOnce) {
+TEST(ClustermanPolicyTest, ClustermansProblemsNameTheirKeyAndEachIsReportedOnce) {
   PolicySettings settings;
   settings.Set("autoscaling.target_capacity_margin", 0.1);
   settings.Set("scaling_limits.min_capacity", int64_t{5});
@@ -490,7 +490,7 @@ TEST(ClustermanPolicyTest, ClustermanCountsAllContainersButThoseThatStart) {
   EXPECT_EQ(Figure(decision, "allocated mem"), "3");
 }
 
-TEST(ClustermanPolicyTest, ANodeThatLeavesIsTheFirstThatClustermanChooses) {
+TEST(ClustermanPolicyTest, ALeavingNodeCountsFirstForClustermansRemovals) {
   PolicyObservation pool = TenIdle();
   pool.nodes[9].is_leaving = true;
   pool.cloud = {.min = 8, .max = 1000, .desired = 10};
@@ -539,7 +539,7 @@ TEST(ClustermanPolicyTest, ClustermanNamesThePodThatItCannotRead) {
   EXPECT_THAT(decision.warnings, ElementsAre("pod shop/pod-0: requests"));
 }
 
-TEST(ClustermanPolicyTest, AnOffsetBelowZeroIsToldAndTakenOff) {
+TEST(ClustermanPolicyTest, ANegativeOffsetIsReportedAndSubtracted) {
   PolicyObservation pool = Pool(100, {.cpu_milli = 1000, .memory_bytes = 100 * kGib});
   pool.signals["cpus"] = {.value = 96};
   PolicySettings settings = ClustermanWithSignals();

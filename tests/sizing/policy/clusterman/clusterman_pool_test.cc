@@ -62,7 +62,7 @@ TEST(ClustermanPoolTest, OnlyPodsOfThePoolThatHaveTheirNodeAreTasks) {
   EXPECT_EQ(pool.unschedulable[0].requests[0], 4);
 }
 
-TEST(ClustermanPoolTest, AnnotationsTellWhatIsCriticalAndWhatIsBatch) {
+TEST(ClustermanPoolTest, AnnotationsMarkCriticalAndBatchTasks) {
   ClustermanPod critical = Pod({});
   critical.safe_to_evict = "False";
   ClustermanPod batch = Pod({});
@@ -80,7 +80,7 @@ TEST(ClustermanPoolTest, AnnotationsTellWhatIsCriticalAndWhatIsBatch) {
   EXPECT_EQ(pool.nodes[1].batch_task_count, 2);
 }
 
-TEST(ClustermanPoolTest, DaemonsetsOfTheFirstNodeAreTakenOffEveryNodeOnlyIfAsked) {
+TEST(ClustermanPoolTest, DaemonSetsOfTheFirstNodeAreSubtractedFromEveryNodeOnlyIfConfigured) {
   ClustermanPod daemon = Pod({1, 1000, 0, 0});
   daemon.is_daemonset = true;
   ClustermanPod other_daemon = Pod({3, 0, 0, 0});
@@ -138,7 +138,7 @@ TEST(ClustermanPoolTest, AFaultNamesWhatIsWrong) {
             "pod pod: safe to evict: \"maybe\" is neither true nor false");
 }
 
-TEST(ClustermanBoolTest, TakesWhatThePythonFunctionTakes) {
+TEST(ClustermanBoolTest, AcceptsWhatThePythonFunctionAccepts) {
   for (const char* const yes : {"y", "yes", "t", "true", "on", "1", "TRUE", "On"}) {
     EXPECT_EQ(ClustermanBool(yes), true) << yes;
   }
@@ -150,7 +150,7 @@ TEST(ClustermanBoolTest, TakesWhatThePythonFunctionTakes) {
   }
 }
 
-TEST(ClustermanPoolTest, FaultsTellBothAnnotationsAndNumbersThatAreTooLarge) {
+TEST(ClustermanPoolTest, FaultsCoverBothAnnotationsAndNumbersThatAreTooLarge) {
   ClustermanObservation good;
   good.groups = {{.id = "g"}};
   good.instances = {Instance("g", "ip-n")};  // An instance may have a group's id.
@@ -190,7 +190,7 @@ TEST(ClustermanPoolTest, WhatTheCloudSaysOfAnInstanceIsTheNodes) {
   EXPECT_FALSE(pool.nodes[1].is_running || pool.nodes[1].is_cordoned || pool.nodes[1].is_stale);
 }
 
-TEST(ClustermanPoolTest, PodsOfNodesThatCannotBeScheduledWaitAsWell) {
+TEST(ClustermanPoolTest, UnschedulablePodsOfNodesWaitToo) {
   ClustermanObservation observation;
   observation.agents = {Agent("n", {Pod({7, 0, 0, 0}, ClustermanPodPhase::kUnschedulable)})};
   const ClustermanPool pool = ReadPool({}, observation);

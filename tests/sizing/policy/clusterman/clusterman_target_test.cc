@@ -163,7 +163,7 @@ TEST(ClustermanTargetTest, HistoryOfOtherResourcesOnlyGivesZero) {
   EXPECT_EQ(target.capacity, 0);
 }
 
-TEST(ClustermanTargetTest, EmptyPoolThatNobodyRemembersGetsOne) {
+TEST(ClustermanTargetTest, AnEmptyPoolWithoutHistoryGetsOne) {
   const ClustermanHistory none;
   ClustermanHistory no_total = History();
   no_total.total = {};

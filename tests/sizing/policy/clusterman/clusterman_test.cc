@@ -177,7 +177,7 @@ TEST(ClustermanTest, AnOrphanThatGoesCountsBelowAllTheSame) {
   EXPECT_EQ(Actions(pool.Decide()), "terminate orphans h:i-old, terminate h:i-old");
 }
 
-TEST(ClustermanTest, ASignalThatFailsIsReplacedAndTold) {
+TEST(ClustermanTest, AFailedSignalIsReplacedByTheDefaultAndReported) {
   Pool pool(3);
   pool.observation.signal.failed = true;
   pool.options.default_signal.internal = true;
@@ -266,7 +266,7 @@ TEST(ClustermanTest, WhatMakesTheProgramFailIsARoundWithoutAction) {
             Refusal::kTooManySteps);
 }
 
-TEST(ClustermanTest, ARefusalSaysOfWhat) {
+TEST(ClustermanTest, ARefusalNamesItsSubject) {
   Pool pool;
   pool.options.service.setpoint.reset();
   EXPECT_EQ(pool.Decide().subject, "service: autoscaling.setpoint: required");
@@ -458,7 +458,7 @@ TEST(ClustermanTest, BadNumbersNeverCrashNorBreakABound) {
   EXPECT_GT(acted, 5000);
 }
 
-TEST(ClustermanTest, WhatIsRefusedAndDoneHasNames) {
+TEST(ClustermanTest, RefusalsAndActionsHaveNames) {
   const std::pair<Refusal, const char*> kRefusals[] = {
       {Refusal::kNone, ""},
       {Refusal::kConfiguration, "error in the configuration"},
@@ -551,7 +551,7 @@ TEST(ClustermanTest, WhatThePoolIsIsRememberedAlsoByARoundThatIsRefused) {
   EXPECT_EQ(pool.state.history, expected);
 }
 
-TEST(ClustermanTest, ATotalBeyondAllNumbersIsToldAsThat) {
+TEST(ClustermanTest, ATotalThatIsNotFiniteIsReported) {
   Pool pool(2);
   for (ClustermanAgent& agent : pool.observation.agents) agent.allocatable[0] = 1e308;
   EXPECT_EQ(pool.Decide().subject, "nodes: the total is not a finite number");

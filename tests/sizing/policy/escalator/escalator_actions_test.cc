@@ -100,7 +100,7 @@ struct Group {
 
 // ---------------------------------------------------------------- ScaleUp
 
-TEST(EscalatorScaleUpTest, UntaintsTheNewestBeforeItAsksTheCloud) {
+TEST(EscalatorScaleUpTest, UntaintsTheNewestBeforeItCallsTheCloud) {
   Group group(4);
   group.Taint(0);
   group.Taint(1);
@@ -312,7 +312,7 @@ TEST(EscalatorReapTest, ForceTaintedNodesGoAtOnceIfEmptyWhateverTheirAnnotation)
   EXPECT_EQ(group.calls.made, "terminate a, delete a");
 }
 
-TEST(EscalatorReapTest, DryModeOnlyTells) {
+TEST(EscalatorReapTest, DryModeReportsAndCallsNothing) {
   Group group(2);
   group.dry_mode = true;
   group.Taint(0, 5000);
@@ -350,7 +350,7 @@ TEST(EscalatorScaleDownTest, TaintingGoesOnAfterAFailedReap) {
   EXPECT_EQ(group.calls.made, "taint a");
 }
 
-TEST(EscalatorScaleDownTest, AfterAFailedTaintTheNextOldestIsTaken) {
+TEST(EscalatorScaleDownTest, AfterAFailedTaintTheNextOldestIsTainted) {
   Group group(3);
   group.calls.failing = {"taint a"};
   const EscalatorScaleDown down = ScaleGroupDown(group.Round(), 2);
@@ -440,7 +440,7 @@ TEST(EscalatorReapTest, ANodeThatMayNotGoIsNotInTheWayOfTheNext) {
   EXPECT_EQ(reap.why, "no delete e");
 }
 
-TEST(EscalatorReapTest, WhatTheCloudForbidsIsToldWithItsFirstNode) {
+TEST(EscalatorReapTest, ARefusalByTheCloudNamesTheFirstNode) {
   Group group(3);
   group.Taint(1, 5000);
   group.Taint(2, 5000);
@@ -462,7 +462,7 @@ TEST(EscalatorScaleUpTest, UntaintingOneOfManyFailuresGoesOnToTheOldest) {
   EXPECT_EQ(up.desired, 11);
 }
 
-TEST(EscalatorReapTest, ABatchThatStopsTellsWhereAndWhy) {
+TEST(EscalatorReapTest, ABatchThatStopsReportsTheNodeAndTheReason) {
   Group group(3);
   for (size_t i = 0; i < 3; ++i) group.Taint(i, 5000);
   group.calls.failing = {"terminate b"};
@@ -503,7 +503,7 @@ TEST(EscalatorScaleUpTest, NodesOfOneSecondAreUntaintedInListOrder) {
   EXPECT_EQ(group.calls.made, "untaint a, untaint b");
 }
 
-TEST(EscalatorUnhealthyTest, ANodeThatCannotBeTaintedIsToldAndTheNextIsTried) {
+TEST(EscalatorUnhealthyTest, ANodeThatCannotBeTaintedIsReportedAndTheNextIsTried) {
   Group group(3);
   group.unhealthy_grace_ns = kMinute;
   for (size_t i = 0; i < 3; ++i) group.Node(i).ready = false;

@@ -81,7 +81,7 @@ TEST(EscalatorFiguresTest, ANegativeRateGrows) {
   EXPECT_EQ(Ask(options, {.cpu = 30}, {}, {}, 5).delta, kLargest);
 }
 
-TEST(EscalatorFiguresTest, GrowthBeyondAllMeasureStaysAtTheEnd) {
+TEST(EscalatorFiguresTest, GrowthSaturates) {
   EXPECT_EQ(AskAt(1e300, 0).delta, kLargest);
   EXPECT_EQ(Ask(Thresholds(), {.cpu = kEscalatorFromZero, .memory = kEscalatorFromZero},
                 {kLargest, kLargest}, {1, 1}, 0)
@@ -220,7 +220,7 @@ TEST(EscalatorFiguresTest, OneNodeWithoutItsMemoryIsTheFirstAgain) {
 }
 
 // Problems() rejects these options, but the arithmetic can handle them.
-TEST(EscalatorFiguresTest, GrowthThatIsNoNumberIsNoneAndShrinkingStaysAtItsEnd) {
+TEST(EscalatorFiguresTest, GrowthThatIsNotANumberIsZeroAndShrinkingSaturates) {
   EscalatorOptions options;
   EXPECT_EQ(Ask(options, {.cpu = 5, .memory = 5}, {}, {}, 0), (EscalatorAsk{Rule::kGrow, 0}));
   options.scale_up_threshold_percent = -1;

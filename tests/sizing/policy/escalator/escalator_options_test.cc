@@ -93,7 +93,7 @@ TEST(EscalatorOptionsTest, GracePeriodsMustDiffer) {
   EXPECT_EQ(Problem([](auto& o) { o.soft_delete_grace_period = "9m59.999999999s"; }), "");
 }
 
-TEST(EscalatorOptionsTest, ABadCoolDownIsToldWithItsOwnKey) {
+TEST(EscalatorOptionsTest, ABadCoolDownIsReportedWithItsOwnKey) {
   EscalatorOptions options = Good();
   options.scale_up_cool_down_period = "5";
   EXPECT_EQ(Keys(options), "scale_up_cool_down_period ");
@@ -196,7 +196,7 @@ TEST(EscalatorOptionsTest, WhatIsNoDurationCountsZero) {
   EXPECT_TRUE(durations.HasHealth());
 }
 
-TEST(EscalatorOptionsTest, EveryProblemIsToldInTheProgramsWords) {
+TEST(EscalatorOptionsTest, EveryProblemHasTheProgramsWords) {
   std::string texts;
   for (const EscalatorProblem& problem : Problems(EscalatorOptions())) {
     texts += std::string(problem.text) + "\n";

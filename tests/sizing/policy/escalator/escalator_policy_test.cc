@@ -81,7 +81,7 @@ TEST(EscalatorPolicyTest, EscalatorTakesNoLockForGrowthThatWasRefused) {
   EXPECT_EQ(policy->Decide(pool, kNow + 120, &state).denied_by, "scale_up_cool_down_period");
 }
 
-TEST(EscalatorPolicyTest, SettingsThatMakeNoPolicyAreToldWithTheirKey) {
+TEST(EscalatorPolicyTest, AWrongSettingIsReportedWithItsKey) {
   PolicySettings settings = Sample("escalator");
   settings.Set("soft_delete_grace_period", "soon");
   std::vector<PolicyProblem> problems;
@@ -170,7 +170,7 @@ TEST(EscalatorPolicyTest, EscalatorSaysWhatKeptItFromActing) {
   EXPECT_EQ(dry.denied_by, "dry_mode");
 }
 
-TEST(EscalatorPolicyTest, EscalatorGrowsForAPodThatFitsOnNoNodeOnlyIfAsked) {
+TEST(EscalatorPolicyTest, EscalatorGrowsForAPodThatFitsNoNodeOnlyWithScaleOnStarve) {
   PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 1000});
   AddPending(pool, {.cpu_milli = 1100, .memory_bytes = 10});  // 55 percent.
   PolicySettings settings = Sample("escalator");
@@ -369,7 +369,7 @@ TEST(EscalatorPolicyTest, EscalatorTakesItsKeysWithTheirTypesAndRanges) {
                            {"max_unhealthy_nodes_percent", kInt, "0"}});
 }
 
-TEST(EscalatorPolicyTest, EscalatorShrinksAtTheSlowRateAndTellsWhatItComputed) {
+TEST(EscalatorPolicyTest, EscalatorShrinksAtTheSlowRateAndReportsItsFigures) {
   PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = 4000});
   for (size_t i = 0; i < 4; ++i) AddPod(pool, i, {.cpu_milli = 400, .memory_bytes = 400});
   pool.cloud = {.min = 2, .max = 20, .desired = 4};
@@ -420,7 +420,7 @@ TEST(EscalatorPolicyTest, EscalatorDecidesNothingWithoutItsCloudGroup) {
   EXPECT_THAT(decision.warnings, ElementsAre("cloud: the group was not read"));
 }
 
-TEST(EscalatorPolicyTest, EscalatorsGroupMayHaveAFixedSizeAndOtherProblemsAreToldWithTheirKey) {
+TEST(EscalatorPolicyTest, EscalatorsGroupMayHaveAFixedSizeAndOtherProblemsNameTheirKey) {
   PolicySettings settings = Sample("escalator");
   settings.Set("min_nodes", int64_t{2});
   settings.Set("max_nodes", int64_t{2});

@@ -227,7 +227,7 @@ TEST(EscalatorTest, FewerUntaintedNodesThanTheMinimumGrowEvenWhileLocked) {
   EXPECT_EQ(group.state.last_growth_s, std::nullopt);  // Only step 15 sets it.
 }
 
-TEST(EscalatorTest, AnErrorBelowTheMinimumIsTheRounds) {
+TEST(EscalatorTest, AnErrorBelowTheMinimumIsAnErrorOfTheRound) {
   Group group(4);
   group.options.min_nodes = 4;
   group.Node(1).unschedulable = true;
@@ -303,7 +303,7 @@ TEST(EscalatorTest, AnOpenLockIsClearedButKeepsItsTime) {
   EXPECT_EQ(group.state.locked_at_s, kNow - 120);
 }
 
-TEST(EscalatorTest, NodesThatDidNotComeAreTold) {
+TEST(EscalatorTest, NewNodesThatDidNotComeAreReported) {
   Group group(2);
   group.Fill(50);
   group.state = {.last_delta = 1, .last_growth_s = kNow - 300};
@@ -338,7 +338,7 @@ TEST(EscalatorTest, AStarvingPodCancelsShrinking) {
   EXPECT_EQ(Forced(round), "starve ");
 }
 
-TEST(EscalatorTest, StarvingDoesNothingAtMaxNodesOrUnasked) {
+TEST(EscalatorTest, StarvingDoesNothingAtMaxNodesOrIfDisabled) {
   Group group(4);
   group.options.scale_on_starve = true;
   group.options.max_nodes = 4;
@@ -461,7 +461,7 @@ TEST(EscalatorTest, CordonedNodesAreTestedAndCountHealthy) {
   EXPECT_EQ(group.Decide().health, (EscalatorHealth{.tested = 3, .unhealthy = 1}));
 }
 
-TEST(EscalatorTest, ForceTaintedNodesGoBeforeGrowthAndAreAskedForAgain) {
+TEST(EscalatorTest, ForceTaintedNodesGoBeforeGrowthAndAreReplaced) {
   Group group(3);
   group.Node(0).force_taint = true;
   group.Fill(500);
@@ -501,7 +501,7 @@ TEST(EscalatorTest, AFailureToGrowIsNoErrorOfTheRoundAndStillGrowth) {
   EXPECT_EQ(group.state.is_locked, false);
 }
 
-TEST(EscalatorTest, WhatIsAskedIsReturnedNotWhatIsAllowed) {
+TEST(EscalatorTest, TheRequestedDeltaIsReturnedNotTheAllowedOne) {
   Group group(3);
   group.options.min_nodes = 2;
   const EscalatorDecision round = group.Decide();
@@ -510,7 +510,7 @@ TEST(EscalatorTest, WhatIsAskedIsReturnedNotWhatIsAllowed) {
   EXPECT_EQ(group.state.last_delta, -2);
 }
 
-TEST(EscalatorTest, WithoutCallsARoundOnlyTells) {
+TEST(EscalatorTest, WithoutCallsARoundOnlyReports) {
   Group group(2);
   EscalatorNoCalls calls;
   const EscalatorDecision round =
@@ -603,7 +603,7 @@ TEST(EscalatorTest, PathsAndErrorsHaveNames) {
   EXPECT_EQ(Describe({.error = Error::kCloud}), "") << "nothing is known of it";
 }
 
-TEST(EscalatorTest, ARoundTellsWhatItWasGiven) {
+TEST(EscalatorTest, ARoundReportsItsInput) {
   Group group(3);
   group.options.min_nodes = 1;
   group.observation.cloud->desired = 7;
@@ -622,7 +622,7 @@ TEST(EscalatorTest, BoundsAreTheCloudsOnlyIfBothAreZero) {
   EXPECT_EQ(group.Decide().max_nodes, 10);
 }
 
-TEST(EscalatorTest, NoNodesAreExpectedAfterARoundThatAskedForNone) {
+TEST(EscalatorTest, NoNodesAreExpectedAfterARoundThatRequestedNone) {
   Group group(2);
   group.Fill(50);
   EXPECT_EQ(group.Decide().new_nodes, std::nullopt);

@@ -87,7 +87,7 @@ TEST(MaestroBoundsTest, NoRoomNoMinNoAction) {
   EXPECT_EQ(pool.Round(0, 0).delta, 3);
 }
 
-TEST(MaestroBoundsTest, AMinBelow0IsNone) {
+TEST(MaestroBoundsTest, ANegativeMinIsNoBound) {
   MaestroPool pool = Within(kLeast, 10);
   EXPECT_EQ(pool.Round(0, 0).reason, Reason::kNone);
   EXPECT_EQ(pool.Round(0, 11).delta, -1);

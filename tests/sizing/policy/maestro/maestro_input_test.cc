@@ -32,7 +32,7 @@ MaestroPool WithDown(std::vector<MaestroTrigger> triggers) {
   return pool;
 }
 
-TEST(MaestroInputTest, OptionsWithProblemsAreNoActionAndNoPoint) {
+TEST(MaestroInputTest, OptionsWithProblemsGiveNoActionAndNoPoint) {
   const auto expect_invalid = [](auto change) {
     MaestroPool pool = WithUp({LegacyTrigger(50, 1)});
     pool.state.status = Status::kOverdimensioned;
@@ -55,7 +55,7 @@ TEST(MaestroInputTest, OptionsWithProblemsAreNoActionAndNoPoint) {
   expect_invalid([](MaestroOptions& options) { options.up.metrics_trigger[0].time = -1; });
 }
 
-TEST(MaestroInputTest, CountsThatAreNoneAreNoActionAndNoPoint) {
+TEST(MaestroInputTest, InvalidCountsGiveNoActionAndNoPoint) {
   MaestroPool pool = WithUp({LegacyTrigger(50, 1)});
   pool.options.min = 5;
   pool.state.status = Status::kOverdimensioned;
@@ -72,7 +72,7 @@ TEST(MaestroInputTest, CountsThatAreNoneAreNoActionAndNoPoint) {
   }
 }
 
-TEST(MaestroInputTest, ADeltaThatIsNoNumberIsNoAction) {
+TEST(MaestroInputTest, ADeltaThatIsNotANumberGivesNoAction) {
   MaestroPool pool = WithUp({{.type = "cpu", .usage = 50}, LegacyTrigger(50, 5)});
   pool.options.down.metrics_trigger = {LegacyTrigger(100, -3)};
   pool.state.status = Status::kOverdimensioned;

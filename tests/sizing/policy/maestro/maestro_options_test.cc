@@ -64,7 +64,7 @@ TEST(MaestroOptionsTest, TheOldTriggerCountsAsARoomTriggerWhereThereAreNoOthers)
   EXPECT_THAT(Triggers(scaling), ElementsAre(mem, legacy)) << "without it, in their order";
 }
 
-TEST(MaestroOptionsTest, ALimitThatIsNoneIs90) {
+TEST(MaestroOptionsTest, ALimitBelow1Is90) {
   EXPECT_EQ(UpLimit({.limit = 0}), 90);
   EXPECT_EQ(UpLimit({.limit = -1}), 90);
   EXPECT_EQ(UpLimit({.limit = kLeast}), 90);
@@ -109,7 +109,7 @@ TEST(MaestroOptionsTest, MaxBelowMin) {
   EXPECT_THAT(bounds(-5, 1), IsEmpty());
 }
 
-TEST(MaestroOptionsTest, TypesThatNobodyAdded) {
+TEST(MaestroOptionsTest, UnknownTypesAreProblems) {
   EXPECT_THAT(After([](MaestroOptions& options) {
                 options.up.metrics_trigger = {{.type = "room"}, {.type = "memory"}};
                 options.down.metrics_trigger = {{.type = "rooms"}, {.type = "queue_length"}};

@@ -30,7 +30,7 @@ TEST(MaestroPolicyTest, MaestroTurnsRoomsIntoNodes) {
   EXPECT_EQ(decision.reason, "trigger");
 }
 
-TEST(MaestroPolicyTest, MaestroTellsOfATriggerItsLimitOrItsPoints) {
+TEST(MaestroPolicyTest, MaestroReportsTheLimitOrThePointsOfATrigger) {
   PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGib});
   pool.signals["rooms_occupied"] = {.value = 75};
   pool.signals["rooms_ready"] = {.value = 25};
@@ -175,7 +175,7 @@ TEST(MaestroPolicyTest, MaestroReadsATriggerInBothSpellings) {
 }
 
 // An absent section has a cooldown of 600 s; a section with any key has none.
-TEST(MaestroPolicyTest, MaestrosCooldownIsNoneInASectionThatIsGiven) {
+TEST(MaestroPolicyTest, MaestrosCooldownIsZeroIfItsSectionIsGiven) {
   PolicyObservation pool = MaestroPool();
   pool.signals["rooms_occupied"] = {.value = 85};
   pool.signals["rooms_ready"] = {.value = 15};
@@ -329,7 +329,7 @@ TEST(MaestroPolicyTest, MaestroTakesItsKeysWithTheirTypesAndRanges) {
                          {"down.trigger.limit", kInt, "80", false, 0}});
 }
 
-TEST(MaestroPolicyTest, MaestrosRoomsAreWholeAndTooManyAreNone) {
+TEST(MaestroPolicyTest, MaestrosRoomsAreRoundedAndTooManyAreInvalid) {
   PolicyObservation pool = MaestroPool();
   pool.signals["rooms_occupied"] = {.value = 74.6};
   const std::unique_ptr<Policy> policy = Make("maestro", MaestroSettings());
@@ -390,7 +390,7 @@ TEST(MaestroPolicyTest, MaestrosListOfTriggersAloneMakesItsSectionOneThatIsGiven
             "utilization 0.75, 1 of 1 point beyond, window 0, matches, delta 50, in cooldown");
 }
 
-TEST(MaestroPolicyTest, MaestroTellsOfTriggersThatDoNotMatch) {
+TEST(MaestroPolicyTest, MaestroReportsTriggersThatDoNotMatch) {
   PolicyObservation pool = MaestroPool();
   pool.signals["rooms_occupied"] = {.value = 40};
   pool.signals["rooms_ready"] = {.value = 60};
@@ -476,7 +476,7 @@ TEST(MaestroPolicyTest, AMaxOfOneRoomIsAMax) {
   EXPECT_EQ(Figure(node, "rooms above max that fill no node"), "7");
 }
 
-TEST(MaestroPolicyTest, MaestrosProblemsAreTold) {
+TEST(MaestroPolicyTest, MaestrosProblemsAreReported) {
   PolicySettings settings = Sample("maestro");
   settings.Set("roomsPerNode", int64_t{0});
   settings.Set("max", int64_t{5});

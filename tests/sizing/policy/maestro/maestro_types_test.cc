@@ -49,7 +49,7 @@ TEST(MaestroTypesTest, AvailableRoomsAreCreatingReadyAndOccupied) {
   EXPECT_EQ(Available({}), 0);
 }
 
-TEST(MaestroTypesTest, CountsThatAreNoneHaveNoSum) {
+TEST(MaestroTypesTest, InvalidCountsHaveNoSum) {
   EXPECT_EQ(Available({.creating = -1, .ready = 9}), std::nullopt);
   EXPECT_EQ(Available({.ready = -1, .occupied = 9}), std::nullopt);
   EXPECT_EQ(Available({.ready = 9, .occupied = -1}), std::nullopt);

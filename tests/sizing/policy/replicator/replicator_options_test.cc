@@ -112,7 +112,7 @@ TEST(ReplicatorOptionsTest, WholeNumbersAreReadAsGoReadsThem) {
   }
 }
 
-TEST(ReplicatorOptionsTest, WhatGoDoesNotReadIsNoNumber) {
+TEST(ReplicatorOptionsTest, TextsThatGoRejectsAreNotNumbers) {
   for (const char* text : {"",  " 7", "7 ",  "300.0", "abc", "08", "0x", "0xg",  "0b2",  "1e3",
                            "-", "+",  "--1", "+-1",   "-+1", "_1", "1_", "1__0", "0x-1", "0_"}) {
     const auto read = ParseGoInt(text);
@@ -208,7 +208,7 @@ TEST(ReplicatorOptionsTest, StoredConfigurationMustBeComplete) {
   EXPECT_THAT(problem.keys, ElementsAre("replicator_provider"));
 }
 
-TEST(ReplicatorOptionsTest, AllUndecodableKeysAreToldAtOnceByName) {
+TEST(ReplicatorOptionsTest, TheErrorNamesAllUndecodableKeys) {
   ReplicatorKeys keys = With(kRequired, "replicator_enabled", "yes");
   keys = With(keys, "replicator_cool_down", "300.0");
   keys = With(keys, "replicator_min", "99999999999999999999");
@@ -317,7 +317,7 @@ TEST(ReplicatorOptionsTest, EachProblemIsASentenceOfItsOwn) {
             "node n1, pool web: its a, b differ from those of x, y; they hold for the pool now");
 }
 
-TEST(ReplicatorOptionsTest, SenselessValuesAreToldInTheseWords) {
+TEST(ReplicatorOptionsTest, SenselessValuesGiveTheseErrors) {
   ReplicatorOptions options{.replicator_cooldown = -1,
                             .replicator_node_fault_tolerance = -2,
                             .replicator_retry_threshold = 0,

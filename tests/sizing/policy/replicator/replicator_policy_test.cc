@@ -63,7 +63,7 @@ TEST(ReplicatorPolicyTest, ReplicatorKnowsOneProvider) {
   }
 }
 
-TEST(ReplicatorPolicyTest, ReplicatorKeepsRoomForScaledJobsThatRunAndTellsWhatItComputed) {
+TEST(ReplicatorPolicyTest, ReplicatorKeepsRoomForRunningScaledJobsAndReportsItsFigures) {
   const PolicyResources each = {.cpu_milli = 1000, .memory_bytes = 1000, .disk_bytes = 1000};
   PolicyObservation pool = Pool(4, each);
   for (size_t i = 0; i < 4; ++i) {
@@ -231,7 +231,7 @@ TEST(ReplicatorPolicyTest, ReplicatorTakesItsKeysWithTheirTypesAndRanges) {
                             {"scaled_jobs[]", kText, "shop/ReplicaSet/web"}});
 }
 
-TEST(ReplicatorPolicyTest, ReplicatorCountsWhatNodesHaveAndTellsTheWayOut) {
+TEST(ReplicatorPolicyTest, ReplicatorUsesTheCapacityOfNodesAndReportsTheDirectionOut) {
   PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = 1000});
   for (size_t i = 0; i < 4; ++i) {
     AddPod(pool, i, {.cpu_milli = 900, .memory_bytes = 100});
@@ -280,7 +280,7 @@ TEST(ReplicatorPolicyTest, ReplicatorDecidesNothingOfAPoolWithoutNodes) {
   EXPECT_EQ(Figure(decision, "rounds in a row that ask"), "0");
 }
 
-TEST(ReplicatorPolicyTest, ReplicatorsProblemsAreTold) {
+TEST(ReplicatorPolicyTest, ReplicatorsProblemsAreReported) {
   PolicySettings settings = Sample("replicator");
   settings.Set("replicator_provider", "gce");
   std::vector<PolicyProblem> problems;

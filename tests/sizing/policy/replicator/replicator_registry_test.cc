@@ -101,7 +101,7 @@ TEST_F(ReplicatorRegistryTest, NodeKeepsItsFirstCapacity) {
   EXPECT_EQ(registry_.pools["web"].nodes["a"].capacity.cpu, 1000);
 }
 
-TEST_F(ReplicatorRegistryTest, WhatIsNotNewIsSkipped) {
+TEST_F(ReplicatorRegistryTest, RecordsWithoutANewerIndexAreSkipped) {
   ReplicatorNodeRecord old = Node("b", "web");
   Take(Node("a", "web"));
   Take(old);
@@ -235,7 +235,7 @@ TEST_F(ReplicatorRegistryTest, OnlyNodesThatSayOtherwiseDisagree) {
   EXPECT_THAT(of_a[0].nodes, ElementsAre("b", "c"));
 }
 
-TEST_F(ReplicatorRegistryTest, APoolThatCannotBeMadeIsToldWithItsNodeAndProvider) {
+TEST_F(ReplicatorRegistryTest, TheErrorForAPoolThatCannotBeMadeNamesItsNodeAndProvider) {
   const std::vector<Problem> problems = Take(Node("a", "web", {{"replicator_provider", "gce"}}));
   ASSERT_THAT(problems, SizeIs(1));
   EXPECT_EQ(problems[0].node, "a");
@@ -244,7 +244,7 @@ TEST_F(ReplicatorRegistryTest, APoolThatCannotBeMadeIsToldWithItsNodeAndProvider
   EXPECT_THAT(registry_.registered, IsEmpty());
 }
 
-TEST_F(ReplicatorRegistryTest, AMemberIsAsItsNodeSaid) {
+TEST_F(ReplicatorRegistryTest, AMemberHasTheValuesOfItsNode) {
   Take(Node("b", "web"));
   ReplicatorNodeRecord node = Node("a", "web", {{"replicator_cooldown", "9"}});
   node.address = "10.0.0.1";
@@ -257,7 +257,7 @@ TEST_F(ReplicatorRegistryTest, AMemberIsAsItsNodeSaid) {
   EXPECT_EQ(registry_.last_index, index_);
 }
 
-TEST_F(ReplicatorRegistryTest, EveryProblemOfAListIsTold) {
+TEST_F(ReplicatorRegistryTest, EveryProblemOfAListIsReturned) {
   ReplicatorNodeRecord skipped = Node("a", "web");
   skipped.modify_index = 0;
   const std::vector<Problem> problems =

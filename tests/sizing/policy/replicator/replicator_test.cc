@@ -101,7 +101,7 @@ TEST(ReplicatorTest, ThirdRequestInARowIsAllowed) {
   EXPECT_EQ(state.scale_out_requests, 0);
 }
 
-TEST(ReplicatorTest, RequestOfTheOtherDirectionBeginsTheCountAnew) {
+TEST(ReplicatorTest, ARequestInTheOtherDirectionResetsTheCount) {
   ReplicatorOptions options = AtOnce();
   options.replicator_scaling_threshold = 3;
   ReplicatorState state{.scale_out_requests = 2};
@@ -158,7 +158,7 @@ TEST(ReplicatorTest, GroupMustHaveAsManyAsAreRegistered) {
   }
 }
 
-TEST(ReplicatorTest, GroupsBoundsHoldForTheDirectionAsked) {
+TEST(ReplicatorTest, TheGroupsBoundsHoldForTheRequestedDirection) {
   ReplicatorObservation idle = Idle();
   idle.group->min = 5;
   EXPECT_EQ(DecideOnce(AtOnce(), idle).reason, Reason::kProviderMin);
@@ -173,7 +173,7 @@ TEST(ReplicatorTest, GroupsBoundsHoldForTheDirectionAsked) {
   EXPECT_EQ(DecideOnce(AtOnce(), full).reason, Reason::kScaleOut);
 }
 
-TEST(ReplicatorTest, PoolsBoundsHoldForTheDirectionAsked) {
+TEST(ReplicatorTest, ThePoolsBoundsHoldForTheRequestedDirection) {
   ReplicatorOptions options = AtOnce();
   options.replicator_min = 5;
   EXPECT_EQ(DecideOnce(options, Idle()).reason, Reason::kPoolMin);
@@ -220,7 +220,7 @@ TEST(ReplicatorTest, CooldownOfAnyLengthIsNoCrash) {
   EXPECT_EQ(DecideOnce(options, Full(), {.last_event_ms = kNow}).reason, Reason::kScaleOut);
 }
 
-TEST(ReplicatorTest, EveryCheckThatDeniesIsToldInOrder) {
+TEST(ReplicatorTest, EveryCheckThatDeniesIsReportedInOrder) {
   ReplicatorOptions options = AtOnce();
   options.replicator_min = 5;
   ReplicatorObservation observation = Observe(5, 2900);
@@ -270,7 +270,7 @@ TEST(ReplicatorTest, ThreeFailuresPutThePoolIntoFailsafe) {
   EXPECT_EQ(state.last_notification_ms, kNow);
 }
 
-TEST(ReplicatorTest, FailsafeStaysThroughARestartAndIsToldOnce) {
+TEST(ReplicatorTest, FailsafeSurvivesARestartAndIsReportedOnce) {
   ReplicatorState state{.failure_count = 3};
   Decide(AtOnce(), Full(), kNow, &state);
   ReplicatorState restarted = state;
@@ -282,7 +282,7 @@ TEST(ReplicatorTest, FailsafeStaysThroughARestartAndIsToldOnce) {
   }
 }
 
-TEST(ReplicatorTest, NoticeThatReachesNobodyIsNoNotification) {
+TEST(ReplicatorTest, ANoticeWithoutNotifiersIsNotANotification) {
   ReplicatorObservation observation = Full();
   observation.notifiers = false;
   ReplicatorState state{.failure_count = 3};
@@ -452,7 +452,7 @@ TEST(ReplicatorTest, NoDecisionBreaksABoundOrActsWhereItMustNot) {
   EXPECT_GT(acted, 500);
 }
 
-TEST(ReplicatorTest, ReasonsHaveTheNamesThatAreTold) {
+TEST(ReplicatorTest, ReasonsHaveNames) {
   const std::pair<Reason, const char*> kNames[] = {
       {Reason::kScaleOut, "ScaleOut"},
       {Reason::kScaleIn, "ScaleIn"},
@@ -483,7 +483,7 @@ TEST(ReplicatorTest, AnOperationThatEndedIsForgottenAndTheRoundGoesOn) {
   EXPECT_FALSE(state.operation);
 }
 
-TEST(ReplicatorTest, AnUnreadableRoundIsToldAndItsTargetIsTheGroups) {
+TEST(ReplicatorTest, AnUnreadableRoundIsReportedAndItsTargetIsTheGroups) {
   ReplicatorObservation observation = Full();
   observation.readable = false;
   const ReplicatorDecision decision = DecideOnce(AtOnce(), observation);
@@ -492,7 +492,7 @@ TEST(ReplicatorTest, AnUnreadableRoundIsToldAndItsTargetIsTheGroups) {
   EXPECT_FALSE(decision.figures);
 }
 
-TEST(ReplicatorTest, EveryCheckThatDeniesGrowthIsToldInOrder) {
+TEST(ReplicatorTest, EveryCheckThatDeniesGrowthIsReportedInOrder) {
   ReplicatorOptions options = AtOnce();
   options.replicator_max = 5;
   options.replicator_scale_factor = 0;
