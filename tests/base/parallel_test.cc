@@ -91,7 +91,7 @@ TEST(ParallelOneThreadTest, RunsInTheCallerInOrder) {
   EXPECT_EQ(order, wanted);
 }
 
-TEST(ParallelManyThreadsTest, OthersThanTheCallerTakePart) {
+TEST(ParallelManyThreadsTest, OtherThreadsThanTheCallerRunTasks) {
   const Parallelism parallelism(2);
   std::atomic<int> met = 0;
   // Each of the two calls waits for the other, so they must run on different threads.

@@ -13,13 +13,13 @@
 namespace ebb::printable_test {
 namespace {
 
-TEST(PrintableTest, TextWithoutSurprisesComesBackAsItIs) {
+TEST(PrintableTest, PlainTextIsReturnedUnchanged) {
   EXPECT_EQ(Printable(""), "");
   EXPECT_EQ(Printable("ip-10-0-1-17.eu-west-1"), "ip-10-0-1-17.eu-west-1");
   EXPECT_EQ(Printable("größe 你好 🦀"), "größe 你好 🦀");
 }
 
-TEST(PrintableTest, NothingMovesTheCursorOrBreaksTheLine) {
+TEST(PrintableTest, ControlCharactersAreEscaped) {
   EXPECT_EQ(Printable("a\nb\r\tc"), "a\\nb\\r\\tc");
   EXPECT_EQ(Printable("\x1b[31mred\x07"), "\\x1b[31mred\\x07");
   EXPECT_EQ(Printable("\x7f"), "\\x7f");
@@ -27,7 +27,7 @@ TEST(PrintableTest, NothingMovesTheCursorOrBreaksTheLine) {
   EXPECT_EQ(Printable("\u2028"), "\\u2028");
 }
 
-TEST(PrintableTest, NothingHidesOrTurnsAround) {
+TEST(PrintableTest, InvisibleAndBidirectionalCharactersAreEscaped) {
   EXPECT_EQ(Printable("a\u200bb\u202ec\ufeff"), "a\\u200bb\\u202ec\\ufeff");
   EXPECT_EQ(Printable("\U000e0041"), "\\U000e0041");
 }
@@ -37,7 +37,7 @@ TEST(PrintableTest, BytesThatAreNotUtf8AreNamed) {
   EXPECT_EQ(Printable("\xe4\xbd"), "\\xe4\\xbd");
 }
 
-TEST(PrintableTest, WhateverUnicodeIgnoresIsShown) {
+TEST(PrintableTest, CharactersThatUnicodeIgnoresAreShown) {
   for (const char* text :
        {"\u00ad", "\u034f", "\u115f", "\u1160", "\u17b4", "\u180b", "\u180e", "\u2065", "\u3164",
         "\ufe00", "\ufe0f", "\uffa0", "\ufff0", "\U0001d173", "\U000e0100", "\U000e0fff"}) {
@@ -48,7 +48,7 @@ TEST(PrintableTest, WhateverUnicodeIgnoresIsShown) {
   EXPECT_TRUE(IsName("größe-你好-🦀"));
 }
 
-TEST(PrintableTest, AMessageIsOneLineWhateverItQuotes) {
+TEST(PrintableTest, AMessageWithAnyQuotedTextIsOneLine) {
   std::ostringstream err;
   PrintMessage("no file \"a\nebb: wrote all\r\x1b[2J\u2028\\x1b\"", err);
   PrintMessage("x\n", err, "ebb plan");
@@ -56,7 +56,7 @@ TEST(PrintableTest, AMessageIsOneLineWhateverItQuotes) {
             "ebb: no file \"a\\nebb: wrote all\\r\\x1b[2J\\u2028\\x1b\"\nebb plan: x\\n\n");
 }
 
-TEST(PrintableTest, JsonAndYamlShowWhatHidesAndKeepTheValue) {
+TEST(PrintableTest, JsonAndYamlEscapeInvisibleCharactersAndKeepTheValue) {
   const std::string hidden = "a\u202eb\u00adc\U000e0041d\x7f";
   const nlohmann::ordered_json value = {{hidden, hidden}, {"plain", "größe 🦀"}};
   EXPECT_EQ(CompactJson(hidden), R"("a\u202eb\u00adc\udb40\udc41d\u007f")");

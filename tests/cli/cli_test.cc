@@ -421,7 +421,7 @@ TEST_F(CliTest, FilterOfOneNodePrintsTheVerdictOfEveryFilter) {
 
 // Constraints that a pod should not have: if the scheduler has a verdict, ebb has the same; else
 // the pod's node stays.
-TEST_F(CliTest, BadConstraintsAreJudgedAsTheSchedulerDoesOrKeepTheNode) {
+TEST_F(CliTest, BadConstraintsGetTheSchedulersVerdictOrKeepTheNode) {
   struct BadPod {
     const char* spec;
     const char* plugin;  // "": the pod fits, and its node goes.

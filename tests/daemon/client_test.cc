@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 // Symptom: a client gave up on a slow daemon after 0.1 s, however long its deadline was.
-TEST(PlannerClientTest, ADaemonThatSaysNothingIsWaitedForUntilTheDeadline) {
+TEST(PlannerClientTest, TheClientWaitsForASilentDaemonUntilTheDeadline) {
   std::string name = (fs::temp_directory_path() / "ebb-client-XXXXXX").string();
   const fs::path folder = ::mkdtemp(name.data());
   sockaddr_un address{};

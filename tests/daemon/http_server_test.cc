@@ -125,7 +125,7 @@ TEST_F(HttpServerTest, AHeadWithoutEndEndsTheConnection) {
 }
 
 // Symptom: 64 connections that sent slowly silenced /healthz.
-TEST_F(HttpServerTest, ConnectionsThatSendSlowlyKeepNoOthersOut) {
+TEST_F(HttpServerTest, SlowConnectionsDoNotBlockOthers) {
   std::vector<UniqueFd> slow;
   for (size_t i = 0; i < 2 * HttpServer::kHeadsMax; ++i) {
     slow.push_back(Connect());

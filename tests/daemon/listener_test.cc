@@ -145,7 +145,7 @@ TEST_F(ListenerTest, AFolderThatOthersMayReplaceIsRefused) {
   EXPECT_TRUE(Listener::Open({.path = folder_.File("open/mine/e.sock")}).ok());
 }
 
-TEST_F(ListenerTest, OfTwoThatStartAtOnceOneServes) {
+TEST_F(ListenerTest, OneOfTwoDaemonsThatStartAtOnceServes) {
   for (int i = 0; i < 20; ++i) {
     LeaveStale(path_);
     std::latch begin(2);

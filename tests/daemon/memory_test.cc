@@ -45,7 +45,7 @@ TEST(ReturnPolicyTest, MemoryThatIsFreedAfterALookIsGivenBackAtALaterOne) {
   EXPECT_FALSE(policy.Wants(40 * kMiB, 20 * kMiB));
 }
 
-TEST(ReturnPolicyTest, TheAllocatorIsAskedMoreAndMoreRarely) {
+TEST(ReturnPolicyTest, ChecksThatFreeNothingBecomeRarer) {
   ReturnPolicy policy;
   policy.Returned(1000 * kMiB, 990 * kMiB);
   int asked = 0;

@@ -20,7 +20,7 @@ absl::Status Check(const std::string& bytes, uint64_t most = kPartsBytesMax) {
   return CheckMessageParts(*Message::descriptor(), stream, most);
 }
 
-TEST(MessagePartsTest, AMessageOfManyObjectsIsTaken) {
+TEST(MessagePartsTest, AMessageOfManyObjectsIsAccepted) {
   wire::ApplyRequest request;
   request.set_session("s");
   for (int i = 0; i < 100'000; ++i) request.add_changes()->set_put_json(std::string(300, 'x'));
@@ -44,7 +44,7 @@ TEST(MessagePartsTest, EmptyPartsWithoutEndAreRefused) {
   EXPECT_TRUE(absl::IsResourceExhausted(Check<wire::FilterCall>(unknown, 1000)));
 }
 
-TEST(MessagePartsTest, BytesThatAreNoMessageAreRefused) {
+TEST(MessagePartsTest, BytesThatAreNotAMessageAreRejected) {
   for (const std::string& bytes :
        {std::string("\x0a\x05zz"), std::string("\xff"), std::string("\x0a"), std::string("\x07"),
         std::string("\x0a\xff\xff\xff\xff\x7f")}) {

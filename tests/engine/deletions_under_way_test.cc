@@ -138,7 +138,7 @@ TEST_F(DeletionsUnderWayTest, DisruptionsOfPodsThatAreAboutToMoveAreSpent) {
   EXPECT_EQ(Removals(), "a: p>z");
 }
 
-TEST_F(DeletionsUnderWayTest, WherePodsThatAreAboutToMoveFindNoRoomNoNodeIsJudged) {
+TEST_F(DeletionsUnderWayTest, IfPodsOfNodesInDeletionHaveNoRoomNoNodeIsRemoved) {
   Make(Cluster()
            .Add(Node("empty").Cpu(100))
            .Add(Goes("b").Cpu(9000))

@@ -43,7 +43,7 @@ std::vector<EvictedPod> Evictions() {
   return evictions;
 }
 
-TEST(PodsToPutBackTest, AsManyAsTheOwnerLacks) {
+TEST(PodsToPutBackTest, OnlyAsManyPodsAsTheOwnerLacks) {
   using enum objects::ControllerKind;
   for (const auto kind : {kStatefulSet, kJob, kReplicaSet, kReplicationController}) {
     Controller owner = Controller(kind, "owner").Replicas(5);
@@ -53,7 +53,7 @@ TEST(PodsToPutBackTest, AsManyAsTheOwnerLacks) {
   }
 }
 
-TEST(PodsToPutBackTest, AJobLacksNoMoreThanIsLeftToComplete) {
+TEST(PodsToPutBackTest, AJobLacksAtMostItsRemainingCompletions) {
   Controller owner = Controller(objects::ControllerKind::kJob, "owner").Replicas(5);
   owner.raw.completions = 4;
   owner.raw.succeeded = 3;

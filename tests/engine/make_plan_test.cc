@@ -143,7 +143,7 @@ TEST_F(MakePlanTest, PassesThatAreCutLeaveAShorterPlan) {
   EXPECT_EQ(removed, (std::set<std::string>{"", "a", "a b", "a b c"}));
 }
 
-TEST_F(MakePlanTest, GroupThatWouldFallBelowItsMinimumIsCutWhereThereIsNoTimeForAnotherPass) {
+TEST_F(MakePlanTest, WithoutTimeForAnotherPassAGroupIsCutAtItsMinimum) {
   groups_.groups[0].min_size = 3;  // Of 4: one may go.
   EXPECT_EQ(Removed(kNever, kNever), "a");
   EXPECT_EQ(made_.passes, 2u);
@@ -173,7 +173,7 @@ TEST_F(MakePlanTest, AtomicGroupIsNotCutInHalf) {
   }
 }
 
-TEST_F(MakePlanTest, AtomicGroupOfSeveralNodesGoesIfTheCutIsBehindIt) {
+TEST_F(MakePlanTest, AnAtomicGroupGoesIfTheCutComesAfterIt) {
   Make({"a", "b", "c", "d"});
   MakeAtomic({"a", "b", "c"}, 3);
   bool cut_behind = false;
@@ -185,7 +185,7 @@ TEST_F(MakePlanTest, AtomicGroupOfSeveralNodesGoesIfTheCutIsBehindIt) {
   EXPECT_TRUE(cut_behind);
 }
 
-TEST_F(MakePlanTest, AtomicGroupOfWhichANodeStaysStaysWhole) {
+TEST_F(MakePlanTest, AnAtomicGroupStaysWholeIfOneOfItsNodesStays) {
   MakeAtomic({"c", "big"}, 2);
   EXPECT_EQ(Removed(kNever, kNever), "a b");
   MakeAtomic({"c", "big"}, 1);  // The group's target size is one node.
@@ -269,7 +269,7 @@ TEST_F(MakePlanTest, ANodeKeptByItsGroupsMinimumIsNotReportedAsBlockedByABudget)
   }
 }
 
-TEST_F(MakePlanTest, OnlyTheNodesThatAreAskedForAreCandidates) {
+TEST_F(MakePlanTest, OnlyTheRequestedNodesAreCandidates) {
   const std::vector<NodeId> candidates = NodesNamed(*snapshot_, {"c", "a"});
   request_.candidates = &candidates;
   EXPECT_EQ(Removed(kNever, kNever), "c a");

@@ -37,7 +37,7 @@ TEST(CloudGroupNameTest, ProvidersSpellAGroupInTheirOwnWays) {
   EXPECT_EQ(ReadCloudGroupName(kMig)->zone, "europe-west1-b");
 }
 
-TEST(CloudGroupNameTest, WhatNoProviderTakesIsNoName) {
+TEST(CloudGroupNameTest, MalformedGroupNamesAreRejected) {
   for (const std::string_view text : {"", "a:b", "a:b:c:d", ":b:c", "a::c", "a:b:", "a b:c:d",
                                       "path/", "https://host/", "https://host:8080"}) {
     EXPECT_FALSE(ReadCloudGroupName(text)) << text;

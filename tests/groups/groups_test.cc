@@ -307,7 +307,7 @@ TEST(GroupsTest, ANodeWithFewerPoolsOfDevicesThanItsGroupIsNotReady) {
             kNoDevicePools);
 }
 
-TEST(GroupsTest, ANodeThatLacksACsiDriverIsNotReadyWhereThatIsAskedFor) {
+TEST(GroupsTest, ANodeThatLacksACsiDriverIsNotReadyIfTheOptionIsSet) {
   using enum NotReadyReason;
   const auto csi = [](std::string_view node, const std::vector<std::string_view>& drivers) {
     objects::CsiNode made;

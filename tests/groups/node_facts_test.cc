@@ -44,7 +44,7 @@ TEST(NodeFactsTest, GpusAreCountedByTheMachine) {
 }
 
 // Symptom: a node with eight GPUs that are partitioned into 56 MIG devices counted as 56 GPUs.
-TEST(NodeFactsTest, OfMigDevicesTheGpusThatHoldThemAreCounted) {
+TEST(NodeFactsTest, MigDevicesCountAsTheGpusThatHoldThem) {
   const auto single = [](const char* name, const char* product, const char* count) {
     return Machine(name)
         .Resource("nvidia.com/gpu", 56)

@@ -87,7 +87,7 @@ TEST(PricesTest, CellsOfCsvMayBeQuoted) {
   EXPECT_EQ(list->fallback, 0.25);
 }
 
-TEST(PricesTest, OfPricesThatNameEquallyManyTheFirstCounts) {
+TEST(PricesTest, TheFirstOfEquallySpecificPricesCounts) {
   const absl::StatusOr<PriceList> list = ParsePrices(
       "p.yaml", "{prices: [{zone: z1, hourly: 2}, {instanceType: m4, hourly: 3}], default: 1}");
   ASSERT_TRUE(list.ok()) << list.status();

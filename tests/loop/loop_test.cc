@@ -106,7 +106,7 @@ TEST_F(LoopTest, ARoundTriesAdvisedNodesFirst) {
   EXPECT_THAT(unneeded_before, ElementsAre(IsEmpty(), ElementsAre("b")));
 }
 
-TEST_F(LoopTest, DeletionsGoOnWhileTheClusterCannotBeObserved) {
+TEST_F(LoopTest, DeletionsContinueWhileTheClusterCannotBeObserved) {
   Loop loop = MakeLoop();
   loop.Turn(kStart);
   loop.Turn(kStart + 10);
@@ -731,7 +731,7 @@ TEST_F(LoopTest, ARoundReceivesTheResultsOfItsDeletions) {
   EXPECT_EQ(scale_down_.Save().started.size(), 0);
 }
 
-TEST_F(LoopTest, SoftTaintsOfNodesThatAreNeededAgainAreTakenOffFirst) {
+TEST_F(LoopTest, SoftTaintsOfNodesThatAreNeededAgainAreRemovedFirst) {
   const std::string_view soft = "DeletionCandidateOfClusterAutoscaler";
   cluster_ = StillCluster{Cluster()
                               .Add(Node("a").Taint(soft, "1", "PreferNoSchedule"))

@@ -66,7 +66,7 @@ TEST_F(RecordActuatorTest, GrowthIsRecordedOnceAndCountsForTheGroupsTarget) {
   EXPECT_EQ(source.Observe(kStart)->groups.groups[0].target_size, 3);
 }
 
-TEST_F(RecordActuatorTest, RoundsGoOnAsIfItHadBeenDone) {
+TEST_F(RecordActuatorTest, RoundsContinueAsIfTheRecordedStepsWereCarriedOut) {
   // Two of three nodes can go, and the budget lets one with pods go at a time.
   StillCluster cluster(Cluster()
                            .Add(Node("a"))
@@ -200,7 +200,7 @@ struct Listing : ObjectSink {
   }
 };
 
-TEST_F(RecordActuatorTest, ObjectsAreShownAsIfItHadBeenDone) {
+TEST_F(RecordActuatorTest, ObjectsAreShownAsIfTheRecordedStepsWereCarriedOut) {
   ShowingCluster cluster;
   cluster.nodes = {Node("a"), Node("b"), Node("c")};
   cluster.pods = {Pod("stays").On("a"),
@@ -275,7 +275,7 @@ TEST_F(RecordActuatorTest, ObjectsAreWhereTheSnapshotHasThem) {
   EXPECT_EQ(observed.pending.size(), 1);
 }
 
-TEST_F(RecordActuatorTest, NothingCanBeCarriedOnThatEndedWhenItBegan) {
+TEST_F(RecordActuatorTest, AnEndedDeletionAcceptsNoFurtherCall) {
   const DeletionOrder order{.node = "b", .group = "group"};
   ASSERT_TRUE(actuator_.Begin({&order, 1}, kStart).ok());
   for (const absl::Status& status : {actuator_.Drain("b", kStart), actuator_.Delete("b", kStart),
@@ -325,7 +325,7 @@ class GroupedCluster : public StillCluster {
   }
 };
 
-TEST_F(RecordActuatorTest, GrowthCountsForItsGroupAloneAndMakesNoneSmaller) {
+TEST_F(RecordActuatorTest, GrowthCountsForItsGroupOnlyAndNeverShrinksIt) {
   GroupedCluster cluster(Cluster().Add(Node("a")).Add(Node("b")).Build());
   cluster.groups.groups.resize(3);
   cluster.groups.groups[1].name = "second";

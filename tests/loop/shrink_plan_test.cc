@@ -52,7 +52,7 @@ ClusterSnapshot Four() {
   return cluster.Build();
 }
 
-TEST_F(ShrinkPlanTest, NodesGoInTheOrderOfTheAskAndAsManyAsItWants) {
+TEST_F(ShrinkPlanTest, NodesGoInTheRequestedOrderUpToTheRequestedNumber) {
   ClusterSnapshot four = Four();
   const auto all = NodesNamed(four, {"c", "a", "d", "b"});
   EXPECT_THAT(Plan(four, {}, {{.name = "p", .most = 1, .candidates = all}}), ElementsAre("c"));
@@ -80,7 +80,7 @@ TEST_F(ShrinkPlanTest, PodsOfNodesThatLeaveTakeTheRoomThatTheyWillNeed) {
       ElementsAre("c"));
 }
 
-TEST_F(ShrinkPlanTest, TwoAsksShareThePlacesAndEachHasItsOwnLimit) {
+TEST_F(ShrinkPlanTest, TwoRequestsShareThePlacesAndEachHasItsOwnLimit) {
   ClusterSnapshot four = Four();
   EXPECT_THAT(Plan(four, {},
                    {{.name = "p", .most = 1, .candidates = NodesNamed(four, {"d", "c"})},
@@ -165,7 +165,7 @@ TEST_F(ShrinkPlanTest, PodsThatWaitTakeTheRoomThatTheyWillNeed) {
   EXPECT_EQ(plan->orders[0].node, "c");
 }
 
-TEST_F(ShrinkPlanTest, ANodeThatLeavesTakesNoPodAndIsNoCandidate) {
+TEST_F(ShrinkPlanTest, ALeavingNodeAcceptsNoPodAndIsNotACandidate) {
   ClusterSnapshot cluster = Cluster()
                                 .Add(Node("leaves"))
                                 .Add(Node("a"))
@@ -183,7 +183,7 @@ TEST_F(ShrinkPlanTest, ANodeThatLeavesTakesNoPodAndIsNoCandidate) {
               ElementsAre("c"));
 }
 
-TEST_F(ShrinkPlanTest, PodsThatGoWithANodeThatLeavesNeedNoRoom) {
+TEST_F(ShrinkPlanTest, PodsThatEndWithALeavingNodeNeedNoRoom) {
   ClusterSnapshot cluster = Cluster()
                                 .Add(Node("leaves"))
                                 .Add(Node("a"))
@@ -196,7 +196,7 @@ TEST_F(ShrinkPlanTest, PodsThatGoWithANodeThatLeavesNeedNoRoom) {
               ElementsAre("a"));
 }
 
-TEST_F(ShrinkPlanTest, AnAskThatWantsNothingIsNotInTheWayOfTheNext) {
+TEST_F(ShrinkPlanTest, ARequestForNoNodesDoesNotAffectTheNext) {
   ClusterSnapshot four = Four();
   EXPECT_THAT(Plan(four, {},
                    {{.name = "none", .most = 1, .candidates = {}},

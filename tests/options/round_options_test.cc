@@ -45,7 +45,7 @@ std::string ErrorOf(const Json& json) {
   return parsed.ok() ? "" : std::string(parsed.status().message());
 }
 
-TEST(RoundOptionsTest, EveryFieldThatIsChangedComesBackAndNoOther) {
+TEST(RoundOptionsTest, AChangedFieldSurvivesJsonAndChangesNoOther) {
   const Json defaults = OptionsJson({});
   const auto leaves = Leaves(defaults);
   EXPECT_EQ(leaves.size(), 45u);

@@ -350,7 +350,7 @@ TEST(LiveClusterTest, AnswersLikeANewLoadOfTheSameObjects) {
   twin.Compare();
 }
 
-TEST(LiveClusterTest, AnswersTheSameInWhicheverOrderObjectsCome) {
+TEST(LiveClusterTest, AnswersDoNotDependOnTheOrderOfObjects) {
   Twin twin;
   twin.Put(Pod("p").On("a").Cpu(500).Label("app", "web"));
   twin.Put(Budget("web").Matching("app", "web"));
@@ -661,7 +661,7 @@ TEST(LiveClusterTest, ExpendablePodsAreExportedWhole) {
 
 // Symptom: the counts that a DaemonSet has of its pods were read from a dump, but a live cluster
 // lost them.
-TEST(LiveClusterTest, WhatControllersCountAsReadyIsRemembered) {
+TEST(LiveClusterTest, ReadyCountsOfControllersAreRemembered) {
   Twin twin;
   PutSmall(twin);
   test::Controller proxy(objects::ControllerKind::kDaemonSet, "proxy");
@@ -904,7 +904,7 @@ TEST_F(LiveRoundsTest, RoundsOverALiveClusterDecideAsThoseOverDumps) {
 }
 
 // Symptom: while deletions were under way, each round exported the whole cluster and read it again.
-TEST_F(LiveRoundsTest, WhatIsReportedIsInTheClusterForTheRoundAlone) {
+TEST_F(LiveRoundsTest, ReportedPodsAreInTheClusterForOneRoundOnly) {
   const std::unique_ptr<RoundDriver> live = Open({.state = Path("live"), .record = Path("record")});
   const std::unique_ptr<RoundDriver> loaded = Open({.state = Path("loaded")});
   Twin twin;

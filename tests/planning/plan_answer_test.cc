@@ -67,7 +67,7 @@ TEST(AnswerPlanTest, CandidatesAreTriedByNameInTheirOrder) {
   EXPECT_THAT(Removed(query, ThreeNodes(2000)), ElementsAre("b", "a"));
 }
 
-TEST(AnswerPlanTest, ACandidateThatIsNotThereIsNamed) {
+TEST(AnswerPlanTest, AMissingCandidateIsNamed) {
   LoadedCluster loaded = Loaded(ThreeNodes(2000));
   const PlanQuery query{.now_s = kNow, .candidates = std::vector<std::string>{"a", "nowhere"}};
   const absl::Status status = AnswerPlan(query, loaded).status();
@@ -163,7 +163,7 @@ TEST(AnswerFrontierTest, TheLastPointIsTheBestPlan) {
   EXPECT_FALSE(answer->prices.has_value());
 }
 
-TEST(JudgeForPlanTest, OtherWarningsStandBetweenThoseOfGroupsAndOfTime) {
+TEST(JudgeForPlanTest, OtherWarningsComeBetweenThoseOfGroupsAndOfTime) {
   LoadedCluster loaded = Loaded(ThreeNodes(2000));
   loaded.newest_time = kNow + 100'000;
   GroupRules rules;

@@ -16,7 +16,7 @@ std::string Wrong(Change&& change, std::string_view prefix = "") {
   return std::string(CheckQuery(query, prefix).message());
 }
 
-TEST(CheckQueryTest, WhatIsUsualIsRight) {
+TEST(CheckQueryTest, TheDefaultQueryIsValid) {
   EXPECT_EQ(Wrong([](PlanQuery&) {}), "");
   EXPECT_TRUE(CheckQuery(PlanQuery()).ok());
 }
@@ -40,7 +40,7 @@ TEST(CheckQueryTest, NamesTheFieldItsValueAndItsRange) {
             "trials.robust: 1.5 is not from 0 to 1");
 }
 
-TEST(CheckQueryTest, WhatIsNoNumberIsInNoRange) {
+TEST(CheckQueryTest, NanIsInNoRange) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(Wrong([](PlanQuery& query) { query.search->move_cost = kNan; }),
             "search.move_cost: nan is not from 0 to 1000000");

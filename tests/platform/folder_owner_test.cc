@@ -66,7 +66,7 @@ TEST_F(FolderOwnerTest, EveryFolderAboveCounts) {
   EXPECT_EQ(Why("open/mine/deep/not-yet"), "");
 }
 
-TEST_F(FolderOwnerTest, LinksAreJudgedWhereTheyStandAndWhereTheyLead) {
+TEST_F(FolderOwnerTest, LinksAreCheckedAtTheirOwnPlaceAndAtTheirTarget) {
   Make("open", 0777);
   Make("open/mine", 0700);
   Make("safe", 0700);
@@ -81,7 +81,7 @@ TEST_F(FolderOwnerTest, LinksAreJudgedWhereTheyStandAndWhereTheyLead) {
   EXPECT_THAT(Why("round"), HasSubstr("round"));
 }
 
-TEST_F(FolderOwnerTest, AFolderThatIsNotThereIsAnError) {
+TEST_F(FolderOwnerTest, AMissingFolderIsAnError) {
   EXPECT_TRUE(absl::IsNotFound(CheckOnlyWeMayReplace(folder_.File("no/such"))));
 }
 

@@ -32,7 +32,7 @@ TEST_F(LockFileTest, IsTakenOnceAndGoneAfterwards) {
   EXPECT_TRUE(LockFile::Take(path_).ok());
 }
 
-TEST_F(LockFileTest, AFileThatIsThereIsTaken) {
+TEST_F(LockFileTest, AnExistingFileIsLocked) {
   close(creat(path_.c_str(), 0600));  // A killed process left it.
   EXPECT_TRUE(LockFile::Take(path_).ok());
 }
@@ -42,7 +42,7 @@ TEST_F(LockFileTest, OneThatCannotBeMadeIsAnErrorOfTheSystem) {
   EXPECT_EQ(status.message(), "No such file or directory");
 }
 
-TEST_F(LockFileTest, TheFileOfAnotherIsLeftAlone) {
+TEST_F(LockFileTest, TheLockFileOfAnotherProcessStays) {
   std::optional<LockFile> lock = *LockFile::Take(path_);
   ASSERT_EQ(unlink(path_.c_str()), 0);
   close(creat(path_.c_str(), 0600));

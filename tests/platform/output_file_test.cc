@@ -75,7 +75,7 @@ TEST_F(OutputFileTest, TheOldFileStaysUntilTheNewOneIsWhole) {
   EXPECT_EQ(Names().size(), 1u);
 }
 
-TEST_F(OutputFileTest, WhatIsNotCommittedIsAsIfItWereNotWritten) {
+TEST_F(OutputFileTest, UncommittedOutputLeavesTheOldFile) {
   Make("a");
   for (const char* name : {"a", "b"}) {
     absl::StatusOr<OutputFile> file = OutputFile::Create(Path(name));
@@ -117,7 +117,7 @@ TEST_F(OutputFileTest, PermissionsAreThoseOfTheOldFileOrTheUmasks) {
   EXPECT_EQ(ModeOf(Path("b")), 0640u);  // 0666 less 026.
 }
 
-TEST_F(OutputFileTest, ALinkGoesOnPointingToWhatIsReplaced) {
+TEST_F(OutputFileTest, ALinkKeepsItsTargetWhenTheTargetIsReplaced) {
   Make("deep/a");
   fs::create_symlink("deep/a", Path("one"));
   fs::create_symlink(Path("one"), Path("two"));
@@ -138,13 +138,13 @@ TEST_F(OutputFileTest, AChainOfLinksWithoutEndIsAnError) {
             Path("a") + ": Too many levels of symbolic links");
 }
 
-TEST_F(OutputFileTest, ALongNameIsNoLongerWithTheMark) {
+TEST_F(OutputFileTest, ATemporaryNameIsNotTooLongForALongName) {
   const std::string name(255, 'n');
   ASSERT_TRUE(WriteFile(Path(name), "new").ok());
   EXPECT_EQ(Text(name), "new");
 }
 
-TEST_F(OutputFileTest, WhatIsNoFileIsWrittenDirectly) {
+TEST_F(OutputFileTest, DevicesAndPipesAreWrittenDirectly) {
   EXPECT_EQ(WriteFile("/dev/full", "x").message(), "/dev/full: No space left on device");
   EXPECT_TRUE(WriteFile("/dev/null", "x").ok());
   EXPECT_TRUE(fs::is_character_file("/dev/null"));

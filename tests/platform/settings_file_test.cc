@@ -53,7 +53,7 @@ TEST(NoSuchFieldTest, NamesTheFieldsThatThereAre) {
 }
 
 // Symptom: a read error counted as the end of the file, and the rules after it were missing.
-TEST_F(ReadWholeFileTest, AReadErrorIsNoEnd) {
+TEST_F(ReadWholeFileTest, AReadErrorIsNotTheEndOfTheFile) {
   const auto text = ReadWholeFile("/proc/self/mem");  // Opens; its first byte cannot be read.
   EXPECT_EQ(text.status().message(), "/proc/self/mem: Input/output error");
   EXPECT_TRUE(absl::IsDataLoss(text.status())) << text.status();
@@ -82,7 +82,7 @@ TEST_F(ReadWholeFileTest, RefusesAnEndlessFileAtItsLimit) {
   EXPECT_TRUE(absl::IsResourceExhausted(ReadWholeFile("/dev/zero", 1 << 20).status()));
 }
 
-TEST_F(ReadWholeFileTest, RefusesWhatIsNoRegularFile) {
+TEST_F(ReadWholeFileTest, RefusesSpecialFiles) {
   EXPECT_EQ(ReadWholeFile(folder_).status().message(),
             folder_.string() + ": is a directory; a regular file is expected");
   ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
@@ -148,7 +148,7 @@ TEST(SettingsLimitsTest, TextsOfTooManyBytesOrLinesAreNotParsed) {
 }
 
 // Symptom: a patch with a map of 100,000 keys took more than ten minutes.
-TEST(SettingsLimitsTest, AMapHasSoManyKeysAtMost) {
+TEST(SettingsLimitsTest, TheNumberOfKeysOfAMapIsLimited) {
   std::string yaml = "{";
   for (int i = 0; i <= 1'000; ++i) absl::StrAppend(&yaml, "k", i, ": 1,");
   EXPECT_EQ(WrongGroups(yaml + "}"), "g: line 1: key 1,001 of one map; ebb reads at most 1,000");

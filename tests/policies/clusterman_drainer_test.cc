@@ -489,7 +489,7 @@ TEST(ClustermanDrainerTest, MessagesAreNumberedInTheOrderOfSending) {
   EXPECT_EQ(state, expected);
 }
 
-TEST(ClustermanDrainerTest, OnlyAttemptsBeyondTheFirstAreNoDuplicates) {
+TEST(ClustermanDrainerTest, OnlyRetriesOfAnAttemptAreNotDuplicates) {
   Drainer drainer;
   Submit(Host("a"), 0, drainer.state);
   drainer.Tick(0);

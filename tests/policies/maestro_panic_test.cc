@@ -74,7 +74,7 @@ TEST(MaestroPanicTest, CreatingRoomsCountTerminatingOnesDoNot) {
   EXPECT_EQ(pool.At(kNow).reason, Reason::kPanic);
 }
 
-TEST(MaestroPanicTest, TheLimitIsTheOldTriggersWhateverOthersThereAre) {
+TEST(MaestroPanicTest, TheLimitIsThatOfTheOldTriggerEvenIfThereAreOthers) {
   Pool pool;
   pool.options.up.metrics_trigger = {{.type = "room", .usage = 10, .limit = 20}};
   EXPECT_EQ(pool.ReasonOf(9, 10), Reason::kWithinLimit) << "90, not 20";
@@ -210,7 +210,7 @@ TEST(MaestroPanicTest, ALockBeyondTimeIsForever) {
 
 // ---------------------------------------------------------------- bad input
 
-TEST(MaestroPanicTest, BadInputIsNoAction) {
+TEST(MaestroPanicTest, BadInputGivesNoAction) {
   Pool pool;
   pool.options.min = 3;
   pool.options.max = 2;
@@ -237,7 +237,7 @@ TEST(MaestroPanicTest, LargeNumbersAreComparedExactly) {
   EXPECT_EQ(pool.ReasonOf(10, 10), Reason::kWithinLimit);
 }
 
-TEST(MaestroPanicTest, ADeltaThatCannotBeCountedWithIsNoAction) {
+TEST(MaestroPanicTest, AnExcessiveDeltaGivesNoAction) {
   Pool pool;
   pool.options.up.delta = kMost - 10;
   EXPECT_EQ(pool.At(kNow).delta, kMost - 10);

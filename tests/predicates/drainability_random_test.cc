@@ -363,7 +363,7 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
 }
 
 // The verifier evaluates such pods once per shape.
-TEST(DrainabilityRandomTest, APodOutsideOfKubeSystemThatIsNotDeletedIsJudgedByItsShape) {
+TEST(DrainabilityRandomTest, TheShapeDecidesForPodsOutsideKubeSystemThatAreNotDeleted) {
   const uint64_t seed = RandomSeed();
   size_t compared = 0;
   for (uint64_t c = 0; c < 1000; ++c) {

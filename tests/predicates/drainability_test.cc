@@ -311,7 +311,7 @@ TEST(BlockingPodReasonTest, SpellsEveryReasonAsTheAutoscalerDoes) {
   EXPECT_EQ(ToString(kWorkloadShareReached), "WorkloadShareReached");
 }
 
-TEST(BlockingPodReasonTest, IsReadAsItIsSpelled) {
+TEST(BlockingPodReasonTest, EveryReasonIsReadByItsName) {
   for (int i = 0; i <= static_cast<int>(BlockingPodReason::kWorkloadShareReached); ++i) {
     EXPECT_EQ(BlockingPodReasonOf(ToString(BlockingPodReason(i))), BlockingPodReason(i)) << i;
   }

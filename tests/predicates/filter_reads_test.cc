@@ -28,7 +28,7 @@ std::vector<PodParts> SinglePartsOf(PodParts parts) {
   return singles;
 }
 
-TEST(FilterReadsTest, APodThatNoFilterLooksAtIsSparedEverything) {
+TEST(FilterReadsTest, APodThatNoFilterReadsTakesAllShortCuts) {
   const ShortCuts cuts = ShortCutsOf(kEveryPodHas);
   EXPECT_TRUE(cuts.passes_pre_filter);
   EXPECT_TRUE(cuts.statics_of_fit_class);
@@ -40,7 +40,7 @@ TEST(FilterReadsTest, APodThatNoFilterLooksAtIsSparedEverything) {
 }
 
 // If the short cuts left out a filter, no search would evaluate it.
-TEST(FilterReadsTest, WhateverAFilterReadsIsNotSpared) {
+TEST(FilterReadsTest, FieldsThatAFilterReadsPreventTheShortCut) {
   for (size_t f = 0; f < kFilterCount; ++f) {
     if (Filter(f) == Filter::kNodeResourcesFit) continue;  // Every search evaluates it.
     const FilterReads reads = ReadsOf(Filter(f));

@@ -120,7 +120,7 @@ TEST(FiltersTest, ExplainEachNamesEveryFilterThatRejects) {
   EXPECT_EQ(no("claims"), "NotUnderstood ");
 }
 
-TEST(FiltersTest, APodThatAsksForNodesByNameHasThatPart) {
+TEST(FiltersTest, APodThatNamesNodesHasThePartForNodeNames) {
   const ClusterSnapshot snapshot =
       Cluster()
           .Add(Node("n"))

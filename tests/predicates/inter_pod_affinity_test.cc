@@ -64,7 +64,7 @@ TEST(InterPodAffinityTest, AntiAffinityForbidsTheDomainAndNotNodesWithoutKey) {
   EXPECT_EQ(VerdictOf(snapshot, "p", "nowhere"), "fits");
 }
 
-TEST(InterPodAffinityTest, PodsThatAreThereRepelToo) {
+TEST(InterPodAffinityTest, PlacedPodsRepelToo) {
   const ClusterSnapshot snapshot =
       Zones()
           .Add(Pod("shy").On("y").Away("zone", Select("app", "loud")))

@@ -65,7 +65,7 @@ TEST(NodeAffinityTest, OperatorsReadAsInTheApi) {
   EXPECT_EQ(WithExpression({"generation", "Lt", {"6"}}), "fits");
 }
 
-TEST(NodeAffinityTest, WhatDoesNotParseMatchesNothing) {
+TEST(NodeAffinityTest, UnparsableTermsMatchNothing) {
   EXPECT_EQ(WithExpression({"zone", "Perhaps", {"x"}}), kNoMatch);
   EXPECT_EQ(WithExpression({"zone", "NotIn", {}}), kNoMatch);
   EXPECT_EQ(WithExpression({"zone", "Exists", {"x"}}), kNoMatch);

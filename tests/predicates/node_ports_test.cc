@@ -48,7 +48,9 @@ TEST(NodePortsTest, AddressesConflictWhenEqualOrOneIsAll) {
   EXPECT_EQ(Against({80, "::", ""}, {80, "::1", ""}), "fits");
 }
 
-TEST(NodePortsTest, ZeroAsksForNothing) { EXPECT_EQ(Against({0, "", ""}, {0, "", ""}), "fits"); }
+TEST(NodePortsTest, PortZeroConflictsWithNoPort) {
+  EXPECT_EQ(Against({0, "", ""}, {0, "", ""}), "fits");
+}
 
 TEST(NodePortsTest, SidecarsHoldPortsAndOtherInitContainersDoNot) {
   const auto init = [](std::string_view policy) {

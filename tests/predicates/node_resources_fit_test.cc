@@ -7,7 +7,7 @@
 namespace ebb::test::node_resources_fit_test {
 namespace {
 
-TEST(NodeResourcesFitTest, WhatIsLeftMaySufficeExactly) {
+TEST(NodeResourcesFitTest, ARequestOfExactlyTheFreeAmountFits) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n").Cpu(1000))
                                        .Add(Pod("there").On("n").Cpu(400))
@@ -37,7 +37,7 @@ TEST(NodeResourcesFitTest, ANodeWithoutPodSlotsAcceptsNoPod) {
   EXPECT_EQ(VerdictOf(snapshot, "p", "n"), "NodeResourcesFit: Too many pods");
 }
 
-TEST(NodeResourcesFitTest, AskingForNothingFitsWhereTooMuchIsHeld) {
+TEST(NodeResourcesFitTest, AZeroRequestFitsOnAnOvercommittedNode) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n").Cpu(100))
                                        .Add(Pod("greedy").On("n").Cpu(200))

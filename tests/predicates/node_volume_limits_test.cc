@@ -32,7 +32,7 @@ TEST(NodeVolumeLimitsTest, VolumesOfPodsCountUpToTheLimit) {
   EXPECT_EQ(verdict(2), "fits");
 }
 
-TEST(NodeVolumeLimitsTest, AVolumeThatIsThereAlreadyTakesNoRoom) {
+TEST(NodeVolumeLimitsTest, AnAttachedVolumeTakesNoRoom) {
   const ClusterSnapshot snapshot = WithVolumes()
                                        .Add(CsiNode("n", kDriver, 1))
                                        .Add(Mounting(Pod("holder").On("n"), "a"))
@@ -106,7 +106,7 @@ TEST(NodeVolumeLimitsTest, InTreeDisksCountUnderTheirCsiDriver) {
   EXPECT_EQ(verdict("aws://zone/vol-1"), "fits");  // Another name of the same disk.
 }
 
-TEST(NodeVolumeLimitsTest, ADiskThatCannotBeCountedFitsWhereNothingCounts) {
+TEST(NodeVolumeLimitsTest, ADiskThatCannotBeCountedFitsIfNoLimitCounts) {
   const auto verdict = [](Text held, Text wanted, bool counts) {
     Cluster cluster;
     cluster.Add(Node("n"));
@@ -127,7 +127,7 @@ TEST(NodeVolumeLimitsTest, ADiskThatCannotBeCountedFitsWhereNothingCounts) {
   EXPECT_EQ(verdict(kOdd, "vol-1", false), "fits");
 }
 
-TEST(NodeVolumeLimitsTest, EachVolumeOfThePodsCountsOnceHoweverManyMountIt) {
+TEST(NodeVolumeLimitsTest, AVolumeThatSeveralPodsMountCountsOnce) {
   const auto verdict = [](int64_t limit) {
     objects::CsiNode csi_node = CsiNode("n", "other", 0);
     csi_node.drivers.push_back({kDriver, limit});

@@ -38,7 +38,7 @@ TEST(OperatingSystemTest, APodFitsNoNodeOfAnotherSystemThanItNames) {
   EXPECT_EQ(VerdictOf(snapshot, "q", "w"), "fits");
 }
 
-TEST(OperatingSystemTest, APodThatSaysNothingWasMadeForTheSystemOfItsNode) {
+TEST(OperatingSystemTest, APodWithoutASystemIsForTheSystemOfItsNode) {
   const ClusterSnapshot snapshot = Matching(Cluster()
                                                 .Add(Linux("l"))
                                                 .Add(Windows("w"))

@@ -123,7 +123,7 @@ TEST_F(PdbTrackerTest, CopyIsIndependent) {
 }
 
 // Few pods and many pods are sorted by different code.
-TEST(PdbTrackerOrderTest, TheFirstSpentBudgetDecidesHoweverManyPodsThereAre) {
+TEST(PdbTrackerOrderTest, TheFirstSpentBudgetDecidesForAnyNumberOfPods) {
   for (const int count : {2, 100}) {
     Cluster cluster;
     cluster.Add(Budget("db").Matching("app", "db")).Add(Budget("web").Matching("app", "web"));
@@ -151,7 +151,7 @@ TEST_F(PdbTrackerTest, EachBudgetCountsItsOwnPods) {
   EXPECT_EQ(verdict.blocking_pod, kNoPod);
 }
 
-TEST_F(PdbTrackerTest, OfBudgetsThatSlowDownTheLastPodOfTheLastOneIsNamed) {
+TEST_F(PdbTrackerTest, TheLastPodOfTheLastSlowingBudgetIsNamed) {
   const auto verdict = Track({Budget("web").Matching("app", "web").Allows(1),
                               Budget("everything").MatchingEverything().Allows(1),
                               Budget("enough").MatchingEverything().Allows(3)})

@@ -164,7 +164,7 @@ TEST(VolumeBindingTest, ADriverThatTracksCapacityNeedsEnoughOfItInReach) {
   EXPECT_EQ(verdicts(5 * kGiB - 1), kNoSpace);
 }
 
-TEST(VolumeBindingTest, AMigratedVolumeIsJudgedByTheDriversZoneLabel) {
+TEST(VolumeBindingTest, AMigratedVolumeUsesTheDriversZoneLabel) {
   objects::PersistentVolume volume = Volume("pv");
   volume.source = "gcePersistentDisk";
   OnlyWhere(volume, "topology.kubernetes.io/zone", "z");
@@ -202,7 +202,7 @@ TEST(VolumeBindingTest, AnEphemeralClaimMustExistAndBelongToThePod) {
             "persistentvolumeclaim \"p-scratch\"");
 }
 
-TEST(VolumeBindingTest, AResourceThatADeviceClassStandsForKeepsThePodWhereItIs) {
+TEST(VolumeBindingTest, APodThatRequestsADeviceClassResourceIsNotUnderstood) {
   objects::DeviceClass device_class;
   device_class.meta.name = "gpus";
   device_class.extended_resource_name = "example.com/gpu";
@@ -234,7 +234,7 @@ TEST(VolumeBindingTest, AClaimThatNoVolumeCanServeChecksNone) {
   }
 }
 
-TEST(VolumeBindingTest, AReservedVolumeIsTheOneWhateverItsPlaceInTheInput) {
+TEST(VolumeBindingTest, AReservedVolumeIsChosenAtAnyPlaceInTheInput) {
   objects::PersistentVolume reserved = Volume("reserved", "late");
   reserved.claim = {.namespace_name = "default", .name = "data", .uid = ""};
   OnlyWhere(reserved, "rack", "a");

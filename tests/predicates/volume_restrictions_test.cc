@@ -123,7 +123,7 @@ TEST(VolumeRestrictionsTest, AClaimThatDoesNotExistFailsByName) {
             "VolumeRestrictions: persistentvolumeclaim \"gone\" not found");
 }
 
-TEST(VolumeRestrictionsTest, PodsWithoutTheDiskHideNoneBehindThem) {
+TEST(VolumeRestrictionsTest, PodsWithoutTheDiskHideNoLaterPod) {
   const Text kGce = "gcePersistentDisk";
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n"))
@@ -164,7 +164,7 @@ TEST(VolumeRestrictionsTest, ImagesWithManyMonitorsConflictAsOthersDo) {
   EXPECT_EQ(verdict(false, rbd(Pod("p"), "other", "rbd", false, "m")), "fits");
 }
 
-TEST(VolumeRestrictionsTest, EveryClaimOfAPodIsLookedAt) {
+TEST(VolumeRestrictionsTest, EveryClaimOfAPodIsChecked) {
   objects::PersistentVolumeClaim data = BoundClaim("data", "pv");
   data.access_modes = {"ReadWriteOncePod"};
   const ClusterSnapshot snapshot = Cluster()

@@ -29,7 +29,7 @@ std::vector<NodeId> Busy(const ClusterSnapshot& snapshot) {
 
 // Random clusters in which every filter rejects something; between questions pods move and nodes
 // go.
-TEST(PlaceTalliesTest, WhatIsRememberedIsWhatEveryFilterSaysOfEveryNode) {
+TEST(PlaceTalliesTest, TheTallyEqualsTheVerdictsOfEveryFilterOnEveryNode) {
   std::mt19937 random(3);
   size_t questions = 0;
   for (int round = 0; round < 400; ++round) {

@@ -88,7 +88,7 @@ TEST(RoundRecordTest, DeadlineThatNeverCameIsAnotherThanNone) {
   EXPECT_EQ(none->deadline_question, std::nullopt);
 }
 
-TEST(RoundRecordTest, WhatIsDamagedOrFromALaterEbbIsRefusedWithItsRound) {
+TEST(RoundRecordTest, DamagedRecordsAndOtherVersionsAreRejectedWithTheirRound) {
   const auto error = [](const std::string& text) {
     const auto parsed = ParseArguments("r.db: round 1", text);
     return parsed.ok() ? "" : std::string(parsed.status().message());

@@ -189,7 +189,7 @@ TEST_F(SqliteStateTest, RecordedBytesComeBackWithTheirZeros) {
   EXPECT_EQ(store->Rounds()->at(0).input, input);
 }
 
-TEST_F(SqliteStateTest, FileThatIsNoDatabaseIsRefusedAndKept) {
+TEST_F(SqliteStateTest, AFileThatIsNotADatabaseIsRejectedAndKept) {
   std::ofstream(path_) << "timers: none, this is a text that is long enough to be looked at";
   const std::string before = Bytes();
   const auto opened = SqliteState::Open(path_, {});
@@ -209,7 +209,7 @@ TEST_F(SqliteStateTest, AnotherProgramsDatabaseIsRefusedAndKept) {
 }
 
 // Symptom: a record that was named as the state file lost its rounds.
-TEST_F(SqliteStateTest, ARecordIsNoStateFileAndAStateFileIsNoRecord) {
+TEST_F(SqliteStateTest, ARecordIsNotAStateFileAndAStateFileIsNotARecord) {
   const auto refusal = [this](SqliteUse use) {
     return std::string(SqliteState::Open(path_, {.use = use}).status().message());
   };
@@ -228,7 +228,7 @@ TEST_F(SqliteStateTest, ARecordIsNoStateFileAndAStateFileIsNoRecord) {
   EXPECT_EQ(Bytes(), before);
 }
 
-TEST_F(SqliteStateTest, AFileThatHoldsReportsOnlyIsNoRecord) {
+TEST_F(SqliteStateTest, AFileThatHoldsOnlyReportsIsNotARecord) {
   HeldReports::Changes changes;
   changes.unready = {"n1"};
   ASSERT_TRUE(Open({.use = SqliteUse::kState})->SaveReport(changes).ok());
@@ -378,7 +378,7 @@ TEST_F(SqliteStateTest, CountersComeBackInAnotherProcess) {
   EXPECT_EQ(Open()->LoadCounters().value(), counters);
 }
 
-TEST_F(SqliteStateTest, WritesAreAsManyAsTheChanges) {
+TEST_F(SqliteStateTest, ASaveWritesOnlyChangedRows) {
   ScaleDownState state = Everything();
   state.timers.clear();
   for (int i = 0; i < 5000; ++i) {
@@ -634,7 +634,7 @@ TEST_F(SqliteStateTest, DamagedFileIsRefusedAndKept) {
   EXPECT_EQ(Bytes(), bytes);
 }
 
-TEST_F(SqliteStateTest, WhatIsNoRegularFileIsRefusedAndNoJournalLiesBesideIt) {
+TEST_F(SqliteStateTest, SpecialFilesAreRejectedAndNoJournalIsLeft) {
   // May also exist because of other users of the machine.
   const int before = access("/dev/full-journal", F_OK);
   for (const bool read_only : {false, true}) {
@@ -680,7 +680,7 @@ TEST_F(SqliteStateTest, CountersAndRoundsAreHeldToWhatTheyMayBe) {
 }
 
 // Symptom: "attempt to write a readonly database".
-TEST_F(SqliteStateTest, WhatAKilledWriterLeftIsRolledBackForAReader) {
+TEST_F(SqliteStateTest, TheTransactionOfAKilledWriterIsRolledBackForAReader) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 7, .now_s = 1234, .status = "s"}, {}).ok());
   const pid_t child = fork();
   if (child == 0) {
@@ -775,7 +775,7 @@ TEST_F(SqliteStateTest, TheClusterIsRememberedOnceItWasSet) {
   EXPECT_EQ(state->cluster(), ClusterOf("uid-1"));
 }
 
-TEST_F(SqliteStateTest, WhatGoesBesideASaveHappensOnlyForTheRoundThatWins) {
+TEST_F(SqliteStateTest, TheHookOfASaveRunsOnlyForTheRoundThatWins) {
   ScaleDownState state = Everything();
   ASSERT_TRUE(Open()->Save(state, {.round = 7}, {}).ok());
   const auto one = Open();

@@ -89,7 +89,7 @@ TEST(BoundTest, GroupsKeepTheirMinimum) {
   EXPECT_EQ(BoundOf(Alike(10, 0, 0).Build(), 10), 0);
 }
 
-TEST(BoundTest, BudgetsAllowSoManyNodesAndTheLastOneInParts) {
+TEST(BoundTest, BudgetsLimitTheNodesAndTheLastOneCountsInParts) {
   Cluster by_node = Alike(10, 1, 10);
   by_node.Add(Budget("a").Matching("app", "a").Allows(4));
   EXPECT_EQ(BoundOf(by_node.Build()), 4);
@@ -118,7 +118,7 @@ TEST(BoundTest, HugeWorthDoesNotOverflow) {
   EXPECT_EQ(BoundRemovals(snapshot, OneGroup(snapshot, 0), Anytime(), worth).worth, INT64_MAX);
 }
 
-TEST(BoundTest, NodesThatAreNoDestinationHaveNoRoom) {
+TEST(BoundTest, NodesThatAreNotDestinationsHaveNoRoom) {
   const ClusterSnapshot snapshot = Alike(10, 1, 400).Build();
   const NodeSet nowhere(snapshot.catalog().nodes());
   PlanRequest request = Anytime();
@@ -249,7 +249,7 @@ TEST(BoundTest, PodsOfAPoolWithinAPoolTakeTheRoomOfBoth) {
   EXPECT_EQ(bound.worth, 2);
 }
 
-TEST(BoundTest, ANodeWithMoreOnItThanItHasTakesPodsThatAskForNoneOfThat) {
+TEST(BoundTest, AnOvercommittedNodeAcceptsPodsThatDoNotRequestThatResource) {
   EXPECT_EQ(BoundOf(Cluster()
                         .Add(Node("over").Cpu(1000))
                         .Add(Node("m"))
@@ -283,7 +283,7 @@ TEST(BoundTest, ADeadlineThatIsOverLeavesABoundWithoutPrices) {
   EXPECT_EQ(BoundRemovals(snapshot, OneGroup(snapshot, 0), Anytime(), {}, &now).worth, 10);
 }
 
-TEST(BoundTest, WhereNothingIsShortTheSurplusOfANodeIsItsWorth) {
+TEST(BoundTest, IfNothingIsShortTheSurplusOfANodeIsItsWorth) {
   Cluster cluster = Alike(3, 0, 0);
   cluster.Add(Node("held")).Add(Pod("bare").On("held").OwnedByNobody());
   const ClusterSnapshot snapshot = cluster.Build();

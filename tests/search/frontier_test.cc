@@ -172,7 +172,7 @@ TEST_F(FrontierTest, IsNowhereBelowTheRequestedPlan) {
   }
 }
 
-TEST_F(FrontierTest, WhereNothingCanGoThereAreNoPoints) {
+TEST_F(FrontierTest, WithoutRemovableNodesThereAreNoPoints) {
   Make(Cluster().Add(Node("a")).Add(Pod("p").On("a").Cpu(3000)));
   EXPECT_TRUE(Find().points.empty());
 }
@@ -292,7 +292,7 @@ TEST_F(FrontierTest, APodThatMovesOnWithItsHostIsEvictedOnce) {
 }
 
 // One pod each: no price of a move tells all of the nodes apart, as 1 to 1.3 are near each other.
-TEST_F(FrontierTest, OfEqualEvictionsTheWorthiestNodesGoFirst) {
+TEST_F(FrontierTest, WithEqualEvictionsTheWorthiestNodesGoFirst) {
   Cluster cluster;
   for (const char* const name : {"n1", "n2", "n3", "n4"}) {
     cluster.Add(Node(name).Cpu(4000)).Add(Pod(std::string("of-") + name).On(name).Cpu(400));

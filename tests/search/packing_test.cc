@@ -152,7 +152,7 @@ TEST_F(PackingTest, AShareOfAWorkloadIsNeverExceeded) {
   EXPECT_TRUE(Remove("two"));
 }
 
-TEST_F(PackingTest, NodesThatNoPlanMayRemoveAreNoUnits) {
+TEST_F(PackingTest, NodesThatNoPlanMayRemoveAreNotUnits) {
   Make(Cluster()
            .Add(Node("free"))
            .Add(Node("busy").Cpu(1000))
@@ -198,7 +198,7 @@ TEST_F(PackingTest, AnAtomicGroupIsOneUnitOrNone) {
 }
 
 // Random steps, with what is undone, against a packing that never made them.
-TEST_F(PackingTest, WhatIsUndoneLeavesNoTrace) {
+TEST_F(PackingTest, AnUndoneRemovalLeavesNoTrace) {
   for (int run = 0; run < 40; ++run) {
     Dice dice(static_cast<uint64_t>(run));
     const int nodes = 5 + dice.Below(20);
@@ -351,7 +351,7 @@ TEST_F(PackingTest, BudgetsThatHaveTooLittleLeftAreNamed) {
   EXPECT_TRUE(spent.empty());
 }
 
-TEST_F(PackingTest, ABiasIsTakenOffAgain) {
+TEST_F(PackingTest, ABiasIsRemovedAgain) {
   BeginWithRoomyAndFull();
   packing_->SetBias(Unit("full"), 100);
   packing_->SetBias(Unit("full"), 0);
@@ -359,7 +359,7 @@ TEST_F(PackingTest, ABiasIsTakenOffAgain) {
   EXPECT_EQ(Where("small"), "full");
 }
 
-TEST_F(PackingTest, OfNodesThatAreEquallyFullTheFirstTakesThePod) {
+TEST_F(PackingTest, TheFirstOfEquallyFullNodesTakesThePod) {
   Make(Cluster()
            .Add(Node("a").Cpu(1000))
            .Add(Node("b").Cpu(4000))
@@ -407,7 +407,7 @@ TEST_F(PackingRoomTest, ANodeThatPodsLeaveIsEmptierAgain) {
   EXPECT_EQ(Where("of-b"), "x");
 }
 
-TEST_F(PackingRoomTest, WhatIsUndoneLeavesRoomAndOrderAsTheyWere) {
+TEST_F(PackingRoomTest, AnUndoneRemovalRestoresRoomAndOrder) {
   packing_->Begin();
   ASSERT_TRUE(Remove("a"));
   packing_->Revert();
@@ -447,7 +447,7 @@ TEST_F(PackingTest, ANodeOfWhichOnePodFindsNoPlaceLeavesRoomAsItWas) {
   EXPECT_EQ(Where("of-b"), "x");
 }
 
-TEST_F(PackingTest, WhatIsUndoneGivesBudgetsAndQuotasBack) {
+TEST_F(PackingTest, AnUndoneRemovalRestoresBudgetsAndQuotas) {
   Make(Cluster()
            .Add(Node("a"))
            .Add(Node("b"))
@@ -493,7 +493,7 @@ TEST_F(PackingTest, ANodeThatComesBackIsAsEmptyAsItIsThen) {
 }
 
 // All nodes of an atomic group go, or none does, whichever of them it is whose pod finds no place.
-TEST_F(PackingTest, OfAnAtomicGroupNoNodeGoesWithoutTheOthers) {
+TEST_F(PackingTest, NoNodeOfAnAtomicGroupGoesWithoutTheOthers) {
   for (const std::string_view stuck : {"", "a", "b"}) {
     Cluster cluster;
     for (const std::string_view name : {"a", "b"}) {

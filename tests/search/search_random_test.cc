@@ -8,7 +8,7 @@
 namespace ebb::search_random_test {
 namespace {
 
-TEST(SearchRandomTest, WhatIsFoundHolds) {
+TEST(SearchRandomTest, FoundPlansPassTheVerifier) {
   int64_t greedy = 0;
   int64_t best = 0;
   for (uint64_t seed = 1; seed <= test::Rounds(300); ++seed) {

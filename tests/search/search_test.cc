@@ -90,7 +90,7 @@ TEST_F(SearchTest, ANodeThatIsWorthNothingStays) {
   EXPECT_EQ(Names(found.best.plan), "a c");
 }
 
-TEST_F(SearchTest, WhereNothingIsWorthItThePlanIsEmpty) {
+TEST_F(SearchTest, IfNoNodeIsWorthItThePlanIsEmpty) {
   const std::vector<int64_t> worth(5, -1);
   options_.worth = worth;
   const SearchResult found = Search();
@@ -99,7 +99,7 @@ TEST_F(SearchTest, WhereNothingIsWorthItThePlanIsEmpty) {
   EXPECT_EQ(Names(found.best.plan), "");
 }
 
-TEST_F(SearchTest, APriceOfMovesIsTakenOffWhatANodeCosts) {
+TEST_F(SearchTest, ThePriceOfMovesIsSubtractedFromTheCostOfANode) {
   const std::vector<double> hourly = {1, 0.5, 0.5, 0.5, 2};
   const std::vector<int64_t> worth =
       WorthOfNodes(*snapshot_, groups_, request_, hourly, /*move_cost=*/0.2);

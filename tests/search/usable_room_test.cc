@@ -21,11 +21,11 @@ Amounts MostOf(const std::vector<Amounts>& kinds, const Amounts& room) {
   return most;
 }
 
-TEST(UsableRoomTest, OfRoomForAPodAndAHalfAPodIsUsable) {
+TEST(UsableRoomTest, RoomForAPodAndAHalfIsUsableForOnePod) {
   EXPECT_EQ(MostOf({{2000, 4}}, {3900, 100}), (Amounts{2000, 4}));
 }
 
-TEST(UsableRoomTest, WhatFitsNothingIsNotUsable) {
+TEST(UsableRoomTest, RoomThatFitsNoPodIsNotUsable) {
   EXPECT_EQ(MostOf({{2000, 4}, {2500, 1}}, {1999, 100}), (Amounts{0, 0}));
   EXPECT_EQ(MostOf({}, {1999, 100}), (Amounts{0, 0}));
 }
@@ -35,7 +35,7 @@ TEST(UsableRoomTest, ANodeThatIsShortOfOneResourceCannotUseUpTheOther) {
   EXPECT_EQ(MostOf({{100, 1}, {100, 2}}, {10'000, 5}), (Amounts{500, 5}));
 }
 
-TEST(UsableRoomTest, APodThatTakesNoneOfAResourceIsNotHeldBackByIt) {
+TEST(UsableRoomTest, APodThatDoesNotRequestAResourceIsNotLimitedByIt) {
   EXPECT_EQ(MostOf({{100, 0}, {300, 2}}, {1000, 0}), (Amounts{1000, 0}));
 }
 
@@ -63,7 +63,7 @@ int64_t Tried(const std::vector<Amounts>& kinds, const Amounts& room, size_t res
   return best;
 }
 
-TEST(UsableRoomTest, NothingThatPodsCanTakeIsLeftOut) {
+TEST(UsableRoomTest, AllRoomThatPodsCanUseIsUsable) {
   Dice dice(test::RandomSeed());
   int64_t room_in_all = 0;
   int64_t usable_in_all = 0;

@@ -490,7 +490,7 @@ TEST_F(SessionFeedTest, AFirstResyncThatBrokeOffIsWaitedForUntilAnotherEnds) {
 
 // Symptom: a resync without pods was answered with the judgement of the previous one, and the
 // reverse.
-TEST_F(SessionFeedTest, EveryResyncIsJudged) {
+TEST_F(SessionFeedTest, EveryResyncIsChecked) {
   const auto resync = [&](const std::vector<std::string>& objects) {
     const uint64_t number = session_->cluster().BeginResync();
     EXPECT_TRUE(PutInResync(number, objects).ok());
@@ -749,7 +749,7 @@ TEST_F(SessionFeedTest, ALoadedDumpAges) {
       "2026-06-01T12:00:00Z");
 }
 
-TEST_F(SessionFeedTest, AnAnswerIsNoFresherThanAStreamThatWasNotRead) {
+TEST_F(SessionFeedTest, AnAnswerIsNotFresherThanAnUnreadStream) {
   ASSERT_TRUE(Resync().ok());
   session_->cluster().BeginFeed();
   const auto as_of_at = [&](int64_t now_s) {
@@ -1098,7 +1098,7 @@ TEST_F(SessionTest, OptionsOfChangesAreReadOrRefused) {
   EXPECT_EQ(refusal("xyz: 1"), "changes: options.xyz: is not a flag of a plan");
 }
 
-TEST_F(SessionTest, WhatTriesChangesEndsWithItsClient) {
+TEST_F(SessionTest, CallsThatTryChangesEndWithTheirClient) {
   Json alone = Json::parse(PodJson("p", "a"));
   alone["metadata"].erase("ownerReferences");
   ASSERT_TRUE(Put({NodeJson("a"), NodeJson("b"), alone.dump()}).ok());
@@ -1286,7 +1286,7 @@ TEST_F(SessionTest, PlansAsOfTheDump) {
   EXPECT_EQ(served, planned);
 }
 
-TEST_F(SessionTest, BadDumpLeavesTheClusterThatIsThere) {
+TEST_F(SessionTest, ABadDumpLeavesThePresentCluster) {
   ASSERT_TRUE(PutCluster().ok());
   const std::string plan = session_->questions().Plan(Call(), std::nullopt)->plan();
   for (const std::string dump : {"", "{", R"({"kind":"List","items":[{"kind":"Node"}]})"}) {
@@ -1542,7 +1542,7 @@ TEST_F(SessionSearchTest, EvictionsMayBeLimited) {
             PlanJsonOf(session_->questions().Plan(Call(), std::nullopt))["summary"]["movedPods"]);
 }
 
-TEST_F(SessionSearchTest, WhatIsWrongWithASearchIsNamed) {
+TEST_F(SessionSearchTest, ErrorsOfASearchNameTheField) {
   wire::PlanCall call = SearchCall();
   wire::Search& search = *call.mutable_input()->mutable_search();
   search.set_objective(wire::Search::COST);
@@ -1597,7 +1597,7 @@ class SessionRoundTest : public SessionTest {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(SessionRoundTest, OfAnIncompleteClusterThereAreRoundsAndNamesOnlyWhereThatIsAllowed) {
+TEST_F(SessionRoundTest, AnIncompleteClusterHasRoundsAndNamesOnlyIfAllowed) {
   options_.allow_incomplete = false;
   ASSERT_TRUE(PutCluster().ok());
   EXPECT_EQ(Round(kNow).status().code(), absl::StatusCode::kFailedPrecondition);
@@ -1628,7 +1628,7 @@ TEST_F(SessionRoundTest, OfAnIncompleteClusterThereAreRoundsAndNamesOnlyWhereTha
   EXPECT_TRUE(session_->questions().Plan(Call(), std::nullopt)->complete());
 }
 
-TEST_F(SessionTest, WherePodsMustBeMissingEveryQuestionIsRefusedUnlessItAllowsThat) {
+TEST_F(SessionTest, IfPodsAreMissingQuestionsAreRefusedUnlessTheyAllowThat) {
   ASSERT_TRUE(Put({NodeJson("a"), NodeJson("b")}).ok());
   wire::ExplainCall explain;
   explain.add_nodes("a");
@@ -1718,7 +1718,7 @@ TEST_F(SessionRoundTest, AReportOfAFailedDeletionIsAccepted) {
 }
 
 // A record contains the reports to each round, because a replay has no session.
-TEST_F(SessionRoundTest, WhatWasReportedIsInTheRecordAndIsReplayed) {
+TEST_F(SessionRoundTest, ReportsAreInTheRecordAndAreReplayed) {
   options_.record_file = folder_.File("record.db");
   StartAgain();
   ASSERT_TRUE(PutCluster().ok());

@@ -345,7 +345,7 @@ TEST_F(WirePassTest, AGroupHasAName) {
   EXPECT_EQ(Refusal(call), "groups.groups[0].name: is empty");
 }
 
-TEST_F(WirePassTest, ANodeThatWasDeletedIsNoCandidate) {
+TEST_F(WirePassTest, ADeletedNodeIsNotACandidate) {
   ChangeBatch batch;
   batch.Delete(*ChangeBatch::NamesOf("Node"), "", "a", "");
   Take(batch);

@@ -154,7 +154,7 @@ TEST(CheckTakenTest, SomeCallTakesEachField) {
   }
 }
 
-TEST(CheckTakenTest, OfFrontierABudgetAndIterationsBothHold) {
+TEST(CheckTakenTest, FrontierAcceptsABudgetTogetherWithIterations) {
   v1alpha1::PlanInput input;
   input.mutable_search()->set_budget_seconds(1);
   input.mutable_search()->set_iterations(9);

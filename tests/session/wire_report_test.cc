@@ -289,7 +289,7 @@ TEST_F(WireReportTest, ADeletionThatEndedInAnEarlierReportOfTheRoundDoesNotGoOn)
 
 // Symptom: with 300,000 entries held, a report took a second, because all of them were copied and
 // written again.
-TEST_F(WireReportTest, AReportWritesWhatItSaysWhateverIsHeld) {
+TEST_F(WireReportTest, AReportWritesOnlyItsOwnChanges) {
   HeldReports::Changes many;
   for (int i = 0; i < 30'000; ++i) {
     many.begun.push_back({.node = absl::StrCat("n", i), .group = "g", .drained = true});
@@ -317,7 +317,7 @@ TEST_F(WireReportTest, AReportWritesWhatItSaysWhateverIsHeld) {
 }
 
 // Symptom: a report of 99,999 evictions made as many log lines.
-TEST_F(WireReportTest, LinesOfALogAreFewHoweverManyEventsThereAre) {
+TEST_F(WireReportTest, ManyEventsGiveFewLogLines) {
   v1alpha1::ActuationReport report;
   constexpr int kReports = 3;
   constexpr int kEvents = 3'333;

@@ -129,7 +129,7 @@ TEST_F(BudgetKeeperTest, ASelectorThatCannotBeReadIsRefused) {
   EXPECT_EQ(keeper_.size(), 0u);
 }
 
-TEST_F(BudgetKeeperTest, OfSeveralBudgetsThoseOfTheNamespaceThatTakeTheLabelsMatch) {
+TEST_F(BudgetKeeperTest, BudgetsMatchByNamespaceAndLabelsAmongSeveral) {
   const TextId earlier = symbols_.Intern("earlier");
   for (const test::Budget& budget :
        {test::Budget("x").In("earlier").MatchingEverything(),

@@ -251,7 +251,7 @@ TEST_F(EvictionTrialsTest, APodThatWaitsForAnotherToLandIsTriedAgain) {
 }
 
 // A trial of two nodes asks three times.
-TEST_F(EvictionTrialsTest, OfATrialInOneOrderAloneNothingIsLeft) {
+TEST_F(EvictionTrialsTest, ATrialInOnlyOneOrderIsDropped) {
   MakeTight();
   ASSERT_EQ(made_.plan.remove.size(), 2u);
   for (const auto& [questions, pairs] :
@@ -337,12 +337,12 @@ TEST_F(OneNodeTrialsTest, TheFirstTrialsDecideOnlyWhereMoreFailedThanMayOfAll) {
   EXPECT_EQ(run(0.12), 2u);
 }
 
-TEST_F(OneNodeTrialsTest, OfAPlanThatIsNotRobustFromItsFirstNodeOnNothingIsLeft) {
+TEST_F(OneNodeTrialsTest, APlanThatIsNotRobustFromItsFirstNodeIsDropped) {
   EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 0, {.trials = 4, .seed = 3}), 0u);
   EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 1, {.trials = 4, .seed = 3}), 1u);
 }
 
-TEST_F(EvictionTrialsTest, EachTrialHasTheSeedBehindThatOfTheOneBefore) {
+TEST_F(EvictionTrialsTest, EachTrialHasTheNextSeed) {
   MakeTight();
   const EvictionTrials trials =
       RunEvictionTrials(*snapshot_, made_.plan, {.trials = 20, .seed = 3});

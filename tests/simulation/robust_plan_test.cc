@@ -75,7 +75,7 @@ TEST_F(RobustPlanTest, ANodeInTheMiddleOfThePlanMayStay) {
 
 // The worst trial leaves both large pods, and each node takes its own: both stay at first.  Where
 // one of them stays, the small pods land there and leave room for the other large pod.
-TEST_F(RobustPlanTest, ANodeThatNeedNotStayAfterAllIsTakenBackIn) {
+TEST_F(RobustPlanTest, ANodeThatNeedNotStayReturnsToThePlan) {
   Cluster cluster;
   for (const char* const name : {"p", "q"}) {
     cluster.Add(Node(name).Cpu(8000));
@@ -203,7 +203,7 @@ TEST_F(RobustPlanTest, ThePlanHasEveryCandidateAndTheBudgetsThatAreLeft) {
 }
 
 // The borders of a share are shares.
-TEST_F(RobustPlanTest, AShareIsFromNoneToAll) {
+TEST_F(RobustPlanTest, TheShareMayBeFromZeroToOne) {
   MakeOneThatStrands();
   for (const double share : {-0.001, 1.001}) {
     EXPECT_EQ(MakeRobust(*snapshot_, groups_, request_, made_, share, options_).status().code(),
@@ -224,7 +224,7 @@ TEST_F(RobustPlanTest, WhereBothWaysLeaveAsManyTheLastNodesStay) {
   EXPECT_EQ(robust.plan.termination, Termination::kRobust);
 }
 
-TEST_F(RobustPlanTest, DeadlineAndListenerOfTheRequestAreThoseOfItsPlanAlone) {
+TEST_F(RobustPlanTest, DeadlineAndListenerOfTheRequestCountForItsPlanOnly) {
   MakeOneThatStrands();
   CancelToken over;
   over.Cancel();

@@ -75,7 +75,7 @@ TEST(SchedulerTest, PodsOfAControllerAreSpreadOverNodesAndZones) {
   EXPECT_EQ(Choice(snapshot, {NodeNamed(snapshot, "a"), NodeNamed(snapshot, "b")}), "c");
 }
 
-TEST(SchedulerTest, APodThatAsksForNothingCountsWithTheDefaults) {
+TEST(SchedulerTest, APodWithoutRequestsCountsWithTheDefaults) {
   Cluster cluster;
   cluster.Add(Node("a")).Add(Node("b")).Add(Pod("new").OwnedByNobody());
   for (int i = 0; i < 5; ++i) cluster.Add(Pod("p" + std::to_string(i)).On("a"));
@@ -106,7 +106,7 @@ TEST(SchedulerTest, ASearchGoesOnWhereTheLastOneEnded) {
   }
 }
 
-TEST(SchedulerTest, LargeClustersAreLookedAtInPart) {
+TEST(SchedulerTest, InLargeClustersOnlyAPartOfTheNodesIsChecked) {
   EXPECT_EQ(NodesToFind(99), 99);
   EXPECT_EQ(NodesToFind(100), 100);
   EXPECT_EQ(NodesToFind(1000), 420);
@@ -312,7 +312,7 @@ TEST(SchedulerTest, ResourcesCountByWhatIsFreeAndHowEvenlyItIsUsed) {
   EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kBalancedAllocation, "b"), 68);
 }
 
-TEST(SchedulerTest, APodThatAsksForNothingIsNotBalanced) {
+TEST(SchedulerTest, APodWithoutRequestsIsNotBalanced) {
   const ClusterSnapshot snapshot = Cluster().Add(Node("a")).Add(Pod("new")).Build();
   EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kBalancedAllocation, "a"), 0);
 }
@@ -369,7 +369,7 @@ TEST(SchedulerTest, ControllersWhoseSelectorIsKnownHaveTheirPodsSpread) {
   EXPECT_FALSE(is_spread(Pod(pod).OwnedByNobody()));
 }
 
-TEST(SchedulerTest, AShareOfNodesIsLookedAtThatFallsWithTheirNumber) {
+TEST(SchedulerTest, TheShareOfCheckedNodesFallsWithTheirNumber) {
   EXPECT_EQ(NodesToFind(1), 1);
   EXPECT_EQ(NodesToFind(150), 100);   // 49 percent would be 73.
   EXPECT_EQ(NodesToFind(250), 120);   // 48 percent.
@@ -524,7 +524,7 @@ TEST(SchedulerTest, PreferredAffinityCountsEachPodOfTheDomainsThatTheTermSpeaksO
   EXPECT_THAT(scores(term), testing::ElementsAre(0, 0, 0));
 }
 
-TEST(SchedulerTest, OfAnImageThatNodesSaySizesOfTheFirstCounts) {
+TEST(SchedulerTest, TheFirstReportedSizeOfAnImageCounts) {
   const auto with = [](int64_t mib) {
     return [mib](objects::Node& node) { node.images = {{{"web:1"}, mib << 20}}; };
   };
@@ -597,7 +597,7 @@ TEST(SchedulerTest, NodesThatAreClosedTakeNoPod) {
   EXPECT_EQ(scheduler.Choose(snapshot, pod, {}), NodeNamed(snapshot, "b"));
 }
 
-TEST(SchedulerTest, APodThatAsksForOneOfBothResourcesIsBalancedByThatOne) {
+TEST(SchedulerTest, APodThatRequestsOneResourceIsBalancedByThatOne) {
   const auto balanced = [](const Pod& pod) {
     return ScoreOf(Cluster().Add(Node("a")).Add(pod).Build(), ScorePlugin::kBalancedAllocation,
                    "a");
@@ -609,7 +609,7 @@ TEST(SchedulerTest, APodThatAsksForOneOfBothResourcesIsBalancedByThatOne) {
 }
 
 // The pod on the node counts as 100m and 200 MiB.
-TEST(SchedulerTest, PodsOnANodeThatAskForNothingTakeWhatTheDefaultsSay) {
+TEST(SchedulerTest, PlacedPodsWithoutRequestsCountWithTheDefaults) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("a").Cpu(1000).Memory(2000 * test::kMiB))
                                        .Add(Pod("p").On("a"))
@@ -622,7 +622,7 @@ TEST(SchedulerTest, AClusterWithoutNodesTakesNoPod) {
   EXPECT_EQ(Choice(Cluster().Add(Pod("new").Cpu(100)).Build()), "");
 }
 
-TEST(SchedulerTest, BehindANodeThatIsClosedOthersAreLookedAt) {
+TEST(SchedulerTest, NodesAfterAClosedNodeAreChecked) {
   const ClusterSnapshot snapshot =
       Cluster().Add(Node("a")).Add(Node("b")).Add(Pod("new").Cpu(500)).Build();
   SimulatedScheduler scheduler(1);
@@ -633,7 +633,7 @@ TEST(SchedulerTest, BehindANodeThatIsClosedOthersAreLookedAt) {
 }
 
 // All but n100 are used by a quarter.  A hundred nodes that fit are enough.
-TEST(SchedulerTest, TheBestNodeIsNotSeenBehindThoseThatAreEnough) {
+TEST(SchedulerTest, ANodeAfterEnoughFittingNodesIsNotChecked) {
   Cluster cluster;
   for (int i = 0; i < 200; ++i) {
     const std::string name = "n" + std::to_string(i);

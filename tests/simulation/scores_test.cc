@@ -21,7 +21,7 @@ TEST(ScoresTest, LeastAllocatedIsTheMeanOfTheFreePercents) {
   EXPECT_EQ(LeastAllocatedScore(Amounts{0, 0}, Amounts{4000, 10000}), 100);
 }
 
-TEST(ScoresTest, LeastAllocatedGivesNothingForWhatIsOverfull) {
+TEST(ScoresTest, LeastAllocatedIsZeroForAnOvercommittedResource) {
   EXPECT_EQ(LeastAllocatedScore(Amounts{5000, 5000}, Amounts{4000, 10000}), 25);
 }
 
@@ -37,11 +37,11 @@ TEST(ScoresTest, BalanceFallsWithTheDeviation) {
   EXPECT_EQ(BalanceOf(Amounts{6000, 0}, Amounts{4000, 10000}), 50);
 }
 
-TEST(ScoresTest, BalancePassesOverWhatTheNodeHasNot) {
+TEST(ScoresTest, BalanceSkipsResourcesThatTheNodeLacks) {
   EXPECT_EQ(BalanceOf(Amounts{3000, 5000}, Amounts{6000, 0}), 100);
 }
 
-TEST(ScoresTest, BalancedAllocationIsByWhatThePodChanges) {
+TEST(ScoresTest, BalancedAllocationComparesBeforeAndAfterThePod) {
   const Amounts all = {10, 10};
   EXPECT_EQ(BalancedAllocationScore(Amounts{5, 5}, Amounts{4, 4}, all), 75);
   EXPECT_EQ(BalancedAllocationScore(Amounts{10, 0}, Amounts{0, 0}, all), 50);
@@ -119,14 +119,14 @@ TEST(ScoresTest, AffinityIsNormalizedFromTheLowestToTheHighest) {
   EXPECT_THAT(scores, ElementsAre(0, 0));
 }
 
-TEST(ScoresTest, LeastAllocatedPassesOverWhatTheNodeHasNot) {
+TEST(ScoresTest, LeastAllocatedSkipsResourcesThatTheNodeLacks) {
   EXPECT_EQ(LeastAllocatedScore(Amounts{3000, 5000}, Amounts{4000, 0}), 25);
   EXPECT_EQ(LeastAllocatedScore(Amounts{3000, 5000}, Amounts{0, 10000}), 50);
   EXPECT_EQ(LeastAllocatedScore(Amounts{0, 0}, Amounts{0, 0}), 0);
   EXPECT_EQ(LeastAllocatedScore(Amounts{4000, 10000}, Amounts{4000, 10000}), 0);
 }
 
-TEST(ScoresTest, OfManyResourcesThoseThatTheNodeHasNotAreNotInTheMean) {
+TEST(ScoresTest, ResourcesThatTheNodeLacksAreNotInTheMean) {
   const std::array<int64_t, 4> used = {0, 50, 7, 100};
   const std::array<int64_t, 4> all = {100, 100, 0, 100};
   EXPECT_EQ(BalanceOf(used, all), 59);

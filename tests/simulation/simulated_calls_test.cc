@@ -199,7 +199,7 @@ TEST_F(SimulatedCallsTest, ASoftTaintOfTheInputIsRemovedByTheCall) {
   }
 }
 
-TEST_F(SimulatedCallsTest, ABeginWithoutOrdersIsNoFault) {
+TEST_F(SimulatedCallsTest, BeginWithoutOrdersSucceeds) {
   options_.faults.taint_fails_permille = 1000;
   options_.faults.pod_before_taint_permille = 1000;
   Add(Node("a"));
@@ -665,7 +665,7 @@ TEST_F(SimulatedCallsTest, APodThatIsTerminatingAtTheStartEndsInTimeAndIsNotRecr
   EXPECT_EQ(At(kStart + 60).PodsText(), "default/p>a");
 }
 
-TEST_F(SimulatedCallsTest, WhatIsBegunAgainStaysAsItIsAndTheOthersBegin) {
+TEST_F(SimulatedCallsTest, BeginLeavesARunningDeletionUnchangedAndStartsTheOthers) {
   for (const char* const name : {"a", "b", "c"}) Add(Node(name));
   Make();
   ASSERT_TRUE(Begin("a", kStart).ok());
@@ -1155,7 +1155,7 @@ TEST_F(SimulatedCallsTest, RoomOnNodesThatBootIsThatOfEachInCoresMemoryAndPods) 
   EXPECT_EQ(booted(Node("a").Pods(2), {Pod("x").Cpu(10), Pod("y").Cpu(10), Pod("z").Cpu(10)}), 2);
 }
 
-TEST_F(SimulatedCallsTest, ANodeThatIsUpIsNoRoomToComeAnyMore) {
+TEST_F(SimulatedCallsTest, ABootedNodeNoLongerCountsAsRoomToCome) {
   options_.groups_grow = true;
   Add(Node("a"));
   Add(Pod("p").On("a").Cpu(3000));
@@ -1204,7 +1204,7 @@ TEST_F(SimulatedCallsTest, APodThatFindsItsPlaceAtOnceHasNotWaited) {
   EXPECT_EQ(cluster_->counts().planned, 0);
 }
 
-TEST_F(SimulatedCallsTest, OfControllersWithTheSameNameOnlyTheReplicaSetIsChanged) {
+TEST_F(SimulatedCallsTest, OnlyTheReplicaSetOfControllersWithTheSameNameIsChanged) {
   Add(Node("a"));
   const auto owned = [](std::string_view name, std::string_view in, std::string_view kind,
                         std::string_view owner) {

@@ -141,7 +141,7 @@ TEST_F(SimulatedClusterTest, PodsThatLandWhereThePlanSaysAreCounted) {
   }
 }
 
-TEST_F(SimulatedClusterTest, NoNodeIsTaintedWhereOneOfThemIsNotThere) {
+TEST_F(SimulatedClusterTest, NoNodeIsTaintedIfOneOfThemIsMissing) {
   MakePair();
   const std::vector<DeletionOrder> orders = {{.node = "a", .group = "group"},
                                              {.node = "gone", .group = "group"}};
@@ -391,7 +391,7 @@ TEST_F(SimulatedClusterTest, GroupsThatDoNotGrowByThemselvesLetPodsWait) {
   EXPECT_GT(cluster_->PendingPods(), 0u);
 }
 
-TEST_F(SimulatedClusterTest, WhatIsShownAsObjectsIsWhatTheSnapshotHas) {
+TEST_F(SimulatedClusterTest, TheShownObjectsEqualTheSnapshot) {
   MakePair();
   struct Counting : ObjectSink {
     int nodes = 0;

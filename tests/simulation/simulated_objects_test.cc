@@ -118,7 +118,7 @@ TEST_F(SimulatedObjectsTest, AnEmptyNodeHasRoomBesideThePodsOfDaemonSets) {
   EXPECT_THAT(objects_.RoomOfEmpty(objects_.nodes()[0]), ElementsAre(3850, 7 * test::kGiB, 108));
 }
 
-TEST_F(SimulatedObjectsTest, NoDrainLooksAtPodsOfANodesOwn) {
+TEST_F(SimulatedObjectsTest, DrainsSkipDaemonSetMirrorAndStaticPods) {
   Add(Node("a"));
   Add(Pod("daemon").On("a").DaemonSet());
   Add(Pod("mirror").On("a").OwnedByNobody().Mirror());
@@ -174,7 +174,7 @@ TEST_F(SimulatedObjectsTest, AnAddedPodIsShownAndTakesPartInItsBudgetAndControll
   EXPECT_EQ(Unsound(), "");
 }
 
-TEST_F(SimulatedObjectsTest, WhatIsNotShownAsItIsIsNotSound) {
+TEST_F(SimulatedObjectsTest, UnsoundReportsObjectsThatAreShownWrongly) {
   Add(Budget("web").Matching("app", "web").Allows(1));
   Add(Node("a"));
   Add(Node("b"));
@@ -252,7 +252,7 @@ TEST_F(SimulatedObjectsTest, PodsAreShownAsTheyAreNow) {
   EXPECT_EQ(Unsound(), "");
 }
 
-TEST_F(SimulatedObjectsTest, WhatASinkRefusesEndsTheShow) {
+TEST_F(SimulatedObjectsTest, ShowAllStopsAtTheFirstErrorOfTheSink) {
   Add(Node("a"));
   Add(Node("b"));
   Add(Pod("p").On("a"));
@@ -269,7 +269,7 @@ TEST_F(SimulatedObjectsTest, WhatASinkRefusesEndsTheShow) {
   EXPECT_EQ(no_pod.pods.size(), 1);
 }
 
-TEST_F(SimulatedObjectsTest, WhatIsAPodsOwnIsNotPartOfItsTemplate) {
+TEST_F(SimulatedObjectsTest, FieldsOfAPodsOwnAreNotPartOfItsTemplate) {
   Add(Node("a"));
   Add(Pod("p").On("a"));
   Add(Pod("q").DeletedAt(99).On("a"));
@@ -329,7 +329,7 @@ TEST_F(SimulatedObjectsTest, SoftTaintsOfTheInputKeepTheirTimeAndHardOnesAreDrop
                                       "new own=x", "like-hard own=x"));
 }
 
-TEST_F(SimulatedObjectsTest, ABarePodAsksForLittleAndIsWantedWhileItIsThere) {
+TEST_F(SimulatedObjectsTest, ABarePodRequestsLittleAndIsDesiredWhileItExists) {
   Add(Budget("all").MatchingEverything().Allows(1));
   Add(Node("a").Cpu(1000).Memory(test::kGiB));
   Add(Pod("p").On("a"));
@@ -359,7 +359,7 @@ TEST_F(SimulatedObjectsTest, ABarePodAsksForLittleAndIsWantedWhileItIsThere) {
   EXPECT_EQ(Unsound(), "");
 }
 
-TEST_F(SimulatedObjectsTest, WhatAControllerWantsIsShownAndKeptByItsBudget) {
+TEST_F(SimulatedObjectsTest, TheReplicasOfAControllerAreShownAndKeptByItsBudget) {
   status_.Update(objects_.OnController(
       test::Controller(objects::ControllerKind::kReplicaSet, "rs").Replicas(2).raw));
   status_.Update(objects_.OnController(
@@ -385,7 +385,7 @@ TEST_F(SimulatedObjectsTest, WhatAControllerWantsIsShownAndKeptByItsBudget) {
   EXPECT_EQ(objects_.budgets().Allowed(0), 2);
 }
 
-TEST_F(SimulatedObjectsTest, WhatTheSnapshotRefusesIsRefusedAndNotThere) {
+TEST_F(SimulatedObjectsTest, AnObjectThatTheSnapshotRejectsIsNotAdded) {
   Add(Node("a"));
   ASSERT_TRUE(status_.ok()) << status_;
   const auto code = [](const absl::Status& status) { return status.code(); };
@@ -403,14 +403,14 @@ TEST_F(SimulatedObjectsTest, WhatTheSnapshotRefusesIsRefusedAndNotThere) {
   EXPECT_EQ(Unsound(), "");
 }
 
-TEST_F(SimulatedObjectsTest, RoomIsOfCoresMemoryAndPodsWhateverElseANodeOffers) {
+TEST_F(SimulatedObjectsTest, RoomHasOnlyCoresMemoryAndPods) {
   Add(Node("a").Resource("a.com/x", 7).Resource("z.com/x", 9));
   Add(Pod("ds-a").On("a").DaemonSet().Cpu(100).Memory(test::kGiB).Request("z.com/x", 2));
   Settle();
   EXPECT_THAT(objects_.RoomOfEmpty(objects_.nodes()[0]), ElementsAre(3900, 7 * test::kGiB, 109));
 }
 
-TEST_F(SimulatedObjectsTest, APodThatGoesBeforeItRunsWasNoHealthyOne) {
+TEST_F(SimulatedObjectsTest, APodThatGoesBeforeItRunsDoesNotCountAsHealthy) {
   Add(Budget("web").Matching("app", "web").Allows(1));
   Add(Node("a"));
   for (const char* const name : {"p", "q"}) Add(Pod(name).On("a").Label("app", "web"));

@@ -5,7 +5,7 @@
 namespace ebb::simulation_random_test {
 namespace {
 
-TEST(SimulationRandomTest, WhatMayNeverBeIsNotInRandomClustersWithFaults) {
+TEST(SimulationRandomTest, InvariantsHoldInRandomClustersWithFaults) {
   const uint64_t first = test::RandomSeed();
   SimulationCounts all;
   uint64_t rounds = 0;

@@ -142,7 +142,7 @@ std::string Why(const std::string& rest) {
   return std::string(read.status().message());
 }
 
-TEST(PolicyFileTest, NotificationsPrometheusAndDiscoveryStandBesideThePools) {
+TEST(PolicyFileTest, NotificationsPrometheusAndDiscoveryAreTopLevelKeys) {
   const auto read = ReadSizingFile("pools.yaml", R"(
 discover: {prefix: example.com/}
 prometheus: {url: "http://p:9090", timeout: 3}

@@ -93,7 +93,7 @@ TEST_F(PoolReaderTest, APoolHasTheNodesWithItsLabels) {
   EXPECT_EQ(seen.cloud->desired, 1);
 }
 
-TEST_F(PoolReaderTest, PodsThatRunComeWithWhatTheirContainersAskFor) {
+TEST_F(PoolReaderTest, RunningPodsHaveTheRequestsOfTheirContainers) {
   const PolicyObservation seen = reader_.Observe({.name = "web", .nodes = {{"pool", "web"}}});
   ASSERT_EQ(seen.nodes[0].pods.size(), 1u) << "pods that ended are left out";
   const PolicyPod& pod = seen.nodes[0].pods[0];
@@ -106,7 +106,7 @@ TEST_F(PoolReaderTest, PodsThatRunComeWithWhatTheirContainersAskFor) {
   EXPECT_EQ(pod.containers[1].cpu_milli, std::nullopt);
 }
 
-TEST_F(PoolReaderTest, PodsThatWaitAreOfThePoolThatTheyAskFor) {
+TEST_F(PoolReaderTest, PendingPodsBelongToThePoolThatTheySelect) {
   const auto waiting = [&](const SizedPool& pool) {
     std::vector<std::string> names;
     for (const PolicyPod& each : reader_.Observe(pool).pending) names.push_back(each.name);
@@ -120,7 +120,7 @@ TEST_F(PoolReaderTest, PodsThatWaitAreOfThePoolThatTheyAskFor) {
   EXPECT_EQ(waiting({.name = "batch", .nodes = {{"pool", "batch"}}}), Names{});
 }
 
-TEST(PoolReaderPodsTest, ThoseThatAreGatedOrNotJudgedAreNotUnschedulable) {
+TEST(PoolReaderPodsTest, GatedAndUnprocessedPodsAreNotUnschedulable) {
   using enum objects::Scheduling;
   PoolReader reader;
   for (const auto& [name, scheduling] :

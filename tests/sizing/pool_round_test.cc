@@ -31,7 +31,7 @@ SizedPool PoolWithPolicy() {
   return pool;
 }
 
-TEST(PoolRoundTest, FailsafeMeansNoActionWhateverThePolicy) {
+TEST(PoolRoundTest, FailsafeMeansNoActionForAnyPolicy) {
   const SizedPool pool = PoolWithPolicy();
   PoolState memory{.pool = "web", .policy = "told", .failures = 3, .failsafe = true};
   const PolicyDecision decision = DecidePool(pool, {}, kNow, memory);
@@ -40,7 +40,7 @@ TEST(PoolRoundTest, FailsafeMeansNoActionWhateverThePolicy) {
   EXPECT_TRUE(memory.failsafe);
 }
 
-TEST(PoolRoundTest, ATimeBeforeTheLastRoundsIsNoRound) {
+TEST(PoolRoundTest, ATimeBeforeTheLastRoundGivesNoRound) {
   const SizedPool pool = PoolWithPolicy();
   PoolState memory{.pool = "web", .policy = "told", .at_s = kNow + 1};
   const PoolState before = memory;

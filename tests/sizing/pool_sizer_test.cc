@@ -180,7 +180,7 @@ class PoolSizerTest : public ::testing::Test {
   }
 };
 
-TEST_F(PoolSizerTest, ANodeGoesInThePolicysOrderAndAsManyAsItAsksFor) {
+TEST_F(PoolSizerTest, NodesGoInThePolicysOrderUpToTheRequestedNumber) {
   Make(4);
   policy_->delta = -2;
   policy_->order = Names{"n2", "n0", "n1", "n3"};
@@ -217,7 +217,7 @@ TEST_F(PoolSizerTest, ThePlannersOrderIsAnOption) {
   EXPECT_THAT(Queued(), SizeIs(1));
 }
 
-TEST_F(PoolSizerTest, ThePoolsBoundsHoldWhateverThePolicySays) {
+TEST_F(PoolSizerTest, ThePoolsBoundsHoldForAnyPolicy) {
   Make(3);
   pools_[0].cloud = {.min = 2, .max = 4};
   policy_->delta = -3;

@@ -49,7 +49,7 @@ TEST(ReplicatorPoolsTest, AnAnnotationCountsMoreThanALabel) {
   EXPECT_EQ(Discover({node}).pools.at(0).name, "batch");
 }
 
-TEST(ReplicatorPoolsTest, OfNodesThatDisagreeTheLastOneWinsWithAWarningThatNamesThem) {
+TEST(ReplicatorPoolsTest, TheLastOfDisagreeingNodesWinsWithAWarningThatNamesThem) {
   PolicyNode other = NodeOf("b", "web");
   other.annotations["x/replicator_max"] = "9";
   const DiscoveredPools found = Discover({NodeOf("a", "web"), other});

@@ -51,7 +51,7 @@ TEST(SnapshotBuilderTest, PodsRunWhereTheySayElseWhereTheyAreNominated) {
 }
 
 // The scheduler's scores count a container without a memory request with 200 MiB.
-TEST(SnapshotBuilderTest, ScoresCountCpuAndMemoryWhateverElseThereIs) {
+TEST(SnapshotBuilderTest, ScoresCountOnlyCpuAndMemory) {
   constexpr int64_t kMiB = int64_t{1} << 20;
   const ClusterSnapshot snapshot =
       Cluster()
@@ -180,7 +180,7 @@ int64_t FreeMemory(const ClusterSnapshot& snapshot, std::string_view node) {
 }
 
 // Symptom: a single pod that requested a huge amount made the whole cluster invalid.
-TEST(SnapshotBuilderTest, NoPodAsksForTooMuch) {
+TEST(SnapshotBuilderTest, AnExcessiveRequestIsBounded) {
   Cluster cluster;
   cluster.Add(Node("a")).Add(Node("b")).Add(Pod("small").On("b").Memory(kGiB));
   for (const char* name : {"p", "q", "r", "s"}) {
@@ -201,7 +201,7 @@ TEST(SnapshotBuilderTest, NoPodAsksForTooMuch) {
 }
 
 // A plan may put all pods on one node, so their charges must add up.
-TEST(SnapshotBuilderTest, ChargesAddUpWhateverPodsAskFor) {
+TEST(SnapshotBuilderTest, ChargesAddUpForAnyRequests) {
   constexpr int64_t kLarge = int64_t{1} << 60;
   Cluster cluster;
   cluster.Add(Node("odd").Memory(kLarge)).Add(Node("a")).Add(Node("b"));
@@ -349,7 +349,7 @@ TEST(SnapshotBuilderTest, ABudgetMustBeReadableAndInRange) {
   ExpectRefused(builder.AddPodDisruptionBudget(bad.raw), {"spec.selector", "Near"});
 }
 
-TEST(SnapshotBuilderTest, NodesTakeTheOrderThatIsAskedFor) {
+TEST(SnapshotBuilderTest, NodesTakeTheRequestedOrder) {
   SnapshotBuilder builder;
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(builder.AddNode(Node(name).raw).ok());
   ASSERT_TRUE(builder.AddPod(Pod("p").On("a").raw).ok());
@@ -361,7 +361,7 @@ TEST(SnapshotBuilderTest, NodesTakeTheOrderThatIsAskedFor) {
   EXPECT_EQ(Index(NodeNamed(snapshot, "a")), 1u);
 }
 
-TEST(SnapshotBuilderTest, AnOrderThatIsNoPermutationIsRefused) {
+TEST(SnapshotBuilderTest, AnOrderThatIsNotAPermutationIsRejected) {
   SnapshotBuilder builder;
   for (const char* name : {"a", "b"}) ASSERT_TRUE(builder.AddNode(Node(name).raw).ok());
   ExpectRefused(builder.OrderNodes({"a"}), {"1", "2"});
@@ -503,7 +503,7 @@ TEST(SnapshotBuilderTest, TheFirstOfTwoEqualImagesOfANodeCounts) {
   EXPECT_EQ(sizes, (std::map<std::string, int64_t>{{"a", 7}, {"b", 7}, {"c", 9}}));
 }
 
-TEST(SnapshotBuilderTest, WhatANodesAnnotationsSay) {
+TEST(SnapshotBuilderTest, AnnotationsOfANodeAreRead) {
   const auto upcoming = [](std::string_view value) {
     const ClusterSnapshot snapshot =
         Cluster()
@@ -594,7 +594,7 @@ TEST(SnapshotBuilderTest, MissingObjectsAreNotFoundByName) {
   EXPECT_EQ(catalog.FindResource("pods"), kPods);
 }
 
-TEST(SnapshotBuilderTest, ScoresCountWhatAPodNamesUpToTheMostThatCanBeCharged) {
+TEST(SnapshotBuilderTest, ScoresCountRequestsUpToTheLargestCharge) {
   constexpr int64_t kMiB = int64_t{1} << 20;
   const ClusterSnapshot snapshot =
       Cluster()

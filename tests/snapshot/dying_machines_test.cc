@@ -52,7 +52,7 @@ TEST_F(DyingMachinesTest, AMachineIsThatOfTheNodeItNamesElseOfTheProviderId) {
   EXPECT_EQ(Of(""), "");
 }
 
-TEST_F(DyingMachinesTest, OfSeveralTheFirstByNameIsNamedUntilItGoes) {
+TEST_F(DyingMachinesTest, TheFirstMachineByNameIsNamedUntilItGoes) {
   objects::NodeClaim claim;
   claim.meta.name = "c";
   claim.meta.deletion_time = 1;

@@ -333,7 +333,7 @@ TEST_F(MatchingTest, NodeNamesAreSortedAndAbsentForTermsWithoutNames) {
   EXPECT_EQ(names(Affinity({})), Ids());
 }
 
-TEST_F(MatchingTest, ATolerationThatSaysNothingHidesNoneBehindIt) {
+TEST_F(MatchingTest, AnEmptyTolerationHidesNoLaterOne) {
   objects::Pod pod;
   pod.tolerations = {{"key", "Gt", "1", ""},
                      {"key", "Equal", "v", "NoExecute"},

@@ -530,7 +530,7 @@ TEST(PodShapesTest, APodWithAnEphemeralVolumeIsAloneInItsShape) {
       << "whichever volume it is";
 }
 
-TEST(PodShapesTest, WhatAShapeSaysOfItsPodsIsWhatTheySay) {
+TEST(PodShapesTest, AShapeHasTheFieldsOfItsPods) {
   const auto shape = [](const Pod& pod) {
     const ClusterSnapshot snapshot = Cluster().Add(pod).Build();
     return ShapeOf(snapshot);

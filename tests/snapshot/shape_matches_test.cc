@@ -314,7 +314,7 @@ TEST(ShapeMatchesTest, ComparesShapesThatDifferInNoLabelOnce) {
   EXPECT_EQ(matches.comparisons(), 1u);
 }
 
-TEST(ShapeMatchesTest, HowManyShapesMayMatchIsExactWhereOneLabelIsAskedFor) {
+TEST(ShapeMatchesTest, TheNumberOfMatchesIsExactForOneLabel) {
   const std::vector<PodShape> shapes = {
       Shape(20, {{Text(1), Text(10)}}), Shape(20, {{Text(1), Text(11)}}),
       Shape(20, {{Text(1), Text(10)}}), Shape(20, {{Text(1), Text(10)}}),

@@ -62,7 +62,7 @@ TEST(ShapeRoomTest, EveryResourceCounts) {
   }
 }
 
-TEST(ShapeRoomTest, APodThatAsksForNothingNeedsASlotAlone) {
+TEST(ShapeRoomTest, APodWithoutRequestsNeedsOnlyASlot) {
   ClusterSnapshot snapshot =
       Cluster().Add(Node("n").Cpu(0).Memory(0).Pods(1)).Add(Pod("p")).Build();
   const NodeId n = NodeNamed(snapshot, "n");

@@ -142,7 +142,7 @@ TEST_F(StorageTest, APodWithoutVolumesHasNothingToKeep) {
   EXPECT_EQ(storage_.AddVolumesOf(pod, symbols_), 0u);
 }
 
-TEST_F(StorageTest, APodsClaimIsConnectedWhicheverComesFirst) {
+TEST_F(StorageTest, APodsClaimIsConnectedInAnyOrderOfArrival) {
   objects::Pod pod;
   pod.meta.namespace_name = "shop";
   pod.meta.name = "p";
@@ -218,7 +218,7 @@ TEST_F(StorageTest, AResourceIsAllocatedThroughTheClassThatNamesIt) {
   EXPECT_EQ(symbols_.Text(storage_.DeviceClassOf(implied)), "gpus");
 }
 
-TEST_F(StorageTest, ADeviceClassThatNamesNoResourceStandsForNone) {
+TEST_F(StorageTest, ADeviceClassWithoutAResourceNameHasNone) {
   objects::DeviceClass nics;
   nics.meta.name = "nics";
   EXPECT_EQ(Add(nics), "");
@@ -362,7 +362,7 @@ TEST_F(StorageTest, EffectOfGivesTheEffectOfEachKindOnACatalog) {
   }
 }
 
-TEST_F(StorageTest, AttachmentsThatDoNotCountHideNoneBehindThem) {
+TEST_F(StorageTest, AttachmentsThatDoNotCountHideNoLaterOne) {
   objects::PersistentVolume local = Volume("local", "", 1);
   local.source = "local";
   for (const auto& volume :
@@ -421,7 +421,7 @@ TEST_F(StorageTest, CapacitiesThatSayNothingAreLeftOut) {
   EXPECT_EQ(storage_.capacities()[1].volume_size_max, 7);
 }
 
-TEST_F(CountedVolumeTest, AClaimSaysHowItIsBoundAndWhatItAsksFor) {
+TEST_F(CountedVolumeTest, AClaimHasItsBindingAndItsRequest) {
   objects::PersistentVolumeClaim claim;
   claim.meta.namespace_name = "shop";
   claim.meta.name = "data";
@@ -599,7 +599,7 @@ TEST_F(StorageTest, AVolumeSaysUnderWhichDriverItIsAttached) {
   EXPECT_EQ(attached(azure), "-");
 }
 
-TEST_F(StorageTest, OfAVolumesAffinityFieldsAreReadAndNeverCompared) {
+TEST_F(StorageTest, FieldsOfAVolumesAffinityAreReadAndNeverCompared) {
   using Terms = std::vector<objects::NodeSelectorTerm>;
   const auto reach = [this](const Terms& terms) {
     storage_ = Storage();

@@ -136,7 +136,7 @@ TEST(SymbolsTest, RandomHoldsAndReleasesKeepEveryText) {
 }
 
 // Guess takes no lock.
-TEST(SymbolsTest, NothingIsGuessedWhereOtherThreadsMayIntern) {
+TEST(SymbolsTest, NoIdIsPredictedWhileOtherThreadsMayIntern) {
   Symbols symbols;
   const TextId id = symbols.Intern("text");
   EXPECT_EQ(symbols.Guess("text"), id);
@@ -169,7 +169,7 @@ TEST(SymbolsTest, OtherThreadsReadWhileTextsComeAndGo) {
   reader.join();
 }
 
-TEST(SymbolsTest, TextsThatAreThereForGoodAreCountedOnce) {
+TEST(SymbolsTest, PermanentTextsAreCountedOnce) {
   Symbols symbols;
   EXPECT_EQ(symbols.kept(), 1U) << "the empty text";
   (void)symbols.Intern("a");

@@ -64,7 +64,7 @@ void ExpectRecounted(const ClusterSnapshot& snapshot) {
 
 // From a few pods to many and back.  Racks are first kept by pod, then hashed; with 40 nodes
 // and 500 pods they are kept by domain, as zones always are.
-TEST(TopologyCountsTest, CountsAreThoseOfARecountHoweverManyPodsThereAre) {
+TEST(TopologyCountsTest, CountsEqualARecountForAnyNumberOfPods) {
   Dice dice(RandomSeed());
   for (const uint32_t nodes : {3u, 40u, 2000u}) {
     constexpr uint32_t kPods = 500;
@@ -142,7 +142,7 @@ TEST(TopologyCountsTest, RevertToTakesTheCountsOfTheFork) {
 }
 
 // Includes the case that every domain has pods, so that the minimum is above zero, and one goes.
-TEST(TopologyCountsTest, TheLeastCountIsThatOfTheDomainsThatAreThere) {
+TEST(TopologyCountsTest, TheMinimumCountIsThatOfThePresentDomains) {
   Dice dice(RandomSeed());
   for (const uint32_t nodes : {5u, 12u, 30u}) {
     ClusterSnapshot snapshot = Racks(nodes, nodes * 6);

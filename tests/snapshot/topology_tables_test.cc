@@ -87,7 +87,7 @@ TEST(TopologyTablesTest, IgnoringNodeAffinityCountsEveryNode) {
             2u);
 }
 
-TEST(TopologyTablesTest, ANodeThatLacksOneKeyIsNoDomainOfAnyConstraint) {
+TEST(TopologyTablesTest, ANodeThatLacksOneKeyIsADomainOfNoConstraint) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("both").Label("zone", "x").Label("rack", "1"))
                                        .Add(Node("zone-only").Label("zone", "y"))
@@ -342,7 +342,7 @@ uint64_t KeyEntries(const Catalog& catalog) {
 }
 
 // Symptom: a pod with 15,000 constraints, each with another key, took gigabytes.
-TEST(TopologyTablesTest, LabelsThatNoNodeHasAreOneKeyHoweverMany) {
+TEST(TopologyTablesTest, AllLabelsThatNoNodeHasShareOneKey) {
   Pod spread = Web("spread", "x1");
   Pod away = Web("away", "x1");
   Pod near = Web("near", "x1");
@@ -461,7 +461,7 @@ TEST(TopologyTablesTest, ApplicationsThatKeepToThemselvesAreFamiliesOfTheirOwn) 
 // A placed pod's term repels pods of every namespace without the label, even of one that is not
 // listed.  Until 1.36 an incoming pod's term is also compared with no labels, so it covers all
 // namespaces.
-TEST(TopologyTablesTest, ATermThatAsksForNamespacesWithoutALabelMeansOthersFromEachSide) {
+TEST(TopologyTablesTest, AnAbsentLabelSelectsDifferentNamespacesFromEachSide) {
   const objects::LabelSelector no_team{
       .nil = false, .match_labels = {}, .match_expressions = {{"team", "DoesNotExist", {}}}};
   const ClusterSnapshot snapshot =

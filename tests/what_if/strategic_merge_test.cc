@@ -41,7 +41,7 @@ TEST(StrategicMergeTest, ContainersAreFoundByTheirNames) {
   EXPECT_EQ(containers[1]["resources"]["requests"]["cpu"], "800m");
 }
 
-TEST(StrategicMergeTest, ElementsAreAddedAndTakenAway) {
+TEST(StrategicMergeTest, ElementsAreAddedAndRemoved) {
   const auto [pod, wrong] = Merge(R"({"spec": {
       "containers": [{"name": "proxy", "$patch": "delete"}, {"name": "log", "image": "l"}],
       "initContainers": [{"name": "first", "image": "f"}],
@@ -54,7 +54,7 @@ TEST(StrategicMergeTest, ElementsAreAddedAndTakenAway) {
 }
 
 // Symptom: a patch that gave a node 140,000 labels took longer than any deadline.
-TEST(StrategicMergeTest, AMapHasSoManyMembersAtMost) {
+TEST(StrategicMergeTest, TheNumberOfMembersOfAMapIsLimited) {
   Json labels;
   for (int i = 0; i < 2'000; ++i) labels["b" + std::to_string(i)] = "";
   const Json patch = {{"metadata", {{"labels", labels}}}};
@@ -131,7 +131,7 @@ std::vector<std::string> WithoutEffect(const std::string& patch, const std::stri
   return FieldsWithoutEffect(Json::parse(patch), Json::parse(before), Json::parse(after));
 }
 
-TEST(FieldsWithoutEffectTest, AreThoseThatTheObjectDoesNotHaveAfterwards) {
+TEST(FieldsWithoutEffectTest, AreTheFieldsThatTheObjectLacksAfterwards) {
   EXPECT_THAT(WithoutEffect(R"({"kind": "PodDisruptionBudget", "metadata": {"name": "x"},
                                 "spec": {"maxUnavailable": 3}})",
                             R"({"metadata": {"name": "x"}, "spec": {"selector": {}}})",

@@ -172,7 +172,7 @@ TEST(WhatIfFileTest, ATextOfTooManyValuesIsRefusedAtTheFirst) {
 }
 
 // Symptom: a few bytes of nested aliases were written out as a patch of terabytes.
-TEST(WhatIfFileTest, WhatAliasesRepeatCounts) {
+TEST(WhatIfFileTest, RepeatedAliasesCountTowardsTheLimit) {
   std::string yaml = "objects:\n- kind: Node\n  metadata: {name: n}\n  l0: &l0 [x, x]\n";
   for (int i = 1; i < 40; ++i) {
     absl::StrAppend(&yaml, "  l", i, ": &l", i, " [*l", i - 1, ", *l", i - 1, "]\n");
@@ -186,7 +186,7 @@ TEST(WhatIfFileTest, WhatAliasesRepeatCounts) {
 }
 
 // Symptom: the tree of such a text has a cycle, and reading it ended the process.
-TEST(WhatIfFileTest, NoValueStandsWithinItself) {
+TEST(WhatIfFileTest, NoValueContainsItself) {
   EXPECT_EQ(ErrorOf("objects: [{kind: Node, metadata: &m {name: n, labels: *m}}]"),
             "w.yaml: line 1: an alias stands within its own anchor");
 }

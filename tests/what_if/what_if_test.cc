@@ -204,7 +204,7 @@ TEST(PatchedClusterTest, AFieldOfASpecThatIsNotKnownIsAnError) {
                         "each pod: the same fields, without spec.template"));
 }
 
-TEST(PatchedClusterTest, APodThatIsTakenOffItsNodeWaits) {
+TEST(PatchedClusterTest, APodRemovedFromItsNodeIsPending) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).With(
       [](objects::Pod& pod) { pod.scheduling = objects::Scheduling::kOther; }));
@@ -305,7 +305,7 @@ TEST(BlockersTest, ObjectsThatCannotBePatchedAreReported) {
   EXPECT_THAT(found.blockers[1].not_tried, HasSubstr("cannot be patched"));
 }
 
-TEST(PatchedClusterTest, AnObjectMayBeTakenAway) {
+TEST(PatchedClusterTest, APatchMayDeleteAnObject) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
   PatchedCluster patched(planned.live());
@@ -495,14 +495,14 @@ TEST(BlockersTest, TheShareOfWorkloadsIsOneFlag) {
   for (const Blocker& each : found.blockers) EXPECT_EQ(each.kind, "Flag") << each.name;
 }
 
-TEST(CounterfactualTest, ANodeThatGoesNeedsNone) {
+TEST(CounterfactualTest, ARemovableNodeNeedsNoRemedy) {
   TwoNodes planned;
   const Counterfactual found = planned.RemediesOf("a");
   EXPECT_THAT(found.helps, IsEmpty());
   EXPECT_THAT(found.in_vain, IsEmpty());
 }
 
-TEST(BlockersTest, AreRankedByWhatGoesWithoutThem) {
+TEST(BlockersTest, AreRankedByTheNodesThatGoWithoutThem) {
   Planned planned;
   planned.Add(Node("a")).Add(Node("b")).Add(Node("c")).Add(Node("d"));
   planned.Add(Pod("full").On("d").Cpu(2500));
@@ -537,7 +537,7 @@ TEST(BlockersTest, BeyondTheLimitNothingIsTried) {
   EXPECT_EQ(found.blockers[1].not_tried, "it is beyond --limit");
 }
 
-TEST(BlockersTest, WhenTheTimeIsOverNothingIsTried) {
+TEST(BlockersTest, AfterTheDeadlineNothingIsTried) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
   CancelToken over;

@@ -104,7 +104,7 @@ func TestAKindIsFoundInTheVersionThatHasIt(t *testing.T) {
 	}
 }
 
-func TestWhoOnlyFeedsNeedsToReadAlone(t *testing.T) {
+func TestFeedOnlyNeedsReadRightsOnly(t *testing.T) {
 	for _, right := range access.Rights(access.Needs{Kinds: feed.Kinds, FeedOnly: true, DeleteNodes: true}) {
 		if right.Verb != "list" && right.Verb != "watch" {
 			t.Errorf("%v", right)

@@ -265,7 +265,7 @@ func TestBeginMarksAllOrNone(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeTakenBackAtOnceIsTakenBackLater(t *testing.T) {
+func TestAFailedRollBackIsRetried(t *testing.T) {
 	c := clusterOf()
 	p := start(t, c)
 	c.Client.PrependReactor("update", "nodes", awayAfterFirst(c))
@@ -545,7 +545,7 @@ func TestAProviderThatIsDeletingAlreadyIsNotCalledAgain(t *testing.T) {
 	}
 }
 
-func TestAMarkThatDoesNotHoldTogetherIsTakenOff(t *testing.T) {
+func TestAnInconsistentMarkIsRemoved(t *testing.T) {
 	half, nonsense, foreign := fakecluster.Node("half"), fakecluster.Node("nonsense"), fakecluster.Node("foreign")
 	half.Annotations = map[string]string{taint.Annotation: `{"phase":"deleting"}`}
 	half.Spec.Unschedulable = true
@@ -651,7 +651,7 @@ func TestTaintPutsAPolicysTaintAndRefusesOurOwn(t *testing.T) {
 	}
 }
 
-func TestTheAPIServersAbsenceIsNoAnswer(t *testing.T) {
+func TestWhileTheAPIServerIsDownCallsFailAndPhasesStay(t *testing.T) {
 	c := clusterOf(fakecluster.Pod("web-1", "a"))
 	p := start(t, c)
 	p.must(p.begin(order("a")))

@@ -63,7 +63,7 @@ func options(t *testing.T, c *fakecluster.Cluster) app.Options {
 	}
 }
 
-func TestAReplicaServesAndLeavesNothingBehind(t *testing.T) {
+func TestAReplicaServesAndCleansUp(t *testing.T) {
 	c := allowed(fakecluster.Node("a"))
 	before := runtime.NumGoroutine()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -270,7 +270,7 @@ func TestPriorityGroupsGoOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestDaemonSetPodsGoByFlagAndAnnotationAndHoldNothingUp(t *testing.T) {
+func TestDaemonSetPodsAreEvictedByFlagAndAnnotationAndDelayNothing(t *testing.T) {
 	agent := func(name string, edits ...func(*corev1.Pod)) *corev1.Pod {
 		return fakecluster.Pod(name, "a", append([]func(*corev1.Pod){ofDaemonSet}, edits...)...)
 	}
@@ -333,7 +333,7 @@ func TestAnAnnotationPutsTheDeletionOffForAWhile(t *testing.T) {
 	}
 }
 
-func TestADrainThatGoesOnDoesNotStumbleOverTheBudgetThatItSpent(t *testing.T) {
+func TestAResumedDrainIgnoresTheBudgetThatItSpentItself(t *testing.T) {
 	d := drainerOf(t, clusterOf(fakecluster.Pod("web-1", "a"), fakecluster.Budget(0)))
 	if look, err := d.Look(t.Context(), "a", drain.LookOptions{Resumed: true}); err != nil || len(look.Evict) != 1 {
 		t.Errorf("%v", err)

@@ -167,7 +167,7 @@ func TestSoftTaintIsPutOnceAndNotOnNodesThatGo(t *testing.T) {
 	}
 }
 
-func TestAPolicysTaintKeepsItsValueAndGoesWhateverThatIs(t *testing.T) {
+func TestAPolicysTaintKeepsItsValueAndIsRemovedWithAnyValue(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"))
 	m := markerOf(c)
 	put := corev1.Taint{Key: "atlassian.com/escalator", Value: "1", Effect: corev1.TaintEffectNoSchedule}

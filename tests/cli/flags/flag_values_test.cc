@@ -225,7 +225,7 @@ TEST(FlagValuesTest, EveryOptionOfEveryCommandRefusesBadValuesAndNamesItsRange) 
       });
 }
 
-TEST(FlagValuesTest, EveryRangeTakesItsEndsAndNothingBeyond) {
+TEST(FlagValuesTest, EveryRangeAcceptsItsEndsAndNothingBeyond) {
   const WholeCommandLine line;
   ForEachOption(*line.app, {}, [&](const std::vector<std::string>&, const CLI::Option& option) {
     if (KindOf(option) != ValueKind::kWholeNumber) return;
@@ -242,7 +242,7 @@ TEST(FlagValuesTest, EveryRangeTakesItsEndsAndNothingBeyond) {
   });
 }
 
-TEST(FlagValuesTest, WhatEachKindTakes) {
+TEST(FlagValuesTest, EachKindAcceptsItsValuesAndRejectsOthers) {
   EXPECT_EQ(values::WholeNumber(-10, 5)("-10"), "");
   EXPECT_EQ(values::WholeNumber(-10, 5)("-11"), "\"-11\" is not a whole number from -10 to 5");
   EXPECT_EQ(values::WholeNumber(0, UINT64_MAX)("18446744073709551615"), "");
@@ -267,7 +267,7 @@ TEST(FlagValuesTest, APartOfASecondCountsAsOne) {
   EXPECT_EQ(DurationSeconds("1m30s"), 90);
 }
 
-TEST(FlagValuesTest, OfAFlagGivenTwiceTheLastCounts) {
+TEST(FlagValuesTest, TheLastOfARepeatedFlagCounts) {
   EXPECT_THAT(Ebb({"plan", "no-such-file", "--threads", "1", "--threads", "2"}).err,
               HasSubstr("no-such-file: "));
 }

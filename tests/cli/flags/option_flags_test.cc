@@ -112,7 +112,7 @@ TEST(OptionFlagsTest, TheDefaultThatHelpShowsIsTheDefault) {
   EXPECT_GT(shown, 20u);
 }
 
-TEST(OptionFlagsTest, WhatIsNotGivenIsTheMembersDefaultOrTheCommandLines) {
+TEST(OptionFlagsTest, AMissingFlagHasTheDefaultOfTheMemberOrOfTheCommandLine) {
   RoundOptions usual;
   usual.scale_down.planner.min_nodes_per_pass = 1;
   EXPECT_EQ(OptionsJson(Options({})), OptionsJson(usual));
@@ -139,7 +139,7 @@ TEST(OptionFlagsTest, ValuesAreReadByTheirKinds) {
   EXPECT_EQ(options.load.expendable_pods_priority_cutoff, -7);
 }
 
-TEST(OptionFlagsTest, OfAFlagThatIsGivenTwiceTheLastCounts) {
+TEST(OptionFlagsTest, TheLastOfARepeatedFlagCounts) {
   const RoundOptions options =
       Options({"--scale-down-unneeded-time=90s", "--scale-down-unneeded-time=1m", "--nodes-min=3",
                "--nodes-min=4", "--returned-nodes=keep-timer", "--returned-nodes=anew"});
@@ -227,7 +227,7 @@ TEST(OptionFlagsTest, EarlierNamesAreWarnedOfAsTheTableSays) {
             "ebb: warning: --max-empty-bulk-delete is old; use --max-scale-down-parallelism\n");
 }
 
-TEST(DurationFlagTextTest, IsWhatGoWouldTakeAndShort) {
+TEST(DurationFlagTextTest, IsShortAndReadableByGo) {
   const std::pair<int64_t, const char*> cases[] = {{0, "0s"},     {1, "1s"},    {60, "1m"},
                                                    {90, "1m30s"}, {3600, "1h"}, {5400, "1h30m"},
                                                    {3601, "1h1s"}};

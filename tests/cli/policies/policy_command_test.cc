@@ -66,7 +66,7 @@ class PolicyCommandTest : public testing::Test {
   std::vector<std::string> files_;
 };
 
-TEST_F(PolicyCommandTest, WhatInitPrintsPassesCheck) {
+TEST_F(PolicyCommandTest, TheOutputOfInitPassesCheck) {
   for (const char* school : {"clusterman", "escalator", "maestro", "replicator"}) {
     const Ran made = Policy({"init", "--school", school});
     ASSERT_EQ(made.code, 0) << made.err;

@@ -141,7 +141,7 @@ TEST_F(RoundCommandTest, TimersOutliveTheProcess) {
   EXPECT_EQ(second.at("deleteNow").at("drain"), nlohmann::json({"a"}));
 }
 
-TEST_F(RoundCommandTest, ReturnedNodesKeepTheirTimersIfAskedAndAReplayAgrees) {
+TEST_F(RoundCommandTest, WithTheFlagReturnedNodesKeepTheirTimersAndAReplayAgrees) {
   const auto come_back = [&] {  // Every node, with the same name and another UID.
     std::ifstream file(Input());
     std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -275,7 +275,7 @@ TEST_F(RoundCommandTest, AClockThatRunsBackwardsGivesAWarningAndDoesNoHarm) {
   EXPECT_NE(outcome.err.find("clock ran backwards"), std::string::npos);
 }
 
-TEST_F(RoundCommandTest, RoundInTheFarFutureDeletesNothingAndPinsNothing) {
+TEST_F(RoundCommandTest, ARoundInTheFarFutureDeletesNothingAndDoesNotMoveTheClock) {
   ASSERT_EQ(Round("2026-06-01T12:00:00Z").code, 0);
   const Outcome jumped = Round("2099-01-01T00:00:00Z", {"-o", "json"});
   EXPECT_EQ(jumped.code, kExitClockJumped);
@@ -302,7 +302,7 @@ TEST_F(RoundCommandTest, NightWithoutRoundsCostsOneAndAReplayAgrees) {
   EXPECT_EQ(Ebb({"replay", Record()}).code, 0);
 }
 
-TEST_F(RoundCommandTest, StartedDeletionIsCountedOnceHoweverOftenItIsNamed) {
+TEST_F(RoundCommandTest, AStartedDeletionIsCountedOnceEvenIfReportedAgain) {
   const std::string file = prefix_ + ".prom";
   ASSERT_EQ(Round("2026-06-01T12:00:00Z").code, 0);
   for (int round = 0; round < 6; ++round) {
@@ -458,7 +458,7 @@ TEST_F(RoundCommandTest, DrainsThatTheirBudgetHoldsBackAreThrottled) {
   EXPECT_EQ(round.at("message"), "1 may go, and the budgets admit none with 1 in deletion");
 }
 
-TEST_F(RoundCommandTest, OldFlagIsWarnedAboutAndTaken) {
+TEST_F(RoundCommandTest, AnOldFlagWorksWithAWarning) {
   const Outcome first = Round("2026-06-01T12:00:00Z", {"--max-empty-bulk-delete", "1"});
   EXPECT_NE(first.err.find("--max-scale-down-parallelism"), std::string::npos);
   const auto second = JsonRound("2026-06-01T12:10:01Z", {"--max-empty-bulk-delete", "1"});

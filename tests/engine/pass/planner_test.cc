@@ -80,7 +80,7 @@ Cluster Nodes(Cluster cluster, std::initializer_list<std::string_view> names) {
 
 // --- Groups ----------------------------------------------------------------------------
 
-TEST_F(PlannerTest, WhatKarpenterProtectsStaysInItsGroupsAlone) {
+TEST_F(PlannerTest, KarpentersProtectionHoldsInKarpentersGroupsOnly) {
   const auto kept = [&](PoolManager manager) {
     Restart();
     Use(Shared()
@@ -134,7 +134,7 @@ TEST_F(PlannerTest, FirstScanStartsAtTheSecondNode) {
   EXPECT_EQ(Removed({"d"}), "d: p>b");
 }
 
-TEST_F(PlannerTest, ScanGoesOnAfterTheNodeItFoundAndRoundTheEnd) {
+TEST_F(PlannerTest, TheScanContinuesAfterTheNodeItFoundAndWrapsAround) {
   Use(Nodes(Shared(), {"a", "b", "c"})
           .Add(Pod("p").On("b"))
           .Add(Pod("q").On("b"))
@@ -262,7 +262,7 @@ TEST_F(PlannerTest, HintToANodeThatIsGoneGivesWayToTheScan) {
   EXPECT_EQ(Removed({"a"}), "a: p>c");
 }
 
-TEST_F(PlannerTest, CordonedNodeIsPassedOverByTheScanEvenIfTolerated) {
+TEST_F(PlannerTest, TheScanSkipsACordonedNodeEvenIfTolerated) {
   Use(Shared()
           .Add(Node("a"))
           .Add(Node("b").Unschedulable())
@@ -374,7 +374,7 @@ TEST_F(PlannerTest, NodeThatGoesStaysADomainOfSpreading) {
   EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NoPlaceToMovePods");
 }
 
-TEST_F(PlannerTest, NodeThatWentIsNoDomainForTheNext) {
+TEST_F(PlannerTest, ARemovedNodeIsNotADomainForTheNextRemoval) {
   Use(Shared()
           .Add(Node("a").Label("zone", "x"))
           .Add(Node("b").Label("zone", "y"))
@@ -497,7 +497,7 @@ TEST_F(PlannerTest, MinNodesPerPassAreCheckedEvenAfterTheDeadline) {
   EXPECT_EQ(plan.skipped, NodesNamed(snapshot_, {"c"}));
 }
 
-TEST_F(PlannerTest, DeadlineInASimulationLeavesNothingBehind) {
+TEST_F(PlannerTest, ADeadlineInASimulationRevertsIt) {
   // p fits on b and is remembered there; q fits nowhere.
   Use(Cluster()
           .Add(Node("a").Cpu(4000).Memory(test::kGiB))
@@ -710,7 +710,7 @@ TEST_F(PlannerTest, PodsThatAreAlikeToTheAutoscalerAreNotTriedAgain) {
   EXPECT_EQ(packed(Follower("f1", 7).DaemonSet(), Follower("f2", 7).DaemonSet()), "leader f2");
 }
 
-TEST_F(PlannerTest, OfEachControllerTenKindsOfPodsAreRemembered) {
+TEST_F(PlannerTest, TenKindsOfPodsOfEachControllerAreRemembered) {
   Cluster cluster = Shared();
   cluster.Add(Node("a").Label("zone", "z"));
   const std::vector<std::string> names = {"k0", "k1", "k2", "k3", "k4", "k5",
@@ -730,7 +730,7 @@ TEST_F(PlannerTest, OfEachControllerTenKindsOfPodsAreRemembered) {
 }
 
 // Symptom: two hints with one UID damaged the state file, and no later round could be made.
-TEST_F(PlannerTest, OfPodsWithOneUidOneHintIsKept) {
+TEST_F(PlannerTest, OneHintIsKeptForPodsWithOneUid) {
   Use(Nodes(Shared(), {"a", "b", "c"})
           .Add(Pod("p").On("a").Uid("same"))
           .Add(Pod("q").On("b").Uid("same"))
@@ -742,7 +742,7 @@ TEST_F(PlannerTest, OfPodsWithOneUidOneHintIsKept) {
 
 // --- Memory as text ----------------------------------------------------------------------
 
-TEST_F(PlannerTest, RestoredPlannerGoesOnAsTheOtherWouldHave) {
+TEST_F(PlannerTest, ARestoredPlannerContinuesLikeTheOriginal) {
   Use(Nodes(Shared(), {"a", "b", "c", "d"}).Add(Pod("p").On("a")).Add(Pod("q").On("d")));
   EXPECT_EQ(Removed({"a"}), "a: p>b");
   const PlannerMemory memory = planner_->Save();
@@ -843,7 +843,7 @@ TEST_F(PlannerTest, ASuggestedPlaceIsTriedBeforeTheScan) {
   EXPECT_EQ(Removed({"a"}), "a: p>b q>c");
 }
 
-TEST_F(PlannerTest, WhatIsSuggestedBeforeAnyPassIsRememberedByNames) {
+TEST_F(PlannerTest, SuggestionsBeforeAnyPassAreRememberedByName) {
   Use(Nodes(Shared(), {"a", "b"}).Add(Pod("p").On("a")));
   const std::vector<Move> places = {{PodNamed(snapshot_, "p"), test::NodeNamed(snapshot_, "b")}};
   planner_->Suggest(snapshot_, places);

@@ -248,7 +248,7 @@ TEST_F(SettledPassTest, DestinationsAreTheSameWhereverTheyAreKept) {
   EXPECT_FALSE(Repeats());
 }
 
-TEST_F(SettledPassTest, TheSameInstantIsNoOtherQuestionAndAnEarlierOneIs) {
+TEST_F(SettledPassTest, AnEarlierInstantNeedsANewPassAndTheSameInstantDoesNot) {
   Start();
   // Only nodes that are not tried again later.
   input_.candidates = std::span(candidates_).first(2);

@@ -55,7 +55,7 @@ class TrialTest : public testing::Test {
 
 using Names = std::vector<std::string>;
 
-TEST_F(TrialTest, ATrialThatIsNotCommittedLeavesNothingBehind) {
+TEST_F(TrialTest, ATrialThatIsNotCommittedIsReverted) {
   Simulation simulation(snapshot_, memory_);
   {
     Trial trial(simulation, NodeNamed(snapshot_, "a"));

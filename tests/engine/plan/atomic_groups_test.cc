@@ -36,7 +36,7 @@ TEST(RegisteredNodesTest, PlaceholdersAndNodesThatLeftAreNotRegistered) {
   EXPECT_EQ(RegisteredNodes(snapshot, groups), (std::vector<int64_t>{2, 1, 0}));
 }
 
-TEST(IsWholeTest, AsManyAsItShouldHaveOrAsAreRegistered) {
+TEST(IsWholeTest, TheSizeIsTheTargetOrTheNumberOfRegisteredNodes) {
   NodeGroup group;
   group.target_size = 5;
   EXPECT_TRUE(IsWhole(group, 5, 3));

@@ -59,7 +59,7 @@ TEST_F(CandidateOrderTest, TheAutoscalerTakesEmptyNodesFirst) {
   EXPECT_EQ(Sorted(CandidateOrder::kAutoscaler), "c e b a d f");
 }
 
-TEST_F(CandidateOrderTest, TheAutoscalerThenTakesWhatWasUnneededBefore) {
+TEST_F(CandidateOrderTest, TheAutoscalerThenTakesNodesThatWereUnneededBefore) {
   EXPECT_EQ(Sorted(CandidateOrder::kAutoscaler, {"e", "f", "d"}), "e c b d f a");
 }
 
@@ -71,7 +71,7 @@ TEST_F(CandidateOrderTest, NodesWithTheFewestPodsToMoveGoFirstAndBlockedOnesLast
   EXPECT_EQ(Sorted(CandidateOrder::kFewestPods), "b c e f a d");
 }
 
-TEST_F(CandidateOrderTest, InOtherOrdersWhatWasUnneededBeforeGoesFirstOfAll) {
+TEST_F(CandidateOrderTest, InOtherOrdersNodesThatWereUnneededBeforeGoFirst) {
   EXPECT_EQ(Sorted(CandidateOrder::kInput, {"e", "b"}), "b e a c d f");
   EXPECT_EQ(Sorted(CandidateOrder::kFewestPods, {"d", "a"}), "a d b c e f");
   EXPECT_EQ(Sorted(CandidateOrder::kLeastUtilized, {"f", "e"}), "f e c d a b");
@@ -96,7 +96,7 @@ std::string SortedOf(const ClusterSnapshot& snapshot, const std::vector<std::str
 }
 
 // A pod that is skipped does not make a node less empty, and does not hide the pods after it.
-TEST(CandidateLoadTest, PodsThatStayOrAreGoneAreNoLoad) {
+TEST(CandidateLoadTest, PodsThatStayOrHaveEndedDoNotCountAsLoad) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("moves"))
                                        .Add(Node("waits"))
@@ -139,7 +139,7 @@ TEST(CandidateUtilizationTest, PodsThatTheOptionsIgnoreDoNotCount) {
   EXPECT_EQ(sorted(true, true), "c b a");
 }
 
-TEST(CandidateUtilizationTest, WithoutAFigureANodeIsLastAndNothingOfNothingIsZero) {
+TEST(CandidateUtilizationTest, ANodeWithoutUtilizationIsLastAndZeroOfZeroIsZero) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("none").Cpu(0))
                                        .Add(Node("used"))
@@ -153,7 +153,7 @@ TEST(CandidateUtilizationTest, WithoutAFigureANodeIsLastAndNothingOfNothingIsZer
             "nan used none");
 }
 
-TEST(CandidateUtilizationTest, ALabelForGpusThatAreNotOfferedIsNoUse) {
+TEST(CandidateUtilizationTest, AGpuLabelWithoutGpusGivesNoUtilization) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("a"))
                                        .Add(Node("b").Resource("nvidia.com/gpu", 4))

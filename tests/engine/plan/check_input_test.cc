@@ -105,7 +105,7 @@ class CheckInputTest : public ::testing::Test {
   ScaleDown rounds_{ScaleDownOptions()};
 };
 
-TEST_F(CheckInputTest, InputThatIsRightIsTaken) {
+TEST_F(CheckInputTest, ValidInputIsAccepted) {
   ExpectFromAll("");
   ExpectFromAll("");  // Also by planners that remember the Symbols.
 }
@@ -537,7 +537,7 @@ TEST_F(CheckInputTest, ASuggestionNamesAPodOnceAndANodeThatExists) {
   expect_told({{P("p"), N("b")}, {P("q"), N("a")}}, "");
 }
 
-TEST_F(CheckInputTest, EveryRemovalOfAPlanIsLookedAt) {
+TEST_F(CheckInputTest, EveryRemovalOfAPlanIsChecked) {
   const std::string wrong = "plan.remove[1]: has a node or a pod that the catalog does not have";
   Plan plan;
   plan.remove.resize(2);

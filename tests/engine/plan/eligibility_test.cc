@@ -97,14 +97,14 @@ TEST_F(EligibilityTest, ANodeThatIsNotReadyMayBeLeftAlone) {
   EXPECT_EQ(Judge(), "NoReason 0");
 }
 
-TEST_F(EligibilityTest, WhatCannotBeCountedIsAnUnexpectedError) {
+TEST_F(EligibilityTest, AnUnknownUtilizationIsAnUnexpectedError) {
   EXPECT_EQ(Judge(Node("n").Cpu(0)), "UnexpectedError");
   Make(Node("n"));
   snapshot_.RemoveNode(NodeId{0});
   EXPECT_EQ(Judge(), "UnexpectedError");
 }
 
-TEST_F(EligibilityTest, TheThresholdsOfAGroupStandForThoseOfAll) {
+TEST_F(EligibilityTest, TheThresholdsOfAGroupReplaceTheGeneralOnes) {
   Make(Node("n"), {Pod("p").Cpu(2400)});
   EXPECT_EQ(Judge(), "NotUnderutilized 60");
   groups_.groups[0].scale_down_gpu_utilization_threshold = 0.9;

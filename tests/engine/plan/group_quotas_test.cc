@@ -21,7 +21,7 @@ Node Going(std::string_view name, int64_t age_s) {
   return Node(name).Taint("ToBeDeletedByClusterAutoscaler", std::to_string(kPassTime - age_s));
 }
 
-TEST(GroupQuotasTest, NodesOnTheirWayOutAreTakenOffWhatAGroupMayLose) {
+TEST(GroupQuotasTest, NodesInDeletionReduceWhatAGroupMayLose) {
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Going("of-none", 10))
                                  .Add(Node("stays"))

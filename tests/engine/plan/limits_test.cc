@@ -74,7 +74,7 @@ TEST(UnneededLimitTest, WithAnUnneededTimeOfZeroARepeatedInstantLeavesGrowthAlon
   }
 }
 
-TEST(UnneededLimitTest, WithoutParallelismNothingIsWorthFinding) {
+TEST(UnneededLimitTest, WithNegativeParallelismTheLimitIsZero) {
   UnneededLimit limit(600, -5);
   EXPECT_EQ(limit.Next(1000, 7), 0u);
 }

@@ -76,7 +76,7 @@ class NodeStandingTest : public ::testing::Test {
   NodeGroups groups_;
 };
 
-TEST_F(NodeStandingTest, WhatDeletesANodeIsNamed) {
+TEST_F(NodeStandingTest, TheReasonOfADeletionIsNamed) {
   Make(Cluster()
            .Add(Deleted("a"))
            .Add(Node("b").Taint("karpenter.sh/disrupted"))
@@ -272,7 +272,7 @@ TEST_F(NodeStandingTest, AnyYoungNodeThatWaitsForItsGpusIsStarting) {
               HasSubstr("is still being set up"));
 }
 
-TEST_F(NodeStandingTest, AnUnhealthyClustersRoundNamesTheNodesThatAreJudgedAndWhy) {
+TEST_F(NodeStandingTest, ARoundOfAnUnhealthyClusterNamesTheUnreadyNodesAndWhy) {
   Cluster cluster;
   for (const char* const name : {"a", "b", "c", "d", "e", "f"}) cluster.Add(Node(name));
   Make(cluster);

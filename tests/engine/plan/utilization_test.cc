@@ -66,7 +66,7 @@ TEST_F(UtilizationTest, TieNamesMemory) {
   EXPECT_EQ(Name(Measure(Cluster().Add(N()).Add(On("p").Cpu(2000).Memory(4 * kGiB)))), "memory");
 }
 
-TEST_F(UtilizationTest, MissingOrZeroAllocatableIsNoUtilization) {
+TEST_F(UtilizationTest, MissingOrZeroAllocatableGivesNoUtilization) {
   EXPECT_FALSE(Measure(Cluster().Add(N().Cpu(0))));
   EXPECT_FALSE(Measure(Cluster().Add(N().Memory(0))));
   EXPECT_FALSE(Measure(Cluster().Add(N().NoAllocatable())));
@@ -111,14 +111,14 @@ TEST_F(UtilizationTest, ExclusionComesBeforeLongTermination) {
   EXPECT_EQ(result->cpu, 0.5);
 }
 
-TEST_F(UtilizationTest, SomethingOfNothingIsInfinite) {
+TEST_F(UtilizationTest, ARequestOfAZeroAllocatableIsInfinite) {
   const auto result =
       Measure(Cluster().Add(N()).Add(On("ds").DaemonSet().Cpu(4000)).Add(On("p").Cpu(1)),
               {.ignore_daemonsets = true});
   EXPECT_EQ(result->utilization, std::numeric_limits<double>::infinity());
 }
 
-TEST_F(UtilizationTest, NothingOfNothingIsNotANumberAndMemoryIsNamed) {
+TEST_F(UtilizationTest, ZeroOfZeroIsNotANumberAndMemoryIsNamed) {
   const auto cpu =
       Measure(Cluster().Add(N()).Add(On("ds").DaemonSet().Cpu(4000)).Add(On("p").Memory(kGiB)),
               {.ignore_daemonsets = true});
@@ -147,7 +147,7 @@ TEST_F(UtilizationTest, GpuNodeNeedsNeitherCpuNorMemory) {
   EXPECT_EQ(result->utilization, 0.0);
 }
 
-TEST_F(UtilizationTest, OfTwoKindsOfGpusTheAutoscalersFirstCounts) {
+TEST_F(UtilizationTest, TheAutoscalersFirstOfTwoKindsOfGpusCounts) {
   const auto result = Measure(Cluster()
                                   .Add(N().Resource("amd.com/gpu", 2).Resource("nvidia.com/gpu", 4))
                                   .Add(On("p").Request("nvidia.com/gpu", 1)));
@@ -161,7 +161,7 @@ TEST_F(UtilizationTest, NodeWithoutAnyOfItsGpusIsAnOrdinaryNode) {
   EXPECT_EQ(Name(result), "cpu");
 }
 
-TEST_F(UtilizationTest, OtherExtendedResourcesAreNoGpus) {
+TEST_F(UtilizationTest, OtherExtendedResourcesAreNotGpus) {
   const auto result =
       Measure(Cluster().Add(N().Resource("example.com/fpga", 2)).Add(On("p").Cpu(1000)));
   EXPECT_EQ(Name(result), "cpu");
@@ -187,7 +187,7 @@ TEST_F(UtilizationTest, GpuLabelCountsWhereNoGpuIsOffered) {
 
 // During a resize the scheduler charges the requests of the status; utilization uses the pod-level
 // requests of the spec.
-TEST_F(UtilizationTest, OfPodLevelResourcesTheSpecCountsAndOfContainersTheStatus) {
+TEST_F(UtilizationTest, PodLevelResourcesCountBySpecAndContainersByStatus) {
   const Pod resized = On("p").Cpu(100).With([](objects::Pod& pod) {
     pod.has_pod_resources = true;
     pod.pod_requests = {{"cpu", 1000}, {"memory", kGiB}};
@@ -208,7 +208,7 @@ TEST_F(UtilizationTest, OfPodLevelResourcesTheSpecCountsAndOfContainersTheStatus
   EXPECT_TRUE(snapshot_.catalog().pods_counted_otherwise().empty());
 }
 
-TEST_F(UtilizationTest, WhatCannotBeCountedIsMoreThanAllAndOverflowsNowhere) {
+TEST_F(UtilizationTest, UncountableRequestsExceedTheNodeWithoutOverflow) {
   Cluster cluster;
   cluster.Add(N());
   for (const char* name : {"p", "q", "r"}) cluster.Add(On(name).Memory(kUncountable));

@@ -65,7 +65,7 @@ CroppedNodes Crop(const BudgetCase& c) {
 
 class CropNodesTest : public testing::TestWithParam<BudgetCase> {};
 
-TEST_P(CropNodesTest, TakesWhatTheRuleSays) {
+TEST_P(CropNodesTest, TakesTheNodesOfTheRule) {
   const CroppedNodes cropped = Crop(GetParam());
   EXPECT_EQ(Show(cropped.empty), GetParam().empty);
   EXPECT_EQ(Show(cropped.drain), GetParam().drain);
@@ -186,7 +186,7 @@ TEST(CropNodesBatchTest, NodeWithoutAGroupIsLeftOut) {
   EXPECT_TRUE(cropped.empty.empty());
 }
 
-TEST(CropNodesBatchTest, ANodeWithoutAGroupHidesNoneBehindIt) {
+TEST(CropNodesBatchTest, ANodeWithoutAGroupHidesNoLaterNode) {
   NodeGroups groups;
   groups.groups.resize(1);
   groups.group_of = {kNoGroup, GroupId{0}};

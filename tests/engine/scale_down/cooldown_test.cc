@@ -18,9 +18,7 @@ Cooldowns After(ScaleEventKind kind, const CooldownOptions& options = kOptions) 
   return cooldowns;
 }
 
-TEST(CooldownsTest, NothingHappenedSoNothingIsHeldBack) {
-  EXPECT_FALSE(Cooldowns(kOptions).Active(0));
-}
+TEST(CooldownsTest, WithoutEventsNothingIsHeldBack) { EXPECT_FALSE(Cooldowns(kOptions).Active(0)); }
 
 TEST(CooldownsTest, EachKindOfEventHoldsBackForItsOwnTime) {
   EXPECT_TRUE(After(ScaleEventKind::kScaleUp).Active(1599));
@@ -108,7 +106,7 @@ TEST(CooldownsTest, EachKindHoldsBackItsGroupForItsOwnTime) {
 }
 
 // After the clock was set back, events lie in the future.
-TEST(CooldownsTest, WhereNoDelayIsAskedForNothingAheadHoldsBackEither) {
+TEST(CooldownsTest, WithoutADelayFutureEventsHoldNothingBack) {
   for (const int64_t delay_s : {0, -50}) {
     const CooldownOptions options = {.scale_down_delay_after_add_s = delay_s,
                                      .scale_down_delay_after_delete_s = delay_s,

@@ -83,7 +83,7 @@ TEST_F(DeletionTest, ANodeThatIsNotReadyWaitsForATimeOfItsOwn) {
   EXPECT_EQ(Chosen(), "b, not yet: a=NotUnneededLongEnough");
 }
 
-TEST_F(DeletionTest, TheTimesOfAGroupStandForThoseOfAll) {
+TEST_F(DeletionTest, TheTimesOfAGroupReplaceTheGeneralOnes) {
   Make({Node("a"), Node("b").NotReady()});
   options_.scale_down_unneeded_time_s = 5000;
   options_.scale_down_unready_time_s = 5000;
@@ -94,7 +94,7 @@ TEST_F(DeletionTest, TheTimesOfAGroupStandForThoseOfAll) {
   EXPECT_EQ(Chosen(), "b, not yet: a=NotUnneededLongEnough");
 }
 
-TEST_F(DeletionTest, WhereNoTimeIsAskedForANodeGoesAtOnce) {
+TEST_F(DeletionTest, WithAnUnneededTimeOfZeroANodeGoesAtOnce) {
   Make({Node("a"), Node("b")});
   LetGo("b", kNow);
   EXPECT_EQ(Chosen(), "a b");
@@ -151,7 +151,7 @@ TEST_F(DeletionTest, APartOfACoreCountsAsACore) {
   EXPECT_EQ(Chosen(), "a, not yet: b=MinimalResourceLimitExceeded c=MinimalResourceLimitExceeded");
 }
 
-TEST_F(DeletionTest, TheFirstNodeOfAGroupStandsForTheSizeOfAll) {
+TEST_F(DeletionTest, TheFirstNodeOfAGroupGivesTheSizeOfAll) {
   Make({Node("a").Cpu(1000), Node("b").Cpu(8000), Node("c").Cpu(8000)});
   options_.minimums.cores = 1;  // Of 3.
   EXPECT_EQ(Chosen(), "a b, not yet: c=MinimalResourceLimitExceeded");
@@ -162,7 +162,7 @@ TEST_F(DeletionTest, TheFirstNodeOfAGroupStandsForTheSizeOfAll) {
   EXPECT_EQ(Chosen(), "a b, not yet: c=MinimalResourceLimitExceeded");
 }
 
-TEST_F(DeletionTest, AtomicGroupsComeLastAndTheBrokenOneKeepsNoneBehindIt) {
+TEST_F(DeletionTest, AtomicGroupsComeLastAndABrokenOneBlocksNoLaterOne) {
   Make({Node("a"), Node("b"), Node("c"), Node("d"), Node("e")});
   groups_.groups.resize(3);
   groups_.groups[1] = groups_.groups[2] = groups_.groups[0];
@@ -252,7 +252,7 @@ TEST_F(DeletionTest, NodesWithPodsToMoveComeApartAndRiskyOnesLast) {
   EXPECT_EQ(chosen.not_yet[0].reason, UnremovableReason::kBlockedByOnCompletionPod);
 }
 
-TEST_F(DeletionTest, WhereTheClusterHasNoMoreThanItsMinimumNothingGoes) {
+TEST_F(DeletionTest, NothingGoesIfTheClusterIsAtItsMinimum) {
   Make({Node("a").Cpu(1000).Memory(1), Node("b").Cpu(1000).Memory(1)});
   const std::string none =
       ", not yet: a=MinimalResourceLimitExceeded b=MinimalResourceLimitExceeded";
@@ -268,7 +268,7 @@ TEST_F(DeletionTest, WhereTheClusterHasNoMoreThanItsMinimumNothingGoes) {
   EXPECT_EQ(Chosen(), "a, not yet: b=MinimalResourceLimitExceeded");
 }
 
-TEST_F(DeletionTest, ANodeThatGivesNothingMayGoHoweverLittleTheClusterHas) {
+TEST_F(DeletionTest, ANodeWithoutResourcesMayGoBelowTheClustersMinimum) {
   Make({Node("y").Cpu(0).Memory(0), Node("z").Cpu(0).Memory(0)});
   options_.minimums = {.cores = 9, .memory_bytes = 9};
   EXPECT_EQ(Chosen(), "y z");

@@ -134,7 +134,7 @@ TEST_F(RoundTest, AnotherMachineOfTheSameNameKeepsTheTimerWhereTheOptionsSaySo) 
 
 constexpr int64_t kFarAway = kStart + 73 * 365 * 86400LL;
 
-TEST_F(RoundTest, RoundFarAheadDeletesNothingAndTheNextOneGoesOnWhereItStood) {
+TEST_F(RoundTest, ARoundFarAheadDeletesNothingAndTheNextOneContinuesAsBefore) {
   ScaleDown scale_down({});
   Round(scale_down, pair_, kStart);
   const RoundResult jumped = Round(scale_down, pair_, kFarAway);
@@ -389,7 +389,7 @@ TEST_F(PutBackTest, EvictionsOfLongAgoDoNotCount) {
   }
 }
 
-TEST_F(PutBackTest, OnlyAsManyAsTheOwnerLacksArePutBack) {
+TEST_F(PutBackTest, OnlyAsManyPodsAsTheOwnerLacksArePutBack) {
   ClusterSnapshot snapshot = Evicted(2, 3000);
   ScaleDown scale_down(AtOnce());
   const ActuationStatus status = Evictions(kStart);
@@ -424,7 +424,7 @@ TEST_F(RoundTest, UnhealthyClusterLosesEveryTimer) {
   EXPECT_EQ(Round(scale_down, pair_, kStart + 20).unneeded.at(0).since_s, kStart + 20);
 }
 
-TEST_F(RoundTest, FewUnreadyNodesAreNoBrake) {
+TEST_F(RoundTest, FewUnreadyNodesDoNotMakeTheClusterUnhealthy) {
   Cluster cluster;
   for (const char* name : {"a", "b", "c"}) cluster.Add(Node(name).NotReady());
   ClusterSnapshot snapshot = cluster.Build();
@@ -432,7 +432,7 @@ TEST_F(RoundTest, FewUnreadyNodesAreNoBrake) {
   EXPECT_NE(Round(scale_down, snapshot, kStart).status, ScaleDownStatus::kClusterUnhealthy);
 }
 
-TEST_F(RoundTest, StartingNodesAreNoBrakeUntilTheirTimeIsOver) {
+TEST_F(RoundTest, StartingNodesCountAsUnreadyOnlyAfterTheirStartupTime) {
   Cluster cluster;
   for (const char* name : {"a", "b", "c", "d"}) {
     cluster.Add(
@@ -656,7 +656,7 @@ class CountedDeadline final : public Deadline {
   mutable int left_;
 };
 
-TEST_F(RoundTest, PassCutShortGoesOnAtTheNextCandidateAndTimersHold) {
+TEST_F(RoundTest, APassCutShortContinuesAtTheNextCandidateAndTimersHold) {
   Cluster cluster;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
     cluster.Add(Node(name)).Add(Pod(std::string("p-") + name).On(name).Cpu(100).OwnedByNobody());
@@ -710,7 +710,7 @@ TEST_F(RoundTest, NodesSkippedByTheLimitAreCountedAsWaitingAndDoNotJumpTheQueue)
   }
 }
 
-TEST_F(RoundTest, EveryCandidateIsJudgedInTurnHoweverShortThePasses) {
+TEST_F(RoundTest, EveryCandidateGetsItsTurnEvenWithShortPasses) {
   Cluster cluster;
   for (int n = 0; n < 9; ++n) {
     const std::string name = "n" + std::to_string(n);
@@ -733,7 +733,7 @@ TEST_F(RoundTest, EveryCandidateIsJudgedInTurnHoweverShortThePasses) {
   }
 }
 
-TEST_F(RoundTest, RestoredStateGoesOnAsTheOldOneWouldHave) {
+TEST_F(RoundTest, ARestoredStateContinuesLikeTheOriginal) {
   ScaleDown old({});
   ActuationStatus actuation;
   actuation.recent_evictions = {{"default", "gone", "uid", kStart}};
@@ -748,7 +748,7 @@ TEST_F(RoundTest, RestoredStateGoesOnAsTheOldOneWouldHave) {
   EXPECT_EQ(restarted.Save().planner, old.Save().planner);
 }
 
-TEST_F(RoundTest, AsManyUnreadyNodesAsMayBeAreNoBrakeAndOneMoreIs) {
+TEST_F(RoundTest, OneUnreadyNodeAboveTheLimitMakesTheClusterUnhealthy) {
   const auto round = [&](int unready, int ready) {
     Cluster cluster;
     for (int n = 0; n < unready; ++n) cluster.Add(Node("u" + std::to_string(n)).NotReady());
@@ -980,7 +980,7 @@ TEST_F(RoundTest, TimesThatWereRememberedAheadAreCountedWhenTheClockComesBack) {
   EXPECT_EQ(back.now_s, kStart + 10);
 }
 
-TEST_F(RoundTest, OnlyTheCandidatesThatAreGivenAreJudgedInTheirOrder) {
+TEST_F(RoundTest, OnlyTheGivenCandidatesAreTriedInTheirOrder) {
   ClusterSnapshot snapshot =
       Cluster().Add(Node("a")).Add(Node("b")).Add(Node("c")).Add(Node("d")).Build();
   const NodeGroups groups = OneGroup(snapshot);
@@ -1041,7 +1041,7 @@ TEST_F(RoundTest, TheOptionsSayHowFarAJumpIs) {
   EXPECT_FALSE(jumps(-1, 900'000)) << "below zero is zero";
 }
 
-TEST_F(RoundTest, AfterAJumpAClockThatIsALittleBehindMovesNoTimer) {
+TEST_F(RoundTest, AfterAJumpASlightlySlowClockMovesNoTimer) {
   ScaleDown scale_down({});
   Round(scale_down, pair_, kStart);
   Round(scale_down, pair_, kFarAway);
@@ -1105,7 +1105,7 @@ TEST_F(RoundTest, DeletionsOfUnknownNodesAreLoggedByNameAndCountOnceEach) {
   EXPECT_EQ(Names(pair_, result.start.drain), "a");
 }
 
-TEST_F(RoundTest, EveryNodeInDeletionCountsForItsGroupsMinimumWhicheverListNamesIt) {
+TEST_F(RoundTest, NodesOfBothDeletionListsCountForTheirGroupsMinimum) {
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Node("a"))
                                  .Add(Node("b"))
@@ -1146,7 +1146,7 @@ TEST_F(RoundTest, BesideAnEmptyNodesDeletionPodsOfADrainedOneNeedRoomToo) {
   EXPECT_EQ(test::Kept(snapshot, result.plan), "c=NoPlaceToMovePods");
 }
 
-TEST_F(RoundTest, WhatIsThrottledIsCountedAndSoIsWhatRunsOfEitherKind) {
+TEST_F(RoundTest, TheMessageCountsThrottledNodesAndRunningDeletionsOfBothKinds) {
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Node("a"))
                                  .Add(Node("b"))
@@ -1271,7 +1271,7 @@ TEST_F(RoundTest, ACandidateOfNoGroupIsKeptAndCountsForNone) {
   EXPECT_EQ(result.groups[0].unremovable, 0);
 }
 
-TEST_F(RoundTest, NodesOfAGroupThatMayNotShrinkAreNoCandidates) {
+TEST_F(RoundTest, NodesOfAGroupThatMayNotShrinkAreNotCandidates) {
   NodeGroups groups = OneGroup(pair_);
   groups.groups[0].min_size = 2;  // The current number of nodes.
   ScaleDown scale_down({});
@@ -1349,7 +1349,7 @@ TEST_F(RoundTest, NodesWhoseTimersComeFromTaintsAreTriedFirst) {
   EXPECT_EQ(result.unneeded[1].since_s, kStart);
 }
 
-TEST(ScaleDownStateTest, WhatIsRestoredIsSavedAgainAndReplacesWhatWasThere) {
+TEST(ScaleDownStateTest, ARestoredStateIsSavedAgainAndReplacesTheOld) {
   ScaleDownState full;
   full.rounds = 7;
   full.latest_s = 5000;

@@ -92,7 +92,7 @@ TEST_F(StartedDeletionsTest, ADoubtfulTimeEndsOnlyDeletionsThatAreReportedAsFail
   EXPECT_TRUE(Ask(20));
 }
 
-TEST_F(StartedDeletionsTest, RestoredOnesGoOn) {
+TEST_F(StartedDeletionsTest, RestoredDeletionsContinue) {
   Update(10, true);
   StartedDeletions restored;
   restored.Restore(deletions_.Save(*symbols_), *symbols_);
@@ -101,7 +101,7 @@ TEST_F(StartedDeletionsTest, RestoredOnesGoOn) {
   EXPECT_FALSE(restored.AskFor(snapshot_.catalog().node(NodeId{0}), 20));
 }
 
-TEST_F(StartedDeletionsTest, WhatEndedElsewhereHidesNoFailureBehindIt) {
+TEST_F(StartedDeletionsTest, AResultOfAnUnknownNodeHidesNoLaterFailure) {
   Update(10, true, {{"nowhere", true}, {"a", false}});
   EXPECT_TRUE(Ask(10));
 }

@@ -83,7 +83,7 @@ TEST_F(UnneededTimersTest, SavedTimersComeBackSorted) {
   EXPECT_EQ(restored.size(), 2u);
 }
 
-TEST_F(UnneededTimersTest, OfSkippedNodesThoseWithATimerKeepItAndOthersLoseTheirs) {
+TEST_F(UnneededTimersTest, SkippedNodesKeepTheirTimersAndMissingNodesLoseTheirs) {
   Update(Removing({"a", "b"}), 100);
   Update(Removing({"a"}, {"b"}), 200, SkippedTimer::kKept);
   EXPECT_EQ(timers_.size(), 1u);
@@ -112,7 +112,7 @@ TEST_F(UnneededTimersTest, AnotherMachineOfASkippedNodesNameKeepsItsTimerOnlyWit
   }
 }
 
-TEST_F(UnneededTimersTest, RestoredTimersThatWereNotJudgedCountForNothing) {
+TEST_F(UnneededTimersTest, RestoredTimersThatWereNotCheckedDoNotCount) {
   const std::vector<UnneededTimers::Timer> saved = {{"a", "", 100, true}, {"b", "", 50, false}};
   Update(Removing({"b"}), 300);
   timers_.Restore(saved, symbols());

@@ -139,7 +139,7 @@ TEST_F(SlowMatchesFindTest, NamespacesAreListedOrAll) {
   EXPECT_EQ(Found({web}), "");
 }
 
-TEST_F(SlowMatchesFindTest, WhatIsListedTwiceIsFoundOnce) {
+TEST_F(SlowMatchesFindTest, ADuplicateNamespaceOrValueMatchesOnce) {
   using enum Operator;
   EXPECT_EQ(Found({In({"default", "default"}, {})}), "web-1 web-2 web-3 db plain");
   EXPECT_EQ(Found({In({"default"}, {Label("app", kIn, {"web", "web"})})}), "web-1 web-2 web-3");

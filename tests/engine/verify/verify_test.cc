@@ -566,7 +566,7 @@ TEST(VerifyTest, GhostOfTheNodeStaysADomain) {
   EXPECT_THAT(c.Verdict(), HasSubstr("PodTopologySpread"));
 }
 
-TEST(VerifyTest, GhostIsNoDomainWhereTaintsAreHonoured) {
+TEST(VerifyTest, AGhostIsNotADomainIfTaintsAreHonoured) {
   Case c(Cluster()
              .Add(Node("a").Label("zone", "x"))
              .Add(Node("b").Label("zone", "y"))
@@ -668,7 +668,7 @@ TEST(VerifyTest, EveryIdThatAPlanNamesMustExist) {
       << "that is not the plan's fault";
 }
 
-TEST(VerifyTest, VerdictsAreOfCandidatesAndOneEachWhicheverListHasThem) {
+TEST(VerifyTest, EachCandidateHasOneVerdictInOneOfTheLists) {
   EXPECT_EQ(Tampered([](Case& c) { c.plan.skipped = {c.N("b")}; }),
             "the plan is refused: node \"b\" is not a candidate");
   EXPECT_EQ(Tampered([](Case& c) { c.plan.keep[0].node = c.N("b"); }),
@@ -679,7 +679,7 @@ TEST(VerifyTest, VerdictsAreOfCandidatesAndOneEachWhicheverListHasThem) {
             "the plan is refused: node \"full\" has more than one verdict");
 }
 
-TEST(VerifyTest, PackedPodsNeedANodeThatIsThere) {
+TEST(VerifyTest, PackedPodsNeedAnExistingNode) {
   EXPECT_EQ(Tampered([](Case& c) { c.snapshot.RemoveNode(c.N("b")); }),
             "the plan is refused: pod \"default/waiting\" was packed on node \"b\", which is gone");
 }
@@ -709,7 +709,7 @@ TEST(VerifyTest, EveryBudgetIsAccountedFor) {
   EXPECT_EQ(c.Verdict(), "the plan is refused: it accounts for 3 budgets of 2");
 }
 
-TEST(VerifyTest, OfSeveralBudgetsTheOneThatIsSpentIsNamed) {
+TEST(VerifyTest, TheSpentOneOfSeveralBudgetsIsNamed) {
   Case c(Cluster()
              .Add(Node("a"))
              .Add(Node("b"))
@@ -744,7 +744,7 @@ TEST(VerifyTest, ADeletionThatWasGivenUpKeepsNoNode) {
 }
 
 // Two pods of one shape, on which the rules give different verdicts.
-TEST(VerifyTest, PodsThatDifferInTheirTimesAloneAreJudgedOneByOne) {
+TEST(VerifyTest, PodsThatDifferOnlyInTheirTimesAreCheckedOneByOne) {
   Case going(Cluster()
                  .Add(Node("a"))
                  .Add(Node("b"))

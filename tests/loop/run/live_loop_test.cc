@@ -251,7 +251,7 @@ TEST_F(LiveLoopTest, ADaemonThatIsKilledMidDeletionGoesOnFromItsStateFile) {
   EXPECT_TRUE(state.ok());
 }
 
-TEST_F(LiveLoopTest, WithoutAFeedNothingBeginsAndWhatWasBegunGoesOn) {
+TEST_F(LiveLoopTest, WithoutAFeedNothingBeginsAndBegunDeletionsContinue) {
   Start();
   ASSERT_TRUE(TurnsUntil(DeletionPhase::kTainted));
   const size_t begun = begun_;
@@ -265,7 +265,7 @@ TEST_F(LiveLoopTest, WithoutAFeedNothingBeginsAndWhatWasBegunGoesOn) {
   EXPECT_TRUE(last_.round);
 }
 
-TEST_F(LiveLoopTest, AClusterThatIsHalfThereIsNoReasonToDelete) {
+TEST_F(LiveLoopTest, NothingIsDeletedWhileTheClusterIsHalfLoaded) {
   Start();
   // All nodes have arrived, but not their pods.
   std::vector<std::string> nodes;

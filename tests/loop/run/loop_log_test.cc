@@ -49,7 +49,7 @@ TEST(LoopLogTest, InJsonATurnIsOneLine) {
 }
 
 // Symptom: "0 unneeded" for minutes, and no mention of the nodes that rounds remember.
-TEST(LoopLogTest, ATurnSaysHowManyNodesAreUnremovableWhyAndWhenTheyAreLookedAtAgain) {
+TEST(LoopLogTest, ATurnLogsUnremovableNodesWithReasonAndRetryTime) {
   LoopTurn turn = ATurn();
   turn.round->unneeded = 0;
   turn.round->unremovable = {.nodes = 58,

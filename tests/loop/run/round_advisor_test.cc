@@ -79,7 +79,7 @@ TEST_F(RoundAdvisorTest, ANodeThatIsUnneededAlreadyIsWorthALittleMore) {
   EXPECT_NE(Names(advice)[0], "wide");
 }
 
-TEST_F(RoundAdvisorTest, WhereNothingIsLeftOfARoundTheGreedyOrderIsAdvised) {
+TEST_F(RoundAdvisorTest, WithoutTimeForASearchTheGreedyOrderIsAdvised) {
   RoundAdvisor advisor(rounds_, {.budget_s = 0});
   EXPECT_EQ(Names(advisor.Advise(observed_, kStart, {}).value())[0], "wide");
 }

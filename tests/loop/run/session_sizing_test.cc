@@ -161,7 +161,7 @@ TEST_F(SessionSizingTest, APoolShrinksAndGrowsIfTheLoopRestartsBeforeEachTurn) {
   EXPECT_EQ(sizer_->state().pools.at(0).failures, 0);
 }
 
-TEST_F(SessionSizingTest, GrowthThatIsAskedForTwiceBeforeItHasComeIsCountedOnce) {
+TEST_F(SessionSizingTest, GrowthRequestedTwiceBeforeItHasComeIsCountedOnce) {
   policy_->delta = 1;
   Turn();
   EXPECT_EQ(last_.pools.at(0).grow_to, 5);
@@ -173,7 +173,7 @@ TEST_F(SessionSizingTest, GrowthThatIsAskedForTwiceBeforeItHasComeIsCountedOnce)
   EXPECT_EQ(sizer_->state().pools.at(0).grow_to, 0);
 }
 
-TEST_F(SessionSizingTest, WhatAnOperatorWroteIsRestoredAndCostsATurn) {
+TEST_F(SessionSizingTest, AnOperatorsChangeOfTheStateIsLoadedAndCostsATurn) {
   Turn();
   ASSERT_THAT(sizer_->state().pools, SizeIs(1));
   {

@@ -35,7 +35,7 @@ TEST(PolicyTest, TheExampleOfANumberIsOneThatIsAllowed) {
   }
 }
 
-TEST(PolicyTest, SignalsThatAreNoNumberMoveNothing) {
+TEST(PolicyTest, SignalsThatAreNotNumbersChangeNothing) {
   for (const double value :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1.0}) {
     PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGib});
@@ -66,7 +66,7 @@ TEST(PolicyTest, EachSchoolHasThePeriodOfItsProgram) {
   EXPECT_EQ(period("maestro", settings), 30);
 }
 
-TEST(PolicyTest, NodesThatLeaveAreNoCandidatesOfAnySchool) {
+TEST(PolicyTest, LeavingNodesAreCandidatesOfNoSchool) {
   for (const std::string& school : PolicyRegistry().Names()) {
     const auto policy = Make(school, Sample(school));
     PolicyObservation pool = Pool(6, {.cpu_milli = 1000, .memory_bytes = kGib});
@@ -199,7 +199,7 @@ TEST(PolicyTest, DirectionsAndTypesHaveNames) {
   EXPECT_EQ(Name(PolicyValueType::kText), "text");
 }
 
-TEST(PolicyTest, APolicyThatSaysNothingOfItHasNoFailsafeAndManyActionsAtATime) {
+TEST(PolicyTest, APolicyHasByDefaultNoFailsafeAndSeveralActionsAtATime) {
   const FixedPolicy policy(3);
   std::string state;
   EXPECT_FALSE(policy.SetFailsafe(true, &state));

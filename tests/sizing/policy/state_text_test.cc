@@ -44,7 +44,7 @@ TEST(StateTextTest, EveryFieldComesBackExactly) {
   EXPECT_EQ(read.texts, Everything().texts);
 }
 
-TEST(StateTextTest, WhatIsCutOffOrLongerIsRefused) {
+TEST(StateTextTest, TruncatedAndLongerTextsAreRejected) {
   const std::string text = StateText("e/1", Everything{});
   Everything read;
   for (size_t size = 1; size < text.size(); ++size) {

@@ -582,7 +582,7 @@ TEST(BinarySnapshotTest, AFileWithMoreOrFewerObjectsThanItsHeaderSaysIsDamaged) 
 }
 
 // Older versions of ebb did not write the sources of claims.
-TEST(BinarySnapshotTest, ClaimsOfAPodMayComeWithoutWhatTheyStandFor) {
+TEST(BinarySnapshotTest, ClaimsOfAPodMayLackTheirSources) {
   const auto line = [](const std::string& sources) {
     const std::string meta = "\x08\x01\x10\x01";
     return LinesOfUnchecked(

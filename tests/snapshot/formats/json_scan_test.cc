@@ -100,7 +100,7 @@ TEST(JsonScanTest, OneValueIsSkippedAndNoMore) {
   EXPECT_EQ(rest(","), "cut off");
 }
 
-TEST(JsonScanTest, OnlyTheFourBlanksOfJsonArePassedOver) {
+TEST(JsonScanTest, OnlyTheFourBlanksOfJsonAreSkipped) {
   const auto rest = [](std::string_view text) {
     const char* const after = SkipBlanks(text.data(), text.data() + text.size());
     return std::string(text.substr(static_cast<size_t>(after - text.data())));
@@ -111,7 +111,7 @@ TEST(JsonScanTest, OnlyTheFourBlanksOfJsonArePassedOver) {
   for (const char* other : {"\v ", "\f ", "\x01 ", "\xa0 "}) EXPECT_EQ(rest(other), other);
 }
 
-TEST(JsonScanTest, AStringEndsBehindItsClosingQuote) {
+TEST(JsonScanTest, AStringEndsAfterItsClosingQuote) {
   const auto length = [](std::string_view text) {
     return Length(text, SkipString(text.data(), text.data() + text.size()));
   };

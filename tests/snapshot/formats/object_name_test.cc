@@ -7,7 +7,7 @@
 namespace ebb::object_name_test {
 namespace {
 
-TEST(ObjectNameTest, EachAsciiByteIsJudgedAloneAtEachPlace) {
+TEST(ObjectNameTest, EachAsciiByteIsCheckedAtEachPlace) {
   for (size_t size = 1; size <= 20; ++size) {
     for (size_t place = 0; place < size; ++place) {
       for (int c = 0; c < 0x80; ++c) {

@@ -308,7 +308,7 @@ TEST(ProtobufObjectTest, EmptyFieldsAsGoWritesThemAreAbsent) {
             "Node name=[n]");
 }
 
-TEST(ProtobufObjectTest, AZeroBehindAPointerIsAValue) {
+TEST(ProtobufObjectTest, AZeroOfAPointerFieldIsAValue) {
   EXPECT_THAT(Read(Pod(Int(4, 0) + Int(25, 0) + Int(37, 0))),
               HasSubstr("priority=0 grace=0 host_users=0"));
   EXPECT_THAT(Read(Pod(Sub(33, Int(1, 0) + Int(5, 0)))), HasSubstr("domains=0"));
@@ -340,7 +340,7 @@ TEST(ProtobufObjectTest, TheLastOfAMapsEqualKeysCountsAndAMissingKeyIsEmpty) {
             "Namespace name=[n] label=[a]:[2] label=[]:[]");
 }
 
-TEST(ProtobufObjectTest, TheCopyOfTheObjectInAnAnnotationIsPassedOverUnread) {
+TEST(ProtobufObjectTest, TheCopyOfTheObjectInAnAnnotationIsSkipped) {
   EXPECT_EQ(Read(Enveloped(
                 "v1", "Namespace",
                 Meta("n", Entry(12, "kubectl.kubernetes.io/last-applied-configuration", "\xff")))),
@@ -442,7 +442,7 @@ TEST(ProtobufObjectTest, AFieldThatOccursTwiceIsRefusedWithItsName) {
               HasSubstr("spec.nodeSelector: has an entry with two keys or two values"));
 }
 
-TEST(ProtobufObjectTest, AListThatDoesNotStandTogetherIsRefusedWithItsName) {
+TEST(ProtobufObjectTest, AListThatIsNotContiguousIsRejectedWithItsName) {
   EXPECT_EQ(Read(Pod(Sub(22, Sub(1, "a")) + Sub(10, "n") + Sub(22, Sub(1, "b")))),
             "bytes: Pod p: spec.tolerations: does not stand together: other fields are in between");
   EXPECT_THAT(Read(Enveloped("v1", "Namespace",
@@ -477,7 +477,7 @@ TEST(ProtobufObjectTest, NumbersBeyondTheirTypeAreRefused) {
             "Pod name=[p] namespace=[default]");
 }
 
-TEST(ProtobufObjectTest, BytesThatAreNoProtobufAreRefusedWithTheirPlace) {
+TEST(ProtobufObjectTest, BytesThatAreNotProtobufAreRejectedWithTheirPlace) {
   const std::string nine(9, '\xff');
   for (const std::string& bytes : std::vector<std::string>{
            Tag(0, 0) + "x", Tag(57, 3), Tag(57, 4), Tag(57, 6), Tag(57, 7), "\xff", nine + "\x02",
@@ -544,7 +544,7 @@ TEST(ProtobufObjectTest, DeepAndManyFieldsCostNoMoreThanTheirBytes) {
   EXPECT_THAT(Read(Pod(keys)), HasSubstr("selector=[999]:[v]"));
 }
 
-TEST(ProtobufObjectTest, NothingOfAnObjectIsLeftInTheNextOne) {
+TEST(ProtobufObjectTest, FieldsOfAnObjectDoNotCarryOverToTheNext) {
   ProtobufObjectReader reader;
   for (const KindCase& each : Kinds()) {
     const std::string bytes = Enveloped(each.api_version, each.kind, each.object);
@@ -555,7 +555,7 @@ TEST(ProtobufObjectTest, NothingOfAnObjectIsLeftInTheNextOne) {
   }
 }
 
-TEST(ProtobufObjectTest, AByteThatIsNotAsciiIsFoundWhereverItStands) {
+TEST(ProtobufObjectTest, AByteThatIsNotAsciiIsFoundAtAnyPlace) {
   for (size_t size = 1; size <= 25; ++size) {
     for (size_t at = 0; at < size; ++at) {
       std::string name(size, 'n');
@@ -583,7 +583,7 @@ TEST(ProtobufObjectTest, NumbersOfEveryLengthAreRead) {
   }
 }
 
-TEST(ProtobufObjectTest, AnEntryOfAMapIsReadHoweverItIsWritten) {
+TEST(ProtobufObjectTest, AnEntryOfAMapIsReadInEveryEncoding) {
   const std::string start = "Pod name=[p] namespace=[default] selector=";
   const std::string end = " has_selector=true";
   const std::string longer(130, 'k');

@@ -87,7 +87,7 @@ TEST_F(ObjectJsonTest, AnItemThatIsAListIsLeftToTheCallerUnlessListsAreForbidden
   EXPECT_THAT(sink_.ignored(), ElementsAre("NodeList"));
 }
 
-TEST_F(ObjectJsonTest, APodOfADebuggingSnapshotIsOnItsNodeWhateverItSays) {
+TEST_F(ObjectJsonTest, APodOfADebuggingSnapshotIsOnTheNodeThatListsIt) {
   constexpr std::string_view kPod =
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"b"}})";
   Read(kPod, OnNode("a"));
@@ -109,7 +109,7 @@ TEST_F(ObjectJsonTest, AnErrorNamesTheObjectAndTheFieldAndComesAfterWhatWasRead)
 }
 
 // The order of members differs between forms and between writers of JSON.
-TEST_F(ObjectJsonTest, StatusesOfInitContainersStandBehindTheOthersInWhicheverOrderTheyCome) {
+TEST_F(ObjectJsonTest, StatusesOfInitContainersComeLastInAnyOrderOfTheInput) {
   const std::string_view pods[] = {
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"status":{
           "initContainerStatuses":[{"name":"i","resources":{}}],
@@ -133,7 +133,7 @@ TEST_F(ObjectJsonTest, TheFirstByNameOfSeveralUnknownMembersIsNamed) {
   }
 }
 
-TEST_F(ObjectJsonTest, NothingOfAnObjectIsLeftInTheNextOne) {
+TEST_F(ObjectJsonTest, FieldsOfAnObjectDoNotCarryOverToTheNext) {
   Read(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"u","labels":{"a":"b"}},
            "spec":{"unschedulable":true,"taints":[{"key":"k"}]},
            "status":{"allocatable":{"cpu":"1"},"conditions":[{"type":"Ready","status":"True"}]}})");
@@ -295,7 +295,7 @@ TEST(ObjectReaderTest, EachKindIsKnownInItsGroup) {
   }
 }
 
-TEST(TextArenaTest, TextsStayWhatTheyWereHoweverManyCome) {
+TEST(TextArenaTest, TextsStayValidWhileOthersAreAdded) {
   TextArena arena;
   EXPECT_EQ(arena.Copy(""), "");
   std::vector<std::string> texts;

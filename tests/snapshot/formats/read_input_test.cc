@@ -92,7 +92,7 @@ TEST_F(ReadInputTest, FilesThatEndWithTheirPageAreReadToTheLastByte) {
   }
 }
 
-TEST_F(ReadInputTest, GzipIsReadWhateverItHolds) {
+TEST_F(ReadInputTest, GzipOfEveryFormatIsRead) {
   EXPECT_EQ(Read(Put("a.json.gz", Gzip(NodeJson("n")))), "");
   EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
   EXPECT_EQ(stats_.bytes, NodeJson("n").size()) << "bytes count after decompression";
@@ -144,7 +144,7 @@ TEST_F(ReadInputTest, AFolderIsReadToTheBottomByPath) {
   EXPECT_EQ(stats_.files, 4u);
 }
 
-TEST_F(ReadInputTest, AFolderIsReadOnceWhateverLinksLeadBackToIt) {
+TEST_F(ReadInputTest, AFolderIsReadOnceEvenIfLinksLeadBackToIt) {
   const std::string file = Put("d/1.json", NodeJson("n"));
   Put("d/.hidden.json", "{");
   fs::create_symlink(file, Path("d/again.json"));
@@ -176,7 +176,7 @@ TEST_F(ReadInputTest, AnErrorInAFolderNamesTheFile) {
               HasSubstr("DIR/d/pods.json: byte 1, line 1, column 2: is truncated"));
 }
 
-TEST_F(ReadInputTest, AFileThatLostItsKindsIsNotPassedOver) {
+TEST_F(ReadInputTest, AFileThatLostItsKindsIsNotSkipped) {
   Put("d/1.json", NodeJson("n"));
   Put("d/2.json", R"({"metadata":{"name":"n"},"spec":{}})");
   EXPECT_EQ(Read(Path("d")), "");
@@ -397,7 +397,7 @@ TEST_F(ReadInputTest, OutputOfKubectlThatIsNotADumpIsNamedWithAdvice) {
 }
 
 // Words that occur in kubectl's messages may occur in an object, even in the first line.
-TEST_F(ReadInputTest, AListInOneLineIsNoMessage) {
+TEST_F(ReadInputTest, AListInOneLineIsNotAMessage) {
   const std::string words = R"("kubectl.kubernetes.io/why":"image not found")";
   const std::string node =
       R"({"kind":"Node","metadata":{"name":"n","annotations":{)" + words + "}}}";
@@ -408,7 +408,7 @@ TEST_F(ReadInputTest, AListInOneLineIsNoMessage) {
 }
 
 // kubectl prints what it may list, and then errors for what it may not.
-TEST_F(ReadInputTest, AMessageOfKubectlsBehindTheObjectsIsQuoted) {
+TEST_F(ReadInputTest, AMessageOfKubectlAfterTheObjectsIsQuoted) {
   const std::string forbidden = "Error from server (Forbidden): pods is forbidden";
   const std::string error = "ends with a message of kubectl's behind the objects: \"" + forbidden +
                             "\"; mend that and dump again without `2>&1`";
@@ -437,7 +437,7 @@ TEST_F(ReadInputTest, TheErrorForAStatusHasItsMessageAndReason) {
               HasSubstr("(kind Status): Failure; mend"));
 }
 
-TEST_F(ReadInputTest, WhatClusterInfoDumpPrintsIsNamedAndItsFolderAdvised) {
+TEST_F(ReadInputTest, OutputOfClusterInfoDumpIsNamedAndItsFolderAdvised) {
   const std::string logs =
       "==== START logs for container web of pod shop/web-0 ====\n{\"level\":\"info\"}\n"
       "==== END logs for container web of pod shop/web-0 ====\n";

@@ -60,7 +60,7 @@ TEST(ReadJsonTest, AListGivesItsItemsInOrder) {
   EXPECT_EQ(read.stats.objects, 2u);
 }
 
-TEST(ReadJsonTest, AnEmptyListIsNoError) {
+TEST(ReadJsonTest, AnEmptyListIsNotAnError) {
   const Read read = ReadText(R"({"apiVersion":"v1","items":[],"kind":"List"})");
   EXPECT_EQ(read.error, "");
   EXPECT_THAT(read.lines, ElementsAre());
@@ -116,7 +116,7 @@ TEST(ReadJsonTest, KindVersionMetadataSpecAndStatusMayNotOccurTwice) {
 }
 
 // Symptom: a budget whose kind was misspelled was ignored.
-TEST(ReadJsonTest, AKindOfOursInAnotherSpellingOrGroupIsRefused) {
+TEST(ReadJsonTest, AKnownKindInAnotherSpellingOrGroupIsRejected) {
   const auto error = [](const std::string& version, const std::string& kind) {
     return ReadText(R"([{"apiVersion":")" + version + R"(","kind":")" + kind +
                     R"(","metadata":{"name":"b"}}])")
@@ -136,7 +136,7 @@ TEST(ReadJsonTest, AKindOfOursInAnotherSpellingOrGroupIsRefused) {
   EXPECT_EQ(error("policy/v1beta1", "PodDisruptionBudget"), "");
 }
 
-TEST(ReadJsonTest, APluralOfAKindOfOursAndAKindThatIsNoWordAreRefused) {
+TEST(ReadJsonTest, APluralOfAKnownKindAndAKindThatIsNotAWordAreRejected) {
   const auto error = [](const std::string& version, const std::string& kind) {
     return ReadText(R"({"apiVersion":")" + version + R"(","kind":")" + kind +
                     R"(","metadata":{"name":"b"}})")
@@ -154,7 +154,7 @@ TEST(ReadJsonTest, APluralOfAKindOfOursAndAKindThatIsNoWordAreRefused) {
 }
 
 // Otherwise the items would be ignored, and NoPodDisruptionBudgets would not be reported.
-TEST(ReadJsonTest, AListOfAKindOfOursInAnotherSpellingOrGroupIsRefused) {
+TEST(ReadJsonTest, AListOfAKnownKindInAnotherSpellingOrGroupIsRejected) {
   const auto list = [](const std::string& version, const std::string& kind,
                        const std::string& items) {
     const std::string head = R"("apiVersion":")" + version + R"(","kind":")" + kind + "\"";
@@ -178,7 +178,7 @@ TEST(ReadJsonTest, AListOfAKindOfOursInAnotherSpellingOrGroupIsRefused) {
 }
 
 // Items without a kind have the list's kind and group.
-TEST(ReadJsonTest, ItemsOfAListOfAnotherGroupsNodesAreNoNodes) {
+TEST(ReadJsonTest, ItemsOfANodeListOfAnotherGroupAreNotNodes) {
   const std::string items = R"("items":[{"metadata":{"name":"b"}}])";
   const auto nodes = [&](const std::string& version) {
     return ReadText(R"({"apiVersion":")" + version + R"(","kind":"NodeList",)" + items + "}")
@@ -189,7 +189,7 @@ TEST(ReadJsonTest, ItemsOfAListOfAnotherGroupsNodesAreNoNodes) {
   EXPECT_EQ(nodes("metrics.k8s.io/v1beta1"), 0);
 }
 
-TEST(ReadJsonTest, ACustomResourceWithItemsIsNoList) {
+TEST(ReadJsonTest, ACustomResourceWithItemsIsNotAList) {
   const std::string head = R"("apiVersion":"evil.io/v1","kind":"AllowList")";
   for (const std::string& items : {"[" + NodeJson("zz") + "]", std::string(R"(["10.0.0.1"])"),
                                    std::string("{}"), std::string("null")}) {
@@ -268,7 +268,7 @@ TEST(ReadJsonTest, ADebuggingSnapshotPutsPodsOnTheNodeTheyAreListedUnder) {
                                       "Pod name=[u] namespace=[a]"));
 }
 
-TEST(ReadJsonTest, PodsOfADebuggingSnapshotThatAreNoListAreRefused) {
+TEST(ReadJsonTest, PodsOfADebuggingSnapshotThatAreNotAListAreRejected) {
   for (const char* pods : {R"("[]")", "{}", "7", "true"}) {
     EXPECT_EQ(ReadText(R"({"NodeList": [{"Node": {"metadata": {"name": "n"}}, "Pods": )" +
                        std::string(pods) + "}]}")
@@ -332,7 +332,7 @@ TEST(ReadJsonTest, ANodeSaysWhatItRuns) {
 }
 
 // Kubernetes 1.36 wrote `resources`.  In newer versions the name may come after the amount.
-TEST(ReadJsonTest, WhatDevicesTakeOfANodeIsRead) {
+TEST(ReadJsonTest, NodeAllocatableResourcesOfDevicesAreRead) {
   const Read read = ReadText(R"({"kind":"Pod","metadata":{"name":"p"},"status":{
     "nodeAllocatableResourceClaimStatuses":[
       {"resourceClaimName":"x","containers":["a","b"],
@@ -379,7 +379,7 @@ TEST(ReadJsonTest, EveryFieldOfAPodsMetadataIsRead) {
                                       "owner=( kind=[X] name=[y]) deleted=-1740"));
 }
 
-TEST(ReadJsonTest, WhatAPodAsksForIsRead) {
+TEST(ReadJsonTest, RequestsOfAPodAreRead) {
   EXPECT_EQ(PodLine(R"({"nodeName":"n","priority":-5,"restartPolicy":"Always","hostNetwork":true,
       "terminationGracePeriodSeconds":0,"hostUsers":false,"overhead":{"cpu":"250m"},
       "resources":{"requests":{"memory":"1Mi"},"limits":{"memory":"2Mi"}},
@@ -413,7 +413,7 @@ TEST(ReadJsonTest, PreferencesAreReadAndRestrictNoPod) {
             "volume=[v] source=[image] id=[data:1]");
 }
 
-TEST(ReadJsonTest, WhatRestrictsAPodIsRead) {
+TEST(ReadJsonTest, ConstraintsOfAPodAreRead) {
   EXPECT_EQ(
       PodLine(R"({"nodeSelector":{},"tolerations":[{"operator":"Exists","tolerationSeconds":5},
         {"key":"k","operator":"Equal","value":"v","effect":"NoSchedule"}],
@@ -530,7 +530,7 @@ TEST(ReadJsonTest, BudgetsControllersAndNamespacesAreRead) {
           "Controller kind=3 name=[d] namespace=[ns]", "Namespace name=[ns] label=[a]:[b]"));
 }
 
-TEST(ReadJsonTest, NothingOfOneObjectIsLeftInTheNext) {
+TEST(ReadJsonTest, FieldsOfOneObjectDoNotCarryOverToTheNext) {
   const std::string rich = R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns",
     "labels":{"a":"b"},"annotations":{"c":"d"},"deletionTimestamp":"2026-01-01T00:00:00Z",
     "ownerReferences":[{"name":"o"}]},"spec":{"nodeName":"n","priority":1,"hostNetwork":true,
@@ -549,7 +549,7 @@ TEST(ReadJsonTest, NothingOfOneObjectIsLeftInTheNext) {
   EXPECT_EQ(read.lines[2], read.lines[0]);
 }
 
-TEST(ReadJsonTest, ClaimsThatWereMadeForOnePodAreNotTheNexts) {
+TEST(ReadJsonTest, ClaimsOfOnePodDoNotCarryOverToTheNext) {
   const Read read = ReadText(
       R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns"},
           "status":{"resourceClaimStatuses":[{"name":"gpu","resourceClaimName":"p-gpu"}]},
@@ -634,7 +634,7 @@ TEST(ReadJsonTest, AFieldThatTheAutoscalersSimulationIgnoresRestrictsNothing) {
   EXPECT_THAT(PodLine(R"({"schedulingGroups":[]})"), HasSubstr("spec.schedulingGroups"));
 }
 
-TEST(ReadJsonTest, AFieldThatMayRestrictPlacementIsNotPassedOver) {
+TEST(ReadJsonTest, AFieldThatMayRestrictPlacementIsNotSkipped) {
   const auto path = [](std::string_view spec) {
     const std::string line = PodLine(spec);
     const size_t at = line.find(" not_understood=");
@@ -765,7 +765,7 @@ TEST(ReadJsonTest, ATextCutOffAnywhereIsAnErrorOrWhatWasWhole) {
             "at byte 28, line 1, column 29");
 }
 
-TEST(ReadJsonTest, DeepNestingIsNoTrouble) {
+TEST(ReadJsonTest, DeepNestingDoesNotCrash) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   EXPECT_EQ(ReadText(R"({"kind":"Namespace","metadata":{"name":"n"},"x":)" + deep + "}").error, "");
   EXPECT_NE(ReadText(std::string(200'000, '[')).error, "");
@@ -779,7 +779,7 @@ class Refusing : public DumpSink {
   }
 };
 
-TEST(ReadJsonTest, ASinksVerdictComesBackWithFileAndObject) {
+TEST(ReadJsonTest, AnErrorOfTheSinkIsReturnedWithFileAndObject) {
   Refusing sink;
   ImportStats stats;
   const absl::Status status =
@@ -865,7 +865,7 @@ TEST(ReadJsonTest, EachSourceThatAPersistentVolumeMayHaveIsUnderstood) {
   }
 }
 
-TEST(ReadJsonTest, WhichFieldNamesTheDiskOfAVolumeDependsOnItsSource) {
+TEST(ReadJsonTest, TheFieldThatNamesTheDiskDependsOnTheVolumeSource) {
   struct Case {
     std::string source;
     std::string field;
@@ -941,7 +941,7 @@ TEST(ReadJsonTest, AClaimThatAPodNamesItselfIsNotTheOneThatItsStatusNames) {
             "Pod name=[p] namespace=[ns] claims=[a] claim=[held]");
 }
 
-TEST(ReadJsonTest, APreferenceWhoseSelectorTheSchedulerCannotParseIsNotPassedOver) {
+TEST(ReadJsonTest, APreferenceWithAnUnparsableSelectorIsNotSkipped) {
   EXPECT_THAT(
       PodLine(R"({"affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
           {"weight":1,"podAffinityTerm":{"topologyKey":"t","labelSelector":{
@@ -977,7 +977,7 @@ TEST(ReadJsonTest, NumbersMayComeUpToTheEndsOfTheirTypes) {
             "dump.json: Pod ns/p: spec.overhead.cpu: an object is not a quantity");
 }
 
-TEST(ReadJsonTest, WhatIsCountedMayBeZeroAndNotLess) {
+TEST(ReadJsonTest, CountsMayBeZeroAndNotNegative) {
   struct Case {
     std::string version_and_kind;
     std::string before;  // The text in front of the number.
@@ -1054,7 +1054,7 @@ TEST(ReadJsonTest, InvalidNamesAreRejectedWithTheirField) {
             "dump.json: Node a b: metadata.name: \"a b\"" + is_none);
 }
 
-TEST(ReadJsonTest, AnObjectWhoseWrongFieldStandsBeforeItsMetadataIsNamedWithItsNamespace) {
+TEST(ReadJsonTest, AnErrorBeforeTheMetadataStillNamesTheNamespace) {
   EXPECT_EQ(
       ReadText(R"({"kind":"Pod","spec":{"nodeName":5},"metadata":{"namespace":"ns","name":"p"}})")
           .error,
@@ -1106,7 +1106,7 @@ TEST(ReadJsonTest, AnItemsOwnKindIsFoundInEitherOfTheFirstPlaces) {
   }
 }
 
-TEST(ReadJsonTest, NothingOfAnObjectWithEveryFieldIsLeftInTheNextOfItsKind) {
+TEST(ReadJsonTest, NoFieldOfAFullObjectCarriesOverToTheNextOfItsKind) {
   const std::string meta = R"("uid":"u","labels":{"a":"b"},"annotations":{"c":"d"},
       "creationTimestamp":"2026-01-01T00:00:00Z","deletionTimestamp":"2026-01-01T00:00:00Z",
       "ownerReferences":[{"name":"o"}])";
@@ -1230,7 +1230,7 @@ TEST(ReadJsonTest, OnePageOfAListIsRefused) {
             "dump.json: is not JSON: a list's metadata cannot be read");
 }
 
-TEST(ReadJsonTest, ItemsThatAreNoArrayAreRefused) {
+TEST(ReadJsonTest, ItemsThatAreNotAnArrayAreRejected) {
   for (const char* items : {"{}", "5", R"("[]")", "true"}) {
     EXPECT_EQ(ReadText(R"({"kind":"PodList","apiVersion":"v1","items":)" + std::string(items) + "}")
                   .error,
@@ -1266,7 +1266,7 @@ TEST(ReadJsonTest, EachMemberThatSaysWhatADocumentIsMayComeOnce) {
   EXPECT_EQ(ReadText(R"({"kind":"List","x":1,"x":2,"items":[]})").error, "");
 }
 
-TEST(ReadJsonTest, WhatIsWrongInADebuggingSnapshotIsNamedWithItsPlace) {
+TEST(ReadJsonTest, ErrorsInADebuggingSnapshotNameTheirPlace) {
   const std::string node = R"({"Node":{"metadata":{"name":"n"}})";
   EXPECT_EQ(ReadText(R"({"NodeList":[{"Node":{"metadata":{}}}]})").error,
             "dump.json: Node NodeList[0]: metadata.name: is missing");
@@ -1296,7 +1296,7 @@ std::string Strange(std::string_view text) {
   return status.ok() ? std::to_string(stats.strangers) : std::string(status.message());
 }
 
-TEST(ReadJsonTest, DocumentsThatAreNoObjectsAreCountedWhereTheyAreAllowed) {
+TEST(ReadJsonTest, DocumentsThatAreNotObjectsAreCountedIfAllowed) {
   for (const char* one : {R"({"a":1})", R"({"metadata":{}})", R"({"spec":{},"status":{}})", "[1,2]",
                           R"(["x"])", R"([{"a":1},{"b":2}])", "[[]]"}) {
     EXPECT_EQ(Strange(one), "1") << one;

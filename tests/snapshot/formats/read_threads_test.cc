@@ -97,7 +97,7 @@ void Damage(Dice& dice, std::string& json) {
   }
 }
 
-TEST(ReadThreadsTest, WhatASinkSeesIsTheSameAtAnyNumberOfThreads) {
+TEST(ReadThreadsTest, TheSinkReceivesTheSameAtAnyNumberOfThreads) {
   const uint64_t seed = test::RandomSeed();
   size_t errors = 0;
   constexpr uint64_t kRounds = test::kSanitized ? 10 : 24;
@@ -145,7 +145,7 @@ TEST(ReadThreadsTest, ASnapshotHasTheSameBytesAtAnyNumberOfThreads) {
   }
 }
 
-TEST(ReadThreadsTest, ItemsWhoseKindIsBehindThemAreReadByTheListsKind) {
+TEST(ReadThreadsTest, ItemsBeforeTheKindOfTheirListAreReadByThatKind) {
   std::string json = R"({"items":[)";
   for (int i = 0; json.size() < 2 * kParallelBytes; ++i) {
     if (i > 0) json += ",";

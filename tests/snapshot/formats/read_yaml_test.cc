@@ -297,14 +297,14 @@ TEST(ReadYamlTest, OutputOfEbbMayBeJoinedWithOtherFilesAndEdited) {
   EXPECT_EQ(ReadText(lines_of_windows.substr(0, lines_of_windows.rfind("..."))).lines.size(), 0u);
 }
 
-TEST(ReadYamlTest, AKindWithANewlineBehindItIsRefused) {
+TEST(ReadYamlTest, AKindWithATrailingNewlineIsRejected) {
   EXPECT_THAT(ReadText("apiVersion: policy/v1\nkind: >\n  PodDisruptionBudget\n"
                        "metadata: {name: b}\n")
                   .error,
               HasSubstr("is not one of Kubernetes"));
 }
 
-TEST(ReadYamlTest, BytesAreCountedAsTheyStandInTheFile) {
+TEST(ReadYamlTest, BytesAreCountedAsInTheFile) {
   const std::string yaml = "kind: Namespace\nmetadata: {name: a}\n";
   EXPECT_EQ(ReadText(yaml).stats.bytes, yaml.size());
 }
@@ -367,7 +367,7 @@ TEST(ReadYamlTest, AKeyIsAScalarOfItsOwn) {
             "dump.yaml: line 2, column 1: " + start + "a key is an alias");
 }
 
-TEST(ReadYamlTest, ADocumentThatIsNoObjectIsNamedByItsNumberOrCounted) {
+TEST(ReadYamlTest, ADocumentThatIsNotAnObjectIsNamedByItsNumberOrCounted) {
   const std::string yaml =
       "kind: Namespace\nmetadata: {name: a}\n---\njust words\n---\nreplicas: 3\n";
   EXPECT_EQ(ReadText(yaml).error, "dump.yaml: document 2: is not a Kubernetes object");

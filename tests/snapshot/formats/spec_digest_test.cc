@@ -79,7 +79,7 @@ TEST(SpecDigestTest, TheOrderOfAListCounts) {
             Of(R"({"containers":[{"name":"b"},{"name":"a"}]})"));
 }
 
-TEST(SpecDigestTest, WhatIsNoJsonCountsAsItsText) {
+TEST(SpecDigestTest, ATextThatIsNotJsonCountsAsItsBytes) {
   const std::string deep(1000, '[');
   for (const std::string& text : {std::string("{"), std::string(), std::string("{\"a\":"),
                                   "{\"a\":" + deep, std::string("{\"a\":\"\\u00")}) {
@@ -143,7 +143,7 @@ uint64_t DigestOfPod(const std::string& meta, const std::string& spec) {
   return sink.digest;
 }
 
-TEST(SpecDigestTest, ItIsTakenOfPodsOfControllersThatAreOnNoNode) {
+TEST(SpecDigestTest, PodsOfControllersWithoutANodeHaveADigest) {
   const std::string owned = "," + std::string(kOwned);
   EXPECT_NE(DigestOfPod(owned, std::string(kSpec)), 0u);
   EXPECT_EQ(DigestOfPod("", std::string(kSpec)), 0u);

@@ -151,7 +151,7 @@ TEST(StorageFormsTest, ASnapshotGivesTheSame) {
   EXPECT_EQ(LinesOf(Written([](auto output) { return BinarySnapshotWriter(output); })), Lines());
 }
 
-TEST(StorageFormsTest, WhatIsWrittenReadsBackTheSame) {
+TEST(StorageFormsTest, WrittenObjectsReadBackTheSame) {
   for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
     EXPECT_EQ(LinesOf(Written([format](auto output) { return ObjectWriter(format, output); })),
               Lines());

@@ -299,7 +299,7 @@ TEST_F(SupportArchivesTest, ABrokenFileOfTheDumpEndsReadingOrIsMissed) {
   EXPECT_THAT(stats_.first_unread, HasSubstr("3.json: "));
 }
 
-TEST_F(SupportArchivesTest, PodsInAFormThatIsNotReadAreNoFileWithoutObjects) {
+TEST_F(SupportArchivesTest, AFileOfPodsInAnUnknownFormIsCountedAsUnread) {
   Put("d/1.json", kKnown);
   Put("d/2.json", R"([{"nodeName":"n","containers":[{"name":"c"}]}])");  // As jsonpath .spec.
   Put("d/3.json", PodText("shop", "a"));
@@ -332,7 +332,7 @@ TEST_F(SupportArchivesTest, RedactedYamlIsRead) {
               HasSubstr("metadata.name: is redacted (***HIDDEN***)"));
 }
 
-TEST_F(SupportArchivesTest, YamlFilesBehindOneAnotherAreReadWithoutMarks) {
+TEST_F(SupportArchivesTest, ConcatenatedYamlFilesAreReadWithoutSeparators) {
   const auto node = [](const std::string& name) {
     return "apiVersion: v1\nkind: Node\nmetadata:\n  name: " + name + "\n";
   };

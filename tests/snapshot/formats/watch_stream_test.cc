@@ -98,7 +98,7 @@ std::string AddedObject(std::string_view name) {
 }
 
 // PowerShell writes the mark.  It may arrive in pieces.
-TEST(WatchStreamTest, AByteOrderMarkIsPassedOver) {
+TEST(WatchStreamTest, AByteOrderMarkIsSkipped) {
   const std::string text = "\xef\xbb\xbf" + Added("a");
   for (size_t size = 1; size <= text.size(); ++size) {
     EXPECT_THAT(EventsInPieces(text, [&] { return size; }),
@@ -178,7 +178,7 @@ TEST(WatchStreamTest, BlankLinesAreIgnored) {
               ElementsAre("3 ADDED " + AddedObject("p"), "6 ADDED " + AddedObject("q")));
 }
 
-TEST(WatchStreamTest, ObjectsListsAndArraysThatStandAloneAreThere) {
+TEST(WatchStreamTest, ObjectsListsAndArraysOutsideEventsAreReturned) {
   const std::string list = R"({"kind":"List","items":[{"type":"x"}]})";
   const std::string array = R"([{"kind":"Node"},
 {"kind":"Pod"}])";
@@ -257,7 +257,7 @@ TEST(WatchStreamTest, EventsWithoutTypeOrObjectOrWithTwoAreErrors) {
 }
 
 // Cuts an event after each byte; the next event begins on the following line.
-TEST(WatchStreamTest, ADocumentThatIsCutOffAnywhereLosesNoEventBehindIt) {
+TEST(WatchStreamTest, ATruncatedDocumentLosesNoLaterEvent) {
   for (const std::string& event : {Added("lost"), std::string(kPretty)}) {
     for (size_t size = 1; size + 2 < event.size(); ++size) {
       const std::string text = Added("p") + event.substr(0, size) + "\n" + Added("q") + Added("r");
@@ -479,7 +479,7 @@ TEST(WatchStreamTest, PiecesOfOneByteGiveTheSameErrors) {
   EXPECT_EQ(EventsInPieces(text, [] { return 1; }), Events(text));
 }
 
-TEST(WatchStreamTest, ACutOffDocumentInPiecesLosesNoEventBehindIt) {
+TEST(WatchStreamTest, ATruncatedDocumentInPiecesLosesNoLaterEvent) {
   test::Dice dice(test::RandomSeed());
   const std::string events[] = {Added("lost"), std::string(kPretty), Added("}}")};
   for (const std::string& event : events) {

@@ -402,7 +402,7 @@ TEST(WriteObjectsTest, QuantitiesOfEachUnitAreWrittenInItAndPartsToTheBillionth)
             R"("most":"0.000000001","least":"1.999999999"},"allocatable":{"cpu":"1.75m"}}})");
 }
 
-TEST(WriteObjectsTest, YamlDocumentsStandBetweenALineThatBeginsAndOneThatEndsThem) {
+TEST(WriteObjectsTest, YamlBeginsAndEndsWithAMarkerLine) {
   std::string text;
   ObjectWriter writer(ObjectFormat::kYamlDocuments, [&text](std::string_view bytes) {
     text += bytes;

@@ -171,7 +171,7 @@ TEST_F(CompletenessTest, ADumpOfOneNamespaceIsNamedAsSuch) {
 }
 
 // By default a must-gather only contains the platform's namespaces.
-TEST_F(CompletenessTest, OpenShiftWithoutItsUsersIsAWarning) {
+TEST_F(CompletenessTest, OpenShiftWithoutUserNamespacesGivesAWarning) {
   std::vector<Json> items = {Node("a"),
                              Pod("openshift-dns", "dns", "a"),
                              Pod("kube-system", "x", "a"),
@@ -226,7 +226,7 @@ TEST_F(CompletenessTest, OwnersThatAreAllMissingAreNamedByKind) {
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
-TEST_F(CompletenessTest, DaemonSetsWithReadyPodsOfWhichNoneIsThereAreAWarning) {
+TEST_F(CompletenessTest, DaemonSetsWhoseReadyPodsAreAllMissingGiveAWarning) {
   std::vector<Json> items = Whole();
   Json agent = Object("apps/v1", "DaemonSet", "agent", "monitoring");
   items.push_back(agent);  // It runs on no node.
@@ -236,7 +236,7 @@ TEST_F(CompletenessTest, DaemonSetsWithReadyPodsOfWhichNoneIsThereAreAWarning) {
   EXPECT_THAT(Message(), HasSubstr("monitoring/agent"));
 }
 
-TEST_F(CompletenessTest, OldReadyNodesWithoutAnyPodAreAWarning) {
+TEST_F(CompletenessTest, OldReadyNodesWithoutAnyPodGiveAWarning) {
   std::vector<Json> items = Whole();
   items.push_back(Node("c"));
   EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
@@ -342,7 +342,7 @@ TEST_F(CompletenessTest, MembersOfMapsMayComeInAnyOrder) {
 }
 
 // Symptom: two clusters with the same names were planned as one.
-TEST_F(CompletenessTest, AnObjectWithTwoUidsIsRefusedWhateverItsVersionAndKind) {
+TEST_F(CompletenessTest, AnObjectOfAnyKindWithTwoUidsIsRejected) {
   for (const Json& object :
        {Node("c"), Pod("shop", "web-1", "a"), Object("v1", "Namespace", "extra"),
         Object("apps/v1", "ReplicaSet", "web", "shop"),
@@ -431,7 +431,7 @@ TEST_F(CompletenessTest, TheNewerOfTwoVersionsInAFolderCountsInAnyOrder) {
 }
 
 // As if kubectl's context was switched between two commands, or a chart was installed again.
-TEST_F(CompletenessTest, ControllersOfOtherUidsAreAWarning) {
+TEST_F(CompletenessTest, ControllersOfOtherUidsGiveAWarning) {
   const auto load = [&](int of_others, const char* uid_there, LoadOptions options = {}) {
     std::vector<Json> items = Whole();
     items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
@@ -456,7 +456,7 @@ TEST_F(CompletenessTest, ControllersOfOtherUidsAreAWarning) {
   EXPECT_THAT(load(10, "of-staging", {.assume_complete = true}), IsEmpty());
 }
 
-TEST_F(CompletenessTest, PodsWhoseContainersWereTakenOutAreAWarning) {
+TEST_F(CompletenessTest, PodsWithoutContainersGiveAWarning) {
   std::vector<Json> items = Whole();
   items[4]["spec"].erase("containers");
   EXPECT_THAT(LoadItems(items), ElementsAre("PodsWithoutContainers"));
@@ -680,7 +680,7 @@ TEST_F(CompletenessTest, PodsOfTheSystemAndOfOneNamespaceMayBeAllOnlyIfNamespace
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
-TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
+TEST_F(CompletenessTest, MostlyEmptyNamespacesGiveAWarning) {
   std::vector<Json> items = Whole();
   const auto namespace_named = [](const char* name, const char* created = kLongAgo) {
     Json json = Object("v1", "Namespace", name);
@@ -721,7 +721,7 @@ TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
 }
 
 // As if Monday's dump lay beside Tuesday's: both a replaced pod and its successor are there.
-TEST_F(CompletenessTest, PodsBeyondWhatControllersCountAreAWarning) {
+TEST_F(CompletenessTest, MorePodsThanControllersCountGiveAWarning) {
   std::vector<Json> items = Whole();
   Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
   web["status"]["replicas"] = 3;
@@ -741,7 +741,7 @@ TEST_F(CompletenessTest, PodsBeyondWhatControllersCountAreAWarning) {
 }
 
 // As with `kubectl get pods --field-selector status.phase=Running`.
-TEST_F(CompletenessTest, PodsThatWaitAndAreNotThereAreMissing) {
+TEST_F(CompletenessTest, PendingPodsThatTheInputLacksAreMissing) {
   std::vector<Json> items = Whole();
   Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
   web["status"] = {{"replicas", 12}, {"readyReplicas", 2}};
@@ -751,7 +751,7 @@ TEST_F(CompletenessTest, PodsThatWaitAndAreNotThereAreMissing) {
   EXPECT_THAT(Message(), HasSubstr("ReplicaSet shop/web has 2 of 12"));
 }
 
-TEST_F(CompletenessTest, ClaimsThatWaitForAClassThatIsNotThereAreAWarning) {
+TEST_F(CompletenessTest, ClaimsThatWaitForAMissingClassGiveAWarning) {
   std::vector<Json> items = Whole();
   Json claim = Object("v1", "PersistentVolumeClaim", "data", "shop");
   claim["spec"]["storageClassName"] = "";
@@ -784,7 +784,7 @@ TEST_F(CompletenessTest, NodesThatRunNoDaemonSetMayBeEmpty) {
   }
 }
 
-TEST_F(CompletenessTest, ReadyPodsThatControllersCountAndTheInputLacksAreAWarning) {
+TEST_F(CompletenessTest, ReadyPodsThatControllersCountAndTheInputLacksGiveAWarning) {
   struct Case {
     const char* api_version;
     const char* kind;
@@ -907,7 +907,7 @@ Json Mounting(const std::string& claim) {
   return pod;
 }
 
-TEST_F(CompletenessTest, VolumesThatAreBoundToClaimsThatAreNotThereAreAWarning) {
+TEST_F(CompletenessTest, VolumesBoundToMissingClaimsGiveAWarning) {
   std::vector<Json> items = Whole();
   const Json drivers = Object("storage.k8s.io/v1", "CSINode", "a");
   items.insert(items.end(), {drivers, Mounting("x"), Claim("x", "1"), Volume("1", "x")});
@@ -922,7 +922,7 @@ TEST_F(CompletenessTest, VolumesThatAreBoundToClaimsThatAreNotThereAreAWarning) 
   EXPECT_THAT(LoadItems(items), ElementsAre("ClaimsOfVolumesMissing"));
 }
 
-TEST_F(CompletenessTest, ClaimsVolumesAndDriversThatAreAllMissingAreAWarning) {
+TEST_F(CompletenessTest, MissingClaimsVolumesAndDriversGiveAWarning) {
   std::vector<Json> items = Whole();
   items.push_back(Mounting("x"));
   EXPECT_THAT(LoadItems(items), ElementsAre("NoPersistentVolumeClaims"));
@@ -1130,7 +1130,7 @@ Json Unschedulable() {
       {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]})");
 }
 
-TEST_F(CompletenessTest, PodsOnNodesThatAreNotThereAreAWarningAndNominationsToThemAreNot) {
+TEST_F(CompletenessTest, PodsOnMissingNodesGiveAWarningAndNominationsToThemDoNot) {
   std::vector<Json> items = Whole();
   items.push_back(Pod("shop", "lost", "x"));
   EXPECT_THAT(LoadItems(items), ElementsAre("PodsOnUnknownNodes"));
@@ -1152,7 +1152,7 @@ TEST_F(CompletenessTest, PodsOnNodesThatAreNotThereAreAWarningAndNominationsToTh
 }
 
 // A dump of some namespaces lacks most claims; a change during the dump explains one or two.
-TEST_F(CompletenessTest, OneMissingClaimOfFiftyVolumesIsNoGap) {
+TEST_F(CompletenessTest, OneMissingClaimOfFiftyVolumesIsNotAGap) {
   const auto load = [this](int volumes, int missing) {
     std::vector<Json> items = Whole();
     for (int i = 0; i < volumes; ++i) {
@@ -1297,7 +1297,7 @@ TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
 }
 
 // The full text of each warning, with its advice.
-TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
+TEST_F(CompletenessTest, EachWarningHasItsExactText) {
   const std::string whole =
       "; try `kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes,"
       "csidrivers,volumeattachments,csistoragecapacities,svc -A -o json`";
@@ -1460,7 +1460,7 @@ class LackTest : public CompletenessTest {
   }
 };
 
-TEST_F(LackTest, AFewNodesWithoutPodsAreADoubtAndManyAreNoCluster) {
+TEST_F(LackTest, AFewNodesWithoutPodsGiveAWarningAndManyAnError) {
   std::vector<Json> items = Cluster(40);
   for (int n = 0; n < 15; ++n) items.push_back(Node("broken-" + std::to_string(n)));
   // The limit for 55 nodes is 15: 10 plus a tenth.
@@ -1496,7 +1496,7 @@ TEST_F(LackTest, NodesMayBeEmptyWhereTheClusterRunsNoDaemons) {
               ElementsAre(Pair("NoKubeSystemPods", kPods), Pair("NodesWithoutPods", kPods)));
 }
 
-TEST_F(LackTest, NodesWhoseDaemonsAreMissingAreNoCluster) {
+TEST_F(LackTest, ManyNodesWithoutDaemonSetPodsAreAnError) {
   std::vector<Json> items = Cluster(60);
   const auto drop = [&](const std::string& name) {
     std::erase_if(items,
@@ -1540,7 +1540,7 @@ TEST_F(LackTest, ADumpOfAnApiServerWithoutItsSystemIsOfSomeNamespaces) {
   EXPECT_TRUE(cluster_.ok());
 }
 
-TEST_F(LackTest, NamespacesThatHoldNothingAreMissingWhereTheSystemIsTooOrTheyAreMany) {
+TEST_F(LackTest, EmptyNamespacesAreMissingIfKubeSystemIsOrIfThereAreMany) {
   std::vector<Json> items = {Node("a"),
                              Pod("shop", "web", "a"),
                              Pod("kube-system", "proxy", "a"),
@@ -1566,7 +1566,7 @@ std::vector<Json> Served(std::vector<Json> items) {
 }
 
 // All nodes and namespaces, but pods of kube-system only.
-TEST_F(LackTest, ADumpOfTheSystemAloneIsNoClusterWhereUsersHaveNamespaces) {
+TEST_F(LackTest, ADumpOfKubeSystemOnlyIsAnErrorIfUsersHaveNamespaces) {
   std::vector<Json> items = Cluster(4);
   std::erase_if(items,
                 [](const Json& item) { return item["metadata"].value("namespace", "") == "shop"; });
@@ -1795,7 +1795,7 @@ TEST_F(LackTest, BudgetsThatCountPodsAndSelectNoneAreNamed) {
   EXPECT_THAT(LacksOf(items), ElementsAre(Pair("BudgetsNotComputed", kNothing)));
 }
 
-TEST_F(LackTest, BudgetsOfNamespacesThatAreNotThereAreThoseOfAnotherCluster) {
+TEST_F(LackTest, BudgetsOfMissingNamespacesAreOfAnotherCluster) {
   std::vector<Json> items = Cluster(3);
   std::erase_if(items, [](const Json& item) { return item["kind"] == "PodDisruptionBudgetList"; });
   items.push_back(CountingBudget("own", "shop", 0));
@@ -2107,7 +2107,7 @@ TEST_F(CompletenessTest, ANamespaceKubeSystemThatIsListedAndHasNoPodIsMissed) {
             "without -A");
 }
 
-TEST_F(CompletenessTest, OfOpenShiftsOwnPodsAndThoseOfKubeSystemOneWarningIsEnough) {
+TEST_F(CompletenessTest, OpenShiftAndKubeSystemPodsGiveOneWarningOnly) {
   EXPECT_THAT(LoadItems({Node("a"), Pod("openshift-dns", "dns", "a"), Pod("kube-system", "x", "a"),
                          NoBudgets()}),
               ElementsAre("NamespacesNotListed"));
@@ -2149,7 +2149,7 @@ TEST_F(CompletenessTest, AnEmptyListOfAnotherKindDoesNotProveThatBudgetsAreAbsen
             "the input has no PodDisruptionBudget, so the plan may move pods that one protects");
 }
 
-TEST_F(CompletenessTest, PodsOfOtherUidsAreFoundBehindThoseOfTheRightOneAndOfNone) {
+TEST_F(CompletenessTest, PodsOfOtherUidsAreFoundAfterPodsOfTheRightUid) {
   std::vector<Json> items = Whole();
   items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
   items.back()["metadata"]["uid"] = "here";
@@ -2185,7 +2185,7 @@ TEST_F(CompletenessTest, PodsThatLeaveOneControllerDoNotMakeUpForThoseBeyondAnot
             "1; dumps of two moments seem to be mixed, with pods that were replaced");
 }
 
-TEST_F(CompletenessTest, AControllerIsJudgedBehindAYoungJobAndADaemonSetWithoutPods) {
+TEST_F(CompletenessTest, AControllerIsCheckedAfterAYoungJobAndAnEmptyDaemonSet) {
   std::vector<Json> items = Whole();
   Json job = Object("batch/v1", "Job", "hourly", "shop");
   job["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z";
@@ -2202,7 +2202,7 @@ TEST_F(CompletenessTest, AControllerIsJudgedBehindAYoungJobAndADaemonSetWithoutP
             "6 pods are missing of 8 pods that controllers count: ReplicaSet shop/web has 0 of 6");
 }
 
-TEST_F(CompletenessTest, ANodeIsMissedBehindAVirtualOneAndNotIfItsAgeIsUnknown) {
+TEST_F(CompletenessTest, ANodeAfterAVirtualOneIsCheckedUnlessItsAgeIsUnknown) {
   std::vector<Json> items = Whole();
   items.push_back(Node("c"));
   items.back()["metadata"]["labels"]["type"] = "virtual-kubelet";
@@ -2264,7 +2264,7 @@ TEST_F(CompletenessTest, TheFirstPodWithoutContainersIsNamed) {
   EXPECT_EQ(Message(), "2 pods have no containers, which counts as asking for nothing: shop/web");
 }
 
-TEST_F(CompletenessTest, APodThatAsksForLabelsOfNamespacesCountsOnceWhicheverTermAsks) {
+TEST_F(CompletenessTest, APodWithANamespaceSelectorInAnyTermCountsOnce) {
   const auto term = [](const Json& namespaces) {
     Json json = {{"topologyKey", "kubernetes.io/hostname"},
                  {"labelSelector", {{"matchLabels", {{"app", "noisy"}}}}}};
@@ -2295,7 +2295,7 @@ TEST_F(CompletenessTest, APodThatAsksForLabelsOfNamespacesCountsOnceWhicheverTer
 
 // --- Objects that are read twice
 
-TEST_F(CompletenessTest, AVersionThatIsNoNumberIsNotComparedWhicheverOfTheTwoItIs) {
+TEST_F(CompletenessTest, AVersionThatIsNotANumberIsNotCompared) {
   std::vector<Json> items = Whole();
   items.push_back(Stamped(Pod("shop", "twice", "a"), "u", "abc"));
   Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump());
@@ -2383,7 +2383,7 @@ TEST_F(CompletenessTest, ASecondReadingIsTheLastAndAThirdStartsAgain) {
   EXPECT_FALSE(watch.MustReadAgain());
 }
 
-TEST_F(CompletenessTest, AUidThatIsMissingIsNoOtherUid) {
+TEST_F(CompletenessTest, AMissingUidIsNotAnotherUid) {
   const Json with = Stamped(Pod("shop", "twice", "b"), "u", "7");
   const Json without = Stamped(Pod("shop", "twice", "b"), "", "7");
   for (const bool first : {false, true}) {
@@ -2516,7 +2516,7 @@ TEST_F(CompletenessTest, DaemonSetPodsThatTwoBudgetsSelectGiveNoWarning) {
   EXPECT_EQ(Command(), "kubectl get pdb -A");
 }
 
-TEST_F(CompletenessTest, AKindOfWhichAnyPodsControllerIsThereIsNotMissing) {
+TEST_F(CompletenessTest, AKindWithAnyControllerPresentIsNotMissing) {
   const auto detail = [this](const char* name) {
     const Catalog& catalog = cluster_->snapshot.catalog();
     return MissingControllerDetail(catalog, *catalog.FindPod("shop", name));
@@ -2629,7 +2629,7 @@ objects::Pod BarePod(std::string_view namespace_name, std::string_view name) {
   return pod;
 }
 
-TEST_F(CompletenessTest, APodThatStandsForSeveralCountsAsManyAndTheNextOneOnce) {
+TEST_F(CompletenessTest, APodWithACountCountsAsManyAndTheNextOneOnce) {
   InputWatch watch;
   const auto told = Looked(watch, [&watch](ObjectSink& sink) {
     objects::Node node;
@@ -2730,7 +2730,7 @@ TEST_F(CompletenessTest, AnObjectWithoutATimeCountsAsOld) {
 
 // --- Namespaces with --assume-complete
 
-TEST_F(CompletenessTest, WhereAllIsThereANamespaceHasItsOwnLabelsAndOthersTheirNamesAlone) {
+TEST_F(CompletenessTest, IfTheInputIsCompleteMissingNamespacesHaveTheirNameLabelOnly) {
   Json alone = Pod("shop", "alone", "a");
   const auto repels = [&alone](const Json& namespaces) {
     alone["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =

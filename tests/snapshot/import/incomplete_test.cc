@@ -35,7 +35,7 @@ TEST(IncompleteTest, ADoubtLeavesAnAnswerComplete) {
   EXPECT_TRUE(CheckMayBeCarriedOut(warnings, false).ok());
 }
 
-TEST(IncompleteTest, WithoutAKindAnAnswerIsShownAndNotCarriedOut) {
+TEST(IncompleteTest, AnAnswerWithAMissingKindIsShownAndNotCarriedOut) {
   const std::vector<InputWarning> warnings = {kDoubt, kNoBudgets};
   EXPECT_FALSE(IsComplete(warnings));
   ASSERT_EQ(MissingOf(warnings).size(), 1u);
@@ -49,7 +49,7 @@ TEST(IncompleteTest, WithoutAKindAnAnswerIsShownAndNotCarriedOut) {
   EXPECT_TRUE(CheckMayBeCarriedOut(warnings, true).ok());
 }
 
-TEST(IncompleteTest, WithoutPodsThereIsNoAnswerUnlessItIsAllowed) {
+TEST(IncompleteTest, WithoutPodsQuestionsAreRefusedUnlessAllowed) {
   const std::vector<InputWarning> warnings = {kNoBudgets, kNoPods, kNoPods};
   EXPECT_THAT(Text(CheckWhole(warnings, false)),
               HasSubstr("pods are missing; pods are missing; there is no answer"));

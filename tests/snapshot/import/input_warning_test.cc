@@ -42,7 +42,7 @@ TEST(InputWarningTest, AdviceWithoutACommandIsText) {
   EXPECT_EQ(InputWarningsFrom(json).at(0).advice, "feed them");
 }
 
-TEST(InputWarningTest, JsonLeavesOutTheCommandThatIsNotThereAndComesBack) {
+TEST(InputWarningTest, JsonWithoutACommandIsReadBack) {
   const nlohmann::ordered_json json = InputWarningsJson(Two());
   EXPECT_EQ(json.dump(),
             R"([{"code":"NoBudgets","message":"there is none","command":"kubectl get pdb -A"},)"

@@ -189,7 +189,7 @@ TEST(ClusterLoaderTest, TheNewestTimeIsThatOfAnyObject) {
   EXPECT_EQ(newest([&](ClusterLoader& to) { return to.OnNamespace(ns); }), 103);
 }
 
-TEST(ClusterLoaderTest, APodThatSaysWhereItRunsDoesNotWaitWhateverItIsNominatedTo) {
+TEST(ClusterLoaderTest, APodWithANodeNameIsNotPendingDespiteANomination) {
   const LoadedCluster cluster =
       Loaded({Node("a")},
              {Pod("lost").On("x").With([](objects::Pod& pod) { pod.nominated_node_name = "a"; }),

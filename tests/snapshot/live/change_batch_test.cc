@@ -318,7 +318,7 @@ TEST(ChangeBatchTest, AnObjectThatIsRefusedLeavesTheBatchAsItWas) {
   }
 }
 
-TEST(ChangeBatchTest, BytesBehindAnObjectAreAnErrorAndNotPassedOver) {
+TEST(ChangeBatchTest, BytesAfterAnObjectAreAnError) {
   const std::string json = Json(KindNamed("Pod"), "shop", "p", "u");
   for (const std::string& rest : {std::string("}"), std::string("x"), json}) {
     ChangeBatch batch;

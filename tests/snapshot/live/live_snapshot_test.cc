@@ -44,7 +44,7 @@ constexpr int kSteps = 1'500;
 constexpr int kPutsOfOnePod = 100'000;
 #endif
 
-TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
+TEST(LiveSnapshotTest, EqualsAnImportOfTheObjects) {
   const uint64_t seed = test::RandomSeed();
   test::LiveTwin twin(seed, test::LiveTwin::Uids::kAsGiven, {.match_os = true});
   test::Dice dice(seed + 1);
@@ -67,7 +67,7 @@ TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
   EXPECT_GT(live.counts().storage_rebuilds, 0U);
 }
 
-TEST(LiveSnapshotTest, IsTheSameWithOtherSymbols) {
+TEST(LiveSnapshotTest, EqualsASnapshotWithOtherSymbols) {
   const uint64_t seed = test::RandomSeed();
   test::LiveTwin twin(seed, test::LiveTwin::Uids::kAsGiven,
                       {.renew_texts = true, .texts_kept = 0, .match_os = true});
@@ -296,7 +296,7 @@ TEST_F(LiveTest, APodMayComeBeforeItsNode) {
 
 // The pods of a node are in the order in which they were placed on it, whatever happens meanwhile
 // and whether or not the cluster is read in between.
-TEST_F(LiveTest, PodsOfANodeStandInTheOrderInWhichTheyCameToIt) {
+TEST_F(LiveTest, PodsOfANodeAreInTheOrderOfArrival) {
   objects::DeviceClass device_class;
   device_class.meta.name = "gpu";
   objects::StorageObject storage = device_class;
@@ -508,7 +508,7 @@ TEST_F(LiveTest, NodesComeGoAndChangeLabelsInPlace) {
 }
 
 // The counts of up to 8 domains are stored in another way than those of more (topology_counts.h).
-TEST_F(LiveTest, CountsGoOnHoweverManyZonesCome) {
+TEST_F(LiveTest, CountsStayRightForAnyNumberOfZones) {
   constexpr uint32_t kZones = 40;
   (void)live_.Snapshot();
   std::vector<std::unique_ptr<Node>> nodes;
@@ -593,7 +593,7 @@ TEST_F(LiveTest, BudgetsComeAndGoInPlace) {
 }
 
 // As many budgets and kinds of pods as in large clusters; hardly any of them match each other.
-TEST_F(LiveTest, ABudgetAndAShapeComeAndChangeInPlaceHoweverManyThereAre) {
+TEST_F(LiveTest, BudgetsAndShapesChangeInPlaceInAnyNumber) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   for (int i = 0; i < 1'100; ++i) {
     const std::string name = "app-" + std::to_string(i);
@@ -697,7 +697,7 @@ TEST_F(LiveTest, VolumesAreResolvedAgainWithoutThePods) {
   EXPECT_EQ(live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kStorage)], 1U);
 }
 
-TEST_F(LiveTest, ABatchIsTakenWholeOrNotAtAll) {
+TEST_F(LiveTest, ABatchIsAppliedWholeOrNotAtAll) {
   const Pod web = Pod("web").On("a");
   Pod wrong = Pod("wrong").On("a");
   wrong.raw.containers.resize(1);
@@ -746,7 +746,7 @@ TEST_F(LiveTest, OlderAndUnchangedObjectsAreCountedAndSkipped) {
 }
 
 // As after etcd was restored from a backup: versions are lower than before.
-TEST_F(LiveTest, AListIsTakenHoweverOldItsObjectsAre) {
+TEST_F(LiveTest, AListIsAcceptedEvenIfItsObjectsAreOld) {
   ASSERT_TRUE(Put(&a_.raw, "10").ok());
   ASSERT_TRUE(Put(&b_.raw, "11").ok());
   const Pod on_a = Pod("web").On("a");
@@ -791,7 +791,7 @@ TEST_F(LiveTest, ADeletionOfAMissingObjectIsCounted) {
   EXPECT_EQ(live_.symbols()->size(), texts);
 }
 
-TEST_F(LiveTest, ALateDeletionIsTakenWhereItNamesTheUid) {
+TEST_F(LiveTest, ALateDeletionIsAppliedIfItNamesTheUid) {
   ASSERT_TRUE(Put(&a_.raw, "10").ok());
   Pod web = Pod("web").On("a");
   web.raw.meta.uid = "one";
@@ -890,7 +890,7 @@ TEST_F(LiveTest, NamesOfPodsThatGoAreGivenBack) {
 }
 
 // No plan is made meanwhile, so that only the changes themselves can free memory.
-TEST(LiveSnapshotTest, PodsWithLabelsOfTheirOwnLeaveNothingBehind) {
+TEST(LiveSnapshotTest, DeletedPodsWithUniqueLabelsFreeTheirMemory) {
 #ifdef NDEBUG
   constexpr int kPuts = 300'000;
 #else
@@ -1281,7 +1281,7 @@ TEST_F(LiveTest, PendingReturnsPodsInTheOrderOfArrival) {
   EXPECT_EQ(pending(), "default/p1 default/p2");
 }
 
-TEST_F(LiveTest, TheUidOfANamespaceIsThatOfTheOneThatIsThere) {
+TEST_F(LiveTest, TheUidOfANamespaceIsThatOfThePresentOne) {
   EXPECT_EQ(live_.UidOfNamespace("shop"), "");
   objects::Namespace shop;
   shop.meta.name = "shop";
@@ -1374,7 +1374,7 @@ TEST_F(LiveTest, KindsAreThoseOfWhichAnObjectIsHeld) {
   EXPECT_EQ(std::popcount(live_.Kinds()), 6);
 }
 
-TEST_F(LiveTest, HowManyPodsAreReadyIsKeptAndIsNoChange) {
+TEST_F(LiveTest, ReadyCountsAreKeptAndAreNotAChange) {
   const test::Controller set(objects::ControllerKind::kReplicaSet, "x");
   const auto put = [&](int64_t ready) {
     const Change change{.object = &set.raw, .pods_ready = ready};
@@ -2311,7 +2311,7 @@ TEST_F(LiveOsTest, APodThatComesBeforeItsNodeIsMadeForItsSystemToo) {
   EXPECT_EQ(OsOf("a"), "windows");
 }
 
-TEST_F(LiveTest, TheNewestKubeletThatIsThereSaysByWhichRulesPodsArePlaced) {
+TEST_F(LiveTest, TheNewestPresentKubeletDecidesTheVersionOfTheRules) {
   const auto with_kubelet = [](std::string_view name, std::string_view version) {
     return Node(name).With([&](objects::Node& node) { node.kubelet_version = version; });
   };

@@ -130,7 +130,7 @@ objects::NodeSelector Migrated(const objects::PersistentVolume& volume) {
 
 constexpr objects::Text kCinderZone = "topology.cinder.csi.openstack.org/zone";
 
-TEST(CsiMigrationTest, TheZonesOfALabelAreAskedForByEveryTerm) {
+TEST(CsiMigrationTest, EveryTermRequiresTheZonesOfTheLabel) {
   const objects::NodeSelector alone = Migrated(CinderVolume({{kZone, "a__ b__"}}, {}));
   EXPECT_FALSE(alone.nil);
   ASSERT_EQ(alone.terms.size(), 1u);

@@ -57,7 +57,7 @@ TEST(DisruptionProtectionTest, TrueProtectsForEver) {
   }
 }
 
-TEST(DisruptionProtectionTest, WhatDoesNotParseProtectsNothing) {
+TEST(DisruptionProtectionTest, AnUnparsableValueProtectsNothing) {
   for (const char* value : {"", "false", "True", "TRUE", " true", "0", "0s", "-5m", "30", "30 m",
                             " 30m", "30m ", "1d", "forever", "30M", "m", "9999999h"}) {
     EXPECT_FALSE(ProtectionOf(DoNotDisrupt(value)).has_value()) << value;

@@ -47,7 +47,7 @@ TEST(KubernetesVersionTest, TheNewestKubeletDecidesUnlessAVersionIsGiven) {
 }
 
 // Symptom: if nodes were added after their pods, a resize was counted by the rules of 1.36.
-TEST(KubernetesVersionTest, WhatPodsHoldIsKnownAlsoWhereNodesComeAfterThem) {
+TEST(KubernetesVersionTest, PodsAddedBeforeTheirNodesCountByTheNodesVersion) {
   Pod pod = Pod("p").On("a").Cpu(100);
   pod.raw.init_containers.push_back(pod.raw.containers[0]);
   pod.raw.init_containers[0].name = "init";

@@ -89,7 +89,7 @@ TEST(PodRequestsTest, ScoresPassOverStatusAndPodLevelResourcesOfAPodToBePlaced) 
             (Amounts{{"cpu", 900}, {"memory", kDefaultMemoryRequestBytes}}));
 }
 
-TEST(PodRequestsTest, PodLevelRequestsNeedDefaultsOnlyForWhatTheSumLacks) {
+TEST(PodRequestsTest, PodLevelRequestsNeedDefaultsOnlyForAbsentResources) {
   Pod pod;
   pod.containers = {Needs("a", {{"memory", 3}}), Needs("b", {})};
   pod.has_pod_resources = true;
@@ -221,7 +221,7 @@ TEST(PodRequestsTest, AnInfeasibleResizeLeavesWhatStatusSays) {
   EXPECT_EQ(Cpu(pod), 900);
 }
 
-TEST(PodRequestsTest, AStatusWithoutResourcesSaysNothing) {
+TEST(PodRequestsTest, AStatusWithoutResourcesIsIgnored) {
   Pod pod;
   pod.containers = {Needs("a", {{"cpu", 100}})};
   pod.container_statuses = {Status("a", {{"cpu", 900}}, {{"cpu", 900}})};
@@ -273,7 +273,7 @@ TEST(PodRequestsTest, UtilizationTakesContainersFromStatusAndPodLevelFromSpec) {
   EXPECT_EQ(Sum(pod, RequestsOf::kRunning), (Amounts{{"cpu", 90}, {"x.io/g", 3}}));
 }
 
-TEST(PodRequestsTest, SumsStopAtWhatCannotBeCounted) {
+TEST(PodRequestsTest, SumsSaturateAtTheUncountable) {
   Pod pod;
   pod.containers = {Needs("a", {{"cpu", kUncountable - 2}}), Needs("b", {{"cpu", 1}}),
                     Needs("c", {{"cpu", 1}}), Needs("d", {{"cpu", kUncountable}})};
@@ -382,7 +382,7 @@ TEST(PodRequestsTest, OnlyPodLevelResourcesTakeTheDefaultsFromAPodThatRuns) {
   EXPECT_EQ(Sum(pod, RequestsOf::kCounted), (Amounts{{"cpu", 7}, {"memory", 5}}));
 }
 
-TEST(PodRequestsTest, WhatIsAllocatedToAPodCountsWhileItRuns) {
+TEST(PodRequestsTest, AllocatedResourcesOfAPodCountWhileItRuns) {
   Pod pod;
   pod.containers = {Needs("a", {{"cpu", 10}})};
   pod.has_pod_resources = true;
@@ -470,7 +470,7 @@ TEST(PodRequestsTest, From137OnAResizeThatCannotBeLeavesOutTheSpec) {
   EXPECT_EQ(CpuBy137(pod), 400);
 }
 
-TEST(PodRequestsTest, From137OnTotalsInTheStatusStandForThoseOfContainers) {
+TEST(PodRequestsTest, From137OnTotalsInTheStatusReplaceThoseOfContainers) {
   Pod pod;
   pod.containers = {Needs("a", {{"cpu", 500}})};
   pod.container_statuses = {Holds("a", {{"cpu", 9000}}, {{"cpu", 9000}})};
@@ -495,7 +495,7 @@ TEST(PodRequestsTest, From137OnTheStatusMayNameMorePodLevelResourcesThanTheSpec)
   EXPECT_EQ(SumBy(KubernetesVersion::k137, pod), (Amounts{{"cpu", 600}, {"memory", 90}}));
 }
 
-TEST(PodRequestsTest, WhatDevicesTakeOfTheNodeComesOnTopByEveryVersion) {
+TEST(PodRequestsTest, ResourcesOfDevicesAreAddedInEveryVersion) {
   Pod pod;
   pod.containers = {Needs("a", {{"cpu", 500}})};
   pod.claimed = {{"cpu", 3000}, {"cpu", 1}, {"memory", 7}};
@@ -505,7 +505,7 @@ TEST(PodRequestsTest, WhatDevicesTakeOfTheNodeComesOnTopByEveryVersion) {
   EXPECT_EQ(Cpu(pod), 500);  // On another node the devices may differ.
 }
 
-TEST(PodRequestsTest, AStatusThatSaysTheSameHoldsWhatIsAskedFor) {
+TEST(PodRequestsTest, AStatusEqualToTheSpecHoldsTheRequests) {
   Pod pod;
   pod.containers = {Needs("a", {{"cpu", 500}, {"memory", 10}})};
   EXPECT_TRUE(StatusEqualsSpec(pod));

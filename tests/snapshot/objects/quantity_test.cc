@@ -72,7 +72,7 @@ TEST(QuantityTest, MilliValueCountsThousandths) {
   EXPECT_EQ(Milli("1Ki"), 1'024'000);
 }
 
-TEST(QuantityTest, WhatIsLeftRoundsAwayFromZero) {
+TEST(QuantityTest, TheRemainderRoundsAwayFromZero) {
   EXPECT_EQ(Whole("1n"), 1);
   EXPECT_EQ(Whole("1001m"), 2);
   EXPECT_EQ(Milli("1u"), 1);
@@ -83,7 +83,7 @@ TEST(QuantityTest, WhatIsLeftRoundsAwayFromZero) {
   EXPECT_EQ(Whole("0.3Ki"), 308) << "307.2";
 }
 
-TEST(QuantityTest, NothingBehindTheTextIsRead) {
+TEST(QuantityTest, BytesAfterTheTextAreNotRead) {
   const std::string_view text = "1234";
   EXPECT_EQ(Whole(text.substr(0, 2)), 12);
   EXPECT_EQ(Whole(text.substr(1, 1)), 2);
@@ -196,7 +196,7 @@ std::pair<int64_t, int32_t> Exact(std::string_view text, QuantityUnit unit) {
   return {quantity.amount, quantity.excess};
 }
 
-TEST(QuantityTest, WhatRoundingAddsIsKeptToTheNano) {
+TEST(QuantityTest, RoundingIsExactToTheNano) {
   using Pair = std::pair<int64_t, int32_t>;
   constexpr QuantityUnit kWhole = QuantityUnit::kWhole;
   constexpr QuantityUnit kMilli = QuantityUnit::kMilli;
@@ -284,13 +284,13 @@ TEST(QuantityTest, AgreesWithTheTwinThatKnowsNoBorders) {
   }
 }
 
-TEST(QuantityTest, WhatRoundsUpToTheUncountableIsUncountable) {
+TEST(QuantityTest, AnAmountThatRoundsUpToTheUncountableIsUncountable) {
   EXPECT_EQ(Exact("9223372036854775806.2", QuantityUnit::kWhole), std::pair(kMax, 0));
   EXPECT_EQ(Exact("9223372036854775805.2", QuantityUnit::kWhole), std::pair(kMax - 1, 800'000'000));
 }
 
 // Symptom, found by the fuzzer: 600 thousand units counted as one.
-TEST(QuantityTest, FewDigitsBehindManyZerosCountBeforeABinarySuffix) {
+TEST(QuantityTest, FewDigitsAfterManyZerosCountBeforeABinarySuffix) {
   EXPECT_EQ(Whole(".00000000000052102639010001021Ei"), 600'703);
   EXPECT_EQ(Milli(".00000000000052102639010001021Ei"), 600'702'530);
   EXPECT_EQ(Exact(".000000000000000000000000000999999998Ei", QuantityUnit::kWhole),

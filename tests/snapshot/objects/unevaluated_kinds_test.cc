@@ -50,7 +50,7 @@ std::string TextOf(const UnevaluatedObjects& objects) {
   return text;
 }
 
-TEST(UnevaluatedObjectsTest, AnObjectIsThereOnceInWhateverVersion) {
+TEST(UnevaluatedObjectsTest, AnObjectInTwoVersionsCountsOnce) {
   UnevaluatedObjects objects;
   EXPECT_TRUE(objects.Put({"karpenter.sh/v1", "NodePool", "", "b"}));
   EXPECT_FALSE(objects.Put({"karpenter.sh/v1beta1", "NodePool", "", "b"}));

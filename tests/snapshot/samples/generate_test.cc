@@ -64,7 +64,7 @@ TEST(GenerateTest, AKindIsTheSameClusterEverywhereAndForever) {
   EXPECT_EQ(Digest(Made("mixed", 1000)), 14349587467869077886u);
 }
 
-TEST(GenerateTest, SizesThatAreCountedInPodsNeedNotDivide) {
+TEST(GenerateTest, SizesNeedNotBeMultiplesOfThePodsPerNode) {
   testing::DumpSink sink;
   ASSERT_TRUE(GenerateTerms(15, sink).ok());
   EXPECT_EQ(Digest(sink.lines()), 6129921065679158480u);

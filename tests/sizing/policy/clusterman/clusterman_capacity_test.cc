@@ -116,7 +116,7 @@ std::map<std::string, double> Targets(const ClustermanBalance& balance) {
 
 using Map = std::map<std::string, double>;
 
-TEST(ClustermanCurrentTargetTest, StaleGroupsDoNotCountAndNoneIsNoTarget) {
+TEST(ClustermanCurrentTargetTest, StaleGroupsDoNotCountAndWithoutGroupsThereIsNoTarget) {
   ClustermanGroup stale = Group("b", 7);
   stale.is_stale = true;
   EXPECT_EQ(CurrentTarget({Group("a", 3), stale}), 3);

@@ -80,7 +80,7 @@ TEST(ClustermanOptionsTest, ParametersCountForTheInternalSignalOnly) {
             "pool: autoscale_signal.parameters.pending_pods_multiplier: must be a finite number\n");
 }
 
-TEST(ClustermanOptionsTest, ThePoolsWordGoesBeforeTheServices) {
+TEST(ClustermanOptionsTest, ThePoolsValueOverridesTheServices) {
   const ClustermanAutoscaling service{.setpoint = 0.7,
                                       .target_capacity_margin = 0.1,
                                       .excluded_resources = std::vector{ClustermanResource::kGpus}};
@@ -137,7 +137,7 @@ TEST(ClustermanOptionsTest, ProblemsOfTheServicesOptionsNameTheService) {
   EXPECT_EQ(ProblemOf([](auto& o) { o.signal.period_minutes = 1; }), "");
 }
 
-TEST(ClustermanOptionsTest, ThePoolsMarginGoesBeforeTheServicesToo) {
+TEST(ClustermanOptionsTest, ThePoolsMarginOverridesTheServicesToo) {
   ClustermanAutoscaling service;
   service.setpoint = 0.7;
   service.target_capacity_margin = 0.1;

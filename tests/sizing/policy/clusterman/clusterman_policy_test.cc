@@ -122,7 +122,7 @@ TEST(ClustermanPolicyTest, ClustermanRefusesWhatMakesTheProgramFail) {
             "is refused: with it each run of Clusterman, commit 55d0831 of October 2023 fails");
 }
 
-TEST(ClustermanPolicyTest, ClustermanLooksAtNoExcludedResource) {
+TEST(ClustermanPolicyTest, ClustermanIgnoresExcludedResources) {
   PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
   pool.signals["cpus"] = {.value = 9};
   pool.signals["mem"] = {.value = 7000};

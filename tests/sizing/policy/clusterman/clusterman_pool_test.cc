@@ -173,7 +173,7 @@ TEST(ClustermanPoolTest, FaultsCoverBothAnnotationsAndNumbersThatAreTooLarge) {
   EXPECT_EQ(Fault(bad), "node m: allocatable");
 }
 
-TEST(ClustermanPoolTest, WhatTheCloudSaysOfAnInstanceIsTheNodes) {
+TEST(ClustermanPoolTest, TheNodeHasTheCloudsFieldsOfItsInstance) {
   ClustermanObservation observation;
   observation.instances = {Instance("a", ""), Instance("b", "")};
   observation.instances[0].weight = 3;
@@ -198,7 +198,7 @@ TEST(ClustermanPoolTest, UnschedulablePodsOfNodesWaitToo) {
   EXPECT_EQ(pool.allocated, ClustermanAmounts{});
 }
 
-TEST(ClustermanPoolTest, APriorityIsThatOfTheLargestTaskWhereverItStands) {
+TEST(ClustermanPoolTest, ThePriorityIsThatOfTheLargestTaskAtAnyPlace) {
   ClustermanObservation observation;
   observation.agents = {Agent("n", {Pod({9, 9000, 0, 0}, ClustermanPodPhase::kOther),
                                     Pod({3, 500, 0, 0}), Pod({1, 0, 0, 0})})};
@@ -230,7 +230,7 @@ TEST(ClustermanPoolTest, CapacitiesMayBeAsLargeAsDoublesCount) {
   EXPECT_EQ(fault([](auto& o) { o.instances[0].weight *= 2; }), "instance a: weight");
 }
 
-TEST(ClustermanPoolTest, WithoutNodesThereIsNothingToTakeDaemonsetsFrom) {
+TEST(ClustermanPoolTest, WithoutNodesNoDaemonSetPodsAreSubtracted) {
   ClustermanOptions exclude;
   exclude.exclude_daemonset_pods = true;
   const ClustermanPool pool = ReadPool(exclude, ClustermanObservation{});

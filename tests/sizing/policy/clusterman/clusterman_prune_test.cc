@@ -140,7 +140,7 @@ TEST(ClustermanKillOrderTest, GroupOrderComesBeforeInstanceOrder) {
   EXPECT_EQ(KillOrder(groups, nodes, kFree), (std::vector<size_t>{1, 0}));
 }
 
-TEST(ClustermanKillOrderTest, WhatMustNotGoIsLeftOut) {
+TEST(ClustermanKillOrderTest, NodesThatMustStayAreLeftOut) {
   EXPECT_EQ(Order({With(Node("a"), [](auto& n) { n.is_running = false; }),
                    With(Node("b"), [](auto& n) { n.state = State::kUnknown; }),
                    With(Node("c"), [](auto& n) { n.is_safe_to_kill = false; }),
@@ -199,7 +199,7 @@ TEST(ClustermanPruneTest, TasksOfAllMarkedNodesCount) {
   EXPECT_EQ(Decide({Node("a", 2), Node("b", 4)}, 0, options), "a:mark b:max_tasks");
 }
 
-TEST(ClustermanPruneTest, WhatHasJoinedStaysAtTheTargetAndOrphansDoNotCountForIt) {
+TEST(ClustermanPruneTest, JoinedCapacityStaysAtTheTargetWithoutCountingOrphans) {
   std::vector<ClustermanNode> nodes = {Node("a"), Node("b"), Node("c")};
   nodes[1].state = State::kOrphaned;
   EXPECT_EQ(Decide(nodes, 2), "b:mark");
@@ -300,7 +300,7 @@ TEST(ClustermanPruneTest, StatesAndVerdictsHaveNames) {
   EXPECT_EQ(Name(Verdict::kNonOrphan), "non_orphan");
 }
 
-TEST(ClustermanPruneTest, OnlyWhatRunsAndHasJoinedIsNoOrphan) {
+TEST(ClustermanPruneTest, OnlyRunningJoinedNodesAreNotOrphans) {
   std::vector<ClustermanNode> nodes = {Node("a", 1), Node("b"), Node("c"), Node("d"), Node("e")};
   for (size_t i = 0; i < nodes.size(); ++i) nodes[i].weight = static_cast<double>(1 << i);
   nodes[2].state = State::kOrphaned;

@@ -24,7 +24,7 @@ ClustermanRequest Request(const ClustermanPendingPodsOptions& options,
   return PendingPods(options, kMargin, kTotal, kAllocated, pods);
 }
 
-TEST(ClustermanPodRequestsTest, AContainerThatSaysNothingCountsAsThePrograms) {
+TEST(ClustermanPodRequestsTest, AContainerWithoutRequestsCountsLikeInTheProgram) {
   EXPECT_EQ(ClustermanPodRequests({{}}), (ClustermanAmounts{0.1, 200, 0, 0}));
   EXPECT_EQ(
       ClustermanPodRequests({{2, 500, 7, 1}, {std::nullopt, 100, std::nullopt, std::nullopt}}),

@@ -85,7 +85,7 @@ TEST(ClustermanTargetTest, ExcludedResourceDoesNotDecide) {
   EXPECT_EQ(Compute(pool).most_constrained, ClustermanResource::kGpus);
 }
 
-TEST(ClustermanTargetTest, WhatThePoolHasNoneOfUsesNothing) {
+TEST(ClustermanTargetTest, AResourceThatThePoolLacksHasNoUtilization) {
   ClustermanTargetInput pool = Pool({50, std::nullopt, std::nullopt, 4});
   pool.total[3] = 0;
   EXPECT_EQ(Compute(pool).most_constrained, ClustermanResource::kCpus);
@@ -184,7 +184,7 @@ TEST(ClustermanTargetTest, HistoryCountsForAWeek) {
             Rule::kNoHistory);
 }
 
-TEST(ClustermanTargetTest, PointsThatAreNoNumbersDoNotCount) {
+TEST(ClustermanTargetTest, PointsThatAreNotNumbersDoNotCount) {
   ClustermanHistory history = History();
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity(), -4.0, 0.0}) {
     history.non_orphan_fulfilled_capacity.push_back({kNow - 1, value});
@@ -245,7 +245,7 @@ TEST(ClustermanTargetTest, EmptyPoolIsSizedByTheResourceThatNeedsMost) {
   EXPECT_DOUBLE_EQ(Compute(pool).capacity, 64 / 4.0 / 0.8);
 }
 
-TEST(ClustermanTargetTest, WhatIsForgottenIsOlderThanTheFirstPointThatCounts) {
+TEST(ClustermanTargetTest, ForgetDropsOnlyPointsBeforeTheFirstThatCounts) {
   ClustermanHistory history = History();
   Forget(kNow, history);
   ASSERT_EQ(history.non_orphan_fulfilled_capacity.size(), 5u);
@@ -259,7 +259,7 @@ TEST(ClustermanTargetTest, WhatIsForgottenIsOlderThanTheFirstPointThatCounts) {
   EXPECT_EQ(history.total[0].front().value, 2);
 }
 
-TEST(ClustermanTargetTest, EmptyPoolIsSizedByALaterResourceWhereAnEarlierOneSaysNothing) {
+TEST(ClustermanTargetTest, AnEmptyPoolIsSizedByALaterResourceIfAnEarlierOneIsAbsent) {
   ClustermanHistory history = History();
   history.total[1] = history.total[0];
   history.total[0].clear();

@@ -193,7 +193,7 @@ TEST(ClustermanTest, AFailedSignalIsReplacedByTheDefaultAndReported) {
   EXPECT_EQ(decision.refusal, Refusal::kNone);
 }
 
-TEST(ClustermanTest, TwoSignalsThatFailAreARoundWithoutAction) {
+TEST(ClustermanTest, TwoFailedSignalsGiveARoundWithoutAction) {
   Pool pool(3);
   pool.AddNode("h", "old", false);
   pool.observation.signal.failed = true;
@@ -202,7 +202,7 @@ TEST(ClustermanTest, TwoSignalsThatFailAreARoundWithoutAction) {
   EXPECT_EQ(Actions(pool.Decide()), "");
 }
 
-TEST(ClustermanTest, ASignalOlderThanItsPeriodIsARoundWithoutAction) {
+TEST(ClustermanTest, ASignalOlderThanItsPeriodGivesARoundWithoutAction) {
   Pool pool;
   pool.Ask(96);
   pool.options.signal.period_minutes = 10;
@@ -215,7 +215,7 @@ TEST(ClustermanTest, ASignalOlderThanItsPeriodIsARoundWithoutAction) {
   EXPECT_EQ(pool.Decide().refusal, Refusal::kSignalStale);
 }
 
-TEST(ClustermanTest, ASignalThatIsNoNumberIsARoundWithoutAction) {
+TEST(ClustermanTest, ASignalThatIsNotANumberGivesARoundWithoutAction) {
   for (const double cpus : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     Pool pool;
     pool.Ask(cpus);
@@ -224,7 +224,7 @@ TEST(ClustermanTest, ASignalThatIsNoNumberIsARoundWithoutAction) {
   }
 }
 
-TEST(ClustermanTest, WhatMakesTheProgramFailIsARoundWithoutAction) {
+TEST(ClustermanTest, InputThatMakesTheProgramFailGivesARoundWithoutAction) {
   Pool pool(3);
   pool.Ask(8);
   pool.AddNode("h", "old", false);
@@ -479,7 +479,7 @@ TEST(ClustermanTest, RefusalsAndActionsHaveNames) {
   EXPECT_EQ(Name(Kind::kTerminate), "terminate");
 }
 
-TEST(ClustermanTest, MoreNodesThanBeforeAreNoLoss) {
+TEST(ClustermanTest, MoreNodesThanBeforeAreNotALoss) {
   Pool pool(3);
   pool.options.prevent_scale_down_after_capacity_loss = true;
   pool.options.instance_loss_threshold = -1;
@@ -533,7 +533,7 @@ TEST(ClustermanTest, NodesOfSeveralGroupsGoInOneRound) {
             "set capacity g:10, set capacity h:10, drain g:i-0, drain h:i-2");
 }
 
-TEST(ClustermanTest, WhatThePoolIsIsRememberedAlsoByARoundThatIsRefused) {
+TEST(ClustermanTest, ARefusedRoundStillRecordsTheSizeOfThePool) {
   Pool pool(4);
   pool.Decide();
   ClustermanHistory expected;

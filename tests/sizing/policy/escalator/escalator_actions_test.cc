@@ -111,7 +111,7 @@ TEST(EscalatorScaleUpTest, UntaintsTheNewestBeforeItCallsTheCloud) {
   EXPECT_EQ(group.state, EscalatorState{});  // No lock.
 }
 
-TEST(EscalatorScaleUpTest, AsksTheCloudForTheRestAndLocksWithIt) {
+TEST(EscalatorScaleUpTest, RequestsTheRestFromTheCloudAndTakesTheLock) {
   Group group(2);
   group.Taint(0);
   const EscalatorScaleUp up = ScaleGroupUp(group.Round(), 4);
@@ -236,7 +236,7 @@ TEST(EscalatorReapTest, NoDeleteKeepsANodeUnlessItIsEmpty) {
   EXPECT_EQ(Reap(group), "terminate a, delete a");
 }
 
-TEST(EscalatorReapTest, ATaintThatSaysNoTimeKeepsItsNode) {
+TEST(EscalatorReapTest, ATaintWithoutATimeKeepsItsNode) {
   for (const char* taint : {"", "abc", "12.5", " 5", "99999999999999999999"}) {
     Group group(2);
     group.Node(0).taint = taint;
@@ -247,7 +247,7 @@ TEST(EscalatorReapTest, ATaintThatSaysNoTimeKeepsItsNode) {
   }
 }
 
-TEST(EscalatorReapTest, TaintsOfTheFutureAndOfAllPastAreNoTrouble) {
+TEST(EscalatorReapTest, TaintTimesFarInTheFutureOrPastDoNoHarm) {
   Group group(2);
   group.Node(0).taint = "9223372036854775807";
   group.Node(1).taint = "-9223372036854775808";
@@ -479,7 +479,7 @@ TEST(EscalatorReapTest, ABatchThatStopsReportsTheNodeAndTheReason) {
                                                               .node = 1}));
 }
 
-TEST(EscalatorReapTest, NothingToReapAtTheCloudsMinIsNoError) {
+TEST(EscalatorReapTest, NothingToReapAtTheCloudsMinIsNotAnError) {
   Group group(2);
   group.cloud = {.min = 10, .max = 20, .desired = 10};
   group.Taint(0, 10);  // Too young.

@@ -104,7 +104,7 @@ TEST(EscalatorFiguresTest, MemoryIsDividedInThousandthsOfBytes) {
   EXPECT_EQ(Percents({.requests = {0, kLargest}, .capacity = {1, kLargest}}, 1).memory, 100);
 }
 
-TEST(EscalatorFiguresTest, WithoutCapacityUtilizationIsNothingTheLargestOrAnError) {
+TEST(EscalatorFiguresTest, WithoutCapacityUtilizationIsZeroTheLargestOrAnError) {
   EXPECT_EQ(Percents({}, 0), EscalatorPercents{});
   EXPECT_TRUE(Percents({.requests = {1, 0}}, 0).IsFromZero());
   EXPECT_TRUE(Percents({.requests = {0, 1}}, 0).IsFromZero());
@@ -181,7 +181,7 @@ TEST(EscalatorFiguresTest, ABoundPendingPodMayStarveToo) {
   EXPECT_TRUE(IsStarving(cluster.Sums()));  // It asks for 600m, and only 400m are free beside it.
 }
 
-TEST(EscalatorFiguresTest, WhatFitsExactlyDoesNotStarve) {
+TEST(EscalatorFiguresTest, APodThatFitsExactlyDoesNotStarve) {
   EXPECT_FALSE(IsStarving({.largest_pending = {5, 5}, .largest_free = {5, 5}}));
   EXPECT_TRUE(IsStarving({.largest_pending = {6, 5}, .largest_free = {5, 5}}));
   EXPECT_TRUE(IsStarving({.largest_pending = {5, 6}, .largest_free = {5, 5}}));
@@ -194,7 +194,7 @@ TEST(EscalatorFiguresTest, AnOverfullNodeHasNothingFree) {
   EXPECT_EQ(cluster.Sums().largest_free, EscalatorResources{});
 }
 
-TEST(EscalatorFiguresTest, SumsStayAtTheEnd) {
+TEST(EscalatorFiguresTest, SumsSaturate) {
   Cluster cluster;
   for (EscalatorNode& node : cluster.observation.nodes) node.allocatable = {kLargest, kLargest};
   cluster.Add("a", {kLargest, kLargest}, EscalatorPhase::kRunning);

@@ -40,7 +40,7 @@ TEST(EscalatorGroupTest, PodsBelongByAnyRequiredAffinityWithIn) {
   EXPECT_FALSE(IsOf("g", {.required_node_affinity = {other, not_in}, .has_affinity = true}));
 }
 
-TEST(EscalatorGroupTest, PodsOfTheDefaultGroupAskForNoNode) {
+TEST(EscalatorGroupTest, PodsOfTheDefaultGroupSelectNoNode) {
   EXPECT_TRUE(IsOf("default", {}));
   EXPECT_FALSE(IsOf("default", {.is_static = true}));
   EXPECT_FALSE(IsOf("default", {.node_selector = {{"k", "v"}}}));
@@ -74,7 +74,7 @@ TEST(EscalatorGroupTest, ARequestIsTheLargestOfContainersAndInitContainersPlusOv
   EXPECT_EQ(RequestOf({}), EscalatorResources{});
 }
 
-TEST(EscalatorGroupTest, RequestsBeyondAllMeasureStayAtTheEnd) {
+TEST(EscalatorGroupTest, RequestsSaturate) {
   const EscalatorPod pod{.containers = {{kLargest, kLargest}, {kLargest, 1}}, .overhead = {1, 1}};
   EXPECT_EQ(RequestOf(pod), (EscalatorResources{kLargest, kLargest}));
 }

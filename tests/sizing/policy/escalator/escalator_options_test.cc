@@ -185,7 +185,7 @@ TEST(EscalatorOptionsTest, DurationsAreReadAsGoDoes) {
   }
 }
 
-TEST(EscalatorOptionsTest, WhatIsNoDurationCountsZero) {
+TEST(EscalatorOptionsTest, AnInvalidDurationCountsAsZero) {
   EscalatorOptions options = Good();
   options.soft_delete_grace_period = "10";
   const EscalatorDurations durations = Durations(options);

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(EscalatorPolicyTest, EscalatorAsksForSixNodesMoreAtTwoHundredAndFiftyPercent) {
+TEST(EscalatorPolicyTest, EscalatorRequestsSixNodesAtTwoHundredAndFiftyPercent) {
   PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 100 * kGib});
   for (size_t i = 0; i < 10; ++i) AddPod(pool, i % 2, {.cpu_milli = 500, .memory_bytes = kGib});
   std::string state;
@@ -210,7 +210,7 @@ PolicyObservation BusyPool(size_t nodes) {
   return pool;
 }
 
-TEST(EscalatorPolicyTest, EscalatorTakesTaintsOffBeforeItAsksForNodes) {
+TEST(EscalatorPolicyTest, EscalatorRemovesTaintsBeforeItRequestsNodes) {
   PolicyObservation pool = BusyPool(4);  // 240% of one untainted node.
   for (const size_t node : {0u, 1u, 2u}) {
     pool.nodes[node].taints[kTaint] = std::to_string(kNow - 10);
@@ -263,7 +263,7 @@ TEST(EscalatorPolicyTest, EscalatorRemovesEmptyNodesWithAForceTaintAtOnce) {
   EXPECT_EQ(Figure(decision, "force-tainted nodes"), "2");
 }
 
-TEST(EscalatorPolicyTest, EscalatorTaintsUnhealthyNodesWhateverFollows) {
+TEST(EscalatorPolicyTest, EscalatorAlwaysTaintsUnhealthyNodes) {
   PolicyObservation pool = Pool(3, {.cpu_milli = 1000, .memory_bytes = 1000});
   for (const size_t node : {0u, 1u}) AddPod(pool, node, {.cpu_milli = 900, .memory_bytes = 10});
   for (const size_t node : {0u, 1u, 2u}) pool.nodes[node].ready = false;
@@ -438,7 +438,7 @@ TEST(EscalatorPolicyTest, EscalatorsGroupMayHaveAFixedSizeAndOtherProblemsNameTh
                                 "aws.lifecycle must be 'on-demand' or 'spot' if provided."}));
 }
 
-TEST(EscalatorPolicyTest, EscalatorTakesWhatPodsUseOffTheNodesThatTheyRunOn) {
+TEST(EscalatorPolicyTest, EscalatorSubtractsPodsFromTheNodesThatTheyRunOn) {
   PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 1000});
   for (size_t i = 0; i < 2; ++i) AddPod(pool, i, {.cpu_milli = 300, .memory_bytes = 10});
   AddPending(pool, {.cpu_milli = 700, .memory_bytes = 10});

@@ -489,7 +489,7 @@ TEST(EscalatorTest, ARoundThatGrowsReapsNothing) {
   EXPECT_EQ(group.calls.made, "untaint a");
 }
 
-TEST(EscalatorTest, AFailureToGrowIsNoErrorOfTheRoundAndStillGrowth) {
+TEST(EscalatorTest, AFailedGrowthIsNotAnErrorOfTheRoundAndCountsAsGrowth) {
   Group group(2);
   group.Fill(100);
   group.calls.cloud_fails = true;

@@ -54,7 +54,7 @@ TEST(MaestroBoundsTest, MoreThanMaxAreTakenAway) {
   EXPECT_EQ(pool.Round(1, 10).reason, Reason::kNone) << "max itself may be had";
 }
 
-TEST(MaestroBoundsTest, BoundsDecideWhateverTriggersAndCooldownSay) {
+TEST(MaestroBoundsTest, BoundsOverrideTriggersAndCooldown) {
   MaestroPool pool = Within(5, 10);
   pool.options.up = {.cooldown = 1'000'000, .metrics_trigger = {LegacyTrigger(0, 100)}};
   pool.options.down = {.cooldown = 1'000'000, .metrics_trigger = {LegacyTrigger(100, -100)}};
@@ -71,7 +71,7 @@ TEST(MaestroBoundsTest, CreatingRoomsCountTerminatingOnesDoNot) {
   EXPECT_EQ(pool.Again().delta, 1);
 }
 
-TEST(MaestroBoundsTest, Max0IsNoBound) {
+TEST(MaestroBoundsTest, AMaxOf0IsNotABound) {
   MaestroPool pool = Within(0, 0);
   EXPECT_EQ(pool.Round(5, 1'000'000).reason, Reason::kNone);
   pool.options.up.metrics_trigger = {LegacyTrigger(-1, 7)};
@@ -87,7 +87,7 @@ TEST(MaestroBoundsTest, NoRoomNoMinNoAction) {
   EXPECT_EQ(pool.Round(0, 0).delta, 3);
 }
 
-TEST(MaestroBoundsTest, ANegativeMinIsNoBound) {
+TEST(MaestroBoundsTest, ANegativeMinIsNotABound) {
   MaestroPool pool = Within(kLeast, 10);
   EXPECT_EQ(pool.Round(0, 0).reason, Reason::kNone);
   EXPECT_EQ(pool.Round(0, 11).delta, -1);
@@ -207,7 +207,7 @@ TEST(MaestroBoundsTest, MaxScaleUpAmountComesAfterMax) {
   EXPECT_EQ(pool.Round(0, 7).delta, 3);
 }
 
-TEST(MaestroBoundsTest, NothingLeftToDoIsAnOperationThatWentWell) {
+TEST(MaestroBoundsTest, AnOperationWithNothingLeftToDoSucceeds) {
   MaestroPool pool = Within(0, 10);
   pool.options.max_scale_up_amount = 0;
   pool.options.up.metrics_trigger = {LegacyTrigger(-1, 9)};
@@ -247,7 +247,7 @@ TEST(MaestroBoundsTest, ImageErrorsRefuseUnlessTheyAreToBeIgnored) {
   EXPECT_EQ(pool.Round(0, 3).refusal, Refusal::kPendingPods) << "these refuse all the same";
 }
 
-TEST(MaestroBoundsTest, ARefusalComesBeforeAnAmountOfNothing) {
+TEST(MaestroBoundsTest, ARefusalIsReportedBeforeAZeroAmount) {
   MaestroPool pool = Within(5, 0);
   pool.options.max_scale_up_amount = 0;
   pool.observation.pending_pods = 1;

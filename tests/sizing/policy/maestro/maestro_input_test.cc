@@ -90,7 +90,7 @@ TEST(MaestroInputTest, ADeltaThatIsNotANumberGivesNoAction) {
   EXPECT_EQ(pool.state.points.at("cpu").size(), 1U) << "the point is kept";
 }
 
-TEST(MaestroInputTest, UtilizationThatIsNoNumberWhileOldPointsMatch) {
+TEST(MaestroInputTest, UtilizationMayBeNotANumberWhileOldPointsMatch) {
   MaestroPool pool = WithUp({{.type = "cpu", .usage = 50, .threshold = 50, .time = 20}});
   pool.observation.counts.containers = {{.cpu_usage_milli = 6, .cpu_request_milli = 10}};
   pool.fails = true;
@@ -109,7 +109,7 @@ TEST(MaestroInputTest, AUsageOf0GivesNoNumber) {
   EXPECT_EQ(pool.Round(1, 10).reason, Reason::kNoNumber);
 }
 
-TEST(MaestroInputTest, DeltasThatCannotBeCountedWithAreNoAction) {
+TEST(MaestroInputTest, ExcessiveDeltasGiveNoAction) {
   MaestroPool pool = WithUp({LegacyTrigger(-1, kMost)});
   pool.options.max_scale_up_amount = 5;
   EXPECT_EQ(pool.Round(0, 1).reason, Reason::kNoNumber);
@@ -134,7 +134,7 @@ TEST(MaestroInputTest, ExtremeCountsAreCountedWith) {
   EXPECT_EQ(pool.Round(0, 0).delta, 300);
 }
 
-TEST(MaestroInputTest, AStateFromElsewhereIsTakenAsItIs) {
+TEST(MaestroInputTest, AForeignStateIsUsedUnchanged) {
   MaestroPool pool = WithUp({RoomTrigger(80, 100, 2)});
   pool.state.points = {{"room", {}}, {"no such", {{1.0F}}}};
   EXPECT_EQ(pool.Round(9, 10).reason, Reason::kNone);
@@ -152,7 +152,7 @@ std::string Names(int count) {
   return names;
 }
 
-TEST(MaestroInputTest, WhatIsDecidedHasNames) {
+TEST(MaestroInputTest, DecisionsHaveNames) {
   EXPECT_EQ(Names<Status>(5), "in-sync subdimensioned overdimensioned creating terminating ");
   EXPECT_EQ(Names<MaestroDirection>(2), "up down ");
   EXPECT_EQ(Names<Reason>(10),

@@ -31,7 +31,7 @@ TEST(MaestroOptionsTest, DefaultsAreMaestros) {
   EXPECT_EQ(options.key_timeout, 60);
 }
 
-TEST(MaestroOptionsTest, AnAbsentSectionHasNumbersOfItsOwn) {
+TEST(MaestroOptionsTest, AnAbsentSectionHasItsOwnDefaults) {
   const MaestroOptions options;
   const MaestroTrigger trigger = {
       .type = "room", .usage = 80, .threshold = 80, .time = 600, .limit = 90};
@@ -50,7 +50,7 @@ TEST(MaestroOptionsTest, AGivenSectionIsZeroButForItsTrigger) {
   EXPECT_EQ(MaestroTrigger(), zero);
 }
 
-TEST(MaestroOptionsTest, TheOldTriggerCountsAsARoomTriggerWhereThereAreNoOthers) {
+TEST(MaestroOptionsTest, TheOldTriggerCountsAsARoomTriggerIfThereAreNoOthers) {
   const MaestroTrigger old = {
       .type = "cpu", .usage = 60, .threshold = 70, .time = 100, .limit = 85, .delta = 5};
   MaestroScaling scaling = {.delta = 3, .trigger = old};
@@ -142,7 +142,7 @@ TEST(MaestroOptionsTest, TimeBelowZero) {
                           "autoscaling.down.trigger.time: -9223372036854775808 is below 0"));
 }
 
-TEST(MaestroOptionsTest, AnOldTriggerThatIsNotUsedIsNotLookedAt) {
+TEST(MaestroOptionsTest, AnUnusedOldTriggerIsNotChecked) {
   EXPECT_THAT(After([](MaestroOptions& options) {
                 options.up.trigger = {.type = "no such", .time = -1};
                 options.up.metrics_trigger = {{.type = "room"}};
@@ -177,7 +177,7 @@ TEST(MaestroOptionsTest, EachProblemIsNamed) {
 }
 
 // Maestro does not check these numbers, and each of them has a meaning.
-TEST(MaestroOptionsTest, OtherNumbersAreTaken) {
+TEST(MaestroOptionsTest, OtherNumbersAreAccepted) {
   EXPECT_THAT(
       After([](MaestroOptions& options) {
         options.min = -3;

@@ -148,7 +148,7 @@ TEST(MaestroPointsTest, ListsOfTypesThatNoTriggerHasAnyMoreStay) {
   EXPECT_THAT(Points(pool), ElementsAre(0.5F));
 }
 
-TEST(MaestroPointsTest, APointThatIsNoNumberIsKeptAndEqualsItself) {
+TEST(MaestroPointsTest, APointThatIsNotANumberIsKeptAndEqualsItself) {
   MaestroPool pool = WithUp(RoomTrigger(100, 100, 9));
   pool.Round(0, 0);
   ASSERT_THAT(Points(pool), SizeIs(1));
@@ -176,7 +176,7 @@ TEST(MaestroPointsTest, BelowIsStrict) {
   EXPECT_EQ(pool.Round(5, 10).reason, Reason::kTrigger);
 }
 
-TEST(MaestroPointsTest, NoNumberIsBeyondNothing) {
+TEST(MaestroPointsTest, NotANumberIsBeyondNoThreshold) {
   MaestroPool up = WithUp(RoomTrigger(-100, 0, 9));
   EXPECT_EQ(up.Round(0, 0).checks[0].beyond, 0);
   EXPECT_EQ(up.Round(0, 0).checks[0].points, 2) << "yet it is a point";
@@ -248,7 +248,7 @@ TEST(MaestroPointsTest, ThresholdsBelow0MatchWithoutAPointBeyond) {
   EXPECT_EQ(made.reason, Reason::kNone) << "of a delta below 0";
 }
 
-TEST(MaestroPointsTest, AWindowOf0LooksAtThisRoundOnly) {
+TEST(MaestroPointsTest, AWindowOf0ReadsThisRoundOnly) {
   MaestroPool pool = WithUp(RoomTrigger(80, 100, 0));
   EXPECT_EQ(pool.Round(10, 10).reason, Reason::kTrigger);
   EXPECT_EQ(pool.Round(0, 10).reason, Reason::kNone);
@@ -256,7 +256,7 @@ TEST(MaestroPointsTest, AWindowOf0LooksAtThisRoundOnly) {
   EXPECT_EQ(pool.Round(10, 10).checks[0].window, 0);
 }
 
-TEST(MaestroPointsTest, ATriggerLooksAtItsOwnWindowOfALongerList) {
+TEST(MaestroPointsTest, ATriggerReadsItsOwnWindowOfALongerList) {
   MaestroPool pool;
   pool.options.up.metrics_trigger = {RoomTrigger(80, 100, 2), RoomTrigger(100, 100, 9)};
   for (int i = 0; i < 5; ++i) pool.Round(0, 10);

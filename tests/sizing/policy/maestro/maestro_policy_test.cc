@@ -409,7 +409,7 @@ TEST(MaestroPolicyTest, MaestroReportsTriggersThatDoNotMatch) {
   EXPECT_EQ(Figure(decision, "rooms per node"), "10");
 }
 
-TEST(MaestroPolicyTest, MaestroFillsAnEmptyPoolWhoseUtilizationIsNoNumber) {
+TEST(MaestroPolicyTest, MaestroFillsAnEmptyPoolWhoseUtilizationIsNotANumber) {
   PolicyObservation pool = MaestroPool();
   pool.signals["rooms_occupied"] = pool.signals["rooms_ready"] = {.value = 0};
   std::string state;

@@ -120,7 +120,7 @@ TEST(MaestroTest, TheFirstThatMatchesDecides) {
   EXPECT_EQ(pool.Round(10, 10).delta, 1);
 }
 
-TEST(MaestroTest, AMatchWithoutADeltaOfItsDirectionCountsAsNone) {
+TEST(MaestroTest, AMatchWithoutADeltaOfItsDirectionIsIgnored) {
   MaestroPool up = WithUp({LegacyTrigger(50, 0), LegacyTrigger(50, -4), LegacyTrigger(50, 2)});
   const MaestroDecision made = up.Round(6, 10);
   EXPECT_EQ(made.delta, 2);
@@ -144,7 +144,7 @@ TEST(MaestroTest, OldPointsDoNotGrowAPoolThatIsLargeEnoughNow) {
   EXPECT_EQ(pool.state.status, Status::kInSync);
 }
 
-TEST(MaestroTest, UpIsLookedAtBeforeDown) {
+TEST(MaestroTest, UpIsTriedBeforeDown) {
   MaestroPool pool;
   pool.options.up.metrics_trigger = {LegacyTrigger(40, 1)};
   pool.options.down.metrics_trigger = {LegacyTrigger(60, -1)};
@@ -152,7 +152,7 @@ TEST(MaestroTest, UpIsLookedAtBeforeDown) {
   EXPECT_EQ(pool.Round(3, 10).delta, -1);
 }
 
-TEST(MaestroTest, AMatchThatCountsAsNoneDoesNotKeepDownFromBeingTried) {
+TEST(MaestroTest, AnIgnoredMatchDoesNotPreventDown) {
   MaestroPool pool;
   pool.options.up.metrics_trigger = {LegacyTrigger(40, -1)};
   pool.options.down.metrics_trigger = {LegacyTrigger(60, -2)};
@@ -321,7 +321,7 @@ TEST(MaestroTest, WhileCreatedOrTerminatedNothingHappens) {
   }
 }
 
-TEST(MaestroTest, NothingFoundIsInSync) {
+TEST(MaestroTest, WithoutAMatchThePoolIsInSync) {
   MaestroPool pool = WithUp({LegacyTrigger(50, 1)});
   for (const Status status : {Status::kSubdimensioned, Status::kOverdimensioned}) {
     pool.state.status = status;
@@ -341,7 +341,7 @@ TEST(MaestroTest, AfterAnAttemptThePoolIsInSync) {
   EXPECT_EQ(pool.state.status, Status::kInSync) << "also if it failed";
 }
 
-TEST(MaestroTest, OnlyOperationsThatWentWellAreRemembered) {
+TEST(MaestroTest, OnlySuccessfulOperationsAreRemembered) {
   MaestroPool pool = WithUp({LegacyTrigger(50, 1)});
   pool.options.up.cooldown = 1000;
   pool.fails = true;
@@ -354,7 +354,7 @@ TEST(MaestroTest, OnlyOperationsThatWentWellAreRemembered) {
   EXPECT_EQ(pool.Round(6, 10).reason, Reason::kCooldown);
 }
 
-TEST(MaestroTest, SuccessOfNothingIsNoOperation) {
+TEST(MaestroTest, SuccessWithoutAnOperationIsIgnored) {
   MaestroPool pool = WithUp({LegacyTrigger(50, 1)});
   pool.Round(1, 10);
   EXPECT_EQ(pool.state.last_scale_op_at, 0);

@@ -96,7 +96,7 @@ TEST(MaestroTypesTest, CreatingRoomsCountInADelta) {
   EXPECT_EQ(Delta("room", 50, {.rooms = {.occupied = 6, .terminating = 4}}), 6);
 }
 
-TEST(MaestroTypesTest, RoomDeltaThatIsNoNumberIsAbsent) {
+TEST(MaestroTypesTest, ARoomDeltaThatIsNotANumberIsAbsent) {
   EXPECT_EQ(RoomDelta(0, 1, 2), std::nullopt) << "infinite";
   EXPECT_EQ(RoomDelta(0, 0, 0), std::nullopt) << "0 / 0";
   EXPECT_EQ(RoomDelta(50, 0, 0), 0);
@@ -143,7 +143,7 @@ TEST(MaestroTypesTest, SumsAreOf32BitsContainerByContainer) {
   EXPECT_LT(Utilization("mem", {.containers = {small, small, large}}), 1.0F);
 }
 
-TEST(MaestroTypesTest, NothingToDivideIsNoUtilization) {
+TEST(MaestroTypesTest, AZeroDivisorGivesNoUtilization) {
   const MaestroCounts used = {.containers = {{.cpu_usage_milli = 1, .mem_usage_bytes = 1}}};
   const MaestroCounts idle = {.containers = {{}}};
   for (const char* type : {"cpu", "mem"}) {
@@ -183,7 +183,7 @@ TEST(MaestroTypesTest, RoomsAreRoundedUpAsTheyAreComputed) {
   EXPECT_EQ(CpuDelta(50, 35, 1000, 100), 8 - 100);
 }
 
-TEST(MaestroTypesTest, ResourceDeltaThatIsNoNumberIsAbsent) {
+TEST(MaestroTypesTest, AResourceDeltaThatIsNotANumberIsAbsent) {
   EXPECT_EQ(CpuDelta(0, 1, 2, 3), std::nullopt);
   EXPECT_EQ(CpuDelta(1, 1000, 1, kMost), std::nullopt);
   EXPECT_EQ(CpuDelta(50, 1, 2, -1), std::nullopt);

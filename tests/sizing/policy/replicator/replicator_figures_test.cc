@@ -103,7 +103,7 @@ TEST(ReplicatorFiguresTest, ExactlyWhatIsAllowedLeadsOut) {
   EXPECT_EQ(Of({100, 0, 0}, {101, 0, 0}).direction, ReplicatorDirection::kOut);
 }
 
-TEST(ReplicatorFiguresTest, IdlePoolLeadsInHoweverLittleIsAllowed) {
+TEST(ReplicatorFiguresTest, AnIdlePoolLeadsInEvenIfLittleIsAllowed) {
   EXPECT_EQ(Figures({Node("a", {100, 100, 100})}, {}, 7).direction, ReplicatorDirection::kIn);
 }
 
@@ -127,7 +127,7 @@ TEST(ReplicatorFiguresTest, IdlePoolIsDeniedOnlyWhenNothingIsLeft) {
   EXPECT_TRUE(denies(2));
 }
 
-TEST(ReplicatorFiguresTest, SimulationOfDiskLooksAtDisk) {
+TEST(ReplicatorFiguresTest, TheSimulationOfDiskUsesDisk) {
   const ReplicatorFigures figures =
       Figures({Node("a", {1000, 0, 1000}, {1, 0, 950}), Node("b", {1000, 0, 1000}, {})}, {}, 0);
   EXPECT_EQ(figures.metric, Metric::kDisk);
@@ -175,7 +175,7 @@ TEST(ReplicatorFiguresTest, ProtectedNodeIsNeverChosen) {
   EXPECT_EQ(Least({Node("a", each)}, "a"), "none");
 }
 
-TEST(ReplicatorFiguresTest, NoNodeIsChosenByWhatIsNoNumber) {
+TEST(ReplicatorFiguresTest, NoNodeIsChosenByAShareThatIsNotANumber) {
   EXPECT_EQ(Least({Node("a", {0, 100, 100}, {0, 50, 0}), Node("b", {0, 100, 100}, {0, 5, 0})}),
             "none");
 }
@@ -204,7 +204,7 @@ TEST(ReplicatorFiguresTest, SaturatedArithmeticStopsAtTheEnds) {
   EXPECT_EQ(SaturatedMultiply(kLeast, kLeast), kMost);
 }
 
-TEST(ReplicatorFiguresTest, NoNodesIsNoCrash) {
+TEST(ReplicatorFiguresTest, APoolWithoutNodesDoesNotCrash) {
   const ReplicatorFigures figures = Figures({}, {}, 1);
   EXPECT_EQ(figures.allowed, 0);
   EXPECT_EQ(LeastAllocated(figures, ""), std::nullopt);

@@ -156,7 +156,7 @@ TEST(ReplicatorOptionsTest, UnknownKeysAreIgnored) {
   EXPECT_EQ(Options(With(kRequired, "replicator_unheard_of", "x")), Options(kRequired));
 }
 
-TEST(ReplicatorOptionsTest, KeyIsThereWhateverItsText) {
+TEST(ReplicatorOptionsTest, AKeyWithAnyTextIsPresent) {
   ReplicatorKeys keys;
   for (const auto& [key, text] : kRequired) keys[key] = "";
   EXPECT_FALSE(Options(keys).replicator_enabled);
@@ -193,7 +193,7 @@ TEST(ReplicatorOptionsTest, StoredConfigurationReplacesTheNodesEntirely) {
   EXPECT_EQ(std::get<ReplicatorOptions>(read).replicator_cooldown, 300) << "merged";
 }
 
-TEST(ReplicatorOptionsTest, StoredConfigurationIsNotLookedAtWhenNothingIsMissing) {
+TEST(ReplicatorOptionsTest, TheStoredConfigurationIsNotReadIfNoKeyIsMissing) {
   const auto read = Read(kRequired, {{"web", With(kRequired, "replicator_cooldown", "9")}});
   EXPECT_EQ(std::get<ReplicatorOptions>(read).replicator_cooldown, 300);
 }
@@ -358,7 +358,7 @@ TEST(ReplicatorOptionsTest, EveryKeyThatDiffersIsNamed) {
                           "replicator_scaling_threshold", "replicator_worker_pool"));
 }
 
-TEST(ReplicatorOptionsTest, OneDigitBehindAPrefixIsANumber) {
+TEST(ReplicatorOptionsTest, OneDigitAfterAPrefixIsANumber) {
   const std::map<std::string, int64_t> numbers = {{"0x1", 1}, {"0Xa", 10}, {"0b1", 1}, {"0B0", 0},
                                                   {"0o7", 7}, {"0O7", 7},  {"07", 7}};
   for (const auto& [text, number] : numbers) {

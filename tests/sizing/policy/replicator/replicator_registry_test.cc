@@ -379,7 +379,7 @@ TEST_F(ReplicatorRegistryTest, NodesThatComeAndGoWithinARoundAreRegisteredAsInTh
   }
 }
 
-TEST_F(ReplicatorRegistryTest, ANodeOfAPoolThatIsNotThereCanLeave) {
+TEST_F(ReplicatorRegistryTest, ANodeOfAMissingPoolCanLeave) {
   registry_.registered["a"] = "gone";
   Take(Node("b", "web"));
   EXPECT_TRUE(Deregister("a", &registry_));

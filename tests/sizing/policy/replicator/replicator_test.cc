@@ -150,7 +150,7 @@ TEST(ReplicatorTest, GroupThatCannotBeReadDenies) {
   EXPECT_EQ(DecideOnce(AtOnce(), observation).reason, Reason::kProviderUnreadable);
 }
 
-TEST(ReplicatorTest, GroupMustHaveAsManyAsAreRegistered) {
+TEST(ReplicatorTest, TheGroupMustHaveAsManyNodesAsAreRegistered) {
   for (const int64_t desired : {4, 6}) {
     ReplicatorObservation observation = Full();
     observation.group->desired = desired;
@@ -212,7 +212,7 @@ TEST(ReplicatorTest, CooldownEndsAtItsVeryEnd) {
   EXPECT_EQ(DecideOnce(options, Full(), state).reason, Reason::kScaleOut);
 }
 
-TEST(ReplicatorTest, CooldownOfAnyLengthIsNoCrash) {
+TEST(ReplicatorTest, ACooldownOfAnyLengthDoesNotCrash) {
   ReplicatorOptions options = AtOnce();
   options.replicator_cooldown = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(DecideOnce(options, Full(), {.last_event_ms = kNow}).reason, Reason::kCooldown);
@@ -252,7 +252,7 @@ TEST(ReplicatorTest, PoolWithoutNodesIsNotDecided) {
   EXPECT_EQ(DecideOnce(AtOnce(), Observe(0, 0)).reason, Reason::kNoNodes);
 }
 
-TEST(ReplicatorTest, NodesWithoutCapacityAreNoCrash) {
+TEST(ReplicatorTest, NodesWithoutCapacityDoNotCrash) {
   ReplicatorObservation observation = Idle();
   for (ReplicatorNode& node : observation.nodes) node = {.id = node.id, .address = node.address};
   EXPECT_EQ(DecideOnce(AtOnce(), observation).reason, Reason::kScaleOut)
