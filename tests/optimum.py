@@ -166,10 +166,10 @@ class Cluster:
 
 def movers_of(ebb, path, cluster):
     """{node that may go: the pods that then move}."""
-    told = json.loads(run(ebb, "plan", path, "--now", NOW, "--assume-complete", "--explain",
-                          ",".join(cluster.nodes), "-o", "json"))
+    explained = json.loads(run(ebb, "plan", path, "--now", NOW, "--assume-complete", "--explain",
+                               ",".join(cluster.nodes), "-o", "json"))
     movers = {}
-    for node in told["nodes"]:
+    for node in explained["nodes"]:
         if node["decision"] == "keep" and node["reason"] in NO_CANDIDATE:
             continue
         own = [pod for pod in node["pods"] if "arrivedFrom" not in pod]

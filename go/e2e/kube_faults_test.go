@@ -70,7 +70,7 @@ func TestKubeDeletesNodesAndEveryPodRunsAgain(t *testing.T) {
 		p.expect(results, name, true)
 	}
 	if evictions := p.status().RecentEvictions; len(evictions) < 2 {
-		t.Errorf("%d evictions were told", len(evictions))
+		t.Errorf("%d evictions were reported", len(evictions))
 	}
 	p.check()
 }

@@ -103,8 +103,8 @@ func removed(t testing.TB, cluster *Cluster) string {
 
 func refused(t testing.TB, err error, code Code, words string) {
 	t.Helper()
-	var told *Error
-	if !errors.As(err, &told) || told.Code != code || !errors.Is(err, code) || !strings.Contains(told.Message, words) {
+	var got *Error
+	if !errors.As(err, &got) || got.Code != code || !errors.Is(err, code) || !strings.Contains(got.Message, words) {
 		t.Errorf("got %v, want %v with %q", err, code, words)
 	}
 }

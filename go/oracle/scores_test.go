@@ -130,7 +130,7 @@ func TestEveryPluginScoresNodesDifferentlyAndSomePodsAreCompared(t *testing.T) {
 	scores := &w.stats.Scores
 	for _, plugin := range append(slices.Clone(scorePlugins), totalScore) {
 		if share := percent(scores.Apart[plugin], scores.Pods[plugin]); share < 1 {
-			t.Errorf("%s told the nodes of %.1f%% of pods apart, want 1%%", plugin, share)
+			t.Errorf("%s scored the nodes of %.1f%% of pods differently, want 1%%", plugin, share)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(scores.LeftOut)) {

@@ -653,9 +653,9 @@ TEST_F(CliTest, TrialsReportHowManyPodsStayPending) {
     words.insert(words.end(), more.begin(), more.end());
     return Ebb(words);
   };
-  const Result told = with({"--trials", "3"});
-  EXPECT_THAT(told.out, HasSubstr("evicted in random order, 3 times"));
-  EXPECT_THAT(told.out, HasSubstr("evicted in the plan's order"));
+  const Result printed = with({"--trials", "3"});
+  EXPECT_THAT(printed.out, HasSubstr("evicted in random order, 3 times"));
+  EXPECT_THAT(printed.out, HasSubstr("evicted in the plan's order"));
   const Json summary = Json::parse(with({"--trials", "3", "-o", "json"}).out)["summary"];
   EXPECT_EQ(summary["trials"]["trials"], 3);
   EXPECT_EQ(summary["trials"]["movedPods"], summary["movedPods"]);
@@ -725,10 +725,10 @@ TEST_F(CliTest, HelpOfACommandIsWhatItsHelpFlagPrints) {
     std::vector<std::string> help = command;
     help.insert(help.begin(), "help");
     command.emplace_back("--help");
-    const Result told = Ebb(help);
-    EXPECT_EQ(told.exit_code, 0);
-    EXPECT_EQ(told.out, Ebb(command).out);
-    EXPECT_THAT(told.out, HasSubstr("\nExamples:\n  "));
+    const Result printed = Ebb(help);
+    EXPECT_EQ(printed.exit_code, 0);
+    EXPECT_EQ(printed.out, Ebb(command).out);
+    EXPECT_THAT(printed.out, HasSubstr("\nExamples:\n  "));
   }
   const Result unknown = Ebb({"help", "plna"});
   EXPECT_EQ(unknown.exit_code, 2);

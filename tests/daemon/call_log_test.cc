@@ -84,21 +84,21 @@ TEST(CallLogTest, UnreadLinesAreCounted) {
     CallLog log(ends[1], LogFormat::kText);
     for (size_t i = 0; i < kCalls; ++i) log.Add(Failed());
     // Only now the reader starts.
-    size_t told = 0;
+    size_t written = 0;
     size_t dropped = 0;
     std::array<char, 4096> line{};
-    while (told + dropped < kCalls &&
+    while (written + dropped < kCalls &&
            std::fgets(line.data(), static_cast<int>(line.size()), reader.get()) != nullptr) {
       if (std::strstr(line.data(), " not written: the log was read too slowly") != nullptr) {
         std::string number(line.data());
         std::erase(number, ',');
         dropped += std::strtoul(number.c_str(), nullptr, 10);
       } else {
-        ++told;
+        ++written;
       }
     }
     EXPECT_GT(dropped, 0);
-    EXPECT_EQ(told + dropped, kCalls);
+    EXPECT_EQ(written + dropped, kCalls);
   }
   close(ends[1]);
 }

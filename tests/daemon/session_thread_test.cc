@@ -110,23 +110,23 @@ class SessionThreadTest : public ::testing::Test {
       changed.wait(lock, [&] { return !end.ok(); });
     }
   };
-  static std::unique_ptr<PlanWatcher> WatcherOf(const std::shared_ptr<SentPlans>& told) {
+  static std::unique_ptr<PlanWatcher> WatcherOf(const std::shared_ptr<SentPlans>& sent) {
     auto watcher = std::make_unique<PlanWatcher>();
-    watcher->state = [told] {
-      const std::lock_guard lock(told->mutex);
-      return told->state;
+    watcher->state = [sent] {
+      const std::lock_guard lock(sent->mutex);
+      return sent->state;
     };
-    watcher->send = [told](const absl::StatusOr<wire::PlanChange>& change) {
-      const std::lock_guard lock(told->mutex);
+    watcher->send = [sent](const absl::StatusOr<wire::PlanChange>& change) {
+      const std::lock_guard lock(sent->mutex);
       if (!change.ok()) {
-        told->end = change.status();
+        sent->end = change.status();
       } else if (!change->refused().empty()) {
-        told->refusals.push_back(change->refused());
+        sent->refusals.push_back(change->refused());
       } else {
-        told->versions.push_back(change->version());
-        told->removes.push_back(change->remove_count());
+        sent->versions.push_back(change->version());
+        sent->removes.push_back(change->remove_count());
       }
-      told->changed.notify_all();
+      sent->changed.notify_all();
     };
     return watcher;
   }
@@ -191,18 +191,18 @@ TEST_F(SessionThreadTest, ACallFindsTheChangeThatWasPostedBeforeIt) {
 }
 
 TEST_F(SessionThreadTest, AWatchedPlanIncludesTheChangesThatHaveArrived) {
-  const auto told = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(told));
-  told->WaitForRefusals(1);
+  const auto sent = std::make_shared<SentPlans>();
+  thread_->Watch(WatcherOf(sent));
+  sent->WaitForRefusals(1);
   thread_->Post({.run = [this](Session& session) -> SessionCall::Respond {
                    PostChange([](Session& s) { EXPECT_TRUE(PutCluster(s, "more").ok()); });
                    EXPECT_TRUE(PutCluster(session).ok());
                    return nullptr;
                  },
                  .refuse = [](const absl::Status&) {}});
-  told->WaitFor(1);
-  const std::lock_guard lock(told->mutex);
-  EXPECT_THAT(told->versions, ElementsAre(2));
+  sent->WaitFor(1);
+  const std::lock_guard lock(sent->mutex);
+  EXPECT_THAT(sent->versions, ElementsAre(2));
 }
 
 TEST_F(SessionThreadTest, AnAnswerIsNotNewerThanAPendingChange) {
@@ -422,59 +422,59 @@ TEST_F(SessionThreadTest, ClosingEndsARunningQuestionAndNoOtherCall) {
 
 TEST_F(SessionThreadTest, ClosingEndsARunningPlanOfAWatcher) {
   ASSERT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
-  const auto told = std::make_shared<SentPlans>();
-  auto watcher = WatcherOf(told);
+  const auto sent = std::make_shared<SentPlans>();
+  auto watcher = WatcherOf(sent);
   // The last look at it before its plan is made.
   watcher->state = [this, looks = 0]() mutable {
     if (++looks == 2) thread_->Close(absl::AbortedError("closed"));
     return PlanWatcher::State::kReady;
   };
   thread_->Watch(std::move(watcher));
-  told->WaitForEnd();
-  EXPECT_THAT(told->versions, IsEmpty());
+  sent->WaitForEnd();
+  EXPECT_THAT(sent->versions, IsEmpty());
 }
 
 TEST_F(SessionThreadTest, WatchersReceiveOnlyPlansThatChanged) {
-  const auto told = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(told));
+  const auto sent = std::make_shared<SentPlans>();
+  thread_->Watch(WatcherOf(sent));
   ASSERT_TRUE(Do([](Session& s) {
                 return Put(s, {NodeJson("a"), NodeJson("b"), PodJson("p", "a")});
               }).ok());
-  told->WaitFor(1);
+  sent->WaitFor(1);
   // A change that does not change the plan is not sent.
   ASSERT_TRUE(Do([](Session& s) {
                 return Put(s, {R"({"apiVersion":"v1","kind":"Namespace",)"
                                R"("metadata":{"name":"default","uid":"d"}})"});
               }).ok());
   ASSERT_TRUE(Do([](Session& s) { return Put(s, {NodeJson("c")}); }).ok());
-  told->WaitFor(2);
+  sent->WaitFor(2);
   {
-    const std::lock_guard lock(told->mutex);
-    EXPECT_THAT(told->versions, ElementsAre(1, 3));
-    told->state = PlanWatcher::State::kGone;
+    const std::lock_guard lock(sent->mutex);
+    EXPECT_THAT(sent->versions, ElementsAre(1, 3));
+    sent->state = PlanWatcher::State::kGone;
   }
 }
 
 // Symptom: the watcher of a cluster that allows no plan got no message at all.
 TEST_F(SessionThreadTest, AWatcherGetsEachReasonWhyThereIsNoPlanOnce) {
-  const auto told = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(told));
-  told->WaitForRefusals(1);
+  const auto sent = std::make_shared<SentPlans>();
+  thread_->Watch(WatcherOf(sent));
+  sent->WaitForRefusals(1);
   ASSERT_TRUE(Do([](Session& s) { return Put(s, {}); }).ok());
   ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
-  told->WaitFor(1);
-  const std::lock_guard lock(told->mutex);
-  EXPECT_THAT(told->refusals, ElementsAre(HasSubstr("no nodes")));
-  EXPECT_THAT(told->removes, ElementsAre(1));
+  sent->WaitFor(1);
+  const std::lock_guard lock(sent->mutex);
+  EXPECT_THAT(sent->refusals, ElementsAre(HasSubstr("no nodes")));
+  EXPECT_THAT(sent->removes, ElementsAre(1));
 }
 
 // Symptom: settings changed the plan, but watchers were notified only after the next change of the
 // cluster.
 TEST_F(SessionThreadTest, WatchersReceiveThePlanThatNewSettingsChange) {
-  const auto told = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(told));
+  const auto sent = std::make_shared<SentPlans>();
+  thread_->Watch(WatcherOf(sent));
   ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
-  told->WaitFor(1);
+  sent->WaitFor(1);
   ASSERT_TRUE(Do([](Session& s) {
                 wire::Settings settings;
                 settings.add_group_sizes()->set_name("g");
@@ -482,38 +482,38 @@ TEST_F(SessionThreadTest, WatchersReceiveThePlanThatNewSettingsChange) {
                 settings.mutable_group_sizes(0)->set_max_size(5);
                 return s.cluster().SetSettings(settings);
               }).ok());
-  told->WaitFor(2);
-  const std::lock_guard lock(told->mutex);
-  EXPECT_THAT(told->removes, ElementsAre(1, 0));
-  EXPECT_THAT(told->versions, ElementsAre(1, 1));
+  sent->WaitFor(2);
+  const std::lock_guard lock(sent->mutex);
+  EXPECT_THAT(sent->removes, ElementsAre(1, 0));
+  EXPECT_THAT(sent->versions, ElementsAre(1, 1));
 }
 
 TEST_F(SessionThreadTest, ABusyWatcherReceivesThePlanLater) {
-  const auto told = std::make_shared<SentPlans>();
-  told->state = PlanWatcher::State::kBusy;
-  thread_->Watch(WatcherOf(told));
+  const auto sent = std::make_shared<SentPlans>();
+  sent->state = PlanWatcher::State::kBusy;
+  thread_->Watch(WatcherOf(sent));
   for (const char* name : {"c", "d"}) {
     ASSERT_TRUE(Do([&](Session& s) { return PutCluster(s, name); }).ok());
   }
   {
-    const std::lock_guard lock(told->mutex);
-    EXPECT_THAT(told->versions, IsEmpty());
-    told->state = PlanWatcher::State::kReady;
+    const std::lock_guard lock(sent->mutex);
+    EXPECT_THAT(sent->versions, IsEmpty());
+    sent->state = PlanWatcher::State::kReady;
   }
   thread_->Wake();
-  told->WaitFor(1);  // One plan: of the version that the session has by then.
-  const std::lock_guard lock(told->mutex);
-  EXPECT_THAT(told->versions, ElementsAre(2));
+  sent->WaitFor(1);  // One plan: of the version that the session has by then.
+  const std::lock_guard lock(sent->mutex);
+  EXPECT_THAT(sent->versions, ElementsAre(2));
 }
 
 TEST_F(SessionThreadTest, ClosingNotifiesWatchers) {
-  const auto told = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(told));
+  const auto sent = std::make_shared<SentPlans>();
+  thread_->Watch(WatcherOf(sent));
   ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
-  told->WaitFor(1);
+  sent->WaitFor(1);
   thread_->Close(absl::AbortedError("closed"));
-  told->WaitForEnd();
-  EXPECT_EQ(told->end.code(), absl::StatusCode::kAborted);
+  sent->WaitForEnd();
+  EXPECT_EQ(sent->end.code(), absl::StatusCode::kAborted);
   // A later watcher is notified at once.
   const auto late = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(late));

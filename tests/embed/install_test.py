@@ -123,8 +123,8 @@ int main() {
 }
 """)
         program = self.build_against_it("g++", "c++20", source)
-        told = re.findall(r"^3 \S.{10,}", run(program, env=self.environment), re.MULTILINE)
-        self.assertEqual(len(told), 5, told)  # A message may have several lines.
+        messages = re.findall(r"^3 \S.{10,}", run(program, env=self.environment), re.MULTILINE)
+        self.assertEqual(len(messages), 5, messages)  # A message may have several lines.
 
     def test_the_library_exports_its_header_and_nothing_else(self):
         exported = run("nm", "-D", "--defined-only", self.lib / "libebb.so")

@@ -51,9 +51,9 @@ class DeletionsUnderWayTest : public ::testing::Test {
     pending_.clear();
     PlanRequest asked = request_;
     const DeletionsUnderWay deletions(beside, pending_, asked);
-    const PlanResult told = MakePlan(beside, groups_, asked).value();
-    EXPECT_EQ(test::Removals(*snapshot_, made.plan), test::Removals(*snapshot_, told.plan));
-    EXPECT_EQ(test::Kept(*snapshot_, made.plan), test::Kept(*snapshot_, told.plan));
+    const PlanResult reported = MakePlan(beside, groups_, asked).value();
+    EXPECT_EQ(test::Removals(*snapshot_, made.plan), test::Removals(*snapshot_, reported.plan));
+    EXPECT_EQ(test::Kept(*snapshot_, made.plan), test::Kept(*snapshot_, reported.plan));
     return made;
   }
   std::string Removals() { return test::Removals(*snapshot_, Plan().plan); }

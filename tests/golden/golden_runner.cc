@@ -388,17 +388,18 @@ class Replay {
       call.set_unneeded_limit(input.unneeded_limit);
     }
     for (const NodeGroup& group : groups.groups) {
-      v1alpha1::PassGroup& told = *call.mutable_groups()->add_groups();
-      told.set_name(group.name);
-      told.set_atomic(group.atomic);
+      v1alpha1::PassGroup& pass_group = *call.mutable_groups()->add_groups();
+      pass_group.set_name(group.name);
+      pass_group.set_atomic(group.atomic);
       if (group.scale_down_utilization_threshold) {
-        told.set_scale_down_utilization_threshold(*group.scale_down_utilization_threshold);
+        pass_group.set_scale_down_utilization_threshold(*group.scale_down_utilization_threshold);
       }
       if (group.scale_down_gpu_utilization_threshold) {
-        told.set_scale_down_gpu_utilization_threshold(*group.scale_down_gpu_utilization_threshold);
+        pass_group.set_scale_down_gpu_utilization_threshold(
+            *group.scale_down_gpu_utilization_threshold);
       }
       if (group.ignore_daemonsets_utilization) {
-        told.set_ignore_daemonsets_utilization(*group.ignore_daemonsets_utilization);
+        pass_group.set_ignore_daemonsets_utilization(*group.ignore_daemonsets_utilization);
       }
     }
     snapshot_->alive().ForEach([&](NodeId node) {

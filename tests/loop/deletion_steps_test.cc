@@ -80,7 +80,7 @@ TEST(DeletionStepsTest, WhereOneOfAnAtomicGroupFailsTheOthersAreRolledBack) {
 }
 
 TEST(DeletionStepsTest, ANodeIsNotDeletedWhoseAtomicGroupIsNotWholeAnyMore) {
-  // The other failed while this one drained, and that was told before.
+  // The other failed while this one drained, and that was reported before.
   EXPECT_THAT(CallsFor({InBatch(DeletionPhase::kDraining, "a", 2)}, 900), IsEmpty());
   EXPECT_THAT(CallsFor({InBatch(DeletionPhase::kDrained, "a", 2)}, 900),
               ElementsAre("roll back a: its group does not come together"));

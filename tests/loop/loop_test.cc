@@ -186,7 +186,7 @@ class ScriptedRounds : public Rounds {
  public:
   absl::StatusOr<RoundOrders> answer = RoundOrders();
   ClusterSource* cluster = nullptr;  // For a sizer.
-  ActuatorStatus told;
+  ActuatorStatus received;
   std::vector<std::string> left_alone;
   int asked = 0;
 
@@ -199,7 +199,7 @@ class ScriptedRounds : public Rounds {
   absl::StatusOr<RoundOrders> Make(const ActuatorStatus& report, int64_t,
                                    std::span<const std::string> alone) override {
     ++asked;
-    told = report;
+    received = report;
     left_alone.assign(alone.begin(), alone.end());
     return answer;
   }
@@ -220,7 +220,7 @@ TEST_F(LoopTest, ARoundThatIsMadeElsewhereIsDoneTheSame) {
   actuator_.status.results = {{.node = "z", .ok = true, .at_s = kStart}};
   loop.Turn(kStart);
   EXPECT_THAT(actuator_.calls, ElementsAre("begin b", "unsoft a", "soft c"));
-  EXPECT_EQ(rounds.told.results.size(), 1);
+  EXPECT_EQ(rounds.received.results.size(), 1);
   EXPECT_THAT(actuator_.status.results, IsEmpty());
   EXPECT_THAT(log_, ElementsAre("odd"));
 }
@@ -248,11 +248,11 @@ TEST_F(LoopTest, ADeletionThatDidNotBeginIsReportedToTheNextRoundUnlessItRuns) {
   actuator_.status.running = {{.node = "a", .phase = DeletionPhase::kDraining}};
   rounds.answer->start.clear();
   loop.Turn(kStart + 10);
-  ASSERT_EQ(rounds.told.results.size(), 1);
-  EXPECT_EQ(rounds.told.results[0].node, "b");
-  EXPECT_FALSE(rounds.told.results[0].ok);
+  ASSERT_EQ(rounds.received.results.size(), 1);
+  EXPECT_EQ(rounds.received.results[0].node, "b");
+  EXPECT_FALSE(rounds.received.results[0].ok);
   loop.Turn(kStart + 20);
-  EXPECT_THAT(rounds.told.results, IsEmpty());
+  EXPECT_THAT(rounds.received.results, IsEmpty());
 }
 
 TEST_F(LoopTest, StopRollsBackTaintedNodesAndContinuesBegunDeletions) {
@@ -345,11 +345,11 @@ TEST_F(LoopTest, ADeletionThatDidNotBeginIsReportedWithAllFieldsAndNotAsEnded) {
   actuator_.answer = absl::OkStatus();
   rounds.answer->start.clear();
   loop.Turn(kStart + 10);
-  ASSERT_EQ(rounds.told.results.size(), 2);
-  EXPECT_EQ(rounds.told.results[0].group, "g");
-  EXPECT_EQ(rounds.told.results[0].at_s, kStart);
-  EXPECT_EQ(rounds.told.results[0].why, "conflict");
-  EXPECT_EQ(rounds.told.results[1].node, "b");
+  ASSERT_EQ(rounds.received.results.size(), 2);
+  EXPECT_EQ(rounds.received.results[0].group, "g");
+  EXPECT_EQ(rounds.received.results[0].at_s, kStart);
+  EXPECT_EQ(rounds.received.results[0].why, "conflict");
+  EXPECT_EQ(rounds.received.results[1].node, "b");
   EXPECT_THAT(turn.ended, IsEmpty());
   EXPECT_THAT(turn.log, IsEmpty());
 }
@@ -571,12 +571,12 @@ TEST_F(SizingLoopTest, RoundsReceiveTheNodesThatASizerRemovesAndThePoolsNodes) {
   rounds.cluster = &cluster_;
   Loop loop(rounds, actuator_, Options());
   loop.Turn(kStart);
-  ASSERT_EQ(rounds.told.running.size(), 2);
-  EXPECT_EQ(rounds.told.running[0].node, "z");
-  EXPECT_EQ(rounds.told.running[1].node, "b");
-  EXPECT_EQ(rounds.told.running[1].group, "group");
-  EXPECT_TRUE(rounds.told.running[1].drain);
-  EXPECT_EQ(rounds.told.running[1].since_s, kStart);
+  ASSERT_EQ(rounds.received.running.size(), 2);
+  EXPECT_EQ(rounds.received.running[0].node, "z");
+  EXPECT_EQ(rounds.received.running[1].node, "b");
+  EXPECT_EQ(rounds.received.running[1].group, "group");
+  EXPECT_TRUE(rounds.received.running[1].drain);
+  EXPECT_EQ(rounds.received.running[1].since_s, kStart);
   EXPECT_THAT(rounds.left_alone, ElementsAre("b", "c"));
   EXPECT_THAT(actuator_.calls, ElementsAre("soft sizer", "begin a"));
   EXPECT_THAT(turn_.log, ElementsAre("sized", "acted"));
@@ -696,7 +696,7 @@ TEST_F(LoopTest, StopWaitsTheGraceForAnActuatorWhoseStatusFails) {
   EXPECT_EQ(clock.NowS(), kStart + LoopOptions().stop_grace_s);
 }
 
-// ---------------------------------------------------------------- what rounds are told
+// ---------------------------------------------------------------- what rounds receive
 
 TEST_F(LoopTest, AnEventIsReportedToTheNextRoundIfARoundFails) {
   BusyCluster cluster{Three()};

@@ -32,9 +32,9 @@ constexpr int64_t kStart = 1'000'000;
 
 class RecordActuatorTest : public testing::Test {
  protected:
-  std::vector<std::string> told_;
+  std::vector<std::string> lines_;
   RecordActuator actuator_{[this](int64_t now_s, std::string_view line) {
-    told_.push_back(fmt::format("{} {}", now_s, line));
+    lines_.push_back(fmt::format("{} {}", now_s, line));
   }};
   ScaleDown scale_down_{NoWaiting()};
 };
@@ -46,7 +46,7 @@ TEST_F(RecordActuatorTest, RecordsEveryStepAndEndsAtOnce) {
                             .drain = true,
                             .moves = {{"default", "q", "q-uid", "a"}}};
   ASSERT_TRUE(actuator_.Begin({&order, 1}, 7).ok());
-  EXPECT_THAT(told_,
+  EXPECT_THAT(lines_,
               ElementsAre("7 taint b", "7 evict default/q from b, which lands on a", "7 delete b"));
   const ActuatorStatus status = actuator_.Status(7).value();
   EXPECT_THAT(status.running, IsEmpty());
@@ -62,7 +62,7 @@ TEST_F(RecordActuatorTest, GrowthIsRecordedOnceAndCountsForTheGroupsTarget) {
   EXPECT_TRUE(actuator_.Grow("group", 3, 7).ok());
   EXPECT_TRUE(actuator_.Grow("group", 3, 8).ok());
   EXPECT_TRUE(actuator_.Grow("group", 2, 8).ok());
-  EXPECT_THAT(told_, ElementsAre("7 grow group to 3"));
+  EXPECT_THAT(lines_, ElementsAre("7 grow group to 3"));
   EXPECT_EQ(source.Observe(kStart)->groups.groups[0].target_size, 3);
 }
 
@@ -129,8 +129,8 @@ TEST_F(RecordActuatorTest, ASoftTaintIsRecordedWhenItChanges) {
   }
   // The cluster's own, which a process before this one put there.
   ASSERT_TRUE(actuator_.SoftTaint("b", false, 8).ok());
-  EXPECT_THAT(told_, ElementsAre("7 soft taint a", "7 soft untaint a", "7 soft taint a",
-                                 "8 soft untaint b"));
+  EXPECT_THAT(lines_, ElementsAre("7 soft taint a", "7 soft untaint a", "7 soft taint a",
+                                  "8 soft untaint b"));
 }
 
 TEST_F(RecordActuatorTest, AnotherMachineOfTheNameIsThereAgain) {
@@ -248,7 +248,7 @@ TEST_F(RecordActuatorTest, TaintsOfPoliciesAreRecordedOnceAndShownOnTheirNodes) 
     EXPECT_TRUE(actuator_.Taint("b", taint, true, now_s).ok());
     EXPECT_TRUE(actuator_.Taint("c", taint, true, now_s).ok());  // Keeps what it has.
   }
-  EXPECT_THAT(told_,
+  EXPECT_THAT(lines_,
               ElementsAre("7 untaint a k", "7 taint b k=7:NoSchedule", "7 taint c k=7:NoSchedule"));
   DeductingSource source(cluster, actuator_, scale_down_);
   Taints shown;
@@ -303,7 +303,7 @@ TEST_F(RecordActuatorTest, AllAreTaintedBeforeAnyIsDeletedAndTheSameNodeIsGoneOn
   const std::vector<DeletionOrder> orders = {{.node = "a", .group = "g"},
                                              {.node = "b", .group = "g"}};
   ASSERT_TRUE(actuator_.Begin(orders, 7).ok());
-  EXPECT_THAT(told_, ElementsAre("7 taint a", "7 taint b", "7 delete a", "7 delete b"));
+  EXPECT_THAT(lines_, ElementsAre("7 taint a", "7 taint b", "7 delete a", "7 delete b"));
   ASSERT_TRUE(actuator_.Begin({orders.data(), 1}, 8).ok());
   ASSERT_EQ(actuator_.done().size(), 2);
   EXPECT_EQ(actuator_.done()[0].node, "b");
@@ -336,7 +336,7 @@ TEST_F(RecordActuatorTest, GrowthCountsForItsGroupOnlyAndNeverShrinksIt) {
   EXPECT_TRUE(actuator_.Grow("second", 4, 6).ok());
   EXPECT_TRUE(actuator_.Grow("second", 5, 7).ok());
   EXPECT_TRUE(actuator_.Grow("third", 8, 8).ok());
-  EXPECT_THAT(told_, ElementsAre("6 grow second to 4", "7 grow second to 5", "8 grow third to 8"));
+  EXPECT_THAT(lines_, ElementsAre("6 grow second to 4", "7 grow second to 5", "8 grow third to 8"));
   const NodeGroups groups = source.Observe(kStart)->groups;
   EXPECT_EQ(groups.groups[0].target_size, 2);
   EXPECT_EQ(groups.groups[1].target_size, 5);

@@ -18,21 +18,21 @@ TEST(ReportedDeletionsTest, TheReportHasRunningEndedAndFailedDeletions) {
                     {.node = "z", .group = "g", .ok = false, .at_s = 7, .why = "no"}};
   status.recent_evictions = {
       {.namespace_name = "default", .name = "p", .uid = "u", .evicted_at_s = 4}};
-  const ReportedDeletions told = ReportDeletions(status);
-  EXPECT_THAT(told.in_progress.drained,
+  const ReportedDeletions reported = ReportDeletions(status);
+  EXPECT_THAT(reported.in_progress.drained,
               ElementsAre(NodeInDeletion{"a", "g"}, NodeInDeletion{"c", "g"}));
-  EXPECT_THAT(told.in_progress.empty, ElementsAre(NodeInDeletion{"b", "h"}));
-  EXPECT_EQ(told.in_progress.recent_evictions, status.recent_evictions);
-  ASSERT_EQ(told.ended.size(), 3);
-  EXPECT_EQ(told.ended[0].node, "x");
-  EXPECT_TRUE(told.ended[0].ok);
-  EXPECT_EQ(told.ended[2].node, "z");
-  EXPECT_FALSE(told.ended[2].ok);
-  ASSERT_EQ(told.failed.size(), 2);
-  EXPECT_EQ(told.failed[0].kind, ScaleEventKind::kFailedDeletion);
-  EXPECT_EQ(told.failed[0].group, "h");
-  EXPECT_EQ(told.failed[0].at_s, 6);
-  EXPECT_EQ(told.failed[1].group, "g");
+  EXPECT_THAT(reported.in_progress.empty, ElementsAre(NodeInDeletion{"b", "h"}));
+  EXPECT_EQ(reported.in_progress.recent_evictions, status.recent_evictions);
+  ASSERT_EQ(reported.ended.size(), 3);
+  EXPECT_EQ(reported.ended[0].node, "x");
+  EXPECT_TRUE(reported.ended[0].ok);
+  EXPECT_EQ(reported.ended[2].node, "z");
+  EXPECT_FALSE(reported.ended[2].ok);
+  ASSERT_EQ(reported.failed.size(), 2);
+  EXPECT_EQ(reported.failed[0].kind, ScaleEventKind::kFailedDeletion);
+  EXPECT_EQ(reported.failed[0].group, "h");
+  EXPECT_EQ(reported.failed[0].at_s, 6);
+  EXPECT_EQ(reported.failed[1].group, "g");
 }
 
 TEST(ReportedDeletionsTest, ADeletionThatDidNotBeginIsReportedUnlessTheActuatorReportsIt) {
@@ -46,7 +46,8 @@ TEST(ReportedDeletionsTest, ADeletionThatDidNotBeginIsReportedUnlessTheActuatorR
   AddNotBegun(not_begun, status);
   ASSERT_EQ(not_begun.size(), 2);
   EXPECT_EQ(not_begun[0].node, "first");
-  ASSERT_EQ(status.results.size(), 3);  // The actuator's own first: so many it is told of.
+  // The actuator's own results come first, since Acknowledge() counts from the first.
+  ASSERT_EQ(status.results.size(), 3);
   EXPECT_EQ(status.results[0].node, "ended");
   EXPECT_EQ(status.results[1].node, "first");
   EXPECT_EQ(status.results[2].node, "second");

@@ -124,17 +124,17 @@ TEST(AnswerPlanTest, StepsAreReportedInOrder) {
   query.search = SearchQuery{.iterations = 1};
   query.trials = TrialQuery{.trials = 2};
   query.bound = true;
-  std::vector<std::string> told;
+  std::vector<std::string> steps;
   const PlanHooks hooks{
       .on_better =
-          [&](const PlanResult& plan) { told.push_back(absl::StrCat(plan.plan.remove.size())); },
+          [&](const PlanResult& plan) { steps.push_back(absl::StrCat(plan.plan.remove.size())); },
       .on_step =
           [&](PlanStep step) {
-            told.emplace_back(step == PlanStep::kTrials ? "trials" : "bound");
+            steps.emplace_back(step == PlanStep::kTrials ? "trials" : "bound");
           }};
   const auto answer = AnswerPlan(query, loaded, hooks);
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_THAT(told, ElementsAre("2", "trials", "bound"));
+  EXPECT_THAT(steps, ElementsAre("2", "trials", "bound"));
   EXPECT_EQ((*answer)->search->greedy_nodes, 2U);
   EXPECT_EQ((*answer)->trials->trials, 2U);
   EXPECT_EQ((*answer)->bound->nodes, 2U);

@@ -64,8 +64,8 @@ class Player {
       calls_.push_back(call.kind);
       ReplicatorAnswer answer = kDone;
       if (call.kind == Kind::kFindNewest) answer = {ReplicatorAnswer::kDone, "i-new", now_ms_};
-      if (const auto told = answers.find(call.kind); told != answers.end()) {
-        answer = told->second(now_ms_);
+      if (const auto given = answers.find(call.kind); given != answers.end()) {
+        answer = given->second(now_ms_);
       }
       ReplicatorState restarted = state_;
       Answer(options, answer, now_ms_, &state_);

@@ -163,7 +163,7 @@ TEST_F(SqliteStateTest, DecisionsComeBackHoweverTheyDiffer) {
 }
 
 TEST_F(SqliteStateTest, ADecisionThatIsDamagedIsRefusedByTableAndRound) {
-  for (const auto& [sql, told] :
+  for (const auto& [sql, problem] :
        {std::pair{"UPDATE rounds SET decision = x'0102'",
                   "table rounds, column decision: that of round 7 cannot be unpacked"},
         std::pair{"UPDATE key_decisions SET decision = x'00'",
@@ -177,7 +177,7 @@ TEST_F(SqliteStateTest, ADecisionThatIsDamagedIsRefusedByTableAndRound) {
     ASSERT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(db);
     const absl::Status refused = Open()->Rounds().status();
-    EXPECT_NE(refused.message().find(told), std::string::npos) << refused;
+    EXPECT_NE(refused.message().find(problem), std::string::npos) << refused;
   }
 }
 
@@ -462,7 +462,7 @@ TEST_F(SqliteStateTest, FileIsMadeByTheFirstSave) {
 TEST_F(SqliteStateTest, ValueThatAColumnCannotHoldIsRefusedByTableAndColumn) {
   const struct {
     const char* sql;
-    const char* told;
+    const char* problem;
   } kCases[] = {
       {"UPDATE timers SET since_s = -5 WHERE node = 'a'",
        "table timers, column since_s: -5 is not from 0 to 253402300799"},
@@ -493,7 +493,7 @@ TEST_F(SqliteStateTest, ValueThatAColumnCannotHoldIsRefusedByTableAndColumn) {
       {"UPDATE state SET value = 1233 WHERE key = 'latest_s'", "digest"},
       {"DELETE FROM state WHERE key = 'digest'", "digest"},
   };
-  for (const auto& [sql, told] : kCases) {
+  for (const auto& [sql, problem] : kCases) {
     Remove();
     ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {{"c", "", -1, 1.0}}).ok());
     sqlite3* db = nullptr;
@@ -504,7 +504,7 @@ TEST_F(SqliteStateTest, ValueThatAColumnCannotHoldIsRefusedByTableAndColumn) {
     const auto state = Open();
     const auto loaded = state->Load();
     ASSERT_FALSE(loaded.ok()) << sql;
-    EXPECT_NE(loaded.status().message().find(told), std::string::npos) << loaded.status();
+    EXPECT_NE(loaded.status().message().find(problem), std::string::npos) << loaded.status();
     EXPECT_NE(loaded.status().message().find(path_), std::string::npos);
     EXPECT_FALSE(state->Save(Everything(), {.round = 2}, {}).ok()) << sql;
     EXPECT_EQ(Bytes(), before) << sql;

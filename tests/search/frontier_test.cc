@@ -178,21 +178,21 @@ TEST_F(FrontierTest, WithoutRemovableNodesThereAreNoPoints) {
 }
 
 TEST_F(FrontierTest, PricesAndDeadlinesThatDoNotFitAreRefused) {
-  const auto told = [&](std::span<const Deadline* const> ends = {}) {
+  const auto message_of = [&](std::span<const Deadline* const> ends = {}) {
     return std::string(
         FindFrontier(*snapshot_, groups_, request_, hourly_, options_, Parallelism::One(), ends)
             .status()
             .message());
   };
   const std::vector<const Deadline*> one(1);
-  EXPECT_EQ(told(one), "ends: has 1 entries, not none or 7");
+  EXPECT_EQ(message_of(one), "ends: has 1 entries, not none or 7");
   for (const auto& [price, text] : {std::pair(-1.0, "-1"), std::pair(2e6, "2e+06"),
                                     std::pair(std::numeric_limits<double>::quiet_NaN(), "nan")}) {
     hourly_[2] = price;
-    EXPECT_EQ(told(), std::string("hourly[2]: ") + text + " is not from 0 to 1e+06");
+    EXPECT_EQ(message_of(), std::string("hourly[2]: ") + text + " is not from 0 to 1e+06");
   }
   hourly_.pop_back();
-  EXPECT_EQ(told(), "hourly: has 4 entries for 5 nodes");
+  EXPECT_EQ(message_of(), "hourly: has 4 entries for 5 nodes");
 }
 
 // A host with room for two of the pods of a, b and c beside the pod that waits.
@@ -252,10 +252,10 @@ TEST_F(PendingFrontierTest, EachSearchHasADeadlineOfItsOwn) {
 TEST_F(FrontierTest, WorthAndOnBetterOfTheOptionsAreIgnored) {
   const std::vector<int64_t> worth = {7};
   options_.worth = worth;
-  int told = 0;
-  options_.on_better = [&](const PlanResult&, int64_t) { ++told; };
+  int calls = 0;
+  options_.on_better = [&](const PlanResult&, int64_t) { ++calls; };
   EXPECT_FALSE(Find().points.empty());
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(calls, 0);
 }
 
 TEST_F(FrontierTest, PricesMayBeTheLeastAndTheMost) {

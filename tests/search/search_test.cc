@@ -68,7 +68,7 @@ TEST_F(SearchTest, FindsMoreNodesThanTheRequestedOrder) {
   EXPECT_EQ(found.greedy_worth, 1);
   EXPECT_EQ(found.worth, 3);
   EXPECT_EQ(Names(found.best.plan), "a b c");
-  // What stays is told with its reason.
+  // Nodes that stay have a reason.
   ASSERT_EQ(found.best.plan.keep.size(), 2u);
 }
 
@@ -239,16 +239,16 @@ TEST_F(SearchTest, ASearchMayEndAnywhere) {
 }
 
 TEST_F(SearchTest, ReportsEachBetterPlan) {
-  std::vector<int64_t> told;
+  std::vector<int64_t> worths;
   options_.on_better = [&](const PlanResult& plan, int64_t worth) {
     EXPECT_EQ(static_cast<int64_t>(plan.plan.remove.size()), worth);
-    told.push_back(worth);
+    worths.push_back(worth);
   };
   Search();
-  ASSERT_GE(told.size(), 2u);
-  EXPECT_EQ(told.front(), 1);
-  EXPECT_EQ(told.back(), 3);
-  EXPECT_TRUE(std::ranges::is_sorted(told));
+  ASSERT_GE(worths.size(), 2u);
+  EXPECT_EQ(worths.front(), 1);
+  EXPECT_EQ(worths.back(), 3);
+  EXPECT_TRUE(std::ranges::is_sorted(worths));
 }
 
 TEST_F(SearchTest, APlanAsGoodAsItsBoundEndsTheSearch) {
@@ -347,24 +347,24 @@ TEST_F(SearchTest, ThePassesAreDoneOnce) {
 }
 
 TEST_F(SearchTest, EachReportedPlanIsBetterThanTheOneBefore) {
-  std::vector<int64_t> told;
-  options_.on_better = [&](const PlanResult&, int64_t worth) { told.push_back(worth); };
+  std::vector<int64_t> worths;
+  options_.on_better = [&](const PlanResult&, int64_t worth) { worths.push_back(worth); };
   EXPECT_EQ(Search().worth, 3);
-  EXPECT_EQ(std::ranges::adjacent_find(told, std::greater_equal()), told.end());
+  EXPECT_EQ(std::ranges::adjacent_find(worths, std::greater_equal()), worths.end());
 }
 
 TEST_F(SearchTest, AGreedyPlanThatItsOwnDeadlineEndsIsNotSearched) {
   CancelToken over;
   over.Cancel();
   request_.pass.deadline = &over;
-  int told = 0;
-  options_.on_better = [&](const PlanResult&, int64_t) { ++told; };
+  int calls = 0;
+  options_.on_better = [&](const PlanResult&, int64_t) { ++calls; };
   const SearchResult found = Search();
   EXPECT_EQ(found.best.plan.termination, Termination::kDeadline);
   EXPECT_EQ(found.worth, 0);
   EXPECT_EQ(found.iterations, 0u);
   EXPECT_EQ(found.bound, std::nullopt);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(SearchTest, WorthWhoseSumsDoNotFitIsRefused) {

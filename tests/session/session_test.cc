@@ -387,7 +387,7 @@ class SessionFeedTest : public SessionTest {
     const wire::PlanInput pass = Call().input();
     wire::FilterCall filter;
     filter.add_pods("default/p");
-    SessionQuestions::SentPlan told;
+    SessionQuestions::SentPlan sent;
     wire::WhatIfCall what_if;
     what_if.set_changes("objects: [{kind: Node, metadata: {name: a}, $patch: delete}]");
     return {session_->questions().Plan(Call(), std::nullopt).status(),
@@ -398,7 +398,7 @@ class SessionFeedTest : public SessionTest {
             session_->questions().Pass(pass, std::nullopt).status(),
             session_->questions().PassTable(pass, std::nullopt).status(),
             session_->questions().Filter(filter).status(),
-            session_->questions().PlanChanges(Call().input(), told).status(),
+            session_->questions().PlanChanges(Call().input(), sent).status(),
             session_->questions().WithReport(Call().input(), std::nullopt,
                                              [](const PlanReport&) { return absl::OkStatus(); }),
             session_->cluster().Export([](std::string_view) { return absl::OkStatus(); })};
@@ -658,8 +658,8 @@ TEST_F(SessionFeedTest, AnswersSayAsOfWhenTheClusterIs) {
   const auto why = session_->questions().Explain(explain, std::nullopt);
   ASSERT_TRUE(why.ok()) << why.status();
   EXPECT_EQ(Json::parse(why->json())["session"]["asOf"], "2026-06-01T12:16:40Z");
-  SessionQuestions::SentPlan told;
-  EXPECT_EQ(session_->questions().PlanChanges({}, told)->freshness().not_fed_since(), kNow + 1000);
+  SessionQuestions::SentPlan sent;
+  EXPECT_EQ(session_->questions().PlanChanges({}, sent)->freshness().not_fed_since(), kNow + 1000);
 }
 
 TEST_F(SessionFeedTest, AnswersOlderThanTheRequestedAgeAreRefused) {
@@ -1313,24 +1313,24 @@ TEST_F(SessionTest, LoadTakesSettingsWithIt) {
 
 TEST_F(SessionTest, PlanChangesHasOnlyTheChangesOfThePlan) {
   ASSERT_TRUE(PutCluster().ok());
-  SessionQuestions::SentPlan told;
+  SessionQuestions::SentPlan sent;
   wire::PlanInput input;
   input.set_now(kNow);
-  auto change = session_->questions().PlanChanges(input, told);
+  auto change = session_->questions().PlanChanges(input, sent);
   ASSERT_TRUE(change.ok()) << change.status();
   EXPECT_TRUE(change->whole());
   EXPECT_EQ(change->removes_size(), 1);
   EXPECT_EQ(change->keeps_size(), 1);
-  change = session_->questions().PlanChanges(input, told);
+  change = session_->questions().PlanChanges(input, sent);
   EXPECT_FALSE(change->whole());
   EXPECT_EQ(change->removes_size() + change->keeps_size() + change->gone_nodes_size(), 0);
   ASSERT_TRUE(Put({NodeJson("c"), PodJson("r", "c", "100m")}).ok());
-  change = session_->questions().PlanChanges(input, told);
+  change = session_->questions().PlanChanges(input, sent);
   EXPECT_FALSE(change->whole());
   EXPECT_EQ(change->remove_count(), 2);
   ASSERT_TRUE(Delete("Pod", "default", "r").ok());
   ASSERT_TRUE(Delete("Node", "", "c").ok());
-  change = session_->questions().PlanChanges(input, told);
+  change = session_->questions().PlanChanges(input, sent);
   EXPECT_THAT(change->gone_nodes(), ElementsAre("c"));
 }
 
@@ -1636,8 +1636,8 @@ TEST_F(SessionTest, IfPodsAreMissingQuestionsAreRefusedUnlessTheyAllowThat) {
             absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(session_->questions().Explain(explain, std::nullopt).status().code(),
             absl::StatusCode::kFailedPrecondition);
-  SessionQuestions::SentPlan told;
-  EXPECT_FALSE(session_->questions().PlanChanges(Call().input(), told).ok());
+  SessionQuestions::SentPlan sent;
+  EXPECT_FALSE(session_->questions().PlanChanges(Call().input(), sent).ok());
   explain.mutable_input()->set_allow_incomplete(true);
   EXPECT_TRUE(session_->questions().Explain(explain, std::nullopt).ok());
   wire::PlanCall call = Call();
@@ -1681,15 +1681,15 @@ TEST_F(SessionRoundTest, ARoundAndTheStatusSayWhichNodesAreUnremovable) {
     EXPECT_EQ(round->unneeded(), 0);
     const wire::SessionStatus status = session_->Status();
     EXPECT_EQ(status.last_round_at(), now_s);
-    for (const wire::UnremovableNodes& told : {round->unremovable(), status.unremovable()}) {
-      EXPECT_EQ(told.nodes(), 2);
-      ASSERT_EQ(told.reasons_size(), 2);
-      EXPECT_EQ(told.reasons(0).reason(), "NotReplicated");
-      EXPECT_EQ(told.reasons(0).nodes(), 1);
-      EXPECT_EQ(told.reasons(1).reason(), "NotUnderutilized");
-      EXPECT_EQ(told.remembered(), 1);
-      EXPECT_EQ(told.first_recheck(), kNow + 300);
-      EXPECT_EQ(told.last_recheck(), kNow + 300);
+    for (const wire::UnremovableNodes& listed : {round->unremovable(), status.unremovable()}) {
+      EXPECT_EQ(listed.nodes(), 2);
+      ASSERT_EQ(listed.reasons_size(), 2);
+      EXPECT_EQ(listed.reasons(0).reason(), "NotReplicated");
+      EXPECT_EQ(listed.reasons(0).nodes(), 1);
+      EXPECT_EQ(listed.reasons(1).reason(), "NotUnderutilized");
+      EXPECT_EQ(listed.remembered(), 1);
+      EXPECT_EQ(listed.first_recheck(), kNow + 300);
+      EXPECT_EQ(listed.last_recheck(), kNow + 300);
     }
   }
 }
@@ -1707,9 +1707,9 @@ TEST_F(SessionRoundTest, AReportOfAFailedDeletionIsAccepted) {
   report.mutable_ended(0)->set_result("FailedToEvictPods");
   StartAgain();
   ASSERT_TRUE(PutCluster().ok());
-  const auto told = session_->rounds().ReportActuation(report);
-  ASSERT_TRUE(told.ok()) << told.status();
-  EXPECT_EQ(told->in_progress(), 0);
+  const auto reported = session_->rounds().ReportActuation(report);
+  ASSERT_TRUE(reported.ok()) << reported.status();
+  EXPECT_EQ(reported->in_progress(), 0);
   // The cooldown after the failure applies.
   const auto round = Round(kNow + 610);
   ASSERT_TRUE(round.ok()) << round.status();
@@ -1792,9 +1792,9 @@ TEST_F(SessionRoundTest, AStateFileThatHoldsLessThanBeforeIsRefusedUntilTheSessi
   const auto refusals = [&] {
     std::string messages;
     for (int i = 0; i < 3; ++i) {
-      const absl::Status told = Round(kNow + 20).status();
-      EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition) << told;
-      absl::StrAppend(&messages, told.message(), "\n");
+      const absl::Status refused = Round(kNow + 20).status();
+      EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+      absl::StrAppend(&messages, refused.message(), "\n");
     }
     return messages;
   };
@@ -1871,10 +1871,10 @@ TEST_F(SessionRoundTest, ARecordInTheStateFolderIsRefusedAndKept) {
     ASSERT_TRUE((*record)->Save({}, {.round = 1, .arguments = "{}"}, {}).ok());
   }
   ASSERT_TRUE(PutCluster().ok());
-  for (const absl::Status& told :
+  for (const absl::Status& refused :
        {Round(kNow).status(), session_->rounds().ReportActuation({}).status()}) {
-    EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_EQ(told.message(), folder_.File("s.db") + ": is a record, not a state file");
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(refused.message(), folder_.File("s.db") + ": is a record, not a state file");
   }
   const auto kept = SqliteState::Open(folder_.File("s.db"), {.use = SqliteUse::kRecord});
   ASSERT_TRUE(kept.ok()) << kept.status();
@@ -1884,10 +1884,10 @@ TEST_F(SessionRoundTest, ARecordInTheStateFolderIsRefusedAndKept) {
 TEST_F(SessionRoundTest, ADamagedStateIsAnErrorAndPlansContinue) {
   ASSERT_TRUE(PutCluster().ok());
   std::ofstream(folder_.File("s.db")) << "no database, and long enough to be looked at";
-  for (const absl::Status& told :
+  for (const absl::Status& refused :
        {Round(kNow).status(), session_->rounds().ReportActuation({}).status()}) {
-    EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(told.message()), HasSubstr("s.db"));
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("s.db"));
   }
   EXPECT_TRUE(session_->questions().Plan(Call(), std::nullopt).ok());
   std::filesystem::remove(folder_.File("s.db"));
@@ -1896,13 +1896,13 @@ TEST_F(SessionRoundTest, ADamagedStateIsAnErrorAndPlansContinue) {
 
 TEST_F(SessionRoundTest, ARoundIsSavedBeforeTheReply) {
   ASSERT_TRUE(PutCluster().ok());
-  const auto told = Round(kNow);
-  ASSERT_TRUE(told.ok()) << told.status();
+  const auto round = Round(kNow);
+  ASSERT_TRUE(round.ok()) << round.status();
   // Another process sees it while this one continues, and this one has written nothing else.
   const auto driver = RoundDriver::Open({.state = folder_.File("s.db"), .rounds_kept = 10});
   ASSERT_TRUE(driver.ok()) << driver.status();
   ASSERT_TRUE((*driver)->before().has_value());
-  EXPECT_EQ((*driver)->before()->rounds, told->round());
+  EXPECT_EQ((*driver)->before()->rounds, round->round());
 }
 
 // Symptom: after one failure every later round of the session was rejected.

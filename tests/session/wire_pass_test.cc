@@ -137,19 +137,19 @@ class WirePassTest : public ::testing::Test {
     if (!table.ok()) return wire::PassPlan();
     EXPECT_EQ(table->version(), reply->version());
     EXPECT_EQ(table->now(), reply->now());
-    wire::PassPlan told = reply->plan();
-    Forget(told);
+    wire::PassPlan expected = reply->plan();
+    Forget(expected);
     const wire::PassPlan read = TableReader(*table).Plan();
-    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(read, told))
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(read, expected))
         << "the table says\n"
         << read.DebugString() << "and the plan\n"
-        << told.DebugString();
+        << expected.DebugString();
     return reply->plan();
   }
   std::string Refusal(const wire::PlanInput& call) {
-    const std::string told(twin_->questions().PassTable(call, std::nullopt).status().message());
-    EXPECT_EQ(told, session_->questions().Pass(call, std::nullopt).status().message());
-    return told;
+    const std::string message(twin_->questions().PassTable(call, std::nullopt).status().message());
+    EXPECT_EQ(message, session_->questions().Pass(call, std::nullopt).status().message());
+    return message;
   }
   static std::vector<std::string> Removed(const wire::PassPlan& plan) {
     std::vector<std::string> nodes;

@@ -374,7 +374,7 @@ TEST_F(WireReportTest, ReportsThatAreNotThoseThatWereSavedAreRefused) {
   report.add_ended()->set_node("n3");
   report.mutable_ended(1)->set_result("Internal");
   report.mutable_unready_nodes()->add_nodes("n5");
-  for (const auto& [sql, told] :
+  for (const auto& [sql, problem] :
        {std::pair{"DELETE FROM reported_deletions", "digest"},
         std::pair{"UPDATE reported_results SET result = 'Ok'", "digest"},
         std::pair{"UPDATE reported_results SET node = ''", "table reported_results, column node"},
@@ -395,7 +395,7 @@ TEST_F(WireReportTest, ReportsThatAreNotThoseThatWereSavedAreRefused) {
     ASSERT_TRUE(damaged.ok());
     const absl::Status refused = (*damaged)->Load().status();
     EXPECT_FALSE(refused.ok()) << sql;
-    EXPECT_THAT(std::string(refused.message()), HasSubstr(told)) << sql;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr(problem)) << sql;
   }
 }
 

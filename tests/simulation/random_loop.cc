@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kStart = 1'767'225'600;
 constexpr int64_t kTaintDelayS = 5;  // DeletionStepOptions
 
-// Time of a loop that is told when to end.
+// The clock of a loop that ends at a given time.
 class EndClock : public LoopClock {
  public:
   explicit EndClock(int64_t now_s) : now_s_(now_s) {}

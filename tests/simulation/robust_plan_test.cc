@@ -116,19 +116,20 @@ TEST_F(RobustPlanTest, ANodeThatTakesPodsOfOthersStaysForThem) {
 
 TEST_F(RobustPlanTest, InvalidPlansAndSharesAreRejected) {
   MakeOneThatStrands();
-  const auto told = [&](const NodeGroups& groups, double share) {
+  const auto message_of = [&](const NodeGroups& groups, double share) {
     return std::string(
         MakeRobust(*snapshot_, groups, request_, made_, share, options_).status().message());
   };
-  EXPECT_EQ(told(NodeGroups(), 0), "groups.group_of: has 0 entries for 7 nodes");
-  EXPECT_EQ(told(groups_, -1), "share: -1 is not from 0 to 1");
-  EXPECT_EQ(told(groups_, std::numeric_limits<double>::quiet_NaN()),
+  EXPECT_EQ(message_of(NodeGroups(), 0), "groups.group_of: has 0 entries for 7 nodes");
+  EXPECT_EQ(message_of(groups_, -1), "share: -1 is not from 0 to 1");
+  EXPECT_EQ(message_of(groups_, std::numeric_limits<double>::quiet_NaN()),
             "share: nan is not from 0 to 1");
   made_.plan.remove[0].node = NodeId{99};
-  EXPECT_EQ(told(groups_, 0), "plan.remove[0]: has a node or a pod that the catalog does not have");
+  EXPECT_EQ(message_of(groups_, 0),
+            "plan.remove[0]: has a node or a pod that the catalog does not have");
   made_.plan.remove.clear();
   snapshot_->Fork();
-  EXPECT_EQ(told(groups_, 0), "snapshot: 1 fork is open");
+  EXPECT_EQ(message_of(groups_, 0), "snapshot: 1 fork is open");
 }
 
 TEST_F(RobustPlanTest, ARobustPlanStaysAsItIs) {

@@ -722,7 +722,7 @@ TEST(SchedulerTest, APeerInAZoneThatNoNodeIsInThatFitsChangesNothing) {
 }
 
 // A term of a placed pod asks for the labels of the namespace.  One that takes what has none takes
-// a namespace that was not told of.
+// a namespace that was not added.
 TEST(SchedulerTest, TermsOfPlacedPodsTakeNamespacesByTheirLabels) {
   const auto score = [](const objects::LabelSelector& namespaces,
                         const std::optional<objects::KeyValues>& labels) {

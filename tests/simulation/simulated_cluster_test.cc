@@ -450,8 +450,8 @@ TEST(SimulationTest, SamplesAreTakenInTheirTimeAndNodesAreCountedByTheHour) {
   options.duration_s = 100;
   options.sample_every_s = 60;
   options.loop.scan_interval_s = 30;
-  std::vector<int64_t> told;
-  options.on_sample = [&](const SimulationSample& now) { told.push_back(now.time_s); };
+  std::vector<int64_t> times;
+  options.on_sample = [&](const SimulationSample& now) { times.push_back(now.time_s); };
   int turns = 0;
   options.loop.on_turn = [&](const LoopTurn&) { ++turns; };
   const SimulationResult result = Simulate(&ReadTwoNodes, &OneGroupOf, options).value();
@@ -461,7 +461,7 @@ TEST(SimulationTest, SamplesAreTakenInTheirTimeAndNodesAreCountedByTheHour) {
   EXPECT_EQ(result.nodes_at_first, 2);
   EXPECT_EQ(result.nodes_at_last, 2);
   EXPECT_NEAR(result.node_hours, 2 * 100 / 3600.0, 1e-12);
-  EXPECT_THAT(told, ElementsAre(kStart, kStart + 60));
+  EXPECT_THAT(times, ElementsAre(kStart, kStart + 60));
   ASSERT_EQ(result.samples.size(), 2);
   EXPECT_EQ(result.samples[1].time_s, kStart + 60);
   EXPECT_EQ(result.samples[1].nodes, 2);

@@ -188,7 +188,7 @@ TEST_F(SimulatedObjectsTest, UnsoundReportsObjectsThatAreShownWrongly) {
   objects_.pod(1).name = "z";
   EXPECT_EQ(Unsound(), "pod z is not shown");
   objects_.pod(1).name = "q";
-  objects_.pod(1).state = State::kStarting;  // And the budget was not told.
+  objects_.pod(1).state = State::kStarting;  // The budget does not know it.
   EXPECT_EQ(Unsound(), "budget 0 allows 1 and has room for 0");
 }
 

@@ -28,7 +28,7 @@ class Held final : public Notifier {
  public:
   absl::Status Notify(const Notice& notice) override {
     std::unique_lock lock(mutex_);
-    told_.push_back(notice.pool);
+    received_.push_back(notice.pool);
     changed_.notify_all();
     changed_.wait(lock, [this] { return free_ || given_up_; });
     return given_up_ ? absl::CancelledError("given up") : absl::OkStatus();
@@ -37,11 +37,11 @@ class Held final : public Notifier {
   void Free() { Set(free_); }
   void WaitFor(size_t notices) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return told_.size() >= notices; });
+    changed_.wait(lock, [&] { return received_.size() >= notices; });
   }
-  std::vector<std::string> told() {
+  std::vector<std::string> received() {
     const std::lock_guard lock(mutex_);
-    return told_;
+    return received_;
   }
 
  private:
@@ -52,7 +52,7 @@ class Held final : public Notifier {
   }
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::string> told_;
+  std::vector<std::string> received_;
   bool free_ = false;
   bool given_up_ = false;
 };
@@ -75,7 +75,7 @@ TEST(NoticeQueueTest, AddWaitsForNoReceiver) {
   receiver.Free();
   receiver.WaitFor(2);
   EXPECT_THAT(queue.FinishAndTakeProblems(std::chrono::hours(1)), SizeIs(0));
-  EXPECT_THAT(receiver.told(), ElementsAre("a", "b"));
+  EXPECT_THAT(receiver.received(), ElementsAre("a", "b"));
 }
 
 TEST(NoticeQueueTest, UnsentNoticesAtTheEndAreProblems) {

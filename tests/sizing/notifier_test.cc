@@ -109,9 +109,9 @@ TEST_F(NotifierTest, RetryableAnswersAreRetriedWithLongerDelays) {
 TEST_F(NotifierTest, RetriesEndWithTheLastError) {
   Server server;
   server.codes = {500, 500, 500, 500, 500};
-  const absl::Status told = Notify(Hook(server.Url()));
-  EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(told.message()), HasSubstr("HTTP 500"));
+  const absl::Status status = Notify(Hook(server.Url()));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("HTTP 500"));
   EXPECT_THAT(server.bodies, SizeIs(4));  // One attempt and three retries.
 }
 

@@ -107,10 +107,10 @@ class PoolSizerTest : public ::testing::Test {
     pool.nodes = {{"pool", label}};
     pool.cloud = {.min = 1, .max = 10};
     auto policy = std::make_unique<FixedPolicyFile>();
-    FixedPolicyFile& told = *policy;
+    FixedPolicyFile& added = *policy;
     pool.policy = std::move(policy);
     Restart({});
-    return told;
+    return added;
   }
 
   // Continues in a new process, from the saved state.
@@ -517,10 +517,10 @@ TEST_F(PoolSizerTest, AGroupThatIsNotThePoolsAloneDoesNotGrow) {
   EXPECT_THAT(actuator_->calls, IsEmpty());
   EXPECT_EQ(cluster_->nodes(), 6u);
   EXPECT_EQ(Memory().failures, 0);
-  const auto told = [](const std::string& line) {
+  const auto is_reported = [](const std::string& line) {
     return line.find("group group is not its alone") != std::string::npos;
   };
-  EXPECT_EQ(std::ranges::count_if(log_, told), 1);
+  EXPECT_EQ(std::ranges::count_if(log_, is_reported), 1);
 }
 
 TEST_F(PoolSizerTest, TwoPoolsOfOneGroupGrowNeitherAndShrinkBoth) {

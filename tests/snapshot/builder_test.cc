@@ -118,7 +118,7 @@ TEST(SnapshotBuilderTest, NegativeAmountsAreRefusedWithObjectAndField) {
 
 // Each negative amount is rejected, even if the pod's sum is positive.
 TEST(SnapshotBuilderTest, NegativePartsOfAPodAreRefusedWhereTheyStand) {
-  const auto told = [](auto&& change) {
+  const auto message_of = [](auto&& change) {
     SnapshotBuilder builder;
     const Pod pod = Pod("p").Cpu(6000).With([&](objects::Pod& p) { change(p); });
     const absl::Status status = builder.AddPod(pod.raw);
@@ -127,30 +127,32 @@ TEST(SnapshotBuilderTest, NegativePartsOfAPodAreRefusedWhereTheyStand) {
   };
   objects::Container takes_back;
   takes_back.requests = {{"cpu", -1000}};
-  EXPECT_EQ(told([&](auto& p) { p.containers.push_back(takes_back); }),
+  EXPECT_EQ(message_of([&](auto& p) { p.containers.push_back(takes_back); }),
             "Pod default/p: spec.containers[1].resources.requests.cpu: -1000 is negative");
-  EXPECT_EQ(told([&](auto& p) { p.init_containers = {takes_back}; }),
+  EXPECT_EQ(message_of([&](auto& p) { p.init_containers = {takes_back}; }),
             "Pod default/p: spec.initContainers[0].resources.requests.cpu: -1000 is negative");
-  EXPECT_EQ(told([](auto& p) { p.overhead = {{"cpu", -1}}; }),
+  EXPECT_EQ(message_of([](auto& p) { p.overhead = {{"cpu", -1}}; }),
             "Pod default/p: spec.overhead.cpu: -1 is negative");
-  EXPECT_EQ(told([](auto& p) { p.container_statuses.emplace_back().requests = {{"cpu", -1}}; }),
-            "Pod default/p: status.containerStatuses[0].resources.requests.cpu: -1 is negative");
-  EXPECT_EQ(told([](auto& p) { p.container_statuses.emplace_back().allocated = {{"cpu", -1}}; }),
-            "Pod default/p: status.containerStatuses[0].allocatedResources.cpu: -1 is negative");
-  EXPECT_EQ(told([](auto& p) { p.pod_requests = {{"cpu", -1}}; }),
+  EXPECT_EQ(
+      message_of([](auto& p) { p.container_statuses.emplace_back().requests = {{"cpu", -1}}; }),
+      "Pod default/p: status.containerStatuses[0].resources.requests.cpu: -1 is negative");
+  EXPECT_EQ(
+      message_of([](auto& p) { p.container_statuses.emplace_back().allocated = {{"cpu", -1}}; }),
+      "Pod default/p: status.containerStatuses[0].allocatedResources.cpu: -1 is negative");
+  EXPECT_EQ(message_of([](auto& p) { p.pod_requests = {{"cpu", -1}}; }),
             "Pod default/p: spec.resources.requests.cpu: -1 is negative");
-  EXPECT_EQ(told([](auto& p) { p.pod_status_requests = {{"cpu", -1}}; }),
+  EXPECT_EQ(message_of([](auto& p) { p.pod_status_requests = {{"cpu", -1}}; }),
             "Pod default/p: status.resources.requests.cpu: -1 is negative");
-  EXPECT_EQ(told([](auto& p) { p.pod_allocated = {{"cpu", -1}}; }),
+  EXPECT_EQ(message_of([](auto& p) { p.pod_allocated = {{"cpu", -1}}; }),
             "Pod default/p: status.allocatedResources.cpu: -1 is negative");
   // A valid amount in the same list does not hide it.
-  EXPECT_EQ(told([](auto& p) { p.overhead = {{"cpu", 1}, {"memory", -1}}; }),
+  EXPECT_EQ(message_of([](auto& p) { p.overhead = {{"cpu", 1}, {"memory", -1}}; }),
             "Pod default/p: spec.overhead.memory: -1 is negative");
   for (const int32_t excess : {-1, 1'000'000'000}) {
-    EXPECT_EQ(told([&](auto& p) { p.overhead = {{"cpu", 1, excess}}; }),
+    EXPECT_EQ(message_of([&](auto& p) { p.overhead = {{"cpu", 1, excess}}; }),
               "Pod default/p: spec.overhead.cpu: 1 has an excess that is not an amount");
   }
-  EXPECT_EQ(told([](auto& p) { p.overhead = {{"cpu", 1, 999'999'999}}; }), "");
+  EXPECT_EQ(message_of([](auto& p) { p.overhead = {{"cpu", 1, 999'999'999}}; }), "");
 }
 
 TEST(SnapshotBuilderTest, AfterBuildItTakesNoMore) {
@@ -159,12 +161,12 @@ TEST(SnapshotBuilderTest, AfterBuildItTakesNoMore) {
   ASSERT_TRUE(std::move(builder).Build().ok());
   objects::StorageClass storage_class;
   storage_class.meta.name = "s";
-  for (const absl::Status& told :
+  for (const absl::Status& refused :
        {builder.AddNode(Node("b").raw), builder.AddPod(Pod("p").raw),
         builder.AddPodDisruptionBudget(Budget("b").MatchingEverything().raw),
         builder.AddStorageObject(storage_class), builder.OrderNodes({"a"}),
         std::move(builder).Build().status()}) {
-    EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition) << told;
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
   }
 }
 

@@ -60,8 +60,8 @@ class ConformanceTest(unittest.TestCase):
         self.assertIn("21 passed, 0 failed, 0 skipped",
                       self.conformance("--node", "node-1", "--drain-and-delete", code=0))
         # The node is gone now.
-        told = self.conformance("--node", "node-1", code=1)
-        self.assertRegex(told, r"soft-taint +FAIL +plugin unix:\S+: SoftTaint: node node-1 is not")
+        printed = self.conformance("--node", "node-1", code=1)
+        self.assertRegex(printed, r"soft-taint +FAIL +plugin unix:\S+: SoftTaint: node node-1 is not")
 
     def test_a_plugin_that_forgets_idempotency_keys_fails(self):
         text = PLUGIN.read_text()
@@ -70,9 +70,9 @@ class ConformanceTest(unittest.TestCase):
         wrong = self.folder / "wrong.py"
         wrong.write_text(forgetful)
         self.serve(wrong)
-        told = self.conformance("--node", "node-1", code=1)
-        self.assertRegex(told, r"late-copies +FAIL")
-        self.assertRegex(told, r"begin +pass")
+        printed = self.conformance("--node", "node-1", code=1)
+        self.assertRegex(printed, r"late-copies +FAIL")
+        self.assertRegex(printed, r"begin +pass")
 
     def test_hello_fails_if_no_plugin_listens(self):
         self.assertRegex(self.conformance(code=1), r"hello +FAIL +plugin unix:")

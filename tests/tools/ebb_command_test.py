@@ -1385,13 +1385,13 @@ class CostTest(EbbTest):
     def test_json_has_the_cost_of_nodes_and_what_is_freed(self):
         plan = self.ebb_json("plan", self.cluster())
         nodes = {n["node"]: n for n in plan["remove"] + plan["keep"]}
-        told = {name: (n.get("instanceType"), n.get("zone"), n.get("capacityType"))
-                for name, n in nodes.items()}
-        self.assertEqual(told, {"eks": ("m5.large", "eu-1a", "spot"),
-                                "gke": ("n1-2", "west-b", "preemptible"),
-                                "aks": ("D4", "0", "on-demand"),
-                                "karpenter": ("m5.large", None, "on-demand"),
-                                "rest": (None, None, None)})
+        found = {name: (n.get("instanceType"), n.get("zone"), n.get("capacityType"))
+                 for name, n in nodes.items()}
+        self.assertEqual(found, {"eks": ("m5.large", "eu-1a", "spot"),
+                                 "gke": ("n1-2", "west-b", "preemptible"),
+                                 "aks": ("D4", "0", "on-demand"),
+                                 "karpenter": ("m5.large", None, "on-demand"),
+                                 "rest": (None, None, None)})
         self.assertEqual(len(plan["remove"]), 4)
         summary = plan["summary"]
         self.assertEqual(summary["freed"],
@@ -2200,11 +2200,11 @@ class RoundTest(RoundBase):
 
     def test_clocks_that_stand_or_run_backwards_give_a_warning_and_do_no_harm(self):
         self.round(0)
-        for seconds, told in [(0, "time is that of the last round"), (-60, "ran backwards by 1 min")]:
+        for seconds, warning in [(0, "time is that of the last round"), (-60, "ran backwards by 1 min")]:
             now = START if seconds == 0 else "2026-06-01T11:59:00Z"
             out, err = self.ebb("plan", self.dump(SMALL), "--state", self.path("state.db"), "--now",
                                 now, "-o", "json")
-            self.assertIn(told, err)
+            self.assertIn(warning, err)
             self.assertEqual(json.loads(out)["unneeded"][0]["since"], START)
 
     def test_flags_that_count_only_in_rounds_are_warned_about_without_a_state(self):
@@ -2329,21 +2329,21 @@ class EventsTest(RoundBase):
 
     def test_results_of_unknown_nodes_and_groups_give_warnings(self):
         # Symptom: a misspelled name began a cooldown of the whole cluster without a word.
-        def told(*results):
+        def warnings_of(*results):
             path = self.write("events.json", json.dumps({"deletionResults": results}))
             err = self.ebb("plan", self.dump(SMALL), "--state", self.path("state.db"), "--now", START,
                            "--events", path)[1]
             return [line for line in err.splitlines() if "deletionResults" in line]
         nowhere = "ebb: deletionResults: no node of group nowhere is in the cluster"
         self.assertEqual(
-            told({"node": "ghost", "result": "FailedToDelete", "group": "nowhere"}),
+            warnings_of({"node": "ghost", "result": "FailedToDelete", "group": "nowhere"}),
             [nowhere, "ebb: deletionResults: node ghost is not in the cluster; its FailedToDelete begins the "
              "cooldown after failures all the same"])
-        self.assertEqual(told({"node": "a", "result": "Ok", "group": "nowhere"}), [nowhere])
-        self.assertEqual(told({"node": "ghost", "result": "Ok", "group": "nowhere"}), [], "it is gone")
+        self.assertEqual(warnings_of({"node": "a", "result": "Ok", "group": "nowhere"}), [nowhere])
+        self.assertEqual(warnings_of({"node": "ghost", "result": "Ok", "group": "nowhere"}), [], "it is gone")
         for results in ["Ok", "FailedToDelete"], ["Internal", "Ok"]:
             self.assertEqual(
-                told(*[{"node": "a", "result": result} for result in results]),
+                warnings_of(*[{"node": "a", "result": result} for result in results]),
                 ["ebb: deletionResults: node a has the result Ok and a failure: both begin their cooldowns, and "
                  "the node takes no pods in this round"])
 
@@ -2726,12 +2726,12 @@ class ReplayTest(RoundBase):
     def test_a_record_that_lacks_rounds_is_refused(self):
         for i in range(3):
             self.record(10 * i)
-        for rows, told in [("round = 2", "round 2 is missing"), ("round = 1", "round 1 is missing"),
-                           ("1", "holds no round")]:
+        for rows, problem in [("round = 2", "round 2 is missing"), ("round = 1", "round 1 is missing"),
+                              ("1", "holds no round")]:
             with sqlite3.connect(self.path("record.db")) as record:
                 record.execute("DELETE FROM rounds WHERE " + rows)
             record.close()
-            self.assertIn(told, self.ebb("replay", self.path("record.db"), code=1)[1])
+            self.assertIn(problem, self.ebb("replay", self.path("record.db"), code=1)[1])
 
     def test_files_that_are_no_record_are_refused(self):
         self.assertIn("nowhere", self.ebb("replay", self.path("nowhere"), code=1)[1])
@@ -3041,9 +3041,9 @@ class RunTest(EbbTest):
 
     def test_a_simulated_pool_grows_and_shrinks_under_its_policy(self):
         pools, page = self.write("pools.yaml", self.POOL), self.path("page.html")
-        told = self.simulate(pools, "--report", page)
-        self.assertEqual(told["version"], "ebb.run.simulate/v1")
-        pool = told["pools"][0]
+        result = self.simulate(pools, "--report", page)
+        self.assertEqual(result["version"], "ebb.run.simulate/v1")
+        pool = result["pools"][0]
         self.assertEqual((pool["pool"], pool["policy"], pool["failsafe"]), ("general", "clusterman", False))
         self.assertGreater(pool["grew"], 0)
         self.assertGreater(pool["shrank"], 0)
@@ -3056,7 +3056,7 @@ class RunTest(EbbTest):
         self.assertIn("pool general, clusterman: ", html)
         self.assertIn(", group general is to have ", html)
         # The same arguments give the same figures.
-        self.assertEqual(self.simulate(pools), told)
+        self.assertEqual(self.simulate(pools), result)
 
     def test_a_dump_is_sized_in_a_dry_run(self):
         dump = self.dump(SMALL)
@@ -3310,10 +3310,10 @@ class WatchTest(EbbTest):
         other[0]["metadata"]["uid"] = "another"
         words = (self.dump(items), self.write("other.json", json.dumps(
             {"apiVersion": "v1", "kind": "List", "items": other})))
-        told = self.ebb("plan", *words, code=1)[1]
-        self.assertIn("different UIDs", told)
+        error = self.ebb("plan", *words, code=1)[1]
+        self.assertIn("different UIDs", error)
         out, err = self.ebb("plan", *words, "--watch-file", self.write("none.json", ""), code=1)
-        self.assertEqual((out, err), ("", told))
+        self.assertEqual((out, err), ("", error))
 
     def test_pods_that_controllers_count_and_a_watch_lacks_give_a_warning(self):
         sets = {"apiVersion": "apps/v1", "kind": "ReplicaSet",
@@ -3412,7 +3412,7 @@ class WatchTest(EbbTest):
         self.assertFalse(os.path.exists(self.path("s.db")))
 
     def watch_pipe(self, *steps):
-        """Watches a pipe.  For each (text, told), writes the text and waits for a line that contains `told`.
+        """Watches a pipe.  For each (text, wanted), writes the text and waits for a line that contains `wanted`.
 
         Returns (exit code, stdout, the rest of stderr).
         """
@@ -3425,12 +3425,12 @@ class WatchTest(EbbTest):
             giving_up.start()
             try:
                 with open(fifo, "wb", buffering=0) as pipe:
-                    for text, told in steps:
+                    for text, wanted in steps:
                         # One write is read as a whole.
                         self.assertLess(len(text), 4096)
                         pipe.write(text.encode())
-                        if told:
-                            self.assertTrue(any(told in line for line in child.stderr), told)
+                        if wanted:
+                            self.assertTrue(any(wanted in line for line in child.stderr), wanted)
                 out, err = child.communicate()
             finally:
                 giving_up.cancel()

@@ -223,8 +223,8 @@ class RunLiveTest(unittest.TestCase):
         self.assertEqual(ended["ended"], [{"node": name, "ok": True}])
         feed.drop(name)
         self.turn(lambda turn: turn.get("nodes") == NODES - 1, "the round sees it gone")
-        told = [line for turn in self.turns() for line in turn["log"] if "none of kube-system" in line]
-        self.assertEqual(len(told), 1, "a warning is told when it comes")
+        warnings = [line for turn in self.turns() for line in turn["log"] if "none of kube-system" in line]
+        self.assertEqual(len(warnings), 1, "a warning is logged when it comes")
         metrics = urllib.request.urlopen(f"http://{self.address}/metrics", timeout=WAIT_S).read().decode()
         for name in ("cluster_autoscaler_scaled_down_nodes_total", "cluster_autoscaler_unneeded_nodes_count",
                      "cluster_autoscaler_last_activity", "cluster_autoscaler_evicted_pods_total",
@@ -232,9 +232,9 @@ class RunLiveTest(unittest.TestCase):
             self.assertIn(name, metrics)
         self.end(run)
         self.assertTrue((self.states / "default.db").exists())
-        told = subprocess.run([EBB, "state", "show", str(self.states / "default.db")],
-                              capture_output=True, text=True, check=True)
-        self.assertIn("rounds", told.stdout.lower())
+        shown = subprocess.run([EBB, "state", "show", str(self.states / "default.db")],
+                               capture_output=True, text=True, check=True)
+        self.assertIn("rounds", shown.stdout.lower())
 
     def free_address(self):
         with contextlib.closing(socket.socket()) as probe:
@@ -376,10 +376,10 @@ notifications:
         self.assertEqual(sum(self.decided(turn).get("leaving", 0) for turn in turns), 1)
         # Rounds of the planner do not touch the pool's group.
         self.assertEqual([each for turn in turns for each in turn["begun"]], [])
-        told = subprocess.run([EBB, "policy", "failsafe", "list", "--state",
-                               str(self.states / "default.db")],
-                              capture_output=True, text=True, check=True).stdout
-        self.assertRegex(told, r"web +escalator +no +0 ")
+        listed = subprocess.run([EBB, "policy", "failsafe", "list", "--state",
+                                 str(self.states / "default.db")],
+                                capture_output=True, text=True, check=True).stdout
+        self.assertRegex(listed, r"web +escalator +no +0 ")
 
     def test_a_pool_that_cannot_grow_is_in_failsafe_until_an_operator_ends_it(self):
         self.start_plugin()
@@ -392,7 +392,7 @@ notifications:
         first = self.turn(lambda turn: "failsafe" in str(turn["log"]), "it is in failsafe")
         self.assertIn("it cannot grow: ", str(first["log"]))
         self.assertEqual(self.decided(first)["grow"]["group"], "g")
-        self.wait_for((self.folder / "notices").exists, "somebody is told")
+        self.wait_for((self.folder / "notices").exists, "a notifier is called")
         notice = json.loads((self.folder / "notices").read_text())
         self.assertEqual((notice["pool"], notice["event"]), ("web", "failsafe"))
         idle = self.decided(self.turn(lambda turn: self.decided(turn).get("deniedBy") == "failsafe",
@@ -434,7 +434,7 @@ notifications:
 
     def test_a_turn_of_several_lines_is_logged_line_by_line(self):
         run = self.start("run", "--dry-run", "--socket", str(self.socket), *QUICK)
-        self.wait_for(lambda: "no round: " in self.log_text(), "it tells why there is no round")
+        self.wait_for(lambda: "no round: " in self.log_text(), "it logs why there is no round")
         self.end(run)
         self.assertNotIn("\\n", self.log_text())
         self.assertRegex(self.log_text(), r"(?m)^\S+Z round left out, 0 in deletion$")

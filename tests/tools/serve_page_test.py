@@ -169,7 +169,7 @@ class PageTest(unittest.TestCase):
             comment = re.fullmatch(r"# (HELP|TYPE) (\S+) .+", line)
             if comment:
                 known = helped if comment[1] == "HELP" else typed
-                self.assertNotIn(comment[2], known, "told twice")
+                self.assertNotIn(comment[2], known, "it has two such comments")
                 known.add(comment[2])
                 continue
             sample = re.fullmatch(

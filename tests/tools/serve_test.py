@@ -1443,7 +1443,7 @@ class ProcessTest(ServeTest):
     def test_kill_in_the_middle_of_rounds(self):
         for attempt in range(6):
             self.apply()
-            told = 0
+            last_round = 0
             with contextlib.suppress(grpc.RpcError):
                 killer = threading.Timer(random.random() * 0.2, self.server.process.kill)
                 killer.start()
@@ -1452,7 +1452,7 @@ class ProcessTest(ServeTest):
                     reply = self.stub.Round(pb.RoundCall(input=pb.PlanInput(
                         session="default", allow_incomplete=True, now=NOW + attempt)))
                     self.assertEqual(list(reply.delete_drain), [])
-                    told = reply.round
+                    last_round = reply.round
             killer.join()
             self.server.process.wait(WAIT_S)
             self.server.close()
@@ -1460,8 +1460,8 @@ class ProcessTest(ServeTest):
             self.apply()
             following = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + attempt)))
             # The daemon may have made one more round, whose reply was lost.
-            if told:
-                self.assertIn(following.round, (told + 1, told + 2))
+            if last_round:
+                self.assertIn(following.round, (last_round + 1, last_round + 2))
         # Its timer has run since the first round.
         last = self.stub.Round(pb.RoundCall(input=pb.PlanInput(allow_incomplete=True, now=NOW + 606)))
         self.assertEqual(list(last.delete_drain), ["a"])

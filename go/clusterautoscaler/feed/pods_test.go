@@ -24,18 +24,18 @@ func TestPodTableIsAMap(t *testing.T) {
 			name = wire.PodName{Name: "p"}
 		}
 		grows := step/20_000%2 == 0
-		switch told := twin[name]; {
-		case table.find(name) != told:
-			t.Fatalf("step %d: %v is %p, not %p", step, name, table.find(name), told)
-		case told == nil && (grows || random.Intn(4) == 0):
+		switch want := twin[name]; {
+		case table.find(name) != want:
+			t.Fatalf("step %d: %v is %p, not %p", step, name, table.find(name), want)
+		case want == nil && (grows || random.Intn(4) == 0):
 			twin[name] = table.record(name)
 			if twin[name].name != name || twin[name].pod != nil {
 				t.Fatalf("step %d: %v is new as %v", step, name, twin[name])
 			}
-		case told != nil && table.record(name) != told:
+		case want != nil && table.record(name) != want:
 			t.Fatalf("step %d: %v has a second record", step, name)
-		case told != nil && (!grows || random.Intn(4) == 0):
-			table.drop(told)
+		case want != nil && (!grows || random.Intn(4) == 0):
+			table.drop(want)
 			delete(twin, name)
 		}
 		if table.count != len(twin) || table.used*4 > len(table.slots)*3 {

@@ -233,7 +233,7 @@ func TestADeletionGoesThroughItsPhasesAndEndsOk(t *testing.T) {
 	_, err := p.Acknowledge(t.Context(), &wire.AcknowledgeRequest{Ids: []string{p.result("a").Id}})
 	p.must(err)
 	if p.result("a") != nil {
-		t.Error("it is told again")
+		t.Error("it is reported again")
 	}
 	if err := p.begin(order("a")); code(err) != codes.NotFound {
 		t.Errorf("begun again: %v", err)

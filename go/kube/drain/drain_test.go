@@ -150,7 +150,7 @@ func TestARefusedEvictionIsRetriedAndThePodIsNeverDeletedDirectly(t *testing.T) 
 		return nil
 	})
 	d := drainerOf(t, c)
-	var told []string
+	var evicting []string
 	asked := 0
 	d.Evicting = func(pod *corev1.Pod) func(bool) {
 		if pod.Name != "web-1" {
@@ -159,7 +159,7 @@ func TestARefusedEvictionIsRetriedAndThePodIsNeverDeletedDirectly(t *testing.T) 
 		asked++
 		return func(taken bool) {
 			if taken {
-				told = append(told, pod.Name)
+				evicting = append(evicting, pod.Name)
 			}
 		}
 	}
@@ -171,8 +171,8 @@ func TestARefusedEvictionIsRetriedAndThePodIsNeverDeletedDirectly(t *testing.T) 
 		t.Fatal(err)
 	}
 	evictions, _ := c.Evictions()
-	if len(evictions) != 2 || refusals != 5 || len(told) != 1 || asked != 6 {
-		t.Errorf("evictions %v after %d refusals, told %v, asked %d times", evictions, refusals, told, asked)
+	if len(evictions) != 2 || refusals != 5 || len(evicting) != 1 || asked != 6 {
+		t.Errorf("evictions %v after %d refusals, evicting %v, asked %d times", evictions, refusals, evicting, asked)
 	}
 	for _, action := range c.Client.Actions() {
 		if action.GetVerb() == "delete" {

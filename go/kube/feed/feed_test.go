@@ -285,9 +285,9 @@ func TestTheFeederSendsEveryObjectFirstAndThenOnlyChanges(t *testing.T) {
 	fakecluster.Eventually(t, "the node is gone", func() bool { return !d.has("Node /a") })
 	idle(t, f)
 	after, resyncs, _ := d.taken()
-	told := slices.Sorted(slices.Values(after[len(before):]))
-	if resyncs != 1 || !slices.Equal(told, []string{"delete Node /a", "put Pod default/web-1"}) {
-		t.Errorf("after %d resyncs: %v", resyncs, told)
+	sent := slices.Sorted(slices.Values(after[len(before):]))
+	if resyncs != 1 || !slices.Equal(sent, []string{"delete Node /a", "put Pod default/web-1"}) {
+		t.Errorf("after %d resyncs: %v", resyncs, sent)
 	}
 }
 
@@ -393,10 +393,10 @@ func TestChangesOfOneObjectWhileTheDaemonIsBusyAreSentAsOne(t *testing.T) {
 	close(hold)
 	idle(t, f)
 	after, _, _ := d.taken()
-	told := after[len(before):]
-	of := slices.DeleteFunc(slices.Clone(told), func(line string) bool { return !strings.HasSuffix(line, "web-1") })
+	sent := after[len(before):]
+	of := slices.DeleteFunc(slices.Clone(sent), func(line string) bool { return !strings.HasSuffix(line, "web-1") })
 	if !slices.Equal(of, []string{"delete Pod default/web-1", "put Pod default/web-1"}) {
-		t.Errorf("told: %v", told)
+		t.Errorf("sent: %v", sent)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -431,12 +431,12 @@ func TestALargeClusterIsSentInManyMessages(t *testing.T) {
 	idle(t, f)
 	// Nodes whose events the informer delivers only now may be sent again after the resync.
 	log, resyncs, batches := d.taken()
-	told := map[string]bool{}
+	sent := map[string]bool{}
 	for _, line := range log {
-		told[line] = true
+		sent[line] = true
 	}
-	if len(told) != 250 || resyncs != 1 || batches < (len(log)+9)/10 {
-		t.Errorf("%d objects, %d of them different, in %d batches, %d resyncs", len(log), len(told), batches, resyncs)
+	if len(sent) != 250 || resyncs != 1 || batches < (len(log)+9)/10 {
+		t.Errorf("%d objects, %d of them different, in %d batches, %d resyncs", len(log), len(sent), batches, resyncs)
 	}
 }
 

@@ -205,11 +205,11 @@ TEST_F(RoundCommandTest, ReplayFindsADecisionThatWasAnother) {
 TEST_F(RoundCommandTest, ShowPrintsWhatARoundDecided) {
   const Outcome first = Round("2026-06-01T12:00:00Z", {"-o", "json"});
   const Outcome second = Round("2026-06-01T12:01:00Z", {"-o", "json"});
-  for (const auto& [round, told] : {std::pair{"1", &first}, std::pair{"2", &second}}) {
+  for (const auto& [round, printed] : {std::pair{"1", &first}, std::pair{"2", &second}}) {
     const Outcome show = Ebb({"state", "show", State(), "--round", round});
     EXPECT_EQ(show.code, 0) << show.err;
     EXPECT_EQ(nlohmann::json::parse(show.out, nullptr, false),
-              nlohmann::json::parse(told->out, nullptr, false));
+              nlohmann::json::parse(printed->out, nullptr, false));
   }
   const Outcome third = Ebb({"state", "show", State(), "--round", "3"});
   EXPECT_EQ(third.code, 1);

@@ -74,10 +74,10 @@ TEST(RunCommandTest, FlagsThatDoNotGoTogetherAreRefused) {
 
 // Symptom: neither file was made, and nothing said so.
 TEST(RunCommandTest, FlagsThatADryRunDoesNotReadGiveANote) {
-  const Answer told = EbbRun({"--socket", "/nowhere/e.sock", "--dry-run", "--state", "s.db",
-                              "--record", "r.db", "--actuator", "unix:p"});
-  EXPECT_THAT(told.err, HasSubstr("ebb run: note: with --dry-run these do not count: --actuator, "
-                                  "--state, --record\n"));
+  const Answer answer = EbbRun({"--socket", "/nowhere/e.sock", "--dry-run", "--state", "s.db",
+                                "--record", "r.db", "--actuator", "unix:p"});
+  EXPECT_THAT(answer.err, HasSubstr("ebb run: note: with --dry-run these do not count: --actuator, "
+                                    "--state, --record\n"));
   EXPECT_THAT(
       EbbRun({"--simulate", "--nodes=4", "--hours=1", "--scale-down-simulation-timeout=1m"}).err,
       HasSubstr("note: with --simulate these do not count: --scale-down-simulation-timeout\n"));

@@ -157,7 +157,7 @@ TEST_F(CheckInputTest, SizesBelowZeroAreRefused) {
 }
 
 TEST_F(CheckInputTest, MinimumsOfTheClusterBelowZeroAreRefused) {
-  const auto told = [&](int64_t ClusterMinimums::* field) {
+  const auto message_of = [&](int64_t ClusterMinimums::* field) {
     ScaleDownOptions options;
     options.deletion.minimums.*field = std::numeric_limits<int64_t>::min();
     ScaleDown rounds(options);
@@ -165,11 +165,11 @@ TEST_F(CheckInputTest, MinimumsOfTheClusterBelowZeroAreRefused) {
     input.now_s = kPassTime;
     return ErrorOf([&] { return rounds.Round(snapshot_, groups_, input); });
   };
-  EXPECT_EQ(told(&ClusterMinimums::cores),
+  EXPECT_EQ(message_of(&ClusterMinimums::cores),
             "deletion.minimums.cores: -9223372036854775808 is negative");
-  EXPECT_EQ(told(&ClusterMinimums::memory_bytes),
+  EXPECT_EQ(message_of(&ClusterMinimums::memory_bytes),
             "deletion.minimums.memory_bytes: -9223372036854775808 is negative");
-  EXPECT_EQ(told(&ClusterMinimums::nodes),
+  EXPECT_EQ(message_of(&ClusterMinimums::nodes),
             "deletion.minimums.nodes: -9223372036854775808 is negative");
 }
 
@@ -227,11 +227,12 @@ TEST_F(CheckInputTest, APlanOfAnotherClusterIsRefused) {
 
 TEST_F(CheckInputTest, VerificationRefusesGroupsOfAnotherCluster) {
   const Plan plan;
-  for (const absl::Status& told : {Verify(snapshot_, NodeGroups(), PlannerOptions(), input_, plan),
-                                   VerifyUntil(test::ExpiresAfter(100), snapshot_, NodeGroups(),
-                                               PlannerOptions(), input_, plan)
-                                       .status()}) {
-    EXPECT_EQ(told.message(), "groups.group_of: has 0 entries for 2 nodes");
+  for (const absl::Status& status :
+       {Verify(snapshot_, NodeGroups(), PlannerOptions(), input_, plan),
+        VerifyUntil(test::ExpiresAfter(100), snapshot_, NodeGroups(), PlannerOptions(), input_,
+                    plan)
+            .status()}) {
+    EXPECT_EQ(status.message(), "groups.group_of: has 0 entries for 2 nodes");
   }
 }
 

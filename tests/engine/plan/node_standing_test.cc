@@ -290,12 +290,12 @@ TEST_F(NodeStandingTest, AfterAScaleUpNodesOfTheGroupThatAreNotReadyAreStarting)
   groups_.not_ready = {NotReadyReason::kStartupTaint, NotReadyReason::kNone};
   ScaleDown alone({});
   EXPECT_EQ(test::Kept(*snapshot_, Round(alone, kNow).plan), "");
-  ScaleDown told({});
+  ScaleDown with_events({});
   const std::vector<ScaleEvent> events = {
       {ScaleEventKind::kScaleUp, groups_.groups[0].name, kNow - 150}};
-  EXPECT_EQ(test::Kept(*snapshot_, Round(told, kNow, events).plan), "a=NotStarted");
+  EXPECT_EQ(test::Kept(*snapshot_, Round(with_events, kNow, events).plan), "a=NotStarted");
   // The round uses the start-up time of its options; the node is older than that.
-  EXPECT_EQ(test::Kept(*snapshot_, Round(told, kNow + 780).plan), "");
+  EXPECT_EQ(test::Kept(*snapshot_, Round(with_events, kNow + 780).plan), "");
 }
 
 }  // namespace

@@ -65,12 +65,12 @@ TEST(SetClockTest, EveryTimeThatMovedIsNamed) {
   state.actuation.recent_evictions = {{"ns", "p", "", 2004}};
   state.cooldowns = {{"", 2005, 2006, 2007}, {"g", 2008, 2009, 2010}};
   state.limit.latest_update_s = 2011;
-  std::string told;
+  std::string listed;
   for (const ClockChange& change : SetClock(state, 1000)) {
     EXPECT_EQ(change.to_s, 1000);
-    told += std::to_string(change.from_s) + " " + change.what + "\n";
+    listed += std::to_string(change.from_s) + " " + change.what + "\n";
   }
-  EXPECT_EQ(told,
+  EXPECT_EQ(listed,
             "2000 last round\n"
             "2001 timer of node a\n"
             "2002 first skip of node b\n"

@@ -350,9 +350,9 @@ TEST_F(LiveLoopTest, ADryRunSaysWhatItWouldDoAndTouchesNothing) {
   Feed();
   ScaleDown scale_down(Rounds().scale_down);
   ExportedCluster cluster(*client_, {.session = "prod"}, scale_down);
-  std::vector<std::string> told;
+  std::vector<std::string> lines;
   RecordActuator actuator([&](int64_t now_s, std::string_view line) {
-    told.push_back(fmt::format("{} {}", now_s, line));
+    lines.push_back(fmt::format("{} {}", now_s, line));
   });
   DeductingSource source(cluster, actuator, scale_down);
   size_t rounds = 0;
@@ -373,7 +373,7 @@ TEST_F(LiveLoopTest, ADryRunSaysWhatItWouldDoAndTouchesNothing) {
     loop.Turn(now_s_);
   }
   EXPECT_EQ(rounds, 30);
-  EXPECT_THAT(told, Contains(HasSubstr(" delete ")));
+  EXPECT_THAT(lines, Contains(HasSubstr(" delete ")));
   EXPECT_EQ(cluster_->nodes(), at_first_);
   EXPECT_THAT(Running(), IsEmpty());
   EXPECT_EQ((*client_->Status()).sessions(0).rounds(), 0);

@@ -155,9 +155,9 @@ class FakeDaemon final : public v1alpha1::Planner::Service {
     return answer;
   }
   grpc::Status Round(grpc::ServerContext*, const wire::RoundCall* call,
-                     wire::RoundReply* told) override {
+                     wire::RoundReply* out) override {
     calls.push_back(*call);
-    *told = reply;
+    *out = reply;
     return answer;
   }
 

@@ -335,10 +335,10 @@ TEST(BinarySnapshotTest, AnEmptyListComesBackIfItHasAKind) {
   class Lists final : public testing::DumpSink {
    public:
     absl::Status OnList(std::string_view kind, uint64_t items) override {
-      told += std::string(kind) + " " + std::to_string(items) + ";";
+      reported += std::string(kind) + " " + std::to_string(items) + ";";
       return absl::OkStatus();
     }
-    std::string told;
+    std::string reported;
   };
   std::string out;
   BinarySnapshotWriter writer([&out](std::string_view bytes) {
@@ -352,7 +352,7 @@ TEST(BinarySnapshotTest, AnEmptyListComesBackIfItHasAKind) {
   Lists sink;
   ImportStats stats;
   ASSERT_TRUE(ReadBytes("file", out, sink, stats).ok());
-  EXPECT_EQ(sink.told, "PodDisruptionBudget 0;");
+  EXPECT_EQ(sink.reported, "PodDisruptionBudget 0;");
 }
 
 // Writes a namespace and then an object, and reads both.

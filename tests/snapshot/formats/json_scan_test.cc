@@ -126,11 +126,11 @@ TEST(JsonScanTest, AStringEndsAfterItsClosingQuote) {
 
 TEST(JsonScanTest, EachMemberOfAnObjectIsGivenWithItsText) {
   const auto members = [](std::string_view text) {
-    std::string told;
+    std::string listing;
     const bool is_json = ForEachMember(text, [&](std::string_view key, std::string_view value) {
-      told.append(key).append("=").append(value).append(";");
+      listing.append(key).append("=").append(value).append(";");
     });
-    return told + (is_json ? "" : "no JSON");
+    return listing + (is_json ? "" : "no JSON");
   };
   EXPECT_EQ(members("{}"), "");
   EXPECT_EQ(members(R"({"a":1, "b" : [2,{}] ,"c":{"d":3},"":"x}"})"),

@@ -1152,12 +1152,12 @@ TEST(ReadJsonTest, NoFieldOfAFullObjectCarriesOverToTheNextOfItsKind) {
 class Asides : public DumpSink {
  public:
   void OnAside(const Aside& aside) override {
-    told.append(aside.resource_version).append(" ").append(std::to_string(aside.pods_ready));
-    told += aside.place == Aside::Place::kInList  ? " list;"
-            : aside.place == Aside::Place::kAlone ? " alone;"
-                                                  : " unknown;";
+    asides.append(aside.resource_version).append(" ").append(std::to_string(aside.pods_ready));
+    asides += aside.place == Aside::Place::kInList  ? " list;"
+              : aside.place == Aside::Place::kAlone ? " alone;"
+                                                    : " unknown;";
   }
-  std::string told;
+  std::string asides;
 };
 
 TEST(ReadJsonTest, TheAsideOfOneObjectDoesNotCarryOverToTheNext) {
@@ -1173,7 +1173,7 @@ TEST(ReadJsonTest, TheAsideOfOneObjectDoesNotCarryOverToTheNext) {
       {"kind":"Namespace","metadata":{"name":"c","resourceVersion":"8"}})",
                                        false, sink, stats);
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(sink.told, "7 3 list; 0 list; 4 list; 0 list;8 0 alone;");
+  EXPECT_EQ(sink.asides, "7 3 list; 0 list; 4 list; 0 list;8 0 alone;");
 }
 
 // --- Lists and other text around objects
@@ -1182,32 +1182,32 @@ TEST(ReadJsonTest, TheAsideOfOneObjectDoesNotCarryOverToTheNext) {
 class Lists : public DumpSink {
  public:
   absl::Status OnList(std::string_view kind, uint64_t items) override {
-    told.append(kind).append(" ").append(std::to_string(items)).append(";");
+    reported.append(kind).append(" ").append(std::to_string(items)).append(";");
     return absl::OkStatus();
   }
-  std::string told;
+  std::string reported;
 };
 
 TEST(ReadJsonTest, EachListIsReportedWithItsKindAndItsOwnItems) {
-  const auto told = [](const std::string& text, uint64_t lists) {
+  const auto lists_of = [](const std::string& text, uint64_t lists) {
     Lists sink;
     ImportStats stats;
     const absl::Status status = ReadJson("dump.json", text, false, sink, stats);
     EXPECT_TRUE(status.ok()) << status;
     EXPECT_EQ(stats.lists, lists) << text;
-    return sink.told;
+    return sink.reported;
   };
   const std::string nodes = R"({"kind":"NodeList","apiVersion":"v1","items":[)" + NodeJson("a") +
                             "," + NodeJson("b") + "]}";
   const std::string budgets =
       R"({"kind":"PodDisruptionBudgetList","apiVersion":"policy/v1","items":[]})";
   const std::string no_pods = R"({"kind":"PodList","apiVersion":"v1","items":null})";
-  EXPECT_EQ(told(nodes + budgets + no_pods, 3), "Node 2;PodDisruptionBudget 0;Pod 0;");
-  EXPECT_EQ(told(R"({"kind":"List","apiVersion":"v1","items":[)" + nodes + "," + no_pods + "," +
-                     NodeJson("c") + "]}",
-                 3),
+  EXPECT_EQ(lists_of(nodes + budgets + no_pods, 3), "Node 2;PodDisruptionBudget 0;Pod 0;");
+  EXPECT_EQ(lists_of(R"({"kind":"List","apiVersion":"v1","items":[)" + nodes + "," + no_pods + "," +
+                         NodeJson("c") + "]}",
+                     3),
             "Node 2;Pod 0; 3;");
-  EXPECT_EQ(told("[" + NodeJson("a") + "]", 0), "");
+  EXPECT_EQ(lists_of("[" + NodeJson("a") + "]", 0), "");
 }
 
 TEST(ReadJsonTest, OnePageOfAListIsRefused) {

@@ -192,10 +192,10 @@ TEST(ReadThreadsTest, ASinkThatRefusesIsNotCalledAgain) {
 class ListSink : public testing::DumpSink {
  public:
   absl::Status OnList(std::string_view kind, uint64_t items) override {
-    told.append(kind).append(" ").append(std::to_string(items)).append(";");
+    reported.append(kind).append(" ").append(std::to_string(items)).append(";");
     return absl::OkStatus();
   }
-  std::string told;
+  std::string reported;
 };
 
 TEST(ReadThreadsTest, HowManyItemsAListHasIsTheSameAtAnyNumberOfThreads) {
@@ -211,7 +211,7 @@ TEST(ReadThreadsTest, HowManyItemsAListHasIsTheSameAtAnyNumberOfThreads) {
     ImportStats stats;
     const absl::Status status = ReadJson("d", json, false, sink, stats, Parallelism(threads));
     ASSERT_TRUE(status.ok()) << status;
-    EXPECT_EQ(sink.told, "Pod 0; " + std::to_string(nodes + 1) + ";") << threads;
+    EXPECT_EQ(sink.reported, "Pod 0; " + std::to_string(nodes + 1) + ";") << threads;
     EXPECT_EQ(sink.lines().size(), nodes) << threads;
     EXPECT_EQ(stats.objects, nodes) << threads;
     EXPECT_EQ(stats.lists, 2u) << threads;

@@ -44,17 +44,17 @@ std::string_view Name(WatchEvent::Type type) {
 
 // Everything that a stream returns now: "LINE TYPE OBJECT" for an event, "! CODE MESSAGE" for an
 // error.
-void Drain(WatchStream& stream, std::vector<std::string>& told) {
+void Drain(WatchStream& stream, std::vector<std::string>& output) {
   while (true) {
     const absl::StatusOr<std::optional<WatchEvent>> event = stream.Next();
     if (!event.ok()) {
-      told.push_back("! " + absl::StatusCodeToString(event.status().code()) + " " +
-                     std::string(event.status().message()));
+      output.push_back("! " + absl::StatusCodeToString(event.status().code()) + " " +
+                       std::string(event.status().message()));
       continue;
     }
     if (!event->has_value()) return;
-    told.push_back(std::to_string((*event)->line) + " " + std::string(Name((*event)->type)) + " " +
-                   std::string((*event)->object));
+    output.push_back(std::to_string((*event)->line) + " " + std::string(Name((*event)->type)) +
+                     " " + std::string((*event)->object));
   }
 }
 
@@ -63,7 +63,7 @@ template <typename NextPiece>
 std::vector<std::string> EventsInPieces(std::string_view text, NextPiece&& next_piece,
                                         size_t limit = kLimit) {
   WatchStream stream(limit);
-  std::vector<std::string> told;
+  std::vector<std::string> output;
   while (!text.empty()) {
     const size_t size = std::min(text.size(), static_cast<size_t>(next_piece()));
     // The stream must not keep references to the bytes that it received.
@@ -71,20 +71,20 @@ std::vector<std::string> EventsInPieces(std::string_view text, NextPiece&& next_
     stream.Append(piece);
     std::ranges::fill(piece, '#');
     text.remove_prefix(size);
-    Drain(stream, told);
+    Drain(stream, output);
   }
   stream.End();
-  Drain(stream, told);
-  return told;
+  Drain(stream, output);
+  return output;
 }
 
 std::vector<std::string> Events(std::string_view text, size_t limit = kLimit) {
   return EventsInPieces(text, [&] { return text.size(); }, limit);
 }
 
-std::vector<std::string> EventsOf(const std::vector<std::string>& told) {
+std::vector<std::string> EventsOf(const std::vector<std::string>& output) {
   std::vector<std::string> events;
-  std::ranges::copy_if(told, std::back_inserter(events),
+  std::ranges::copy_if(output, std::back_inserter(events),
                        [](const std::string& each) { return !each.starts_with("!"); });
   return events;
 }
@@ -144,13 +144,13 @@ TEST(WatchStreamTest, EventsOnALineEachAreGivenInOrderWithTheirLines) {
 }
 
 TEST(WatchStreamTest, AnEventOnManyLinesIsOneAndTheNextHasItsOwnLine) {
-  const std::vector<std::string> told =
+  const std::vector<std::string> output =
       Events(std::string(kPretty) + Added("p") + "\n\r\n" + std::string(kPretty));
-  ASSERT_THAT(told, SizeIs(3));
-  EXPECT_THAT(told[0], StartsWith("1 MODIFIED {\n        \"apiVersion\""));
-  EXPECT_THAT(told[0], HasSubstr("\"type\": \"Ready\""));
-  EXPECT_EQ(told[1], "21 ADDED " + AddedObject("p"));
-  EXPECT_THAT(told[2], StartsWith("24 MODIFIED {\n"));
+  ASSERT_THAT(output, SizeIs(3));
+  EXPECT_THAT(output[0], StartsWith("1 MODIFIED {\n        \"apiVersion\""));
+  EXPECT_THAT(output[0], HasSubstr("\"type\": \"Ready\""));
+  EXPECT_EQ(output[1], "21 ADDED " + AddedObject("p"));
+  EXPECT_THAT(output[2], StartsWith("24 MODIFIED {\n"));
 }
 
 TEST(WatchStreamTest, EventsOnOneLineAreSeparated) {
@@ -161,14 +161,14 @@ TEST(WatchStreamTest, EventsOnOneLineAreSeparated) {
 
 TEST(WatchStreamTest, AnEventIsGivenAsSoonAsItIsWhole) {
   WatchStream stream(kLimit);
-  std::vector<std::string> told;
+  std::vector<std::string> output;
   const std::string event = Added("p");
   stream.Append(std::string_view(event).substr(0, event.size() - 2));  // All but "}\n".
-  Drain(stream, told);
-  EXPECT_THAT(told, IsEmpty());
+  Drain(stream, output);
+  EXPECT_THAT(output, IsEmpty());
   stream.Append("}");
-  Drain(stream, told);
-  EXPECT_THAT(told, ElementsAre("1 ADDED " + AddedObject("p")));
+  Drain(stream, output);
+  EXPECT_THAT(output, ElementsAre("1 ADDED " + AddedObject("p")));
 }
 
 TEST(WatchStreamTest, BlankLinesAreIgnored) {
@@ -204,9 +204,9 @@ TEST(WatchStreamTest, LinesThatAreNotJsonAreReportedAndSkipped) {
 }
 
 TEST(WatchStreamTest, OnlyTheStartOfALongJunkLineIsShown) {
-  const std::vector<std::string> told = Events(std::string(1000, 'x') + "\n" + Added("p"));
-  ASSERT_THAT(told, SizeIs(2));
-  EXPECT_LT(told[0].size(), 200U);
+  const std::vector<std::string> output = Events(std::string(1000, 'x') + "\n" + Added("p"));
+  ASSERT_THAT(output, SizeIs(2));
+  EXPECT_LT(output[0].size(), 200U);
 }
 
 // However the bytes arrive, there is one error, and no line of the stream is an event.
@@ -261,15 +261,15 @@ TEST(WatchStreamTest, ATruncatedDocumentLosesNoLaterEvent) {
   for (const std::string& event : {Added("lost"), std::string(kPretty)}) {
     for (size_t size = 1; size + 2 < event.size(); ++size) {
       const std::string text = Added("p") + event.substr(0, size) + "\n" + Added("q") + Added("r");
-      const std::vector<std::string> told = Events(text);
+      const std::vector<std::string> output = Events(text);
       const auto lines = std::ranges::count(event.substr(0, size) + "\n", '\n');
-      ASSERT_THAT(EventsOf(told),
+      ASSERT_THAT(EventsOf(output),
                   ElementsAre("1 ADDED " + AddedObject("p"),
                               std::to_string(lines + 2) + " ADDED " + AddedObject("q"),
                               std::to_string(lines + 3) + " ADDED " + AddedObject("r")))
           << text;
-      ASSERT_THAT(told, SizeIs(4)) << text;
-      ASSERT_THAT(told[1], StartsWith("! INVALID_ARGUMENT line 2: ")) << text;
+      ASSERT_THAT(output, SizeIs(4)) << text;
+      ASSERT_THAT(output[1], StartsWith("! INVALID_ARGUMENT line 2: ")) << text;
     }
   }
 }
@@ -288,22 +288,22 @@ TEST(WatchStreamTest, AStreamThatHasEndedGivesNothingMore) {
   WatchStream stream(kLimit);
   stream.Append(Added("p") + "{");
   stream.End();
-  std::vector<std::string> told;
-  Drain(stream, told);
-  EXPECT_THAT(told, SizeIs(2));
-  Drain(stream, told);
-  EXPECT_THAT(told, SizeIs(2));
+  std::vector<std::string> output;
+  Drain(stream, output);
+  EXPECT_THAT(output, SizeIs(2));
+  Drain(stream, output);
+  EXPECT_THAT(output, SizeIs(2));
 }
 
 TEST(WatchStreamTest, ADocumentBeyondTheLimitIsReportedAndSkipped) {
   const std::string large = R"({"type":"ADDED","object":{"a":")" + std::string(2000, 'x') + "\"}}";
   EXPECT_THAT(EventsOf(Events(large + "\n", large.size())), SizeIs(1));
-  const std::vector<std::string> told =
+  const std::vector<std::string> output =
       Events(Added("p") + large + "\n" + Added("q"), large.size() - 1);
-  EXPECT_THAT(told, ElementsAre("1 ADDED " + AddedObject("p"),
-                                AllOf(StartsWith("! RESOURCE_EXHAUSTED line 2: "),
-                                      HasSubstr("larger than may be taken")),
-                                "3 ADDED " + AddedObject("q")));
+  EXPECT_THAT(output, ElementsAre("1 ADDED " + AddedObject("p"),
+                                  AllOf(StartsWith("! RESOURCE_EXHAUSTED line 2: "),
+                                        HasSubstr("larger than may be taken")),
+                                  "3 ADDED " + AddedObject("q")));
 }
 
 // However the document continues, there is one error, long before it ends, and the events after it
@@ -321,26 +321,26 @@ TEST(WatchStreamTest, ADocumentThatGrowsForeverIsGivenUpAtTheLimit) {
   };
   for (const auto& [start, more] : cases) {
     WatchStream stream(kLimit);
-    std::vector<std::string> told;
+    std::vector<std::string> output;
     stream.Append(start);
-    Drain(stream, told);
+    Drain(stream, output);
     std::string piece;
     while (piece.size() < 100) piece += more;
     size_t bytes = start.size();
-    size_t told_at = 0;
+    size_t refused_at = 0;
     while (bytes < 100 * kLimit) {
       stream.Append(piece);
       bytes += piece.size();
-      Drain(stream, told);
-      if (told_at == 0 && !told.empty()) told_at = bytes;
+      Drain(stream, output);
+      if (refused_at == 0 && !output.empty()) refused_at = bytes;
     }
-    ASSERT_THAT(told, SizeIs(1)) << start << more;
-    EXPECT_THAT(told[0], StartsWith("! RESOURCE_EXHAUSTED line 1: "));
-    EXPECT_LE(told_at, kLimit + piece.size()) << start << more;
+    ASSERT_THAT(output, SizeIs(1)) << start << more;
+    EXPECT_THAT(output[0], StartsWith("! RESOURCE_EXHAUSTED line 1: "));
+    EXPECT_LE(refused_at, kLimit + piece.size()) << start << more;
     stream.Append("\n" + Added("p"));
-    Drain(stream, told);
-    ASSERT_THAT(told, SizeIs(2)) << start << more;
-    EXPECT_THAT(told[1], HasSubstr(" ADDED " + AddedObject("p"))) << start << more;
+    Drain(stream, output);
+    ASSERT_THAT(output, SizeIs(2)) << start << more;
+    EXPECT_THAT(output[1], HasSubstr(" ADDED " + AddedObject("p"))) << start << more;
   }
 }
 
@@ -357,11 +357,11 @@ TEST(WatchStreamTest, ADocumentThatGrowsForeverIsNotBuffered) {
     const std::string piece(kMiB / 16, more);
     const int64_t before = heap_bytes();
     WatchStream stream(kMiB);
-    std::vector<std::string> told;
+    std::vector<std::string> output;
     stream.Append(start);
     for (size_t bytes = 0; bytes < 100 * kMiB; bytes += piece.size()) {
       stream.Append(piece);
-      Drain(stream, told);
+      Drain(stream, output);
     }
     // A growing string may have capacity for twice its size.
     EXPECT_LE(heap_bytes() - before, static_cast<int64_t>(3 * kMiB)) << start << more;
@@ -372,10 +372,10 @@ TEST(WatchStreamTest, LinesOfTooLargeDocumentsAreCounted) {
   std::string text = "[\n";
   for (int i = 0; i < 2000; ++i) text += "1234567,\n";
   text += Added("p");
-  const std::vector<std::string> told = EventsInPieces(text, [] { return 1000; });
-  ASSERT_THAT(told, SizeIs(2));
-  EXPECT_THAT(told[0], StartsWith("! RESOURCE_EXHAUSTED line 1: "));
-  EXPECT_EQ(told[1], "2002 ADDED " + AddedObject("p"));
+  const std::vector<std::string> output = EventsInPieces(text, [] { return 1000; });
+  ASSERT_THAT(output, SizeIs(2));
+  EXPECT_THAT(output[0], StartsWith("! RESOURCE_EXHAUSTED line 1: "));
+  EXPECT_EQ(output[1], "2002 ADDED " + AddedObject("p"));
 }
 
 // The start of the next event may be divided at any byte.
@@ -384,9 +384,9 @@ TEST(WatchStreamTest, AnEventAfterATooLargeDocumentIsFoundWhateverThePieces) {
   const std::string text = large + "\n" + Added("p");
   for (size_t cut = large.size(); cut < text.size(); ++cut) {
     bool first = true;
-    const std::vector<std::string> told =
+    const std::vector<std::string> output =
         EventsInPieces(text, [&] { return std::exchange(first, false) ? cut : text.size(); });
-    EXPECT_THAT(EventsOf(told), ElementsAre("2 ADDED " + AddedObject("p")))
+    EXPECT_THAT(EventsOf(output), ElementsAre("2 ADDED " + AddedObject("p")))
         << "in two pieces, the second: " << text.substr(cut);
   }
 }
@@ -396,10 +396,10 @@ TEST(WatchStreamTest, AWholeDocumentIsOneWhereverItsLinesBegin) {
   const std::string event =
       "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"conditions\":[\n"
       "{\"type\":\"Ready\",\"status\":\"True\"}]}}\n";
-  const std::vector<std::string> told = Events(event + Added("p"));
-  ASSERT_THAT(told, SizeIs(2));
-  EXPECT_THAT(told[0], StartsWith("1 ADDED {\"kind\":\"Node\""));
-  EXPECT_EQ(told[1], "3 ADDED " + AddedObject("p"));
+  const std::vector<std::string> output = Events(event + Added("p"));
+  ASSERT_THAT(output, SizeIs(2));
+  EXPECT_THAT(output[0], StartsWith("1 ADDED {\"kind\":\"Node\""));
+  EXPECT_EQ(output[1], "3 ADDED " + AddedObject("p"));
 }
 
 // Inside a line, text that looks like an event is not one.
@@ -419,16 +419,16 @@ TEST(WatchStreamTest, ATooLargeLineIsReportedOnceWhateverThePieces) {
 
 TEST(WatchStreamTest, AJunkLineThatNeverEndsDelaysNothing) {
   WatchStream stream(kLimit);
-  std::vector<std::string> told;
+  std::vector<std::string> output;
   const std::string piece(1000, 'x');
   for (int i = 0; i < 100; ++i) {
     stream.Append(piece);
-    Drain(stream, told);
+    Drain(stream, output);
   }
-  EXPECT_FALSE(told.empty());
+  EXPECT_FALSE(output.empty());
   stream.Append("\n" + Added("p"));
-  Drain(stream, told);
-  EXPECT_EQ(told.back(), "2 ADDED " + AddedObject("p"));
+  Drain(stream, output);
+  EXPECT_EQ(output.back(), "2 ADDED " + AddedObject("p"));
 }
 
 // A random text of valid and invalid events.
@@ -486,10 +486,10 @@ TEST(WatchStreamTest, ATruncatedDocumentInPiecesLosesNoLaterEvent) {
     for (size_t size = 1; size + 2 < event.size(); ++size) {
       const std::string text = event.substr(0, size) + "\n" + Added("}}") + Added("r");
       const int largest = 1 << dice.Below(7);
-      const std::vector<std::string> told =
+      const std::vector<std::string> output =
           EventsOf(EventsInPieces(text, [&] { return 1 + dice.Below(largest); }));
-      ASSERT_THAT(told, ElementsAre(HasSubstr(" ADDED " + AddedObject("}}")),
-                                    HasSubstr(" ADDED " + AddedObject("r"))))
+      ASSERT_THAT(output, ElementsAre(HasSubstr(" ADDED " + AddedObject("}}")),
+                                      HasSubstr(" ADDED " + AddedObject("r"))))
           << text << "\nin pieces of at most " << largest;
     }
   }
@@ -538,7 +538,7 @@ TEST(WatchStreamTest, AnObjectOutsideAnEventIsBare) {
 TEST(WatchStreamTest, ErrorsHaveTheirFullText) {
   const std::string start = "! INVALID_ARGUMENT line 1: ";
   const std::string types = " is not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR";
-  for (const auto& [text, told] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& [text, problem] : std::vector<std::pair<std::string, std::string>>{
            {std::string(50, 'x') + "\n", std::string(40, 'x') + " is not an event of a watch"},
            {std::string(40, 'x') + "\n", std::string(40, 'x') + " is not an event of a watch"},
            {"x", "x is not an event of a watch"},
@@ -552,42 +552,43 @@ TEST(WatchStreamTest, ErrorsHaveTheirFullText) {
            {"\xff\xfe",
             "is UTF-16, which `>` of Windows PowerShell writes; a watch is UTF-8, and ebb reads "
             "nothing of this one"}}) {
-    EXPECT_THAT(Events(text), ElementsAre(start + told)) << text;
+    EXPECT_THAT(Events(text), ElementsAre(start + problem)) << text;
   }
-  const std::vector<std::string> told = Events("{\"a\":\n" + Added("p"));
-  ASSERT_THAT(told, SizeIs(2));
-  EXPECT_EQ(told[0], start + "a document is cut off: the next event begins within it");
+  const std::vector<std::string> output = Events("{\"a\":\n" + Added("p"));
+  ASSERT_THAT(output, SizeIs(2));
+  EXPECT_EQ(output[0], start + "a document is cut off: the next event begins within it");
   EXPECT_EQ(Events(Added(std::string(2000, 'p')), 1024)[0],
             "! RESOURCE_EXHAUSTED line 1: a document is larger than may be taken, 1.0 KiB");
 }
 
 TEST(WatchStreamTest, AnEventThatBeginsWithinADocumentMayHave64BlanksBetweenItsWords) {
-  const auto told = [](size_t blanks) {
+  const auto events_after = [](size_t blanks) {
     return Events("{\"a\":\n{" + std::string(blanks, ' ') + "\"type\":\"ADDED\",\"object\":{}}\n");
   };
-  EXPECT_THAT(told(64),
+  EXPECT_THAT(events_after(64),
               ElementsAre("! INVALID_ARGUMENT line 1: a document is cut off: the next event begins "
                           "within it",
                           "2 ADDED {}"));
-  EXPECT_THAT(told(65), ElementsAre("! INVALID_ARGUMENT line 1: the document that begins here has "
-                                    "no end"));
+  EXPECT_THAT(events_after(65),
+              ElementsAre("! INVALID_ARGUMENT line 1: the document that begins here has "
+                          "no end"));
 }
 
 TEST(WatchStreamTest, AJunkLineIsBufferedUpTo4096Bytes) {
   WatchStream stream(kLimit);
-  std::vector<std::string> told;
+  std::vector<std::string> output;
   stream.Append(std::string(4095, 'x'));
-  Drain(stream, told);
-  EXPECT_THAT(told, IsEmpty());
+  Drain(stream, output);
+  EXPECT_THAT(output, IsEmpty());
   stream.Append("x");
-  Drain(stream, told);
-  EXPECT_THAT(told, ElementsAre("! INVALID_ARGUMENT line 1: " + std::string(40, 'x') +
-                                " is not an event of a watch"));
+  Drain(stream, output);
+  EXPECT_THAT(output, ElementsAre("! INVALID_ARGUMENT line 1: " + std::string(40, 'x') +
+                                  " is not an event of a watch"));
   // There is no second error for the rest of the line.
   stream.Append("yyy\n" + Added("p"));
-  Drain(stream, told);
-  ASSERT_THAT(told, SizeIs(2));
-  EXPECT_EQ(told[1], "2 ADDED " + AddedObject("p"));
+  Drain(stream, output);
+  ASSERT_THAT(output, SizeIs(2));
+  EXPECT_EQ(output[1], "2 ADDED " + AddedObject("p"));
 }
 
 }  // namespace

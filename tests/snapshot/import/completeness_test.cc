@@ -2060,9 +2060,9 @@ TEST_F(CompletenessTest, LookAllowsMoreMissingPods) {
     EXPECT_TRUE(cluster.ok());
     std::vector<InputWarning> warnings;
     watch.Judge(InputUse::kFilter, cluster->snapshot, 0, warnings);
-    std::vector<std::string> told;
-    for (const InputWarning& warning : warnings) told.push_back(warning.code);
-    return told;
+    std::vector<std::string> seen;
+    for (const InputWarning& warning : warnings) seen.push_back(warning.code);
+    return seen;
   };
   EXPECT_THAT(codes(20, 13), IsEmpty()) << "5 and a tenth of 20";
   EXPECT_THAT(codes(20, 12), ElementsAre("PodsMissing"));
@@ -2567,23 +2567,23 @@ TEST_F(CompletenessTest, AnErrorOfSeveralInputsNamesNoneOfThem) {
 class Recorder : public AnyObjectSink {
  public:
   void OnAside(const Aside& aside) override {
-    told.append("[").append(aside.resource_version).append(" ");
-    told.append(std::to_string(aside.pods_ready)).append("]");
+    log.append("[").append(aside.resource_version).append(" ");
+    log.append(std::to_string(aside.pods_ready)).append("]");
   }
   absl::Status OnList(std::string_view kind, uint64_t items) override {
-    told.append("list ").append(kind).append(" ").append(std::to_string(items)).append(";");
+    log.append("list ").append(kind).append(" ").append(std::to_string(items)).append(";");
     return absl::OkStatus();
   }
   absl::Status OnIgnored(std::string_view kind) override {
-    told.append("ignored ").append(kind).append(";");
+    log.append("ignored ").append(kind).append(";");
     return absl::OkStatus();
   }
-  std::string told;
+  std::string log;
 
  protected:
   absl::Status OnObject(const objects::ObjectRef& object) override {
-    told.append(objects::KindOf(object)).append(" ").append(objects::MetaOf(object).name);
-    told.append(";");
+    log.append(objects::KindOf(object)).append(" ").append(objects::MetaOf(object).name);
+    log.append(";");
     return absl::OkStatus();
   }
 };
@@ -2601,7 +2601,7 @@ TEST_F(CompletenessTest, EverythingReadIsPassedOnWithItsAside) {
       {"apiVersion":"v1","kind":"PodList","items":[]}]})",
                                        to, stats);
   ASSERT_TRUE(read.ok()) << read;
-  EXPECT_EQ(to.told,
+  EXPECT_EQ(to.log,
             "[ 0]Node a;[7 3]ReplicaSet web;[ 0]Namespace shop;ignored Secret;list Pod 0;list  5;");
 }
 
@@ -2615,9 +2615,9 @@ std::vector<std::pair<std::string, std::string>> Looked(InputWatch& watch, Give 
   EXPECT_TRUE(cluster.ok()) << cluster.status();
   std::vector<InputWarning> warnings;
   watch.Judge(InputUse::kFilter, cluster->snapshot, 0, warnings);
-  std::vector<std::pair<std::string, std::string>> told;
-  for (const InputWarning& warning : warnings) told.emplace_back(warning.code, warning.message);
-  return told;
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const InputWarning& warning : warnings) found.emplace_back(warning.code, warning.message);
+  return found;
 }
 
 objects::Pod BarePod(std::string_view namespace_name, std::string_view name) {
@@ -2631,7 +2631,7 @@ objects::Pod BarePod(std::string_view namespace_name, std::string_view name) {
 
 TEST_F(CompletenessTest, APodWithACountCountsAsManyAndTheNextOneOnce) {
   InputWatch watch;
-  const auto told = Looked(watch, [&watch](ObjectSink& sink) {
+  const auto found = Looked(watch, [&watch](ObjectSink& sink) {
     objects::Node node;
     node.meta.name = "a";
     node.meta.uid = "u1";
@@ -2660,7 +2660,7 @@ TEST_F(CompletenessTest, APodWithACountCountsAsManyAndTheNextOneOnce) {
     return sink.OnPod(pod);
   });
   EXPECT_THAT(
-      told,
+      found,
       ElementsAre(Pair("PodsWithoutContainers",
                        "4 pods have no containers, which counts as asking for nothing: shop/p-0"),
                   Pair("NoNamespaces",
@@ -2702,7 +2702,7 @@ TEST_F(CompletenessTest, EachLookStartsAgain) {
 
 TEST_F(CompletenessTest, AnObjectWithoutATimeCountsAsOld) {
   InputWatch watch;
-  const auto told = Looked(watch, [](ObjectSink& sink) {
+  const auto found = Looked(watch, [](ObjectSink& sink) {
     objects::Node node;
     node.meta.name = "a";
     if (absl::Status s = sink.OnNode(node); !s.ok()) return s;
@@ -2720,12 +2720,13 @@ TEST_F(CompletenessTest, AnObjectWithoutATimeCountsAsOld) {
     return sink.OnController(job);
   });
   EXPECT_THAT(
-      told, ElementsAre(Pair("NamespacesWithoutObjects",
-                             "1 of 1 namespace holds no pod, controller, claim or budget; the dump "
-                             "seems to be of some namespaces only: shop"),
-                        Pair("PodsMissing",
-                             "50 pods are missing of 50 pods that controllers count: Job "
-                             "kube-system/hourly has 0 of 50")));
+      found,
+      ElementsAre(Pair("NamespacesWithoutObjects",
+                       "1 of 1 namespace holds no pod, controller, claim or budget; the dump "
+                       "seems to be of some namespaces only: shop"),
+                  Pair("PodsMissing",
+                       "50 pods are missing of 50 pods that controllers count: Job "
+                       "kube-system/hourly has 0 of 50")));
 }
 
 // --- Namespaces with --assume-complete

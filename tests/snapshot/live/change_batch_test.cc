@@ -89,15 +89,15 @@ const Kind& KindNamed(std::string_view name) {
 // "put Pod default/web uid"
 std::string TextOf(const Change& change) {
   const objects::ObjectMeta& meta = objects::MetaOf(change.object);
-  std::string told = change.type == Change::Type::kPut ? "put " : "delete ";
-  told += std::string(objects::KindOf(change.object)) + " ";
-  if (!meta.namespace_name.empty()) told += std::string(meta.namespace_name) + "/";
-  return told + std::string(meta.name) + " " + std::string(meta.uid);
+  std::string text = change.type == Change::Type::kPut ? "put " : "delete ";
+  text += std::string(objects::KindOf(change.object)) + " ";
+  if (!meta.namespace_name.empty()) text += std::string(meta.namespace_name) + "/";
+  return text + std::string(meta.name) + " " + std::string(meta.uid);
 }
 std::vector<std::string> TextOf(const ChangeBatch& batch) {
-  std::vector<std::string> told;
-  for (const Change& change : batch.changes()) told.push_back(TextOf(change));
-  return told;
+  std::vector<std::string> texts;
+  for (const Change& change : batch.changes()) texts.push_back(TextOf(change));
+  return texts;
 }
 
 class NameSink final : public AnyObjectSink {

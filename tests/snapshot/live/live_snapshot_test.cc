@@ -1184,21 +1184,21 @@ TEST_F(LiveTest, EqualPodsAreExportedOnceWithACount) {
         objects::ObjectRef(&other.raw), objects::ObjectRef(&third.raw)}) {
     ASSERT_TRUE(Put(object).ok());
   }
-  std::vector<std::string> told;
-  const auto tell = [&](const objects::Pod& pod, uint64_t pods) {
-    told.push_back(std::to_string(pods) + " as " + LineSink::LineOf(pod));
+  std::vector<std::string> exported;
+  const auto record = [&](const objects::Pod& pod, uint64_t pods) {
+    exported.push_back(std::to_string(pods) + " as " + LineSink::LineOf(pod));
     return absl::OkStatus();
   };
   LineSink sink;
-  ASSERT_TRUE(live_.ExportAlike(sink, tell).ok());
+  ASSERT_TRUE(live_.ExportAlike(sink, record).ok());
   EXPECT_THAT(sink.lines, ElementsAre("Node a", "Node b"));
-  EXPECT_THAT(told, ElementsAre("3 as default/w0 uid=u0 phase=Running on=a to= created=5",
-                                "1 as default/w2 uid= phase=Running on=a to= created=0",
-                                "1 as default/x uid= phase=Running on=b to= created=0"));
+  EXPECT_THAT(exported, ElementsAre("3 as default/w0 uid=u0 phase=Running on=a to= created=5",
+                                    "1 as default/w2 uid= phase=Running on=a to= created=0",
+                                    "1 as default/x uid= phase=Running on=b to= created=0"));
   sink.error = absl::CancelledError("enough");
-  EXPECT_EQ(live_.ExportAlike(sink, tell), sink.error);
+  EXPECT_EQ(live_.ExportAlike(sink, record), sink.error);
   EXPECT_EQ(live_.Export(sink), sink.error);
-  EXPECT_EQ(told.size(), 3U);
+  EXPECT_EQ(exported.size(), 3U);
   LineSink takes;
   const auto refuse = [](const objects::Pod&, uint64_t) { return absl::CancelledError("no"); };
   EXPECT_EQ(live_.ExportAlike(takes, refuse).message(), "no");
@@ -1488,10 +1488,10 @@ TEST_F(LiveTest, OnlyARealChangeGivesANewStateId) {
   // Whether the state changed, and whether the catalog's revision did.
   const auto changed = [&] {
     ClusterSnapshot& now = live_.Snapshot();
-    const std::pair told(now.StateId() != state, now.catalog().revision() != revision);
+    const std::pair differ(now.StateId() != state, now.catalog().revision() != revision);
     state = now.StateId();
     revision = now.catalog().revision();
-    return told;
+    return differ;
   };
   const auto put = [&](const objects::ObjectRef& object) {
     EXPECT_TRUE(Put(object).ok());
@@ -1606,7 +1606,7 @@ TEST_F(LiveTest, TheNewestNodeObjectDecidesItsDeletionAndStartup) {
 TEST_F(LiveTest, LogsRecordEachArrivalAndDepartureWithItsId) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   (void)live_.Snapshot();
-  const auto told = [this](const auto& log) {
+  const auto lines_of = [this](const auto& log) {
     std::vector<std::string> lines;
     for (const auto& change : log.changes) {
       lines.push_back((change.came ? "+" : "-") + std::to_string(Index(change.id)) + " " +
@@ -1626,17 +1626,17 @@ TEST_F(LiveTest, LogsRecordEachArrivalAndDepartureWithItsId) {
   ASSERT_TRUE(Put(&r.raw).ok());
   Delete(&q.raw);
   const Catalog& catalog = live_.Snapshot().catalog();
-  EXPECT_THAT(told(catalog.pod_changes()), ElementsAre("+0 u", "-0 u", "+0 u", "+1 default/q",
-                                                       "-0 u", "+0 default/r", "-1 default/q"));
+  EXPECT_THAT(lines_of(catalog.pod_changes()), ElementsAre("+0 u", "-0 u", "+0 u", "+1 default/q",
+                                                           "-0 u", "+0 default/r", "-1 default/q"));
   EXPECT_TRUE(catalog.IsThere(PodId{0}));
   EXPECT_FALSE(catalog.IsThere(PodId{1}));
 
-  EXPECT_THAT(told(catalog.node_changes()), ElementsAre());
+  EXPECT_THAT(lines_of(catalog.node_changes()), ElementsAre());
   ASSERT_TRUE(Put(&b_.raw).ok());
   Delete(&a_.raw);
   ASSERT_TRUE(Put(&a_.raw).ok());
   const Catalog& now = live_.Snapshot().catalog();
-  EXPECT_THAT(told(now.node_changes()), ElementsAre("+1 b", "-0 a", "+2 a"));
+  EXPECT_THAT(lines_of(now.node_changes()), ElementsAre("+1 b", "-0 a", "+2 a"));
   EXPECT_FALSE(now.IsThere(NodeId{0}));
   EXPECT_EQ(live_.Snapshot().Free(kCpu, NodeId{0}), 0);
   EXPECT_EQ(live_.Snapshot().Free(kCpu, NodeId{2}), 4000);

@@ -34,15 +34,15 @@ TEST(MaestroPolicyTest, MaestroReportsTheLimitOrThePointsOfATrigger) {
   PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGib});
   pool.signals["rooms_occupied"] = {.value = 75};
   pool.signals["rooms_ready"] = {.value = 25};
-  const auto told = [&](int64_t limit) {
+  const auto figure = [&](int64_t limit) {
     PolicySettings settings = MaestroSettings();
     settings.Set("up.metricsTrigger[0].limit", limit);
     std::string state;
     return Figure(Make("maestro", settings)->Decide(pool, kNow, &state),
                   "up.metricsTrigger[0] room");
   };
-  EXPECT_EQ(told(60), "utilization 0.75, limit hit, delta 50");
-  EXPECT_EQ(told(1000), "utilization 0.75, 1 of 1 point beyond, window 0, matches, delta 50");
+  EXPECT_EQ(figure(60), "utilization 0.75, limit hit, delta 50");
+  EXPECT_EQ(figure(1000), "utilization 0.75, 1 of 1 point beyond, window 0, matches, delta 50");
 }
 
 // Nodes of 8 rooms, and at most 20 rooms.
