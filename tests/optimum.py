@@ -181,7 +181,7 @@ def movers_of(ebb, path, cluster):
 
 
 def shape_of(pod):
-    """The same for pods that no filter can tell apart."""
+    """The same for pods that no filter distinguishes."""
     spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
     labels = pod["metadata"].get("labels", {})
     return json.dumps([pod["metadata"]["namespace"], labels, spec], sort_keys=True)

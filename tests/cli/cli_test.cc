@@ -1080,7 +1080,7 @@ TEST_F(CliTest, AFlagThatNamesAFileIsGivenOnce) {
   EXPECT_THAT(refused.err, HasSubstr("--state is given more than once; pass it once"));
 }
 
-// Symptom: it was not read, and nothing said so.
+// Symptom: it was not read, without a message.
 TEST(CommandsOfCommands, DoNotTakeFlagsOfTheCommandAboveThem) {
   const Result refused = Ebb({"serve", "--log", "none", "status", "--server", "unix:x"});
   EXPECT_EQ(refused.exit_code, 2);
@@ -1106,7 +1106,7 @@ TEST(UnknownCommands, RoundsAreMadeByOthers) {
   }
 }
 
-// Symptom: with --what-if nothing said that these flags do not count.
+// Symptom: with --what-if no note named the flags that do not count.
 TEST_F(CliTest, FlagsThatOnlyRoundsUseAreNotedWithAWhatIf) {
   const std::string file = (dir_ / "w.yaml").string();
   std::ofstream(file) << "options: {max-evictions: 1}\n";

@@ -286,7 +286,7 @@ TEST_F(SessionThreadTest, ACancelledCallThatWaitsForAVersionIsRefused) {
 TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
   ASSERT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
   std::string order;  // Used by the session's thread.
-  std::promise<void> told_all;
+  std::promise<void> all_sent;
   const auto send = [&](const absl::StatusOr<wire::PlanChange>& change) {
     if (!change.ok()) return;  // The session has ended.
     order += 'w';
@@ -297,7 +297,7 @@ TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
                      },
                      .refuse = [](const absl::Status&) {}});
     }
-    if (std::ranges::count(order, 'w') == 3) told_all.set_value();
+    if (std::ranges::count(order, 'w') == 3) all_sent.set_value();
   };
   // Adds all watchers before the first one is notified.
   ASSERT_TRUE(Do([&](Session&) {
@@ -309,7 +309,7 @@ TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
                 }
                 return absl::OkStatus();
               }).ok());
-  told_all.get_future().wait();
+  all_sent.get_future().wait();
   thread_.reset();
   EXPECT_EQ(order, "wcww");
 }

@@ -63,9 +63,9 @@ TEST(PodsToPutBackTest, AJobLacksAtMostItsRemainingCompletions) {
 
 TEST(PodsToPutBackTest, APodComesOnceAndNotWhenItHasEnded) {
   Cluster cluster;
-  cluster.Add(Node("a")).Add(Pod("p0").Uid("p0").OwnedByNobody());
-  cluster.Add(Pod("p1").Uid("p1").OwnedByNobody().Phase("Succeeded"));
-  cluster.Add(Pod("p2").Uid("p2").OwnedByNobody().Phase("Failed"));
+  cluster.Add(Node("a")).Add(Pod("p0").Uid("p0").WithoutOwner());
+  cluster.Add(Pod("p1").Uid("p1").WithoutOwner().Phase("Succeeded"));
+  cluster.Add(Pod("p2").Uid("p2").WithoutOwner().Phase("Failed"));
   const ClusterSnapshot snapshot = cluster.Build();
   std::vector<EvictedPod> evictions = Evictions();
   evictions.push_back(evictions[0]);
@@ -90,7 +90,7 @@ TEST(PodsToReplaceTest, OnlyPodsThatAControllerRecreatesElsewhere) {
           .Add(Pod("elsewhere").On("b"))
           .Add(Pod("from-api").On("a").Annotation("kubernetes.io/config.source", "api"))
           .Add(Pod("pending").On("a").Phase("Pending"))
-          .Add(Pod("bare").On("a").OwnedByNobody())
+          .Add(Pod("bare").On("a").WithoutOwner())
           .Build();
   EXPECT_EQ(
       PodsToReplace(snapshot, test::NodeNamed(snapshot, "a"), kNow),
@@ -103,13 +103,13 @@ TEST(PodsToPutBackTest, APodThatIsNotReplacedHidesNoLaterPod) {
   const ClusterSnapshot snapshot =
       Cluster()
           .Add(Node("a"))
-          .Add(Pod("runs").On("a").Uid("runs").OwnedByNobody())
-          .Add(Pod("newer").Uid("newer-1").OwnedByNobody())
+          .Add(Pod("runs").On("a").Uid("runs").WithoutOwner())
+          .Add(Pod("newer").Uid("newer-1").WithoutOwner())
           .Add(Pod("mirror").Uid("mirror").Mirror())
           .Add(Pod("static").Uid("static").Annotation("kubernetes.io/config.source", "file"))
           .Add(Pod("agent").Uid("agent").DaemonSet())
-          .Add(Pod("any").Uid("any-1").OwnedByNobody())
-          .Add(Pod("last").Uid("last").OwnedByNobody())
+          .Add(Pod("any").Uid("any-1").WithoutOwner())
+          .Add(Pod("last").Uid("last").WithoutOwner())
           .Build();
   std::vector<EvictedPod> evictions;
   for (const char* name : {"gone", "runs", "newer", "mirror", "static", "agent", "any", "last"}) {

@@ -246,7 +246,7 @@ TEST_F(MakePlanTest, ANodeKeptByItsGroupsMinimumIsNotReportedAsBlockedByABudget)
                         .Add(Pod("q").On("b").Cpu(100).Label("app", "web"))
                         .Add(Pod("r").On("c").Cpu(100).Label("app", "web"))
                         .Add(Pod("s").On("busy").Cpu(900))
-                        .Add(Pod("bare").On("local").Cpu(100).OwnedByNobody())
+                        .Add(Pod("bare").On("local").Cpu(100).WithoutOwner())
                         .Add(Pod("large").On("big").Cpu(6000))
                         .Add(Budget("web").Matching("app", "web").Allows(1))
                         .Build());
@@ -365,7 +365,7 @@ TEST_F(MakePlanTest, VerdictsThatDependOnRemovalsAfterTheCutAreTakenBack) {
   for (const char* const name : {"a", "b", "c"}) {
     cluster.Add(Pod(std::string("of-") + name).On(name).Cpu(100).Label("app", "web"));
   }
-  cluster.Add(Pod("bare").On("local").Cpu(100).OwnedByNobody());
+  cluster.Add(Pod("bare").On("local").Cpu(100).WithoutOwner());
   cluster.Add(Budget("web").Matching("app", "web").Allows(20));
   snapshot_.emplace(cluster.Build());
   groups_ = test::OneGroup(*snapshot_);

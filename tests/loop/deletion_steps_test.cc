@@ -116,7 +116,7 @@ TEST(DeletionStepsTest, NodesOfAnAtomicGroupThatAreBeingDeletedCountAsDrained) {
                         InBatch(DeletionPhase::kDeleting, "b", 2)},
                        900),
               ElementsAre("delete a"));
-  // More than the group was said to have.
+  // More than the reported size of the group.
   EXPECT_THAT(
       CallsFor({InBatch(DeletionPhase::kDrained, "a", 2), InBatch(DeletionPhase::kDrained, "b", 2),
                 InBatch(DeletionPhase::kDrained, "c", 2)},

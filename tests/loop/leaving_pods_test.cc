@@ -21,7 +21,7 @@ TEST(LeavingPodsTest, APodThatIsToRunOnNeedsAnotherPlace) {
   EXPECT_FALSE(Goes(Pod("p")));
   EXPECT_FALSE(Goes(Pod("p").Phase("Pending")));
   EXPECT_FALSE(Goes(Pod("p").OwnedBy("StatefulSet", "db")));
-  EXPECT_FALSE(Goes(Pod("p").OwnedByNobody()));
+  EXPECT_FALSE(Goes(Pod("p").WithoutOwner()));
   EXPECT_FALSE(Goes(Pod("p").Annotation("kubernetes.io/config.source", "api")));
 }
 

@@ -371,8 +371,8 @@ TEST_F(LoopTest, DueStepsRunBeforeTheRoundReceivesTheStatus) {
   EXPECT_EQ(turn.log.front(), "node z: away");
 }
 
-// It tells its status when it is asked first in a turn, and not after that.
-class TellsOnce : public ScriptedActuator {
+// Returns its status at the first call, and an error at every later call.
+class StatusFailsTheSecondTime : public ScriptedActuator {
  public:
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override {
     if (++asked_ > 1) return absl::UnavailableError("gone");
@@ -384,7 +384,7 @@ class TellsOnce : public ScriptedActuator {
 };
 
 TEST_F(LoopTest, NothingIsDecidedIfTheSecondStatusFails) {
-  TellsOnce actuator;
+  StatusFailsTheSecondTime actuator;
   ScriptedRounds rounds;
   LoopOptions options;
   options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
@@ -432,7 +432,7 @@ TEST_F(LoopTest, ARoundTriesNodesInTheOrderOfTheOptions) {
   EXPECT_THAT(soft_taint(CandidateOrder::kFewestPods), ElementsAre("soft b"));
 }
 
-// A cluster that has pods that wait, and tells of events.
+// A cluster that has pending pods and reports events.
 class BusyCluster : public StillCluster {
  public:
   using StillCluster::StillCluster;
@@ -685,7 +685,7 @@ TEST_F(LoopTest, StopDoesNotWaitIfNoDeletionIsKnown) {
 }
 
 TEST_F(LoopTest, StopWaitsTheGraceForAnActuatorWhoseStatusFails) {
-  TellsOnce actuator;
+  StatusFailsTheSecondTime actuator;
   ScriptedRounds rounds;
   Loop loop(rounds, actuator, {});
   actuator.status.running = {{.node = "a", .phase = DeletionPhase::kTainted},

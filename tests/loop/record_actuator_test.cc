@@ -505,7 +505,7 @@ TEST_F(RecordActuatorTest, UnremovableNodesAreNotRetriedUntilTheTimeout) {
                            .Add(Node("b").Cpu(4000))
                            .Add(Node("c").Cpu(4000))
                            .Add(Pod("p").On("a").Cpu(100).Uid("p"))
-                           .Add(Pod("alone").On("b").Cpu(100).Uid("alone").OwnedByNobody())
+                           .Add(Pod("alone").On("b").Cpu(100).Uid("alone").WithoutOwner())
                            .Add(Pod("large").On("c").Cpu(2500).Uid("large"))
                            .Build());
   ScaleDown scale_down(NoWaiting());

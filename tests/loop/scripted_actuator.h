@@ -1,4 +1,4 @@
-// An actuator that does what a test tells it, and notes what it was asked.
+// An actuator that returns the answers that a test sets, and records its calls.
 
 #ifndef EBB_TESTS_LOOP_SCRIPTED_ACTUATOR_H_
 #define EBB_TESTS_LOOP_SCRIPTED_ACTUATOR_H_

@@ -25,7 +25,7 @@ class StillCluster : public ClusterSource {
   }
 };
 
-// Time that passes when somebody sleeps.  `end_s`: from then on the loop is to end.
+// A clock that advances when the loop sleeps.  `end_s`: from then on the loop is to end.
 class TestClock : public LoopClock {
  public:
   TestClock(int64_t begin_s, int64_t end_s) : now_s_(begin_s), end_s_(end_s) {}

@@ -85,7 +85,7 @@ const RuleCase kRules[] = {
     {"a pod of a ReplicaSet moves", P(), "undefined"},
     // 1 Mirror.
     {"a mirror pod is skipped", P().Mirror(), "skip"},
-    {"a mirror pod without a controller is skipped", P().Mirror().OwnedByNobody(), "skip"},
+    {"a mirror pod without a controller is skipped", P().Mirror().WithoutOwner(), "skip"},
     // 2 LongTerminating.
     {"a pod 61 s after its deletion with 30 s grace is skipped", P().DeletedAt(kNow - 61), "skip"},
     {"after 60 s it is not yet", P().DeletedAt(kNow - 60), "undefined"},
@@ -96,7 +96,7 @@ const RuleCase kRules[] = {
     {"a grace period that ended before all time is over",
      Grace(P().DeletedAt(-1), std::numeric_limits<int64_t>::min()), "skip"},
     {"a long terminating pod without a controller is skipped",
-     P().DeletedAt(kNow - 61).OwnedByNobody(), "skip"},
+     P().DeletedAt(kNow - 61).WithoutOwner(), "skip"},
     // 3 ReplicaCount.
     {"a ReplicaSet that is gone blocks", P().OwnedByMissing("ReplicaSet", "rs"),
      "ControllerNotFound"},
@@ -147,38 +147,38 @@ const RuleCase kRules[] = {
     // 4 DaemonSet.
     {"a DaemonSet pod drains", P().DaemonSet(), "drain"},
     {"an annotated pod drains without a controller",
-     P().OwnedByNobody().Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod", "true"),
+     P().WithoutOwner().Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod", "true"),
      "drain"},
     {"the annotation must say true",
-     P().OwnedByNobody().Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod", "yes"),
+     P().WithoutOwner().Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod", "yes"),
      "NotReplicated"},
     {"a DaemonSet pod drains whatever else it says",
      P().DaemonSet().In("kube-system").SafeToEvict("false").Volume("hostPath"), "drain"},
     // 5 SafeToEvict.
-    {"safe-to-evict true drains a bare pod", P().OwnedByNobody().SafeToEvict("true"), "drain"},
+    {"safe-to-evict true drains a bare pod", P().WithoutOwner().SafeToEvict("true"), "drain"},
     {"safe-to-evict true spares the budget", P().SafeToEvict("true"), "drain", {}, {kSpent}},
     {"safe-to-evict in other words says nothing", P().SafeToEvict("True"), "undefined"},
     // 6 Terminal.
-    {"a failed pod drains", P().OwnedByNobody().Phase("Failed"), "drain"},
+    {"a failed pod drains", P().WithoutOwner().Phase("Failed"), "drain"},
     {"a succeeded pod that is not restarted drains",
-     Restart(P().OwnedByNobody().Phase("Succeeded"), "Never"), "drain"},
-    {"or is restarted on failure only",
-     Restart(P().OwnedByNobody().Phase("Succeeded"), "OnFailure"), "drain"},
+     Restart(P().WithoutOwner().Phase("Succeeded"), "Never"), "drain"},
+    {"or is restarted on failure only", Restart(P().WithoutOwner().Phase("Succeeded"), "OnFailure"),
+     "drain"},
     {"one that is always restarted does not",
-     Restart(P().OwnedByNobody().Phase("Succeeded"), "Always"), "NotReplicated"},
+     Restart(P().WithoutOwner().Phase("Succeeded"), "Always"), "NotReplicated"},
     {"a failed pod comes before on-completion", P().Phase("Failed").SafeToEvict("on-completion"),
      "drain"},
     // 7 OnCompletion.
-    {"on-completion waits", P().OwnedByNobody().SafeToEvict("on-completion"), "wait"},
+    {"on-completion waits", P().WithoutOwner().SafeToEvict("on-completion"), "wait"},
     {"on-completion waits whatever the budget",
      P().SafeToEvict("on-completion"),
      "wait",
      {},
      {kSpent}},
     // 8 Replicated.
-    {"a pod of nobody blocks", P().OwnedByNobody(), "NotReplicated"},
-    {"a pod of nobody blocks with custom controllers allowed", P().OwnedByNobody(), "NotReplicated",
-     kNoCustom},
+    {"a pod without an owner blocks", P().WithoutOwner(), "NotReplicated"},
+    {"a pod without an owner blocks with custom controllers allowed", P().WithoutOwner(),
+     "NotReplicated", kNoCustom},
     {"a custom controller blocks", P().OwnedBy("CloneSet", "c", "apps.kruise.io/v1"),
      "NotReplicated"},
     {"unless they are allowed", P().OwnedBy("CloneSet", "c", "apps.kruise.io/v1"), "undefined",
@@ -209,7 +209,7 @@ const RuleCase kRules[] = {
     {"an aged system pod skips the safe-to-evict rule", System(kHour + 1).SafeToEvict("false"),
      "drain"},
     {"and the local storage rule", System(kHour + 1).Volume("hostPath"), "drain"},
-    {"a system pod of nobody is not replicated first", System(kHour + 1).OwnedByNobody(),
+    {"a system pod without an owner is not replicated first", System(kHour + 1).WithoutOwner(),
      "NotReplicated"},
     // 10 NotSafeToEvict.
     {"safe-to-evict false blocks", P().SafeToEvict("false"), "NotSafeToEvictAnnotation"},
@@ -241,7 +241,7 @@ const RuleCase kRules[] = {
      "NotEnoughPdb",
      {},
      {Budget("b").MatchingEverything().Allows(5), kSpent}},
-    {"a budget with a nil selector matches nobody", P(), "undefined", {}, {Budget("nil")}},
+    {"a budget with a nil selector matches no pod", P(), "undefined", {}, {Budget("nil")}},
     {"a budget with other labels does not match",
      P().Label("app", "web"),
      "undefined",
@@ -350,7 +350,7 @@ TEST_F(GetPodsToMoveTest, SortsPodsByWhatBecomesOfThem) {
             .Add(Pod("static").Mirror().On("n"))
             .Add(Pod("batch").SafeToEvict("on-completion").On("n"))
             .Add(Pod("gone").DeletedAt(kNow - 1000).On("n"))
-            .Add(Pod("bare").OwnedByNobody().SafeToEvict("true").On("n"))
+            .Add(Pod("bare").WithoutOwner().SafeToEvict("true").On("n"))
             .Add(Pod("elsewhere")));
   EXPECT_FALSE(result_.blocked());
   EXPECT_EQ(Names(result_.move), "web-0 bare");
@@ -362,7 +362,7 @@ TEST_F(GetPodsToMoveTest, FirstPodThatBlocksIsNamed) {
   Judge(Cluster()
             .Add(Node("n"))
             .Add(Pod("web-0").On("n"))
-            .Add(Pod("bare").OwnedByNobody().On("n"))
+            .Add(Pod("bare").WithoutOwner().On("n"))
             .Add(Pod("pinned").SafeToEvict("false").On("n")));
   ASSERT_TRUE(result_.blocked());
   EXPECT_EQ(result_.blocking_pod, PodNamed(snapshot_, "bare"));
@@ -431,7 +431,7 @@ TEST_F(GetPodsToMoveTest, DoNotDisruptEndsADurationAfterTheStart) {
 }
 
 TEST_F(GetPodsToMoveTest, ResultOfTheNodeBeforeIsForgotten) {
-  Judge(Cluster().Add(Node("n")).Add(Pod("a").On("n")).Add(Pod("b").OwnedByNobody().On("n")));
+  Judge(Cluster().Add(Node("n")).Add(Pod("a").On("n")).Add(Pod("b").WithoutOwner().On("n")));
   ASSERT_TRUE(result_.blocked());
   Judge(Cluster().Add(Node("n")).Add(Pod("c").On("n")));
   EXPECT_FALSE(result_.blocked());
@@ -470,7 +470,7 @@ TEST(NextDrainChangeTest, ComesWhenADeletedPodIsOverdueOrASystemPodComesOfAge) {
   EXPECT_EQ(next({System(10)}), kNow + kHour - 10 + 1);
   EXPECT_EQ(next({System(kHour)}), kNow + 1);
   EXPECT_EQ(next({System(kHour + 1)}), kNever) << "it is of age already";
-  EXPECT_EQ(next({P().In("kube-system")}), kNever) << "nobody knows its age";
+  EXPECT_EQ(next({P().In("kube-system")}), kNever) << "its age is unknown";
   EXPECT_EQ(next({System(10)}, {.blocking_system_pod_disruption_timeout_s = 50}), kNow + 41);
   EXPECT_EQ(next({System(kHour + 1), P(), System(10), P().DeletedAt(kNow - 61),
                   P().DeletedAt(kNow - 5), System(20)}),
@@ -497,8 +497,8 @@ TEST_F(GetPodsToMoveTest, PodsOfOneShapeThatComeApartKeepTheirPlaces) {
             .Add(Pod("w2").On("n"))
             .Add(Pod("agent-1").DaemonSet().On("n"))
             .Add(Pod("w3").On("n"))
-            .Add(Pod("safe-1").OwnedByNobody().SafeToEvict("true").On("n"))
-            .Add(Pod("safe-2").OwnedByNobody().SafeToEvict("true").On("n"))
+            .Add(Pod("safe-1").WithoutOwner().SafeToEvict("true").On("n"))
+            .Add(Pod("safe-2").WithoutOwner().SafeToEvict("true").On("n"))
             .Add(Pod("static").Mirror().On("n"))
             .Add(Pod("batch-1").SafeToEvict("on-completion").On("n"))
             .Add(Pod("w4").On("n"))

@@ -100,13 +100,13 @@ TEST_F(RoundDriverTest, ALivingDriverDecidesLikeOneThatReadsTheStateAgain) {
   const std::unique_ptr<RoundDriver> lives = Open("a");
   RoundSource source = AtHand();
   for (const int64_t after_s : {0, 60, 120, 601, 660, 720}) {
-    const std::unique_ptr<RoundDriver> anew = Open("b");
+    const std::unique_ptr<RoundDriver> reopened = Open("b");
     RoundSource same = AtHand();
     const std::string decision = Round(*lives, settings, kStart + after_s, source);
-    EXPECT_EQ(decision, Round(*anew, settings, kStart + after_s, same)) << after_s;
+    EXPECT_EQ(decision, Round(*reopened, settings, kStart + after_s, same)) << after_s;
     EXPECT_THAT(decision,
                 HasSubstr(after_s < 601 ? "ScaleDownNoNodeDeleted" : "ScaleDownNodeDeleteStarted"));
-    EXPECT_EQ(TextOf(lives->before()), TextOf(anew->before())) << after_s;
+    EXPECT_EQ(TextOf(lives->before()), TextOf(reopened->before())) << after_s;
   }
   EXPECT_EQ(lives->before()->rounds, 6);
 }

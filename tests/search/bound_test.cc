@@ -220,9 +220,9 @@ TEST(BoundTest, NoMoreOfAWorkloadMovesThanItsShare) {
   for (int n = 0; n < 4; ++n) {
     const std::string name = "n" + std::to_string(n);
     mixed.Add(Node(name).Cpu(1000));
-    mixed.Add(Pod("before-" + name).On(name).Cpu(10).OwnedByNobody().SafeToEvict("true"));
+    mixed.Add(Pod("before-" + name).On(name).Cpu(10).WithoutOwner().SafeToEvict("true"));
     mixed.Add(Pod("of-" + name).On(name).Cpu(10).OwnedBy("ReplicaSet", "a"));
-    mixed.Add(Pod("behind-" + name).On(name).Cpu(20).OwnedByNobody().SafeToEvict("true"));
+    mixed.Add(Pod("behind-" + name).On(name).Cpu(20).WithoutOwner().SafeToEvict("true"));
   }
   EXPECT_EQ(bound_of(mixed.Build()), 1);
 }
@@ -240,7 +240,7 @@ TEST(BoundTest, PodsOfAPoolWithinAPoolTakeTheRoomOfBoth) {
           .Add(Pod("inner").On("a1").Cpu(600).NodeSelector("pool", "a").NodeSelector("ssd", "1"))
           .Add(Pod("outer").On("a3").Cpu(600).NodeSelector("pool", "a"))
           .Add(Pod("any").On("c").Cpu(600))
-          .Add(Pod("bare").On("host").Cpu(10).OwnedByNobody())
+          .Add(Pod("bare").On("host").Cpu(10).WithoutOwner())
           .Build();
   PlanRequest request = Anytime();
   request.planner.scale_down_utilization_threshold = 1;
@@ -253,14 +253,14 @@ TEST(BoundTest, AnOvercommittedNodeAcceptsPodsThatDoNotRequestThatResource) {
   EXPECT_EQ(BoundOf(Cluster()
                         .Add(Node("over").Cpu(1000))
                         .Add(Node("m"))
-                        .Add(Pod("much").On("over").Cpu(1500).OwnedByNobody())
+                        .Add(Pod("much").On("over").Cpu(1500).WithoutOwner())
                         .Add(Pod("p").On("m").Memory(test::kGiB))
                         .Build()),
             1);
   EXPECT_EQ(BoundOf(Cluster()
                         .Add(Node("over").Cpu(1000))
                         .Add(Node("m"))
-                        .Add(Pod("much").On("over").Cpu(1500).OwnedByNobody())
+                        .Add(Pod("much").On("over").Cpu(1500).WithoutOwner())
                         .Add(Pod("p").On("m").Cpu(1))
                         .Build()),
             0);
@@ -285,7 +285,7 @@ TEST(BoundTest, ADeadlineThatIsOverLeavesABoundWithoutPrices) {
 
 TEST(BoundTest, IfNothingIsShortTheSurplusOfANodeIsItsWorth) {
   Cluster cluster = Alike(3, 0, 0);
-  cluster.Add(Node("held")).Add(Pod("bare").On("held").OwnedByNobody());
+  cluster.Add(Node("held")).Add(Pod("bare").On("held").WithoutOwner());
   const ClusterSnapshot snapshot = cluster.Build();
   const std::vector<int64_t> worth = {5, -7, 9, 100};
   const RemovalBound bound = BoundRemovals(snapshot, OneGroup(snapshot, 0), Anytime(), worth);

@@ -244,7 +244,7 @@ TEST_F(BudgetChoiceTest, AUnitMayTakeTheShareOfThreeOthers) {
     cluster_.Add(Pod("y-" + std::to_string(p))
                      .On("large")
                      .Label("app", "y")
-                     .OwnedByNobody()
+                     .WithoutOwner()
                      .SafeToEvict("true"));
   }
   cluster_.Add(Budget("y").Matching("app", "y").Allows(10));
@@ -259,7 +259,7 @@ TEST_F(BudgetChoiceTest, OthersTakeWhatAUnitThatWasGivenUpHadSpent) {
     cluster_.Add(Pod(std::string("z-") + node)
                      .On(node)
                      .Label("app", "z")
-                     .OwnedByNobody()
+                     .WithoutOwner()
                      .SafeToEvict("true"));
   }
   cluster_.Add(Node("large"));

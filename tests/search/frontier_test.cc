@@ -204,7 +204,7 @@ class PendingFrontierTest : public FrontierTest {
       cluster.Add(Node(name).Cpu(1000)).Add(Pod(std::string("of-") + name).On(name).Cpu(510));
     }
     cluster.Add(Node("host").Cpu(6000).Label("host", "1"));
-    cluster.Add(Pod("of-host").On("host").Cpu(4400).OwnedByNobody());
+    cluster.Add(Pod("of-host").On("host").Cpu(4400).WithoutOwner());
     Make(cluster.Add(Pod("waits").Cpu(500).NodeSelector("host", "1")));
     request_.planner.scale_down_utilization_threshold = 0.6;
     pending_ = test::PodsNamed(*snapshot_, {"waits"});
@@ -271,7 +271,7 @@ TEST_F(FrontierTest, APodThatMovesOnWithItsHostIsEvictedOnce) {
            .Add(Node("b").Cpu(1000))
            .Add(Node("c").Cpu(1000))
            .Add(Pod("p").On("a").Cpu(100))
-           .Add(Pod("bare").On("c").Cpu(100).OwnedByNobody()));
+           .Add(Pod("bare").On("c").Cpu(100).WithoutOwner()));
   request_.order = CandidateOrder::kInput;
   const PlanResult plan = MakePlan(*snapshot_, groups_, request_).value();
   ASSERT_EQ(plan.plan.remove.size(), 2u) << test::Removals(*snapshot_, plan.plan);
@@ -291,14 +291,14 @@ TEST_F(FrontierTest, APodThatMovesOnWithItsHostIsEvictedOnce) {
   EXPECT_EQ(frontier.points[1].nodes, 2u);
 }
 
-// One pod each: no price of a move tells all of the nodes apart, as 1 to 1.3 are near each other.
+// One pod each: no price of a move separates all of the nodes, as 1 to 1.3 are near each other.
 TEST_F(FrontierTest, WithEqualEvictionsTheWorthiestNodesGoFirst) {
   Cluster cluster;
   for (const char* const name : {"n1", "n2", "n3", "n4"}) {
     cluster.Add(Node(name).Cpu(4000)).Add(Pod(std::string("of-") + name).On(name).Cpu(400));
   }
   cluster.Add(Node("host").Cpu(6000));
-  Make(cluster.Add(Pod("bare").On("host").Cpu(100).OwnedByNobody()));
+  Make(cluster.Add(Pod("bare").On("host").Cpu(100).WithoutOwner()));
   hourly_ = {1.0, 1.1, 1.2, 1.3, 1.0};
   const Frontier frontier = Find();
   const std::vector<double> worth = {1.3, 2.5, 3.6, 4.6};
@@ -321,7 +321,7 @@ TEST_F(FrontierTest, APartOfAPlanBeforeItsAtomicGroupBeginsIsAPointToo) {
     cluster.Add(Pod("of-cheap-" + std::to_string(p)).On("cheap").Cpu(400));
   }
   cluster.Add(Node("host").Cpu(8000));
-  Make(cluster.Add(Pod("bare").On("host").Cpu(100).OwnedByNobody()));
+  Make(cluster.Add(Pod("bare").On("host").Cpu(100).WithoutOwner()));
   hourly_ = {1.3, 1.2, 1.1, 1.1, 1.0, 1.0};
   groups_.groups[0].target_size = 4;
   NodeGroup& atomic = groups_.groups.emplace_back();

@@ -160,7 +160,7 @@ TEST_F(PackingTest, NodesThatNoPlanMayRemoveAreNotUnits) {
            .Add(Node("waits"))
            .Add(Node("worthless"))
            .Add(Pod("large").On("busy").Cpu(900))
-           .Add(Pod("bare").On("held").OwnedByNobody())
+           .Add(Pod("bare").On("held").WithoutOwner())
            .Add(Pod("job").On("waits").SafeToEvict("on-completion")));
   request_.planner.scale_down_utilization_threshold = 0.5;
   worth_.assign(snapshot_->catalog().nodes(), 3);
@@ -300,7 +300,7 @@ TEST_F(PackingTest, AUnitSpendsOfBudgetsAndOfSharesOfWorkloads) {
            .Add(Pod("leaves").On("b").Label("app", "web").OwnedBy("ReplicaSet", "web"))
            .Add(Pod("web-1").On("a").Label("app", "web").OwnedBy("ReplicaSet", "web"))
            .Add(Pod("web-2").On("a").Label("app", "web").OwnedBy("ReplicaSet", "web"))
-           .Add(Pod("safe").On("a").OwnedByNobody().SafeToEvict("true"))
+           .Add(Pod("safe").On("a").WithoutOwner().SafeToEvict("true"))
            .Add(Budget("other").Matching("app", "other").Allows(9))
            .Add(Budget("web").Matching("app", "web").Allows(5)));
   const std::vector<PodId> evicting = test::PodsNamed(*snapshot_, {"leaves"});
@@ -502,7 +502,7 @@ TEST_F(PackingTest, NoNodeOfAnAtomicGroupGoesWithoutTheOthers) {
       if (name == stuck) pod.NodeSelector("no", "node");
       cluster.Add(Node(name).Cpu(1000)).Add(pod);
     }
-    Make(cluster.Add(Node("big").Cpu(8000)).Add(Pod("bare").On("big").Cpu(100).OwnedByNobody()));
+    Make(cluster.Add(Node("big").Cpu(8000)).Add(Pod("bare").On("big").Cpu(100).WithoutOwner()));
     groups_.groups.push_back(groups_.groups[0]);
     groups_.groups[1].name = "atomic";
     groups_.groups[1].target_size = 2;

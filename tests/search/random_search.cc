@@ -92,7 +92,7 @@ struct Asked {
   SearchOptions options;
 };
 
-// What groups allow, counted anew.
+// What groups allow, counted again.
 std::string BrokenLimit(const Asked& asked, const PlanResult& made) {
   std::vector<int64_t> quotas =
       GroupQuotas(*asked.snapshot, asked.groups, asked.request.pass.now_s);
@@ -113,7 +113,7 @@ std::string BrokenLimit(const Asked& asked, const PlanResult& made) {
   return "";
 }
 
-// What may be evicted of each workload, counted anew.
+// What may be evicted of each workload, counted again.
 std::string BrokenShare(const Asked& asked, const Plan& plan) {
   const double share = asked.request.pass.max_workload_share;
   const Workloads workloads(*asked.snapshot);

@@ -45,7 +45,7 @@ TEST(RemovableTest, NodesThatMayGoComeInTheOrderOfTheCandidatesWithThePodsThatMu
                                        .Add(Pod("daemon").On("a").Cpu(100).DaemonSet())
                                        .Add(Pod("q").On("a").Cpu(100))
                                        .Add(Pod("large").On("busy").Cpu(3000))
-                                       .Add(Pod("bare").On("held").OwnedByNobody())
+                                       .Add(Pod("bare").On("held").WithoutOwner())
                                        .Add(Pod("web").On("spent").Label("app", "web"))
                                        .Add(Pod("job").On("waits").SafeToEvict("on-completion"))
                                        .Add(Budget("web").Matching("app", "web").Allows(0))
@@ -141,7 +141,7 @@ TEST(WorthTest, EachPodThatWouldMoveTakesItsPriceOff) {
                                        .Add(Pod("q").On("three"))
                                        .Add(Pod("r").On("three"))
                                        .Add(Pod("daemon").On("three").DaemonSet())
-                                       .Add(Pod("bare").On("held").OwnedByNobody())
+                                       .Add(Pod("bare").On("held").WithoutOwner())
                                        .Add(Pod("s").On("held"))
                                        .Build();
   PlanRequest request;

@@ -22,7 +22,7 @@ TEST(SearchRandomTest, FoundPlansPassTheVerifier) {
 }
 
 // A search tries what its heuristics say, and whatever they say its plan holds.  What it finds is
-// therefore noted here: a change that was meant is judged by `./dev quality`, and noted anew.
+// therefore noted here: a change that was meant is judged by `./dev quality`, and noted again.
 TEST(SearchRandomTest, TheSameIsFoundAsBefore) {
   uint64_t digest = 14695981039346656037U;  // FNV-1a.
   int64_t best = 0;

@@ -131,7 +131,7 @@ TEST_F(SearchTest, NodesComeBackWhereOthersAreWorthMore) {
       worth.push_back(of_it);
     }
     cluster.Add(Node("host-" + zone).Cpu(1010).Label("zone", zone));
-    cluster.Add(Pod("of-host-" + zone).On("host-" + zone).Cpu(10).OwnedByNobody());
+    cluster.Add(Pod("of-host-" + zone).On("host-" + zone).Cpu(10).WithoutOwner());
     worth.push_back(1);
   }
   Make(cluster);
@@ -178,7 +178,7 @@ TEST_F(SearchTest, ADeadlineThatIsOverLeavesTheGreedyPlan) {
   EXPECT_EQ(found.iterations, 0u);
 }
 
-// Whoever waits for the first better plan and then has enough gets that one, verified.
+// A caller that stops at the first better plan gets that plan, verified.
 TEST_F(SearchTest, ACancelledSearchReturnsTheBestSoFar) {
   CancelToken token;
   options_.deadline = &token;
@@ -391,7 +391,7 @@ class PendingSearchTest : public SearchTest {
       cluster.Add(Node(name).Cpu(1000)).Add(Pod(std::string("of-") + name).On(name).Cpu(510));
     }
     cluster.Add(Node("host").Cpu(6000).Label("host", "1"));
-    cluster.Add(Pod("of-host").On("host").Cpu(4400).OwnedByNobody());
+    cluster.Add(Pod("of-host").On("host").Cpu(4400).WithoutOwner());
     Make(cluster.Add(Pod("waits").Cpu(500).NodeSelector("host", "1")));
     pending_ = test::PodsNamed(*snapshot_, {"waits"});
   }

@@ -143,7 +143,7 @@ TEST_F(EvictionTrialsTest, APlanIsShortenedToWhatCanBeCarriedOut) {
 }
 
 TEST_F(EvictionTrialsTest, AnEmptyPlanIsRobust) {
-  Make(Cluster().Add(Node("a")).Add(Pod("bare").On("a").OwnedByNobody()), {"a"});
+  Make(Cluster().Add(Node("a")).Add(Pod("bare").On("a").WithoutOwner()), {"a"});
   EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 0, {.trials = 2}), 0u);
   EXPECT_EQ(Run().evicted, 0u);
 }

@@ -165,7 +165,8 @@ class RandomLoop {
                          running.phase == DeletionPhase::kDrained ||
                          running.phase == DeletionPhase::kTainted;
       if (!waits || now_s_ - running.since_s <= 2 * scan_interval_s_ + kTaintDelayS) continue;
-      result_.wrong = absl::StrCat(when, ": node ", running.node, " waits, and nobody acts");
+      result_.wrong =
+          absl::StrCat(when, ": node ", running.node, " waits, and the loop does not act");
     }
   }
 

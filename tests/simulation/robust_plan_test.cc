@@ -151,7 +151,7 @@ TEST_F(RobustPlanTest, WithoutTimeForTrialsNothingIsLeft) {
 }
 
 TEST_F(RobustPlanTest, AnEmptyPlanStaysEmpty) {
-  Make(Cluster().Add(Node("a")).Add(Pod("bare").On("a").OwnedByNobody()), {"a"});
+  Make(Cluster().Add(Node("a")).Add(Pod("bare").On("a").WithoutOwner()), {"a"});
   EXPECT_TRUE(Robust(0).plan.remove.empty());
 }
 
@@ -183,7 +183,7 @@ TEST_F(RobustPlanTest, ThePlanHasEveryCandidateAndTheBudgetsThatAreLeft) {
     cluster.Add(Pod(std::string("of-") + name).On(name).Cpu(500).Label("app", "small"));
   }
   cluster.Add(Node("x").Cpu(2000)).Add(Node("y").Cpu(2000));
-  cluster.Add(Node("held").Taint("own")).Add(Pod("bare").On("held").OwnedByNobody());
+  cluster.Add(Node("held").Taint("own")).Add(Pod("bare").On("held").WithoutOwner());
   cluster.Add(Node("off").Taint("own").Annotation(
       "cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"));
   cluster.Add(test::Budget("large").Matching("app", "large").Allows(3));

@@ -77,7 +77,7 @@ TEST(SchedulerTest, PodsOfAControllerAreSpreadOverNodesAndZones) {
 
 TEST(SchedulerTest, APodWithoutRequestsCountsWithTheDefaults) {
   Cluster cluster;
-  cluster.Add(Node("a")).Add(Node("b")).Add(Pod("new").OwnedByNobody());
+  cluster.Add(Node("a")).Add(Node("b")).Add(Pod("new").WithoutOwner());
   for (int i = 0; i < 5; ++i) cluster.Add(Pod("p" + std::to_string(i)).On("a"));
   EXPECT_EQ(Choice(cluster.Build()), "b");
 }
@@ -366,7 +366,7 @@ TEST(SchedulerTest, ControllersWhoseSelectorIsKnownHaveTheirPodsSpread) {
   EXPECT_FALSE(is_spread(Pod(pod).OwnedBy("ReplicaSet", "x", "extensions/v1beta1")));
   EXPECT_FALSE(is_spread(Pod(pod).OwnedBy("ReplicationController", "x", "apps/v1")));
   EXPECT_FALSE(is_spread(Pod(pod).OwnedBy("Job", "x")));
-  EXPECT_FALSE(is_spread(Pod(pod).OwnedByNobody()));
+  EXPECT_FALSE(is_spread(Pod(pod).WithoutOwner()));
 }
 
 TEST(SchedulerTest, TheShareOfCheckedNodesFallsWithTheirNumber) {
@@ -384,7 +384,7 @@ TEST(SchedulerTest, BarePodsAndNamesakesInOtherNamespacesAreNotPeers) {
                                        .Add(Pod("p").On("b"))
                                        .Add(Pod("elsewhere").In("other").On("a"))
                                        .Add(Pod("set").On("a").OwnedBy("StatefulSet", "rs"))
-                                       .Add(Pod("bare").On("a").OwnedByNobody())
+                                       .Add(Pod("bare").On("a").WithoutOwner())
                                        .Add(Pod("new").On("a"))
                                        .Build();
   EXPECT_THAT(PeersOf(snapshot, PodNamed(snapshot, "new")),
@@ -749,7 +749,7 @@ TEST(SchedulerTest, TermsOfPlacedPodsTakeNamespacesByTheirLabels) {
   EXPECT_EQ(score(without, std::nullopt), 200);
 }
 
-// The scheduler asks the pod's own terms without saying the labels of the other's namespace.
+// The scheduler asks the pod's own terms without the labels of the other's namespace.
 TEST(SchedulerTest, ATermOfThePodThatTakesNamespacesWithoutALabelTakesAll) {
   const auto score = [](const objects::LabelSelector& namespaces) {
     objects::PodAffinityTerm term = Pod::Term("host", App("web"));

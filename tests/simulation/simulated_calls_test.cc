@@ -393,7 +393,7 @@ TEST_F(SimulatedCallsTest, APodThatIsGoneIsNotShownToASizer) {
 }
 
 TEST_F(SimulatedCallsTest, AReplicaSetThatShrinksLosesPodsThatWaitAndThenTheNewest) {
-  options_.groups_grow = true;  // Whoever waits no more has no node booted.
+  options_.groups_grow = true;  // No node is booted for a pod that no longer waits.
   Add(Budget("web").Matching("app", "web").Allows(0));
   for (const char* const name : {"a", "b"}) Add(Node(name).Cpu(1000));
   Add(Pod("p").On("a").Cpu(600).Label("app", "web"));
@@ -690,7 +690,7 @@ TEST_F(SimulatedCallsTest, BeginLeavesARunningDeletionUnchangedAndStartsTheOther
 TEST_F(SimulatedCallsTest, ADeletionThatFailedCanOnlyBeRolledBack) {
   Add(Node("a"));
   Add(Node("b"));
-  Add(Pod("bare").On("b").OwnedByNobody());
+  Add(Pod("bare").On("b").WithoutOwner());
   Make();
   ASSERT_TRUE(Begin("b", kStart).ok());
   EXPECT_EQ(cluster_->Delete("b", kStart).message(), "node b is not drained");
@@ -1051,7 +1051,7 @@ TEST_F(SimulatedCallsTest, ADrainEvictsOnlyPodsThatMustMove) {
   Add(Node("a"));
   Add(Node("b"));
   Add(Pod("daemon").On("b").DaemonSet());
-  Add(Pod("mirror").On("b").OwnedByNobody().Mirror());
+  Add(Pod("mirror").On("b").WithoutOwner().Mirror());
   Add(Pod("job").On("b").Cpu(100).SafeToEvict("on-completion"));
   Add(Pod("p").On("b").Cpu(100));
   Make();

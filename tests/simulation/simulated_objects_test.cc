@@ -39,7 +39,7 @@ TEST_F(SimulatedObjectsTest, ABarePodThatIsRemovedIsWantedByItsBudgetNoMore) {
   Add(Node("a"));
   Add(Budget("web").Matching("app", "web").Allows(1));
   for (const char* const name : {"p", "q", "r"}) {
-    Add(Pod(name).On("a").Label("app", "web").OwnedByNobody());
+    Add(Pod(name).On("a").Label("app", "web").WithoutOwner());
   }
   Settle();
   EXPECT_EQ(objects_.budgets().Desired(0), 2);
@@ -121,10 +121,10 @@ TEST_F(SimulatedObjectsTest, AnEmptyNodeHasRoomBesideThePodsOfDaemonSets) {
 TEST_F(SimulatedObjectsTest, DrainsSkipDaemonSetMirrorAndStaticPods) {
   Add(Node("a"));
   Add(Pod("daemon").On("a").DaemonSet());
-  Add(Pod("mirror").On("a").OwnedByNobody().Mirror());
-  Add(Pod("static").On("a").OwnedByNobody().Annotation("kubernetes.io/config.source", "file"));
+  Add(Pod("mirror").On("a").WithoutOwner().Mirror());
+  Add(Pod("static").On("a").WithoutOwner().Annotation("kubernetes.io/config.source", "file"));
   Add(Pod("p").On("a"));
-  Add(Pod("bare").On("a").OwnedByNobody());
+  Add(Pod("bare").On("a").WithoutOwner());
   Settle();
   for (size_t pod = 0; pod < 5; ++pod) EXPECT_EQ(objects_.IsSkipped(pod), pod < 3) << pod;
 }
@@ -292,7 +292,7 @@ TEST_F(SimulatedObjectsTest, AWorkloadIsKnownByNamespaceKindAndNameOfTheControll
     owner.controller = false;
     pod.meta.owners.insert(pod.meta.owners.begin(), owner);
   }));
-  Add(Pod("bare").On("a").OwnedByNobody());
+  Add(Pod("bare").On("a").WithoutOwner());
   Settle();
   std::vector<size_t> workloads;
   for (const SimulatedPod& pod : objects_.pods()) workloads.push_back(pod.workload);

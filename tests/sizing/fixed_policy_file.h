@@ -31,7 +31,7 @@ class FixedPolicyFile : public Policy {
     *state = std::to_string(++rounds);
     PolicyDecision decision;
     decision.delta = delta;
-    decision.reason = "told";
+    decision.reason = "fixed";
     decision.candidates = order;
     decision.taints = std::exchange(taints, {});
     decision.remove = std::exchange(remove, {});

@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 constexpr int64_t kNow = 1'750'000'000;
 
 SizedPool PoolWithPolicy() {
-  SizedPool pool{.name = "web", .policy_name = "told"};
+  SizedPool pool{.name = "web", .policy_name = "fixed"};
   auto policy = std::make_unique<FixedPolicyFile>();
   policy->delta = 3;
   pool.policy = std::move(policy);
@@ -33,7 +33,7 @@ SizedPool PoolWithPolicy() {
 
 TEST(PoolRoundTest, FailsafeMeansNoActionForAnyPolicy) {
   const SizedPool pool = PoolWithPolicy();
-  PoolState memory{.pool = "web", .policy = "told", .failures = 3, .failsafe = true};
+  PoolState memory{.pool = "web", .policy = "fixed", .failures = 3, .failsafe = true};
   const PolicyDecision decision = DecidePool(pool, {}, kNow, memory);
   EXPECT_EQ(decision.delta, 0);
   EXPECT_EQ(decision.denied_by, "failsafe");
@@ -42,7 +42,7 @@ TEST(PoolRoundTest, FailsafeMeansNoActionForAnyPolicy) {
 
 TEST(PoolRoundTest, ATimeBeforeTheLastRoundGivesNoRound) {
   const SizedPool pool = PoolWithPolicy();
-  PoolState memory{.pool = "web", .policy = "told", .at_s = kNow + 1};
+  PoolState memory{.pool = "web", .policy = "fixed", .at_s = kNow + 1};
   const PoolState before = memory;
   EXPECT_EQ(DecidePool(pool, {}, kNow, memory).denied_by, "clock");
   EXPECT_EQ(memory, before);
@@ -54,7 +54,7 @@ TEST(PoolRoundTest, ThePolicyIsNotCalledIfASignalIsOlderThanItsPeriod) {
   pool.signal_period_s = 60;
   PolicyObservation seen;
   seen.signals["cpus"] = {.value = 1, .at_s = kNow - 61};
-  PoolState memory{.pool = "web", .policy = "told"};
+  PoolState memory{.pool = "web", .policy = "fixed"};
   EXPECT_EQ(DecidePool(pool, seen, kNow, memory).denied_by, "signalPeriod");
   EXPECT_EQ(memory.state, "");
   seen.signals["cpus"].at_s = kNow - 60;
@@ -67,7 +67,7 @@ TEST(PoolRoundTest, TheStateOfAnotherPolicyIsDroppedWithAWarning) {
   const PolicyDecision decision = DecidePool(pool, {}, kNow, memory);
   EXPECT_EQ(decision.delta, 3);
   EXPECT_THAT(decision.warnings, ElementsAre("what escalator remembered of the pool is forgotten"));
-  EXPECT_EQ(memory.policy, "told");
+  EXPECT_EQ(memory.policy, "fixed");
 }
 
 // --- The four schools ------------------------------------------------------------------

@@ -90,7 +90,7 @@ class PoolSizerTest : public ::testing::Test {
     pools_.clear();
     SizedPool& pool = pools_.emplace_back();
     pool.name = "web";
-    pool.policy_name = "told";
+    pool.policy_name = "fixed";
     pool.nodes = {{"pool", "web"}};
     pool.cloud = {.min = 1, .max = 10};
     auto policy = std::make_unique<FixedPolicyFile>();
@@ -103,7 +103,7 @@ class PoolSizerTest : public ::testing::Test {
   FixedPolicyFile& AddPool(const std::string& name, const std::string& label) {
     SizedPool& pool = pools_.emplace_back();
     pool.name = name;
-    pool.policy_name = "told";
+    pool.policy_name = "fixed";
     pool.nodes = {{"pool", label}};
     pool.cloud = {.min = 1, .max = 10};
     auto policy = std::make_unique<FixedPolicyFile>();

@@ -1003,7 +1003,7 @@ TEST(SnapshotBuilderTest, TheFirstUnknownNamespaceByNameIsReported) {
   EXPECT_EQ(why("odd"), "spec.odd");
   EXPECT_EQ(why("any"), "") << "it asks for no label";
   for (const char* namespace_name : {"zoo", "bar", "all"}) {
-    EXPECT_EQ(why("w", namespace_name), "") << "nobody is repelled";
+    EXPECT_EQ(why("w", namespace_name), "") << "no pod is repelled";
   }
   const auto id = [&](std::string_view text) { return catalog.symbols().Find(text).value(); };
   ASSERT_NE(catalog.FindNamespaceLabels(id("bar")), nullptr);

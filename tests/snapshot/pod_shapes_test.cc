@@ -549,7 +549,7 @@ TEST(PodShapesTest, AShapeHasTheFieldsOfItsPods) {
                 .DeletedAt(5)
                 .Mirror()
                 .Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod", "true")
-                .OwnedByNobody()
+                .WithoutOwner()
                 .With([](objects::Pod& p) { p.termination_grace_period_s = 0; }));
   EXPECT_TRUE(full.has_priority && full.terminating && full.mirror && full.daemonset_annotation);
   EXPECT_EQ(full.priority, -7);

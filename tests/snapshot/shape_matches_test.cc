@@ -338,7 +338,7 @@ TEST(ShapeMatchesTest, TheNumberOfMatchesIsExactForOneLabel) {
   PodMatcher nothing = Matcher({});
   nothing.selector.nothing = true;
   EXPECT_EQ(most(nothing), 0u);
-  EXPECT_EQ(matches.Most({}), 6u) << "nobody asks for anything";
+  EXPECT_EQ(matches.Most({}), 6u) << "no matcher";
 }
 
 TEST(ShapeMatchesTest, AShapeThatMayMatchSeveralQuestionsIsReturnedOnce) {

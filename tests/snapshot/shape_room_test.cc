@@ -171,7 +171,7 @@ TEST(ShapeRoomTest, APodThatLeavesAGhostIsCountedWhereItGoes) {
     snapshot.SetGhost(from, ClusterSnapshot::GhostPods::kCounted);
     EXPECT_EQ(snapshot.topology().Total(spread), all);
     for (uint32_t i = 0; i < on_ghost; ++i) ShapeRoom::CountOnGhost(snapshot, shape, from, -1);
-    EXPECT_EQ(count(from), on_ghost) << "asked by nobody";
+    EXPECT_EQ(count(from), on_ghost) << "no pod requests it";
     EXPECT_EQ(snapshot.topology().Total(spread), all - on_ghost);
     ShapeRoom room;
     room.Begin(snapshot, shape);

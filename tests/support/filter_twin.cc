@@ -430,7 +430,7 @@ class Twin {
   }
 
   // True if the constraint's selector matches no pod.
-  bool CountsNobody(const objects::TopologySpreadConstraint& c) const {
+  bool CountsNoPod(const objects::TopologySpreadConstraint& c) const {
     for (const Text key : c.match_label_keys) {
       if (Find(pod_.meta.labels, key)) return false;
     }
@@ -456,7 +456,7 @@ class Twin {
         if (IsEligible(c, node)) counts[*Find(node.meta.labels, c.topology_key)] += 0;
       }
       ForEachPlaced([&](const objects::Pod& other, const objects::Node& node) {
-        if (IsEligible(c, node) && !CountsNobody(c) && !other.meta.deletion_time &&
+        if (IsEligible(c, node) && !CountsNoPod(c) && !other.meta.deletion_time &&
             other.meta.namespace_name == pod_.meta.namespace_name && Matches_(c, other)) {
           ++counts[*Find(node.meta.labels, c.topology_key)];
         }

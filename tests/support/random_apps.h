@@ -48,7 +48,7 @@ struct App {
     if (daemonset) {
       pod.DaemonSet();
     } else if (bare) {
-      pod.OwnedByNobody();
+      pod.WithoutOwner();
     } else {
       pod.OwnedBy("ReplicaSet", name);
     }

@@ -8,7 +8,7 @@
 //           .Build();
 //   EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "web-0")), NodeNamed(snapshot, "a"));
 //
-// Unless told otherwise a node is ready and has 4 CPUs, 8 GiB and 110 pod slots; a
+// By default a node is ready and has 4 CPUs, 8 GiB and 110 pod slots; a
 // pod is in namespace "default", runs, requests nothing and belongs to a ReplicaSet
 // "rs" that exists, so that every rule lets it move.  `raw` and With() reach the
 // fields that have no word of their own.
@@ -185,7 +185,7 @@ struct Pod {
     controller_exists = false;
     return *this;
   }
-  Pod& OwnedByNobody() {
+  Pod& WithoutOwner() {
     raw.meta.owners.clear();
     return *this;
   }
@@ -368,7 +368,7 @@ class Cluster {
     return std::nullopt;
   }
 
-  // Those added, and the owners of pods that nobody added.
+  // Controllers that were added, and owners of pods that were not added.
   [[nodiscard]] std::vector<objects::Controller> AllControllers() const {
     std::vector<objects::Controller> all = controllers_;
     const auto is_known = [&](objects::ControllerKind kind, const objects::ObjectMeta& meta) {

@@ -2959,10 +2959,10 @@ class RunTest(EbbTest):
                 giving_up = threading.Timer(120, child.kill)
                 giving_up.start()
                 try:
-                    said = []
+                    steps = []
                     for line in child.stdout:
-                        said.append(line.split(" ", 1)[1])
-                        if said[-1] == "delete c\n":
+                        steps.append(line.split(" ", 1)[1])
+                        if steps[-1] == "delete c\n":
                             break
                     child.send_signal(number)
                     rest, err = child.communicate()
@@ -2970,11 +2970,11 @@ class RunTest(EbbTest):
                     giving_up.cancel()
                     child.kill()
             self.assertEqual(child.returncode, 0, err)
-            self.assertIn("taint c\n", said)
+            self.assertIn("taint c\n", steps)
             self.assertRegex(err, r"ebb run: ends; \d nodes? would be gone")
             # From then on what would be done counts as done, and is printed once.
-            said += [line.split(" ", 1)[1] for line in rest.splitlines(True)]
-            self.assertEqual(len(said), len(set(said)), said)
+            steps += [line.split(" ", 1)[1] for line in rest.splitlines(True)]
+            self.assertEqual(len(steps), len(set(steps)), steps)
 
     # Symptom: with a budget that allows one disruption, a dry run removed one of six nodes; a loop
     # removes five.
@@ -3069,14 +3069,14 @@ class RunTest(EbbTest):
             giving_up = threading.Timer(120, child.kill)
             giving_up.start()
             try:
-                said = next(line for line in child.stderr if "pool general, clusterman: " in line)
+                turn = next(line for line in child.stderr if "pool general, clusterman: " in line)
                 child.send_signal(signal.SIGTERM)
                 child.communicate()
             finally:
                 giving_up.cancel()
                 child.kill()
         self.assertEqual(child.returncode, 0)
-        self.assertRegex(said, r"pool general, clusterman: \d+ nodes, -\d+ \(scaled to the setpoint\)")
+        self.assertRegex(turn, r"pool general, clusterman: \d+ nodes, -\d+ \(scaled to the setpoint\)")
 
     def test_pools_that_cannot_be_sized_are_refused(self):
         def refused(text, *words, code=1):

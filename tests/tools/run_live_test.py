@@ -212,7 +212,7 @@ class RunLiveTest(unittest.TestCase):
         self.start_plugin()
         run = self.start_run("--metrics-address", self.free_address())
         self.turn(lambda turn: "not found" in str(turn["log"]) or "no client feeds" in str(turn["log"])
-                  or "no nodes" in str(turn["log"]), "nobody has fed it yet")
+                  or "no nodes" in str(turn["log"]), "no client has fed it yet")
         feed = self.feed()
         begun = self.turn(lambda turn: turn["begun"], "a deletion begins")
         self.assertEqual(begun["status"], "ScaleDownNodeDeleteStarted")
@@ -459,14 +459,14 @@ notifications:
         before = damaged.read_bytes()
         good = self.folder / "good.db"
         shutil.copy(damaged, self.states / "default.db")
-        for flags, said in [(["--state", damaged], str(damaged)),
+        for flags, named in [(["--state", damaged], str(damaged)),
                             (["--state-folder", self.states], str(self.states / "default.db")),
                             (["--state", good, "--record", damaged], str(damaged))]:
             run = subprocess.run(
                 [EBB, "run", "--actuator", f"unix:{self.plugin_socket}", "--socket", self.socket, *flags],
                 capture_output=True, text=True, timeout=WAIT_S, check=False)
             self.assertEqual(run.returncode, 1, run.stderr)
-            self.assertIn(f"{said}: cannot be read: file is not a database", run.stderr)
+            self.assertIn(f"{named}: cannot be read: file is not a database", run.stderr)
             self.assertEqual(damaged.read_bytes(), before)
 
     def test_without_a_plugin_it_ends_long_before_the_grace(self):

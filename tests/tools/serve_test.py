@@ -386,10 +386,10 @@ class CallsTest(ServeTest):
                                r".*looked at again at 2026-06-01T12:05:00Z\)")
         data = json.loads(subprocess.check_output(
             [EBB, "serve", "status", "--server", server, "-o", "json"]))
-        said = data["sessions"][0]["lastRound"]
-        self.assertEqual(said["at"], "2026-06-01T12:00:00Z")
-        self.assertEqual(said["unremovable"]["reasons"]["NotReplicated"], 1)
-        self.assertEqual(said["unremovable"]["lookedAtAgain"]["first"], "2026-06-01T12:05:00Z")
+        last_round = data["sessions"][0]["lastRound"]
+        self.assertEqual(last_round["at"], "2026-06-01T12:00:00Z")
+        self.assertEqual(last_round["unremovable"]["reasons"]["NotReplicated"], 1)
+        self.assertEqual(last_round["unremovable"]["lookedAtAgain"]["first"], "2026-06-01T12:05:00Z")
 
 
 class Batches:
@@ -1531,10 +1531,10 @@ class ProcessTest(ServeTest):
         # The client may connect, but gets nothing, not even gRPC's first frame.
         probe = ("import socket, sys; s = socket.socket(socket.AF_UNIX); "
                  "s.connect(sys.argv[1]); s.settimeout(60); print(s.recv(1))")
-        said = subprocess.run(
+        received = subprocess.run(
             ["/usr/bin/python3", "-c", probe, str(self.server.socket)], stdout=subprocess.PIPE,
             text=True, timeout=WAIT_S, check=True, preexec_fn=become).stdout
-        self.assertEqual(said, "b''\n")
+        self.assertEqual(received, "b''\n")
         self.assertEqual(subprocess.call(
             [EBB, "serve", "status", "--server", f"unix:{self.server.socket}"],
             stdout=subprocess.DEVNULL), 0)

@@ -298,7 +298,7 @@ TEST(CounterfactualTest, ObjectsThatCannotBePatchedAreReported) {
 
 TEST(BlockersTest, ObjectsThatCannotBePatchedAreReported) {
   TwoNodes planned;
-  planned.Add(Strange("web").SafeToEvict("false").OwnedByNobody());
+  planned.Add(Strange("web").SafeToEvict("false").WithoutOwner());
   const Blockers found = planned.AllBlockers();
   ASSERT_EQ(found.blockers.size(), 2);
   EXPECT_EQ(found.blockers[0].kind, "Flag");
@@ -459,7 +459,7 @@ struct FourOfOne : Planned {
     for (const char* const name : {"a", "b", "c", "d"}) {
       Add(Node(name)).Add(Pod(absl::StrCat("on-", name)).On(name).Cpu(100));
     }
-    Add(Node("e")).Add(Pod("full").On("e").Cpu(2500).OwnedByNobody());
+    Add(Node("e")).Add(Pod("full").On("e").Cpu(2500).WithoutOwner());
     query().max_workload_share = 0.25;
   }
 };
@@ -509,7 +509,7 @@ TEST(BlockersTest, AreRankedByTheNodesThatGoWithoutThem) {
   planned.Add(Pod("w0").On("a").Cpu(100).Label("app", "web"))
       .Add(Pod("w1").On("b").Cpu(100).Label("app", "web"))
       .Add(Budget("web").Matching("app", "web").Allows(0))
-      .Add(Pod("db").On("c").Cpu(100).SafeToEvict("false").OwnedByNobody());
+      .Add(Pod("db").On("c").Cpu(100).SafeToEvict("false").WithoutOwner());
   const Blockers found = planned.AllBlockers();
   EXPECT_EQ(found.removed, 0);
   EXPECT_EQ(found.kept, 4);

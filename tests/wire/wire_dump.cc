@@ -1,4 +1,4 @@
-// Tells what ebb reads of objects in JSON and in Kubernetes' protobuf, so that a program in
+// Prints what ebb reads of objects in JSON and in Kubernetes' protobuf, so that a program in
 // another language can compare the two (go/wire).
 //
 // Takes frames on standard input: the byte 'J' or 'P' for the form, then apiVersion, kind and

@@ -32,18 +32,18 @@ func none() []feed.List { return nil }
 
 // texts returns changes as "+Pod p@n" and "-Node n".
 func texts(changes []wire.Change) []string {
-	var said []string
+	var lines []string
 	for _, change := range changes {
 		switch object := change.Object.(type) {
 		case nil:
-			said = append(said, fmt.Sprintf("-%s %s", change.Kind.Name, change.Name))
+			lines = append(lines, fmt.Sprintf("-%s %s", change.Kind.Name, change.Name))
 		case *v1.Pod:
-			said = append(said, fmt.Sprintf("+Pod %s@%s", object.Name, object.Spec.NodeName))
+			lines = append(lines, fmt.Sprintf("+Pod %s@%s", object.Name, object.Spec.NodeName))
 		default:
-			said = append(said, fmt.Sprintf("+%s %s", change.Kind.Name, object.GetName()))
+			lines = append(lines, fmt.Sprintf("+%s %s", change.Kind.Name, object.GetName()))
 		}
 	}
-	return said
+	return lines
 }
 
 func expect(t *testing.T, changes []wire.Change, want ...string) {
@@ -257,13 +257,13 @@ func TestChangesLeadToTheViews(t *testing.T) {
 	var views []feed.NodeView
 	for step := range 2000 {
 		views = change(random, views)
-		for _, said := range f.Diff(views, none) {
-			switch object := said.Object.(type) {
+		for _, sent := range f.Diff(views, none) {
+			switch object := sent.Object.(type) {
 			case nil:
-				if said.Kind == wire.Node {
-					delete(nodes, said.Name)
+				if sent.Kind == wire.Node {
+					delete(nodes, sent.Name)
 				} else {
-					delete(held, said.Name)
+					delete(held, sent.Name)
 				}
 			case *v1.Pod:
 				held[object.Name] = object.Spec.NodeName
@@ -339,8 +339,8 @@ func TestKeepOrder(t *testing.T) {
 				views = change(random, views)
 			}
 			reorder(random, views)
-			for _, said := range f.Diff(views, none) {
-				held.take(said)
+			for _, sent := range f.Diff(views, none) {
+				held.take(sent)
 			}
 			var nodes []string
 			for _, view := range views {

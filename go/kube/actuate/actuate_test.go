@@ -304,7 +304,7 @@ func TestACallOfTheSameKeyIsCarriedOutOnce(t *testing.T) {
 	_, err = p.Begin(t.Context(), begin)
 	p.must(err)
 	if p.phase("a") != 0 {
-		t.Error("a late copy began anew")
+		t.Error("a late copy began again")
 	}
 	checkClean(t, c, "a")
 	if result := p.result("a"); result == nil || result.Ok || result.Why != "a test" {
@@ -557,7 +557,7 @@ func TestAnInconsistentMarkIsRemoved(t *testing.T) {
 	p := start(t, c)
 	checkClean(t, c, "half", "nonsense")
 	if len(p.status().Running) != 0 || taint.Find(c.GetNode(t, "foreign"), taint.Hard) == nil {
-		t.Error("something was taken for a deletion, or a taint of somebody else taken off")
+		t.Error("something was taken for a deletion, or a taint of another client taken off")
 	}
 }
 

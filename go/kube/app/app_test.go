@@ -113,10 +113,10 @@ func TestFeedOnlySaysWhichClusterItFeedsAndThatTheDaemonIsAway(t *testing.T) {
 	c.Client.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: "v1.37.2"}
 	o := options(t, c)
 	o.Listen, o.Server = "", "unix:/no/such/daemon.sock"
-	said := make(chan string, 100)
+	logged := make(chan string, 100)
 	o.Log = func(format string, args ...any) {
 		select {
-		case said <- fmt.Sprintf(format, args...):
+		case logged <- fmt.Sprintf(format, args...):
 		default:
 		}
 	}
@@ -128,9 +128,9 @@ func TestFeedOnlySaysWhichClusterItFeedsAndThatTheDaemonIsAway(t *testing.T) {
 		"cluster of unknown UID", "feeds 16 kinds: Namespace, Node, ", "the daemon: ",
 	} {
 		select {
-		case line := <-said:
+		case line := <-logged:
 			if !strings.HasPrefix(line, want) {
-				t.Errorf("%q is said, not %q", line, want)
+				t.Errorf("%q is logged, not %q", line, want)
 			}
 		case err := <-ended:
 			t.Fatalf("it ended: %v", err)

@@ -21,7 +21,7 @@ import (
 // Symptom: "0 unneeded" for five minutes after the blocking budgets were deleted, and nothing
 // showed why.
 func TestStatusSaysWhichNodesAreUnremovableAndWhenTheyAreLookedAtAgain(t *testing.T) {
-	said := &plannerpb.SessionStatus{Session: "prod", LastRoundAt: 1_700_000_000, Unremovable: &plannerpb.UnremovableNodes{
+	session := &plannerpb.SessionStatus{Session: "prod", LastRoundAt: 1_700_000_000, Unremovable: &plannerpb.UnremovableNodes{
 		Nodes: 58, Remembered: 40, FirstRecheck: 1_700_000_060, LastRecheck: 1_700_000_300,
 		Reasons: []*plannerpb.UnremovableNodes_OfReason{{Reason: "NotEnoughPdb", Nodes: 40}, {Reason: "NotUnderutilized", Nodes: 18}},
 	}}
@@ -29,7 +29,7 @@ func TestStatusSaysWhichNodesAreUnremovableAndWhenTheyAreLookedAtAgain(t *testin
 		data map[string]string // Nil: no ConfigMap.
 		want string
 	}{
-		"known": {written(t, status.RoundsOf(said)),
+		"known": {written(t, status.RoundsOf(session)),
 			"round of 2023-11-14T22:13:20Z, session prod: 58 unremovable (40 NotEnoughPdb, 18 NotUnderutilized; " +
 				"40 of them looked at again from 2023-11-14T22:14:20Z to 2023-11-14T22:18:20Z)\n"},
 		"no round yet": {written(t, status.RoundsOf(&plannerpb.SessionStatus{Session: "prod"})),

@@ -98,7 +98,7 @@ func TestTheSocketIsForThisUserAndReplacedOnlyIfNoProcessListens(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	if _, err := serve.Listen(path); err == nil {
-		t.Error("a socket that somebody listens on was taken over")
+		t.Error("a socket with a listener was taken over")
 	}
 	server.Stop()
 	path = filepath.Join(folder(t), "b.sock")

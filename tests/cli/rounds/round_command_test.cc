@@ -162,9 +162,9 @@ TEST_F(RoundCommandTest, WithTheFlagReturnedNodesKeepTheirTimersAndAReplayAgrees
   SetUp();
   JsonRound("2026-06-01T12:00:00Z");
   come_back();
-  const auto anew = JsonRound("2026-06-01T12:10:01Z");
-  EXPECT_EQ(anew.at("unneeded").at(0).at("since"), "2026-06-01T12:10:01Z");
-  EXPECT_TRUE(anew.at("deleteNow").at("empty").empty());
+  const auto restarted = JsonRound("2026-06-01T12:10:01Z");
+  EXPECT_EQ(restarted.at("unneeded").at(0).at("since"), "2026-06-01T12:10:01Z");
+  EXPECT_TRUE(restarted.at("deleteNow").at("empty").empty());
 }
 
 TEST_F(RoundCommandTest, NamesAreThoseToDeleteNow) {

@@ -72,7 +72,7 @@ TEST(RunCommandTest, FlagsThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(EbbRun({"--simulate", "--nodes", "many"}).code, 2);
 }
 
-// Symptom: neither file was made, and nothing said so.
+// Symptom: neither file was made, without a message.
 TEST(RunCommandTest, FlagsThatADryRunDoesNotReadGiveANote) {
   const Answer answer = EbbRun({"--socket", "/nowhere/e.sock", "--dry-run", "--state", "s.db",
                                 "--record", "r.db", "--actuator", "unix:p"});

@@ -489,7 +489,7 @@ TEST_F(PlannerTest, DeadlineEndsThePassBetweenCandidates) {
 
 TEST_F(PlannerTest, MinNodesPerPassAreCheckedEvenAfterTheDeadline) {
   Restart({.min_nodes_per_pass = 2, .drain = {}});
-  Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("bare").On("a").OwnedByNobody()));
+  Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("bare").On("a").WithoutOwner()));
   const TimeIsUp deadline(0);
   const Plan plan = Pass({"a", "b", "c"}, [&](PassInput& in) { in.deadline = &deadline; });
   EXPECT_EQ(Kept(snapshot_, plan), "a=BlockedByPod");
@@ -534,7 +534,7 @@ TEST_F(PlannerTest, ADeadlineEndsAnAsListedPassToo) {
 
 TEST_F(PlannerTest, DeadlineThatNeverComesChangesNothing) {
   const auto cluster = Nodes(Shared(), {"a", "b", "c", "d"})
-                           .Add(Pod("bare").On("a").OwnedByNobody())
+                           .Add(Pod("bare").On("a").WithoutOwner())
                            .Add(Pod("p").On("b").Cpu(100))
                            .Add(Pod("q").On("c").Cpu(100));
   const TimeIsUp deadline(1000000);
@@ -705,7 +705,7 @@ TEST_F(PlannerTest, PodsThatAreAlikeToTheAutoscalerAreNotTriedAgain) {
   EXPECT_EQ(packed(Follower("f1", 7), Follower("f2", 7).SafeToEvict("true")), "leader");
   EXPECT_EQ(packed(Follower("f1", 7), Follower("f2", 7).Label("more", "1")), "leader f2");
   // Pods without a controller or of a DaemonSet are not alike either.
-  EXPECT_EQ(packed(Follower("f1", 7).OwnedByNobody(), Follower("f2", 7).OwnedByNobody()),
+  EXPECT_EQ(packed(Follower("f1", 7).WithoutOwner(), Follower("f2", 7).WithoutOwner()),
             "leader f2");
   EXPECT_EQ(packed(Follower("f1", 7).DaemonSet(), Follower("f2", 7).DaemonSet()), "leader f2");
 }
@@ -865,7 +865,7 @@ TEST_F(PlannerTest, APodThatKeptANodeAndLeftIsStillNamed) {
     ASSERT_TRUE(live.Take({&change, 1}).ok());
   };
   const Node a = Node("a");
-  const Pod bare = Pod("bare").On("a").OwnedByNobody();
+  const Pod bare = Pod("bare").On("a").WithoutOwner();
   const Pod later = Pod("later").On("a");
   take(&a.raw, Change::Type::kPut);
   take(&bare.raw, Change::Type::kPut);

@@ -125,7 +125,7 @@ TEST(TrialOfCountedPodsTest, APodIsTakenOffTheCountersWhenItsFamilyLooksForANode
     EXPECT_EQ(counted("web-1"), 2u);
     simulation.BeginRun(shape("web-1"));
     EXPECT_EQ(counted("web-1"), 0u) << "the other shape of the application too";
-    EXPECT_EQ(counted("db-1"), 1u) << "nobody asked yet";
+    EXPECT_EQ(counted("db-1"), 1u) << "no lookup yet";
     ASSERT_TRUE(simulation.scan().Fits(NodeNamed(snapshot, "b")));
     simulation.Put(PodNamed(snapshot, "web-1"), NodeNamed(snapshot, "b"));
     EXPECT_EQ(counted("web-1"), 1u);

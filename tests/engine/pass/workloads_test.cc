@@ -80,8 +80,8 @@ TEST_F(WorkloadSharesTest, AllMayGoWhereTheShareIsAll) {
 TEST_F(WorkloadSharesTest, PodsWithoutAControllerAreKeptByNoShare) {
   Make(Cluster()
            .Add(Node("a"))
-           .Add(Pod("p").On("a").OwnedByNobody())
-           .Add(Pod("q").On("a").OwnedByNobody()));
+           .Add(Pod("p").On("a").WithoutOwner())
+           .Add(Pod("q").On("a").WithoutOwner()));
   WorkloadShares shares(*snapshot_, 0.01);
   EXPECT_EQ(shares.FirstTooMany(Pods({"p", "q"})), kNoPod);
 }
@@ -127,7 +127,7 @@ TEST(WorkloadsTest, PodsThatRunForOneControllerBelongTogetherInTheOrderOfNodes) 
           .Add(Node("a"))
           .Add(Node("b"))
           .Add(Pod("web-b").On("b").OwnedBy("ReplicaSet", "web"))
-          .Add(Pod("bare").On("a").OwnedByNobody())
+          .Add(Pod("bare").On("a").WithoutOwner())
           .Add(Pod("web-a").On("a").OwnedBy("ReplicaSet", "web"))
           .Add(Pod("job").On("a").OwnedBy("Job", "web"))
           .Add(Pod("elsewhere").In("other").On("b").OwnedBy("ReplicaSet", "web"))

@@ -109,7 +109,7 @@ TEST(CandidateLoadTest, PodsThatStayOrHaveEndedDoNotCountAsLoad) {
                                        .Add(Pod("w0").On("waits").SafeToEvict("on-completion"))
                                        .Add(Pod("b0").On("both").SafeToEvict("on-completion"))
                                        .Add(Pod("b1").On("both").Cpu(100))
-                                       .Add(Pod("m0").On("mirror").Mirror().OwnedByNobody())
+                                       .Add(Pod("m0").On("mirror").Mirror().WithoutOwner())
                                        .Add(Pod("l0").On("gone").DeletedAt(kPassTime - 61))
                                        .Add(Pod("l1").On("going").DeletedAt(kPassTime - 60))
                                        .Build();

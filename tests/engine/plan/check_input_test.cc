@@ -519,7 +519,7 @@ TEST_F(CheckInputTest, APlanFindsTheCandidatesOfItsPassesItself) {
 }
 
 TEST_F(CheckInputTest, ASuggestionNamesAPodOnceAndANodeThatExists) {
-  const auto expect_told = [&](const std::vector<Move>& places, const std::string& message) {
+  const auto expect_message = [&](const std::vector<Move>& places, const std::string& message) {
     PlanRequest request;
     request.pass.now_s = kPassTime;
     request.suggestions = places;
@@ -529,13 +529,13 @@ TEST_F(CheckInputTest, ASuggestionNamesAPodOnceAndANodeThatExists) {
     input.suggestions = places;
     EXPECT_EQ(ErrorOf([&] { return rounds_.Round(snapshot_, groups_, input); }), message);
   };
-  expect_told({{P("p"), NodeId{2}}}, "suggestions[0]: there is no node 2, the catalog has 2");
-  expect_told({{P("p"), N("b")}, {P("q"), kNoNode}},
-              "suggestions[1]: there is no node 4294967295, the catalog has 2");
-  expect_told({{PodId{4}, N("b")}}, "suggestions[0]: there is no pod 4; the catalog has 4");
-  expect_told({{P("p"), N("b")}, {P("q"), N("a")}, {P("p"), N("b")}},
-              "suggestions[2]: pod default/p comes twice, first as suggestions[0]");
-  expect_told({{P("p"), N("b")}, {P("q"), N("a")}}, "");
+  expect_message({{P("p"), NodeId{2}}}, "suggestions[0]: there is no node 2, the catalog has 2");
+  expect_message({{P("p"), N("b")}, {P("q"), kNoNode}},
+                 "suggestions[1]: there is no node 4294967295, the catalog has 2");
+  expect_message({{PodId{4}, N("b")}}, "suggestions[0]: there is no pod 4; the catalog has 4");
+  expect_message({{P("p"), N("b")}, {P("q"), N("a")}, {P("p"), N("b")}},
+                 "suggestions[2]: pod default/p comes twice, first as suggestions[0]");
+  expect_message({{P("p"), N("b")}, {P("q"), N("a")}}, "");
 }
 
 TEST_F(CheckInputTest, EveryRemovalOfAPlanIsChecked) {

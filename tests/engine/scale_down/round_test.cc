@@ -587,7 +587,7 @@ TEST_F(RoundTest, AtomicGroupGoesWholeOrNotAtAll) {
                                  .Add(Node("a"))
                                  .Add(Node("b"))
                                  .Add(Node("c"))
-                                 .Add(Pod("stays").On("c").OwnedByNobody())
+                                 .Add(Pod("stays").On("c").WithoutOwner())
                                  .Build();
   NodeGroups groups = OneGroup(snapshot);
   groups.groups[0].atomic = true;
@@ -603,7 +603,7 @@ TEST_F(RoundTest, RiskyNodesGoLast) {
   cluster.Add(Pod("p").On("a").Cpu(100).Label("app", "x"));
   cluster.Add(Pod("q").On("a").Cpu(100).Label("app", "x"));
   cluster.Add(Pod("r").On("b").Cpu(100));
-  cluster.Add(Pod("s").On("c").Cpu(100).OwnedByNobody());
+  cluster.Add(Pod("s").On("c").Cpu(100).WithoutOwner());
   ClusterSnapshot snapshot = cluster.Add(Budget("x").Matching("app", "x").Allows(1)).Build();
   ScaleDown scale_down(AtOnce());
   EXPECT_EQ(Names(snapshot, Round(scale_down, snapshot, kStart).may_go.drain), "b a");
@@ -659,7 +659,7 @@ class CountedDeadline final : public Deadline {
 TEST_F(RoundTest, APassCutShortContinuesAtTheNextCandidateAndTimersHold) {
   Cluster cluster;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
-    cluster.Add(Node(name)).Add(Pod(std::string("p-") + name).On(name).Cpu(100).OwnedByNobody());
+    cluster.Add(Node(name)).Add(Pod(std::string("p-") + name).On(name).Cpu(100).WithoutOwner());
   }
   ClusterSnapshot snapshot = cluster.Build();
   const NodeGroups groups = OneGroup(snapshot);
@@ -714,7 +714,7 @@ TEST_F(RoundTest, EveryCandidateGetsItsTurnEvenWithShortPasses) {
   Cluster cluster;
   for (int n = 0; n < 9; ++n) {
     const std::string name = "n" + std::to_string(n);
-    cluster.Add(Node(name)).Add(Pod("p" + name).On(name).Cpu(100).OwnedByNobody());
+    cluster.Add(Node(name)).Add(Pod("p" + name).On(name).Cpu(100).WithoutOwner());
   }
   ClusterSnapshot snapshot = cluster.Build();
   ScaleDownOptions options;
@@ -800,7 +800,7 @@ TEST_F(RoundTest, NodesOfGroupsAreCountedByWhatBecomesOfThem) {
                                  .Add(Node("c"))
                                  .Add(Node("d"))
                                  .Add(Node("e"))
-                                 .Add(Pod("bare").On("b").Cpu(100).OwnedByNobody())
+                                 .Add(Pod("bare").On("b").Cpu(100).WithoutOwner())
                                  .Add(Pod("large").On("c").Cpu(3000))
                                  .Build();
   NodeGroups groups = OneGroup(snapshot);
@@ -1239,7 +1239,7 @@ TEST_F(RoundTest, ANodeThatLeftGivesItsTurnToTheNext) {
   const auto cluster = [&](const std::vector<std::string>& names) {
     Cluster cluster(symbols);
     for (const std::string& name : names) {
-      cluster.Add(Node(name)).Add(Pod("p-" + name).On(name).Cpu(100).OwnedByNobody());
+      cluster.Add(Node(name)).Add(Pod("p-" + name).On(name).Cpu(100).WithoutOwner());
     }
     return cluster.Build();
   };

@@ -58,8 +58,8 @@ TEST(UnremovableNodesTest, ARoundSaysUntilWhenItsNodesAreNotTriedAgain) {
                                  .Add(Node("a"))
                                  .Add(Node("b"))
                                  .Add(Node("c"))
-                                 .Add(Pod("bare-a").On("a").Cpu(100).OwnedByNobody())
-                                 .Add(Pod("bare-b").On("b").Cpu(100).OwnedByNobody())
+                                 .Add(Pod("bare-a").On("a").Cpu(100).WithoutOwner())
+                                 .Add(Pod("bare-b").On("b").Cpu(100).WithoutOwner())
                                  .Add(Pod("large").On("c").Cpu(3000))
                                  .Build();
   const NodeGroups groups = OneGroup(snapshot);

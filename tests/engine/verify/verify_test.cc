@@ -379,7 +379,7 @@ TEST(VerifyTest, MemoryThatIsUsedTooMuchKeepsANodeToo) {
 }
 
 TEST(VerifyTest, RefusesToMoveAPodThatARuleKeeps) {
-  Case c(Cluster().Add(Node("a")).Add(Node("b")).Add(Pod("p").On("a").OwnedByNobody()));
+  Case c(Cluster().Add(Node("a")).Add(Node("b")).Add(Pod("p").On("a").WithoutOwner()));
   c.Remove("a", {{"p", "b"}});
   EXPECT_THAT(c.Verdict(),
               HasSubstr("node \"a\" goes although pod \"default/p\" keeps it: NotReplicated"));
@@ -808,8 +808,8 @@ TEST(VerifyTest, PodsWithoutAControllerAreKeptByNoShare) {
   Case c(Cluster()
              .Add(Node("a"))
              .Add(Node("b"))
-             .Add(Pod("p").On("a").OwnedByNobody().SafeToEvict("true"))
-             .Add(Pod("q").On("a").OwnedByNobody().SafeToEvict("true")));
+             .Add(Pod("p").On("a").WithoutOwner().SafeToEvict("true"))
+             .Add(Pod("q").On("a").WithoutOwner().SafeToEvict("true")));
   c.Remove("a", {{"p", "b"}, {"q", "b"}});
   c.input.max_workload_share = 0.01;
   EXPECT_EQ(c.Verdict(), "ok");

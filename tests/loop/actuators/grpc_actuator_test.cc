@@ -285,7 +285,7 @@ TEST_F(GrpcActuatorTest, AResultIsReturnedOnce) {
   ASSERT_TRUE(actuator->Begin({&order, 1}, kNow).ok());
   ASSERT_TRUE(actuator->RollBack("a", "test", kNow).ok());
   ASSERT_THAT(actuator->Status(kNow)->results, SizeIs(1));
-  plugin_.wrong = test::Wrong::kTellsAcknowledged;
+  plugin_.wrong = test::Wrong::kRepeatsAcknowledged;
   actuator->Acknowledge(1);
   EXPECT_THAT(std::string(actuator->Status(kNow).status().message()),
               HasSubstr("results[0].node: no deletion was begun of a"));
@@ -301,10 +301,10 @@ TEST(GrpcActuatorAddressTest, ConnectFailsIfNoPluginListensOrTheAddressIsWrong) 
   const test::TemporaryFolder folder;
   const std::string path = "unix:" + folder.File("nobody.sock");
   int sleeps = 0;
-  const auto nobody =
+  const auto failed =
       GrpcActuator::Connect({.plugin = path, .sleep_ms = [&](int64_t) { ++sleeps; }});
-  EXPECT_EQ(nobody.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(nobody.status().message()), HasSubstr(path));
+  EXPECT_EQ(failed.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(failed.status().message()), HasSubstr(path));
   EXPECT_EQ(sleeps, 3);
   for (const std::string& wrong :
        {std::string("tcp:1"), std::string("unix:"), "unix:" + std::string(200, 'a')}) {

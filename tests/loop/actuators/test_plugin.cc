@@ -153,7 +153,7 @@ grpc::Status TestPlugin::BeginOnce(const wire::BeginRequest& request) {
     }
     if (wrong == Wrong::kBeginsNothing) continue;
     const auto [it, is_new] = running_.try_emplace(order.node());
-    if (!is_new && wrong != Wrong::kTaintsAnew) continue;
+    if (!is_new && wrong != Wrong::kTaintsAgain) continue;
     it->second.set_node(order.node());
     it->second.set_drain(order.drain());
     it->second.set_phase(wire::TAINTED);
@@ -233,7 +233,7 @@ grpc::Status TestPlugin::Acknowledge(grpc::ServerContext* context,
                                      wire::AcknowledgeReply*) {
   return Carry(*context, "Acknowledge", "", [&] {
     for (const std::string& id : request->ids()) {
-      if (wrong == Wrong::kTellsAcknowledged) continue;
+      if (wrong == Wrong::kRepeatsAcknowledged) continue;
       std::erase_if(results_, [&](const auto& result) { return result.id() == id; });
     }
     return grpc::Status::OK;

@@ -66,7 +66,7 @@ class SessionSizingTest : public ::testing::Test {
     feed_ = std::make_unique<test::Feed>(folder_.File("e.sock"), "prod");
     SizedPool& pool = pools_.emplace_back();
     pool.name = "web";
-    pool.policy_name = "told";
+    pool.policy_name = "fixed";
     pool.nodes = {{"pool", "web"}};
     pool.cloud = {.min = 1, .max = 10};
     auto policy = std::make_unique<test::FixedPolicyFile>();
@@ -211,7 +211,7 @@ TEST_F(SessionSizingTest, AValueThatNoStateFileCanHoldIsRejectedByName) {
   wire::RoundCall call;
   call.mutable_input()->set_session("prod");
   call.mutable_sizing()->add_pools()->set_pool("web");
-  call.mutable_sizing()->mutable_pools(0)->set_policy("told");
+  call.mutable_sizing()->mutable_pools(0)->set_policy("fixed");
   call.mutable_sizing()->mutable_pools(0)->set_grow_to(-1);
   const auto refused = client_->Round(call);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);

@@ -1313,9 +1313,10 @@ TEST_F(CompletenessTest, EachWarningHasItsExactText) {
     std::erase_if(items, [kind](const Json& item) { return item["kind"] == kind; });
     return items;
   };
-  const auto counting = [](const char* version, const char* kind, const char* name, int pods_told) {
+  const auto counting = [](const char* version, const char* kind, const char* name,
+                           int ready_pods) {
     Json json = Object(version, kind, name, "shop");
-    json["status"][std::string_view(kind) == "DaemonSet" ? "numberReady" : "replicas"] = pods_told;
+    json["status"][std::string_view(kind) == "DaemonSet" ? "numberReady" : "replicas"] = ready_pods;
     return json;
   };
   EXPECT_EQ(text({}, {Node("a"), Pod("shop", "web", "a"), NoBudgets()}),
@@ -2528,7 +2529,7 @@ TEST_F(CompletenessTest, AKindWithAnyControllerPresentIsNotMissing) {
   items.push_back(Owned(Pod("shop", "own", "a"), "example.com/v1", "ReplicaSet", "own"));
   EXPECT_THAT(LoadItems(items), ElementsAre("CustomControllers"));
   EXPECT_EQ(detail("gone-0"), "") << "it was deleted";
-  EXPECT_EQ(detail("own"), "") << "a kind that nobody knows";
+  EXPECT_EQ(detail("own"), "") << "an unknown kind";
   // A Job with the same name as another pod's ReplicaSet is not that pod's controller.
   items = Whole();
   items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));

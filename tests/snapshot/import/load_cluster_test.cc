@@ -169,7 +169,7 @@ TEST(ClusterLoaderTest, TheNewestTimeIsThatOfAnyObject) {
               return to.OnPod(Pod("p").Phase("Succeeded").CreatedAt(102).raw);
             }),
             102)
-      << "one that has ended tells the time too";
+      << "the time of an ended pod counts too";
   objects::ObjectMeta meta;
   meta.name = "x";
   meta.namespace_name = "default";

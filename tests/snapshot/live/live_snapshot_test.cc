@@ -1543,11 +1543,11 @@ TEST_F(LiveTest, OnlyARealChangeGivesANewStateId) {
   claim.meta.namespace_name = "default";
   claim.meta.name = "data";
   const objects::StorageObject in_place = drivers;
-  const objects::StorageObject anew = claim;
+  const objects::StorageObject resolved_again = claim;
   EXPECT_EQ(put(&in_place), all);
   EXPECT_EQ(remove(&in_place), all);
-  EXPECT_EQ(put(&anew), all);
-  EXPECT_EQ(remove(&anew), all);
+  EXPECT_EQ(put(&resolved_again), all);
+  EXPECT_EQ(remove(&resolved_again), all);
   EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
   EXPECT_EQ(live_.counts().storage_rebuilds, 2U);
 }
@@ -1905,7 +1905,7 @@ TEST_F(LiveTest, ANamespaceCausesARebuildIfASelectorUsesItsChangedLabels) {
   EXPECT_EQ(rebuilds(), 3U);
   EXPECT_EQ(why(), "");
   ASSERT_TRUE(Put(&shop).ok());
-  EXPECT_EQ(rebuilds(), 3U) << "nobody asks";
+  EXPECT_EQ(rebuilds(), 3U) << "no selector uses it";
 }
 
 // 520 terms with 520 keys exceed the limit up to which tables are made (topology_tables.cc).
@@ -2028,14 +2028,14 @@ TEST_F(LiveTest, TheLastVersionAndUidOfEveryKindCount) {
 
   Node named = a_;
   named.raw.meta.uid = "u1";
-  Node anew = a_;
-  anew.raw.meta.uid = "u2";
+  Node recreated = a_;
+  recreated.raw.meta.uid = "u2";
   ASSERT_TRUE(Put(&named.raw).ok());
-  ASSERT_TRUE(Put(&anew.raw).ok());
+  ASSERT_TRUE(Put(&recreated.raw).ok());
   Delete(&named.raw);
   EXPECT_EQ(live_.counts().unknown_deletes, 1U);
   EXPECT_EQ(live_.Nodes(), 1U);
-  Delete(&anew.raw);
+  Delete(&recreated.raw);
   EXPECT_EQ(live_.counts().deleted, 1U);
   EXPECT_EQ(live_.Nodes(), 0U);
 }
@@ -2172,7 +2172,7 @@ TEST_F(LiveTest, ACatalogIsCopiedOnceAndOnlyWhileABranchReadsIt) {
   EXPECT_EQ(second->lineage(), first->lineage());
   const Pod q = Pod("q").On("b");
   ASSERT_TRUE(Put(&q.raw).ok());
-  EXPECT_EQ(&live_.Snapshot().catalog(), second) << "nobody reads this one";
+  EXPECT_EQ(&live_.Snapshot().catalog(), second) << "no branch reads this one";
   EXPECT_EQ(&reads.Snapshot().catalog(), first);
   EXPECT_EQ(reads.Snapshot().nodes(), 1U);
   EXPECT_EQ(too.Snapshot().placed_pods(), 1U);

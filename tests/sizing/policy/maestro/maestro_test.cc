@@ -224,7 +224,7 @@ TEST(MaestroTest, AClockThatWentBackIsCooldown) {
   pool.state.last_scale_op_at = pool.now_s + 100'000;
   EXPECT_EQ(pool.Round(9, 10).reason, Reason::kCooldown);
   pool.state.last_scale_op_at = kLeast;
-  EXPECT_EQ(pool.Round(9, 10).reason, Reason::kTrigger) << "longer ago than 64 bits tell";
+  EXPECT_EQ(pool.Round(9, 10).reason, Reason::kTrigger) << "longer ago than 64 bits can count";
   pool.state.last_scale_op_at = kMost;
   pool.now_s = -100;
   EXPECT_EQ(pool.Round(9, 10).reason, Reason::kCooldown);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What answers report about objects that ebb did not evaluate, assumed or skipped.
 
-    said_test.py EBB [UNITTEST_ARGUMENT...]
+    disclosure_test.py EBB [UNITTEST_ARGUMENT...]
 """
 
 import copy
@@ -61,7 +61,7 @@ REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet",
                "spec": {"replicas": 3}, "status": {"replicas": 3}}
 
 
-class SaidTest(base.EbbTest):
+class DisclosureTest(base.EbbTest):
 
     def plan(self, items, *words):
         out, err = self.ebb("plan", self.dump(items), "--assume-complete", "--now", START, *words,
