@@ -746,7 +746,7 @@ class BenchTest(unittest.TestCase):
     def test_power_finds_the_exponent(self):
         self.assertAlmostEqual(power([(n, 3 * n**1.3) for n in (10, 100, 1000)]), 1.3)
 
-    def test_a_row_tells_whether_it_meets_its_target(self):
+    def test_a_row_has_whether_it_meets_its_target(self):
         self.assertTrue(row("r", [1, 2, 9], "ms", ("<=", 2))["met"])
         self.assertFalse(row("r", [1, 3, 9], "ms", ("<=", 2))["met"])
         self.assertFalse(row("r", [1, 2, 9], "MB/s", (">=", 3))["met"])
@@ -809,7 +809,7 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(replaced(page, "x", "new"), page.replace("old", "new"))
         self.assertRaises(Failure, replaced, page, "z", "new")
 
-    def test_names_of_functions_lose_what_nobody_reads(self):
+    def test_names_of_functions_are_shortened(self):
         self.assertEqual(shortened("ebb::JsonFields::Members<a::b<c>::{lambda(int)#1}>(x, y)"),
                          "JsonFields::Members")
         self.assertEqual(shortened("ebb::(anonymous namespace)::KeyWriter::Text(int)"),

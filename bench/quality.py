@@ -178,7 +178,7 @@ class SelfTest(unittest.TestCase):
         self.assertNotIn('<rect class="order" x="350', drawn)
         self.assertEqual(drawn.count('class="left"'), 1)  # The legend's.
 
-    def test_the_gap_is_told_in_the_median_and_at_most(self):
+    def test_the_gap_has_its_median_and_its_maximum(self):
         rows = [{**self.ROW, "gap": gap} for gap in (0, 0.01, 0.03)]
         self.assertEqual(summary(rows), "gap: 1.0% in the median, 3.0% at most")
 

@@ -345,7 +345,7 @@ class SelfTest(unittest.TestCase):
         self.assertFalse(ends_loop(*with_line(7, "    break;")))
         self.assertFalse(ends_loop(*with_line(8, "    continue;")))
 
-    def test_a_check_less_is_no_change(self):
+    def test_a_removed_check_is_recognized(self):
         self.assertTrue(is_check_less("EBB_CHECK(a);", "/*EBB_CHECK(a);*/"))
         self.assertTrue(is_check_less("EBB_DCHECK(a(b));", "/*EBB_DCHECK(a(b));*/"))
         self.assertFalse(is_check_less("EBB_CHECK(a);", "EBB_CHECK(!a);"))

@@ -207,7 +207,7 @@ class SelfTest(unittest.TestCase):
             found = list(findings_of(self.clang_tidy, folder, files, flags, threads=1))
             return len(found), "".join(found)
 
-    def test_the_analyzer_looks_into_what_a_unit_includes(self):
+    def test_the_analyzer_checks_the_files_that_a_unit_includes(self):
         units, found = self.checked("int A() { return 1; }\n",
                                     "int B(int* p) { delete p; return *p; }\n")
         self.assertEqual(units, 1)

@@ -47,7 +47,7 @@ func TestControlPlaneGoesOnWhenTheAPIServerComesBack(t *testing.T) {
 	c.must(plane.Err())
 }
 
-func TestDroppedWatchesMissNothing(t *testing.T) {
+func TestDroppedWatchesMissNoChange(t *testing.T) {
 	c := newCluster(t, "watch-dropped", machines("general", 4))
 	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 8}))
 	c.must(workload.Budget(c.ctx, client, c.namespace, "web", 1))

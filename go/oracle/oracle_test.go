@@ -148,7 +148,7 @@ func TestAMistakeIsFoundAndShrunkToOnePodAndOneNode(t *testing.T) {
 	}
 }
 
-func TestACrashIsADisagreementAndTheHuntGoesOn(t *testing.T) {
+func TestACrashIsADisagreementAndTheHuntContinues(t *testing.T) {
 	o := huntOptions(t, "crashes on SCTP")
 	o.disagreementsMax = 2
 	o.verdicts = 5000

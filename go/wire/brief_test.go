@@ -94,7 +94,7 @@ func moreOfAPod(random *rand.Rand, pod *v1.Pod) {
 }
 
 // For a wrong pod, ebb must report the same error in the brief form.
-func TestWhatIsWrongInBriefIsWrongInTheSameWords(t *testing.T) {
+func TestErrorsOfBriefObjectsHaveTheSameText(t *testing.T) {
 	ebb := startDumper(t)
 	writer := &brief.Writer{}
 	for _, change := range []func(*v1.Pod){

@@ -99,7 +99,7 @@ func TestRandomObjectsAreTheSameInBothForms(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongInOneFormIsWrongInTheOther(t *testing.T) {
+func TestAnErrorInOneFormIsAnErrorInTheOther(t *testing.T) {
 	ebb := startDumper(t)
 	fill := filler{rand: newRand(t), careless: true}
 	versions := versionsRead()

@@ -364,7 +364,7 @@ TEST_F(CliTest, GenAndImportWriteWhatPlanReads) {
   EXPECT_GT(Json::parse(from_json)["summary"]["removed"], 0);
 }
 
-TEST_F(CliTest, FilterAnswersLineByLineAndGoesOnAfterAnError) {
+TEST_F(CliTest, FilterAnswersLineByLineAndContinuesAfterAnError) {
   const std::string cluster = SmallCluster();
   std::string objects = cluster.substr(cluster.find('['));
   objects.erase(std::remove(objects.begin(), objects.end(), '\n'), objects.end());

@@ -456,7 +456,7 @@ TEST_F(SessionThreadTest, WatchersReceiveOnlyPlansThatChanged) {
 }
 
 // Symptom: the watcher of a cluster that allows no plan got no message at all.
-TEST_F(SessionThreadTest, AWatcherGetsEachReasonWhyThereIsNoPlanOnce) {
+TEST_F(SessionThreadTest, AWatcherReceivesEachReasonForAMissingPlanOnce) {
   const auto sent = std::make_shared<SentPlans>();
   thread_->Watch(WatcherOf(sent));
   sent->WaitForRefusals(1);

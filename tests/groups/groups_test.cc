@@ -90,7 +90,7 @@ TEST(GroupsTest, ALineEndThatYamlReadersDisagreeAboutIsRefused) {
       "g.yaml: line 3: a carriage return that ends no line");
 }
 
-TEST(GroupsTest, WhereNoNodeHasALabelAllAreInOneGroup) {
+TEST(GroupsTest, WithoutGroupLabelsAllNodesAreInOneGroup) {
   const Cluster kind = Cluster()
                            .Add(Node("cp").Label("node-role.kubernetes.io/control-plane", ""))
                            .Add(Node("w1"))
@@ -105,7 +105,7 @@ TEST(GroupsTest, WhereNoNodeHasALabelAllAreInOneGroup) {
             "w1=default; w2=none: excluded by the groups file");
 }
 
-TEST(GroupsTest, WhereOthersHaveALabelANodeWithoutIsInNoGroup) {
+TEST(GroupsTest, ANodeWithoutALabelThatOthersHaveIsInNoGroup) {
   EXPECT_EQ(Groups(Cluster().Add(Node("a").Label(kEks, "ng")).Add(Node("self"))),
             "a=ng; self=none: in no node group: others have a group label or rule, and this one "
             "has none");

@@ -34,7 +34,7 @@ TEST(DeletionStepsTest, ANodeIsDrainedOnceItsTaintHasStoodForTheDelay) {
   EXPECT_THAT(CallsFor({In(DeletionPhase::kTainted, "a")}, 105), ElementsAre("drain a"));
 }
 
-TEST(DeletionStepsTest, ADrainedNodeIsDeletedAndOneAtWorkIsLeftAlone) {
+TEST(DeletionStepsTest, ADrainedNodeIsDeletedAndADrainingOneIsNotTouched) {
   EXPECT_THAT(CallsFor({In(DeletionPhase::kDraining, "a"), In(DeletionPhase::kDrained, "b"),
                         In(DeletionPhase::kDeleting, "c")},
                        900),
@@ -70,7 +70,7 @@ TEST(DeletionStepsTest, AnAtomicBatchThatIsDrainedDoesNotWaitForTheNextOfItsGrou
       ElementsAre("delete a", "delete b"));
 }
 
-TEST(DeletionStepsTest, WhereOneOfAnAtomicGroupFailsTheOthersAreRolledBack) {
+TEST(DeletionStepsTest, IfOneOfAnAtomicGroupFailsTheOthersAreRolledBack) {
   EXPECT_THAT(
       CallsFor({InBatch(DeletionPhase::kDrained, "a", 3), InBatch(DeletionPhase::kFailed, "b", 3),
                 InBatch(DeletionPhase::kTainted, "c", 3), In(DeletionPhase::kDrained, "d")},

@@ -583,7 +583,7 @@ TEST_F(SizingLoopTest, RoundsReceiveTheNodesThatASizerRemovesAndThePoolsNodes) {
   EXPECT_EQ(turn_.pools.size(), 1);
 }
 
-TEST_F(SizingLoopTest, ASizerDoesNotActWhereNoRoundIsMadeElsewhere) {
+TEST_F(SizingLoopTest, ASizerDoesNotActIfTheRoundElsewhereFails) {
   ScriptedRounds rounds;
   rounds.answer = absl::UnavailableError("nobody listens");
   rounds.cluster = &cluster_;

@@ -192,7 +192,7 @@ TEST_F(CheckFilesTest, AFolderIsEveryDumpInItNowAndLater) {
   EXPECT_EQ(Verdict(Path("dumps"), Path("dumps-new.json")), "");
 }
 
-TEST_F(CheckFilesTest, TwoOutputsAreTwoFilesThoughNeitherIsThere) {
+TEST_F(CheckFilesTest, TwoMissingOutputsAreTwoFiles) {
   const auto verdict = [&](const std::string& state, const std::string& metrics) {
     const UsedFile files[] = {{"--state", Path(state), FileUse::kDatabase},
                               {"--metrics", Path(metrics), FileUse::kWrite}};

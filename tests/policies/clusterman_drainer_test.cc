@@ -132,7 +132,7 @@ TEST(ClustermanDrainerTest, ADrainIsGivenUpAfterItsThresholdAndMayStartAgain) {
   EXPECT_TRUE(drainer.state.draining_until_s.empty());
 }
 
-TEST(ClustermanDrainerTest, ADrainThatTakesTooLongIsForcedWhereThePoolSaysSo) {
+TEST(ClustermanDrainerTest, ADrainThatTakesTooLongIsForcedIfConfigured) {
   Drainer drainer;
   drainer.options.pools["p"] = {.draining_time_threshold_seconds = 60,
                                 .redraining_delay_seconds = {},
@@ -170,7 +170,7 @@ TEST(ClustermanDrainerTest, AnOrphanIsDroppedTerminatedOrDrainedByWhatItsCloudSa
   EXPECT_EQ(drainer.LogOf(2005), "evict n-a, terminate i-a");
 }
 
-TEST(ClustermanDrainerTest, AFailedTerminationComesBackWhenItsMessageIsNoLongerHidden) {
+TEST(ClustermanDrainerTest, AFailedTerminationIsRetriedWhenItsMessageIsVisibleAgain) {
   Drainer drainer;
   drainer.backend.terminates = false;
   Submit(Host("a"), 0, drainer.state);

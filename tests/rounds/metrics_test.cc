@@ -46,7 +46,7 @@ TEST_F(MetricsTest, NodeThatIsNamedAgainIsCountedOnce) {
   EXPECT_THAT(metrics.Text(), HasSubstr("scaled_down_nodes_total{reason=\"underutilized\"} 1\n"));
 }
 
-TEST_F(MetricsTest, NodesWithGpusAreCountedByTheirResourceAndGoOnAfterARestart) {
+TEST_F(MetricsTest, GpuNodesAreCountedByResourceAlsoAfterARestart) {
   snapshot_ = test::Cluster()
                   .Add(test::Node("a").Resource("nvidia.com/gpu", 2))
                   .Add(test::Node("b").NotReady())
@@ -93,13 +93,13 @@ TEST_F(MetricsTest, ClusterIsCountedAsTheAutoscalerCountsIt) {
   }
 }
 
-TEST_F(MetricsTest, ErrorsCountedInTheStateGoOn) {
+TEST_F(MetricsTest, ErrorCountersOfTheStateContinue) {
   Metrics metrics;
   metrics.Restore({{Metrics::kErrors, "internalError", -1, 2}});
   EXPECT_THAT(metrics.Text(), HasSubstr("errors_total{type=\"internalError\"} 2\n"));
 }
 
-TEST_F(MetricsTest, RestoredMetricsGoOnAsTheOldOnesWouldHave) {
+TEST_F(MetricsTest, RestoredMetricsContinueLikeTheOriginals) {
   Metrics old;
   for (const double seconds : {0.001, 0.02, 0.02, 7.0, 5000.0}) Observe(old, seconds);
   Metrics restored;

@@ -130,7 +130,7 @@ TEST_F(RoundDriverTest, RoundThatIsNotSavedNeverHappened) {
   EXPECT_EQ((*again)->result.newly_started, (*dropped)->result.newly_started);
 }
 
-TEST_F(RoundDriverTest, RoundFromAStateThatMovedOnIsAbortedAndReloadGoesOn) {
+TEST_F(RoundDriverTest, ARoundFromAStaleStateIsAbortedAndAReloadContinues) {
   const RoundSettings settings = Settings();
   const std::unique_ptr<RoundDriver> first = Open("a");
   const std::unique_ptr<RoundDriver> second = Open("a");

@@ -25,7 +25,7 @@ std::string TextWith(const std::string& place, const Json& value) {
   return json.dump();
 }
 
-TEST(RoundRecordTest, ArgumentsComeBack) {
+TEST(RoundRecordTest, ArgumentsAreReadBack) {
   RoundOptions options;
   options.scale_down.budgets.max_drain_parallelism = 7;
   RoundTexts texts;
@@ -49,7 +49,7 @@ TEST(RoundRecordTest, ArgumentsComeBack) {
 }
 
 // A daemon's round has no file of events: the record stores the reports to it as this text.
-TEST(RoundRecordTest, AReportComesBackFromItsText) {
+TEST(RoundRecordTest, AReportIsReadBackFromItsText) {
   DeletionReport report;
   report.scale_ups = {{.group = "g", .at_s = 1780315200}, {.group = "1.5", .at_s = std::nullopt}};
   report.in_progress = {{.node = "n1", .group = "g", .drained = true},

@@ -100,7 +100,7 @@ TEST_F(SqliteStateTest, NewFileHoldsNoState) {
   EXPECT_FALSE(loaded->has_value());
 }
 
-TEST_F(SqliteStateTest, EveryFieldComesBackInAnotherProcess) {
+TEST_F(SqliteStateTest, EveryFieldIsReadBackInAnotherProcess) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 7, .now_s = 1234}, {}).ok());
   const auto loaded = Open()->Load();
   ASSERT_TRUE(loaded.ok());
@@ -132,7 +132,7 @@ TEST_F(SqliteStateTest, OldRoundsAreDropped) {
 
 // Most decisions are stored as a difference from an earlier one, which is kept as long as one needs
 // it.
-TEST_F(SqliteStateTest, DecisionsComeBackHoweverTheyDiffer) {
+TEST_F(SqliteStateTest, DecisionsAreReadBackHoweverMuchTheyDiffer) {
   std::mt19937_64 random(3);
   std::vector<std::string> decisions;
   std::string decision(20000, 'x');
@@ -181,7 +181,7 @@ TEST_F(SqliteStateTest, ADecisionThatIsDamagedIsRefusedByTableAndRound) {
   }
 }
 
-TEST_F(SqliteStateTest, RecordedBytesComeBackWithTheirZeros) {
+TEST_F(SqliteStateTest, RecordedBytesAreReadBackWithTheirZeros) {
   const auto store = Open();
   const std::string input("a\0b", 3);
   ASSERT_TRUE(
@@ -298,7 +298,7 @@ SizingState SomePools() {
                      .retry_s = 12}}};
 }
 
-TEST_F(SqliteStateTest, PoolsComeBackWithAndWithoutRounds) {
+TEST_F(SqliteStateTest, PoolsAreReadBackWithAndWithoutRounds) {
   EXPECT_EQ(*Open()->LoadSizing(), SizingState());
   ASSERT_TRUE(Open()->SaveSizing(SomePools()).ok());
   EXPECT_EQ(*Open()->LoadSizing(), SomePools());
@@ -372,7 +372,7 @@ TEST_F(SqliteStateTest, CountingLeavesTheStateAndItsRevisionAlone) {
   EXPECT_TRUE(round->Save(Everything(), {.round = 2}, {{"c", "x", -1, 1.0}}).ok());
 }
 
-TEST_F(SqliteStateTest, CountersComeBackInAnotherProcess) {
+TEST_F(SqliteStateTest, CountersAreReadBackInAnotherProcess) {
   const std::vector<StoredCounter> counters = {{"a", "", -1, 2.5}, {"b", "x", 0, 1}};
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, counters).ok());
   EXPECT_EQ(Open()->LoadCounters().value(), counters);

@@ -85,7 +85,7 @@ TEST_F(PackingTest, NodesThatAreToGoLaterTakePodsLast) {
   EXPECT_EQ(Where("small"), "roomy");
 }
 
-TEST_F(PackingTest, APodMovesAgainWhenItsHostGoesAndComesHomeFromThere) {
+TEST_F(PackingTest, APodMovesAgainWhenItsHostGoesAndReturnsFromThere) {
   Make(Cluster()
            .Add(Node("a").Cpu(1000))
            .Add(Node("b").Cpu(1000))
@@ -113,7 +113,7 @@ TEST_F(PackingTest, APodMovesAgainWhenItsHostGoesAndComesHomeFromThere) {
   EXPECT_TRUE(packing_->snapshot().CheckInvariants().ok());
 }
 
-TEST_F(PackingTest, BudgetsAndQuotasAreSpentAndComeBack) {
+TEST_F(PackingTest, BudgetsAndQuotasAreSpentAndRestored) {
   Make(Cluster()
            .Add(Node("a"))
            .Add(Node("b"))
@@ -469,7 +469,7 @@ TEST_F(PackingTest, AnUndoneRemovalRestoresBudgetsAndQuotas) {
 }
 
 // The pod of a comes to b before b goes, and is elsewhere when b comes back: c is fuller then.
-TEST_F(PackingTest, ANodeThatComesBackIsAsEmptyAsItIsThen) {
+TEST_F(PackingTest, ANodeThatReturnsIsOrderedByItsPresentUse) {
   Make(Cluster()
            .Add(Node("a").Cpu(1000))
            .Add(Node("b").Cpu(1000).Label("host", "1"))

@@ -113,7 +113,7 @@ TEST_F(SearchTest, ThePriceOfMovesIsSubtractedFromTheCostOfANode) {
 // Each zone has room for 1000 and three nodes.  In half of them the one that is worth most for its
 // size is wrong, in the others the smallest: no order of all nodes finds the best of every zone,
 // and some have to come back.
-TEST_F(SearchTest, NodesComeBackWhereOthersAreWorthMore) {
+TEST_F(SearchTest, NodesReturnIfOthersAreWorthMore) {
   struct Unit {
     int64_t cpu;
     int64_t worth;

@@ -18,7 +18,7 @@ absl::StatusOr<PlanQuery> Read(const v1alpha1::PlanInput& input) {
   return ReadQuery(input, RoundOptions(), GroupRules(), std::nullopt);
 }
 
-TEST(WireQueryTest, AQuestionTravelsAsItIs) {
+TEST(WireQueryTest, AQuestionIsReadBackUnchanged) {
   PlanQuery asked{.candidates = {{"b", "a"}},
                   .max_scale_down_parallelism = 7,
                   .max_workload_share = 0.25,

@@ -274,7 +274,7 @@ TEST_F(WireReportTest, ReportedNodesAndGroupsStayUntilANewReportReplacesThem) {
   EXPECT_EQ(Held(), DeletionReport());
 }
 
-TEST_F(WireReportTest, ADeletionThatEndedInAnEarlierReportOfTheRoundDoesNotGoOn) {
+TEST_F(WireReportTest, AnEndedDeletionCannotBeginAgainInTheSameRound) {
   v1alpha1::ActuationReport report;
   report.add_ended()->set_node("n1");
   report.mutable_ended(0)->set_result("Ok");

@@ -215,7 +215,7 @@ TEST_F(RobustPlanTest, TheShareMayBeFromZeroToOne) {
 }
 
 // Either of the two nodes may stay: the last does.
-TEST_F(RobustPlanTest, WhereBothWaysLeaveAsManyTheLastNodesStay) {
+TEST_F(RobustPlanTest, IfBothWaysLeaveAsManyTheLastNodesStay) {
   Make(test::TightCluster(), {"one", "two"});
   ASSERT_EQ(made_.plan.remove.size(), 2u) << test::Removals(*snapshot_, made_.plan);
   const PlanResult robust = Robust(0);

@@ -94,7 +94,7 @@ TEST(SchedulerTest, TiesAreDrawnBySeed) {
   EXPECT_GT(chosen.size(), 4);
 }
 
-TEST(SchedulerTest, ASearchGoesOnWhereTheLastOneEnded) {
+TEST(SchedulerTest, ASearchStartsWhereTheLastOneEnded) {
   Cluster cluster;
   for (int i = 0; i < 200; ++i) cluster.Add(Node("n" + std::to_string(i)));
   const ClusterSnapshot snapshot = cluster.Add(Pod("new").Cpu(100)).Build();

@@ -312,7 +312,7 @@ TEST_F(SimulatedCallsTest, EvictionsAreTriedEveryTenSecondsForTwoMinutes) {
   EXPECT_EQ(At(kStart + 300).PodsText(), "default/fills>a default/q>b default/rs-m1>");
 }
 
-TEST_F(SimulatedCallsTest, NoPodIsEvictedWhereOneOfThemIsBlocked) {
+TEST_F(SimulatedCallsTest, NoPodIsEvictedIfOneOfThemIsBlocked) {
   Add(Budget("web").Matching("app", "web").Allows(0));
   Add(Node("a"));
   Add(Node("b"));
@@ -614,7 +614,7 @@ TEST_F(SimulatedCallsTest, ARequestedMachineHasRoomForAPodThatWaits) {
   EXPECT_EQ(cluster_->PendingPods(), 0);
 }
 
-TEST_F(SimulatedCallsTest, PodsOfJobsEndAndOthersBeginWhereThereIsLoad) {
+TEST_F(SimulatedCallsTest, WithLoadPodsOfJobsEndAndOthersBegin) {
   options_.daily_load = true;
   Add(Node("a"));
   for (int n = 0; n < 10; ++n) {

@@ -163,7 +163,7 @@ TEST_F(SimulatedClusterTest, CallsMayBeRepeated) {
   EXPECT_EQ(cluster_->Drain("a", kStart).code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(SimulatedClusterTest, WhereTaintingFailsNothingIsTainted) {
+TEST_F(SimulatedClusterTest, IfTaintingFailsNoNodeIsTainted) {
   options_.faults.taint_fails_permille = 1000;
   MakePair();
   EXPECT_EQ(Begin("b").code(), absl::StatusCode::kUnavailable);

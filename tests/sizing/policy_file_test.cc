@@ -103,7 +103,7 @@ TEST(PolicyFileTest, RequiredKeysAndDuplicatePoolsAreErrors) {
             std::string::npos);
 }
 
-TEST(PolicyFileTest, EveryErrorIsNamedAtOnceWhereAllAreWanted) {
+TEST(PolicyFileTest, AllErrorsAreReturnedAtOnceIfRequested) {
   std::string yaml = Sample("escalator");
   const auto change = [&yaml](const std::string& from, const std::string& to) {
     ASSERT_NE(yaml.find(from), std::string::npos) << from;

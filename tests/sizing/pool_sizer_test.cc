@@ -464,7 +464,7 @@ TEST_F(PoolSizerTest, ATurnThatCouldNotRecordDoesNothingAndALaterOneDoes) {
   EXPECT_EQ(cluster_->nodes(), 2u);
 }
 
-TEST_F(PoolSizerTest, ARestartInTheMiddleGoesOnAndTakesNoNodeTwice) {
+TEST_F(PoolSizerTest, ARestartContinuesAndRemovesNoNodeTwice) {
   for (int64_t after_s = 10; after_s <= 120; after_s += 10) {
     SCOPED_TRACE(after_s);
     now_s_ = kStart;
@@ -499,7 +499,7 @@ TEST_F(PoolSizerTest, AGroupThatIsNotKnownIsAFailureThatSaysWhatToDo) {
   EXPECT_THAT(log_, Contains(HasSubstr("give the pool a `group`")));
 }
 
-TEST_F(PoolSizerTest, APoolIsAsLargeAsItsOwnNodesWhereItsGroupHasOthers) {
+TEST_F(PoolSizerTest, ThePoolsSizeCountsOnlyItsOwnNodesIfItsGroupHasOthers) {
   Make(6, 500, 4);
   LetPass(10);
   EXPECT_EQ(policy_->seen.nodes.size(), 2u);

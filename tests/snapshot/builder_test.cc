@@ -33,7 +33,7 @@ void ExpectRefused(const absl::Status& status, const std::vector<std::string>& p
   }
 }
 
-TEST(SnapshotBuilderTest, PodsRunWhereTheySayElseWhereTheyAreNominated) {
+TEST(SnapshotBuilderTest, PodsCountOnTheirNodeOrElseOnTheirNominatedNode) {
   const ClusterSnapshot snapshot =
       Cluster()
           .Add(Node("a"))
@@ -117,7 +117,7 @@ TEST(SnapshotBuilderTest, NegativeAmountsAreRefusedWithObjectAndField) {
 }
 
 // Each negative amount is rejected, even if the pod's sum is positive.
-TEST(SnapshotBuilderTest, NegativePartsOfAPodAreRefusedWhereTheyStand) {
+TEST(SnapshotBuilderTest, NegativeAmountsOfAPodAreRejectedWithTheirField) {
   const auto message_of = [](auto&& change) {
     SnapshotBuilder builder;
     const Pod pod = Pod("p").Cpu(6000).With([&](objects::Pod& p) { change(p); });
@@ -723,7 +723,7 @@ TEST(SnapshotBuilderTest, ChargesMayComeToJustAsMuchAsCanBeAddedUp) {
   EXPECT_TRUE(is_bounded(kHalf + 1));
 }
 
-TEST(SnapshotBuilderTest, APodThatCountsOtherwiseGoesOnToWhereItsChargeIsBounded) {
+TEST(SnapshotBuilderTest, AnUnusualScoreAmountIsKeptWithABoundedCharge) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("a"))
                                        .Add(Pod("p").On("a").With([](objects::Pod& p) {

@@ -141,7 +141,7 @@ TEST(ClusterSnapshotTest, RevertOfAGhostCountsItsDomainAgain) {
   EXPECT_EQ(snapshot.ghost(), kNoNode);
 }
 
-TEST(ClusterSnapshotTest, ANodeThatComesBackTakesItsOldPlaceAndIsEmpty) {
+TEST(ClusterSnapshotTest, ANodeThatReturnsTakesItsOldPlaceAndIsEmpty) {
   ClusterSnapshot snapshot = ThreeOnA();
   const NodeId a = NodeNamed(snapshot, "a");
   snapshot.RemoveNode(a);

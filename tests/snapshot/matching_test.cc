@@ -284,7 +284,7 @@ TEST_F(MatchingTest, APodNamesANodeByFieldOrHostname) {
   EXPECT_TRUE(names(Affinity({{{zone}, {}}, {{zone}, {not_there}}})));
 }
 
-TEST_F(MatchingTest, ValuesAreASetInWhateverOrderTheyAreWritten) {
+TEST_F(MatchingTest, ValuesAreASetInAnyOrder) {
   const TextId a = symbols_.Intern("a");
   const TextId b = symbols_.Intern("b");
   const auto compiled = [&](const Requirement& requirement) {

@@ -588,7 +588,7 @@ TEST(PodShapesTest, AShapeHasTheFieldsOfItsPods) {
 }
 
 // Source: karpenter pkg/utils/pod/scheduling.go.
-TEST(PodShapesTest, APodIsNotDisruptedWhereKarpenterDoesNotDisruptIt) {
+TEST(PodShapesTest, APodIsNotDisruptedIfKarpenterDoesNotDisruptIt) {
   const auto kept = [](std::string_view key, std::string_view value) {
     const std::string full_key = "karpenter.sh/" + std::string(key);
     const ClusterSnapshot snapshot = Cluster().Add(Pod("p").Annotation(full_key, value)).Build();

@@ -109,12 +109,12 @@ class DisclosureTest(base.EbbTest):
         self.assertIn("1 VerticalPodAutoscaler (shop/web) is not", err)
         self.assertIn("KubeSchedulerConfiguration", err)
 
-    def test_a_strict_plan_ends_with_what_is_not_evaluated(self):
+    def test_a_strict_plan_fails_on_unevaluated_objects(self):
         cluster = self.CLUSTER + [custom("karpenter.sh/v1", "NodePool", "spot")]
         self.ebb("plan", self.dump(cluster), "--assume-complete", "--strict", "--nodes", "0:9:ng",
                  "--now", START, code=1)
 
-    def test_a_snapshot_keeps_what_is_not_evaluated(self):
+    def test_a_snapshot_keeps_unevaluated_objects(self):
         cluster = self.CLUSTER + [custom("karpenter.sh/v1", "NodePool", "spot")]
         for name in ("s.pb", "s.json", "s.yaml"):
             self.ebb("import", self.dump(cluster), "-o", self.path(name))
@@ -394,7 +394,7 @@ class DisclosureTest(base.EbbTest):
         out = self.ebb("blockers", self.dump(cluster), "--assume-complete", "--now", START, *flags)[0]
         self.assertIn("--ignore-daemonsets-utilization", out)
 
-    def test_a_list_of_objects_without_kind_says_what_it_is(self):
+    def test_the_error_for_a_list_of_objects_without_kind_names_the_cause(self):
         pods = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")}
                 for item in self.CLUSTER]
         err = self.ebb("plan", self.write("Pods.json", json.dumps(pods)), code=1)[1]

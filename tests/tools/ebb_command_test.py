@@ -432,7 +432,7 @@ class ExplainTest(EbbTest):
         plan = self.ebb_json("plan", self.dump(two), "--candidate-order", "input")
         self.assertEqual([n["risky"] for n in plan["remove"]], [False, True])
 
-    def test_utilization_is_that_of_the_start_and_that_at_the_turn_has_its_own_name(self):
+    def test_utilization_is_that_at_the_start_and_the_later_one_has_its_own_name(self):
         dump = self.dump(self.SPENT)
         b = self.explain_json(dump, "--candidate-order", "input", "--explain", "b")[0]
         self.assertEqual(b["utilization"]["cpu"], 0.25)
@@ -493,7 +493,7 @@ class ExplainTest(EbbTest):
         codes = [each["code"] for each in plan(lambda new: new.pop("status"))[0]["summary"]["warnings"]]
         self.assertIn("PodsWithoutConditions", codes)
 
-    def test_a_pending_pod_that_is_not_understood_keeps_the_nodes_that_it_may_need(self):
+    def test_an_unreadable_pending_pod_keeps_the_nodes_that_it_may_need(self):
         devices = pod("devices", "", cpu="3")
         devices["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "mine"}]
         dump = self.dump([node("a"), node("b"), node("small", cpu="1"), devices])
@@ -547,7 +547,7 @@ class ExplainTest(EbbTest):
         text = self.ebb("plan", dump, "--scale-down-simulation-timeout", "0s")[0]
         self.assertIn("1 pod is pending, and there was no time to check whether there is room.", text)
 
-    def test_a_node_that_was_judged_before_any_removal_shows_no_pods_of_the_plan(self):
+    def test_a_node_checked_before_any_removal_shows_no_pods_of_the_plan(self):
         # a and b are below the threshold; p moves to busy, which was above it from the start.
         dump = self.dump([node("a"), node("busy"), pod("p", "a"), pod("q", "busy", cpu="3")])
         text = self.ebb("plan", dump, "--explain", "busy")[0]
@@ -801,7 +801,7 @@ class WhatIfTest(EbbTest):
     def plan(self, *words):
         return self.ebb("plan", self.cluster, "--assume-complete", "--now", START, *words)[0]
 
-    def test_blockers_are_ranked_by_what_was_tried(self):
+    def test_blockers_are_ranked_by_tried_remedies(self):
         words = ["blockers", self.cluster, "--assume-complete", "--now", START]
         blockers = json.loads(self.ebb(*words, "-o", "json")[0])
         self.assert_schema(blockers, "blockers.schema.json")
@@ -872,7 +872,7 @@ workloads:
         self.ebb("plan", self.cluster, "--what-if", file, "--explain", "a", code=2)
 
     # Symptom: it was 0 whatever the plans did.
-    def test_the_exit_code_of_a_what_if_is_by_the_plan_after_the_changes(self):
+    def test_the_exit_code_of_a_what_if_depends_on_the_plan_after_the_changes(self):
         none_goes = self.write("none.yaml", "options: {scale-down-utilization-threshold: 0}\n")
         some_go = self.write("some.yaml", "options: {scale-down-utilization-threshold: 0.5}\n")
         words = ["plan", self.cluster, "--assume-complete", "--now", START]
@@ -1100,7 +1100,7 @@ class PagesTest(EbbTest):
             self.assertIn(line, printed[at:])
             at = printed.index(line, at) + 1
 
-    def test_the_pages_show_what_ebb_prints(self):
+    def test_the_pages_show_real_output(self):
         cluster = self.path("cluster.json")
         done = self.ebb("gen", "company", "--nodes", "1000", "--seed", "1", "-o", cluster)[1]
         file = "build/demo/cluster.json"
@@ -1119,7 +1119,7 @@ class PagesTest(EbbTest):
                 self.expect_in_order([re.sub(r"[0-9.]+ ms", "N ms", line) for line in shown],
                                      printed)
 
-    def test_a_page_shows_what_a_dump_of_one_namespace_ends_with(self):
+    def test_a_page_shows_the_error_for_a_dump_of_one_namespace(self):
         cluster = self.path("cluster.json")
         self.ebb("gen", "company", "--nodes", "1000", "--seed", "1", "-o", cluster)
         with open(cluster, encoding="utf-8") as file:
@@ -1130,7 +1130,7 @@ class PagesTest(EbbTest):
         err = self.ebb("plan", dump, code=1)[1].replace(dump, "one-namespace.json")
         self.assertEqual(err.splitlines(), self.shown("ebb plan one-namespace.json", "input.md"))
 
-    def test_a_page_shows_what_a_simulated_loop_prints(self):
+    def test_a_page_shows_the_output_of_a_simulated_loop(self):
         words = ["run", "--simulate", "--nodes", "60", "--hours", "6"]
         self.assertEqual(self.ebb(*words)[0].splitlines(),
                          self.shown(" ".join(["ebb", *words]), "run.md"))
@@ -1166,7 +1166,7 @@ class IncompleteTest(EbbTest):
         self.assertEqual(out, "")
         return err
 
-    def test_a_dump_of_one_namespace_is_no_cluster(self):
+    def test_a_dump_of_one_namespace_is_not_a_cluster(self):
         part = self.company(lambda o: o["metadata"].get("namespace", "team-1") == "team-1")
         for words in (["plan"], ["plan", "-o", "name"], ["plan", "-o", "json"], ["blockers"],
                       ["frontier", "--iterations", "1"], ["plan", "--explain", "spot-m8-a-0023"],
@@ -1182,7 +1182,7 @@ class IncompleteTest(EbbTest):
         self.assertIn("pods", {each["lacks"] for each in plan["missing"]})
         self.assertTrue(self.ebb_json("plan", part, "--assume-complete")["complete"])
 
-    def test_half_of_the_pods_are_no_cluster(self):
+    def test_half_of_the_pods_are_not_a_cluster(self):
         number = iter(range(1_000_000))
         part = self.company(lambda o: o["kind"] != "Pod" or next(number) % 2 == 0)
         self.assertIn("that controllers count", self.refused("plan", part))
@@ -1215,7 +1215,7 @@ class IncompleteTest(EbbTest):
         self.assertTrue(whole["complete"])
         self.assertNotIn("missing", whole)
 
-    def test_a_few_nodes_and_pods_by_hand_are_a_doubt(self):
+    def test_a_few_handwritten_nodes_and_pods_give_a_warning(self):
         items = [node("a"), node("b"), pod("x", "a"), pod("y", "b"), pod("z", "b")]
         items.append({"apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList", "items": []})
         plan = self.ebb_json("plan", self.dump(items))
@@ -1280,7 +1280,7 @@ class DumpTest(EbbTest):
     def kinds(self, text):
         return {each["kind"]: each["items"] for each in json.loads(text)["items"]}
 
-    def test_a_dump_has_what_the_server_has(self):
+    def test_a_dump_has_every_kind_of_the_server(self):
         path = self.path("all.json")
         err = self.run_dump("-o", path, "--context", "prod", "--", "--as=me")[1]
         with open(path, encoding="utf-8") as file:
@@ -1302,7 +1302,7 @@ class DumpTest(EbbTest):
         self.assertEqual(sorted(os.listdir(self.folder.name)), sorted(
             ["all.json", "calls", "kubectl", "nodes.json", "pods.json", "resources"]))
 
-    def test_what_may_not_be_read_is_named_and_the_rest_is_written(self):
+    def test_kinds_that_may_not_be_read_are_named_and_the_rest_is_written(self):
         self.write("poddisruptionbudgets.policy.err",
                    'Error from server (Forbidden): poddisruptionbudgets.policy is forbidden: User "me"'
                    ' cannot list resource\n')
@@ -1326,14 +1326,14 @@ class DumpTest(EbbTest):
             self.assertEqual(file.read(), "the old file")
         self.assertFalse([name for name in os.listdir(self.folder.name) if "ebb-tmp" in name])
 
-    def test_a_server_without_nodes_or_pods_is_no_cluster(self):
+    def test_a_server_without_nodes_or_pods_is_not_a_cluster(self):
         for resources in ("namespaces", "nodes", "pods"):
             self.write("resources", resources + "\n")
             err = self.run_dump("-o", self.path("all.json"), code=1)[1]
             self.assertIn("the server does not have them", err)
             self.assertFalse(os.path.exists(self.path("all.json")))
 
-    def test_what_schedulers_of_gangs_and_makers_of_machines_keep_is_fetched(self):
+    def test_objects_of_gang_schedulers_and_machine_controllers_are_fetched(self):
         more = ["podgroups.scheduling.volcano.sh", "workloads.kueue.x-k8s.io",
                 "machinesets.machine.openshift.io", "machinesets.cluster.x-k8s.io"]
         self.write("resources", "\n".join(["nodes", "pods"] + more) + "\n")
@@ -1429,7 +1429,7 @@ class CostTest(EbbTest):
                          ("m5.large", "eu-1a", "spot", "4", str(8 << 30), "1"))
         self.assertEqual(rows[-1]["reason"], "NotUnderutilized")
 
-    def test_csv_holds_no_formula_and_quotes_what_would_split_a_row(self):
+    def test_csv_has_no_formula_and_quotes_separators(self):
         a = node("a", group="=HYPERLINK(1)")
         a["metadata"]["labels"]["node.kubernetes.io/instance-type"] = 'm"5,\nx'
         text = subprocess.run([EBB, "plan", self.dump([a, node("b", group="@x"), pod("p", "b")]),
@@ -1440,7 +1440,7 @@ class CostTest(EbbTest):
         self.assertEqual(rows["a"]["instance_type"], 'm"5,\\nx')
         self.assertEqual(rows["b"]["group"], "'@x")
 
-    def test_who_keeps_most_nodes_is_ranked(self):
+    def test_blockers_are_ranked_by_the_nodes_that_they_keep(self):
         items = [REPLICA_SET, budget("web", "web", 0)] + [node(name) for name in "abcde"]
         items += [app_pod(f"w{name}", name, "web", cpu="100m") for name in "abc"]
         owned = pod("worker-5d4f8-x", "d", cpu="100m", safe=False)
@@ -1470,7 +1470,7 @@ class InputTest(EbbTest):
                       for name in ("default", "kube-system")]
         return SMALL + [system, *namespaces, budgets]
 
-    def test_nodes_alone_are_refused_and_taken_if_that_is_all(self):
+    def test_nodes_without_pods_are_rejected_unless_assumed_complete(self):
         dump = self.dump([node("a"), node("b")])
         out, err = self.ebb("plan", dump, code=1)
         self.assertEqual(out, "")
@@ -1482,7 +1482,7 @@ class InputTest(EbbTest):
         self.ebb("plan", dump, "--state", state, code=1)
         self.ebb("plan", dump, "--state", state, "--assume-complete")
 
-    def test_a_page_of_a_list_is_refused_whatever_its_form(self):
+    def test_a_page_of_a_list_is_rejected_in_every_form(self):
         page = {"kind": "PodList", "apiVersion": "v1", "items": [pod("p", "a")],
                 "metadata": {"resourceVersion": "5", "continue": "eyJ2", "remainingItemCount": 9}}
         text = json.dumps(page)
@@ -1549,7 +1549,7 @@ class InputTest(EbbTest):
         self.assertEqual(len(plan["summary"]["warnings"]), 2)
         self.assertIn("1 of 1 round identical", self.ebb("replay", record)[0])
 
-    def test_a_controller_that_is_not_there_says_that_the_kind_may_be_missing(self):
+    def test_a_missing_controller_blocks_and_its_kind_is_named(self):
         owned = pod("web-1", "a", safe=False)
         owned["metadata"]["ownerReferences"] = [
             {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}]
@@ -1593,7 +1593,7 @@ class InputTest(EbbTest):
         err = self.ebb("plan", "-", "--max-input-bytes", "3MB", code=1, stdin='{"a":[' + "1," * 3000000)[1]
         self.assertIn("--max-input-bytes", err)
 
-    def test_what_a_folder_holds_beside_dumps_neither_hangs_nor_refuses_it(self):
+    def test_other_files_in_a_folder_neither_hang_nor_fail_the_input(self):
         os.makedirs(self.path("tree/deep/deeper"))
         self.dump(self.whole(), "tree/deep/deeper/dump.json")
         os.mkfifo(self.path("tree/pipe.json"))
@@ -1653,7 +1653,7 @@ class BadInputTest(EbbTest):
         for word in ["dump.json", "default/p", "cpu", "4x"]:
             self.assertIn(word, err)
 
-    def test_text_that_is_no_dump_is_refused(self):
+    def test_text_that_is_not_a_dump_is_rejected(self):
         for text in ["{", "[]", "\x00\x01", "kind: ["]:
             err = self.ebb("plan", self.write("bad", text), code=1)[1]
             self.assertIn("bad", err, text)
@@ -1792,7 +1792,7 @@ class GroupsTest(EbbTest):
                          ("NotAutoscaled", "a virtual kubelet"))
         self.assertEqual(set(self.removed(plan).values()), {"nodepool1"})
 
-    def test_a_nodepool_named_default_holds_its_own_nodes_alone(self):
+    def test_a_nodepool_named_default_has_only_its_own_nodes(self):
         cluster = [eks("a", "default"), eks("b", "default"), karpenter("k1", "default"),
                    karpenter("k2", "default"), pod("p", "a"), pod("q", "k1")]
         groups = self.groups_file(
@@ -1803,7 +1803,7 @@ class GroupsTest(EbbTest):
         self.assertEqual({n["group"] for n in plan["keep"] if n["node"].startswith("k")},
                          {"karpenter.sh/nodepool=default"})
 
-    def test_what_karpenter_must_not_disrupt_stays_on_its_nodes_alone(self):
+    def test_karpenters_protection_holds_on_its_nodes_only(self):
         cluster = [karpenter("k1", "default"), karpenter("k2", "default"),
                    karpenter("k3", "default", {"karpenter.sh/do-not-disrupt": "true"}),
                    eks("e1", "general"), eks("e2", "general"), eks("e3", "general"),
@@ -1821,7 +1821,7 @@ class GroupsTest(EbbTest):
         self.assertIn("DoNotDisruptAnnotation",
                       self.ebb("plan", self.dump(cluster), "--explain", "k1")[0])
 
-    def test_a_node_of_gke_without_its_gpu_driver_is_used_by_nothing(self):
+    def test_a_gke_node_without_its_gpu_driver_has_no_utilization(self):
         def gke(name, **labels):
             return machine(name, {"cloud.google.com/gke-nodepool": "gpu-pool",
                                   "cloud.google.com/machine-family": "n1",
@@ -2065,7 +2065,7 @@ class FilterTest(EbbTest):
         self.assertEqual(verdicts["a"], ["no", "NodeResourcesFit", "Insufficient", "cpu"])
         self.assertEqual(verdicts["c"], ["yes"])
 
-    def test_a_pod_that_was_left_out_is_not_just_unknown(self):
+    def test_the_error_for_a_pod_that_was_left_out_gives_the_reason(self):
         ended = pod("done", "a")
         ended["status"]["phase"] = "Succeeded"
         err = self.ebb("filter", self.dump(SMALL + [ended]), "--pod", "default/done", code=1)[1]
@@ -2120,7 +2120,7 @@ class RoundTest(RoundBase):
         self.assertRegex(
             wide, r"RecentlyUnremovable \(BlockedByPod\) +default/bare: NotReplicated")
 
-    def test_a_round_that_waits_says_that_no_node_was_judged(self):
+    def test_a_round_that_waits_says_that_no_node_was_checked(self):
         self.round(0)
         words = ["plan", self.dump(SMALL), "--state", self.path("state.db"), "--now", at(7200)]
         plan = json.loads(self.ebb(*words, "-o", "json", code=3)[0])
@@ -2295,7 +2295,7 @@ class EventsTest(RoundBase):
         self.assertEqual(self.round(119, items=cluster)["status"], "ScaleDownNoRoomForPods")
         self.assertNotEqual(self.round(120, items=cluster)["status"], "ScaleDownNoRoomForPods")
 
-    def test_the_autoscalers_looser_ways_can_be_had(self):
+    def test_flags_enable_the_autoscalers_looser_rules(self):
         events = {"recentEvictions": [{"pod": pod("big", "gone", cpu="3800m")}]}
         cluster = [node("a"), node("b"), pod("p", "a"), pod("q", "b")]
         plan = self.with_events(0, events, cluster, ["--displaced-pods", "best-effort"])
@@ -2378,7 +2378,7 @@ class EventsTest(RoundBase):
 
 class StateTest(RoundBase):
 
-    def test_files_that_are_no_state_are_refused_and_kept(self):
+    def test_files_that_are_not_states_are_rejected_and_kept(self):
         with sqlite3.connect(self.path("other.db")) as other:
             other.execute("CREATE TABLE t(x)")
         other.close()
@@ -2438,7 +2438,7 @@ class StateTest(RoundBase):
         self.assertEqual(digests[0], digests[1])
         self.assertNotEqual(digests[1], digests[2])
 
-    def test_killed_at_any_point_a_round_is_whole_and_the_rest_goes_on_the_same(self):
+    def test_a_round_killed_at_any_point_is_whole_and_later_rounds_are_the_same(self):
         """Rounds of one state are killed and repeated; rounds of a second state never are.  Both must end equal."""
         many = [node(f"n{i}") for i in range(300)] + [pod(f"p{i}", f"n{i}") for i in range(300)]
         dump = self.dump(many)
@@ -2486,7 +2486,7 @@ class ConcurrentRoundsTest(RoundBase):
             keeper.close()
         return [(*process.communicate(), process.returncode) for process in processes]
 
-    def test_of_two_rounds_at_once_one_is_made_or_both_one_after_the_other(self):
+    def test_two_concurrent_rounds_run_one_after_the_other_or_one_is_refused(self):
         state = self.path("both.db")
         words = [EBB, "plan", self.dump(SMALL), "--state", state, "-o", "json", "--now"]
         made = 0
@@ -2516,7 +2516,7 @@ class ConcurrentRoundsTest(RoundBase):
                 made = 0
         self.assertGreater(refused, 0)
 
-    def test_of_two_rounds_at_once_the_record_holds_the_one_that_was_made(self):
+    def test_the_record_of_two_concurrent_rounds_has_the_one_that_was_made(self):
         words = [EBB, "plan", self.dump(SMALL), "--state", self.path("state.db"), "--record",
                  self.path("record.db"), "-o", "json", "--now"]
         made = {}
@@ -2619,7 +2619,7 @@ class ConcurrentRoundsTest(RoundBase):
 
 class MetricsTest(RoundBase):
 
-    def test_counters_go_on_from_process_to_process_under_the_autoscalers_names(self):
+    def test_counters_continue_across_processes_under_the_autoscalers_names(self):
         metrics = self.path("metrics.prom")
         for seconds in [0, 601, 602]:
             self.round(seconds, "--metrics", metrics)
@@ -2733,7 +2733,7 @@ class ReplayTest(RoundBase):
             record.close()
             self.assertIn(problem, self.ebb("replay", self.path("record.db"), code=1)[1])
 
-    def test_files_that_are_no_record_are_refused(self):
+    def test_files_that_are_not_records_are_rejected(self):
         self.assertIn("nowhere", self.ebb("replay", self.path("nowhere"), code=1)[1])
         self.assertIn("no.db", self.ebb("replay", self.write("no.db", "x" * 500), code=1)[1])
         self.round(0)
@@ -2803,7 +2803,7 @@ class MessageTest(EbbTest):
         events = self.write("events.yaml", f"unreadyNodes: [{quoted}]")
         self.assert_not_forged("plan", dump, "--state", state, "--events", events, code=0)
 
-    def test_data_shows_what_hides_and_keeps_its_value(self):
+    def test_data_escapes_invisible_characters_and_keeps_its_value(self):
         zone = "a\u202eb\u00ad\U000e0041"
         one = node("c")
         one["metadata"]["labels"]["topology.kubernetes.io/zone"] = zone
@@ -2818,7 +2818,7 @@ class MessageTest(EbbTest):
 
 class ContradictionTest(EbbTest):
 
-    def test_dumps_of_two_clusters_are_refused_whatever_is_assumed(self):
+    def test_dumps_of_two_clusters_are_rejected_under_any_assumption(self):
         def stamped(item, cluster):
             item = json.loads(json.dumps(item))
             item["metadata"] |= {"uid": f"{cluster}-{item['metadata']['name']}",
@@ -2856,7 +2856,7 @@ class ContradictionTest(EbbTest):
         err = self.ebb("plan", dump, "--state", self.path("s.db"), "--events", events, code=1)[1]
         self.assertIn("line 2: unreadyNodes occurs twice in one map", err)
 
-    def test_a_list_of_budgets_of_another_group_does_not_pass_for_none(self):
+    def test_a_budget_list_of_another_group_does_not_prove_that_there_are_none(self):
         dump = self.dump(SMALL)
         budgets = self.write("pdb.json", json.dumps(
             {"kind": "PodDisruptionBudgetList", "apiVersion": "v1", "metadata": {}, "items": []}))
@@ -2918,7 +2918,7 @@ class ContradictionTest(EbbTest):
         codes = [warning["code"] for warning in json.loads(out)["summary"]["warnings"]]
         self.assertIn("StateOfAnotherCluster", codes)
 
-    def test_files_that_are_none_and_names_that_are_empty_are_refused(self):
+    def test_missing_files_and_empty_names_are_rejected(self):
         dump = self.dump(SMALL)
         before = os.path.exists("/dev/full-journal")  # Another user of the machine may have made it.
         for words in [("plan", dump, "--state", "/dev/full"),
@@ -2978,7 +2978,7 @@ class RunTest(EbbTest):
 
     # Symptom: with a budget that allows one disruption, a dry run removed one of six nodes; a loop
     # removes five.
-    def test_a_dry_run_goes_on_when_evicted_pods_run_again(self):
+    def test_a_dry_run_continues_when_evicted_pods_run_again(self):
         dump = pathlib.Path(__file__).resolve().parent.parent / "cases" / "waves.json"
         with subprocess.Popen([EBB, "run", "--input", dump, "--dry-run", "--scan-interval", "1s",
                                "--scale-down-unneeded-time", "0s"],
@@ -3179,7 +3179,7 @@ class WatchTest(EbbTest):
         self.assertEqual(out, self.plan_over_dump(SMALL, *words))
         self.assertIn("plan 1: 5 events", err)
 
-    def test_what_was_deleted_or_modified_is_planned_with(self):
+    def test_deletions_and_modifications_are_in_the_plan(self):
         changed = pod("p", "a", cpu="3500m")
         events = self.write("events.json", "".join(
             [self.event(item) for item in SMALL] +
@@ -3294,7 +3294,7 @@ class WatchTest(EbbTest):
         self.assertEqual(json.loads(out)["summary"]["pods"], 2)
         self.assertEqual(json.loads(self.ebb("plan", *words)[0])["summary"]["pods"], 3)
 
-    def test_a_watch_that_gives_no_cluster_ends_with_an_error(self):
+    def test_a_watch_without_a_cluster_ends_with_an_error(self):
         for text in ["", "junk\n", "".join(map(self.event, SMALL[3:]))]:
             out, err = self.ebb("plan", "--watch-file", self.write("events.json", text), code=1)
             self.assertEqual(out, "")
@@ -3405,7 +3405,7 @@ class WatchTest(EbbTest):
         self.assertEqual(out.split("\n\n")[0].strip(),
                          self.plan_over_dump(SMALL, "-o", "name", *self.WHOLE).strip())
 
-    def test_a_watch_goes_with_no_state(self):
+    def test_a_watch_excludes_a_state(self):
         err = self.ebb("plan", "--watch-file", self.events(SMALL), "--state", self.path("s.db"),
                        code=2)[1]
         self.assertIn("excludes --watch-file", err)
@@ -3449,7 +3449,7 @@ class WatchTest(EbbTest):
         self.assertNotEqual(first, second)
         self.assertEqual(out, first + "\n" + second)
 
-    def test_a_pipe_whose_cluster_is_not_there_yet_is_waited_for(self):
+    def test_ebb_waits_for_a_pipe_without_a_cluster_yet(self):
         # First there are no nodes: ebb prints nothing and makes no plan before nodes come.
         code, out, err = self.watch_pipe(("".join(map(self.event, SMALL[3:])), None),
                                          ("".join(map(self.event, SMALL[:3])), "plan 1: 5 events"))

@@ -78,7 +78,7 @@ class FilesTest(unittest.TestCase):
             err = self.ebb("filter", "--stdin", code=1, input=request * 10, stdout=full)[1]
         self.assertEqual(err, FULL)
 
-    def test_a_reader_that_has_gone_is_no_news(self):
+    def test_a_closed_pipe_gives_no_error_message(self):
         for ignored, codes in ((False, [-signal.SIGPIPE]), (True, [1])):
             read, write = os.pipe()
             os.close(read)
@@ -191,7 +191,7 @@ class FilesTest(unittest.TestCase):
             database.execute("UPDATE rounds SET arguments = replace(arguments, '}', ' }')")
         self.assertIn("round 1: is damaged", self.refused("replay", record))
 
-    def test_what_an_error_quotes_does_not_reach_the_terminal(self):
+    def test_text_that_an_error_quotes_is_escaped(self):
         groups = self.path("groups.yaml")
         with open(groups, "wb") as file:
             file.write(b'nodeGroups: [{name: g, "\\e[31m\\u202e": 1}]\n')

@@ -127,7 +127,7 @@ class ImageTest(unittest.TestCase):
             self.assertEqual(process.wait(WAIT_S), 0)
             process.stderr.close()
 
-    def test_dockerfile_names_what_there_is(self):
+    def test_the_dockerfile_names_existing_files(self):
         text = (PACKAGING / "Dockerfile").read_text()
         self.assertIn("packaging/collect.sh", text)
         self.assertTrue(shutil.which("bash"))

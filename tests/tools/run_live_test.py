@@ -264,7 +264,7 @@ class RunLiveTest(unittest.TestCase):
         self.assertGreater(after["round"], begun["round"])
         self.end(run)
 
-    def test_killed_in_the_middle_of_a_deletion_it_is_taken_over(self):
+    def test_a_deletion_of_a_killed_process_is_continued(self):
         self.start_plugin()
         run = self.start_run()
         feed = self.feed()
@@ -296,7 +296,7 @@ class RunLiveTest(unittest.TestCase):
         self.turn(lambda turn: "round" in turn, "rounds go on")
         self.end(run)
 
-    def test_at_the_end_what_is_only_tainted_is_untainted(self):
+    def test_at_the_end_tainted_nodes_are_untainted(self):
         self.start_plugin()
         run = self.start_run("--node-delete-delay-after-taint", "1h")
         self.feed()
@@ -308,7 +308,7 @@ class RunLiveTest(unittest.TestCase):
         self.assertEqual([(each.node, each.ok, each.why) for each in status.results],
                          [(begun["begun"][0]["node"], False, "the loop ends")])
 
-    def test_what_was_begun_is_finished_at_the_end(self):
+    def test_begun_deletions_finish_at_the_end(self):
         self.start_plugin()
         run = self.start_run()
         self.feed()
@@ -440,7 +440,7 @@ notifications:
         self.assertRegex(self.log_text(), r"(?m)^\S+Z round left out, 0 in deletion$")
         self.assertRegex(self.log_text(), r"(?m)^\S+Z no round: session .* no client feeds it")
 
-    def test_a_state_is_one_programs(self):
+    def test_a_state_belongs_to_one_process(self):
         self.start_plugin()
         state = ["--state", str(self.folder / "s.db")]
         run = self.start_run(*state, state=False)
@@ -474,7 +474,7 @@ notifications:
         self.turn(lambda turn: turn["status"] == "NoRound", "no round without a plugin")
         self.end(run)
 
-    def test_a_plugin_that_answers_nothing_does_not_hold_up_the_end(self):
+    def test_a_silent_plugin_does_not_delay_the_end(self):
         # Symptom: the end waited for all retries of all calls, two minutes and more.
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as mute:
             mute.bind(str(self.plugin_socket))

@@ -198,7 +198,7 @@ class CallsTest(ServeTest):
             list(stream(iter([b"\x12\x00" * 2_000_000]), timeout=WAIT_S))
         self.assertEqual(self.removed(), ["a"])
 
-    def test_what_is_not_a_message_is_refused_with_words(self):
+    def test_bytes_that_are_not_a_message_are_rejected_with_a_text(self):
         # Symptom: UNIMPLEMENTED without a text, and libprotobuf's messages on standard error.
         for call in ("Plan", "Filter", "Apply", "Round"):
             for request in (b"\xff", b"\x0a\x05zz"):
@@ -474,7 +474,7 @@ class BusyTest(ServeTest):
             long.cancel()
             self.assertEqual(asked.result().version, version())
 
-    def test_what_a_client_sent_before_it_went_is_taken(self):
+    def test_changes_of_a_client_that_has_gone_are_applied(self):
         long = self.ask_long()
         before = self.status().version
         self.batches.put(pb.SyncRequest(changes=self.cordons()))
@@ -1064,7 +1064,7 @@ class CarelessTest(ServeTest):
         list(self.stub.Export(pb.ExportCall()))
         self.stub.Close(pb.CloseRequest())
 
-    def test_bytes_that_are_no_message(self):
+    def test_bytes_that_are_not_a_message(self):
         self.apply()
         for method in ("Plan", "Apply", "Open", "Round", "ReportActuation", "Filter", "Explain"):
             raw = self.server.channel.unary_unary(f"/ebb.v1alpha1.Planner/{method}")
@@ -1331,7 +1331,7 @@ class LimitsTest(ServeTest):
         self.assertEqual(self.removed(session="one"), ["a"])
 
     # Symptom: the daemon read a batch while it rejected the one before, and the batch outlived the call.
-    def test_stream_that_goes_on_after_its_refusal(self):
+    def test_stream_that_continues_after_its_refusal(self):
         for i in range(100):
             batches = [pb.SyncRequest(session="one", changes=CLUSTER)]
             batches += [pb.SyncRequest(changes=put(*(pod(f"r{i}-{j}", "a") for j in range(6))))] * 5

@@ -149,7 +149,7 @@ class SourcesTest(unittest.TestCase):
             self.check("plan", "--what-if", self.path("changes.yaml"), "-o", form)
         self.check("plan", "--what-if", self.path("changes.yaml"), "--exit-code", code=10)
 
-    def test_what_if_says_what_has_no_effect(self):
+    def test_what_if_reports_changes_without_effect(self):
         words = ("--what-if", self.path("changes.yaml"))
         for source in ((self.dump,), (self.dump, "--server", self.server),
                        ("--watch-file", self.events, "--watch-quiet-time", "1h")):

@@ -133,7 +133,7 @@ struct TwoNodes : Planned {
   TwoNodes() { Add(Node("a")).Add(Node("b")).Add(Pod("full").On("b").Cpu(2500)); }
 };
 
-TEST(PatchedClusterTest, AnObjectIsPatchedAndPutBack) {
+TEST(PatchedClusterTest, AnObjectIsPatchedAndRestored) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
   PatchedCluster patched(planned.live());
@@ -241,7 +241,7 @@ TEST(PatchedClusterTest, MissingObjectsAreNamed) {
             "not in the cluster: Pod default/web (it has ended, or is expendable)");
 }
 
-TEST(PatchedClusterTest, HowManyPodsAreReadyIsPutBack) {
+TEST(PatchedClusterTest, ReadyCountsAreRestored) {
   TwoNodes planned;
   test::Controller web(objects::ControllerKind::kReplicaSet, "web");
   const Change change{.object = &web.raw, .pods_ready = 3};
@@ -382,7 +382,7 @@ TEST(CounterfactualTest, TheNextObstacleIsReported) {
                                          "BlockedByPod, default/y: NotEnoughPdb web"));
 }
 
-TEST(CounterfactualTest, AFlagWhereNoObjectHelps) {
+TEST(CounterfactualTest, AFlagIsNamedIfNoObjectHelps) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).OwnedByMissing("ReplicaSet", "gone"));
   EXPECT_THAT(Helps(planned.RemediesOf("a")),

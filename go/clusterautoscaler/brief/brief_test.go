@@ -340,7 +340,7 @@ func TestOtherKindsAreNotWritten(t *testing.T) {
 	}
 }
 
-func TestLeavesOutWhatIsLarge(t *testing.T) {
+func TestLeavesOutLargeFields(t *testing.T) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{lastApplied: "large", "a": ""},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "large"}}},
 		Spec: v1.PodSpec{Containers: []v1.Container{{Image: "large", Env: []v1.EnvVar{{Name: "large"}},

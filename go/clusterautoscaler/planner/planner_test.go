@@ -195,7 +195,7 @@ func expect(t *testing.T, p scaledown.Planner, want ...string) {
 
 var usual = []string{"blocked BlockedByPod NotReplicated", "empty-1", "empty-2", "moves"}
 
-func TestAsksOnlyForWhatChanged(t *testing.T) {
+func TestTheEngineReceivesOnlyChanges(t *testing.T) {
 	w := newWorld(t, nil)
 	var applied []int
 	w.engine.apply = func(changes []wire.Change) error { applied = append(applied, len(changes)); return nil }
@@ -275,7 +275,7 @@ func TestFallsBack(t *testing.T) {
 }
 
 // The autoscaler's own simulation evaluates a node with devices, after ebb's nodes have gone.
-func TestJudgesNodesWithDevicesByHand(t *testing.T) {
+func TestTheAutoscalerEvaluatesNodesWithDevices(t *testing.T) {
 	w := newWorld(t, func(o *config.AutoscalingOptions) { o.DynamicResourceAllocationEnabled = true })
 	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice", UID: "slice"},
 		Spec: resourceapi.ResourceSliceSpec{NodeName: new(string), Driver: "driver", Pool: resourceapi.ResourcePool{Name: "pool", ResourceSliceCount: 1}}}

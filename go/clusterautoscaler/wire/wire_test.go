@@ -34,7 +34,7 @@ func serialized(t *testing.T, object *v1.Namespace) []byte {
 	return buffer.Bytes()
 }
 
-func TestIsWhatTheAPIWrites(t *testing.T) {
+func TestWritesTheSameBytesAsTheAPI(t *testing.T) {
 	object := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}}}
 	got, err := wire.Marshal(wire.Namespace, object)
 	if err != nil {

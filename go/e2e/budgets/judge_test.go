@@ -91,7 +91,7 @@ func TestABreachSaysWhetherTheStatusWasBehind(t *testing.T) {
 	}
 }
 
-func TestEvictionsWithinABudgetAreNoBreach(t *testing.T) {
+func TestEvictionsWithinABudgetAreNotABreach(t *testing.T) {
 	pods := readyPods(3)
 	events := slices.Concat(evicted(10, pods[0]), []event{gone(20, pods[0])})
 	replacement := readyPod("web-9")
@@ -127,7 +127,7 @@ func TestOrderIsThatOfVersionsNotOfArrival(t *testing.T) {
 	}
 }
 
-func TestDeletedBudgetDemandsNothing(t *testing.T) {
+func TestADeletedBudgetHasNoEffect(t *testing.T) {
 	pods := readyPods(2)
 	deleted := atMostMissing(intstr.FromInt(0))
 	events := append([]event{{version: 5, deleted: true, budget: &deleted}}, evicted(10, pods[0])...)
@@ -136,7 +136,7 @@ func TestDeletedBudgetDemandsNothing(t *testing.T) {
 	}
 }
 
-func TestPodsThatGoWithoutEvictionAreNoBreach(t *testing.T) {
+func TestPodsThatGoWithoutEvictionAreNotABreach(t *testing.T) {
 	pods := readyPods(2)
 	deleted := pods[0]
 	deleted.DeletionTimestamp = &metav1.Time{}
@@ -147,7 +147,7 @@ func TestPodsThatGoWithoutEvictionAreNoBreach(t *testing.T) {
 	}
 }
 
-func TestEvictingAPodThatIsNotReadyTakesNothing(t *testing.T) {
+func TestEvictingAPodThatIsNotReadySpendsNothing(t *testing.T) {
 	pods := readyPods(3)
 	pods[0] = unready(pods[0])
 	report := judgeOrFail(t, pods, []policyv1.PodDisruptionBudget{atMostMissing(intstr.FromInt(0))}, evicted(10, pods[0]))

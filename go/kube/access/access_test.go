@@ -176,7 +176,7 @@ func TestAKubeconfigThatDoesNotWorkSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAnAPIServerThatDoesNotAnswerIsNotWaitedForForEver(t *testing.T) {
+func TestASilentAPIServerIsAnErrorAfterATimeout(t *testing.T) {
 	release := make(chan struct{})
 	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer hangs.Close()

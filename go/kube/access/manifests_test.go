@@ -84,7 +84,7 @@ func compare(t *testing.T, got, want []string) {
 
 const packaging = "../../../packaging"
 
-func TestTheManifestsGrantWhatIsNeededAndNoMore(t *testing.T) {
+func TestTheManifestsGrantExactlyTheNeededRights(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(packaging, "kustomize/base/rbac.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func render(t *testing.T, feedOnly bool, provider, nodeGroups string) []byte {
 	return out.Bytes()
 }
 
-func TestTheChartGrantsWhatIsNeededAndNoMore(t *testing.T) {
+func TestTheChartGrantsExactlyTheNeededRights(t *testing.T) {
 	for name, test := range map[string]struct {
 		feedOnly bool
 		provider string
@@ -194,7 +194,7 @@ func checkPod(t *testing.T, spec *corev1.PodSpec, containers int) {
 	}
 }
 
-func TestTheDeploymentsAreWhatKubernetesKnows(t *testing.T) {
+func TestTheDeploymentsAreValid(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(packaging, "kustomize/base/deployment.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -328,7 +328,7 @@ func TestAPodThatBecameUnsafeFailsTheDeletionBeforeAnyPodGoes(t *testing.T) {
 	checkClean(t, c, "a")
 }
 
-func TestABudgetThatThisActuatorSpentIsWaitedForAndAnotherIsNot(t *testing.T) {
+func TestADrainWaitsOnlyForABudgetThatThisActuatorSpent(t *testing.T) {
 	c := clusterOf(fakecluster.Pod("web-1", "a"), fakecluster.Pod("web-2", "b"), fakecluster.Budget(1))
 	setBudget := func(allowed int32) {
 		_, err := c.Client.PolicyV1().PodDisruptionBudgets("default").Update(t.Context(), fakecluster.Budget(allowed), metav1.UpdateOptions{})
@@ -418,7 +418,7 @@ func TestAProviderThatFailsLeavesTheNodeToBeRolledBack(t *testing.T) {
 	checkClean(t, c, "a")
 }
 
-func TestANodeThatStaysThoughItsProviderTookItFails(t *testing.T) {
+func TestADeletionFailsIfTheNodeStaysAfterTheProvidersDelete(t *testing.T) {
 	c := clusterOf()
 	p := start(t, c, func(o *actuate.Options) { o.GoneWithin = 10 * time.Millisecond })
 	p.provider.idle = true
@@ -480,7 +480,7 @@ func TestNodesOfAGroupGoTogetherWithinTheBatchInterval(t *testing.T) {
 }
 
 // After a kill in any phase, the next process finds the deletions on the nodes.
-func TestTheNextProcessGoesOnWhereTheLastWasKilled(t *testing.T) {
+func TestTheNextProcessContinuesWhereTheLastWasKilled(t *testing.T) {
 	c := clusterOf(fakecluster.Pod("web-1", "b"))
 	refused := true
 	var mu sync.Mutex

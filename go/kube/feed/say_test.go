@@ -45,7 +45,7 @@ func (l *lines) has(line string) bool { return slices.Contains(l.now(), line) }
 func (l *lines) options(o *feed.Options) { o.Log = l.add }
 
 // Symptom: `ebb-kube --feed-only` logged nothing at all.
-func TestAFeederSaysWhatItFeedsAndWhenItIsInSync(t *testing.T) {
+func TestAFeederLogsItsKindsAndWhenItIsInSync(t *testing.T) {
 	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "uid-of-the-cluster"}}
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.Node("b"), system, fakecluster.Pod("web-1", "a"))
 	c.Serves(served())
@@ -85,7 +85,7 @@ func TestAFeederSaysWhatItFeedsAndWhenItIsInSync(t *testing.T) {
 	}
 }
 
-func TestAFeederSaysThatItLostTheDaemonAndFoundItAgain(t *testing.T) {
+func TestAFeederLogsThatItLostTheDaemonAndFoundItAgain(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.Pod("web-1", "a"), fakecluster.Pod("web-2", "a"))
 	d := startDaemon(t)
 	var log lines
@@ -103,7 +103,7 @@ func TestAFeederSaysThatItLostTheDaemonAndFoundItAgain(t *testing.T) {
 	}
 }
 
-func TestAFeederSaysThatAWatchBrokeAndGoesOn(t *testing.T) {
+func TestAFeederLogsABrokenWatchAndContinues(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"))
 	var mu sync.Mutex
 	broken := true

@@ -85,7 +85,7 @@ func TestADumpHoldsWholeListsAndNoPages(t *testing.T) {
 	}
 }
 
-func TestWhatTheUserMayNotListIsNamed(t *testing.T) {
+func TestKindsThatTheUserMayNotListAreNamed(t *testing.T) {
 	client, _ := server(t, "pods", "poddisruptionbudgets", "csinodes")
 	var problems bytes.Buffer
 	_, err := Dump(t.Context(), client, &problems)
@@ -109,7 +109,7 @@ func TestAPlanReadsTheOptionalKindsThatTheServerHas(t *testing.T) {
 	}
 }
 
-func TestADumpIsWrittenWithWhatTheServerHasAndTheUserMayRead(t *testing.T) {
+func TestADumpHasTheKindsThatTheUserMayRead(t *testing.T) {
 	client, _ := server(t, "poddisruptionbudgets")
 	path := filepath.Join(t.TempDir(), "cluster.json")
 	var problems bytes.Buffer
@@ -146,7 +146,7 @@ func TestNothingIsWrittenWithoutPods(t *testing.T) {
 }
 
 // The C++ code has the list of kinds; feeders and this package have a copy in Go.
-func TestTheKindsAreThoseOfTheListInCpp(t *testing.T) {
+func TestTheKindsEqualTheListInCpp(t *testing.T) {
 	text, err := os.ReadFile("../../../snapshot/import/dump_kinds.cc")
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestTheKindsAreThoseOfTheListInCpp(t *testing.T) {
 	}
 }
 
-func TestEbbIsRunOverTheDumpAndItsExitCodeIsTheCalls(t *testing.T) {
+func TestEbbRunsOverTheDumpAndItsExitCodeIsReturned(t *testing.T) {
 	_, url := server(t)
 	dir := t.TempDir()
 	config, ebb := filepath.Join(dir, "config"), filepath.Join(dir, "ebb")

@@ -72,7 +72,7 @@ func TestExecReturnsTheErrorOutputOfTheCommand(t *testing.T) {
 	}
 }
 
-func TestNodeObjectDeletesThatMachineAlone(t *testing.T) {
+func TestNodeObjectDeletesOnlyThatMachine(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.Node("b"))
 	p := &provider.NodeObject{Client: c.Client}
 	other := fakecluster.Node("b")
@@ -88,7 +88,7 @@ func TestNodeObjectDeletesThatMachineAlone(t *testing.T) {
 	}
 }
 
-func TestTheCommandForGrowthIsAnotherThanThatForDeletions(t *testing.T) {
+func TestGrowthAndDeletionsHaveDifferentCommands(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.json")
 	p := &provider.Exec{Command: []string{"/no/such/program"}, GrowCommand: []string{script(t, `cat > "$1"`), out}}
 	if !p.CanGrow() {

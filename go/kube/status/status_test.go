@@ -44,7 +44,7 @@ type autoscalerStatus struct {
 	} `json:"nodeGroups"`
 }
 
-func TestTheConfigMapSaysWhatTheNodesSay(t *testing.T) {
+func TestTheConfigMapMatchesTheNodes(t *testing.T) {
 	going, candidate, unready := fakecluster.Node("going"), fakecluster.Node("candidate"), fakecluster.Node("unready")
 	going.Spec.Taints = []corev1.Taint{{Key: taint.Hard}}
 	candidate.Spec.Taints = []corev1.Taint{{Key: taint.Soft}}

@@ -87,7 +87,7 @@ TEST_F(PolicyCommandTest, EvalShowsWhatTheDecisionWasComputedFrom) {
   EXPECT_THAT(json.out, HasSubstr("\"delta\": 6"));
 }
 
-TEST_F(PolicyCommandTest, AStaleSignalKeepsThePoolAsItIs) {
+TEST_F(PolicyCommandTest, AStaleSignalLeavesThePoolUnchanged) {
   const std::string pools = File("pools.yaml", Policy({"init", "--school", "escalator"}).out);
   const std::string series =
       File("s.csv", "time,pool,signal,value\n2026-01-02T00:00:00Z,web,cpus,1\n");
@@ -106,7 +106,7 @@ TEST_F(PolicyCommandTest, ABadFileIsAnErrorOfOneLine) {
   EXPECT_EQ(Policy({"check", "/nonexistent/pools.yaml"}).code, 1);
 }
 
-TEST_F(PolicyCommandTest, EvalGoesOnFromItsStateFile) {
+TEST_F(PolicyCommandTest, EvalContinuesFromItsStateFile) {
   const std::string pools = File("pools.yaml", Policy({"init", "--school", "escalator"}).out);
   const std::string state = File("state.db", "");
   const std::string dump = Dump();
@@ -172,7 +172,7 @@ TEST_F(PolicyCommandTest, EvalReadsWhatPodsUse) {
   EXPECT_EQ(Policy({"eval", pools, Dump(), "--usage", pools}).code, 1);
 }
 
-TEST_F(PolicyCommandTest, FiguresOfUseThatAreDaysOldKeepThePoolAsItIs) {
+TEST_F(PolicyCommandTest, OldUsageFiguresLeaveThePoolUnchanged) {
   const std::string pools = File("pools.yaml", Policy({"init", "--school", "maestro"}).out);
   const std::string usage =
       File("usage.json", R"({"kind":"PodMetricsList","items":[{"metadata":{"namespace":)"
@@ -185,7 +185,7 @@ TEST_F(PolicyCommandTest, FiguresOfUseThatAreDaysOldKeepThePoolAsItIs) {
   EXPECT_THAT(ran.out, HasSubstr("the usage of pod shop/p0 is of 2026-01-01T00:00:30Z"));
 }
 
-TEST_F(PolicyCommandTest, AQueryThatFailsKeepsOnlyItsPoolAsItIs) {
+TEST_F(PolicyCommandTest, AFailedQueryLeavesOnlyItsPoolUnchanged) {
   std::string file = Policy({"init", "--school", "escalator"}).out;
   std::string other = Policy({"init", "--school", "escalator"}).out;
   other = other.substr(other.find("- name: web"));

@@ -35,7 +35,7 @@ TEST(DisplayTextTest, NamesThatDifferAtTheEndKeepTheirEnds) {
       ElementsAre("aks-no\u20260001a", "aks-no\u20260002a"));
 }
 
-TEST(DisplayTextTest, ACutThatLeavesMostApartIsTakenWhereNoneLeavesAll) {
+TEST(DisplayTextTest, TheCutKeepsAsManyNamesDistinctAsPossible) {
   const Names names = {"a-very-long-name-x", "b-very-long-name-x", "c-very-long-name-x",
                        "a-very-long-name-y"};
   const Names cut = ShortenedApart(names, 3);
@@ -50,7 +50,7 @@ TEST(DisplayTextTest, TextsThatFitStayAndWideCharactersStayWhole) {
   EXPECT_EQ(ShortenedAtEnd("longer", 5), "long\u2026");
 }
 
-TEST(DisplayTextTest, ADomainIsWhatAllNamesEndInButNoNumber) {
+TEST(DisplayTextTest, ADomainIsTheCommonEndOfAllNamesWithoutANumber) {
   EXPECT_EQ(CommonDomain(Names{"ip-10-0-12-34.ec2.internal", "ip-10-0-1-4.ec2.internal"}),
             ".ec2.internal");
   EXPECT_EQ(CommonDomain(Names{"10.0.1.7", "10.0.2.7"}), "");

@@ -148,7 +148,7 @@ TEST_F(PlannerTest, PointerIsAnIndexAndMeansAnotherNodeWhenOneBeforeItGoes) {
   EXPECT_EQ(Removed({"a", "e"}), "a: p>b; e: q>d");
 }
 
-TEST_F(PlannerTest, PointerStaysWhereANodeBehindItGoes) {
+TEST_F(PlannerTest, ThePointerStaysIfANodeAfterItGoes) {
   Use(Nodes(Shared(), {"a", "b", "c", "d", "e"}).Add(Pod("p").On("e")).Add(Pod("q").On("d")));
   EXPECT_EQ(Removed({"e", "d"}), "e: p>b; d: q>c");
 }
@@ -303,7 +303,7 @@ TEST_F(PlannerTest, PodsWithHintsArePlacedBeforeOthersOfTheirPriority) {
   EXPECT_EQ(Removed({"a"}), "a: q>b p>c");
 }
 
-TEST_F(PlannerTest, LowerPrioritiesAreTriedThoughAHigherOneFailed) {
+TEST_F(PlannerTest, LowerPrioritiesAreTriedAfterAHigherOneFailed) {
   Use(Nodes(Shared(), {"a", "b"})
           .Add(Pod("high").On("a").Priority(9).Request("example.com/fpga", 1))
           .Add(Pod("same").On("a").Priority(9))
@@ -638,7 +638,7 @@ TEST_F(PlannerTest, PendingPodsThatFitNowhereDoNotHinderUnlessTheyMust) {
   EXPECT_EQ(strict.termination, Termination::kNoRoomForPending);
 }
 
-TEST_F(PlannerTest, PackedPodCountsAsUseOfItsNodeAndMayHaveToMove) {
+TEST_F(PlannerTest, APackedPodCountsForUtilizationAndMayHaveToMove) {
   Use(Nodes(Shared(), {"a", "b"}).Add(Pod("waiting").Cpu(100)));
   const std::vector<PodId> pending = PodsNamed(snapshot_, {"waiting"});
   EXPECT_EQ(Removals(snapshot_, Pass({"b"}, [&](PassInput& in) { in.pending = pending; })),
@@ -813,7 +813,7 @@ TEST_F(PlannerTest, ANodeThatLeftIsForgottenWithWhyItStayed) {
   EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NoPlaceToMovePods");
 }
 
-TEST_F(PlannerTest, APendingPodIsPackedWhereItWasPackedBefore) {
+TEST_F(PlannerTest, APendingPodIsPackedOnTheSameNodeAsBefore) {
   Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("waiting").Cpu(100)));
   const std::vector<PodId> pending = PodsNamed(snapshot_, {"waiting"});
   for (int pass = 0; pass < 3; ++pass) {  // Each search continues at the next node.

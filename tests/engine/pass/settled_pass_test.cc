@@ -230,7 +230,7 @@ TEST_F(SettledPassTest, TheOrderOfPodsAndTheShareOfWorkloadsArePartOfTheQuestion
   EXPECT_FALSE(Repeats());
 }
 
-TEST_F(SettledPassTest, DestinationsAreTheSameWhereverTheyAreKept) {
+TEST_F(SettledPassTest, DestinationsAreComparedByValue) {
   Start();
   destinations_ = snapshot_.alive();
   input_.destinations = &destinations_;

@@ -101,7 +101,7 @@ TEST_F(TrialTest, TheSnapshotIsAsItWasWhenTheSimulationEnds) {
 }
 
 // A failed trial costs only what the pods cost that were tried.
-TEST(TrialOfCountedPodsTest, APodIsTakenOffTheCountersWhenItsFamilyLooksForANode) {
+TEST(TrialOfCountedPodsTest, CountersLoseAPodWhenItsFamilyLooksForANode) {
   const auto app = [](std::string_view name, std::string_view of) {
     return Pod(name).On("a").Label("app", of).Spread("zone", 1, test::Select("app", of));
   };

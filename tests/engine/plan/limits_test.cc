@@ -57,7 +57,7 @@ TEST(UnneededLimitTest, HugeParallelismDoesNotOverflow) {
   EXPECT_EQ(limit.Next(1000, 5), static_cast<size_t>(std::numeric_limits<int64_t>::max()));
 }
 
-TEST(UnneededLimitTest, RestoredLimitGoesOnWhereTheOtherStopped) {
+TEST(UnneededLimitTest, ARestoredLimitContinuesWhereTheOriginalStopped) {
   UnneededLimit before(600, 10);
   before.Next(1000, 0);
   before.Next(1010, 20);

@@ -131,7 +131,7 @@ TEST_F(UtilizationTest, ZeroOfZeroIsNotANumberAndMemoryIsNamed) {
   EXPECT_TRUE(std::isnan(memory->utilization));  // 1 > NaN is false.
 }
 
-TEST_F(UtilizationTest, GpuAloneCountsWhereThereIsOne) {
+TEST_F(UtilizationTest, OnlyGpusCountOnANodeWithGpus) {
   const auto result = Measure(Cluster()
                                   .Add(N().Resource("nvidia.com/gpu", 4))
                                   .Add(On("p").Cpu(4000).Request("nvidia.com/gpu", 1)));
@@ -167,7 +167,7 @@ TEST_F(UtilizationTest, OtherExtendedResourcesAreNotGpus) {
   EXPECT_EQ(Name(result), "cpu");
 }
 
-TEST_F(UtilizationTest, GpuLabelCountsWhereNoGpuIsOffered) {
+TEST_F(UtilizationTest, TheGpuLabelCountsIfTheNodeOffersNoGpu) {
   const Pod busy = On("p").Cpu(3000);
   const auto labelled = Measure(Cluster().Add(N()).Add(busy), {.gpu_label = true});
   EXPECT_EQ(Name(labelled), "nvidia.com/gpu");

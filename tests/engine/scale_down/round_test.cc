@@ -109,7 +109,7 @@ TEST_F(RoundTest, TheTimerRestartsForAnotherMachineOfTheSameName) {
   EXPECT_THAT(result.log, ElementsAre(HasSubstr("node a is another machine")));
 }
 
-TEST_F(RoundTest, AnotherMachineOfTheSameNameKeepsTheTimerWhereTheOptionsSaySo) {
+TEST_F(RoundTest, AnotherMachineOfTheSameNameKeepsTheTimerIfConfigured) {
   const auto symbols = std::make_shared<Symbols>();
   const auto cluster = [&](std::string_view uid) {
     return Cluster(symbols)
@@ -197,7 +197,7 @@ TEST_F(RoundTest, JumpThatWasSeenOutlivesTheProcess) {
   EXPECT_EQ(Round(second, pair_, kStart + 40010).status, ScaleDownStatus::kNodeDeleteStarted);
 }
 
-TEST_F(RoundTest, EveryTimeIsBelievedIfTheOptionsSaySo) {
+TEST_F(RoundTest, EveryTimeIsAcceptedIfConfigured) {
   ScaleDownOptions options;
   options.clock_jump_max_s = 0;
   ScaleDown scale_down(options);
@@ -444,7 +444,7 @@ TEST_F(RoundTest, StartingNodesCountAsUnreadyOnlyAfterTheirStartupTime) {
   EXPECT_EQ(Round(scale_down, snapshot, kStart + 900).status, ScaleDownStatus::kClusterUnhealthy);
 }
 
-TEST_F(RoundTest, CooldownHoldsDeletionsBackAndTimersGoOn) {
+TEST_F(RoundTest, ACooldownHoldsDeletionsBackAndTimersContinue) {
   ScaleDown scale_down(AtOnce());
   const NodeGroups groups = OneGroup(pair_);
   const ScaleEvent up[] = {{ScaleEventKind::kScaleUp, "group", kStart}};
@@ -483,7 +483,7 @@ TEST_F(RoundTest, SpentBudgetsAreThrottling) {
   EXPECT_THAT(result.message, HasSubstr("1 may go, and the budgets admit none with 1 in deletion"));
 }
 
-TEST_F(RoundTest, ASpentBudgetForDrainsIsThrottlingWhereAllMustDrain) {
+TEST_F(RoundTest, ASpentDrainBudgetIsThrottlingIfAllNodesMustDrain) {
   ScaleDownOptions options = AtOnce();
   options.budgets.max_scale_down_parallelism = 5;
   options.budgets.max_drain_parallelism = 1;

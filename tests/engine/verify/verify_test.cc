@@ -350,7 +350,7 @@ TEST(VerifyTest, RefusesToRemoveANodeThatIsBeingDeleted) {
   EXPECT_THAT(c.Verdict(), HasSubstr("node \"a\" is being deleted already"));
 }
 
-TEST(VerifyTest, RefusesToRemoveAnUnreadyNodeWhereThatIsDisabled) {
+TEST(VerifyTest, RefusesToRemoveAnUnreadyNodeIfDisabled) {
   Case c(Cluster().Add(Node("a").NotReady()));
   c.Remove("a", {});
   EXPECT_EQ(c.Verdict(), "ok");
@@ -582,7 +582,7 @@ TEST(VerifyTest, AGhostIsNotADomainIfTaintsAreHonoured) {
 
 constexpr const char* kUsedTooMuch = "the plan is refused: node \"a\" is used too much";
 
-TEST(VerifyTest, GpusAloneCountWhereThereAreSomeOrALabelSaysSo) {
+TEST(VerifyTest, OnlyGpusCountOnANodeWithGpusOrAGpuLabel) {
   constexpr const char* kGpu = "nvidia.com/gpu";
   Case gpu(Cluster()
                .Add(Node("a").Resource(kGpu, 4))

@@ -196,7 +196,7 @@ TEST_F(LiveLoopTest, TheChainShrinksTheClusterAndEveryPodRunsAgain) {
   EXPECT_EQ(rounds_->evictions(), cluster_->counts().evictions);
 }
 
-TEST_F(LiveLoopTest, APluginThatIsKilledMidDrainCostsRoundsAndNothingElse) {
+TEST_F(LiveLoopTest, AKilledPluginCostsOnlyRounds) {
   Start();
   ASSERT_TRUE(TurnsUntil(DeletionPhase::kDraining));
   plugin_.reset();
@@ -211,7 +211,7 @@ TEST_F(LiveLoopTest, APluginThatIsKilledMidDrainCostsRoundsAndNothingElse) {
   EXPECT_GT(begun_, begun);
 }
 
-TEST_F(LiveLoopTest, ALoopThatIsKilledMidDeletionIsFollowedByOneThatGoesOn) {
+TEST_F(LiveLoopTest, TheNextLoopContinuesTheDeletionsOfAKilledOne) {
   Start();
   ASSERT_TRUE(TurnsUntil(DeletionPhase::kDraining));
   const std::vector<std::string> running = Running();
@@ -225,7 +225,7 @@ TEST_F(LiveLoopTest, ALoopThatIsKilledMidDeletionIsFollowedByOneThatGoesOn) {
   EXPECT_LT(cluster_->nodes(), at_first_);
 }
 
-TEST_F(LiveLoopTest, ADaemonThatIsKilledMidDeletionGoesOnFromItsStateFile) {
+TEST_F(LiveLoopTest, AKilledDaemonContinuesFromItsStateFile) {
   Start();
   ASSERT_TRUE(TurnsUntil(DeletionPhase::kDraining));
   const int64_t rounds = last_.round->number;
@@ -303,7 +303,7 @@ TEST_F(LiveLoopTest, AClockThatJumpsCostsARoundAndNoTimer) {
   EXPECT_GT(begun_, 0);
 }
 
-TEST_F(LiveLoopTest, AClockThatIsSetForGoodIsBelievedTheSecondTime) {
+TEST_F(LiveLoopTest, APermanentClockChangeIsAcceptedTheSecondTime) {
   Start();
   Turns(3);
   now_s_ += 86'400;

@@ -95,7 +95,7 @@ std::string ErrorOf(std::string_view bytes) {
   return error;
 }
 
-TEST(BinarySnapshotTest, EveryFieldComesBack) {
+TEST(BinarySnapshotTest, EveryFieldIsReadBack) {
   const std::vector<std::string> lines = LinesOf(kEveryField);
   ASSERT_EQ(lines.size(), 11u);
   EXPECT_EQ(LinesOf(Written(kEveryField)), lines);
@@ -190,7 +190,7 @@ std::string Unchecked(std::string_view snapshot) {
   return old;
 }
 
-TEST(BinarySnapshotTest, AFileWithoutChecksumsIsReadOnlyWhereSomethingVouchesForIt) {
+TEST(BinarySnapshotTest, AFileWithoutChecksumsIsReadOnlyIfTheCallerVouchesForIt) {
   const std::string old = Unchecked(Written(kEveryField));
   EXPECT_EQ(ErrorOf(old),
             "file: was made by an older ebb, without checksums; import the dump again");
@@ -309,7 +309,7 @@ TEST(BinarySnapshotTest, AnErrorNamesTheObjectOnce) {
   }
 }
 
-TEST(BinarySnapshotTest, ImagesPreferencesAndClaimsComeBack) {
+TEST(BinarySnapshotTest, ImagesPreferencesAndClaimsAreReadBack) {
   constexpr std::string_view kObjects = R"(
     {"kind":"Node","metadata":{"name":"n"},"status":{"images":[{"names":["a@sha256:1","a:2"],
       "sizeBytes":7},{"names":["b"],"sizeBytes":8}]}}
@@ -331,7 +331,7 @@ TEST(BinarySnapshotTest, ImagesPreferencesAndClaimsComeBack) {
   EXPECT_EQ(LinesOf(Written(kObjects)), lines);
 }
 
-TEST(BinarySnapshotTest, AnEmptyListComesBackIfItHasAKind) {
+TEST(BinarySnapshotTest, AnEmptyListIsReadBackIfItHasAKind) {
   class Lists final : public testing::DumpSink {
    public:
     absl::Status OnList(std::string_view kind, uint64_t items) override {
@@ -593,7 +593,7 @@ TEST(BinarySnapshotTest, ClaimsOfAPodMayLackTheirSources) {
             std::vector<std::string>{"Pod name=[n] namespace=[n] claims=[n] claim=[c] claims=[c]"});
 }
 
-TEST(BinarySnapshotTest, AnObjectThatIsPackedAloneComesBackAsItWas) {
+TEST(BinarySnapshotTest, ASingleObjectIsReadBackUnchanged) {
   objects::Pod pod;
   pod.meta.name = "p";
   pod.meta.namespace_name = "ns";

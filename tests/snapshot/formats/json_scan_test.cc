@@ -45,7 +45,7 @@ size_t SlowContainerLength(std::string_view text) {
   return std::string_view::npos;
 }
 
-TEST(JsonScanTest, AContainerEndsWhereReadingByteByByteEndsIt) {
+TEST(JsonScanTest, TheEndOfAContainerAgreesWithABytewiseScan) {
   std::mt19937_64 random(7);
   // Backslashes and quotes are frequent, so that runs cross the borders of blocks.
   constexpr std::string_view kAlphabet = "\\\\\\\"\"{}[]a,: ";

@@ -254,7 +254,7 @@ TEST_F(ReadInputTest, TextOfTwoBytesACharacterIsNamedAsSuch) {
   }
 }
 
-TEST_F(ReadInputTest, YamlShowsInItsFirstLineWhereTheNameDoesNotSay) {
+TEST_F(ReadInputTest, YamlIsRecognizedByItsFirstLineIfTheNameDoesNotSay) {
   for (const std::string_view text :
        {"---\nkind: Node\nmetadata: {name: n}\n",
         "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n", "metadata: {name: n}\nkind: Node\n",
@@ -540,7 +540,7 @@ TEST_F(ReadInputTest, TheFirstOfSeveralFilesWithoutObjectsIsNamed) {
   EXPECT_THAT(Read(Path("d")), HasSubstr("none of its 2 files holds an object of Kubernetes"));
 }
 
-TEST_F(ReadInputTest, EachStartOfYamlIsOneWhereTheNameDoesNotSay) {
+TEST_F(ReadInputTest, EachStartOfYamlIsRecognizedWithoutAName) {
   for (const char* text :
        {"%YAML 1.2\n---\nkind: Node\nmetadata: {name: n}\n", "kind: Node\nmetadata: {name: n}\n",
         "\xef\xbb\xbfkind: Node\nmetadata: {name: n}\n"}) {

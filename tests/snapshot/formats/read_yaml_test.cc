@@ -274,7 +274,7 @@ std::string WrittenByEbb() {
 }
 
 // Symptom: the file of a killed writer was read as a smaller but complete cluster.
-TEST(ReadYamlTest, OutputOfEbbIsRejectedWhereverItIsCut) {
+TEST(ReadYamlTest, OutputOfEbbIsRejectedIfTruncatedAtAnyPlace) {
   const std::string yaml = WrittenByEbb();
   ASSERT_EQ(ReadText(yaml).lines.size(), 3u) << ReadText(yaml).error;
   for (size_t size = 0; size + 1 < yaml.size(); ++size) {  // The last newline may be missing.
@@ -341,7 +341,7 @@ TEST(ReadYamlTest, ATextThatResemblesANumberIsAText) {
   EXPECT_EQ(Cpu("0o17"), "Node name=[n] allocatable=[cpu]:15000");
 }
 
-TEST(ReadYamlTest, EachTagOfTheCoreSchemaIsTakenWhereItFits) {
+TEST(ReadYamlTest, EachTagOfTheCoreSchemaIsAcceptedIfItFits) {
   EXPECT_EQ(Cpu("!!float 1e2"), "Node name=[n] allocatable=[cpu]:100000");
   EXPECT_EQ(Cpu("!!float 4"), "Node name=[n] allocatable=[cpu]:4000");
   EXPECT_EQ(Cpu("!!int -4"), "dump.yaml: Node n: status.allocatable.cpu: \"-4\" is negative");
@@ -406,7 +406,7 @@ TEST(ReadYamlTest, OutputOfEbbWithoutObjectsIsComplete) {
   EXPECT_TRUE(read.lines.empty());
 }
 
-TEST(ReadYamlTest, OnlyAWholeLineSaysWhereWhatEbbWroteBeginsAndEnds) {
+TEST(ReadYamlTest, OnlyAWholeLineMarksTheBeginningAndEndOfOutputOfEbb) {
   const std::string start(kYamlStart);
   const std::string end(kYamlEnd);
   const std::string object = "kind: Namespace\nmetadata: {name: n}";

@@ -392,7 +392,7 @@ TEST(WatchStreamTest, AnEventAfterATooLargeDocumentIsFoundWhateverThePieces) {
 }
 
 // As `json.dumps(event, indent=0)` prints it: a condition at the start of a line is not an event.
-TEST(WatchStreamTest, AWholeDocumentIsOneWhereverItsLinesBegin) {
+TEST(WatchStreamTest, AWholeDocumentIsReadWhereverItsLinesBegin) {
   const std::string event =
       "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"conditions\":[\n"
       "{\"type\":\"Ready\",\"status\":\"True\"}]}}\n";

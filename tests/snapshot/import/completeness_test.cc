@@ -259,7 +259,7 @@ TEST_F(CompletenessTest, OldReadyNodesWithoutAnyPodGiveAWarning) {
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
-TEST_F(CompletenessTest, APodThatSelectsNamespacesByLabelsKeepsItsNodeWhereTheyAreUnknown) {
+TEST_F(CompletenessTest, APodThatSelectsUnknownNamespacesByLabelsKeepsItsNode) {
   std::vector<Json> items = Whole();
   Json alone = Pod("shop", "alone", "a");
   alone["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
@@ -1486,7 +1486,7 @@ TEST_F(LackTest, FewerNodesOfAnApiServersClusterMayLackPods) {
 }
 
 // As in k3s, which runs no daemons of its own.
-TEST_F(LackTest, NodesMayBeEmptyWhereTheClusterRunsNoDaemons) {
+TEST_F(LackTest, NodesMayBeEmptyIfTheClusterRunsNoDaemonSets) {
   std::vector<Json> items = {Object("v1", "Namespace", "kube-system"), NoBudgets(), Node("first"),
                              Pod("kube-system", "coredns", "first")};
   for (int n = 0; n < 30; ++n) items.push_back(Node("n" + std::to_string(n)));
@@ -1851,7 +1851,7 @@ TEST_F(LackTest, AControllerThatLacksMostOfItsPodsIsNamedInALargeCluster) {
 }
 
 // As with `kubectl get pods -A --field-selector=status.phase=Running`.
-TEST_F(LackTest, PodsThatWaitAreMissedWhereNoPodIsPending) {
+TEST_F(LackTest, PendingPodsCountAsMissingIfTheDumpHasNone) {
   const auto with = [](int pending, int controllers) {
     std::vector<Json> items = Cluster(3);
     Json big = Object("apps/v1", "ReplicaSet", "big", "shop");
@@ -1919,7 +1919,7 @@ TEST_F(CompletenessTest, TheNewestHeartbeatOfANodeIsKept) {
   EXPECT_EQ(cluster_->counts.newest_heartbeat, 1767312005);
 }
 
-TEST_F(LackTest, APageOfAListIsTakenOnlyWhereTheInputMayBeIncomplete) {
+TEST_F(LackTest, APageOfAListIsAcceptedOnlyIfTheInputMayBeIncomplete) {
   Json list = {{"apiVersion", "v1"},
                {"kind", "List"},
                {"metadata", {{"continue", "more"}}},

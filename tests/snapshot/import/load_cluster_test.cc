@@ -73,7 +73,7 @@ Pod Waiting(std::string_view name, objects::Scheduling scheduling,
   });
 }
 
-TEST(ClusterLoaderTest, RoomIsKeptForPodsThatTheSchedulerFoundNoPlaceFor) {
+TEST(ClusterLoaderTest, RoomIsKeptOnlyForPodsThatTheSchedulerCouldNotPlace) {
   using enum objects::Scheduling;
   const std::vector<Pod> pods = {
       Waiting("unschedulable", kUnschedulable, "custom"),
@@ -114,7 +114,7 @@ TEST(ClusterLoaderTest, RoomIsKeptForPodsThatTheSchedulerFoundNoPlaceFor) {
                           "default/unknown", "default/void"));
 }
 
-TEST(ClusterLoaderTest, WhereStatusesWereStrippedRoomIsKept) {
+TEST(ClusterLoaderTest, RoomIsKeptIfStatusesWereStripped) {
   using enum objects::Scheduling;
   // No pod has the condition, not even pods that run.
   LoadedCluster cluster =

@@ -638,7 +638,7 @@ TEST_F(LiveTest, AChangedBudgetHasItsNewValues) {
   EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
 }
 
-TEST_F(LiveTest, IdsOfNodesThatWentAreGivenBack) {
+TEST_F(LiveTest, IdsOfDeletedNodesAreReused) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   (void)live_.Snapshot();
   for (int i = 0; i < 1'000; ++i) {
@@ -867,7 +867,7 @@ TEST_F(LiveTest, PutsOfOnePodDoNotGrowAnything) {
   EXPECT_LT(catalog.pod_changes().changes.size(), 3'000U);
 }
 
-TEST_F(LiveTest, NamesOfPodsThatGoAreGivenBack) {
+TEST_F(LiveTest, NamesOfDeletedPodsAreReleased) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   Planner planner{PlannerOptions()};  // It follows which pods were deleted.
   size_t texts = 0;
@@ -916,7 +916,7 @@ TEST(LiveSnapshotTest, DeletedPodsWithUniqueLabelsFreeTheirMemory) {
   EXPECT_LT(live.Snapshot().catalog().pod_shapes(), 9'000U);
 }
 
-TEST_F(LiveTest, APlannerGoesOnByNamesWhereSymbolsAreOthers) {
+TEST_F(LiveTest, APlannerContinuesByNamesIfSymbolsDiffer) {
   LiveSnapshot live({.renew_texts = true, .texts_kept = 0});
   const auto put = [&](const objects::ObjectRef& object) {
     const Change change{.object = object};
@@ -1302,7 +1302,7 @@ TEST_F(LiveTest, TheUidOfANamespaceIsThatOfThePresentOne) {
   EXPECT_EQ(live_.UidOfNamespace("shop"), "");
 }
 
-TEST_F(LiveTest, TheNewestTimeIsFoundAgainWhereItsCarrierWent) {
+TEST_F(LiveTest, TheNewestTimeIsFoundAgainAfterItsObjectIsDeleted) {
   const auto put = [this](const char* name, int64_t created) {
     const Pod pod = Pod(name).On("a").CreatedAt(created);
     ASSERT_TRUE(Put(&pod.raw).ok());
@@ -1686,7 +1686,7 @@ TEST_F(LiveTest, ALogOfNodesForgetsItsOlderHalfAtAThousandChangesMoreThanThereWe
 
 // --- When everything is rebuilt -------------------------------------------------------------
 
-TEST_F(LiveTest, IdsOfNodesThatWentAreGivenBackWhereTheyAreMost) {
+TEST_F(LiveTest, IdsOfDeletedNodesAreReusedIfTheyAreMost) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   (void)live_.Snapshot();
   const auto come_and_go = [this](int times) {
@@ -1714,7 +1714,7 @@ TEST_F(LiveTest, IdsOfNodesThatWentAreGivenBackWhereTheyAreMost) {
   EXPECT_EQ(rebuilds(), 2U);
 }
 
-TEST_F(LiveTest, ShapesOfNodesAreGivenBackWhereTheyAreManyMoreThanNodes) {
+TEST_F(LiveTest, UnusedNodeShapesAreDroppedIfTheyAreManyMoreThanNodes) {
   const auto put = [this](int i) {
     const Node node = Node("a").Taint("t", std::to_string(i));
     ASSERT_TRUE(Put(&node.raw).ok());
@@ -2182,7 +2182,7 @@ TEST_F(LiveTest, ACatalogIsCopiedOnceAndOnlyWhileABranchReadsIt) {
 }
 
 // The sums of a recent pod are reused only for a pod with exactly the same amounts.
-TEST(LiveSnapshotTest, PodsAreAlikeOnlyWhereAllTheirAmountsAre) {
+TEST(LiveSnapshotTest, PodsAreEqualOnlyIfAllTheirAmountsAre) {
   using P = objects::Pod;
   const auto status = [](P& p) {
     p.container_statuses = {

@@ -46,7 +46,7 @@ TEST(DisruptionProtectionTest, APodWhoseStartIsNotKnownIsProtected) {
   EXPECT_TRUE(protection->start_unknown);
 }
 
-TEST(DisruptionProtectionTest, TrueProtectsForEver) {
+TEST(DisruptionProtectionTest, TrueProtectsForever) {
   for (const objects::Pod& pod :
        {DoNotDisrupt("true"), Annotated("karpenter.sh/do-not-evict", "true")}) {
     const auto protection = ProtectionOf(pod);

@@ -73,7 +73,7 @@ TEST(GenerateTest, SizesNeedNotBeMultiplesOfThePodsPerNode) {
   EXPECT_EQ(Digest(uneven.lines()), 5475821286618150819u);
 }
 
-TEST(GenerateTest, AnotherSeedMakesAnotherClusterWhereAnythingIsDrawn) {
+TEST(GenerateTest, AnotherSeedMakesAnotherClusterIfTheKindIsRandom) {
   for (const std::string_view kind : {"mixed", "company", "topology", "diverse"}) {
     EXPECT_NE(Made(kind, 30, 1), Made(kind, 30, 2)) << kind;
   }

@@ -29,7 +29,7 @@ func TestTheFlagsDefaultsAreTheAutoscalers(t *testing.T) {
 	}
 }
 
-func TestFlagsSayWhatTheySay(t *testing.T) {
+func TestFlagsSetTheirOptions(t *testing.T) {
 	f, err := parse([]string{
 		"--provider=exec", "--exec=/bin/delete", "--exec=--now", "--exec-grow=/bin/grow", "--exec-grow=-v", "--leader-elect=false", "--write-status-configmap=false",
 		"--drain-priority-config=0:10,100:60", "--min-replica-count=2", "--node-deletion-batcher-interval=3s",
@@ -66,7 +66,7 @@ func TestFlagsThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-func TestFoldersAreThisUsersAlone(t *testing.T) {
+func TestFoldersArePrivateToThisUser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "private")
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		t.Fatal(err)

@@ -135,7 +135,7 @@ func TestNodesAreDeletedOfTheProvidersOwnGroup(t *testing.T) {
 	}
 }
 
-func TestAProviderThatLiesDeletesNothing(t *testing.T) {
+func TestAProviderWithInconsistentAnswersDeletesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		lie  func(*cloud)
 		want string
@@ -169,7 +169,7 @@ func TestGroupsAreTheProviders(t *testing.T) {
 	}
 }
 
-func TestAGroupIsIncreasedByWhatItLacksAndOnlyOnce(t *testing.T) {
+func TestAGroupIsIncreasedOnceByTheMissingNodes(t *testing.T) {
 	c := three()
 	p := dial(t, c)
 	for _, size := range []int{5, 5, 4, 0} {

@@ -64,7 +64,7 @@ TEST(ClustermanConstrainTest, ARequestForThePresentCapacityChangesNothingEvenOut
   EXPECT_EQ(ConstrainFrom(150, 150).warning, "");
 }
 
-TEST(ClustermanConstrainTest, AfterALossNothingShrinksButGrowthGoesOn) {
+TEST(ClustermanConstrainTest, AfterALossGroupsDoNotShrinkAndMayGrow) {
   EXPECT_EQ(ConstrainFrom(50, 48, {.no_scale_down = true}).capacity, 50);
   EXPECT_EQ(ConstrainFrom(50, 48, {.no_scale_down = true}).limit, ClustermanLimit::kNoScaleDown);
   EXPECT_EQ(ConstrainFrom(104, 120, {.no_scale_down = true}).capacity, 104);

@@ -313,7 +313,7 @@ TEST(ClustermanPruneTest, OnlyRunningJoinedNodesAreNotOrphans) {
   EXPECT_FALSE(prune.reached_target);
 }
 
-TEST(ClustermanPruneTest, AnOrphanThatGoesLeavesWhatHasJoinedAsItIs) {
+TEST(ClustermanPruneTest, RemovingAnOrphanDoesNotChangeTheJoinedCapacity) {
   std::vector<ClustermanNode> nodes = {Node("a"), Node("o"), Node("b")};
   nodes[1].state = State::kOrphaned;
   // Two nodes have joined, so one of them may go as well.

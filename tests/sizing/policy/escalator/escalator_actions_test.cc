@@ -303,7 +303,7 @@ TEST(EscalatorReapTest, AFailedCallStopsTheBatch) {
   EXPECT_EQ(group.calls.made, "terminate a, terminate b");
 }
 
-TEST(EscalatorReapTest, ForceTaintedNodesGoAtOnceIfEmptyWhateverTheirAnnotation) {
+TEST(EscalatorReapTest, EmptyForceTaintedNodesGoAtOnceDespiteTheirAnnotation) {
   Group group(3);
   for (size_t i = 0; i < 2; ++i) group.Node(i).force_taint = true;
   group.Node(0).no_delete = "why";
@@ -342,7 +342,7 @@ TEST(EscalatorScaleDownTest, NodesOfOneSecondGoInListOrder) {
   EXPECT_EQ(group.calls.made, "taint a, taint b");
 }
 
-TEST(EscalatorScaleDownTest, TaintingGoesOnAfterAFailedReap) {
+TEST(EscalatorScaleDownTest, TaintingContinuesAfterAFailedReap) {
   Group group(2);
   group.Taint(1, 5000);
   group.calls.failing = {"terminate b"};
@@ -451,7 +451,7 @@ TEST(EscalatorReapTest, ARefusalByTheCloudNamesTheFirstNode) {
   EXPECT_EQ(reap.why, "");
 }
 
-TEST(EscalatorScaleUpTest, UntaintingOneOfManyFailuresGoesOnToTheOldest) {
+TEST(EscalatorScaleUpTest, UntaintingContinuesAfterFailuresUpToTheOldest) {
   Group group(3);
   for (size_t i = 0; i < 3; ++i) group.Taint(i);
   group.calls.failing = {"untaint c", "untaint b"};

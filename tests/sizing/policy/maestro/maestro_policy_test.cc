@@ -71,7 +71,7 @@ TEST(MaestroPolicyTest, MaestroGrowsByNoNodeWhoseRoomsWouldExceedMax) {
   EXPECT_EQ(full.denied_by, "max");
 }
 
-TEST(MaestroPolicyTest, MaestroTriesItsTriggersWhereTheRoomsAboveMaxFillNoNode) {
+TEST(MaestroPolicyTest, MaestroTriesItsTriggersIfTheRoomsAboveMaxFillNoNode) {
   const auto policy = Make("maestro", MaestroOfEight());
   PolicyObservation pool = Pool(3, {.cpu_milli = 1000, .memory_bytes = kGib});
   pool.signals["rooms_occupied"] = {.value = 12};
@@ -345,7 +345,7 @@ TEST(MaestroPolicyTest, MaestrosRoomsAreRoundedAndTooManyAreInvalid) {
   EXPECT_EQ(Figure(too_many, "rooms occupied"), "-1");
 }
 
-TEST(MaestroPolicyTest, MaestrosRoomsArePodsWhereNoSignalIsOfRooms) {
+TEST(MaestroPolicyTest, MaestroCountsPodsAsRoomsWithoutASignalOfRooms) {
   PolicySettings settings = MaestroSettings();
   settings.Set("roomsPerNode", int64_t{2});
   const std::unique_ptr<Policy> policy = Make("maestro", settings);

@@ -419,7 +419,7 @@ void ExpectSound(const ReplicatorOptions& options, const ReplicatorObservation& 
   ASSERT_EQ(after.scale_out_requests, 0);
 }
 
-TEST(ReplicatorTest, NoDecisionBreaksABoundOrActsWhereItMustNot) {
+TEST(ReplicatorTest, NoDecisionBreaksABoundOrActsWhenItMustNot) {
   const uint64_t seed = test::RandomSeed();
   int64_t acted = 0;
   for (uint64_t game = 0; game < 400; ++game) {
@@ -475,7 +475,7 @@ TEST(ReplicatorTest, ReasonsHaveNames) {
   for (const auto& [reason, name] : kNames) EXPECT_EQ(Name(reason), name);
 }
 
-TEST(ReplicatorTest, AnOperationThatEndedIsForgottenAndTheRoundGoesOn) {
+TEST(ReplicatorTest, AnEndedOperationIsForgottenAndTheRoundContinues) {
   ReplicatorState state;
   StartScaleOut(6, kNow, &state);
   state.operation->outcome = ReplicatorOperation::Outcome::kSucceeded;
