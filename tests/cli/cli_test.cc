@@ -216,7 +216,7 @@ TEST_F(CliTest, JsonHasDestinationsAndReasons) {
   EXPECT_EQ(plan["keep"][3]["unplacedPod"]["name"], "disk-0");
 }
 
-TEST_F(CliTest, YamlSaysWhatJsonSays) {
+TEST_F(CliTest, YamlEqualsJson) {
   const std::string yaml = Plan({"-o", "yaml"}).out;
   EXPECT_THAT(yaml, HasSubstr("kind: Plan\nnow: \"2026-02-01T00:00:00Z\"\n"));
   EXPECT_THAT(yaml,
@@ -276,7 +276,7 @@ TEST_F(CliTest, AnAtomicGroupGoesAsAWholeOrNotAtAll) {
   EXPECT_EQ(gone["summary"]["removed"], 2);
 }
 
-TEST_F(CliTest, APodThatMovedTwiceSaysSo) {
+TEST_F(CliTest, JsonNamesTheNodesThatAPodPassesOnItsWay) {
   // Pod p goes from a to b, then on to c, because b goes as well.
   const std::string cluster = List({Node("a", ""), Node("b", ""), Node("c", ""), kReplicaSet,
                                     Pod("p-0", "a", "1"), Pod("q-0", "c", "2500m")});
@@ -300,7 +300,7 @@ TEST_F(CliTest, ParallelismBoundsTheNumberOfNodesOnlyIfItIsGiven) {
   EXPECT_EQ(plan["summary"]["keptByReason"]["NotJudged"], 5);
 }
 
-TEST_F(CliTest, UsageErrorsEndWithTwoAndSayWhatWasMeant) {
+TEST_F(CliTest, UsageErrorsExitWithTwoAndSuggestACorrection) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{}, "A subcommand is required"},
       {{"plna", "x"}, "unknown command plna; did you mean plan?"},
@@ -583,7 +583,7 @@ TEST_F(CliTest, PlansAreWhatTheSchemaSays) {
   schema.Check(Json::parse(Ebb({"plan", company, "-o", "json"}).out));
 }
 
-TEST_F(CliTest, OptimizeFindsMoreNodesAndSaysSo) {
+TEST_F(CliTest, OptimizeFindsMoreNodesAndReportsIt) {
   const std::string mixed = (dir_ / "mixed.json").string();
   ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "100", "-o", mixed}).exit_code, 0);
   const Json greedy = Json::parse(Ebb({"plan", mixed, "-o", "json"}).out)["summary"];
@@ -702,7 +702,7 @@ TEST_F(CliTest, FlagsOfTheSearchGoTogether) {
               HasSubstr("The search ended before its first iteration; this is the first plan."));
 }
 
-TEST(NearestTest, KnowsWhatWasMeantAndWhatWasNot) {
+TEST(NearestTest, SuggestsOnlyNearNames) {
   EXPECT_EQ(Nearest("plna", {"plan", "gen"}), "plan");
   EXPECT_EQ(Nearest("--outptu", {"--output", "--stats"}), "--output");
   EXPECT_EQ(Nearest("kubectl", {"plan", "gen"}), "");

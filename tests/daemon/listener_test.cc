@@ -55,7 +55,7 @@ class ListenerTest : public ::testing::Test {
   const std::string path_ = folder_.File("e.sock");
 };
 
-TEST_F(ListenerTest, IsForItsUserAlone) {
+TEST_F(ListenerTest, IsPrivateToItsUser) {
   const auto listener = Listener::Open({.path = path_});
   ASSERT_TRUE(listener.ok()) << listener.status();
   struct stat status{};

@@ -286,7 +286,7 @@ TEST_F(MakePlanTest, PodsMoveToDestinationsAlone) {
   }
 }
 
-TEST_F(MakePlanTest, PlanIsVerifiedUnlessTheCallerSaysOtherwise) {
+TEST_F(MakePlanTest, APlanIsVerifiedUnlessTheCallerDisablesIt) {
   EXPECT_EQ(Removed(kNever, 0), "") << "no time to verify anything";
   request_.verify = false;
   EXPECT_EQ(Removed(kNever, 0), "a b c");

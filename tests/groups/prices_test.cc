@@ -58,7 +58,7 @@ default: 0.05
   EXPECT_THAT(prices->hourly, ElementsAre(0.4, 0.2, 0.1, 0.8, 0.05));
 }
 
-TEST(PricesTest, CsvSaysTheSame) {
+TEST(PricesTest, CsvGivesTheSamePrices) {
   const absl::StatusOr<PriceList> list = ParsePrices("p.csv",
                                                      "hourly,instance_type, zone ,capacity_type\r\n"
                                                      "0.4,m4,,\n\n"

@@ -110,7 +110,7 @@ TEST_F(ShrinkPlanTest, ABudgetKeepsItsNode) {
       IsEmpty());
 }
 
-TEST_F(ShrinkPlanTest, AnOrderSaysWhatMovesWhereAndADenialSaysWhy) {
+TEST_F(ShrinkPlanTest, AnOrderHasItsMovesAndADenialItsReason) {
   ClusterSnapshot cluster = Cluster()
                                 .Add(Node("a").With([](auto& node) { node.meta.uid = "a-uid"; }))
                                 .Add(Node("empty"))

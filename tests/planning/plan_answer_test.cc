@@ -95,7 +95,7 @@ TEST(AnswerPlanTest, PodsOfNodesInDeletionHaveTheirRoomFirst) {
   EXPECT_EQ(snapshot.Fingerprint(), before);
 }
 
-TEST(AnswerPlanTest, AnAnswerSaysWhatIsInDeletionAndKeepsNoDeadline) {
+TEST(AnswerPlanTest, AnAnswerListsNodesInDeletionAndKeepsNoDeadline) {
   LoadedCluster loaded = Loaded(ThreeNodes(2000).Add(Goes("c")).Add(Pod("of-c").On("c").Cpu(100)));
   PlanQuery query{.now_s = kNow};
   query.seconds = 100;
@@ -183,7 +183,7 @@ TEST(JudgeForPlanTest, OtherWarningsComeBetweenThoseOfGroupsAndOfTime) {
 }
 
 // Symptom: two structs with the same name divided the time in two ways.
-TEST(DeadlinesTest, SharesSayWhenEachStepEnds) {
+TEST(DeadlinesTest, TheSharesGiveTheEndOfEachStep) {
   const Clock::time_point now = Clock::now();
   const auto over = [&](double seconds, const TimeShares& shares) {
     // The time of 10 seconds began `seconds` ago.

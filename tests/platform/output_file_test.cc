@@ -87,7 +87,7 @@ TEST_F(OutputFileTest, UncommittedOutputLeavesTheOldFile) {
   EXPECT_EQ(Text("a"), "old");
 }
 
-TEST_F(OutputFileTest, AFailedWriteKeepsTheOldFileAndSaysWhy) {
+TEST_F(OutputFileTest, AFailedWriteKeepsTheOldFileAndReturnsTheReason) {
   Make("a");
   struct rlimit before = {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);

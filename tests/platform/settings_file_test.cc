@@ -67,7 +67,7 @@ TEST_F(ReadWholeFileTest, GivesEveryByte) {
   EXPECT_EQ(ReadWholeFile("/dev/null").value(), "");
 }
 
-TEST_F(ReadWholeFileTest, SaysWhyAFileCannotBeOpened) {
+TEST_F(ReadWholeFileTest, TheErrorSaysWhyAFileCannotBeOpened) {
   const auto text = ReadWholeFile(Path("none"));
   EXPECT_EQ(text.status().message(), Path("none") + ": No such file or directory");
   EXPECT_TRUE(absl::IsNotFound(text.status())) << text.status();

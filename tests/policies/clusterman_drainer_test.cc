@@ -370,7 +370,7 @@ TEST(ClustermanDrainerTest, ATickReturnsItsEventsInOrder) {
   EXPECT_EQ(Events(given_up), "untaint n-c, delete i-c drain");
 }
 
-TEST(ClustermanDrainerTest, AMessageThatIsHiddenIsNotInTheWayOfTheNext) {
+TEST(ClustermanDrainerTest, AHiddenMessageDoesNotBlockTheNext) {
   Drainer drainer;
   drainer.backend.drains = false;
   Submit(Host("a"), 0, drainer.state);

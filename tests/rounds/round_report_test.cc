@@ -8,7 +8,7 @@ namespace ebb::round_report_test {
 namespace {
 
 // Symptom: "ScaleDownInCooldown" without the event that began it and without its end.
-TEST(RoundReportTest, ACooldownSaysItsEventAndItsEnd) {
+TEST(RoundReportTest, TheReportOfACooldownHasItsEventAndItsEnd) {
   constexpr int64_t kNoon = 1'780'315'200;  // 2026-06-01T12:00:00Z
   RoundResult result;
   EXPECT_EQ(RoundMessage(result), "");

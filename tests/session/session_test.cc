@@ -288,7 +288,7 @@ TEST_F(SessionTest, ResyncForgetsWhatIsDeletedMeanwhile) {
 }
 
 // Symptom: the end of one resync deleted objects that it had listed before the other began.
-TEST_F(SessionTest, ResyncsAtOnceDoNotKnowOfEachOther) {
+TEST_F(SessionTest, ConcurrentResyncsAreIndependent) {
   ASSERT_TRUE(PutCluster().ok());
   const uint64_t first = session_->cluster().BeginResync();
   ASSERT_TRUE(PutCluster().ok());
@@ -624,7 +624,7 @@ TEST_F(SessionFeedTest, ALaterResyncIsWaitedForOnceItBringsNewNodes) {
   session_->cluster().EndFeed(feeder);
 }
 
-TEST_F(SessionFeedTest, AnswersSayAsOfWhenTheClusterIs) {
+TEST_F(SessionFeedTest, AnswersHaveTheTimeOfTheCluster) {
   ASSERT_TRUE(Resync().ok());
   const uint64_t feeder = session_->cluster().BeginFeed();
   clock_s_ = kNow + 1000;
@@ -830,7 +830,7 @@ TEST_F(SessionFeedTest, AKindThatWasNeverListedIsNamedAndAgesNothing) {
 }
 
 // Symptom: a control plane of 1.37 with kubelets of 1.36 was planned by the rules of 1.36.
-TEST_F(SessionFeedTest, TheApiServersVersionSaysWhoseRulesHold) {
+TEST_F(SessionFeedTest, TheApiServersVersionDecidesTheRules) {
   ASSERT_TRUE(Resync().ok());
   ASSERT_TRUE(Put({PreventingDriverJson()}).ok());
   const auto version = [&] {
@@ -1665,7 +1665,7 @@ TEST_F(SessionRoundTest, TimersOutliveTheProcess) {
 }
 
 // Symptom: "0 unneeded" for minutes, and no mention of the nodes that rounds remember.
-TEST_F(SessionRoundTest, ARoundAndTheStatusSayWhichNodesAreUnremovable) {
+TEST_F(SessionRoundTest, ARoundAndTheStatusListUnremovableNodes) {
   EXPECT_FALSE(session_->Status().has_unremovable()) << "no round was made";
   // A pod without a controller may not be moved.
   const std::string bare =

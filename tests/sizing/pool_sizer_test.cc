@@ -491,7 +491,7 @@ TEST_F(PoolSizerTest, APeriodLiesBetweenRounds) {
   EXPECT_EQ(policy_->rounds, 10u);
 }
 
-TEST_F(PoolSizerTest, AGroupThatIsNotKnownIsAFailureThatSaysWhatToDo) {
+TEST_F(PoolSizerTest, AnUnknownGroupIsAFailureWithAdvice) {
   Make(2);
   pools_[0].nodes = {{"pool", "nobody"}};
   policy_->delta = 1;

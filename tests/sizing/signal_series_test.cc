@@ -5,7 +5,7 @@
 namespace ebb::signal_series_test {
 namespace {
 
-TEST(SignalSeriesTest, CsvAndJsonSayTheSame) {
+TEST(SignalSeriesTest, CsvAndJsonGiveTheSameSignals) {
   const auto csv = ReadSignals("s.csv",
                                "time,pool,signal,value\n100,web,cpus,96\n"
                                "1970-01-01T00:05:00Z,web,mem,1.5\r\n\n");

@@ -567,7 +567,7 @@ TEST(SnapshotBuilderTest, ResourcesThatAreTooManyAreNotFollowed) {
   EXPECT_EQ(catalog.shape_of(PodNamed(snapshot, "few")).not_understood, "");
 }
 
-TEST(SnapshotBuilderTest, APodSaysThroughWhichDeviceClassItsResourceIsAllocated) {
+TEST(SnapshotBuilderTest, TheReasonForAnExtendedResourceNamesItsDeviceClass) {
   objects::DeviceClass gpus;
   gpus.meta.name = "gpus";
   gpus.extended_resource_name = "example.com/gpu";

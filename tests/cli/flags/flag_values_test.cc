@@ -182,7 +182,7 @@ std::vector<std::string> With(const CLI::App& root, std::vector<std::string> pat
   return path;
 }
 
-TEST(FlagValuesTest, EveryOptionOfEveryCommandSaysWhatItTakes) {
+TEST(FlagValuesTest, EveryOptionOfEveryCommandDescribesItsValue) {
   const WholeCommandLine line;
   size_t options = 0;
   ForEachOption(

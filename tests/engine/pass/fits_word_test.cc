@@ -22,7 +22,7 @@ using test::PodNamed;
 
 // The twin compares the amounts that were drawn.  The forms of the test are: yes or no, which
 // resource is short, 64 nodes at once, and a run of pods.
-TEST(FitsWordTest, EveryFormOfTheFitTestSaysWhatTheTwinSays) {
+TEST(FitsWordTest, EveryFormOfTheFitTestAgreesWithTheTwin) {
   Dice dice(test::RandomSeed());
   const std::vector<std::string> resources = {"cpu", "memory", "example.com/a"};
   // Several words of nodes; the last word is not full.

@@ -86,7 +86,7 @@ TEST_F(WorkloadSharesTest, PodsWithoutAControllerAreKeptByNoShare) {
   EXPECT_EQ(shares.FirstTooMany(Pods({"p", "q"})), kNoPod);
 }
 
-TEST_F(WorkloadSharesTest, APlanKeepsTheShareAndSaysWhatItKeepsForIt) {
+TEST_F(WorkloadSharesTest, APlanKeepsTheShareAndReportsTheNodesThatItKeepsForIt) {
   EXPECT_EQ(Plan().plan.remove.size(), 2u);
   request_.pass.max_workload_share = 0.2;  // 1 of 4.
   const PlanResult made = Plan();

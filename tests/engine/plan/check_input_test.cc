@@ -464,7 +464,7 @@ TEST_F(CheckInputTest, PassThatIsRefusedChangesNoMemory) {
   EXPECT_EQ(planner_.Save(), before);
 }
 
-TEST_F(CheckInputTest, ASettledPassStillRefusesWhatIsWrong) {
+TEST_F(CheckInputTest, ASettledPassStillRejectsInvalidInput) {
   for (int pass = 0; pass < 10; ++pass) ASSERT_EQ(FromPass(), "");
   ASSERT_GT(planner_.repeated_passes(), 0u);
   NodeSet destinations(1);
@@ -475,7 +475,7 @@ TEST_F(CheckInputTest, ASettledPassStillRefusesWhatIsWrong) {
   EXPECT_NE(FromPass(), "");
 }
 
-TEST_F(CheckInputTest, EveryFigureThatAGroupSaysItselfIsChecked) {
+TEST_F(CheckInputTest, EveryOptionOfAGroupIsChecked) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   NodeGroup& group = groups_.groups[0];
   group.scale_down_gpu_utilization_threshold = nan;

@@ -132,7 +132,7 @@ TEST_F(EligibilityTest, NodesWithGpusHaveAThresholdOfTheirOwn) {
   EXPECT_EQ(Judge(), "NotUnderutilized 0");
 }
 
-TEST_F(EligibilityTest, AGroupMaySayOtherwiseWhetherDaemonSetsCount) {
+TEST_F(EligibilityTest, AGroupMayOverrideWhetherDaemonSetsCount) {
   Make(Node("n"), {Pod("ds").Cpu(2000).DaemonSet(), Pod("p").Cpu(500)});
   EXPECT_EQ(Judge(), "NotUnderutilized 62");
   groups_.groups[0].ignore_daemonsets_utilization = true;

@@ -192,7 +192,7 @@ TEST_F(NodeStandingTest, NothingLandsOnANodeThatIsStarting) {
   EXPECT_EQ(Plan(waits), "b=NoPlaceToMovePods; a: of-a>b");
 }
 
-TEST_F(NodeStandingTest, TheVerifierRefusesWhatLandsOnANodeThatTakesNoPart) {
+TEST_F(NodeStandingTest, TheVerifierRefusesPodsOnAStartingOrLeavingNode) {
   for (const Node& to :
        {Deleted("b"), Node("b").Taint("karpenter.sh/disrupted"), CreatedAgo("b", 120).NotReady(),
         OfKarpenter("b").Label("karpenter.sh/registered", "true")}) {

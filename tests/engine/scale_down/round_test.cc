@@ -765,7 +765,7 @@ TEST_F(RoundTest, OneUnreadyNodeAboveTheLimitMakesTheClusterUnhealthy) {
   EXPECT_EQ(unhealthy.message, "5 of 9 nodes are not ready");
 }
 
-TEST_F(RoundTest, AJumpSaysHowFarAndWhereTo) {
+TEST_F(RoundTest, TheMessageOfAJumpHasItsDistanceAndItsTime) {
   ScaleDown ahead({});
   Round(ahead, pair_, kStart);
   EXPECT_THAT(Round(ahead, pair_, kStart + 3601).message,
@@ -955,7 +955,7 @@ TEST_F(RoundTest, APartOfAnAtomicGroupIsHeldBackByTheRestAndNotByBudgets) {
   EXPECT_EQ(NotYetText(snapshot, result), "b=BlockedByOnCompletionPod");
 }
 
-TEST_F(RoundTest, APassThatWasCutSaysHowManyCandidatesWait) {
+TEST_F(RoundTest, TheMessageOfACutPassCountsTheWaitingCandidates) {
   Cluster cluster;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) cluster.Add(Node(name));
   ClusterSnapshot snapshot = cluster.Build();
@@ -997,7 +997,7 @@ TEST_F(RoundTest, OnlyTheGivenCandidatesAreTriedInTheirOrder) {
   EXPECT_EQ(result.newly_started, test::NodesNamed(snapshot, {"c", "a"}));
 }
 
-TEST_F(RoundTest, ARoundThatDecidesNothingSaysWhatTheBudgetsAllow) {
+TEST_F(RoundTest, ARoundThatDecidesNothingReportsTheBudgets) {
   const auto symbols = std::make_shared<Symbols>();
   ClusterSnapshot snapshot = Cluster(symbols)
                                  .Add(Node("a"))
@@ -1026,7 +1026,7 @@ TEST_F(RoundTest, AFirstRoundMayBeAtAnyTime) {
   }
 }
 
-TEST_F(RoundTest, TheOptionsSayHowFarAJumpIs) {
+TEST_F(RoundTest, TheOptionsDecideHowFarAJumpIs) {
   const auto jumps = [&](int64_t clock_jump_max_s, int64_t later_s) {
     ScaleDownOptions options;
     options.clock_jump_max_s = clock_jump_max_s;

@@ -16,7 +16,7 @@ using test::Node;
 using test::OneGroup;
 using test::Pod;
 
-TEST(UnremovableNodesTest, ReasonsAreThoseThatWereFoundAndMostNodesComeFirst) {
+TEST(UnremovableNodesTest, ReasonsAreListedByTheNumberOfNodes) {
   Plan plan;
   plan.keep = {{.node = NodeId{0}, .reason = UnremovableReason::kNotUnderutilized, .pdb = {}},
                {.node = NodeId{1},
@@ -52,7 +52,7 @@ TEST(UnremovableNodesTest, ReasonsAreThoseThatWereFoundAndMostNodesComeFirst) {
 
 // Symptom: "0 unneeded" for five minutes after the blocking pod was gone, without saying until
 // when.
-TEST(UnremovableNodesTest, ARoundSaysUntilWhenItsNodesAreNotTriedAgain) {
+TEST(UnremovableNodesTest, ARoundReportsWhenItsNodesAreTriedAgain) {
   constexpr int64_t kStart = 1'000'000;
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Node("a"))

@@ -172,7 +172,7 @@ TEST_F(GrpcActuatorTest, APluginThatHangsIsLeftAtTheDeadline) {
 }
 
 // Symptom: if the plugin was slow, `ebb run` ended two minutes after SIGTERM, or never.
-TEST_F(GrpcActuatorTest, CallsThatAreEndedReturnAtOnceAndAreNotTriedAgain) {
+TEST_F(GrpcActuatorTest, CancelledCallsReturnAtOnceAndAreNotRetried) {
   const auto actuator = Connect({.call_timeout_ms = 3'600'000});
   plugin_.hangs = true;
   absl::Status status;
@@ -291,7 +291,7 @@ TEST_F(GrpcActuatorTest, AResultIsReturnedOnce) {
               HasSubstr("results[0].node: no deletion was begun of a"));
 }
 
-TEST_F(GrpcActuatorTest, APluginMustSayWhoItIs) {
+TEST_F(GrpcActuatorTest, APluginMustReportItsName) {
   plugin_.wrong = test::Wrong::kNoName;
   const auto connected = GrpcActuator::Connect({.plugin = "unix:" + path_});
   EXPECT_THAT(std::string(connected.status().message()), HasSubstr("Hello: name"));

@@ -345,7 +345,7 @@ TEST_F(LiveLoopTest, TheNextLoopReceivesResultsThatAKilledLoopDidNotAcknowledge)
   EXPECT_TRUE(cluster_->Status(now_s_)->results.empty());
 }
 
-TEST_F(LiveLoopTest, ADryRunSaysWhatItWouldDoAndTouchesNothing) {
+TEST_F(LiveLoopTest, ADryRunPrintsItsActionsAndChangesNothing) {
   Start();
   Feed();
   ScaleDown scale_down(Rounds().scale_down);

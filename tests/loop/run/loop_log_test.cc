@@ -77,7 +77,7 @@ TEST(LoopLogTest, ATurnLogsUnremovableNodesWithReasonAndRetryTime) {
               HasSubstr("58 unremovable (40 NotEnoughPdb, 18 NoPlaceToMovePods),"));
 }
 
-TEST(LoopLogTest, ATurnWithoutARoundSaysWhy) {
+TEST(LoopLogTest, ATurnWithoutARoundLogsTheReason) {
   LoopTurn turn;
   turn.now_s = 1'780'315'200;
   turn.log = {"no round: no client feeds it"};

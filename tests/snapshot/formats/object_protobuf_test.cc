@@ -196,7 +196,7 @@ std::vector<KindCase> Kinds() {
   };
 }
 
-TEST(ProtobufObjectTest, TheConditionPodScheduledSaysWhetherAPodWaits) {
+TEST(ProtobufObjectTest, TheConditionPodScheduledDecidesWhetherAPodIsPending) {
   const std::string phase = Sub(1, "Pending");
   const auto condition = [](std::string_view status, std::string_view reason) {
     return Sub(2, Sub(1, "PodScheduled") + Sub(2, status) + Sub(5, reason));
@@ -349,7 +349,7 @@ TEST(ProtobufObjectTest, TheCopyOfTheObjectInAnAnnotationIsSkipped) {
 
 // --- Identifying the object
 
-TEST(ProtobufObjectTest, TheEnvelopeSaysWhatTheObjectIsBeforeTheCallerDoes) {
+TEST(ProtobufObjectTest, TheKindOfTheEnvelopeOverridesTheCallers) {
   EXPECT_EQ(Read(Enveloped("v1", "Node", Meta("n")), In("v1", "Pod")), "Node name=[n]");
   EXPECT_EQ(Read(Enveloped("", "", Meta("n")), In("v1", "Node")), "Node name=[n]");
   EXPECT_EQ(Read(Enveloped("", "", Meta("n"))), "no kind");

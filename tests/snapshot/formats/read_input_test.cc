@@ -503,7 +503,7 @@ TEST_F(ReadInputTest, BytesInMemoryAreReadLikeAFile) {
   EXPECT_THAT(sink.lines(), ElementsAre("Node name=[m]", "Node name=[n]"));
 }
 
-TEST(IsDumpNameTest, TheEndOfANameSaysWhetherItIsADump) {
+TEST(IsDumpNameTest, TheEndOfAFileNameDecidesWhetherItIsADump) {
   for (const char* name :
        {"a.json", "a.yaml", "a.yml", "a.gz", "a.pb", "a.tar", "a.tgz", ".json"}) {
     EXPECT_TRUE(IsDumpName(name)) << name;

@@ -323,7 +323,7 @@ TEST(ReadJsonTest, EveryFieldOfANodeIsRead) {
                           "feature=[F] image=[a@sha256:1] image=[a:2] bytes=7"));
 }
 
-TEST(ReadJsonTest, ANodeSaysWhatItRuns) {
+TEST(ReadJsonTest, NodeInfoOfANodeIsRead) {
   const Read read = ReadText(R"({"kind":"Node","metadata":{"name":"n"},"status":{"nodeInfo":{
     "machineID":"m","kubeletVersion":"v1.37.0","operatingSystem":"windows",
     "architecture":"arm64"}}})");
@@ -441,7 +441,7 @@ TEST(ReadJsonTest, ConstraintsOfAPodAreRead) {
 }
 
 // "" stands for the value that follows from the phase alone.
-TEST(ReadJsonTest, TheConditionPodScheduledSaysWhetherAPodWaits) {
+TEST(ReadJsonTest, TheConditionPodScheduledDecidesWhetherAPodIsPending) {
   const auto scheduling = [](const std::string& spec, const std::string& status) {
     DumpSink sink;
     ImportStats stats;
@@ -1250,7 +1250,7 @@ TEST(ReadJsonTest, ListsMayBeNested16DeepAndNotDeeper) {
   EXPECT_THAT(nested(18).error, HasSubstr(": lists are nested too deep; at most 16 are read"));
 }
 
-TEST(ReadJsonTest, EachMemberThatSaysWhatADocumentIsMayComeOnce) {
+TEST(ReadJsonTest, EachMemberThatIdentifiesADocumentMayOccurOnce) {
   for (const auto& [text, key] : std::vector<std::pair<std::string, std::string>>{
            {R"({"apiVersion":"v1","apiVersion":"v1","kind":"List","items":[]})", "apiVersion"},
            {R"({"kind":"List","kind":"List","items":[]})", "kind"},

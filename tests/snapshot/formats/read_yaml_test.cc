@@ -138,7 +138,7 @@ TEST(ReadYamlTest, ANumberThatKubectlTakesForOctalIsRefused) {
   EXPECT_EQ(Cpu("0.5"), "Node name=[n] allocatable=[cpu]:500");
 }
 
-TEST(ReadYamlTest, AValueIsWhatItsTagSaysOrRefused) {
+TEST(ReadYamlTest, AValueHasTheTypeOfItsTagOrIsRejected) {
   EXPECT_EQ(Cpu("!!int 4"), "Node name=[n] allocatable=[cpu]:4000");
   EXPECT_EQ(Cpu("!!float 1.5"), "Node name=[n] allocatable=[cpu]:1500");
   EXPECT_EQ(Cpu("!!null null"), "Node name=[n]");

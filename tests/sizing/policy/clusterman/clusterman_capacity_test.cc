@@ -170,7 +170,7 @@ TEST(ClustermanBalanceTest, StaleGroupsFollowWithZero) {
   EXPECT_EQ(Balance({stale}, 4).outcome, Outcome::kAllStale);
 }
 
-TEST(ClustermanBalanceTest, ATargetOutOfThisWorldIsRefusedAtOnce) {
+TEST(ClustermanBalanceTest, AnExcessiveTargetIsRefusedAtOnce) {
   for (const double capacity : {1e15, -1e300, std::nan("")}) {
     EXPECT_EQ(Balance({Group("a", 2, -1e308, 1e308)}, capacity).outcome, Outcome::kTooManySteps);
   }

@@ -111,7 +111,7 @@ TEST(ClustermanPolicyTest, ClustermansNewerSignalAddsToAllCapacityAndForgetsOldP
   EXPECT_EQ(Figure(young, "signal asks for cpus"), "11.8");
 }
 
-TEST(ClustermanPolicyTest, ClustermanRefusesWhatMakesTheProgramFail) {
+TEST(ClustermanPolicyTest, ClustermanRefusesInputThatMakesTheProgramFail) {
   PolicySettings settings = Sample("clusterman");
   settings.Set("autoscale_signal.parameters.per_pod_resource_requests", true);
   std::vector<PolicyProblem> problems;

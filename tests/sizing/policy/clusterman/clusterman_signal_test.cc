@@ -59,7 +59,7 @@ TEST(ClustermanPendingPodsTest, SecondVersionDropsPodsThatWaitTooLong) {
   EXPECT_EQ(Request(v2, {Pod({20, 0, 0, 0}, 60)})[0], 120);
 }
 
-TEST(ClustermanPendingPodsTest, APodThatWaitsTooLongIsNotInTheWayOfTheNext) {
+TEST(ClustermanPendingPodsTest, APodThatWaitsTooLongDoesNotBlockTheNext) {
   const ClustermanPendingPodsOptions v2{
       .pending_pods_multiplier = 1, .pending_pods_max_scheduling_seconds = 60, .v2 = true};
   EXPECT_EQ(Request(v2, {Pod({20, 0, 0, 0}, 61), Pod({30, 1, 0, 0}, 60), Pod({5, 2, 0, 0}, 0)}),

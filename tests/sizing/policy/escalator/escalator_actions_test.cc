@@ -422,7 +422,7 @@ TEST(EscalatorReapTest, ErrorsAndForcesHaveNames) {
   EXPECT_EQ(Name(EscalatorForce::kCloudMin), "cloud_min");
 }
 
-TEST(EscalatorReapTest, ANodeThatMayNotGoIsNotInTheWayOfTheNext) {
+TEST(EscalatorReapTest, ANodeThatMayNotGoDoesNotBlockTheNext) {
   Group group(6);
   group.Taint(0, 5000).no_delete = "why";
   group.Taint(1, 10);   // Too young.

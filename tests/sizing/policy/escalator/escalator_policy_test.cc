@@ -144,7 +144,7 @@ TEST(EscalatorPolicyTest, EscalatorSortsNodesByTheirTaintsAndThoseThatLeaveAreTa
   EXPECT_THAT(*decision.candidates, ElementsAre("node-1", "node-0", "node-4"));
 }
 
-TEST(EscalatorPolicyTest, EscalatorSaysWhatKeptItFromActing) {
+TEST(EscalatorPolicyTest, EscalatorReportsWhyItDidNotAct) {
   PolicyObservation pool = Pool(1, {.cpu_milli = 1000, .memory_bytes = 1000});
   std::string state;
   const PolicyDecision at_min = Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);

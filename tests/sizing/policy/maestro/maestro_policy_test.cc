@@ -368,7 +368,7 @@ TEST(MaestroPolicyTest, MaestroCountsPodsAsRoomsWithoutASignalOfRooms) {
   EXPECT_EQ(Figure(full, "pending pods"), "0");
 }
 
-TEST(MaestroPolicyTest, MaestrosListOfTriggersAloneMakesItsSectionOneThatIsGiven) {
+TEST(MaestroPolicyTest, AListOfTriggersAloneCountsAsAGivenSection) {
   PolicySettings settings = MaestroSettings();
   PolicySettings without_cooldown = Sample("maestro");
   without_cooldown.SetCount("up.metricsTrigger", 1);
@@ -420,7 +420,7 @@ TEST(MaestroPolicyTest, MaestroFillsAnEmptyPoolWhoseUtilizationIsNotANumber) {
   EXPECT_EQ(Figure(decision, "rooms to change"), "10");
 }
 
-TEST(MaestroPolicyTest, MaestroSaysWhatKeptItFromActing) {
+TEST(MaestroPolicyTest, MaestroReportsWhyItDidNotAct) {
   PolicySettings no_number = MaestroSettings();
   no_number.Set("up.metricsTrigger[0].usage", int64_t{0});
   std::string state;

@@ -221,7 +221,7 @@ TEST_F(ReplicatorRegistryTest, ManyChangesLeaveEachNodeInOnePoolAtMost) {
   }
 }
 
-TEST_F(ReplicatorRegistryTest, OnlyNodesThatSayOtherwiseDisagree) {
+TEST_F(ReplicatorRegistryTest, OnlyNodesWithOtherValuesDisagree) {
   Take(Node("a", "web", {{"replicator_cooldown", "9"}}));
   Take(Node("b", "web"));
   const std::vector<Problem> of_c = Take(Node("c", "web", {{"replicator_cooldown", "9"}}));

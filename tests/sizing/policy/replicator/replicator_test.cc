@@ -510,7 +510,7 @@ TEST(ReplicatorTest, MoreFailuresThanTheThresholdAreFailsafeToo) {
   EXPECT_EQ(state.failure_count, 4);
 }
 
-TEST(ReplicatorTest, APoolOfItsProtectedNodeAloneLosesNone) {
+TEST(ReplicatorTest, APoolWithOnlyItsProtectedNodeLosesNone) {
   ReplicatorOptions options = AtOnce();
   options.replicator_node_fault_tolerance = -1;  // The simulation would allow the removal.
   ReplicatorObservation one = Observe(1, 10);
