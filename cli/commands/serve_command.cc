@@ -19,7 +19,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/duration.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/parallel.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
@@ -34,6 +33,7 @@
 #include "daemon/memory.h"
 #include "loop/run/loop_log.h"
 #include "session/wire_unremovable.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {
