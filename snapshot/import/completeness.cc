@@ -32,6 +32,10 @@ constexpr std::string_view kNoSystem = "NoKubeSystemPods";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 // The annotation of a node that names its Machine, "namespace/name".
 constexpr std::string_view kMachineOfOpenShift = "machine.openshift.io/machine";
+// The numbers below are estimates of what clusters do; no statistics of real dumps are on
+// record for them.  Stricter ones warn of complete dumps, more lenient ones accept incomplete
+// dumps.
+
 // A node runs the pods of its DaemonSets within minutes after it joined.
 constexpr int64_t kOldNodeSeconds = int64_t{15} * 60;
 // A new namespace is filled within a day, or stays empty.
