@@ -71,7 +71,7 @@ constexpr uint64_t kStepsPerIteration = 200;
 // The most units that a step of MakeRoom puts back.  More units change more at once, but a step
 // costs more and its result is more often worth less.
 constexpr uint64_t kPutBackMax = 5;
-// Units that a step tries in addition to those that it put back.  More find a replacement more
+// Units that a step tries in addition to the units that it put back.  More find a replacement more
 // often, and each costs a removal.
 constexpr uint64_t kOthersTried = 8;
 // The bias of a unit that is to be tried later: it takes a pod only if no other node does.

@@ -684,8 +684,8 @@ class InputWatch::Judgement {
       }
     }
     // A dump of kube-system has content for none of these namespaces, a dump of the current
-    // namespace for one, and a dump by a restricted user for those that the user may read.  In a
-    // big cluster some namespaces still wait for their first pods.
+    // namespace for one, and a dump by a restricted user for the namespaces that the user
+    // may read.  In a big cluster some namespaces still wait for their first pods.
     const size_t all = empty.size() + filled;
     const bool are_some = empty.size() < kSomeEmpty || kPartsThatMayBeEmpty * empty.size() < all;
     if (empty.empty() || (filled > 0 && are_some)) return;
@@ -1282,7 +1282,7 @@ class InputWatch::Judgement {
     return pods;
   }
 
-  // Counts all pods except those that have ended or are left out as expendable.
+  // Counts all pods except pods that have ended or are left out as expendable.
   [[nodiscard]] ControllerPods PodsByController() const {
     std::vector<int64_t> of_shape(catalog_.pod_shapes());
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
