@@ -38,7 +38,7 @@
 namespace ebb {
 namespace {
 
-// The socket that systemd has opened; -1: there is none.
+// The socket that systemd has opened; -1 if systemd passes no socket.
 absl::StatusOr<int> InheritedSocket() {
   const int count = sd_listen_fds(/*unset_environment=*/1);
   if (count == 0) return -1;

@@ -112,7 +112,7 @@ func TestPodsThatAreNominatedInTimeLandWhereTheTightPlanHasThem(t *testing.T) {
 		name, gate string
 		share      float64
 	}{
-		{"nobody nominates", "", 0},
+		{"no pod is nominated", "", 0},
 		{"in a race with the scheduler", "", 1},
 		{"half of them, held by a gate", chain.NominatorGate, 0.5},
 		{"all, held by a gate", chain.NominatorGate, 1},
@@ -148,11 +148,11 @@ func tightlyNominated(t *testing.T, gate string, share float64) (chain.Agreement
 	agreement, err := chain.Compare(plan, before, c.pods(""))
 	c.must(err)
 	if agreement.Moved == 0 || plan.Summary.Trials == nil {
-		t.Fatal("no pod moves, or nothing was foretold, so that the test shows nothing")
+		t.Fatal("no pod moves, or nothing was predicted, so that the test shows nothing")
 	}
 	t.Logf("%d nodes go; %d pods nominated in time, %d too late, %d not at all; %v; %d pods have no place", len(plan.Remove),
 		done.Nominated, done.Late, done.LeftOut, agreement, len(nowhere))
-	t.Logf("foretold in random order and in the plan's: %+v", *plan.Summary.Trials)
+	t.Logf("predicted in random order and in the plan's: %+v", *plan.Summary.Trials)
 	return agreement, len(nowhere)
 }
 

@@ -100,7 +100,7 @@ func (p *cloud) check() {
 	p.c.t.Logf("the cloud was asked for %v machines and to delete %v", p.asked, p.deleted)
 }
 
-func (p *cloud) told() *cloudpb.NodeGroup {
+func (p *cloud) nodeGroup() *cloudpb.NodeGroup {
 	return &cloudpb.NodeGroup{Id: p.group.Name, MinSize: p.min, MaxSize: p.max}
 }
 
@@ -109,14 +109,14 @@ func (p *cloud) Refresh(context.Context, *cloudpb.RefreshRequest) (*cloudpb.Refr
 }
 
 func (p *cloud) NodeGroups(context.Context, *cloudpb.NodeGroupsRequest) (*cloudpb.NodeGroupsResponse, error) {
-	return &cloudpb.NodeGroupsResponse{NodeGroups: []*cloudpb.NodeGroup{p.told()}}, nil
+	return &cloudpb.NodeGroupsResponse{NodeGroups: []*cloudpb.NodeGroup{p.nodeGroup()}}, nil
 }
 
 func (p *cloud) NodeGroupForNode(_ context.Context, r *cloudpb.NodeGroupForNodeRequest) (*cloudpb.NodeGroupForNodeResponse, error) {
 	if r.GetNode().GetLabels()[nodes.GroupLabel] != p.group.Name {
 		return &cloudpb.NodeGroupForNodeResponse{NodeGroup: &cloudpb.NodeGroup{}}, nil
 	}
-	return &cloudpb.NodeGroupForNodeResponse{NodeGroup: p.told()}, nil
+	return &cloudpb.NodeGroupForNodeResponse{NodeGroup: p.nodeGroup()}, nil
 }
 
 func (p *cloud) NodeGroupTargetSize(context.Context, *cloudpb.NodeGroupTargetSizeRequest) (*cloudpb.NodeGroupTargetSizeResponse, error) {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-var update = flag.Bool("update", false, "write the fixtures anew")
+var update = flag.Bool("update", false, "write the fixtures again")
 
 func quantity(text string) *resource.Quantity {
 	q := resource.MustParse(text)
@@ -156,7 +156,7 @@ func checkFixture(t *testing.T, path string, want []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(have, want) {
-		t.Errorf("%s is not what client-go writes; `go test . -run Typical -update` writes it anew", path)
+		t.Errorf("%s is not what client-go writes; `go test . -run Typical -update` writes it again", path)
 	}
 }
 

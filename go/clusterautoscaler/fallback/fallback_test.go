@@ -29,7 +29,7 @@ func TestSaysEachCauseOnceAndCountsAll(t *testing.T) {
 	}
 }
 
-func TestNeedsNobodyToTell(t *testing.T) {
+func TestCallbacksMayBeNil(t *testing.T) {
 	var log fallback.Log
 	log.Note(fallback.Deadline, 1, nil)
 	if log.Counts()[fallback.Deadline] != 1 {

@@ -53,7 +53,7 @@ func expect(t *testing.T, changes []wire.Change, want ...string) {
 	}
 }
 
-func TestTellsOnlyWhatChanged(t *testing.T) {
+func TestSendsOnlyWhatChanged(t *testing.T) {
 	f := feed.New()
 	a, b := node("a", "1"), node("b", "1")
 	p, q := pod("p", "a"), pod("q", "a")
@@ -68,7 +68,7 @@ func TestTellsOnlyWhatChanged(t *testing.T) {
 	expect(t, f.Diff([]feed.NodeView{view(b, moved)}, none), "+Node b", "+Pod q@b")
 }
 
-func TestNodeIsToldAgain(t *testing.T) {
+func TestNodeIsSentAgain(t *testing.T) {
 	a := node("a", "1")
 	for _, test := range []struct {
 		name    string
@@ -96,8 +96,8 @@ func TestNodeIsToldAgain(t *testing.T) {
 				return
 			}
 			// An engine skips an object whose version it has already.
-			if told := changes[len(changes)-1].Object.(*v1.Node); told.ResourceVersion != test.version {
-				t.Errorf("version %q, want %q", told.ResourceVersion, test.version)
+			if sent := changes[len(changes)-1].Object.(*v1.Node); sent.ResourceVersion != test.version {
+				t.Errorf("version %q, want %q", sent.ResourceVersion, test.version)
 			}
 		})
 	}
@@ -158,8 +158,8 @@ func TestObjects(t *testing.T) {
 	expect(t, f.Diff(nil, lists(budget("1", 2))))
 	changes := f.Diff(nil, lists(budget("1", 1)))
 	expect(t, changes, "+PodDisruptionBudget budget")
-	if told := changes[0].Object.(*policyv1.PodDisruptionBudget); told.ResourceVersion != "" {
-		t.Errorf("version %q", told.ResourceVersion)
+	if sent := changes[0].Object.(*policyv1.PodDisruptionBudget); sent.ResourceVersion != "" {
+		t.Errorf("version %q", sent.ResourceVersion)
 	}
 	expect(t, f.Diff(nil, none))
 	expect(t, f.Diff(nil, lists()), "-PodDisruptionBudget budget")
@@ -203,7 +203,7 @@ func TestTheFirstChangesComeWhileOthersAreFound(t *testing.T) {
 		t.Errorf("%d parts, %d in the last, lists asked for: %v", parts, last, asked)
 	}
 	if again := f.Diff(views, none); len(again) > 0 {
-		t.Errorf("%d changes are told twice", len(again))
+		t.Errorf("%d changes are sent twice", len(again))
 	}
 	// Later changes come all at once: deletions are complete only at the end, and come first.
 	views[0].Pods = append(slices.Clone(views[0].Pods[1:]), many(4000)[0].Pods[2000:]...)
@@ -214,7 +214,7 @@ func TestTheFirstChangesComeWhileOthersAreFound(t *testing.T) {
 	}
 }
 
-func TestWhoeverStopsIsToldAllOfItAfterAReset(t *testing.T) {
+func TestAllChangesAreSentAfterAReset(t *testing.T) {
 	views := many(2000)
 	f := feed.New()
 	for range f.Changes(views, none) {
@@ -357,7 +357,7 @@ func TestKeepOrder(t *testing.T) {
 				t.Fatalf("seed %d, step %d: nodes are %q, not %q", seed, step, held.nodes, nodes)
 			}
 			if again := f.Diff(views, none); len(again) > 0 {
-				t.Fatalf("seed %d, step %d: told twice: %q", seed, step, texts(again))
+				t.Fatalf("seed %d, step %d: sent twice: %q", seed, step, texts(again))
 			}
 		}
 	}

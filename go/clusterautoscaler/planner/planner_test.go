@@ -197,8 +197,8 @@ var usual = []string{"blocked BlockedByPod NotReplicated", "empty-1", "empty-2",
 
 func TestAsksOnlyForWhatChanged(t *testing.T) {
 	w := newWorld(t, nil)
-	var told []int
-	w.engine.apply = func(changes []wire.Change) error { told = append(told, len(changes)); return nil }
+	var applied []int
+	w.engine.apply = func(changes []wire.Change) error { applied = append(applied, len(changes)); return nil }
 	p := w.planner(nil)
 	// One node receives the pod; the other two can go.
 	w.nodes = w.nodes[:3]
@@ -206,8 +206,8 @@ func TestAsksOnlyForWhatChanged(t *testing.T) {
 	expect(t, p, "blocked BlockedByPod NotReplicated", "empty-1", "moves")
 	w.update(t, p, 10*time.Second)
 	expect(t, p, "blocked RecentlyUnremovable", "empty-1", "moves")
-	if want := []int{6}; !slices.Equal(told, want) {
-		t.Errorf("told %v changes, want %v", told, want)
+	if want := []int{6}; !slices.Equal(applied, want) {
+		t.Errorf("applied %v changes, want %v", applied, want)
 	}
 	if counts := w.log.Counts(); len(counts) != 0 {
 		t.Errorf("fallbacks %v", counts)
@@ -236,7 +236,7 @@ func TestFallsBack(t *testing.T) {
 		}},
 		{cause: fallback.AnswerUnknown, resets: 1, break_: func(w *world) {
 			w.engine.pass = func(*clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
-				return &clusterautoscaler.Result{Removals: []clusterautoscaler.Removal{{Node: "empty-1"}, {Node: "nobody"}}}, nil
+				return &clusterautoscaler.Result{Removals: []clusterautoscaler.Removal{{Node: "empty-1"}, {Node: "unknown"}}}, nil
 			}
 		}},
 		{cause: fallback.CSINodeAware, options: func(o *config.AutoscalingOptions) { o.CSINodeAwareSchedulingEnabled = true }},
@@ -295,7 +295,7 @@ func TestJudgesNodesWithDevicesByHand(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if _, found := p.NodeUtilizationMap()["device"]; !found {
-		t.Error("the node's utilization is not told")
+		t.Error("the node's utilization is not reported")
 	}
 }
 

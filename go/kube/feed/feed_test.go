@@ -255,7 +255,7 @@ func idle(t *testing.T, f *feed.Feeder) {
 	fakecluster.Eventually(t, "the daemon knows everything", func() bool { p := f.Progress(); return p.Connected && p.Waiting == 0 })
 }
 
-func TestEverythingThereIsIsToldAtFirstAndThenOnlyWhatChanges(t *testing.T) {
+func TestAllObjectsAreSentAtFirstAndThenOnlyChanges(t *testing.T) {
 	managed := fakecluster.Pod("web-1", "a", func(p *corev1.Pod) { p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "x"}} })
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.ReplicaSet(), fakecluster.Budget(1), managed)
 	d := startDaemon(t)
@@ -285,13 +285,13 @@ func TestEverythingThereIsIsToldAtFirstAndThenOnlyWhatChanges(t *testing.T) {
 	fakecluster.Eventually(t, "the node is gone", func() bool { return !d.has("Node /a") })
 	idle(t, f)
 	after, resyncs, _ := d.taken()
-	told := slices.Sorted(slices.Values(after[len(before):]))
-	if resyncs != 1 || !slices.Equal(told, []string{"delete Node /a", "put Pod default/web-1"}) {
-		t.Errorf("after %d resyncs: %v", resyncs, told)
+	sent := slices.Sorted(slices.Values(after[len(before):]))
+	if resyncs != 1 || !slices.Equal(sent, []string{"delete Node /a", "put Pod default/web-1"}) {
+		t.Errorf("after %d resyncs: %v", resyncs, sent)
 	}
 }
 
-func TestADaemonThatWasRestartedIsToldEverythingAgain(t *testing.T) {
+func TestADaemonThatWasRestartedReceivesEverythingAgain(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.Pod("web-1", "a"))
 	d := startDaemon(t)
 	f := feedFrom(t, c, d)
@@ -350,7 +350,7 @@ func TestADaemonThatRefusesIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestChangesOfOneObjectWhileTheDaemonIsBusyAreToldAsOne(t *testing.T) {
+func TestChangesOfOneObjectWhileTheDaemonIsBusyAreSentAsOne(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.Pod("other", "a"))
 	d := startDaemon(t)
 	f := feedFrom(t, c, d)
@@ -393,10 +393,10 @@ func TestChangesOfOneObjectWhileTheDaemonIsBusyAreToldAsOne(t *testing.T) {
 	close(hold)
 	idle(t, f)
 	after, _, _ := d.taken()
-	told := after[len(before):]
-	of := slices.DeleteFunc(slices.Clone(told), func(line string) bool { return !strings.HasSuffix(line, "web-1") })
+	sent := after[len(before):]
+	of := slices.DeleteFunc(slices.Clone(sent), func(line string) bool { return !strings.HasSuffix(line, "web-1") })
 	if !slices.Equal(of, []string{"delete Pod default/web-1", "put Pod default/web-1"}) {
-		t.Errorf("told: %v", told)
+		t.Errorf("sent: %v", sent)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -421,7 +421,7 @@ func TestAnOlderVersionThanBeforeAsksForAResync(t *testing.T) {
 	fakecluster.Eventually(t, "a second resync", func() bool { _, resyncs, _ := d.taken(); return resyncs == 2 })
 }
 
-func TestALargeClusterIsToldInManyMessages(t *testing.T) {
+func TestALargeClusterIsSentInManyMessages(t *testing.T) {
 	var objects []runtime.Object
 	for i := range 250 {
 		objects = append(objects, fakecluster.Node("n-"+string(rune('a'+i/26))+string(rune('a'+i%26))))
@@ -431,12 +431,12 @@ func TestALargeClusterIsToldInManyMessages(t *testing.T) {
 	idle(t, f)
 	// Nodes whose events the informer delivers only now may be sent again after the resync.
 	log, resyncs, batches := d.taken()
-	told := map[string]bool{}
+	sent := map[string]bool{}
 	for _, line := range log {
-		told[line] = true
+		sent[line] = true
 	}
-	if len(told) != 250 || resyncs != 1 || batches < (len(log)+9)/10 {
-		t.Errorf("%d objects, %d of them different, in %d batches, %d resyncs", len(log), len(told), batches, resyncs)
+	if len(sent) != 250 || resyncs != 1 || batches < (len(log)+9)/10 {
+		t.Errorf("%d objects, %d of them different, in %d batches, %d resyncs", len(log), len(sent), batches, resyncs)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestAFeederSaysThatItLostTheDaemonAndFoundItAgain(t *testing.T) {
 	said := log.now()
 	lost := slices.IndexFunc(said, func(line string) bool { return strings.HasPrefix(line, "the daemon: ") })
 	first := slices.Index(said, "in sync: 1 node, 2 pods in N s")
-	if first < 0 || lost < first || !log.has("cluster of unknown UID: it has no namespace kube-system, so the daemon cannot tell it from others") {
+	if first < 0 || lost < first || !log.has("cluster of unknown UID: it has no namespace kube-system, so the daemon cannot distinguish it from others") {
 		t.Errorf("%s", strings.Join(said, "\n"))
 	}
 }

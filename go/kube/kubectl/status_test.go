@@ -79,7 +79,7 @@ func TestStatusTakesANamespace(t *testing.T) {
 	}
 }
 
-func TestStatusTellsWhatStandsOnTheNodes(t *testing.T) {
+func TestStatusPrintsTheMarksOfTheNodes(t *testing.T) {
 	going, candidate, foreign := fakecluster.Node("going"), fakecluster.Node("candidate"), fakecluster.Node("foreign")
 	going.Spec.Taints = []corev1.Taint{{Key: taint.Hard}}
 	going.Annotations = map[string]string{taint.Annotation: `{"phase":"draining","group":"g","since":1000}`}
@@ -97,7 +97,7 @@ func TestStatusTellsWhatStandsOnTheNodes(t *testing.T) {
 	if err := s.print(&out, time.Unix(1090, 0)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"4 nodes, 1 candidates, 1 in deletion; active: replica-1", "going  g      draining  1m30s", "candidate: candidate", "somebody else is deleting: foreign"} {
+	for _, want := range []string{"4 nodes, 1 candidates, 1 in deletion; active: replica-1", "going  g      draining  1m30s", "candidate: candidate", "another program is deleting: foreign"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
