@@ -1,10 +1,12 @@
 #include "base/duration.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/text.h"
 
 namespace ebb {
 namespace {
@@ -30,8 +32,8 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 // "2 d 3 h", "2 d".
 std::string TwoUnits(int64_t large, std::string_view large_unit, int64_t small,
                      std::string_view small_unit) {
-  return small == 0 ? fmt::format("{} {}", large, large_unit)
-                    : fmt::format("{} {} {} {}", large, large_unit, small, small_unit);
+  return small == 0 ? absl::StrCat(large, " ", Absl(large_unit))
+                    : absl::StrCat(large, " ", Absl(large_unit), " ", small, " ", Absl(small_unit));
 }
 
 }  // namespace
@@ -74,7 +76,7 @@ std::string DurationText(int64_t seconds) {
   constexpr int64_t kHour = 60 * kMinute;
   constexpr int64_t kDay = 24 * kHour;
   const int64_t s = std::max<int64_t>(0, seconds);
-  if (s < kMinute) return fmt::format("{} s", s);
+  if (s < kMinute) return absl::StrCat(s, " s");
   if (s < kHour) return TwoUnits(s / kMinute, "min", s % kMinute, "s");
   if (s < 2 * kDay) return TwoUnits(s / kHour, "h", s % kHour / kMinute, "min");
   return TwoUnits(s / kDay, "d", s % kDay / kHour, "h");
@@ -84,10 +86,10 @@ std::string DurationText(std::chrono::duration<double> duration) {
   const double s = std::max(0.0, duration.count());
   if (s == 0) return "0 s";
   if (s < 0.0001) return "under 0.1 ms";
-  if (s < 0.0095) return fmt::format("{:.1f} ms", s * 1e3);
-  if (s < 0.9995) return fmt::format("{:.0f} ms", s * 1e3);
+  if (s < 0.0095) return absl::StrFormat("%.1f ms", s * 1e3);
+  if (s < 0.9995) return absl::StrFormat("%.0f ms", s * 1e3);
   if (s >= 9.95) return DurationText(std::chrono::round<std::chrono::seconds>(duration).count());
-  std::string text = fmt::format("{:.1f}", s);
+  std::string text = absl::StrFormat("%.1f", s);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text + " s";
 }

@@ -1,16 +1,18 @@
 #include "base/figures.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/text.h"
 
 namespace ebb {
 namespace {
 
 // "1,234.5".
 std::string OneDecimal(double amount) {
-  std::string text = fmt::format("{:.1f}", amount);
+  std::string text = absl::StrFormat("%.1f", amount);
   for (size_t at = text.find('.'); at > 3 && at <= text.size(); at -= 3) text.insert(at - 3, ",");
   return text;
 }
@@ -28,13 +30,13 @@ std::string WithCommas(uint64_t number) {
 }
 
 std::string Count(uint64_t number, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", WithCommas(number), number == 1 ? one : many);
+  return absl::StrCat(WithCommas(number), " ", Absl(number == 1 ? one : many));
 }
 
 std::string Percent(double fraction) {
   if (std::isnan(fraction)) return "-";
   if (std::isinf(fraction)) return "inf";
-  return fmt::format("{:.1f}%", fraction * 100);
+  return absl::StrFormat("%.1f%%", fraction * 100);
 }
 
 double RoundedAmount(double amount) {
@@ -54,7 +56,8 @@ std::string Bytes(int64_t bytes) {
   auto amount = static_cast<double>(bytes);
   size_t unit = 0;
   for (; amount >= 1024 && unit + 1 < std::size(kUnits); ++unit) amount /= 1024;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", amount, kUnits[unit]);
+  return unit == 0 ? absl::StrCat(bytes, " B")
+                   : absl::StrCat(absl::StrFormat("%.1f ", amount), Absl(kUnits[unit]));
 }
 
 }  // namespace ebb

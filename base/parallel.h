@@ -38,7 +38,8 @@ namespace ebb {
 
 class Parallelism {
  public:
-  // The largest number of threads that a caller may request.
+  // The largest number of threads that a caller may request.  Guards against mistyped numbers; not
+  // a measured optimum.
   static constexpr size_t kThreadsMax = 256;
 
   // The caller's thread and `threads` - 1 others.  The others start when there is work.

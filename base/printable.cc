@@ -1,12 +1,11 @@
 #include "base/printable.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <ostream>
 
+#include "absl/strings/str_format.h"
 #include "base/utf8.h"
 
 namespace ebb {
@@ -53,9 +52,9 @@ void AppendEscaped(char32_t code, std::string& out) {
       out += "\\t";
       break;
     default:
-      out += code < 0x80      ? fmt::format("\\x{:02x}", static_cast<uint32_t>(code))
-             : code < 0x10000 ? fmt::format("\\u{:04x}", static_cast<uint32_t>(code))
-                              : fmt::format("\\U{:08x}", static_cast<uint32_t>(code));
+      out += code < 0x80      ? absl::StrFormat("\\x%02x", static_cast<uint32_t>(code))
+             : code < 0x10000 ? absl::StrFormat("\\u%04x", static_cast<uint32_t>(code))
+                              : absl::StrFormat("\\U%08x", static_cast<uint32_t>(code));
   }
 }
 
@@ -83,7 +82,7 @@ std::string Escaped(std::string_view text, bool double_backslashes) {
     }
     text.remove_prefix(valid);
     if (text.empty()) break;
-    out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    out += absl::StrFormat("\\x%02x", static_cast<unsigned char>(text[0]));
     text.remove_prefix(1);
   }
   return out;
@@ -92,13 +91,13 @@ std::string Escaped(std::string_view text, bool double_backslashes) {
 // As Java writes it: two units of UTF-16 above U+FFFF.
 std::string JsonEscape(char32_t code) {
   const auto value = static_cast<uint32_t>(code);
-  if (value < 0x10000) return fmt::format("\\u{:04x}", value);
-  return fmt::format("\\u{:04x}\\u{:04x}", 0xd7c0 + (value >> 10), 0xdc00 + (value & 0x3ff));
+  if (value < 0x10000) return absl::StrFormat("\\u%04x", value);
+  return absl::StrFormat("\\u%04x\\u%04x", 0xd7c0 + (value >> 10), 0xdc00 + (value & 0x3ff));
 }
 
 std::string YamlEscape(char32_t code) {
   const auto value = static_cast<uint32_t>(code);
-  return value < 0x10000 ? fmt::format("\\u{:04x}", value) : fmt::format("\\U{:08x}", value);
+  return value < 0x10000 ? absl::StrFormat("\\u%04x", value) : absl::StrFormat("\\U%08x", value);
 }
 
 }  // namespace

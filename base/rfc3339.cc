@@ -1,9 +1,9 @@
 #include "base/rfc3339.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cstddef>
+
+#include "absl/strings/str_format.h"
 
 namespace ebb {
 namespace {
@@ -94,9 +94,9 @@ std::string FormatRfc3339(int64_t seconds) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss clock(time - day);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+  return absl::StrFormat("%04d-%02d-%02dT%02d:%02d:%02dZ", static_cast<int>(date.year()),
+                         static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                         clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
 }  // namespace ebb

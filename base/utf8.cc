@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 
-#include <simdjson.h>
+#include <cstdint>
+#include <cstring>
 
 namespace ebb {
 namespace {
@@ -26,9 +27,17 @@ size_t SequenceLength(std::string_view text) {
 }  // namespace
 
 size_t FirstInvalidUtf8(std::string_view text) {
-  if (simdjson::validate_utf8(text.data(), text.size())) return text.size();
+  constexpr uint64_t kHighBits = 0x8080808080808080;
   size_t at = 0;
   while (at < text.size()) {
+    uint64_t eight = 0;  // Eight bytes of ASCII at a time: Kubernetes' texts have little else.
+    if (text.size() - at >= sizeof(eight)) {
+      std::memcpy(&eight, text.data() + at, sizeof(eight));
+      if ((eight & kHighBits) == 0) {
+        at += sizeof(eight);
+        continue;
+      }
+    }
     const size_t length = SequenceLength(text.substr(at));
     if (length == 0) break;
     at += length;

@@ -17,7 +17,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
 #include "cli/commands/compare_command.h"
@@ -42,6 +41,7 @@
 #include "session/wire_tables.h"
 #include "session/wire_what_if.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/incomplete.h"
 

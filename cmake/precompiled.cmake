@@ -83,7 +83,7 @@ function(ebb_coverage target)
   endif()
 endfunction()
 
-if(EBB_PRECOMPILE)
+if(EBB_PRECOMPILE AND EBB_SESSION)  # The headers are of libraries that the engine alone does not need.
   ebb_precompiled_headers(ebb_precompiled)
   ebb_coverage(ebb_precompiled)  # As for the libraries that are compiled with it.
 endif()

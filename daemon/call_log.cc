@@ -11,9 +11,9 @@
 
 #include "base/duration.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

@@ -13,13 +13,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "daemon/http_server.h"
 #include "daemon/listener.h"
 #include "daemon/page_files.h"
 #include "daemon/page_json.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/json_text.h"
 #include "base/rfc3339.h"
 #include "engine/plan/utilization.h"
 #include "report/plan_report.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

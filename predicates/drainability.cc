@@ -10,6 +10,7 @@ namespace {
 using objects::ControllerKind;
 
 constexpr std::string_view kKubeSystem = "kube-system";
+// The autoscaler's PodLongTerminatingExtraThreshold (utils/drain/drain.go).
 constexpr int64_t kTerminationMarginS = 30;
 
 // Saturates, because a grace period or timeout of "forever" is a very large number.

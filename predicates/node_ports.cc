@@ -49,7 +49,9 @@ class WantedPorts {
   absl::flat_hash_set<std::tuple<int32_t, TextId, TextId>> exact_;
 };
 
-// Up to this many ports, comparing every pair is faster than look-ups.
+// A pod with at most this many ports is compared port by port with the pods of a node.  For more,
+// hash sets are filled once a node, so that many ports do not cost the square of their number.  Not
+// tuned: other values were not compared.
 constexpr size_t kComparedMax = 16;
 
 bool FitsManyPorts(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node,

@@ -9,7 +9,8 @@
 namespace ebb {
 namespace {
 
-// Sorted by id, without duplicates.
+// Sorted by id, without duplicates.  Up to 32 need no allocation; more would take more stack
+// in every call.  Not tuned.
 using Attached = boost::container::small_vector<AttachableVolume, 32>;
 
 bool ById(const AttachableVolume& a, const AttachableVolume& b) { return a.id < b.id; }

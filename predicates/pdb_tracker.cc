@@ -8,6 +8,7 @@
 namespace ebb {
 namespace {
 
+// Up to 64 need no allocation; more would take more stack in every call.  Not tuned.
 using Uses = boost::container::small_vector<std::pair<PdbId, PodId>, 64>;
 
 // Stable: the pods of a budget keep their order.

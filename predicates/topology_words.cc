@@ -8,7 +8,9 @@
 namespace ebb {
 namespace {
 
-// A key with at most this many domains has a node set for each domain.
+// A key with at most this many domains has a node set for each domain, which takes a bit for each
+// domain and node.  Keys with more have lists of nodes, which take less memory, but must be united
+// into a set for each rule.  Not tuned: other values were not compared.
 constexpr size_t kFewDomains = 64;
 
 }  // namespace

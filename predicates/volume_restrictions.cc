@@ -76,7 +76,9 @@ size_t Comparisons(const PodVolumes& a, const PodVolumes& b) {
   return a.disks.size() * b.disks.size() * monitors;
 }
 
-// Up to this many comparisons, comparing every pair is faster than look-ups.
+// Up to this many comparisons every pair of disks is compared.  For more, hash sets are filled, so
+// that many disks do not cost the square of their number.  Not tuned: other values were not
+// compared.
 constexpr size_t kComparisonsMax = 64;
 
 bool HasDiskConflict(const ClusterSnapshot& snapshot, const PodVolumes& volumes, NodeId node) {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "rounds/round_record.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

@@ -13,12 +13,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/json_text.h"
 #include "base/rfc3339.h"
 #include "base/text.h"
 #include "engine/displaced.h"
 #include "engine/plan/eligibility.h"
 #include "platform/settings_file.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/read_yaml.h"
 

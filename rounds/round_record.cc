@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "absl/status/statusor.h"
 #include "base/deadline.h"
-#include "base/json_text.h"
 #include "report/plan_report.h"
 #include "rounds/round_outcome.h"
 #include "rounds/round_record.h"
@@ -19,6 +18,7 @@
 #include "rounds/round_source.h"
 #include "rounds/sqlite_state.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

@@ -7,11 +7,11 @@
 #include <ostream>
 #include <utility>
 
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
 #include "engine/plan/candidate_order.h"
 #include "engine/plan/node_standing.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/node_set.h"
 
 namespace ebb {

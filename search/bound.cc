@@ -68,10 +68,11 @@ struct Realm {
 };
 
 // The set of all nodes that may take pods, and each set of nodes that some pods which may have to
-// move cannot leave.  At most kRealmsMax, because every round of the search for prices walks over
-// all of them.
+// move cannot leave; at most kRealmsMax in all.
 std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest& request,
                               std::span<const RemovableCandidate> candidates) {
+  // More realms can make the bound lower, but every round of the search for prices walks over all
+  // of them.  Not tuned: other values were not compared.
   constexpr size_t kRealmsMax = 24;
   const Catalog& catalog = snapshot.catalog();
   const NodeSet open = OpenNodes(snapshot, request.pass.destinations);
@@ -272,6 +273,19 @@ void Reduce(std::vector<Limit>& limits, std::vector<int64_t>& worth) {
   });
 }
 
+// The search for prices (Prices::Find).  More rounds can lower the bound and cost time; every
+// prices give a valid bound.  Not tuned: other values were not compared.  The bounds that these
+// give are in docs/better-plans.md.
+constexpr int kPriceRounds = 3000;
+// Rounds without a gain until the target comes closer.
+constexpr int kPricePatience = 30;
+// How far the first target is below the bound without prices, as a part of that bound.
+constexpr double kFirstHope = 0.3;
+// The search ends when the target is closer to the best value than this, in units of worth.
+constexpr double kLeastHope = 1e-5;
+// The part of the distance to the target that counts as a gain.
+constexpr double kGainCounted = 0.01;
+
 // The prices of limits: each is the price of the whole limit.
 class Prices {
  public:
@@ -289,22 +303,20 @@ class Prices {
   // Subgradient steps of Polyak's length, towards a target below the best value.  The target is
   // moved closer when steps do not reach it.
   std::vector<double> Find(const Deadline* deadline) {
-    constexpr int kRounds = 3000;
-    constexpr int kPatience = 30;
     std::vector<double> prices(shares_.size());
     std::vector<double> slope(shares_.size());
     double best = Value(prices, slope);
-    double hope = best * 0.3;
+    double hope = best * kFirstHope;
     int waited = 0;
-    for (int round = 0; round < kRounds && hope > 1e-5; ++round) {
+    for (int round = 0; round < kPriceRounds && hope > kLeastHope; ++round) {
       if (deadline != nullptr && deadline->Expired()) break;
       const double value = Value(prices, slope);
-      if (value < best - hope * 0.01) waited = 0;
+      if (value < best - hope * kGainCounted) waited = 0;
       if (value < best) {
         best = value;
         best_ = prices;
       }
-      if (++waited > kPatience) {
+      if (++waited > kPricePatience) {
         waited = 0;
         hope /= 2;
         prices = best_;

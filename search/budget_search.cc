@@ -10,8 +10,13 @@
 namespace ebb {
 namespace {
 
+// Steps for each unit of the problem.  More steps choose better and take longer.  Not tuned: other
+// values were not compared.  When this search was added, `ebb plan --optimize` over 5,000 nodes of
+// `mixed` found 1,592 nodes in 4 s; before, it found 1,573 in 8 s.  No plan has more than 1,617.
 constexpr uint64_t kStepsPerUnit = 40;
-constexpr uint64_t kStepsPerLook = 256;  // Steps between two checks of the deadline.
+// Steps between two checks of the deadline.  Fewer end more punctually; each check reads the clock.
+// Not tuned.
+constexpr uint64_t kStepsPerLook = 256;
 
 class BudgetSearch {
  public:
@@ -115,6 +120,7 @@ class BudgetSearch {
   // two drawn units.  Returns false if kTries units were not enough.
   bool FreeFor(const PackingSpend& spend, uint32_t wanted) {
     const std::vector<uint32_t>& users = problem_.budget_users[spend.budget];
+    // More tries free a budget more often, and give up more units for one.  Not tuned.
     constexpr int kTries = 3;
     for (int tries = 0; tries < kTries && !Admits(spend); ++tries) {
       uint32_t dearest = wanted;

@@ -44,7 +44,8 @@ struct Frontier {
   uint64_t iterations = 0;  // The sum over all searches.
 };
 
-// The number of searches.
+// The number of searches, one for each price of a move (kMovePrices in frontier.cc).  More searches
+// find more points; they share the time that the caller gives.  Not tuned.
 inline constexpr size_t kFrontierSearches = 7;
 
 // `hourly`: the worth of each node, by NodeId (worth.h); 1 each to count nodes.  Of `options`,

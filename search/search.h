@@ -43,9 +43,11 @@ namespace ebb {
 struct SearchOptions {
   uint64_t seed = 1;
   // Iterations of the neighbourhood search, each of some hundred steps on every packing; 0: only
-  // the initial packings are tried.
+  // the initial packings are tried.  Not tuned: usually the bound, the deadline or
+  // `iterations_without_gain` ends the search first.
   uint64_t iterations = 1000;
-  // Stop after this many consecutive iterations without improvement.
+  // Stop after this many consecutive iterations without improvement.  More may still find something
+  // on large clusters, and take longer where nothing is left.  Not tuned.
   uint64_t iterations_without_gain = 20;
   // Null: no time limit.
   const Deadline* deadline = nullptr;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "engine/verify/verify.h"
 #include "planning/plan_answer.h"
 #include "report/explain.h"
@@ -17,6 +16,7 @@
 #include "session/wire_report.h"
 #include "session/wire_tables.h"
 #include "session/wire_what_if.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "loop/deletion_orders.h"
 #include "planning/plan_query.h"
@@ -19,6 +18,7 @@
 #include "session/wire_sizing.h"
 #include "session/wire_tables.h"
 #include "session/wire_unremovable.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

@@ -10,11 +10,11 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "groups/cloud_group_name.h"
 #include "options/round_options.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

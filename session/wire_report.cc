@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "base/text.h"
 #include "base/time_range.h"
 #include "rounds/round_events.h"
+#include "snapshot/formats/json_text.h"
 #include "wire/wire_limits.h"
 
 namespace ebb {

@@ -83,7 +83,7 @@ class Evictions {
 
  private:
   static bool IsNominated(Random& random, double share) {
-    constexpr uint64_t kParts = 1'000'000;
+    constexpr uint64_t kParts = 1'000'000;  // A share is exact to a millionth.
     return static_cast<double>(random.Below(kParts)) < share * static_cast<double>(kParts);
   }
 
@@ -155,6 +155,8 @@ bool IsRobust(const EvictionTrials& trials, double share) {
 
 EvictionTrials RunUntilRobust(const ClusterSnapshot& snapshot, const Plan& plan, double share,
                               const EvictionTrialOptions& options, const Parallelism& parallelism) {
+  // A plan that is far from robust usually fails these.  More waste time on such plans; fewer let
+  // more of them go on to all trials.  Not tuned: other values were not compared.
   constexpr size_t kFirst = 2;
   EvictionTrialOptions few = options;
   few.trials = std::min(kFirst, options.trials);

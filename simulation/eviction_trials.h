@@ -33,8 +33,10 @@
 namespace ebb {
 
 struct EvictionTrialOptions {
-  size_t trials = 20;  // This many in random order, and as many in the plan's order.
-  uint64_t seed = 1;   // For the orders and for the scheduler's draws.
+  // This many in random order, and as many in the plan's order.  More find rarer failures and take
+  // longer in proportion.  Not tuned.
+  size_t trials = 20;
+  uint64_t seed = 1;  // For the orders and for the scheduler's draws.
   // The share of pods that are nominated to the node of the plan (status.nominatedNodeName).  The
   // scheduler tries that node first.
   double nominated_share = 0;

@@ -16,8 +16,11 @@
 namespace ebb {
 namespace {
 
-constexpr int kRoundsMax = 40;     // In which nodes are kept.
-constexpr int kTakenBackMax = 40;  // Attempts to remove kept nodes after all.
+// Rounds in which nodes are kept, and attempts to remove kept nodes after all.  Each makes a plan
+// and tries it out.  More can find robust plans with more nodes; fewer take less time.  Not tuned:
+// other values were not compared.
+constexpr int kRoundsMax = 40;
+constexpr int kTakenBackMax = 40;
 
 class RobustSearch {
  public:

@@ -12,7 +12,13 @@
 namespace ebb {
 namespace {
 
+// How many feasible nodes are enough, as in kube-scheduler's numFeasibleNodesToFind
+// (pkg/scheduler/schedule_one.go): minFeasibleNodesToFind, minFeasibleNodesPercentageToFind, and
+// 50% less one for every 125 nodes.
 constexpr size_t kNodesToFindMin = 100;
+constexpr size_t kPercentToFindMin = 5;
+constexpr size_t kPercentToFindMost = 50;
+constexpr size_t kNodesAPercentLess = 125;
 
 int64_t AmountOf(const Requests& requests, ResourceId resource) {
   for (const ResourceQuantity& each : requests) {
@@ -473,7 +479,8 @@ std::vector<NodeId> PeersOf(const ClusterSnapshot& snapshot, PodId pod) {
 
 size_t NodesToFind(size_t nodes) {
   if (nodes < kNodesToFindMin) return nodes;
-  const size_t percent = nodes / 125 >= 45 ? 5 : 50 - nodes / 125;
+  const size_t less = std::min(nodes / kNodesAPercentLess, kPercentToFindMost - kPercentToFindMin);
+  const size_t percent = kPercentToFindMost - less;
   return std::max(kNodesToFindMin, nodes * percent / 100);
 }
 

@@ -8,6 +8,7 @@ namespace ebb {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
+// ImageLocality's minThreshold and maxContainerThreshold.
 constexpr int64_t kImagesMin = 23 * kMiB;
 constexpr int64_t kImagesMaxPerContainer = 1000 * kMiB;
 

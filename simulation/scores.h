@@ -23,6 +23,7 @@
 
 namespace ebb {
 
+// kube-scheduler's MaxNodeScore.
 inline constexpr int64_t kMaxNodeScore = 100;
 
 // The weight of each plugin in the sum of scores.

@@ -13,12 +13,21 @@ namespace {
 
 using State = SimulatedPod::State;
 
+// The default of the autoscaler's --scan-interval.
 constexpr int64_t kGrowEveryS = 10;
+// A choice of the model: shorter follows the daily load more closely and costs events.
 constexpr int64_t kLoadEveryS = 300;
+// A drain as the autoscaler's (core/scaledown/actuation/drain.go): its wait between two looks,
+// DefaultEvictionRetryTime and DefaultPodEvictionHeadroom.
 constexpr int64_t kDrainPollS = 5;
 constexpr int64_t kEvictEveryS = 10;
 constexpr int64_t kEndSlackS = 30;
+// A choice of the model: a pod that does not end outlasts the drain by the default flags.
 constexpr int64_t kNeverEndsS = 3600;
+// A choice of the model: how long a pod without a controller runs that lands on a node just before
+// its taint.
+constexpr SimulatedLatency kBarePodRuns = {600, 1800};
+// The default of ScaleDownOptions::recent_eviction_ttl_s: a round ignores older evictions.
 constexpr int64_t kRecentEvictionS = 120;
 
 // The time between two faults, at least 1 s, if there are `per_day` of them.
@@ -221,7 +230,7 @@ absl::Status SimulatedCluster::Begin(std::span<const DeletionOrder> orders, int6
   if (Chance(options_.faults.pod_before_taint_permille)) {
     const size_t node = objects_.FindNode(orders[random_.Below(orders.size())].node);
     const size_t pod = objects_.AddBarePod(absl::StrCat("bare-", ++bare_named_), node, now_s_);
-    At(now_s_ + Draw({600, 1800}), Kind::kBareEnds, pod);
+    At(now_s_ + Draw(kBarePodRuns), Kind::kBareEnds, pod);
   }
   // The API server rejects one of the updates; those made before it are undone.
   if (Chance(options_.faults.taint_fails_permille)) {

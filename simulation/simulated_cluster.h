@@ -84,6 +84,7 @@ struct SimulatedClusterOptions {
   // The same for single groups, by name.  Null: `groups_grow` applies to all.
   std::function<bool(std::string_view group)> group_grows = nullptr;
   SimulatedFaults faults;
+  // Latencies of the model; no measurement of a real cluster is on record for them.
   SimulatedLatency schedule = {0, 1};
   SimulatedLatency replace = {1, 2};  // Until a controller notices that it lost a pod.
   SimulatedLatency start = {2, 15};   // Of a bound pod.

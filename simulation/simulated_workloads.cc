@@ -15,14 +15,25 @@ namespace {
 
 using State = SimulatedPod::State;
 
+// Choices of the model.  No measurement of a real cluster is on record for them.
+
+// A pod that fits nowhere is tried again after 5, 10, 20 and 40 seconds, and then every kRetryMaxS.
+constexpr int64_t kRetryFirstS = 5;
 constexpr int64_t kRetryMaxS = 60;
+// Nodes that are booted for one pod, if it does not run on the first.
 constexpr int64_t kNodesForAPodMax = 3;
+// How far the daily load is above and below its mean.
+constexpr double kLoadSwing = 0.25;
+// At each change of load: the chance that a pod of a Job ends, and that the replicas of a
+// Deployment follow the load.
+constexpr double kJobPodEnds = 0.02;
+constexpr double kReplicasFollow = 0.2;
 
 // The number of pods of a Deployment at this time of day, relative to its initial number: lowest at
 // 2:00, highest at 14:00.
 double LoadAt(int64_t time_s) {
   const double hours = static_cast<double>(time_s % kDayS) / 3600;
-  return 1 - 0.25 * std::cos(2 * std::numbers::pi * (hours - 2) / 24);
+  return 1 - kLoadSwing * std::cos(2 * std::numbers::pi * (hours - 2) / 24);
 }
 
 int64_t Asked(const Requests& requests, ResourceId resource) {
@@ -56,7 +67,7 @@ void SimulatedCluster::Schedule(size_t number, int64_t tries) {
     if (tries == 0) ++counts_.pods_waited;
     pod.had_to_wait = true;
     waiting_.try_emplace(number);
-    const int64_t wait_s = std::min(kRetryMaxS, int64_t{5} << std::min<int64_t>(tries, 4));
+    const int64_t wait_s = std::min(kRetryMaxS, kRetryFirstS << std::min<int64_t>(tries, 4));
     At(now_s_ + wait_s, Kind::kSchedule, number, tries + 1);
     return;
   }
@@ -296,9 +307,9 @@ void SimulatedCluster::ChangeLoad() {
     const Workload& workload = objects_.workloads()[w];
     // Drawn for every workload, so that the load does not depend on the state of others.
     const double noise = load_random_.Unit();
-    if (workload.kind == "Job" && noise < 0.02) EndJobPod(w);
+    if (workload.kind == "Job" && noise < kJobPodEnds) EndJobPod(w);
     if (workload.kind != "ReplicaSet" || workload.namespace_name == "kube-system") continue;
-    if (noise > 0.2) continue;  // Each is adjusted about every 25 minutes.
+    if (noise > kReplicasFollow) continue;  // Each is adjusted about every 25 minutes.
     const auto wanted =
         static_cast<int64_t>(std::lround(static_cast<double>(workload.base) * load));
     SetWanted(w, std::max<int64_t>(std::min<int64_t>(1, workload.base), wanted));

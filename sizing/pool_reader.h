@@ -41,7 +41,7 @@ class PoolReader : public ObjectSink {
 
   // Without their pods.
   [[nodiscard]] const std::vector<PolicyNode>& nodes() const { return nodes_; }
-  // The latest creation of a node or pod; 0: there is none.
+  // The latest creation of a node or pod; 0 if none was read.
   [[nodiscard]] int64_t newest_s() const { return newest_s_; }
 
  private:

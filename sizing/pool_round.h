@@ -28,7 +28,7 @@ inline constexpr std::string_view kFailsafe = "failsafe";
 PolicyDecision DecidePool(const SizedPool& pool, const PolicyObservation& seen, int64_t now_s,
                           PoolState& memory);
 
-// The stored state of a pool; inserts a new one, in order of name, if there is none.
+// The stored state of a pool; if the pool has no state, inserts a new one in order of name.
 PoolState& MemoryOf(const SizedPool& pool, SizingState& state);
 
 }  // namespace ebb

@@ -232,8 +232,8 @@ void PoolSizer::SetTaints(const SizedPool& pool, const PolicyDecision& decision,
   }
 }
 
-// Asks for nodes to remove: first those that the policy removes in any case, then those of its
-// delta.  `at`: the index that the PoolTurn will have.
+// Asks for nodes to remove: first the nodes that the policy removes in any case, then the nodes of
+// its delta.  `at`: the index that the PoolTurn will have.
 void PoolSizer::RequestRemovals(const SizedPool& pool, PolicyDecision decision, int64_t staying,
                                 PoolTurn& came, size_t at) {
   int64_t room = staying - pool.cloud.min;

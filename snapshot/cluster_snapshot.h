@@ -239,6 +239,9 @@ class ClusterSnapshot {
   size_t placed_pods_ = 0;
   NodeId ghost_ = kNoNode;
   GhostPods ghost_counts_ = GhostPods::kUncounted;  // The argument of SetGhost.
+  // Sizes of the pages below: 0.5 to 16 KiB.  cow_vector.h says what the size trades.  Not tuned:
+  // other values were not compared.
+  //
   // The ghost's pods stay in its list, and node_of_ of pods that were not placed elsewhere stays
   // unchanged, so that SetGhost and its undoing move no pods.
   CowVector<PodList, 16> pods_on_;             // By NodeId.

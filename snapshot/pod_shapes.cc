@@ -143,6 +143,7 @@ class KeyWriter {
 
   [[gnu::noinline]] void Grow(size_t bytes) {
     const auto size = static_cast<size_t>(at_ - key_.data());
+    // Doubled, and room for the next fields, so that long keys rarely allocate.  Not tuned.
     key_.resize(2 * size + bytes + 256);
     at_ = key_.data() + size;
     end_ = key_.data() + key_.size();
@@ -653,7 +654,8 @@ std::optional<PodShapeId> PodShapes::FindAlike(const objects::Pod& pod, TextId n
 }
 
 void PodShapes::RememberAlike(PodShapeId shape) {
-  // In a cluster with more kinds of pods, the most recent ones are remembered.
+  // In a cluster with more kinds of pods, the most recent ones are remembered.  More spare summing
+  // the amounts of a pod more often, and take memory.  Not tuned: other values were not compared.
   constexpr size_t kRemembered = 4096;
   if (alike_.size() == kRemembered) alike_.clear();
   alike_.emplace(alike_key_.substr(0, alike_size_), shape);

@@ -9,7 +9,10 @@
 
 namespace ebb {
 namespace {
+// Texts share blocks of this size.  Larger blocks are allocated less often; the last one is partly
+// empty.  A text of more than a quarter of it has its own block.  Not tuned.
 constexpr size_t kBlockBytes = size_t{256} << 10;
+// Room for texts at first; it doubles.
 constexpr size_t kFirstTexts = 64;
 }  // namespace
 

@@ -85,7 +85,8 @@ class TopologyCounts {
   friend class ClusterSnapshot;
   friend class ShapeRoom;
 
-  // Cells in the table itself: up to this many domains or pods need no block.
+  // Cells in the table itself: up to this many domains or pods need no block.  As many as fit into
+  // one cache line with the rest of the table.
   static constexpr uint32_t kInlineCells = 8;
   enum class Layout : uint8_t { kInlineByDomain, kInlineByPod, kByDomain, kByPod, kHashed };
   enum class Use : uint8_t { kSpread, kAffinity, kByNode };
@@ -237,6 +238,7 @@ class TopologyCounts {
   // block only for one of twice the size, or when the number of domains has doubled.
   uint32_t Allocate(uint32_t log2);
 
+  // Pages of 4 KiB.  Not tuned: other sizes were not compared.
   CowVector<Table, 64> tables_;
   CowVector<uint32_t, 1024> cells_;
   uint32_t cells_end_ = 0;  // The end of the last block.

@@ -185,8 +185,8 @@ Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
   return ladder;
 }
 
-// Shares at which the blocking pod's workload could lose these pods in addition to those that the
-// plan evicted earlier; the last one is no limit.
+// Shares at which the blocking pod's workload could lose these pods in addition to the pods that
+// the plan evicted earlier; the last one is no limit.
 Ladder RemedyFinder::LargerShare() const {
   const ClusterSnapshot& start = report_.context.cluster->snapshot;
   const Workloads workloads(start);

@@ -15,7 +15,6 @@
 
 #include "base/deadline.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "cli/commands/search_interrupt.h"
 #include "cli/commands/watch_command.h"
@@ -31,6 +30,7 @@
 #include "platform/clock.h"
 #include "report/plan_json.h"
 #include "report/plan_report.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/import/incomplete.h"
 #include "what_if/blockers.h"
 

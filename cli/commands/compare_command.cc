@@ -10,13 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
 #include "cli/print/table.h"
 #include "cli/print/terminal.h"
 #include "groups/prices.h"
 #include "platform/settings_file.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

@@ -25,13 +25,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/flags/flag_values.h"
 #include "cli/print/fail.h"
 #include "cli/print/progress.h"
 #include "platform/output_file.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/import/dump_kinds.h"
 
 extern char** environ;

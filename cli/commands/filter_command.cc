@@ -12,7 +12,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/commands/plan_command.h"
@@ -28,6 +27,7 @@
 #include "simulation/scheduler.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/json_bytes.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/import/load_cluster.h"
 

@@ -13,7 +13,6 @@
 
 #include "base/duration.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "cli/commands/search_interrupt.h"
 #include "cli/commands/watch_command.h"
@@ -30,6 +29,7 @@
 #include "platform/output_file.h"
 #include "report/plan_json.h"
 #include "search/frontier.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/import/incomplete.h"
 
 namespace ebb {

@@ -19,7 +19,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/duration.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/parallel.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
@@ -34,11 +33,12 @@
 #include "daemon/memory.h"
 #include "loop/run/loop_log.h"
 #include "session/wire_unremovable.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {
 
-// The socket that systemd has opened; -1: there is none.
+// The socket that systemd has opened; -1 if systemd passes no socket.
 absl::StatusOr<int> InheritedSocket() {
   const int count = sd_listen_fds(/*unset_environment=*/1);
   if (count == 0) return -1;

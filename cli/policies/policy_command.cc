@@ -8,7 +8,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "cli/flags/exclusions.h"
 #include "cli/flags/flag_values.h"
@@ -19,6 +18,7 @@
 #include "sizing/policy/policy_registry.h"
 #include "sizing/policy_file.h"
 #include "sizing/policy_schema.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 

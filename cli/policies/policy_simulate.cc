@@ -14,7 +14,6 @@
 #include "absl/status/statusor.h"
 #include "base/duration.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "cli/policies/pool_figures.h"
 #include "cli/print/curves.h"
@@ -25,6 +24,7 @@
 #include "platform/settings_file.h"
 #include "sizing/policy_file.h"
 #include "sizing/trial/school_pools.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

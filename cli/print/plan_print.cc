@@ -15,7 +15,6 @@
 
 #include "base/duration.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "cli/print/display_text.h"
 #include "cli/print/table.h"
@@ -24,6 +23,7 @@
 #include "report/plan_json.h"
 #include "report/plan_report.h"
 #include "session/wire_tables.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/import/incomplete.h"
 
 namespace ebb {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "base/duration.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "cli/print/display_text.h"
 #include "cli/print/table.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

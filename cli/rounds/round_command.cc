@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/duration.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
 #include "cli/flags/autoscaler_flags.h"
@@ -31,6 +30,7 @@
 #include "rounds/round_replay.h"
 #include "rounds/round_settings.h"
 #include "rounds/round_source.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

@@ -13,12 +13,12 @@
 
 #include "base/duration.h"
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
 #include "cli/print/curves.h"
 #include "cli/print/table.h"
 #include "loop/run/loop_log.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

@@ -14,7 +14,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
 #include "cli/flags/flag_values.h"
@@ -22,6 +21,7 @@
 #include "cli/print/state_print.h"
 #include "engine/scale_down/state_clock.h"
 #include "rounds/sqlite_state.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

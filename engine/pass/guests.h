@@ -61,6 +61,7 @@ class Guests {
 
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
+  // A chunk is one cache line of 64 bytes: two numbers, and as many pods as fit.
   static constexpr size_t kPodsPerChunk = 14;
   struct alignas(64) Chunk {
     uint32_t previous;  // The previous chunk of the same node, or kNone.

@@ -270,6 +270,7 @@ class PassRun {
   // Loads what the pods of the node need, which lies anywhere in memory, while the node before it
   // is judged.
   void Prefetch(NodeId node) const {
+    // Ids of pods in a cache line of 64 bytes.
     constexpr size_t kPodsPerLine = 16;
     size_t line = ~size_t{0};
     for (const PodId pod : snapshot_.PodsOn(node)) {
@@ -405,9 +406,11 @@ class PassRun {
 
   PodsToMove pods_;  // Of the current candidate; reused.
 
-  // Up to this many tables stay in the cache without being loaded ahead.
+  // Up to this many tables stay in the cache without being loaded ahead: loading fewer ahead took
+  // 5% more instructions and no less time (docs/performance.md, "Tried and dropped").
   static constexpr size_t kTablesInCache = 4000;
-  // For PrefetchByTables: the shapes of the pods on each of the next nodes.
+  // For PrefetchByTables: the shapes of the pods on each of the next nodes.  One node for each of
+  // its four dependent loads, so not a number to tune.
   static constexpr size_t kAhead = 4;
   std::array<std::vector<const PodShape*>, kAhead> coming_;
 };

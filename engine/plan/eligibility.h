@@ -16,7 +16,8 @@
 
 namespace ebb {
 
-// A deletion that is marked by a taint older than this counts as abandoned.
+// A deletion that is marked by a taint older than this counts as abandoned.  Source: the
+// autoscaler's MaxCloudProviderNodeDeletionTime (core/scaledown/actuation/delete_in_batch.go).
 inline constexpr int64_t kDeletionTimeoutS = 300;
 
 // Whether an autoscaler is deleting the node, according to its taint.

@@ -21,6 +21,7 @@ int64_t SaturatingMultiply(int64_t a, int64_t b) {
 }  // namespace
 
 size_t FirstPassLimit(int64_t max_scale_down_parallelism) {
+  // The default of the autoscaler's --scale-down-unneeded-time.
   constexpr int64_t kUnneededTimeS = 600;
   return UnneededLimit(kUnneededTimeS, max_scale_down_parallelism).Next(/*now_s=*/0, 0);
 }

@@ -205,7 +205,7 @@ class RoundRun {
   }
 
   bool IsUnhealthy() {
-    constexpr int64_t kNamed = 3;
+    constexpr int64_t kNamed = 3;  // Nodes that the message names; it counts the others.
     int64_t unready = 0;
     // Nodes that are ready by their conditions, but not by NodeGroups::not_ready.
     int64_t judged = 0;

@@ -94,7 +94,8 @@ struct ScaleDownOptions {
 
   // A round whose time is further than this from that of the last round waits (kClockJumped).  A
   // larger value allows longer pauses between rounds, but a wrong clock can be off by as much
-  // unnoticed. 0: every time is accepted; a time before the last round's is replaced by it.
+  // unnoticed. 0: every time is accepted; a time before the last round's is replaced by it.  Not
+  // tuned: an hour is far above the interval of rounds.
   int64_t clock_jump_max_s = 3600;
 
   // Changes of soft taints per round; 0: soft taints are never changed.

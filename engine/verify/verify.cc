@@ -19,8 +19,12 @@
 namespace ebb {
 namespace {
 
-// A node with a deletion taint younger than this counts as in deletion.
+// A node with a deletion taint younger than this counts as in deletion.  Source: the autoscaler's
+// MaxCloudProviderNodeDeletionTime.
 constexpr int64_t kDeletionTimeoutS = 300;
+
+// So that 0.07 of 100 pods is 7: a share may be off by rounding.
+constexpr double kShareRounding = 1e-9;
 
 // The verification of one plan: the replayed cluster, and what is left of its budgets.
 class Replay {
@@ -192,7 +196,7 @@ class Replay {
       if (name.empty() || running_.erase(move.pod) == 0) continue;
       Workload& workload = workloads_[name];
       const double share = input_.max_workload_share * static_cast<double>(workload.pods);
-      if (static_cast<double>(workload.evicted++) < share - 1e-9) continue;
+      if (static_cast<double>(workload.evicted++) < share - kShareRounding) continue;
       return Refuse(Name(move.pod), " is evicted beyond the share of the ",
                     Count(static_cast<uint64_t>(workload.pods), "pod", "pods"), " of ", name);
     }

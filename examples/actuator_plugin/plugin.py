@@ -166,7 +166,7 @@ class Deletions:
         for name, deletion in list(self.running.items()):
             if self.cluster.find(name) is None:
                 ours = deletion.phase == wire.DELETING
-                self.end(name, ours, "" if ours else "somebody else deleted it")
+                self.end(name, ours, "" if ours else "another program deleted it")
             elif deletion.phase == wire.DRAINING and self.cluster.has_pods(name):
                 self.evicted.append(wire.EvictedPod(
                     namespace="default", name=self.cluster.evict_one(name), at=int(time.time())))

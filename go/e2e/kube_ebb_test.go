@@ -393,7 +393,7 @@ func TestKubeRoundsGoOnWhenEbbWasKilledAndStartedAgain(t *testing.T) {
 	})
 	t.Logf("%d deletions ended ok in %d rounds, %d nodes are left", loop.ok, loop.last, 30-loop.ok)
 	if loop.ok == 0 || loop.last < 4 {
-		t.Error("nothing was deleted, or the rounds began again")
+		t.Error("nothing was deleted, or the rounds started again from 1")
 	}
 	c.waitReady()
 	c.checkNoMarks()

@@ -169,14 +169,14 @@ func TestKubeGoesOnWhenWatchesAreDropped(t *testing.T) {
 	p.check()
 }
 
-func TestKubeEndsTheDeletionOfANodeThatAnotherClientDeleted(t *testing.T) {
-	p := prepare(t, "kube-somebody", 1)
+func TestKubeEndsTheDeletionOfANodeThatAnotherProgramDeleted(t *testing.T) {
+	p := prepare(t, "kube-foreign", 1)
 	victim := p.nodesWith("web")[0]
 	p.must(p.begin(victim))
 	p.must(client.CoreV1().Nodes().Delete(p.ctx, victim, metav1.DeleteOptions{}))
 	p.eventually("the deletion ends", func() bool { return p.running(victim) == nil })
 	result := p.finish()[victim]
-	if result == nil || result.Ok || !strings.Contains(result.Why, "somebody else") {
+	if result == nil || result.Ok || !strings.Contains(result.Why, "another program") {
 		t.Errorf("%v", result)
 	}
 	// Another machine with the same name must be left alone.

@@ -177,7 +177,7 @@ func TestKubeNeedsNoMoreRightsThanTheManifestsGive(t *testing.T) {
 
 func TestKubeNamesTheRightsThatAreMissing(t *testing.T) {
 	c := newCluster(t, "kube-no-rights", machines("general", 1))
-	own, err := kubernetes.NewForConfig(c.account("nobody", false))
+	own, err := kubernetes.NewForConfig(c.account("no-rights", false))
 	c.must(err)
 	err = app.Run(c.ctx, app.Options{Client: own, Listen: filepath.Join(t.TempDir(), "s"), Provider: &provider.NodeObject{}, Namespace: "kube-system"})
 	if err == nil {

@@ -62,9 +62,9 @@ func (b *Batch) PutJSON(object []byte) error { return b.put(C.EBB_JSON, object) 
 
 func (b *Batch) put(encoding C.ebb_encoding, object []byte) error {
 	return b.do(func(handle *C.ebb_batch) error {
-		var told *C.ebb_error
-		code := C.ebb_batch_put(handle, encoding, bytesOf(object), C.size_t(len(object)), &told)
-		return errorOf(code, told)
+		var failure *C.ebb_error
+		code := C.ebb_batch_put(handle, encoding, bytesOf(object), C.size_t(len(object)), &failure)
+		return errorOf(code, failure)
 	})
 }
 
@@ -75,12 +75,12 @@ type Range struct{ Begin, End uint }
 // of objects added: all of them, or, with an error, those before the rejected one.
 func (b *Batch) PutManyProtobuf(data []byte, ranges []Range) (taken int, err error) {
 	err = b.do(func(handle *C.ebb_batch) error {
-		var told *C.ebb_error
+		var failure *C.ebb_error
 		var n C.size_t
 		code := C.ebb_batch_put_many(handle, C.EBB_PROTOBUF, bytesOf(data), C.size_t(len(data)),
-			(*C.ebb_range)(unsafe.Pointer(unsafe.SliceData(ranges))), C.size_t(len(ranges)), &n, &told)
+			(*C.ebb_range)(unsafe.Pointer(unsafe.SliceData(ranges))), C.size_t(len(ranges)), &n, &failure)
 		taken = int(n)
-		return errorOf(code, told)
+		return errorOf(code, failure)
 	})
 	return taken, err
 }
@@ -111,9 +111,9 @@ func (b *Batch) Delete(object Reference) error {
 			texts[i] = C.CString(text)
 			defer C.free(unsafe.Pointer(texts[i]))
 		}
-		var told *C.ebb_error
-		code := C.ebb_batch_delete(handle, texts[0], texts[1], texts[2], texts[3], &told)
-		return errorOf(code, told)
+		var failure *C.ebb_error
+		code := C.ebb_batch_delete(handle, texts[0], texts[1], texts[2], texts[3], &failure)
+		return errorOf(code, failure)
 	})
 }
 

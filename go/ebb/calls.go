@@ -110,10 +110,10 @@ func (c *Cluster) call(ctx context.Context, method Method, request func() ([]byt
 		if err != nil {
 			return err
 		}
-		var told *C.ebb_error
+		var failure *C.ebb_error
 		var made *C.ebb_bytes
-		code := C.ebb_cluster_call(handle, C.ebb_call(method), C.EBB_PROTOBUF, bytesOf(bytes), C.size_t(len(bytes)), &made, &told)
-		if err := errorOf(code, told); err != nil {
+		code := C.ebb_cluster_call(handle, C.ebb_call(method), C.EBB_PROTOBUF, bytesOf(bytes), C.size_t(len(bytes)), &made, &failure)
+		if err := errorOf(code, failure); err != nil {
 			return err
 		}
 		defer C.ebb_bytes_free(made)

@@ -87,14 +87,14 @@ func newCluster(abiVersion uint32, options Options) (*Cluster, error) {
 		defer C.free(unsafe.Pointer(*text.to))
 	}
 	var handle *C.ebb_cluster
-	var told *C.ebb_error
-	code := C.ebb_cluster_new(C.uint32_t(abiVersion), &given, &handle, &told)
-	if err := errorOf(code, told); err != nil {
+	var failure *C.ebb_error
+	code := C.ebb_cluster_new(C.uint32_t(abiVersion), &given, &handle, &failure)
+	if err := errorOf(code, failure); err != nil {
 		return nil, err
 	}
 	if options.AllowIncomplete {
-		var told *C.ebb_error
-		if err := errorOf(C.ebb_cluster_allow_incomplete(handle, 1, &told), told); err != nil {
+		var failure *C.ebb_error
+		if err := errorOf(C.ebb_cluster_allow_incomplete(handle, 1, &failure), failure); err != nil {
 			C.ebb_cluster_free(handle)
 			return nil, err
 		}
@@ -148,9 +148,9 @@ func (c *Cluster) do(ctx context.Context, call func(*C.ebb_cluster) error) error
 // a cluster that ran out of memory must be closed.
 func (c *Cluster) Load(ctx context.Context, dump []byte) error {
 	return c.do(ctx, func(handle *C.ebb_cluster) error {
-		var told *C.ebb_error
-		code := C.ebb_cluster_load(handle, bytesOf(dump), C.size_t(len(dump)), &told)
-		return errorOf(code, told)
+		var failure *C.ebb_error
+		code := C.ebb_cluster_load(handle, bytesOf(dump), C.size_t(len(dump)), &failure)
+		return errorOf(code, failure)
 	})
 }
 
@@ -160,11 +160,11 @@ func (c *Cluster) Load(ctx context.Context, dump []byte) error {
 func (c *Cluster) Apply(ctx context.Context, batch *Batch) (version uint64, err error) {
 	err = c.do(ctx, func(cluster *C.ebb_cluster) error {
 		return batch.do(func(changes *C.ebb_batch) error {
-			var told *C.ebb_error
+			var failure *C.ebb_error
 			var v C.uint64_t
-			code := C.ebb_cluster_apply(cluster, changes, &v, &told)
+			code := C.ebb_cluster_apply(cluster, changes, &v, &failure)
 			version = uint64(v)
-			return errorOf(code, told)
+			return errorOf(code, failure)
 		})
 	})
 	return version, err
@@ -178,9 +178,9 @@ func (c *Cluster) SetSettings(ctx context.Context, settings *plannerpb.Settings)
 		return &Error{Code: InvalidArgument, Message: "settings: " + err.Error()}
 	}
 	return c.do(ctx, func(handle *C.ebb_cluster) error {
-		var told *C.ebb_error
-		code := C.ebb_cluster_set_settings(handle, C.EBB_PROTOBUF, bytesOf(bytes), C.size_t(len(bytes)), &told)
-		return errorOf(code, told)
+		var failure *C.ebb_error
+		code := C.ebb_cluster_set_settings(handle, C.EBB_PROTOBUF, bytesOf(bytes), C.size_t(len(bytes)), &failure)
+		return errorOf(code, failure)
 	})
 }
 

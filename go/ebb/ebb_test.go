@@ -103,8 +103,8 @@ func removed(t testing.TB, cluster *Cluster) string {
 
 func refused(t testing.TB, err error, code Code, words string) {
 	t.Helper()
-	var got *Error
-	if !errors.As(err, &got) || got.Code != code || !errors.Is(err, code) || !strings.Contains(got.Message, words) {
+	var failure *Error
+	if !errors.As(err, &failure) || failure.Code != code || !errors.Is(err, code) || !strings.Contains(failure.Message, words) {
 		t.Errorf("got %v, want %v with %q", err, code, words)
 	}
 }
@@ -156,7 +156,7 @@ func TestPassTableIsThePassInColumns(t *testing.T) {
 }
 
 // Every field of the call reaches the planner.
-func TestAPassMovesPodsInTheRequestedPodOrder(t *testing.T) {
+func TestPassesTakePodsInTheOrderOfTheChanges(t *testing.T) {
 	cluster, batch := loaded(t), newBatch(t)
 	high := strings.Replace(podJSON("high", "a", "100m"), `"nodeName"`, `"priority":9,"nodeName"`, 1)
 	check(t, batch.PutJSON([]byte(high)))
@@ -455,7 +455,7 @@ func TestManyGoroutinesAndOneCloses(t *testing.T) {
 }
 
 // A thousand unclosed clusters would need some hundred megabytes.
-func TestTheGarbageCollectorFreesUnclosedClusters(t *testing.T) {
+func TestTheCollectorFreesWhatWasNotClosed(t *testing.T) {
 	before := resident(t)
 	for i := range 1000 {
 		cluster, err := New(Options{})

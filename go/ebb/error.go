@@ -72,14 +72,14 @@ func (e *Error) Unwrap() error { return e.Code }
 var ErrClosed error = &Error{Code: FailedPrecondition, Message: "used after Close, or never made"}
 
 // errorOf converts the code and error of a C call, and frees the latter.
-func errorOf(code C.ebb_code, told *C.ebb_error) error {
+func errorOf(code C.ebb_code, failure *C.ebb_error) error {
 	if code == C.EBB_OK {
 		return nil
 	}
 	made := &Error{Code: Code(code), Message: Code(code).Error()}
-	if told != nil {
-		made.Message = C.GoString(C.ebb_error_message(told))
-		C.ebb_error_free(told)
+	if failure != nil {
+		made.Message = C.GoString(C.ebb_error_message(failure))
+		C.ebb_error_free(failure)
 	}
 	return made
 }

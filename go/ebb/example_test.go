@@ -20,7 +20,7 @@ const (
 	busy   = `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"web","name":"cart","uid":"4"},"spec":{"nodeName":"n2","containers":[{"name":"c","resources":{"requests":{"cpu":"1200m","memory":"1Gi"}}}]},"status":{"phase":"Running"}}`
 )
 
-func loaded(objects ...string) *ebb.Cluster {
+func clusterOf(objects ...string) *ebb.Cluster {
 	cluster, err := ebb.New(ebb.Options{})
 	if err != nil {
 		log.Fatal(err)
@@ -43,7 +43,7 @@ func loaded(objects ...string) *ebb.Cluster {
 
 // Which nodes can go, where their pods land, and why the others stay.
 func ExampleCluster_Plan() {
-	cluster := loaded(first, second, pod, busy)
+	cluster := clusterOf(first, second, pod, busy)
 	defer cluster.Close()
 	plan, err := cluster.Plan(context.Background(), nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func ExampleCluster_Plan() {
 // Changes arrive in batches.
 func ExampleCluster_Apply() {
 	ctx := context.Background()
-	cluster := loaded(first, second, pod, busy)
+	cluster := clusterOf(first, second, pod, busy)
 	defer cluster.Close()
 	batch, err := ebb.NewBatch()
 	if err != nil {
@@ -96,7 +96,7 @@ func ExampleCluster_Apply() {
 
 // A pass is for a program that knows which nodes may go.
 func ExampleCluster_Pass() {
-	cluster := loaded(first, second, pod, busy)
+	cluster := clusterOf(first, second, pod, busy)
 	defer cluster.Close()
 	reply, err := cluster.Pass(context.Background(), &plannerpb.PlanInput{Candidates: &plannerpb.NodeNames{Nodes: []string{"n2"}}})
 	if err != nil {
@@ -112,7 +112,7 @@ func ExampleCluster_Pass() {
 // Options have the names listed in docs/rounds.md.
 func ExampleCluster_SetSettings() {
 	ctx := context.Background()
-	cluster := loaded(first, second, pod, busy)
+	cluster := clusterOf(first, second, pod, busy)
 	defer cluster.Close()
 	options, err := structpb.NewStruct(map[string]any{
 		"scaleDown": map[string]any{"planner": map[string]any{"scaleDownUtilizationThreshold": 0.1}},

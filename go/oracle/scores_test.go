@@ -119,7 +119,7 @@ func TestASeedHasTheSamePodsWithScores(t *testing.T) {
 	}
 }
 
-func TestEveryPluginScoresNodesDifferentlyAndSomePodsAreCompared(t *testing.T) {
+func TestEveryPluginDistinguishesNodesAndSomePodsAreCompared(t *testing.T) {
 	scheduler, ctx := newTestScheduler(t)
 	w := &worker{hunt: newHunt(&options{}), context: ctx, scheduler: scheduler, stats: newStats()}
 	for number := range 1500 {
@@ -130,7 +130,7 @@ func TestEveryPluginScoresNodesDifferentlyAndSomePodsAreCompared(t *testing.T) {
 	scores := &w.stats.Scores
 	for _, plugin := range append(slices.Clone(scorePlugins), totalScore) {
 		if share := percent(scores.Apart[plugin], scores.Pods[plugin]); share < 1 {
-			t.Errorf("%s scored the nodes of %.1f%% of pods differently, want 1%%", plugin, share)
+			t.Errorf("%s distinguished the nodes of %.1f%% of pods, want 1%%", plugin, share)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(scores.LeftOut)) {

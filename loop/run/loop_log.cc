@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/figures.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "base/rfc3339.h"
 #include "rounds/round_report.h"
+#include "snapshot/formats/json_text.h"
 
 namespace ebb {
 namespace {

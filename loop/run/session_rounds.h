@@ -84,7 +84,7 @@ class SessionRounds : public Rounds {
   const SessionRoundsOptions options_;
   std::set<Result> reported_results_;      // Those of the actuator's last status.
   std::set<Eviction> reported_evictions_;  // Those of the actuator's last status.
-  // Of deletions in progress, and of those that just ended.
+  // By node: phases of deletions in progress and of deletions that have just ended.
   std::map<std::string, DeletionPhase> phases_;
   std::optional<Observation> observed_;
   NewWarnings warnings_;

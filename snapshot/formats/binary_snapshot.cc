@@ -40,7 +40,11 @@ static_assert(sizeof(objects::Pod) == 840, "store the new field here");
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);
 constexpr uint32_t kVersion = 2;
 constexpr uint32_t kUncheckedVersion = 1;  // Has no checksums.
+// A chunk is closed once it has this many bytes.  Chunks are checked and read one by one: larger
+// ones have fewer headers, smaller ones take less memory.  Not tuned.
 constexpr size_t kChunkBytes = size_t{256} << 10;
+// Roughly the size of an object without its texts; only decides when a chunk is closed.
+constexpr size_t kBytesWithoutTexts = 200;
 // A longer chunk means a damaged file.  Without the limit its length would be allocated before
 // the checksum is verified.
 constexpr size_t kChunkBytesMax = size_t{1} << 30;
@@ -1173,7 +1177,7 @@ class BinarySnapshotWriter::Impl {
     encoder_.Put(object, entry);
     if (entry.has_controller()) entry.mutable_controller()->set_pods_ready(pods_ready);
     if (entry.has_node()) entry.mutable_node()->set_heartbeat_time(heartbeat_time);
-    encoder_.bytes += 200;  // Roughly an object's size without its texts.
+    encoder_.bytes += kBytesWithoutTexts;
     ++objects_;
     return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
   }

@@ -35,7 +35,7 @@ struct ImportStats {
   uint64_t files_of_named_kind = 0;
   std::string first_of_named_kind;
   // Files in folders and archives that are broken or of a form that ebb does not read.  "unread":
-  // those that seem to hold objects that ebb needs; "foreign": the others.  Each with the error
+  // files that seem to hold objects that ebb needs; "foreign": the others.  Each with the error
   // of the first file.
   uint64_t files_unread = 0;
   std::string first_unread;

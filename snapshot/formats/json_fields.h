@@ -61,6 +61,7 @@ class JsonFields : public FieldProblem {
     tokens_ = nullptr;
     Rewind();
     if (capacity_ < size_) {
+      // At first enough for most objects.  Doubled, so that growing objects rarely allocate.
       capacity_ = std::max(2 * size_, size_t{4096});
       constexpr size_t kNesting = 1;  // Only simdjson's second stage, which is not run, uses it.
       if (simdjson::get_active_implementation()->create_dom_parser_implementation(

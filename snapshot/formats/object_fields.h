@@ -178,6 +178,8 @@ template <typename Entry>
 bool KeepLast(std::vector<Entry>& entries, Text Entry::* name) {
   const auto falls = [name](const Entry& a, const Entry& b) { return a.*name >= b.*name; };
   if (std::adjacent_find(entries.begin(), entries.end(), falls) == entries.end()) return true;
+  // Up to this many entries are compared one by one; more need a hash set, so that odd input does
+  // not cost the square of its size.  Not tuned: other values were not compared.
   constexpr size_t kFew = 32;
   absl::flat_hash_set<std::string_view> seen;
   size_t kept = entries.size();

@@ -39,9 +39,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Limits are checked each time that a text has grown by this much.
+// Limits are checked each time that a text has grown by this much, so it may exceed them by as
+// much.  Not tuned.
 constexpr size_t kReadStep = size_t{1} << 20;
-// Below this much output the ratio of a gzip file is not checked.
+// Below this much output the ratio of a gzip file is not checked: small files may have any ratio
+// and do no harm.
 constexpr uint64_t kInflatedBytesFree = uint64_t{64} << 20;
 constexpr std::string_view kStandardInput = "standard input";
 

@@ -20,10 +20,17 @@
 namespace ebb {
 namespace {
 
+// A limit on what one object may cost, far above the API server's limit on a request.
 constexpr size_t kObjectBytesMax = size_t{256} << 20;
 // How much one thread reads at a time: long compared to waking another thread (tens of
-// microseconds), short compared to a core's cache.
+// microseconds), short compared to a core's cache.  With 128 instead of 64 KiB two threads
+// were 1.85 instead of 1.39 times as fast as one (Import_JsonToSnapshot/uniform:5000,
+// docs/performance.md); larger pieces were not compared.
 constexpr size_t kPieceBytes = size_t{128} << 10;
+// A list that has more bytes left than this many pieces is read by several threads.  Not tuned.
+constexpr size_t kPiecesForThreads = 2;
+// Pieces that may wait for each thread.  More balance threads better and take memory.  Not tuned.
+constexpr size_t kPiecesAheadPerThread = 2;
 
 // A key of the shell around the objects ("items", "kind"); no writer escapes these.
 std::string_view Unquoted(const char* begin, const char* end) {
@@ -300,7 +307,7 @@ class DocumentReader {
 
   // An item that is a list itself.
   absl::Status Nested(const Span& span) {
-    constexpr int kDepthMax = 16;
+    constexpr int kDepthMax = 16;  // A guard: each level takes stack.
     if (depth_ == kDepthMax) {
       return Error(absl::StrCat(BytePosition(Text(), Offset(span.begin)),
                                 ": lists are nested too deep; at most ", kDepthMax, " are read"));
@@ -316,7 +323,7 @@ class DocumentReader {
   }
 
   absl::Status List(std::string_view label, std::string_view api_version, std::string_view kind) {
-    if (parallelism_.threads() > 1 && Left() > 2 * kPieceBytes) {
+    if (parallelism_.threads() > 1 && Left() > kPiecesForThreads * kPieceBytes) {
       return ListAhead(label, api_version, kind);
     }
     return Elements([&](uint64_t index) -> absl::Status {
@@ -375,7 +382,7 @@ class DocumentReader {
       chunk->bytes += TextOf(span).size();
       if (chunk->bytes < kPieceBytes) return absl::OkStatus();
       ahead.Push(std::move(chunk));
-      if (ahead.size() > 2 * parallelism_.threads() && !take()) return taken;
+      if (ahead.size() > kPiecesAheadPerThread * parallelism_.threads() && !take()) return taken;
       if (idle.empty()) {
         chunk = std::make_unique<Chunk>();
       } else {

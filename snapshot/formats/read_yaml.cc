@@ -141,6 +141,11 @@ bool IsOfType(std::string_view type, std::string_view value, std::string_view js
 
 constexpr std::string_view kCoreTag = "tag:yaml.org,2002:";
 
+// Aliases may repeat this many bytes, plus this many for each byte of the text.  A guard against
+// aliases that multiply (a "billion laughs" text); not tuned.
+constexpr size_t kRepeatedBytesFree = size_t{16} << 20;
+constexpr size_t kRepeatedPerByte = 10;
+
 // Writes the events of one document as JSON.
 class JsonWriter : public YAML::EventHandler {
  public:
@@ -468,7 +473,7 @@ absl::Status ReadPart(std::string_view name, const YamlPart& part, JsonWriter& w
 
 absl::Status ReadParts(std::string_view name, std::string_view yaml, ObjectSink& sink,
                        ImportStats& stats, Strangers strangers) {
-  JsonWriter writer((size_t{16} << 20) + 10 * yaml.size());
+  JsonWriter writer(kRepeatedBytesFree + kRepeatedPerByte * yaml.size());
   uint64_t documents = 0;
   for (const YamlPart& part : YamlPartsOf(yaml)) {
     absl::Status read = ReadPart(name, part, writer, documents, sink, stats, strangers);

@@ -43,7 +43,7 @@ enum class Starts : uint8_t { kNo, kYes, kNotYet };
 
 // Removes `token` and blanks before it from the front of `text`.
 Starts Take(std::string_view token, std::string_view& text) {
-  constexpr size_t kBlanksMax = 64;
+  constexpr size_t kBlanksMax = 64;  // A guard: writers put one blank or none.
   const size_t blanks = std::min(text.find_first_not_of(kBlanks), text.size());
   if (blanks > kBlanksMax) return Starts::kNo;
   text.remove_prefix(blanks);
@@ -195,7 +195,7 @@ absl::StatusOr<std::optional<WatchEvent>> WatchStream::Next() {
   const std::string_view rest = Rest();
   if (rest.empty()) return std::nullopt;
   if (rest[0] != '{' && rest[0] != '[') {
-    // The rest of the line may still arrive.
+    // The rest of the line may still arrive.  A line without an end must not be kept for ever.
     constexpr size_t kLineMax = 4096;
     if (!ended_ && rest.find('\n') == rest.npos && rest.size() < kLineMax) return std::nullopt;
     return SkipJunk();

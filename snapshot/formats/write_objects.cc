@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "base/rfc3339.h"
 #include "base/text.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/objects/volume_ids.h"
 
 namespace ebb {

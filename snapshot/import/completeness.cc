@@ -32,6 +32,10 @@ constexpr std::string_view kNoSystem = "NoKubeSystemPods";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 // The annotation of a node that names its Machine, "namespace/name".
 constexpr std::string_view kMachineOfOpenShift = "machine.openshift.io/machine";
+// The numbers below are estimates of what clusters do; no statistics of real dumps are on
+// record for them.  Stricter ones warn of complete dumps, more lenient ones accept incomplete
+// dumps.
+
 // A node runs the pods of its DaemonSets within minutes after it joined.
 constexpr int64_t kOldNodeSeconds = int64_t{15} * 60;
 // A new namespace is filled within a day, or stays empty.
@@ -680,8 +684,8 @@ class InputWatch::Judgement {
       }
     }
     // A dump of kube-system has content for none of these namespaces, a dump of the current
-    // namespace for one, and a dump by a restricted user for those that the user may read.  In a
-    // big cluster some namespaces still wait for their first pods.
+    // namespace for one, and a dump by a restricted user for the namespaces that the user
+    // may read.  In a big cluster some namespaces still wait for their first pods.
     const size_t all = empty.size() + filled;
     const bool are_some = empty.size() < kSomeEmpty || kPartsThatMayBeEmpty * empty.size() < all;
     if (empty.empty() || (filled > 0 && are_some)) return;
@@ -1278,7 +1282,7 @@ class InputWatch::Judgement {
     return pods;
   }
 
-  // Counts all pods except those that have ended or are left out as expendable.
+  // Counts all pods except pods that have ended or are left out as expendable.
   [[nodiscard]] ControllerPods PodsByController() const {
     std::vector<int64_t> of_shape(catalog_.pod_shapes());
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {

@@ -214,7 +214,7 @@ class InputWatch : public ObjectSink {
   uint32_t input_ = 0;  // Number of the current input of Read().
   bool may_read_again_ = false;
   // Newest versions of objects of which an older version was handed on, found in this reading; and
-  // those that the reading before found, so that this one skips older versions.
+  // the versions that the reading before found, so that this one skips older versions.
   absl::flat_hash_map<Key, std::string> newer_;
   absl::flat_hash_map<Key, std::string> newest_;
   std::string key_;

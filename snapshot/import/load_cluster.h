@@ -80,7 +80,7 @@ struct LoadCounts {
   uint64_t expendable = 0;
   uint64_t on_unknown_node = 0;
   std::string first_unknown;  // "namespace/name on node", of the first such pod.
-  // Pods without a node, indexed by PodWait; TakesRoom() tells for which of them room is kept.
+  // Pods without a node, indexed by PodWait; TakesRoom() says for which of them room is kept.
   std::array<PodTally, kPodWaits> without_node = {};
   bool scheduling_recorded = false;  // At least one pod has the condition PodScheduled.
   // The newest lastHeartbeatTime of a node, Unix seconds; 0: no node has one.

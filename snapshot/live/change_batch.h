@@ -41,7 +41,8 @@ class ChangeBatch {
  public:
   // Three times the API server's limit on a request.
   static constexpr size_t kObjectBytesMax = size_t{10} << 20;
-  // How many ignored kinds are counted by name; an input may invent any number.
+  // How many ignored kinds are counted by name; an input may invent any number.  A guard; not
+  // tuned.
   static constexpr size_t kIgnoredKindsMax = 1000;
 
   explicit ChangeBatch(size_t object_bytes_max = kObjectBytesMax)

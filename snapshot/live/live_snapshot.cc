@@ -46,10 +46,16 @@ namespace {
 constexpr uint32_t kNoPlace = ~uint32_t{0};
 
 // Shapes without pods are kept, because such pods may come again.  Above this many, the catalog is
-// rebuilt when most shapes have no pods.
+// rebuilt when most shapes have no pods.  A higher number rebuilds small clusters less often and
+// keeps more dead shapes.  Not tuned: other values were not compared.
 constexpr size_t kDeadShapesKept = 64;
+// While no caller asks for the snapshot, a stale catalog may hold more dead shapes: this many, plus
+// half of the shapes and one for every 16 pods.  Not tuned.
+constexpr size_t kShapesKept = 4096;
+constexpr size_t kPodsPerDeadShape = 16;
 
-// The log of pod changes may hold this many changes, plus one for each pod.
+// The log of pod changes may hold this many changes, plus one for each pod.  A planner that is
+// further behind drops its hints.  Not tuned.
 constexpr size_t kChangesKept = 1024;
 
 absl::Status Check(const Change& change) {
@@ -125,8 +131,12 @@ class LiveSnapshot::Ahead {
   }
 
  private:
+  // Batches with fewer changes are not loaded ahead.
   static constexpr size_t kFew = 8;
-  // How many changes ahead each link is loaded.
+  // How many changes ahead each link is loaded: about three changes for each link of the chain.
+  // Too few arrive late; too many leave the cache before their use.  The step that introduced
+  // loading ahead made Live_Churn/uniform:5000 6.4 instead of 9.1 ms; other distances were not
+  // compared.
   static constexpr size_t kNames = 12;
   static constexpr size_t kIds = 9;
   static constexpr size_t kPlaces = 6;
@@ -211,8 +221,8 @@ class LiveSnapshot::Ahead {
 
   const LiveSnapshot& live_;
   const std::span<const Change> changes_;  // Empty if there are too few changes to prefetch for.
-  std::array<Coming, 16> coming_{};
-  std::string_view namespace_;  // The namespace of the last pod.
+  std::array<Coming, 16> coming_{};  // More than kNames; a power of two for a cheap remainder.
+  std::string_view namespace_;       // The namespace of the last pod.
   TextId namespace_id_ = kNoText;
 };
 
@@ -244,8 +254,7 @@ absl::Status LiveSnapshot::Take(std::span<const Change> changes, OlderObjects ol
 void LiveSnapshot::StayInBounds() {
   if (HasManyDeadTexts()) BecomeStale(RebuildCause::kDeadTexts);
   // While the snapshot is stale, neither shapes nor texts are dropped.
-  constexpr size_t kShapesKept = 4096;
-  const bool shapes = dead_shapes_ > kShapesKept + shapes_.size() / 2 + Pods() / 16;
+  const bool shapes = dead_shapes_ > kShapesKept + shapes_.size() / 2 + Pods() / kPodsPerDeadShape;
   if (stale_ && (shapes || HasManyDeadTexts())) Rebuild();
 }
 

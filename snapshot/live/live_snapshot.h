@@ -179,7 +179,8 @@ class LiveSnapshot {
     // memory over by names (Planner::Save, ScaleDown::Save), as RoundDriver does.  If false, all
     // texts except names and UIDs of pods are kept for ever.
     bool renew_texts = false;
-    // With renew_texts: up to this many texts, symbols() is never replaced.
+    // With renew_texts: up to this many texts, symbols() is never replaced.  A higher number
+    // rebuilds small clusters less often and keeps more dead texts.  Not tuned.
     size_t texts_kept = 65536;
     // See ClusterSnapshot::SetMatchOs.
     bool match_os = false;

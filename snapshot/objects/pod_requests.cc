@@ -30,7 +30,8 @@ class Amounts {
   }
 
  private:
-  // Nearly all lists are at most this long and are searched; longer ones get an index.
+  // Nearly all lists are at most this long and are searched; longer ones get an index, so that odd
+  // input does not cost the square of its size.  Not tuned: other values were not compared.
   static constexpr size_t kSearchedMax = 16;
 
   ResourceAmount& LookUp(objects::Text name) {
@@ -220,7 +221,8 @@ class Summer {
     return missing;
   }
 
-  // Up to this many statuses are searched one by one; for more an index is made.
+  // Up to this many statuses are searched one by one; for more an index is made.  A search for each
+  // of 10,000 containers took 0.4 s.  Not tuned: other values were not compared.
   static constexpr size_t kSearchedMax = 16;
 
   // By the rules of 1.36 a status without resources is ignored.

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/json_text.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/formats/object_name.h"
 
 namespace ebb::printable_test {

@@ -119,7 +119,7 @@ TEST_F(ListenerTest, ALiveSocketIsNotReplaced) {
   std::memcpy(address.sun_path, other.c_str(), other.size() + 1);
   ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   ASSERT_EQ(listen(fd, 1), 0);
-  EXPECT_THAT(Why(other), HasSubstr("somebody listens"));
+  EXPECT_THAT(Why(other), HasSubstr("another process listens"));
   close(fd);
 }
 

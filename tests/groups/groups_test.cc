@@ -528,8 +528,8 @@ TEST(GroupWarningsTest, RulesThatMatchTheSameNodesGiveAWarning) {
                               .Add(Node("a").Label("nodegroup", "web").Label("tier", "x"))
                               .Add(Node("b").Label("nodegroup", "web"));
   EXPECT_EQ(Warnings(cluster, "nodeGroups: [{name: web}, {name: x, nodeSelector: {tier: x}}]"),
-            Texts{"NodeGroupRuleShadowed g.yaml: nodeGroups[1] (x): counts for no node; rules "
-                  "before it take its 1 node: nodeGroups[0] (web)"});
+            Texts{"NodeGroupRuleShadowed g.yaml: nodeGroups[1] (x): applies to no node; earlier "
+                  "rules take its 1 node: nodeGroups[0] (web)"});
   EXPECT_EQ(Warnings(cluster, "nodeGroups: [{name: x, nodeSelector: {tier: x}}, {name: web}]"),
             Texts{"NodeGroupRulesOverlap g.yaml: nodeGroups[1] (web): rules before it take 1 node "
                   "of 2, a: nodeGroups[0] (x)"});

@@ -114,7 +114,7 @@ TEST(PricesTest, ErrorsNameTheField) {
   EXPECT_EQ(ErrorOf("prices: [{instanceType: m4, hourly: .nan}]"),
             "p.yaml: prices[0].hourly: \".nan\" is not a number");
   EXPECT_EQ(ErrorOf("prices: [{instanceType: m4}]"), "p.yaml: prices[0].hourly: is required");
-  EXPECT_THAT(ErrorOf("prices: [{hourly: 1}]"), HasSubstr("names no instanceType"));
+  EXPECT_THAT(ErrorOf("prices: [{hourly: 1}]"), HasSubstr("prices[0]: has no instanceType"));
   EXPECT_EQ(ErrorOf("prices: [{instancetype: m4, hourly: 1}]"),
             "p.yaml: prices[0].instancetype: no such field; did you mean instanceType? The fields "
             "here are "

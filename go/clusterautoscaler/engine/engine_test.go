@@ -147,13 +147,13 @@ func TestPodsAsListed(t *testing.T) {
 func TestApplyInOrder(t *testing.T) {
 	ebb := open(t)
 	views := cluster(100)
-	fed := feed.New()
-	check(t, ebb.Apply(context.Background(), fed.Changes(views, nothing)))
+	sent := feed.New()
+	check(t, ebb.Apply(context.Background(), sent.Changes(views, nothing)))
 	views = views[20:]
 	for i := range views {
 		views[i].Pods = views[i].Pods[:10]
 	}
-	check(t, ebb.Apply(context.Background(), fed.Changes(views, nothing)))
+	check(t, ebb.Apply(context.Background(), sent.Changes(views, nothing)))
 	result, err := ebb.Pass(context.Background(), request(views))
 	check(t, err)
 	// The 800 pods need eight nodes.
@@ -215,15 +215,15 @@ func BenchmarkLoop2000(b *testing.B) {
 		ebb, err := engine.New()
 		check(b, err)
 		check(b, ebb.Configure(clusterautoscaler.Options{ScaleDownUnreadyEnabled: true}))
-		fed := feed.New()
-		timed("1-tell", func() { check(b, ebb.Apply(ctx, fed.Changes(views, nothing))) })
+		sent := feed.New()
+		timed("1-send", func() { check(b, ebb.Apply(ctx, sent.Changes(views, nothing))) })
 		var result *clusterautoscaler.Result
 		timed("2-pass", func() { result, err = ebb.Pass(ctx, ask) })
 		check(b, err)
 		if len(result.Removals) != 1200 {
 			b.Fatalf("%d nodes go", len(result.Removals))
 		}
-		timed("3-same-tell", func() { check(b, ebb.Apply(ctx, fed.Changes(views, nothing))) })
+		timed("3-same-send", func() { check(b, ebb.Apply(ctx, sent.Changes(views, nothing))) })
 		timed("4-same-pass", func() { _, err = ebb.Pass(ctx, ask) })
 		check(b, err)
 		check(b, ebb.Close())

@@ -68,25 +68,25 @@ type Feed struct {
 
 	// Names of the last views, in their order. Only used with KeepOrder.
 	order   []string
-	nodes   map[string]*toldNode
+	nodes   map[string]*sentNode
 	pods    *podTable
-	objects map[*wire.Kind]map[types.NamespacedName]*toldObject
+	objects map[*wire.Kind]map[types.NamespacedName]*sentObject
 	loop    uint64
 }
 
-type toldNode struct {
-	node    *v1.Node
-	version string
-	uid     types.UID
-	pods    []*v1.Pod
-	told    []*toldPod
-	special int
-	loop    uint64
+type sentNode struct {
+	node     *v1.Node
+	version  string
+	uid      types.UID
+	pods     []*v1.Pod
+	sentPods []*sentPod
+	special  int
+	loop     uint64
 	// The node must be deleted and put again.
 	again bool
 }
 
-type toldObject struct {
+type sentObject struct {
 	object Object
 	bytes  []byte
 	loop   uint64
@@ -102,9 +102,9 @@ func New() *Feed {
 // Reset forgets the reported state, so that the next changes are the whole cluster.
 func (f *Feed) Reset() {
 	f.order = nil
-	f.nodes = map[string]*toldNode{}
+	f.nodes = map[string]*sentNode{}
 	f.pods = newPodTable(0)
-	f.objects = map[*wire.Kind]map[types.NamespacedName]*toldObject{}
+	f.objects = map[*wire.Kind]map[types.NamespacedName]*sentObject{}
 }
 
 // HasNode reports whether a node was in the last views.
@@ -115,16 +115,16 @@ func (f *Feed) HasNode(name string) bool {
 
 // Node returns a node of the last views; nil if it was not among them.
 func (f *Feed) Node(name string) *v1.Node {
-	if told := f.nodes[name]; told != nil {
-		return told.node
+	if sent := f.nodes[name]; sent != nil {
+		return sent.node
 	}
 	return nil
 }
 
 // Pod returns a pod by the name under which it was reported; nil if there is none.
 func (f *Feed) Pod(name wire.PodName) *v1.Pod {
-	if told := f.pods.find(name); told != nil {
-		return told.pod
+	if sent := f.pods.find(name); sent != nil {
+		return sent.pod
 	}
 	return nil
 }
@@ -132,23 +132,23 @@ func (f *Feed) Pod(name wire.PodName) *v1.Pod {
 // PodsOf returns a function that finds pods of a node. If they are looked up about in the order of
 // the view, each lookup costs one comparison. The function also finds pods of other nodes.
 func (f *Feed) PodsOf(node string) func(name wire.PodName) *v1.Pod {
-	var told []*toldPod
+	var sent []*sentPod
 	if node := f.nodes[node]; node != nil {
-		told = node.told
+		sent = node.sentPods
 	}
 	next := 0
 	return func(name wire.PodName) *v1.Pod {
 		for range 2 {
-			if next < len(told) && told[next].name == name {
+			if next < len(sent) && sent[next].name == name {
 				next++
-				return told[next-1].pod
+				return sent[next-1].pod
 			}
 			next++ // Skip a pod that does not move.
 		}
-		for i := range told {
-			if told[i].name == name {
+		for i := range sent {
+			if sent[i].name == name {
 				next = i + 1
-				return told[i].pod
+				return sent[i].pod
 			}
 		}
 		return f.Pod(name)
@@ -157,8 +157,8 @@ func (f *Feed) PodsOf(node string) func(name wire.PodName) *v1.Pod {
 
 // NodeSpecial returns the number of special pods on a node.
 func (f *Feed) NodeSpecial(name string) int {
-	if told := f.nodes[name]; told != nil {
-		return told.special
+	if sent := f.nodes[name]; sent != nil {
+		return sent.special
 	}
 	return 0
 }
@@ -191,7 +191,7 @@ type diff struct {
 	first   bool
 	deletes []wire.Change
 	puts    []wire.Change
-	left    []*toldPod
+	left    []*sentPod
 }
 
 func (d *diff) find(views []NodeView, lists func() []List) {
@@ -261,49 +261,49 @@ func (d *diff) markDisplaced(views []NodeView) {
 
 // markPods marks the node's pods for deletion from the first one on that has another place.
 // Deleting them leaves the pods before them in their places.
-func (d *diff) markPods(told *toldNode, pods []*v1.Pod) {
+func (d *diff) markPods(sent *sentNode, pods []*v1.Pod) {
 	right := 0
-	for !told.again && right < len(pods) && right < len(told.pods) && told.pods[right] == pods[right] {
+	for !sent.again && right < len(pods) && right < len(sent.pods) && sent.pods[right] == pods[right] {
 		right++
 	}
-	for _, pod := range told.told[right:] {
+	for _, pod := range sent.sentPods[right:] {
 		pod.again = true
 	}
 }
 
 // leave marks the pods of a changed node as gone; come finds the pods that still exist.
 func (d *diff) leave(view *NodeView) {
-	told := d.nodes[view.Node.Name]
-	if told == nil {
+	sent := d.nodes[view.Node.Name]
+	if sent == nil {
 		return
 	}
-	told.loop = d.loop
-	if slices.Equal(told.pods, view.Pods) && !told.again {
+	sent.loop = d.loop
+	if slices.Equal(sent.pods, view.Pods) && !sent.again {
 		return
 	}
 	if d.KeepOrder {
-		d.markPods(told, view.Pods)
+		d.markPods(sent, view.Pods)
 	}
-	d.leavePods(told)
+	d.leavePods(sent)
 }
 
-func (d *diff) leavePods(told *toldNode) {
-	for _, pod := range told.told {
+func (d *diff) leavePods(sent *sentNode) {
+	for _, pod := range sent.sentPods {
 		pod.there = false
 	}
-	d.left = append(d.left, told.told...)
-	told.pods = nil
+	d.left = append(d.left, sent.sentPods...)
+	sent.pods = nil
 }
 
 func (d *diff) leaveGoneNodes() {
-	for name, told := range d.nodes {
-		if told.loop == d.loop {
+	for name, sent := range d.nodes {
+		if sent.loop == d.loop {
 			continue
 		}
 		if d.KeepOrder {
-			d.markPods(told, nil)
+			d.markPods(sent, nil)
 		}
-		d.leavePods(told)
+		d.leavePods(sent)
 		d.deletes = append(d.deletes, gone(wire.Node, "", name, ""))
 		delete(d.nodes, name)
 	}
@@ -311,66 +311,66 @@ func (d *diff) leaveGoneNodes() {
 
 func (d *diff) node(view *NodeView) {
 	node := view.Node
-	told := d.nodes[node.Name]
+	sent := d.nodes[node.Name]
 	switch {
-	case told == nil:
-		told = &toldNode{loop: d.loop}
-		d.nodes[node.Name] = told
+	case sent == nil:
+		sent = &sentNode{loop: d.loop}
+		d.nodes[node.Name] = sent
 		d.put(wire.Node, node)
-	case told.uid != node.UID || told.again:
-		told.again = false
+	case sent.uid != node.UID || sent.again:
+		sent.again = false
 		d.deletes = append(d.deletes, gone(wire.Node, "", node.Name, ""))
 		d.put(wire.Node, node)
-	case told.node != node || told.version != node.ResourceVersion:
+	case sent.node != node || sent.version != node.ResourceVersion:
 		// The autoscaler modifies copies of nodes and leaves their version unchanged.
 		unversioned := *node
 		unversioned.ResourceVersion = ""
 		d.put(wire.Node, &unversioned)
 	}
-	told.node, told.version, told.uid = node, node.ResourceVersion, node.UID
+	sent.node, sent.version, sent.uid = node, node.ResourceVersion, node.UID
 }
 
 func (d *diff) come(view *NodeView) {
-	told := d.nodes[view.Node.Name]
-	if told.pods != nil && len(told.pods) == len(view.Pods) {
-		told.pods = view.Pods
+	sent := d.nodes[view.Node.Name]
+	if sent.pods != nil && len(sent.pods) == len(view.Pods) {
+		sent.pods = view.Pods
 		return
 	}
-	told.pods = view.Pods
-	if told.pods == nil {
-		told.pods = []*v1.Pod{}
+	sent.pods = view.Pods
+	if sent.pods == nil {
+		sent.pods = []*v1.Pod{}
 	}
-	told.told = make([]*toldPod, len(view.Pods))
-	told.special = 0
+	sent.sentPods = make([]*sentPod, len(view.Pods))
+	sent.special = 0
 	for i, pod := range view.Pods {
-		told.told[i] = d.pod(pod, view.Node.Name)
+		sent.sentPods[i] = d.pod(pod, view.Node.Name)
 		if d.Special != nil && d.Special(pod) {
-			told.special++
+			sent.special++
 		}
 	}
 }
 
 // pod returns the pod's record, and reports the pod if it is new or changed.
-func (d *diff) pod(pod *v1.Pod, node string) *toldPod {
-	told := d.record(pod)
-	name := told.name
-	if told.again {
-		told.again = false
-		told.pod = nil
+func (d *diff) pod(pod *v1.Pod, node string) *sentPod {
+	sent := d.record(pod)
+	name := sent.name
+	if sent.again {
+		sent.again = false
+		sent.pod = nil
 		d.deletes = append(d.deletes, gone(wire.Pod, name.Namespace, name.Name, ""))
 	}
-	if told.pod == pod && told.node == node {
-		told.there = true
-		return told
+	if sent.pod == pod && sent.node == node {
+		sent.there = true
+		return sent
 	}
-	known := told.pod != nil && told.uid == string(pod.UID)
-	if told.pod != nil && !known {
+	known := sent.pod != nil && sent.uid == string(pod.UID)
+	if sent.pod != nil && !known {
 		d.deletes = append(d.deletes, gone(wire.Pod, name.Namespace, name.Name, ""))
 	}
-	told.pod, told.uid, told.node, told.there = pod, string(pod.UID), node, true
+	sent.pod, sent.uid, sent.node, sent.there = pod, string(pod.UID), node, true
 	if !known && pod.Spec.NodeName == node && pod.Name == name.Name {
 		d.put(wire.Pod, pod)
-		return told
+		return sent
 	}
 	changed := *pod
 	changed.Spec.NodeName = node
@@ -380,80 +380,80 @@ func (d *diff) pod(pod *v1.Pod, node string) *toldPod {
 		changed.UID += types.UID(name.Name[len(pod.Name):])
 	}
 	d.put(wire.Pod, &changed)
-	return told
+	return sent
 }
 
 // record returns the record for a pod; a new record has no pod yet. While its node is drained, a
 // pod is listed twice: on its node, and on the node planned for its successor. All but the first
 // get a name that no real pod can have.
-func (d *diff) record(pod *v1.Pod) *toldPod {
+func (d *diff) record(pod *v1.Pod) *sentPod {
 	name := wire.PodName{Namespace: pod.Namespace, Name: pod.Name}
 	for i := 2; ; i++ {
-		told := d.pods.record(name)
-		if !told.there {
-			return told
+		sent := d.pods.record(name)
+		if !sent.there {
+			return sent
 		}
 		name.Name = pod.Name + "_" + strconv.Itoa(i)
 	}
 }
 
 func (d *diff) dropPods() {
-	for _, told := range d.left {
+	for _, sent := range d.left {
 		// A pod may be listed twice.
-		if told.there || told.pod == nil {
+		if sent.there || sent.pod == nil {
 			continue
 		}
-		d.deletes = append(d.deletes, gone(wire.Pod, told.name.Namespace, told.name.Name, ""))
-		d.pods.drop(told)
-		told.pod = nil
+		d.deletes = append(d.deletes, gone(wire.Pod, sent.name.Namespace, sent.name.Name, ""))
+		d.pods.drop(sent)
+		sent.pod = nil
 	}
 }
 
 func (d *diff) list(list *List) {
 	known := d.objects[list.Kind]
 	if known == nil {
-		known = make(map[types.NamespacedName]*toldObject, len(list.Objects))
+		known = make(map[types.NamespacedName]*sentObject, len(list.Objects))
 		d.objects[list.Kind] = known
 	}
 	for _, object := range list.Objects {
 		d.object(list, known, object)
 	}
-	for name, told := range known {
-		if told.loop != d.loop {
+	for name, sent := range known {
+		if sent.loop != d.loop {
 			d.deletes = append(d.deletes, gone(list.Kind, name.Namespace, name.Name, ""))
 			delete(known, name)
 		}
 	}
 }
 
-func (d *diff) object(list *List, known map[types.NamespacedName]*toldObject, object Object) {
+func (d *diff) object(list *List, known map[types.NamespacedName]*sentObject, object Object) {
 	name := types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
-	told := known[name]
-	if told == nil {
-		told = &toldObject{}
-		known[name] = told
+	sent := known[name]
+	if sent == nil {
+		sent = &sentObject{}
+		known[name] = sent
 	}
-	told.loop = d.loop
-	if told.object == object && !list.ByContent {
+	sent.loop = d.loop
+	if sent.object == object && !list.ByContent {
 		return
 	}
 	if list.ByContent {
 		now, err := wire.Marshal(list.Kind, object)
-		if err == nil && bytes.Equal(told.bytes, now) {
+		if err == nil && bytes.Equal(sent.bytes, now) {
 			return
 		}
-		told.bytes = now
+		sent.bytes = now
 	}
-	if told.object != nil && told.object.GetUID() != object.GetUID() {
+	if sent.object != nil && sent.object.GetUID() != object.GetUID() {
 		d.deletes = append(d.deletes, gone(list.Kind, name.Namespace, name.Name, ""))
 	}
 	// An engine skips an object whose version it has already.
-	if told.object != nil && told.object.GetResourceVersion() == object.GetResourceVersion() {
+	if sent.object != nil && sent.object.GetResourceVersion() == object.GetResourceVersion() {
 		d.put(list.Kind, withoutVersion(object))
 	} else {
 		d.put(list.Kind, object)
 	}
-	told.object = object
+	sent.object = object
 }
 
 func withoutVersion(object Object) wire.Object {

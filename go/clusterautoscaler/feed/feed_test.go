@@ -32,18 +32,18 @@ func none() []feed.List { return nil }
 
 // texts returns changes as "+Pod p@n" and "-Node n".
 func texts(changes []wire.Change) []string {
-	var lines []string
+	var said []string
 	for _, change := range changes {
 		switch object := change.Object.(type) {
 		case nil:
-			lines = append(lines, fmt.Sprintf("-%s %s", change.Kind.Name, change.Name))
+			said = append(said, fmt.Sprintf("-%s %s", change.Kind.Name, change.Name))
 		case *v1.Pod:
-			lines = append(lines, fmt.Sprintf("+Pod %s@%s", object.Name, object.Spec.NodeName))
+			said = append(said, fmt.Sprintf("+Pod %s@%s", object.Name, object.Spec.NodeName))
 		default:
-			lines = append(lines, fmt.Sprintf("+%s %s", change.Kind.Name, object.GetName()))
+			said = append(said, fmt.Sprintf("+%s %s", change.Kind.Name, object.GetName()))
 		}
 	}
-	return lines
+	return said
 }
 
 func expect(t *testing.T, changes []wire.Change, want ...string) {
@@ -53,7 +53,7 @@ func expect(t *testing.T, changes []wire.Change, want ...string) {
 	}
 }
 
-func TestDiffReturnsOnlyChanges(t *testing.T) {
+func TestSendsOnlyWhatChanged(t *testing.T) {
 	f := feed.New()
 	a, b := node("a", "1"), node("b", "1")
 	p, q := pod("p", "a"), pod("q", "a")
@@ -68,7 +68,7 @@ func TestDiffReturnsOnlyChanges(t *testing.T) {
 	expect(t, f.Diff([]feed.NodeView{view(b, moved)}, none), "+Node b", "+Pod q@b")
 }
 
-func TestWhenANodeIsSentAgain(t *testing.T) {
+func TestNodeIsSentAgain(t *testing.T) {
 	a := node("a", "1")
 	for _, test := range []struct {
 		name    string
@@ -214,7 +214,7 @@ func TestTheFirstChangesComeWhileOthersAreFound(t *testing.T) {
 	}
 }
 
-func TestAfterAResetDiffReturnsEveryObjectEvenIfTheReaderStopped(t *testing.T) {
+func TestAllChangesAreSentAfterAReset(t *testing.T) {
 	views := many(2000)
 	f := feed.New()
 	for range f.Changes(views, none) {
@@ -257,13 +257,13 @@ func TestChangesLeadToTheViews(t *testing.T) {
 	var views []feed.NodeView
 	for step := range 2000 {
 		views = change(random, views)
-		for _, sent := range f.Diff(views, none) {
-			switch object := sent.Object.(type) {
+		for _, said := range f.Diff(views, none) {
+			switch object := said.Object.(type) {
 			case nil:
-				if sent.Kind == wire.Node {
-					delete(nodes, sent.Name)
+				if said.Kind == wire.Node {
+					delete(nodes, said.Name)
 				} else {
-					delete(held, sent.Name)
+					delete(held, said.Name)
 				}
 			case *v1.Pod:
 				held[object.Name] = object.Spec.NodeName
@@ -339,8 +339,8 @@ func TestKeepOrder(t *testing.T) {
 				views = change(random, views)
 			}
 			reorder(random, views)
-			for _, sent := range f.Diff(views, none) {
-				held.take(sent)
+			for _, said := range f.Diff(views, none) {
+				held.take(said)
 			}
 			var nodes []string
 			for _, view := range views {

@@ -8,7 +8,7 @@ import (
 	"ebb/go/clusterautoscaler/wire"
 )
 
-type toldPod struct {
+type sentPod struct {
 	pod  *v1.Pod
 	name wire.PodName
 	uid  string
@@ -24,25 +24,25 @@ type toldPod struct {
 // a map, and needs one lookup where a map needs two to find or insert a pod.
 type podTable struct {
 	seed  maphash.Seed
-	slots []*toldPod // A power of two of them, at most three quarters in use.
+	slots []*sentPod // A power of two of them, at most three quarters in use.
 	used  int        // Slots that are not nil, including graves.
 	count int
 	// Records not used yet.
-	slab []toldPod
+	slab []sentPod
 	// The namespace hashed last; the next pod is mostly in the same one.
 	namespace     string
 	namespaceHash uint64
 }
 
 // grave marks the slot of a dropped pod, because other pods may be stored behind it.
-var grave = &toldPod{}
+var grave = &sentPod{}
 
 func newPodTable(pods int) *podTable {
 	size := 64
 	for size*3 < pods*4 {
 		size *= 2
 	}
-	t := &podTable{seed: maphash.MakeSeed(), slots: make([]*toldPod, size)}
+	t := &podTable{seed: maphash.MakeSeed(), slots: make([]*sentPod, size)}
 	t.namespaceHash = t.hashOf(t.namespace)
 	return t
 }
@@ -57,55 +57,55 @@ func (t *podTable) hash(namespace, name string) uint64 {
 }
 
 // find returns the record with a name; nil if there is none.
-func (t *podTable) find(name wire.PodName) *toldPod {
+func (t *podTable) find(name wire.PodName) *sentPod {
 	hash := t.hash(name.Namespace, name.Name)
 	for i := hash; ; i++ {
-		switch told := t.slots[i&uint64(len(t.slots)-1)]; {
-		case told == nil:
+		switch sent := t.slots[i&uint64(len(t.slots)-1)]; {
+		case sent == nil:
 			return nil
-		case told.hash == hash && told.name == name && told != grave:
-			return told
+		case sent.hash == hash && sent.name == name && sent != grave:
+			return sent
 		}
 	}
 }
 
 // record returns the record with a name; a new one has no pod yet.
-func (t *podTable) record(name wire.PodName) *toldPod {
+func (t *podTable) record(name wire.PodName) *sentPod {
 	if (t.used+1)*4 > len(t.slots)*3 {
 		t.grow()
 	}
 	hash := t.hash(name.Namespace, name.Name)
 	for i := hash; ; i++ {
 		slot := &t.slots[i&uint64(len(t.slots)-1)]
-		switch told := *slot; {
-		case told == nil:
+		switch sent := *slot; {
+		case sent == nil:
 			*slot = t.fresh()
 			(*slot).name, (*slot).hash = name, hash
 			t.used++
 			t.count++
 			return *slot
-		case told.hash == hash && told.name == name && told != grave:
-			return told
+		case sent.hash == hash && sent.name == name && sent != grave:
+			return sent
 		}
 	}
 }
 
-func (t *podTable) fresh() *toldPod {
+func (t *podTable) fresh() *sentPod {
 	if len(t.slab) == 0 {
-		t.slab = make([]toldPod, 256)
+		t.slab = make([]sentPod, 256)
 	}
-	told := &t.slab[0]
+	sent := &t.slab[0]
 	t.slab = t.slab[1:]
-	return told
+	return sent
 }
 
-func (t *podTable) drop(told *toldPod) {
-	for i := told.hash; ; i++ {
+func (t *podTable) drop(sent *sentPod) {
+	for i := sent.hash; ; i++ {
 		slot := &t.slots[i&uint64(len(t.slots)-1)]
 		if *slot == nil {
 			return
 		}
-		if *slot == told {
+		if *slot == sent {
 			*slot = grave
 			t.count--
 			return
@@ -118,15 +118,15 @@ func (t *podTable) grow() {
 	old := t.slots
 	bigger := newPodTable(max(2*t.count, 64))
 	t.slots, t.used = bigger.slots, 0
-	for _, told := range old {
-		if told == nil || told == grave {
+	for _, sent := range old {
+		if sent == nil || sent == grave {
 			continue
 		}
-		i := told.hash
+		i := sent.hash
 		for t.slots[i&uint64(len(t.slots)-1)] != nil {
 			i++
 		}
-		t.slots[i&uint64(len(t.slots)-1)] = told
+		t.slots[i&uint64(len(t.slots)-1)] = sent
 		t.used++
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Compares the table with a map.
 func TestPodTableIsAMap(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
-	table, twin := newPodTable(0), map[wire.PodName]*toldPod{}
+	table, twin := newPodTable(0), map[wire.PodName]*sentPod{}
 	// The first record, which must still be found after all others.
 	twin[wire.PodName{Name: "p"}] = table.record(wire.PodName{Name: "p"})
 	for step := range 200_000 {
@@ -24,18 +24,18 @@ func TestPodTableIsAMap(t *testing.T) {
 			name = wire.PodName{Name: "p"}
 		}
 		grows := step/20_000%2 == 0
-		switch want := twin[name]; {
-		case table.find(name) != want:
-			t.Fatalf("step %d: %v is %p, not %p", step, name, table.find(name), want)
-		case want == nil && (grows || random.Intn(4) == 0):
+		switch sent := twin[name]; {
+		case table.find(name) != sent:
+			t.Fatalf("step %d: %v is %p, not %p", step, name, table.find(name), sent)
+		case sent == nil && (grows || random.Intn(4) == 0):
 			twin[name] = table.record(name)
 			if twin[name].name != name || twin[name].pod != nil {
 				t.Fatalf("step %d: %v is new as %v", step, name, twin[name])
 			}
-		case want != nil && table.record(name) != want:
+		case sent != nil && table.record(name) != sent:
 			t.Fatalf("step %d: %v has a second record", step, name)
-		case want != nil && (!grows || random.Intn(4) == 0):
-			table.drop(want)
+		case sent != nil && (!grows || random.Intn(4) == 0):
+			table.drop(sent)
 			delete(twin, name)
 		}
 		if table.count != len(twin) || table.used*4 > len(table.slots)*3 {

@@ -54,7 +54,7 @@ func (p *Planner) read(result *clusterautoscaler.Result) (*answer, error) {
 
 func (p *Planner) readRemoval(removal *clusterautoscaler.Removal, node *simulator.NodeToBeRemoved) (err error) {
 	if node.Node = p.feed.Node(removal.Node); node.Node == nil {
-		return fmt.Errorf("removes node %s, which is not there", removal.Node)
+		return fmt.Errorf("removes node %s, which is not in the snapshot", removal.Node)
 	}
 	node.IsRisky = removal.Risky
 	if len(removal.Moves) > 0 {
@@ -64,7 +64,7 @@ func (p *Planner) readRemoval(removal *clusterautoscaler.Removal, node *simulato
 	for i := range removal.Moves {
 		pod := podOf(removal.Moves[i].Pod)
 		if pod == nil {
-			return fmt.Errorf("moves pod %v, which is not there", removal.Moves[i].Pod)
+			return fmt.Errorf("moves pod %v, which is not in the snapshot", removal.Moves[i].Pod)
 		}
 		node.PodsToReschedule[i] = pod
 	}
@@ -80,7 +80,7 @@ func (p *Planner) pods(names []wire.PodName) ([]*apiv1.Pod, error) {
 	for _, name := range names {
 		pod := p.feed.Pod(name)
 		if pod == nil {
-			return nil, fmt.Errorf("names pod %v, which is not there", name)
+			return nil, fmt.Errorf("names pod %v, which is not in the snapshot", name)
 		}
 		pods = append(pods, pod)
 	}
@@ -90,21 +90,21 @@ func (p *Planner) pods(names []wire.PodName) ([]*apiv1.Pod, error) {
 func (p *Planner) readKept(kept *clusterautoscaler.Kept) (*simulator.UnremovableNode, error) {
 	node := &simulator.UnremovableNode{Node: p.feed.Node(kept.Node)}
 	if node.Node == nil {
-		return nil, fmt.Errorf("keeps node %s, which is not there", kept.Node)
+		return nil, fmt.Errorf("keeps node %s, which is not in the snapshot", kept.Node)
 	}
 	var found bool
 	if node.Reason, found = reasons[kept.Reason]; !found {
-		return nil, fmt.Errorf("keeps node %s for %q, which is no reason", kept.Node, kept.Reason)
+		return nil, fmt.Errorf("keeps node %s for %q, which is not a reason", kept.Node, kept.Reason)
 	}
 	if kept.BlockingReason == "" {
 		return node, nil
 	}
 	node.BlockingPod = &drain.BlockingPod{Pod: p.feed.Pod(kept.Pod)}
 	if node.BlockingPod.Reason, found = blockingReasons[kept.BlockingReason]; !found {
-		return nil, fmt.Errorf("keeps node %s for %q, which is no reason", kept.Node, kept.BlockingReason)
+		return nil, fmt.Errorf("keeps node %s for %q, which is not a reason", kept.Node, kept.BlockingReason)
 	}
 	if node.BlockingPod.Pod == nil {
-		return nil, fmt.Errorf("keeps node %s for pod %v, which is not there", kept.Node, kept.Pod)
+		return nil, fmt.Errorf("keeps node %s for pod %v, which is not in the snapshot", kept.Node, kept.Pod)
 	}
 	return node, nil
 }

@@ -35,7 +35,7 @@ func (p *Planner) injectEvictedPods(evicted []*apiv1.Pod) error {
 	}
 	placed, err := p.schedule(pod_util.ClearPodNodeNames(missing))
 	if err == nil && placed < len(missing) {
-		err = fmt.Errorf("%d of %d have none", len(missing)-placed, len(missing))
+		err = fmt.Errorf("%d of %d do not fit", len(missing)-placed, len(missing))
 	}
 	return err
 }

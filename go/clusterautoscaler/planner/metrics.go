@@ -24,7 +24,7 @@ var (
 	shadowDifferencesTotal = k8smetrics.NewCounterVec(&k8smetrics.CounterOpts{
 		Namespace: "cluster_autoscaler",
 		Name:      "ebb_shadow_differences_total",
-		Help:      "Nodes that ebb judged otherwise than the built-in planner, by kind.",
+		Help:      "Nodes that ebb judged differently from the built-in planner, by kind.",
 	}, []string{"kind"})
 	registerOnce sync.Once
 )

@@ -117,7 +117,7 @@ func New(autoscalingCtx *ca_context.AutoscalingContext, processors *processors.A
 	p.feed.Special = p.lookAt
 	if autoscalingCtx.NodeDeletionCandidateTTL != 0 {
 		if err := p.unneededNodes.LoadFromExistingTaints(autoscalingCtx, time.Now()); err != nil {
-			klog.Errorf("Unneeded times are not known from taints: %v", err)
+			klog.Errorf("Cannot read unneeded times from taints: %v", err)
 		}
 	}
 	if autoscalingCtx.MaxNodeSkipEvalTimeTrackerEnabled {
@@ -236,7 +236,7 @@ func (p *Planner) atomicScaleDownNode(node *simulator.NodeToBeRemoved) bool {
 func (p *Planner) isAtomic(group cloudprovider.NodeGroup) bool {
 	own, err := group.GetOptions(p.autoscalingCtx.NodeGroupDefaults)
 	if err != nil && err != cloudprovider.ErrNotImplemented {
-		klog.Errorf("Node group %s: options are not to be had: %v", group.Id(), err)
+		klog.Errorf("Node group %s: cannot read its options: %v", group.Id(), err)
 		return false
 	}
 	return own != nil && own.ZeroOrMaxNodeScaling
@@ -268,7 +268,7 @@ func (p *Planner) NodesToDelete(_ time.Time) (empty, needDrain []*apiv1.Node) {
 	}
 	tracker, err := p.quotasTrackerFactory.NewMinQuotasTracker(p.autoscalingCtx, all)
 	if err != nil {
-		klog.Errorf("No node is deleted: quotas are not known: %v", err)
+		klog.Errorf("No node is deleted: cannot read quotas: %v", err)
 		return nil, nil
 	}
 	p.scaleDownContext.Tracker = tracker

@@ -207,7 +207,7 @@ func TestTheEngineReceivesOnlyChanges(t *testing.T) {
 	w.update(t, p, 10*time.Second)
 	expect(t, p, "blocked RecentlyUnremovable", "empty-1", "moves")
 	if want := []int{6}; !slices.Equal(applied, want) {
-		t.Errorf("sent %v changes, want %v", applied, want)
+		t.Errorf("applied %v changes, want %v", applied, want)
 	}
 	if counts := w.log.Counts(); len(counts) != 0 {
 		t.Errorf("fallbacks %v", counts)
@@ -236,7 +236,7 @@ func TestFallsBack(t *testing.T) {
 		}},
 		{cause: fallback.AnswerUnknown, resets: 1, break_: func(w *world) {
 			w.engine.pass = func(*clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
-				return &clusterautoscaler.Result{Removals: []clusterautoscaler.Removal{{Node: "empty-1"}, {Node: "nobody"}}}, nil
+				return &clusterautoscaler.Result{Removals: []clusterautoscaler.Removal{{Node: "empty-1"}, {Node: "unknown"}}}, nil
 			}
 		}},
 		{cause: fallback.CSINodeAware, options: func(o *config.AutoscalingOptions) { o.CSINodeAwareSchedulingEnabled = true }},
@@ -295,7 +295,7 @@ func TestTheAutoscalerEvaluatesNodesWithDevices(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if _, found := p.NodeUtilizationMap()["device"]; !found {
-		t.Error("the node's utilization is missing")
+		t.Error("the node's utilization is not reported")
 	}
 }
 

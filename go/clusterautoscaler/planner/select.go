@@ -31,7 +31,7 @@ func Select(flag string, builtin func() scaledown.Planner, autoscalingCtx *ca_co
 	case InShadow:
 		return NewShadow(builtin(), autoscalingCtx, processors, deleteOptions, drainabilityRules, quotasTrackerFactory)
 	}
-	klog.Fatalf("--scale-down-planner=%s: is none of %s, %s and %s", flag, BuiltIn, Ebb, InShadow)
+	klog.Fatalf("--scale-down-planner=%s: is not %s, %s or %s", flag, BuiltIn, Ebb, InShadow)
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // The number of differences in a loop that are logged one by one.
-const differencesTold = 20
+const differencesLogged = 20
 
 // Shadow acts as the built-in planner does, and lets ebb evaluate the same clusters.
 type Shadow struct {
@@ -40,14 +40,14 @@ func (s *Shadow) UpdateClusterState(podDestinations, scaleDownCandidates []*apiv
 	}
 	err := s.Planner.UpdateClusterState(podDestinations, scaleDownCandidates, as, currentTime)
 	if err != nil || ready != nil || !s.ebb.answered {
-		s.tell(false, nil)
+		s.report(false, nil)
 	} else {
 		acting, ebb := verdicts(s.Planner), verdicts(s.ebb)
 		for _, name := range s.ebb.unjudged {
 			delete(acting, name)
 			delete(ebb, name)
 		}
-		s.tell(true, shadow.Compare(acting, ebb))
+		s.report(true, shadow.Compare(acting, ebb))
 	}
 	s.ebb.adopt(s.Planner)
 	return err
@@ -59,7 +59,7 @@ func (s *Shadow) CleanUpUnneededNodes() {
 	s.ebb.CleanUpUnneededNodes()
 }
 
-func (s *Shadow) tell(answered bool, differences []shadow.Difference) {
+func (s *Shadow) report(answered bool, differences []shadow.Difference) {
 	if s.Report != nil {
 		s.Report(answered, differences)
 	}
@@ -74,11 +74,11 @@ func (s *Shadow) tell(answered bool, differences []shadow.Difference) {
 	shadowLoopsTotal.WithLabelValues("different").Inc()
 	for i, difference := range differences {
 		shadowDifferencesTotal.WithLabelValues(string(difference.Kind)).Inc()
-		if i < differencesTold {
+		if i < differencesLogged {
 			klog.Warningf("ebb in the shadow: %v", difference)
 		}
 	}
-	if more := len(differences) - differencesTold; more > 0 {
+	if more := len(differences) - differencesLogged; more > 0 {
 		klog.Warningf("ebb in the shadow: %d more nodes differ", more)
 	}
 }

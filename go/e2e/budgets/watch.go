@@ -172,7 +172,7 @@ func (w *Watcher) end() { w.endsOnce.Do(func() { close(w.ended) }) }
 func identify(object runtime.Object) (string, uint64, error) {
 	meta, ok := object.(metav1.Object)
 	if !ok {
-		return "", 0, fmt.Errorf("a watch told of a %T", object)
+		return "", 0, fmt.Errorf("a watch reported a %T, which has no metadata", object)
 	}
 	version, err := strconv.ParseUint(meta.GetResourceVersion(), 10, 64)
 	if err != nil {

@@ -77,7 +77,7 @@ func CheckServer(ctx context.Context, client discovery.DiscoveryInterface, host 
 	}
 	switch {
 	case apierrors.IsUnauthorized(got.err):
-		return fmt.Errorf("API server %s: does not know who asks (%w): is the kubeconfig's user valid still?", host, got.err)
+		return fmt.Errorf("API server %s: rejects the credentials (%w); is the kubeconfig's user still valid?", host, got.err)
 	case got.err != nil:
 		return fmt.Errorf("API server %s: %w", host, got.err)
 	}
@@ -194,7 +194,7 @@ func Missing(ctx context.Context, client kubernetes.Interface, rights []Right) (
 		}}
 		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {
-			return nil, fmt.Errorf("is it allowed to %v: %w", right, err)
+			return nil, fmt.Errorf("checking the right to %v: %w", right, err)
 		}
 		if !answer.Status.Allowed {
 			missing = append(missing, right)
@@ -218,7 +218,7 @@ func MissingError(missing []Right) error {
 // Check makes all checks: the server, the kinds that it serves, the rights. It returns one line for
 // each optional kind that is served but cannot be fed; answers of ebb name these kinds too.
 func Check(ctx context.Context, client kubernetes.Interface, host string, needs Needs) ([]string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("30 s are over"))
+	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("no answer within 30 s"))
 	defer cancel()
 	if err := CheckServer(ctx, client.Discovery(), host); err != nil {
 		return nil, err

@@ -167,7 +167,7 @@ func TestAKubeconfigThatDoesNotWorkSaysWhy(t *testing.T) {
 	}))
 	defer denies.Close()
 	client := kubernetes.NewForConfigOrDie(&rest.Config{Host: denies.URL})
-	if err := access.CheckServer(t.Context(), client.Discovery(), denies.URL); err == nil || !strings.Contains(err.Error(), "does not know who asks") {
+	if err := access.CheckServer(t.Context(), client.Discovery(), denies.URL); err == nil || !strings.Contains(err.Error(), "rejects the credentials") {
 		t.Errorf("%v", err)
 	}
 	denies.Close()

@@ -304,7 +304,7 @@ func TestACallOfTheSameKeyIsCarriedOutOnce(t *testing.T) {
 	_, err = p.Begin(t.Context(), begin)
 	p.must(err)
 	if p.phase("a") != 0 {
-		t.Error("a late copy began again")
+		t.Error("a late copy began it again")
 	}
 	checkClean(t, c, "a")
 	if result := p.result("a"); result == nil || result.Ok || result.Why != "a test" {
@@ -358,7 +358,7 @@ func TestADrainWaitsOnlyForABudgetThatThisActuatorSpent(t *testing.T) {
 	p.reaches("c", wire.DeletionPhase_FAILED)
 }
 
-func TestADeletionEndsNotOkIfAnotherClientDeletesTheNode(t *testing.T) {
+func TestANodeThatAnotherProgramDeletesEndsNotOk(t *testing.T) {
 	c := clusterOf(fakecluster.Pod("web-1", "a"))
 	c.Refuse(func(*corev1.Pod) error { return fakecluster.TooMany() })
 	p := start(t, c)
@@ -367,7 +367,7 @@ func TestADeletionEndsNotOkIfAnotherClientDeletesTheNode(t *testing.T) {
 	p.reaches("a", wire.DeletionPhase_DRAINING)
 	p.must(c.Client.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	fakecluster.Eventually(t, "a result", func() bool { return p.result("a") != nil })
-	if result := p.result("a"); result.Ok || !strings.Contains(result.Why, "somebody else") || p.phase("b") != wire.DeletionPhase_TAINTED {
+	if result := p.result("a"); result.Ok || !strings.Contains(result.Why, "another program") || p.phase("b") != wire.DeletionPhase_TAINTED {
 		t.Errorf("%v", result)
 	}
 }
@@ -557,11 +557,11 @@ func TestAnInconsistentMarkIsRemoved(t *testing.T) {
 	p := start(t, c)
 	checkClean(t, c, "half", "nonsense")
 	if len(p.status().Running) != 0 || taint.Find(c.GetNode(t, "foreign"), taint.Hard) == nil {
-		t.Error("something was taken for a deletion, or a taint of another client taken off")
+		t.Error("something was taken for a deletion, or another program's taint was removed")
 	}
 }
 
-func TestAbandonedDeletionsAreRolledBack(t *testing.T) {
+func TestAnAbandonedDeletionIsRolledBack(t *testing.T) {
 	c := clusterOf()
 	p := start(t, c, func(o *actuate.Options) { o.AbandonedAfter = 20 * time.Millisecond })
 	p.must(p.begin(order("a"), order("b")))

@@ -332,7 +332,7 @@ func (a *Actuator) endGone(d *deletion) {
 		a.end(d, true, "")
 		return
 	}
-	a.end(d, false, "somebody else deleted the node")
+	a.end(d, false, "another program deleted the node")
 }
 
 // beginEviction records an eviction request before it is sent. An accepted eviction is added to

@@ -60,7 +60,7 @@ func (a *Actuator) once(ctx context.Context, key string, call func() error) erro
 		return status.FromContextError(err).Err()
 	}
 	if a.ctx.Err() != nil {
-		return status.Error(codes.Unavailable, "this replica stops")
+		return status.Error(codes.Unavailable, "this replica is stopping")
 	}
 	a.mu.Lock()
 	done := a.keys.known[key]
@@ -189,11 +189,11 @@ func checkOrders(orders []*wire.DeletionOrder) error {
 			return err
 		}
 		if seen[order.GetNode()] {
-			return status.Errorf(codes.InvalidArgument, "orders[%d].node: %s is there twice", i, order.GetNode())
+			return status.Errorf(codes.InvalidArgument, "orders[%d].node: %s occurs twice", i, order.GetNode())
 		}
 		seen[order.GetNode()] = true
 		if order.GetBatchSize() < 0 || order.GetBatchSize() > batchMax {
-			return status.Errorf(codes.InvalidArgument, "orders[%d].batch_size: %d is no number of nodes", i, order.GetBatchSize())
+			return status.Errorf(codes.InvalidArgument, "orders[%d].batch_size: %d is not a number of nodes", i, order.GetBatchSize())
 		}
 	}
 	return nil

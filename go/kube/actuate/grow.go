@@ -39,12 +39,12 @@ func (a *Actuator) Grow(ctx context.Context, request *wire.GrowRequest) (*wire.G
 	case group == "" || len(group) > groupBytesMax:
 		return nil, status.Errorf(codes.InvalidArgument, "group: %q names no group", cut(group))
 	case size < 0 || size > batchMax:
-		return nil, status.Errorf(codes.InvalidArgument, "size: %d is no number of machines", size)
+		return nil, status.Errorf(codes.InvalidArgument, "size: %d is not a number of machines", size)
 	}
 	return &wire.GrowReply{}, a.once(ctx, request.GetKey(), func() error {
 		grower := a.grower()
 		if grower == nil {
-			return status.Errorf(codes.Unimplemented, "group %s: the provider %s makes no machines as it is set up", group, a.o.Provider.Name())
+			return status.Errorf(codes.Unimplemented, "group %s: the provider %s is not configured to make machines", group, a.o.Provider.Name())
 		}
 		late := time.After(a.o.GrowWithin)
 		asked, err := a.ask(ctx, grower, group, size, late)

@@ -91,13 +91,13 @@ func TestAProviderThatMakesNoMachinesSaysSoFirst(t *testing.T) {
 		if cannot := p.cannot(); !slices.Equal(cannot, []string{"grow"}) {
 			t.Errorf("it says that it cannot %v", cannot)
 		}
-		if err := p.grow("pool", 3); code(err) != codes.Unimplemented || !strings.Contains(err.Error(), "makes no machines") {
+		if err := p.grow("pool", 3); code(err) != codes.Unimplemented || !strings.Contains(err.Error(), "not configured to make machines") {
 			t.Errorf("%v", err)
 		}
 	}
 }
 
-func TestTheErrorCodeSaysWhyAGroupDoesNotGrow(t *testing.T) {
+func TestTheStatusCodeSaysWhyAGroupDoesNotGrow(t *testing.T) {
 	for _, test := range []struct {
 		err  error
 		want codes.Code

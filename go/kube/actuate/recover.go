@@ -33,7 +33,7 @@ func (a *Actuator) takeOver(node *corev1.Node) {
 	case hard == nil && !marked:
 		return
 	case !marked:
-		a.o.Log("node %s: has the taint %s, and is not this program's to delete", node.Name, taint.Hard)
+		a.o.Log("node %s: has the taint %s without this program's mark, and is left alone", node.Name, taint.Hard)
 		return
 	}
 	mark := taint.MarkOf(node)
@@ -43,7 +43,7 @@ func (a *Actuator) takeOver(node *corev1.Node) {
 	}
 	if hard == nil || !known {
 		// Part of the mark was removed, or it is not ours: do not delete a node because of it.
-		a.o.Log("node %s: its mark does not hold together and is taken off", node.Name)
+		a.o.Log("node %s: its mark is inconsistent and is removed", node.Name)
 		a.mu.Lock()
 		a.untaint[node.Name] = node.UID
 		a.mu.Unlock()

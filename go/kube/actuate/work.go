@@ -281,7 +281,7 @@ func (a *Actuator) rollBackAbandoned() {
 	}
 	a.mu.Unlock()
 	for _, d := range waiting {
-		if err := a.rollBack(a.ctx, d, "nobody asked for it any more"); err != nil {
+		if err := a.rollBack(a.ctx, d, fmt.Sprintf("no client has called for %v", a.o.AbandonedAfter)); err != nil {
 			a.o.Log("node %s: %v", d.node, err)
 		}
 	}

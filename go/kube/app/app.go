@@ -242,7 +242,7 @@ func (r *replica) refreshSettings(ctx context.Context, client *daemon.Client) er
 	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	told := ""
+	sent := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -250,14 +250,14 @@ func (r *replica) refreshSettings(ctx context.Context, client *daemon.Client) er
 		case <-ticker.C:
 		}
 		settings, err := r.settingsNow(ctx)
-		if err == nil && settings.GetNodeGroups() != told {
+		if err == nil && settings.GetNodeGroups() != sent {
 			_, err = client.Open(ctx, &plannerpb.OpenRequest{Session: r.Session, Settings: settings})
 		}
 		if err != nil {
 			r.Log("node groups: %v", err)
 			continue
 		}
-		told = settings.GetNodeGroups()
+		sent = settings.GetNodeGroups()
 	}
 }
 

@@ -57,7 +57,7 @@ func options(t *testing.T, c *fakecluster.Cluster) app.Options {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return app.Options{
-		Client: c.Client, Host: "https://x", Listen: filepath.Join(dir, "a.sock"), Server: "unix:" + filepath.Join(dir, "nobody.sock"),
+		Client: c.Client, Host: "https://x", Listen: filepath.Join(dir, "a.sock"), Server: "unix:" + filepath.Join(dir, "no-daemon.sock"),
 		Provider: &provider.NodeObject{Client: c.Client}, Drain: drain.DefaultOptions(), Cordon: true,
 		Namespace: "ebb", Lease: "ebb", Identity: "test", StatusConfigMap: "status",
 	}

@@ -171,8 +171,8 @@ func (d *Drainer) sortDaemon(pod *corev1.Pod, o LookOptions, look *Look) {
 	if o.Empty {
 		evict = d.Options.EvictDaemonSetsOfEmpty
 	}
-	if told, found := pod.Annotations[evictDaemonSet]; found {
-		evict = told == "true"
+	if wanted, found := pod.Annotations[evictDaemonSet]; found {
+		evict = wanted == "true"
 	}
 	switch {
 	case !evict:

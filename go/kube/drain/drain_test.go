@@ -113,7 +113,7 @@ func TestAPodThatMayNotBeMovedIsNamedWithTheAutoscalersReason(t *testing.T) {
 	}
 }
 
-func TestPodsThatNeedNoEvictionDoNotDelayTheDrain(t *testing.T) {
+func TestPodsThatAreNotMovedDelayNothing(t *testing.T) {
 	past := metav1.NewTime(time.Now().Add(-time.Hour))
 	c := clusterOf(
 		fakecluster.Pod("mirror", "a", annotated(corev1.MirrorPodAnnotationKey, "x")),
@@ -150,7 +150,7 @@ func TestARefusedEvictionIsRetriedAndThePodIsNeverDeletedDirectly(t *testing.T) 
 		return nil
 	})
 	d := drainerOf(t, c)
-	var evicting []string
+	var reported []string
 	asked := 0
 	d.Evicting = func(pod *corev1.Pod) func(bool) {
 		if pod.Name != "web-1" {
@@ -159,7 +159,7 @@ func TestARefusedEvictionIsRetriedAndThePodIsNeverDeletedDirectly(t *testing.T) 
 		asked++
 		return func(taken bool) {
 			if taken {
-				evicting = append(evicting, pod.Name)
+				reported = append(reported, pod.Name)
 			}
 		}
 	}
@@ -171,8 +171,8 @@ func TestARefusedEvictionIsRetriedAndThePodIsNeverDeletedDirectly(t *testing.T) 
 		t.Fatal(err)
 	}
 	evictions, _ := c.Evictions()
-	if len(evictions) != 2 || refusals != 5 || len(evicting) != 1 || asked != 6 {
-		t.Errorf("evictions %v after %d refusals, evicting %v, asked %d times", evictions, refusals, evicting, asked)
+	if len(evictions) != 2 || refusals != 5 || len(reported) != 1 || asked != 6 {
+		t.Errorf("evictions %v after %d refusals, reported %v, asked %d times", evictions, refusals, reported, asked)
 	}
 	for _, action := range c.Client.Actions() {
 		if action.GetVerb() == "delete" {

@@ -33,14 +33,14 @@ func ParseGroups(text string) ([]Group, error) {
 		}
 		grace, err := strconv.ParseInt(strings.TrimSpace(seconds), 10, 32)
 		if err != nil || grace < 0 {
-			return nil, fmt.Errorf("%q: %q is no number of seconds", part, seconds)
+			return nil, fmt.Errorf("%q: %q is not a number of seconds", part, seconds)
 		}
 		groups = append(groups, Group{Priority: int32(from), Grace: time.Duration(grace) * time.Second})
 	}
 	slices.SortFunc(groups, func(a, b Group) int { return cmp.Compare(a.Priority, b.Priority) })
 	for i := 1; i < len(groups); i++ {
 		if groups[i].Priority == groups[i-1].Priority {
-			return nil, fmt.Errorf("priority %d is there twice", groups[i].Priority)
+			return nil, fmt.Errorf("priority %d occurs twice", groups[i].Priority)
 		}
 	}
 	return groups, nil

@@ -113,7 +113,7 @@ type Feeder struct {
 	inFlight  int
 	broken    map[*Kind]*brokenWatch
 	// The list of broken watches has changed and must be sent.
-	tellBroken bool
+	sendBroken bool
 	resync     bool
 	progress   Progress
 	// Since when the daemon has been missing changes; zero if it misses none, or only those of a
@@ -222,7 +222,7 @@ func (f *Feeder) noteBroken(kind *Kind, informer cache.SharedIndexInformer) bool
 			version: informer.LastSyncResourceVersion(), neverListed: !informer.HasSynced(), since: time.Now(),
 		}
 		f.broken[kind] = watch
-		f.tellBroken = true
+		f.sendBroken = true
 	}
 	watch.last = time.Now()
 	f.signal()
@@ -413,7 +413,7 @@ func (f *Feeder) stream(ctx context.Context) error {
 // waitForChanges returns when there are changes, or when a broken watch may have recovered.
 func (f *Feeder) waitForChanges(ctx context.Context, s *sender) error {
 	f.mu.Lock()
-	due := len(f.pending) > 0 || f.resync || f.tellBroken || f.version != s.version
+	due := len(f.pending) > 0 || f.resync || f.sendBroken || f.version != s.version
 	var look <-chan time.Time
 	if len(f.broken) > 0 {
 		look = time.After(lookAtBroken)
@@ -454,7 +454,7 @@ func (f *Feeder) isResyncDue() bool {
 		if healed {
 			delete(f.broken, kind)
 			back = append(back, kind)
-			f.tellBroken = true
+			f.sendBroken = true
 			f.resync = true
 		}
 	}
@@ -466,10 +466,10 @@ func (f *Feeder) isResyncDue() bool {
 func (f *Feeder) takeBroken() *plannerpb.BrokenWatches {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.tellBroken {
+	if !f.sendBroken {
 		return nil
 	}
-	f.tellBroken = false
+	f.sendBroken = false
 	broken := &plannerpb.BrokenWatches{}
 	for _, row := range f.o.Kinds {
 		kind := row
@@ -493,10 +493,10 @@ func (f *Feeder) versionNow() string {
 	return f.version
 }
 
-func (f *Feeder) hasBrokenToTell() bool {
+func (f *Feeder) hasBrokenToSend() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.tellBroken
+	return f.sendBroken
 }
 
 // clusterUID returns the UID of the namespace kube-system; "" if namespaces are not followed or it
@@ -535,7 +535,7 @@ func putOf(kind *Kind, of metav1.Object) (*plannerpb.Change, int, error) {
 	}
 	message, ok := of.(object.Message)
 	if !ok {
-		return nil, 0, fmt.Errorf("%s %s/%s: %T has no protobuf", kind.Kind, of.GetNamespace(), of.GetName(), of)
+		return nil, 0, fmt.Errorf("%s %s/%s: %T has no protobuf encoding", kind.Kind, of.GetNamespace(), of.GetName(), of)
 	}
 	data, err := object.Marshal(kind.GroupVersion, kind.Kind, message)
 	if err != nil {

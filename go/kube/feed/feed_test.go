@@ -255,7 +255,7 @@ func idle(t *testing.T, f *feed.Feeder) {
 	fakecluster.Eventually(t, "the daemon knows everything", func() bool { p := f.Progress(); return p.Connected && p.Waiting == 0 })
 }
 
-func TestTheFeederSendsEveryObjectFirstAndThenOnlyChanges(t *testing.T) {
+func TestAllObjectsAreSentAtFirstAndThenOnlyChanges(t *testing.T) {
 	managed := fakecluster.Pod("web-1", "a", func(p *corev1.Pod) { p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "x"}} })
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.ReplicaSet(), fakecluster.Budget(1), managed)
 	d := startDaemon(t)
@@ -291,7 +291,7 @@ func TestTheFeederSendsEveryObjectFirstAndThenOnlyChanges(t *testing.T) {
 	}
 }
 
-func TestARestartedDaemonReceivesEveryObjectAgain(t *testing.T) {
+func TestADaemonThatWasRestartedReceivesEverythingAgain(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"), fakecluster.Pod("web-1", "a"))
 	d := startDaemon(t)
 	f := feedFrom(t, c, d)

@@ -41,7 +41,7 @@ func (f *Feeder) look(ctx context.Context) {
 	}
 	served, err := Look(f.o.Discovery, rows)
 	if err != nil {
-		f.o.Log("which kinds there are: %v", err)
+		f.o.Log("listing the kinds of the API server: %v", err)
 		f.setUnknown(f.notFollowed(rows))
 		return
 	}
@@ -109,7 +109,7 @@ func (f *Feeder) setUnknown(unknown map[*Kind]bool) {
 	defer f.mu.Unlock()
 	if !maps.Equal(unknown, f.unknown) {
 		f.unknown = unknown
-		f.tellBroken = true
+		f.sendBroken = true
 		f.signal()
 	}
 }
@@ -189,7 +189,7 @@ func (f *Feeder) forgetKind(row *Kind) *Kind {
 	delete(f.informers, was.kind)
 	if f.broken[was.kind] != nil {
 		delete(f.broken, was.kind)
-		f.tellBroken = true
+		f.sendBroken = true
 	}
 	f.order = slices.DeleteFunc(f.order, func(k key) bool { return k.kind == was.kind })
 	maps.DeleteFunc(f.pending, func(k key, _ *change) bool { return k.kind == was.kind })

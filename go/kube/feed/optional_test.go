@@ -204,7 +204,7 @@ func TestAKindWhoseGroupDoesNotAnswerIsNamed(t *testing.T) {
 	})
 }
 
-func TestTheFeederSendsTheAPIServersVersionAndItsChanges(t *testing.T) {
+func TestTheAPIServersVersionIsSentAgainWhenItChanges(t *testing.T) {
 	c := fakecluster.New(fakecluster.Node("a"))
 	c.Serves(served())
 	says := func(text string) {
@@ -221,8 +221,8 @@ func TestTheFeederSendsTheAPIServersVersionAndItsChanges(t *testing.T) {
 	}
 }
 
-// TestEbbServeReceivesWhatTheFeederSends feeds a real `ebb serve`.
-func TestEbbServeReceivesWhatTheFeederSends(t *testing.T) {
+// TestEbbKnowsWhatTheFeederSends feeds a real `ebb serve`.
+func TestEbbKnowsWhatTheFeederSends(t *testing.T) {
 	ebb := os.Getenv("EBB")
 	if ebb == "" {
 		t.Skip("EBB names no program")

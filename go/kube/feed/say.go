@@ -15,7 +15,7 @@ func (f *Feeder) sayKinds() {
 	if uid := f.clusterUID(); uid != "" {
 		f.o.Log("cluster %s (the UID of its namespace kube-system)", uid)
 	} else {
-		f.o.Log("cluster of unknown UID: it has no namespace kube-system, so the daemon cannot tell it from others")
+		f.o.Log("cluster of unknown UID: it has no namespace kube-system, so the daemon cannot distinguish it from others")
 	}
 	fed, notListed, notServed := f.kindsNow()
 	for _, each := range []struct {

@@ -58,15 +58,15 @@ func TestAFeederLogsItsKindsAndWhenItIsInSync(t *testing.T) {
 	f := feedFrom(t, c, d, optional(c, client), log.options)
 	idle(t, f)
 	fakecluster.Eventually(t, "it says so", func() bool { return log.has("in sync: 2 nodes, 1 pod in N s") })
-	logged := log.now()
+	said := log.now()
 	at := func(begins string) int {
-		return slices.IndexFunc(logged, func(line string) bool { return strings.HasPrefix(line, begins) })
+		return slices.IndexFunc(said, func(line string) bool { return strings.HasPrefix(line, begins) })
 	}
 	of := func(begins string) string {
 		if i := at(begins); i >= 0 {
-			return logged[i]
+			return said[i]
 		}
-		t.Errorf("no line begins with %q:\n%s", begins, strings.Join(logged, "\n"))
+		t.Errorf("no line begins with %q:\n%s", begins, strings.Join(said, "\n"))
 		return ""
 	}
 	of("cluster uid-of-the-cluster ")
@@ -81,7 +81,7 @@ func TestAFeederLogsItsKindsAndWhenItIsInSync(t *testing.T) {
 		t.Errorf("%q", absent)
 	}
 	if at("in sync: ") < at("the API server does not serve ") || at("feeds ") < at("cluster ") {
-		t.Errorf("in another order:\n%s", strings.Join(logged, "\n"))
+		t.Errorf("in another order:\n%s", strings.Join(said, "\n"))
 	}
 }
 
@@ -95,11 +95,11 @@ func TestAFeederLogsThatItLostTheDaemonAndFoundItAgain(t *testing.T) {
 	fakecluster.Eventually(t, "it says so", func() bool {
 		return log.has("in sync again: 1 node, 2 pods; the daemon missed changes for N s")
 	})
-	logged := log.now()
-	lost := slices.IndexFunc(logged, func(line string) bool { return strings.HasPrefix(line, "the daemon: ") })
-	first := slices.Index(logged, "in sync: 1 node, 2 pods in N s")
-	if first < 0 || lost < first || !log.has("cluster of unknown UID: it has no namespace kube-system, so the daemon cannot tell it from others") {
-		t.Errorf("%s", strings.Join(logged, "\n"))
+	said := log.now()
+	lost := slices.IndexFunc(said, func(line string) bool { return strings.HasPrefix(line, "the daemon: ") })
+	first := slices.Index(said, "in sync: 1 node, 2 pods in N s")
+	if first < 0 || lost < first || !log.has("cluster of unknown UID: it has no namespace kube-system, so the daemon cannot distinguish it from others") {
+		t.Errorf("%s", strings.Join(said, "\n"))
 	}
 }
 

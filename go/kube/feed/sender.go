@@ -127,7 +127,7 @@ func (s *sender) resync(ctx context.Context) error {
 	f.takePending()
 	f.mu.Lock()
 	f.resync = false
-	f.tellBroken = true // This stream has not reported any yet.
+	f.sendBroken = true // This stream has not reported any yet.
 	f.mu.Unlock()
 	b := &batcher{sender: s, batch: &plannerpb.SyncRequest{ResyncBegins: true, ClusterUid: f.clusterUID()}}
 	sent := map[string]int{}
@@ -175,7 +175,7 @@ func inOrder(list []any) []metav1.Object {
 func (s *sender) sendChanges(ctx context.Context) error {
 	f := s.feeder
 	order, pending := f.takePending()
-	if len(order) == 0 && !f.hasBrokenToTell() && f.versionNow() == s.version {
+	if len(order) == 0 && !f.hasBrokenToSend() && f.versionNow() == s.version {
 		return nil
 	}
 	b := &batcher{sender: s, batch: &plannerpb.SyncRequest{}}

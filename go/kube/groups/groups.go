@@ -41,15 +41,15 @@ type rule struct {
 // in none of the provider's groups are excluded. If no labels distinguish a group's nodes from all
 // others, FromProvider returns an error; it does not guess.
 func FromProvider(ctx context.Context, of provider.Grouper, nodes []*corev1.Node) (*plannerpb.Settings, error) {
-	told, err := of.Groups(ctx, nodes)
+	found, err := of.Groups(ctx, nodes)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(told, func(a, b provider.Group) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(found, func(a, b provider.Group) int { return cmp.Compare(a.Name, b.Name) })
 	var rules []rule
 	member := map[string]string{}
-	for i := range told {
-		group := &told[i]
+	for i := range found {
+		group := &found[i]
 		if len(group.Nodes) == 0 {
 			continue
 		}
@@ -61,7 +61,7 @@ func FromProvider(ctx context.Context, of provider.Grouper, nodes []*corev1.Node
 		}
 		selector := selectorOf(nodes, group.Nodes)
 		if selector == nil {
-			return nil, fmt.Errorf("provider: group %s: no labels tell its %d nodes from others", group.Name, len(group.Nodes))
+			return nil, fmt.Errorf("provider: group %s: no labels distinguish its %d nodes from others", group.Name, len(group.Nodes))
 		}
 		rules = append(rules, rule{
 			Name: group.Name, NodeSelector: selector,

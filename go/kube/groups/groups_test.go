@@ -16,9 +16,9 @@ import (
 	"ebb/go/kube/provider"
 )
 
-type listed []provider.Group
+type fixed []provider.Group
 
-func (t listed) Groups(context.Context, []*corev1.Node) ([]provider.Group, error) { return t, nil }
+func (t fixed) Groups(context.Context, []*corev1.Node) ([]provider.Group, error) { return t, nil }
 
 func labelled(name string, labels ...string) *corev1.Node {
 	node := fakecluster.Node(name)
@@ -37,13 +37,13 @@ type file struct {
 	} `json:"nodeGroups"`
 }
 
-func TestAProvidersGroupsAreIdentifiedByLabelsThatNoOtherNodeHas(t *testing.T) {
+func TestAProvidersGroupsAreSelectedByLabelsThatNoOtherNodeHas(t *testing.T) {
 	nodes := []*corev1.Node{
 		labelled("a1", "pool", "a", "os", "linux"), labelled("a2", "pool", "a", "os", "linux"),
 		labelled("b1", "zone", "x", "os", "linux", "size", "big"), labelled("b2", "zone", "x", "os", "linux", "size", "big"),
 		labelled("other", "zone", "x", "os", "linux"),
 	}
-	settings, err := groups.FromProvider(t.Context(), listed{
+	settings, err := groups.FromProvider(t.Context(), fixed{
 		{Name: "group-b", Nodes: []string{"b1", "b2"}, MinSize: 1, MaxSize: 3}, {Name: "group-a", Nodes: []string{"a1", "a2"}}, {Name: "empty"},
 	}, nodes)
 	if err != nil {
@@ -92,10 +92,10 @@ func checkByEbb(t *testing.T, text string) {
 
 func TestGroupsThatNoLabelDistinguishesAreAnError(t *testing.T) {
 	nodes := []*corev1.Node{labelled("a", "os", "linux"), labelled("b", "os", "linux"), labelled("c", "os", "linux")}
-	if _, err := groups.FromProvider(t.Context(), listed{{Name: "x", Nodes: []string{"a", "b"}}}, nodes); err == nil || !strings.Contains(err.Error(), "group x") {
+	if _, err := groups.FromProvider(t.Context(), fixed{{Name: "x", Nodes: []string{"a", "b"}}}, nodes); err == nil || !strings.Contains(err.Error(), "group x") {
 		t.Errorf("%v", err)
 	}
-	twice := listed{{Name: "x", Nodes: []string{"a"}}, {Name: "y", Nodes: []string{"a"}}}
+	twice := fixed{{Name: "x", Nodes: []string{"a"}}, {Name: "y", Nodes: []string{"a"}}}
 	if _, err := groups.FromProvider(t.Context(), twice, nodes); err == nil || !strings.Contains(err.Error(), "two groups") {
 		t.Errorf("%v", err)
 	}

@@ -48,12 +48,12 @@ func served(client kubernetes.Interface, problems io.Writer) ([]*feed.Kind, bool
 	}
 	found, err := feed.Look(client.Discovery(), optional)
 	if err != nil {
-		fmt.Fprintf(problems, "kubectl ebb: which kinds the server has is not known: %v\n", err)
+		fmt.Fprintf(problems, "kubectl ebb: cannot list the kinds of the server: %v\n", err)
 		found = &feed.Served{}
 	}
 	for _, kind := range optional {
 		if err := found.Unknown[kind]; err != nil {
-			fmt.Fprintf(problems, "kubectl ebb: whether the server has %v is not known: %v\n", kind, err)
+			fmt.Fprintf(problems, "kubectl ebb: cannot find out whether the server has %v: %v\n", kind, err)
 		}
 	}
 	version := map[string]*feed.Kind{}

@@ -63,7 +63,7 @@ func Main(ctx context.Context, args []string, out, problems io.Writer) error {
 		return err
 	case "plan", "explain", "dump", "status":
 	default:
-		return fmt.Errorf("%q is none of plan, explain, dump and status", a.command)
+		return fmt.Errorf("%q is not plan, explain, dump or status", a.command)
 	}
 	config, err := access.Connect(a.kubeconfig, a.context)
 	if err != nil {

@@ -172,7 +172,7 @@ func (s *Status) print(out io.Writer, now time.Time) error {
 		fmt.Fprintf(out, "candidate: %s\n", name)
 	}
 	for _, name := range s.Foreign {
-		fmt.Fprintf(out, "somebody else is deleting: %s\n", name)
+		fmt.Fprintf(out, "another program is deleting: %s\n", name)
 	}
 	return nil
 }

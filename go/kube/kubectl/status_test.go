@@ -21,7 +21,7 @@ import (
 // Symptom: "0 unneeded" for five minutes after the blocking budgets were deleted, and nothing
 // showed why.
 func TestStatusSaysWhichNodesAreUnremovableAndWhenTheyAreLookedAtAgain(t *testing.T) {
-	session := &plannerpb.SessionStatus{Session: "prod", LastRoundAt: 1_700_000_000, Unremovable: &plannerpb.UnremovableNodes{
+	said := &plannerpb.SessionStatus{Session: "prod", LastRoundAt: 1_700_000_000, Unremovable: &plannerpb.UnremovableNodes{
 		Nodes: 58, Remembered: 40, FirstRecheck: 1_700_000_060, LastRecheck: 1_700_000_300,
 		Reasons: []*plannerpb.UnremovableNodes_OfReason{{Reason: "NotEnoughPdb", Nodes: 40}, {Reason: "NotUnderutilized", Nodes: 18}},
 	}}
@@ -29,7 +29,7 @@ func TestStatusSaysWhichNodesAreUnremovableAndWhenTheyAreLookedAtAgain(t *testin
 		data map[string]string // Nil: no ConfigMap.
 		want string
 	}{
-		"known": {written(t, status.RoundsOf(session)),
+		"known": {written(t, status.RoundsOf(said)),
 			"round of 2023-11-14T22:13:20Z, session prod: 58 unremovable (40 NotEnoughPdb, 18 NotUnderutilized; " +
 				"40 of them looked at again from 2023-11-14T22:14:20Z to 2023-11-14T22:18:20Z)\n"},
 		"no round yet": {written(t, status.RoundsOf(&plannerpb.SessionStatus{Session: "prod"})),
@@ -79,7 +79,7 @@ func TestStatusTakesANamespace(t *testing.T) {
 	}
 }
 
-func TestStatusPrintsTheTaintsAndMarksOfNodes(t *testing.T) {
+func TestStatusPrintsTheMarksOfTheNodes(t *testing.T) {
 	going, candidate, foreign := fakecluster.Node("going"), fakecluster.Node("candidate"), fakecluster.Node("foreign")
 	going.Spec.Taints = []corev1.Taint{{Key: taint.Hard}}
 	going.Annotations = map[string]string{taint.Annotation: `{"phase":"draining","group":"g","since":1000}`}
@@ -97,7 +97,7 @@ func TestStatusPrintsTheTaintsAndMarksOfNodes(t *testing.T) {
 	if err := s.print(&out, time.Unix(1090, 0)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"4 nodes, 1 candidates, 1 in deletion; active: replica-1", "going  g      draining  1m30s", "candidate: candidate", "somebody else is deleting: foreign"} {
+	for _, want := range []string{"4 nodes, 1 candidates, 1 in deletion; active: replica-1", "going  g      draining  1m30s", "candidate: candidate", "another program is deleting: foreign"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}

@@ -83,7 +83,7 @@ func runOnce(ctx context.Context, o Options, lead func(context.Context) error) e
 				if leading.Err() != nil {
 					err = nil
 				} else if err == nil {
-					err = fmt.Errorf("the leading ended")
+					err = fmt.Errorf("the work of the leader ended")
 				}
 				ended <- err
 				stop()

@@ -81,7 +81,7 @@ func TestALeaseThatCannotBeRenewedEndsTheLeading(t *testing.T) {
 	<-ended
 }
 
-func TestRunReturnsTheLeadersError(t *testing.T) {
+func TestAnErrorOfTheLeaderIsReturned(t *testing.T) {
 	broken := errors.New("broken")
 	err := lease.Run(t.Context(), optionsOf(fakecluster.New(), "a"), func(context.Context) error { return broken })
 	if !errors.Is(err, broken) {

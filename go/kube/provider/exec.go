@@ -60,8 +60,8 @@ type GrowRequest struct {
 // Name returns "exec".
 func (*Exec) Name() string { return "exec" }
 
-// toldOfStderr is how many bytes of a command's standard error become part of the error.
-const toldOfStderr = 500
+// stderrBytesShown is how many bytes of a command's standard error become part of the error.
+const stderrBytesShown = 500
 
 // Delete runs the deletion command.
 func (p *Exec) Delete(ctx context.Context, group string, nodes []*corev1.Node) error {
@@ -111,8 +111,8 @@ func (p *Exec) run(ctx context.Context, words []string, request any) error {
 
 func tail(complaint string) string {
 	complaint = strings.TrimSpace(complaint)
-	if len(complaint) > toldOfStderr {
-		complaint = "..." + complaint[len(complaint)-toldOfStderr:]
+	if len(complaint) > stderrBytesShown {
+		complaint = "..." + complaint[len(complaint)-stderrBytesShown:]
 	}
 	if complaint == "" {
 		return ""

@@ -58,7 +58,7 @@ type Grower interface {
 // Reasons why a group cannot grow.
 var (
 	ErrNoGroup  = errors.New("there is no such group")
-	ErrTooLarge = errors.New("it may not be so large")
+	ErrTooLarge = errors.New("the size is above the maximum")
 )
 
 // NodeObject deletes only the Node. It cannot make machines: a Node without a machine would attract

@@ -56,7 +56,7 @@ func TestExecGivesTheCommandItsNodesAsJSON(t *testing.T) {
 	}
 }
 
-func TestExecReturnsTheErrorOutputOfTheCommand(t *testing.T) {
+func TestExecReturnsTheStderrOfTheCommand(t *testing.T) {
 	for text, want := range map[string]string{
 		"cat >/dev/null; echo no such pool >&2; exit 3": "exit status 3: no such pool",
 		"sleep 20": "did not end within",

@@ -11,7 +11,7 @@ func assign(into, request any) error {
 	to, ok := into.(proto.Message)
 	from, also := request.(proto.Message)
 	if !ok || !also {
-		return fmt.Errorf("%T is no message", request)
+		return fmt.Errorf("%T is not a protobuf message", request)
 	}
 	proto.Merge(to, from)
 	return nil

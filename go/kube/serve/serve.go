@@ -62,11 +62,11 @@ func listen(path string) (net.Listener, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case err == nil && info.Mode().Type() != os.ModeSocket:
-		return nil, errors.New("is there, and is no socket")
+		return nil, errors.New("exists and is not a socket")
 	case err == nil:
 		if connection, err := net.DialTimeout("unix", path, time.Second); err == nil {
 			_ = connection.Close()
-			return nil, errors.New("somebody listens on it")
+			return nil, errors.New("another process listens on it already")
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, err

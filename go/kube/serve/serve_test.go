@@ -79,7 +79,7 @@ func TestOnlyTheActiveReplicaAnswers(t *testing.T) {
 	}
 }
 
-func TestTheSocketIsForThisUserAndReplacedOnlyIfNoProcessListens(t *testing.T) {
+func TestTheSocketIsForThisUserAndTakenOverOnlyIfNoProcessListens(t *testing.T) {
 	path := filepath.Join(folder(t), "a.sock")
 	// The socket that a killed process leaves.
 	left, err := net.Listen("unix", path)
@@ -98,7 +98,7 @@ func TestTheSocketIsForThisUserAndReplacedOnlyIfNoProcessListens(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	if _, err := serve.Listen(path); err == nil {
-		t.Error("a socket with a listener was taken over")
+		t.Error("a socket that another process listens on was taken over")
 	}
 	server.Stop()
 	path = filepath.Join(folder(t), "b.sock")
@@ -106,6 +106,6 @@ func TestTheSocketIsForThisUserAndReplacedOnlyIfNoProcessListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := serve.Listen(path); err == nil {
-		t.Error("a file that is no socket was taken over")
+		t.Error("a file that is not a socket was taken over")
 	}
 }

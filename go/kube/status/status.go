@@ -84,19 +84,19 @@ type LookedAtAgain struct {
 // RoundsOf converts the daemon's report about a session.
 func RoundsOf(session *plannerpb.SessionStatus) Rounds {
 	rounds := Rounds{Session: session.GetSession()}
-	told := session.GetUnremovable()
-	if told == nil {
+	unremovable := session.GetUnremovable()
+	if unremovable == nil {
 		rounds.Problem = "the daemon has made no round since it was started"
 		return rounds
 	}
 	rounds.Time = unix(session.GetLastRoundAt())
-	rounds.Unremovable = &Unremovable{Nodes: told.GetNodes(), Reasons: map[string]uint64{}}
-	for _, row := range told.GetReasons() {
+	rounds.Unremovable = &Unremovable{Nodes: unremovable.GetNodes(), Reasons: map[string]uint64{}}
+	for _, row := range unremovable.GetReasons() {
 		rounds.Unremovable.Reasons[row.GetReason()] = row.GetNodes()
 	}
-	if told.GetRemembered() > 0 {
+	if unremovable.GetRemembered() > 0 {
 		rounds.Unremovable.LookedAtAgain = &LookedAtAgain{
-			Nodes: told.GetRemembered(), First: unix(told.GetFirstRecheck()), Last: unix(told.GetLastRecheck()),
+			Nodes: unremovable.GetRemembered(), First: unix(unremovable.GetFirstRecheck()), Last: unix(unremovable.GetLastRecheck()),
 		}
 	}
 	return rounds
@@ -262,7 +262,7 @@ func (c *counts) scaleDown() string {
 	return "NoCandidates"
 }
 
-func (c *counts) told() map[string]any {
+func (c *counts) asMap() map[string]any {
 	return map[string]any{
 		"registered": map[string]any{
 			"total": c.total, "ready": c.ready, "notStarted": c.notStarted, "beingDeleted": c.beingDeleted,
@@ -294,7 +294,7 @@ func (w *Writer) describe(nodes []*corev1.Node, now time.Time) map[string]any {
 		c := groups[name]
 		list = append(list, map[string]any{
 			"name":      name,
-			"health":    map[string]any{"status": c.healthy(), "nodeCounts": c.told(), "cloudProviderTarget": c.total},
+			"health":    map[string]any{"status": c.healthy(), "nodeCounts": c.asMap(), "cloudProviderTarget": c.total},
 			"scaleDown": map[string]any{"status": c.scaleDown(), "candidates": c.candidates, "lastProbeTime": stamp(now)},
 		})
 	}
@@ -303,7 +303,7 @@ func (w *Writer) describe(nodes []*corev1.Node, now time.Time) map[string]any {
 		"autoscalerStatus": "Running",
 		"clusterWide": map[string]any{
 			"health": map[string]any{
-				"status": w.health.state, "nodeCounts": all.told(),
+				"status": w.health.state, "nodeCounts": all.asMap(),
 				"lastProbeTime": stamp(now), "lastTransitionTime": stamp(w.health.since),
 			},
 			"scaleDown": map[string]any{

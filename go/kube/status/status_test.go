@@ -16,8 +16,8 @@ import (
 	"ebb/go/kube/taint"
 )
 
-// autoscalerStatus is the part of the autoscaler's format that is checked here.
-type autoscalerStatus struct {
+// written is the part of the autoscaler's format that is checked here.
+type written struct {
 	AutoscalerStatus string `json:"autoscalerStatus"`
 	ClusterWide      struct {
 		Health struct {
@@ -72,7 +72,7 @@ func TestTheConfigMapMatchesTheNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got autoscalerStatus
+	var got written
 	if err := yaml.UnmarshalStrict([]byte(held.Data["status"]), &map[string]any{}); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ var (
 	// ErrGone means that the node does not exist, or is another machine of the same name.
 	ErrGone = errors.New("the node is not there")
 	// ErrForeign means that another program is deleting the node.
-	ErrForeign = errors.New("somebody else is deleting the node")
+	ErrForeign = errors.New("another program is deleting the node")
 )
 
 // Mark is the state of a node's deletion, as its annotation stores it.
@@ -130,7 +130,7 @@ func (m *Marker) SetMark(ctx context.Context, name string, uid types.UID, mark M
 	_, err := m.change(ctx, name, uid, func(node *corev1.Node) (bool, error) {
 		held := MarkOf(node)
 		if held == nil || Find(node, Hard) == nil {
-			return false, fmt.Errorf("node %s: %w as it was marked: somebody took the taint off", name, ErrGone)
+			return false, fmt.Errorf("node %s: %w as it was marked: another program removed the taint", name, ErrGone)
 		}
 		mark.WasCordoned = held.WasCordoned
 		if *held == mark {

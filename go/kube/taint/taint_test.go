@@ -80,7 +80,7 @@ func TestAnotherMachineOfThatNameIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestACordonOfAnotherClientStays(t *testing.T) {
+func TestACordonOfAnotherProgramStays(t *testing.T) {
 	cordoned := fakecluster.Node("a")
 	cordoned.Spec.Unschedulable = true
 	c := fakecluster.New(cordoned, fakecluster.Node("b"))
@@ -106,7 +106,7 @@ func TestACordonOfAnotherClientStays(t *testing.T) {
 	}
 }
 
-func TestAFreshTaintOfAnotherClientIsAnErrorAndAnOldOneIsTakenOver(t *testing.T) {
+func TestAFreshTaintOfAnotherProgramIsRefusedAndAnOldOneTakenOver(t *testing.T) {
 	put := func(since int64) *corev1.Node {
 		node := fakecluster.Node("a")
 		node.Spec.Taints = []corev1.Taint{{Key: taint.Hard, Value: strconv.FormatInt(since, 10), Effect: corev1.TaintEffectNoSchedule}}

@@ -98,9 +98,9 @@ struct ClustermanOptions {
   bool dry_run = false;  // Decide as usual, but return no actions.
 };
 
-// All problems, each as `key: what`; empty if there is none.  A pool with a problem gets no action.
-// The problems include everything that makes the program fail, and also a limit below 0 and a
-// minimum above the maximum.
+// All problems, each as `key: what`; empty if there are no problems.  A pool with a problem gets no
+// action. The problems include everything that makes the program fail, and also a limit below 0 and
+// a minimum above the maximum.
 std::vector<std::string> Problems(const ClustermanOptions& options);
 
 }  // namespace ebb

@@ -24,7 +24,7 @@ std::optional<Problem> CannotMake(const std::string& node, const ReplicatorOptio
   return std::nullopt;
 }
 
-// The nodes of the pool whose values differ from those that `node` has now.
+// The nodes of the pool whose values differ from the present values of `node`.
 std::optional<Problem> Disagreement(const std::string& node, const ReplicatorOptions& options,
                                     const ReplicatorPool& pool) {
   Problem problem{

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/json_text.h"
+#include "snapshot/formats/json_text.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/read_yaml.h"

@@ -58,32 +58,32 @@ func parse(args []string, help io.Writer) (*flags, error) {
 		return nil, err
 	}
 	if set.NArg() > 0 {
-		return nil, fmt.Errorf("%q is no flag", set.Arg(0))
+		return nil, fmt.Errorf("%q is not a flag", set.Arg(0))
 	}
 	return f, nil
 }
 
 func (f *flags) defineGeneral(set *flag.FlagSet) {
 	set.BoolVar(&f.version, "version", false, "print the version and end")
-	set.BoolVar(&f.check, "check", false, "say whether the API server and the rights fit, and end")
+	set.BoolVar(&f.check, "check", false, "check the API server's version and the rights, and end")
 	set.Var(&f.folders, "make-folder", "make a folder for this user alone, and end; may be repeated: `PATH`")
 	set.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE`; default: as kubectl finds it, or the pod's service account")
 	set.StringVar(&f.context, "context", "", "`NAME` of a context of the kubeconfig")
 	set.StringVar(&f.app.Server, "server", "", "the daemon to feed, as `unix:PATH`")
 	set.StringVar(&f.app.Session, "session", "default", "`NAME` of the daemon's session")
-	set.StringVar(&f.app.NodeGroups, "node-groups", "", "a `FILE` of node groups (docs/plan.md), or \"provider\"; default: labels tell")
+	set.StringVar(&f.app.NodeGroups, "node-groups", "", "a `FILE` of node groups (docs/plan.md), or \"provider\"; default: by the labels of the nodes")
 	set.StringVar(&f.app.Listen, "listen", "/run/ebb/actuator.sock", "`PATH` of the actuator's socket")
 	set.BoolVar(&f.feedOnly, "feed-only", false, "feed the daemon, and change nothing in the cluster")
 	set.StringVar(&f.app.Namespace, "namespace", "kube-system", "`NAME` of the namespace of lease and status")
 	set.BoolVar(&f.leaderElect, "leader-elect", true, "one replica at a time is the active one")
 	set.StringVar(&f.app.Lease, "leader-elect-resource-name", "ebb", "`NAME` of the lease")
 	set.StringVar(&f.app.Identity, "identity", "", "`NAME` of this replica; default: the host's, and a number")
-	set.DurationVar(&f.app.LeaseTimes.Duration, "leader-elect-lease-duration", 15*time.Second, "how long a replica that is not heard of still counts")
+	set.DurationVar(&f.app.LeaseTimes.Duration, "leader-elect-lease-duration", 15*time.Second, "how long the lease holds after its last renewal")
 	set.DurationVar(&f.app.LeaseTimes.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the active one tries to renew before it stops")
-	set.DurationVar(&f.app.LeaseTimes.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "how often is tried")
+	set.DurationVar(&f.app.LeaseTimes.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "time between attempts to acquire or renew the lease")
 	set.BoolVar(&f.writeStatus, "write-status-configmap", true, "write the autoscaler's status ConfigMap")
 	set.StringVar(&f.app.StatusConfigMap, "status-config-map-name", "cluster-autoscaler-status", "its `NAME`; another one where the autoscaler runs beside")
-	set.DurationVar(&f.actuate.AbandonedAfter, "abandoned-after", 10*time.Minute, "roll back what was begun when nobody has asked for so long")
+	set.DurationVar(&f.actuate.AbandonedAfter, "abandoned-after", 10*time.Minute, "roll back deletions that wait for an order when no client has called for so long")
 }
 
 func (f *flags) defineProvider(set *flag.FlagSet) {
@@ -172,9 +172,9 @@ func (f *flags) chooseProvider() error {
 		f.app.Provider = external
 	case f.provider == "" && f.feedOnly:
 	case f.provider == "":
-		return errors.New("--provider: who deletes machines is to be said (node-object, exec, externalgrpc), or --feed-only")
+		return errors.New("--provider is missing; expected node-object, exec or externalgrpc, or --feed-only")
 	default:
-		return fmt.Errorf("--provider: %q is none of node-object, exec and externalgrpc", f.provider)
+		return fmt.Errorf("--provider: %q is not node-object, exec or externalgrpc", f.provider)
 	}
 	return nil
 }

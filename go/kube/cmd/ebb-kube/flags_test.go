@@ -50,7 +50,7 @@ func TestFlagsSetTheirOptions(t *testing.T) {
 
 func TestFlagsThatDoNotFitAreRefused(t *testing.T) {
 	for _, args := range []string{
-		"", "--provider=nobody", "--provider=exec", "--provider=exec --exec-grow=/bin/grow", "--provider=node-object --exec-grow=/bin/grow", "--provider=externalgrpc", "--feed-only",
+		"", "--provider=unknown", "--provider=exec", "--provider=exec --exec-grow=/bin/grow", "--provider=node-object --exec-grow=/bin/grow", "--provider=externalgrpc", "--feed-only",
 		"--provider=node-object --drain-priority-config=x", "--provider=node-object --drain-priority-config=1:2 --max-graceful-termination-sec=5",
 	} {
 		f, err := parse(strings.Fields(args), io.Discard)
@@ -62,7 +62,7 @@ func TestFlagsThatDoNotFitAreRefused(t *testing.T) {
 		}
 	}
 	if _, err := parse([]string{"word"}, io.Discard); err == nil {
-		t.Error("a word that is no flag was taken")
+		t.Error("a word that is not a flag was taken")
 	}
 }
 

@@ -142,7 +142,7 @@ func (p *Provider) targetSize(ctx context.Context, id string) (int, error) {
 		return 0, fmt.Errorf("NodeGroupTargetSize %s: %w", id, err)
 	}
 	if reply.GetTargetSize() < 0 {
-		return 0, fmt.Errorf("NodeGroupTargetSize %s: %d is no size", id, reply.GetTargetSize())
+		return 0, fmt.Errorf("NodeGroupTargetSize %s: %d is not a size", id, reply.GetTargetSize())
 	}
 	return int(reply.GetTargetSize()), nil
 }
@@ -222,7 +222,7 @@ func (p *Provider) check(ctx context.Context, group *wire.NodeGroup, nodes []*co
 
 func checkSizes(group *wire.NodeGroup) error {
 	if group.GetMinSize() < 0 || group.GetMaxSize() < group.GetMinSize() {
-		return fmt.Errorf("group %s: sizes from %d to %d cannot be", group.GetId(), group.GetMinSize(), group.GetMaxSize())
+		return fmt.Errorf("group %s: sizes from %d to %d: the maximum is below the minimum, or the minimum is negative", group.GetId(), group.GetMinSize(), group.GetMaxSize())
 	}
 	return nil
 }
@@ -345,10 +345,10 @@ func (p *Provider) Groups(ctx context.Context, nodes []*corev1.Node) ([]provider
 		byID[node.Spec.ProviderID] = node.Name
 	}
 	var groups []provider.Group
-	for _, told := range list {
-		group := provider.Group{Name: told.GetId(), MinSize: int(told.GetMinSize()), MaxSize: int(told.GetMaxSize())}
+	for _, row := range list {
+		group := provider.Group{Name: row.GetId(), MinSize: int(row.GetMinSize()), MaxSize: int(row.GetMaxSize())}
 		if group.Name == "" || group.MinSize < 0 || group.MaxSize < group.MinSize {
-			return nil, fmt.Errorf("externalgrpc: NodeGroups: group %q with sizes from %d to %d cannot be", group.Name, group.MinSize, group.MaxSize)
+			return nil, fmt.Errorf("externalgrpc: NodeGroups: group %q with sizes from %d to %d: the maximum is below the minimum, or the minimum is negative", group.Name, group.MinSize, group.MaxSize)
 		}
 		if group.TargetSize, err = p.targetSize(ctx, group.Name); err != nil {
 			return nil, fmt.Errorf("externalgrpc: %w", err)

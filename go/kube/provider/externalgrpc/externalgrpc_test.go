@@ -140,7 +140,7 @@ func TestAProviderWithInconsistentAnswersDeletesNothing(t *testing.T) {
 		lie  func(*cloud)
 		want string
 	}{
-		"a negative size":           {func(c *cloud) { c.size = -2 }, "-2 is no size"},
+		"a negative size":           {func(c *cloud) { c.size = -2 }, "-2 is not a size"},
 		"at its minimum":            {func(c *cloud) { c.min = 2 }, "its minimum is 2"},
 		"fewer than are to go":      {func(c *cloud) { c.min, c.size = 0, 1 }, "2 of 1 nodes"},
 		"sizes the wrong way round": {func(c *cloud) { c.max = 0 }, "sizes from 1 to 0"},
@@ -192,7 +192,7 @@ func TestAGroupThatMayNotGrowIsNotIncreased(t *testing.T) {
 	}{
 		"another name":              {func(*cloud) {}, "pool-asg", 4, `group "pool-asg": there is no such group among the provider's: "pool"`, provider.ErrNoGroup},
 		"beyond its maximum":        {func(*cloud) {}, "pool", 6, "6 machines are wanted, and its maximum is 5", provider.ErrTooLarge},
-		"a negative size":           {func(c *cloud) { c.size = -2 }, "pool", 4, "-2 is no size", nil},
+		"a negative size":           {func(c *cloud) { c.size = -2 }, "pool", 4, "-2 is not a size", nil},
 		"sizes the wrong way round": {func(c *cloud) { c.max = 0 }, "pool", 4, "sizes from 1 to 0", nil},
 		"a provider that refuses":   {func(c *cloud) { c.cannot = errors.New("no quota") }, "pool", 4, "no quota", nil},
 	} {

@@ -4,8 +4,8 @@
 // UTF-8 become U+FFFD.  Invisible characters (printable.h) become escapes such as \u202e, so
 // that no value can change how the text around it looks.
 
-#ifndef EBB_BASE_JSON_TEXT_H_
-#define EBB_BASE_JSON_TEXT_H_
+#ifndef EBB_SNAPSHOT_FORMATS_JSON_TEXT_H_
+#define EBB_SNAPSHOT_FORMATS_JSON_TEXT_H_
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -32,4 +32,4 @@ std::string Yaml(const nlohmann::ordered_json& value);
 
 }  // namespace ebb
 
-#endif  // EBB_BASE_JSON_TEXT_H_
+#endif  // EBB_SNAPSHOT_FORMATS_JSON_TEXT_H_

@@ -1,4 +1,4 @@
-#include "base/json_text.h"
+#include "snapshot/formats/json_text.h"
 
 #include <algorithm>
 #include <array>
