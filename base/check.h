@@ -25,4 +25,24 @@
 #define EBB_DCHECK(condition) EBB_CHECK(condition)
 #endif
 
+namespace ebb {
+
+// A flag that only an EBB_DCHECK reads, such as whether a function was called before.  As a
+// [[no_unique_address]] member it takes no space in release builds, which do not store it.
+class DebugFlag {
+ public:
+#ifdef NDEBUG
+  constexpr void Set() {}
+  [[nodiscard]] constexpr bool IsSet() const { return false; }
+#else
+  constexpr void Set() { is_set_ = true; }
+  [[nodiscard]] constexpr bool IsSet() const { return is_set_; }
+
+ private:
+  bool is_set_ = false;
+#endif
+};
+
+}  // namespace ebb
+
 #endif  // EBB_BASE_CHECK_H_

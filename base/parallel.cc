@@ -7,6 +7,8 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
+
+#include "base/check.h"
 #endif
 
 namespace ebb {
@@ -66,7 +68,9 @@ size_t Parallelism::Cores() { return static_cast<size_t>(tbb::info::default_conc
 #endif
 
 Parallelism::Parallelism(size_t threads)
-    : threads_(threads), impl_(threads > 1 ? std::make_unique<Impl>(threads) : nullptr) {}
+    : threads_(threads), impl_(threads > 1 ? std::make_unique<Impl>(threads) : nullptr) {
+  EBB_DCHECK(1 <= threads && threads <= kThreadsMax);
+}
 
 Parallelism::~Parallelism() = default;
 
@@ -83,6 +87,9 @@ void Parallelism::For(size_t count, absl::FunctionRef<void(size_t, size_t)> body
   for (size_t i = 0; i < count; ++i) body(i, 0);
 }
 
-void Parallelism::Start(std::function<void()> task) const { impl_->Start(std::move(task)); }
+void Parallelism::Start(std::function<void()> task) const {
+  EBB_DCHECK(threads() > 1);
+  impl_->Start(std::move(task));
+}
 
 }  // namespace ebb

@@ -33,6 +33,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "base/check.h"
 
 namespace ebb {
 
@@ -112,6 +113,7 @@ class WorkAhead {
 
   // Removes and returns the oldest item, processed.  REQUIRES: size() > 0.
   Item Pop() {
+    EBB_DCHECK(size() > 0);
     for (const std::shared_ptr<Slot>& slot : slots_) {
       if (slots_.front()->IsDone()) break;
       if (slot->Claim()) {

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/check.h"
+
 namespace ebb {
 
 class Random {
@@ -40,6 +42,7 @@ class Random {
   // A uniformly distributed number in [0, bound).
   // REQUIRES: bound > 0.
   uint64_t Below(uint64_t bound) {
+    EBB_DCHECK(bound > 0);
     // 2^64 modulo `bound`.  Rejecting numbers below it makes all remainders equally likely.
     const uint64_t uneven = -bound % bound;
     while (true) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_format.h"
+#include "base/check.h"
 
 namespace ebb {
 namespace {
@@ -90,6 +91,8 @@ std::optional<int64_t> ParseRfc3339(std::string_view text) {
 }
 
 std::string FormatRfc3339(int64_t seconds) {
+  EBB_DCHECK(DaysSinceEpoch(0, 1, 1) * 86400 <= seconds &&
+             seconds < DaysSinceEpoch(10000, 1, 1) * 86400);
   const std::chrono::sys_seconds time{std::chrono::seconds(seconds)};
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);

@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "base/check.h"
+
 namespace ebb {
 namespace {
 
@@ -153,6 +155,7 @@ DrainVerdict LocalStorage(const DrainQuestion& q) {
 }
 
 DrainVerdict Budget(const DrainQuestion& q) {
+  EBB_DCHECK(q.pdbs != nullptr);
   for (const PdbId pdb : q.shape.budgets) {
     if (q.pdbs->remaining(pdb) >= 1) continue;
     DrainVerdict verdict = Block(BlockingPodReason::kNotEnoughPdb);
@@ -267,6 +270,7 @@ int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int
 
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
                       const PdbTracker& pdbs, int64_t now_s, PoolManager manager) {
+  EBB_DCHECK(&pdbs.catalog() == &catalog);
   if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog.shape_of(pod), now_s)) {
     return Block(BlockingPodReason::kDoNotDisruptAnnotation);
   }
@@ -300,6 +304,7 @@ DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options, cons
 // Applies every rule but the budgets, up to the first rule that reads more than the shape.
 void DrainJudge::Learn(PodId pod, ShapeVerdict& known) const {
   using enum ShapeVerdict::Scope;
+  EBB_DCHECK(&pdbs_->catalog() == catalog_ && verdicts_.size() == catalog_->pod_shapes());
   const PodShape& shape = catalog_->shape_of(pod);
   const DrainQuestion question{*catalog_, pod, shape, options_, pdbs_, now_s_};
   known.daemonset = IsDaemonSetPod(*catalog_, shape);
@@ -340,6 +345,9 @@ void DrainJudge::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
   auto next = result.move.begin();
   AddPodsToMove(pods, result, next, manager);
   result.move.erase(next, result.move.end());
+  EBB_DCHECK(result.move.size() + result.daemonset.size() + result.on_completion.size() <=
+             pods.size());
+  EBB_DCHECK(result.blocked() == (result.reason != BlockingPodReason::kNoReason));
 }
 
 void DrainJudge::AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/check.h"
 #include "predicates/inter_pod_affinity.h"
 #include "predicates/node_affinity.h"
 #include "predicates/node_declared_features.h"
@@ -46,6 +47,16 @@ struct Question {
     return catalog().constraints(shape.constraints);
   }
 };
+
+// What every filter relies on.  For assertions.  A node that is in the catalog, but not in the
+// cluster, has static verdicts all the same.
+bool IsSound(const Question& q) {
+  const PodShape& shape = q.shape;
+  return q.catalog().IsThere(q.node) && Index(shape.constraints) < q.catalog().constraint_sets() &&
+         shape.repelled_by_own <= shape.repelled_by.size();
+}
+bool IsInCluster(const Question& q) { return IsSound(q) && q.snapshot.Contains(q.node); }
+
 using Reasons = std::vector<std::string>;
 using PreFilterReason = std::optional<std::string>;
 
@@ -451,6 +462,7 @@ ShortCuts ShortCutsOf(PodParts parts) {
   constexpr PodParts kNameReadBeforeRoom = PartsReadBy(&FilterReads::node_name_for, IsBeforeRoom);
   constexpr PodParts kReadOfOthers =
       PartsReadBy(&FilterReads::other_pods, IsNotRoom) & ~kCountedPart;
+  EBB_DCHECK(parts >> kPodPartCount == 0);
   return {.passes_pre_filter = (parts & kPreFilterFor) == 0,
           .statics_of_fit_class = (parts & kStaticsRead) == 0,
           .statics_of_node_shape = (parts & kNameReadFor) == 0,
@@ -462,18 +474,21 @@ ShortCuts ShortCutsOf(PodParts parts) {
 
 bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
   const Question question{snapshot, shape, node};
+  EBB_DCHECK(IsSound(question));
   return std::ranges::all_of(kFilters, [&](const Row& row) {
     return row.fits_statically == nullptr || row.fits_statically(question);
   });
 }
 
 bool DynamicFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
+  EBB_DCHECK(IsInCluster({snapshot, shape, node}));
   return !snapshot.IsGhost(node) &&
          FitsDynamically<IsDynamic>({snapshot, shape, node},
                                     std::make_index_sequence<kFilterCount>());
 }
 
 bool TopologyFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
+  EBB_DCHECK(IsInCluster({snapshot, shape, node}));
   return FitsDynamically<IsOfTopology>({snapshot, shape, node},
                                        std::make_index_sequence<kFilterCount>());
 }
@@ -492,6 +507,7 @@ FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, No
   FilterVerdict verdict = PreFilter(snapshot, shape);
   if (!verdict.fits) return verdict;
   const Question question{snapshot, shape, node};
+  EBB_DCHECK(IsInCluster(question));
   if (IsOutsideNodeNames(question.constraints(), question.info())) {
     return No(Filter::kNodeAffinity, kOutsideNodeNamesReason);
   }
@@ -511,6 +527,7 @@ std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const Po
   FilterVerdict before = PreFilter(snapshot, shape);
   if (!before.fits) return {std::move(before)};
   const Question question{snapshot, shape, node};
+  EBB_DCHECK(IsInCluster(question));
   std::vector<FilterVerdict> verdicts;
   for (const Row& row : kFilters) {
     if (row.say == nullptr) continue;

@@ -16,6 +16,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/check.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
@@ -35,6 +36,7 @@ namespace inter_pod_affinity_internal {
 template <typename Term>
 [[gnu::always_inline]] inline bool IsCounted(const ClusterSnapshot& snapshot, const Term& term,
                                              NodeId node) {
+  EBB_DCHECK(snapshot.catalog().tables()[Index(term.table)].key == term.key);
   const DomainId domain = snapshot.catalog().DomainOf(term.key, node);
   return domain != kNoDomain && snapshot.topology().Count(term.table, domain) > 0;
 }
@@ -64,6 +66,7 @@ namespace inter_pod_affinity_internal {
 inline bool SatisfiesAffinity(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
   bool all_counted = true;
   for (const AffinityTerm& term : shape.affinity) {
+    EBB_DCHECK(snapshot.catalog().tables()[Index(term.table)].key == term.key);
     const DomainId domain = snapshot.catalog().DomainOf(term.key, node);
     if (domain == kNoDomain) return false;
     if (snapshot.topology().Count(term.table, domain) == 0) all_counted = false;
@@ -84,6 +87,7 @@ inline bool SatisfiesAffinity(const ClusterSnapshot& snapshot, const PodShape& s
   if (AnyCounted(snapshot, std::span(shape.anti_affinity), node)) {
     return InterPodVerdict::kAntiAffinity;
   }
+  EBB_DCHECK(shape.repelled_by_own <= shape.repelled_by.size());
   // The first `repelled_by_own` tables belong to anti_affinity, and none counts a pod here.
   const std::span others = std::span(shape.repelled_by).subspan(shape.repelled_by_own);
   if (AnyCounted(snapshot, others, node)) return InterPodVerdict::kExistingAntiAffinity;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "boost/container/small_vector.hpp"
 
 namespace ebb {
@@ -36,6 +37,7 @@ PdbTracker::PdbTracker(const Catalog& catalog) : catalog_(&catalog) {
 // As in the autoscaler: budget by budget and, within a budget, pod by pod.  The first budget
 // without any disruption left decides.  Otherwise the verdict names the last pod over its budget.
 PdbTracker::Verdict PdbTracker::CanRemovePods(std::span<const PodId> pods) const {
+  EBB_DCHECK(remaining_.size() == catalog_->pdbs().size());
   Verdict verdict;
   if (remaining_.empty()) return verdict;
   Uses uses;
@@ -60,6 +62,7 @@ PdbTracker::Verdict PdbTracker::CanRemovePods(std::span<const PodId> pods) const
 }
 
 void PdbTracker::RemovePods(std::span<const PodId> pods) {
+  EBB_DCHECK(remaining_.size() == catalog_->pdbs().size());
   if (remaining_.empty()) return;
   for (const PodId pod : pods) {
     for (const PdbId pdb : catalog_->shape_of(pod).budgets) --remaining_[Index(pdb)];

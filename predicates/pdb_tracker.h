@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.h"
 #include "snapshot/catalog.h"
 
 namespace ebb {
@@ -37,7 +38,10 @@ class PdbTracker {
   // Spends one disruption per pod from every budget that matches it.
   void RemovePods(std::span<const PodId> pods);
 
-  [[nodiscard]] int32_t remaining(PdbId pdb) const { return remaining_[Index(pdb)]; }
+  [[nodiscard]] int32_t remaining(PdbId pdb) const {
+    EBB_DCHECK(Index(pdb) < remaining_.size());
+    return remaining_[Index(pdb)];
+  }
   [[nodiscard]] const Catalog& catalog() const { return *catalog_; }
 
  private:

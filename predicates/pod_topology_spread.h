@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/check.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
@@ -33,7 +34,10 @@ std::string_view ReasonOf(SpreadVerdict verdict);
 inline SpreadVerdict JudgeSpread(const ClusterSnapshot& snapshot,
                                  const SpreadConstraint& constraint, DomainId domain) {
   const Catalog& catalog = snapshot.catalog();
+  EBB_DCHECK(catalog.tables()[Index(constraint.table)].kind == TableKind::kSpread);
+  EBB_DCHECK(catalog.tables()[Index(constraint.table)].key == constraint.key);
   if (domain == kNoDomain) return SpreadVerdict::kMissingLabel;
+  EBB_DCHECK(Index(domain) < catalog.topology_key(constraint.key).values.size());
   const TopologyCounts& topology = snapshot.topology();
   const int64_t domains = topology.Domains(catalog, constraint.table);
   const int64_t min = domains < constraint.min_domains ? 0 : topology.MinCount(constraint.table);

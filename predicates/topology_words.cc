@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "predicates/inter_pod_affinity.h"
 #include "predicates/pod_topology_spread.h"
 
@@ -22,6 +23,7 @@ void TopologyWords::Reset(const Catalog& catalog) {
 }
 
 TopologyWords::Key& TopologyWords::KeyOf(const Catalog& catalog, TopologyKeyId id) {
+  EBB_DCHECK(keys_.size() == catalog.topology_keys().size());  // Reset was called.
   Key& key = keys_[Index(id)];
   if (key.is_known) return key;
   key.is_known = true;
@@ -49,6 +51,7 @@ TopologyWords::Key& TopologyWords::KeyOf(const Catalog& catalog, TopologyKeyId i
 template <typename HasSay>
 void TopologyWords::AddRule(const ClusterSnapshot& snapshot, TopologyKeyId id, TableId table,
                             bool admits, HasSay&& has_say) {
+  EBB_DCHECK(snapshot.catalog().tables()[Index(table)].key == id);
   const Key& key = KeyOf(snapshot.catalog(), id);
   Rule& rule = rules_.emplace_back(Rule{.sets = 0, .admits = admits});
   if (key.begins.empty()) {

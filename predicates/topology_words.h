@@ -23,6 +23,7 @@
 #include <deque>
 #include <vector>
 
+#include "base/check.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
@@ -43,6 +44,7 @@ class TopologyWords {
       for (uint32_t i = 0; i < rule.sets; ++i) nodes |= (*set++)[word];
       admitted &= rule.admits ? nodes : ~nodes;
     }
+    EBB_DCHECK(set == sets_.data() + sets_.size());  // Each set belongs to one rule.
     return admitted;
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "boost/container/small_vector.hpp"
 #include "snapshot/volume_matching.h"
@@ -201,6 +202,7 @@ void VolumeBindingVerdict::AppendReasons(std::vector<std::string>& reasons) cons
 
 VolumeBindingVerdict JudgeVolumeBinding(const Catalog& catalog, const PodShape& shape,
                                         const NodeInfo& node) {
+  EBB_DCHECK(!PreFilterVolumeBinding(catalog, shape).has_value());
   VolumeBindingVerdict verdict;
   if (shape.volumes == 0) return verdict;
   Claims bound;

@@ -30,6 +30,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "base/check.h"
 #include "snapshot/ids.h"
 #include "snapshot/matching.h"
 #include "snapshot/node_set.h"
@@ -448,7 +449,10 @@ class Catalog {
   // Whether a node has this id.  A node that is removed from a LiveSnapshot's catalog leaves its
   // id unused: the entry has no name, labels or amounts, and no snapshot contains it.
   [[nodiscard]] bool IsThere(NodeId id) const { return node(id).name != kNoText; }
-  [[nodiscard]] const NodeInfo& node(NodeId id) const { return nodes_[Index(id)]; }
+  [[nodiscard]] const NodeInfo& node(NodeId id) const {
+    EBB_DCHECK(Index(id) < nodes_.size());
+    return nodes_[Index(id)];
+  }
   [[nodiscard]] std::string_view NodeName(NodeId id) const { return Text(node(id).name); }
   // Errors: NotFound.
   [[nodiscard]] absl::StatusOr<NodeId> FindNode(std::string_view name) const;
@@ -459,8 +463,14 @@ class Catalog {
   }
 
   [[nodiscard]] size_t pods() const { return pods_.size(); }
-  [[nodiscard]] const PodInfo& pod(PodId id) const { return pods_[Index(id)]; }
-  [[nodiscard]] PodShapeId shape_id(PodId id) const { return shape_ids_[Index(id)]; }
+  [[nodiscard]] const PodInfo& pod(PodId id) const {
+    EBB_DCHECK(Index(id) < pods_.size());
+    return pods_[Index(id)];
+  }
+  [[nodiscard]] PodShapeId shape_id(PodId id) const {
+    EBB_DCHECK(Index(id) < shape_ids_.size());
+    return shape_ids_[Index(id)];
+  }
   [[nodiscard]] const PodShape& shape_of(PodId id) const { return shape(shape_id(id)); }
   void PrefetchShapeId(PodId id) const { __builtin_prefetch(&shape_ids_[Index(id)]); }
   // Whether a pod has this id.
@@ -478,16 +488,23 @@ class Catalog {
     return pods_counted_otherwise_;
   }
   // REQUIRES: shape_of(id).terminating.
-  [[nodiscard]] int64_t DeletionTime(PodId id) const { return deletion_times_.at(id); }
+  [[nodiscard]] int64_t DeletionTime(PodId id) const {
+    EBB_DCHECK(deletion_times_.contains(id));
+    return deletion_times_.at(id);
+  }
   // Errors: NotFound.  Cost: O(pods) in a LiveSnapshot's catalog; use LiveSnapshot::FindPod there.
   [[nodiscard]] absl::StatusOr<PodId> FindPod(std::string_view namespace_name,
                                               std::string_view name) const;
 
   [[nodiscard]] size_t pod_shapes() const { return shapes_.size(); }
-  [[nodiscard]] const PodShape& shape(PodShapeId id) const { return shapes_[Index(id)]; }
+  [[nodiscard]] const PodShape& shape(PodShapeId id) const {
+    EBB_DCHECK(Index(id) < shapes_.size());
+    return shapes_[Index(id)];
+  }
   [[nodiscard]] size_t node_shapes() const { return node_shape_count_; }
   [[nodiscard]] size_t constraint_sets() const { return constraints_.size(); }
   [[nodiscard]] const Constraints& constraints(ConstraintsId id) const {
+    EBB_DCHECK(Index(id) < constraints_.size());
     return constraints_[Index(id)];
   }
   [[nodiscard]] size_t fit_classes() const { return fit_classes_; }
@@ -520,6 +537,7 @@ class Catalog {
   [[nodiscard]] const std::vector<CounterTable>& tables() const { return tables_; }
   [[nodiscard]] const std::vector<DomainRegistry>& registries() const { return registries_; }
   [[nodiscard]] DomainId DomainOf(TopologyKeyId key, NodeId node) const {
+    EBB_DCHECK(Index(node) < topology_keys_[Index(key)].domain_of.size());
     return topology_keys_[Index(key)].domain_of[Index(node)];
   }
 

@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/check.h"
 #include "boost/container/small_vector.hpp"
 #include "snapshot/catalog.h"
 #include "snapshot/cow_vector.h"
@@ -257,7 +258,21 @@ class ClusterSnapshot {
     size_t log_size;
     uint64_t state_id;
   };
-  std::vector<Mark> marks_;
+  // A list that may be copied only while it is empty: a copy does not share the log.
+  class Marks : public std::vector<Mark> {
+   public:
+    Marks() = default;
+    Marks(const Marks& other) : std::vector<Mark>(other) { EBB_DCHECK(other.empty()); }
+    Marks& operator=(const Marks& other) {
+      EBB_DCHECK(other.empty());
+      std::vector<Mark>::operator=(other);
+      return *this;
+    }
+    Marks(Marks&&) noexcept = default;
+    Marks& operator=(Marks&&) noexcept = default;
+    ~Marks() = default;
+  };
+  Marks marks_;
   uint64_t state_id_ = 0;  // 0: no number has been assigned yet.
 };
 

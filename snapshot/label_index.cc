@@ -4,14 +4,29 @@
 #include <numeric>
 #include <utility>
 
+#include "base/check.h"
+
 namespace ebb {
+namespace {
+
+bool AreDistinct(std::span<const TextId> values) {
+  std::vector<TextId> sorted(values.begin(), values.end());
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) == sorted.end();
+}
+
+}  // namespace
 
 uint32_t LabelIndex::Add(std::span<const Label> labels) {
+  EBB_DCHECK(!is_finished_.IsSet());
   for (const Label& label : labels) entries_.push_back({label, sets_});
   return sets_++;
 }
 
 void LabelIndex::Finish(std::span<const uint32_t> weights) {
+  EBB_DCHECK(!is_finished_.IsSet());
+  EBB_DCHECK(weights.empty() || weights.size() == sets_);
+  is_finished_.Set();
   std::sort(entries_.begin(), entries_.end());
   if (weights.empty()) return;
   weight_ = std::accumulate(weights.begin(), weights.end(), uint64_t{0});
@@ -52,6 +67,7 @@ void LabelIndex::Candidates::Narrow(const Selector& selector) {
 }
 
 void LabelIndex::Candidates::Narrow(TextId key, std::span<const TextId> values) {
+  EBB_DCHECK(AreDistinct(values));
   offered_.clear();
   for (const TextId value : values) {
     if (const auto run = index_->With(Label{key, value}); !run.empty()) offered_.push_back(run);

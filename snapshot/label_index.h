@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/check.h"
 #include "snapshot/ids.h"
 #include "snapshot/matching.h"
 
@@ -43,7 +44,9 @@ class LabelIndex {
   class Candidates {
    public:
     explicit Candidates(const LabelIndex& index)
-        : index_(&index), size_(index.sets_), weight_(index.weight_) {}
+        : index_(&index), size_(index.sets_), weight_(index.weight_) {
+      EBB_DCHECK(index.is_finished_.IsSet());
+    }
     // Only sets that `selector` may match.
     void Narrow(const Selector& selector);
     // Only sets that have one of the labels (key, value).  REQUIRES: no value twice.
@@ -76,7 +79,10 @@ class LabelIndex {
       return first;
     }
     // The sum of the candidates' weights.  REQUIRES: Finish was called with weights.
-    [[nodiscard]] uint64_t weight() const { return weight_; }
+    [[nodiscard]] uint64_t weight() const {
+      EBB_DCHECK(!index_->weight_before_.empty());
+      return weight_;
+    }
     template <typename Found>
     void ForEach(Found&& found) const {
       if (all_) {
@@ -128,6 +134,7 @@ class LabelIndex {
   uint32_t sets_ = 0;
   std::vector<uint64_t> weight_before_;  // Prefix sums of weights, by place in entries_.
   uint64_t weight_ = 0;                  // The sum over all sets.
+  [[no_unique_address]] DebugFlag is_finished_;
 };
 
 }  // namespace ebb

@@ -17,6 +17,7 @@ namespace ebb {
 
 void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape) {
   snapshot_ = &snapshot;
+  shape_ = &shape;
   GoOn(shape);
   word_ = ~size_t{0};
   uses_ = 0;

@@ -43,6 +43,8 @@ class ShapeRoom {
   void Begin(ClusterSnapshot& snapshot, const PodShape& shape);
   // Continues with another shape.  REQUIRES: its requests and charges equal those of Begin's shape.
   void GoOn(const PodShape& shape) {
+    EBB_DCHECK(shape.fit_requests == shape_->fit_requests &&
+               shape.charge_requests == shape_->charge_requests);
     shape_ = &shape;
     is_counted_ = !shape.feeds.empty();
   }

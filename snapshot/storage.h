@@ -31,6 +31,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "base/check.h"
 #include "snapshot/dying_machines.h"
 #include "snapshot/ids.h"
 #include "snapshot/matching.h"
@@ -73,7 +74,10 @@ class Storage {
   [[nodiscard]] Storage WithoutObjects() const;
 
   // REQUIRES: index > 0.
-  [[nodiscard]] const PodVolumes& volumes(uint32_t index) const { return pod_volumes_[index - 1]; }
+  [[nodiscard]] const PodVolumes& volumes(uint32_t index) const {
+    EBB_DCHECK(index > 0 && index <= pod_volumes_.size());
+    return pod_volumes_[index - 1];
+  }
 
   // Null if there is no such CSINode.
   [[nodiscard]] const CsiNodeInfo* FindCsiNode(TextId node) const;

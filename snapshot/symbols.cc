@@ -68,6 +68,7 @@ TextId Symbols::HoldText(std::string_view text) {
 
 void Symbols::Hold(TextId id) {
   Locked([&] {
+    EBB_DCHECK(Index(id) < size_ && (Index(id) >= holds_.size() || holds_[Index(id)] != kGone));
     if (Index(id) < holds_.size() && holds_[Index(id)] < kGone) ++holds_[Index(id)];
   });
 }

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "snapshot/objects/well_known_names.h"
 
@@ -170,6 +171,7 @@ bool TopologyTables::FindsTooMany() const {
 }
 
 bool TopologyTables::ConnectLast(const PendingTopology& pending) {
+  EBB_DCHECK(table_index_.has_value());
   const PodShapeId id{static_cast<uint32_t>(catalog_->shapes_.size() - 1)};
   const auto known = static_cast<uint32_t>(catalog_->tables_.size());
   const bool asked_for_namespaces = asks_for_namespaces_;
@@ -241,6 +243,7 @@ bool TopologyTables::Allows(const NodeInfo& node) const {
 
 void TopologyTables::AddNode(NodeId id) {
   const NodeInfo& node = catalog_->node(id);
+  EBB_DCHECK(Allows(node));
   on_nodes_.resize(catalog_->symbols().size());
   for (const Label& label : node.labels) on_nodes_[Index(label.key)] = true;
   for (uint32_t k = 0; k < catalog_->topology_keys_.size(); ++k) {
@@ -639,6 +642,7 @@ void TopologyTables::ConnectMatch(TableId id, PodShapeId shape_id) {
 // REQUIRES: the shape feeds all its tables of other kinds; shape.feeds is sorted by id.
 void TopologyTables::NoteRepelling(PodShapeId id) {
   const PodShape& shape = catalog_->shapes_[Index(id)];
+  EBB_DCHECK(std::ranges::is_sorted(shape.feeds));
   for (const AntiAffinityTerm& term : shape.anti_affinity) {
     Repelling& repelling = repelling_[Index(term.repelling)];
     const bool is_first = repelling.shapes == 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/node_set.h"
 
@@ -76,6 +77,7 @@ uint64_t FitsWord(const ClusterSnapshot& snapshot, const PodShape& shape, size_t
 size_t FitsWordWays() { return Ways().size(); }
 
 uint64_t FitsWord(const ClusterSnapshot& snapshot, const PodShape& shape, size_t word, size_t way) {
+  EBB_DCHECK(way < FitsWordWays());
   return Ways()[way](snapshot, shape, word);
 }
 

@@ -78,6 +78,7 @@ void Hints::FollowNodes(const NodeNames& gone) {
 // known.
 // REQUIRES: the pod has a hint.
 void Hints::PutElsewhere(PodId pod, TextId key, const NodeNames& gone) {
+  EBB_DCHECK(hints_[Index(pod)] != kNone);
   const uint32_t hint = std::exchange(hints_[Index(pod)], kNone);
   const NodeId node{hint & ~kOld};
   TextId name = catalog_->node(node).name;

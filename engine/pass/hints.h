@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/check.h"
 #include "snapshot/catalog.h"
 #include "snapshot/ids.h"
 
@@ -39,12 +40,14 @@ class Hints {
 
   // kNoNode: no hint.  REQUIRES: the pod belongs to the attached catalog.
   [[nodiscard]] NodeId Get(PodId pod) const {
+    EBB_DCHECK(Index(pod) < hints_.size());
     const uint32_t hint = hints_[Index(pod)];
     return hint == kNone ? kNoNode : NodeId{hint & ~kOld};
   }
   [[nodiscard]] size_t size() const { return hints_.size(); }
   void Prefetch(PodId pod) const { __builtin_prefetch(&hints_[Index(pod)], 1); }
   void Set(PodId pod, NodeId node) {
+    EBB_DCHECK(Index(pod) < hints_.size() && Index(node) < catalog_->nodes());
     uint32_t& hint = hints_[Index(pod)];
     changed_ |= (hint | kOld) != (Index(node) | kOld);
     hint = Index(node);
@@ -54,13 +57,18 @@ class Hints {
 
   // Sets a hint by pod key and node name.  Both texts are never released.
   // REQUIRES: no catalog is attached yet.
-  void Set(TextId pod_key, TextId node) { elsewhere_[pod_key] = {node, false, {}}; }
+  void Set(TextId pod_key, TextId node) {
+    EBB_DCHECK(catalog_ == nullptr);
+    elsewhere_[pod_key] = {node, false, {}};
+  }
 
   // Visits (pod key, node name) of every hint, in unspecified order.
   // REQUIRES: the catalog has not changed since Attach() or CatchUp().  Otherwise the id of a pod
   // that went may already belong to another pod.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
+    EBB_DCHECK(catalog_ == nullptr || (known_pods_ == catalog_->pod_changes().end() &&
+                                       known_nodes_ == catalog_->node_changes().end()));
     for (uint32_t p = 0; p < hints_.size(); ++p) {
       const NodeId node = Get(PodId{p});
       if (node != kNoNode) visit(catalog_->pod(PodId{p}).key, catalog_->node(node).name);

@@ -1,6 +1,7 @@
 #include "engine/pass/pending_holds.h"
 
 #include "absl/container/flat_hash_set.h"
+#include "base/check.h"
 #include "predicates/filters.h"
 #include "predicates/node_resources_fit.h"
 
@@ -10,6 +11,7 @@ PendingHolds::PendingHolds(const ClusterSnapshot& snapshot, std::span<const PodI
   const Catalog& catalog = snapshot.catalog();
   absl::flat_hash_set<PodShapeId> seen;
   for (const PodId pod : pending) {
+    EBB_DCHECK(snapshot.NodeOf(pod) == kNoNode);
     if (catalog.shape_of(pod).not_understood.empty()) continue;
     if (!seen.insert(catalog.shape_id(pod)).second) continue;
     const PodShape& shape = catalog.shape_of(pod);

@@ -172,6 +172,7 @@ class PassRun {
     for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
       plan_.pdb_remaining.push_back(pdbs_.remaining(PdbId{p}));
     }
+    EBB_DCHECK(IsWhole() && RemovedNodesAreEmpty() && BudgetsAreSpentByMoves());
     return {.plan = std::move(plan_),
             .ineligible = ineligible_,
             .recently_unremovable = std::move(recently_unremovable_)};
@@ -376,6 +377,39 @@ class PassRun {
     plan_.keep.push_back(node);
   }
 
+  // The following assert what a finished plan promises.  Verify (engine/verify) replays the plan
+  // and asserts the last two by code of its own.
+
+  // Whether each candidate has one answer, unless the pass has stopped before the first.
+  [[nodiscard]] bool IsWhole() const {
+    return plan_.termination == Termination::kNoRoomForPending ||
+           plan_.remove.size() + plan_.keep.size() + plan_.skipped.size() ==
+               input_.candidates.size();
+  }
+  // Whether no removed node is left, and each pod that moved ended on a node that is.
+  [[nodiscard]] bool RemovedNodesAreEmpty() const {
+    absl::flat_hash_map<PodId, NodeId> last;
+    for (const RemovableNode& removed : plan_.remove) {
+      if (snapshot_.Contains(removed.node) || !snapshot_.PodsOn(removed.node).empty()) return false;
+      for (const Move& move : removed.moves) last[move.pod] = move.to;
+    }
+    return std::ranges::all_of(
+        last, [this](const auto& entry) { return snapshot_.Contains(entry.second); });
+  }
+  // Whether the moves and the pods being evicted spent what the budgets lack now.
+  [[nodiscard]] bool BudgetsAreSpentByMoves() const {
+    std::vector<int32_t> left;
+    for (const Pdb& pdb : catalog_.pdbs()) left.push_back(pdb.disruptions_allowed);
+    const auto spend = [&](PodId pod) {
+      for (const PdbId pdb : catalog_.shape_of(pod).budgets) --left[Index(pdb)];
+    };
+    std::ranges::for_each(input_.evicting, spend);
+    for (const RemovableNode& removed : plan_.remove) {
+      for (const Move& move : removed.moves) spend(move.pod);
+    }
+    return left == plan_.pdb_remaining;
+  }
+
   [[nodiscard]] bool may_stop() const {
     return input_.deadline != nullptr && judged_ >= options_.min_nodes_per_pass;
   }
@@ -455,7 +489,13 @@ absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& 
   memory.hints.Attach(snapshot.shared_catalog());
   memory.pending_hints.Attach(snapshot.shared_catalog());
   const uint64_t pointer = memory.simulation.pointer();
+  const size_t depth = snapshot.depth();
+  const size_t placed = snapshot.placed_pods();
+  const size_t nodes = snapshot.nodes();
   PassOutcome outcome = PassRun(snapshot, groups, options_, input, memory).Run();
+  // Simulation asserts the same by the StateId.
+  EBB_DCHECK(snapshot.depth() == depth && snapshot.ghost() == kNoNode);
+  EBB_DCHECK(snapshot.placed_pods() == placed && snapshot.nodes() == nodes);
   Plan& plan = outcome.plan;
   const bool same_hints = memory.hints.DropOld();
   const bool same_pending_hints = memory.pending_hints.DropOld();
@@ -470,6 +510,7 @@ absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& 
 void Planner::Suggest(const ClusterSnapshot& snapshot, std::span<const Move> places) {
   if (places.empty()) return;
   Memory& memory = *memory_;
+  EBB_DCHECK(memory.symbols == nullptr || memory.symbols == snapshot.catalog().shared_symbols());
   memory.symbols = snapshot.catalog().shared_symbols();
   memory.hints.Attach(snapshot.shared_catalog());
   memory.settled.reset();

@@ -335,6 +335,7 @@ NodeId PodScan::SearchWords(size_t from, size_t end) {
 }
 
 bool PodScan::Fits(NodeId node) {
+  EBB_DCHECK(IsOpen(node));
   const PodShape& shape = *run_.shape;
   if (!run_.room.IsOn(node)) return false;
   if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return false;
@@ -371,6 +372,7 @@ bool PodScan::RestIsSound() const {
 }
 
 bool PodScan::JustFitted(PodId pod, NodeId node) const {
+  EBB_DCHECK(snapshot_ != nullptr);
   const PodShape& shape = catalog_->shape_of(pod);
   return run_.id == catalog_->shape_id(pod) && snapshot_->NodeOf(pod) == kNoNode && IsOpen(node) &&
          PreFilter(*snapshot_, shape).fits && StaticFits(*snapshot_, shape, node) &&

@@ -120,6 +120,7 @@ class PodScan {
   // StaysUnplaced is not placed in the snapshot: only its room is taken and its counters
   // incremented.
   void Place(PodId pod, NodeId node) {
+    EBB_DCHECK(run_.id == catalog_->shape_id(pod));
     placed_since_fork_ = true;
     if ((run_.traits & kUnplaced) != 0) {
       run_.room.Take(node);
@@ -130,6 +131,7 @@ class PodScan {
   // Undoes a Place of a pod that StaysUnplaced; the snapshot's Revert undoes the others.
   // REQUIRES: BeginRun was called with the pod's shape.
   void TakeBack(NodeId node) {
+    EBB_DCHECK(run_.id != kNoShape);
     if ((run_.traits & kUnplaced) != 0) run_.room.Give(node);
   }
 

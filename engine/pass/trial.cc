@@ -92,7 +92,7 @@ Simulation::~Simulation() {
   scan_.EndPass();  // It computes the pointer's index in the list of the nodes that are left.
   snapshot_.RevertTo(std::move(memory_.counts_));
   snapshot_.RestoreFree(memory_.free_);
-  EBB_DCHECK(snapshot_.StateId() == state_);
+  EBB_DCHECK(snapshot_.StateId() == state_ && snapshot_.depth() + 1 == depth_);
   memory_.in_use_ = false;
 }
 
@@ -171,6 +171,21 @@ bool Simulation::AsksOnlyUncounted(PodId pod) const {
   return true;
 }
 
+bool Simulation::MovesAreSound() const {
+  std::vector<PodId> pods;
+  for (const Move& move : moves_) {
+    pods.push_back(move.pod);
+    bool is_listed = false;
+    guests_.ForEach(move.to, [&](PodId guest) { is_listed |= guest == move.pod; });
+    const NodeId placed = snapshot_.NodeOf(move.pod);  // None if the pod stays unplaced.
+    if (!is_listed || !snapshot_.Contains(move.to) || (placed != kNoNode && placed != move.to)) {
+      return false;
+    }
+  }
+  std::ranges::sort(pods);
+  return std::ranges::adjacent_find(pods) == pods.end();
+}
+
 void Simulation::BeginTrial(NodeId node) {
   EBB_CHECK(!in_trial_ && snapshot_.depth() == depth_);
   if (kProves) {
@@ -198,6 +213,10 @@ void Simulation::CommitTrial() {
   guests_.Forget(node);  // The guests have moved on or are removed with the node.
   scan_.OnNodeRemoved(node);
   in_trial_ = is_ghost_counted_ = false;
+  // Verify asserts the same of a finished plan, with SlowCluster and without guests.
+  EBB_DCHECK(snapshot_.depth() == depth_ && snapshot_.ghost() == kNoNode);
+  EBB_DCHECK(!snapshot_.Contains(node) && snapshot_.PodsOn(node).empty() && !guests_.HasAny(node));
+  EBB_DCHECK(MovesAreSound());
 }
 
 void Simulation::RevertTrial() {
@@ -217,6 +236,8 @@ void Simulation::RevertTrial() {
   snapshot_.Revert();
   scan_.OnRevert();
   in_trial_ = is_ghost_counted_ = false;
+  // The tests assert the same by CheckInvariants, which recounts all pods.
+  EBB_DCHECK(snapshot_.depth() == depth_ && snapshot_.ghost() == kNoNode);
   EBB_DCHECK(HasFree(snapshot_, memory_.free_before_trial_));
   EBB_DCHECK(snapshot_.topology().CountsAs(memory_.counts_before_trial_));
 }

@@ -167,6 +167,9 @@ class Simulation {
   // Whether no table that filters read for the pod, except tables by node, counts a pod on the
   // ghost.  For assertions.
   [[nodiscard]] bool AsksOnlyUncounted(PodId pod) const;
+  // Whether each of moves() moved another pod, to a node that is in the cluster and lists the pod
+  // as its guest.  For assertions.
+  [[nodiscard]] bool MovesAreSound() const;
 
   ClusterSnapshot& snapshot_;
   SimulationMemory& memory_;

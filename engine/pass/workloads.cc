@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/check.h"
 
 namespace ebb {
 
@@ -61,6 +62,7 @@ void WorkloadShares::Evict(std::span<const PodId> pods) {
   for (const PodId pod : pods) {
     const uint32_t workload = of_[Index(pod)];
     if (workload == Workloads::kNone || evicted_[Index(pod)]) continue;
+    EBB_DCHECK(left_[workload] > 0);
     --left_[workload];
     evicted_[Index(pod)] = true;
   }

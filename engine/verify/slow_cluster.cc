@@ -38,6 +38,7 @@ SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
       eligible_(catalog_.registries().size()),
       tallies_(catalog_.tables().size()),
       tallied_in_(catalog_.pod_shapes()) {
+  EBB_DCHECK(snapshot.depth() == 0);
   for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
     const NodeId node{n};
     alive_[n] = snapshot.Contains(node);

@@ -62,6 +62,7 @@ void AppendFixed(Number value, std::string& to) {
 // REQUIRES: `bytes` is long enough.
 template <typename Number>
 Number Fixed(std::string_view bytes) {
+  EBB_DCHECK(bytes.size() >= sizeof(Number));
   Number value = 0;
   for (size_t i = 0; i < sizeof(value); ++i) {
     value |= static_cast<Number>(static_cast<unsigned char>(bytes[i])) << (8 * i);

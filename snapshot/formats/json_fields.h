@@ -30,6 +30,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/rfc3339.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -231,7 +232,10 @@ class JsonFields : public FieldProblem {
   }();
 
   // The first byte of a token.  REQUIRES: at < token_count_.
-  char First(size_t at) const { return begin_[tokens_[at]]; }
+  char First(size_t at) const {
+    EBB_DCHECK(at < token_count_);
+    return begin_[tokens_[at]];
+  }
 
   bool Close(size_t at) {
     next_ = at + 1;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/check.h"
+
 // Highway includes this file again for each target except the last.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "snapshot/formats/json_scan.cc"
@@ -166,6 +168,7 @@ const char* SkipContainer(const char* p, const char* end) {
 size_t ContainerWays() { return Ways().size(); }
 
 const char* SkipContainer(const char* p, const char* end, size_t way) {
+  EBB_DCHECK(way < ContainerWays());
   return Ways()[way](p, end);
 }
 

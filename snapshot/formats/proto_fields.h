@@ -35,6 +35,7 @@
 
 #include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "snapshot/formats/field_problem.h"
@@ -125,6 +126,7 @@ class ProtoFields : public FieldProblem {
   // REQUIRES: OpenAs() returned true.
   template <typename Field>
   bool Members(Field&& field) {
+    EBB_DCHECK(message_ != nullptr);
     return Walk(*message_, object_, field);
   }
   template <typename Field>

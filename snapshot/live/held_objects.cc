@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
+
 namespace ebb {
 
 uint64_t VersionOf(std::string_view resource_version) {
@@ -43,6 +45,7 @@ void HeldObjects::MoveTo(Symbols& symbols) {
 }
 
 HeldObject* HeldObjects::Find(const objects::ObjectRef& object) {
+  EBB_DCHECK(!std::holds_alternative<const objects::Pod*>(object));
   const objects::ObjectMeta& meta = objects::MetaOf(object);
   // A name that was never seen is not interned just because of a look-up.
   const std::optional<TextId> namespace_name = symbols_->Find(meta.namespace_name);

@@ -248,7 +248,17 @@ absl::Status LiveSnapshot::Take(std::span<const Change> changes, OlderObjects ol
   }
   StayInBounds();
   is_changing_ = false;
+  // ClusterSnapshot::CheckInvariants, for tests, recounts the snapshot itself.
+  EBB_DCHECK(stale_ || CountsAgree());
   return absl::OkStatus();
+}
+
+bool LiveSnapshot::CountsAgree() const {
+  const size_t left_out = PodsLeftOut(PodListing::kEnded) + PodsLeftOut(PodListing::kExpendable);
+  return snapshot_.ghost() == kNoNode && snapshot_.nodes() == Nodes() &&
+         snapshot_.placed_pods() + unplaced_.size() + left_out == Pods() &&
+         held_of_.size() == catalog_->pods() &&
+         snapshot_.placed_pods() + unplaced_.size() + free_ids_.size() == held_of_.size();
 }
 
 void LiveSnapshot::StayInBounds() {
@@ -259,6 +269,7 @@ void LiveSnapshot::StayInBounds() {
 }
 
 void LiveSnapshot::SetVersion(std::optional<KubernetesVersion> version) {
+  EBB_DCHECK(snapshot_.depth() == 0);
   options_.kubernetes_version = version;
   if (stale_) return;
   builder_->SetVersion(version);
@@ -359,6 +370,7 @@ bool LiveSnapshot::HasCondition(const HeldPod& held) {
 void LiveSnapshot::RestorePlace(PodId pod, const Standing& before) {
   if (before.node == kNoNode || pod == kNoPod || snapshot_.NodeOf(pod) != before.node) return;
   auto& pods = snapshot_.pods_on_.Mutable(Index(before.node));
+  EBB_DCHECK(pods.back() == pod);
   std::rotate(pods.begin() + static_cast<ptrdiff_t>(before.index), pods.end() - 1, pods.end());
 }
 
@@ -769,6 +781,7 @@ void LiveSnapshot::Rebuild() {
     Charge(pod.shape, +1);
   }
   texts_built_ = symbols_->kept();
+  EBB_DCHECK(CountsAgree());
 }
 
 // --- Readers --------------------------------------------------------------------------------

@@ -343,6 +343,8 @@ class LiveSnapshot {
   void Rebuild();
   [[nodiscard]] bool HasManyDeadTexts() const;
   void RenewTexts();
+  // Whether the snapshot has as many pods and nodes as are held.  For assertions.
+  [[nodiscard]] bool CountsAgree() const;
   // Bounds the memory that grows while no caller asks for Snapshot().
   void StayInBounds();
   void CopyCatalogIfRead();

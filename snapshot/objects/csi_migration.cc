@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "snapshot/objects/well_known_names.h"
 
@@ -172,12 +173,14 @@ bool IsUncountedPlugin(std::string_view provisioner) {
 }
 
 absl::StatusOr<std::string> CsiHandle(const objects::Volume& volume) {
+  EBB_DCHECK(InTreePluginOfSource(volume.source) != nullptr);
   if (volume.source == "awsElasticBlockStore") return AwsVolumeId(volume.id);
   if (volume.source == "gcePersistentDisk") return GceHandle("zones", "UNSPECIFIED", volume.id);
   return std::string(volume.id);
 }
 
 absl::StatusOr<std::string> CsiHandle(const objects::PersistentVolume& volume) {
+  EBB_DCHECK(InTreePluginOfSource(volume.source) != nullptr);
   if (volume.source == "awsElasticBlockStore") return AwsVolumeId(volume.id);
   if (volume.source == "gcePersistentDisk") return GceHandle(volume);
   if (volume.source == "azureDisk" && !volume.disk_kind.empty() &&

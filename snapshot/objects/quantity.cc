@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 
 namespace ebb {
 namespace {
@@ -103,6 +104,7 @@ QuantityError Split(std::string_view text, Parts& parts) {
 
 // 10^n.  REQUIRES: n <= 27.
 constexpr uint128 PowerOfTen(int64_t n) {
+  EBB_DCHECK(n <= 27);
   uint128 power = 1;
   for (; n > 0; --n) power *= 10;
   return power;
@@ -156,6 +158,7 @@ constexpr int64_t kFewExponentMin = -(kDigitsMax + kNanoDigits);
 // For at most 18 digits, so that digits x 2^60 fits 128 bits easily.
 // REQUIRES: shift == 0 or exponent >= kFewExponentMin.
 Magnitude MagnitudeOfFew(uint64_t digits, int64_t exponent, int shift) {
+  EBB_DCHECK(shift == 0 || exponent >= kFewExponentMin);
   const uint128 value = static_cast<uint128>(digits) << shift;
   if (digits == 0) return {};
   if (exponent >= 0) {
@@ -265,6 +268,7 @@ absl::StatusOr<int64_t> ParseQuantity(std::string_view text, QuantityUnit unit) 
 }
 
 std::string Describe(QuantityError error, std::string_view text) {
+  EBB_DCHECK(error != QuantityError::kNone);
   constexpr size_t kShownMax = 40;
   const std::string_view shown = text.substr(0, kShownMax);
   std::string problem =
