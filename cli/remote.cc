@@ -61,19 +61,19 @@ absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& sessio
                                 size_t threads, const wire::Settings& settings) {
   Sent sent;
   const auto start = Clock::now();
-  InputWatch watch;
+  InputCensus census;
   const Parallelism parallelism(threads);
   // Nothing is sent before all input is read: of an object that comes in two versions, only the
   // newer one is sent.
   std::string snapshot;
-  absl::Status read = LoadNewest(watch, [&]() -> absl::Status {
+  absl::Status read = LoadNewest(census, [&]() -> absl::Status {
     snapshot.clear();
     sent.stats = {};
     BinarySnapshotWriter writer([&](std::string_view bytes) {
       snapshot += bytes;
       return absl::OkStatus();
     });
-    absl::Status status = watch.Read(inputs, writer, sent.stats, parallelism, load.limits);
+    absl::Status status = census.Read(inputs, writer, sent.stats, parallelism, load.limits);
     return status.ok() ? writer.Finish() : status;
   });
   if (read.ok()) read = CheckAllFilesRead(sent.stats);

@@ -40,7 +40,7 @@ constexpr size_t kSmallBatchesBytes = size_t{4} << 20;  // All of them.
 
 constexpr size_t kExportPartBytes = size_t{1} << 20;
 
-constexpr uint32_t kWatchIntervalMs = 1000;
+constexpr uint32_t kPlanIntervalMs = 1000;
 
 std::string Cut(std::string text) {
   if (text.size() <= kMessageBytesMax) return text;
@@ -671,9 +671,10 @@ class SyncCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, wire::Sy
 };
 
 // WatchPlans.
-class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, public EndlessStream {
+class PlanSubscription final : public grpc::ServerWriteReactor<wire::PlanChange>,
+                               public EndlessStream {
  public:
-  WatchCall(EndlessStreams& streams, RecordedCall told)
+  PlanSubscription(EndlessStreams& streams, RecordedCall told)
       : shared_(std::make_shared<Shared>()), streams_(streams), told_(std::move(told)) {
     shared_->call = this;
   }
@@ -695,17 +696,17 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
       return End(absl::InvalidArgumentError(
           "input.cluster_token: WatchPlans takes none; it tells what changes"));
     }
-    auto watcher = std::make_unique<PlanWatcher>();
-    watcher->input = request.input();
+    auto subscriber = std::make_unique<PlanSubscriber>();
+    subscriber->input = request.input();
     const uint32_t interval =
-        request.min_interval_ms() > 0 ? request.min_interval_ms() : kWatchIntervalMs;
-    watcher->min_interval = std::chrono::milliseconds(interval);
-    watcher->state = [shared = shared_] {
+        request.min_interval_ms() > 0 ? request.min_interval_ms() : kPlanIntervalMs;
+    subscriber->min_interval = std::chrono::milliseconds(interval);
+    subscriber->state = [shared = shared_] {
       const std::lock_guard lock(shared->mutex);
-      if (shared->call == nullptr || shared->ended) return PlanWatcher::State::kGone;
-      return shared->writing ? PlanWatcher::State::kBusy : PlanWatcher::State::kReady;
+      if (shared->call == nullptr || shared->ended) return PlanSubscriber::State::kGone;
+      return shared->writing ? PlanSubscriber::State::kBusy : PlanSubscriber::State::kReady;
     };
-    watcher->send = [shared = shared_](const absl::StatusOr<wire::PlanChange>& change) {
+    subscriber->send = [shared = shared_](const absl::StatusOr<wire::PlanChange>& change) {
       const std::lock_guard lock(shared->mutex);
       if (shared->call != nullptr) shared->call->Send(change);
     };
@@ -713,7 +714,7 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
       const std::lock_guard lock(shared_->mutex);
       shared_->thread = *thread;
     }
-    (*thread)->Watch(std::move(watcher));
+    (*thread)->Subscribe(std::move(subscriber));
   }
 
   void OnWriteDone(bool ok) override {
@@ -742,10 +743,10 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
   // What the session's thread may use after the call has ended.
   struct Shared {
     std::mutex mutex;
-    WatchCall* call = nullptr;  // Null: the call has ended.
+    PlanSubscription* call = nullptr;  // Null: the call has ended.
     bool writing = false;
     bool ended = false;
-    std::weak_ptr<SessionThread> thread;  // The thread's watchers refer to this struct too.
+    std::weak_ptr<SessionThread> thread;  // The thread's subscribers refer to this struct too.
   };
 
   // REQUIRES: the lock is held.
@@ -1088,8 +1089,8 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   grpc::ServerWriteReactor<wire::PlanChange>* WatchPlans(
       Context* /*context*/, const wire::WatchPlansCall* request) override {
     const std::string& session = request->input().session();
-    auto* const call =
-        new WatchCall(streams_, RecordedCall("WatchPlans", Sessions::NameOf(session), calls_));
+    auto* const call = new PlanSubscription(
+        streams_, RecordedCall("WatchPlans", Sessions::NameOf(session), calls_));
     call->Begin(*request, options_.sessions->Find(session));
     return call;
   }

@@ -48,16 +48,16 @@ void SessionThread::Post(SessionCall call) {
   call.refuse(refused);
 }
 
-void SessionThread::Watch(std::unique_ptr<PlanWatcher> watcher) {
+void SessionThread::Subscribe(std::unique_ptr<PlanSubscriber> subscriber) {
   {
     const std::lock_guard lock(mutex_);
     if (!closed_) {
-      new_watchers_.push_back(std::move(watcher));
+      new_subscribers_.push_back(std::move(subscriber));
       changed_.notify_one();
       return;
     }
   }
-  watcher->send(why_closed_);
+  subscriber->send(why_closed_);
 }
 
 void SessionThread::Wake() {
@@ -137,42 +137,43 @@ wire::PlanChange Refusal(const Session& session, const absl::Status& why) {
 }  // namespace
 
 Clock::time_point SessionThread::SendPlans() {
-  std::erase_if(watchers_,
-                [](const auto& watcher) { return watcher->state() == PlanWatcher::State::kGone; });
-  Clock::time_point next = Clock::time_point::max();
-  const auto waits = [&](const auto& watcher) {
-    return watcher->looked_at != session_->cluster().revision() &&
-           watcher->state() == PlanWatcher::State::kReady;
-  };
-  const auto due = std::ranges::find_if(watchers_, [&](const auto& watcher) {
-    return waits(watcher) && watcher->next_look <= Clock::now();
+  std::erase_if(subscribers_, [](const auto& subscriber) {
+    return subscriber->state() == PlanSubscriber::State::kGone;
   });
-  if (due != watchers_.end()) {
-    // Moves the watcher to the end, so that the other watchers come first next time.
-    std::rotate(due, due + 1, watchers_.end());
-    const std::unique_ptr<PlanWatcher>& watcher = watchers_.back();
-    const bool first = watcher->looked_at == 0;
-    const bool was_fed = watcher->told.is_fed;
-    watcher->looked_at = session_->cluster().revision();
-    watcher->next_look = Clock::now() + watcher->min_interval;
-    auto change = session_->questions().PlanChanges(watcher->input, watcher->told, &closing_);
+  Clock::time_point next = Clock::time_point::max();
+  const auto waits = [&](const auto& subscriber) {
+    return subscriber->looked_at != session_->cluster().revision() &&
+           subscriber->state() == PlanSubscriber::State::kReady;
+  };
+  const auto due = std::ranges::find_if(subscribers_, [&](const auto& subscriber) {
+    return waits(subscriber) && subscriber->next_look <= Clock::now();
+  });
+  if (due != subscribers_.end()) {
+    // Moves the subscriber to the end, so that the other subscribers come first next time.
+    std::rotate(due, due + 1, subscribers_.end());
+    const std::unique_ptr<PlanSubscriber>& subscriber = subscribers_.back();
+    const bool first = subscriber->looked_at == 0;
+    const bool was_fed = subscriber->told.is_fed;
+    subscriber->looked_at = session_->cluster().revision();
+    subscriber->next_look = Clock::now() + subscriber->min_interval;
+    auto change = session_->questions().PlanChanges(subscriber->input, subscriber->told, &closing_);
     if (IsClosed()) return next;
-    // After its first message, a watcher waits for the end of a resync, as it waits for nodes.
+    // After its first message, a subscriber waits for the end of a resync, as it waits for nodes.
     const bool refused = absl::IsFailedPrecondition(change.status()) ||
                          (!first && absl::IsUnavailable(change.status()));
-    const bool as_before = refused && watcher->refused == change.status().message();
+    const bool as_before = refused && subscriber->refused == change.status().message();
     if (refused) {
       change = Refusal(*session_, change.status());
-      watcher->told = {};
+      subscriber->told = {};
     }
-    watcher->refused = refused ? change->refused() : "";
+    subscriber->refused = refused ? change->refused() : "";
     const bool news = !change.ok() || refused || change->whole() || change->removes_size() > 0 ||
                       change->keeps_size() > 0 || change->gone_nodes_size() > 0 ||
-                      watcher->told.is_fed != was_fed;
-    if ((news || first) && !as_before) watcher->send(change);
+                      subscriber->told.is_fed != was_fed;
+    if ((news || first) && !as_before) subscriber->send(change);
   }
-  for (const auto& watcher : watchers_) {
-    if (waits(watcher)) next = std::min(next, watcher->next_look);
+  for (const auto& subscriber : subscribers_) {
+    if (waits(subscriber)) next = std::min(next, subscriber->next_look);
   }
   return next;
 }
@@ -180,7 +181,7 @@ Clock::time_point SessionThread::SendPlans() {
 bool SessionThread::WaitForWork(Clock::time_point next_look) {
   std::unique_lock lock(mutex_);
   const auto something = [&] {
-    return closed_ || woken_ || !changes_.empty() || !ready_.empty() || !new_watchers_.empty();
+    return closed_ || woken_ || !changes_.empty() || !ready_.empty() || !new_subscribers_.empty();
   };
   if (next_look == Clock::time_point::max()) {
     changed_.wait(lock, something);
@@ -188,8 +189,8 @@ bool SessionThread::WaitForWork(Clock::time_point next_look) {
     changed_.wait_until(lock, next_look, something);
   }
   woken_ = false;
-  std::ranges::move(new_watchers_, std::back_inserter(watchers_));
-  new_watchers_.clear();
+  std::ranges::move(new_subscribers_, std::back_inserter(subscribers_));
+  new_subscribers_.clear();
   return !closed_;
 }
 
@@ -291,14 +292,14 @@ void SessionThread::Run() {
     RefuseCancelled();
     RunNext();
     next_look = Clock::time_point::max();
-    if (watchers_.empty()) continue;
+    if (subscribers_.empty()) continue;
     RunChanges(ChangesPosted());
     NoteWhatIsTaken();
     next_look = SendPlans();
   }
   RefuseAll();
-  for (const auto& watcher : watchers_) {
-    if (watcher->state() != PlanWatcher::State::kGone) watcher->send(why_closed_);
+  for (const auto& subscriber : subscribers_) {
+    if (subscriber->state() != PlanSubscriber::State::kGone) subscriber->send(why_closed_);
   }
 }
 

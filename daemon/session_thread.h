@@ -8,7 +8,7 @@
 //
 // Order:   changes (SessionCall::Kind::kChange) run in the order in which they were posted, and so
 //          do all other calls.  A call that waits for a version runs once the session has that
-//          version.  Before a call or a watcher's plan begins, all changes run that were posted
+//          version.  Before a call or a subscriber's plan begins, all changes run that were posted
 //          until then: they arrived while a long call ran, and an answer without them would be
 //          about an old cluster.  Changes that arrive later run after the call, so that a stream of
 //          changes cannot keep it out.
@@ -65,7 +65,7 @@ struct SessionCall {
 };
 
 // A client that is notified when the plan changes.
-struct PlanWatcher {
+struct PlanSubscriber {
   enum class State : uint8_t {
     kReady,  // For the next message.
     kBusy,   // The last message is still being sent.
@@ -75,7 +75,7 @@ struct PlanWatcher {
   Clock::duration min_interval{};
   std::function<State()> state;
   // Sends a change, the reason why there is no plan (PlanChange.refused), or the status with which
-  // the watch ends.
+  // the subscription ends.
   std::function<void(const absl::StatusOr<wire::PlanChange>&)> send;
 
   SessionQuestions::SentPlan told;
@@ -96,7 +96,7 @@ class SessionThread {
   SessionThread& operator=(const SessionThread&) = delete;
 
   void Post(SessionCall call);
-  void Watch(std::unique_ptr<PlanWatcher> watcher);
+  void Subscribe(std::unique_ptr<PlanSubscriber> subscriber);
   // Call this when a result of `cancelled` or `state` has changed.
   void Wake();
   // Rejects calls that wait for a version, now and later, with `why`.
@@ -138,8 +138,8 @@ class SessionThread {
   void NoteWhatIsTaken();
   void RefuseAll();
   void Publish();
-  // Plans for one watcher that is due, so that calls wait for at most one plan.  Returns when the
-  // next watcher is due, which may be at once.
+  // Plans for one subscriber that is due, so that calls wait for at most one plan.  Returns when
+  // the next subscriber is due, which may be at once.
   Clock::time_point SendPlans();
 
   const std::string name_;
@@ -152,7 +152,7 @@ class SessionThread {
   uint64_t changes_posted_ = 0;
   std::deque<SessionCall> ready_;    // Calls that run in turn.
   std::deque<SessionCall> waiting_;  // Calls that wait for a version.
-  std::vector<std::unique_ptr<PlanWatcher>> new_watchers_;
+  std::vector<std::unique_ptr<PlanSubscriber>> new_subscribers_;
   bool woken_ = false;
   bool closed_ = false;
   absl::Status why_closed_;
@@ -163,7 +163,7 @@ class SessionThread {
   wire::SessionStatus status_;
   MetricsSnapshot round_metrics_;
 
-  std::vector<std::unique_ptr<PlanWatcher>> watchers_;  // Used only by the thread.
+  std::vector<std::unique_ptr<PlanSubscriber>> subscribers_;  // Used only by the thread.
   std::thread thread_;
 };
 

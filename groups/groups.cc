@@ -790,7 +790,7 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules) {
     groups.groups.push_back(std::move(group));
     for (const NodeId node : members->nodes) groups.group_of[Index(node)] = id;
   }
-  JudgeReadiness(catalog, rules, groups);
+  FindNotReady(catalog, rules, groups);
   return groups;
 }
 
@@ -888,7 +888,7 @@ std::vector<NodeId> LackingDrivers(const Catalog& catalog, const std::vector<Nod
 
 // Source: cluster-autoscaler core/static_autoscaler.go obtainNodeLists, which checks only nodes
 // that are ready and schedulable.
-void JudgeReadiness(const Catalog& catalog, const GroupRules& rules, NodeGroups& groups) {
+void FindNotReady(const Catalog& catalog, const GroupRules& rules, NodeGroups& groups) {
   groups.max_node_startup_time_s = rules.max_node_startup_time_s;
   groups.not_ready.assign(catalog.nodes(), NotReadyReason::kNone);
   const StartupTaints taints(catalog, rules.readiness);

@@ -200,7 +200,7 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules);
 
 // The part of AssignGroups that decides which nodes are ready, for groups that are assigned
 // already.
-void JudgeReadiness(const Catalog& catalog, const GroupRules& rules, NodeGroups& groups);
+void FindNotReady(const Catalog& catalog, const GroupRules& rules, NodeGroups& groups);
 
 // Warns about rules that do not fit this cluster: a rule or a label that matches no node, with the
 // nearest one that some node has; rules that match the same nodes; a name that several groups have;

@@ -82,25 +82,26 @@ LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
     std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
-    const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read) {
-  InputWatch watch(options.expendable_pods_priority_cutoff);
-  if (options.allow_incomplete) watch.TakePartsOfLists();
+    const std::function<absl::Status(InputCensus&, ObjectSink&, ImportStats&)>& read) {
+  InputCensus census(options.expendable_pods_priority_cutoff);
+  if (options.allow_incomplete) census.TakePartsOfLists();
   ImportStats stats;
   using Loaded = absl::StatusOr<std::unique_ptr<LiveCluster>>;
-  Loaded loaded = LoadNewest(watch, [&]() -> Loaded {
+  Loaded loaded = LoadNewest(census, [&]() -> Loaded {
     auto cluster = std::make_unique<LiveCluster>(options, live);
     stats = {};
-    absl::Status status = cluster->Read([&](ObjectSink& sink) { return read(watch, sink, stats); });
+    absl::Status status =
+        cluster->Read([&](ObjectSink& sink) { return read(census, sink, stats); });
     if (!status.ok()) return status;
     return cluster;
   });
   if (!loaded.ok()) return loaded;
   LoadedCluster cluster = (*loaded)->Here();
-  absl::Status judged = (*loaded)->Judge(watch, std::move(stats), cluster);
-  if (judged.ok()) judged = CheckWhole(cluster.warnings, options.allow_incomplete);
-  if (judged.ok()) return loaded;
-  return absl::Status(judged.code(),
-                      absl::StrCat(Absl(where), where.empty() ? "" : ": ", judged.message()));
+  absl::Status checked = (*loaded)->CheckCensus(census, std::move(stats), cluster);
+  if (checked.ok()) checked = CheckWhole(cluster.warnings, options.allow_incomplete);
+  if (checked.ok()) return loaded;
+  return absl::Status(checked.code(),
+                      absl::StrCat(Absl(where), where.empty() ? "" : ": ", checked.message()));
 }
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_view name,
@@ -116,8 +117,8 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_v
                                                                    LiveSnapshot::Options live,
                                                                    const Parallelism& parallelism) {
   return Load(name, options, std::move(live),
-              [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
-                return watch.Read(name, bytes, sink, stats, parallelism, options.limits);
+              [&](InputCensus& census, ObjectSink& sink, ImportStats& stats) {
+                return census.Read(name, bytes, sink, stats, parallelism, options.limits);
               });
 }
 
@@ -125,8 +126,8 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
     std::span<const std::string> inputs, const LoadOptions& options,
     const Parallelism& parallelism) {
   return Load(inputs.size() == 1 ? inputs[0] : "", options, LiveOptionsOf(options),
-              [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
-                return watch.Read(inputs, sink, stats, parallelism, options.limits);
+              [&](InputCensus& census, ObjectSink& sink, ImportStats& stats) {
+                return census.Read(inputs, sink, stats, parallelism, options.limits);
               });
 }
 
@@ -137,11 +138,11 @@ absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects old
 void LiveCluster::SetAssumeComplete(bool assume_complete) {
   if (options_.assume_complete == assume_complete) return;
   options_.assume_complete = assume_complete;
-  judgement_.reset();
+  last_check_.reset();
 }
 
 void LiveCluster::SetSource(InputSource source) {
-  if (std::exchange(source_, source) != source) judgement_.reset();
+  if (std::exchange(source_, source) != source) last_check_.reset();
 }
 
 void LiveCluster::SetServerVersion(KubernetesVersion version) {
@@ -151,29 +152,29 @@ void LiveCluster::SetServerVersion(KubernetesVersion version) {
 
 bool LiveCluster::PutUnevaluated(const ObjectSink::Unevaluated& object) {
   const bool is_new = unevaluated_.Put(object);
-  if (is_new) judgement_.reset();
+  if (is_new) last_check_.reset();
   return is_new;
 }
 
 bool LiveCluster::EraseUnevaluated(const ObjectSink::Unevaluated& object) {
   const bool was_there = unevaluated_.Erase(object);
-  if (was_there) judgement_.reset();
+  if (was_there) last_check_.reset();
   return was_there;
 }
 
 absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& read) {
   TakingSink sink(*this);
   absl::Status status = read(sink);
-  if (sink.lists_budgets() && !std::exchange(budgets_known_, true)) judgement_.reset();
+  if (sink.lists_budgets() && !std::exchange(budgets_known_, true)) last_check_.reset();
   for (const std::string& kind : sink.empty_kinds()) {
-    if (empty_kinds_.insert(kind).second) judgement_.reset();
+    if (empty_kinds_.insert(kind).second) last_check_.reset();
   }
   return status;
 }
 
 void LiveCluster::AllKindsAreListed() {
   SetSource(InputSource::kFeeder);
-  if (!std::exchange(all_kinds_listed_, true)) judgement_.reset();
+  if (!std::exchange(all_kinds_listed_, true)) last_check_.reset();
 }
 
 LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending) {
@@ -203,39 +204,40 @@ LiveCluster::Version LiveCluster::Unchecked() {
 
 LoadedCluster LiveCluster::Here() { return LoadedAs(live_.Snapshot(), live_.Pending()); }
 
-absl::Status LiveCluster::Judge(const InputWatch& watch, ImportStats stats,
-                                LoadedCluster& cluster) {
-  judgement_.reset();
+absl::Status LiveCluster::CheckCensus(const InputCensus& census, ImportStats stats,
+                                      LoadedCluster& cluster) {
+  last_check_.reset();
   LoadOptions options = options_;
   options.allow_incomplete = true;  // Each question has its own setting for incomplete clusters.
-  if (absl::Status s = JudgeInput(watch, std::move(stats), options, cluster); !s.ok()) return s;
-  judgement_ = {.changes = Changes(),
-                .objects = Objects(),
-                .kinds = live_.Kinds(),
-                .nodes = Nodes(),
-                .pods = Pods(),
-                .warnings = cluster.warnings,
-                .counts = cluster.counts};
+  if (absl::Status s = CheckCompleteness(census, std::move(stats), options, cluster); !s.ok())
+    return s;
+  last_check_ = {.changes = Changes(),
+                 .objects = Objects(),
+                 .kinds = live_.Kinds(),
+                 .nodes = Nodes(),
+                 .pods = Pods(),
+                 .warnings = cluster.warnings,
+                 .counts = cluster.counts};
   return absl::OkStatus();
 }
 
-absl::Status LiveCluster::JudgeNow(LoadedCluster& cluster) {
-  if (judgement_ && judgement_->changes == Changes()) {
-    cluster.warnings = judgement_->warnings;
-    cluster.counts = judgement_->counts;
+absl::Status LiveCluster::CheckCurrent(LoadedCluster& cluster) {
+  if (last_check_ && last_check_->changes == Changes()) {
+    cluster.warnings = last_check_->warnings;
+    cluster.counts = last_check_->counts;
     return absl::OkStatus();
   }
-  InputWatch watch(options_.expendable_pods_priority_cutoff);
+  InputCensus census(options_.expendable_pods_priority_cutoff);
   NullSink nothing;
   const auto give = [&](ObjectSink& sink) {
     const absl::Status given = live_.ExportAlike(
         sink,
-        [&](const objects::Pod& first, uint64_t pods) { return watch.OnPodsLike(first, pods); });
+        [&](const objects::Pod& first, uint64_t pods) { return census.OnPodsLike(first, pods); });
     return given.ok() ? ExportRest(sink) : given;
   };
-  if (absl::Status s = watch.Look(give, nothing); !s.ok()) return s;
-  if (all_kinds_listed_) watch.AllKindsAreListed();
-  return Judge(watch, {}, cluster);
+  if (absl::Status s = census.Look(give, nothing); !s.ok()) return s;
+  if (all_kinds_listed_) census.AllKindsAreListed();
+  return CheckCensus(census, {}, cluster);
 }
 
 absl::Status LiveCluster::CheckRecently(LoadedCluster& cluster) {
@@ -246,23 +248,23 @@ absl::Status LiveCluster::CheckRecently(LoadedCluster& cluster) {
     return more <= fewer + kFew || 10 * (more - fewer) <= before;
   };
   const uint64_t objects = Objects();
-  const bool lately = judgement_ && judgement_->kinds == live_.Kinds() &&
-                      Changes() - judgement_->changes < kChangesOfEach * objects &&
-                      4 * objects >= 3 * judgement_->objects &&
-                      4 * objects <= 5 * judgement_->objects &&
-                      about(judgement_->nodes, Nodes(), judgement_->nodes) &&
-                      about(Pods(), judgement_->pods, judgement_->pods) &&
-                      CheckWhole(judgement_->warnings, /*allow_incomplete=*/false).ok();
-  if (!lately || judgement_->changes == Changes()) return JudgeNow(cluster);
+  const bool lately = last_check_ && last_check_->kinds == live_.Kinds() &&
+                      Changes() - last_check_->changes < kChangesOfEach * objects &&
+                      4 * objects >= 3 * last_check_->objects &&
+                      4 * objects <= 5 * last_check_->objects &&
+                      about(last_check_->nodes, Nodes(), last_check_->nodes) &&
+                      about(Pods(), last_check_->pods, last_check_->pods) &&
+                      CheckWhole(last_check_->warnings, /*allow_incomplete=*/false).ok();
+  if (!lately || last_check_->changes == Changes()) return CheckCurrent(cluster);
   // Input that is not a cluster is rejected even now.
   if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
-  cluster.warnings = judgement_->warnings;
+  cluster.warnings = last_check_->warnings;
   return absl::OkStatus();
 }
 
 absl::StatusOr<LiveCluster::Version> LiveCluster::Checked() {
   Version version = Unchecked();
-  if (absl::Status s = JudgeNow(version.cluster); !s.ok()) return s;
+  if (absl::Status s = CheckCurrent(version.cluster); !s.ok()) return s;
   if (absl::Status s = CheckWhole(version.cluster.warnings, options_.allow_incomplete); !s.ok())
     return s;
   return version;
@@ -292,13 +294,14 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Copy() {
   return copy;
 }
 
-absl::StatusOr<TrialCluster> TrialCluster::Of(LiveCluster& cluster, const LoadedCluster& judged) {
+absl::StatusOr<ScratchCluster> ScratchCluster::Of(LiveCluster& cluster,
+                                                  const LoadedCluster& checked) {
   absl::StatusOr<std::unique_ptr<LiveCluster>> copy = cluster.Copy();
   if (!copy.ok()) return copy.status();
   LiveCluster::Version version = (*copy)->Unchecked();
-  version.cluster.warnings = judged.warnings;
-  version.cluster.counts = judged.counts;
-  return TrialCluster{.live = *std::move(copy), .version = std::move(version)};
+  version.cluster.warnings = checked.warnings;
+  version.cluster.counts = checked.counts;
+  return ScratchCluster{.live = *std::move(copy), .version = std::move(version)};
 }
 
 absl::Status LiveCluster::ExportAll(ObjectSink& sink) {
@@ -351,8 +354,8 @@ class LiveCluster::RoundMarks {
       const Change change{.type = Change::Type::kDelete, .object = &pod};
       EBB_CHECK(cluster_.Take({&change, 1}).ok());
     }
-    // The marks are undone, so the earlier judgement is valid again.
-    if (cluster_.judgement_) cluster_.judgement_->changes += cluster_.Changes() - changes_;
+    // The marks are undone, so the earlier check is valid again.
+    if (cluster_.last_check_) cluster_.last_check_->changes += cluster_.Changes() - changes_;
   }
   RoundMarks(const RoundMarks&) = delete;
   RoundMarks& operator=(const RoundMarks&) = delete;

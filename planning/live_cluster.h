@@ -76,8 +76,8 @@ class LiveCluster {
   bool EraseUnevaluated(const ObjectSink::Unevaluated& object);
   // Declares that the objects so far are all objects of every kind: a client has listed them.
   void AllKindsAreListed();
-  // Makes the next question judge the cluster's completeness again: a client has listed everything.
-  void ForgetJudgement() { judgement_.reset(); }
+  // Makes the next question check the cluster's completeness again: a client has listed everything.
+  void ForgetLastCheck() { last_check_.reset(); }
   // Sets LoadOptions::assume_complete from now on.
   void SetAssumeComplete(bool assume_complete);
   // Sets where the objects come from, which decides what warnings advise; initially a dump.  A
@@ -116,15 +116,15 @@ class LiveCluster {
     LiveBranch branch;
     LoadedCluster cluster;  // The cluster of `branch`.
   };
-  // The current version, without judging whether it is complete: it has no warnings.
+  // The current version, without checking whether it is complete: it has no warnings.
   [[nodiscard]] Version Unchecked();
   // As Unchecked(), for the thread that takes the changes, valid until its next Take().  It makes
   // no branch, so the next change does not have to copy what a branch still uses.
   [[nodiscard]] LoadedCluster Here();
   // As Unchecked(), with warnings about what the cluster seems to lack (completeness.h).
   // Cost: O(cluster).
-  // Errors: as JudgeInput of load_cluster.h: the cluster has no nodes; as CheckWhole (incomplete.h)
-  // of the warnings, with the options' allow_incomplete.
+  // Errors: as CheckCompleteness of load_cluster.h: the cluster has no nodes; as CheckWhole
+  // (incomplete.h) of the warnings, with the options' allow_incomplete.
   absl::StatusOr<Version> Checked();
   // As Checked(), but may reuse the warnings of an earlier version.  That happens only if the
   // earlier version was complete enough for an answer, and since then no kind of objects came or
@@ -151,7 +151,7 @@ class LiveCluster {
                                      const std::optional<ScaleDownState>& before,
                                      RoundObjects objects);
 
-  // Another cluster with the same objects, which gives the same plans and is judged from scratch:
+  // Another cluster with the same objects, which gives the same plans and is checked from scratch:
   // for trying changes.  Cost: that of reading all objects.
   absl::StatusOr<std::unique_ptr<LiveCluster>> Copy();
 
@@ -170,7 +170,7 @@ class LiveCluster {
   // Writes what ExportAll() adds to Export().
   absl::Status ExportRest(ObjectSink& sink);
   // What a version seemed to lack, and counts of that version.
-  struct Judgement {
+  struct CompletenessCheck {
     uint64_t changes = 0;  // Changes() at that time.
     uint64_t objects = 0;  // Number of objects.
     uint64_t kinds = 0;    // Number of kinds.
@@ -179,25 +179,25 @@ class LiveCluster {
     std::vector<InputWarning> warnings;
     LoadCounts counts;
   };
-  // How many changes the cluster has taken; the difference is the age of a judgement.
+  // How many changes the cluster has taken; the difference is the age of a check.
   [[nodiscard]] uint64_t Changes() const {
     return live_.counts().put + live_.counts().deleted + live_.counts().ready;
   }
-  absl::Status Judge(const InputWatch& watch, ImportStats stats, LoadedCluster& cluster);
-  absl::Status JudgeNow(LoadedCluster& cluster);
+  absl::Status CheckCensus(const InputCensus& census, ImportStats stats, LoadedCluster& cluster);
+  absl::Status CheckCurrent(LoadedCluster& cluster);
   absl::Status CheckRecently(LoadedCluster& cluster);
-  // The cluster as loading a dump of its objects would return it, without judging it.
+  // The cluster as loading a dump of its objects would return it, without checking it.
   [[nodiscard]] LoadedCluster LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending);
-  // Reads a cluster with `read` and judges it; `where` is its name in errors.
+  // Reads a cluster with `read` and checks it; `where` is its name in errors.
   static absl::StatusOr<std::unique_ptr<LiveCluster>> Load(
       std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
-      const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read);
+      const std::function<absl::Status(InputCensus&, ObjectSink&, ImportStats&)>& read);
 
   LoadOptions options_;
   const LiveSnapshot::Options holding_;              // As passed to the constructor.
   std::optional<KubernetesVersion> server_version_;  // Absent: no client has set it.
   LiveSnapshot live_;
-  std::optional<Judgement> judgement_;  // The last one.
+  std::optional<CompletenessCheck> last_check_;  // The last one.
   // An input listed PodDisruptionBudgets: if none are held, the cluster has none.
   bool budgets_known_ = false;
   UnevaluatedObjects unevaluated_;
@@ -207,9 +207,9 @@ class LiveCluster {
 };
 
 // A copy of a cluster, on which changes are tried, and a version of it without these changes.
-struct TrialCluster {
-  // The warnings and counts are those of `judged`, a version of `cluster`.
-  static absl::StatusOr<TrialCluster> Of(LiveCluster& cluster, const LoadedCluster& judged);
+struct ScratchCluster {
+  // The warnings and counts are those of `checked`, a version of `cluster`.
+  static absl::StatusOr<ScratchCluster> Of(LiveCluster& cluster, const LoadedCluster& checked);
 
   std::unique_ptr<LiveCluster> live;
   LiveCluster::Version version;

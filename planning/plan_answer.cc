@@ -278,9 +278,10 @@ absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedClus
   return FrontierAnswer{.frontier = *std::move(frontier), .prices = *std::move(prices)};
 }
 
-absl::StatusOr<int64_t> JudgeForPlan(const GroupRules& rules, std::span<const InputWarning> others,
-                                     std::optional<int64_t> now_s, int64_t clock_s,
-                                     LoadedCluster& cluster) {
+absl::StatusOr<int64_t> CheckBeforePlan(const GroupRules& rules,
+                                        std::span<const InputWarning> others,
+                                        std::optional<int64_t> now_s, int64_t clock_s,
+                                        LoadedCluster& cluster) {
   const Catalog& catalog = cluster.snapshot.catalog();
   if (absl::Status s = CheckMinimums(catalog, rules); !s.ok()) return s;
   AddGroupWarnings(catalog, rules, cluster.warnings);

@@ -115,9 +115,10 @@ absl::StatusOr<FrontierAnswer> AnswerFrontier(const PlanQuery& query, LoadedClus
 // the time to the cluster's warnings.  Returns the time to plan for: `now_s`, or TimeToPlanFor() if
 // that is absent.
 // Errors: those of CheckMinimums.
-absl::StatusOr<int64_t> JudgeForPlan(const GroupRules& rules, std::span<const InputWarning> others,
-                                     std::optional<int64_t> now_s, int64_t clock_s,
-                                     LoadedCluster& cluster);
+absl::StatusOr<int64_t> CheckBeforePlan(const GroupRules& rules,
+                                        std::span<const InputWarning> others,
+                                        std::optional<int64_t> now_s, int64_t clock_s,
+                                        LoadedCluster& cluster);
 
 }  // namespace ebb
 

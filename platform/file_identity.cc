@@ -33,7 +33,7 @@ struct Seen {
 
 bool Writes(const Seen& seen) { return seen.file->use != FileUse::kRead; }
 
-void Judge(const struct stat& status, Seen& seen) {
+void SetIdentity(const struct stat& status, Seen& seen) {
   seen.is_folder = S_ISDIR(status.st_mode);
   seen.is_other = !S_ISREG(status.st_mode);
   if (!seen.is_other) seen.identity = {status.st_dev, status.st_ino};
@@ -48,10 +48,10 @@ Seen Look(const UsedFile& file, const std::string& path) {
     seen.is_standard = true;
     seen.is_other = true;
     const int fd = file.use == FileUse::kRead ? STDIN_FILENO : STDOUT_FILENO;
-    if (::fstat(fd, &status) == 0) Judge(status, seen);
+    if (::fstat(fd, &status) == 0) SetIdentity(status, seen);
     return seen;
   }
-  if (::stat(path.c_str(), &status) == 0) Judge(status, seen);
+  if (::stat(path.c_str(), &status) == 0) SetIdentity(status, seen);
   const absl::StatusOr<std::string> target = FollowLinks(path);
   std::error_code error;
   const fs::path end = target.ok() ? *target : path;

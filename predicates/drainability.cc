@@ -33,7 +33,7 @@ struct DrainQuestion {
   PodId pod;
   const PodShape& shape;
   const DrainOptions& options;
-  const PdbTracker* pdbs;  // Null in JudgePodAlone.
+  const PdbTracker* pdbs;  // Null in ApplyDrainRulesAlone.
   int64_t now_s;
 
   [[nodiscard]] std::string_view Text(TextId id) const { return catalog.Text(id); }
@@ -268,8 +268,8 @@ int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int
   return AddUpToMax(last, 1);
 }
 
-DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
-                      const PdbTracker& pdbs, int64_t now_s, PoolManager manager) {
+DrainVerdict ApplyDrainRules(const Catalog& catalog, PodId pod, const DrainOptions& options,
+                             const PdbTracker& pdbs, int64_t now_s, PoolManager manager) {
   EBB_DCHECK(&pdbs.catalog() == &catalog);
   if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog.shape_of(pod), now_s)) {
     return Block(BlockingPodReason::kDoNotDisruptAnnotation);
@@ -279,8 +279,8 @@ DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& opt
   return verdict.outcome == DrainOutcome::kUndefined ? Budget(question) : verdict;
 }
 
-DrainVerdict JudgePodAlone(const Catalog& catalog, PodId pod, const DrainOptions& options,
-                           int64_t now_s) {
+DrainVerdict ApplyDrainRulesAlone(const Catalog& catalog, PodId pod, const DrainOptions& options,
+                                  int64_t now_s) {
   return FirstOpinion({catalog, pod, catalog.shape_of(pod), options, /*pdbs=*/nullptr, now_s});
 }
 
@@ -293,7 +293,7 @@ void PodsToMove::Clear() {
   pdb.reset();
 }
 
-DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker& pdbs,
+DrainRules::DrainRules(const Catalog& catalog, const DrainOptions& options, const PdbTracker& pdbs,
                        int64_t now_s)
     : catalog_(&catalog),
       options_(options),
@@ -302,7 +302,7 @@ DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options, cons
       verdicts_(catalog.pod_shapes()) {}
 
 // Applies every rule but the budgets, up to the first rule that reads more than the shape.
-void DrainJudge::Learn(PodId pod, ShapeVerdict& known) const {
+void DrainRules::Learn(PodId pod, ShapeVerdict& known) const {
   using enum ShapeVerdict::Scope;
   EBB_DCHECK(&pdbs_->catalog() == catalog_ && verdicts_.size() == catalog_->pod_shapes());
   const PodShape& shape = catalog_->shape_of(pod);
@@ -325,20 +325,20 @@ void DrainJudge::Learn(PodId pod, ShapeVerdict& known) const {
       (known.outcome == DrainOutcome::kUndefined || known.outcome == DrainOutcome::kDrain);
 }
 
-DrainVerdict DrainJudge::Judge(PodId pod, const ShapeVerdict& of_shape) const {
+DrainVerdict DrainRules::Apply(PodId pod, const ShapeVerdict& of_shape) const {
   using enum ShapeVerdict::Scope;
   if (of_shape.scope == kShape) {
     return {.outcome = of_shape.outcome, .reason = of_shape.reason, .pdb = {}};
   }
-  if (of_shape.scope == kPod) return JudgePod(*catalog_, pod, options_, *pdbs_, now_s_);
+  if (of_shape.scope == kPod) return ApplyDrainRules(*catalog_, pod, options_, *pdbs_, now_s_);
   return Budget({*catalog_, pod, catalog_->shape_of(pod), options_, pdbs_, now_s_});
 }
 
-DrainVerdict DrainJudge::Judge(PodId pod) {
-  return Judge(pod, VerdictOf(pod, catalog_->shape_id(pod)));
+DrainVerdict DrainRules::Apply(PodId pod) {
+  return Apply(pod, VerdictOf(pod, catalog_->shape_id(pod)));
 }
 
-void DrainJudge::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
+void DrainRules::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
                                PoolManager manager) {
   result.Clear();
   result.move.resize(pods.size());
@@ -350,7 +350,7 @@ void DrainJudge::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
   EBB_DCHECK(result.blocked() == (result.reason != BlockingPodReason::kNoReason));
 }
 
-void DrainJudge::AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,
+void DrainRules::AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,
                                std::vector<PodId>::iterator& next, PoolManager manager) {
   for (size_t i = 0; i < pods.size();) {
     // Pods of one shape often follow each other, and most shapes must move.
@@ -370,7 +370,7 @@ void DrainJudge::AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,
       continue;
     }
     ++i;
-    const DrainVerdict verdict = Judge(pod, of_shape);
+    const DrainVerdict verdict = Apply(pod, of_shape);
     switch (verdict.outcome) {
       case DrainOutcome::kUndefined:
       case DrainOutcome::kDrain:

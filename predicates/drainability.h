@@ -85,14 +85,14 @@ bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s);
 bool IsKeptByKarpenter(const PodShape& shape, int64_t now_s);
 
 // Applies all rules and the budgets to one pod.
-DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
-                      const PdbTracker& pdbs, int64_t now_s,
-                      PoolManager manager = PoolManager::kClusterAutoscaler);
+DrainVerdict ApplyDrainRules(const Catalog& catalog, PodId pod, const DrainOptions& options,
+                             const PdbTracker& pdbs, int64_t now_s,
+                             PoolManager manager = PoolManager::kClusterAutoscaler);
 
 // Applies the rules to one pod without budgets and without looking up its controller, as the
 // autoscaler does when it sorts empty nodes.
-DrainVerdict JudgePodAlone(const Catalog& catalog, PodId pod, const DrainOptions& options,
-                           int64_t now_s);
+DrainVerdict ApplyDrainRulesAlone(const Catalog& catalog, PodId pod, const DrainOptions& options,
+                                  int64_t now_s);
 
 // The first time after `now_s` at which the verdict on some pod may change merely because time
 // passes; the largest int64 if there is no such time.  Cost: O(pods + shapes).
@@ -115,9 +115,9 @@ struct PodsToMove {
 // Applies the rules to many pods at one time.  The verdict on a shape is computed once and used
 // for all its pods; only budgets, deletion times and ages are checked again for each pod.
 // Ownership: borrows the catalog, and borrows the budgets until the next Renew.
-class DrainJudge {
+class DrainRules {
  public:
-  DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker& pdbs,
+  DrainRules(const Catalog& catalog, const DrainOptions& options, const PdbTracker& pdbs,
              int64_t now_s);
 
   // Continues with another time, other budgets and possibly more shapes.  Cached verdicts on
@@ -128,8 +128,8 @@ class DrainJudge {
     now_s_ = now_s;
   }
 
-  // The verdict of JudgePod with PoolManager::kClusterAutoscaler.
-  [[nodiscard]] DrainVerdict Judge(PodId pod);
+  // The verdict of ApplyDrainRules with PoolManager::kClusterAutoscaler.
+  [[nodiscard]] DrainVerdict Apply(PodId pod);
 
   // Sorts the pods of a node into the lists of `result`, which is cleared first.  Pods that a
   // drain skips (mirror pods, long terminating pods) are in none of the lists.
@@ -156,7 +156,7 @@ class DrainJudge {
     return known;
   }
   void Learn(PodId pod, ShapeVerdict& known) const;
-  DrainVerdict Judge(PodId pod, const ShapeVerdict& of_shape) const;
+  DrainVerdict Apply(PodId pod, const ShapeVerdict& of_shape) const;
 
   const Catalog* catalog_;
   DrainOptions options_;

@@ -181,12 +181,12 @@ constexpr Row kFilters[] = {
         .fits_statically = nullptr,
         .fits_dynamically =
             [](const Question& q) {
-              return JudgeVolumeRestrictions(q.snapshot, q.shape, q.node) ==
+              return FilterVolumeRestrictions(q.snapshot, q.shape, q.node) ==
                      VolumeRestrictionsVerdict::kFits;
             },
         .say =
             [](const Question& q, Reasons& reasons) {
-              const auto verdict = JudgeVolumeRestrictions(q.snapshot, q.shape, q.node);
+              const auto verdict = FilterVolumeRestrictions(q.snapshot, q.shape, q.node);
               Say(verdict == VolumeRestrictionsVerdict::kFits, ReasonOf(verdict), reasons);
             },
     },
@@ -198,12 +198,12 @@ constexpr Row kFilters[] = {
         .fits_statically = nullptr,
         .fits_dynamically =
             [](const Question& q) {
-              return JudgeNodeVolumeLimits(q.snapshot, q.shape, q.node) ==
+              return FilterNodeVolumeLimits(q.snapshot, q.shape, q.node) ==
                      VolumeLimitsVerdict::kFits;
             },
         .say =
             [](const Question& q, Reasons& reasons) {
-              const auto verdict = JudgeNodeVolumeLimits(q.snapshot, q.shape, q.node);
+              const auto verdict = FilterNodeVolumeLimits(q.snapshot, q.shape, q.node);
               if (verdict == VolumeLimitsVerdict::kDriverMissing) {
                 reasons.push_back(MissingDriverReason(q.snapshot, q.shape, q.node));
               } else {
@@ -223,12 +223,12 @@ constexpr Row kFilters[] = {
         .fits_statically =
             [](const Question& q) {
               return q.shape.volumes == 0 ||
-                     JudgeVolumeBinding(q.catalog(), q.shape, q.info()).Fits();
+                     FilterVolumeBinding(q.catalog(), q.shape, q.info()).Fits();
             },
         .fits_dynamically = nullptr,
         .say =
             [](const Question& q, Reasons& reasons) {
-              JudgeVolumeBinding(q.catalog(), q.shape, q.info()).AppendReasons(reasons);
+              FilterVolumeBinding(q.catalog(), q.shape, q.info()).AppendReasons(reasons);
             },
     },
     {
@@ -254,11 +254,11 @@ constexpr Row kFilters[] = {
         .fits_statically = nullptr,
         .fits_dynamically =
             [](const Question& q) {
-              return JudgePodTopologySpread(q.snapshot, q.shape, q.node) == SpreadVerdict::kFits;
+              return FilterPodTopologySpread(q.snapshot, q.shape, q.node) == SpreadVerdict::kFits;
             },
         .say =
             [](const Question& q, Reasons& reasons) {
-              const auto verdict = JudgePodTopologySpread(q.snapshot, q.shape, q.node);
+              const auto verdict = FilterPodTopologySpread(q.snapshot, q.shape, q.node);
               Say(verdict == SpreadVerdict::kFits, ReasonOf(verdict), reasons);
             },
     },
@@ -270,11 +270,11 @@ constexpr Row kFilters[] = {
         .fits_statically = nullptr,
         .fits_dynamically =
             [](const Question& q) {
-              return JudgeInterPodAffinity(q.snapshot, q.shape, q.node) == InterPodVerdict::kFits;
+              return FilterInterPodAffinity(q.snapshot, q.shape, q.node) == InterPodVerdict::kFits;
             },
         .say =
             [](const Question& q, Reasons& reasons) {
-              const auto verdict = JudgeInterPodAffinity(q.snapshot, q.shape, q.node);
+              const auto verdict = FilterInterPodAffinity(q.snapshot, q.shape, q.node);
               Say(verdict == InterPodVerdict::kFits, ReasonOf(verdict), reasons);
             },
     },

@@ -77,9 +77,8 @@ inline bool SatisfiesAffinity(const ClusterSnapshot& snapshot, const PodShape& s
 }  // namespace inter_pod_affinity_internal
 
 // Returns the first reason that applies, in the order of InterPodVerdict.
-[[gnu::always_inline]] inline InterPodVerdict JudgeInterPodAffinity(const ClusterSnapshot& snapshot,
-                                                                    const PodShape& shape,
-                                                                    NodeId node) {
+[[gnu::always_inline]] inline InterPodVerdict FilterInterPodAffinity(
+    const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
   using namespace inter_pod_affinity_internal;  // NOLINT(google-build-using-namespace)
   if (!shape.affinity.empty() && !SatisfiesAffinity(snapshot, shape, node)) {
     return InterPodVerdict::kAffinity;

@@ -86,8 +86,8 @@ std::string_view ReasonOf(VolumeLimitsVerdict verdict) {
   return "";
 }
 
-VolumeLimitsVerdict JudgeNodeVolumeLimits(const ClusterSnapshot& snapshot, const PodShape& shape,
-                                          NodeId node) {
+VolumeLimitsVerdict FilterNodeVolumeLimits(const ClusterSnapshot& snapshot, const PodShape& shape,
+                                           NodeId node) {
   using enum VolumeLimitsVerdict;
   if (shape.volumes == 0) return kFits;
   const Storage& storage = snapshot.catalog().storage();

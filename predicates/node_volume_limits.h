@@ -34,8 +34,8 @@ enum class VolumeLimitsVerdict : uint8_t {
   kDriverMissing,        // The node lacks a driver that prevents scheduling where it is missing.
 };
 
-VolumeLimitsVerdict JudgeNodeVolumeLimits(const ClusterSnapshot& snapshot, const PodShape& shape,
-                                          NodeId node);
+VolumeLimitsVerdict FilterNodeVolumeLimits(const ClusterSnapshot& snapshot, const PodShape& shape,
+                                           NodeId node);
 
 // The scheduler's reason text.  For volumes that cannot be counted the scheduler reports an
 // error, whose text may differ.

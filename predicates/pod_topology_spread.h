@@ -31,8 +31,8 @@ std::string_view ReasonOf(SpreadVerdict verdict);
 
 // The verdict of one of the shape's constraints on the nodes of `domain`.  kNoDomain stands for
 // the nodes that are in no domain.
-inline SpreadVerdict JudgeSpread(const ClusterSnapshot& snapshot,
-                                 const SpreadConstraint& constraint, DomainId domain) {
+inline SpreadVerdict FilterSpreadConstraint(const ClusterSnapshot& snapshot,
+                                            const SpreadConstraint& constraint, DomainId domain) {
   const Catalog& catalog = snapshot.catalog();
   EBB_DCHECK(catalog.tables()[Index(constraint.table)].kind == TableKind::kSpread);
   EBB_DCHECK(catalog.tables()[Index(constraint.table)].key == constraint.key);
@@ -47,11 +47,11 @@ inline SpreadVerdict JudgeSpread(const ClusterSnapshot& snapshot,
 }
 
 // The verdict of the first constraint that rejects the node.
-inline SpreadVerdict JudgePodTopologySpread(const ClusterSnapshot& snapshot, const PodShape& shape,
-                                            NodeId node) {
+inline SpreadVerdict FilterPodTopologySpread(const ClusterSnapshot& snapshot, const PodShape& shape,
+                                             NodeId node) {
   for (const SpreadConstraint& constraint : shape.spread) {
     const DomainId domain = snapshot.catalog().DomainOf(constraint.key, node);
-    const SpreadVerdict verdict = JudgeSpread(snapshot, constraint, domain);
+    const SpreadVerdict verdict = FilterSpreadConstraint(snapshot, constraint, domain);
     if (verdict != SpreadVerdict::kFits) return verdict;
   }
   return SpreadVerdict::kFits;

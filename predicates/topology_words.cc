@@ -80,11 +80,11 @@ void TopologyWords::AddRule(const ClusterSnapshot& snapshot, TopologyKeyId id, T
 void TopologyWords::AddSpread(const ClusterSnapshot& snapshot, const SpreadConstraint& constraint) {
   if (KeyOf(snapshot.catalog(), constraint.key).begins.empty()) {
     AddRule(snapshot, constraint.key, constraint.table, /*admits=*/true, [&](DomainId domain) {
-      return JudgeSpread(snapshot, constraint, domain) == SpreadVerdict::kFits;
+      return FilterSpreadConstraint(snapshot, constraint, domain) == SpreadVerdict::kFits;
     });
   } else {
     AddRule(snapshot, constraint.key, constraint.table, /*admits=*/false, [&](DomainId domain) {
-      return JudgeSpread(snapshot, constraint, domain) != SpreadVerdict::kFits;
+      return FilterSpreadConstraint(snapshot, constraint, domain) != SpreadVerdict::kFits;
     });
   }
 }

@@ -200,8 +200,8 @@ void VolumeBindingVerdict::AppendReasons(std::vector<std::string>& reasons) cons
   }
 }
 
-VolumeBindingVerdict JudgeVolumeBinding(const Catalog& catalog, const PodShape& shape,
-                                        const NodeInfo& node) {
+VolumeBindingVerdict FilterVolumeBinding(const Catalog& catalog, const PodShape& shape,
+                                         const NodeInfo& node) {
   EBB_DCHECK(!PreFilterVolumeBinding(catalog, shape).has_value());
   VolumeBindingVerdict verdict;
   if (shape.volumes == 0) return verdict;

@@ -43,8 +43,8 @@ struct VolumeBindingVerdict {
 };
 
 // REQUIRES: PreFilterVolumeBinding returned nullopt.
-VolumeBindingVerdict JudgeVolumeBinding(const Catalog& catalog, const PodShape& shape,
-                                        const NodeInfo& node);
+VolumeBindingVerdict FilterVolumeBinding(const Catalog& catalog, const PodShape& shape,
+                                         const NodeInfo& node);
 
 // PreFilter: the reason why the pod fits nowhere, or nullopt.
 std::optional<std::string> PreFilterVolumeBinding(const Catalog& catalog, const PodShape& shape);

@@ -125,8 +125,8 @@ std::string_view ReasonOf(VolumeRestrictionsVerdict verdict) {
   return "";
 }
 
-VolumeRestrictionsVerdict JudgeVolumeRestrictions(const ClusterSnapshot& snapshot,
-                                                  const PodShape& shape, NodeId node) {
+VolumeRestrictionsVerdict FilterVolumeRestrictions(const ClusterSnapshot& snapshot,
+                                                   const PodShape& shape, NodeId node) {
   if (shape.volumes == 0) return VolumeRestrictionsVerdict::kFits;
   const PodVolumes& volumes = snapshot.catalog().storage().volumes(shape.volumes);
   if (HasDiskConflict(snapshot, volumes, node)) return VolumeRestrictionsVerdict::kDiskConflict;

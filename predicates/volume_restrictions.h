@@ -23,8 +23,8 @@ namespace ebb {
 enum class VolumeRestrictionsVerdict : uint8_t { kFits, kDiskConflict, kClaimInUse };
 std::string_view ReasonOf(VolumeRestrictionsVerdict verdict);
 
-VolumeRestrictionsVerdict JudgeVolumeRestrictions(const ClusterSnapshot& snapshot,
-                                                  const PodShape& shape, NodeId node);
+VolumeRestrictionsVerdict FilterVolumeRestrictions(const ClusterSnapshot& snapshot,
+                                                   const PodShape& shape, NodeId node);
 
 // PreFilter: the reason why the pod fits nowhere (a claim that does not exist), or nullopt.
 std::optional<std::string> PreFilterVolumeRestrictions(const Catalog& catalog,

@@ -47,12 +47,12 @@ NodeId LeavesNode(const PlanContext& context, PodId pod) {
   return index < request.evicted_from.size() ? request.evicted_from[index] : kNoNode;
 }
 
-void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
+void AddDrainVerdicts(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
   const Catalog& catalog = context.catalog();
   for (const PodId pod : replay.snapshot().PodsOn(explanation.node)) {
     const DrainVerdict verdict =
-        JudgePod(catalog, pod, context.request->planner.drain, replay.budgets(),
-                 context.request->pass.now_s, context.groups->ManagerOf(explanation.node));
+        ApplyDrainRules(catalog, pod, context.request->planner.drain, replay.budgets(),
+                        context.request->pass.now_s, context.groups->ManagerOf(explanation.node));
     const bool pending = context.cluster->snapshot.NodeOf(pod) == kNoNode;
     explanation.pods.push_back({.pod = pod,
                                 .outcome = OutcomeOf(catalog, pod, verdict),
@@ -65,7 +65,7 @@ void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& expl
   }
 }
 
-// Marks the pod whose workload has used up its share.  The drainability rules do not judge that:
+// Marks the pod whose workload has used up its share.  The drainability rules do not decide that:
 // the pass found it.
 void MarkTooMany(const UnremovableNode& why, Explanation& explanation) {
   if (why.blocking_reason != BlockingPodReason::kWorkloadShareReached) return;
@@ -143,10 +143,10 @@ void AddDisplaced(const PlanContext& context, Explanation& explanation) {
 // Places the node's pods one after the other, as far as they fit.
 void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
   PodsToMove pods;
-  DrainJudge judge(context.catalog(), context.request->planner.drain, replay.budgets(),
+  DrainRules rules(context.catalog(), context.request->planner.drain, replay.budgets(),
                    context.request->pass.now_s);
   ClusterSnapshot& snapshot = replay.snapshot();
-  judge.GetPodsToMove(snapshot.PodsOn(explanation.node), pods,
+  rules.GetPodsToMove(snapshot.PodsOn(explanation.node), pods,
                       context.groups->ManagerOf(explanation.node));
   if (pods.blocked()) return;
   snapshot.Fork();
@@ -291,7 +291,7 @@ Explanation Explain(const PlanReport& report, NodeId node) {
     replay.GoTo(node);
     if (replay.HasGuests(node)) explanation.utilization_at_turn = replay.UtilizationOf(node);
   }
-  JudgePods(context, replay, explanation);
+  AddDrainVerdicts(context, replay, explanation);
   if (explanation.kept != nullptr) MarkTooMany(explanation.kept->why, explanation);
   FindSpentBudgets(context.catalog(), replay, explanation);
   if (explanation.order > 0) {

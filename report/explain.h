@@ -1,7 +1,7 @@
 // Explain says why nodes of a plan are kept or go, pod by pod.
 //
 // It goes back to the moment of the pass when the node had its turn: it carries out the earlier
-// removals on a copy of the cluster.  Then it judges each pod by the drainability rules.  For a
+// removals on a copy of the cluster.  Then it applies the drainability rules to each pod.  For a
 // node whose pods found no place, it also tries each pod that must move on every node, one pod
 // after the other, and counts the refusals in the scheduler's words.  A node that the pass judged
 // before any removal is shown as it was then.

@@ -64,8 +64,8 @@ absl::StatusOr<PodId> FindListedPod(const LoadedCluster& cluster, std::string_vi
       absl::StrCat(pod.status().message(), "; left out of the input: ", left_out));
 }
 
-std::vector<NodeVerdict> JudgeAll(ClusterSnapshot& snapshot, PodId pod,
-                                  std::optional<NodeId> only) {
+std::vector<NodeVerdict> FilterNodes(ClusterSnapshot& snapshot, PodId pod,
+                                     std::optional<NodeId> only) {
   const Unplaced unplaced(snapshot, pod);
   const PodShape& shape = snapshot.catalog().shape_of(pod);
   std::vector<NodeVerdict> verdicts;
@@ -76,7 +76,7 @@ std::vector<NodeVerdict> JudgeAll(ClusterSnapshot& snapshot, PodId pod,
   return verdicts;
 }
 
-std::vector<FilterVerdict> JudgeEach(ClusterSnapshot& snapshot, PodId pod, NodeId node) {
+std::vector<FilterVerdict> RunEveryFilter(ClusterSnapshot& snapshot, PodId pod, NodeId node) {
   const Unplaced unplaced(snapshot, pod);
   return ExplainEach(snapshot, snapshot.catalog().shape_of(pod), node);
 }
@@ -84,10 +84,10 @@ std::vector<FilterVerdict> JudgeEach(ClusterSnapshot& snapshot, PodId pod, NodeI
 Json FilterJson(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> only,
                 FilterDetail detail) {
   Json nodes = Json::array();
-  for (const NodeVerdict& v : JudgeAll(snapshot, pod, only)) {
+  for (const NodeVerdict& v : FilterNodes(snapshot, pod, only)) {
     Json node = VerdictJson(snapshot.catalog().NodeName(v.node), v.verdict);
     if (detail == FilterDetail::kEveryFilter) {
-      node["filters"] = FiltersJson(JudgeEach(snapshot, pod, v.node));
+      node["filters"] = FiltersJson(RunEveryFilter(snapshot, pod, v.node));
     }
     nodes.push_back(std::move(node));
   }

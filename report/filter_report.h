@@ -1,6 +1,6 @@
 // What the scheduler's filters say about a pod on each node, as data and as JSON.
 //
-// The pod is taken off its node while it is judged.
+// The pod is taken off its node while the filters run.
 //
 // Cost:    nodes x filters.
 // Threads: like any call that changes the ClusterSnapshot: exclusive access.
@@ -31,10 +31,10 @@ struct NodeVerdict {
   FilterVerdict verdict;  // Of the first filter that rejects.
 };
 // For every node in the snapshot, in order, or for `only` one.
-std::vector<NodeVerdict> JudgeAll(ClusterSnapshot& snapshot, PodId pod,
-                                  std::optional<NodeId> only = std::nullopt);
+std::vector<NodeVerdict> FilterNodes(ClusterSnapshot& snapshot, PodId pod,
+                                     std::optional<NodeId> only = std::nullopt);
 // What each filter says.
-std::vector<FilterVerdict> JudgeEach(ClusterSnapshot& snapshot, PodId pod, NodeId node);
+std::vector<FilterVerdict> RunEveryFilter(ClusterSnapshot& snapshot, PodId pod, NodeId node);
 
 enum class FilterDetail : uint8_t { kFirstNo, kEveryFilter };
 // {"pod": "NAMESPACE/NAME", "nodes": [{"node": ..., "fits": ...}]}

@@ -97,8 +97,8 @@ PlaceTallies::Verdict PlaceTallies::Number(Class& of, FilterVerdict verdict) {
 
 // The verdict of the filters up to NodeResourcesFit.  Verdicts that depend only on the node's shape
 // are computed once per shape, and shortages are identified by their bits.
-PlaceTallies::Verdict PlaceTallies::Judge(Class& of, const ClusterSnapshot& snapshot,
-                                          const PodShape& shape, NodeId node) {
+PlaceTallies::Verdict PlaceTallies::RunFilters(Class& of, const ClusterSnapshot& snapshot,
+                                               const PodShape& shape, NodeId node) {
   const size_t node_shape = Index(snapshot.catalog().node(node).shape);
   if (of.of_shape.size() <= node_shape) of.of_shape.resize(node_shape + 1, kUnknown);
   Verdict& of_shape = of.of_shape[node_shape];
@@ -122,10 +122,11 @@ PlaceTallies::Class& PlaceTallies::ClassOf(const ClusterSnapshot& snapshot,
   if (classes_.size() * nodes * sizeof(Verdict) > kBytesMax) classes_.clear();
   Class& of = classes_[static_cast<uint32_t>(shape.fit_class)];
   const NodeId ghost = snapshot.ghost();
-  const auto judge = [&](NodeId node) {
+  const auto update = [&](NodeId node) {
     Verdict& verdict = of.of_node[Index(node)];
     --of.nodes[verdict];
-    verdict = snapshot.Contains(node) && node != ghost ? Judge(of, snapshot, shape, node) : kGone;
+    verdict =
+        snapshot.Contains(node) && node != ghost ? RunFilters(of, snapshot, shape, node) : kGone;
     ++of.nodes[verdict];
   };
   if (of.of_node.empty()) {
@@ -133,11 +134,11 @@ PlaceTallies::Class& PlaceTallies::ClassOf(const ClusterSnapshot& snapshot,
     of.nodes.assign(kGone + 1, 0);
     of.nodes[kGone] = nodes;
     of.of_node.assign(nodes, kGone);
-    for (uint32_t n = 0; n < nodes; ++n) judge(NodeId{n});
+    for (uint32_t n = 0; n < nodes; ++n) update(NodeId{n});
   } else {
-    for (size_t i = of.seen; i < changed.size(); ++i) judge(changed[i]);
-    judge(of.ghost);  // The former ghost is a node again, or gone.
-    judge(ghost);
+    for (size_t i = of.seen; i < changed.size(); ++i) update(changed[i]);
+    update(of.ghost);  // The former ghost is a node again, or gone.
+    update(ghost);
   }
   of.seen = changed.size();
   of.ghost = ghost;

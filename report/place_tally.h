@@ -81,8 +81,8 @@ class PlaceTallies {
   };
 
   static Verdict Number(Class& of, FilterVerdict verdict);
-  static Verdict Judge(Class& of, const ClusterSnapshot& snapshot, const PodShape& shape,
-                       NodeId node);
+  static Verdict RunFilters(Class& of, const ClusterSnapshot& snapshot, const PodShape& shape,
+                            NodeId node);
   // The class of `shape`, brought up to date.
   Class& ClassOf(const ClusterSnapshot& snapshot, const std::vector<NodeId>& changed,
                  const PodShape& shape);

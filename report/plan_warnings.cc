@@ -90,7 +90,7 @@ std::vector<PassedOverPod> PassedOverOn(const ClusterSnapshot& snapshot, const P
     if (annotated != SafeToEvict::kFalse && annotated != SafeToEvict::kOther) continue;
     if (!budgets) budgets.emplace(catalog);
     const DrainVerdict verdict =
-        JudgePod(catalog, pod, request.planner.drain, *budgets, request.pass.now_s);
+        ApplyDrainRules(catalog, pod, request.planner.drain, *budgets, request.pass.now_s);
     std::string words = PassedOverWords(catalog, pod, verdict);
     if (!words.empty()) passed_over.push_back({.pod = pod, .words = std::move(words)});
   }

@@ -68,21 +68,22 @@ absl::StatusOr<RoundSource> ReadSource(std::span<const std::string> inputs,
                                        const std::optional<ScaleDownState>& before,
                                        RoundObjects objects, const Parallelism& parallelism) {
   const LoadOptions& options = settings.options.load;
-  InputWatch watch(options.expendable_pods_priority_cutoff);
-  if (options.allow_incomplete) watch.TakePartsOfLists();
+  InputCensus census(options.expendable_pods_priority_cutoff);
+  if (options.allow_incomplete) census.TakePartsOfLists();
   ImportStats stats;
-  absl::StatusOr<RoundSource> source = LoadNewest(watch, [&] {
+  absl::StatusOr<RoundSource> source = LoadNewest(census, [&] {
     stats = {};
     const auto read = [&](ObjectSink& sink) {
-      return watch.Read(inputs, sink, stats, parallelism, options.limits);
+      return census.Read(inputs, sink, stats, parallelism, options.limits);
     };
     return LoadSource(settings, before, read, objects);
   });
   if (!source.ok()) return source;
-  if (absl::Status s = JudgeInput(watch, std::move(stats), options, source->cluster); !s.ok()) {
+  if (absl::Status s = CheckCompleteness(census, std::move(stats), options, source->cluster);
+      !s.ok()) {
     return s;
   }
-  source->cluster_uid = watch.cluster_uid();
+  source->cluster_uid = census.cluster_uid();
   return source;
 }
 

@@ -45,7 +45,7 @@ struct RoundSource {
 enum class RoundObjects : uint8_t { kNone, kForRecord };
 
 // The objects that `read` passes on, adjusted by the events and the memory.  The cluster is not
-// judged for completeness.  `before`: the state after the last round.
+// checked for completeness.  `before`: the state after the last round.
 absl::StatusOr<RoundSource> LoadSource(const RoundSettings& settings,
                                        const std::optional<ScaleDownState>& before,
                                        const std::function<absl::Status(ObjectSink&)>& read,
@@ -59,7 +59,7 @@ std::string NameOfReport(const RoundSettings& settings);
 void DropEvicted(const RoundSettings& settings, const std::optional<ScaleDownState>& before,
                  LoadedCluster& cluster);
 
-// As LoadSource, for dumps (read_input.h), and judged (JudgeInput).
+// As LoadSource, for dumps (read_input.h), and checked (CheckCompleteness).
 absl::StatusOr<RoundSource> ReadSource(std::span<const std::string> inputs,
                                        const RoundSettings& settings,
                                        const std::optional<ScaleDownState>& before,

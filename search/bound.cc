@@ -212,8 +212,8 @@ void AddLimitsOfBudgets(const Catalog& catalog, const NodeGroups& groups,
     for (const PodId pod : candidates[c].move) {
       if (catalog.shape_of(pod).budgets.empty()) continue;
       const DrainVerdict verdict =
-          JudgePod(catalog, pod, request.planner.drain, spent, request.pass.now_s,
-                   groups.ManagerOf(candidates[c].node));
+          ApplyDrainRules(catalog, pod, request.planner.drain, spent, request.pass.now_s,
+                          groups.ManagerOf(candidates[c].node));
       if (verdict.reason != BlockingPodReason::kNotEnoughPdb || !verdict.pdb) continue;
       std::vector<Term>& of_pods = pods[Index(*verdict.pdb)].terms;
       if (of_pods.empty() || of_pods.back().candidate != c) {

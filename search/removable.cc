@@ -11,7 +11,7 @@ std::vector<RemovableCandidate> FindRemovable(const ClusterSnapshot& snapshot,
                                               std::span<const NodeId> candidates, int64_t now_s) {
   std::vector<RemovableCandidate> found;
   const PdbTracker pdbs(snapshot.catalog());
-  DrainJudge rules(snapshot.catalog(), options.drain, pdbs, now_s);
+  DrainRules rules(snapshot.catalog(), options.drain, pdbs, now_s);
   PodsToMove pods;
   for (const NodeId node : candidates) {
     const Eligibility eligibility =

@@ -335,7 +335,7 @@ absl::Status SessionCluster::SayWhole(std::optional<uint64_t> resync) {
         FormatRfc3339(open.since_s), ", and the session is whole when that one ends"));
   }
   live_->AllKindsAreListed();
-  live_->ForgetJudgement();
+  live_->ForgetLastCheck();
   feed_.OnWhole(ClockS());
   ++revision_;
   return absl::OkStatus();
@@ -390,7 +390,7 @@ absl::StatusOr<uint64_t> SessionCluster::EndResync(uint64_t resync) {
   NoteNodesBrought();
   feed_.OnWhole(ClockS());
   live_->AllKindsAreListed();  // A resync lists all objects of the cluster.
-  live_->ForgetJudgement();
+  live_->ForgetLastCheck();
   ForgetLoadsAssumption();
   Changed();
   return live_->counts().deleted - before;
@@ -533,14 +533,14 @@ void SessionCluster::AddFeedWarnings(LoadedCluster& cluster) const {
 absl::StatusOr<LoadedCluster> SessionCluster::Checked(bool allow_incomplete, Use use) {
   const bool allowed = allow_incomplete || options_.allow_incomplete;
   const bool carried_out = use == Use::kCarriedOut;
-  absl::StatusOr<LoadedCluster> judged = live_->CheckedRecentlyHere();
-  absl::Status possible = judged.status();
+  absl::StatusOr<LoadedCluster> checked = live_->CheckedRecentlyHere();
+  absl::Status possible = checked.status();
   if (possible.ok() && carried_out && !allowed) possible = CheckSaidToBeWhole();
   if (possible.ok()) {
-    possible = carried_out ? CheckMayBeCarriedOut(judged->warnings, allowed)
-                           : CheckWhole(judged->warnings, allowed);
+    possible = carried_out ? CheckMayBeCarriedOut(checked->warnings, allowed)
+                           : CheckWhole(checked->warnings, allowed);
   }
-  if (possible.ok()) return judged;
+  if (possible.ok()) return checked;
   return absl::FailedPreconditionError(absl::StrCat("session ", name_, ": ", possible.message()));
 }
 
@@ -556,8 +556,8 @@ absl::Status SessionCluster::CheckSaidToBeWhole() const {
 
 PlanTime SessionCluster::TimeToPlan() const { return TimeToPlanFor(ClockS(), live_->NewestTime()); }
 
-absl::StatusOr<TrialCluster> SessionCluster::CopyForTrials(const LoadedCluster& judged) {
-  return TrialCluster::Of(*live_, judged);
+absl::StatusOr<ScratchCluster> SessionCluster::ScratchCopy(const LoadedCluster& checked) {
+  return ScratchCluster::Of(*live_, checked);
 }
 
 absl::StatusOr<RoundSource> SessionCluster::Source(const RoundSettings& settings,

@@ -12,7 +12,7 @@
 // While revision() is the same, answers for the same time are the same.
 //
 // Errors:  those of planner.proto.  A call that fails changes nothing.
-// Cost:    for a change, see docs/live.md; EndResync(), Load(), CopyForTrials() and Export() are
+// Cost:    for a change, see docs/live.md; EndResync(), Load(), ScratchCopy() and Export() are
 //          O(cluster).
 // Threads: one at a time.
 
@@ -182,11 +182,11 @@ class SessionCluster {
   // Errors: FailedPrecondition: there is no cluster, or it is too incomplete for an answer
   // (incomplete.h).
   absl::StatusOr<LoadedCluster> Checked(bool allow_incomplete, Use use);
-  // The current cluster, without judging whether it is complete.
+  // The current cluster, without checking whether it is complete.
   [[nodiscard]] ClusterSnapshot& Snapshot() { return live_->Snapshot(); }
   [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return live_->symbols(); }
-  // A copy, on which changes are tried.  `judged`: the result of Checked().  Cost: O(cluster).
-  absl::StatusOr<TrialCluster> CopyForTrials(const LoadedCluster& judged);
+  // A copy, on which changes are tried.  `checked`: the result of Checked().  Cost: O(cluster).
+  absl::StatusOr<ScratchCluster> ScratchCopy(const LoadedCluster& checked);
   // The input of a round; as LiveCluster::Source.
   absl::StatusOr<RoundSource> Source(const RoundSettings& settings,
                                      const std::optional<ScaleDownState>& before,

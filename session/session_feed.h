@@ -14,7 +14,7 @@
 //   kFilling          The first resync has begun and not ended, or was aborted; or a later resync
 //                     has put new nodes and has not ended.
 //   kMaybeIncomplete  Batches of changes filled it, and only their sender knows whether more will
-//                     come.  No plan is carried out then (SessionCluster::Judged).
+//                     come.  No plan is carried out then (SessionCluster::Checked).
 //   kWhole            A dump was loaded, a resync ended, or a client declared the cluster complete.
 //
 // Units:   Unix seconds, of the caller's clock.

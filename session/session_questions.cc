@@ -88,7 +88,7 @@ absl::StatusOr<PlanQuery> SessionQuestions::QueryOver(const wire::PlanInput& inp
                                                       std::span<const InputWarning> others,
                                                       const SessionSettings& settings,
                                                       LoadedCluster& cluster) const {
-  const absl::StatusOr<int64_t> now_s = JudgeForPlan(
+  const absl::StatusOr<int64_t> now_s = CheckBeforePlan(
       settings.groups, others, input.has_now() ? std::optional<int64_t>(input.now()) : std::nullopt,
       cluster_.ClockS(), cluster);
   if (!now_s.ok()) return now_s.status();
@@ -103,13 +103,13 @@ absl::StatusOr<SessionQuestions::Prepared> SessionQuestions::Prepare(
   std::optional<SessionSettings> parsed;
   const absl::StatusOr<const SessionSettings*> settings = cluster_.SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
-  absl::StatusOr<LoadedCluster> judged = cluster_.Checked(input.allow_incomplete(), use);
-  if (!judged.ok()) return judged.status();
+  absl::StatusOr<LoadedCluster> checked = cluster_.Checked(input.allow_incomplete(), use);
+  if (!checked.ok()) return checked.status();
   std::vector<InputWarning> others = cluster_.FeedWarnings();
   std::ranges::move(ReadWarnings(input), std::back_inserter(others));
-  absl::StatusOr<PlanQuery> query = QueryOver(input, end, others, **settings, *judged);
+  absl::StatusOr<PlanQuery> query = QueryOver(input, end, others, **settings, *checked);
   if (!query.ok()) return query.status();
-  return Prepared{.cluster = *std::move(judged), .query = *std::move(query)};
+  return Prepared{.cluster = *std::move(checked), .query = *std::move(query)};
 }
 
 absl::Status SessionQuestions::WithPlan(

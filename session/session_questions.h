@@ -61,7 +61,7 @@ class SessionQuestions {
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call,
                                        std::optional<Clock::time_point> end,
                                        const Deadline* cancelled = nullptr);
-  // The cluster is not judged for completeness: the caller knows that it is complete.
+  // The cluster is not checked for completeness: the caller knows that it is complete.
   absl::StatusOr<wire::PassReply> Pass(const wire::PlanInput& question,
                                        std::optional<Clock::time_point> end);
   // As Pass(), with the plan in columns.
@@ -92,7 +92,7 @@ class SessionQuestions {
                           const std::function<absl::Status(const PlanReport&)>& tell,
                           const Deadline* cancelled = nullptr);
 
-  // The last plan that a watcher has received: for each node, its entry as JSON.
+  // The last plan that a subscriber has received: for each node, its entry as JSON.
   struct SentPlan {
     std::map<std::string, std::string> removes;
     std::map<std::string, std::string> keeps;
@@ -106,7 +106,7 @@ class SessionQuestions {
 
  private:
   using Use = SessionCluster::Use;
-  // A question about plans: the judged cluster, and the query.
+  // A question about plans: the checked cluster, and the query.
   struct Prepared {
     LoadedCluster cluster;
     PlanQuery query;

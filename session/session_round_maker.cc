@@ -191,14 +191,14 @@ int64_t SessionRoundMaker::Now(const wire::PlanInput& input, LoadedCluster& clus
 
 absl::StatusOr<RoundSource> SessionRoundMaker::SourceOf(const wire::RoundCall& call,
                                                         RoundSettings& told) {
-  const absl::StatusOr<LoadedCluster> judged =
+  const absl::StatusOr<LoadedCluster> checked =
       cluster_.Checked(call.input().allow_incomplete(), SessionCluster::Use::kCarriedOut);
-  if (!judged.ok()) return judged.status();
+  if (!checked.ok()) return checked.status();
   const RoundObjects objects =
       cluster_.options().record_file.empty() ? RoundObjects::kNone : RoundObjects::kForRecord;
   absl::StatusOr<RoundSource> source = cluster_.Source(told, driver_->before(), objects);
   if (!source.ok()) return source.status();
-  source->cluster.warnings = judged->warnings;
+  source->cluster.warnings = checked->warnings;
   if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {
     return As(absl::StatusCode::kFailedPrecondition, s);
   }

@@ -32,18 +32,18 @@ namespace ebb {
 namespace {
 
 // The maximum time for trying changes in a call, as for a search (wire_query.cc).
-constexpr double kTrialSecondsMax = 600;
+constexpr double kWhatIfSecondsMax = 600;
 
 // The time when a call must stop trying changes: a tenth of its time is reserved for the answer.
-class TrialsEnd {
+class WhatIfDeadline {
  public:
-  TrialsEnd(const PlanQuery& query, const Deadline* cancelled)
-      : deadlines_(Clock::now() + DurationOf(std::min(query.seconds.value_or(kTrialSecondsMax),
-                                                      kTrialSecondsMax)),
+  WhatIfDeadline(const PlanQuery& query, const Deadline* cancelled)
+      : deadlines_(Clock::now() + DurationOf(std::min(query.seconds.value_or(kWhatIfSecondsMax),
+                                                      kWhatIfSecondsMax)),
                    query.shares),
         ends_(&deadlines_.verification_ends, cancelled) {}
-  TrialsEnd(const TrialsEnd&) = delete;
-  TrialsEnd& operator=(const TrialsEnd&) = delete;
+  WhatIfDeadline(const WhatIfDeadline&) = delete;
+  WhatIfDeadline& operator=(const WhatIfDeadline&) = delete;
 
   [[nodiscard]] const Deadline& ends() const { return ends_; }
 
@@ -71,7 +71,7 @@ absl::Status SessionQuestions::WithRemedies(const wire::ExplainCall& call,
   }
   absl::StatusOr<Prepared> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();
-  absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(asked->cluster);
+  absl::StatusOr<ScratchCluster> copied = cluster_.ScratchCopy(asked->cluster);
   if (!copied.ok()) return copied.status();
   const auto answer =
       AnswerPlan(asked->query, copied->version.cluster, {.cancelled = stops}, Threads());
@@ -82,9 +82,9 @@ absl::Status SessionQuestions::WithRemedies(const wire::ExplainCall& call,
   const absl::StatusOr<std::vector<NodeId>> nodes = FindNodes(
       context.catalog(), std::vector<std::string>(call.nodes().begin(), call.nodes().end()));
   if (!nodes.ok()) return nodes.status();
-  const TrialsEnd end_of_trials(asked->query, stops);
+  const WhatIfDeadline what_if_deadline(asked->query, stops);
   const absl::StatusOr<std::vector<Counterfactual>> found =
-      FindAllRemedies(report, *nodes, asked->query, *copied->live, &end_of_trials.ends());
+      FindAllRemedies(report, *nodes, asked->query, *copied->live, &what_if_deadline.ends());
   if (!found.ok()) return found.status();
   return tell(report, *nodes, *found);
 }
@@ -95,7 +95,7 @@ absl::StatusOr<wire::BlockersReply> SessionQuestions::Blockers(const wire::Block
   if (absl::Status s = CheckTaken(call.input(), QuestionOf::kBlockers); !s.ok()) return s;
   absl::StatusOr<Prepared> asked = Prepare(call.input(), end, Use::kShown);
   if (!asked.ok()) return asked.status();
-  absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(asked->cluster);
+  absl::StatusOr<ScratchCluster> copied = cluster_.ScratchCopy(asked->cluster);
   if (!copied.ok()) return copied.status();
   const auto answer =
       AnswerPlan(asked->query, copied->version.cluster, {.cancelled = cancelled}, Threads());
@@ -106,8 +106,8 @@ absl::StatusOr<wire::BlockersReply> SessionQuestions::Blockers(const wire::Block
   if (prices) {
     options.price = [&hourly = prices->hourly](NodeId node) { return hourly[Index(node)]; };
   }
-  const TrialsEnd end_of_trials(asked->query, cancelled);
-  options.deadline = &end_of_trials.ends();
+  const WhatIfDeadline what_if_deadline(asked->query, cancelled);
+  options.deadline = &what_if_deadline.ends();
   const absl::StatusOr<ebb::Blockers> found =
       FindBlockers((*answer)->Report(), asked->query, *copied->live, options);
   if (!found.ok()) return found.status();
@@ -155,7 +155,7 @@ absl::StatusOr<wire::WhatIfReply> SessionQuestions::WhatIf(const wire::WhatIfCal
   if (absl::Status s = CheckOptionsOfCall(*what_if, call.has_then()); !s.ok()) return s;
   absl::StatusOr<Prepared> before = Prepare(call.input(), end, Use::kShown);
   if (!before.ok()) return before.status();
-  absl::StatusOr<TrialCluster> copied = cluster_.CopyForTrials(before->cluster);
+  absl::StatusOr<ScratchCluster> copied = cluster_.ScratchCopy(before->cluster);
   if (!copied.ok()) return copied.status();
   LoadedCluster& cluster = copied->version.cluster;
   const auto plan_of = [&](const PlanQuery& query,

@@ -424,12 +424,12 @@ void PutVerdicts(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> onl
   to.set_pod(snapshot.catalog().PodName(pod));
   if (only) {
     to.set_node(std::string(snapshot.catalog().NodeName(*only)));
-    for (const FilterVerdict& verdict : JudgeEach(snapshot, pod, *only)) {
+    for (const FilterVerdict& verdict : RunEveryFilter(snapshot, pod, *only)) {
       PutVerdict(snapshot, *only, verdict, to).set_filter(std::string(FilterName(verdict.filter)));
     }
     return;
   }
-  for (const auto& [node, verdict] : JudgeAll(snapshot, pod)) {
+  for (const auto& [node, verdict] : FilterNodes(snapshot, pod)) {
     wire::PodVerdicts::Verdict& each = PutVerdict(snapshot, node, verdict, to);
     if (!verdict.fits) each.set_filter(std::string(FilterName(verdict.filter)));
   }

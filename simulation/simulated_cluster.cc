@@ -272,9 +272,9 @@ absl::Status SimulatedCluster::Drain(std::string_view node, int64_t now_s) {
   const ClusterSnapshot& snapshot = objects_.Snapshot();
   const Catalog& catalog = snapshot.catalog();
   const PdbTracker pdbs(catalog);
-  DrainJudge judge(catalog, options_.drain, pdbs, now_s_);
+  DrainRules rules(catalog, options_.drain, pdbs, now_s_);
   PodsToMove pods;
-  judge.GetPodsToMove(snapshot.PodsOn(*catalog.FindNode(node)), pods);
+  rules.GetPodsToMove(snapshot.PodsOn(*catalog.FindNode(node)), pods);
   if (pods.blocked()) {
     Fail(deletion, absl::StrCat("pod ", catalog.PodName(pods.blocking_pod),
                                 " blocks: ", Absl(ToString(pods.reason))));

@@ -228,8 +228,8 @@ void AppendText(std::string& key, TextId id) {
 }
 
 // A snapshot has a column for each resource, which costs memory for every node and a step of
-// every simulation.  Up to this number of resources none is dropped.  Limits against odd input, far
-// above what clusters have; not tuned.
+// every removal that is tried.  Up to this number of resources none is dropped.  Limits against odd
+// input, far above what clusters have; not tuned.
 constexpr size_t kResourcesKept = 256;
 // The most resources that are kept because nodes offer them and pods request them.
 constexpr size_t kResourcesMax = 4096;

@@ -108,8 +108,8 @@ class ClusterSnapshot {
   }
   [[nodiscard]] int64_t Allocatable(ResourceId resource, NodeId node) const;
 
-  // Whether the node is being drained in a simulation.  A ghost keeps its place and its labels,
-  // is tainted ToBeDeletedByClusterAutoscaler:NoSchedule, and accepts no pods.
+  // Whether the node is being drained in a pass that tries to remove it.  A ghost keeps its place
+  // and its labels, is tainted ToBeDeletedByClusterAutoscaler:NoSchedule, and accepts no pods.
   [[nodiscard]] bool IsGhost(NodeId node) const { return ghost_ == node; }
   // kNoNode if there is no ghost.
   [[nodiscard]] NodeId ghost() const { return ghost_; }

@@ -36,8 +36,8 @@
 #include "daemon/own_session.h"
 #include "daemon/session_thread.h"
 #include "engine/deletions_under_way.h"
+#include "engine/pass/pass_fork.h"
 #include "engine/pass/planner.h"
-#include "engine/pass/trial.h"
 #include "engine/pass/workloads.h"
 #include "engine/scale_down/round.h"
 #include "loop/actuators/actuator_server.h"
@@ -99,10 +99,10 @@
 #include "sizing/policy/replicator/replicator.h"
 #include "sizing/policy/replicator/replicator_registry.h"
 #include "sizing/policy/state_text.h"
+#include "sizing/policy_simulation/policy_simulation.h"
 #include "sizing/pool_reader.h"
 #include "sizing/pool_sizer.h"
 #include "sizing/prometheus.h"
-#include "sizing/trial/policy_trial.h"
 #include "sizing/usage_reader.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
@@ -259,14 +259,15 @@ absl::Status Load(const LoadOptions& options) {
 // snapshot/import/completeness.h
 absl::Status Watch(const LoadOptions& options, const std::vector<std::string>& inputs,
                    ImportStats& stats) {
-  InputWatch watch;
-  absl::StatusOr<LoadedCluster> cluster = LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
-    ClusterLoader loader(options);
-    absl::Status read = watch.Read(inputs, loader, stats);
-    if (!read.ok()) return read;
-    return std::move(loader).Finish();
-  });
-  watch.Judge(InputUse::kPlan, cluster->snapshot, cluster->newest_time, cluster->warnings);
+  InputCensus census;
+  absl::StatusOr<LoadedCluster> cluster =
+      LoadNewest(census, [&]() -> absl::StatusOr<LoadedCluster> {
+        ClusterLoader loader(options);
+        absl::Status read = census.Read(inputs, loader, stats);
+        if (!read.ok()) return read;
+        return std::move(loader).Finish();
+      });
+  census.FindLacks(InputUse::kPlan, cluster->snapshot, cluster->newest_time, cluster->warnings);
   return absl::OkStatus();
 }
 
@@ -284,16 +285,16 @@ uint64_t Admitted(TopologyWords& words, const ClusterSnapshot& snapshot, const P
   return candidates;
 }
 
-// engine/pass/trial.h
-void Try(ClusterSnapshot& snapshot, SimulationMemory& memory, NodeId node,
+// engine/pass/pass_fork.h
+void Try(ClusterSnapshot& snapshot, PassForkMemory& memory, NodeId node,
          const std::vector<PodId>& pending, const std::vector<PodId>& pods,
-         const std::function<bool(Simulation&, const std::vector<PodId>&)>& place) {
+         const std::function<bool(PassFork&, const std::vector<PodId>&)>& place) {
   {
-    Simulation simulation(snapshot, memory);
-    place(simulation, pending);
+    PassFork fork(snapshot, memory);
+    place(fork, pending);
     {
-      Trial trial(simulation, node);
-      if (place(simulation, pods)) trial.Commit();
+      RemovalAttempt attempt(fork, node);
+      if (place(fork, pods)) attempt.Commit();
     }
   }
 }
@@ -363,9 +364,10 @@ absl::Status ReadUsage(const std::string& text, const SizedPool& pool, int64_t n
   return absl::OkStatus();
 }
 
-// sizing/trial/policy_trial.h
-absl::Status Try(const SizedPool& pool, const LoadCurve& curve, const PolicyTrialOptions& options) {
-  absl::StatusOr<PolicyTrialResult> result = TryPolicy(pool, curve, options);
+// sizing/policy_simulation/policy_simulation.h
+absl::Status Try(const SizedPool& pool, const LoadCurve& curve,
+                 const PolicySimulationOptions& options) {
+  absl::StatusOr<PolicySimulationResult> result = SimulatePolicy(pool, curve, options);
   return result.status();
 }
 
@@ -757,8 +759,8 @@ absl::Status PlanPatched(LiveCluster& cluster, const std::vector<ObjectPatch>& p
 
 // what_if/remedy.h
 bool Helps(LiveCluster& cluster, const PlanQuery& query, const Remedy& remedy) {
-  RemedyTrials trials(cluster, query);
-  absl::StatusOr<RemedyTrials::Outcome> outcome = trials.Try(remedy);
+  RemedyPlanner remedy_planner(cluster, query);
+  absl::StatusOr<RemedyPlanner::Outcome> outcome = remedy_planner.Try(remedy);
   return outcome.ok() && !outcome->goes.empty();
 }
 

@@ -26,7 +26,7 @@ _ROUNDS = _REPORT | {"report"}
 _PLANNING = _ROUNDS | {"rounds", "simulation"}
 _SESSION = _PLANNING | {"planning", "what_if", "loop", "wire"}
 _POLICY = {"base", "sizing/policy"}
-_COMMANDS = _SESSION | {"session", "daemon", "loop/actuators", "loop/run", "sizing", "sizing/policy", "sizing/trial",
+_COMMANDS = _SESSION | {"session", "daemon", "loop/actuators", "loop/run", "sizing", "sizing/policy", "sizing/policy_simulation",
                         "snapshot/samples", "cli/flags", "cli/print"}
 FOLDERS = {
     "base": set(),
@@ -65,7 +65,7 @@ FOLDERS = {
     "sizing/policy/escalator": _POLICY | {"sizing/policy/replicator"},
     "sizing": _ENGINE | _IMPORT | {"engine/scale_down", "loop", "platform", "sizing/policy", "sizing/policy/maestro",
                                    "sizing/policy/replicator"},
-    "sizing/trial": _ENGINE | {"engine/scale_down", "loop", "simulation", "sizing"},
+    "sizing/policy_simulation": _ENGINE | {"engine/scale_down", "loop", "simulation", "sizing"},
     "cli/flags": _PLANNING | {"planning"},
     "cli/print": _SESSION | {"session"},
     "cli/commands": _COMMANDS,

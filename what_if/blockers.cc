@@ -375,18 +375,19 @@ double PriceOf(const Catalog& catalog, const std::vector<std::string>& nodes,
 absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery& query,
                                       LiveCluster& cluster, const BlockersOptions& options) {
   const Catalog& catalog = report.context.catalog();
-  RemedyTrials trials(cluster, query);
-  absl::StatusOr<std::vector<Candidate>> candidates = Candidates(report, options, trials.patched());
+  RemedyPlanner remedy_planner(cluster, query);
+  absl::StatusOr<std::vector<Candidate>> candidates =
+      Candidates(report, options, remedy_planner.patched());
   if (!candidates.ok()) return candidates.status();
   std::vector<Remedy> remedies;
   for (const auto& [blocker, remedy] : *candidates) {
     if (remedies.size() == options.limit) break;
     if (blocker.not_tried.empty()) remedies.push_back(remedy);
   }
-  if (absl::Status s = trials.Find(remedies); !s.ok()) return s;
+  if (absl::Status s = remedy_planner.Find(remedies); !s.ok()) return s;
 
-  trials.TryInOrder(PlanFirst(report));
-  const absl::StatusOr<RemedyTrials::Outcome> now = trials.Try(Remedy());
+  remedy_planner.TryInOrder(PlanFirst(report));
+  const absl::StatusOr<RemedyPlanner::Outcome> now = remedy_planner.Try(Remedy());
   if (!now.ok()) return now.status();
   Blockers found{.removed = report.remove.size(), .kept = report.keep.size(), .blockers = {}};
   size_t tried = 0;
@@ -400,7 +401,7 @@ absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const PlanQuery&
     } else {
       if (options.on_progress) options.on_progress(tried, remedies.size());
       ++tried;
-      const absl::StatusOr<RemedyTrials::Outcome> then = trials.Try(remedy);
+      const absl::StatusOr<RemedyPlanner::Outcome> then = remedy_planner.Try(remedy);
       if (then.status().code() == absl::StatusCode::kFailedPrecondition) {
         blocker.not_tried = std::string(then.status().message());
         found.blockers.push_back(std::move(blocker));

@@ -33,8 +33,9 @@ std::vector<int64_t> Steps(int64_t last) {
 
 class RemedyFinder {
  public:
-  RemedyFinder(const PlanReport& report, const Explanation& explanation, RemedyTrials& trials)
-      : report_(report), explanation_(explanation), trials_(trials) {}
+  RemedyFinder(const PlanReport& report, const Explanation& explanation,
+               RemedyPlanner& remedy_planner)
+      : report_(report), explanation_(explanation), remedy_planner_(remedy_planner) {}
 
   absl::StatusOr<std::vector<Ladder>> Ladders();
 
@@ -59,7 +60,7 @@ class RemedyFinder {
 
   const PlanReport& report_;
   const Explanation& explanation_;
-  RemedyTrials& trials_;
+  RemedyPlanner& remedy_planner_;
 };
 
 absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
@@ -243,12 +244,12 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::WithoutRules() {
   for (const Explanation::Place& place : explanation_.places) {
     if (place.to == kNoNode) pods.push_back(NameOfPod(catalog(), place.pod));
   }
-  if (absl::Status s = trials_.patched().Find(pods); !s.ok()) return s;
+  if (absl::Status s = remedy_planner_.patched().Find(pods); !s.ok()) return s;
   std::vector<Ladder> ladders;
   for (const PlaceRule& rule : PlaceRules()) {
     Remedy remedy;
     for (const ObjectName& pod : pods) {
-      const std::string* const object = trials_.patched().Object(pod);
+      const std::string* const object = remedy_planner_.patched().Object(pod);
       if (object == nullptr || !HasRule(*object, rule)) continue;
       remedy.objects.push_back(WithoutRule(pod, rule));
     }
@@ -349,19 +350,19 @@ absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
   found.removed = report.remove.size();
   if (explanation.kept == nullptr) return found;
   const std::string node(report.context.catalog().NodeName(explanation.node));
-  RemedyTrials trials(cluster, query);
+  RemedyPlanner remedy_planner(cluster, query);
   const absl::StatusOr<std::vector<Ladder>> ladders =
-      RemedyFinder(report, explanation, trials).Ladders();
+      RemedyFinder(report, explanation, remedy_planner).Ladders();
   if (!ladders.ok()) return ladders.status();
   for (const Ladder& ladder : *ladders) {
-    if (absl::Status s = trials.Find(ladder); !s.ok()) return s;
+    if (absl::Status s = remedy_planner.Find(ladder); !s.ok()) return s;
     for (const Remedy& remedy : ladder) {
       if (stops != nullptr && stops->Expired()) {
         found.in_vain.push_back(
             {.what = remedy.what, .still_kept_by = "not tried, the time was over"});
         break;
       }
-      absl::StatusOr<RemedyTrials::Outcome> then = trials.Try(remedy, node);
+      absl::StatusOr<RemedyPlanner::Outcome> then = remedy_planner.Try(remedy, node);
       if (then.status().code() == absl::StatusCode::kFailedPrecondition) {
         found.in_vain.push_back(
             {.what = remedy.what,

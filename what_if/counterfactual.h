@@ -35,7 +35,7 @@ struct Counterfactual {
   };
   struct InVain {
     std::string what;
-    std::string still_kept_by;  // RemedyTrials::Outcome.
+    std::string still_kept_by;  // RemedyPlanner::Outcome.
   };
   size_t removed = 0;           // Nodes that go without any change.
   std::vector<Help> helps;      // Each one is sufficient by itself.

@@ -48,11 +48,11 @@ std::string KeeperText(const Catalog& catalog, const PlanResult& made, std::stri
 
 }  // namespace
 
-RemedyTrials::RemedyTrials(LiveCluster& cluster, const PlanQuery& query)
+RemedyPlanner::RemedyPlanner(LiveCluster& cluster, const PlanQuery& query)
     : cluster_(cluster), patched_(cluster), query_(query) {}
 
-absl::StatusOr<RemedyTrials::Outcome> RemedyTrials::Try(const Remedy& remedy,
-                                                        std::string_view node) {
+absl::StatusOr<RemedyPlanner::Outcome> RemedyPlanner::Try(const Remedy& remedy,
+                                                          std::string_view node) {
   if (absl::Status s = patched_.Apply(remedy.objects); !s.ok()) return s;
   const Catalog& catalog = cluster_.Snapshot().catalog();
   NodeGroups groups = AssignGroups(catalog, query_.groups);
@@ -76,7 +76,7 @@ absl::StatusOr<RemedyTrials::Outcome> RemedyTrials::Try(const Remedy& remedy,
   return outcome;
 }
 
-absl::Status RemedyTrials::Find(std::span<const Remedy> remedies) {
+absl::Status RemedyPlanner::Find(std::span<const Remedy> remedies) {
   std::vector<ObjectName> names;
   for (const Remedy& remedy : remedies) {
     for (const ObjectPatch& patch : remedy.objects) names.push_back(patch.of);

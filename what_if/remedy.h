@@ -1,8 +1,8 @@
-// Remedy: a change that a user could make so that more nodes go.  RemedyTrials makes a plan as if
+// Remedy: a change that a user could make so that more nodes go.  RemedyPlanner makes a plan as if
 // the change were made.
 //
-//   RemedyTrials trials(cluster, query);
-//   absl::StatusOr<RemedyTrials::Outcome> outcome = trials.Try(remedy);
+//   RemedyPlanner remedy_planner(cluster, query);
+//   absl::StatusOr<RemedyPlanner::Outcome> outcome = remedy_planner.Try(remedy);
 //
 // Cost:    that of the query's greedy plan, and of PatchedCluster.
 // Threads: one at a time.
@@ -35,10 +35,10 @@ struct Remedy {
   std::function<void(PlanQuery& query, NodeGroups& groups)> adjust;
 };
 
-class RemedyTrials {
+class RemedyPlanner {
  public:
   // Borrows both.  Restores the cluster before each call returns.
-  RemedyTrials(LiveCluster& cluster, const PlanQuery& query);
+  RemedyPlanner(LiveCluster& cluster, const PlanQuery& query);
 
   // From now on, tries nodes in the order of `nodes` instead of the query's order.  If the nodes of
   // a plan come first, the gain of a new plan is due to the remedy and not to another order.

@@ -178,10 +178,10 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   if (plan.watch.active()) {
     const auto ask = [&](LoadedCluster& cluster, LiveCluster& live, const GroupRules& rules,
                          const PlanCommand::Loaded& loaded) {
-      absl::StatusOr<TrialCluster> trial = TrialCluster::Of(live, cluster);
-      if (!trial.ok()) return Fail(trial.status(), err);
+      absl::StatusOr<ScratchCluster> scratch = ScratchCluster::Of(live, cluster);
+      if (!scratch.ok()) return Fail(scratch.status(), err);
       Progress progress;
-      return Over(trial->version.cluster, *trial->live, rules, loaded, progress, out, err);
+      return Over(scratch->version.cluster, *scratch->live, rules, loaded, progress, out, err);
     };
     return RunWatch(plan, {.output = output, .ask = ask}, out, err);
   }

@@ -317,7 +317,7 @@ absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedClust
   }
   const auto clock = std::chrono::duration_cast<std::chrono::seconds>(
       std::chrono::system_clock::now().time_since_epoch());
-  absl::StatusOr<int64_t> now_s = JudgeForPlan(
+  absl::StatusOr<int64_t> now_s = CheckBeforePlan(
       rules, of_flags, now.empty() ? std::nullopt : ParseRfc3339(now), clock.count(), cluster);
   if (!now_s.ok()) return now_s;
   if (absl::Status s = CheckStrict(options.load, cluster.warnings); !s.ok()) return s;

@@ -206,10 +206,10 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
   Progress progress;
   progress.Say("importing");
   std::string made;
-  InputWatch watch;
+  InputCensus census;
   // Output that was already printed cannot be replaced.
   const auto again =
-      IsStandardOutput(output) ? InputWatch::ReadAgain::kNo : InputWatch::ReadAgain::kIfNeeded;
+      IsStandardOutput(output) ? InputCensus::ReadAgain::kNo : InputCensus::ReadAgain::kIfNeeded;
   const auto fill = [&](ObjectSink& sink) {
     CountingSink counting(sink);
     absl::Status s;
@@ -222,15 +222,15 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
     }
     ImportStats stats;
     // A part of a cluster may be imported too, so completeness is not checked here.
-    s = watch.Read(inputs, counting, stats, Parallelism::One(), limits, again);
+    s = census.Read(inputs, counting, stats, Parallelism::One(), limits, again);
     // The snapshot does not record that a file was not read.
     if (s.ok()) s = CheckAllFilesRead(stats);
     made = counting.Text();
     std::vector<InputWarning> of_files;
     WarnOfFiles(stats, /*assume_complete=*/false, of_files);
     for (const InputWarning& each : of_files) made += ", " + each.message;
-    if (watch.repeated() > 0) {
-      made += fmt::format(", {} that came twice", Count(watch.repeated(), "object", "objects"));
+    if (census.repeated() > 0) {
+      made += fmt::format(", {} that came twice", Count(census.repeated(), "object", "objects"));
     }
     if (stats.files_without_objects > 0) {
       made += fmt::format(", ignored {}",
@@ -242,7 +242,7 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
     }
     return s;
   };
-  const absl::Status status = LoadNewest(watch, [&] { return WriteSnapshot(output, out, fill); });
+  const absl::Status status = LoadNewest(census, [&] { return WriteSnapshot(output, out, fill); });
   progress.Done();
   return Report(status, made, output, err);
 }

@@ -18,11 +18,11 @@ std::chrono::microseconds TimeUntil(int64_t time_s) {
 
 }  // namespace
 
-WallClock::WallClock() : watcher_([this] { Watch(); }) {}
+WallClock::WallClock() : thread_([this] { Run(); }) {}
 
 WallClock::~WallClock() {
   over_ = true;
-  watcher_.join();
+  thread_.join();
 }
 
 bool WallClock::SleepUntil(int64_t time_s) {
@@ -46,7 +46,7 @@ void WallClock::SleepFor(std::chrono::milliseconds time) {
   changed_.wait_for(lock, time, [this] { return last_end_; });
 }
 
-void WallClock::Watch() {
+void WallClock::Run() {
   while (!over_) {
     const bool met = signals_.Wait(kSignalsEvery);
     std::unique_lock lock(mutex_);

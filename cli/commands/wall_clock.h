@@ -56,7 +56,7 @@ class WallClock : public LoopClock {
 
  private:
   using Steady = std::chrono::steady_clock;
-  void Watch();
+  void Run();
 
   EndSignals signals_;
   std::mutex mutex_;
@@ -68,7 +68,7 @@ class WallClock : public LoopClock {
   std::chrono::milliseconds grace_{};
   std::function<void()> then_;  // Null: there is no LastEnd, or it was called.
   std::atomic<bool> over_ = false;
-  std::thread watcher_;  // Declared last, because it uses the other members.
+  std::thread thread_;  // Declared last, because it uses the other members.
 };
 
 }  // namespace ebb

@@ -69,18 +69,18 @@ std::string SilentText(const std::string& file) {
 }
 
 // An open file that is watched.
-class WatchedFile {
+class WatchFile {
  public:
-  WatchedFile(std::string name, int fd, size_t document_bytes_max)
+  WatchFile(std::string name, int fd, size_t document_bytes_max)
       : name_(std::move(name)), fd_(fd), stream_(document_bytes_max) {
     struct stat status{};
     is_regular_ = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
   }
-  ~WatchedFile() {
+  ~WatchFile() {
     if (fd_ > 0) close(fd_);
   }
-  WatchedFile(const WatchedFile&) = delete;
-  WatchedFile& operator=(const WatchedFile&) = delete;
+  WatchFile(const WatchFile&) = delete;
+  WatchFile& operator=(const WatchFile&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int fd() const { return fd_; }
@@ -141,11 +141,11 @@ class WatchedFile {
   std::set<std::string> kinds_;  // Kinds of the events that came.
 };
 
-absl::StatusOr<std::unique_ptr<WatchedFile>> Open(const std::string& name, size_t bytes_max) {
-  if (name == "-") return std::make_unique<WatchedFile>("standard input", STDIN_FILENO, bytes_max);
+absl::StatusOr<std::unique_ptr<WatchFile>> Open(const std::string& name, size_t bytes_max) {
+  if (name == "-") return std::make_unique<WatchFile>("standard input", STDIN_FILENO, bytes_max);
   // Does not block: a process that writes to several pipes may open them in any order.
   const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd >= 0) return std::make_unique<WatchedFile>(name, fd, bytes_max);
+  if (fd >= 0) return std::make_unique<WatchFile>(name, fd, bytes_max);
   return absl::NotFoundError(
       fmt::format("--watch-file: {}: {}", Printable(name), std::strerror(errno)));
 }
@@ -169,7 +169,7 @@ class Watch {
       : cluster_(cluster), err_(err), batch_(command.watch.object_bytes_max) {}
 
   // Applies every event that has arrived completely.
-  void Drain(WatchedFile& file) {
+  void Drain(WatchFile& file) {
     while (true) {
       const absl::StatusOr<std::optional<WatchEvent>> event = file.stream().Next();
       if (!event.ok()) {
@@ -199,7 +199,7 @@ class Watch {
   [[nodiscard]] const absl::Status& mixed() const { return mixed_; }
 
   // Reports that an event, or the rest of the file, could not be applied.
-  void Refuse(const WatchedFile& file, const absl::Status& why) {
+  void Refuse(const WatchFile& file, const absl::Status& why) {
     const std::string text =
         Short(fmt::format("{}: {}", Printable(file.name()), std::string(why.message())));
     if (refused_++ == 0) first_refused_ = text;
@@ -214,7 +214,7 @@ class Watch {
     return cluster_.counts().put + cluster_.counts().deleted + refused_ + ended_.size();
   }
 
-  void OnEnd(const WatchedFile& file, bool others_go_on) {
+  void OnEnd(const WatchFile& file, bool others_go_on) {
     if (file.is_regular() || !others_go_on) return;
     ended_.push_back(EndOf(file));
     PrintMessage("warning: " + ended_.back(), err_);
@@ -245,7 +245,7 @@ class Watch {
   }
 
  private:
-  static std::string EndOf(const WatchedFile& file) {
+  static std::string EndOf(const WatchFile& file) {
     std::string kinds;
     for (const std::string& kind : file.kinds()) kinds += (kinds.empty() ? "" : ", ") + kind;
     return fmt::format("{} has ended at {}, and {}; start all watches and ebb again",
@@ -368,12 +368,12 @@ class WatchRun {
   absl::Status LoadInputs() {
     if (command_.inputs.empty()) return absl::OkStatus();
     ImportStats stats;
-    InputWatch watch;  // Rejects inputs that contradict each other.
+    InputCensus census;  // Rejects inputs that contradict each other.
     return cluster_.Read([&](ObjectSink& sink) {
       // The second pass replaces objects of the first pass by newer versions.
-      return LoadNewest(watch, [&] {
-        absl::Status read = watch.Read(command_.inputs, sink, stats, Parallelism(command_.threads),
-                                       command_.options.load.limits);
+      return LoadNewest(census, [&] {
+        absl::Status read = census.Read(command_.inputs, sink, stats, Parallelism(command_.threads),
+                                        command_.options.load.limits);
         return read.ok() ? CheckAllFilesRead(stats) : read;
       });
     });
@@ -441,7 +441,7 @@ class WatchRun {
   }
 
   // A device or a wrong file may deliver bytes endlessly without an event.
-  void CheckHoldsEvents(const WatchedFile& file) {
+  void CheckHoldsEvents(const WatchFile& file) {
     const uint64_t most = command_.watch.object_bytes_max;
     if (!file.is_silent() || file.ended() || file.bytes() <= most) return;
     failed_ = absl::InvalidArgumentError(
@@ -517,8 +517,8 @@ class WatchRun {
   std::ostream& err_;
   LiveCluster cluster_;
   Watch watch_;
-  std::vector<std::unique_ptr<WatchedFile>> files_;  // Files that have not ended.
-  std::set<std::string> silent_;  // Names of pipes that were already warned about.
+  std::vector<std::unique_ptr<WatchFile>> files_;  // Files that have not ended.
+  std::set<std::string> silent_;                   // Names of pipes that were already warned about.
   bool printed_waiting_ = false;
   uint64_t plans_ = 0;
   const int64_t quiet_time_;            // In milliseconds.
@@ -584,14 +584,14 @@ int RunPlanWatch(const PlanCommand& command, std::ostream& out, std::ostream& er
       return command.PlanOver(cluster, rules, loaded, progress, out, err);
     }
     // The changes are tried on a copy.
-    absl::StatusOr<TrialCluster> trial = TrialCluster::Of(live, cluster);
-    if (!trial.ok()) return Fail(trial.status(), err);
-    LoadedCluster& copy = trial->version.cluster;
+    absl::StatusOr<ScratchCluster> scratch = ScratchCluster::Of(live, cluster);
+    if (!scratch.ok()) return Fail(scratch.status(), err);
+    LoadedCluster& copy = scratch->version.cluster;
     if (!command.what_if.empty()) {
-      return WhatIfOver(command, *what_if, copy, *trial->live, out, err);
+      return WhatIfOver(command, *what_if, copy, *scratch->live, out, err);
     }
     PlanCommand::Loaded of_copy = loaded;
-    of_copy.live = trial->live.get();
+    of_copy.live = scratch->live.get();
     Progress progress;
     return command.PlanOver(copy, rules, of_copy, progress, out, err);
   };

@@ -195,24 +195,24 @@ void WarnOfStrangers(EvalInput& input) {
 // Reads the cluster, and checks it as one that pods are placed in: requests of pods that the input
 // does not show would make nodes look unused.
 absl::Status ReadCluster(const PolicyEvalRequest& request, EvalInput& input) {
-  InputWatch watch(request.load.expendable_pods_priority_cutoff);
-  if (request.load.allow_incomplete) watch.TakePartsOfLists();
+  InputCensus census(request.load.expendable_pods_priority_cutoff);
+  if (request.load.allow_incomplete) census.TakePartsOfLists();
   ImportStats stats;
-  absl::StatusOr<LoadedCluster> loaded = LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
+  absl::StatusOr<LoadedCluster> loaded = LoadNewest(census, [&]() -> absl::StatusOr<LoadedCluster> {
     input.cluster = PoolReader();
     ClusterLoader loader(request.load);
     TeeSink both(input.cluster, loader);
     stats = {};
     absl::Status read =
-        watch.Read(request.inputs, both, stats, Parallelism::One(), request.load.limits);
+        census.Read(request.inputs, both, stats, Parallelism::One(), request.load.limits);
     if (!read.ok()) return read;
     return std::move(loader).Finish();
   });
   if (!loaded.ok()) return loaded.status();
   // Pools may have no nodes yet.
   if (loaded->snapshot.nodes() == 0 && loaded->counts.on_unknown_node == 0) return absl::OkStatus();
-  absl::Status judged = JudgeInput(watch, std::move(stats), request.load, *loaded);
-  if (!judged.ok()) return judged;
+  absl::Status checked = CheckCompleteness(census, std::move(stats), request.load, *loaded);
+  if (!checked.ok()) return checked;
   input.lacks = std::move(loaded->warnings);
   return absl::OkStatus();
 }

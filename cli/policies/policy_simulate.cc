@@ -23,7 +23,7 @@
 #include "platform/output_file.h"
 #include "platform/settings_file.h"
 #include "sizing/policy_file.h"
-#include "sizing/trial/school_pools.h"
+#include "sizing/policy_simulation/school_pools.h"
 #include "snapshot/formats/json_text.h"
 
 namespace ebb {
@@ -36,14 +36,14 @@ constexpr std::string_view kSimulateVersion = "ebb.policy.simulate/v2";
 struct Line {
   const char* what;
   const char* key;
-  std::function<std::string(const PolicyTrialResult&)> text;
-  std::function<Json(const PolicyTrialResult&)> json;
+  std::function<std::string(const PolicySimulationResult&)> text;
+  std::function<Json(const PolicySimulationResult&)> json;
 };
 
 std::string Whole(uint64_t number) { return WithCommas(number); }
 
 const std::vector<Line>& Lines() {
-  using Result = PolicyTrialResult;
+  using Result = PolicySimulationResult;
   static const std::vector<Line> lines = {
       {"policy", "policy", [](const Result& r) { return r.policy; },
        [](const Result& r) { return Json(r.policy); }},
@@ -81,28 +81,28 @@ const std::vector<Line>& Lines() {
   return lines;
 }
 
-void Print(const std::string& title, const std::vector<PolicyTrialResult>& results,
+void Print(const std::string& title, const std::vector<PolicySimulationResult>& results,
            std::ostream& out) {
   out << Printable(title) << "\n\n";
   std::vector<std::string> headings = {""};
-  for (const PolicyTrialResult& result : results) headings.push_back(result.pool);
+  for (const PolicySimulationResult& result : results) headings.push_back(result.pool);
   Table table(headings);
   for (size_t i = 1; i < headings.size(); ++i) table.AlignRight(i);
   for (const Line& line : Lines()) {
     std::vector<std::string> row = {line.what};
-    for (const PolicyTrialResult& result : results) row.push_back(line.text(result));
+    for (const PolicySimulationResult& result : results) row.push_back(line.text(result));
     table.AddRow(std::move(row));
   }
   table.Print(out);
 }
 
-Json AsJson(const std::string& title, const std::vector<PolicyTrialResult>& results) {
+Json AsJson(const std::string& title, const std::vector<PolicySimulationResult>& results) {
   Json pools = Json::array();
-  for (const PolicyTrialResult& result : results) {
+  for (const PolicySimulationResult& result : results) {
     Json pool = {{"pool", result.pool}};
     for (const Line& line : Lines()) pool[line.key] = line.json(result);
     Json samples = Json::array();
-    for (const PolicyTrialSample& sample : result.samples) {
+    for (const PolicySimulationSample& sample : result.samples) {
       samples.push_back({{"secondsSinceStart", sample.time_s},
                          {"wanted", sample.wanted},
                          {"pending", sample.pending},
@@ -115,17 +115,17 @@ Json AsJson(const std::string& title, const std::vector<PolicyTrialResult>& resu
   return {{"version", kSimulateVersion}, {"title", title}, {"pools", std::move(pools)}};
 }
 
-// The trials to run.
-struct Trials {
+// The simulations to run.
+struct Simulations {
   std::vector<SizedPool> pools;
   std::vector<LoadCurve> loads;  // One for each pool.
-  PolicyTrialOptions options;
+  PolicySimulationOptions options;
 };
 
-absl::StatusOr<Trials> ReadTrials(const PolicySimulateRequest& request) {
-  Trials trials;
-  trials.options.seed = request.seed;
-  trials.options.duration_s = request.hours * 3600;
+absl::StatusOr<Simulations> ReadSimulations(const PolicySimulateRequest& request) {
+  Simulations simulations;
+  simulations.options.seed = request.seed;
+  simulations.options.duration_s = request.hours * 3600;
   std::string yaml(SchoolPools());
   if (!request.file.empty()) {
     absl::StatusOr<std::string> text = ReadWholeFile(request.file);
@@ -135,45 +135,46 @@ absl::StatusOr<Trials> ReadTrials(const PolicySimulateRequest& request) {
   absl::StatusOr<std::vector<SizedPool>> pools =
       ReadPolicyFile(request.file.empty() ? "schools" : request.file, yaml, PolicyRegistry());
   if (!pools.ok()) return pools.status();
-  trials.pools = *std::move(pools);
+  simulations.pools = *std::move(pools);
   if (request.series.empty()) {
     absl::StatusOr<LoadCurve> load =
-        LoadCurve::Generated(request.load, request.pods, trials.options.duration_s);
+        LoadCurve::Generated(request.load, request.pods, simulations.options.duration_s);
     if (!load.ok()) return load.status();
-    trials.loads.assign(trials.pools.size(), *load);
-    return trials;
+    simulations.loads.assign(simulations.pools.size(), *load);
+    return simulations;
   }
   absl::StatusOr<PoolFigures> figures = ReadPoolFigures(request.series, {});
   if (!figures.ok()) return figures.status();
   std::vector<SignalPoint>& series = figures->points;
   if (!series.empty()) {
-    trials.options.start_s = std::ranges::min(series, {}, &SignalPoint::at_s).at_s;
+    simulations.options.start_s = std::ranges::min(series, {}, &SignalPoint::at_s).at_s;
   }
-  for (const SizedPool& pool : trials.pools) {
+  for (const SizedPool& pool : simulations.pools) {
     absl::StatusOr<LoadCurve> load = LoadCurve::FromSeries(series, pool.name);
     // A series without pool names applies to every pool.
     if (absl::IsNotFound(load.status())) load = LoadCurve::FromSeries(series, "");
     if (!load.ok()) return BadSetting(request.series, "", std::string(load.status().message()));
-    trials.loads.push_back(*std::move(load));
+    simulations.loads.push_back(*std::move(load));
   }
-  trials.options.signals = std::move(series);
-  return trials;
+  simulations.options.signals = std::move(series);
+  return simulations;
 }
 
-absl::StatusOr<std::vector<PolicyTrialResult>> RunTrials(const Trials& trials) {
-  std::vector<std::optional<absl::StatusOr<PolicyTrialResult>>> made(trials.pools.size());
+absl::StatusOr<std::vector<PolicySimulationResult>> RunSimulations(const Simulations& simulations) {
+  std::vector<std::optional<absl::StatusOr<PolicySimulationResult>>> made(simulations.pools.size());
   std::atomic<size_t> next = 0;
   const auto work = [&] {
-    for (size_t i = next++; i < trials.pools.size(); i = next++) {
-      made[i] = TryPolicy(trials.pools[i], trials.loads[i], trials.options);
+    for (size_t i = next++; i < simulations.pools.size(); i = next++) {
+      made[i] = SimulatePolicy(simulations.pools[i], simulations.loads[i], simulations.options);
     }
   };
   std::vector<std::thread> threads;
   const size_t at_a_time = std::max(1U, std::thread::hardware_concurrency());
-  for (size_t i = 1; i < std::min(at_a_time, trials.pools.size()); ++i) threads.emplace_back(work);
+  for (size_t i = 1; i < std::min(at_a_time, simulations.pools.size()); ++i)
+    threads.emplace_back(work);
   work();
   for (std::thread& thread : threads) thread.join();
-  std::vector<PolicyTrialResult> results;
+  std::vector<PolicySimulationResult> results;
   for (auto& each : made) {
     if (!each->ok()) return each->status();
     results.push_back(**std::move(each));
@@ -193,13 +194,13 @@ std::string TitleOf(const PolicySimulateRequest& request, size_t pools) {
 
 constexpr const char* kStyles[] = {"one", "two", "three", "four", "five", "six"};
 
-std::vector<Curve> CurvesOf(const std::vector<PolicyTrialResult>& results,
-                            const std::function<double(const PolicyTrialSample&)>& value) {
+std::vector<Curve> CurvesOf(const std::vector<PolicySimulationResult>& results,
+                            const std::function<double(const PolicySimulationSample&)>& value) {
   std::vector<Curve> curves;
   for (size_t i = 0; i < results.size(); ++i) {
     Curve& curve = curves.emplace_back(
         Curve{.name = results[i].pool, .style = kStyles[i % std::size(kStyles)], .points = {}});
-    for (const PolicyTrialSample& sample : results[i].samples) {
+    for (const PolicySimulationSample& sample : results[i].samples) {
       curve.points.push_back({.x = static_cast<double>(sample.time_s), .y = value(sample)});
     }
   }
@@ -208,12 +209,12 @@ std::vector<Curve> CurvesOf(const std::vector<PolicyTrialResult>& results,
 
 }  // namespace
 
-std::string PolicyTrialPage(const std::string& title,
-                            const std::vector<PolicyTrialResult>& results) {
+std::string PolicySimulationPage(const std::string& title,
+                                 const std::vector<PolicySimulationResult>& results) {
   std::string page = PageHead(fmt::format("ebb policy simulate: {}", title), title,
                               "The same load, one pool after the other on a simulated cluster.");
   int64_t last_s = 0;
-  for (const PolicyTrialResult& result : results) {
+  for (const PolicySimulationResult& result : results) {
     if (!result.samples.empty()) last_s = std::max(last_s, result.samples.back().time_s);
   }
   const int64_t hours = std::max<int64_t>(1, (last_s + 3599) / 3600);
@@ -221,23 +222,25 @@ std::string PolicyTrialPage(const std::string& title,
   const ChartAxes axes{.x_step = static_cast<double>(every) * 3600, .x_label = [](double time_s) {
                          return DurationText(static_cast<int64_t>(time_s));
                        }};
-  page += DrawCurves("Nodes", axes, CurvesOf(results, [](const PolicyTrialSample& s) {
+  page += DrawCurves("Nodes", axes, CurvesOf(results, [](const PolicySimulationSample& s) {
                        return static_cast<double>(s.nodes);
                      }));
-  page += DrawCurves("Pods without a node", axes, CurvesOf(results, [](const PolicyTrialSample& s) {
+  page += DrawCurves("Pods without a node", axes,
+                     CurvesOf(results, [](const PolicySimulationSample& s) {
                        return static_cast<double>(s.pending);
                      }));
-  page += DrawCurves("Load: pods wanted", axes, CurvesOf(results, [](const PolicyTrialSample& s) {
-                       return static_cast<double>(s.wanted);
-                     }));
+  page +=
+      DrawCurves("Load: pods wanted", axes, CurvesOf(results, [](const PolicySimulationSample& s) {
+                   return static_cast<double>(s.wanted);
+                 }));
   page += "<table><tr><th></th>";
-  for (const PolicyTrialResult& result : results) {
+  for (const PolicySimulationResult& result : results) {
     page += fmt::format("<th>{}</th>", Escaped(result.pool));
   }
   page += "</tr>\n";
   for (const Line& line : Lines()) {
     page += fmt::format("<tr><td>{}</td>", Escaped(line.what));
-    for (const PolicyTrialResult& result : results) {
+    for (const PolicySimulationResult& result : results) {
       page += fmt::format("<td>{}</td>", Escaped(line.text(result)));
     }
     page += "</tr>\n";
@@ -251,9 +254,9 @@ int SimulatePools(const PolicySimulateRequest& request, std::ostream& out, std::
   if (!request.series.empty()) files.push_back({"--series", request.series, FileUse::kRead});
   if (!request.report.empty()) files.push_back({"--report", request.report, FileUse::kWrite});
   if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
-  const absl::StatusOr<Trials> trials = ReadTrials(request);
-  if (!trials.ok()) return Fail(trials.status(), err);
-  const absl::StatusOr<std::vector<PolicyTrialResult>> results = RunTrials(*trials);
+  const absl::StatusOr<Simulations> simulations = ReadSimulations(request);
+  if (!simulations.ok()) return Fail(simulations.status(), err);
+  const absl::StatusOr<std::vector<PolicySimulationResult>> results = RunSimulations(*simulations);
   if (!results.ok()) return Fail(results.status(), err);
   const std::string title = TitleOf(request, results->size());
   if (request.output == "json") {
@@ -261,14 +264,14 @@ int SimulatePools(const PolicySimulateRequest& request, std::ostream& out, std::
   } else {
     Print(title, *results, out);
   }
-  for (const PolicyTrialResult& result : *results) {
+  for (const PolicySimulationResult& result : *results) {
     if (result.log.empty()) continue;
     PrintMessage(
         PrintableLine(fmt::format("{}; {} more", result.log.front(), result.log.size() - 1)), err,
         "ebb policy");
   }
   if (request.report.empty()) return 0;
-  const absl::Status wrote = WriteFile(request.report, PolicyTrialPage(title, *results));
+  const absl::Status wrote = WriteFile(request.report, PolicySimulationPage(title, *results));
   if (!wrote.ok()) return Fail(wrote, err);
   PrintMessage("wrote " + Printable(request.report), err);
   return 0;

@@ -1,7 +1,7 @@
 // `ebb policy simulate`: pools under their policies, over the same load, side by side.
 //
 // Errors:  exit code 1: something cannot be read or written.
-// Threads: runs as many trials at a time as the machine has processors.
+// Threads: runs as many simulations at a time as the machine has processors.
 
 #ifndef EBB_CLI_POLICIES_POLICY_SIMULATE_H_
 #define EBB_CLI_POLICIES_POLICY_SIMULATE_H_
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "sizing/trial/policy_trial.h"
+#include "sizing/policy_simulation/policy_simulation.h"
 
 namespace ebb {
 
@@ -29,8 +29,8 @@ struct PolicySimulateRequest {
 int SimulatePools(const PolicySimulateRequest& request, std::ostream& out, std::ostream& err);
 
 // A page with the curves: one file of HTML that fetches nothing.
-std::string PolicyTrialPage(const std::string& title,
-                            const std::vector<PolicyTrialResult>& results);
+std::string PolicySimulationPage(const std::string& title,
+                                 const std::vector<PolicySimulationResult>& results);
 
 }  // namespace ebb
 

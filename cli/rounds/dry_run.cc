@@ -70,22 +70,23 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   WallClock clock;  // Created before the threads that read the dump.
   const auto live = LiveCluster::FromInputs(options.inputs, options.load);
   if (!live.ok()) return Fail(live.status(), err);
-  absl::StatusOr<LiveCluster::Version> judged = (*live)->Checked();
-  if (!judged.ok()) return Fail(judged.status(), err);
-  if (absl::Status s = CheckMinimums(judged->cluster.snapshot.catalog(), options.groups); !s.ok()) {
-    return Fail(s, err);
-  }
-  AddGroupWarnings(judged->cluster.snapshot.catalog(), options.groups, judged->cluster.warnings);
-  if (auto warning = WarningOfAge(WallClock::Now(), judged->cluster)) {
-    judged->cluster.warnings.push_back(*std::move(warning));
-  }
-  PrintLoadWarnings(judged->cluster, err);
-  if (absl::Status s =
-          CheckMayBeCarriedOut(judged->cluster.warnings, options.load.allow_incomplete);
+  absl::StatusOr<LiveCluster::Version> checked = (*live)->Checked();
+  if (!checked.ok()) return Fail(checked.status(), err);
+  if (absl::Status s = CheckMinimums(checked->cluster.snapshot.catalog(), options.groups);
       !s.ok()) {
     return Fail(s, err);
   }
-  DumpSource dump(**live, judged->cluster, options.groups);
+  AddGroupWarnings(checked->cluster.snapshot.catalog(), options.groups, checked->cluster.warnings);
+  if (auto warning = WarningOfAge(WallClock::Now(), checked->cluster)) {
+    checked->cluster.warnings.push_back(*std::move(warning));
+  }
+  PrintLoadWarnings(checked->cluster, err);
+  if (absl::Status s =
+          CheckMayBeCarriedOut(checked->cluster.warnings, options.load.allow_incomplete);
+      !s.ok()) {
+    return Fail(s, err);
+  }
+  DumpSource dump(**live, checked->cluster, options.groups);
   ScaleDown scale_down(options.scale_down);
   LoopOptions loop = options.loop;
   OwnRoundsOptions rounds = options.rounds;

@@ -1,4 +1,4 @@
-// Hints: for each pod, the node on which a simulation last placed it.  The next pass tries that
+// Hints: for each pod, the node on which a pass last placed it.  The next pass tries that
 // node first.
 //
 // A hint that a pass does not set again is kept for one more pass and then dropped.

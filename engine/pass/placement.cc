@@ -48,14 +48,14 @@ std::span<const PodId> Placement::GroupByPriority(std::span<const PodId> pods) {
 }
 
 [[gnu::always_inline]] inline void Placement::Put(PodId pod, NodeId node) {
-  simulation_.Put(pod, node);
+  fork_.Put(pod, node);
   hints_.Set(pod, node);
 }
 
 inline bool Placement::PlaceByHint(PodId pod) {
   const NodeId node = hints_.Get(pod);
   if (node == kNoNode || !scan_.IsOpen(node)) return false;
-  simulation_.BeginRun(catalog_.shape_id(pod));
+  fork_.BeginRun(catalog_.shape_id(pod));
   if (!scan_.Fits(node)) return false;
   Put(pod, node);
   return true;
@@ -87,7 +87,7 @@ void Placement::NoteHopeless(PodShapeId shape) {
 
 inline bool Placement::PlaceByScan(PodId pod) {
   const PodShapeId shape = catalog_.shape_id(pod);
-  simulation_.BeginRun(shape);
+  fork_.BeginRun(shape);
   if (IsHopeless(shape)) return false;
   const NodeId node = scan_.FindNode();
   if (node == kNoNode) {
@@ -95,7 +95,7 @@ inline bool Placement::PlaceByScan(PodId pod) {
     return false;
   }
   // The next searches will look at the following nodes.
-  simulation_.PrefetchPut(NodeId{static_cast<uint32_t>(Index(node) + kNodesAhead)});
+  fork_.PrefetchPut(NodeId{static_cast<uint32_t>(Index(node) + kNodesAhead)});
   Put(pod, node);
   return true;
 }

@@ -23,8 +23,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/deadline.h"
 #include "engine/pass/hints.h"
+#include "engine/pass/pass_fork.h"
 #include "engine/pass/pod_scan.h"
-#include "engine/pass/trial.h"
 #include "engine/plan/pass_input.h"
 
 namespace ebb {
@@ -38,10 +38,10 @@ enum class OnFailure {
 
 class Placement {
  public:
-  Placement(Simulation& simulation, Hints& hints, PodOrder pod_order)
-      : simulation_(simulation),
-        catalog_(simulation.snapshot().catalog()),
-        scan_(simulation.scan()),
+  Placement(PassFork& fork, Hints& hints, PodOrder pod_order)
+      : fork_(fork),
+        catalog_(fork.snapshot().catalog()),
+        scan_(fork.scan()),
         hints_(hints),
         pod_order_(pod_order) {}
 
@@ -51,7 +51,7 @@ class Placement {
   };
 
   // Places as many of `pods` as possible; they must be on no node.  Appends the placed pods to the
-  // simulation's moves in the order in which they were placed; whether a later pod fits may depend
+  // pass fork's moves in the order in which they were placed; whether a later pod fits may depend
   // on the earlier ones.  `deadline` may be null; it is checked before searches.
   Result TryPlace(std::span<const PodId> pods, OnFailure on_failure, const Deadline* deadline);
 
@@ -70,7 +70,7 @@ class Placement {
   void Put(PodId pod, NodeId node);
   bool OutOfTime(const Deadline& deadline);
 
-  Simulation& simulation_;
+  PassFork& fork_;
   const Catalog& catalog_;
   PodScan& scan_;
   Hints& hints_;

@@ -11,10 +11,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
 #include "engine/pass/hints.h"
+#include "engine/pass/pass_fork.h"
 #include "engine/pass/pending_holds.h"
 #include "engine/pass/placement.h"
 #include "engine/pass/settled_pass.h"
-#include "engine/pass/trial.h"
 #include "engine/pass/workloads.h"
 #include "engine/plan/check_input.h"
 #include "engine/plan/eligibility.h"
@@ -26,15 +26,15 @@
 //
 //   PackPending      pending pods take the room that they will need
 //   FindEligible     which candidates may be removed at all; asked before any node is removed
-//   SimulateInOrder  for each of these: GetPodsToMove, then a Trial in which Placement looks for
-//                    nodes; all pods placed: Remove, else Keep
+//   TryInOrder       for each of these: GetPodsToMove, then a RemovalAttempt in which Placement
+//                    looks for nodes; all pods placed: Remove, else Keep
 //
-// PassRun changes the snapshot only through its Simulation (trial.h), which restores it when
+// PassRun changes the snapshot only through its PassFork (pass_fork.h), which restores it when
 // PassRun is destroyed.  Three other things follow each removal: the budgets left (pdbs_), the
 // evictions left to each workload (shares_) and the open destinations.  They are charged in Remove,
-// that is once for each removed node, after its trial was committed.  So at every point of a pass,
-// the simulated cluster and the budgets are what remains after plan_.remove was carried out so far.
-// Later candidates must be judged against exactly that.
+// that is once for each removed node, after its attempt was committed.  So at every point of a
+// pass, the forked snapshot and the budgets are what remains after plan_.remove was carried out so
+// far.  Later candidates must be judged against exactly that.
 //
 // PassMemory is what passes share.  Only three parts can change an answer, and they are what Save
 // writes:
@@ -42,7 +42,7 @@
 //   - the pointer of the scan: where a search begins;
 //   - the unremovable cache: candidates that are not tried again before some time.
 // The rest saves work and cannot change an answer: the static verdicts of the scan and the
-// DrainJudge, which are dropped when the catalog changes, and the settled pass.
+// DrainRules, which are dropped when the catalog changes, and the settled pass.
 //
 // A settled pass (settled_pass.h) is one that has set every hint to the same node again and left
 // the pointer where it was.  A pass is a function of the snapshot, the input, the groups, the time
@@ -69,7 +69,7 @@ struct PassMemory {
 
   Hints hints;
   Hints pending_hints;
-  SimulationMemory simulation;
+  PassForkMemory fork;
   // By name: nodes that could not be removed, when to try them again, and why.
   struct Unremovable {
     int64_t until_s = 0;
@@ -80,9 +80,9 @@ struct PassMemory {
 
   // The drainability verdicts on the shapes of one catalog.  Between passes it refers to the
   // budgets of the last pass; RulesFor replaces them by those of the new pass.
-  std::shared_ptr<const Catalog> judged;
-  uint64_t judged_revision = 0;
-  std::optional<DrainJudge> rules;
+  std::shared_ptr<const Catalog> rules_catalog;
+  uint64_t rules_revision = 0;
+  std::optional<DrainRules> rules;
 
   // The last pass, if it left the memory as it was.
   std::optional<SettledPass> settled;
@@ -104,7 +104,7 @@ struct PassMemory {
     noted.why = why;
     noted.pod_name = HeldText(*catalog.shared_symbols(), why.pod_name);
   }
-  DrainJudge& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options,
+  DrainRules& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options,
                        const PdbTracker& pdbs, int64_t now_s);
 };
 
@@ -116,15 +116,15 @@ void PassMemory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s) {
   });
 }
 
-DrainJudge& PassMemory::RulesFor(std::shared_ptr<const Catalog> catalog,
+DrainRules& PassMemory::RulesFor(std::shared_ptr<const Catalog> catalog,
                                  const DrainOptions& options, const PdbTracker& pdbs,
                                  int64_t now_s) {
-  if (rules.has_value() && judged == catalog && judged_revision == catalog->revision()) {
+  if (rules.has_value() && rules_catalog == catalog && rules_revision == catalog->revision()) {
     rules->Renew(pdbs, now_s);
   } else {
-    judged = std::move(catalog);
-    judged_revision = judged->revision();
-    rules.emplace(*judged, options, pdbs, now_s);
+    rules_catalog = std::move(catalog);
+    rules_revision = rules_catalog->revision();
+    rules.emplace(*rules_catalog, options, pdbs, now_s);
   }
   return *rules;
 }
@@ -142,7 +142,7 @@ class PassRun {
  public:
   PassRun(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
           const PassInput& input, PassMemory& memory)
-      : simulation_(snapshot, memory.simulation),
+      : fork_(snapshot, memory.fork),
         snapshot_(snapshot),
         catalog_(snapshot.catalog()),
         groups_(groups),
@@ -155,8 +155,8 @@ class PassRun {
         holds_(snapshot, input.pending),
         shares_(snapshot, input.max_workload_share),
         rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain, pdbs_, input.now_s)),
-        placement_(simulation_, memory.hints, input.pod_order),
-        pending_placement_(simulation_, memory.pending_hints, input.pod_order) {
+        placement_(fork_, memory.hints, input.pod_order),
+        pending_placement_(fork_, memory.pending_hints, input.pod_order) {
     for (const NodeId node : input.in_deletion) destinations_.Erase(node);
   }
 
@@ -165,7 +165,7 @@ class PassRun {
     pdbs_.RemovePods(input_.evicting);
     if (PackPending()) {
       const std::vector<NodeId> eligible = FindEligible();
-      SimulateInOrder(eligible);
+      TryInOrder(eligible);
     } else {
       plan_.termination = Termination::kNoRoomForPending;
     }
@@ -190,15 +190,15 @@ class PassRun {
         NodeSet open = snapshot_.alive();
         const bool some_absent = EraseAbsent(catalog_, groups_, input_.now_s, open);
         for (const NodeId node : input_.in_deletion) open.Erase(node);
-        if (some_absent || some_in_deletion) simulation_.SetDestinations(open);
+        if (some_absent || some_in_deletion) fork_.SetDestinations(open);
       }
       pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr);
-      plan_.packed = simulation_.moves();
+      plan_.packed = fork_.moves();
       for (const PodId pod : input_.pending.first(input_.must_fit)) {
         all_fit = all_fit && snapshot_.NodeOf(pod) != kNoNode;
       }
     }
-    simulation_.SetDestinations(destinations_);
+    fork_.SetDestinations(destinations_);
     return all_fit;
   }
 
@@ -243,7 +243,7 @@ class PassRun {
     return eligible;
   }
 
-  void SimulateInOrder(const std::vector<NodeId>& eligible) {
+  void TryInOrder(const std::vector<NodeId>& eligible) {
     size_t next = 0;
     for (; next < eligible.size(); ++next) {
       if (may_stop() && TimeIsUp()) {
@@ -259,7 +259,7 @@ class PassRun {
       } else if (next + 1 < eligible.size()) {
         Prefetch(eligible[next + 1]);
       }
-      if (!SimulateRemoval(eligible[next])) {
+      if (!TryRemoval(eligible[next])) {
         plan_.termination = Termination::kDeadline;
         break;
       }
@@ -281,7 +281,7 @@ class PassRun {
       snapshot_.Prefetch(pod);
       memory_.hints.Prefetch(pod);
     }
-    simulation_.ForEachGuest(node, [this](PodId pod) {
+    fork_.ForEachGuest(node, [this](PodId pod) {
       catalog_.PrefetchShapeId(pod);
       memory_.hints.Prefetch(pod);
     });
@@ -318,13 +318,13 @@ class PassRun {
     if (node == kNoNode) return;
     const auto list = [&](PodId pod) { shapes.push_back(&catalog_.shape_of(pod)); };
     std::ranges::for_each(snapshot_.PodsOn(node), list);
-    simulation_.ForEachGuest(node, list);
+    fork_.ForEachGuest(node, list);
   }
 
   // Returns false if time ran out before there was an answer.
-  bool SimulateRemoval(NodeId node) {
+  bool TryRemoval(NodeId node) {
     EBB_DCHECK(snapshot_.Contains(node));  // A candidate is listed only once.
-    rules_.GetPodsToMove(simulation_.PodsOn(node), pods_, groups_.ManagerOf(node));
+    rules_.GetPodsToMove(fork_.PodsOn(node), pods_, groups_.ManagerOf(node));
     if (pods_.blocked()) {
       Keep({.node = node,
             .reason = UnremovableReason::kBlockedByPod,
@@ -341,11 +341,11 @@ class PassRun {
             .pdb = {}});
       return true;
     }
-    Trial trial(simulation_, node);
+    RemovalAttempt attempt(fork_, node);
     const Placement::Result placed = placement_.TryPlace(pods_.move, OnFailure::kStopGroup,
                                                          may_stop() ? input_.deadline : nullptr);
-    if (simulation_.moves().size() == pods_.move.size()) {
-      trial.Commit();
+    if (fork_.moves().size() == pods_.move.size()) {
+      attempt.Commit();
       Remove(node);
       return true;
     }
@@ -366,7 +366,7 @@ class PassRun {
     const NodeGroup* group = groups_.Find(node);
     if (group == nullptr || !group->atomic) ++counted_removable_;
     plan_.remove.push_back({.node = node,
-                            .moves = simulation_.moves(),
+                            .moves = fork_.moves(),
                             .daemonset = pods_.daemonset,
                             .on_completion = pods_.on_completion,
                             .risky = !budgets.in_parallel});
@@ -415,8 +415,8 @@ class PassRun {
   }
   [[nodiscard]] bool TimeIsUp() const { return input_.deadline->Expired(); }
 
-  Simulation simulation_;
-  const ClusterSnapshot& snapshot_;  // The snapshot of simulation_.
+  PassFork fork_;
+  const ClusterSnapshot& snapshot_;  // The snapshot of fork_.
   const Catalog& catalog_;
   const NodeGroups& groups_;
   const PlannerOptions& options_;
@@ -428,7 +428,7 @@ class PassRun {
   PdbTracker pdbs_;
   const PendingHolds holds_;
   WorkloadShares shares_;
-  DrainJudge& rules_;
+  DrainRules& rules_;
   Placement placement_;
   Placement pending_placement_;
   Plan plan_;
@@ -488,18 +488,18 @@ absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& 
   memory.settled.reset();
   memory.hints.Attach(snapshot.shared_catalog());
   memory.pending_hints.Attach(snapshot.shared_catalog());
-  const uint64_t pointer = memory.simulation.pointer();
+  const uint64_t pointer = memory.fork.pointer();
   const size_t depth = snapshot.depth();
   const size_t placed = snapshot.placed_pods();
   const size_t nodes = snapshot.nodes();
   PassOutcome outcome = PassRun(snapshot, groups, options_, input, memory).Run();
-  // Simulation asserts the same by the StateId.
+  // PassFork asserts the same by the StateId.
   EBB_DCHECK(snapshot.depth() == depth && snapshot.ghost() == kNoNode);
   EBB_DCHECK(snapshot.placed_pods() == placed && snapshot.nodes() == nodes);
   Plan& plan = outcome.plan;
   const bool same_hints = memory.hints.DropOld();
   const bool same_pending_hints = memory.pending_hints.DropOld();
-  if (same_hints && same_pending_hints && memory.simulation.pointer() == pointer &&
+  if (same_hints && same_pending_hints && memory.fork.pointer() == pointer &&
       input.deadline == nullptr && plan.termination != Termination::kNoRoomForPending) {
     memory.settled.emplace(snapshot, state, groups, options_, input,
                            std::move(outcome.recently_unremovable), plan, outcome.ineligible);
@@ -562,7 +562,7 @@ PlannerMemory Planner::Save() const {
     row.pdb = text(why.pdb);
   }
   std::ranges::sort(saved.unremovable, {}, &PlannerMemory::Unremovable::node);
-  saved.scan_pointer = memory_->simulation.pointer();
+  saved.scan_pointer = memory_->fork.pointer();
   return saved;
 }
 
@@ -588,7 +588,7 @@ void Planner::Restore(const PlannerMemory& saved, const std::shared_ptr<Symbols>
                 .pdb = symbols.Intern(row.pdb)},
         .pod_name = {}};
   }
-  memory_->simulation.SetPointer(saved.scan_pointer);
+  memory_->fork.SetPointer(saved.scan_pointer);
 }
 
 }  // namespace ebb

@@ -67,7 +67,7 @@ class Planner {
   // depends on.  Such a pass only compares its input (settled_pass.h).
   [[nodiscard]] uint64_t repeated_passes() const;
 
-  // The destination hint of a pod of the last pass's snapshot: the node on which a simulation last
+  // The destination hint of a pod of the last pass's snapshot: the node on which a pass last
   // placed it, which the next pass tries first.  kNoNode: no hint.
   [[nodiscard]] NodeId Hint(PodId pod) const;
 

@@ -29,14 +29,14 @@
 //   not change during a pass.  A bit is cleared when the node turns out to lack the room or to fail
 //   a static filter.
 // - Placing pods takes room, so what was ruled out stays ruled out.  Only OnRevert gives room back.
-//   forgotten_ lists what a trial has ruled out since it placed its first pod: the bits that it
+//   forgotten_ lists what an attempt has ruled out since it placed its first pod: the bits that it
 //   cleared, which OnRevert sets again, and the words that it filled, which OnRevert makes unknown
 //   again.
-// - What a trial rules out before it places its first pod is ruled out with the same room that
-//   there will be after a revert.  The ghost is the exception: during the trial it has more room
+// - What an attempt rules out before it places its first pod is ruled out with the same room that
+//   there will be after a revert.  The ghost is the exception: during the attempt it has more room
 //   than before or after.  So its bit may be set needlessly, but it is never cleared wrongly.
 // - `rest` is what a search found and has not used yet.  It is dropped when the next run is of
-//   another shape, when open_ changes, and when a trial begins or ends.
+//   another shape, when open_ changes, and when an attempt begins or ends.
 
 namespace ebb {
 namespace {

@@ -7,8 +7,8 @@
 //   still take them.  It is filled on first use, 64 nodes at a time.  The next node to test is the
 //   next set bit.
 // - While pods are placed, free room only shrinks, so the bit of a full node stays clear for the
-//   rest of the pass.  Only a trial that is undone gives room back; then the bits that were cleared
-//   during that trial are set again.
+//   rest of the pass.  Only an attempt that is undone gives room back; then the bits that were
+//   cleared during that attempt are set again.
 // - The bit set has the bit of every node that fits, and every node whose bit is set is tested
 //   before it is returned.  So the bit set cannot change an answer. pod_scan.cc gives the proof.
 // - Words without a set bit are skipped, 64 words at a time.
@@ -106,7 +106,7 @@ class PodScan {
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
 
  private:
-  friend class Simulation;  // Only Simulation may call the following, in step with the snapshot.
+  friend class PassFork;  // Only PassFork may call the following, in step with the snapshot.
 
   // Begins a pass over `snapshot`, which must live until EndPass.  EndPass needs the list of nodes
   // as the pass left it.  `destinations`: the nodes that may take pods.

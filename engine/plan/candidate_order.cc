@@ -32,7 +32,7 @@ class Loads {
       const ShapeLoad of_shape = OfShape(catalog_.shape_id(pod));
       if (of_shape == ShapeLoad::kNone) continue;
       if (of_shape == ShapeLoad::kPodsToMove) return kPodsToMove;
-      const DrainVerdict verdict = JudgePodAlone(catalog_, pod, options_, now_s_);
+      const DrainVerdict verdict = ApplyDrainRulesAlone(catalog_, pod, options_, now_s_);
       if (verdict.outcome == DrainOutcome::kSkip) continue;
       if (verdict.outcome != DrainOutcome::kWaitForCompletion) return kPodsToMove;
       load = kOnCompletionOnly;
@@ -94,7 +94,7 @@ constexpr double kLast = std::numeric_limits<double>::infinity();
 void SortByPods(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                 const DrainOptions& options, int64_t now_s, std::vector<NodeId>& candidates) {
   PdbTracker pdbs(snapshot.catalog());
-  DrainJudge rules(snapshot.catalog(), options, pdbs, now_s);
+  DrainRules rules(snapshot.catalog(), options, pdbs, now_s);
   PodsToMove pods;
   const auto pods_to_move = [&](NodeId node) {
     rules.GetPodsToMove(snapshot.PodsOn(node), pods, groups.ManagerOf(node));

@@ -5,8 +5,8 @@
 // (displaced.h).  A node that is starting is neither a candidate nor a destination either; pods
 // that wait for it name it as their nominated node.
 //
-// Readiness is the autoscaler's judgement before it plans, not only the kubelet's:
-// NodeGroups::not_ready holds the judgement of the code that made the groups.
+// Readiness is the autoscaler's decision before it plans, not only the kubelet's:
+// NodeGroups::not_ready holds the decision of the code that made the groups.
 //
 // Cost:    O(1), and one or two hash look-ups if some machine is being deleted.
 // Threads: pure functions.

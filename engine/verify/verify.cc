@@ -228,11 +228,11 @@ class Replay {
     bool daemonset = false;
     bool mirror = false;
     bool terminating = false;
-    bool judged_alike = false;  // The rules give all pods of the shape the same verdict.
+    bool rules_alike = false;  // The rules give all pods of the shape the same verdict.
     int32_t priority = 0;
     int64_t cpu = 0;  // As utilization counts it.
     int64_t memory = 0;
-    std::optional<DrainVerdict> drain;  // With judged_alike: the verdict of the rules.
+    std::optional<DrainVerdict> drain;  // With rules_alike: the verdict of the rules.
   };
 
   OfShape& ShapeOf(PodId pod) {
@@ -246,9 +246,9 @@ class Replay {
     of.daemonset = IsDaemonSetPod(catalog_, shape);
     of.mirror = shape.mirror;
     of.terminating = shape.terminating;
-    // JudgePod reads the shape of a pod; for pods in kube-system also the creation time, and for
-    // pods that are being deleted also the deletion time.
-    of.judged_alike = !shape.terminating && catalog_.Text(shape.namespace_name) != "kube-system";
+    // ApplyDrainRules reads the shape of a pod; for pods in kube-system also the creation time, and
+    // for pods that are being deleted also the deletion time.
+    of.rules_alike = !shape.terminating && catalog_.Text(shape.namespace_name) != "kube-system";
     of.priority = shape.priority;
     of.cpu = AmountOf(shape.Counted(), kCpu);
     of.memory = AmountOf(shape.Counted(), kMemory);
@@ -463,11 +463,11 @@ class Replay {
   // What the rules require of a pod of the removed node, and what the plan has done with it.
   enum class Duty : uint8_t { kStays, kMoves, kMoved, kDaemonSet, kOnCompletion, kListed };
 
-  DrainVerdict JudgeDrain(PodId pod, OfShape& of) {
+  DrainVerdict DrainVerdictOf(PodId pod, OfShape& of) {
     if (of.drain) return *of.drain;
     const DrainVerdict verdict =
-        JudgePod(catalog_, pod, options_.drain, full_budgets_, input_.now_s);
-    if (of.judged_alike) of.drain = verdict;
+        ApplyDrainRules(catalog_, pod, options_.drain, full_budgets_, input_.now_s);
+    if (of.rules_alike) of.drain = verdict;
     return verdict;
   }
 
@@ -476,14 +476,14 @@ class Replay {
            shape.phase != PodPhase::kFailed && !(shape.do_not_disrupt_until <= input_.now_s);
   }
 
-  absl::Status JudgePods(NodeId node) {
+  absl::Status CheckDrainVerdicts(NodeId node) {
     const bool karpenter = groups_.Find(node)->managed_by == PoolManager::kKarpenter;
     for (const PodId pod : cluster_.PodsOn(node)) {
       if (karpenter && IsProtected(catalog_.shape_of(pod))) {
         return Refuse(Name(node), " goes although Karpenter must not disrupt ", Name(pod));
       }
       OfShape& of = ShapeOf(pod);
-      const DrainVerdict verdict = JudgeDrain(pod, of);
+      const DrainVerdict verdict = DrainVerdictOf(pod, of);
       Duty& duty = duties_[Index(pod)];
       switch (verdict.outcome) {
         case DrainOutcome::kBlock:
@@ -565,7 +565,7 @@ class Replay {
   }
 
   absl::Status ReplayRemoval(const RemovableNode& removal) {
-    if (absl::Status s = JudgePods(removal.node); !s.ok()) return s;
+    if (absl::Status s = CheckDrainVerdicts(removal.node); !s.ok()) return s;
     if (absl::Status s = CheckMoves(removal); !s.ok()) return s;
     if (!AreAll(Duty::kDaemonSet, removal.daemonset)) {
       return Refuse(Name(removal.node), " runs other DaemonSet pods than listed");

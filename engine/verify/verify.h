@@ -12,8 +12,8 @@
 //
 // Shared with the planner are functions that read one pod, claim or node and keep no state, so that
 // they cannot depend on the state that is replayed:
-// - The drainability rules: JudgePod, but not the planner's DrainJudge.  The PdbTracker that
-//   JudgePod asks is never charged; the verifier counts what the plan spends.
+// - The drainability rules: ApplyDrainRules, but not the planner's DrainRules.  The PdbTracker that
+//   ApplyDrainRules asks is never charged; the verifier counts what the plan spends.
 // - The storage filters.
 // - GpuOf (utilization.h): which of a node's resources is its GPU.
 // Tests compare the rules and the storage filters with slow twins

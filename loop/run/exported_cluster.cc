@@ -33,16 +33,16 @@ absl::Status ExportedCluster::Fetch() {
   auto live = LiveCluster::FromDump("the session's cluster", exported->snapshot, load);
   if (!live.ok()) return live.status();
   if (fed_) (*live)->SetSource(InputSource::kFeeder);
-  absl::StatusOr<LiveCluster::Version> judged = (*live)->Checked();
-  if (!judged.ok()) return judged.status();
+  absl::StatusOr<LiveCluster::Version> checked = (*live)->Checked();
+  if (!checked.ok()) return checked.status();
   if (absl::Status s =
-          CheckMayBeCarriedOut(judged->cluster.warnings, options_.load.allow_incomplete);
+          CheckMayBeCarriedOut(checked->cluster.warnings, options_.load.allow_incomplete);
       !s.ok()) {
     return s;
   }
   cluster_.reset();
   live_ = *std::move(live);
-  cluster_.emplace(*std::move(judged));
+  cluster_.emplace(*std::move(checked));
   // Checked only at first: a group that had nodes then may lose them all.
   if (absl::Status s = CheckMinimums(cluster_->cluster.snapshot.catalog(), options_.groups);
       first && !s.ok()) {

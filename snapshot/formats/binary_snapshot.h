@@ -62,7 +62,7 @@ class BinarySnapshotWriter : public ObjectSink {
   absl::Status OnList(std::string_view kind, uint64_t items) override;
   absl::Status OnUnevaluated(const Unevaluated& object) override;
   // Keeps how many pods of a controller are ready, and when a node's kubelet last wrote its
-  // status: both are used to judge the quality of the input.
+  // status: both are used to check the quality of the input.
   void OnAside(const Aside& aside) override;
 
   absl::Status Finish();

@@ -213,20 +213,20 @@ std::optional<bool> IsNewer(std::string_view a, std::string_view b) {
 // ---------------------------------------------------------------------------
 // Reading objects
 
-void InputWatch::Begin(ObjectSink& to, bool may_read_again) {
+void InputCensus::Begin(ObjectSink& to, bool may_read_again) {
   const bool is_second = MustReadAgain();
   auto newest = std::move(newer_);
   const bool takes_pages = takes_pages_;
-  *this = InputWatch(expendable_pods_priority_cutoff_);
+  *this = InputCensus(expendable_pods_priority_cutoff_);
   takes_pages_ = takes_pages;
   newest_ = std::move(newest);
   to_ = &to;
   may_read_again_ = may_read_again && !is_second;
 }
 
-absl::Status InputWatch::Read(std::span<const std::string> inputs, ObjectSink& to,
-                              ImportStats& stats, const Parallelism& parallelism,
-                              const InputLimits& limits, ReadAgain again) {
+absl::Status InputCensus::Read(std::span<const std::string> inputs, ObjectSink& to,
+                               ImportStats& stats, const Parallelism& parallelism,
+                               const InputLimits& limits, ReadAgain again) {
   Begin(to,
         again == ReadAgain::kIfNeeded && std::all_of(inputs.begin(), inputs.end(), CanBeReadTwice));
   absl::Status read;
@@ -239,9 +239,9 @@ absl::Status InputWatch::Read(std::span<const std::string> inputs, ObjectSink& t
   return read;
 }
 
-absl::Status InputWatch::Read(std::string_view name, std::string_view bytes, ObjectSink& to,
-                              ImportStats& stats, const Parallelism& parallelism,
-                              const InputLimits& limits) {
+absl::Status InputCensus::Read(std::string_view name, std::string_view bytes, ObjectSink& to,
+                               ImportStats& stats, const Parallelism& parallelism,
+                               const InputLimits& limits) {
   Begin(to, /*may_read_again=*/true);
   ++input_;
   absl::Status read = ReadBytes(name, bytes, *this, stats, parallelism, limits);
@@ -249,9 +249,9 @@ absl::Status InputWatch::Read(std::string_view name, std::string_view bytes, Obj
   return read;
 }
 
-absl::Status InputWatch::Look(const std::function<absl::Status(ObjectSink&)>& give,
-                              ObjectSink& to) {
-  *this = InputWatch(expendable_pods_priority_cutoff_);
+absl::Status InputCensus::Look(const std::function<absl::Status(ObjectSink&)>& give,
+                               ObjectSink& to) {
+  *this = InputCensus(expendable_pods_priority_cutoff_);
   to_ = &to;
   of_one_moment_ = false;
   absl::Status given = give(*this);
@@ -259,7 +259,7 @@ absl::Status InputWatch::Look(const std::function<absl::Status(ObjectSink&)>& gi
   return given;
 }
 
-InputWatch::Key InputWatch::KeyOf(std::string_view kind, const objects::ObjectMeta& meta) {
+InputCensus::Key InputCensus::KeyOf(std::string_view kind, const objects::ObjectMeta& meta) {
   key_.clear();
   for (const std::string_view part : {kind, meta.namespace_name, meta.name}) {
     key_ += part;
@@ -270,8 +270,8 @@ InputWatch::Key InputWatch::KeyOf(std::string_view kind, const objects::ObjectMe
 }
 
 template <typename Object>
-absl::Status InputWatch::Meet(std::string_view kind, const objects::ObjectMeta& meta,
-                              const Object& object, bool& is_new) {
+absl::Status InputCensus::Meet(std::string_view kind, const objects::ObjectMeta& meta,
+                               const Object& object, bool& is_new) {
   is_new = true;
   const Aside aside = std::exchange(aside_, {});
   // For the other kinds the sink keeps the last object.
@@ -307,9 +307,9 @@ absl::Status InputWatch::Meet(std::string_view kind, const objects::ObjectMeta& 
   return MeetAgain(key, it->second, kind, meta, aside, content);
 }
 
-absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::string_view kind,
-                                   const objects::ObjectMeta& meta, const Aside& aside,
-                                   uint64_t content) {
+absl::Status InputCensus::MeetAgain(const Key& key, const Seen& first, std::string_view kind,
+                                    const objects::ObjectMeta& meta, const Aside& aside,
+                                    uint64_t content) {
   const std::string_view texts = texts_;
   const std::string_view uid = texts.substr(first.texts_at, first.uid_bytes);
   const std::string_view version =
@@ -351,13 +351,13 @@ absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::strin
 }
 
 // Counts an object that is skipped because a newer version of it exists.
-void InputWatch::PassOver(std::string_view kind, const objects::ObjectMeta& meta) {
+void InputCensus::PassOver(std::string_view kind, const objects::ObjectMeta& meta) {
   ++repeated_;
   if (of_two_versions_++ > 0) return;
   first_of_two_versions_ = ObjectText(kind, meta);
 }
 
-absl::Status InputWatch::OnNode(const objects::Node& node) {
+absl::Status InputCensus::OnNode(const objects::Node& node) {
   bool is_new = true;
   const bool has_version = !aside_.resource_version.empty();
   newest_heartbeat_ = std::max(newest_heartbeat_, aside_.heartbeat_time);
@@ -372,14 +372,14 @@ absl::Status InputWatch::OnNode(const objects::Node& node) {
   return to_->OnNode(node);
 }
 
-absl::Status InputWatch::OnPodsLike(const objects::Pod& first, uint64_t pods) {
+absl::Status InputCensus::OnPodsLike(const objects::Pod& first, uint64_t pods) {
   pods_now_ = pods;
   const absl::Status status = OnPod(first);
   pods_now_ = 1;
   return status;
 }
 
-absl::Status InputWatch::OnPod(const objects::Pod& pod) {
+absl::Status InputCensus::OnPod(const objects::Pod& pod) {
   bool is_new = true;
   const bool has_version = !aside_.resource_version.empty();
   NotePlace("Pod");
@@ -405,7 +405,8 @@ absl::Status InputWatch::OnPod(const objects::Pod& pod) {
   return to_->OnPod(pod);
 }
 
-void InputWatch::NoteUid(std::string_view kind, const objects::ObjectMeta& meta, uint64_t objects) {
+void InputCensus::NoteUid(std::string_view kind, const objects::ObjectMeta& meta,
+                          uint64_t objects) {
   if (!meta.uid.empty()) {
     with_uid_ += objects;
     return;
@@ -415,7 +416,7 @@ void InputWatch::NoteUid(std::string_view kind, const objects::ObjectMeta& meta,
 }
 
 // Records the place of the current object, even if the object was read before.
-void InputWatch::NotePlace(std::string_view kind) {
+void InputCensus::NotePlace(std::string_view kind) {
   const bool in_list = aside_.place == Aside::Place::kInList;
   if (kind == "Pod") {
     pods_in_list_ |= in_list;
@@ -425,13 +426,13 @@ void InputWatch::NotePlace(std::string_view kind) {
   nodes_or_namespaces_alone_ |= aside_.place == Aside::Place::kAlone;
 }
 
-void InputWatch::NoteHolding(std::string_view namespace_name) {
+void InputCensus::NoteHolding(std::string_view namespace_name) {
   if (namespace_name.empty() || namespace_name == last_holding_) return;
   last_holding_ = std::string(namespace_name);
   namespaces_that_hold_.insert(last_holding_);
 }
 
-void InputWatch::NoteIdle(const objects::Pod& pod, PodListing listing) {
+void InputCensus::NoteIdle(const objects::Pod& pod, PodListing listing) {
   if (!pod.node_name.empty()) nodes_of_idle_pods_.insert(std::string(pod.node_name));
   namespaces_of_idle_pods_.insert(std::string(pod.meta.namespace_name));
   if (listing == PodListing::kEnded) return;
@@ -445,7 +446,7 @@ void InputWatch::NoteIdle(const objects::Pod& pod, PodListing listing) {
   }
 }
 
-void InputWatch::NoteVolumes(const objects::Pod& pod) {
+void InputCensus::NoteVolumes(const objects::Pod& pod) {
   for (const objects::Volume& volume : pod.volumes) {
     if (volume.source != "persistentVolumeClaim" && volume.source != "ephemeral") continue;
     if (volume.source == "ephemeral") pods_with_ephemeral_claims_ += pods_now_;
@@ -455,7 +456,7 @@ void InputWatch::NoteVolumes(const objects::Pod& pod) {
   }
 }
 
-InputWatch::Hash128 InputWatch::HashOf(std::string_view namespace_name, std::string_view name) {
+InputCensus::Hash128 InputCensus::HashOf(std::string_view namespace_name, std::string_view name) {
   key_.clear();
   key_ += namespace_name;
   key_ += '/';
@@ -464,7 +465,7 @@ InputWatch::Hash128 InputWatch::HashOf(std::string_view namespace_name, std::str
   return {hash.high64, hash.low64};
 }
 
-void InputWatch::NoteStorage(const objects::StorageObject& object) {
+void InputCensus::NoteStorage(const objects::StorageObject& object) {
   if (const auto* volume = std::get_if<objects::PersistentVolume>(&object)) {
     ++volumes_;
     if (!volume->claim || volume->phase != "Bound") return;
@@ -510,7 +511,7 @@ void InputWatch::NoteStorage(const objects::StorageObject& object) {
   }
 }
 
-void InputWatch::NoteSelectors(const objects::Pod& pod) {
+void InputCensus::NoteSelectors(const objects::Pod& pod) {
   for (const auto* terms : {&pod.affinity, &pod.anti_affinity}) {
     for (const objects::PodAffinityTerm& term : *terms) {
       if (!AsksForLabels(term.namespace_selector)) continue;
@@ -521,7 +522,7 @@ void InputWatch::NoteSelectors(const objects::Pod& pod) {
   }
 }
 
-absl::Status InputWatch::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
+absl::Status InputCensus::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
   bool is_new = true;
   absl::Status met = Meet("PodDisruptionBudget", budget.meta, budget, is_new);
   if (!met.ok() || !is_new) return met;
@@ -532,7 +533,7 @@ absl::Status InputWatch::OnPodDisruptionBudget(const objects::PodDisruptionBudge
   return to_->OnPodDisruptionBudget(budget);
 }
 
-absl::Status InputWatch::OnController(const objects::Controller& controller) {
+absl::Status InputCensus::OnController(const objects::Controller& controller) {
   const objects::ObjectMeta& meta = controller.meta;
   const std::string_view kind = objects::KindOf(controller.kind);
   const Aside aside = aside_;
@@ -554,7 +555,7 @@ absl::Status InputWatch::OnController(const objects::Controller& controller) {
   return to_->OnController(controller);
 }
 
-absl::Status InputWatch::OnNamespace(const objects::Namespace& namespace_object) {
+absl::Status InputCensus::OnNamespace(const objects::Namespace& namespace_object) {
   const objects::ObjectMeta& meta = namespace_object.meta;
   bool is_new = true;
   NotePlace("Namespace");
@@ -569,7 +570,7 @@ absl::Status InputWatch::OnNamespace(const objects::Namespace& namespace_object)
   return to_->OnNamespace(namespace_object);
 }
 
-absl::Status InputWatch::OnStorageObject(const objects::StorageObject& object) {
+absl::Status InputCensus::OnStorageObject(const objects::StorageObject& object) {
   const std::string_view kind = objects::KindOf(object);
   const objects::ObjectMeta& meta = objects::MetaOf(&object);
   bool is_new = true;
@@ -580,27 +581,27 @@ absl::Status InputWatch::OnStorageObject(const objects::StorageObject& object) {
   return to_->OnStorageObject(object);
 }
 
-absl::Status InputWatch::OnList(std::string_view kind, uint64_t items) {
+absl::Status InputCensus::OnList(std::string_view kind, uint64_t items) {
   if (kind == "PodDisruptionBudget") budgets_known_ = true;
   if (!kind.empty() && items == 0) empty_kinds_.insert(std::string(kind));
   if (kind.empty() && items == 0) empty_list_of_any_kind_ = true;
   return to_->OnList(kind, items);
 }
 
-absl::Status InputWatch::OnPartOfList(std::string_view why) {
+absl::Status InputCensus::OnPartOfList(std::string_view why) {
   if (!takes_pages_) return ObjectSink::OnPartOfList(why);
   if (parts_of_lists_++ == 0) first_part_of_list_ = std::string(why);
   return absl::OkStatus();
 }
 
 // ---------------------------------------------------------------------------
-// Judging the input
+// Checking the input
 
-class InputWatch::Judgement {
+class InputCensus::LackFinder {
  public:
-  Judgement(const InputWatch& watch, InputSource source, const ClusterSnapshot& cluster,
-            int64_t newest_time, std::vector<InputWarning>& warnings)
-      : watch_(watch),
+  LackFinder(const InputCensus& census, InputSource source, const ClusterSnapshot& cluster,
+             int64_t newest_time, std::vector<InputWarning>& warnings)
+      : census_(census),
         source_(source),
         cluster_(cluster),
         catalog_(cluster.catalog()),
@@ -608,20 +609,20 @@ class InputWatch::Judgement {
         warnings_(warnings) {}
 
   void NoPods() {
-    if (watch_.nodes_ == 0 || watch_.pods_ > 0) return;
+    if (census_.nodes_ == 0 || census_.pods_ > 0) return;
     Warn("NoPods",
-         absl::StrCat(Input(), " has ", Count(watch_.nodes_, "node", "nodes"),
+         absl::StrCat(Input(), " has ", Count(census_.nodes_, "node", "nodes"),
                       " and not a single pod, so that it cannot be a whole cluster"),
          Lack::kPods);
   }
 
   void KubeSystem() {
-    if (watch_.pods_ == 0 && watch_.nodes_ > 0) return;  // NoPods() warns about that.
-    const auto& with_pods = watch_.namespaces_of_pods_;
+    if (census_.pods_ == 0 && census_.nodes_ > 0) return;  // NoPods() warns about that.
+    const auto& with_pods = census_.namespaces_of_pods_;
     if (with_pods.contains(Absl(kKubeSystem))) return;
     // The namespaces were listed without kube-system: a cluster that is not quite Kubernetes, but
     // a whole one.
-    if (!watch_.namespaces_.empty() && !watch_.namespaces_.contains(Absl(kKubeSystem))) return;
+    if (!census_.namespaces_.empty() && !census_.namespaces_.contains(Absl(kKubeSystem))) return;
     // OpenShift has its system in other namespaces.
     if (std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift)) return;
     // EKS Auto Mode runs the system outside of pods.
@@ -642,14 +643,14 @@ class InputWatch::Judgement {
 
   // kubectl without -A lists the current namespace; `kubectl cluster-info dump` also kube-system.
   void UnlistedNamespaces() {
-    const auto& with_pods = watch_.namespaces_of_pods_;
+    const auto& with_pods = census_.namespaces_of_pods_;
     if (std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift) &&
         std::all_of(with_pods.begin(), with_pods.end(), IsMadeByPlatform) &&
-        watch_.own_namespaces_.empty()) {
+        census_.own_namespaces_.empty()) {
       Warn("NamespacesNotListed",
            absl::StrCat("all pods and namespaces are OpenShift's own",
                         Suspected(Suspicion::kPlatformsNamespaces)),
-           watch_.of_one_moment_ && IsOfApiServer() ? Lack::kPods : Lack::kNothing, kAllKinds);
+           census_.of_one_moment_ && IsOfApiServer() ? Lack::kPods : Lack::kNothing, kAllKinds);
       return;
     }
     if (IsOfNamespacesOneByOne()) {
@@ -659,7 +660,7 @@ class InputWatch::Judgement {
            Lack::kKinds);
       return;
     }
-    if (!watch_.namespaces_.empty() || !with_pods.contains(Absl(kKubeSystem))) return;
+    if (!census_.namespaces_.empty() || !with_pods.contains(Absl(kKubeSystem))) return;
     if (with_pods.size() > 2) return;
     std::string others;
     for (const std::string& name : with_pods) {
@@ -674,9 +675,9 @@ class InputWatch::Judgement {
   void EmptyNamespaces() {
     std::vector<std::string> empty;
     size_t filled = 0;
-    for (const ListedNamespace& each : watch_.own_namespaces_) {
-      if (watch_.namespaces_of_pods_.contains(each.name) ||
-          watch_.namespaces_that_hold_.contains(each.name)) {
+    for (const ListedNamespace& each : census_.own_namespaces_) {
+      if (census_.namespaces_of_pods_.contains(each.name) ||
+          census_.namespaces_that_hold_.contains(each.name)) {
         ++filled;
       } else if (newest_time_ - each.creation_time >= kOldNamespaceSeconds ||
                  each.creation_time == 0) {
@@ -701,19 +702,19 @@ class InputWatch::Judgement {
   }
 
   void Budgets() {
-    if (watch_.budgets_known_) return;
+    if (census_.budgets_known_) return;
     Warn("NoPodDisruptionBudgets",
          absl::StrCat(
              Input(), " has no PodDisruptionBudget, so the plan may move pods that one protects",
-             watch_.empty_list_of_any_kind_ ? " (an empty List does not say what it is a list of)"
-                                            : ""),
+             census_.empty_list_of_any_kind_ ? " (an empty List does not say what it is a list of)"
+                                             : ""),
          Lack::kKinds);
   }
 
   // Budgets that count pods although the input has none that they select, and budgets of
   // namespaces that are not in the input.  They are of another cluster, or pods are missing.
   void BudgetsOfOthers() {
-    if (!watch_.of_one_moment_) return;
+    if (!census_.of_one_moment_) return;
     BudgetsWithoutPods();
     BudgetsOfUnknownNamespaces();
   }
@@ -781,20 +782,20 @@ class InputWatch::Judgement {
 
   // Every pod has containers: someone removed them, and with them the pod's requests.
   void PodsWithoutContainers() {
-    if (watch_.pods_without_containers_ == 0) return;
+    if (census_.pods_without_containers_ == 0) return;
     Warn("PodsWithoutContainers",
-         absl::StrCat(Count(watch_.pods_without_containers_, "pod has", "pods have"),
+         absl::StrCat(Count(census_.pods_without_containers_, "pod has", "pods have"),
                       " no containers, which counts as asking for nothing: ",
-                      Printable(watch_.first_without_containers_)),
-         LackOfMany(static_cast<int64_t>(watch_.pods_without_containers_),
-                    static_cast<int64_t>(watch_.pods_)) == Lack::kPods
+                      Printable(census_.first_without_containers_)),
+         LackOfMany(static_cast<int64_t>(census_.pods_without_containers_),
+                    static_cast<int64_t>(census_.pods_)) == Lack::kPods
              ? Lack::kKinds
              : Lack::kNothing);
   }
 
   // Pods that controllers count and that are not in the input.
   void PodsOfControllers() {
-    if (watch_.workloads_.empty()) return;
+    if (census_.workloads_.empty()) return;
     const auto pods = PodsByController();
     const auto terminating = TerminatingByController();
     int64_t too_many = 0;
@@ -809,7 +810,7 @@ class InputWatch::Judgement {
     int64_t counted_of_daemons = 0;
     std::string first;
     std::string first_of_daemons;
-    for (const Workload& workload : watch_.workloads_) {
+    for (const Workload& workload : census_.workloads_) {
       if (IsYoung(workload)) continue;
       const std::string_view kind = objects::KindOf(workload.kind);
       const int64_t there = PodsOf(workload, pods);
@@ -881,14 +882,14 @@ class InputWatch::Judgement {
   // the dump may not read them, or left them out.
   void NamespacesWithoutPods() {
     // Controllers that a watch reports, or that people write, may be ahead of their pods.
-    if (!IsOfApiServer() || watch_.pods_ == 0) return;
+    if (!IsOfApiServer() || census_.pods_ == 0) return;
     struct Counts {
       size_t controllers = 0;
       int64_t pods = 0;
     };
     absl::flat_hash_map<std::string, Counts> counts;
-    for (const Workload& workload : watch_.workloads_) {
-      if (watch_.namespaces_of_pods_.contains(workload.namespace_name)) continue;
+    for (const Workload& workload : census_.workloads_) {
+      if (census_.namespaces_of_pods_.contains(workload.namespace_name)) continue;
       if (IsNew(workload)) continue;
       Counts& of = counts[workload.namespace_name];
       ++of.controllers;
@@ -910,36 +911,37 @@ class InputWatch::Judgement {
 
   // Volumes, claims and drivers to which objects of the input refer.
   void Storage() {
-    if (watch_.claims_.empty() && watch_.pods_with_claims_ > 0) {
+    if (census_.claims_.empty() && census_.pods_with_claims_ > 0) {
       Warn("NoPersistentVolumeClaims",
-           absl::StrCat(Count(watch_.pods_with_claims_, "pod mounts", "pods mount"), " claims (",
-                        Printable(watch_.first_with_claims_),
+           absl::StrCat(Count(census_.pods_with_claims_, "pod mounts", "pods mount"), " claims (",
+                        Printable(census_.first_with_claims_),
                         "), and no PersistentVolumeClaim is there, so that nothing is known of "
                         "where they can go"),
            Lack::kKinds);
     } else {
       ClaimsOfVolumes();
     }
-    if (watch_.volumes_ == 0 && watch_.bound_claims_ > 0 && !IsKnownToBeEmpty("PersistentVolume")) {
+    if (census_.volumes_ == 0 && census_.bound_claims_ > 0 &&
+        !IsKnownToBeEmpty("PersistentVolume")) {
       Warn("NoPersistentVolumes",
-           absl::StrCat(Count(watch_.bound_claims_, "claim is", "claims are"),
+           absl::StrCat(Count(census_.bound_claims_, "claim is", "claims are"),
                         " bound, and no PersistentVolume is there, so that nothing is known of "
                         "where pods that mount them can go"),
            Lack::kKinds);
     }
-    if (watch_.unbound_with_class_ > 0 && watch_.storage_classes_ == 0 &&
+    if (census_.unbound_with_class_ > 0 && census_.storage_classes_ == 0 &&
         !IsKnownToBeEmpty("StorageClass")) {
       Warn("NoStorageClasses",
-           absl::StrCat(Count(watch_.unbound_with_class_, "claim waits", "claims wait"),
-                        " for a volume of a StorageClass (", Printable(watch_.first_unbound_),
+           absl::StrCat(Count(census_.unbound_with_class_, "claim waits", "claims wait"),
+                        " for a volume of a StorageClass (", Printable(census_.first_unbound_),
                         "), and no StorageClass is there, so that no room is found for pods that "
                         "mount them"),
            Lack::kKinds);
     }
-    if (watch_.bound_csi_volumes_ > 0 && watch_.pods_with_claims_ > 0 && watch_.csi_nodes_ == 0 &&
-        !IsKnownToBeEmpty("CSINode")) {
+    if (census_.bound_csi_volumes_ > 0 && census_.pods_with_claims_ > 0 &&
+        census_.csi_nodes_ == 0 && !IsKnownToBeEmpty("CSINode")) {
       Warn("NoCSINodes",
-           absl::StrCat(Count(watch_.bound_csi_volumes_, "volume is", "volumes are"),
+           absl::StrCat(Count(census_.bound_csi_volumes_, "volume is", "volumes are"),
                         " of CSI drivers, and no CSINode says how many of them a node can take"),
            Lack::kKinds);
     }
@@ -950,12 +952,12 @@ class InputWatch::Judgement {
   // A volume stays attached for a while after its pod is gone, and counts against its driver's
   // limit for as long.
   void Attachments() {
-    if (watch_.attachments_ > 0 || watch_.pods_with_claims_ == 0) return;
+    if (census_.attachments_ > 0 || census_.pods_with_claims_ == 0) return;
     if (IsKnownToBeEmpty("VolumeAttachment")) return;
     uint64_t volumes = 0;
     std::string first;
-    for (const auto& [driver, count] : watch_.bound_volumes_of_driver_) {
-      if (!watch_.drivers_with_limit_.contains(driver)) continue;
+    for (const auto& [driver, count] : census_.bound_volumes_of_driver_) {
+      if (!census_.drivers_with_limit_.contains(driver)) continue;
       if (first.empty() || driver < first) first = driver;
       volumes += count;
     }
@@ -974,22 +976,22 @@ class InputWatch::Judgement {
     uint64_t waiting = 0;
     uint64_t with_capacity = 0;
     std::string first;
-    for (const auto& [name, provisioner] : watch_.waiting_classes_) {
-      const auto claims = watch_.unbound_of_class_.find(name);
-      const uint64_t unbound = claims == watch_.unbound_of_class_.end() ? 0 : claims->second;
-      if (unbound == 0 && watch_.pods_with_ephemeral_claims_ == 0) continue;
+    for (const auto& [name, provisioner] : census_.waiting_classes_) {
+      const auto claims = census_.unbound_of_class_.find(name);
+      const uint64_t unbound = claims == census_.unbound_of_class_.end() ? 0 : claims->second;
+      if (unbound == 0 && census_.pods_with_ephemeral_claims_ == 0) continue;
       ++waiting;
-      if (watch_.drivers_with_capacity_.contains(provisioner)) ++with_capacity;
+      if (census_.drivers_with_capacity_.contains(provisioner)) ++with_capacity;
       if (first.empty() || name < first) first = name;
     }
     if (waiting == 0) return;
-    if (watch_.csi_drivers_ == 0 && !IsKnownToBeEmpty("CSIDriver")) {
+    if (census_.csi_drivers_ == 0 && !IsKnownToBeEmpty("CSIDriver")) {
       Warn("NoCSIDrivers",
            absl::StrCat("claims wait for their pods' nodes (StorageClass ", Printable(first),
                         "), and no CSIDriver says whether the room on a node counts"),
            Lack::kKinds);
     }
-    if (with_capacity > 0 && watch_.capacities_ == 0 && !IsKnownToBeEmpty("CSIStorageCapacity")) {
+    if (with_capacity > 0 && census_.capacities_ == 0 && !IsKnownToBeEmpty("CSIStorageCapacity")) {
       Warn("NoCSIStorageCapacities",
            absl::StrCat("claims wait for room on their pods' nodes (StorageClass ",
                         Printable(first), "), and no CSIStorageCapacity says where there is any"),
@@ -999,8 +1001,8 @@ class InputWatch::Judgement {
 
   // A page of a list, or another part of it.
   void PartsOfLists() {
-    if (watch_.parts_of_lists_ == 0) return;
-    Warn("PartOfAList", watch_.first_part_of_list_, Lack::kPods);
+    if (census_.parts_of_lists_ == 0) return;
+    Warn("PartOfAList", census_.first_part_of_list_, Lack::kPods);
   }
 
   // Whatever created nodes also deletes them, and its own objects are the first to show it.
@@ -1019,7 +1021,7 @@ class InputWatch::Judgement {
         absl::StrCat(Count(karpenters, "node is", "nodes are"), " Karpenter's (", Printable(first),
                      AndMore(karpenters), ")");
     bool has_pools = IsKnownToBeEmpty("NodePool");
-    watch_.unevaluated_
+    census_.unevaluated_
         .ForEach([&](const ObjectSink::Unevaluated& object) {
           has_pools |= object.kind == "NodePool" || object.kind == "Provisioner";
           return absl::OkStatus();
@@ -1031,19 +1033,19 @@ class InputWatch::Judgement {
                         ", and no NodePool is there: nodepools may forbid that nodes are removed "
                         "(disruption budgets, consolidationPolicy, consolidateAfter)"));
     }
-    if (with_claims > 0 && watch_.node_claims_ == 0 && !IsKnownToBeEmpty("NodeClaim")) {
+    if (with_claims > 0 && census_.node_claims_ == 0 && !IsKnownToBeEmpty("NodeClaim")) {
       Warn("NoNodeClaims",
            absl::StrCat(nodes,
                         ", and no NodeClaim is there: which nodes Karpenter is deleting is not "
                         "known, so that the plan may count on their room"),
            Lack::kKinds);
     }
-    if (watch_.nodes_of_machines_ > 0 && watch_.openshift_machines_ == 0 &&
+    if (census_.nodes_of_machines_ > 0 && census_.openshift_machines_ == 0 &&
         !IsKnownToBeEmpty("Machine")) {
       Warn("NoMachines",
            absl::StrCat(
-               Count(watch_.nodes_of_machines_, "node has a Machine", "nodes have Machines"), " (",
-               Printable(watch_.first_of_machines_), AndMore(watch_.nodes_of_machines_),
+               Count(census_.nodes_of_machines_, "node has a Machine", "nodes have Machines"), " (",
+               Printable(census_.first_of_machines_), AndMore(census_.nodes_of_machines_),
                "), and no Machine is there: which nodes are being deleted with their Machines is "
                "not known, so that the plan may count on their room"),
            Lack::kKinds);
@@ -1079,16 +1081,16 @@ class InputWatch::Judgement {
   }
 
   void Manifests() {
-    if (watch_.without_uid_ == 0 || watch_.with_uid_ < watch_.without_uid_) return;
+    if (census_.without_uid_ == 0 || census_.with_uid_ < census_.without_uid_) return;
     Warn("ObjectsWithoutUid",
          absl::StrCat(
-             Count(watch_.without_uid_, "object has", "objects have"),
-             " no metadata.uid, which every object of a cluster has: ", watch_.first_without_uid_,
-             watch_.without_uid_ > 1 ? ", ..." : "", "; ", Suspected(Suspicion::kManifests)));
+             Count(census_.without_uid_, "object has", "objects have"),
+             " no metadata.uid, which every object of a cluster has: ", census_.first_without_uid_,
+             census_.without_uid_ > 1 ? ", ..." : "", "; ", Suspected(Suspicion::kManifests)));
   }
 
   void NodesWithoutPods() {
-    if (watch_.pods_ == 0) return;
+    if (census_.pods_ == 0) return;
     const std::vector<bool> has_daemon = NodesWithDaemons();
     std::vector<std::string> empty;
     int64_t old_nodes = 0;
@@ -1100,7 +1102,7 @@ class InputWatch::Judgement {
       if (has_daemon[n]) ++with_daemons;
       if (!cluster_.PodsOn(NodeId{n}).empty()) continue;
       const std::string_view name = catalog_.Text(node.name);
-      if (!watch_.nodes_of_idle_pods_.contains(Absl(name))) empty.emplace_back(name);
+      if (!census_.nodes_of_idle_pods_.contains(Absl(name))) empty.emplace_back(name);
     }
     if (empty.empty()) return;
     Warn("NodesWithoutPods",
@@ -1110,16 +1112,16 @@ class InputWatch::Judgement {
   }
 
   void Namespaces() {
-    if (watch_.pods_that_ask_namespaces_ == 0) return;
+    if (census_.pods_that_ask_namespaces_ == 0) return;
     std::vector<std::string> unknown;
-    for (const std::string& name : watch_.namespaces_of_pods_) {
-      if (!watch_.namespaces_.contains(name)) unknown.push_back(name);
+    for (const std::string& name : census_.namespaces_of_pods_) {
+      if (!census_.namespaces_.contains(name)) unknown.push_back(name);
     }
     if (unknown.empty()) return;
     std::sort(unknown.begin(), unknown.end());
     Warn("NoNamespaces",
-         absl::StrCat(Count(watch_.pods_that_ask_namespaces_, "pod selects", "pods select"),
-                      " namespaces by labels (", Printable(watch_.first_that_asks_namespaces_),
+         absl::StrCat(Count(census_.pods_that_ask_namespaces_, "pod selects", "pods select"),
+                      " namespaces by labels (", Printable(census_.first_that_asks_namespaces_),
                       "), and ",
                       Count(unknown.size(), "namespace of pods is", "namespaces of pods are"),
                       " not there, whose pods keep their nodes where it matters: ", Some(unknown)),
@@ -1127,27 +1129,28 @@ class InputWatch::Judgement {
   }
 
   void TwoVersions() {
-    if (watch_.of_two_moments_ > 0) {
+    if (census_.of_two_moments_ > 0) {
       Warn("DumpsOfTwoMoments",
-           absl::StrCat(Count(watch_.of_two_moments_, "object", "objects"),
+           absl::StrCat(Count(census_.of_two_moments_, "object", "objects"),
                         " came in two versions with the same content (",
-                        watch_.first_of_two_moments_,
+                        census_.first_of_two_moments_,
                         "), so dumps of two moments seem to be mixed, and what went away between "
                         "them is still there"));
     }
-    if (watch_.of_two_versions_ == 0) return;
-    Warn("ObjectsInTwoVersions", absl::StrCat(Count(watch_.of_two_versions_, "object", "objects"),
+    if (census_.of_two_versions_ == 0) return;
+    Warn("ObjectsInTwoVersions", absl::StrCat(Count(census_.of_two_versions_, "object", "objects"),
                                               " came in two versions; the newer one counts: ",
-                                              watch_.first_of_two_versions_));
+                                              census_.first_of_two_versions_));
   }
 
  private:
   // Whether the input consists of lists of single namespaces, as `oc adm inspect` writes them, and
   // no list of the namespaces is in it.
   [[nodiscard]] bool IsOfNamespacesOneByOne() const {
-    const auto& with_pods = watch_.namespaces_of_pods_;
-    return IsOfApiServer() && watch_.nodes_or_namespaces_alone_ && !watch_.namespaces_in_list_ &&
-           (watch_.pods_in_list_ || std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift));
+    const auto& with_pods = census_.namespaces_of_pods_;
+    return IsOfApiServer() && census_.nodes_or_namespaces_alone_ && !census_.namespaces_in_list_ &&
+           (census_.pods_in_list_ ||
+            std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift));
   }
 
   using ControllerPods =
@@ -1166,12 +1169,12 @@ class InputWatch::Judgement {
   [[nodiscard]] Doubt DoubtOfControllers(const ControllerPods& pods) const {
     constexpr auto kFewPods = static_cast<int64_t>(kFew);
     Doubt doubt;
-    if (!watch_.of_one_moment_) return doubt;
+    if (!census_.of_one_moment_) return doubt;
     int64_t not_pending = 0;
     std::string first_not_pending;
     size_t without_most = 0;
     std::string first;
-    for (const Workload& workload : watch_.workloads_) {
+    for (const Workload& workload : census_.workloads_) {
       if (IsNew(workload)) continue;
       const int64_t there = PodsOf(workload, pods);
       const int64_t missing = workload.pods - there;
@@ -1196,7 +1199,7 @@ class InputWatch::Judgement {
                        : absl::StrCat(first, ", and ", without_most - 1,
                                       without_most == 2 ? " other lacks" : " others lack",
                                       " most of their pods");
-    } else if (IsOfApiServer() && !watch_.has_pending_pods_ && not_pending > kFewPods) {
+    } else if (IsOfApiServer() && !census_.has_pending_pods_ && not_pending > kFewPods) {
       doubt.text = absl::StrCat(first_not_pending,
                                 "; no pod is in phase Pending, as in a list of running pods alone "
                                 "(--field-selector=status.phase=Running)");
@@ -1208,7 +1211,7 @@ class InputWatch::Judgement {
   // How many of `pods` pods may contradict their controllers.  In a small cluster one may come or
   // go between two lists, and several between the events of two watches.
   [[nodiscard]] int64_t Tolerated(int64_t pods) const {
-    return watch_.of_one_moment_ ? 1 + pods / kPartsPerChange : 5 + pods / kPartsOfWatches;
+    return census_.of_one_moment_ ? 1 + pods / kPartsPerChange : 5 + pods / kPartsOfWatches;
   }
 
   // kPods if `missing` of `all` are so many that they must be missing from the input.
@@ -1216,7 +1219,7 @@ class InputWatch::Judgement {
     // Hand-written clusters often count replicas without having the pods.
     const auto few = static_cast<int64_t>(IsOfApiServer() ? kFew : 2 * kFew);
     const auto share = all / static_cast<int64_t>(kPartsThatMustBeMissing);
-    const int64_t bound = few + (watch_.of_one_moment_ ? share : 2 * share);
+    const int64_t bound = few + (census_.of_one_moment_ ? share : 2 * share);
     return missing > bound ? Lack::kPods : Lack::kNothing;
   }
 
@@ -1247,7 +1250,7 @@ class InputWatch::Judgement {
   }
 
   [[nodiscard]] bool HasSystemPods() const {
-    const auto& with_pods = watch_.namespaces_of_pods_;
+    const auto& with_pods = census_.namespaces_of_pods_;
     return with_pods.contains(Absl(kKubeSystem)) ||
            std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift);
   }
@@ -1255,8 +1258,8 @@ class InputWatch::Judgement {
   // Whether the objects were listed from an API server.  It gives each object a resourceVersion,
   // which people leave out who write a cluster by hand.
   [[nodiscard]] bool IsOfApiServer() const {
-    return watch_.of_one_moment_ && watch_.nodes_with_version_ == watch_.nodes_ &&
-           watch_.pods_with_version_ == watch_.pods_;
+    return census_.of_one_moment_ && census_.nodes_with_version_ == census_.nodes_ &&
+           census_.pods_with_version_ == census_.pods_;
   }
 
   [[nodiscard]] bool IsOldAndReady(const NodeInfo& node) const {
@@ -1266,7 +1269,7 @@ class InputWatch::Judgement {
   }
 
   [[nodiscard]] bool IsKnownToBeEmpty(std::string_view kind) const {
-    return watch_.empty_kinds_.contains(Absl(kind));
+    return census_.empty_kinds_.contains(Absl(kind));
   }
 
   // The number of pods of each controller, from the number of pods of each shape.
@@ -1315,10 +1318,10 @@ class InputWatch::Judgement {
   [[nodiscard]] int64_t PodsOf(const Workload& workload, const ControllerPods& pods) const {
     const auto found = pods.find(KeyOf(workload));
     const int64_t there = found == pods.end() ? 0 : found->second;
-    if (watch_.expendable_pods_.empty()) return there;
-    const auto expendable = watch_.expendable_pods_.find(
+    if (census_.expendable_pods_.empty()) return there;
+    const auto expendable = census_.expendable_pods_.find(
         ControllerKey(objects::KindOf(workload.kind), workload.namespace_name, workload.name));
-    return there + (expendable == watch_.expendable_pods_.end() ? 0 : expendable->second);
+    return there + (expendable == census_.expendable_pods_.end() ? 0 : expendable->second);
   }
 
   // A Job counts its pods as soon as it creates them.  So a Job that began while the dump was made
@@ -1344,7 +1347,7 @@ class InputWatch::Judgement {
       // Ended pods may be selected too; a status that cannot be computed is of another time.
       const std::string_view in = catalog_.Text(budget.namespace_name);
       if (expected == 0 || selects[b] || budget.sync_failed ||
-          watch_.namespaces_of_idle_pods_.contains(Absl(in))) {
+          census_.namespaces_of_idle_pods_.contains(Absl(in))) {
         continue;
       }
       missing += expected;
@@ -1363,12 +1366,12 @@ class InputWatch::Judgement {
   }
 
   void BudgetsOfUnknownNamespaces() {
-    if (watch_.namespaces_.empty() || watch_.nodes_or_namespaces_alone_) return;
+    if (census_.namespaces_.empty() || census_.nodes_or_namespaces_alone_) return;
     size_t all = 0;
     std::vector<std::string> others;
-    for (const auto& [in, names] : watch_.budgets_) {
+    for (const auto& [in, names] : census_.budgets_) {
       all += names.size();
-      if (watch_.namespaces_.contains(in) || watch_.namespaces_of_pods_.contains(in)) continue;
+      if (census_.namespaces_.contains(in) || census_.namespaces_of_pods_.contains(in)) continue;
       others.insert(others.end(), names.begin(), names.end());
     }
     if (others.empty()) return;
@@ -1388,15 +1391,15 @@ class InputWatch::Judgement {
     size_t missing = 0;
     size_t elsewhere = 0;  // Volumes whose claim's namespace has no pod.
     const BoundVolume* first = nullptr;
-    for (const BoundVolume& volume : watch_.bound_volumes_) {
-      if (watch_.claims_.contains(volume.claim)) continue;
+    for (const BoundVolume& volume : census_.bound_volumes_) {
+      if (census_.claims_.contains(volume.claim)) continue;
       const std::string_view in = volume.claim_name;
-      if (!watch_.namespaces_of_pods_.contains(Absl(in.substr(0, in.find('/'))))) ++elsewhere;
+      if (!census_.namespaces_of_pods_.contains(Absl(in.substr(0, in.find('/'))))) ++elsewhere;
       if (missing++ == 0) first = &volume;
     }
-    if (missing == 0 || missing <= watch_.bound_volumes_.size() / kPartsPerChange) return;
+    if (missing == 0 || missing <= census_.bound_volumes_.size() / kPartsPerChange) return;
     const Lack namespaces = LackOfMany(static_cast<int64_t>(elsewhere),
-                                       static_cast<int64_t>(watch_.bound_volumes_.size()));
+                                       static_cast<int64_t>(census_.bound_volumes_.size()));
     Warn("ClaimsOfVolumesMissing",
          absl::StrCat(Count(missing, "volume is", "volumes are"),
                       " bound to claims that are not there (", Printable(first->name), " to ",
@@ -1408,7 +1411,7 @@ class InputWatch::Judgement {
   // `words`: the kinds to fetch or to feed, if the finding shows which (advice.h).
   void Warn(std::string_view code, std::string message, Lack lack = Lack::kNothing,
             std::string_view words = "") {
-    if (watch_.lists_all_kinds_ && lack == Lack::kKinds) lack = Lack::kNothing;
+    if (census_.lists_all_kinds_ && lack == Lack::kKinds) lack = Lack::kNothing;
     InputWarning& warning = warnings_.emplace_back(
         InputWarning{std::string(code), std::move(message), /*command=*/"", lack});
     Advise(source_, warning, words);
@@ -1421,7 +1424,7 @@ class InputWatch::Judgement {
   // How the warning calls the input.
   [[nodiscard]] absl::string_view Input() const { return Absl(NameOf(source_)); }
 
-  const InputWatch& watch_;
+  const InputCensus& census_;
   const InputSource source_;
   const ClusterSnapshot& cluster_;
   const Catalog& catalog_;
@@ -1429,32 +1432,32 @@ class InputWatch::Judgement {
   std::vector<InputWarning>& warnings_;
 };
 
-bool InputWatch::MustBeMissing(uint64_t missing, uint64_t all) {
+bool InputCensus::MustBeMissing(uint64_t missing, uint64_t all) {
   return missing > kFew + all / kPartsThatMustBeMissing;
 }
 
-void InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
-                       std::vector<InputWarning>& warnings, InputSource source) const {
-  Judgement judgement(*this, source, cluster, newest_time, warnings);
-  judgement.NoPods();
-  judgement.PartsOfLists();
-  judgement.KubeSystem();
-  judgement.UnlistedNamespaces();
-  judgement.EmptyNamespaces();
-  if (use == InputUse::kPlan) judgement.Budgets();
-  if (use == InputUse::kPlan) judgement.Controllers();
-  judgement.ControllersOfOtherUids();
-  judgement.PodsWithoutContainers();
-  judgement.PodsOfControllers();
-  judgement.NamespacesWithoutPods();
-  judgement.NodesWithoutPods();
-  judgement.NodesWithoutDaemons();
-  judgement.Namespaces();
-  if (use == InputUse::kPlan) judgement.BudgetsOfOthers();
-  if (use == InputUse::kPlan) judgement.MakersOfNodes();
-  judgement.Storage();
-  judgement.Manifests();
-  judgement.TwoVersions();
+void InputCensus::FindLacks(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
+                            std::vector<InputWarning>& warnings, InputSource source) const {
+  LackFinder finder(*this, source, cluster, newest_time, warnings);
+  finder.NoPods();
+  finder.PartsOfLists();
+  finder.KubeSystem();
+  finder.UnlistedNamespaces();
+  finder.EmptyNamespaces();
+  if (use == InputUse::kPlan) finder.Budgets();
+  if (use == InputUse::kPlan) finder.Controllers();
+  finder.ControllersOfOtherUids();
+  finder.PodsWithoutContainers();
+  finder.PodsOfControllers();
+  finder.NamespacesWithoutPods();
+  finder.NodesWithoutPods();
+  finder.NodesWithoutDaemons();
+  finder.Namespaces();
+  if (use == InputUse::kPlan) finder.BudgetsOfOthers();
+  if (use == InputUse::kPlan) finder.MakersOfNodes();
+  finder.Storage();
+  finder.Manifests();
+  finder.TwoVersions();
   // If pods are missing, this warning says which.
   const auto is_missing = [](const InputWarning& each) { return each.lack == Lack::kPods; };
   if (std::any_of(warnings.begin(), warnings.end(), is_missing)) {

@@ -1,19 +1,19 @@
-// InputWatch judges whether an input can be a whole cluster.
+// InputCensus checks whether an input can be a whole cluster.
 //
 // A plan over part of a cluster is wrong in ways that the plan does not show: missing pods leave
-// room, missing budgets allow moves.  So the watch sits between the readers and the sink of the
-// objects, records what only the input shows, and then judges the cluster that was built from the
+// room, missing budgets allow moves.  So the census sits between the readers and the sink of the
+// objects, records what only the input shows, and then checks the cluster that was built from the
 // input:
 //
-//   InputWatch watch;
+//   InputCensus census;
 //   absl::StatusOr<LoadedCluster> cluster =
-//       LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
+//       LoadNewest(census, [&]() -> absl::StatusOr<LoadedCluster> {
 //         ClusterLoader loader(options);
-//         absl::Status read = watch.Read(inputs, loader, stats);
+//         absl::Status read = census.Read(inputs, loader, stats);
 //         if (!read.ok()) return read;
 //         return std::move(loader).Finish();
 //       });
-//   watch.Judge(InputUse::kPlan, cluster->snapshot, cluster->newest_time, cluster->warnings);
+//   census.FindLacks(InputUse::kPlan, cluster->snapshot, cluster->newest_time, cluster->warnings);
 //
 // Each thing that the input seems to lack becomes an InputWarning.  The warning has the command
 // that fetches the missing part, or advice for the user of a feeder (advice.h), and how severe the
@@ -63,13 +63,13 @@ enum class InputUse : uint8_t {
   kFilter,  // Nodes, pods and what filters read: no budgets, no controllers.
 };
 
-class InputWatch : public ObjectSink {
+class InputCensus : public ObjectSink {
  public:
   // Whether the inputs may be read a second time; pipes never are.
   enum class ReadAgain : uint8_t { kNo, kIfNeeded };
 
   // A plan leaves out pods whose priority is below the cutoff.
-  explicit InputWatch(int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff)
+  explicit InputCensus(int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff)
       : expendable_pods_priority_cutoff_(expendable_pods_priority_cutoff) {}
 
   // Reads all of `inputs` (read_input.h) into `to`.  If MustReadAgain() is true afterwards, an
@@ -110,7 +110,7 @@ class InputWatch : public ObjectSink {
   absl::Status OnPartOfList(std::string_view why) override;
   void OnAside(const Aside& aside) override { aside_ = aside; }
 
-  // Accept parts of lists, and judge them; without this call they are errors, as for other sinks.
+  // Accept parts of lists, and check them; without this call they are errors, as for other sinks.
   void TakePartsOfLists() { takes_pages_ = true; }
   // The objects come from lists of all kinds: a kind without objects is empty, not missing.
   // Call it after Read() or Look(), which reset it.
@@ -136,8 +136,9 @@ class InputWatch : public ObjectSink {
   // Appends warnings about what the input seems to lack.  `newest_time` is the time of the dump,
   // in Unix seconds, as far as its objects show it.  `source` decides what the warnings advise.
   // Cost: one pass over nodes and pods.
-  void Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
-             std::vector<InputWarning>& warnings, InputSource source = InputSource::kDump) const;
+  void FindLacks(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
+                 std::vector<InputWarning>& warnings,
+                 InputSource source = InputSource::kDump) const;
 
  private:
   // Resets everything for objects that go to `to`, except TakePartsOfLists() and, from the reading
@@ -164,7 +165,7 @@ class InputWatch : public ObjectSink {
     std::string name;
     std::string claim_name;
   };
-  class Judgement;
+  class LackFinder;
 
   // A hash of kind, namespace and name.
   using Key = std::pair<uint64_t, uint64_t>;
@@ -305,13 +306,13 @@ void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarni
 std::string MissingControllerDetail(const Catalog& catalog, PodId pod);
 
 // Returns what `load` makes of the inputs, with each object in its newest version.  `load` must
-// call watch.Read() once and start from scratch each time it is called.  It is called twice if an
+// call census.Read() once and start from scratch each time it is called.  It is called twice if an
 // object was read before a newer version of it, else once.  Returns the result of the last call, an
 // absl::Status or absl::StatusOr.
 template <typename Load>
-auto LoadNewest(InputWatch& watch, Load load) {
+auto LoadNewest(InputCensus& census, Load load) {
   auto loaded = load();
-  if (loaded.ok() && watch.MustReadAgain()) loaded = load();
+  if (loaded.ok() && census.MustReadAgain()) loaded = load();
   return loaded;
 }
 

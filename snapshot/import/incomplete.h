@@ -10,7 +10,7 @@
 //
 // --allow-incomplete (LoadOptions::allow_incomplete, PlanInput.allow_incomplete, ebb_options)
 // turns off both errors; the answer still says what is missing.  --assume-complete states that the
-// input is the whole cluster: then nothing is judged, and nothing counts as missing.
+// input is the whole cluster: then nothing is checked, and nothing counts as missing.
 
 #ifndef EBB_SNAPSHOT_IMPORT_INCOMPLETE_H_
 #define EBB_SNAPSHOT_IMPORT_INCOMPLETE_H_

@@ -300,10 +300,10 @@ absl::Status CheckAllFilesRead(const ImportStats& input) {
   return absl::InvalidArgumentError(input.first_unread);
 }
 
-absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
-                        LoadedCluster& cluster) {
+absl::Status CheckCompleteness(const InputCensus& census, ImportStats stats,
+                               const LoadOptions& options, LoadedCluster& cluster) {
   cluster.counts.input = std::move(stats);
-  cluster.counts.newest_heartbeat = watch.newest_heartbeat();
+  cluster.counts.newest_heartbeat = census.newest_heartbeat();
   if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
   const LoadCounts& counts = cluster.counts;
   WarnOfFiles(counts.input, options.assume_complete, cluster.warnings);
@@ -311,7 +311,7 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   if (options.use == InputUse::kPlan) {
     WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
     WarnOfPending(cluster, cluster.warnings);
-    WarnOfUnevaluated(watch.unevaluated(), cluster.snapshot, cluster.warnings);
+    WarnOfUnevaluated(census.unevaluated(), cluster.snapshot, cluster.warnings);
   }
   if (options.assume_complete) return absl::OkStatus();
   const size_t before = cluster.warnings.size();
@@ -322,14 +322,15 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
                      " on nodes that are not in ", Absl(NameOf(cluster.source)), ": ",
                      Printable(counts.first_unknown), counts.on_unknown_node > 1 ? ", ..." : ""),
         /*command=*/"",
-        InputWatch::MustBeMissing(counts.on_unknown_node,
-                                  counts.on_unknown_node + cluster.snapshot.placed_pods())
+        InputCensus::MustBeMissing(counts.on_unknown_node,
+                                   counts.on_unknown_node + cluster.snapshot.placed_pods())
             ? Lack::kPods
             : Lack::kNothing});
     Advise(cluster.source, warning);
   }
   WarnOfNotRecorded(counts, cluster.source, cluster.warnings);
-  watch.Judge(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings, cluster.source);
+  census.FindLacks(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings,
+                   cluster.source);
   for (InputWarning& each : std::span(cluster.warnings).subspan(before)) {
     each.may_be_assumed_away = true;
   }
@@ -360,21 +361,22 @@ absl::Status CheckStrict(const LoadOptions& options, std::span<const InputWarnin
 absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
                                           const LoadOptions& options,
                                           const Parallelism& parallelism) {
-  InputWatch watch(options.expendable_pods_priority_cutoff);
-  if (options.allow_incomplete) watch.TakePartsOfLists();
+  InputCensus census(options.expendable_pods_priority_cutoff);
+  if (options.allow_incomplete) census.TakePartsOfLists();
   ImportStats stats;
-  absl::StatusOr<LoadedCluster> cluster = LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
-    ClusterLoader loader(options);
-    stats = {};
-    absl::Status read = watch.Read(inputs, loader, stats, parallelism, options.limits);
-    if (!read.ok()) return read;
-    return std::move(loader).Finish();
-  });
+  absl::StatusOr<LoadedCluster> cluster =
+      LoadNewest(census, [&]() -> absl::StatusOr<LoadedCluster> {
+        ClusterLoader loader(options);
+        stats = {};
+        absl::Status read = census.Read(inputs, loader, stats, parallelism, options.limits);
+        if (!read.ok()) return read;
+        return std::move(loader).Finish();
+      });
   if (!cluster.ok()) return cluster;
-  absl::Status judged = JudgeInput(watch, std::move(stats), options, *cluster);
-  if (judged.ok()) return cluster;
+  absl::Status checked = CheckCompleteness(census, std::move(stats), options, *cluster);
+  if (checked.ok()) return cluster;
   const std::string where = inputs.size() == 1 ? absl::StrCat(inputs[0], ": ") : "";
-  return absl::Status(judged.code(), absl::StrCat(where, judged.message()));
+  return absl::Status(checked.code(), absl::StrCat(where, checked.message()));
 }
 
 }  // namespace ebb

@@ -56,7 +56,7 @@ struct LoadOptions {
   InputLimits limits = {};
   InputUse use = InputUse::kPlan;
   bool strict = false;           // Warnings are errors.  The caller checks: CheckStrict().
-  bool assume_complete = false;  // The input is the whole cluster; its completeness is not judged.
+  bool assume_complete = false;  // The input is the whole cluster; its completeness is not checked.
   // Answer even if the input is incomplete (incomplete.h).
   bool allow_incomplete = false;
   // As --bypassed-scheduler-names: room is kept for pods that these schedulers have not judged yet.
@@ -111,8 +111,8 @@ absl::Status CheckAllFilesRead(const ImportStats& input);
 
 // The last step of loading: fills `cluster.warnings` and `cluster.counts`.
 // Errors: those of CheckNodesAndPods() and CheckWhole().
-absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
-                        LoadedCluster& cluster);
+absl::Status CheckCompleteness(const InputCensus& census, ImportStats stats,
+                               const LoadOptions& options, LoadedCluster& cluster);
 
 // The code of a warning about the plan rather than the input.
 inline constexpr std::string_view kMovesToOtherArchitecture = "MovesToOtherArchitecture";

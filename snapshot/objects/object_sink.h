@@ -35,7 +35,7 @@ class ObjectSink {
     return absl::UnimplementedError("storage objects are not taken here");
   }
 
-  // Facts about the object of the next call that matter for judging the input rather than
+  // Facts about the object of the next call that matter for checking the input rather than
   // the cluster.  Not every format provides them.
   struct Aside {
     // Whether the object was an item of a list or a document of its own.

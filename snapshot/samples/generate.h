@@ -84,7 +84,7 @@ std::span<const Kind> Kinds();
 
 // Generates the cluster and adds what a dump of all of it would contain: UIDs where the kind has
 // none, namespace "default" where the kind has no namespaces, an empty list of budgets where it has
-// no budgets.  Programs that judge whether an input is a whole cluster
+// no budgets.  Programs that check whether an input is a whole cluster
 // (snapshot/import/completeness.h) need these; no decision depends on them.
 absl::Status GenerateDump(const Kind& kind, const GenerateOptions& options, ObjectSink& sink);
 

@@ -87,7 +87,7 @@ class SessionThreadTest : public ::testing::Test {
     return Put(session, objects);
   }
 
-  // What a watcher received.
+  // What a subscriber received.
   struct SentPlans {
     std::mutex mutex;
     std::condition_variable changed;
@@ -95,7 +95,7 @@ class SessionThreadTest : public ::testing::Test {
     std::vector<uint64_t> removes;
     std::vector<std::string> refusals;
     absl::Status end;
-    PlanWatcher::State state = PlanWatcher::State::kReady;
+    PlanSubscriber::State state = PlanSubscriber::State::kReady;
 
     void WaitFor(size_t count) {
       std::unique_lock lock(mutex);
@@ -110,13 +110,13 @@ class SessionThreadTest : public ::testing::Test {
       changed.wait(lock, [&] { return !end.ok(); });
     }
   };
-  static std::unique_ptr<PlanWatcher> WatcherOf(const std::shared_ptr<SentPlans>& sent) {
-    auto watcher = std::make_unique<PlanWatcher>();
-    watcher->state = [sent] {
+  static std::unique_ptr<PlanSubscriber> SubscriberOf(const std::shared_ptr<SentPlans>& sent) {
+    auto subscriber = std::make_unique<PlanSubscriber>();
+    subscriber->state = [sent] {
       const std::lock_guard lock(sent->mutex);
       return sent->state;
     };
-    watcher->send = [sent](const absl::StatusOr<wire::PlanChange>& change) {
+    subscriber->send = [sent](const absl::StatusOr<wire::PlanChange>& change) {
       const std::lock_guard lock(sent->mutex);
       if (!change.ok()) {
         sent->end = change.status();
@@ -128,7 +128,7 @@ class SessionThreadTest : public ::testing::Test {
       }
       sent->changed.notify_all();
     };
-    return watcher;
+    return subscriber;
   }
 
   SessionOptions options_;
@@ -192,7 +192,7 @@ TEST_F(SessionThreadTest, ACallFindsTheChangeThatWasPostedBeforeIt) {
 
 TEST_F(SessionThreadTest, AWatchedPlanIncludesTheChangesThatHaveArrived) {
   const auto sent = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(sent));
+  thread_->Subscribe(SubscriberOf(sent));
   sent->WaitForRefusals(1);
   thread_->Post({.run = [this](Session& session) -> SessionCall::Respond {
                    PostChange([](Session& s) { EXPECT_TRUE(PutCluster(s, "more").ok()); });
@@ -283,7 +283,7 @@ TEST_F(SessionThreadTest, ACancelledCallThatWaitsForAVersionIsRefused) {
   EXPECT_EQ(thread_->Status().calls_waiting(), 0);
 }
 
-TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
+TEST_F(SessionThreadTest, ACallWaitsForOneSubscriberAtMost) {
   ASSERT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
   std::string order;  // Used by the session's thread.
   std::promise<void> all_sent;
@@ -299,13 +299,13 @@ TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
     }
     if (std::ranges::count(order, 'w') == 3) all_sent.set_value();
   };
-  // Adds all watchers before the first one is notified.
+  // Adds all subscribers before the first one is notified.
   ASSERT_TRUE(Do([&](Session&) {
                 for (int i = 0; i < 3; ++i) {
-                  auto watcher = std::make_unique<PlanWatcher>();
-                  watcher->state = [] { return PlanWatcher::State::kReady; };
-                  watcher->send = send;
-                  thread_->Watch(std::move(watcher));
+                  auto subscriber = std::make_unique<PlanSubscriber>();
+                  subscriber->state = [] { return PlanSubscriber::State::kReady; };
+                  subscriber->send = send;
+                  thread_->Subscribe(std::move(subscriber));
                 }
                 return absl::OkStatus();
               }).ok());
@@ -420,23 +420,23 @@ TEST_F(SessionThreadTest, ClosingEndsARunningQuestionAndNoOtherCall) {
   }
 }
 
-TEST_F(SessionThreadTest, ClosingEndsARunningPlanOfAWatcher) {
+TEST_F(SessionThreadTest, ClosingEndsARunningPlanOfASubscriber) {
   ASSERT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
   const auto sent = std::make_shared<SentPlans>();
-  auto watcher = WatcherOf(sent);
+  auto subscriber = SubscriberOf(sent);
   // The last look at it before its plan is made.
-  watcher->state = [this, looks = 0]() mutable {
+  subscriber->state = [this, looks = 0]() mutable {
     if (++looks == 2) thread_->Close(absl::AbortedError("closed"));
-    return PlanWatcher::State::kReady;
+    return PlanSubscriber::State::kReady;
   };
-  thread_->Watch(std::move(watcher));
+  thread_->Subscribe(std::move(subscriber));
   sent->WaitForEnd();
   EXPECT_THAT(sent->versions, IsEmpty());
 }
 
-TEST_F(SessionThreadTest, WatchersReceiveOnlyPlansThatChanged) {
+TEST_F(SessionThreadTest, SubscribersReceiveOnlyPlansThatChanged) {
   const auto sent = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(sent));
+  thread_->Subscribe(SubscriberOf(sent));
   ASSERT_TRUE(Do([](Session& s) {
                 return Put(s, {NodeJson("a"), NodeJson("b"), PodJson("p", "a")});
               }).ok());
@@ -451,14 +451,14 @@ TEST_F(SessionThreadTest, WatchersReceiveOnlyPlansThatChanged) {
   {
     const std::lock_guard lock(sent->mutex);
     EXPECT_THAT(sent->versions, ElementsAre(1, 3));
-    sent->state = PlanWatcher::State::kGone;
+    sent->state = PlanSubscriber::State::kGone;
   }
 }
 
-// Symptom: the watcher of a cluster that allows no plan got no message at all.
-TEST_F(SessionThreadTest, AWatcherReceivesEachReasonForAMissingPlanOnce) {
+// Symptom: the subscriber of a cluster that allows no plan got no message at all.
+TEST_F(SessionThreadTest, ASubscriberReceivesEachReasonForAMissingPlanOnce) {
   const auto sent = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(sent));
+  thread_->Subscribe(SubscriberOf(sent));
   sent->WaitForRefusals(1);
   ASSERT_TRUE(Do([](Session& s) { return Put(s, {}); }).ok());
   ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
@@ -468,11 +468,11 @@ TEST_F(SessionThreadTest, AWatcherReceivesEachReasonForAMissingPlanOnce) {
   EXPECT_THAT(sent->removes, ElementsAre(1));
 }
 
-// Symptom: settings changed the plan, but watchers were notified only after the next change of the
-// cluster.
-TEST_F(SessionThreadTest, WatchersReceiveThePlanThatNewSettingsChange) {
+// Symptom: settings changed the plan, but subscribers were notified only after the next change of
+// the cluster.
+TEST_F(SessionThreadTest, SubscribersReceiveThePlanThatNewSettingsChange) {
   const auto sent = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(sent));
+  thread_->Subscribe(SubscriberOf(sent));
   ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
   sent->WaitFor(1);
   ASSERT_TRUE(Do([](Session& s) {
@@ -488,17 +488,17 @@ TEST_F(SessionThreadTest, WatchersReceiveThePlanThatNewSettingsChange) {
   EXPECT_THAT(sent->versions, ElementsAre(1, 1));
 }
 
-TEST_F(SessionThreadTest, ABusyWatcherReceivesThePlanLater) {
+TEST_F(SessionThreadTest, ABusySubscriberReceivesThePlanLater) {
   const auto sent = std::make_shared<SentPlans>();
-  sent->state = PlanWatcher::State::kBusy;
-  thread_->Watch(WatcherOf(sent));
+  sent->state = PlanSubscriber::State::kBusy;
+  thread_->Subscribe(SubscriberOf(sent));
   for (const char* name : {"c", "d"}) {
     ASSERT_TRUE(Do([&](Session& s) { return PutCluster(s, name); }).ok());
   }
   {
     const std::lock_guard lock(sent->mutex);
     EXPECT_THAT(sent->versions, IsEmpty());
-    sent->state = PlanWatcher::State::kReady;
+    sent->state = PlanSubscriber::State::kReady;
   }
   thread_->Wake();
   sent->WaitFor(1);  // One plan: of the version that the session has by then.
@@ -506,17 +506,17 @@ TEST_F(SessionThreadTest, ABusyWatcherReceivesThePlanLater) {
   EXPECT_THAT(sent->versions, ElementsAre(2));
 }
 
-TEST_F(SessionThreadTest, ClosingNotifiesWatchers) {
+TEST_F(SessionThreadTest, ClosingNotifiesSubscribers) {
   const auto sent = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(sent));
+  thread_->Subscribe(SubscriberOf(sent));
   ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
   sent->WaitFor(1);
   thread_->Close(absl::AbortedError("closed"));
   sent->WaitForEnd();
   EXPECT_EQ(sent->end.code(), absl::StatusCode::kAborted);
-  // A later watcher is notified at once.
+  // A later subscriber is notified at once.
   const auto late = std::make_shared<SentPlans>();
-  thread_->Watch(WatcherOf(late));
+  thread_->Subscribe(SubscriberOf(late));
   EXPECT_EQ(late->end.code(), absl::StatusCode::kAborted);
 }
 

@@ -195,11 +195,11 @@ class Twin {
   // The cluster, judged as LoadCluster judges a dump.
   absl::StatusOr<LoadedCluster> Checked() {
     ClusterLoader loader(options_);
-    InputWatch watch;
-    absl::Status status = watch.Look([&](ObjectSink& sink) { return Give(sink); }, loader);
+    InputCensus census;
+    absl::Status status = census.Look([&](ObjectSink& sink) { return Give(sink); }, loader);
     absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
     if (status.ok()) status = cluster.status();
-    if (status.ok()) status = JudgeInput(watch, {}, options_, *cluster);
+    if (status.ok()) status = CheckCompleteness(census, {}, options_, *cluster);
     if (!status.ok()) return status;
     return cluster;
   }
@@ -232,7 +232,7 @@ class Twin {
               PlanText({version.cluster, request, live_groups, *got}));
     CompareExplanations(loaded, groups, *want);
     CompareFilters(loaded);
-    CompareJudged();
+    CompareChecked();
     CompareExport();
   }
 
@@ -244,7 +244,7 @@ class Twin {
     return warned;
   }
   // Ended and expendable pods, and times, are compared elsewhere.
-  void CompareJudged() {
+  void CompareChecked() {
     const absl::StatusOr<LoadedCluster> want = Checked();
     const absl::StatusOr<LiveCluster::Version> got = live_.Checked();
     ASSERT_EQ(want.status(), got.status());
@@ -451,10 +451,10 @@ TEST(LiveClusterTest, AClusterWithoutNodesOrPodsFailsTheCheck) {
   EXPECT_THAT(twin.live().Checked().status().message(), HasSubstr("no nodes in the input"));
   twin.Put(Node("a"));
   EXPECT_THAT(twin.live().Checked().status().message(), HasSubstr("not a single pod"));
-  twin.CompareJudged();
+  twin.CompareChecked();
   twin.Put(Pod("p").On("b"));
   EXPECT_THAT(twin.live().Checked().status().message(), HasSubstr("no pod is on a node"));
-  twin.CompareJudged();
+  twin.CompareChecked();
   twin.Put(Pod("p").On("a"));
   EXPECT_TRUE(twin.live().Checked().ok());
   twin.DeleteNode("a");
@@ -596,7 +596,7 @@ TEST(LiveClusterTest, EndedPodsCountForTheCompletenessCheck) {
   Twin twin;
   twin.Put(Node("a"));
   twin.Put(Pod("over").On("a").Phase("Succeeded"));
-  twin.CompareJudged();
+  twin.CompareChecked();
 }
 
 std::vector<std::string> WarningCodes(LiveCluster& live) {
@@ -625,16 +625,16 @@ TEST(LiveClusterTest, ExpendablePodsCountForTheirControllersInTheCompletenessChe
   };
   put("filler", 1);
   EXPECT_THAT(WarningCodes(twin.live()), Not(Contains("PodsMissing")));
-  twin.CompareJudged();
+  twin.CompareChecked();
   // Another owner is a change, and so is the removal of owners.
   put("rs", 2);
   EXPECT_THAT(WarningCodes(twin.live()), Contains("PodsMissing"));
-  twin.CompareJudged();
+  twin.CompareChecked();
   put("filler", 2);
   EXPECT_THAT(WarningCodes(twin.live()), Not(Contains("PodsMissing")));
   for (int p = 0; p < kPods; p += 2) twin.DeletePod(name(p));
   EXPECT_THAT(WarningCodes(twin.live()), Contains("PodsMissing"));
-  twin.CompareJudged();
+  twin.CompareChecked();
 }
 
 // Exported pods are loaded as they were, whatever counts as expendable by then.

@@ -163,13 +163,13 @@ TEST(AnswerFrontierTest, TheLastPointIsTheBestPlan) {
   EXPECT_FALSE(answer->prices.has_value());
 }
 
-TEST(JudgeForPlanTest, OtherWarningsComeBetweenThoseOfGroupsAndOfTime) {
+TEST(CheckBeforePlanTest, OtherWarningsComeBetweenThoseOfGroupsAndOfTime) {
   LoadedCluster loaded = Loaded(ThreeNodes(2000));
   loaded.newest_time = kNow + 100'000;
   GroupRules rules;
   rules.group_label = "no-node-has-it";
   const std::vector<InputWarning> others = {{"Other", "", ""}};
-  const auto now_s = JudgeForPlan(rules, others, std::nullopt, kNow, loaded);
+  const auto now_s = CheckBeforePlan(rules, others, std::nullopt, kNow, loaded);
   ASSERT_TRUE(now_s.ok()) << now_s.status();
   EXPECT_EQ(*now_s, kNow);
   std::vector<std::string> codes;
@@ -178,7 +178,7 @@ TEST(JudgeForPlanTest, OtherWarningsComeBetweenThoseOfGroupsAndOfTime) {
   EXPECT_EQ(codes[1], "Other");
   EXPECT_EQ(codes[2], "TimeAheadOfClock");
   LoadedCluster again = Loaded(ThreeNodes(2000));
-  EXPECT_EQ(*JudgeForPlan({}, {}, kNow - 5, kNow, again), kNow - 5);
+  EXPECT_EQ(*CheckBeforePlan({}, {}, kNow - 5, kNow, again), kNow - 5);
   EXPECT_TRUE(again.warnings.empty());
 }
 

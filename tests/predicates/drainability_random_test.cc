@@ -136,7 +136,7 @@ using Remaining = std::map<Text, int64_t>;  // By the budget's name.
 
 class Twin {
  public:
-  // A null `remaining` means that budgets and controllers are ignored, as in JudgePodAlone.
+  // A null `remaining` means that budgets and controllers are ignored, as in ApplyDrainRulesAlone.
   Twin(const Raw& raw, const Pod& pod, const DrainOptions& options, const Remaining* remaining)
       : raw_(raw), pod_(pod), options_(options), remaining_(remaining) {
     for (const OwnerReference& owner : pod.meta.owners) {
@@ -145,16 +145,16 @@ class Twin {
   }
 
   // The verdict on a node that Karpenter manages.
-  std::string JudgeForKarpenter() const {
+  std::string ApplyForKarpenter() const {
     const bool active = !pod_.meta.deletion_time && pod_.phase == "Running";
     const Text keeps = Annotation("karpenter.sh/do-not-disrupt").value_or("");
     const bool over = pod_.start_time && *pod_.start_time + 300 <= kNow;
     const bool annotated = keeps == "true" || (keeps == "5m" && !over) ||
                            Annotation("karpenter.sh/do-not-evict") == "true";
-    return active && annotated ? "DoNotDisruptAnnotation" : Judge();
+    return active && annotated ? "DoNotDisruptAnnotation" : Apply();
   }
 
-  std::string Judge() const {
+  std::string Apply() const {
     if (Annotation("kubernetes.io/config.mirror")) return "skip";
     if (pod_.meta.deletion_time &&
         *pod_.meta.deletion_time + pod_.termination_grace_period_s.value_or(30) + 30 < kNow) {
@@ -305,28 +305,29 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
     PdbTracker budgets(catalog);
     Remaining remaining;
     for (const auto& budget : raw.budgets) remaining[budget.meta.name] = budget.disruptions_allowed;
-    DrainJudge judge(catalog, options, budgets, kNow);
+    DrainRules rules(catalog, options, budgets, kNow);
     for (int round = 0; round < 3; ++round) {
       for (uint32_t p = 0; p < raw.pods.size(); ++p) {
         const Twin twin(raw, raw.pods[p], options, &remaining);
-        const std::string want = twin.Judge();
+        const std::string want = twin.Apply();
         ++seen[want.substr(0, want.find(' '))];
         const std::string where = "cluster " + std::to_string(c) + ", " + catalog.PodName(PodId{p});
-        ASSERT_EQ(TextOf(catalog, JudgePod(catalog, PodId{p}, options, budgets, kNow)), want)
+        ASSERT_EQ(TextOf(catalog, ApplyDrainRules(catalog, PodId{p}, options, budgets, kNow)), want)
             << where;
-        ASSERT_EQ(TextOf(catalog, judge.Judge(PodId{p})), want) << where;
-        const std::string by_itself = Twin(raw, raw.pods[p], options, nullptr).Judge();
-        ASSERT_EQ(TextOf(catalog, JudgePodAlone(catalog, PodId{p}, options, kNow)), by_itself)
+        ASSERT_EQ(TextOf(catalog, rules.Apply(PodId{p})), want) << where;
+        const std::string by_itself = Twin(raw, raw.pods[p], options, nullptr).Apply();
+        ASSERT_EQ(TextOf(catalog, ApplyDrainRulesAlone(catalog, PodId{p}, options, kNow)),
+                  by_itself)
             << where;
         by_itself_differs += by_itself != want;
-        const std::string karpenter = twin.JudgeForKarpenter();
+        const std::string karpenter = twin.ApplyForKarpenter();
         ++seen["Karpenter " + karpenter.substr(0, karpenter.find(' '))];
-        ASSERT_EQ(TextOf(catalog, JudgePod(catalog, PodId{p}, options, budgets, kNow,
-                                           PoolManager::kKarpenter)),
+        ASSERT_EQ(TextOf(catalog, ApplyDrainRules(catalog, PodId{p}, options, budgets, kNow,
+                                                  PoolManager::kKarpenter)),
                   karpenter)
             << where;
         PodsToMove alone;
-        judge.GetPodsToMove(std::vector<PodId>{PodId{p}}, alone, PoolManager::kKarpenter);
+        rules.GetPodsToMove(std::vector<PodId>{PodId{p}}, alone, PoolManager::kKarpenter);
         ASSERT_EQ(alone.blocked() && alone.reason == BlockingPodReason::kDoNotDisruptAnnotation,
                   karpenter == "DoNotDisruptAnnotation")
             << where;
@@ -338,17 +339,18 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
     // Cached verdicts on shapes still hold at another time and with other budgets.
     const PdbTracker full(catalog);
     for (const int64_t now_s : {kNow - 5000, kNow + 50, kNow + 5000}) {
-      judge.Renew(full, now_s);
+      rules.Renew(full, now_s);
       const int64_t next = NextDrainChange(catalog, options, now_s);
       ASSERT_GT(next, now_s);
       for (uint32_t p = 0; p < raw.pods.size(); ++p) {
-        const std::string now = TextOf(catalog, JudgePod(catalog, PodId{p}, options, full, now_s));
-        ASSERT_EQ(TextOf(catalog, judge.Judge(PodId{p})), now) << "cluster " << c;
+        const std::string now =
+            TextOf(catalog, ApplyDrainRules(catalog, PodId{p}, options, full, now_s));
+        ASSERT_EQ(TextOf(catalog, rules.Apply(PodId{p})), now) << "cluster " << c;
         const std::string last =
-            TextOf(catalog, JudgePod(catalog, PodId{p}, options, full, next - 1));
+            TextOf(catalog, ApplyDrainRules(catalog, PodId{p}, options, full, next - 1));
         ASSERT_EQ(last, now) << "cluster " << c << ", " << next - 1;
         if (next == std::numeric_limits<int64_t>::max()) continue;
-        changed += TextOf(catalog, JudgePod(catalog, PodId{p}, options, full, next)) != now;
+        changed += TextOf(catalog, ApplyDrainRules(catalog, PodId{p}, options, full, next)) != now;
       }
     }
   }
@@ -389,8 +391,8 @@ TEST(DrainabilityRandomTest, TheShapeDecidesForPodsOutsideKubeSystemThatAreNotDe
       const PodShape& shape = catalog.shape_of(pod);
       if (shape.terminating || catalog.Text(shape.namespace_name) == "kube-system") continue;
       ++compared;
-      ASSERT_EQ(TextOf(catalog, JudgePod(catalog, pod, options, budgets, kNow)),
-                TextOf(catalog, JudgePod(catalog, twin, options, budgets, kNow)));
+      ASSERT_EQ(TextOf(catalog, ApplyDrainRules(catalog, pod, options, budgets, kNow)),
+                TextOf(catalog, ApplyDrainRules(catalog, twin, options, budgets, kNow)));
     }
   }
   EXPECT_GT(compared, 1000u);

@@ -42,11 +42,11 @@ TEST_P(DrainRuleTest, Decides) {
   for (const Controller& controller : c.controllers) cluster.Add(controller);
   const ClusterSnapshot snapshot = cluster.Add(Node("n")).Add(Pod(c.pod).On("n")).Build();
   const PdbTracker pdbs(snapshot.catalog());
-  EXPECT_EQ(test::TextOf(JudgePod(snapshot.catalog(), PodId{0}, c.options, pdbs, kNow)),
+  EXPECT_EQ(test::TextOf(ApplyDrainRules(snapshot.catalog(), PodId{0}, c.options, pdbs, kNow)),
             c.expected);
-  DrainJudge judge(snapshot.catalog(), c.options, pdbs, kNow);
-  EXPECT_EQ(test::TextOf(judge.Judge(PodId{0})), c.expected);
-  EXPECT_EQ(test::TextOf(judge.Judge(PodId{0})), c.expected) << "asked again";
+  DrainRules rules(snapshot.catalog(), c.options, pdbs, kNow);
+  EXPECT_EQ(test::TextOf(rules.Apply(PodId{0})), c.expected);
+  EXPECT_EQ(test::TextOf(rules.Apply(PodId{0})), c.expected) << "asked again";
 }
 
 Pod P() { return Pod("p"); }
@@ -251,13 +251,14 @@ const RuleCase kRules[] = {
 
 INSTANTIATE_TEST_SUITE_P(Rules, DrainRuleTest, testing::ValuesIn(kRules));
 
-TEST(JudgePodAloneTest, ControllersAreNotLookedUp) {
+TEST(ApplyDrainRulesAloneTest, ControllersAreNotLookedUp) {
   const ClusterSnapshot snapshot =
       Cluster().Add(Node("n")).Add(P().OwnedByMissing("ReplicaSet", "rs").On("n")).Build();
-  EXPECT_EQ(test::TextOf(JudgePodAlone(snapshot.catalog(), PodId{0}, {}, kNow)), "undefined");
+  EXPECT_EQ(test::TextOf(ApplyDrainRulesAlone(snapshot.catalog(), PodId{0}, {}, kNow)),
+            "undefined");
 }
 
-TEST(JudgePodAloneTest, NoBudgetIsKnown) {
+TEST(ApplyDrainRulesAloneTest, NoBudgetIsKnown) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n"))
                                        .Add(kSpent)
@@ -265,14 +266,14 @@ TEST(JudgePodAloneTest, NoBudgetIsKnown) {
                                        .Add(P().On("n"))
                                        .Add(System(10).On("n"))
                                        .Build();
-  const auto judge = [&](uint32_t pod) {
-    return test::TextOf(JudgePodAlone(snapshot.catalog(), PodId{pod}, {}, kNow));
+  const auto rules = [&](uint32_t pod) {
+    return test::TextOf(ApplyDrainRulesAlone(snapshot.catalog(), PodId{pod}, {}, kNow));
   };
-  EXPECT_EQ(judge(0), "undefined");
-  EXPECT_EQ(judge(1), "UnmovableKubeSystemPod");
+  EXPECT_EQ(rules(0), "undefined");
+  EXPECT_EQ(rules(1), "UnmovableKubeSystemPod");
 }
 
-TEST(JudgePodTest, NamesTheFirstBudgetThatIsSpent) {
+TEST(ApplyDrainRulesTest, NamesTheFirstBudgetThatIsSpent) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n"))
                                        .Add(Budget("a").MatchingEverything().Allows(1))
@@ -281,10 +282,10 @@ TEST(JudgePodTest, NamesTheFirstBudgetThatIsSpent) {
                                        .Add(P().On("n"))
                                        .Build();
   const PdbTracker pdbs(snapshot.catalog());
-  EXPECT_EQ(JudgePod(snapshot.catalog(), PodId{0}, {}, pdbs, kNow).pdb, PdbId{1});
+  EXPECT_EQ(ApplyDrainRules(snapshot.catalog(), PodId{0}, {}, pdbs, kNow).pdb, PdbId{1});
 }
 
-TEST(JudgePodTest, BudgetSpentByThePlanBlocks) {
+TEST(ApplyDrainRulesTest, BudgetSpentByThePlanBlocks) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n"))
                                        .Add(Budget("a").MatchingEverything().Allows(1))
@@ -293,7 +294,8 @@ TEST(JudgePodTest, BudgetSpentByThePlanBlocks) {
   PdbTracker pdbs(snapshot.catalog());
   const PodId pods[] = {PodId{0}};
   pdbs.RemovePods(pods);
-  EXPECT_EQ(test::TextOf(JudgePod(snapshot.catalog(), PodId{0}, {}, pdbs, kNow)), "NotEnoughPdb");
+  EXPECT_EQ(test::TextOf(ApplyDrainRules(snapshot.catalog(), PodId{0}, {}, pdbs, kNow)),
+            "NotEnoughPdb");
 }
 
 TEST(BlockingPodReasonTest, SpellsEveryReasonAsTheAutoscalerDoes) {
@@ -322,12 +324,12 @@ TEST(BlockingPodReasonTest, EveryReasonIsReadByItsName) {
 
 class GetPodsToMoveTest : public testing::Test {
  protected:
-  void Judge(const Cluster& cluster, PoolManager manager = PoolManager::kClusterAutoscaler) {
+  void Apply(const Cluster& cluster, PoolManager manager = PoolManager::kClusterAutoscaler) {
     snapshot_ = cluster.Build();
     const PdbTracker pdbs(snapshot_.catalog());
     const DrainOptions options;
-    DrainJudge judge(snapshot_.catalog(), options, pdbs, kNow);
-    judge.GetPodsToMove(snapshot_.PodsOn(NodeId{0}), result_, manager);
+    DrainRules rules(snapshot_.catalog(), options, pdbs, kNow);
+    rules.GetPodsToMove(snapshot_.PodsOn(NodeId{0}), result_, manager);
   }
   std::string Names(const std::vector<PodId>& pods) const {
     std::string names;
@@ -343,7 +345,7 @@ class GetPodsToMoveTest : public testing::Test {
 };
 
 TEST_F(GetPodsToMoveTest, SortsPodsByWhatBecomesOfThem) {
-  Judge(Cluster()
+  Apply(Cluster()
             .Add(Node("n"))
             .Add(Pod("web-0").On("n"))
             .Add(Pod("agent").DaemonSet().On("n"))
@@ -359,7 +361,7 @@ TEST_F(GetPodsToMoveTest, SortsPodsByWhatBecomesOfThem) {
 }
 
 TEST_F(GetPodsToMoveTest, FirstPodThatBlocksIsNamed) {
-  Judge(Cluster()
+  Apply(Cluster()
             .Add(Node("n"))
             .Add(Pod("web-0").On("n"))
             .Add(Pod("bare").WithoutOwner().On("n"))
@@ -376,9 +378,9 @@ TEST_F(GetPodsToMoveTest, DoNotDisruptKeepsKarpentersNodesAndNoOthers) {
                               .Add(Node("n"))
                               .Add(Pod("web-0").On("n"))
                               .Add(Pod("job").On("n").Annotation(kDoNotDisrupt, "true"));
-  Judge(cluster);
+  Apply(cluster);
   EXPECT_EQ(Names(result_.move), "web-0 job");
-  Judge(cluster, PoolManager::kKarpenter);
+  Apply(cluster, PoolManager::kKarpenter);
   ASSERT_TRUE(result_.blocked());
   EXPECT_EQ(result_.blocking_pod, PodNamed(snapshot_, "job"));
   EXPECT_EQ(result_.reason, BlockingPodReason::kDoNotDisruptAnnotation);
@@ -387,7 +389,7 @@ TEST_F(GetPodsToMoveTest, DoNotDisruptKeepsKarpentersNodesAndNoOthers) {
 // As in Karpenter: whatever else is true of the pod, unless the pod ends by itself.
 TEST_F(GetPodsToMoveTest, DoNotDisruptHoldsForEveryPodThatIsActive) {
   const auto blocks = [&](Pod pod) {
-    Judge(Cluster().Add(Node("n")).Add(pod.On("n").Annotation(kDoNotDisrupt, "true")),
+    Apply(Cluster().Add(Node("n")).Add(pod.On("n").Annotation(kDoNotDisrupt, "true")),
           PoolManager::kKarpenter);
     return result_.blocked();
   };
@@ -401,7 +403,7 @@ TEST_F(GetPodsToMoveTest, DoNotDisruptHoldsForEveryPodThatIsActive) {
 
 TEST_F(GetPodsToMoveTest, DoNotDisruptIsTrueOrADuration) {
   const auto blocks = [&](const char* key, const char* value) {
-    Judge(Cluster().Add(Node("n")).Add(Pod("p").On("n").Annotation(key, value)),
+    Apply(Cluster().Add(Node("n")).Add(Pod("p").On("n").Annotation(key, value)),
           PoolManager::kKarpenter);
     return result_.blocked();
   };
@@ -420,7 +422,7 @@ TEST_F(GetPodsToMoveTest, DoNotDisruptEndsADurationAfterTheStart) {
   const auto blocks = [&](int64_t age_s) {
     Pod pod = Pod("p").On("n").Annotation(kDoNotDisrupt, "30m");
     pod.raw.start_time = kNow - age_s;
-    Judge(Cluster().Add(Node("n")).Add(pod), PoolManager::kKarpenter);
+    Apply(Cluster().Add(Node("n")).Add(pod), PoolManager::kKarpenter);
     return result_.blocked();
   };
   EXPECT_TRUE(blocks(0));
@@ -431,16 +433,16 @@ TEST_F(GetPodsToMoveTest, DoNotDisruptEndsADurationAfterTheStart) {
 }
 
 TEST_F(GetPodsToMoveTest, ResultOfTheNodeBeforeIsForgotten) {
-  Judge(Cluster().Add(Node("n")).Add(Pod("a").On("n")).Add(Pod("b").WithoutOwner().On("n")));
+  Apply(Cluster().Add(Node("n")).Add(Pod("a").On("n")).Add(Pod("b").WithoutOwner().On("n")));
   ASSERT_TRUE(result_.blocked());
-  Judge(Cluster().Add(Node("n")).Add(Pod("c").On("n")));
+  Apply(Cluster().Add(Node("n")).Add(Pod("c").On("n")));
   EXPECT_FALSE(result_.blocked());
   EXPECT_EQ(result_.reason, BlockingPodReason::kNoReason);
   EXPECT_EQ(Names(result_.move), "c");
 }
 
 TEST_F(GetPodsToMoveTest, BudgetWithOneLeftLetsSeveralPodsOfANodeGo) {
-  Judge(Cluster()
+  Apply(Cluster()
             .Add(Node("n"))
             .Add(Budget("b").MatchingEverything().Allows(1))
             .Add(Pod("a").On("n"))
@@ -491,7 +493,7 @@ TEST(NextDrainChangeTest, ComesWhenTheProtectionOfAPodEnds) {
 }
 
 TEST_F(GetPodsToMoveTest, PodsOfOneShapeThatComeApartKeepTheirPlaces) {
-  Judge(Cluster()
+  Apply(Cluster()
             .Add(Node("n"))
             .Add(Pod("w1").On("n"))
             .Add(Pod("w2").On("n"))
@@ -511,7 +513,7 @@ TEST_F(GetPodsToMoveTest, PodsOfOneShapeThatComeApartKeepTheirPlaces) {
 }
 
 TEST_F(GetPodsToMoveTest, TheSpentBudgetIsNamedAndNothingOfItIsLeftForTheNextNode) {
-  Judge(Cluster()
+  Apply(Cluster()
             .Add(Node("n"))
             .Add(Budget("many").MatchingEverything().Allows(5))
             .Add(Budget("spent").Matching("app", "web"))
@@ -523,7 +525,7 @@ TEST_F(GetPodsToMoveTest, TheSpentBudgetIsNamedAndNothingOfItIsLeftForTheNextNod
   EXPECT_EQ(result_.blocking_pod, PodNamed(snapshot_, "web"));
   EXPECT_EQ(result_.reason, BlockingPodReason::kNotEnoughPdb);
   EXPECT_EQ(result_.pdb, PdbId{1});
-  Judge(Cluster().Add(Node("n")).Add(Pod("p").On("n")));
+  Apply(Cluster().Add(Node("n")).Add(Pod("p").On("n")));
   EXPECT_FALSE(result_.blocked());
   EXPECT_EQ(result_.pdb, std::nullopt);
   EXPECT_EQ(Names(result_.move), "p");

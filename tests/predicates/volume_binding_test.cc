@@ -273,7 +273,7 @@ TEST(VolumeBindingTest, AfterAClaimThatFailsNoOtherIsChecked) {
   cluster.Add(BoundClaim("data", "pv")).Add(BoundClaim("more", "elsewhere"));
   cluster.Add(Mounting(Mounting(Pod("two"), "data"), "more"));
   const ClusterSnapshot snapshot = cluster.Build();
-  const VolumeBindingVerdict verdict = JudgeVolumeBinding(
+  const VolumeBindingVerdict verdict = FilterVolumeBinding(
       snapshot.catalog(), snapshot.catalog().shape_of(test::PodNamed(snapshot, "two")),
       snapshot.catalog().node(test::NodeNamed(snapshot, "a")));
   EXPECT_NE(verdict.error, nullptr);

@@ -74,7 +74,7 @@ void DescribePod(ClusterSnapshot& snapshot, PodId pod, std::string& text) {
     const Pdb& pdb = catalog.pdbs()[Index(id)];
     absl::StrAppend(&text, " ", Absl(catalog.Text(pdb.name)), "=", pdb.disruptions_allowed);
   }
-  const DrainVerdict drain = JudgePodAlone(catalog, pod, DrainOptions(), kNow);
+  const DrainVerdict drain = ApplyDrainRulesAlone(catalog, pod, DrainOptions(), kNow);
   absl::StrAppend(&text, " drain ", static_cast<int>(drain.outcome), " ",
                   static_cast<int>(drain.reason), "\n");
   snapshot.Fork();

@@ -22,7 +22,7 @@ PodsToMove Sort(const ClusterSnapshot& snapshot, NodeId node, const DrainOptions
   const Catalog& catalog = snapshot.catalog();
   PodsToMove pods;
   for (const PodId pod : snapshot.PodsOn(node)) {
-    const DrainVerdict verdict = JudgePod(catalog, pod, options, pdbs, now_s, manager);
+    const DrainVerdict verdict = ApplyDrainRules(catalog, pod, options, pdbs, now_s, manager);
     if (verdict.outcome == DrainOutcome::kBlock) {
       pods.blocking_pod = pod;
       pods.reason = verdict.reason;
@@ -307,10 +307,10 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
             .pdb = {}});
       continue;
     }
-    ClusterSnapshot trial = snapshot;
-    while (!trial.PodsOn(node).empty()) trial.RemovePod(trial.PodsOn(node).front());
-    trial.SetGhost(node);
-    Attempt attempt = Place(trial, pods.move, /*stop_group=*/true, destinations, hints_);
+    ClusterSnapshot branch = snapshot;
+    while (!branch.PodsOn(node).empty()) branch.RemovePod(branch.PodsOn(node).front());
+    branch.SetGhost(node);
+    Attempt attempt = Place(branch, pods.move, /*stop_group=*/true, destinations, hints_);
     if (attempt.moves.size() < pods.move.size()) {
       keep({.node = node,
             .reason = UnremovableReason::kNoPlaceToMovePods,
@@ -318,9 +318,9 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
             .pdb = {}});
       continue;
     }
-    trial.ClearGhost();
-    trial.RemoveNode(node);
-    snapshot = trial;
+    branch.ClearGhost();
+    branch.RemoveNode(node);
+    snapshot = branch;
     const bool risky = IsRisky(catalog, pdbs, pods.move);
     pdbs.RemovePods(pods.move);
     for (const PodId pod : pods.move) {

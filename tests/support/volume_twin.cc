@@ -380,7 +380,7 @@ FilterVerdict Lacks(std::string_view /*driver*/) {
 }
 
 // Without a CSINode in-tree volumes are not migrated, so only the drivers of CSI volumes can lack.
-FilterVerdict JudgeWithoutCsiNode(const RawCluster& cluster, const Pod& pod) {
+FilterVerdict FilterWithoutCsiNode(const RawCluster& cluster, const Pod& pod) {
   for (const Volume& volume : pod.volumes) {
     const std::optional<ClaimUse> use = UseOf(pod, volume);
     const PersistentVolumeClaim* claim = use ? FindClaim(cluster, pod, use->name) : nullptr;
@@ -402,10 +402,10 @@ FilterVerdict JudgeWithoutCsiNode(const RawCluster& cluster, const Pod& pod) {
   return {};
 }
 
-FilterVerdict JudgeLimits(const RawCluster& cluster, const Pod& pod, const Node& node,
-                          const std::vector<const Pod*>& neighbours) {
+FilterVerdict FilterLimits(const RawCluster& cluster, const Pod& pod, const Node& node,
+                           const std::vector<const Pod*>& neighbours) {
   const CsiNode* csi_node = ByName(cluster.csi_nodes, node.meta.name);
-  if (csi_node == nullptr) return JudgeWithoutCsiNode(cluster, pod);
+  if (csi_node == nullptr) return FilterWithoutCsiNode(cluster, pod);
   Counted wanted;
   if (!CountVolumes(cluster, pod, wanted)) return Fails(Filter::kNodeVolumeLimits);
   for (const auto& [id, driver] : wanted) {
@@ -634,7 +634,7 @@ void CheckUnbound(const RawCluster& cluster, const Pod& pod, const Node& node, B
   CheckProvisioning(cluster, node, to_provision, binding);
 }
 
-FilterVerdict JudgeBinding(const RawCluster& cluster, const Pod& pod, const Node& node) {
+FilterVerdict FilterBinding(const RawCluster& cluster, const Pod& pod, const Node& node) {
   Binding binding;
   CheckBound(cluster, pod, node, binding);
   if (!binding.fails) CheckUnbound(cluster, pod, node, binding);
@@ -689,7 +689,7 @@ bool IsInZone(const PersistentVolume& volume, const Node& node) {
   return true;
 }
 
-FilterVerdict JudgeZone(const RawCluster& cluster, const Pod& pod, const Node& node) {
+FilterVerdict FilterZone(const RawCluster& cluster, const Pod& pod, const Node& node) {
   bool labelled = false;
   for (const Text key : {kZone, kRegion, kBetaZone, kBetaRegion}) {
     labelled = labelled || Find(node.meta.labels, key).has_value();
@@ -731,9 +731,9 @@ FilterVerdict FilterVolumes(const RawCluster& cluster, const Pod& pod, const Nod
               "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
               "already in-use by another pod");
   }
-  FilterVerdict verdict = JudgeLimits(cluster, pod, node, neighbours);
-  if (verdict.fits) verdict = JudgeBinding(cluster, pod, node);
-  if (verdict.fits) verdict = JudgeZone(cluster, pod, node);
+  FilterVerdict verdict = FilterLimits(cluster, pod, node, neighbours);
+  if (verdict.fits) verdict = FilterBinding(cluster, pod, node);
+  if (verdict.fits) verdict = FilterZone(cluster, pod, node);
   return verdict;
 }
 

@@ -552,7 +552,7 @@ TEST(BlockersTest, AfterTheDeadlineNothingIsTried) {
   }
 }
 
-// Trials have no deadline of the plan: a plan that was cut would prove nothing.
+// Plans with a remedy have no deadline of the plan: a plan that was cut would prove nothing.
 TEST(CounterfactualTest, TheDeadlinesOfThePlanAreNotThoseOfTrials) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
@@ -575,7 +575,7 @@ TEST(BlockersTest, CostsOfNodesAreAddedUp) {
   EXPECT_EQ(found.blockers[0].saved_per_hour, 0.25);
 }
 
-// Trials leave no trace, and no removed blocker makes a plan of fewer nodes.
+// Plans with a remedy leave no trace, and no removed blocker makes a plan of fewer nodes.
 TEST(BlockersTest, OfARandomCluster) {
   Planned planned;
   ASSERT_TRUE(planned.live()

@@ -159,7 +159,7 @@ TEST_F(PlannerTest, PointerSurvivesThePass) {
   EXPECT_EQ(Removed({"a"}), "a: q>c");
 }
 
-TEST_F(PlannerTest, FailedSimulationKeepsPointerAndHints) {
+TEST_F(PlannerTest, FailedAttemptKeepsPointerAndHints) {
   Use(Nodes(Shared(), {"a", "b", "c"})
           .Add(Pod("p").On("a").Cpu(100))
           .Add(Pod("huge").On("a").Request("example.com/fpga", 1))
@@ -172,7 +172,7 @@ TEST_F(PlannerTest, FailedSimulationKeepsPointerAndHints) {
   EXPECT_EQ(HintOf("p"), "b");
 }
 
-TEST_F(PlannerTest, RoomOfAFailedSimulationIsThereForTheNext) {
+TEST_F(PlannerTest, RoomOfAFailedAttemptIsThereForTheNext) {
   Use(Shared()
           .Add(Node("a"))
           .Add(Node("b").Cpu(1000))
@@ -430,7 +430,7 @@ TEST_F(PlannerTest, PodThatMovesTwiceSpendsItsBudgetTwice) {
   EXPECT_EQ(Pass({"a", "b"}).pdb_remaining, std::vector<int32_t>{0});
 }
 
-TEST_F(PlannerTest, FailedSimulationSpendsNothing) {
+TEST_F(PlannerTest, FailedAttemptSpendsNothing) {
   Use(Nodes(Shared(), {"a"})
           .Add(Budget("one").MatchingEverything().Allows(1))
           .Add(Pod("p").On("a")));
@@ -497,7 +497,7 @@ TEST_F(PlannerTest, MinNodesPerPassAreCheckedEvenAfterTheDeadline) {
   EXPECT_EQ(plan.skipped, NodesNamed(snapshot_, {"c"}));
 }
 
-TEST_F(PlannerTest, ADeadlineInASimulationRevertsIt) {
+TEST_F(PlannerTest, ADeadlineInAnAttemptRevertsIt) {
   // p fits on b and is remembered there; q fits nowhere.
   Use(Cluster()
           .Add(Node("a").Cpu(4000).Memory(test::kGiB))

@@ -1,6 +1,6 @@
-// The scan, within simulations, compared with a slow and simple twin.  The twin walks over the list
+// The scan, within pass forks, compared with a slow and simple twin.  The twin walks over the list
 // of nodes and evaluates every filter, on a snapshot in which every pod is placed and which is
-// copied for each trial.
+// copied for each attempt.
 
 #include "engine/pass/pod_scan.h"
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/pass/trial.h"
+#include "engine/pass/pass_fork.h"
 #include "predicates/filters.h"
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
@@ -80,12 +80,12 @@ class Twin {
   // Starts another pass; the pointer is kept.
   void Reset(const ClusterSnapshot& snapshot) {
     snapshot_ = snapshot;
-    trial_.reset();
+    attempt_.reset();
     destinations_ = snapshot.alive();
   }
   void SetDestinations(const NodeSet& destinations) { destinations_ = destinations; }
 
-  [[nodiscard]] ClusterSnapshot& now() { return trial_ ? *trial_ : snapshot_; }
+  [[nodiscard]] ClusterSnapshot& now() { return attempt_ ? *attempt_ : snapshot_; }
   [[nodiscard]] uint64_t pointer() const { return pointer_; }
 
   [[nodiscard]] bool Fits(PodId pod, NodeId node) {
@@ -106,22 +106,22 @@ class Twin {
   }
 
   void Begin(NodeId node) {
-    trial_ = snapshot_;
-    while (!trial_->PodsOn(node).empty()) trial_->RemovePod(trial_->PodsOn(node).front());
-    trial_->SetGhost(node);
+    attempt_ = snapshot_;
+    while (!attempt_->PodsOn(node).empty()) attempt_->RemovePod(attempt_->PodsOn(node).front());
+    attempt_->SetGhost(node);
   }
   void Commit() {
-    const NodeId node = trial_->ghost();
-    trial_->ClearGhost();
-    trial_->RemoveNode(node);
-    snapshot_ = *trial_;
-    trial_.reset();
+    const NodeId node = attempt_->ghost();
+    attempt_->ClearGhost();
+    attempt_->RemoveNode(node);
+    snapshot_ = *attempt_;
+    attempt_.reset();
   }
-  void Revert() { trial_.reset(); }
+  void Revert() { attempt_.reset(); }
 
  private:
   ClusterSnapshot snapshot_;
-  std::optional<ClusterSnapshot> trial_;
+  std::optional<ClusterSnapshot> attempt_;
   NodeSet destinations_;
   uint64_t pointer_ = 0;
 };
@@ -142,16 +142,16 @@ class Comparison {
     const std::string before = snapshot_.Fingerprint();
     twin_.Reset(snapshot_);
     {
-      Simulation simulation(snapshot_, memory_);
-      Pack(simulation, seen);
+      PassFork fork(snapshot_, memory_);
+      Pack(fork, seen);
       NodeSet destinations = snapshot_.alive();
       for (uint32_t n = 0; n < snapshot_.catalog().nodes(); ++n) {
         if (dice_.Percent(10)) destinations.Erase(NodeId{n});
       }
-      simulation.SetDestinations(destinations);
+      fork.SetDestinations(destinations);
       twin_.SetDestinations(destinations);
-      for (int trial = 0; trial < 25 && snapshot_.nodes() > 1; ++trial) {
-        TryNode(simulation, seen);
+      for (int attempt = 0; attempt < 25 && snapshot_.nodes() > 1; ++attempt) {
+        TryNode(fork, seen);
         if (testing::Test::HasFatalFailure()) return;
       }
     }
@@ -170,28 +170,28 @@ class Comparison {
   }
 
   // Packs the pods that are on no node.
-  void Pack(Simulation& simulation, Seen& seen) {
+  void Pack(PassFork& fork, Seen& seen) {
     for (uint32_t p = 0; p < snapshot_.catalog().pods(); ++p) {
-      if (snapshot_.NodeOf(PodId{p}) == kNoNode) Place(simulation, PodId{p}, seen);
+      if (snapshot_.NodeOf(PodId{p}) == kNoNode) Place(fork, PodId{p}, seen);
     }
   }
 
-  void TryNode(Simulation& simulation, Seen& seen) {
+  void TryNode(PassFork& fork, Seen& seen) {
     const NodeId node =
         snapshot_.NodeAt(static_cast<size_t>(dice_.Below(static_cast<int>(snapshot_.nodes()))));
-    const std::span<const PodId> there = simulation.PodsOn(node);
+    const std::span<const PodId> there = fork.PodsOn(node);
     const std::vector<PodId> pods(there.begin(), there.end());
     const std::span<const PodId> expected = twin_.now().PodsOn(node);
     ASSERT_EQ(pods, std::vector<PodId>(expected.begin(), expected.end()));
     {
-      Trial trial(simulation, node);
+      RemovalAttempt attempt(fork, node);
       twin_.Begin(node);
       for (const PodId pod : pods) {
-        Place(simulation, pod, seen);
+        Place(fork, pod, seen);
         if (testing::Test::HasFatalFailure()) return;
       }
       if (dice_.Percent(40)) {
-        trial.Commit();
+        attempt.Commit();
         twin_.Commit();
         ++seen.committed;
       } else {
@@ -202,9 +202,9 @@ class Comparison {
     ASSERT_NO_FATAL_FAILURE(CompareRoom());
   }
 
-  void Place(Simulation& simulation, PodId pod, Seen& seen) {
-    PodScan& scan = simulation.scan();
-    simulation.BeginRun(snapshot_.catalog().shape_id(pod));
+  void Place(PassFork& fork, PodId pod, Seen& seen) {
+    PodScan& scan = fork.scan();
+    fork.BeginRun(snapshot_.catalog().shape_id(pod));
     NodeId node{static_cast<uint32_t>(dice_.Below(nodes_))};
     if (dice_.Percent(30)) {
       const bool fits = scan.IsOpen(node) && scan.Fits(node);
@@ -220,7 +220,7 @@ class Comparison {
       }
     }
     if (dice_.Percent(5)) return;  // A caller need not place the pod.
-    simulation.Put(pod, node);
+    fork.Put(pod, node);
     twin_.now().AddPod(pod, node);
     ++seen.placed;
   }
@@ -236,7 +236,7 @@ class Comparison {
 
   Dice dice_;
   ClusterSnapshot snapshot_;
-  SimulationMemory memory_;
+  PassForkMemory memory_;
   Twin twin_;
   const int nodes_;
 };

@@ -872,10 +872,10 @@ TEST_F(CompletenessTest, ASnapshotKeepsHowManyPodsControllersCount) {
       text.append(bytes);
       return absl::OkStatus();
     });
-    InputWatch watch;
+    InputCensus census;
     ImportStats stats;
     const std::vector<std::string> inputs = {Put("list.json", list.dump())};
-    EXPECT_TRUE(watch.Read(inputs, writer, stats).ok());
+    EXPECT_TRUE(census.Read(inputs, writer, stats).ok());
     EXPECT_TRUE(writer.Finish().ok());
     return text;
   };
@@ -1974,30 +1974,30 @@ TEST_F(CompletenessTest, ObjectsThatComeTwiceAreCountedAndTheFirstIsNamed) {
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 5u);
 }
 
-// Reads the list twice with one watch: without a UID of kube-system, and with it.
+// Reads the list twice with one census: without a UID of kube-system, and with it.
 TEST_F(CompletenessTest, InputWatchReturnsTheClusterUidAndTheRepeatedObjects) {
   std::vector<Json> items = Whole();
   const Json pod = Stamped(Pod("shop", "twice", "b"), "u", "7");
   items.insert(items.end(), {pod, pod, pod});
-  const auto read = [](InputWatch& watch, const std::vector<Json>& of) {
+  const auto read = [](InputCensus& census, const std::vector<Json>& of) {
     ClusterLoader loader;
     ImportStats stats;
     const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", of}};
-    return watch.Read("list", list.dump(), loader, stats);
+    return census.Read("list", list.dump(), loader, stats);
   };
-  InputWatch watch;
-  EXPECT_TRUE(read(watch, items).ok());
-  EXPECT_EQ(watch.repeated(), 2u);
-  EXPECT_EQ(watch.cluster_uid(), "");
-  EXPECT_FALSE(watch.MustReadAgain());
+  InputCensus census;
+  EXPECT_TRUE(read(census, items).ok());
+  EXPECT_EQ(census.repeated(), 2u);
+  EXPECT_EQ(census.cluster_uid(), "");
+  EXPECT_FALSE(census.MustReadAgain());
   items[6]["metadata"]["uid"] = "of-the-cluster";
   items[7]["metadata"]["uid"] = "of-another-namespace";
-  EXPECT_TRUE(read(watch, items).ok());
-  EXPECT_EQ(watch.cluster_uid(), "of-the-cluster");
+  EXPECT_TRUE(read(census, items).ok());
+  EXPECT_EQ(census.cluster_uid(), "of-the-cluster");
   // Each reading starts from scratch.
-  EXPECT_TRUE(read(watch, Whole()).ok());
-  EXPECT_EQ(watch.repeated(), 0u);
-  EXPECT_EQ(watch.cluster_uid(), "");
+  EXPECT_TRUE(read(census, Whole()).ok());
+  EXPECT_EQ(census.repeated(), 0u);
+  EXPECT_EQ(census.cluster_uid(), "");
 }
 
 TEST_F(CompletenessTest, ANewerVersionIsRejectedIfInputsCannotBeReadAgain) {
@@ -2007,13 +2007,13 @@ TEST_F(CompletenessTest, ANewerVersionIsRejectedIfInputsCannotBeReadAgain) {
   Put("mg/z.yaml", Stamped(Pod("shop", "twice", "b"), "u", "10").dump());
   const std::vector<std::string> inputs = {(folder_ / "mg").string()};
   for (const bool again : {false, true}) {
-    InputWatch watch;
+    InputCensus census;
     ClusterLoader loader;
     ImportStats stats;
     const absl::Status read =
-        watch.Read(inputs, loader, stats, Parallelism::One(), {},
-                   again ? InputWatch::ReadAgain::kIfNeeded : InputWatch::ReadAgain::kNo);
-    EXPECT_EQ(watch.MustReadAgain(), again);
+        census.Read(inputs, loader, stats, Parallelism::One(), {},
+                    again ? InputCensus::ReadAgain::kIfNeeded : InputCensus::ReadAgain::kNo);
+    EXPECT_EQ(census.MustReadAgain(), again);
     if (again) {
       EXPECT_TRUE(read.ok()) << read;
     } else {
@@ -2028,14 +2028,14 @@ TEST_F(CompletenessTest, ANewerVersionIsRejectedIfInputsCannotBeReadAgain) {
 // With Look() more pods may be missing, and one pod may represent several.
 TEST_F(CompletenessTest, LookAllowsMoreMissingPods) {
   const auto codes = [](int64_t counted, uint64_t there) {
-    InputWatch watch;
+    InputCensus census;
     ClusterLoader loader;
     objects::Controller web;
     web.kind = objects::ControllerKind::kReplicaSet;
     web.meta.name = "web";
     web.meta.namespace_name = "kube-system";
     web.status_replicas = counted;
-    const absl::Status looked = watch.Look(
+    const absl::Status looked = census.Look(
         [&](ObjectSink& sink) {
           objects::Node node;
           node.meta.name = "a";
@@ -2060,7 +2060,7 @@ TEST_F(CompletenessTest, LookAllowsMoreMissingPods) {
     absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
     EXPECT_TRUE(cluster.ok());
     std::vector<InputWarning> warnings;
-    watch.Judge(InputUse::kFilter, cluster->snapshot, 0, warnings);
+    census.FindLacks(InputUse::kFilter, cluster->snapshot, 0, warnings);
     std::vector<std::string> seen;
     for (const InputWarning& warning : warnings) seen.push_back(warning.code);
     return seen;
@@ -2359,29 +2359,29 @@ TEST_F(CompletenessTest, ASecondReadingIsTheLastAndAThirdStartsAgain) {
     if (alone == nullptr) return list.dump();
     return list.dump() + "\n" + Stamped(Pod("shop", "twice", "b"), "u", alone).dump();
   };
-  InputWatch watch;
-  const auto read = [&watch](const std::string& bytes) {
+  InputCensus census;
+  const auto read = [&census](const std::string& bytes) {
     ClusterLoader loader;
     ImportStats stats;
-    return std::string(watch.Read("dump", bytes, loader, stats).message());
+    return std::string(census.Read("dump", bytes, loader, stats).message());
   };
   EXPECT_EQ(read(text("9", "10")), "");
-  EXPECT_TRUE(watch.MustReadAgain());
-  EXPECT_EQ(watch.repeated(), 0u);
+  EXPECT_TRUE(census.MustReadAgain());
+  EXPECT_EQ(census.repeated(), 0u);
   EXPECT_EQ(read(text("9", "10")), "");
-  EXPECT_FALSE(watch.MustReadAgain());
-  EXPECT_EQ(watch.repeated(), 1u);
+  EXPECT_FALSE(census.MustReadAgain());
+  EXPECT_EQ(census.repeated(), 1u);
   // Newer versions in an earlier input are not remembered.
   EXPECT_EQ(read(text("9", nullptr)), "");
-  EXPECT_EQ(watch.repeated(), 0u);
+  EXPECT_EQ(census.repeated(), 0u);
   // The bytes differ at the second reading.
   EXPECT_EQ(read(text("9", "10")), "");
-  EXPECT_TRUE(watch.MustReadAgain());
+  EXPECT_TRUE(census.MustReadAgain());
   EXPECT_THAT(read(text("10", "11")),
               ::testing::EndsWith("Pod shop/twice: comes twice with different content, of "
                                   "resourceVersion 10 and 11: dumps of two moments are mixed; pass "
                                   "one dump"));
-  EXPECT_FALSE(watch.MustReadAgain());
+  EXPECT_FALSE(census.MustReadAgain());
 }
 
 TEST_F(CompletenessTest, AMissingUidIsNotAnotherUid) {
@@ -2590,32 +2590,32 @@ class Recorder : public AnyObjectSink {
 };
 
 TEST_F(CompletenessTest, EverythingReadIsPassedOnWithItsAside) {
-  InputWatch watch;
+  InputCensus census;
   Recorder to;
   ImportStats stats;
-  const absl::Status read = watch.Read("dump", R"({"apiVersion":"v1","kind":"List","items":[
+  const absl::Status read = census.Read("dump", R"({"apiVersion":"v1","kind":"List","items":[
       {"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}},
       {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","resourceVersion":"7"},
        "status":{"readyReplicas":3}},
       {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}},
       {"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}},
       {"apiVersion":"v1","kind":"PodList","items":[]}]})",
-                                       to, stats);
+                                        to, stats);
   ASSERT_TRUE(read.ok()) << read;
   EXPECT_EQ(to.log,
             "[ 0]Node a;[7 3]ReplicaSet web;[ 0]Namespace shop;ignored Secret;list Pod 0;list  5;");
 }
 
-// Codes and messages of the warnings for the objects that `give` passes to the watch.
+// Codes and messages of the warnings for the objects that `give` passes to the census.
 template <typename Give>
-std::vector<std::pair<std::string, std::string>> Looked(InputWatch& watch, Give give) {
+std::vector<std::pair<std::string, std::string>> Looked(InputCensus& census, Give give) {
   ClusterLoader loader;
-  const absl::Status looked = watch.Look(give, loader);
+  const absl::Status looked = census.Look(give, loader);
   EXPECT_TRUE(looked.ok()) << looked;
   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
   EXPECT_TRUE(cluster.ok()) << cluster.status();
   std::vector<InputWarning> warnings;
-  watch.Judge(InputUse::kFilter, cluster->snapshot, 0, warnings);
+  census.FindLacks(InputUse::kFilter, cluster->snapshot, 0, warnings);
   std::vector<std::pair<std::string, std::string>> found;
   for (const InputWarning& warning : warnings) found.emplace_back(warning.code, warning.message);
   return found;
@@ -2631,8 +2631,8 @@ objects::Pod BarePod(std::string_view namespace_name, std::string_view name) {
 }
 
 TEST_F(CompletenessTest, APodWithACountCountsAsManyAndTheNextOneOnce) {
-  InputWatch watch;
-  const auto found = Looked(watch, [&watch](ObjectSink& sink) {
+  InputCensus census;
+  const auto found = Looked(census, [&census](ObjectSink& sink) {
     objects::Node node;
     node.meta.name = "a";
     node.meta.uid = "u1";
@@ -2655,7 +2655,7 @@ TEST_F(CompletenessTest, APodWithACountCountsAsManyAndTheNextOneOnce) {
     term.topology_key = "kubernetes.io/hostname";
     term.namespace_selector.nil = false;
     term.namespace_selector.match_labels.push_back({"team", "x"});
-    if (absl::Status s = watch.OnPodsLike(pod, 3); !s.ok()) return s;
+    if (absl::Status s = census.OnPodsLike(pod, 3); !s.ok()) return s;
     pod.meta.name = "q";
     pod.meta.uid = "";
     return sink.OnPod(pod);
@@ -2677,7 +2677,7 @@ TEST_F(CompletenessTest, APodWithACountCountsAsManyAndTheNextOneOnce) {
 }
 
 TEST_F(CompletenessTest, EachLookStartsAgain) {
-  InputWatch watch;
+  InputCensus census;
   objects::Node node;
   node.meta.name = "a";
   objects::Namespace ns;
@@ -2687,14 +2687,14 @@ TEST_F(CompletenessTest, EachLookStartsAgain) {
     if (absl::Status s = sink.OnNamespace(ns); !s.ok()) return s;
     return sink.OnPod(BarePod("kube-system", "dns"));
   };
-  EXPECT_THAT(Looked(watch, whole), IsEmpty());
-  EXPECT_THAT(Looked(watch, whole), IsEmpty());
-  const auto nodes = Looked(watch, [&](ObjectSink& sink) { return sink.OnNode(node); });
+  EXPECT_THAT(Looked(census, whole), IsEmpty());
+  EXPECT_THAT(Looked(census, whole), IsEmpty());
+  const auto nodes = Looked(census, [&](ObjectSink& sink) { return sink.OnNode(node); });
   ASSERT_EQ(nodes.size(), 1u);
   EXPECT_THAT(nodes[0].second,
               ::testing::StartsWith("the input has 1 node and not a single pod, so that it cannot "
                                     "be a whole cluster"));
-  EXPECT_THAT(Looked(watch, [](ObjectSink&) { return absl::OkStatus(); }),
+  EXPECT_THAT(Looked(census, [](ObjectSink&) { return absl::OkStatus(); }),
               ElementsAre(Pair("NoKubeSystemPods",
                                "there is no pod of kube-system; the dump seems to lack "
                                "namespaces")))
@@ -2702,8 +2702,8 @@ TEST_F(CompletenessTest, EachLookStartsAgain) {
 }
 
 TEST_F(CompletenessTest, AnObjectWithoutATimeCountsAsOld) {
-  InputWatch watch;
-  const auto found = Looked(watch, [](ObjectSink& sink) {
+  InputCensus census;
+  const auto found = Looked(census, [](ObjectSink& sink) {
     objects::Node node;
     node.meta.name = "a";
     if (absl::Status s = sink.OnNode(node); !s.ok()) return s;

@@ -123,9 +123,9 @@ TEST(ClusterLoaderTest, RoomIsKeptIfStatusesWereStripped) {
   EXPECT_EQ(NoRoomText(cluster.counts), "");
   const auto warnings = [&] {
     cluster.warnings.clear();
-    // The watch did not see the objects, so that many seem to be missing.
+    // The census did not see the objects, so that many seem to be missing.
     const LoadOptions options = {.allow_incomplete = true};
-    EXPECT_TRUE(JudgeInput(InputWatch(), {}, options, cluster).ok());
+    EXPECT_TRUE(CheckCompleteness(InputCensus(), {}, options, cluster).ok());
     std::vector<std::string> of;
     for (const InputWarning& warning : cluster.warnings) {
       if (warning.code == "PodsWithoutConditions") of.push_back(warning.message);
@@ -252,12 +252,12 @@ TEST(CheckStrictTest, AnyWarningIsAnErrorIfStrict) {
   EXPECT_EQ(CheckStrict(options, missing).message(), "--strict, and 2 warnings" + assume);
 }
 
-// The watch passes on the objects and judges them.
-TEST(JudgeInputTest, TheCountsOfReadingAreKept) {
-  InputWatch watch;
+// The census passes on the objects and checks them.
+TEST(CheckCompletenessTest, TheCountsOfReadingAreKept) {
+  InputCensus census;
   ClusterLoader loader;
   ImportStats stats;
-  ASSERT_TRUE(watch
+  ASSERT_TRUE(census
                   .Read("text",
                         R"({"kind":"Node","metadata":{"name":"a"}}
                            {"kind":"Secret","metadata":{"name":"s"}})",
@@ -267,12 +267,12 @@ TEST(JudgeInputTest, TheCountsOfReadingAreKept) {
   ASSERT_TRUE(cluster.ok());
   LoadOptions options;
   options.assume_complete = true;
-  EXPECT_TRUE(JudgeInput(watch, stats, options, *cluster).ok());
+  EXPECT_TRUE(CheckCompleteness(census, stats, options, *cluster).ok());
   EXPECT_EQ(cluster->counts.input.objects, 1u);
   EXPECT_EQ(cluster->counts.input.ignored.at("Secret"), 1u);
   EXPECT_TRUE(cluster->warnings.empty());
   options.assume_complete = false;
-  EXPECT_THAT(std::string(JudgeInput(watch, stats, options, *cluster).message()),
+  EXPECT_THAT(std::string(CheckCompleteness(census, stats, options, *cluster).message()),
               ::testing::StartsWith("the input has 1 node and not a single pod"));
 }
 

@@ -1,4 +1,4 @@
-#include "engine/pass/trial.h"
+#include "engine/pass/pass_fork.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb::trial_test {
+namespace ebb::pass_fork_test {
 namespace {
 
 using test::Cluster;
@@ -31,17 +31,17 @@ ClusterSnapshot TwoNodes() {
       .Build();
 }
 
-class TrialTest : public testing::Test {
+class PassForkTest : public testing::Test {
  protected:
-  void Put(Simulation& simulation, std::string_view pod, std::string_view node) {
+  void Put(PassFork& fork, std::string_view pod, std::string_view node) {
     const PodId id = PodNamed(snapshot_, pod);
-    simulation.BeginRun(snapshot_.catalog().shape_id(id));
-    ASSERT_TRUE(simulation.scan().Fits(NodeNamed(snapshot_, node)));
-    simulation.Put(id, NodeNamed(snapshot_, node));
+    fork.BeginRun(snapshot_.catalog().shape_id(id));
+    ASSERT_TRUE(fork.scan().Fits(NodeNamed(snapshot_, node)));
+    fork.Put(id, NodeNamed(snapshot_, node));
   }
-  std::vector<std::string> PodsOn(Simulation& simulation, std::string_view node) {
+  std::vector<std::string> PodsOn(PassFork& fork, std::string_view node) {
     std::vector<std::string> names;
-    for (const PodId pod : simulation.PodsOn(NodeNamed(snapshot_, node))) {
+    for (const PodId pod : fork.PodsOn(NodeNamed(snapshot_, node))) {
       names.emplace_back(snapshot_.catalog().Text(snapshot_.catalog().pod(pod).name));
     }
     return names;
@@ -49,50 +49,50 @@ class TrialTest : public testing::Test {
   int64_t FreeCpuOnB() { return snapshot_.Free(kCpu, NodeNamed(snapshot_, "b")); }
 
   ClusterSnapshot snapshot_ = TwoNodes();
-  SimulationMemory memory_;
+  PassForkMemory memory_;
   const std::string before_ = snapshot_.Fingerprint();
 };
 
 using Names = std::vector<std::string>;
 
-TEST_F(TrialTest, ATrialThatIsNotCommittedIsReverted) {
-  Simulation simulation(snapshot_, memory_);
+TEST_F(PassForkTest, AnAttemptThatIsNotCommittedIsReverted) {
+  PassFork fork(snapshot_, memory_);
   {
-    Trial trial(simulation, NodeNamed(snapshot_, "a"));
-    Put(simulation, "room", "b");
-    Put(simulation, "port", "b");
+    RemovalAttempt attempt(fork, NodeNamed(snapshot_, "a"));
+    Put(fork, "room", "b");
+    Put(fork, "port", "b");
     EXPECT_EQ(FreeCpuOnB(), 400);
-    EXPECT_EQ(simulation.moves().size(), 2u);
+    EXPECT_EQ(fork.moves().size(), 2u);
   }
   EXPECT_EQ(FreeCpuOnB(), 900);
   EXPECT_EQ(snapshot_.ghost(), kNoNode);
-  EXPECT_TRUE(simulation.scan().IsOpen(NodeNamed(snapshot_, "a")));
-  EXPECT_EQ(PodsOn(simulation, "a"), (Names{"room", "port"}));
-  EXPECT_EQ(PodsOn(simulation, "b"), (Names{"own"}));
+  EXPECT_TRUE(fork.scan().IsOpen(NodeNamed(snapshot_, "a")));
+  EXPECT_EQ(PodsOn(fork, "a"), (Names{"room", "port"}));
+  EXPECT_EQ(PodsOn(fork, "b"), (Names{"own"}));
 }
 
-TEST_F(TrialTest, ACommittedTrialTakesTheNodeAndKeepsThePodsInTheOrderInWhichTheyCame) {
-  Simulation simulation(snapshot_, memory_);
+TEST_F(PassForkTest, ACommittedAttemptTakesTheNodeAndKeepsThePodsInTheOrderInWhichTheyCame) {
+  PassFork fork(snapshot_, memory_);
   {
-    Trial trial(simulation, NodeNamed(snapshot_, "a"));
-    Put(simulation, "port", "b");
-    Put(simulation, "room", "b");
-    trial.Commit();
+    RemovalAttempt attempt(fork, NodeNamed(snapshot_, "a"));
+    Put(fork, "port", "b");
+    Put(fork, "room", "b");
+    attempt.Commit();
   }
   EXPECT_FALSE(snapshot_.Contains(NodeNamed(snapshot_, "a")));
-  EXPECT_FALSE(simulation.scan().IsOpen(NodeNamed(snapshot_, "a")));
+  EXPECT_FALSE(fork.scan().IsOpen(NodeNamed(snapshot_, "a")));
   EXPECT_EQ(FreeCpuOnB(), 400);
-  EXPECT_EQ(PodsOn(simulation, "b"), (Names{"own", "port", "room"}));
+  EXPECT_EQ(PodsOn(fork, "b"), (Names{"own", "port", "room"}));
 }
 
-TEST_F(TrialTest, TheSnapshotIsAsItWasWhenTheSimulationEnds) {
+TEST_F(PassForkTest, TheSnapshotIsAsItWasWhenThePassForkEnds) {
   {
-    Simulation simulation(snapshot_, memory_);
-    Put(simulation, "new", "b");
-    EXPECT_EQ(simulation.moves().size(), 1u);
-    Trial trial(simulation, NodeNamed(snapshot_, "a"));
-    Put(simulation, "room", "b");
-    trial.Commit();
+    PassFork fork(snapshot_, memory_);
+    Put(fork, "new", "b");
+    EXPECT_EQ(fork.moves().size(), 1u);
+    RemovalAttempt attempt(fork, NodeNamed(snapshot_, "a"));
+    Put(fork, "room", "b");
+    attempt.Commit();
     EXPECT_NE(snapshot_.Fingerprint(), before_);
   }
   EXPECT_EQ(snapshot_.Fingerprint(), before_);
@@ -100,8 +100,8 @@ TEST_F(TrialTest, TheSnapshotIsAsItWasWhenTheSimulationEnds) {
   EXPECT_EQ(snapshot_.depth(), 0u);
 }
 
-// A failed trial costs only what the pods cost that were tried.
-TEST(TrialOfCountedPodsTest, CountersLoseAPodWhenItsFamilyLooksForANode) {
+// A failed attempt costs only what the pods cost that were tried.
+TEST(AttemptOfCountedPodsTest, CountersLoseAPodWhenItsFamilyLooksForANode) {
   const auto app = [](std::string_view name, std::string_view of) {
     return Pod(name).On("a").Label("app", of).Spread("zone", 1, test::Select("app", of));
   };
@@ -118,49 +118,49 @@ TEST(TrialOfCountedPodsTest, CountersLoseAPodWhenItsFamilyLooksForANode) {
   const auto counted = [&](std::string_view pod) {
     return snapshot.topology().Total(snapshot.catalog().shape(shape(pod)).spread[0].table);
   };
-  SimulationMemory memory;
-  Simulation simulation(snapshot, memory);
+  PassForkMemory memory;
+  PassFork fork(snapshot, memory);
   {
-    Trial trial(simulation, NodeNamed(snapshot, "a"));
+    RemovalAttempt attempt(fork, NodeNamed(snapshot, "a"));
     EXPECT_EQ(counted("web-1"), 2u);
-    simulation.BeginRun(shape("web-1"));
+    fork.BeginRun(shape("web-1"));
     EXPECT_EQ(counted("web-1"), 0u) << "the other shape of the application too";
     EXPECT_EQ(counted("db-1"), 1u) << "no lookup yet";
-    ASSERT_TRUE(simulation.scan().Fits(NodeNamed(snapshot, "b")));
-    simulation.Put(PodNamed(snapshot, "web-1"), NodeNamed(snapshot, "b"));
+    ASSERT_TRUE(fork.scan().Fits(NodeNamed(snapshot, "b")));
+    fork.Put(PodNamed(snapshot, "web-1"), NodeNamed(snapshot, "b"));
     EXPECT_EQ(counted("web-1"), 1u);
   }
   EXPECT_EQ(counted("web-1"), 2u);
   EXPECT_EQ(counted("db-1"), 1u);
-  Trial trial(simulation, NodeNamed(snapshot, "a"));
-  trial.Commit();
+  RemovalAttempt attempt(fork, NodeNamed(snapshot, "a"));
+  attempt.Commit();
   EXPECT_EQ(counted("web-1"), 0u) << "all that stays goes with the node";
   EXPECT_EQ(counted("db-1"), 0u);
 }
 
-using TrialDeathTest = TrialTest;
+using PassForkDeathTest = PassForkTest;
 
-TEST_F(TrialDeathTest, ThereIsOneTrialAtATime) {
-  Simulation simulation(snapshot_, memory_);
-  Trial trial(simulation, NodeNamed(snapshot_, "a"));
-  EXPECT_DEATH(Trial(simulation, NodeNamed(snapshot_, "b")), "in_trial_");
+TEST_F(PassForkDeathTest, ThereIsOneAttemptAtATime) {
+  PassFork fork(snapshot_, memory_);
+  RemovalAttempt attempt(fork, NodeNamed(snapshot_, "a"));
+  EXPECT_DEATH(RemovalAttempt(fork, NodeNamed(snapshot_, "b")), "in_attempt_");
 }
 
-TEST_F(TrialDeathTest, AMemoryServesOneSimulationAtATime) {
-  Simulation simulation(snapshot_, memory_);
+TEST_F(PassForkDeathTest, AMemoryServesOnePassForkAtATime) {
+  PassFork fork(snapshot_, memory_);
   ClusterSnapshot other = TwoNodes();
-  EXPECT_DEATH(Simulation(other, memory_), "in_use_");
+  EXPECT_DEATH(PassFork(other, memory_), "in_use_");
 }
 
-TEST_F(TrialDeathTest, ATrialDiesIfAnotherCallerForkedTheSnapshot) {
-  Simulation simulation(snapshot_, memory_);
+TEST_F(PassForkDeathTest, AnAttemptDiesIfAnotherCallerForkedTheSnapshot) {
+  PassFork fork(snapshot_, memory_);
   EXPECT_DEATH(
       {
         snapshot_.Fork();
-        Trial(simulation, NodeNamed(snapshot_, "a"));
+        RemovalAttempt(fork, NodeNamed(snapshot_, "a"));
       },
       "depth");
 }
 
 }  // namespace
-}  // namespace ebb::trial_test
+}  // namespace ebb::pass_fork_test

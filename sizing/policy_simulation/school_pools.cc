@@ -1,4 +1,4 @@
-#include "sizing/trial/school_pools.h"
+#include "sizing/policy_simulation/school_pools.h"
 
 namespace ebb {
 

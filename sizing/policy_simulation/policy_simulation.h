@@ -1,6 +1,7 @@
-// TryPolicy: runs a pool under its policy, over a load, on a simulated cluster of identical nodes.
+// SimulatePolicy: runs a pool under its policy, over a load, on a simulated cluster of identical
+// nodes.
 //
-//   absl::StatusOr<PolicyTrialResult> result = TryPolicy(pool, curve, options);
+//   absl::StatusOr<PolicySimulationResult> result = SimulatePolicy(pool, curve, options);
 //
 // The cluster has one group, whose nodes carry the pool's labels, and one ReplicaSet, whose pods
 // select these nodes.  Only the policy changes the number of nodes: the loop (loop.h) runs with a
@@ -9,11 +10,11 @@
 //
 // Deterministic: the same arguments give the same result.
 // Cost:    a turn every `scan_s` of virtual time, and the events of the simulated cluster.
-// Threads: none; several trials may run concurrently.
+// Threads: none; several simulations may run concurrently.
 // Errors:  Internal, if the cluster fails its soundness check at the end.
 
-#ifndef EBB_SIZING_TRIAL_POLICY_TRIAL_H_
-#define EBB_SIZING_TRIAL_POLICY_TRIAL_H_
+#ifndef EBB_SIZING_POLICY_SIMULATION_POLICY_SIMULATION_H_
+#define EBB_SIZING_POLICY_SIMULATION_POLICY_SIMULATION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -22,12 +23,12 @@
 
 #include "absl/status/statusor.h"
 #include "sizing/policy_file.h"
+#include "sizing/policy_simulation/load_curve.h"
 #include "sizing/signal_series.h"
-#include "sizing/trial/load_curve.h"
 
 namespace ebb {
 
-struct PolicyTrialOptions {
+struct PolicySimulationOptions {
   uint64_t seed = 1;
   int64_t start_s = 1'767'340'800;  // Unix time of the load's time 0: eight in the morning.
   int64_t duration_s = 86400;
@@ -44,14 +45,14 @@ struct PolicyTrialOptions {
   int64_t flap_s = 1800;
 };
 
-struct PolicyTrialSample {
+struct PolicySimulationSample {
   int64_t time_s = 0;  // Since the beginning of the load.
   int64_t wanted = 0;  // Pods.
   size_t pending = 0;  // Pods without a node.
   size_t nodes = 0;
 };
 
-struct PolicyTrialResult {
+struct PolicySimulationResult {
   std::string pool;
   std::string policy;
   size_t nodes_at_first = 0;
@@ -68,13 +69,13 @@ struct PolicyTrialResult {
   uint64_t nodes_removed = 0;
   uint64_t evictions = 0;
   bool failsafe = false;  // At the end.
-  std::vector<PolicyTrialSample> samples{};
+  std::vector<PolicySimulationSample> samples{};
   std::vector<std::string> log{};  // The first hundred lines of the loop's log.
 };
 
-absl::StatusOr<PolicyTrialResult> TryPolicy(const SizedPool& pool, const LoadCurve& load,
-                                            const PolicyTrialOptions& options);
+absl::StatusOr<PolicySimulationResult> SimulatePolicy(const SizedPool& pool, const LoadCurve& load,
+                                                      const PolicySimulationOptions& options);
 
 }  // namespace ebb
 
-#endif  // EBB_SIZING_TRIAL_POLICY_TRIAL_H_
+#endif  // EBB_SIZING_POLICY_SIMULATION_POLICY_SIMULATION_H_

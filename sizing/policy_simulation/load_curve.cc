@@ -1,4 +1,4 @@
-#include "sizing/trial/load_curve.h"
+#include "sizing/policy_simulation/load_curve.h"
 
 #include <fmt/format.h>
 

@@ -1,37 +1,37 @@
-// Simulation: the changes that one pass makes to a cluster, for the duration of the pass.
-// Trial: the changes that the removal of one candidate makes, kept or undone as a whole.
+// PassFork: the changes that one pass makes to a cluster, for the duration of the pass.
+// RemovalAttempt: the changes that the removal of one candidate makes, kept or undone as a whole.
 //
 //   {
-//     Simulation simulation(snapshot, memory);
-//     place(simulation, pending);                       // They stay to the end.
+//     PassFork fork(snapshot, memory);
+//     place(fork, pending);                             // They stay to the end.
 //     {
-//       Trial trial(simulation, node);                  // A ghost; its pods are off it.
-//       if (place(simulation, pods)) trial.Commit();    // They have room: the node is gone.
-//     }                                                 // Else all is as before the trial.
+//       RemovalAttempt attempt(fork, node);             // A ghost; its pods are off it.
+//       if (place(fork, pods)) attempt.Commit();        // They have room: the node is gone.
+//     }                                                 // Else all is as before the attempt.
 //   }                                                   // The snapshot is as it was.
 //
-// Five things change together, and during a pass only Simulation changes them (although the
+// Five things change together, and during a pass only PassFork changes them (although the
 // snapshot's functions for it are public):
 //   the snapshot      the pods placed in it; its undo log reverts that;
 //   its free amounts  and its topology counts, for pods that affect others only through these
 //                     (PodScan::StaysUnplaced).  Such pods are not placed in the snapshot and so
-//                     not in its log: a trial gives their room back pod by pod, and the end of the
-//                     pass restores every amount and count;
+//                     not in its log: an attempt gives their room back pod by pod, and the end of
+//                     the pass restores every amount and count;
 //   the guests        the pods that came to each node, placed in the snapshot or not;
-//   the scan          the open nodes, and the candidates that a trial has ruled out;
+//   the scan          the open nodes, and the candidates that an attempt has ruled out;
 //   the moves         the list of the placed pods.
 //
-// While a simulation exists, no other code may change, fork or copy the snapshot.
+// While a pass fork exists, no other code may change, fork or copy the snapshot.
 //
-// Cost:      Simulation: O(nodes * resources + pages of counts) to begin and to end.  Trial: O(pods
-//            placed), and the cost of Fork, SetGhost and Revert to begin and end.
-//            Debug builds: a trial costs O(nodes * resources + counts), to check that a reverted
-//            trial leaves no change.
+// Cost:      PassFork: O(nodes * resources + pages of counts) to begin and to end.  RemovalAttempt:
+//            O(pods placed), and the cost of Fork, SetGhost and Revert to begin and end.
+//            Debug builds: an attempt costs O(nodes * resources + counts), to check that a reverted
+//            attempt leaves no change.
 // Threads:   not thread-safe.
-// Ownership: borrows the snapshot and the memory; a memory serves one simulation at a time.
+// Ownership: borrows the snapshot and the memory; a memory serves one pass fork at a time.
 
-#ifndef EBB_ENGINE_PASS_TRIAL_H_
-#define EBB_ENGINE_PASS_TRIAL_H_
+#ifndef EBB_ENGINE_PASS_PASS_FORK_H_
+#define EBB_ENGINE_PASS_PASS_FORK_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -47,23 +47,23 @@
 
 namespace ebb {
 
-// What a simulation leaves to the next one: the scan with its pointer and its static verdicts, and
+// What a pass fork leaves to the next one: the scan with its pointer and its static verdicts, and
 // vectors that are reused to save allocations.
-class SimulationMemory {
+class PassForkMemory {
  public:
-  // The scan's pointer between simulations (PodScan::pointer).
+  // The scan's pointer between pass forks (PodScan::pointer).
   [[nodiscard]] uint64_t pointer() const { return scan_.pointer(); }
   void SetPointer(uint64_t pointer) { scan_.SetPointer(pointer); }
 
  private:
-  friend class Simulation;
+  friend class PassFork;
 
   PodScan scan_;
   Guests guests_;
-  std::vector<int64_t> free_;               // Free amounts before the simulation.
-  TopologyCounts counts_;                   // Topology counts before the simulation.
-  std::vector<int64_t> free_before_trial_;  // Debug builds only.
-  TopologyCounts counts_before_trial_;      // Debug builds only.
+  std::vector<int64_t> free_;                 // Free amounts before the pass fork.
+  TopologyCounts counts_;                     // Topology counts before the pass fork.
+  std::vector<int64_t> free_before_attempt_;  // Debug builds only.
+  TopologyCounts counts_before_attempt_;      // Debug builds only.
   std::vector<Move> moves_;
   std::vector<PodId> came_;
   std::vector<PodId> pods_;
@@ -74,39 +74,39 @@ class SimulationMemory {
     uint32_t next;  // The next pod of the family; kNoGhostPod: it is the last.
   };
   struct GhostFamily {
-    uint32_t trial = 0;  // The last trial whose ghost had pods of the family.
-    uint32_t first;      // The first of these pods.
-    bool is_uncounted;   // Whether they are taken out of the tables.
+    uint32_t attempt = 0;  // The last attempt whose ghost had pods of the family.
+    uint32_t first;        // The first of these pods.
+    bool is_uncounted;     // Whether they are taken out of the tables.
   };
   static constexpr uint32_t kNoGhostPod = ~uint32_t{0};
   std::vector<GhostPod> ghost_pods_;
   std::vector<GhostFamily> ghost_families_;  // By FamilyId.
-  uint32_t trial_ = 0;                       // The number of the last trial.
+  uint32_t attempt_ = 0;                     // The number of the last attempt.
   bool in_use_ = false;
 };
 
-class Simulation {
+class PassFork {
  public:
   // Initially every node may take pods.  REQUIRES: the snapshot has no ghost.
-  Simulation(ClusterSnapshot& snapshot, SimulationMemory& memory);
-  ~Simulation();
-  Simulation(const Simulation&) = delete;
-  Simulation& operator=(const Simulation&) = delete;
+  PassFork(ClusterSnapshot& snapshot, PassForkMemory& memory);
+  ~PassFork();
+  PassFork(const PassFork&) = delete;
+  PassFork& operator=(const PassFork&) = delete;
 
   // The cluster in its current state, except for pods that stay unplaced: the snapshot lists none
-  // that a trial has moved, but the room that they take is not free, and they are counted.
+  // that an attempt has moved, but the room that they take is not free, and they are counted.
   [[nodiscard]] const ClusterSnapshot& snapshot() const { return snapshot_; }
   // The search for nodes.
   [[nodiscard]] PodScan& scan() { return scan_; }
 
-  // From now on these nodes may take pods.  REQUIRES: no trial is open.
+  // From now on these nodes may take pods.  REQUIRES: no attempt is open.
   void SetDestinations(const NodeSet& destinations);
 
   // The pods that are on the node now: first its own, in the snapshot's order, then the pods that
-  // trials have moved there, in the order of the moves.  Valid until the next call.
-  // REQUIRES: no trial is open.
+  // attempts have moved there, in the order of the moves.  Valid until the next call.
+  // REQUIRES: no attempt is open.
   [[nodiscard]] std::span<const PodId> PodsOn(NodeId node);
-  // Calls `visit` for each pod that trials have moved to the node, in unspecified order.
+  // Calls `visit` for each pod that attempts have moved to the node, in unspecified order.
   template <typename Visit>
   void ForEachGuest(NodeId node, Visit&& visit) const {
     guests_.ForEach(node, visit);
@@ -115,49 +115,49 @@ class Simulation {
   void PrefetchPut(NodeId node) const { guests_.Prefetch(node); }
 
   // From now on scan() and Put are about pods of `shape`.
-  // REQUIRES: called again after a trial has begun.
+  // REQUIRES: called again after an attempt has begun.
   void BeginRun(PodShapeId shape) {
     if (is_ghost_counted_) UncountGhost(scan_.RowOf(shape).family);
     scan_.BeginRun(shape);
   }
 
-  // Puts the pod on the node.  In a trial, the trial's end may undo that.  Without a trial, which
-  // is allowed only before the first one, the pod stays until the simulation ends.
+  // Puts the pod on the node.  In an attempt, the attempt's end may undo that.  Without an attempt,
+  // which is allowed only before the first one, the pod stays until the pass fork ends.
   // REQUIRES: the pod is on no node, BeginRun was called with its shape, and FindNode or Fits has
   // just accepted the node.
   void Put(PodId pod, NodeId node) {
     EBB_DCHECK(scan_.JustFitted(pod, node) && AsksOnlyUncounted(pod));
-    if (in_trial_) [[likely]] {
+    if (in_attempt_) [[likely]] {
       scan_.Place(pod, node);
       guests_.Add(pod, node);
     } else {
-      EBB_DCHECK(!had_trial_);
+      EBB_DCHECK(!had_attempt_);
       snapshot_.AddPod(pod, node);
     }
     moves_.push_back({pod, node});
   }
-  // The pods put since the current or the last trial began; before the first trial, since the
-  // simulation began.
+  // The pods put since the current or the last attempt began; before the first attempt, since the
+  // pass fork began.
   [[nodiscard]] const std::vector<Move>& moves() const { return moves_; }
 
  private:
-  friend class Trial;
+  friend class RemovalAttempt;
 
-  void BeginTrial(NodeId node);
-  void CommitTrial();
-  void RevertTrial();
+  void BeginAttempt(NodeId node);
+  void CommitAttempt();
+  void RevertAttempt();
   // Topology tables must not count pods of a ghost.  But taking all of its pods out of all tables,
   // and putting them back if one of them finds no node, would be most of the cost of a failed
-  // trial.  So the pods of a family are taken out of the tables only when the first pod of the
+  // attempt.  So the pods of a family are taken out of the tables only when the first pod of the
   // family searches for a node: until then no filter reads the counts that these pods feed
   // (PodShape::family).  Tables by node are not corrected at all: a ghost takes no pods, so no
-  // filter reads its count, and removed nodes do not return before the end of the simulation, which
+  // filter reads its count, and removed nodes do not return before the end of the pass fork, which
   // restores all counts.
   void ListGhostPods(NodeId node);
   void UncountGhost(FamilyId id) {
     if (id == kNoFamily) return;
-    SimulationMemory::GhostFamily& family = memory_.ghost_families_[Index(id)];
-    if (family.trial != memory_.trial_ || family.is_uncounted) return;
+    PassForkMemory::GhostFamily& family = memory_.ghost_families_[Index(id)];
+    if (family.attempt != memory_.attempt_ || family.is_uncounted) return;
     CountOnGhost(family.first, -1);
     family.is_uncounted = true;
   }
@@ -172,30 +172,28 @@ class Simulation {
   [[nodiscard]] bool MovesAreSound() const;
 
   ClusterSnapshot& snapshot_;
-  SimulationMemory& memory_;
+  PassForkMemory& memory_;
   PodScan& scan_;
   Guests& guests_;
   std::vector<Move>& moves_;
-  const size_t depth_;     // Of the snapshot's forks, outside trials.
-  const uint64_t state_;   // ClusterSnapshot::StateId before the simulation.
+  const size_t depth_;     // Of the snapshot's forks, outside attempts.
+  const uint64_t state_;   // ClusterSnapshot::StateId before the pass fork.
   const bool is_counted_;  // Whether there are topology tables.
-  bool in_trial_ = false;
-  bool is_ghost_counted_ = false;  // A trial is open, and there are topology tables.
-  bool had_trial_ = false;
+  bool in_attempt_ = false;
+  bool is_ghost_counted_ = false;  // An attempt is open, and there are topology tables.
+  bool had_attempt_ = false;
 };
 
-class Trial {
+class RemovalAttempt {
  public:
   // The node becomes the ghost.
-  // REQUIRES: it is in the cluster, and no other trial of the simulation is open.
-  Trial(Simulation& simulation, NodeId node) : simulation_(simulation) {
-    simulation_.BeginTrial(node);
+  // REQUIRES: it is in the cluster, and no other attempt of the pass fork is open.
+  RemovalAttempt(PassFork& fork, NodeId node) : fork_(fork) { fork_.BeginAttempt(node); }
+  ~RemovalAttempt() {
+    if (!committed_) fork_.RevertAttempt();
   }
-  ~Trial() {
-    if (!committed_) simulation_.RevertTrial();
-  }
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
+  RemovalAttempt(const RemovalAttempt&) = delete;
+  RemovalAttempt& operator=(const RemovalAttempt&) = delete;
 
   // Keeps what was put, and removes the node with the pods that are still on it, such as DaemonSet
   // pods.
@@ -203,14 +201,14 @@ class Trial {
   void Commit() {
     EBB_CHECK(!committed_);
     committed_ = true;
-    simulation_.CommitTrial();
+    fork_.CommitAttempt();
   }
 
  private:
-  Simulation& simulation_;
+  PassFork& fork_;
   bool committed_ = false;
 };
 
 }  // namespace ebb
 
-#endif  // EBB_ENGINE_PASS_TRIAL_H_
+#endif  // EBB_ENGINE_PASS_PASS_FORK_H_

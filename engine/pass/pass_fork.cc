@@ -1,53 +1,56 @@
-#include "engine/pass/trial.h"
+#include "engine/pass/pass_fork.h"
 
 #include <algorithm>
 #include <utility>
 
-// How a trial is undone for the cost of what it did.
+// How an attempt is undone for the cost of what it did.
 //
 // A pass tries thousands of candidates on one snapshot.  Most of its work is placing pods, so a
-// placement must cost a few memory accesses, and a failed trial must not cost more than the
-// placements that it made.  Each of the five structures of trial.h has its own cheap way back:
+// placement must cost a few memory accesses, and a failed attempt must not cost more than the
+// placements that it made.  Each of the five structures of pass_fork.h has its own cheap way back:
 //
-//   the snapshot     its undo log.  Simulation opens one fork for the whole pass, and each Trial
-//                    another one inside it.  Commit merges the trial's fork into that of the pass;
-//                    Revert undoes it; the end of the simulation undoes all that was committed.
+//   the snapshot     its undo log.  PassFork opens one fork for the whole pass, and each
+//                    RemovalAttempt another one inside it.  Commit merges the attempt's fork into
+//                    that of the pass; Revert undoes it; the end of the pass fork undoes all that
+//                    was committed.
 //   amounts, counts  no log.  Most pods stay unplaced (PodScan::StaysUnplaced): Put only takes
-//                    their room and counts them.  RevertTrial gives that back pod by pod.  The end
-//                    of the simulation restores all amounts and counts from the copies free_ and
+//                    their room and counts them.  RevertAttempt gives that back pod by pod.  The
+//                    end of the pass fork restores all amounts and counts from the copies free_ and
 //                    counts_.
-//   the guests       lists that only grow in a trial.  RevertTrial takes the pods back, last first.
-//   the scan         a list of what it ruled out in the trial (PodScan::OnRevert).
-//   the moves        the result of a trial, and the log that RevertTrial walks.
+//   the guests       lists that only grow in an attempt.  RevertAttempt takes the pods back, last
+//                    first.
+//   the scan         a list of what it ruled out in the attempt (PodScan::OnRevert).
+//   the moves        the result of an attempt, and the log that RevertAttempt walks.
 //
-// The ghost.  The node of a trial stays in the snapshot without pods, because it is still a
+// The ghost.  The node of an attempt stays in the snapshot without pods, because it is still a
 // topology domain.  Tables should not count its pods any more.  But taking them all out, and adding
-// them again if the trial fails, would be most of a failed trial.  So SetGhost leaves them counted
-// (GhostPods::kCounted), and ListGhostPods only lists them, in one chain for each family
+// them again if the attempt fails, would be most of a failed attempt.  So SetGhost leaves them
+// counted (GhostPods::kCounted), and ListGhostPods only lists them, in one chain for each family
 // (PodShape::family).  Families are the connected components of shapes that share a table; a filter
 // for a pod reads no table that another family feeds.  BeginRun(shape) therefore takes the chain of
 // the shape's family out of the tables before the scan may read them, and leaves the other chains
-// alone.  The number of the trial in GhostFamily says whether a chain is of this trial, so that
-// starting a trial need not clear an array of all families.
+// alone.  The number of the attempt in GhostFamily says whether a chain is of this attempt, so that
+// starting an attempt need not clear an array of all families.
 //
-// The invariant.  Whenever no trial is open, for every node and resource
+// The invariant.  Whenever no attempt is open, for every node and resource
 //   free = allocatable - requests of the pods listed there - requests of unplaced guests there,
 // and every table counts those same pods, except that tables by node still count the pods of
 // removed nodes: no filter asks for a removed node.  So:
-// - A trial that commits moves each pod's room and counts from one node to another.  RemoveNode
+// - An attempt that commits moves each pod's room and counts from one node to another.  RemoveNode
 //   then takes the ghost out, after all chains were taken out of the tables.
-// - A trial that reverts must leave every amount and count as it found them.  Debug builds compare
-//   both with copies made when the trial began.
-// - A simulation that ends leaves the snapshot with the StateId that it had before, and the amounts
+// - An attempt that reverts must leave every amount and count as it found them.  Debug builds
+//   compare both with copies made when the attempt began.
+// - A pass fork that ends leaves the snapshot with the StateId that it had before, and the amounts
 //   and counts are those of the copies.
 //
-// The order of RevertTrial matters.  The changes that the snapshot does not log come first, last
+// The order of RevertAttempt matters.  The changes that the snapshot does not log come first, last
 // pod first: Guests requires that order, and ShapeRoom::CountOnGhost requires that the ghost still
 // exists.  Then Revert undoes the log, and only then does the scan open the former ghost again.
 //
-// Cost: a Simulation copies nodes * resources amounts at its beginning and its end; the copy of the
-// counts shares pages until they are written.  A Trial costs O(pods on the node) to list them, and
-// O(requests + tables that count the pod) for each pod placed, and again for each pod undone.
+// Cost: a PassFork copies nodes * resources amounts at its beginning and its end; the copy of the
+// counts shares pages until they are written.  A RemovalAttempt costs O(pods on the node) to list
+// them, and O(requests + tables that count the pod) for each pod placed, and again for each pod
+// undone.
 
 namespace ebb {
 namespace {
@@ -67,7 +70,7 @@ bool HasFree(const ClusterSnapshot& snapshot, const std::vector<int64_t>& amount
 
 }  // namespace
 
-Simulation::Simulation(ClusterSnapshot& snapshot, SimulationMemory& memory)
+PassFork::PassFork(ClusterSnapshot& snapshot, PassForkMemory& memory)
     : snapshot_(snapshot),
       memory_(memory),
       scan_(memory.scan_),
@@ -87,8 +90,8 @@ Simulation::Simulation(ClusterSnapshot& snapshot, SimulationMemory& memory)
   scan_.BeginPass(snapshot_, snapshot_.alive());
 }
 
-Simulation::~Simulation() {
-  EBB_CHECK(!in_trial_ && snapshot_.depth() == depth_);
+PassFork::~PassFork() {
+  EBB_CHECK(!in_attempt_ && snapshot_.depth() == depth_);
   scan_.EndPass();  // It computes the pointer's index in the list of the nodes that are left.
   snapshot_.RevertTo(std::move(memory_.counts_));
   snapshot_.RestoreFree(memory_.free_);
@@ -96,13 +99,13 @@ Simulation::~Simulation() {
   memory_.in_use_ = false;
 }
 
-void Simulation::SetDestinations(const NodeSet& destinations) {
-  EBB_CHECK(!in_trial_);
+void PassFork::SetDestinations(const NodeSet& destinations) {
+  EBB_CHECK(!in_attempt_);
   scan_.SetDestinations(destinations);
 }
 
-std::span<const PodId> Simulation::PodsOn(NodeId node) {
-  EBB_DCHECK(!in_trial_);
+std::span<const PodId> PassFork::PodsOn(NodeId node) {
+  EBB_DCHECK(!in_attempt_);
   const std::span<const PodId> listed = snapshot_.PodsOn(node);
   if (!guests_.HasAny(node)) return listed;
   std::vector<PodId>& came = memory_.came_;
@@ -119,23 +122,23 @@ std::span<const PodId> Simulation::PodsOn(NodeId node) {
   return pods;
 }
 
-void Simulation::ListGhostPods(NodeId node) {
+void PassFork::ListGhostPods(NodeId node) {
   if (!is_counted_) return;
-  std::vector<SimulationMemory::GhostPod>& pods = memory_.ghost_pods_;
+  std::vector<PassForkMemory::GhostPod>& pods = memory_.ghost_pods_;
   pods.clear();
   // The number has wrapped around: forget the numbers noted in families.
-  if (++memory_.trial_ == 0) {
-    std::ranges::fill(memory_.ghost_families_, SimulationMemory::GhostFamily());
-    memory_.trial_ = 1;
+  if (++memory_.attempt_ == 0) {
+    std::ranges::fill(memory_.ghost_families_, PassForkMemory::GhostFamily());
+    memory_.attempt_ = 1;
   }
   const Catalog& catalog = snapshot_.catalog();
   const auto list = [&](PodShapeId shape) {
     const FamilyId id = scan_.RowOf(shape).family;
     if (id == kNoFamily) return;
-    SimulationMemory::GhostFamily& family = memory_.ghost_families_[Index(id)];
-    const bool is_first = family.trial != memory_.trial_;
-    pods.push_back({shape, id, is_first ? SimulationMemory::kNoGhostPod : family.first});
-    family = {.trial = memory_.trial_,
+    PassForkMemory::GhostFamily& family = memory_.ghost_families_[Index(id)];
+    const bool is_first = family.attempt != memory_.attempt_;
+    pods.push_back({shape, id, is_first ? PassForkMemory::kNoGhostPod : family.first});
+    family = {.attempt = memory_.attempt_,
               .first = static_cast<uint32_t>(pods.size() - 1),
               .is_uncounted = false};
   };
@@ -146,15 +149,15 @@ void Simulation::ListGhostPods(NodeId node) {
   });
 }
 
-void Simulation::CountOnGhost(uint32_t pod, int sign) {
-  for (; pod != SimulationMemory::kNoGhostPod; pod = memory_.ghost_pods_[pod].next) {
+void PassFork::CountOnGhost(uint32_t pod, int sign) {
+  for (; pod != PassForkMemory::kNoGhostPod; pod = memory_.ghost_pods_[pod].next) {
     const PodShape& shape = snapshot_.catalog().shape(memory_.ghost_pods_[pod].shape);
     ShapeRoom::CountOnGhost(snapshot_, shape, snapshot_.ghost(), sign);
   }
 }
 
-bool Simulation::AsksOnlyUncounted(PodId pod) const {
-  if (!in_trial_ || !is_counted_) return true;
+bool PassFork::AsksOnlyUncounted(PodId pod) const {
+  if (!in_attempt_ || !is_counted_) return true;
   const Catalog& catalog = snapshot_.catalog();
   const PodShape& asking = catalog.shape_of(pod);
   std::vector<TableId> asked;
@@ -171,7 +174,7 @@ bool Simulation::AsksOnlyUncounted(PodId pod) const {
   return true;
 }
 
-bool Simulation::MovesAreSound() const {
+bool PassFork::MovesAreSound() const {
   std::vector<PodId> pods;
   for (const Move& move : moves_) {
     pods.push_back(move.pod);
@@ -186,13 +189,13 @@ bool Simulation::MovesAreSound() const {
   return std::ranges::adjacent_find(pods) == pods.end();
 }
 
-void Simulation::BeginTrial(NodeId node) {
-  EBB_CHECK(!in_trial_ && snapshot_.depth() == depth_);
+void PassFork::BeginAttempt(NodeId node) {
+  EBB_CHECK(!in_attempt_ && snapshot_.depth() == depth_);
   if (kProves) {
-    snapshot_.SaveFree(memory_.free_before_trial_);
-    memory_.counts_before_trial_ = snapshot_.topology();
+    snapshot_.SaveFree(memory_.free_before_attempt_);
+    memory_.counts_before_attempt_ = snapshot_.topology();
   }
-  in_trial_ = had_trial_ = true;
+  in_attempt_ = had_attempt_ = true;
   moves_.clear();
   snapshot_.Fork();
   ListGhostPods(node);
@@ -201,8 +204,8 @@ void Simulation::BeginTrial(NodeId node) {
   scan_.OnGhost(node);
 }
 
-void Simulation::CommitTrial() {
-  EBB_CHECK(in_trial_ && snapshot_.depth() == depth_ + 1);
+void PassFork::CommitAttempt() {
+  EBB_CHECK(in_attempt_ && snapshot_.depth() == depth_ + 1);
   const NodeId node = snapshot_.ghost();
   // Pods that stay on the ghost are removed with it.
   if (is_counted_) {
@@ -212,15 +215,15 @@ void Simulation::CommitTrial() {
   snapshot_.Commit();
   guests_.Forget(node);  // The guests have moved on or are removed with the node.
   scan_.OnNodeRemoved(node);
-  in_trial_ = is_ghost_counted_ = false;
+  in_attempt_ = is_ghost_counted_ = false;
   // Verify asserts the same of a finished plan, with SlowCluster and without guests.
   EBB_DCHECK(snapshot_.depth() == depth_ && snapshot_.ghost() == kNoNode);
   EBB_DCHECK(!snapshot_.Contains(node) && snapshot_.PodsOn(node).empty() && !guests_.HasAny(node));
   EBB_DCHECK(MovesAreSound());
 }
 
-void Simulation::RevertTrial() {
-  EBB_CHECK(in_trial_ && snapshot_.depth() == depth_ + 1);
+void PassFork::RevertAttempt() {
+  EBB_CHECK(in_attempt_ && snapshot_.depth() == depth_ + 1);
   // First undo what the snapshot does not log, last pod first, as Guests requires.
   for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) {
     scan_.BeginRun(snapshot_.catalog().shape_id(move->pod));
@@ -229,17 +232,17 @@ void Simulation::RevertTrial() {
   }
   if (is_counted_) {
     for (const auto& pod : memory_.ghost_pods_) {
-      SimulationMemory::GhostFamily& family = memory_.ghost_families_[Index(pod.family)];
+      PassForkMemory::GhostFamily& family = memory_.ghost_families_[Index(pod.family)];
       if (std::exchange(family.is_uncounted, false)) CountOnGhost(family.first, +1);
     }
   }
   snapshot_.Revert();
   scan_.OnRevert();
-  in_trial_ = is_ghost_counted_ = false;
+  in_attempt_ = is_ghost_counted_ = false;
   // The tests assert the same by CheckInvariants, which recounts all pods.
   EBB_DCHECK(snapshot_.depth() == depth_ && snapshot_.ghost() == kNoNode);
-  EBB_DCHECK(HasFree(snapshot_, memory_.free_before_trial_));
-  EBB_DCHECK(snapshot_.topology().CountsAs(memory_.counts_before_trial_));
+  EBB_DCHECK(HasFree(snapshot_, memory_.free_before_attempt_));
+  EBB_DCHECK(snapshot_.topology().CountsAs(memory_.counts_before_attempt_));
 }
 
 }  // namespace ebb

@@ -1,7 +1,7 @@
 // A file of pools with one pool for each of the four schools, all of similar size, to compare them.
 
-#ifndef EBB_SIZING_TRIAL_SCHOOL_POOLS_H_
-#define EBB_SIZING_TRIAL_SCHOOL_POOLS_H_
+#ifndef EBB_SIZING_POLICY_SIMULATION_SCHOOL_POOLS_H_
+#define EBB_SIZING_POLICY_SIMULATION_SCHOOL_POOLS_H_
 
 #include <string_view>
 
@@ -13,4 +13,4 @@ std::string_view SchoolPools();
 
 }  // namespace ebb
 
-#endif  // EBB_SIZING_TRIAL_SCHOOL_POOLS_H_
+#endif  // EBB_SIZING_POLICY_SIMULATION_SCHOOL_POOLS_H_

@@ -1,11 +1,11 @@
-#include "sizing/trial/policy_trial.h"
+#include "sizing/policy_simulation/policy_simulation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sizing/trial/school_pools.h"
+#include "sizing/policy_simulation/school_pools.h"
 
-namespace ebb::policy_trial_test {
+namespace ebb::policy_simulation_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -56,15 +56,15 @@ TEST(LoadCurveTest, ASeriesHoldsEachPointUntilTheNext) {
   }
 }
 
-class PolicyTrialTest : public ::testing::TestWithParam<const char*> {};
+class PolicySimulationTest : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(PolicyTrialTest, ThePoolGrowsWithALoadThatGrowsAndShrinksWithOneThatShrinks) {
+TEST_P(PolicySimulationTest, ThePoolGrowsWithALoadThatGrowsAndShrinksWithOneThatShrinks) {
   const std::vector<SizedPool> pools = Schools();
   const SizedPool& pool = Of(pools, GetParam());
-  PolicyTrialOptions options;
+  PolicySimulationOptions options;
   options.duration_s = 6 * 3600;
   const LoadCurve up({{0, 20}, {3600, 100}});
-  const auto grown = TryPolicy(pool, up, options);
+  const auto grown = SimulatePolicy(pool, up, options);
   ASSERT_TRUE(grown.ok()) << grown.status();
   EXPECT_GT(grown->nodes_at_last, grown->nodes_at_first);
   EXPECT_GE(grown->nodes_at_last, 10u);  // Ten pods fit on one node.
@@ -72,7 +72,7 @@ TEST_P(PolicyTrialTest, ThePoolGrowsWithALoadThatGrowsAndShrinksWithOneThatShrin
   EXPECT_GT(grown->unmet_pod_hours, 0);
   EXPECT_FALSE(grown->failsafe);
   const LoadCurve down({{0, 100}, {3600, 20}});
-  const auto shrunk = TryPolicy(pool, down, options);
+  const auto shrunk = SimulatePolicy(pool, down, options);
   ASSERT_TRUE(shrunk.ok()) << shrunk.status();
   EXPECT_LT(shrunk->nodes_at_last, shrunk->nodes_at_first);
   EXPECT_GT(shrunk->nodes_removed, 0u);
@@ -81,29 +81,29 @@ TEST_P(PolicyTrialTest, ThePoolGrowsWithALoadThatGrowsAndShrinksWithOneThatShrin
   EXPECT_FALSE(shrunk->failsafe);
 }
 
-TEST_P(PolicyTrialTest, TheBoundsOfTheCloudHold) {
+TEST_P(PolicySimulationTest, TheBoundsOfTheCloudHold) {
   std::vector<SizedPool> pools = Schools();
   for (SizedPool& pool : pools) {
     if (pool.policy_name != GetParam()) continue;
     pool.cloud = {.min = 3, .max = 6};
-    PolicyTrialOptions options;
+    PolicySimulationOptions options;
     options.duration_s = 4 * 3600;
-    const auto most = TryPolicy(pool, LoadCurve({{0, 30}, {600, 150}}), options);
+    const auto most = SimulatePolicy(pool, LoadCurve({{0, 30}, {600, 150}}), options);
     ASSERT_TRUE(most.ok()) << most.status();
     EXPECT_LE(most->nodes_most, 6u);
-    const auto least = TryPolicy(pool, LoadCurve({{0, 30}, {600, 0}}), options);
+    const auto least = SimulatePolicy(pool, LoadCurve({{0, 30}, {600, 0}}), options);
     ASSERT_TRUE(least.ok()) << least.status();
     EXPECT_GE(least->nodes_at_last, 3u);
   }
 }
 
-TEST_P(PolicyTrialTest, TheSameArgumentsGiveTheSameResult) {
+TEST_P(PolicySimulationTest, TheSameArgumentsGiveTheSameResult) {
   const std::vector<SizedPool> pools = Schools();
-  PolicyTrialOptions options;
+  PolicySimulationOptions options;
   options.duration_s = 2 * 3600;
   const auto day = LoadCurve::Generated("day", 60, options.duration_s);
-  const auto one = TryPolicy(Of(pools, GetParam()), *day, options);
-  const auto again = TryPolicy(Of(pools, GetParam()), *day, options);
+  const auto one = SimulatePolicy(Of(pools, GetParam()), *day, options);
+  const auto again = SimulatePolicy(Of(pools, GetParam()), *day, options);
   ASSERT_TRUE(one.ok() && again.ok());
   EXPECT_EQ(one->node_hours, again->node_hours);
   EXPECT_EQ(one->unmet_pod_hours, again->unmet_pod_hours);
@@ -111,9 +111,9 @@ TEST_P(PolicyTrialTest, TheSameArgumentsGiveTheSameResult) {
   EXPECT_EQ(one->log, again->log);
 }
 
-INSTANTIATE_TEST_SUITE_P(Schools, PolicyTrialTest,
+INSTANTIATE_TEST_SUITE_P(Schools, PolicySimulationTest,
                          ::testing::Values("clusterman", "escalator", "maestro", "replicator"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace ebb::policy_trial_test
+}  // namespace ebb::policy_simulation_test

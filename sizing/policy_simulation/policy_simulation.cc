@@ -1,4 +1,4 @@
-#include "sizing/trial/policy_trial.h"
+#include "sizing/policy_simulation/policy_simulation.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ constexpr size_t kLogMax = 100;
 class FirstCluster {
  public:
   FirstCluster(const SizedPool& pool, int64_t nodes, int64_t pods,
-               const PolicyTrialOptions& options)
+               const PolicySimulationOptions& options)
       : pool_(pool), nodes_(nodes), pods_(pods), options_(options) {}
 
   absl::Status Show(ObjectSink& sink) {
@@ -45,7 +45,7 @@ class FirstCluster {
     return absl::OkStatus();
   }
 
-  static int64_t PodsPerNode(const PolicyTrialOptions& options) {
+  static int64_t PodsPerNode(const PolicySimulationOptions& options) {
     return std::min(options.node_cpu_milli / std::max<int64_t>(1, options.pod_cpu_milli),
                     options.node_memory_bytes / std::max<int64_t>(1, options.pod_memory_bytes));
   }
@@ -96,14 +96,14 @@ class FirstCluster {
   const SizedPool& pool_;
   const int64_t nodes_;
   const int64_t pods_;
-  const PolicyTrialOptions& options_;
+  const PolicySimulationOptions& options_;
   std::deque<std::string> kept_;
 };
 
 // Counts a policy's actions.
 class Actions {
  public:
-  Actions(int64_t flap_s, PolicyTrialResult& result) : flap_s_(flap_s), result_(result) {}
+  Actions(int64_t flap_s, PolicySimulationResult& result) : flap_s_(flap_s), result_(result) {}
 
   void Take(const LoopTurn& turn) {
     for (const PoolTurn& pool : turn.pools) {
@@ -126,14 +126,14 @@ class Actions {
   }
 
   int64_t flap_s_;
-  PolicyTrialResult& result_;
+  PolicySimulationResult& result_;
   bool has_acted_ = false;
   bool was_up_ = false;
   int64_t acted_s_ = 0;
 };
 
-absl::StatusOr<std::unique_ptr<SimulatedCluster>> MakeCluster(const SizedPool& pool, int64_t pods,
-                                                              const PolicyTrialOptions& options) {
+absl::StatusOr<std::unique_ptr<SimulatedCluster>> MakeCluster(
+    const SizedPool& pool, int64_t pods, const PolicySimulationOptions& options) {
   const int64_t fits = std::max<int64_t>(1, FirstCluster::PodsPerNode(options));
   // About 70% full at first, within the bounds.  At least one node, the pattern of the group's
   // machines.
@@ -162,12 +162,12 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> MakeCluster(const SizedPool& p
 
 }  // namespace
 
-absl::StatusOr<PolicyTrialResult> TryPolicy(const SizedPool& pool, const LoadCurve& load,
-                                            const PolicyTrialOptions& options) {
+absl::StatusOr<PolicySimulationResult> SimulatePolicy(const SizedPool& pool, const LoadCurve& load,
+                                                      const PolicySimulationOptions& options) {
   auto made = MakeCluster(pool, load.At(0), options);
   if (!made.ok()) return made.status();
   SimulatedCluster& cluster = **made;
-  PolicyTrialResult result{
+  PolicySimulationResult result{
       .pool = pool.name, .policy = pool.policy_name, .nodes_at_first = cluster.nodes()};
   Actions actions(options.flap_s, result);
   PoolSizerOptions sizing;

@@ -4,8 +4,8 @@
 // Cost:    At is O(log points).
 // Threads: const methods may run concurrently.
 
-#ifndef EBB_SIZING_TRIAL_LOAD_CURVE_H_
-#define EBB_SIZING_TRIAL_LOAD_CURVE_H_
+#ifndef EBB_SIZING_POLICY_SIMULATION_LOAD_CURVE_H_
+#define EBB_SIZING_POLICY_SIMULATION_LOAD_CURVE_H_
 
 #include <cstdint>
 #include <string>
@@ -52,4 +52,4 @@ class LoadCurve {
 
 }  // namespace ebb
 
-#endif  // EBB_SIZING_TRIAL_LOAD_CURVE_H_
+#endif  // EBB_SIZING_POLICY_SIMULATION_LOAD_CURVE_H_
